@@ -10,10 +10,18 @@ import (
 )
 
 // BenchmarkSearch measures top-100 searches of the union of eight domains with
-// its development questions.
+// its development questions, by both analyses.
 func BenchmarkSearch(b *testing.B) {
+	for _, analysis := range []Analysis{Lucene, Unicode} {
+		b.Run(analysis.String(), func(b *testing.B) { benchmarkSearch(b, analysis) })
+	}
+}
+
+func benchmarkSearch(b *testing.B, analysis Analysis) {
 	s := loadGolden(b, "union")
-	x := build(b, DefaultParams(), s.passages)
+	params := DefaultParams()
+	params.Analysis = analysis
+	x := build(b, params, s.passages)
 	alone := x.alone()
 	var questions []string
 	for _, run := range s.runs {
@@ -79,10 +87,9 @@ func BenchmarkMergeOrdered(b *testing.B) {
 		order = append(order, Place{Segment: i % parts, Passage: uint32(len(dealt[i%parts]))})
 		dealt[i%parts] = append(dealt[i%parts], p)
 	}
-	for _, phrases := range []bool{false, true} {
-		b.Run(map[bool]string{false: "words", true: "phrases"}[phrases], func(b *testing.B) {
-			params := DefaultParams()
-			params.Phrases = phrases
+	for _, params := range []Params{{}, {Phrases: true}, {Analysis: Unicode}, {Analysis: Unicode, Phrases: true}} {
+		b.Run(params.Analysis.String()+map[bool]string{false: "-words", true: "-phrases"}[params.Phrases], func(b *testing.B) {
+			params.K1, params.B = DefaultParams().K1, DefaultParams().B
 			var segments []Segment
 			for _, part := range dealt {
 				segments = append(segments, Segment{Index: build(b, params, part)})
@@ -99,13 +106,12 @@ func BenchmarkMergeOrdered(b *testing.B) {
 }
 
 // BenchmarkBuild measures indexing passages into a file, of words alone and with
-// their phrases.
+// their phrases, by both analyses.
 func BenchmarkBuild(b *testing.B) {
 	s := loadGolden(b, "union")
-	for _, phrases := range []bool{false, true} {
-		b.Run(map[bool]string{false: "words", true: "phrases"}[phrases], func(b *testing.B) {
-			params := DefaultParams()
-			params.Phrases = phrases
+	for _, params := range []Params{{}, {Phrases: true}, {Analysis: Unicode}, {Analysis: Unicode, Phrases: true}} {
+		b.Run(params.Analysis.String()+map[bool]string{false: "-words", true: "-phrases"}[params.Phrases], func(b *testing.B) {
+			params.K1, params.B = DefaultParams().K1, DefaultParams().B
 			n := 0
 			path := b.TempDir() + "/words"
 			for b.Loop() {

@@ -115,7 +115,10 @@ func TestASCIIAsLucene(t *testing.T) {
 			t.Fatalf("%s: %d terms in %d passages, and %d in %d", name, a.Terms(), a.Docs(), b.Terms(), b.Docs())
 		}
 		t.Logf("%s: %d bytes with Lucene, %d with Unicode: %.3f times", name, a.Size(), b.Size(), float64(b.Size())/float64(a.Size()))
-		for _, run := range s.runs {
+		for n, run := range s.runs {
+			if n%4 > 0 {
+				continue // all take half a minute
+			}
 			question := ascii(s.questions[run.ID].Question)
 			if !slices.Equal(Analyse(question), Unicode.Terms(question)) {
 				t.Fatalf("%q: other terms", question)
@@ -174,7 +177,7 @@ func TestASCIIAsLucene(t *testing.T) {
 		}
 	}
 	t.Logf("%d scores are the same, %d have more by another form, %d have that alone", same, more, zero)
-	if same < 50*(more+zero) {
+	if same < 50*(more+zero) || more == 0 {
 		t.Errorf("too many scores differ")
 	}
 }
