@@ -13,7 +13,9 @@ RUN go mod download
 COPY . .
 # "": what git says.
 ARG VERSION=
-RUN go build -trimpath -ldflags "-X main.version=${VERSION:-$(git describe --tags --always 2>/dev/null || echo unknown)}" -o /out/conclave ./cmd/conclave
+RUN version="${VERSION:-$(git describe --tags --always 2>/dev/null || echo unknown)}" \
+    && go build -trimpath -ldflags "-X main.version=$version" -o /out/conclave ./cmd/conclave \
+    && go run ./internal/sbom /out/conclave "$version" >/out/conclave.cdx.json
 
 FROM build AS provision
 RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip && rm -rf /var/lib/apt/lists/*
@@ -29,6 +31,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
     && useradd --system --uid 10001 --home-dir /var/lib/conclave --shell /usr/sbin/nologin conclave \
     && mkdir -p /var/lib/conclave/data && chown -R conclave:conclave /var/lib/conclave
 COPY --from=provision /out/conclave /usr/local/bin/conclave
+COPY --from=provision /out/conclave.cdx.json /usr/share/doc/conclave/
 COPY --from=provision --chown=conclave:conclave /var/lib/conclave/cache /var/lib/conclave/cache
 RUN install -d -o conclave -g conclave /var/lib/conclave/cache/demo
 ENV CONCLAVE_CACHE=/var/lib/conclave/cache
@@ -43,6 +46,7 @@ FROM nvidia/cuda:13.0.1-cudnn-runtime-ubuntu24.04 AS gpu
 RUN useradd --system --uid 10001 --home-dir /var/lib/conclave --shell /usr/sbin/nologin conclave \
     && mkdir -p /var/lib/conclave/data && chown -R conclave:conclave /var/lib/conclave
 COPY --from=provision-gpu /out/conclave /usr/local/bin/conclave
+COPY --from=provision-gpu /out/conclave.cdx.json /usr/share/doc/conclave/
 COPY --from=provision-gpu --chown=conclave:conclave /var/lib/conclave/cache /var/lib/conclave/cache
 RUN install -d -o conclave -g conclave /var/lib/conclave/cache/demo
 ENV CONCLAVE_CACHE=/var/lib/conclave/cache CONCLAVE_ENCODER_PROVIDER=cuda

