@@ -31,12 +31,21 @@ func modelContext(collection string) []handlers.Adapter {
 			var failed error // the message has one call at most
 			t := &tools{engine: e, collection: collection, base: addressOf(r), failed: func(err error) { failed = err }}
 			answer, err := bySDK(r, serverOf(all, t))
-			var refused *handlers.Problem
-			if errors.As(failed, &refused) || errors.Is(failed, context.DeadlineExceeded) {
+			if isRefusal(failed) {
 				return handlers.Answer{}, failed
 			}
 			return answer, err
 		}}}
+}
+
+// isRefusal reports whether a call failed for what is of the server and not of the call, and
+// may be well later: the program is told by the status, and the model nothing.
+func isRefusal(err error) bool {
+	var refused *handlers.Problem
+	if errors.As(err, &refused) {
+		return refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusServiceUnavailable
+	}
+	return errors.Is(err, context.DeadlineExceeded)
 }
 
 // messageBytes is how large a message may be: one with a question that is as long as it may

@@ -62,6 +62,6 @@ class ConclaveRetriever:
 def _output(answer: Answer) -> dict[str, Any]:
     documents = []
     for r in answer.results:
-        meta = r.metadata | {"title": r.title, "tags": r.tags} | answer.answers_in(r)
+        meta = r.metadata | {"title": r.title, "tags": r.tags} | answer.answers_in(r) | answer.noted()
         documents.append(Document(id=r.id, content=r.text or r.title, meta=meta, score=r.score))
     return {"documents": documents, "confidence": answer.confidence or 0.0}

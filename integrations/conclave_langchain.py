@@ -45,5 +45,6 @@ def _documents(answer: Answer) -> list[Document]:
     documents = []
     for r in answer.results:
         about = {"title": r.title, "tags": r.tags, "score": r.score, "confidence": answer.confidence}
-        documents.append(Document(id=r.id, page_content=r.text or r.title, metadata=r.metadata | about | answer.answers_in(r)))
+        about |= answer.answers_in(r) | answer.noted()
+        documents.append(Document(id=r.id, page_content=r.text or r.title, metadata=r.metadata | about))
     return documents

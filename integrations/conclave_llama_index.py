@@ -45,7 +45,8 @@ def _nodes(answer: Answer) -> list[NodeWithScore]:
     nodes = []
     for r in answer.results:
         about = {"title": r.title, "tags": r.tags, "confidence": answer.confidence}
-        node = TextNode(id_=r.id, text=r.text or r.title, metadata=r.metadata | about | answer.answers_in(r))
+        about |= answer.answers_in(r) | answer.noted()
+        node = TextNode(id_=r.id, text=r.text or r.title, metadata=r.metadata | about)
         # What a model reads: the title, and no numbers.
         node.excluded_llm_metadata_keys = [name for name in node.metadata if name != "title"]
         nodes.append(NodeWithScore(node=node, score=r.score))

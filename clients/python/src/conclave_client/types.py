@@ -183,6 +183,11 @@ class Answer(Ranking):
         ]
         return {"answers": found} if found else {}
 
+    def noted(self) -> dict[str, list[str]]:
+        """What the answer says beside its passages, as metadata for them: {"notes": [...]}, or nothing."""
+        notes = self.notes + [f"left out: {d['source']}: {d['reason']}" for d in self.degraded]
+        return {"notes": notes} if notes else {}
+
 
 @dataclass
 class Passage:
