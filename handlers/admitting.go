@@ -159,3 +159,18 @@ func (e *admitting) Encode(answer any, copies int) ([]byte, error) {
 	}
 	return b.Bytes(), nil
 }
+
+// passageReader is an Engine that can tell how its experts read a passage: whether one
+// reads only the beginning, and whether one can hardly read it.
+type passageReader interface {
+	Reads(p corpus.Passage) (cut, unread bool)
+}
+
+// readAs is how the experts read a passage that was let in.
+func (a *API) readAs(p *corpus.Passage) (r ReadAs) {
+	engine, err := a.loaded()
+	if reader, ok := engine.(passageReader); ok && err == nil && p != nil {
+		r.Truncated, r.Unread = reader.Reads(*p)
+	}
+	return r
+}

@@ -33,21 +33,6 @@ type ReadAs struct {
 	Unread    bool `json:"unread,omitempty"`    // hardly
 }
 
-// passageReader is an Engine that can tell how its experts read a passage: whether one
-// reads only the beginning, and whether one can hardly read it.
-type passageReader interface {
-	Reads(p corpus.Passage) (cut, unread bool)
-}
-
-// readAs is how the experts read a passage.
-func (a *API) readAs(p *corpus.Passage) (r ReadAs) {
-	engine, err := a.loaded()
-	if reader, ok := engine.(passageReader); ok && err == nil && p != nil {
-		r.Truncated, r.Unread = reader.Reads(*p)
-	}
-	return r
-}
-
 // uploadProblem is the last line of an answer that ends before the upload.
 type uploadProblem struct {
 	*Problem
