@@ -29,15 +29,24 @@ type cursor struct {
 
 // reset puts the cursor before the first posting of a term.
 func (c *cursor) reset(x *Index, scale *strengths, r termRecord, weight float32) error {
+	if err := c.resetToFind(x, scale, r, weight); err != nil || c.blocks == nil {
+		return err
+	}
+	for code, strength := range scale.ofCode {
+		c.scores[code] = termScore(weight, strength)
+	}
+	return nil
+}
+
+// resetToFind is reset for a cursor of which only find and scoreOf are used: it leaves
+// scores alone.
+func (c *cursor) resetToFind(x *Index, scale *strengths, r termRecord, weight float32) error {
 	c.index, c.scale, c.record, c.weight = x, scale, r, weight
 	c.block, c.decoded, c.place, c.blocks = 0, false, 0, nil
 	if r.blocks > 1 {
 		var err error
 		if c.blocks, err = x.bytes(sectionBlocks, blockSize*uint64(r.first), blockSize*uint64(r.blocks)); err != nil {
 			return err
-		}
-		for code, strength := range scale.ofCode {
-			c.scores[code] = termScore(weight, strength)
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ func (w *scratch) openOthers(g *segment, u *understood, at int) error {
 			}
 			c := w.takeCursor()
 			o.terms = append(o.terms, c)
-			if err := c.reset(g.Index, g.scale, t.records[at], t.weight); err != nil {
+			if err := c.resetToFind(g.Index, g.scale, t.records[at], t.weight); err != nil {
 				return err
 			}
 		}

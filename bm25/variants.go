@@ -85,6 +85,9 @@ func (analysis Analysis) Variants(question string) []Variant {
 			continue
 		}
 		list.add(list.of(1, q.term), q.term)
+		if onlyLetters(w) {
+			continue
+		}
 		plain := a.plainForm(w, q.term)
 		for _, form := range []string{plain, a.joinedForm(w)} {
 			if form != "" && form != q.term {
@@ -131,6 +134,17 @@ func (analysis Analysis) Variants(question string) []Variant {
 		}
 	}
 	return list.all
+}
+
+// onlyLetters reports whether a word is of letters of ASCII alone: it has no form but its
+// own, and others have it.
+func onlyLetters(word string) bool {
+	for i := 0; i < len(word); i++ {
+		if c := word[i] | 0x20; c < 'a' || c > 'z' {
+			return false
+		}
+	}
+	return true
 }
 
 // variantList is a question's variants, of which each has other terms.
