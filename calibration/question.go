@@ -123,6 +123,17 @@ func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, d
 	})
 }
 
+// creditCopies gives a passage that stands for its copies the best of their grades.
+func (q *Question) creditCopies(found *search.Evidence) {
+	for o, others := range found.Copies {
+		for _, other := range others {
+			if grade := q.Relevant[other]; grade > q.Relevant[o] {
+				q.Relevant[o] = grade
+			}
+		}
+	}
+}
+
 // gather asks by a function.
 func gather(ctx context.Context, passages questions.Passages, domains []questions.Domain, progress func(done, total int),
 	ask func(ctx context.Context, q *Question) (search.Evidence, error)) (*Evidence, error) {
@@ -156,6 +167,7 @@ func gather(ctx context.Context, passages questions.Passages, domains []question
 			if err != nil {
 				return fmt.Errorf("question %q (%s): %w", all[i].Text, all[i].ID, err)
 			}
+			all[i].creditCopies(&found)
 			all[i].observe(&found)
 			mu.Lock()
 			defer mu.Unlock()

@@ -303,7 +303,7 @@ func TestSameInSameOut(t *testing.T) {
 			t.Errorf("%s differs between two builds", name)
 		}
 	}
-	if len(first) != len(second) || len(first) != 7 {
+	if len(first) != len(second) || len(first) != 8 {
 		t.Errorf("%d and %d files", len(first), len(second))
 	}
 }

@@ -281,7 +281,7 @@ func TestTrouble(t *testing.T) {
 	if err := l.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.await(t.Context(), func() bool { return l.applied == 1 }); err != nil || len(tree(t, filepath.Join(dir, "seg-000001"))) != 6 {
+	if err := l.await(t.Context(), func() bool { return l.applied == 1 }); err != nil || len(tree(t, filepath.Join(dir, "seg-000001"))) != 7 {
 		t.Fatal(err)
 	}
 }

@@ -102,6 +102,9 @@ type segmentManifest struct {
 	Spelling *fileManifest `json:"spelling,omitempty"`
 	// Reads says how the encoders read the passages; nil: not known.
 	Reads *readsManifest `json:"reads,omitempty"`
+	// Copies is the file of the fingerprints of the passages, by which copies are known; nil
+	// likewise.
+	Copies *fileManifest `json:"copies,omitempty"`
 	// Deleted is how many passages of the segment are deleted; Tombstones is
 	// the file that says which.
 	Deleted    int           `json:"deleted,omitempty"`
@@ -137,7 +140,7 @@ func (s *segmentManifest) files() []fileManifest {
 		out = append(out, *f)
 	}
 	out = append(out, s.Tags)
-	for _, f := range []*fileManifest{s.Spelling, s.Tombstones} {
+	for _, f := range []*fileManifest{s.Spelling, s.Copies, s.Tombstones} {
 		if f != nil {
 			out = append(out, *f)
 		}

@@ -19,7 +19,7 @@ const (
 	manifestBegin   = "conclave manifest "
 	manifestFormat  = 2
 	partedFormat    = 3 // where an expert has parts, or an owner
-	spelledFormat   = 4 // where a segment has a file of its words
+	spelledFormat   = 4 // where a segment has a file of its words, or of fingerprints
 	// maxManifest bounds what a damaged or foreign file can make us read.
 	maxManifest = 256 << 20
 )
@@ -38,7 +38,7 @@ func (m *manifest) encode() ([]byte, error) {
 // format is the lowest that has what the manifest says, so that an older program reads
 // what it can.
 func (m *manifest) format() int {
-	if slices.ContainsFunc(m.Segments, func(s segmentManifest) bool { return s.Spelling != nil }) {
+	if slices.ContainsFunc(m.Segments, func(s segmentManifest) bool { return s.Spelling != nil || s.Copies != nil }) {
 		return spelledFormat
 	}
 	if slices.ContainsFunc(m.Experts, func(x expertManifest) bool { return x.Parts || x.Owner != "" }) {

@@ -187,6 +187,7 @@ type BuildReport struct {
 	Passages   int               `json:"passages"` // in the new segment, encoded for the new expert, or analysed anew
 	Replaced   int               `json:"replaced"` // passages that were there before and made way
 	Skipped    int               `json:"skipped"`  // bad ones that BadPassage let pass
+	Copies     int               `json:"copies"`   // of all passages, those with title and text of another one before them
 	Bytes      int64             `json:"bytes"`    // of the new files
 	Recall     map[string]Recall `json:"recall"`
 }

@@ -326,7 +326,7 @@ func TestPlainManifests(t *testing.T) {
 		old := m.next()
 		old.Experts[0].Parts = parted
 		for i := range old.Segments {
-			old.Segments[i].Spelling = nil
+			old.Segments[i].Spelling, old.Segments[i].Copies = nil, nil
 		}
 		if want := map[bool]int{false: manifestFormat, true: partedFormat}[parted]; old.format() != want {
 			t.Errorf("without files of words, parts %t, the format is %d, want %d", parted, old.format(), want)

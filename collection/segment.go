@@ -26,6 +26,7 @@ type segment struct {
 	live    *ann.Filter // what is not dead; nil is all
 	spelled *spelled
 	reads   *segmentReads // nil: not known
+	copies  *fingerprints
 }
 
 // parts says what of a segment is opened.
@@ -64,6 +65,9 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 		out.live = ann.FilterOf(out.dead.alive(s.Passages))
 	}
 	if out.reads, err = openReads(files.disk, o.folder, s); err != nil {
+		return nil, o.keys, err
+	}
+	if out.copies, err = o.fingerprints(s, out.store); err != nil {
 		return nil, o.keys, err
 	}
 	if what == wordless {

@@ -56,6 +56,11 @@ func (w *writer) addSegment(ctx context.Context, plan *manifest, source Source, 
 		return report, err
 	}
 	report.Generation, report.Segment = m.Generation, s.Name
+	now := w.pinned()
+	defer now.drop()
+	if report.Copies, err = now.Copies(ctx); err != nil {
+		return report, fmt.Errorf("generation %d is published, and its copies could not be counted: %w", m.Generation, err)
+	}
 	report.Recall = map[string]Recall{}
 	for _, x := range s.Experts {
 		report.Recall[x.Name] = x.Recall
@@ -107,7 +112,7 @@ func (w *writer) makeSegment(ctx context.Context, made *draft, plan *manifest, o
 	if err := writeTags(ctx, w.disk, dir, texts); err != nil {
 		return s, err
 	}
-	if err := writeSpelling(ctx, w.disk, dir, texts); err != nil {
+	if err := writeTexts(ctx, w.disk, dir, texts); err != nil {
 		return s, err
 	}
 	reads, known, err := of.reads(ctx, texts)
@@ -252,9 +257,9 @@ func writeWords(ctx context.Context, d disk.Disk, path string, store passages, p
 // seal describes the files of a segment in its manifest and makes them and
 // their names durable.
 func (w *writer) seal(ctx context.Context, dir string, s *segmentManifest, r *reporter) error {
-	s.Spelling = new(fileManifest)
-	s.Store.Name, s.Words.Name, s.Tags.Name, s.Spelling.Name = storeName, wordsName, tagsName, spellingName
-	files := []*fileManifest{&s.Store, &s.Words, &s.Tags, s.Spelling}
+	s.Spelling, s.Copies = new(fileManifest), new(fileManifest)
+	s.Store.Name, s.Words.Name, s.Tags.Name, s.Spelling.Name, s.Copies.Name = storeName, wordsName, tagsName, spellingName, copiesName
+	files := []*fileManifest{&s.Store, &s.Words, &s.Tags, s.Spelling, s.Copies}
 	files = append(files, s.Reads.files()...)
 	for i := range s.Experts {
 		files = append(files, s.Experts[i].files()...)

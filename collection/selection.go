@@ -71,17 +71,26 @@ func (g *Generation) wholeSegment(at int) selected {
 // none, which is no error. Selections are remembered, so that a frequent filter is
 // computed once a generation.
 func (g *Generation) Select(tagsAll, tagsAny []string) (*Selection, error) {
-	tagsAll, tagsAny = normal(tagsAll), normal(tagsAny)
-	if len(tagsAll) == 0 && len(tagsAny) == 0 {
+	return g.SelectWhere(Condition{TagsAll: tagsAll, TagsAny: tagsAny})
+}
+
+// SelectWhere finds the passages that meet a condition. Selections are remembered as those of
+// Select.
+func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
+	c = Condition{normal(c.TagsAll), normal(c.TagsAny), normal(c.Must), normal(c.MustNot)}
+	if len(c.TagsAll)+len(c.TagsAny)+len(c.Must)+len(c.MustNot) == 0 {
 		return g.everything, nil
 	}
-	key := keyOf(tagsAll, tagsAny)
+	key := keyOf(c.TagsAll, c.TagsAny, c.Must, c.MustNot)
 	if s := g.selections.find(key); s != nil {
 		return s, nil
 	}
 	s := &Selection{generation: g, segments: make([]selected, len(g.segments))}
 	for i, segment := range g.segments {
-		words, count, err := segment.tags.Select(tagsAll, tagsAny)
+		words, count, err := segment.tags.Select(c.TagsAll, c.TagsAny)
+		if err == nil && len(c.Must)+len(c.MustNot) > 0 {
+			count, err = g.worded(i, words, c)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -2,13 +2,11 @@ package collection
 
 import (
 	"cmp"
-	"context"
 	"path/filepath"
 	"slices"
 	"sync"
 
 	"conclave/corpus"
-	"conclave/disk"
 	"conclave/rank"
 	"conclave/spelling"
 )
@@ -66,22 +64,6 @@ func sampledWords(store *corpus.Store) (*spelling.Lexicon, error) {
 		b.Add(p.Title, p.Text)
 	}
 	return b.Lexicon(), nil
-}
-
-// writeSpelling writes the file of the words of a new segment.
-func writeSpelling(ctx context.Context, d disk.Disk, dir string, texts passages) error {
-	b := spelling.NewBuilder()
-	for o := range rank.Ordinal(texts.Len()) {
-		if o%256 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		p, err := texts.Passage(o)
-		if err != nil {
-			return err
-		}
-		b.Add(p.Title, p.Text)
-	}
-	return spelling.Write(d, filepath.Join(dir, spellingName), b.Lexicon())
 }
 
 // Near are the words of the passages that are at least one and at most so many edits from a

@@ -107,12 +107,23 @@ func (j *judge) holds(r *search.Result) bool {
 	return held
 }
 
+// judgedOf is the id of a result, or of its copy where that was judged better.
+func (j *judge) judgedOf(r *search.Result) string {
+	best := r.ID
+	for _, id := range r.Copies {
+		if j.judgements[id] > j.judgements[best] {
+			best = id
+		}
+	}
+	return best
+}
+
 func (j *judge) outcome(results []search.Result, confidence *float64) Outcome {
 	o := Outcome{Confidence: confidence}
 	if j.judged {
 		ids := make([]string, len(results))
 		for i := range results {
-			ids[i] = results[i].ID
+			ids[i] = j.judgedOf(&results[i])
 			if o.First == 0 && j.judgements[ids[i]] > 0 {
 				o.First = i + 1
 			}

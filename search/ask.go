@@ -18,6 +18,7 @@ import (
 type inquiry struct {
 	question   string
 	correct    bool // where it is mistyped
+	collapse   bool // copies count once
 	candidates int
 	exact      bool
 	filter     Filter
@@ -37,6 +38,7 @@ type pass struct {
 	*lineUp
 	inquiry
 	view        *pinned
+	duplicates  *duplicates  // that the sources found; nil: each passage counts for itself
 	corrections []Correction // of the question that was asked for
 	asked       []int        // the sources that are there, into the line-up's
 	encodings   []encoding
@@ -61,6 +63,7 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 		p.unselected(ctx, err)
 		return p
 	}
+	p.duplicates = duplicatesIn(view, q)
 	p.answers = make(chan finding, len(p.asked))
 	specialists := l.specialists(&q)
 	waiting := 0
@@ -97,6 +100,9 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 	}
 	for i := range p.findings {
 		p.settle(ctx, &p.findings[i])
+	}
+	if err := p.oneOfEach(); err != nil {
+		p.observer.Source(ctx, "", StatusFailed, fmt.Errorf("telling copies: %w", err))
 	}
 	return p
 }

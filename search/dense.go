@@ -68,7 +68,7 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 		k = max(k, x.Info.Calibration.Depth)
 	}
 	err = p.search(ctx, f, func(ctx context.Context) (err error) {
-		f.hits, err = vectors.Search(ctx, question, k, p.exact)
+		f.hits, err = p.distinct(ctx, k, func(k int) ([]rank.Hit, error) { return vectors.Search(ctx, question, k, p.exact) })
 		if err = f.partly(err); err != nil {
 			return fmt.Errorf("searching the vectors: %w", err)
 		}

@@ -21,6 +21,8 @@ type Evidence struct {
 	// Table holds the hits of all sources, completed by their true scores.
 	Table   *fusion.Candidates
 	Wording fusion.Wording
+	// Copies are the other passages that were found with the text of one in Table.
+	Copies map[rank.Ordinal][]rank.Ordinal
 }
 
 // SourceEvidence is what one source found.
@@ -153,6 +155,14 @@ func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, err
 	for _, f := range p.findings { // one that follows may have failed by now
 		if f.status != StatusOK {
 			return Evidence{}, fmt.Errorf("source %s: %s: %w", f.source.name(), f.reason, f.cause)
+		}
+	}
+	for _, o := range found.Table.Ordinals() {
+		if others := p.copiesOf(o); len(others) > 0 {
+			if found.Copies == nil {
+				found.Copies = map[rank.Ordinal][]rank.Ordinal{}
+			}
+			found.Copies[o] = others
 		}
 	}
 	if len(a.degraded) > 0 {

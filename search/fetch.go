@@ -199,7 +199,11 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 		}
 		results[n] = result
 	}
-	return results, nil
+	ordinals := make([]rank.Ordinal, len(items))
+	for n, item := range items {
+		ordinals[n] = item.Ordinal
+	}
+	return results, a.nameCopies(ctx, results, ordinals)
 }
 
 // texts are those of the items that are still there, and their passages.

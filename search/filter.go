@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"conclave/corpus"
 )
@@ -15,10 +16,14 @@ import (
 type Filter struct {
 	TagsAll []string `json:"tags_all,omitempty"`
 	TagsAny []string `json:"tags_any,omitempty"`
+
+	// Must and MustNot are those of a Request.
+	Must    []string `json:"-"`
+	MustNot []string `json:"-"`
 }
 
 // empty reports whether the filter lets all passages through.
-func (f Filter) empty() bool { return len(f.TagsAll)+len(f.TagsAny) == 0 }
+func (f Filter) empty() bool { return len(f.TagsAll)+len(f.TagsAny)+len(f.Must)+len(f.MustNot) == 0 }
 
 // Check is an *Error when a filter is beyond the limits or names an empty tag.
 func (f Filter) Check() error {
@@ -31,6 +36,34 @@ func (f Filter) Check() error {
 func (w *problems) filter(f Filter) {
 	w.tags("/filter/tags_all", f.TagsAll)
 	w.tags("/filter/tags_any", f.TagsAny)
+	w.wordings("/must", f.Must)
+	w.wordings("/must_not", f.MustNot)
+}
+
+// What a request may say of words that passages have, or have not.
+const (
+	MaxWordings     = 64
+	MaxWordingBytes = 512
+)
+
+// wordings checks a list of words and phrases.
+func (w *problems) wordings(pointer string, list []string) {
+	if len(list) > MaxWordings {
+		w.add("too_many_words", pointer, "there are %d words and phrases: at most %d are allowed", len(list), MaxWordings)
+		return
+	}
+	for i, text := range list {
+		at := fmt.Sprintf("%s/%d", pointer, i)
+		switch {
+		case !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
+			w.add("empty_word", at, "%s has no letter or digit: no passage could be told by it; leave it out", quote(text))
+		case len(text) > MaxWordingBytes:
+			w.add("word_too_long", at, "%s has %d bytes: at most %d are allowed", quote(text), len(text), MaxWordingBytes)
+		}
+		if len(*w) > maxProblems {
+			break
+		}
+	}
 }
 
 func (w *problems) tags(pointer string, tags []string) {
@@ -62,7 +95,7 @@ func (p *pinned) narrow(ctx context.Context, f Filter) error {
 	return guard(func() error {
 		indexes, n, err := p.View.Among(ctx, f)
 		if err != nil {
-			return fmt.Errorf("selecting passages by their tags: %w", err)
+			return fmt.Errorf("selecting passages by tags and words: %w", err)
 		}
 		p.narrowed, p.selected = indexes, n
 		return nil

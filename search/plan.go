@@ -51,7 +51,8 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	var wrong problems
 	d, most := l.defaults, l.limits
 	p := &plan{named: r.Experts != nil, weights: r.Weights, explain: r.Explain}
-	p.question, p.exact, p.filter = r.Question, r.Exact, r.Filter
+	p.question, p.exact, p.filter = r.Question, r.Exact, r.restricted()
+	p.collapse = r.Collapse == nil || *r.Collapse
 	p.correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
 	wrong.question(r.Question, most.QuestionBytes)
 	p.k = wrong.count("/k", r.K, d.K, most.K)
@@ -69,7 +70,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	}
 	p.fields = wrong.fields(r.Fields)
 	p.offsets = oneOf(&wrong, "/offsets", r.Offsets, OffsetBytes, OffsetNames())
-	wrong.filter(r.Filter)
+	wrong.filter(p.filter)
 	if p.minConfidence = r.MinConfidence; !(p.minConfidence >= 0 && p.minConfidence <= 1) {
 		wrong.add("out_of_range", "/min_confidence", "min_confidence is %v: it must be from 0 to 1", r.MinConfidence)
 	}

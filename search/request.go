@@ -3,7 +3,11 @@
 // vocabulary of requests, answers and errors that every front end shares.
 package search
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // Request is one question and how to answer it. The zero value of every field
 // but Question means "the default"; Engine.Search documents the defaults and
@@ -36,8 +40,16 @@ type Request struct {
 	// "muf" and "hybrid" the calibrated one; for "cce" the surest expert alone answers.
 	Sharpness float64 `json:"sharpness,omitempty"`
 	Filter    Filter  `json:"filter,omitzero"`
+	// Must are words and phrases that a passage has to have, MustNot such as it must not have.
+	// A word stands for its other forms too; several words have to stand as they are. They
+	// restrict as a filter does, and change no score.
+	Must    []string `json:"must,omitempty"`
+	MustNot []string `json:"must_not,omitempty"`
 	// MinConfidence, 0 to 1: an answer with a lower confidence has no results.
 	MinConfidence float64 `json:"min_confidence,omitempty"`
+	// Collapse says whether passages with the same title and text, but for white space and
+	// case, count once; nil: true.
+	Collapse *bool `json:"collapse,omitempty"`
 	// Correct says whether words that nobody knows are taken for others that were mistyped;
 	// nil: Defaults.Correct.
 	Correct *bool `json:"correct,omitempty"`
@@ -46,6 +58,22 @@ type Request struct {
 	Offsets string `json:"offsets,omitempty"`
 	// Answer asks for the words that answer, too.
 	Answer AnswerOptions `json:"answer,omitzero"`
+}
+
+// restricted is the filter with the words that passages must have or not.
+func (r *Request) restricted() Filter {
+	f := r.Filter
+	f.Must, f.MustNot = unquoted(r.Must), unquoted(r.MustNot)
+	return f
+}
+
+// unquoted is a list without the quotes around phrases.
+func unquoted(list []string) []string {
+	out := slices.Clone(list)
+	for i, text := range out {
+		out[i] = strings.Trim(text, " \t\n\"“”„")
+	}
+	return out
 }
 
 // words reports whether BM25 may take part.

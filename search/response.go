@@ -46,6 +46,7 @@ type Result struct {
 	Text          string         `json:"text,omitempty"`
 	Tags          []string       `json:"tags,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
+	Copies        []string       `json:"copies,omitempty"` // ids of others with this title and text, of those that were found
 	Score         float64        `json:"score"`
 	Contributions []Contribution `json:"contributions,omitzero"`
 	Highlight     *Highlight     `json:"highlight,omitempty"`   // the part that is most similar to the question, where a granularity took part

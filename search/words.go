@@ -60,7 +60,7 @@ func (p *pass) searchWords(ctx context.Context, f *finding, index WordIndex, mor
 		return index.Explain(ctx, p.question, passage)
 	}
 	return p.search(ctx, f, func(ctx context.Context) (err error) {
-		f.hits, err = index.Search(ctx, p.question, p.candidates)
+		f.hits, err = p.distinct(ctx, p.candidates, func(k int) ([]rank.Hit, error) { return index.Search(ctx, p.question, k) })
 		if err = f.partly(err); err != nil {
 			return fmt.Errorf("searching the %s: %w", f.source.name(), err)
 		}

@@ -159,6 +159,10 @@ func examineCollection(config configs.Config, cache provision.Cache) []Finding {
 	defer g.Release()
 	f := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("%s: generation %d, %d passages", config.Collection, g.Number(), g.Len())}
 	errs := []error{g.CheckRecall(floors(config.Index))}
+	copies, err := g.Copies(context.Background())
+	if errs = append(errs, err); copies > 0 {
+		f.Detail += fmt.Sprintf(", %d of them copies of others", copies)
+	}
 	for _, x := range g.Experts() {
 		f.Detail += fmt.Sprintf("; %s: %s, fingerprint %.12s, recall@10 %.3f", x.Name, x.Index.Kind, x.Fingerprint, x.Recall.Stored.At10)
 		bundle, granularity, err := granularityOf(cmp.Or(x.Owner, x.Name))

@@ -246,6 +246,9 @@ func printIndexed(w *errWriter, r serving.Indexed, where string) {
 		w.printf(", %s", count(r.Bytes, "bytes"))
 	}
 	w.printf("\n")
+	if r.Copies > 0 {
+		w.printf("passages with the title and text of another one, which count once in answers: %s\n", count(int64(r.Copies), ""))
+	}
 	if r.Untexted > 0 {
 		w.printf("passages with a title and no text, which are found by their titles: %s\n", count(r.Untexted, ""))
 	}

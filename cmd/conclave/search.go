@@ -17,14 +17,15 @@ import (
 
 // asking is what `conclave search` was asked.
 type asking struct {
-	server  serverFlags
-	request search.Request
-	fusion  string
-	experts string
-	noWords bool
-	noLate  bool
-	asTyped bool
-	asJSON  bool
+	server    serverFlags
+	request   search.Request
+	fusion    string
+	experts   string
+	noWords   bool
+	noLate    bool
+	asTyped   bool
+	allCopies bool
+	asJSON    bool
 }
 
 func newSearch(terminal terminal) *cobra.Command {
@@ -63,6 +64,7 @@ func newSearch(terminal terminal) *cobra.Command {
 	flags.IntVar(&x.request.Specialists, "specialists", 0, "how many experts with a domain to ask, the most familiar with the question (default: as calibrated)")
 	flags.BoolVar(&x.noWords, "no-bm25", false, "leave BM25 out")
 	flags.BoolVar(&x.noLate, "no-late", false, "leave late interaction out")
+	flags.BoolVar(&x.allCopies, "all-copies", false, "show every one of several passages with the same text")
 	flags.BoolVar(&x.asTyped, "as-typed", false, "search for mistyped words as they are")
 	flags.BoolVar(&x.request.Answer.Wanted, "answer", false, "mark the words that answer, too")
 	flags.StringSliceVar(&x.request.Filter.TagsAll, "tags-all", nil, "only passages with all of these `tags`")
@@ -103,6 +105,9 @@ func (x *asking) complete(question string) {
 	}
 	if x.noWords {
 		x.request.BM25 = new(false)
+	}
+	if x.allCopies {
+		x.request.Collapse = new(false)
 	}
 	if x.asTyped {
 		x.request.Correct = new(false)

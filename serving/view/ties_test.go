@@ -246,7 +246,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 	for range 5 {
 		question := word() + " " + word() + " " + word()
 		for _, r := range requests {
-			r.Question, r.Fields, r.TimeoutMS = question, []string{}, 10_000
+			r.Question, r.Fields, r.TimeoutMS, r.Collapse = question, []string{}, 10_000, new(false)
 			for _, r.K = range []int{3, 10, 35} {
 				for _, r.Candidates = range []int{20, 100} {
 					want := asked(t, one, r)

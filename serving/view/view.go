@@ -51,7 +51,7 @@ func (v pinned) Index(expert string) (search.IndexInfo, bool) {
 }
 
 func (v pinned) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
-	s, err := v.generation.Select(f.TagsAll, f.TagsAny)
+	s, err := v.generation.SelectWhere(collection.Condition{TagsAll: f.TagsAll, TagsAny: f.TagsAny, Must: f.Must, MustNot: f.MustNot})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,4 +174,16 @@ func (w words) Explain(_ context.Context, question string, passage rank.Ordinal)
 		}
 	}
 	return terms, nil
+}
+
+// Fingerprints tell copies: equal ones are of passages with the same title and text.
+func (p passages) Fingerprints(_ context.Context, ordinals []rank.Ordinal) ([]uint64, error) {
+	out := make([]uint64, len(ordinals))
+	for i, o := range ordinals {
+		var err error
+		if out[i], err = p.Generation.Fingerprint(o); err != nil {
+			return nil, fmt.Errorf("passage %d: %w", o, err)
+		}
+	}
+	return out, nil
 }

@@ -48,6 +48,7 @@ class SearchOptions(TypedDict, total=False):
     min_confidence: float
     offsets: Literal["bytes", "codepoints", "utf16"]
     correct: bool
+    collapse: bool
     answer: bool | dict[str, Any]
 
 
@@ -90,6 +91,7 @@ class Result:
     text: str = ""
     tags: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
+    copies: list[str] = field(default_factory=list)
     contributions: list[Contribution] = field(default_factory=list)
     highlight: Highlight | None = None
     highlights: list[Highlight] = field(default_factory=list)

@@ -1,0 +1,117 @@
+package bm25
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"conclave/normalise"
+)
+
+// Having marks the passages of one of the searcher's segments that have all terms of a text,
+// and where it has several, and phrases are indexed, all its phrases: bit i%64 of word i/64 for
+// passage i of the segment, deleted ones too. It is nil for a text without terms.
+func (s *Searcher) Having(segment int, text string) ([]uint64, error) {
+	terms := Analyse(text)
+	if len(terms) == 0 {
+		return nil, nil
+	}
+	g := s.segments[segment]
+	var records []termRecord
+	for _, term := range terms {
+		r, err := g.Index.lookup([]byte(term))
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	if s.params.Phrases {
+		for _, phrase := range phrasesOf(terms) {
+			r, err := s.lookupPhrase(g.Index, []byte(phrase))
+			if err != nil {
+				return nil, err
+			}
+			records = append(records, r)
+		}
+	}
+	out := make([]uint64, (uint64(g.Index.passages)+63)/64)
+	having := make([]uint64, len(out))
+	for i, r := range records {
+		clear(having)
+		if err := g.mark(r, having); err != nil {
+			return nil, err
+		}
+		for at := range out {
+			if i == 0 {
+				out[at] = having[at]
+			} else {
+				out[at] &= having[at]
+			}
+		}
+	}
+	return out, nil
+}
+
+// mark sets the bits of the passages that have a term or a phrase.
+func (g *segment) mark(r termRecord, bits []uint64) error {
+	if r.df == 0 {
+		return nil
+	}
+	c := &cursor{}
+	if err := c.reset(g.Index, g.scale, r, 0); err != nil {
+		return err
+	}
+	for ; c.block < r.blocks; c.block++ {
+		if err := c.decode(); err != nil {
+			return err
+		}
+		for _, passage := range c.passages[:c.n] {
+			bits[passage/64] |= 1 << (passage % 64)
+		}
+	}
+	return nil
+}
+
+// A Wording is a word or some words, as a text is compared with them: without regard to case,
+// white space and the punctuation between words.
+type Wording struct {
+	form  string
+	words int
+}
+
+// WordingOf reads a word, or words that have to follow each other.
+func WordingOf(text string) Wording {
+	form := wordingOf(text)
+	return Wording{form, strings.Count(form, " ") - 1}
+}
+
+// Words is how many words there are.
+func (w Wording) Words() int { return max(w.words, 0) }
+
+// Exact reports whether a passage that has the terms may not have the words: where there are
+// several, or signs that are no letters.
+func (w Wording) Exact() bool {
+	return w.words > 1 || strings.ContainsFunc(w.form, func(r rune) bool { return r != ' ' && !unicode.IsLetter(r) })
+}
+
+// In reports whether a text has the words, one after the other.
+func (w Wording) In(text string) bool {
+	return w.words > 0 && strings.Contains(wordingOf(text), w.form)
+}
+
+// wordingOf is a text in lower case as words with one space around each.
+func wordingOf(text string) string {
+	text = normalise.Text(text)
+	out, gap := make([]byte, 0, len(text)+2), true
+	for _, r := range text {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("+#&@_%$€", r) {
+			if gap {
+				out = append(out, ' ')
+			}
+			gap, out = false, utf8.AppendRune(out, unicode.ToLower(r))
+		} else if gap = true; r == '\'' || r == '’' {
+			gap = false // don't is dont
+		}
+	}
+	return string(append(out, ' '))
+}

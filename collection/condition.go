@@ -1,0 +1,87 @@
+package collection
+
+import (
+	"math/bits"
+
+	"conclave/bm25"
+	"conclave/rank"
+)
+
+// A Condition says which passages are selected: those that have every tag of TagsAll, at least
+// one of TagsAny, every wording of Must and none of MustNot. An empty list sets no condition.
+type Condition struct {
+	TagsAll, TagsAny []string
+	// A wording is a word, in any form with the same term, or several that have to stand one
+	// after the other as they are.
+	Must, MustNot []string
+}
+
+// mostCompared is how many passages of a segment are read at most to see whether they have a
+// wording: where more have its terms side by side, these are relied on.
+const mostCompared = 20_000
+
+// worded narrows the passages of a segment by wordings, and counts them.
+func (g *Generation) worded(at int, words []uint64, c Condition) (count int, err error) {
+	for _, list := range []struct {
+		wordings []string
+		not      bool
+	}{{c.Must, false}, {c.MustNot, true}} {
+		for _, text := range list.wordings {
+			having, err := g.having(at, text, words)
+			if err != nil {
+				return 0, err
+			}
+			for i := range words {
+				switch {
+				case having == nil: // words that are everywhere
+				case list.not:
+					words[i] &^= having[i]
+				default:
+					words[i] &= having[i]
+				}
+			}
+		}
+	}
+	for _, word := range words {
+		count += bits.OnesCount64(word)
+	}
+	return count, nil
+}
+
+// having marks the passages of a segment that have a wording, among others at least those in
+// among; nil: it has stop words alone, and there are too many passages to read.
+func (g *Generation) having(at int, text string, among []uint64) ([]uint64, error) {
+	wording := bm25.WordingOf(text)
+	having, err := g.words.Having(at, text)
+	if err != nil || having != nil && !wording.Exact() {
+		return having, err
+	}
+	s, n := g.segments[at], 0
+	if having == nil { // all may have it
+		having = make([]uint64, len(among))
+		copy(having, among)
+	}
+	for i := range having {
+		having[i] &= among[i]
+		n += bits.OnesCount64(having[i])
+	}
+	if n > mostCompared {
+		if terms := bm25.Analyse(text); len(terms) == 0 {
+			return nil, nil
+		}
+		return having, nil
+	}
+	for i, word := range having {
+		for ; word != 0; word &= word - 1 {
+			bit := bits.TrailingZeros64(word)
+			p, err := s.store.Passage(rank.Ordinal(64*i + bit))
+			if err != nil {
+				return nil, err
+			}
+			if !wording.In(p.Title) && !wording.In(p.Text) {
+				having[i] &^= 1 << bit
+			}
+		}
+	}
+	return having, nil
+}

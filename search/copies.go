@@ -1,0 +1,166 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"conclave/rank"
+)
+
+// fingerprinted are Passages that tell copies: equal numbers are of passages with the same
+// title and text, but for white space and case; 0 is not known.
+type fingerprinted interface {
+	Fingerprints(ctx context.Context, passages []rank.Ordinal) ([]uint64, error)
+}
+
+const (
+	deepest     = 32 // times as many hits are asked for at most as are wanted, where many are copies
+	deepestHits = 20_000
+	mostCopies  = 100 // of a result that are named
+)
+
+// duplicates are the passages that the sources of a pass found, by fingerprints.
+type duplicates struct {
+	passages fingerprinted
+	mu       sync.Mutex
+	groups   map[uint64][]rank.Ordinal
+	of       map[rank.Ordinal]uint64
+}
+
+// duplicatesIn is nil where each passage counts for itself.
+func duplicatesIn(view *pinned, q inquiry) *duplicates {
+	passages, ok := view.Passages().(fingerprinted)
+	if !ok || !q.collapse {
+		return nil
+	}
+	return &duplicates{passages: passages, groups: map[uint64][]rank.Ordinal{}, of: map[rank.Ordinal]uint64{}}
+}
+
+// distinct searches for k passages of different texts: where some hits are copies of others,
+// it searches deeper. Of equal ones it returns the first. It returns fewer than k where there
+// are no more, or where they are too deep.
+func (p *pass) distinct(ctx context.Context, k int, search func(k int) ([]rank.Hit, error)) ([]rank.Hit, error) {
+	for depth := k; ; {
+		hits, err := search(depth)
+		if p.duplicates == nil || err != nil && !errors.As(err, new(*PartialError)) {
+			return hits, err
+		}
+		if checked := checkHits(hits, p.view.Passages().Ordinals()); checked != nil {
+			return hits, checked
+		}
+		first, failed := p.duplicates.firsts(ctx, hits)
+		most := min(deepest*k, max(k, deepestHits))
+		if failed != nil || len(first) >= k || len(hits) < depth || depth >= most {
+			return first[:min(len(first), k)], errors.Join(err, failed)
+		}
+		// As many copies are expected further down as there are above, and some more.
+		depth = min(most, depth*k/max(len(first), 1)+k/2+1)
+	}
+}
+
+// firsts are the first hits of each text. It remembers the others as copies.
+func (c *duplicates) firsts(ctx context.Context, hits []rank.Hit) ([]rank.Hit, error) {
+	ordinals := make([]rank.Ordinal, len(hits))
+	for i, h := range hits {
+		ordinals[i] = h.Ordinal
+	}
+	prints, err := c.passages.Fingerprints(ctx, ordinals)
+	if err == nil && len(prints) != len(hits) {
+		err = fmt.Errorf("%d fingerprints of %d passages", len(prints), len(hits))
+	}
+	if err != nil {
+		return hits, fmt.Errorf("telling copies: %w", err)
+	}
+	first, seen := make([]rank.Hit, 0, len(hits)), make(map[uint64]bool, len(hits))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, h := range hits {
+		x := prints[i]
+		if x == 0 || !seen[x] {
+			first = append(first, h)
+		}
+		if seen[x] = true; x != 0 && c.of[h.Ordinal] == 0 {
+			c.of[h.Ordinal] = x
+			c.groups[x] = append(c.groups[x], h.Ordinal)
+		}
+	}
+	return first, nil
+}
+
+// oneOfEach lets all findings name the same of several copies: that with the lowest id.
+func (p *pass) oneOfEach() error {
+	c := p.duplicates
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for x, group := range c.groups {
+		if len(group) == 1 {
+			continue
+		}
+		group = slices.Clone(group) // a source that is late may go on
+		if err := p.view.Passages().SortByID(group); err != nil {
+			return err
+		}
+		c.groups[x] = group
+	}
+	for i := range p.findings {
+		for n := range p.findings[i].hits {
+			h := &p.findings[i].hits[n]
+			if group := c.groups[c.of[h.Ordinal]]; len(group) > 1 {
+				h.Ordinal = group[0]
+			}
+		}
+	}
+	return nil
+}
+
+// copiesOf are the others of a passage's text that were found.
+func (p *pass) copiesOf(o rank.Ordinal) []rank.Ordinal {
+	c := p.duplicates
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	group := c.groups[c.of[o]]
+	if len(group) < 2 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(group), func(other rank.Ordinal) bool { return other == o })
+}
+
+// nameCopies gives the results the ids of their copies.
+func (a *answer) nameCopies(ctx context.Context, results []Result, of []rank.Ordinal) error {
+	var all []rank.Ordinal
+	ends := make([]int, len(results))
+	for i, o := range of {
+		others := a.copiesOf(o)
+		all = append(all, others[:min(len(others), mostCopies)]...)
+		ends[i] = len(all)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	passages, err := a.view.Passages().Read(ctx, all)
+	if err != nil {
+		return fmt.Errorf("reading the copies: %w", err)
+	}
+	from := 0
+	for i, end := range ends {
+		for _, p := range passages[from:end] {
+			if !deleted(p) {
+				results[i].Copies = append(results[i].Copies, p.ID)
+				if err := a.grows(len(p.ID) + 16); err != nil {
+					return err
+				}
+			}
+		}
+		from = end
+	}
+	return nil
+}
