@@ -68,7 +68,7 @@ func (in *difyRequest) retrieve(ctx context.Context, e handlers.Engine, collecti
 	if err := checkThreshold("/retrieval_setting/score_threshold", request.MinConfidence); err != nil {
 		return out, err
 	}
-	if request.Filter, err = in.filter(); err != nil {
+	if request.Filter, err = in.filter(&request); err != nil {
 		return out, err
 	}
 	response, err := e.Search(ctx, request)
@@ -94,17 +94,28 @@ func (in *difyRequest) retrieve(ctx context.Context, e handlers.Engine, collecti
 	return out, nil
 }
 
-// filter are the conditions that there are on tags.
-func (in *difyRequest) filter() (f search.Filter, err error) {
+// textKey is the name of conditions on the words of passages.
+const textKey = "text"
+
+// filter are the conditions that there are on tags. Those on words come into the request.
+func (in *difyRequest) filter(r *search.Request) (f search.Filter, err error) {
 	if in.Condition == nil {
 		return f, nil
 	}
 	var any []string
 	for _, c := range in.Condition.Conditions {
 		var tags texts
+		if len(c.Name) == 1 && c.Name[0] == textKey && (c.Comparison == "contains" || c.Comparison == "not contains") && in.Condition.LogicalOperator != "or" && tags.UnmarshalJSON(c.Value) == nil {
+			if c.Comparison == "contains" {
+				r.Must = append(r.Must, tags...)
+			} else {
+				r.MustNot = append(r.MustNot, tags...)
+			}
+			continue
+		}
 		known := c.Comparison == "contains" || c.Comparison == "is" || c.Comparison == "in"
 		if len(c.Name) != 1 || c.Name[0] != tagsKey || !known || tags.UnmarshalJSON(c.Value) != nil {
-			return f, invalid("unknown_value", "/metadata_condition", "a condition is not supported: passages are filtered by their tags, with the name %q, contains, is or in, and a tag or a list of them", tagsKey)
+			return f, invalid("unknown_value", "/metadata_condition", "a condition is not supported: passages are filtered by their tags, with the name %q, contains, is or in, and a tag or a list of them, and by words, with the name %q, contains or not contains, all of which hold", tagsKey, textKey)
 		}
 		if in.Condition.LogicalOperator == "or" {
 			any = append(any, tags...)

@@ -37,7 +37,9 @@ type tools struct {
 }
 
 type findInput struct {
-	Query string `json:"query" jsonschema:"the question, in plain words"`
+	Query   string   `json:"query" jsonschema:"the question, in plain words"`
+	Must    []string `json:"must,omitempty" jsonschema:"words or phrases that each passage has to have; leave it out unless the user asks for exactly these"`
+	MustNot []string `json:"must_not,omitempty" jsonschema:"words or phrases that no passage may have"`
 }
 
 type searchInput struct {
@@ -76,7 +78,7 @@ func marks(e handlers.Engine) bool {
 
 func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) {
 	out := findOutput{Results: []findResult{}}
-	request := search.Request{Question: in.Query, K: min(toolResults, t.engine.Limits().K), Fields: passageFields, Offsets: in.Offsets}
+	request := search.Request{Question: in.Query, Must: in.Must, MustNot: in.MustNot, K: min(toolResults, t.engine.Limits().K), Fields: passageFields, Offsets: in.Offsets}
 	request.Answer.Wanted = marks(t.engine)
 	response, err := t.engine.Search(ctx, request)
 	if err != nil {
@@ -245,7 +247,7 @@ type toolContribution struct {
 }
 
 func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error) {
-	r, err := t.engine.Search(ctx, search.Request{Question: in.Query, K: min(explained, t.engine.Limits().K), Explain: true, Fields: []string{"title", "contributions", "sources"}})
+	r, err := t.engine.Search(ctx, search.Request{Question: in.Query, Must: in.Must, MustNot: in.MustNot, K: min(explained, t.engine.Limits().K), Explain: true, Fields: []string{"title", "contributions", "sources"}})
 	if err != nil {
 		return explainOutput{}, err
 	}

@@ -12,7 +12,7 @@ import (
 // and where it has several, and phrases are indexed, all its phrases: bit i%64 of word i/64 for
 // passage i of the segment, deleted ones too. It is nil for a text without terms.
 func (s *Searcher) Having(segment int, text string) ([]uint64, error) {
-	terms := Analyse(text)
+	terms := s.params.Analysis.Terms(text)
 	if len(terms) == 0 {
 		return nil, nil
 	}
@@ -25,9 +25,13 @@ func (s *Searcher) Having(segment int, text string) ([]uint64, error) {
 		}
 		records = append(records, r)
 	}
+	u, err := s.understand(text)
+	if err != nil {
+		return nil, err
+	}
 	if s.params.Phrases {
 		for _, phrase := range phrasesOf(terms) {
-			r, err := s.lookupPhrase(g.Index, []byte(phrase))
+			r, err := s.lookup(g.Index, []byte(phrase))
 			if err != nil {
 				return nil, err
 			}
@@ -46,6 +50,16 @@ func (s *Searcher) Having(segment int, text string) ([]uint64, error) {
 				out[at] = having[at]
 			} else {
 				out[at] &= having[at]
+			}
+		}
+	}
+	if WordingOf(text).Words() > 1 {
+		return out, nil
+	}
+	for _, other := range u.others { // of one word, such as wi-fi for wifi
+		for _, form := range other.forms {
+			if err := g.mark(form.records[segment], out); err != nil {
+				return nil, err
 			}
 		}
 	}

@@ -56,8 +56,8 @@ func (g *Generation) having(at int, text string, among []uint64) ([]uint64, erro
 	if err != nil || having != nil && !wording.Exact() {
 		return having, err
 	}
-	s, n := g.segments[at], 0
-	if having == nil { // all may have it
+	s, n, stop := g.segments[at], 0, having == nil
+	if stop { // all may have it
 		having = make([]uint64, len(among))
 		copy(having, among)
 	}
@@ -66,7 +66,7 @@ func (g *Generation) having(at int, text string, among []uint64) ([]uint64, erro
 		n += bits.OnesCount64(having[i])
 	}
 	if n > mostCompared {
-		if terms := bm25.Analyse(text); len(terms) == 0 {
+		if stop {
 			return nil, nil
 		}
 		return having, nil

@@ -2,8 +2,10 @@ package handlers
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"net/http"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -248,6 +250,30 @@ func TestFilteredSearch(t *testing.T) {
 		t.Errorf("%s", batch.Answers[2])
 	}
 	if r := s.send(http.MethodGet, "/v1/limits", ""); !strings.Contains(string(r.body), `"filter_tags":64`) || !strings.Contains(string(r.body), `"filter_tag_bytes":256`) {
+		t.Errorf("%s", r.body)
+	}
+}
+
+// TestTypedQuestions: q is read as it is typed into a box, beside the parameters, and question
+// in a POST is not.
+func TestTypedQuestions(t *testing.T) {
+	s := start(t, Options{})
+	for address, body := range map[string]string{
+		"?q=%22the+hive%22+of+bees+-wasps":               `{"question":"the hive of bees","must":["the hive"],"must_not":["wasps"]}`,
+		"?q=bees+-wasps&must=hive&must_not=honey,%20wax": `{"question":"bees","must":["hive"],"must_not":["honey","wax","wasps"]}`,
+		"?q=state-of-the-art+-40":                        `{"question":"state-of-the-art -40"}`,
+	} {
+		got, want := s.send(http.MethodGet, "/v1/search"+address+"&fusion=rrf", ""), s.post("/v1/search", body[:len(body)-1]+`,"fusion":"rrf"}`)
+		var a, b search.Response
+		if err := errors.Join(json.Unmarshal(got.body, &a), json.Unmarshal(want.body, &b)); err != nil || got.StatusCode != 200 || want.StatusCode != 200 {
+			t.Fatalf("%s: %d %s, %d %s, %v", address, got.StatusCode, got.body, want.StatusCode, want.body, err)
+		}
+		if a.Question != b.Question || !reflect.DeepEqual(a.Results, b.Results) || !reflect.DeepEqual(a.Selected, b.Selected) {
+			t.Errorf("%s: %s\n%s: %s", address, got.body, body, want.body)
+		}
+	}
+	var literal search.Response
+	if r := s.post("/v1/search", `{"question":"\"bees\" -wasps"}`); json.Unmarshal(r.body, &literal) != nil || literal.Question != `"bees" -wasps` || literal.Selected != nil {
 		t.Errorf("%s", r.body)
 	}
 }

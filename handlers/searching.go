@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -22,9 +23,13 @@ func (a *API) getSearch(c *call) error {
 	for name, value := range c.query {
 		switch name {
 		case questionParameter:
-			body["question"] = value
+			readTyped(body, value, c.query)
 		case "tags_all", "tags_any":
 			filter[name], body["filter"] = value, filter
+		case "must", "must_not":
+			if _, there := body[name]; !there { // see readTyped
+				body[name] = value
+			}
 		default:
 			body[name] = value
 		}
@@ -33,6 +38,28 @@ func (a *API) getSearch(c *call) error {
 		return asParameters(problemOf(c.r.Context(), err))
 	}
 	return nil
+}
+
+// readTyped fills in a question as it was typed, with the words in quotes and after a - that
+// it has beside those of the parameters.
+func readTyped(body map[string]any, typed any, query map[string]any) {
+	text, ok := typed.(string)
+	if !ok {
+		body["question"] = typed
+		return
+	}
+	question, must, mustNot := search.Typed(text)
+	body["question"] = question
+	for name, words := range map[string][]string{"must": must, "must_not": mustNot} {
+		list, _ := query[name].([]any)
+		list = slices.Clone(list)
+		for _, word := range words {
+			list = append(list, word)
+		}
+		if len(list) > 0 {
+			body[name] = list
+		}
+	}
 }
 
 // searchRequest makes a request of a parsed body, and tells at most so many of

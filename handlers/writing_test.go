@@ -97,7 +97,7 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 // found are the ids that a search for words finds.
 func (s *writingServer) found(question string) []string {
 	s.t.Helper()
-	r := s.post("/v1/search", fmt.Sprintf(`{"question":%q,"k":50}`, question))
+	r := s.post("/v1/search", fmt.Sprintf(`{"question":%q,"k":50,"collapse":false}`, question))
 	var response search.Response
 	if err := json.Unmarshal(r.body, &response); err != nil || r.StatusCode != http.StatusOK {
 		s.t.Fatalf("%d %s %v", r.StatusCode, r.body, err)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"conclave/bm25"
 	"conclave/corpus"
 	"conclave/rank"
 	"conclave/search"
@@ -141,7 +142,7 @@ const mostExact = 200_000
 // Among implements search.View. The passages are counted while the sources are asked.
 func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
 	narrowed := *v.request // with what is fetched, which no filter changes
-	narrowed.filter = filterOf(f)
+	narrowed.filter = append(filterOf(f), wordClauses(f, v.store.Manifest().Words.Phrases)...)
 	counted := make(chan struct{})
 	var n int
 	var failed error
@@ -173,6 +174,32 @@ func filterOf(f search.Filter) (clauses []any) {
 	}
 	if len(f.TagsAny) > 0 {
 		clauses = append(clauses, object{"terms": object{fieldTags: f.TagsAny}})
+	}
+	return clauses
+}
+
+// wordClauses are the clauses of the words and phrases that passages must have, or not: of
+// their terms, and of the pairs of these, where the store has pairs. The texts themselves are
+// not searched. What has no terms, such as stop words, asks for nothing.
+func wordClauses(f search.Filter, pairs bool) (clauses []any) {
+	having := func(text string) (all []any) {
+		for _, term := range bm25.Lucene.Terms(text) {
+			all = append(all, object{"term": object{fieldWords: term}})
+		}
+		if pairs {
+			for _, pair := range bm25.QuestionPairs(text) {
+				all = append(all, object{"term": object{fieldPairs: pair}})
+			}
+		}
+		return all
+	}
+	for _, text := range f.Must {
+		clauses = append(clauses, having(text)...)
+	}
+	for _, text := range f.MustNot {
+		if all := having(text); len(all) > 0 {
+			clauses = append(clauses, object{"bool": object{"must_not": object{"bool": object{"filter": all}}}})
+		}
 	}
 	return clauses
 }

@@ -157,6 +157,9 @@ func printResult(w *errWriter, r search.Result, width int) {
 	if r.Title != "" {
 		heading += "  " + printable(r.Title)
 	}
+	if n := len(r.Copies); n > 0 {
+		heading += fmt.Sprintf("  (and %d more with this text)", n)
+	}
 	w.printf("%3d. %8.4f  %s\n", r.Rank, r.Score, cut(heading, width-15))
 	for _, line := range wrap(printable(r.Text), width-6, 3) {
 		w.printf("      %s\n", line)

@@ -37,6 +37,7 @@ func newSearch(terminal terminal) *cobra.Command {
   CONCLAVE_KEY=… conclave search --url https://search.example.org "who bought the lighthouse"
   conclave search --url http://127.0.0.1:8080 -k 3 --fusion hybrid "who bought the lighthouse"
   conclave search --collection my-index --tags-all 2024,law "who has to be asked first"
+  conclave search --collection my-index '"cast iron" pans -induction'
   conclave search --collection my-index --answer "how long do refunds take?"
   conclave search --collection my-index --fusion rrf,hybrid --json "…" | jq .rankings`,
 		Args: cobra.MinimumNArgs(1),
@@ -64,6 +65,8 @@ func newSearch(terminal terminal) *cobra.Command {
 	flags.IntVar(&x.request.Specialists, "specialists", 0, "how many experts with a domain to ask, the most familiar with the question (default: as calibrated)")
 	flags.BoolVar(&x.noWords, "no-bm25", false, "leave BM25 out")
 	flags.BoolVar(&x.noLate, "no-late", false, "leave late interaction out")
+	flags.StringArrayVar(&x.request.Must, "must", nil, "only passages with this `word` or phrase; may be repeated")
+	flags.StringArrayVar(&x.request.MustNot, "must-not", nil, "only passages without this `word` or phrase; may be repeated")
 	flags.BoolVar(&x.allCopies, "all-copies", false, "show every one of several passages with the same text")
 	flags.BoolVar(&x.asTyped, "as-typed", false, "search for mistyped words as they are")
 	flags.BoolVar(&x.request.Answer.Wanted, "answer", false, "mark the words that answer, too")
@@ -91,7 +94,9 @@ func (x *asking) check(flags *pflag.FlagSet) error {
 }
 
 func (x *asking) complete(question string) {
+	question, must, mustNot := search.Typed(question)
 	x.request.Question = question
+	x.request.Must, x.request.MustNot = append(x.request.Must, must...), append(x.request.MustNot, mustNot...)
 	if x.fusion != "" {
 		names := strings.Split(x.fusion, ",")
 		x.request.Fusion = search.Methods{Names: names, Listed: len(names) > 1}

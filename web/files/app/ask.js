@@ -6,6 +6,7 @@ import { count, h, number, problem } from "./dom.js";
 import { marked } from "./marks.js";
 import { answer, questionForm } from "./question.js";
 import { go } from "./state.js";
+import { typed } from "./typed.js";
 import { asked, bar, contributions } from "./why.js";
 
 const page = 10;
@@ -14,7 +15,7 @@ const likely = 0.5,
   unlikely = 0.2;
 
 const requestOf = (state) => ({
-  question: state.q,
+  ...typed(state.q),
   k: page,
   explain: true,
   fields: ["title", "text", "tags", "contributions", "sources", "highlights"],
@@ -199,6 +200,7 @@ function item(state, result, highest, sources, marks = []) {
         "div",
         { class: "row" },
         h("span", { class: "id" }, result.id),
+        result.copies && h("span", { class: "soft", title: result.copies.join(", ") }, `and ${count(result.copies.length, "copy", "copies")}`),
         (result.tags || []).map((tag) =>
           h(
             "button",

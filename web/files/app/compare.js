@@ -4,6 +4,7 @@ import { copyButton } from "./copy.js";
 import { h, number, problem, redraw } from "./dom.js";
 import { answer, questionForm } from "./question.js";
 import { go } from "./state.js";
+import { typed } from "./typed.js";
 import { dot } from "./why.js";
 import { whyNot } from "./whynot.js";
 
@@ -15,7 +16,7 @@ const shown = 10,
 const chosen = (state) =>
   (state.methods.length > 0 ? state.methods : ["auto", "rrf"]).filter((name) => methods.includes(name)).slice(0, most);
 const requestOf = (state) => ({
-  question: state.q,
+  ...typed(state.q),
   k: depth,
   fusion: chosen(state),
   fields: ["title", "contributions", "sources"],
@@ -108,7 +109,7 @@ function fuser(state, method, draw, said, signal) {
   const fusion = method === "rrf" || method === "sum" ? method : "gate";
   async function fuse(factors) {
     evidence ??= await get("/v1/limits", { signal }).then(({ k }) =>
-      post("/v1/search", { question: state.q, k, fusion: method, fields: ["title", "contributions"] }, { signal }),
+      post("/v1/search", { ...typed(state.q), k, fusion: method, fields: ["title", "contributions"] }, { signal }),
     );
     const weights = {};
     for (const { contributions } of evidence.results)

@@ -3,6 +3,7 @@
 import { get, perhaps, post } from "./api.js";
 import { h, number, problem } from "./dom.js";
 import { contributions } from "./why.js";
+import { typed } from "./typed.js";
 
 export function whyNot(state, rankings, sources, signal) {
   const input = h("textarea", { id: "whynot", rows: "2", spellcheck: "false", placeholder: "health/0002, or a piece of its text" });
@@ -41,7 +42,7 @@ async function told(given, state, rankings, sources, signal) {
   const { rankings: all } = await post(
     "/v1/search",
     {
-      question: state.q,
+      ...typed(state.q),
       k: limits.k,
       candidates: limits.candidates,
       fusion: rankings.map((ranking) => ranking.fusion),

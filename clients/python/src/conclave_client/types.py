@@ -47,6 +47,8 @@ class SearchOptions(TypedDict, total=False):
     filter: Filter
     min_confidence: float
     offsets: Literal["bytes", "codepoints", "utf16"]
+    must: list[str]
+    must_not: list[str]
     correct: bool
     collapse: bool
     answer: bool | dict[str, Any]
