@@ -142,7 +142,7 @@ const mostExact = 200_000
 // Among implements search.View. The passages are counted while the sources are asked.
 func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
 	narrowed := *v.request // with what is fetched, which no filter changes
-	narrowed.filter = append(filterOf(f), wordClauses(f, v.store.Manifest().Words.Phrases)...)
+	narrowed.filter = append(filterOf(f), wordClauses(f, v.store.Manifest().Words.Params())...)
 	counted := make(chan struct{})
 	var n int
 	var failed error
@@ -181,13 +181,13 @@ func filterOf(f search.Filter) (clauses []any) {
 // wordClauses are the clauses of the words and phrases that passages must have, or not: of
 // their terms, and of the pairs of these, where the store has pairs. The texts themselves are
 // not searched. What has no terms, such as stop words, asks for nothing.
-func wordClauses(f search.Filter, pairs bool) (clauses []any) {
+func wordClauses(f search.Filter, w bm25.Params) (clauses []any) {
 	having := func(text string) (all []any) {
-		for _, term := range bm25.Lucene.Terms(text) {
+		for _, term := range w.Analysis.Terms(text) {
 			all = append(all, object{"term": object{fieldWords: term}})
 		}
-		if pairs {
-			for _, pair := range bm25.QuestionPairs(text) {
+		if w.Phrases {
+			for _, pair := range w.Analysis.QuestionPairs(text) {
 				all = append(all, object{"term": object{fieldPairs: pair}})
 			}
 		}

@@ -1,0 +1,33 @@
+package opensearch
+
+import (
+	"encoding/json"
+	"testing"
+
+	"conclave/bm25"
+	"conclave/search"
+)
+
+// TestWordClauses, worked by hand: a word asks for its stem, a phrase for its stems and their
+// pairs too, and what must not be there is refused as a whole. Stop words ask for nothing.
+func TestWordClauses(t *testing.T) {
+	with := bm25.Params{Phrases: true, Analysis: bm25.Lucene}
+	without := bm25.Params{Analysis: bm25.Lucene}
+	for _, c := range []struct {
+		f    search.Filter
+		w    bm25.Params
+		want string
+	}{
+		{search.Filter{}, with, "null"},
+		{search.Filter{Must: []string{"Ferries"}}, with, `[{"term":{"words":"ferri"}}]`},
+		{search.Filter{Must: []string{"the lakes are deep"}}, with, `[{"term":{"words":"lake"}},{"term":{"words":"deep"}},{"term":{"pairs":"lake+deep"}}]`},
+		{search.Filter{Must: []string{"deep lakes"}}, without, `[{"term":{"words":"deep"}},{"term":{"words":"lake"}}]`},
+		{search.Filter{MustNot: []string{"deep lakes"}}, with, `[{"bool":{"must_not":{"bool":{"filter":[{"term":{"words":"deep"}},{"term":{"words":"lake"}},{"term":{"pairs":"deep+lake"}}]}}}}]`},
+		{search.Filter{Must: []string{"to be or not to be"}, MustNot: []string{"the"}}, with, "null"},
+	} {
+		got, err := json.Marshal(wordClauses(c.f, c.w))
+		if err != nil || string(got) != c.want {
+			t.Errorf("%+v: %s, %v, want %s", c.f, got, err, c.want)
+		}
+	}
+}
