@@ -79,7 +79,7 @@ func (l *lineUp) oneOf(ctx context.Context, r Request, ahead <-chan struct{}) (a
 	defer func() {
 		var known *Error
 		if answer.Err != nil && context.Cause(ctx) == context.DeadlineExceeded && !(errors.As(answer.Err, &known) && known.Kind == Invalid) {
-			answer.Err = &Error{Kind: Deadline, Code: "deadline", Detail: BatchOver, Err: answer.Err}
+			answer.Err = &Error{Kind: Deadline, Code: "deadline", Detail: BatchOver, Err: context.DeadlineExceeded}
 		}
 	}()
 	if err := ctx.Err(); err != nil {
