@@ -19,7 +19,7 @@ type Highlight struct {
 	Field string `json:"field"` // "title" or "text"
 	Start int    `json:"start"` // in what Request.Offsets counts
 	End   int    `json:"end"`
-	// Score is what the tokens that matched it add to late interaction's score, or the
+	// Score is what the tokens that matched it by more than chance add to late interaction's score, or the
 	// part's own.
 	Score float64 `json:"score"`
 }
@@ -42,14 +42,18 @@ type TokenVectors interface {
 	Vector(passage rank.Ordinal) ([]float32, error)
 }
 
-// highlighter finds the words of passages that a question's tokens match best; nil
-// where the index or the encoder cannot say.
-func (x *late) highlighter(index VectorIndex, question []float32) func(rank.Ordinal, corpus.Passage) ([]Highlight, error) {
+// highlighter finds the words of passages that a question's tokens match best, of those
+// that the passage has by more than chance and that carry something; nil where the index
+// or the encoder cannot say.
+func (x *late) highlighter(ctx context.Context, view *pinned, index VectorIndex, question []float32) func(rank.Ordinal, corpus.Passage) ([]Highlight, error) {
 	stored, ok := index.(TokenVectors)
 	words, also := x.Passages.(PassageWords)
 	if !ok || !also {
 		return nil
 	}
+	dim := x.Info.Dimension
+	var usual *chance // of the question, when it is first needed
+	var tells func(word string) bool
 	return func(o rank.Ordinal, p corpus.Passage) ([]Highlight, error) {
 		of, err := words.PassageWords(p)
 		if err != nil || len(of) == 0 {
@@ -59,35 +63,51 @@ func (x *late) highlighter(index VectorIndex, question []float32) func(rank.Ordi
 		if err != nil {
 			return nil, err
 		}
-		dim := x.Info.Dimension
 		if dim < 1 || len(vectors) < len(of)*dim {
 			return nil, fmt.Errorf("passage %s has %d tokens, and %d numbers of vectors of %d", quote(p.ID), len(of), len(vectors), dim)
 		}
-		return highlights(p, of, question, vectors, dim), nil
+		if usual == nil {
+			usual = chanceOf(stored, view.Passages().Sample(randomPassages), question, dim)
+			tells = x.telling.of(ctx, view)
+		}
+		found := highlights(p, of, question, vectors, dim, usual.beyond(o))
+		return slices.DeleteFunc(found, func(h Highlight) bool {
+			return !tells(field(&p, h.Field)[h.Start:h.End])
+		}), nil
 	}
 }
 
+// field is the title or the text of a passage.
+func field(p *corpus.Passage, name string) string {
+	if name == "title" {
+		return p.Title
+	}
+	return p.Text
+}
+
 // highlights gives each token of the question to the token of the passage with the
-// greatest inner product, the first of equals, and its score to that one's word.
-func highlights(p corpus.Passage, of []Word, question, vectors []float32, dim int) []Highlight {
+// greatest inner product, the first of equals, and its score to that one's word, where it
+// is no less than least has for the token; nil: whatever it is.
+func highlights(p corpus.Passage, of []Word, question, vectors []float32, dim int, least []float32) []Highlight {
 	scores := map[Word]float64{}
-	for ; len(question) >= dim; question = question[dim:] {
+	for token := 0; len(question) >= dim; question, token = question[dim:], token+1 {
 		best, at := float32(0), -1
 		for i := range of {
 			if s := innerProduct(question[:dim], vectors[i*dim:(i+1)*dim]); at < 0 || s > best {
 				best, at = s, i
 			}
 		}
-		scores[of[at]] += float64(best)
+		if least == nil || best > least[token] {
+			scores[of[at]] += float64(best)
+		}
 	}
 	out := make([]Highlight, 0, len(scores))
 	for word, score := range scores {
 		h := Highlight{Field: "text", Start: word.Begin, End: word.End, Score: printed(score)}
-		text := p.Text
 		if word.InTitle {
-			h.Field, text = "title", p.Title
+			h.Field = "title"
 		}
-		h.trim(text)
+		h.trim(field(&p, h.Field))
 		if h.Start < h.End && score > 0 {
 			out = append(out, h)
 		}

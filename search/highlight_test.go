@@ -2,6 +2,7 @@ package search
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -35,7 +36,7 @@ func TestHighlightsByHand(t *testing.T) {
 		{"text", strings.Index(p.Text, "wolves"), strings.Index(p.Text, ","), .6},
 		{"text", strings.Index(p.Text, "left"), len(p.Text), .08},
 	}
-	got := highlights(p, of, question, vectors, 2)
+	got := highlights(p, of, question, vectors, 2, nil)
 	if len(got) != len(want) {
 		t.Fatalf("%+v", got)
 	}
@@ -68,8 +69,67 @@ func (speller) PassageWords(p corpus.Passage) ([]Word, error) {
 	return []Word{{Begin: 0, End: strings.Index(p.Text, " ")}, {Begin: last, End: len(p.Text)}}, nil
 }
 
+// byHand is what the tokens of a question add to the score of a passage, without those
+// that match at least a fifth of the random passages as well.
+func byHand(question []float32, tokens [][][]float32, passage int) (sum float64) {
+	best := func(token []float32, of [][]float32) (most float64) {
+		most = math.Inf(-1)
+		for _, other := range of {
+			dot := 0.0
+			for i := range token {
+				dot += float64(token[i]) * float64(other[i])
+			}
+			most = max(most, dot)
+		}
+		return most
+	}
+	for ; len(question) > 0; question = question[dimension:] {
+		own, as, others := best(question[:dimension], tokens[passage]), 0, 0
+		for i := range 32 {
+			if i == passage {
+				continue
+			}
+			if others++; best(question[:dimension], tokens[i]) >= own {
+				as++
+			}
+		}
+		if as <= others/5 {
+			sum += own
+		}
+	}
+	return sum
+}
+
+// TestCommonWordsAreNotMarked: words that most passages have carry nothing, whatever
+// their tokens match; in a collection that is too small to tell, nothing is left out.
+func TestCommonWordsAreNotMarked(t *testing.T) {
+	for passages, want := range map[int]bool{60: false, 6: true} {
+		s, index, _ := lateStage()
+		s.library.shelf.vectors["tokens"] = &spelled{maxima: index}
+		shelf := s.library.shelf
+		for i := range shelf.passages {
+			shelf.passages[i].Text = fmt.Sprintf("the moon%d of", i)
+		}
+		view := &pinned{View: &fewer{shelf, passages}}
+		tells := new(telling).of(t.Context(), view)
+		if tells("the") != want || !tells("moon3") || !tells("unheard") {
+			t.Errorf("%d passages: the %t, moon3 %t", passages, tells("the"), tells("moon3"))
+		}
+	}
+}
+
+// fewer is a shelf of which a sample has so many passages.
+type fewer struct {
+	*shelf
+	n int
+}
+
+func (f *fewer) Passages() Passages        { return f }
+func (f *fewer) Sample(int) []rank.Ordinal { return f.shelf.Sample(f.n) }
+func (f *fewer) Words() WordIndex          { return nil }
+
 // TestHighlights: where they are asked for and late interaction takes part they add up to
-// its score; what fails leaves the answer without them.
+// its score, without the tokens whose match is chance; what fails leaves the answer without them.
 func TestHighlights(t *testing.T) {
 	s, index, _ := lateStage()
 	known := &spelled{maxima: index}
@@ -77,6 +137,11 @@ func TestHighlights(t *testing.T) {
 	late := *s.config.Late
 	late.Passages = speller{}
 	s.config.Late = &late
+	for i := range s.library.shelf.passages { // words that no other passage has
+		s.library.shelf.passages[i].Text = fmt.Sprintf("first%d and last%d", i, i)
+	}
+	tokens, _ := s.config.Late.Encoder.EncodeQuestion(t.Context(), question)
+	some := 0
 	ask := func(r Request) Response {
 		r.Question, r.K = question, 5
 		return s.ask(t, r)
@@ -91,10 +156,15 @@ func TestHighlights(t *testing.T) {
 			}
 			sum += h.Score
 		}
-		scored := *result.Contributions[len(result.Contributions)-1].Score
-		if len(result.Highlights) == 0 || math.Abs(sum-scored) > 1e-5 {
-			t.Errorf("%s: %+v add up to %v, and the score is %v", result.ID, result.Highlights, sum, scored)
+		var at int
+		_, _ = fmt.Sscanf(result.ID, "p%d", &at)
+		if want := byHand(tokens, index.tokens, at); math.Abs(sum-want) > 1e-5 {
+			t.Errorf("%s: %+v add up to %v, want %v", result.ID, result.Highlights, sum, want)
 		}
+		some += len(result.Highlights)
+	}
+	if some == 0 {
+		t.Error("nothing is marked")
 	}
 	no := false
 	for name, r := range map[string]Request{

@@ -15,6 +15,7 @@ import (
 type late struct {
 	identity
 	*Expert
+	telling telling
 }
 
 // A request that names no expert searches words alone.
@@ -37,7 +38,7 @@ func (x *late) ask(ctx context.Context, p *pass, f *finding) error {
 	_, f.cut = x.Encoder.QuestionTokens(p.question)
 	index, err := p.vectors(x.Expert, f, tokens)
 	if err == nil {
-		f.highlight = x.highlighter(index, tokens)
+		f.highlight = x.highlighter(context.WithoutCancel(ctx), p.view, index, tokens)
 	}
 	return err
 }

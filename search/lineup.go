@@ -74,7 +74,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		&bm25{identity{WordSource, KindLexical, x.Defaults.WordsChance}},
 		&phrases{identity{PhraseSource, KindLexical, nil}})
 	if x.Late != nil {
-		l.late = &late{identity{x.Late.Name, KindLate, nil}, x.Late}
+		l.late = &late{identity: identity{x.Late.Name, KindLate, nil}, Expert: x.Late}
 		l.sources = append(l.sources, l.late)
 	}
 	if err := l.checkSources(); err != nil {

@@ -5,12 +5,19 @@ import { h } from "./dom.js";
 
 const word = /[\p{L}\p{N}]+/gu;
 
-// matcher tells of a word whether it has one of the stems that BM25 matched. Stems are
+// A word that has less than least of what late interaction scored, or BM25, is not marked: every
+// question has tokens that match nothing well.
+const least = 0.06;
+
+// matcher tells of a word whether it has one of the stems that BM25 matched and that make
+// at least their share of its score, which the words of every text do not. Stems are
 // cut by rules of their own, so that a word counts that begins with a stem, or with all
 // but a stem's last letter where that was changed (berries, berri).
 function matcher(explanation) {
   const stems = new Set();
-  for (const term of explanation || []) for (const stem of term.term.split(" ")) stems.add(stem.toLowerCase());
+  const all = (explanation || []).reduce((sum, term) => sum + term.score, 0);
+  for (const term of explanation || [])
+    if (term.score >= least * all) for (const stem of term.term.split(" ")) stems.add(stem.toLowerCase());
   return (text) => {
     const lower = text.toLowerCase();
     for (const stem of stems) {
@@ -20,10 +27,6 @@ function matcher(explanation) {
     return false;
   };
 }
-
-// A word that has less than least of what late interaction scored is not marked: every
-// question has tokens that match nothing well.
-const least = 0.06;
 
 // matched are the highlights of a field, with their shares of what late interaction scored.
 function matched(field, highlights) {
