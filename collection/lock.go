@@ -26,7 +26,7 @@ func lock(d disk.Disk, dir string) (*os.File, error) {
 	if err != nil {
 		return nil, explainDisk(fmt.Errorf("locking %s: %w", dir, err))
 	}
-	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	err = disk.Uninterrupted(func() error { return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 	if err == nil {
 		if found, err := leadsTo(path, d, file); err == nil && !found {
 			// A first build that failed removed the folder's content between

@@ -17,9 +17,9 @@ const (
 	afterOne      = 10 * time.Millisecond // at most, before it is made again
 )
 
-// bounded makes a call again while it is interrupted, and returns its error: EINTR after so many
+// Uninterrupted makes a call again while it is interrupted, and returns its error: EINTR after so many
 // interruptions that it would never succeed.
-func bounded(call func() error) (err error) {
+func Uninterrupted(call func() error) (err error) {
 	for i := range interruptions {
 		if err = call(); !errors.Is(err, unix.EINTR) {
 			return err
@@ -31,7 +31,7 @@ func bounded(call func() error) (err error) {
 
 // Mkdir is os.Mkdir, which fails where the call is interrupted without end.
 func Mkdir(path string, mode fs.FileMode) error {
-	err := bounded(func() error { return unix.Mkdir(path, uint32(mode.Perm())) })
+	err := Uninterrupted(func() error { return unix.Mkdir(path, uint32(mode.Perm())) })
 	if err != nil {
 		return &fs.PathError{Op: "mkdir", Path: path, Err: err}
 	}

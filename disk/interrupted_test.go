@@ -10,10 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestBounded: an interrupted call is made again, and not without end.
-func TestBounded(t *testing.T) {
+// TestUninterrupted: an interrupted call is made again, and not without end.
+func TestUninterrupted(t *testing.T) {
 	calls := 0
-	if err := bounded(func() error {
+	if err := Uninterrupted(func() error {
 		if calls++; calls < 4 {
 			return unix.EINTR
 		}
@@ -22,11 +22,11 @@ func TestBounded(t *testing.T) {
 		t.Errorf("%d calls, %v", calls, err)
 	}
 	calls = 0
-	if err := bounded(func() error { calls++; return unix.EINTR }); !errors.Is(err, unix.EINTR) || calls != interruptions {
+	if err := Uninterrupted(func() error { calls++; return unix.EINTR }); !errors.Is(err, unix.EINTR) || calls != interruptions {
 		t.Errorf("%d calls, %v", calls, err)
 	}
 	calls = 0
-	if err := bounded(func() error { calls++; return unix.ENOSPC }); !errors.Is(err, unix.ENOSPC) || calls != 1 {
+	if err := Uninterrupted(func() error { calls++; return unix.ENOSPC }); !errors.Is(err, unix.ENOSPC) || calls != 1 {
 		t.Errorf("%d calls, %v", calls, err)
 	}
 }

@@ -34,11 +34,11 @@ func LockFolder(ctx context.Context, folder string) (unlock func(), err error) {
 		return nil, err
 	}
 	for {
-		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		err := disk.Uninterrupted(func() error { return unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 		if err == nil {
 			return func() { _ = file.Close() }, nil
 		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+		if !errors.Is(err, unix.EWOULDBLOCK) {
 			_ = file.Close()
 			return nil, fmt.Errorf("locking %s: %w", file.Name(), err)
 		}
