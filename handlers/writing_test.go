@@ -114,6 +114,16 @@ func (s *writingServer) put(path, body string, header ...string) reply {
 	return s.send(http.MethodPut, path, body, append([]string{"Content-Type", "application/json"}, header...)...)
 }
 
+// TestDotsAreNoIDs: an id that clients take out of an address is refused, however it is written.
+func TestDotsAreNoIDs(t *testing.T) {
+	s := startWriting(t, writingOptions{})
+	for _, path := range []string{"/v1/passages/%2E", "/v1/passages/%2E%2E"} {
+		if p := s.put(path, `{"text":"zebra"}`).problem(t); p.Code != "invalid_passage" || !strings.Contains(p.Detail, "another id") {
+			t.Errorf("%s: %+v", path, p)
+		}
+	}
+}
+
 // TestPutGetDelete is the life of one passage.
 func TestPutGetDelete(t *testing.T) {
 	s := startWriting(t, writingOptions{})
