@@ -11,6 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"conclave/plaintext"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -170,13 +172,21 @@ func notStrict(data []byte, found error) *Problem {
 	} else if err := reread(twice, jsontext.AllowInvalidUTF8(true)); err != nil && utf8.Valid(data) {
 		return newProblem("not_json", fmt.Sprintf("The body has to be one JSON text: %s.", reason(err))).because(err)
 	} else if err := reread(twice); err != nil {
-		return newProblem("invalid_utf8", fmt.Sprintf("The body has to be UTF-8, without lone halves of surrogate pairs: %s.", reason(err)))
+		return newProblem("invalid_utf8", fmt.Sprintf("The body has to be UTF-8, without lone halves of surrogate pairs: %s.%s", reason(err), converting(data)))
 	}
 	var problem *Problem
 	if errors.As(found, &problem) {
 		return problem
 	}
 	return newProblem("not_json", "The body has to be one JSON text.").because(found)
+}
+
+// converting says how a body in another encoding is converted.
+func converting(data []byte) string {
+	if utf8.Valid(data) {
+		return "" // an escape is wrong
+	}
+	return " " + plaintext.Wrong(data).Remedy() + "."
 }
 
 // escapePointer writes a key as one step of a JSON pointer (RFC 6901).

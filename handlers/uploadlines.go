@@ -93,9 +93,8 @@ func (l *lineReader) one() (line rawLine, err error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return rawLine{}, err
 		}
-		if l.line == 1 { // of files that came from Windows
-			line.text = bytes.TrimPrefix(line.text, []byte("\xef\xbb\xbf"))
-		}
+		// Of files that came from Windows, also behind others.
+		line.text = bytes.TrimPrefix(line.text, []byte("\xef\xbb\xbf"))
 		line.text = bytes.TrimSpace(line.text)
 		if len(line.text) == 0 {
 			line.text = nil

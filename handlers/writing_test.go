@@ -267,6 +267,16 @@ func TestNullIsAbsent(t *testing.T) {
 	}
 }
 
+// TestOtherEncodings: the answer says how a file is converted, and a mark between files
+// that were put together is passed over.
+func TestOtherEncodings(t *testing.T) {
+	s := startWriting(t, writingOptions{})
+	lines, _ := parseAnswer(t, s.send(http.MethodPost, "/v1/passages", "\ufeff{\"id\":\"a\",\"text\":\"x\"}\n\ufeff{\"id\":\"b\",\"text\":\"y\"}\n{\"id\":\"c\",\"text\":\"caf\xe9\"}\n", "Content-Type", typeLines).body)
+	if len(lines) != 3 || lines[0].Error != nil || lines[1].Error != nil || lines[2].Error == nil || !strings.Contains(lines[2].Error.Detail, "iconv -f WINDOWS-1252 -t UTF-8 FILE > FILE.utf8") {
+		t.Errorf("%+v", lines)
+	}
+}
+
 func TestBadPassages(t *testing.T) {
 	s := startWriting(t, writingOptions{Options: Options{Write: WriteLimits{LineBytes: 3000, PassageBytes: 1000, Tags: 3, MetadataBytes: 100}}})
 	long := strings.Repeat("x", 1001)

@@ -42,7 +42,7 @@ var allowed = map[string][]string{
 	"questions":   {"disk", "plaintext", "rank"},
 	"evaluation":  {"calibration", "corpus", "disk", "fusion", "questions", "rank", "search"},
 	"ablation":    {"calibration", "evaluation", "fusion"},
-	"handlers":    {"admission", "collection", "corpus", "jobs", "search", "web"},
+	"handlers":    {"admission", "collection", "corpus", "jobs", "plaintext", "search", "web"},
 	"lease":       {},
 	"opensearch":  {"ann", "bm25", "collection", "corpus", "lease", "rank", "search", "spelling"},
 	"jobs":        {"collection", "corpus", "disk", "lease", "rank"},
