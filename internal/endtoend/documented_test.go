@@ -385,6 +385,13 @@ func (r *reader) corpus(root string) {
 		r.t.Fatal(err)
 	}
 	r.write("more.tsv.gz", zipped.String())
+	pdf, err := os.ReadFile(filepath.Join(root, "documents", "testdata", "handbook.pdf"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.write("handbook.pdf", string(pdf))
+	r.write("wiki/depots.md", "# Depots\n\nThe depot in Leeds opens at six.\n")
+	r.write("faq.html", "<title>Questions</title><main><h1>Refunds</h1><p>A refund takes five working days.</p></main>")
 
 	type question struct {
 		ID        string
