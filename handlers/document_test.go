@@ -30,7 +30,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"Expert": reflect.TypeFor[search.ExpertInfo](), "Calibration": reflect.TypeFor[search.CalibrationInfo](), "ReliabilityBin": reflect.TypeFor[search.ReliabilityBin](), "Limits": reflect.TypeFor[Limits](),
 		"LimitDefaults": reflect.TypeFor[LimitDefaults](), "Health": reflect.TypeFor[Health](), "Component": reflect.TypeFor[Component](), "Backlog": reflect.TypeFor[Backlog](),
 		"Problem": reflect.TypeFor[Problem](), "ProblemField": reflect.TypeFor[ProblemField](), "WriteResult": reflect.TypeFor[WriteResult](),
-		"UploadLine": reflect.TypeFor[UploadLine](), "UploadProblem": reflect.TypeFor[uploadProblem](), "Job": reflect.TypeFor[jobs.Job](),
+		"Message": reflect.TypeFor[search.Message](), "UploadLine": reflect.TypeFor[UploadLine](), "UploadProblem": reflect.TypeFor[uploadProblem](), "Job": reflect.TypeFor[jobs.Job](),
 		"JobProgress": reflect.TypeFor[jobs.Progress](), "JobResult": reflect.TypeFor[jobs.Result](), "JobList": reflect.TypeFor[JobList](),
 		"SnapshotList": reflect.TypeFor[SnapshotList](), "SnapshotInfo": reflect.TypeFor[SnapshotInfo](),
 	}

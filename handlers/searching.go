@@ -65,11 +65,15 @@ func readTyped(body map[string]any, typed any, query map[string]any) {
 // searchRequest makes a request of a parsed body, and tells at most so many of
 // its mistakes.
 func searchRequest(limits search.Limits, body any, mistakes int) (request search.Request, p *Problem) {
-	if p := decode(within(limits, theDocument().schemas["SearchRequest"]), body, mistakes, &request); p != nil {
+	schema := within(limits, theDocument().schemas["SearchRequest"])
+	if object, _ := body.(map[string]any); object["messages"] == nil {
+		schema.Required = []string{"question"}
+	}
+	if p := decode(schema, body, mistakes, &request); p != nil {
 		return request, p
 	}
-	if len(request.Question) > limits.QuestionBytes {
-		return request, nil // which the engine refuses, without looking at it
+	if len(request.Question) > limits.QuestionBytes || len(request.Messages) > 0 {
+		return request, nil // which the engine looks at
 	}
 	if !strings.ContainsFunc(request.Question, func(r rune) bool {
 		return !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r)

@@ -17,8 +17,9 @@ import (
 // inquiry is what is asked of the sources.
 type inquiry struct {
 	question   string
-	correct    bool // where it is mistyped
-	collapse   bool // copies count once
+	before     []string // what was asked before in a conversation
+	correct    bool     // where it is mistyped
+	collapse   bool     // copies count once
 	candidates int
 	exact      bool
 	filter     Filter
@@ -40,6 +41,7 @@ type pass struct {
 	view        *pinned
 	duplicates  *duplicates  // that the sources found; nil: each passage counts for itself
 	corrections []Correction // of the question that was asked for
+	part        string       // of a question, or made of messages, that was asked for; "": the question
 	asked       []int        // the sources that are there, into the line-up's
 	encodings   []encoding
 	answers     chan finding // nobody ever waits to send

@@ -123,12 +123,17 @@ func (l *lineUp) pass(ctx context.Context, q inquiry, started time.Time, then fu
 	ctx, asking, left, cancel := within(ctx, q.timeout, started, q.reads, q.writes)
 	defer cancel()
 	q.timeout = left
+	whole := q.question
+	q.question = l.focus(asking, &q, view)
+	part := q.question
 	var corrections []Correction
 	if q.correct {
 		q.question, corrections = l.corrected(asking, view, q.question)
 	}
 	found := l.ask(asking, q, view)
-	found.corrections = corrections
+	if found.corrections = corrections; part != whole {
+		found.part = part
+	}
 	l.observer.Stage(ctx, "", StageSources, time.Since(started))
 	if err := gone(ctx); err != nil {
 		return err

@@ -19,7 +19,7 @@ func (a *answer) fetch(ctx context.Context) error {
 		a.observe(ctx) // so that those asked say how familiar the question is, as those skipped do
 	}
 	a.response = Response{
-		Question: p.question, Corrected: a.corrections, Generation: a.view.Generation(),
+		Question: p.question, Asked: a.part, Corrected: a.corrections, Generation: a.view.Generation(),
 		Degraded: make([]Missing, 0, len(a.degraded)), Answers: a.extracts,
 	}
 	if p.offsets != OffsetBytes {

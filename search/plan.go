@@ -51,10 +51,10 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	var wrong problems
 	d, most := l.defaults, l.limits
 	p := &plan{named: r.Experts != nil, weights: r.Weights, explain: r.Explain}
-	p.question, p.exact, p.filter = r.Question, r.Exact, r.restricted()
+	p.exact, p.filter = r.Exact, r.restricted()
 	p.collapse = r.Collapse == nil || *r.Collapse
+	p.question, p.before = r.asked(&wrong, most.QuestionBytes)
 	p.correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
-	wrong.question(r.Question, most.QuestionBytes)
 	p.k = wrong.count("/k", r.K, d.K, most.K)
 	if p.offset = r.Offset; p.offset < 0 || p.offset > 0 && p.offset+p.k > most.K {
 		wrong.add("out_of_range", "/offset", "offset is %d: it must be from 0 to %d, which with k is limits.k", p.offset, max(most.K-p.k, 0))

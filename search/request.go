@@ -13,7 +13,10 @@ import (
 // but Question means "the default"; Engine.Search documents the defaults and
 // refuses values outside the limits.
 type Request struct {
-	Question string    `json:"question"`
+	Question string `json:"question,omitempty"`
+	// Messages are a conversation, in the place of Question: the last message of the user
+	// is asked, and behind those before it where it cannot stand alone.
+	Messages []Message `json:"messages,omitempty"`
 	K        int       `json:"k,omitempty"`
 	Offset   int       `json:"offset,omitempty"`  // results left out before the first
 	Fusion   Methods   `json:"fusion,omitzero"`   // "auto", "muf", …, or a list of them

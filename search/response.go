@@ -6,6 +6,8 @@ package search
 type Response struct {
 	RequestID string `json:"request_id,omitempty"` // set by the front end
 	Question  string `json:"question"`             // as it was asked
+	// Asked is the part of a long question, or what was made of messages, that was answered.
+	Asked string `json:"asked,omitempty"`
 	// Corrected are the words of the question that others were asked for in their place.
 	Corrected  []Correction `json:"corrected,omitempty"`
 	Fusion     string       `json:"fusion,omitempty"`

@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	"normalise":   {},
 	"encoder":     {"disk", "models", "normalise"},
 	"collection":  {"ann", "bm25", "corpus", "disk", "rank", "spelling"},
-	"search":      {"corpus", "fusion", "rank", "spelling"},
+	"search":      {"corpus", "fusion", "granules", "rank", "spelling"},
 	"calibration": {"disk", "fusion", "questions", "rank", "search"},
 	"questions":   {"disk", "plaintext", "rank"},
 	"evaluation":  {"calibration", "corpus", "disk", "fusion", "questions", "rank", "search"},

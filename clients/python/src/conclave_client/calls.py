@@ -58,7 +58,7 @@ def _items(name: str, wanted: Any) -> Callable[[httpx.Response], Any]:
 
 
 def search(question: str, options: SearchOptions) -> Call[Answer]:
-    return Call("POST", "/v1/search", _as(Answer), {"question": question, **options})
+    return Call("POST", "/v1/search", _as(Answer), ({"question": question} if question else {}) | {**options})
 
 
 def search_batch(searches: Iterable[str | SearchRequest]) -> Call[list[Answer | Problem]]:

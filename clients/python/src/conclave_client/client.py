@@ -90,8 +90,8 @@ class Client(_Options):
             time.sleep(wait)
         raise AssertionError("unreachable")
 
-    def search(self, question: str, **options: Unpack[SearchOptions]) -> Answer:
-        """Asks one question."""
+    def search(self, question: str = "", **options: Unpack[SearchOptions]) -> Answer:
+        """Asks one question, or the last of messages=[{"role", "content"}]."""
         return self._do(calls.search(question, options))
 
     def search_batch(self, searches: Iterable[str | SearchRequest]) -> list[Answer | Problem]:
@@ -209,7 +209,7 @@ class AsyncClient(_Options):
             await asyncio.sleep(wait)
         raise AssertionError("unreachable")
 
-    async def search(self, question: str, **options: Unpack[SearchOptions]) -> Answer:
+    async def search(self, question: str = "", **options: Unpack[SearchOptions]) -> Answer:
         return await self._do(calls.search(question, options))
 
     async def search_batch(self, searches: Iterable[str | SearchRequest]) -> list[Answer | Problem]:

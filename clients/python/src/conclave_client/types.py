@@ -52,6 +52,7 @@ class SearchOptions(TypedDict, total=False):
     correct: bool
     collapse: bool
     answer: bool | dict[str, Any]
+    messages: list[dict[str, str]]  # {"role", "content"}, in the place of the question
 
 
 class SearchRequest(SearchOptions):
@@ -161,6 +162,7 @@ class Answer(Ranking):
     """The answer to a question: results, or a ranking for each of several methods."""
 
     question: str = ""
+    asked: str = ""  # the part of a long question, or what was made of messages, that was answered
     generation: int = 0
     took_ms: float = 0
     request_id: str = ""

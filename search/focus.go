@@ -1,0 +1,187 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"conclave/rank"
+)
+
+// A question that is longer than the encoders read is mostly something else: the talk
+// before it, a log, a letter. Its vector is of the beginning, and its words are those of
+// the talk. So each of its sentences and windows is searched for, and the one that asks
+// something that the collection has an answer to is what all sources, the reader and the
+// confidence get to see.
+
+// What tells a part that is asked from talk beside its prior: the highest inner product of
+// its vector with a passage's, and the logarithm of the odds that its answer is right
+// (docs/trials.md). Of the parts that are the likeliest by the first alone, as many as
+// mostTried are answered to learn the second.
+const (
+	weighAlone   = 12
+	weighNear    = 7
+	weighSure    = .95
+	mostTried    = 12
+	focusAtOnce  = 8 // encodings
+	shareOfFocus = 2 // of a request's time: a half
+)
+
+// focus returns what is asked by an inquiry: its question, or of one that is too long for
+// an encoder the part that is asked; of one that cannot stand alone with what was asked
+// before.
+func (l *lineUp) focus(ctx context.Context, q *inquiry, view *pinned) string {
+	if len(q.before) == 0 && !l.tooLong(q, q.question) {
+		return q.question
+	}
+	within, cancel := context.WithCancel(ctx)
+	if end, ok := ctx.Deadline(); ok {
+		cancel()
+		within, cancel = context.WithTimeout(ctx, time.Until(end)/shareOfFocus)
+	}
+	defer cancel()
+	return l.inContext(within, q, view, l.partOf(within, q, view, q.question))
+}
+
+// partOf is the part of a text that is asked: all of one that the encoders read to its
+// end.
+func (l *lineUp) partOf(ctx context.Context, q *inquiry, view *pinned, text string) string {
+	if !l.tooLong(q, text) {
+		return text
+	}
+	units := unitsOf(text, l.fits)
+	if len(units) < 2 {
+		return text
+	}
+	near := l.nearness(ctx, q, view, units)
+	order := make([]int, len(units))
+	for i := range order {
+		order[i] = i
+	}
+	alone := func(i int) float64 { return units[i].prior + weighAlone*near[i] }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(alone(b), alone(a)) })
+	best, highest := order[0], math.Inf(-1)
+	for _, i := range order[:min(mostTried, len(order))] {
+		sure, known := l.sureOf(ctx, q, view, units[i].text)
+		if !known {
+			return units[order[0]].text
+		}
+		if score := units[i].prior + weighNear*near[i] + weighSure*logOdds(sure); score > highest {
+			best, highest = i, score
+		}
+	}
+	return units[best].text
+}
+
+// tooLong reports whether an encoder that is asked reads only the beginning of a text.
+func (l *lineUp) tooLong(q *inquiry, text string) bool {
+	return slices.ContainsFunc(q.wanted, func(at int) bool {
+		x := l.encodes(at)
+		if x == nil {
+			return false
+		}
+		_, cut := x.Encoder.QuestionTokens(text)
+		return cut
+	})
+}
+
+// fits reports whether all encoders read a whole text as a question.
+func (l *lineUp) fits(text string) bool {
+	for at := range l.sources {
+		if x := l.encodes(at); x != nil {
+			if _, cut := x.Encoder.QuestionTokens(text); cut {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// encodes is the expert of a source; nil: it has none.
+func (l *lineUp) encodes(at int) *Expert {
+	switch x := l.sources[at].(type) {
+	case *dense:
+		return x.Expert
+	case *late:
+		return x.Expert
+	}
+	return nil
+}
+
+// nearness is the highest inner product of each unit with a passage, by the base or the
+// first expert that is no specialist; zeros where there is none or it fails.
+func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *pinned, units []unit) []float64 {
+	near := make([]float64, len(units))
+	x := l.reader
+	if l.reference != nil {
+		x = l.reference.Expert
+	}
+	if x == nil || view.narrow(ctx, q.filter) != nil {
+		return near
+	}
+	index, ok := view.narrowed.Vectors(x.Name)
+	if !ok {
+		return near
+	}
+	vectors := make([][]float32, len(units))
+	var running sync.WaitGroup
+	places := make(chan struct{}, focusAtOnce)
+	for i := range units {
+		places <- struct{}{}
+		running.Go(func() {
+			defer func() { <-places }()
+			_ = guard(func() (err error) { // one that is not encoded is nowhere near
+				vectors[i], err = x.Encoder.EncodeQuestion(ctx, units[i].text)
+				return err
+			})
+		})
+	}
+	running.Wait()
+	_ = l.compute(ctx, func(ctx context.Context) error {
+		return guard(func() error {
+			for i, vector := range vectors {
+				if vector == nil || checkVector(vector, x.Info.Dimension) != nil {
+					continue
+				}
+				var hits []rank.Hit
+				hits, err := index.Search(ctx, vector, 1, false)
+				if err != nil && len(hits) == 0 {
+					return fmt.Errorf("searching for a part of the question: %w", err)
+				}
+				if len(hits) > 0 {
+					// As of vectors of unit length, which what is weighed was fitted to.
+					near[i] = x.Encoder.Readable(units[i].text) * float64(hits[0].Score) / float64(max(innerProduct(vector, vector), math.SmallestNonzeroFloat32))
+				}
+			}
+			return nil
+		})
+	})
+	return near
+}
+
+// sureOf is the confidence of the answer that a text has as a question by default; known
+// is false where there is no such confidence.
+func (l *lineUp) sureOf(ctx context.Context, q *inquiry, view *pinned, text string) (sure float64, known bool) {
+	if l.defaults.Chances == nil {
+		return 0, false
+	}
+	p, err := l.plan(&Request{Question: text, Filter: q.filter})
+	if err != nil || p.listed || !p.gated() {
+		return 0, false
+	}
+	p.filter = q.filter // with what passages must have
+	found := l.ask(ctx, p.inquiry, view)
+	a, err := found.rank(ctx, p, found.findings)
+	if err != nil {
+		return 0, false
+	}
+	defer a.done()
+	if c := a.rankings[0].Confidence; c != nil {
+		return *c, true
+	}
+	return 0, false
+}

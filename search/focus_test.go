@@ -1,0 +1,131 @@
+package search
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"conclave/fusion"
+
+	"pgregory.net/rapid"
+)
+
+// tenWords fits texts of ten words.
+func tenWords(text string) bool { return len(strings.Fields(text)) <= 10 }
+
+// TestUnitsHoldTheQuestion: the sentences hold every word of a question in its order, all
+// parts fit, and there are not more than may be.
+func TestUnitsHoldTheQuestion(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.SampledFrom(strings.Fields("Red green. blue, cat? dog! bird\n runs\n\n Error: e.g. Mr. 3.5")), 1, 400).Draw(t, "words")
+		question := strings.Join(words, " ")
+		units := unitsOf(question, tenWords)
+		var sentences []string
+		for _, u := range units {
+			if !tenWords(u.text) {
+				t.Fatalf("%q does not fit", u.text)
+			}
+			if len(strings.Fields(strings.Join(sentences, " "))) < len(strings.Fields(question)) {
+				sentences = append(sentences, u.text)
+			}
+		}
+		if !slices.Equal(strings.Fields(strings.Join(sentences, " ")), strings.Fields(question)) {
+			t.Fatalf("%q is cut into %q", question, sentences)
+		}
+		if len(units) > 2*mostUnits {
+			t.Fatalf("%d units", len(units))
+		}
+	})
+	many := unitsOf(strings.Repeat("A cat sat here. ", 3000), tenWords)
+	if len(many) > 2*mostUnits {
+		t.Errorf("%d units of 3000 sentences", len(many))
+	}
+}
+
+// equalVectors gives all questions one vector, so that none is nearer to the passages.
+type equalVectors struct{ limitedEncoder }
+
+func (equalVectors) EncodeQuestion(context.Context, string) ([]float32, error) {
+	return draw(1, "one"), nil
+}
+
+// TestLongQuestions: of talk around a question the question is answered, wherever it
+// stands, and of a traceback its last line: with the results of asking that alone.
+func TestLongQuestions(t *testing.T) {
+	s := newStage("AB", 60)
+	s.config.Experts[0].Representatives = nil
+	for i, name := range []string{"A", "B"} {
+		s.config.Experts[i].Encoder = equalVectors{limitedEncoder{s.encoders[name]}}
+	}
+	talk := "It rained. We stayed in. The dog slept. Then it was late. Nobody called us."
+	for text, want := range map[string]string{
+		talk + " Where do green birds go?":                           "Where do green birds go?",
+		"Where do green birds go? " + talk:                           "Where do green birds go?",
+		talk + " Where is the bird? " + talk:                         "Where is the bird?",
+		"at one\nat two\nat three\nat four\nKeyError: no green bird": "KeyError: no green bird",
+	} {
+		long := s.ask(t, Request{Question: text, Fusion: methodsOf(fusion.MethodRRF)})
+		if long.Asked != want || long.Question != text {
+			t.Errorf("%q: asked %q", text, long.Asked)
+			continue
+		}
+		short := s.ask(t, Request{Question: want, Fusion: methodsOf(fusion.MethodRRF)})
+		if short.Asked != "" || !reflect.DeepEqual(short.Results, long.Results) {
+			t.Errorf("%q has other results than alone", text)
+		}
+		for _, source := range long.Sources {
+			if source.Truncated {
+				t.Errorf("%q: %s read only the beginning", text, source.Name)
+			}
+		}
+	}
+	fits := "red green blue cat dog"
+	if r := s.ask(t, Request{Question: fits}); r.Asked != "" {
+		t.Errorf("of what fits %q is asked", r.Asked)
+	}
+}
+
+// TestMessages: the last message of the user is asked; behind those before it where that
+// makes the answer surer, and it is short.
+func TestMessages(t *testing.T) {
+	s, _, _ := lateStage()
+	s.config.Experts[0].Representatives = nil
+	say := func(texts ...string) (messages []Message) {
+		for i, text := range texts {
+			messages = append(messages, Message{[]string{"user", "assistant"}[i%2], text})
+		}
+		return messages
+	}
+	for _, c := range []struct {
+		messages []Message
+		want     string // asked, "" for the last
+	}{
+		{say("green bird"), ""},
+		{say("what do red cats eat", "Fish.", "and birds?"), "what do red cats eat and birds?"},
+		{say("what do red cats eat", "Fish.", "where does a green bird sleep when the red cat is awake?"), ""},
+	} {
+		s.config.Defaults.Chances = lengthy{}
+		r := s.ask(t, Request{Messages: c.messages, Fusion: methodsOf(fusion.MethodGate)})
+		if last := c.messages[len(c.messages)-1].Content; r.Question != last || r.Asked != c.want {
+			t.Errorf("%q: question %q, asked %q, want %q", c.messages, r.Question, r.Asked, c.want)
+		}
+	}
+	for _, bad := range []Request{
+		{Messages: []Message{{"assistant", "hello"}}},
+		{Messages: []Message{{"user", " "}}},
+		{Messages: []Message{{"nobody", "hello"}, {"user", "hello"}}},
+		{Question: "both", Messages: say("hello")},
+		{},
+	} {
+		s.refused(t, bad)
+	}
+}
+
+// lengthy is surer of answers to more words.
+type lengthy struct{}
+
+func (lengthy) Of(signals []float64, k int) (float64, error) {
+	return min(.2+signals[7], .99), nil
+}

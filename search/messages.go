@@ -1,0 +1,92 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Message is one of a conversation.
+type Message struct {
+	Role    string `json:"role"` // "user", "assistant", "system", "developer" or "tool"
+	Content string `json:"content"`
+}
+
+// userRole is that of the messages whose last one is the question.
+const userRole = "user"
+
+// roles are those that a message may have.
+func roles() []string { return []string{userRole, "assistant", "system", "developer", "tool"} }
+
+// A last message that may not stand alone has at most mostFollowing words. It is asked
+// behind as many as mostBefore earlier ones of the user.
+const (
+	mostFollowing = 8
+	mostBefore    = 2
+)
+
+// asked returns the question of a request, which of messages is the last of the user, and
+// the user's messages before it, the last one last.
+func (r *Request) asked(wrong *problems, limit int) (question string, before []string) {
+	if len(r.Messages) == 0 {
+		wrong.question(r.Question, limit)
+		return r.Question, nil
+	}
+	if r.Question != "" {
+		wrong.add("unused_option", "/messages", "there are both a question and messages: the last message of the user is the question, so send one of the two")
+	}
+	for i, m := range r.Messages {
+		if !slices.Contains(roles(), m.Role) {
+			wrong.add("unknown_value", fmt.Sprintf("/messages/%d", i)+"/role", "there is no role %s: %s are known", quote(m.Role), list(roles()))
+		}
+		if m.Role != userRole || strings.TrimSpace(m.Content) == "" {
+			continue
+		}
+		wrong.text(fmt.Sprintf("/messages/%d", i)+"/content", "message", "empty_question", m.Content, limit)
+		if question != "" {
+			before = append(before, question)
+		}
+		question = m.Content
+		if len(*wrong) > maxProblems {
+			break
+		}
+	}
+	if question == "" {
+		wrong.add("empty_question", "/messages", "none of the %d messages is of the user and says something", len(r.Messages))
+	}
+	return question, before[max(0, len(before)-mostBefore):]
+}
+
+// inContext is a message as it is asked behind those before it: as it is where it can stand
+// alone, else behind the ones that make its answer surer. The more words it has, the surer
+// that has to be.
+func (l *lineUp) inContext(ctx context.Context, q *inquiry, view *pinned, message string) string {
+	words := len(strings.Fields(message))
+	if len(q.before) == 0 || words > mostFollowing {
+		return message
+	}
+	alone, known := l.sureOf(ctx, q, view, message)
+	best, highest, behind := message, logOdds(alone), ""
+	if known {
+		highest += float64(words-2) / 2
+	}
+	for _, earlier := range slices.Backward(q.before) {
+		behind = strings.TrimSpace(l.partOf(ctx, q, view, earlier) + " " + behind)
+		both := behind + " " + message
+		if !l.fits(both) {
+			break
+		}
+		sure, known := l.sureOf(ctx, q, view, both)
+		if !known {
+			if words <= mostFollowing/2 {
+				return both
+			}
+			return message
+		}
+		if score := logOdds(sure); score > highest {
+			best, highest = both, score
+		}
+	}
+	return best
+}
