@@ -21,15 +21,10 @@ const (
 	termMemory = 200
 
 	stopWord = ^uint32(0)
-	// otherForms marks a term whose word has other forms. Terms have lower numbers.
+	// otherForms marks a word with other forms: the rest is its place in sightings.
+	// Terms have lower numbers.
 	otherForms = 1 << 31
 )
-
-// forms are the numbers of other forms of a word or compound (see Unicode).
-type forms struct {
-	plain uint32   // without accents; stopWord: it has none
-	all   []uint32 // that one too
-}
 
 // A Builder collects passages and writes them as one segment. Passages get the
 // ordinals 0, 1, 2, … in the order of Add. It is not safe for concurrent use.
@@ -45,16 +40,18 @@ type Builder struct {
 	analyser analyser
 	err      error // nothing can be added after it
 
-	surfaces map[string]uint32 // word as written → term, with otherForms if it has some, or stopWord
-	forms    map[string]*forms // of words with otherForms, and of compounds
-	ids      map[string]uint32 // term → its number in terms
-	terms    []builderTerm
-	texts    int64 // bytes of terms and surfaces
-	arena    arena
-	touched  []uint32       // terms of the passage being added
-	phrases  *phraseBuilder // nil: words alone
-	lengths  []uint32       // terms in each passage
-	impacts  impactCounts
+	surfaces  map[string]uint32 // word as written → term, or otherForms and its place in sightings, or stopWord
+	compounds map[string]uint32 // → place in sightings
+	sightings []sighting
+	otherIDs  []uint32          // other forms of sightings
+	ids       map[string]uint32 // term → its number in terms
+	terms     []builderTerm
+	texts     int64 // bytes of terms and surfaces
+	arena     arena
+	touched   []uint32       // terms of the passage being added
+	phrases   *phraseBuilder // nil: words alone
+	lengths   []uint32       // terms in each passage
+	impacts   impactCounts
 
 	disk   disk.Disk
 	folder string    // where parts are spilled to
@@ -73,12 +70,12 @@ type builderTerm struct {
 // reported by the first Add or by Write.
 func NewBuilder(params Params) *Builder {
 	b := &Builder{
-		params:   params,
-		err:      params.Check(),
-		surfaces: make(map[string]uint32),
-		forms:    make(map[string]*forms),
-		analyser: analyser{unicode: params.Analysis == Unicode},
-		ids:      make(map[string]uint32),
+		params:    params,
+		err:       params.Check(),
+		surfaces:  make(map[string]uint32),
+		compounds: make(map[string]uint32),
+		analyser:  analyser{unicode: params.Analysis == Unicode},
+		ids:       make(map[string]uint32),
 	}
 	if params.Phrases {
 		b.phrases = &phraseBuilder{}
@@ -166,19 +163,13 @@ func (b *Builder) count(id uint32) {
 
 // learn analyses a word seen for the first time.
 func (b *Builder) learn(word string) uint32 {
-	if len(b.surfaces)+len(b.forms) >= maxSurfaces {
-		clear(b.surfaces)
-		clear(b.forms)
-	}
+	b.forgetSurfaces(maxSurfaces)
 	id := stopWord
 	word = strings.Clone(word)
 	if term := b.analyser.term(word); len(term) > 0 {
 		id = b.number(term)
 		if b.analyser.unicode {
-			if f := b.formsOf(word, b.terms[id].text); f != nil {
-				b.forms[word] = f
-				id |= otherForms
-			}
+			id = b.withForms(word, id)
 		}
 	}
 	b.surfaces[word] = id
@@ -253,8 +244,7 @@ func (b *Builder) spill(ctx context.Context) error {
 		return fmt.Errorf("moving postings to a temporary file in %s: %w", b.folder, err)
 	}
 	b.parts = append(b.parts, Segment{Index: part})
-	clear(b.surfaces)
-	clear(b.forms)
+	b.forgetSurfaces(0)
 	clear(b.ids)
 	b.terms, b.texts, b.lengths, b.impacts = b.terms[:0], 0, b.lengths[:0], impactCounts{}
 	b.phrases.reset()
@@ -287,6 +277,7 @@ func (b *Builder) discard() {
 	for _, part := range b.parts {
 		_ = part.Index.Close() // only read
 	}
-	b.parts, b.terms, b.ids, b.surfaces, b.forms, b.phrases, b.lengths = nil, nil, nil, nil, nil, nil, nil
+	b.parts, b.terms, b.ids, b.phrases, b.lengths = nil, nil, nil, nil, nil
+	b.surfaces, b.compounds, b.sightings, b.otherIDs = nil, nil, nil, nil
 	b.arena.reset()
 }

@@ -2,54 +2,71 @@ package bm25
 
 import "strings"
 
+// sighting is a word with other forms, or a compound.
+type sighting struct {
+	term     uint32 // stopWord of a compound
+	plain    uint32 // the form without accents; stopWord: it has none
+	from, to uint32 // all other forms: places in Builder.otherIDs
+}
+
 // addWordsAndForms is addWords with the analysis Unicode: the other forms of the words are
 // counted into the passage beside the terms, and not into the length.
 func (b *Builder) addWordsAndForms(text string) (length uint32) {
-	before := sightedTerm{stopWord, stopWord}
-	eachWord(b.analyser.normalised(text), func(word string) {
+	before := sighting{term: stopWord}
+	for words := wordsOf(b.analyser.normalised(text)); ; {
+		word, signed, compound := words.next()
+		if signed != "" {
+			b.countCompound(signed)
+		}
+		if compound != "" {
+			b.countCompound(compound)
+		}
+		if word == "" {
+			return length
+		}
 		id, ok := b.surfaces[word]
 		if !ok {
 			id = b.learn(word)
 		}
 		if id == stopWord {
-			return
+			continue
 		}
-		term := sightedTerm{id &^ otherForms, stopWord}
-		b.count(term.id)
+		w := sighting{term: id, plain: stopWord}
 		if id&otherForms != 0 {
-			f := b.forms[word]
-			term.plain = f.plain
-			b.countAll(f)
+			w = b.sightings[id&^otherForms]
+			b.countForms(w)
 		}
+		b.count(w.term)
 		if b.phrases != nil {
-			b.phrases.add(term.id, length == 0)
-			b.addOtherPhrases(before, term)
-			before = term
+			b.phrases.add(w.term, length == 0)
+			if before.term != stopWord {
+				b.addOtherPhrases(before, w)
+			}
+			before = w
 		}
 		length++
-	}, func(compound string) {
-		f, ok := b.forms[compound]
-		if !ok {
-			f = b.learnCompound(compound)
-		}
-		b.countAll(f)
-	})
-	return length
+	}
 }
 
-// sightedTerm is a term in a text, and the form without accents; stopWord: none.
-type sightedTerm struct{ id, plain uint32 }
-
-func (b *Builder) countAll(f *forms) {
-	for _, id := range f.all {
+// countForms counts the other forms of a word into the passage being added.
+func (b *Builder) countForms(w sighting) {
+	for _, id := range b.otherIDs[w.from:w.to] {
 		b.count(id)
 	}
 }
 
+func (b *Builder) countCompound(compound string) {
+	place, ok := b.compounds[compound]
+	if !ok {
+		place = b.learnCompound(compound)
+	}
+	b.countForms(b.sightings[place])
+}
+
 // addOtherPhrases adds the phrases of two terms that follow each other in which at least
 // one is without the accents that it has.
-func (b *Builder) addOtherPhrases(first, second sightedTerm) {
-	if first.id == stopWord {
+func (b *Builder) addOtherPhrases(first, second sighting) {
+	if first.plain == stopWord && second.plain == stopWord {
 		return
 	}
 	passage := uint32(len(b.lengths))
@@ -58,38 +75,53 @@ func (b *Builder) addOtherPhrases(first, second sightedTerm) {
 			b.phrases.other = append(b.phrases.other, otherPhrase{first, second, passage})
 		}
 	}
-	add(first.plain, second.id)
-	add(first.id, second.plain)
+	add(first.plain, second.term)
+	add(first.term, second.plain)
 	add(first.plain, second.plain)
 }
 
-// formsOf are the other forms of a word whose term is known; nil: it has none.
-func (b *Builder) formsOf(word, term string) *forms {
-	plain, others := b.analyser.passageForms(word, term)
+// withForms returns what surfaces keeps of a word whose term is known: the term, or, where
+// the word has other forms, otherForms and its place in sightings.
+func (b *Builder) withForms(word string, term uint32) uint32 {
+	plain, others := b.analyser.passageForms(word, b.terms[term].text)
 	if len(others) == 0 {
-		return nil
+		return term
 	}
-	f := &forms{plain: stopWord}
+	w := sighting{term, stopWord, uint32(len(b.otherIDs)), 0}
 	if plain != "" {
-		f.plain = b.number([]byte(formMark + plain))
+		w.plain = b.number([]byte(formMark + plain))
 	}
 	for _, other := range others {
-		f.all = append(f.all, b.number([]byte(formMark+other)))
+		b.otherIDs = append(b.otherIDs, b.number([]byte(formMark+other)))
 	}
-	return f
+	return b.sight(w) | otherForms
+}
+
+// sight keeps a word whose other forms are the last in otherIDs, and returns its place.
+func (b *Builder) sight(w sighting) uint32 {
+	w.to = uint32(len(b.otherIDs))
+	b.sightings = append(b.sightings, w)
+	return uint32(len(b.sightings) - 1)
 }
 
 // learnCompound finds the other forms of a compound seen for the first time.
-func (b *Builder) learnCompound(compound string) *forms {
-	if len(b.surfaces)+len(b.forms) >= maxSurfaces {
-		clear(b.surfaces)
-		clear(b.forms)
-	}
-	f := &forms{plain: stopWord}
+func (b *Builder) learnCompound(compound string) uint32 {
+	b.forgetSurfaces(maxSurfaces)
+	w := sighting{stopWord, stopWord, uint32(len(b.otherIDs)), 0}
 	for _, j := range b.analyser.compoundForms(compound) {
-		f.all = append(f.all, b.number([]byte(formMark+j.form)))
+		b.otherIDs = append(b.otherIDs, b.number([]byte(formMark+j.form)))
 	}
-	b.forms[strings.Clone(compound)] = f // no word is a compound, too
+	place := b.sight(w)
+	b.compounds[strings.Clone(compound)] = place
 	b.texts += int64(len(compound))
-	return f
+	return place
+}
+
+// forgetSurfaces forgets the words already analysed where there are so many of them.
+func (b *Builder) forgetSurfaces(many int) {
+	if len(b.surfaces)+len(b.compounds) >= many {
+		clear(b.surfaces)
+		clear(b.compounds)
+		b.sightings, b.otherIDs = b.sightings[:0], b.otherIDs[:0]
+	}
 }

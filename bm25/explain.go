@@ -48,18 +48,6 @@ func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float3
 		}
 		slices.SortFunc(list, func(a, b wanted) int { return cmp.Compare(a.passage, b.passage) })
 		sums = append(sums[:0], make([]float64, len(list))...)
-		if err := w.openOthers(g, &u, i); err != nil {
-			return err
-		}
-		for _, o := range w.others {
-			for j, at := range list {
-				more, _, _, err := o.more(at.passage)
-				if err != nil {
-					return err
-				}
-				sums[j] += more
-			}
-		}
 		for _, t := range u.terms {
 			if t.records[i].df == 0 {
 				continue
@@ -75,6 +63,18 @@ func (s *Searcher) Scores(question string, ordinals []rank.Ordinal, out []float3
 				if ok {
 					sums[j] += c.scoreOf(rank)
 				}
+			}
+		}
+		if err := w.openOthers(g, &u, i); err != nil {
+			return err
+		}
+		for _, o := range w.others {
+			for j, at := range list {
+				more, _, _, err := o.more(at.passage)
+				if err != nil {
+					return err
+				}
+				sums[j] += more
 			}
 		}
 		for j, w := range list {

@@ -37,6 +37,9 @@ import (
 // no word.
 const formMark = "~"
 
+// afterForms is above all other forms in the order of bytes.
+const afterForms = "\x7f"
+
 // IsForm reports whether an entry of the vocabulary is another form of passages' words
 // (see Unicode), and no term.
 func IsForm(entry string) bool { return strings.HasPrefix(entry, formMark) }
@@ -57,39 +60,56 @@ func joins(r rune) bool {
 	return false
 }
 
-// eachWord visits the words of a text, in order, and its compounds: stretches of several
+// textWords visits the words of a text, in order, and its compounds: stretches of several
 // words with a joining mark between them, and names with their signs.
-func eachWord(text string, word, compound func(string)) {
-	scanner := words.Of(text)
-	begin, end, parts := 0, 0, 0 // of the stretch
-	closeStretch := func() {
-		if from, to := withSigns(text, begin, end); parts > 0 && (from < begin || to > end) {
-			compound(text[from:to])
+type textWords struct {
+	text              string
+	scanner           words.Scanner
+	begin, end, parts int // of the stretch
+}
+
+func wordsOf(text string) textWords { return textWords{text: text, scanner: words.Of(text)} }
+
+// next returns the next word, "" behind the last, and the compounds that end before it; "" where
+// there are none.
+func (t *textWords) next() (word, signed, compound string) {
+	word = t.scanner.Next()
+	to := t.scanner.At()
+	from := to - len(word)
+	if word != "" && t.parts > 0 && isJoint(t.text[t.end:from]) {
+		t.end = to
+		t.parts++
+		return word, "", ""
+	}
+	if t.parts > 0 {
+		if t.maySign() {
+			if from, to := withSigns(t.text, t.begin, t.end); from < t.begin || to > t.end {
+				signed = t.text[from:to]
+			}
 		}
-		if parts > 1 && parts <= mostParts && end-begin <= longestCompound {
-			compound(text[begin:end])
+		if t.parts > 1 && t.parts <= mostParts && t.end-t.begin <= longestCompound {
+			compound = t.text[t.begin:t.end]
 		}
 	}
-	for w := scanner.Next(); w != ""; w = scanner.Next() {
-		from := scanner.At() - len(w)
-		if parts == 0 || !isJoint(text[end:from]) {
-			closeStretch()
-			begin, parts = from, 0
-		}
-		end = scanner.At()
-		parts++
-		word(w)
-	}
-	closeStretch()
+	t.begin, t.end, t.parts = from, to, 1
+	return word, signed, compound
+}
+
+// maySign reports whether a sign of a name stands beside the stretch.
+func (t *textWords) maySign() bool {
+	return t.begin > 0 && t.text[t.begin-1] == '.' || t.end < len(t.text) && (t.text[t.end] == '+' || t.text[t.end] == '#')
 }
 
 // isJoint reports whether what is between two words is one joining mark.
 func isJoint(between string) bool {
-	if len(between) == 1 {
-		return joins(rune(between[0]))
+	switch {
+	case len(between) == 1:
+		return between[0] != ' ' && joins(rune(between[0]))
+	case between == "" || between[0] < utf8.RuneSelf:
+		return false
 	}
 	r, size := utf8.DecodeRuneInString(between)
-	return size > 0 && size == len(between) && joins(r)
+	return size == len(between) && joins(r)
 }
 
 // withSigns is a word in a text with the signs that belong to a name: plus signs and
@@ -148,6 +168,9 @@ func (a *analyser) plainForm(word, term string) string {
 // passageForms are all other forms of a word of a passage, each once, and of these the one
 // without accents; "": it has none.
 func (a *analyser) passageForms(word, term string) (plain string, all []string) {
+	if onlyAlphanumeric(word) {
+		return "", nil
+	}
 	plain = a.plainForm(word, term)
 	for _, form := range append([]string{plain, a.joinedForm(word)}, a.partForms(word)...) {
 		if form != "" && form != term && !slices.Contains(all, form) {
@@ -248,6 +271,17 @@ func innerPieces(word string) (pieces []string, apostrophes bool) {
 		return true
 	})
 	return pieces, apostrophes
+}
+
+// onlyAlphanumeric reports whether a word is of letters and digits of ASCII alone: in a
+// passage it has no other form.
+func onlyAlphanumeric(word string) bool {
+	for i := 0; i < len(word); i++ {
+		if c := word[i]; (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 func hasLetter(word string) bool { return strings.ContainsFunc(word, unicode.IsLetter) }

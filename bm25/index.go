@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/zeebo/xxh3"
 
@@ -20,6 +21,7 @@ type Index struct {
 	impacts []impact // by rank
 	codes   []uint32 // ranks
 	chunks  *disk.Chunks
+	forms   func() (formRange, error) // findForms, once
 }
 
 // Open maps a segment's file. What it reads then does not grow with the
@@ -42,6 +44,7 @@ func open(d disk.Disk, path string) (x *Index, err error) {
 		return nil, errors.Join(errNotIndex, m.Close())
 	}
 	x = &Index{path: path, data: m.Data, mapping: m}
+	x.forms = sync.OnceValues(x.findForms)
 	if err := x.readFooter(); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}

@@ -63,7 +63,7 @@ func (w *scratch) searchSegment(ctx context.Context, g *segment) error {
 		}
 		// In nanoseconds, about: 12 for a look-up, 2.5 for an addition.
 		heavy, light := w.dense[0]-w.dense[essential], w.dense[essential]
-		err := w.addOthers(from, to)
+		err := w.findOthers(from, to)
 		switch {
 		case err != nil:
 		case w.among != nil && 12*float64(selected*n) < 2.5*heavy:
@@ -73,6 +73,7 @@ func (w *scratch) searchSegment(ctx context.Context, g *segment) error {
 		default:
 			err = w.lookUp(g, from, to, essential)
 		}
+		w.forgetOthers()
 		if err != nil {
 			clear(w.sums[:])
 			clear(w.touched[:])
@@ -92,6 +93,9 @@ func (w *scratch) addUp(g *segment, from, to uint32) error {
 		if err := w.addTerm(c, from, to, threshold); err != nil {
 			return err
 		}
+	}
+	if err := w.addOthers(from); err != nil {
+		return err
 	}
 	for i, word := range w.touched {
 		if word != 0 {
@@ -114,12 +118,16 @@ func (w *scratch) lookUp(g *segment, from, to uint32, essential int) error {
 			return err
 		}
 	}
+	w.touchOthers()
 	n := w.gather(from, w.most[essential])
 	for i := essential; i < len(w.cursors) && n > 0; i++ {
 		var err error
 		if n, err = w.addToCandidates(i, from, n); err != nil {
 			return err
 		}
+	}
+	if err := w.addOthers(from); err != nil {
+		return err
 	}
 	for _, at := range w.candidates[:n] {
 		w.offer(g, from+uint32(at), w.sums[at])
@@ -211,7 +219,7 @@ func (w *scratch) gather(from uint32, rest float64) (n int) {
 		}
 		for ; word != 0; word &= word - 1 {
 			at := 64*i + bits.TrailingZeros64(word)
-			if w.sums[at]+rest > threshold {
+			if w.sums[at]+w.more[at]+rest > threshold {
 				w.candidates[n] = uint16(at)
 				n++
 			}
@@ -228,14 +236,14 @@ func (w *scratch) addToCandidates(i int, from uint32, n int) (int, error) {
 	kept := 0
 	for _, at := range w.candidates[:n] {
 		sum := w.sums[at]
-		if sum+w.most[i] <= threshold {
+		if sum+w.most[i] <= threshold && sum+w.more[at]+w.most[i] <= threshold {
 			continue
 		}
 		passage := from + uint32(at)
 		c.skipTo(passage)
 		if c.block < c.record.blocks {
 			if !c.decoded {
-				if sum+c.scale.bound(c.weight, c.highOf(c.block))+w.most[i+1] <= threshold {
+				if sum+c.scale.bound(c.weight, c.highOf(c.block))+w.most[i+1]+w.more[at] <= threshold {
 					continue
 				}
 				if err := c.decode(); err != nil {

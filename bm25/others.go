@@ -22,19 +22,41 @@ func (o *otherTerms) weight() (most float32) {
 
 // otherForms looks up the other forms of a question's terms, of which those are given that
 // passages have.
-func (s *Searcher) otherForms(question string, terms []questionTerm) (out []otherTerms, err error) {
-	variants := s.params.Analysis.Variants
-	if s.phrases {
-		variants = s.params.Analysis.phraseVariants
+func (s *Searcher) otherForms(r *reading, terms []questionTerm) (out []otherTerms, err error) {
+	if !r.analyser.unicode {
+		return nil, nil
 	}
+	find := r.variants
+	if s.phrases {
+		find = r.phraseVariants
+	}
+	var known []questionTerm // forms that passages have
+	variants, err := find(func(term string) (bool, error) {
+		f, err := s.lookupForm(term)
+		if f.records == nil || err != nil {
+			return false, err
+		}
+		known = append(known, f)
+		return true, nil
+	})
+	if err != nil || len(variants) == 0 {
+		return nil, err
+	}
+	out = make([]otherTerms, 0, len(variants))
 	rarest := IDF(0, uint64(s.statistics.withTerms))
-	for _, v := range variants(question) {
+	for _, v := range variants {
 		o := otherTerms{Variant: v}
 		for _, entry := range v.Entries {
-			f := questionTerm{text: entry, count: v.Count}
-			if err := s.weigh(&f); err != nil {
-				return nil, err
+			var f questionTerm
+			if i := slices.IndexFunc(known, func(f questionTerm) bool { return f.text == entry }); i >= 0 {
+				f = known[i]
+			} else {
+				f.text = entry
+				if f.df, err = s.documents(&f); err != nil {
+					return nil, err
+				}
 			}
+			f.count, f.idf = v.Count, IDF(f.df, uint64(s.statistics.withTerms))
 			if f.df > 0 {
 				o.forms = append(o.forms, f)
 			}
@@ -75,14 +97,29 @@ type otherCursors struct {
 
 // closeOthers gives the cursors back.
 func (w *scratch) closeOthers() {
-	for _, o := range w.others {
-		for _, c := range slices.Concat(o.forms, o.terms) {
+	for i := range w.others {
+		o := &w.others[i]
+		for _, c := range o.forms {
 			if c != nil {
 				w.spare = append(w.spare, c)
 			}
 		}
+		w.spare = append(w.spare, o.terms...)
+		o.of, o.forms, o.terms = nil, o.forms[:0], o.terms[:0]
 	}
 	w.others = w.others[:0]
+}
+
+// nextOther is one more of others, in memory that was in use before.
+func (w *scratch) nextOther(of *otherTerms) *otherCursors {
+	n := len(w.others)
+	if n == cap(w.others) {
+		w.others = append(w.others, otherCursors{})
+	}
+	w.others = w.others[:n+1]
+	o := &w.others[n]
+	o.of = of
+	return o
 }
 
 // openOthers sets cursors to the beginning of all postings of other forms that a segment
@@ -94,14 +131,15 @@ func (w *scratch) openOthers(g *segment, u *understood, at int) error {
 		if !slices.ContainsFunc(of.forms, func(f questionTerm) bool { return f.records[at].df > 0 }) {
 			continue
 		}
-		o := &otherCursors{of: of, forms: make([]*cursor, len(of.forms))}
-		w.others = append(w.others, o)
-		for j, f := range of.forms {
+		o := w.nextOther(of)
+		for _, f := range of.forms {
 			if f.records[at].df == 0 {
+				o.forms = append(o.forms, nil)
 				continue
 			}
-			o.forms[j] = w.takeCursor()
-			if err := o.forms[j].reset(g.Index, g.scale, f.records[at], f.weight); err != nil {
+			c := w.takeCursor()
+			o.forms = append(o.forms, c)
+			if err := c.reset(g.Index, g.scale, f.records[at], f.weight); err != nil {
 				return err
 			}
 		}
@@ -162,7 +200,8 @@ func (o *otherCursors) own(passage uint32) (sum float64, err error) {
 // boundOthers is the most that other forms add to a passage of a window, and whether there
 // are postings of any in it or behind it.
 func (w *scratch) boundOthers(from, to uint32) (most float64, left bool) {
-	for _, o := range w.others {
+	for i := range w.others {
+		o := &w.others[i]
 		high := 0.0
 		for _, c := range o.forms {
 			if c != nil {
@@ -176,44 +215,86 @@ func (w *scratch) boundOthers(from, to uint32) (most float64, left bool) {
 	return most, left
 }
 
-// addOthers adds to the sums of a window's passages what other forms add.
-func (w *scratch) addOthers(from, to uint32) error {
-	for _, o := range w.others {
-		for _, c := range o.forms {
-			if c == nil {
+// formScore is what a form adds to a passage of the window that has nothing of the terms
+// that it stands for.
+type formScore struct {
+	at    uint16
+	of    uint32 // place in others
+	score float64
+}
+
+// findOthers finds the passages of a window that have other forms, and the most that these
+// add to each.
+func (w *scratch) findOthers(from, to uint32) error {
+	for of := range w.others {
+		some := false
+		for _, c := range w.others[of].forms {
+			if c == nil || c.block >= c.record.blocks || c.decoded && c.place < c.n && c.passages[c.place] >= to {
 				continue
 			}
+			some = true
 			if err := w.highest(c, from, to); err != nil {
-				return err
+				clear(w.forms[:])
+				clear(w.formed[:])
+				return err // the caller forgets what was found
 			}
+		}
+		if !some {
+			continue
 		}
 		for i, word := range w.formed {
 			if word == 0 {
 				continue
 			}
+			w.formed[i] = 0
 			selected := w.selection(from, i)
 			for ; word != 0; word &= word - 1 {
 				at := 64*i + bits.TrailingZeros64(word)
-				score := w.forms[at]
+				if selected>>(at%64)&1 != 0 {
+					w.found = append(w.found, formScore{uint16(at), uint32(of), w.forms[at]})
+					w.more[at] += w.forms[at]
+				}
 				w.forms[at] = 0
-				if selected>>(at%64)&1 == 0 {
-					continue
-				}
-				own, err := o.own(from + uint32(at))
-				if err != nil {
-					clear(w.forms[:])
-					clear(w.formed[:])
-					return err
-				}
-				if score > own {
-					w.sums[at] += score - own
-					w.touched[i] |= 1 << (at % 64)
-				}
 			}
-			w.formed[i] = 0
 		}
 	}
 	return nil
+}
+
+// touchOthers makes the passages of the window with other forms candidates.
+func (w *scratch) touchOthers() {
+	for _, f := range w.found {
+		w.touched[f.at/64] |= 1 << (f.at % 64)
+	}
+}
+
+// addOthers adds to the sums of the window's passages what other forms add. The sums have
+// to be whole where they can be above the threshold: what the terms add is looked up there
+// alone.
+func (w *scratch) addOthers(from uint32) error {
+	threshold := float64(w.best.threshold)
+	for _, f := range w.found {
+		if w.sums[f.at]+w.more[f.at] <= threshold {
+			continue
+		}
+		own, err := w.others[f.of].own(from + uint32(f.at))
+		if err != nil {
+			return err
+		}
+		if f.score > own {
+			w.sums[f.at] += f.score - own
+			w.touched[f.at/64] |= 1 << (f.at % 64)
+		}
+	}
+	return nil
+}
+
+// forgetOthers forgets the window's passages with other forms.
+func (w *scratch) forgetOthers() {
+	for _, f := range w.found {
+		w.more[f.at] = 0
+	}
+	w.found = w.found[:0]
 }
 
 // highest raises forms to the scores of a form's postings in a window.

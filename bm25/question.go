@@ -19,12 +19,17 @@ type questionTerm struct {
 
 // understand analyses a question and looks its terms up, and other forms of them. The terms are in
 // descending order of their weights, then in the order of their texts. Scores
-// are sums in this order, whatever way a passage was found, so that they are
-// the same to the last bit for any division into segments.
+// are sums in this order, and then of what other forms add, whatever way a passage was
+// found, so that they are the same to the last bit for any division into segments.
 func (s *Searcher) understand(question string) (u understood, err error) {
-	terms := distinct(s.read(question))
-	u.terms = terms[:0]
-	for _, t := range terms {
+	r := s.params.Analysis.readingOf(question)
+	asked := r.terms
+	if s.phrases {
+		asked = phrasesOf(r.terms)
+	}
+	r.distinct = distinct(asked)
+	u.terms = make([]questionTerm, 0, len(r.distinct))
+	for _, t := range r.distinct {
 		if err := s.weigh(&t); err != nil {
 			return u, err
 		}
@@ -38,7 +43,7 @@ func (s *Searcher) understand(question string) (u understood, err error) {
 	slices.SortFunc(u.terms, func(x, y questionTerm) int {
 		return cmp.Or(cmp.Compare(y.weight, x.weight), strings.Compare(x.text, y.text))
 	})
-	u.others, err = s.otherForms(question, u.terms)
+	u.others, err = s.otherForms(r, u.terms)
 	return u, err
 }
 
@@ -60,13 +65,30 @@ func (s *Searcher) weigh(t *questionTerm) (err error) {
 	return err
 }
 
-// read lists what of a question is looked for: its terms, or its phrases.
-func (s *Searcher) read(question string) []string {
-	terms := s.params.Analysis.Terms(question)
-	if s.phrases {
-		return phrasesOf(terms)
+// lookupForm looks a term up as another form of passages' words, and counts the passages
+// that have it. There are no records where none has.
+func (s *Searcher) lookupForm(term string) (f questionTerm, err error) {
+	var buffer [64]byte
+	entry := append(append(buffer[:0], formMark...), term...)
+	for i, g := range s.segments {
+		r, err := g.Index.lookup(entry)
+		if err != nil {
+			return f, err
+		}
+		if r.df == 0 {
+			continue
+		}
+		dead, err := g.deleted(r)
+		if err != nil {
+			return f, err
+		}
+		if f.records == nil {
+			f.text, f.records = string(entry), make([]termRecord, len(s.segments))
+		}
+		f.records[i] = r
+		f.df += uint64(r.df - min(dead, r.df))
 	}
-	return terms
+	return f, nil
 }
 
 // documents looks a term up in every segment, keeps the records, and counts the
@@ -103,7 +125,7 @@ func (s *Searcher) lookup(x *Index, text []byte) (termRecord, error) {
 // distinct counts equal terms.
 func distinct(terms []string) []questionTerm {
 	slices.Sort(terms)
-	var out []questionTerm
+	out := make([]questionTerm, 0, len(terms))
 	for i, text := range terms {
 		if i > 0 && text == terms[i-1] {
 			out[len(out)-1].count++

@@ -87,7 +87,7 @@ func (s *Searcher) searchTerms(ctx context.Context, u *understood, w *scratch, k
 type scratch struct {
 	best    best
 	cursors []*cursor // one per term that the segment has, heaviest first
-	others  []*otherCursors
+	others  []otherCursors
 	spare   []*cursor
 	most    []float64 // per cursor, and one 0 more: the most that it and those after it add to a passage of the window
 	dense   []float64 // per cursor, and one 0 more: how many postings it and those after it have in an average window
@@ -98,8 +98,10 @@ type scratch struct {
 	touched    [window / 64]uint64 // passages of the window whose sums matter
 	candidates [window]uint16
 
-	forms  [window]float64     // the most that another form adds to a passage of the window
+	forms  [window]float64     // of the variant at hand: the most that a form of it adds to a passage of the window
 	formed [window / 64]uint64 // passages of the window that have one
+	found  []formScore         // of the window, variant by variant
+	more   [window]float64     // the most that other forms add to a passage of the window
 }
 
 func (s *Searcher) takeScratch() *scratch {

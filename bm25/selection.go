@@ -50,6 +50,9 @@ func (w *scratch) lookUpSelected(g *segment, from, to uint32) error {
 			return err
 		}
 	}
+	if err := w.addOthers(from); err != nil {
+		return err
+	}
 	for _, at := range w.candidates[:n] {
 		if w.touched[at/64]>>(at%64)&1 != 0 { // has a term
 			w.offer(g, from+uint32(at), w.sums[at])

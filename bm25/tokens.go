@@ -18,18 +18,26 @@ func (analysis Analysis) Forms(title, text string) (forms []string) {
 	}
 	a := analyser{unicode: true}
 	for _, part := range []string{title, text} {
-		eachWord(a.normalised(part), func(word string) {
+		for t := wordsOf(a.normalised(part)); ; {
+			word, signed, compound := t.next()
+			for _, c := range [...]string{signed, compound} {
+				if c == "" {
+					continue
+				}
+				for _, j := range a.compoundForms(c) {
+					forms = append(forms, formMark+j.form)
+				}
+			}
+			if word == "" {
+				break
+			}
 			if term := string(a.term(word)); term != "" {
 				_, all := a.passageForms(word, term)
 				for _, form := range all {
 					forms = append(forms, formMark+form)
 				}
 			}
-		}, func(compound string) {
-			for _, j := range a.compoundForms(compound) {
-				forms = append(forms, formMark+j.form)
-			}
-		})
+		}
 	}
 	return forms
 }

@@ -1,6 +1,9 @@
 package bm25
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // UpperBound is a value that the score of no passage exceeds for the question: the sum of the
 // weights of all its terms, as if a passage had every one of them endlessly
@@ -25,8 +28,8 @@ func (s *Searcher) UpperBound(question string) (float64, error) {
 			weights[t.text] = float64(t.count) * float64(t.idf)
 		}
 	}
-	for _, t := range distinct(s.read(question)) {
-		sum += weights[t.text]
+	for _, text := range slices.Sorted(maps.Keys(weights)) { // the same sum each time
+		sum += weights[text]
 	}
 	for _, o := range u.others {
 		own := 0.0

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"conclave/bm25/internal/words"
 )
 
 // A Variant is terms of a question in other forms. A passage that has one of these gets,
@@ -24,7 +22,10 @@ type Variant struct {
 // terms (see Unicode), in the order in which they come; none with the analysis Lucene.
 func (analysis Analysis) Asked(question string) (entries []string) {
 	entries = analysis.askedWords(question)
-	for _, v := range analysis.phraseVariants(question) {
+	r := analysis.readingOf(question)
+	r.distinct = distinct(phrasesOf(r.terms))
+	phrases, _ := r.phraseVariants(anyForm) // which is no error
+	for _, v := range phrases {
 		entries = append(entries, v.Entries...)
 	}
 	return entries
@@ -65,40 +66,93 @@ type questionWord struct {
 	begin, end int
 }
 
+// A reading is an analysed question.
+type reading struct {
+	analyser  analyser
+	text      string // normalised
+	words     []questionWord
+	compounds []string       // none with the analysis Lucene
+	terms     []string       // in order and with repetitions
+	distinct  []questionTerm // terms or phrases, in the order of their texts
+}
+
+// find returns the place among the distinct terms, or phrases, of one of them.
+func (r *reading) find(text string) (at int, found bool) {
+	return slices.BinarySearchFunc(r.distinct, text, func(t questionTerm, text string) int { return strings.Compare(t.text, text) })
+}
+
+// readingOf analyses a question.
+func (analysis Analysis) readingOf(question string) *reading {
+	r := &reading{analyser: analyser{unicode: analysis == Unicode}}
+	if !r.analyser.unicode {
+		r.terms = analysis.Terms(question)
+		return r
+	}
+	r.text = r.analyser.normalised(question)
+	r.words = make([]questionWord, 0, len(r.text)/6+1)
+	r.terms = make([]string, 0, len(r.text)/6+1)
+	for t := wordsOf(r.text); ; {
+		w, signed, compound := t.next()
+		if signed != "" {
+			r.compounds = append(r.compounds, signed)
+		}
+		if compound != "" {
+			r.compounds = append(r.compounds, compound)
+		}
+		if w == "" {
+			return r
+		}
+		q := questionWord{w, string(r.analyser.term(w)), t.end - len(w), t.end}
+		r.words = append(r.words, q)
+		if q.term != "" {
+			r.terms = append(r.terms, q.term)
+		}
+	}
+}
+
 // Variants are those of a question's terms, in the order in which they come.
 func (analysis Analysis) Variants(question string) []Variant {
 	if analysis != Unicode {
 		return nil
 	}
-	a := analyser{unicode: true}
-	text := a.normalised(question)
-	list := variantList{known: map[string]int{}}
-	var all []questionWord
-	for scanner := words.Of(text); ; {
-		w := scanner.Next()
-		if w == "" {
-			break
-		}
-		q := questionWord{w, string(a.term(w)), scanner.At() - len(w), scanner.At()}
-		all = append(all, q)
-		if q.term == "" {
+	r := analysis.readingOf(question)
+	r.distinct = distinct(r.terms)
+	out, _ := r.variants(anyForm) // which is no error
+	return out
+}
+
+// anyForm takes each term for another form of passages' words.
+func anyForm(string) (bool, error) { return true, nil }
+
+// variants are those of Variants; of a word of letters of ASCII, only if its term is another
+// form of passages' words, as isForm says.
+func (r *reading) variants(isForm func(term string) (bool, error)) ([]Variant, error) {
+	a := &r.analyser
+	list := variantList{reading: r}
+	for _, w := range r.words {
+		if w.term == "" {
 			continue
 		}
-		list.add(list.of(1, q.term), q.term)
-		if onlyLetters(w) {
+		if onlyLetters(w.text) {
+			if ok, err := isForm(w.term); err != nil {
+				return nil, err
+			} else if ok {
+				list.add(list.of(w.term), w.term)
+			}
 			continue
 		}
-		plain := a.plainForm(w, q.term)
-		for _, form := range []string{plain, a.joinedForm(w)} {
-			if form != "" && form != q.term {
-				list.add(list.of(0, q.term), form)
+		at := list.of(w.term)
+		list.add(at, w.term)
+		plain := a.plainForm(w.text, w.term)
+		for _, form := range []string{plain, a.joinedForm(w.text)} {
+			if form != "" && form != w.term {
+				list.add(at, form)
 			}
 		}
-		if phrase := a.phraseForm(w); phrase != "" {
-			list.addEntry(list.of(0, q.term), phrase)
+		if phrase := a.phraseForm(w.text); phrase != "" {
+			list.addEntry(at, phrase)
 		}
 	}
-	terms := len(list.all)
 	join := func(form string, of []string) {
 		own := []string{}
 		for _, w := range of {
@@ -106,14 +160,14 @@ func (analysis Analysis) Variants(question string) []Variant {
 				own = append(own, term)
 			}
 		}
-		if _, asked := list.known[form]; form == "" || asked && list.known[form] < terms {
+		if _, asked := r.find(form); asked || form == "" {
 			return // the question has it as a term
 		}
 		at := list.joined(form, own)
 		list.all[at].Count++
 		list.add(at, form)
 	}
-	eachWord(text, func(string) {}, func(compound string) {
+	for _, compound := range r.compounds {
 		for _, j := range a.compoundForms(compound) {
 			if j.words == nil {
 				at := len(list.all)
@@ -123,17 +177,21 @@ func (analysis Analysis) Variants(question string) []Variant {
 			}
 			join(j.form, j.words)
 		}
-	})
-	for from := range all {
-		run, spaced := []string{all[from].text}, false
-		for to := from + 1; to < len(all) && to-from < longestRun && alternates(text, all[to-1], all[to]); to++ {
-			run, spaced = append(run, all[to].text), spaced || text[all[to-1].end:all[to].begin] == " "
+	}
+	for from := range r.words {
+		to := from + 1
+		if to == len(r.words) || !r.alternates(from) {
+			continue
+		}
+		run, spaced := []string{r.words[from].text}, false
+		for ; to < len(r.words) && to-from < longestRun && r.alternates(to-1); to++ {
+			run, spaced = append(run, r.words[to].text), spaced || r.text[r.words[to-1].end:r.words[to].begin] == " "
 			if spaced { // else it is a compound
 				join(a.join(run), run)
 			}
 		}
 	}
-	return list.all
+	return list.all, nil
 }
 
 // onlyLetters reports whether a word is of letters of ASCII alone: it has no form but its
@@ -149,31 +207,35 @@ func onlyLetters(word string) bool {
 
 // variantList is a question's variants, of which each has other terms.
 type variantList struct {
-	all   []Variant
-	known map[string]int // by their terms with gaps: places in all
+	reading *reading
+	all     []Variant
+	places  []int          // plus one in all, of the variants of the question's terms; 0: none
+	joins   map[string]int // places of those of several terms as one, by their forms and terms
 }
 
-// of is the place of the variant of some terms, which the question has so many times
-// more.
-func (l *variantList) of(more int, terms ...string) int {
-	key := strings.Join(terms, string(phraseGap))
-	at, ok := l.known[key]
-	if !ok {
-		at = len(l.all)
-		l.known[key] = at
-		l.all = append(l.all, Variant{Of: terms})
+// of is the place of the variant of a term, or of a phrase, of the question.
+func (l *variantList) of(term string) int {
+	if l.places == nil {
+		l.places = make([]int, len(l.reading.distinct))
 	}
-	l.all[at].Count += more
-	return at
+	i, _ := l.reading.find(term)
+	if l.places[i] == 0 {
+		l.all = append(l.all, Variant{Of: []string{term}, Count: l.reading.distinct[i].count})
+		l.places[i] = len(l.all)
+	}
+	return l.places[i] - 1
 }
 
 // joined is the place of the variant of some terms as one.
 func (l *variantList) joined(form string, terms []string) int {
 	key := form + formMark + strings.Join(terms, string(phraseGap))
-	at, ok := l.known[key]
+	at, ok := l.joins[key]
 	if !ok {
 		at = len(l.all)
-		l.known[key] = at
+		if l.joins == nil {
+			l.joins = map[string]int{}
+		}
+		l.joins[key] = at
 		l.all = append(l.all, Variant{Of: terms})
 	}
 	return at
@@ -229,14 +291,18 @@ func atDigits(word string) (pieces []string) {
 	return append(pieces, word[from:])
 }
 
-// alternates reports whether two words of a question follow each other behind one space,
-// or a joining mark, and one ends with a digit where the other begins with a letter or the
-// other way round. They are then as likely one word (Windows 11, BC 6613).
-func alternates(text string, a, b questionWord) bool {
-	if between := text[a.end:b.begin]; between != " " && !isJoint(between) {
+// alternates reports whether a word of the question and the next follow each other behind
+// one space, or a joining mark, and one ends with a digit where the other begins with a
+// letter or the other way round. They are then as likely one word (Windows 11, BC 6613).
+func (r *reading) alternates(at int) bool {
+	a, b := &r.words[at], &r.words[at+1]
+	if onlyLetters(a.text) && onlyLetters(b.text) || a.term == "" || b.term == "" {
 		return false
 	}
-	if a.term == "" || b.term == "" || isDecimal(a.text) || isDecimal(b.text) {
+	if between := r.text[a.end:b.begin]; between != " " && !isJoint(between) {
+		return false
+	}
+	if isDecimal(a.text) || isDecimal(b.text) {
 		return false
 	}
 	last, _ := utf8.DecodeLastRuneInString(a.text)
@@ -245,30 +311,30 @@ func alternates(text string, a, b questionWord) bool {
 }
 
 // phraseVariants are those of a question's phrases: each with one term or both without
-// the accents that they have, in the question or in passages.
-func (analysis Analysis) phraseVariants(question string) []Variant {
-	if analysis != Unicode {
-		return nil
+// the accents that they have, in the question or in passages. Of the terms, only those count
+// as such forms that isForm says are.
+func (r *reading) phraseVariants(isForm func(term string) (bool, error)) ([]Variant, error) {
+	if !r.analyser.unicode {
+		return nil, nil
 	}
-	a := analyser{unicode: true}
-	list := variantList{known: map[string]int{}}
+	list := variantList{reading: r}
 	var before []string
-	for scanner := words.Of(a.normalised(question)); ; {
-		w := scanner.Next()
-		if w == "" {
-			break
-		}
-		term := string(a.term(w))
-		if term == "" {
+	for _, w := range r.words {
+		if w.term == "" {
 			continue
 		}
-		entries := []string{term, formMark + term}
-		if plain := a.plainForm(w, term); plain != "" {
+		entries := []string{w.term}
+		if ok, err := isForm(w.term); err != nil {
+			return nil, err
+		} else if ok {
+			entries = append(entries, formMark+w.term)
+		}
+		if plain := r.analyser.plainForm(w.text, w.term); plain != "" {
 			entries = append(entries, plain, formMark+plain)
 		}
-		if before != nil {
-			phrase := before[0] + string(phraseGap) + term
-			at := list.of(1, phrase)
+		if len(before) > 1 || before != nil && len(entries) > 1 {
+			phrase := before[0] + string(phraseGap) + w.term
+			at := list.of(phrase)
 			for i, first := range before {
 				for j, second := range entries {
 					if i+j > 0 {
@@ -279,5 +345,5 @@ func (analysis Analysis) phraseVariants(question string) []Variant {
 		}
 		before = entries
 	}
-	return list.all
+	return list.all, nil
 }

@@ -2,8 +2,10 @@ package bm25
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"sort"
 )
 
 // termRecord is what a segment knows of a term without reading its postings.
@@ -36,6 +38,13 @@ func blocksOf(df uint32) uint32 { return (df + blockPostings - 1) / blockPosting
 
 // lookup finds a term.
 func (x *Index) lookup(term []byte) (termRecord, error) {
+	forms := formRange{0, x.terms}
+	if IsForm(string(term)) {
+		var err error
+		if forms, err = x.forms(); err != nil || forms.first == forms.end {
+			return termRecord{}, err
+		}
+	}
 	n := slotsFor(x.terms)
 	slot := uint32(hashTerm(term)) & (n - 1)
 	for range n {
@@ -47,6 +56,10 @@ func (x *Index) lookup(term []byte) (termRecord, error) {
 		if id == 0 {
 			return termRecord{}, nil
 		}
+		if id-1 < forms.first || id-1 >= forms.end {
+			slot = (slot + 1) & (n - 1)
+			continue
+		}
 		text, err := x.termText(id - 1)
 		if err != nil {
 			return termRecord{}, err
@@ -57,6 +70,24 @@ func (x *Index) lookup(term []byte) (termRecord, error) {
 		slot = (slot + 1) & (n - 1)
 	}
 	return termRecord{}, nil
+}
+
+// formRange is where other forms are among the terms, which are in the order of their bytes.
+type formRange struct{ first, end uint32 }
+
+// findForms bisects the terms for other forms. Most terms of questions are no other form
+// of any word, and the range tells so without the text of a term.
+func (x *Index) findForms() (formRange, error) {
+	var failed error
+	before := func(mark string) uint32 { // how many terms are below it
+		return uint32(sort.Search(int(x.terms), func(id int) bool {
+			text, err := x.termText(uint32(id))
+			failed = cmp.Or(failed, err)
+			return string(text) >= mark
+		}))
+	}
+	forms := formRange{before(formMark), before(afterForms)}
+	return forms, failed
 }
 
 // termText returns the bytes of a term.
