@@ -2,6 +2,9 @@
 // quotes have to stand so in each passage, and a word or quotes with - before them must not.
 const ends = /["”“]/u;
 const letterOrDigit = /[\p{L}\p{Nd}]/u;
+// White space as Go has it: \s lacks U+0085, and has U+FEFF.
+const space = /\p{White_Space}/u;
+const spaces = /\p{White_Space}+/u;
 
 export function typed(text) {
   const must = [],
@@ -20,7 +23,7 @@ export function typed(text) {
     }
     if (begins && rest[0] === "-") {
       const without = quotedAt(rest.slice(1));
-      const word = /^-(\p{L}\S*)/u.exec(rest);
+      const word = /^-(\p{L}\P{White_Space}*)/u.exec(rest);
       if (without || word) {
         not.push(without ? without.phrase : word[1].replace(/[.,;:!?]+$/, ""));
         rest = without ? without.after : rest.slice(word[0].length);
@@ -31,9 +34,9 @@ export function typed(text) {
     const [one] = rest;
     out += one;
     rest = rest.slice(one.length);
-    begins = /\s/u.test(one);
+    begins = space.test(one);
   }
-  const question = out.split(/\s+/u).filter(Boolean).join(" ");
+  const question = out.split(spaces).filter(Boolean).join(" ");
   if (must.length + not.length === 0 || !letterOrDigit.test(question)) return { question: text };
   return { question, ...(must.length > 0 && { must }), ...(not.length > 0 && { must_not: not }) };
 }
@@ -42,7 +45,7 @@ function quotedAt(text) {
   if (!/^["“„]/u.test(text)) return null;
   const end = text.slice(1).search(ends);
   if (end < 0) return null;
-  const phrase = text.slice(1, end + 1).trim(),
+  const phrase = text.slice(1, end + 1).replace(/^\p{White_Space}+|\p{White_Space}+$/gu, ""),
     after = text.slice(end + 2);
   const [next] = after;
   if (!letterOrDigit.test(phrase) || (next && letterOrDigit.test(next))) return null;
