@@ -20,7 +20,7 @@ func FuzzAnswers(f *testing.F) {
 	m := &Manifest{Format: manifestFormat, Words: Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: collection.Analyser(bm25.Lucene)},
 		Experts: []Expert{{Name: "one", Fingerprint: "x", Dimension: 2}, {Name: "two", Fingerprint: "y", Dimension: 4, Late: true}}}
 	p := corpus.Passage{ID: "a", Title: "The lake", Text: "is deep", Tags: []string{"t"}, Metadata: map[string]any{"n": json.Number("1.50")}}
-	document, err := appendPassage(nil, m, &p, vectorsOf{"one": {1, -0.5}, "two": {1, 0, 0, 0}})
+	document, err := appendPassage(nil, m, true, &p, vectorsOf{"one": {1, -0.5}, "two": {1, 0, 0, 0}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	"conclave/bm25"
 	"conclave/corpus"
 	"conclave/rank"
 	"conclave/search"
@@ -27,11 +27,15 @@ type Corpus struct {
 
 	mu     sync.Mutex // held while the sample is read
 	sample atomic.Pointer[sample]
+
+	lexicon atomic.Pointer[lexicon] // nil: not read
+	reading sync.Mutex              // held while the lexicon is read
+	renew   time.Duration           // renewEvery, but in tests
 }
 
 // NewCorpus shows a store. It asks how many passages there are.
 func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
-	c := &Corpus{}
+	c := &Corpus{renew: renewEvery}
 	c.store.Store(s)
 	c.table.Store(newTable())
 	_, err := c.Count(ctx)
@@ -71,6 +75,8 @@ type table struct {
 	at    map[string]rank.Ordinal
 	ids   []string
 	bytes []int // 0: not known
+	// prints are the fingerprints as they were when the passages were found last; 0: not known.
+	prints []uint64
 }
 
 // mostKnown is how many passages a table knows before a new one begins.
@@ -84,17 +90,21 @@ func (t *table) full() bool {
 	return len(t.ids) >= mostKnown
 }
 
-// ordinal is that of an id, a new one where it is seen for the first time.
-func (t *table) ordinal(id string, bytes int) rank.Ordinal {
+// ordinal is that of an id, a new one where it is seen for the first time. What is 0 is not
+// known.
+func (t *table) ordinal(id string, bytes int, print uint64) rank.Ordinal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	o, ok := t.at[id]
 	if !ok {
 		o = rank.Ordinal(len(t.ids))
-		t.at[id], t.ids, t.bytes = o, append(t.ids, id), append(t.bytes, 0)
+		t.at[id], t.ids, t.bytes, t.prints = o, append(t.ids, id), append(t.bytes, 0), append(t.prints, 0)
 	}
 	if bytes > 0 {
 		t.bytes[o] = bytes
+	}
+	if print != 0 {
+		t.prints[o] = print
 	}
 	return o
 }
@@ -142,7 +152,11 @@ const mostExact = 200_000
 // Among implements search.View. The passages are counted while the sources are asked.
 func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
 	narrowed := *v.request // with what is fetched, which no filter changes
-	narrowed.filter = append(filterOf(f), wordClauses(f, v.store.Manifest().Words.Params())...)
+	tags, wordings := filterOf(f), wordingsOf(f, v.store.Manifest().Words.Params())
+	if err := v.store.compare(ctx, wordings, tags); err != nil {
+		return nil, nil, err
+	}
+	narrowed.filter = append(tags, clausesOf(wordings)...)
 	counted := make(chan struct{})
 	var n int
 	var failed error
@@ -178,32 +192,6 @@ func filterOf(f search.Filter) (clauses []any) {
 	return clauses
 }
 
-// wordClauses are the clauses of the words and phrases that passages must have, or not: of
-// their terms, and of the pairs of these, where the store has pairs. The texts themselves are
-// not searched. What has no terms, such as stop words, asks for nothing.
-func wordClauses(f search.Filter, w bm25.Params) (clauses []any) {
-	having := func(text string) (all []any) {
-		for _, term := range w.Analysis.Terms(text) {
-			all = append(all, object{"term": object{fieldWords: term}})
-		}
-		if w.Phrases {
-			for _, pair := range w.Analysis.QuestionPairs(text) {
-				all = append(all, object{"term": object{fieldPairs: pair}})
-			}
-		}
-		return all
-	}
-	for _, text := range f.Must {
-		clauses = append(clauses, having(text)...)
-	}
-	for _, text := range f.MustNot {
-		if all := having(text); len(all) > 0 {
-			clauses = append(clauses, object{"bool": object{"must_not": object{"bool": object{"filter": all}}}})
-		}
-	}
-	return clauses
-}
-
 // texts are the passages.
 type texts struct{ *request }
 
@@ -221,6 +209,18 @@ func (p texts) Size(o rank.Ordinal) (int, error) {
 	p.table.mu.RLock()
 	defer p.table.mu.RUnlock()
 	return p.table.bytes[o], nil
+}
+
+// Fingerprints tell copies, of passages that were found: equal ones are of passages with the
+// same title and text.
+func (p texts) Fingerprints(_ context.Context, ordinals []rank.Ordinal) ([]uint64, error) {
+	p.table.mu.RLock()
+	defer p.table.mu.RUnlock()
+	out := make([]uint64, len(ordinals))
+	for i, o := range ordinals {
+		out[i] = p.table.prints[o]
+	}
+	return out, nil
 }
 
 func (p texts) SortByID(ordinals []rank.Ordinal) error {
@@ -242,7 +242,7 @@ func (p texts) After(ctx context.Context, id string, limit int) ([]rank.Ordinal,
 	}
 	var out []rank.Ordinal
 	for _, hit := range answers[0].hits {
-		out = append(out, p.table.ordinal(hit.id, hit.bytes))
+		out = append(out, p.table.ordinal(hit.id, hit.bytes, hit.print))
 	}
 	return out, nil
 }
@@ -254,7 +254,7 @@ func (p texts) Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, erro
 	if err != nil || !there[0].found {
 		return 0, false, err
 	}
-	return p.table.ordinal(id, 0), true, nil
+	return p.table.ordinal(id, 0, 0), true, nil
 }
 
 // Sample implements search.Passages. It is empty where it could not be read: then nobody

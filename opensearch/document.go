@@ -22,8 +22,8 @@ import (
 type vectorsOf map[string][]float32
 
 // appendPassage appends the document of a passage, as JSON in one line, with the marks of
-// how encoders read it.
-func appendPassage(b []byte, m *Manifest, p *corpus.Passage, vectors vectorsOf, reads ...string) ([]byte, error) {
+// how encoders read it, and where the index has them, writtenFields.
+func appendPassage(b []byte, m *Manifest, written bool, p *corpus.Passage, vectors vectorsOf, reads ...string) ([]byte, error) {
 	record, err := p.AppendBinary(nil)
 	if err != nil {
 		return b, err
@@ -54,10 +54,19 @@ func appendPassage(b []byte, m *Manifest, p *corpus.Passage, vectors vectorsOf, 
 	if m.Words.Phrases {
 		b = appendField(append(b, ','), fieldPairs, strings.Join(analysis.Pairs(p.Title, p.Text), " "))
 	}
+	if written {
+		b = appendWritten(append(b, ','), m, p)
+	}
 	if b, err = appendVectors(append(b, ','), m.keepers(), vectors); err != nil {
 		return b, err
 	}
 	return append(appendField(b, fieldExperts, append(m.marks(), reads...)), '}'), nil
+}
+
+// appendWritten appends writtenFields.
+func appendWritten(b []byte, m *Manifest, p *corpus.Passage) []byte {
+	b = fmt.Appendf(b, `"%s":%d,`, fieldPrint, int64(p.Fingerprint()))
+	return appendField(b, fieldSpelled, spelledWords(m.Words.Params().Analysis, p))
 }
 
 // The marks of passages that encoders do not read as a whole, among those of experts,

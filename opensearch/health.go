@@ -36,6 +36,7 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	if err != nil {
 		return h, fmt.Errorf("asking how index %s is: %w", now.index, err)
 	}
+	now.written.Store(next.written.Load())
 	was, is := now.Manifest(), next.Manifest()
 	switch {
 	case was.ID != is.ID:

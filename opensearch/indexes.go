@@ -204,7 +204,7 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 // kept is how many passages the graph of a shard keeps for k hits: as many as that of a
 // collection in a folder (ann, defaultEf). With k, three shards of 43,378 passages find
 // 0.967 of the 100 best, and 0.992 with 3k, as a folder does.
-func kept(k int) int { return max(120, 3*k) }
+func kept(k int) int { return min(mostHits, max(120, 3*k)) }
 
 // ask gives a vector its place among those asked. mu is held.
 func (v vectors) ask(query []float32) asked {

@@ -48,12 +48,20 @@ func build(ctx context.Context, client *Client, index string, shape Shape, sourc
 	if err != nil {
 		return report, err
 	}
+	if err := s.complete(ctx, o); err != nil {
+		return report, err
+	}
 	if report, err = s.Add(ctx, source, o); err != nil {
 		return report, err
 	}
 	if err := s.refresh(ctx); err != nil {
 		return report, err
 	}
+	copies, err := s.Copies(ctx)
+	if err != nil {
+		return report, err
+	}
+	report.Copies = int(copies)
 	if s.about.Manifest == nil {
 		err = s.changeMeta(ctx, nil, func(about *meta) error {
 			if about.Plan != nil {
@@ -276,7 +284,7 @@ func (s *Store) encode(ctx context.Context, m *Manifest, passages []corpus.Passa
 		for name, all := range vectors {
 			own[name] = all[i]
 		}
-		if operations[i].body, err = appendPassage(nil, m, &passages[i], own, readMarks(o.Experts, passages[i])...); err != nil {
+		if operations[i].body, err = appendPassage(nil, m, s.written.Load(), &passages[i], own, readMarks(o.Experts, passages[i])...); err != nil {
 			return fmt.Errorf("passage %q: %w", passages[i].ID, err)
 		}
 	}

@@ -13,7 +13,8 @@ import (
 type found struct {
 	id     string
 	score  float32
-	bytes  int // of the passage; 0 where they were not asked for
+	bytes  int    // of the passage; 0 where they were not asked for
+	print  uint64 // its fingerprint; 0 where it was not asked for, or is not there
 	fields map[string][]json.RawMessage
 	source source
 	why    *explanation // where it was asked for
@@ -172,6 +173,13 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 					return nil, fmt.Errorf("%w: passage %q has %s bytes", errAnswer, h.ID, n[0])
 				}
 				hit.bytes = size
+			}
+			if n := h.Fields[fieldPrint]; len(n) == 1 {
+				print, err := strconv.ParseInt(string(n[0]), 10, 64)
+				if err != nil {
+					return nil, fmt.Errorf("%w: passage %q has the fingerprint %s", errAnswer, h.ID, n[0])
+				}
+				hit.print = uint64(print)
 			}
 			out[i].hits = append(out[i].hits, hit)
 		}

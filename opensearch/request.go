@@ -71,10 +71,17 @@ func (r *request) Vectors(expert string) (search.VectorIndex, bool) {
 	return vectors{r, x}, true
 }
 
+// mostHits is how many hits a cluster gives at most (index.max_result_window), and how many
+// passages the graph of a shard keeps.
+const mostHits = 10_000
+
 // search asks for hits with fields of their documents, in the order of rankings, and more
 // in the same request. The first answer is that of the hits.
 func (r *request) search(ctx context.Context, query object, k int, fields []string, more ...object) ([]rank.Hit, []said, error) {
-	find := object{"size": k, "query": query, "sort": byScore, "track_scores": true, "track_total_hits": false, "_source": fields, "docvalue_fields": []string{fieldBytes}}
+	find := object{"size": min(k, mostHits), "query": query, "sort": byScore, "track_scores": true, "track_total_hits": false, "_source": fields, "docvalue_fields": []string{fieldBytes}}
+	if r.store.written.Load() {
+		find["docvalue_fields"] = []string{fieldBytes, fieldPrint}
+	}
 	if len(fields) == 0 {
 		find["_source"] = false
 	}
@@ -84,7 +91,7 @@ func (r *request) search(ctx context.Context, query object, k int, fields []stri
 	}
 	hits := make([]rank.Hit, len(answers[0].hits))
 	for i, h := range answers[0].hits {
-		hits[i] = rank.Hit{Ordinal: r.table.ordinal(h.id, h.bytes), Score: h.score}
+		hits[i] = rank.Hit{Ordinal: r.table.ordinal(h.id, h.bytes, h.print), Score: h.score}
 	}
 	return hits, answers, nil
 }
@@ -258,7 +265,7 @@ func (r *request) takeCodes(x Expert, ordinals []rank.Ordinal, s said) error {
 		if err != nil {
 			return fmt.Errorf("%w: passage %q: %w", errAnswer, h.id, err)
 		}
-		o := r.table.ordinal(h.id, 0)
+		o := r.table.ordinal(h.id, 0, 0)
 		r.mu.Lock()
 		if r.codes[x.Name] == nil {
 			r.codes[x.Name] = map[rank.Ordinal][]byte{}

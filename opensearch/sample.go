@@ -40,7 +40,7 @@ func (c *Corpus) ReadSample(ctx context.Context) error {
 	}
 	s := &sample{table: t}
 	for _, hit := range answers[0].hits {
-		s.ordinals = append(s.ordinals, t.ordinal(hit.id, hit.bytes))
+		s.ordinals = append(s.ordinals, t.ordinal(hit.id, hit.bytes, 0))
 	}
 	r := &request{store: store, corpus: c, table: t, fetched: newFetched()}
 	for _, x := range store.Manifest().keepers() {

@@ -27,6 +27,8 @@ const (
 	fieldWords    = "words"    // bm25.Analysis.Words
 	fieldForms    = "forms"    // bm25.Analysis.FormsLike
 	fieldPairs    = "pairs"    // bm25.Analysis.Pairs
+	fieldPrint    = "print"    // corpus.Passage.Fingerprint, as a signed number
+	fieldSpelled  = "spelled"  // spelledWords
 )
 
 // similarity is the name of BM25 with our constants.
@@ -86,9 +88,18 @@ func properties(m *Manifest) object {
 	return out
 }
 
+// writtenFields are the fields that tell how passages are written: which are copies, and by which
+// letters. An index that an older program made has none until Store.complete gives it some,
+// and programs that do not know them can search and write such an index.
+func writtenFields() object {
+	return object{fieldPrint: object{"type": "long", "index": false}, fieldSpelled: object{"type": "keyword", "index": false}}
+}
+
 // mapping is the mapping of an index.
 func mapping(m *Manifest, about meta) object {
-	return object{"dynamic": "strict", "_meta": object{"conclave": about}, "properties": properties(m)}
+	fields := properties(m)
+	maps.Copy(fields, writtenFields())
+	return object{"dynamic": "strict", "_meta": object{"conclave": about}, "properties": fields}
 }
 
 // described is an index as the cluster describes it.
@@ -179,6 +190,16 @@ func (d *described) fits(m *Manifest) error {
 		}
 	}
 	return nil
+}
+
+// written reports whether the index has the writtenFields.
+func (d *described) written() bool {
+	for name, want := range writtenFields() {
+		if contains(d.Mappings.Properties[name], want.(object)) != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // contains is an error where a field lacks a property, or has another value of it. The

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"conclave/bm25"
@@ -21,6 +22,9 @@ type Store struct {
 	about  meta // as it was read or written last
 	// concrete is the index's own name, where the one that it was opened by is an alias.
 	concrete string
+
+	// written: passages have writtenFields. It may become so while a store is open.
+	written atomic.Bool
 
 	pause time.Duration // firstPause, but in tests
 }
@@ -58,6 +62,7 @@ func openFrom(ctx context.Context, client *Client, index, whom string, patience 
 		return nil, err
 	}
 	s.about = *about
+	s.written.Store(has.written())
 	for _, m := range []*Manifest{s.about.Manifest, s.about.Plan} {
 		if m == nil {
 			continue
@@ -263,7 +268,11 @@ type Statistics struct {
 	// Cut are the passages of which an encoder reads only the beginning, and Unread those
 	// that one can hardly read. Passages that older versions wrote are none of them.
 	Cut, Unread int64
-	inCopies    int64 // deleted ones, in all copies
+	// Unwritten are the passages of which the index does not say how they are written, since
+	// older versions wrote them: nobody knows their copies, or their words by the letters.
+	Unwritten int64
+	inCopies  int64 // deleted ones, in all copies
+	changes   int64 // that the nodes made of the index since they have it
 }
 
 // Statistics asks for them.
@@ -273,6 +282,10 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 			Count   int64 `json:"count"`
 			Deleted int64 `json:"deleted"`
 		} `json:"docs"`
+		Indexing struct {
+			Made    int64 `json:"index_total"`
+			Deleted int64 `json:"delete_total"`
+		} `json:"indexing"`
 	}
 	var said struct {
 		All struct {
@@ -280,7 +293,7 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 			Total     documents `json:"total"`
 		} `json:"_all"`
 	}
-	answer, err := s.askFor(ctx, opening, "GET", s.path("/_stats/docs"), nil, wholly)
+	answer, err := s.askFor(ctx, opening, "GET", s.path("/_stats/docs,indexing"), nil, wholly)
 	if err == nil {
 		err = json.Unmarshal(answer, &said)
 	}
@@ -288,13 +301,15 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 		return Statistics{}, err
 	}
 	one := said.All.Primaries.Docs
-	out := Statistics{Passages: one.Count, Deleted: one.Deleted, inCopies: said.All.Total.Docs.Deleted}
-	count := func(mark string) object {
-		return object{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": object{"term": object{fieldExperts: mark}}}}}
+	out := Statistics{Passages: one.Count, Deleted: one.Deleted, inCopies: said.All.Total.Docs.Deleted,
+		changes: said.All.Primaries.Indexing.Made + said.All.Primaries.Indexing.Deleted}
+	count := func(clauses object) object {
+		return object{"size": 0, "track_total_hits": true, "query": object{"bool": clauses}}
 	}
-	counted, err := s.multi(ctx, []object{count(markCut), count(markUnread)})
+	marked := func(mark string) object { return count(object{"filter": object{"term": object{fieldExperts: mark}}}) }
+	counted, err := s.multi(ctx, []object{marked(markCut), marked(markUnread), count(unwritten())})
 	if err == nil {
-		out.Cut, out.Unread = counted[0].total, counted[1].total
+		out.Cut, out.Unread, out.Unwritten = counted[0].total, counted[1].total, counted[2].total
 	}
 	return out, err
 }

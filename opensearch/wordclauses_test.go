@@ -9,7 +9,8 @@ import (
 )
 
 // TestWordClauses, worked by hand: a word asks for its stem, a phrase for its stems and their
-// pairs too, and what must not be there is refused as a whole. Stop words ask for nothing.
+// pairs too, and what must not be there is refused as a whole. Stop words ask for nothing until
+// passages were compared.
 func TestWordClauses(t *testing.T) {
 	with := bm25.Params{Phrases: true, Analysis: bm25.Lucene}
 	without := bm25.Params{Analysis: bm25.Lucene}
@@ -25,7 +26,7 @@ func TestWordClauses(t *testing.T) {
 		{search.Filter{MustNot: []string{"deep lakes"}}, with, `[{"bool":{"must_not":{"bool":{"filter":[{"term":{"words":"deep"}},{"term":{"words":"lake"}},{"term":{"pairs":"deep+lake"}}]}}}}]`},
 		{search.Filter{Must: []string{"to be or not to be"}, MustNot: []string{"the"}}, with, "null"},
 	} {
-		got, err := json.Marshal(wordClauses(c.f, c.w))
+		got, err := json.Marshal(clausesOf(wordingsOf(c.f, c.w)))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%+v: %s, %v, want %s", c.f, got, err, c.want)
 		}

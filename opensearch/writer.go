@@ -65,6 +65,7 @@ func (w *Writer) look(ctx context.Context) (*Manifest, []collection.PassageEncod
 			return nil, nil, err
 		}
 		w.manifest, w.looked = s.current(), now
+		w.store.written.Store(s.written.Load())
 	}
 	encoders, err := w.chosen(w.manifest)
 	return w.manifest, encoders, err

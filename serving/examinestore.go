@@ -32,6 +32,17 @@ func examineStore(ctx context.Context, config configs.Config, cache provision.Ca
 		return []Finding{failed(what, err)}, false
 	}
 	f := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("index %s: %d passages, %d deleted ones that count in scores of words; health %s", store.Index(), health.Passages, health.Deleted, health.Status)}
+	copies, err := store.Copies(ctx)
+	if err != nil {
+		return []Finding{failed(what, err)}, false
+	}
+	if copies > 0 {
+		f.Detail += fmt.Sprintf("; %d of the passages are copies of others", copies)
+	}
+	if health.Unwritten > 0 {
+		f.Status = StatusNote
+		f.Detail += "; " + unwrittenOf(health.Statistics)
+	}
 	if health.Status != "green" {
 		f.Status = StatusNote
 		f.Detail += fmt.Sprintf(", %d copies of shards are on no node", health.Unassigned)

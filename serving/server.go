@@ -91,6 +91,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	s.group.Go(s.watch)
 	if s.assembly.Store != nil {
 		s.group.Go(s.watchStore)
+		s.group.Go(s.watchWords)
 	}
 	s.group.Go(s.verifyAhead)
 	s.log.Info("ready", "address", s.address.String(), "collection", s.config.Passages(), "generation", generation,

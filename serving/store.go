@@ -72,11 +72,20 @@ func (a *Assembly) loadStore() error {
 	if err := a.Store.ReadSample(ctx); err != nil {
 		return fmt.Errorf("reading a sample of the store %s: %w", store.Index(), err)
 	}
+	reading, stop := context.WithTimeout(ctx, firstWords)
+	defer stop()
+	if err := a.Store.ReadWords(reading); err != nil { // a server goes on trying
+		a.options.Log.Warn("questions are taken as they are typed", "cause", err)
+	}
 	return a.loadExperts(expertsOf(store.Manifest()), store.Manifest().CheckEncoders)
 }
 
-// openingStore is how long the cluster has to say what a store is.
-const openingStore = time.Minute
+// openingStore is how long the cluster has to say what a store is, and firstWords of this how
+// its words are written.
+const (
+	openingStore = time.Minute
+	firstWords   = 15 * time.Second
+)
 
 // StoredIn are the experts of the configured collection or store; nil where there is
 // none. Of a store whose indexing has not ended they are those that it will have.

@@ -17,6 +17,9 @@ const (
 	lookTime  = 10 * time.Second
 )
 
+// readingWords is how long the cluster has to say how the words of a store are written.
+const readingWords = 2 * time.Minute
+
 // mostDeleted is the share of deleted passages in the statistics of words that nobody is
 // warned of.
 const mostDeleted = .1
@@ -65,6 +68,9 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 	if all := h.Passages + h.Deleted; err == nil && float64(h.Deleted) > mostDeleted*float64(all) {
 		component.Warnings = append(component.Warnings, fmt.Sprintf("of the passages in the statistics of words, up to %.0f %% were deleted: settling the index merges them away", 100*float64(h.Deleted)/float64(all)))
 	}
+	if err == nil && h.Unwritten > 0 {
+		component.Warnings = append(component.Warnings, unwrittenOf(h.Statistics))
+	}
 	if err == nil {
 		s.tellReads(readsOf(h.Statistics))
 	}
@@ -81,6 +87,29 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 		}
 	}
 	return now
+}
+
+// unwrittenOf says what is not known of passages that older versions wrote.
+func unwrittenOf(n opensearch.Statistics) string {
+	return fmt.Sprintf("older versions wrote %d of %d passages, whose copies are not known, and whose words correct no questions: indexing into the store again adds what is missing, and encodes nothing that is there", n.Unwritten, n.Passages)
+}
+
+// watchWords reads the words of the store again where passages were changed.
+func (s *Server) watchWords() error {
+	again := time.NewTicker(lookEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-again.C:
+		case <-s.running.Done():
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(s.running, readingWords)
+		err := s.assembly.Store.ReadWords(ctx)
+		if cancel(); err != nil && s.running.Err() == nil {
+			s.log.Warn("mistyped words are corrected by the words as they were", "cause", err)
+		}
+	}
 }
 
 // readsOf is how the experts read the passages of a store.

@@ -25,18 +25,16 @@ func NewBuilder() *Builder { return &Builder{counts: map[string]*counted{}} }
 // Add counts the words of a text that has several parts, each word once.
 func (b *Builder) Add(parts ...string) {
 	b.texts++
-	for _, part := range parts {
-		Words(normalise.Text(part), func(word string) {
-			c := b.counts[word]
-			if c == nil {
-				c = &counted{}
-				b.counts[strings.Clone(word)] = c
-			}
-			if c.last != b.texts {
-				c.count, c.last = c.count+1, b.texts
-			}
-		})
-	}
+	eachWord(parts, func(word string) {
+		c := b.counts[word]
+		if c == nil {
+			c = &counted{}
+			b.counts[strings.Clone(word)] = c
+		}
+		if c.last != b.texts {
+			c.count, c.last = c.count+1, b.texts
+		}
+	})
 	for rare := uint32(1); len(b.counts) > mostCounted; rare *= 2 {
 		for word, c := range b.counts {
 			if c.count <= rare {
@@ -44,6 +42,25 @@ func (b *Builder) Add(parts ...string) {
 			}
 		}
 	}
+}
+
+func eachWord(parts []string, yield func(word string)) {
+	for _, part := range parts {
+		Words(normalise.Text(part), yield)
+	}
+}
+
+// Distinct are the words that a Builder counts of a text that has several parts, each once,
+// in the order in which they come.
+func Distinct(parts ...string) (words []string) {
+	seen := map[string]bool{}
+	eachWord(parts, func(word string) {
+		if !seen[word] {
+			seen[word] = true
+			words = append(words, word)
+		}
+	})
+	return words
 }
 
 // Lexicon is what was counted.

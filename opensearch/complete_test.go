@@ -1,0 +1,96 @@
+package opensearch
+
+import (
+	"encoding/json"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"conclave/bm25"
+	"conclave/collection"
+	"conclave/corpus"
+	"conclave/search"
+)
+
+// TestOlderIndex: an index that was made before it was known how passages are written answers
+// as before, and says so; indexing again encodes nothing, and then copies count once, and
+// mistyped words are corrected. Passages that an older writer adds afterwards are told.
+func TestOlderIndex(t *testing.T) {
+	t.Parallel()
+	client := testClient(t)
+	index := testIndex(t, client, "typed-older")
+	encoded := &atomic.Int64{}
+	options := collection.BuildOptions{Words: bm25.DefaultParams(), Experts: []collection.PassageEncoder{hashed{name: "base", encoded: encoded}}}
+	options.Words.Phrases = true
+	x, err := describe(options.Experts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Manifest{Format: manifestFormat, ID: "older", Words: wordsOf(options.Words), Experts: []Expert{x}}
+	body, err := json.Marshal(object{"settings": settings(m.Words, Shape{Shards: 2}),
+		"mappings": object{"dynamic": "strict", "_meta": object{"conclave": meta{Manifest: m}}, "properties": properties(m)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Do(t.Context(), "PUT", "/"+index, body); err != nil {
+		t.Fatal(err)
+	}
+	store, err := Open(t.Context(), client, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := append(shopPassages(), corpus.Passage{ID: "p900", Text: "We OPEN at nine  on weekdays and close at six."})
+	if _, err := store.Add(t.Context(), &list{passages: given}, options); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	far, err := NewCorpus(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, r := engineOver(t, far), search.Request{Question: "when do you opn", K: 20}
+	read := func() (corrected string, results []string, unwritten int64) {
+		t.Helper()
+		h, err := far.Look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := far.ReadWords(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		corrected, results = shownOf(t, engine, r)
+		return corrected, results, h.Unwritten
+	}
+	corrected, results, left := read()
+	if corrected != "[]" || len(results) != len(given) || left != int64(len(given)) {
+		t.Errorf("before: %s, %d results, %d unwritten", corrected, len(results), left)
+	}
+	if n, err := store.Copies(t.Context()); err != nil || n != 0 {
+		t.Errorf("before: %d copies, %v", n, err)
+	}
+	encoded.Store(0)
+	report, err := Build(t.Context(), client, index, Shape{}, &list{passages: given}, options, "")
+	if err != nil || report.There != len(given) || report.Copies != 1 || encoded.Load() != 0 {
+		t.Errorf("indexing again: %+v, %v, %d encoded", report, err, encoded.Load())
+	}
+	corrected, results, left = read()
+	if corrected != "[{opn open}]" || len(results) != len(given)-1 || !slices.ContainsFunc(results, func(s string) bool { return s[:4] == "p000" && s[len(s)-6:] == "[p900]" }) || left != 0 {
+		t.Errorf("after: %s, %q, %d unwritten", corrected, results, left)
+	}
+	older := &Store{client: client, index: index, concrete: index, pause: firstPause, about: store.about}
+	if _, err := older.Add(t.Context(), &list{passages: []corpus.Passage{{ID: "x", Text: "The vehicle of a flibbertigibbet."}}}, options); err != nil {
+		t.Fatal(err)
+	}
+	if err := older.refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, left = read(); left != 1 {
+		t.Errorf("%d passages of an older writer", left)
+	}
+	r.Question = "a flibbertigibbet"
+	if corrected, _, _ := read(); corrected != "[]" {
+		t.Errorf("corrected %s, which an older writer wrote", corrected)
+	}
+}

@@ -1,0 +1,150 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"conclave/bm25"
+	"conclave/corpus"
+	"conclave/spelling"
+)
+
+// spelledWords are the words of a passage by their letters, and the other forms that words of
+// questions may have, as bm25.Analysis.Forms has them: each once, without those that have
+// digits or signs, which nobody takes for mistyped.
+func spelledWords(analysis bm25.Analysis, p *corpus.Passage) []string {
+	out := append([]string{}, spelling.Distinct(p.Title, p.Text)...)
+	words := len(out)
+	for _, form := range analysis.Forms(p.Title, p.Text) {
+		letters := form[1:] // without the mark
+		if letters != "" && utf8.RuneCountInString(letters) <= spelling.LongestWord && !strings.ContainsFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+			out = append(out, form)
+		}
+	}
+	slices.Sort(out[words:])
+	return out[:words+len(slices.Compact(out[words:]))]
+}
+
+// A lexicon is what a server knows of how the words of an index are written.
+type lexicon struct {
+	words *spelling.Lexicon
+	known map[uint64]struct{} // hashes of their terms, and of other forms
+	whole bool                // no word was left out
+	state indexState          // of the index, when it was read
+	read  time.Time
+	took  time.Duration
+}
+
+// hashSeed is the seed of the hashes in a lexicon.
+var hashSeed = maphash.MakeSeed()
+
+func (x *lexicon) has(entry string) bool {
+	_, ok := x.known[maphash.String(hashSeed, entry)]
+	return ok
+}
+
+// indexState changes when the passages of an index do.
+type indexState struct{ passages, deleted, changes, unwritten int64 }
+
+func (n Statistics) state() indexState {
+	return indexState{n.Passages, n.Deleted, n.changes, n.Unwritten}
+}
+
+const (
+	// The words of an index are asked for in parts, since a node gives at most 65,535 at a
+	// time (search.max_buckets), and of each shard some more than are kept: a word may be
+	// frequent in one of them alone.
+	spelledParts = 8
+	partWords    = spelling.MostWords / spelledParts
+	shardWords   = 3 * partWords / 2
+
+	// renewEvery is how often the words are read again at most, where passages change; it is
+	// no more than one in renewShare of the time that reading takes.
+	renewEvery = time.Minute
+	renewShare = 20
+)
+
+// ReadWords reads the most frequent words of the index, at most spelling.MostWords, where
+// they are not known or passages were changed since. It is to be called from time to time
+// after Look or Count; until it was, questions are taken as they are typed.
+func (c *Corpus) ReadWords(ctx context.Context) error {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	store, state, had := c.Store(), c.Known().state(), c.lexicon.Load()
+	switch {
+	case !store.written.Load():
+		return nil
+	case had != nil && (had.state == state || time.Since(had.read) < max(c.renew, renewShare*had.took)):
+		return nil
+	}
+	analysis, began := store.Manifest().Words.Params().Analysis, time.Now()
+	x := &lexicon{known: map[uint64]struct{}{}, whole: state.unwritten == 0, state: state}
+	counts := map[string]uint32{}
+	know := func(entry string) { x.known[maphash.String(hashSeed, entry)] = struct{}{} }
+	for part := range spelledParts {
+		all, whole, err := store.spelledPart(ctx, part)
+		if err != nil {
+			return fmt.Errorf("reading the words of index %s: %w", store.index, err)
+		}
+		x.whole = x.whole && whole
+		for _, w := range all {
+			if bm25.IsForm(w.Key) {
+				know(w.Key)
+				continue
+			}
+			counts[w.Key] = uint32(w.Count)
+			for _, term := range analysis.Terms(w.Key) {
+				know(term)
+			}
+		}
+	}
+	x.words, x.read, x.took = spelling.NewLexicon(counts), time.Now(), time.Since(began)
+	c.lexicon.Store(x)
+	return nil
+}
+
+// spelledWord is a word and how many passages have it.
+type spelledWord struct {
+	Key   string `json:"key"`
+	Count int64  `json:"doc_count"`
+}
+
+// spelledPart reads one of spelledParts parts of the words; whole where none is left out.
+func (s *Store) spelledPart(ctx context.Context, part int) (all []spelledWord, whole bool, err error) {
+	body, err := json.Marshal(object{"size": 0, "track_total_hits": false, "aggs": object{"words": object{"terms": object{
+		"field": fieldSpelled, "size": partWords, "shard_size": shardWords, "include": object{"partition": part, "num_partitions": spelledParts},
+	}}}})
+	if err != nil {
+		return nil, false, err
+	}
+	answer, err := s.client.Do(ctx, "POST", s.path("/_search"), body)
+	if err == nil {
+		err = searchedWholly(answer)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	var said struct {
+		Aggregations struct {
+			Words *struct {
+				Buckets []spelledWord `json:"buckets"`
+				Others  int64         `json:"sum_other_doc_count"`
+			} `json:"words"`
+		} `json:"aggregations"`
+	}
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return nil, false, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	words := said.Aggregations.Words
+	if words == nil {
+		return nil, false, fmt.Errorf("%w: no words", errAnswer)
+	}
+	return words.Buckets, words.Others == 0, nil
+}

@@ -1,0 +1,46 @@
+package opensearch
+
+import (
+	"hash/maphash"
+	"math/rand/v2"
+	"testing"
+
+	"conclave/bm25"
+	"conclave/search"
+	"conclave/spelling"
+)
+
+// BenchmarkLook looks two mistyped words up, and one that is there, among as many words as a
+// server keeps.
+func BenchmarkLook(b *testing.B) {
+	random, letters := rand.New(rand.NewPCG(1, 0)), "eeeetttaaaooiinnsshhrrddlucmfwygpbvk"
+	counts, known := map[string]uint32{}, map[uint64]struct{}{}
+	know := func(word string) {
+		counts[word] = 1
+		for _, term := range bm25.Unicode.Terms(word) {
+			known[maphash.String(hashSeed, term)] = struct{}{}
+		}
+	}
+	know("windmill")
+	know("purchase")
+	for len(counts) < spelling.MostWords {
+		word := make([]byte, 3+random.IntN(11))
+		for i := range word {
+			word[i] = letters[random.IntN(len(letters))]
+		}
+		know(string(word))
+	}
+	c := &Corpus{}
+	c.store.Store(&Store{about: meta{Manifest: &Manifest{Words: wordsOf(bm25.Params{K1: .9, B: .4, Phrases: true, Analysis: bm25.Unicode})}}})
+	c.table.Store(newTable())
+	c.counts.Store(&Statistics{})
+	c.lexicon.Store(&lexicon{words: spelling.NewLexicon(counts), known: known, whole: true})
+	v := c.Acquire().(*view).Vocabulary()
+	var got []search.Spelled
+	for b.Loop() {
+		got, _ = v.Look(b.Context(), []string{"windmlil", "puchrase", "purchases"})
+	}
+	if len(got) != 3 || len(got[0].Near) == 0 || got[1].Near[0].Word != "purchase" && len(got[1].Near) == 1 || !got[2].Known {
+		b.Fatal(got)
+	}
+}

@@ -1,0 +1,114 @@
+package opensearch
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"conclave/bm25"
+	"conclave/search"
+	"conclave/spelling"
+)
+
+// Vocabulary shows how the words of the index are written, as it was when they were read
+// last; nil where they were not.
+func (v *view) Vocabulary() search.Vocabulary {
+	if x := v.corpus.lexicon.Load(); x != nil {
+		return vocabulary{v, x}
+	}
+	return nil
+}
+
+type vocabulary struct {
+	*view
+	lexicon *lexicon
+}
+
+// Look implements search.Vocabulary. It asks the cluster for nothing, except for words that
+// are unknown and may be there all the same, since passages changed or not all words fit.
+func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled, error) {
+	out, analysis := make([]search.Spelled, len(words)), v.store.Manifest().Words.Params().Analysis
+	var unknown []*wordQuery
+	var counting []object
+	var at []int
+	for i, word := range words {
+		q := newWordQuery(fieldWords, analysis, word)
+		out[i].Known = len(q.terms) == 0 || slices.ContainsFunc(q.terms, func(t term) bool { return v.lexicon.has(t.text) }) || slices.ContainsFunc(q.entries, v.lexicon.has)
+		if !out[i].Known {
+			unknown, counting, at = append(unknown, q), append(counting, q.counting()), append(at, i)
+		}
+	}
+	if !v.lexicon.whole || v.lexicon.state != v.corpus.Known().state() {
+		answers, err := v.store.multiPartly(ctx, counting)
+		if err != nil {
+			return nil, err
+		}
+		for n, q := range unknown {
+			q.take(answers[n])
+			for _, count := range q.df {
+				out[at[n]].Known = out[at[n]].Known || count > 0
+			}
+		}
+	}
+	for i, word := range words {
+		if out[i].Known {
+			continue
+		}
+		out[i].Near = v.lexicon.words.Near(nil, word, spelling.MostEdits(utf8.RuneCountInString(word)+1))
+		slices.SortFunc(out[i].Near, func(a, b spelling.Candidate) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Word, b.Word))
+		})
+	}
+	return out, nil
+}
+
+// Beside implements search.Vocabulary, in one request.
+func (v vocabulary) Beside(ctx context.Context, placed []search.Placed) ([]search.Neighbours, error) {
+	out, w := make([]search.Neighbours, len(placed)), v.store.Manifest().Words.Params()
+	if !w.Phrases {
+		return out, nil
+	}
+	filters, names := object{}, map[[2]string]string{}
+	ask := func(field, value string) {
+		if of := [2]string{field, value}; names[of] == "" {
+			names[of] = strconv.Itoa(len(names))
+			filters[names[of]] = object{"term": object{field: value}}
+		}
+	}
+	var shares []func(buckets map[string]int64)
+	share := func(neighbour, pair string, into *float64) {
+		ask(fieldWords, neighbour)
+		ask(fieldPairs, pair)
+		shares = append(shares, func(buckets map[string]int64) {
+			if all := buckets[names[[2]string{fieldWords, neighbour}]]; all > 0 {
+				*into = min(1, float64(buckets[names[[2]string{fieldPairs, pair}]])/float64(all))
+			}
+		})
+	}
+	for i, p := range placed {
+		terms := w.Analysis.Terms(p.Word)
+		if len(terms) == 0 {
+			continue
+		}
+		if before := w.Analysis.Terms(p.Before); len(before) > 0 {
+			last := before[len(before)-1]
+			share(last, last+bm25.PairGap+terms[0], &out[i].Before)
+		}
+		if after := w.Analysis.Terms(p.After); len(after) > 0 {
+			share(after[0], terms[len(terms)-1]+bm25.PairGap+after[0], &out[i].After)
+		}
+	}
+	if len(shares) == 0 {
+		return out, nil
+	}
+	answers, err := v.store.multiPartly(ctx, []object{{"size": 0, "track_total_hits": false, "aggs": object{"terms": object{"filters": object{"filters": filters}}}}})
+	if err != nil {
+		return nil, err
+	}
+	for _, take := range shares {
+		take(answers[0].buckets)
+	}
+	return out, nil
+}

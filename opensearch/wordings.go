@@ -1,0 +1,145 @@
+package opensearch
+
+import (
+	"context"
+
+	"conclave/bm25"
+	"conclave/search"
+)
+
+// wording is a word or a phrase that passages must have, or not.
+type wording struct {
+	words bm25.Wording
+	not   bool
+	// having are the clauses of the passages that may have it, by its terms, and by the pairs of
+	// these, where the store has pairs; none: by its words, all may have it.
+	having []any
+	// exact are those that have it, where texts were compared.
+	exact any
+}
+
+// wordingsOf are the words and phrases of a filter.
+func wordingsOf(f search.Filter, w bm25.Params) (out []*wording) {
+	for _, list := range []struct {
+		texts []string
+		not   bool
+	}{{f.Must, false}, {f.MustNot, true}} {
+		for _, text := range list.texts {
+			out = append(out, &wording{words: bm25.WordingOf(text), not: list.not, having: havingOf(text, w)})
+		}
+	}
+	return out
+}
+
+// havingOf are the clauses of the terms of a text.
+func havingOf(text string, w bm25.Params) (all []any) {
+	for _, term := range w.Analysis.Terms(text) {
+		all = append(all, object{"term": object{fieldWords: term}})
+	}
+	if w.Phrases {
+		for _, pair := range w.Analysis.QuestionPairs(text) {
+			all = append(all, object{"term": object{fieldPairs: pair}})
+		}
+	}
+	if len(all) == 0 || bm25.WordingOf(text).Words() > 1 {
+		return all
+	}
+	ways := []any{allOf(all)}
+	for _, v := range w.Analysis.Variants(text) { // of one word, such as wi-fi for wifi
+		for _, entry := range v.Entries {
+			field, value := entryAt(entry)
+			ways = append(ways, object{"term": object{field: value}})
+		}
+	}
+	if len(ways) == 1 {
+		return all
+	}
+	return []any{sumOf(ways)}
+}
+
+// allOf is a query of all clauses.
+func allOf(all []any) any {
+	if len(all) == 1 {
+		return all[0]
+	}
+	return object{"bool": object{"filter": all}}
+}
+
+// clausesOf are the clauses of wordings. A wording of stop words alone that was not compared
+// asks for nothing.
+func clausesOf(wordings []*wording) (clauses []any) {
+	for _, x := range wordings {
+		having := x.having
+		if x.exact != nil {
+			having = []any{x.exact}
+		}
+		switch {
+		case len(having) == 0:
+		case x.not:
+			clauses = append(clauses, object{"bool": object{"must_not": object{"bool": object{"filter": having}}}})
+		default:
+			clauses = append(clauses, having...)
+		}
+	}
+	return clauses
+}
+
+// mostCompared is how many passages are read at most to see whether they have a wording, and
+// comparedBytes how large they are together: where more have its terms, these are relied on.
+const (
+	mostCompared  = 1_000
+	comparedBytes = 16 << 20
+)
+
+// compare finds the passages that have wordings as they are, among those of some clauses, for
+// each wording that its terms do not tell.
+func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) error {
+	var todo []*wording
+	var searches []object
+	for _, x := range wordings {
+		if len(x.having) > 0 && !x.words.Exact() {
+			continue
+		}
+		todo = append(todo, x)
+		searches = append(searches, object{"size": mostCompared + 1, "track_total_hits": false, "_source": false, "docvalue_fields": []string{fieldBytes},
+			"query": object{"bool": object{"filter": append(append([]any{object{"match_all": object{}}}, x.having...), among...)}}})
+	}
+	answers, err := s.multiPartly(ctx, searches)
+	if err != nil {
+		return err
+	}
+	var comparing []*wording
+	searches = nil
+	for i, x := range todo {
+		bytes, ids := 0, []string{}
+		for _, h := range answers[i].hits {
+			bytes, ids = bytes+h.bytes, append(ids, h.id)
+		}
+		switch {
+		case len(ids) > mostCompared || bytes > comparedBytes:
+		case len(ids) == 0:
+			x.exact = object{"match_none": object{}}
+		default:
+			comparing = append(comparing, x)
+			searches = append(searches, object{"size": len(ids), "track_total_hits": false, "_source": []string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata, fieldVersion},
+				"query": object{"bool": object{"filter": object{"ids": object{"values": ids}}}}})
+		}
+	}
+	if answers, err = s.multiPartly(ctx, searches); err != nil {
+		return err
+	}
+	for i, x := range comparing {
+		ids := []string{}
+		for _, h := range answers[i].hits {
+			p, err := h.source.passage(h.id)
+			if err != nil {
+				return err
+			}
+			if x.words.In(p.Title) || x.words.In(p.Text) {
+				ids = append(ids, h.id)
+			}
+		}
+		x.exact = object{"ids": object{"values": ids}}
+	}
+	return nil
+}
