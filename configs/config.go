@@ -145,7 +145,7 @@ type Limits struct {
 
 // Documents says how files are read and cut into passages.
 type Documents struct {
-	Words         int           `yaml:"words" between:"10 2000" help:"words of a passage that is cut from a document, at most"`
+	Words         int           `yaml:"words" between:"10 2000" help:"words of a passage that is cut from a document, about"`
 	FileBytes     ByteSize      `yaml:"file_bytes" between:"1KiB 1GiB"`     // of one file
 	UnpackedBytes ByteSize      `yaml:"unpacked_bytes" between:"1KiB 1GiB"` // of the parts of a file that is an archive inside
 	TextBytes     ByteSize      `yaml:"text_bytes" between:"1KiB 256MiB"`   // of the text of one file

@@ -24,12 +24,13 @@ func (p *Piece) Text(d *Document) string {
 	return p.Lead + "\n" + d.Text[p.Begin:p.End]
 }
 
-// Cut cuts a document into pieces of at most `most` by size, which counts the words (or the
+// Cut cuts a document into pieces of about `usual` by size, which counts the words (or the
 // tokens) of a text. Pieces never go beyond the section of a heading. Within one they end
-// between paragraphs where that is possible, then between sentences, rows or lines of code,
-// and are about equally long. A single sentence, row or line that is longer stays whole.
-func Cut(d *Document, most int, size func(string) int) []Piece {
-	c := cutter{d: d, most: most, size: size}
+// between paragraphs where that is possible, then between sentences, rows or lines of code.
+// A paragraph of at most Longest(usual) stays whole, and so does a single sentence, row or
+// line of any length.
+func Cut(d *Document, usual int, size func(string) int) []Piece {
+	c := cutter{d: d, usual: usual, most: Longest(usual), size: size}
 	for i := 0; i < len(d.Blocks); {
 		if b := d.Blocks[i]; b.Kind == Heading {
 			c.enter(b)
@@ -47,8 +48,12 @@ func Cut(d *Document, most int, size func(string) int) []Piece {
 	return c.pieces
 }
 
+// Longest is the most that a piece of more than one sentence, row or line may have.
+func Longest(usual int) int { return usual * 8 / 5 }
+
 type cutter struct {
 	d      *Document
+	usual  int
 	most   int
 	size   func(string) int
 	path   []Block // the headings around the place
@@ -169,7 +174,7 @@ func (c *cutter) introduction(b Block) (string, int) {
 // sentences adds a block as one unit, or where it is too long sentence by sentence.
 func (c *cutter) sentences(all []unit, b Block) []unit {
 	text := c.d.TextOf(b)
-	if n := c.size(text); n <= c.most/2 {
+	if n := c.size(text); n <= c.most {
 		return append(all, unit{begin: b.Begin, end: b.End, page: b.Page, size: n, leadAt: -1, starts: true})
 	}
 	for i, s := range (granules.Granularity{Sentences: 1}).Split(text, nil) {
@@ -198,16 +203,16 @@ func (c *cutter) lines(all []unit, b Block) []unit {
 }
 
 // breaks chooses after which units pieces end: those with the least cost, which is the
-// square of how far a piece is from the mean length, and as much as for half of the
+// square of how far a piece is from the mean length, and as much as for the whole of the
 // greatest length where a piece begins inside a block.
 func (c *cutter) breaks(units []unit) []int {
 	total := 0
 	for _, u := range units {
 		total += u.size
 	}
-	pieces := max(1, (total+c.most-1)/c.most)
+	pieces := max(1, (total+c.usual/2)/c.usual)
 	target := float64(total) / float64(pieces)
-	inside := float64(c.most) * float64(c.most) / 4
+	inside := float64(c.most) * float64(c.most)
 	cost := make([]float64, len(units)+1)
 	from := make([]int, len(units)+1)
 	for end := 1; end <= len(units); end++ {

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Limits Limits
 	Worker Worker // starts the process that reads PDF
-	Words  int    // the most of a passage
+	Words  int    // that a passage usually has (Cut)
 	// Failed is told of each file that was not read, and why; skipped ones (links, names
 	// that begin with a dot) too, with a *SkippedError. Nil: nobody.
 	Failed func(path string, err error)
@@ -147,11 +147,11 @@ func (s *Source) Files() int { return len(s.files) }
 // Close ends the processes that read PDF.
 func (s *Source) Close() error { return s.reader.Close() }
 
-// PassagesOf cuts a document into passages of at most so many words. Their ids are
+// PassagesOf cuts a document into passages of about so many words. Their ids are
 // ID#1, ID#2 and so on; their titles are the document's title and the heading path.
-func PassagesOf(id string, d *Document, data []byte, modified time.Time, most int) []corpus.Passage {
+func PassagesOf(id string, d *Document, data []byte, modified time.Time, usual int) []corpus.Passage {
 	sum := sha256.Sum256(data)
-	pieces := Cut(d, most, func(text string) int { return len(strings.Fields(text)) })
+	pieces := Cut(d, usual, func(text string) int { return len(strings.Fields(text)) })
 	passages := make([]corpus.Passage, len(pieces))
 	for i, piece := range pieces {
 		metadata := map[string]any{

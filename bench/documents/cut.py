@@ -1,7 +1,7 @@
 """Compares how conclave cuts documents with other cutters, by the answers that are found.
 
     pip install -r bench/documents/requirements.txt
-    python bench/documents/cut.py --data ../shared/data --out cut-out [--conclave bin/conclave] [--words 120] [--only conclave,…]
+    python bench/documents/cut.py --data ../shared/data --out cut-out [--conclave bin/conclave] [--words 100] [--only conclave,…]
 
 The data's passages are put together again to the documents that they were cut from: those of the
 development questions, and as many others. Each cutter cuts the same Markdown files; each result is a
@@ -172,7 +172,7 @@ def main():
     args.add_argument("--data", type=pathlib.Path, required=True)
     args.add_argument("--out", type=pathlib.Path, required=True)
     args.add_argument("--conclave", default="bin/conclave")
-    args.add_argument("--words", type=int, default=120)
+    args.add_argument("--words", type=int, default=100)
     args.add_argument("--limit", type=int, default=300)
     args.add_argument("--port", type=int, default=8493)
     args.add_argument("--domains", default=",".join(DOMAINS))
@@ -196,7 +196,7 @@ def main():
             if cutter == "conclave":
                 pieces = cut_by_conclave(a.conclave, str(folder), texts, a.words)
             else:
-                pieces = cut_alike(PEERS[cutter], texts, mean or a.words * 0.8)
+                pieces = cut_alike(PEERS[cutter], texts, mean or a.words)
             counts = [len(p.split()) for ps in pieces.values() for p, _, _ in ps]
             mean = mean or statistics.mean(counts)
             collection = a.out / domain / f"{cutter}-{a.words}"
