@@ -1,12 +1,14 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -296,4 +298,70 @@ func TestBrokenConnections(t *testing.T) {
 	if _, err := through.Search(t.Context(), client.SearchRequest{Question: "rice"}); err != nil || connections.Load() != 2 {
 		t.Errorf("after %d connections: %v", connections.Load(), err)
 	}
+}
+
+// TestLongQuestions: a long question and a conversation are answered alone, in a batch and
+// as events alike, say what was asked, and what they found is fused again.
+func TestLongQuestions(t *testing.T) {
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
+	long := strings.Repeat("It rained all day and we stayed at home. ", 40) + "Who hid the lamp?"
+	said := []client.Message{{Role: "user", Content: "Good morning"}, {Role: "assistant", Content: "Hello"}, {Role: "user", Content: long}}
+	requests := []client.SearchRequest{{Question: long, K: 3, Explain: true}, {Messages: said, K: 3, Explain: true}}
+	batch, err := c.SearchBatch(t.Context(), requests)
+	if err != nil || len(batch) != 2 {
+		t.Fatalf("%+v, %v", batch, err)
+	}
+	for i, r := range requests {
+		answer, err := c.Search(t.Context(), r)
+		if err != nil || batch[i].Err != nil || len(answer.Results) == 0 {
+			t.Fatalf("%+v, %v, %v", answer, err, batch[i].Err)
+		}
+		if answer.Question != long || answer.Asked == "" || !strings.Contains(long, answer.Asked) || batch[i].Asked != answer.Asked {
+			t.Errorf("asked %q, in a batch %q", answer.Asked, batch[i].Asked)
+		}
+		ids := func(results []client.Result) (ids []string) {
+			for _, result := range results {
+				ids = append(ids, result.ID)
+			}
+			return ids
+		}
+		want := ids(answer.Results)
+		if !slices.Equal(ids(batch[i].Results), want) {
+			t.Errorf("a batch has %v, a search %v", ids(batch[i].Results), want)
+		}
+		events := answeredAs(t, c.Address+"/v1/search", "text/event-stream", r)
+		if !strings.Contains(events, "event: response") || !strings.Contains(events, `"asked":`) || strings.Contains(events, "event: problem") {
+			t.Errorf("events: %s", events)
+		}
+		var fused client.SearchResponse
+		text := answeredAs(t, c.Address+"/v1/fuse", "application/json", map[string]any{"fusion": "rrf", "candidates": answer.Results})
+		if err := json.Unmarshal([]byte(text), &fused); err != nil || len(fused.Results) != len(want) {
+			t.Errorf("fused again: %v, %s", err, text)
+		}
+	}
+}
+
+// answeredAs is the body of the answer to a request, of a type.
+func answeredAs(t *testing.T, url, accept string, body any) string {
+	t.Helper()
+	sent, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(sent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", accept)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d %s, %v", url, response.StatusCode, text, err)
+	}
+	return string(text)
 }

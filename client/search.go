@@ -17,6 +17,7 @@ import (
 // What is asked and answered, as the server has it. See the fields of each type.
 type (
 	SearchRequest  = search.Request
+	Message        = search.Message
 	SearchResponse = search.Response
 	Methods        = search.Methods
 	Filter         = search.Filter

@@ -23,6 +23,8 @@ type Reads struct {
 	Known  int // passages
 	Cut    int // of which an encoder reads only the beginning
 	Unread int // which an encoder can hardly read
+	// Unknown are the passages that were not looked at, of a collection with experts.
+	Unknown int
 }
 
 // ReadsOf is how encoders read a passage: what holds for any of them. known: one of them
@@ -40,10 +42,16 @@ func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bo
 // Reads is how the encoders read the generation's passages.
 func (g *Generation) Reads() (out Reads) {
 	for i, s := range g.segments {
+		alive := s.store.Len() - s.dead.count()
 		if g.manifest.Segments[i].Reads == nil {
+			if len(g.manifest.Experts) > 0 {
+				out.Unknown += alive
+			}
 			continue
 		}
-		out.Known += s.store.Len() - s.dead.count()
+		unknown := s.reads.unknown.without(s.dead).count()
+		out.Known += alive - unknown
+		out.Unknown += unknown
 		out.Cut += s.reads.cut.without(s.dead).count()
 		out.Unread += s.reads.unread.without(s.dead).count()
 	}
@@ -51,10 +59,12 @@ func (g *Generation) Reads() (out Reads) {
 }
 
 // readsManifest says that a segment's passages were looked at, and names the lists of
-// those that are read in part and hardly, where there are any.
+// those that are read in part and hardly, where there are any, and of those that came from
+// segments whose passages were not looked at.
 type readsManifest struct {
-	Cut    *marksManifest `json:"cut,omitempty"`
-	Unread *marksManifest `json:"unread,omitempty"`
+	Cut     *marksManifest `json:"cut,omitempty"`
+	Unread  *marksManifest `json:"unread,omitempty"`
+	Unknown *marksManifest `json:"unknown,omitempty"`
 }
 
 // marksManifest is a file that lists passages as one of tombstones does.
@@ -68,7 +78,7 @@ func (r *readsManifest) files() (out []*fileManifest) {
 	if r == nil {
 		return nil
 	}
-	for _, of := range []*marksManifest{r.Cut, r.Unread} {
+	for _, of := range []*marksManifest{r.Cut, r.Unread, r.Unknown} {
 		if of != nil {
 			out = append(out, &of.fileManifest)
 		}
@@ -77,7 +87,7 @@ func (r *readsManifest) files() (out []*fileManifest) {
 }
 
 // segmentReads are the lists of an open segment.
-type segmentReads struct{ cut, unread tombstones }
+type segmentReads struct{ cut, unread, unknown tombstones }
 
 // readMaker tells how the passages of a new segment are read; known is false where nobody
 // can say.
@@ -106,27 +116,30 @@ func readBy(encoders []PassageEncoder) readMaker {
 				unread = append(unread, o)
 			}
 		}
-		return segmentReads{reads.cut.with(texts.Len(), cut), reads.unread.with(texts.Len(), unread)}, true, nil
+		return segmentReads{cut: reads.cut.with(texts.Len(), cut), unread: reads.unread.with(texts.Len(), unread)}, true, nil
 	}
 }
 
-// readsTakenOver is what the segments of a merge say; nothing where one of them does not.
+// readsTakenOver is what the segments of a merge say. The passages of those that do not say
+// it are not known; known is false where all are of such.
 func readsTakenOver(from []*segment, order []origin) readMaker {
 	return func(context.Context, passages) (reads segmentReads, known bool, err error) {
-		var cut, unread []rank.Ordinal
+		var cut, unread, unknown []rank.Ordinal
 		for i, at := range order {
-			s := from[at.segment]
-			if s.reads == nil {
-				return reads, false, nil
+			of := from[at.segment].reads
+			if of == nil || of.unknown.has(at.ordinal) {
+				unknown = append(unknown, rank.Ordinal(i))
+				continue
 			}
-			if s.reads.cut.has(at.ordinal) {
+			if of.cut.has(at.ordinal) {
 				cut = append(cut, rank.Ordinal(i))
 			}
-			if s.reads.unread.has(at.ordinal) {
+			if of.unread.has(at.ordinal) {
 				unread = append(unread, rank.Ordinal(i))
 			}
 		}
-		return segmentReads{reads.cut.with(len(order), cut), reads.unread.with(len(order), unread)}, true, nil
+		n := len(order)
+		return segmentReads{reads.cut.with(n, cut), reads.unread.with(n, unread), reads.unknown.with(n, unknown)}, len(unknown) < n, nil
 	}
 }
 
@@ -138,7 +151,7 @@ func writeReads(d disk.Disk, dir string, reads segmentReads, passages int, numbe
 		name  string
 		marks tombstones
 		of    **marksManifest
-	}{{"cut", reads.cut, &out.Cut}, {"unread", reads.unread, &out.Unread}} {
+	}{{"cut", reads.cut, &out.Cut}, {"unread", reads.unread, &out.Unread}, {"unknown", reads.unknown, &out.Unknown}} {
 		n := list.marks.count()
 		if n == 0 {
 			continue
@@ -161,7 +174,7 @@ func openReads(d disk.Disk, folder string, s *segmentManifest) (*segmentReads, e
 	for _, list := range []struct {
 		of   *marksManifest
 		into *tombstones
-	}{{s.Reads.Cut, &out.cut}, {s.Reads.Unread, &out.unread}} {
+	}{{s.Reads.Cut, &out.cut}, {s.Reads.Unread, &out.unread}, {s.Reads.Unknown, &out.unknown}} {
 		if list.of == nil {
 			continue
 		}

@@ -38,7 +38,7 @@ func TestReads(t *testing.T) {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
-	want("two segments", Reads{6, 3, 2})
+	want("two segments", Reads{Known: 6, Cut: 3, Unread: 2})
 	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -49,19 +49,54 @@ func TestReads(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want("two are deleted", Reads{4, 2, 1})
+	want("two are deleted", Reads{Known: 4, Cut: 2, Unread: 1})
 	mergeAll(t, dir)
-	want("merged", Reads{4, 2, 1})
+	want("merged", Reads{Known: 4, Cut: 2, Unread: 1})
 	o.Replace = true
 	if _, err := Add(t.Context(), dir, of([]corpus.Passage{text("b", "short now"), text("c", "ไทย again")}), o); err != nil {
 		t.Fatal(err)
 	}
-	want("replaced", Reads{4, 1, 1})
+	want("replaced", Reads{Known: 4, Cut: 1, Unread: 1})
 
 	dir = built(t, BuildOptions{}, one, two)
 	want("words alone", Reads{})
 	if _, err := AddExpert(t.Context(), dir, encoder, BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want("an expert is added", Reads{6, 3, 2})
+	want("an expert is added", Reads{Known: 6, Cut: 3, Unread: 2})
+}
+
+// TestReadsOfMergedSegments: of a segment that an older version made nothing is known, and
+// a merge keeps what is known of the others, also a second time.
+func TestReadsOfMergedSegments(t *testing.T) {
+	text := func(id, text string) corpus.Passage { return corpus.Passage{ID: id, Text: text} }
+	long := strings.Repeat("long ", 20)
+	o := BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "base", dimension: 8}}}
+	dir := built(t, o, []corpus.Passage{text("a", long), text("b", "ไทย")})
+	o.Experts = []PassageEncoder{&readingEncoder{hashEncoder{name: "base", dimension: 8}, 50}}
+	add := func(passages ...corpus.Passage) {
+		t.Helper()
+		if _, err := Add(t.Context(), dir, of(passages), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(when string, want Reads) {
+		t.Helper()
+		if got := opened(t, dir).Reads(); got != want {
+			t.Errorf("%s: %+v, want %+v", when, got, want)
+		}
+		if _, err := Verify(t.Context(), dir, nil); err != nil {
+			t.Errorf("%s: %v", when, err)
+		}
+	}
+	add(text("c", long), text("d", "ไทย"), text("e", "short"))
+	want("before", Reads{Known: 3, Cut: 1, Unread: 1, Unknown: 2})
+	mergeAll(t, dir)
+	want("merged", Reads{Known: 3, Cut: 1, Unread: 1, Unknown: 2})
+	add(text("f", long))
+	mergeAll(t, dir)
+	want("merged again", Reads{Known: 4, Cut: 2, Unread: 1, Unknown: 2})
+	o.Replace = true
+	add(text("a", "short"))
+	want("replaced", Reads{Known: 5, Cut: 2, Unread: 1, Unknown: 1})
 }

@@ -21,14 +21,16 @@ import (
 // What tells a part that is asked from talk beside its prior: the highest inner product of
 // its vector with a passage's, and the logarithm of the odds that its answer is right
 // (docs/trials.md). Of the parts that are the likeliest by the first alone, as many as
-// mostTried are answered to learn the second.
+// mostTried are answered to learn the second. Where even the lower quartile of the parts
+// is nearly as near as the nearest, at least by nearThroughout, there is no talk among
+// them, and the question is asked as a whole.
 const (
-	weighAlone   = 12
-	weighNear    = 7
-	weighSure    = .95
-	mostTried    = 12
-	focusAtOnce  = 8 // encodings
-	shareOfFocus = 2 // of a request's time: a half
+	weighNear      = 17
+	weighSure      = .8
+	nearThroughout = .78
+	mostTried      = 12
+	focusAtOnce    = 8 // encodings
+	shareOfFocus   = 2 // of a request's time: a half
 )
 
 // focus returns what is asked by an inquiry: its question, or of one that is too long for
@@ -58,11 +60,14 @@ func (l *lineUp) partOf(ctx context.Context, q *inquiry, view *pinned, text stri
 		return text
 	}
 	near := l.nearness(ctx, q, view, units)
+	if evenly(near) {
+		return text
+	}
 	order := make([]int, len(units))
 	for i := range order {
 		order[i] = i
 	}
-	alone := func(i int) float64 { return units[i].prior + weighAlone*near[i] }
+	alone := func(i int) float64 { return units[i].prior + weighNear*near[i] }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(alone(b), alone(a)) })
 	best, highest := order[0], math.Inf(-1)
 	for _, i := range order[:min(mostTried, len(order))] {
@@ -70,11 +75,20 @@ func (l *lineUp) partOf(ctx context.Context, q *inquiry, view *pinned, text stri
 		if !known {
 			return units[order[0]].text
 		}
-		if score := units[i].prior + weighNear*near[i] + weighSure*logOdds(sure); score > highest {
+		if score := alone(i) + weighSure*logOdds(sure); score > highest {
 			best, highest = i, score
 		}
 	}
 	return units[best].text
+}
+
+// evenly reports whether all parts of a question are about as near to passages, but for
+// less than a quarter of them: whether it is on one topic throughout. Where all are equally
+// near, that tells nothing.
+func evenly(near []float64) bool {
+	sorted := slices.Sorted(slices.Values(near))
+	highest := sorted[len(sorted)-1]
+	return highest > sorted[0] && sorted[len(sorted)/4] >= nearThroughout*highest
 }
 
 // tooLong reports whether an encoder that is asked reads only the beginning of a text.

@@ -15,6 +15,9 @@ func readingWarnings(r collection.Reads) (warnings []string) {
 	if r.Cut > 0 {
 		warnings = append(warnings, fmt.Sprintf("the experts read only the beginning of %d of %d passages, which are longer than their max_tokens: what stands further on is found by equal words alone, or once such passages are split", r.Cut, r.Known))
 	}
+	if r.Known > 0 && r.Unknown > 0 {
+		warnings = append(warnings, fmt.Sprintf("of %d of %d passages, which an older version indexed, it is not known whether the experts read them: index them again to learn it", r.Unknown, r.Known+r.Unknown))
+	}
 	return warnings
 }
 

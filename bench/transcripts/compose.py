@@ -26,11 +26,11 @@ def talk_of(sentences, start, words):
     return out
 
 
-def compose(question, talk, place, roles):
+def compose(question, talk, place, roles, between=" "):
     at = {"first": 0, "middle": len(talk) // 2, "last": len(talk)}[place]
     parts = talk[:at] + [question] + talk[at:]
     if not roles:
-        return " ".join(parts)
+        return between.join(parts)
     lines = []
     for i in range(0, len(parts), 3):
         lines.append(("User: " if (len(parts) - 1 - i) // 3 % 2 == 0 else "Assistant: ") + " ".join(parts[i : i + 3]))

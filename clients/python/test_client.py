@@ -26,6 +26,11 @@ def searches(c: Client) -> None:
     first = answer.results[0]
     assert (first.id, first.title, answer.fusion, len(answer.results)) == ("lamps/1", "Lamps", "gate", 2), answer
     assert abs(sum(part.contribution for part in first.contributions) - first.score) < 1e-6
+    long = "It rained all day and we stayed at home. " * 40 + "Who hid the lamp?"
+    said = c.search(messages=[{"role": "assistant", "content": "Hello"}, {"role": "user", "content": long}], k=2)
+    assert said.question == long and said.asked and said.asked in long, said
+    both = c.search_batch([long, {"messages": [{"role": "user", "content": long}], "k": 2}])
+    assert [a.asked for a in both if isinstance(a, Answer)] == [said.asked] * 2, both
     table = answer.to_pandas()
     assert list(table["id"]) == [r.id for r in answer.results]
     assert np.allclose(table[["base", "bm25", "phrases", "late"]].sum(axis=1), table["score"])

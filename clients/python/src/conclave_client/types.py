@@ -55,8 +55,8 @@ class SearchOptions(TypedDict, total=False):
     messages: list[dict[str, str]]  # {"role", "content"}, in the place of the question
 
 
-class SearchRequest(SearchOptions):
-    """A search of a batch."""
+class SearchRequest(SearchOptions, total=False):
+    """A search of a batch: a question, or messages in its place."""
 
     question: str
 
