@@ -85,8 +85,10 @@ type Encoder struct {
 
 // Index says what kind of vector index is built and how good it has to be.
 type Index struct {
-	Kind   string `yaml:"kind" oneof:"hnsw flat coder" help:"<kind> of vector index: hnsw, flat or coder"`
-	Floors Floors `yaml:"floors"`
+	Kind string `yaml:"kind" oneof:"hnsw flat coder" help:"<kind> of vector index: hnsw, flat or coder"`
+	// Analysis is how the words of new collections are analysed (bm25.Analysis).
+	Analysis string `yaml:"analysis" oneof:"unicode lucene"`
+	Floors   Floors `yaml:"floors"`
 }
 
 // Floors are the lowest recall@10 against exact search, 0…1, with which the

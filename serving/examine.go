@@ -157,7 +157,7 @@ func examineCollection(config configs.Config, cache provision.Cache) []Finding {
 	defer func() { _ = c.Close() }()
 	g := c.Acquire()
 	defer g.Release()
-	f := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("%s: generation %d, %d passages", config.Collection, g.Number(), g.Len())}
+	f := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("%s: generation %d, %d passages, words by the analysis %s", config.Collection, g.Number(), g.Len(), g.WordParams().Analysis)}
 	errs := []error{g.CheckRecall(floors(config.Index))}
 	copies, err := g.Copies(context.Background())
 	if errs = append(errs, err); copies > 0 {

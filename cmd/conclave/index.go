@@ -65,7 +65,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
   conclave index --store opensearch+https://node1:9200/my-index --settle`,
 		Args: cobra.NoArgs,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
-			if err := x.check(cmd.Flags(), config.Index.Kind); err != nil {
+			if err := x.check(cmd.Flags(), config.Index); err != nil {
 				return err
 			}
 			if err := checkStore(cmd.Flags(), config.Store); err != nil {
@@ -89,7 +89,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	flags.StringSliceVar(&x.granularity, "granularity", nil, "vectors of parts of passages beside those of whole ones, by the first expert: numbers of sentences such as 1,3; of tokens, such as 125t; passage, the expert's own; with -untitled behind, without the title before each part")
 	x.questions.offer(flags)
 	flags.BoolVar(&x.phrases, "phrases", true, "index pairs of adjacent words beside words; for a new collection and with --rebuild-words")
-	flags.StringVar(&x.analysis, "analysis", "unicode", "how words are analysed: unicode (accents, ligatures, full width and compounds such as wi-fi meet in all their forms) or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words")
+	flags.StringVar(&x.analysis, "analysis", "", "how words are analysed: unicode (accents, ligatures, full width and compounds such as wi-fi meet in all their forms) or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words (default: index.analysis of the configuration)")
 	flags.BoolVar(&x.rebuildWords, "rebuild-words", false, "index the words of an existing collection anew, from its passages")
 	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (0: all processors)")
 	flags.BoolVar(&x.replace, "replace", false, "replace passages whose ids are in the collection, instead of refusing the new ones")

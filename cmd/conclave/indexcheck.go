@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"conclave/collection"
+	"conclave/configs"
 	"conclave/corpus"
 	shipped "conclave/experts"
 
@@ -17,8 +18,8 @@ const maxBuildThreads = 1024
 
 // check refuses what cannot be done, before anything is read. A flag that
 // would be ignored is refused too: whoever wrote it believes that it counts.
-// kind is the index of the configuration, for when no flag names one.
-func (x *indexing) check(flags *pflag.FlagSet, kind string) error {
+// defaults are those of the configuration, for what no flag names.
+func (x *indexing) check(flags *pflag.FlagSet, defaults configs.Index) error {
 	if err := x.inputs.check(); err != nil {
 		return err
 	}
@@ -32,11 +33,12 @@ func (x *indexing) check(flags *pflag.FlagSet, kind string) error {
 		return usagef("--threads is %d; 0 (all processors) to %d is possible", x.threads, maxBuildThreads)
 	}
 	x.phrasesAsked, x.analysisAsked = flags.Changed("phrases"), flags.Changed("analysis")
+	x.analysis = cmp.Or(x.analysis, defaults.Analysis)
 	if _, err := collection.NewWords(x.phrases, x.analysis); err != nil {
 		return usagef("--analysis: %v", err)
 	}
 	index := x.index
-	index.Kind = cmp.Or(index.Kind, kind)
+	index.Kind = cmp.Or(index.Kind, defaults.Kind)
 	if err := index.Check(); err != nil {
 		return usageError{fmt.Errorf("--index %s: %w", index.Kind, err)}
 	}
