@@ -197,7 +197,7 @@ func TestGrowth(t *testing.T) {
 	}
 	found := 0
 	for _, question := range questions(t, 6) {
-		got := ask(t, l, search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, K: 75, Candidates: 25})
+		got := ask(t, l, search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, K: 75, Candidates: 25, Correct: &asTyped})
 		l.compare(t, got, l.writeOut(t, question, 25, "exact"), "exact")
 		if got.Generation <= before.Generation {
 			t.Errorf("generation %d, before it was %d", got.Generation, before.Generation)

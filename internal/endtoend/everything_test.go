@@ -29,7 +29,7 @@ const besideMemory = 64 << 20
 // to limits.memory and a constant. It is a process of its own.
 func TestMemoryOfEverything(t *testing.T) {
 	const memory = 96 << 20
-	s := newSite(t, fmt.Sprintf("limits: {memory: %d, answer_bytes: 6MiB, timeout: 700ms}\nsearch: {timeout: 700ms}\n", memory), []string{"small", "late"}, "small,late", expensive())
+	s := newSite(t, fmt.Sprintf("limits: {memory: %d, answer_bytes: 6MiB, timeout: 700ms}\nsearch: {timeout: 700ms}\n", memory), []string{"small", "interaction"}, "small,interaction", expensive())
 	p := s.serve("")
 	before, most := p.resident(), int64(0)
 	stop, ended := make(chan struct{}), make(chan struct{})

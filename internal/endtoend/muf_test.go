@@ -129,6 +129,10 @@ func dot(a []float64, b []float32) (sum float64) {
 	return sum
 }
 
+// asTyped: the vocabulary of the tiny encoders has no words, so that those that the
+// collection lacks would be taken for mistyped, and other questions written out than asked.
+var asTyped = false
+
 // TestMUF: the engine's answer, through ONNX Runtime and a collection on disk,
 // is the one that is written out.
 func TestMUF(t *testing.T) {
@@ -141,7 +145,7 @@ func TestMUF(t *testing.T) {
 					want := l.writeOut(t, question, 25, missing)
 					got, err := l.Engine.Search(context.Background(), search.Request{
 						Question: question, Fusion: search.Methods{Names: []string{"muf"}}, K: 75, Candidates: 25,
-						Missing: missing, Exact: kind == "hnsw", TimeoutMS: 10000,
+						Correct: &asTyped, Missing: missing, Exact: kind == "hnsw", TimeoutMS: 10000,
 					})
 					if err != nil {
 						t.Fatal(err)

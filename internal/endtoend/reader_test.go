@@ -202,7 +202,7 @@ func TestReaderLetsGo(t *testing.T) {
 	}
 	write := func(from int) {
 		for i := range 12 { // of which eight become one
-			writer.get(http.MethodPut, fmt.Sprintf("/v1/passages/p%d?refresh=wait", from+i), fmt.Sprintf(`{"text":%q}`, textOf(i+1)), http.StatusCreated, nil)
+			writer.get(http.MethodPut, fmt.Sprintf("/v1/passages/p%d?refresh=wait", from+i), fmt.Sprintf(`{"text":%q}`, textOf(from+i+1)), http.StatusCreated, nil)
 		}
 	}
 	write(0)

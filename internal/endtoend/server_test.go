@@ -75,7 +75,7 @@ func newSite(t testing.TB, configuration string, bundles []string, experts strin
 	s := &site{t: t, dir: t.TempDir(), path: path, client: &http.Client{Transport: transport}}
 	t.Cleanup(transport.CloseIdleConnections)
 	for i, name := range bundles {
-		if _, err := tiny.Write(filepath.Join(s.dir, "experts", name), tiny.Expert{Name: name, Seed: uint64(i + 1), Late: map[string]int{"late": 16}[name]}); err != nil {
+		if _, err := tiny.Write(filepath.Join(s.dir, "experts", name), tiny.Expert{Name: name, Seed: uint64(i + 1), Late: map[string]int{"interaction": 16}[name]}); err != nil {
 			t.Fatal(err)
 		}
 	}

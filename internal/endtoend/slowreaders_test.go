@@ -26,7 +26,7 @@ func TestSlowReaders(t *testing.T) {
 		fmt.Fprintf(&lines, "{\"id\":\"large/%d\",\"text\":%q}\n", i, strings.Repeat(fmt.Sprintf("large words of text%d ", i), 250<<10/22))
 	}
 	for i := range 20 {
-		fmt.Fprintf(&lines, "{\"id\":\"small/%d\",\"text\":\"few bees\"}\n", i)
+		fmt.Fprintf(&lines, "{\"id\":\"small/%d\",\"text\":\"few bees in hive%d\"}\n", i, i)
 	}
 	s := newSite(t, fmt.Sprintf("read_only: true\nlimits: {memory: %v, answer_bytes: %v}\n", config.Limits.Memory, config.Limits.AnswerBytes), nil, "none", lines.String())
 	p := s.serve("")

@@ -142,7 +142,7 @@ func TestJobKilled(t *testing.T) {
 		p.kill()
 		s.command("verify", "--collection", "c")
 		p = s.serve("")
-		p.get(http.MethodPut, fmt.Sprintf("/v1/passages/more%d", kill), `{"text":"written in between"}`, http.StatusCreated, nil)
+		p.get(http.MethodPut, fmt.Sprintf("/v1/passages/more%d", kill), fmt.Sprintf(`{"text":"written in between, number %d"}`, kill), http.StatusCreated, nil)
 	}
 	job = p.job(job)
 	t.Logf("%d kills: begun %d times", kills, job.Attempts)
@@ -211,7 +211,7 @@ func TestRemovalKilled(t *testing.T) {
 			t.Errorf("round %d: experts %+v", round, experts)
 		}
 		p.get(http.MethodPost, "/v1/search", `{"question":"x","experts":["late"]}`, http.StatusUnprocessableEntity, nil)
-		p.get(http.MethodPut, fmt.Sprintf("/v1/passages/p%d?refresh=wait", round), `{"text":"a text written afterwards"}`, http.StatusOK, nil) // without it
+		p.get(http.MethodPut, fmt.Sprintf("/v1/passages/p%d?refresh=wait", round), fmt.Sprintf(`{"text":"a text written afterwards, number %d"}`, round), http.StatusOK, nil) // without it
 		if found := p.search("a text", "small"); len(found) != 300 {
 			t.Errorf("round %d: the other one finds %d", round, len(found))
 		}
