@@ -20,11 +20,11 @@ const (
 var analyses = [...]string{Lucene: "lucene", Unicode: "unicode"}
 
 // String is the analysis's name.
-func (a Analysis) String() string {
-	if int(a) < len(analyses) {
-		return analyses[a]
+func (analysis Analysis) String() string {
+	if int(analysis) < len(analyses) {
+		return analyses[analysis]
 	}
-	return fmt.Sprintf("analysis %d", uint32(a))
+	return fmt.Sprintf("analysis %d", uint32(analysis))
 }
 
 // ParseAnalysis finds an analysis by its name.

@@ -35,8 +35,6 @@ func openParts(data []byte, limits Limits) (*parts, error) {
 	return p, nil
 }
 
-func (p *parts) has(name string) bool { _, ok := p.files[name]; return ok }
-
 // read unpacks a part; nil where there is none.
 func (p *parts) read(name string) ([]byte, error) {
 	f := p.files[name]
@@ -50,7 +48,7 @@ func (p *parts) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, unreadable(Damaged, err, "its part %.80s cannot be unpacked", name)
 	}
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	data, err := io.ReadAll(io.LimitReader(in, p.left+1))
 	if int64(len(data)) > p.left {
 		return nil, p.tooLarge()

@@ -122,7 +122,7 @@ func insideZip(data []byte) string {
 			}
 			var b [200]byte
 			n, _ := in.Read(b[:])
-			in.Close()
+			_ = in.Close()
 			t := strings.TrimSuffix(strings.TrimSpace(string(b[:n])), "-template")
 			switch t {
 			case ODT, ODS, ODP, EPUB:

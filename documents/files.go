@@ -99,7 +99,7 @@ func fileAt(at, below string, info fs.FileInfo, limits Limits) File {
 		if err != nil {
 			return nil, err
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		return readBounded(f, limits)
 	}}
 }
@@ -189,7 +189,7 @@ func expandZip(data []byte, inner func(string, io.Reader) error) error {
 			return unreadable(Damaged, err, "its member %.80q cannot be unpacked", f.Name)
 		}
 		err = inner(memberName(f.Name), in)
-		in.Close()
+		_ = in.Close()
 		if err != nil {
 			return err
 		}

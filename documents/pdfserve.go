@@ -56,7 +56,7 @@ func ServePDF(ctx context.Context, in io.Reader, out io.Writer, cache string, te
 		if err != nil {
 			return fmt.Errorf("the cache of the reader of PDF: %w", err)
 		}
-		defer compiled.Close(ctx)
+		defer func() { _ = compiled.Close(ctx) }()
 		config = config.WithCompilationCache(compiled)
 	}
 	pool, err := webassembly.Init(webassembly.Config{
@@ -66,7 +66,7 @@ func ServePDF(ctx context.Context, in io.Reader, out io.Writer, cache string, te
 	if err != nil {
 		return fmt.Errorf("start PDFium: %w", err)
 	}
-	defer pool.Close()
+	defer func() { _ = pool.Close() }()
 	r, w := bufio.NewReader(in), bufio.NewWriter(out)
 	for {
 		var length uint64
@@ -108,7 +108,7 @@ func readPDF(pool pdfium.Pool, data []byte, textBytes int) (*pdfAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer p.Close()
+	defer func() { _ = p.Close() }()
 	opened, err := p.OpenDocument(&requests.OpenDocument{File: &data})
 	switch {
 	case errors.Is(err, pdferrors.ErrPassword), errors.Is(err, pdferrors.ErrSecurity):
@@ -153,7 +153,7 @@ func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) 
 	if err != nil {
 		return page, err
 	}
-	defer p.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: loaded.Page})
+	defer func() { _, _ = p.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: loaded.Page}) }()
 	by := requests.Page{ByReference: &loaded.Page}
 	if size, err := p.FPDF_GetPageSizeByIndex(&requests.FPDF_GetPageSizeByIndex{Document: document, Index: index}); err == nil {
 		page.Width, page.Height = size.Width, size.Height
@@ -162,7 +162,7 @@ func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) 
 	if err != nil {
 		return page, err
 	}
-	defer p.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: text.TextPage})
+	defer func() { _, _ = p.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: text.TextPage}) }()
 	count, err := p.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: text.TextPage})
 	if err != nil || count.Count <= 0 {
 		return page, err

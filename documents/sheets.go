@@ -30,7 +30,7 @@ func readXLSX(w *writer, data []byte) (title string, warnings []string, err erro
 		}
 		return "", nil, unreadable(Damaged, err, "it is no workbook that can be read")
 	}
-	defer book.Close()
+	defer func() { _ = book.Close() }()
 	for i, sheet := range book.GetSheetList() {
 		if visible, err := book.GetSheetVisible(sheet); err == nil && !visible {
 			warnings = append(warnings, fmt.Sprintf("the hidden sheet %q was left out", sheet))
@@ -52,7 +52,7 @@ func readSheet(w *writer, book *excelize.File, sheet string) error {
 	if err != nil {
 		return unreadable(Damaged, err, "its sheet %.80q cannot be read", sheet)
 	}
-	defer rows.Close()
+	defer func() { _ = rows.Close() }()
 	t := &sheetWriter{w: w, name: sheet}
 	for rows.Next() {
 		cells, err := rows.Columns()

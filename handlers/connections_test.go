@@ -174,7 +174,7 @@ func TestWaitingForCallers(t *testing.T) {
 		c.change(func(time.Time) { c.reading = true })
 		time.Sleep(patience - 1)
 		owes("not yet", 0)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		owes("for as long as patience", patience)
 		done := func() { c.change(func(time.Time) { c.working-- }) }
 		c.change(func(time.Time) { c.working++ })

@@ -10,7 +10,7 @@ import (
 )
 
 // Vocabulary shows how a generation's words are written.
-func (v pinned) Vocabulary() search.Vocabulary { return vocabulary{v.generation} }
+func (v pinned) Vocabulary() search.Vocabulary { return vocabulary(v) }
 
 type vocabulary struct{ generation *collection.Generation }
 
