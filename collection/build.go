@@ -79,7 +79,8 @@ func (w *writer) add(ctx context.Context, source Source, o BuildOptions) (BuildR
 	}
 	m := w.snapshot()
 	if o.Words != (bm25.Params{}) && o.Words != m.Words.params() {
-		return BuildReport{}, fault(ErrOtherWords, w.dir, "", "%s was built with %v, not %v: leave them out, or analyse all words anew", w.dir, m.Words, wordsOf(o.Words))
+		was, other := m.Words.unlike(wordsOf(o.Words))
+		return BuildReport{}, fault(ErrOtherWords, w.dir, "", "%s was built with %s, not %s: leave them out, or analyse all words anew", w.dir, was, other)
 	}
 	if err := m.checkAnalyser(w.dir); err != nil {
 		return BuildReport{}, err

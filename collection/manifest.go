@@ -67,13 +67,21 @@ func wordsOf(p bm25.Params) wordsManifest {
 	return w
 }
 
-// String is for people.
-func (w wordsManifest) String() string {
-	out := fmt.Sprintf("k1 %v and b %v", w.K1, w.B)
-	if w.Phrases {
-		out += " and phrases"
+// unlike describes words and others beside them, for people: the constants of both, and
+// the analysis where it differs.
+func (w wordsManifest) unlike(other wordsManifest) (these, those string) {
+	describe := func(w wordsManifest) string {
+		out := fmt.Sprintf("k1 %v and b %v", w.K1, w.B)
+		if w.Phrases {
+			out += " and phrases"
+		}
+		return out
 	}
-	return out + ", analysis " + w.analysis()
+	these, those = describe(w), describe(other)
+	if w.analysis() != other.analysis() {
+		these, those = these+", analysis "+w.analysis(), those+", analysis "+other.analysis()
+	}
+	return these, those
 }
 
 // expertManifest is an expert whose vectors, or whose owner's, every segment has.
