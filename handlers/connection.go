@@ -113,29 +113,39 @@ func (c *connection) took(bytes int64) {
 
 // Read counts what comes.
 func (c *connection) Read(b []byte) (n int, err error) {
-	if n = copy(b, c.ahead); n > 0 {
+	c.change(func(time.Time) {
+		if n = copy(b, c.ahead); n == 0 {
+			c.reading = true
+			return
+		}
 		if c.ahead = c.ahead[n:]; len(c.ahead) == 0 {
 			c.ahead = nil
 		}
-	} else {
-		c.change(func(time.Time) { c.reading = true })
-		n, err = c.Conn.Read(b)
+		c.received(b[:n])
+	})
+	if n > 0 {
+		return n, nil
 	}
+	n, err = c.Conn.Read(b)
 	c.change(func(time.Time) {
-		if c.reading = false; n == 0 {
-			return
-		}
-		if c.silent() || c.spoken {
-			c.debt = 0 // a request begins
-		}
-		c.preface(b[:n])
-		c.came, c.spoken = c.came+n, false
-		if !c.http2 && c.state != http.StateActive {
-			c.sent(n) // of a header
-			c.header = append(c.header, b[:min(n, max(mostHeader-len(c.header), 0))]...)
+		if c.reading = false; n > 0 {
+			c.received(b[:n])
 		}
 	})
 	return n, err
+}
+
+// received counts what was read.
+func (c *connection) received(b []byte) {
+	if c.silent() || c.spoken {
+		c.debt = 0 // a request begins
+	}
+	c.preface(b)
+	c.came, c.spoken = c.came+len(b), false
+	if !c.http2 && c.state != http.StateActive {
+		c.sent(len(b)) // of a header
+		c.header = append(c.header, b[:min(len(b), max(mostHeader-len(c.header), 0))]...)
+	}
 }
 
 // mostHeader is how much of a header is looked at.
