@@ -337,8 +337,9 @@ func TestDoorEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	const timeout = 40 * time.Millisecond
+	open, _ := walkedAPI(t, Options{})
+	all := everything(t, open)
 	api, engine := walkedAPI(t, Options{Admission: control, Timeout: timeout})
-	all := everything(t, api)
 	engine.closed = true
 	turn, err := control.Turn(t.Context())
 	if err != nil {
@@ -381,8 +382,9 @@ func TestDoorEnds(t *testing.T) {
 // TestDoorNeedsRoom: while the answers that are sent take all the room, nothing is answered
 // that is larger than what a connection has anyway, and no tool at all.
 func TestDoorNeedsRoom(t *testing.T) {
+	open, _ := walkedAPI(t, Options{})
+	all := everything(t, open)
 	api, _ := walkedAPI(t, Options{Timeout: 40 * time.Millisecond})
-	all := everything(t, api)
 	whole := share{}
 	if !api.room.resize(&whole, api.options.AnswerMemory) {
 		t.Fatal("there is no room in an idle server")

@@ -3,6 +3,7 @@ package handlers
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"reflect"
@@ -249,7 +250,7 @@ func TestFilteredSearch(t *testing.T) {
 	if strings.Contains(string(batch.Answers[2]), "selected") {
 		t.Errorf("%s", batch.Answers[2])
 	}
-	if r := s.send(http.MethodGet, "/v1/limits", ""); !strings.Contains(string(r.body), `"filter_tags":64`) || !strings.Contains(string(r.body), `"filter_tag_bytes":256`) {
+	if r := s.send(http.MethodGet, "/v1/limits", ""); !strings.Contains(string(r.body), fmt.Sprintf(`"filter_tags":%d,`, search.MaxFilterTags)) || !strings.Contains(string(r.body), `"filter_tag_bytes":256`) {
 		t.Errorf("%s", r.body)
 	}
 }
