@@ -1,8 +1,10 @@
 package handlers
 
 import (
+	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -34,8 +36,9 @@ const (
 type connection struct {
 	net.Conn
 	all   *connections
-	ahead []byte // what was read before the connection had a place
-	probe bool   // it has a place of those of health checks, for one request
+	ahead []byte      // what was read before the connection had a place
+	probe bool        // it has a place of those of health checks, for one request
+	last  atomic.Bool // nothing more is read: what comes is the rest of a body that nobody wanted
 
 	state  http.ConnState
 	since  time.Time // in this state
@@ -113,6 +116,9 @@ func (c *connection) took(bytes int64) {
 
 // Read counts what comes.
 func (c *connection) Read(b []byte) (n int, err error) {
+	if c.last.Load() {
+		return 0, io.EOF
+	}
 	c.change(func(time.Time) {
 		if n = copy(b, c.ahead); n == 0 {
 			c.reading = true
@@ -225,8 +231,19 @@ func (c *connection) CloseWrite() error {
 	return nil
 }
 
+// linger is how long what still comes of an unwanted body is taken: closed on unread
+// bytes, a connection is reset, and its caller may lose the answer.
+const linger = 500 * time.Millisecond
+
 // Close closes the connection and gives its place back.
 func (c *connection) Close() error {
+	if c.last.Load() {
+		placed := false // or others wait for it to be closed
+		c.all.locked(func() { _, placed = c.all.open[c] })
+		if placed && c.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(linger)) == nil {
+			_, _ = io.Copy(io.Discard, c.Conn)
+		}
+	}
 	err := c.Conn.Close()
 	c.all.locked(func() {
 		delete(c.all.open, c)

@@ -178,7 +178,7 @@ func (u *upload) take(body io.Reader) *Problem {
 	unwanted()
 	if problem != nil {
 		if problem.Code == clientGone {
-			u.hurry()
+			u.hurry(counted)
 		} else if _, streaming := u.answer.(*stream); streaming && u.lines > 0 {
 			_ = u.end(problem) // now; if it cannot be sent, finish finds out
 		}
@@ -187,7 +187,7 @@ func (u *upload) take(body io.Reader) *Problem {
 	}
 	err := <-ended
 	if !errors.Is(err, io.EOF) {
-		u.hurry() // net/http would wait for the rest
+		u.hurry(counted) // net/http would wait for the rest
 	}
 	u.bytes = counted.read.Load()
 	if problem == nil && !errors.Is(err, io.EOF) {

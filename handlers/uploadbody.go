@@ -64,8 +64,21 @@ func (u *upload) endReading(came int) {
 	_ = u.control.SetReadDeadline(time.Time{})
 }
 
-// hurry ends the reading of a body that nobody wants.
-func (u *upload) hurry() { _ = u.control.SetReadDeadline(time.Now()) }
+// hurry ends the reading of a body that nobody wants, unless it is there to its end: the
+// deadline would then end the next requests of its connection. The rest of another one is
+// no request either, so that a connection of HTTP/1 ends with it.
+func (u *upload) hurry(body *countedBody) {
+	if body.ended.Load() {
+		return
+	}
+	if u.request.ProtoMajor == 1 {
+		u.header.Set("Connection", "close") // unless the header has been sent
+		if c := connectionOf(u.request.Context()); c != nil {
+			c.last.Store(true)
+		}
+	}
+	_ = u.control.SetReadDeadline(time.Now())
+}
 
 // errTooMuch ends the reading of a body beyond its limit.
 var errTooMuch = errors.New("the body is larger than it may be")
@@ -78,6 +91,7 @@ func tooMuch(most int64) *Problem {
 type countedBody struct {
 	body  io.Reader
 	read  atomic.Int64
+	ended atomic.Bool // it came to its end
 	most  int64
 	begin func()
 	end   func(came int)
@@ -95,6 +109,9 @@ func (c *countedBody) Read(b []byte) (int, error) {
 	c.begin()
 	n, err := c.body.Read(b)
 	c.end(n)
+	if err == io.EOF {
+		c.ended.Store(true)
+	}
 	if c.read.Add(int64(n)) > c.most {
 		return n - 1, errTooMuch
 	}
