@@ -157,9 +157,15 @@ func TestGeneratedAnswers(t *testing.T) {
 	if len(experts.Readers) != 1 || !experts.Readers[0].Generates || experts.Readers[0].MaxTokens["pair"] != 48 {
 		t.Errorf("%+v", experts.Readers)
 	}
-	// In another script, and longer than it reads: passages without an answer, and why.
+	// Of which nobody reads anything: there are no passages to answer from, and a note says why.
+	var unread search.Response
+	p.get(http.MethodPost, "/v1/search", `{"question":"ποιος φύτεψε το δέντρο","answer":true}`, http.StatusOK, &unread)
+	if unread.Generated != nil || len(unread.Results) > 0 || len(unread.Notes) == 0 || !strings.Contains(unread.Notes[0], "none of the question's 4 words") {
+		t.Errorf("in another script: %+v", unread)
+	}
+	// Mostly in another script, and longer than it reads: passages without an answer, and why.
 	for question, why := range map[string]string{
-		"ποιος φύτεψε το δέντρο":                    "other scripts",
+		"ποιος φύτεψε το δέντρο, the tree":          "other scripts",
 		strings.Repeat("who planted the tree ", 20): "ask a shorter one",
 	} {
 		var r search.Response
