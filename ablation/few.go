@@ -126,7 +126,7 @@ func (e *evidence) rankedBy(gate *fusion.Gate) (ranked, error) {
 	if err != nil {
 		return nil, err
 	}
-	return calibration.RankAnswers(e.Questions, nil, nil, answers, gates, e.gate.Specialists)
+	return calibration.RankAnswers(e.Questions, calibration.Beside{}, answers, gates, e.gate.Specialists)
 }
 
 // of are the answers to some of the questions.
@@ -149,7 +149,7 @@ func (e *evidence) confidence(ctx context.Context, part []calibration.Question, 
 	if err != nil {
 		return nil, err
 	}
-	answered, err := calibration.RankAnswers(part, nil, nil, answers, gates, e.gate.Specialists)
+	answered, err := calibration.RankAnswers(part, calibration.Beside{}, answers, gates, e.gate.Specialists)
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,14 @@ func (c *Confidence) Validate() error {
 // Chances are confidences for several k.
 type Chances []Confidence
 
+// Signals is how many signals they read.
+func (c Chances) Signals() int {
+	if len(c) == 0 {
+		return 0
+	}
+	return len(c[0].Logistic.Signals)
+}
+
 // Of is the chance that any of the first k passages answers: the highest of
 // those calibrated for k or fewer, since more passages cannot answer less.
 func (c Chances) Of(signals []float64, k int) (float64, error) {
@@ -153,7 +161,7 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	}
 	var platt, isotonic []Outcome
 	for i, pair := range pairs {
-		if questions[i].Without != Nonsense {
+		if questions[i].Without.measured() {
 			platt, isotonic = append(platt, pair[0]), append(isotonic, pair[1])
 		}
 	}

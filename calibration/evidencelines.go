@@ -19,6 +19,7 @@ type evidenceLine struct {
 	Dense   [][]float64 `json:"dense"`
 	Lexical []float64   `json:"lexical"`
 	Late    []float64   `json:"late"`
+	Exact   float64     `json:"exact"`
 	// Scores and Ranks have one list for each of Kinds, by the candidates' ordinals; the
 	// rank is 0 where the source did not find the candidate. The candidates' grades are 0
 	// where they do not answer. Missed are the grades of the answers that are no
@@ -44,7 +45,7 @@ func (e *Evidence) Write(w io.Writer, specialists int) error {
 
 func (q *Question) line() evidenceLine {
 	features := fusion.FeaturesOf(q.Table, q.Sources)
-	e := evidenceLine{ID: q.ID, Domain: q.Domain, Dense: features.Dense, Lexical: features.Lexical, Late: features.Late,
+	e := evidenceLine{ID: q.ID, Domain: q.Domain, Dense: features.Dense, Lexical: features.Lexical, Late: features.Late, Exact: features.Exact,
 		Scores: make([][]float64, len(q.Sources)), Ranks: make([][]int, len(q.Sources)), Missed: []float64{}}
 	columns := make([]int, len(q.Sources))
 	for i, s := range q.Sources {

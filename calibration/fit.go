@@ -179,7 +179,7 @@ func (e *Evidence) FitTemperatures(ctx context.Context) (map[int]temperatureFit,
 		for i := range e.Questions {
 			e.Questions[i].Sources[column].Confidence = fit.confidences[i]
 		}
-		for _, q := range slices.Concat(e.Unanswerable, e.Nonsense) {
+		for _, q := range slices.Concat(e.Unanswerable, e.Nonsense, e.Generated) {
 			if own := q.ensemble(column); own.known() {
 				if q.Sources[column].Confidence, err = own.sure(fit.temperature); err != nil {
 					return nil, err
@@ -249,7 +249,7 @@ func (f *fitting) gate(ctx context.Context) ([]fusion.Gate, []Answered, error) {
 // chances fits the confidence of the answers that the gates of other folds gave:
 // to the questions, to the same without their answers, and to unanswerable ones.
 func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []Answered) error {
-	ranked, err := RankAnswers(f.Questions, f.Unanswerable, f.Nonsense, answers, gates, f.options.Specialists)
+	ranked, err := RankAnswers(f.Questions, f.Beside, answers, gates, f.options.Specialists)
 	if err != nil {
 		return err
 	}

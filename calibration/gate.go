@@ -66,11 +66,17 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 		}
 		pull := cmp.Or(o.pull, usualPull) / float64(len(forms))
 		p.origin, p.ridge, p.everywhere = p.standardised(parametersOf(prior)), pull*pull, true
+		for i := range p.questions {
+			p.questions[i].exact = prior.Exact
+		}
 	}
 	x, _, err := p.minimise(ctx, gateStart(), gateRounds)
 	if err != nil {
 		return fusion.Gate{}, err
 	}
 	gate := p.gate(x)
+	if prior := o.towards(p.late); prior != nil {
+		gate.Exact = prior.Exact // few collections' questions have such words
+	}
 	return gate, gate.Check()
 }

@@ -19,7 +19,8 @@ type gateForm struct {
 	features   fusion.Features
 	scores     [][]float64 // of a source, by candidate
 	candidates int
-	answers    []int // the candidates that answer, ascending
+	answers    []int   // the candidates that answer, ascending
+	exact      float64 // the gate's coefficient, which is not fitted
 }
 
 // gateProblem is the loss of a gate over questions.
@@ -121,6 +122,7 @@ func numbers(s *[]float64, n int) []float64 {
 // those that the gate serves with.
 func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 	gate := gateOf(x)
+	gate.Exact = q.exact
 	s.weights = gate.Weigh(s.weights, q.sources, q.features)
 	sharpness := math.Exp(min(x[atSharpness], 20))
 	z := numbers(&s.z, q.candidates)

@@ -122,7 +122,7 @@ func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists 
 	if err != nil {
 		return out, err
 	}
-	out.Answers, err = RankAnswers(e.Questions, e.Unanswerable, e.Nonsense, answers, gates, specialists)
+	out.Answers, err = RankAnswers(e.Questions, e.Beside, answers, gates, specialists)
 	return out, err
 }
 
@@ -167,7 +167,7 @@ func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 		}
 		var own []Outcome
 		for _, q := range d.weighted(1) {
-			if q.Without == Nonsense {
+			if !q.Without.measured() {
 				continue
 			}
 			odds, err := l.LogOdds(q.Signals)

@@ -31,6 +31,9 @@ type Question struct {
 	Relevant map[rank.Ordinal]float64
 	Wording  fusion.Wording
 
+	drawn  string // of a generated question: see questions.Question
+	absent bool   // a generated question was made without an answer
+
 	ensembles []ensembleAnswer // by column; none of a source without
 }
 
@@ -93,11 +96,19 @@ func withoutLate(questions []Question) []Question {
 // Evidence is what a collection's sources found for questions.
 type Evidence struct {
 	Sources []string // the names of the tables' columns
-	// Questions have a passage of the collection that answers; Unanswerable are said to
-	// have none anywhere; Nonsense are those of questions.Nonsense.
-	Questions, Unanswerable, Nonsense []Question
+	// Questions have a passage of the collection that answers.
+	Questions []Question
+	Beside
 
 	domains []QuestionSet
+}
+
+// Beside are questions that count for confidences alone.
+type Beside struct {
+	// Unanswerable are said to have no answer anywhere; Nonsense are those of
+	// questions.Nonsense, and Generated those of questions.Generate: with a passage that
+	// answers, and without.
+	Unanswerable, Nonsense, Generated []Question
 }
 
 // Gatherer asks all sources of a collection; *search.Engine is one.
@@ -143,7 +154,7 @@ func gather(ctx context.Context, passages questions.Passages, domains []question
 		if err := d.About(passages); err != nil {
 			return nil, err
 		}
-		if d.Name != questions.NonsenseDomain {
+		if d.Name != questions.NonsenseDomain && d.Name != questions.GeneratedDomain {
 			e.domains = append(e.domains, QuestionSet{Domain: d.Name, Questions: len(d.Questions), SHA256: d.SHA256})
 		}
 		for i := range d.Questions {
@@ -152,8 +163,8 @@ func gather(ctx context.Context, passages questions.Passages, domains []question
 			if err != nil {
 				return nil, err
 			}
-			if len(relevant) > 0 || q.Unanswerable {
-				all = append(all, Question{ID: d.Name + "/" + q.ID, Domain: d.Name, Text: q.Text, Answers: q.Answers, Relevant: relevant})
+			if len(relevant) > 0 || q.Unanswerable || q.Drawn != "" {
+				all = append(all, Question{ID: d.Name + "/" + q.ID, Domain: d.Name, Text: q.Text, Answers: q.Answers, Relevant: relevant, drawn: q.Drawn, absent: q.Unanswerable})
 			}
 		}
 	}
@@ -186,6 +197,10 @@ func gather(ctx context.Context, passages questions.Passages, domains []question
 	}
 	for _, q := range all {
 		switch {
+		case q.drawn != "":
+			if q.hold(); q.absent == (len(q.Relevant) == 0) {
+				e.Generated = append(e.Generated, q)
+			}
 		case len(q.Relevant) > 0:
 			e.Questions = append(e.Questions, q)
 		case q.Domain == questions.NonsenseDomain:

@@ -37,11 +37,21 @@ const (
 	TakenOut     Without = "taken out"    // the passages that answer it were taken out of the candidates
 	Unanswerable Without = "unanswerable" // its file says so
 	Nonsense     Without = "nonsense"     // it asks nothing
+	// There and Absent are generated questions with and without an answer.
+	There  Without = "there"
+	Absent Without = "absent"
 )
 
 // nonsenseShare is how much questions.Nonsense counts for in a fit, of the weight of the
 // answerable questions. It is not measured by.
 const nonsenseShare = .05
+
+// generatedShare is that of generated questions with an answer, and of those without.
+const generatedShare = .1
+
+// measured reports whether figures are of such questions: not of those that the project
+// brings.
+func (w Without) measured() bool { return w != Nonsense && w != There && w != Absent }
 
 // mixed are answers with the weights by which a confidence is fitted and measured: half of
 // the weight is of answerable questions. Of the other half an unanswerable question has as
@@ -60,6 +70,7 @@ func mixed(answers []RankedQuestion) []RankedQuestion {
 	weights := map[Without]float64{
 		Answerable: 1, TakenOut: (own - unanswerable) / n[TakenOut], Unanswerable: unanswerable / n[Unanswerable],
 		Nonsense: nonsenseShare * own / n[Nonsense],
+		There: generatedShare * own / n[There], Absent: generatedShare * own / n[Absent],
 	}
 	answers = slices.Clone(answers)
 	for i := range answers {
@@ -69,33 +80,56 @@ func mixed(answers []RankedQuestion) []RankedQuestion {
 }
 
 // RankAnswers gives FitConfidence the answers to questions, behind them those to the same
-// without the passages that answer, and behind these those to unanswerable questions and to
-// nonsense, with the weights of a mixture in which half of the questions have an answer. answers is of the
+// without the passages that answer, and behind these those to the questions beside, with
+// the weights of a mixture in which half of the questions have an answer. answers is of the
 // questions, in their order, and gates are those of the folds that gave them.
-func RankAnswers(asked, unanswerable, nonsense []Question, answers []Answered, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
-	ranked := make([]RankedQuestion, 2*len(asked), 2*len(asked)+len(unanswerable))
-	err := inParallel(len(asked), func(i int) error {
-		q := &asked[i]
-		ranked[i] = RankedQuestion{ID: q.ID, Signals: answers[i].Signals, First: answers[i].First, Asked: q, Passages: answers[i].Passages}
-		without := q.Without()
-		answer, err := without.answer(&gates[foldOf(q.ID)], specialists)
+func RankAnswers(asked []Question, beside Beside, answers []Answered, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
+	ranked := make([]RankedQuestion, len(asked))
+	for i := range asked {
+		ranked[i] = rankedAs(Answerable, &asked[i], &answers[i])
+	}
+	out, err := withoutAnswers(TakenOut, asked, gates, specialists)
+	ranked = append(ranked, out...)
+	for _, of := range []struct {
+		kind      Without
+		questions []Question
+	}{{Unanswerable, beside.Unanswerable}, {Nonsense, beside.Nonsense}, {There, beside.Generated}} {
 		if err != nil {
-			return fmt.Errorf("without its answer: %w", err)
+			return nil, err
 		}
-		ranked[len(asked)+i] = RankedQuestion{ID: q.ID, Signals: answer.Signals, Without: TakenOut, Asked: q, Passages: answer.Passages}
-		return nil
-	})
+		var answers []Answered
+		answers, err = AnswerByFold(gates, of.questions, specialists)
+		for i := range answers {
+			q, kind := &of.questions[i], of.kind
+			if kind == There && len(q.Relevant) == 0 {
+				kind = Absent
+			}
+			ranked = append(ranked, rankedAs(kind, q, &answers[i]))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	empty := slices.Concat(unanswerable, nonsense)
-	none, err := AnswerByFold(gates, empty, specialists)
-	for i, a := range none {
-		without := Unanswerable
-		if i >= len(unanswerable) {
-			without = Nonsense
+	there := slices.DeleteFunc(slices.Clone(beside.Generated), func(q Question) bool { return len(q.Relevant) == 0 })
+	out, err = withoutAnswers(Absent, there, gates, specialists)
+	return mixed(append(ranked, out...)), err
+}
+
+func rankedAs(kind Without, q *Question, a *Answered) RankedQuestion {
+	return RankedQuestion{ID: q.ID, Signals: a.Signals, First: a.First, Without: kind, Asked: q, Passages: a.Passages}
+}
+
+// withoutAnswers are the answers to questions without the passages that answer them.
+func withoutAnswers(kind Without, asked []Question, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
+	out := make([]RankedQuestion, len(asked))
+	err := inParallel(len(asked), func(i int) error {
+		q := asked[i].Without()
+		answer, err := q.answer(&gates[foldOf(q.ID)], specialists)
+		if err != nil {
+			return fmt.Errorf("without its answer: %w", err)
 		}
-		ranked = append(ranked, RankedQuestion{ID: empty[i].ID, Signals: a.Signals, Without: without, Asked: &empty[i], Passages: a.Passages})
-	}
-	return mixed(ranked), err
+		out[i] = rankedAs(kind, &asked[i], &answer)
+		return nil
+	})
+	return out, err
 }

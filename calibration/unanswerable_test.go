@@ -33,7 +33,7 @@ func TestWithoutItsAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ranked, err := RankAnswers([]Question{q}, nil, nil, answers, gates, 0)
+	ranked, err := RankAnswers([]Question{q}, Beside{}, answers, gates, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

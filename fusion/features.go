@@ -40,6 +40,9 @@ type Observed struct {
 	Granular bool
 	// UpperBound is the upper bound of a lexical source's scores for the question.
 	UpperBound float64
+	// Exact is, of a lexical source, the share of what it could give for the question that
+	// is of words in very few passages, which the encoder has only in pieces; 0 to 1.
+	Exact float64
 	// Random are the source's scores of random passages of the collection, for Signals;
 	// nil where Signals does not use them, or where the source was not asked.
 	Random []rank.Hit
@@ -88,18 +91,19 @@ type Features struct {
 	Dense   [][]float64 // by position among the dense sources
 	Lexical []float64
 	Late    []float64 // nil without such a source
+	Exact   float64   // that of the lexical source
 }
 
 // FeaturesOf computes the features of a question from the table of candidates and what
 // was observed. Leads and shares are computed from the sources' own hits, spreads and
 // heights from all scores that the table has of the candidates of these sources.
 func FeaturesOf(c *Candidates, sources []Observed) Features {
-	lexical, late, bound := -1, -1, 0.0
+	lexical, late, bound, exact := -1, -1, 0.0, 0.0
 	highest := math.Inf(-1)
 	for _, s := range sources {
 		switch s.Kind {
 		case Lexical:
-			lexical, bound = s.Column, s.UpperBound
+			lexical, bound, exact = s.Column, s.UpperBound, s.Exact
 		case Late:
 			late = s.Column
 		case Specialist:
@@ -109,7 +113,7 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 	if math.IsInf(highest, 0) {
 		highest = 0
 	}
-	var f Features
+	f := Features{Exact: exact}
 	shared := 0.0
 	for _, s := range sources {
 		if !s.Kind.Dense() {

@@ -47,6 +47,9 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 		}
 		return nil
 	}
+	if s.Chances.Signals() <= exactFrom {
+		in.Wording.Keys = Keys{} // fitted to signals that keys did not change
+	}
 	signals := Signals(in.Table, in.Sources, *r, in.Wording)
 	first, err := s.Chances.Of(signals, 1)
 	if err != nil {
@@ -83,6 +86,7 @@ type Gate struct {
 	Dense      []float64 `yaml:"dense" json:"dense"` // by DenseFeatureNames
 	Lexical    []float64 `yaml:"lexical" json:"lexical"`
 	Words      float64   `yaml:"words" json:"words"`                         // intercept of BM25's logarithmic weight
+	Exact      float64   `yaml:"exact,omitempty" json:"exact,omitempty"`     // what Features.Exact adds to that logarithm
 	Phrases    float64   `yaml:"phrases,omitempty" json:"phrases,omitempty"` // their weight divided by BM25's; 0: they do not count
 	Tokens     float64   `yaml:"tokens,omitempty" json:"tokens,omitempty"`   // intercept of late interaction's logarithmic weight
 	Late       []float64 `yaml:"late,omitempty" json:"late,omitempty"`       // by LateFeatureNames; none: late interaction does not count
@@ -102,7 +106,7 @@ func (g *Gate) Check() error {
 	if len(g.Late) != 0 && len(g.Late) != lateFeatures {
 		return fmt.Errorf("a gate of %d coefficients for late interaction: %d are needed, or none", len(g.Late), lateFeatures)
 	}
-	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Base, g.Words, g.Tokens}, g.Dense, g.Lexical, g.Late} {
+	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Base, g.Words, g.Exact, g.Tokens}, g.Dense, g.Lexical, g.Late} {
 		for _, x := range list {
 			if math.IsNaN(x) || math.Abs(x) > MaxWeight {
 				return fmt.Errorf("a gate's coefficient is %v", x)
@@ -118,7 +122,7 @@ func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 	weights := slices.Grow(into[:0], len(sources))[:len(sources)]
 	words := 0.0
 	if f.Lexical != nil {
-		words = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical), maxLogWeight))
+		words = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical)+g.Exact*f.Exact, maxLogWeight))
 	}
 	highest, dense := math.Inf(-1), 0
 	for i, s := range sources {

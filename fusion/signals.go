@@ -16,12 +16,18 @@ func SignalNames() []string {
 		"log_words", "words_gap_second", "words_found",
 		"late_shared_with_words", "sources_that_agree", "known_words", "highest_familiarity",
 		"short_late_beyond_dense",
+		"codes_held", "codes_missing", "name_held", "rare_pair_held", "short_all_held",
 	}
 }
 
+// exactFrom is where the signals begin of what the first passage holds of the question's
+// keys.
+const exactFrom = 15
+
 // Wording is what the encoders make of a question's words.
 type Wording struct {
-	Words int     // without punctuation
+	Words int // without punctuation
+	Keys
 	Known float64 // the share of them that the vocabulary has whole; 0 where there are none
 }
 
@@ -82,11 +88,16 @@ func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []fl
 			signals[13] = math.Max(signals[13], s.Familiarity)
 		}
 	}
+	short := max(0, 1-float64(max(wording.Words, 1)-1)/(long-1))
 	if late != nil && dense != nil {
 		// The token of a lone letter or number is somewhere, in a passage about anything.
-		short := 1 - float64(max(wording.Words, 1)-1)/(long-1)
-		signals[14] = math.Max(0, short) * math.Max(0, signals[2]-signals[5])
+		signals[14] = short * math.Max(0, signals[2]-signals[5])
 	}
+	held, others := wording.held(first, short)
+	for i := range exactFrom {
+		signals[i] *= others
+	}
+	copy(signals[exactFrom:], held[:])
 	return signals
 }
 

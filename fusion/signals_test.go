@@ -44,8 +44,8 @@ func answeredWithLate(t *testing.T) (*Candidates, []Observed) {
 func TestSignalsByHand(t *testing.T) {
 	c, sources := answeredWithLate(t)
 	r := Ranking{Items: []Item{{Ordinal: 2}, {Ordinal: 4}}}
-	want := []float64{.3, .4, .5, 50, .3, .6, 6, math.Log(2), -9. / 20, 1. / 20, .2, 2, .75, 0, 0}
-	for i, got := range Signals(c, sources, r, Wording{4, .75}) {
+	want := []float64{.3, .4, .5, 50, .3, .6, 6, math.Log(2), -9. / 20, 1. / 20, .2, 2, .75, 0, 0, 0, 0, 0, 0, 0}
+	for i, got := range Signals(c, sources, r, Wording{Words: 4, Known: .75}) {
 		if math.Abs(got-want[i]) > 1e-6*math.Max(1, math.Abs(want[i])) { // scores have seven digits
 			t.Errorf("%s: %v, want %v", SignalNames()[i], got, want[i])
 		}
@@ -60,7 +60,7 @@ func TestSignalsByHand(t *testing.T) {
 			t.Errorf("of %d words, late interaction is beyond the base by %v, not %v", words, got, want)
 		}
 	}
-	if got := Signals(c, sources, Ranking{}, Wording{1, 1}); len(got) != len(SignalNames()) || got[12] != 0 {
+	if got := Signals(c, sources, Ranking{}, Wording{Words: 1, Known: 1}); len(got) != len(SignalNames()) || got[12] != 0 {
 		t.Errorf("without an answer %v", got)
 	}
 	if !Closeness(sources) || Closeness(sources[:2]) || Closeness(weighed[1:]) {
@@ -72,8 +72,8 @@ func TestSignalsByHand(t *testing.T) {
 // for which passage is first.
 func TestSignalsAreNotOfWeights(t *testing.T) {
 	c, sources := answeredWithLate(t)
-	one := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: 3}, {Ordinal: 2, Score: 1}}}, Wording{4, 1})
-	two := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: .1}}}, Wording{4, 1})
+	one := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: 3}, {Ordinal: 2, Score: 1}}}, Wording{Words: 4, Known: 1})
+	two := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: .1}}}, Wording{Words: 4, Known: 1})
 	if !reflect.DeepEqual(one, two) {
 		t.Errorf("%v, and with other weights %v", one, two)
 	}

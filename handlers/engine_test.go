@@ -239,6 +239,10 @@ func (s *wordScan) UpperBound(_ context.Context, question string) (float64, erro
 	return 10 * float64(len(strings.Fields(question))), nil
 }
 
+func (s *wordScan) Rarities(_ context.Context, texts []string) ([][]search.Rarity, error) {
+	return make([][]search.Rarity, len(texts)), nil
+}
+
 func (s *wordScan) Explain(_ context.Context, question string, o rank.Ordinal) ([]search.TermScore, error) {
 	var terms []search.TermScore
 	for _, word := range strings.Fields(strings.ToLower(question)) {

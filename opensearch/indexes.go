@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"conclave/ann"
 	"conclave/bm25"
@@ -146,6 +147,34 @@ func (w words) UpperBound(ctx context.Context, question string) (float64, error)
 		return 0, err
 	}
 	return q.upperBound(), nil
+}
+
+// Rarities implements search.WordIndex, in one request, or none where the texts are the
+// words of a question that was searched for.
+func (w words) Rarities(ctx context.Context, texts []string) ([][]search.Rarity, error) {
+	q := w.query(strings.Join(texts, " "))
+	if !q.nothing() {
+		if err := w.count(ctx, q); err != nil {
+			return nil, err
+		}
+	}
+	out := make([][]search.Rarity, len(texts))
+	for i, text := range texts {
+		own := w.query(text)
+		for _, t := range own.terms {
+			df := q.df[t.text]
+			for _, v := range own.variants {
+				for _, entry := range v.Entries {
+					if len(v.Of) == 1 && v.Of[0] == t.text {
+						df = max(df, q.df[entry])
+					}
+				}
+			}
+			idf := float64(bm25.IDF(df, q.all))
+			out[i] = append(out[i], search.Rarity{Term: t.text, Count: t.count, DocFrequency: int(df), IDF: idf, Relative: idf / float64(bm25.IDF(0, q.all))})
+		}
+	}
+	return out, nil
 }
 
 // vectors are those of an expert, one for each passage.

@@ -96,7 +96,7 @@ func Foreign(domains []Domain, but, n int) Domain {
 			continue
 		}
 		for _, q := range Sample(d.Questions, n) {
-			out.Questions = append(out.Questions, Question{ID: d.Name + "/" + q.ID, Text: q.Text, Unanswerable: true})
+			out.Questions = append(out.Questions, Question{ID: d.Name + "/" + q.ID, Text: q.Text, Drawn: q.Drawn, Unanswerable: true})
 		}
 	}
 	return out

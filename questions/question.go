@@ -18,8 +18,11 @@ type Question struct {
 	Grades      map[string]float64 // by passage; above 0 is relevant
 	// Unanswerable: nothing in the collection answers it, as its file says.
 	Unanswerable bool
-	Domain       string
-	Place        string // file and line, for messages
+	// Drawn are the words of a question of Generate that are from a text, or such as it
+	// could have: a passage that has all of them answers.
+	Drawn  string
+	Domain string
+	Place  string // file and line, for messages
 }
 
 // Judgements are the graded relevances of passages for one question, by

@@ -35,6 +35,10 @@ func (f fixedWords) Scores(ctx context.Context, _ string, passages []rank.Ordina
 
 func (f fixedWords) UpperBound(context.Context, string) (float64, error) { return 100, nil }
 
+func (f fixedWords) Rarities(_ context.Context, texts []string) ([][]Rarity, error) {
+	return make([][]Rarity, len(texts)), nil
+}
+
 func (f fixedWords) Explain(context.Context, string, rank.Ordinal) ([]TermScore, error) {
 	return nil, nil
 }

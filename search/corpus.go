@@ -78,6 +78,9 @@ type WordIndex interface {
 	// UpperBound is a value that the score of no passage exceeds for the question; 0 for a
 	// question without terms.
 	UpperBound(ctx context.Context, question string) (float64, error)
+	// Rarities returns, for each text, its distinct terms, those too that no passage has.
+	// They are those that Explain names.
+	Rarities(ctx context.Context, texts []string) ([][]Rarity, error)
 	// Explain returns the terms of the sum that is the passage's score.
 	Explain(ctx context.Context, question string, passage rank.Ordinal) ([]TermScore, error)
 }

@@ -147,6 +147,7 @@ func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, err
 		for _, o := range a.observed(ctx, p.familiarities(a.known), true) {
 			found.Sources[o.Column].Observed = o
 		}
+		found.Wording.Keys = heldBy(a.keys(ctx), a.table.Ordinals())
 		return nil
 	})
 	if err != nil {
@@ -169,6 +170,19 @@ func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, err
 		return Evidence{}, fmt.Errorf("source %s: %s", a.degraded[0].Source, a.degraded[0].Reason)
 	}
 	return found, keepOrder(found.Table, p.view.Passages())
+}
+
+// heldBy looks up what the passages hold, so that nothing of the collection is needed later.
+func heldBy(k fusion.Keys, passages []rank.Ordinal) fusion.Keys {
+	if k.Held == nil {
+		return k
+	}
+	sets := make(map[rank.Ordinal]uint64, len(passages))
+	for _, o := range passages {
+		sets[o] = k.Held(o)
+	}
+	k.Held = func(o rank.Ordinal) uint64 { return sets[o] }
+	return k
 }
 
 // keepOrder lets a table rank equal scores by ids without the passages.

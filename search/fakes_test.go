@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -352,6 +353,26 @@ func (w *words) Scores(_ context.Context, question string, passages []rank.Ordin
 // UpperBound is ten for every word of the question.
 func (w *words) UpperBound(_ context.Context, question string) (float64, error) {
 	return 10 * float64(len(strings.Fields(question))), nil
+}
+
+// Rarities are as of a thousand passages.
+func (w *words) Rarities(_ context.Context, texts []string) ([][]Rarity, error) {
+	out := make([][]Rarity, len(texts))
+	for i, text := range texts {
+		for _, term := range w.terms(text) {
+			r := Rarity{Term: term, Count: 1}
+			for _, passage := range w.texts {
+				if strings.Contains(passage, term) {
+					r.DocFrequency++
+				}
+			}
+			idf := func(df int) float64 { return math.Log(1 + (1000-float64(df)+.5)/(float64(df)+.5)) }
+			r.IDF = idf(r.DocFrequency)
+			r.Relative = r.IDF / idf(0)
+			out[i] = append(out[i], r)
+		}
+	}
+	return out, nil
 }
 
 func (w *words) Explain(_ context.Context, question string, o rank.Ordinal) ([]TermScore, error) {

@@ -20,6 +20,7 @@ func (a *answer) fuse(ctx context.Context) error {
 			in.Sources = a.observe(ctx)
 			if a.defaults.Chances != nil {
 				in.Wording, _ = a.wording(a.question)
+				in.Wording.Keys = a.keys(ctx)
 			}
 		} else {
 			in.Sources = slices.DeleteFunc(a.observed(ctx, new(familiarities), false), func(o fusion.Observed) bool {

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"conclave/corpus"
 	"conclave/rank"
@@ -84,6 +85,22 @@ func (e *Engine) Generation() (number uint64, passages int) {
 	view := e.pin()
 	defer view.letGo()
 	return view.Generation(), view.Passages().Len()
+}
+
+// Sample reads at most n passages that were chosen without a question.
+func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, err error) {
+	l, err := e.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	view := e.pin()
+	defer view.letGo()
+	err = guard(func() error {
+		sample, err = view.Passages().Read(ctx, view.Passages().Sample(n))
+		return err
+	})
+	return slices.DeleteFunc(sample, deleted), err
 }
 
 // Passage returns a passage and its version; an unknown id is an *Error of

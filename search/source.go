@@ -67,6 +67,8 @@ type finding struct {
 	highlight func(passage rank.Ordinal, text corpus.Passage) ([]Highlight, error)
 	// upperBound is what no score exceeds; 0: not known.
 	upperBound float64
+	// keys are those of the question; nil: the source does not read them.
+	keys *keys
 	// close: scores are also computed for random passages, as a scale for the hits' scores.
 	close bool
 	// sure is how sure the source is of itself; nil: not asked for, or not to be had.

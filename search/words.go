@@ -23,12 +23,17 @@ func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
 		if f.upperBound, err = index.UpperBound(ctx, p.question); err != nil {
 			return fmt.Errorf("the words' weights: %w", err)
 		}
-		return nil
+		f.keys, err = p.readKeys(ctx, index, p.view.narrowed.Phrases())
+		return err
 	})
 }
 
 func (w *bm25) observe(f *finding, q *familiarities) fusion.Observed {
-	return fusion.Observed{Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.rival(-1)}
+	o := fusion.Observed{Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.rival(-1)}
+	if f.keys != nil {
+		o.Exact = f.keys.exact
+	}
+	return o
 }
 
 // phrases is BM25 over pairs of words, which only the gate weighs, beside words.

@@ -22,6 +22,11 @@ LEXICAL = {"coverage": 2, "log_spread": 6, "height_in_experts": 7, "height_of_la
 LATE = {"log_spread": 6, "height_of_words": 7}
 LEXICAL_FEATURES, LATE_FEATURES = 9, 8
 
+# What words' logarithmic weight gains where the whole question is of words that very few
+# passages have and that the encoder has in pieces (fusion.Observed.Exact). It is not
+# fitted: few questions of these domains have such a word.
+EXACT = 3.0
+
 # Late interaction and the specialists were trained on other questions of these domains,
 # so there it is better than it is elsewhere: they count less.
 TRAINED, TRAINED_COUNTS = {"wiki", "nq", "medquad", "covid", "policy", "amazon", "fairytale"}, 0.15
@@ -58,6 +63,7 @@ class Domain:
             lexical[i], late[i] = r["lexical"], r["late"]
             best = np.sort(np.concatenate([r["grades"], r["missed"]]))[::-1][:10]
             self.ideal[i] = (best / np.log2(np.arange(2, len(best) + 2))).sum()
+        self.exact = np.array([r.get("exact", 0.0) for r in rows])
         self.lexical, self.late = lexical[:, list(LEXICAL.values())], late[:, list(LATE.values())]
 
     def ndcg(self, fused, among=None):
@@ -88,7 +94,7 @@ class Domain:
         take = lambda a: np.take_along_axis(a, order, 1)
         some = (grades > 0).any(1)
         return (np.stack([take(scores[:, k]) for k in range(4)], 1)[some], take(mask)[some], take(grades)[some],
-                self.ideal[keep][some], self.lexical[keep][some], self.late[keep][some])
+                self.ideal[keep][some], self.lexical[keep][some], self.late[keep][some], self.exact[keep][some])
 
 
 def hash_of(i):
@@ -112,6 +118,7 @@ class Fit:
         lexical, tokens = (np.concatenate([p[k] for p in parts]) for k in (4, 5))
         if not late:
             lexical[:, list(LEXICAL).index("height_of_late")] = 0
+        self.exact = np.concatenate([p[6] for p in parts])
         w = self.weight / self.weight.sum()
         self.mean = [w @ lexical, w @ tokens]
         self.deviation = [np.sqrt(w @ (x - m) ** 2) + 1e-9 for x, m in zip((lexical, tokens), self.mean)]
@@ -123,15 +130,15 @@ class Fit:
         self.question, place = np.nonzero(some)
         self.answer_at = first[self.question, place]
 
-    def weights(self, x, features):
+    def weights(self, x, features, exact):
         nl = len(LEXICAL)
-        words = np.exp(x[0] + features[0] @ x[3:3 + nl])
+        words = np.exp(x[0] + features[0] @ x[3:3 + nl] + EXACT * exact)
         late = np.exp(x[1] + features[1] @ x[3 + nl:]) * self.with_late
         return np.stack([np.ones(len(words)), words, words * np.exp(x[2]), late], 1)
 
     def loss(self, x, weight):
         """1 - nDCG@10 with smooth ranks (Qin et al., 2010), and a ridge; with its slope."""
-        w = self.weights(x, self.features)
+        w = self.weights(x, self.features, self.exact)
         z = SHARPNESS * np.einsum("qs,qsc->qc", w, self.scores)
         use = weight[self.question] > 0
         of, at = self.question[use], self.answer_at[use]
@@ -167,7 +174,7 @@ class Fit:
         if not self.with_late:
             lexical[:, list(LEXICAL).index("height_of_late")] = 0
         features = [(f - m) / d for f, m, d in zip((lexical, domain.late), self.mean, self.deviation)]
-        return np.einsum("qs,qsc->qc", self.weights(x, features), domain.scores)
+        return np.einsum("qs,qsc->qc", self.weights(x, features, domain.exact), domain.scores)
 
     def gate(self, x):
         """The gate's numbers, for features as they are."""
@@ -177,7 +184,7 @@ class Fit:
         late[list(LATE.values())] = x[3 + nl:] / self.deviation[1]
         words = x[0] - (x[3:3 + nl] / self.deviation[0]) @ self.mean[0]
         tokens = x[1] - (x[3 + nl:] / self.deviation[1]) @ self.mean[1]
-        out = {"lexical": lexical, "words": words, "phrases": np.exp(x[2])}
+        out = {"lexical": lexical, "words": words, "exact": EXACT, "phrases": np.exp(x[2])}
         if self.with_late:
             out |= {"tokens": tokens, "late": late}
         return out

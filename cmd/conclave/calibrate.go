@@ -86,7 +86,11 @@ func (x *calibrating) fit(ctx context.Context, l *serving.Assembly, domains []qu
 			return err
 		}
 	}
-	found, err := gather(ctx, l, append(slices.Clone(domains), questions.Nonsense()), term)
+	generated, err := generate(ctx, l)
+	if err != nil {
+		return err
+	}
+	found, err := gather(ctx, l, append(slices.Clone(domains), questions.Nonsense(), generated), term)
 	if err != nil {
 		return err
 	}

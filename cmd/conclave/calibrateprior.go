@@ -58,7 +58,7 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 	if len(domains) < 3 {
 		return usagef("%s of questions: three are needed at least, so that what is left out is measured by several", plural(int64(len(domains)), "domain"))
 	}
-	var answered []calibration.PriorQuestions
+	generated := make([]questions.Domain, len(domains))
 	for i, d := range domains {
 		folder, ok := folders[d.Name]
 		if !ok {
@@ -66,9 +66,22 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 		}
 		own := config
 		own.Collection = folder
-		a, err := x.ask(cmd.Context(), own, domains, i, term)
+		err := measured(own, term, true, func(l *serving.Assembly) (err error) {
+			generated[i], err = generate(cmd.Context(), l)
+			generated[i].Name = d.Name
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", folder, err)
+		}
+	}
+	var answered []calibration.PriorQuestions
+	for i, d := range domains {
+		own := config
+		own.Collection = folders[d.Name]
+		a, err := x.ask(cmd.Context(), own, domains, generated, i, term)
+		if err != nil {
+			return fmt.Errorf("%s: %w", own.Collection, err)
 		}
 		answered = append(answered, a)
 	}
@@ -86,9 +99,9 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 }
 
 // ask asks the collection of one of the domains.
-func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains []questions.Domain, at int, term terminal) (out calibration.PriorQuestions, err error) {
+func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains, generated []questions.Domain, at int, term terminal) (out calibration.PriorQuestions, err error) {
 	err = measured(config, term, true, func(l *serving.Assembly) error {
-		found, err := gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign), questions.Nonsense()}, term)
+		found, err := gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign), questions.Nonsense(), beside(generated, at, x.foreign)}, term)
 		if err != nil {
 			return err
 		}
@@ -97,4 +110,14 @@ func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains [
 		return err
 	})
 	return out, err
+}
+
+// beside are the generated questions of a collection, and some of each other one, which
+// are not there.
+func beside(generated []questions.Domain, at, foreign int) questions.Domain {
+	own := generated[at]
+	for _, q := range questions.Foreign(generated, at, foreign).Questions {
+		own.Questions = append(own.Questions, q)
+	}
+	return questions.NewDomain(questions.GeneratedDomain, own.Questions, 0)
 }

@@ -160,6 +160,20 @@ func (w words) UpperBound(_ context.Context, question string) (float64, error) {
 	return w.WordIndex.UpperBound(question)
 }
 
+func (w words) Rarities(_ context.Context, texts []string) ([][]search.Rarity, error) {
+	out := make([][]search.Rarity, len(texts))
+	for i, text := range texts {
+		terms, err := w.WordIndex.Rarities(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range terms {
+			out[i] = append(out[i], search.Rarity{Term: t.Term, Count: t.Count, DocFrequency: t.DF, IDF: float64(t.IDF), Relative: t.Relative})
+		}
+	}
+	return out, nil
+}
+
 // Explain says it in the engine's terms.
 func (w words) Explain(_ context.Context, question string, passage rank.Ordinal) ([]search.TermScore, error) {
 	explained, err := w.WordIndex.Explain(question, passage)

@@ -1,0 +1,201 @@
+package questions
+
+import (
+	_ "embed"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+//go:embed wordings.txt
+var wordings string
+
+// GeneratedDomain is the name of Generate.
+const GeneratedDomain = "generated"
+
+// A Text is a passage that questions are made of.
+type Text struct{ ID, Title, Text string }
+
+// Generate makes questions of exact things that texts have, as people type them into a
+// search box: words with digits (part numbers, dates, sums), names, and a few rare words.
+// Beside each is one that asks for what is in none of the texts: a word with another
+// digit, a name or words of two texts put together. The same texts give the same
+// questions.
+func Generate(texts []Text) Domain {
+	g := &generator{forms: map[string][]string{}, texts: map[string]int{}}
+	for line := range strings.Lines(wordings) {
+		kind, form, _ := strings.Cut(strings.TrimSpace(line), " ")
+		g.forms[kind] = append(g.forms[kind], form)
+	}
+	read := make([][]word, len(texts))
+	for i, t := range texts {
+		read[i] = append(wordsOf(t.Title), wordsOf(t.Text)...)
+		seen := map[string]bool{}
+		for _, w := range read[i] {
+			if !seen[w.lower] {
+				seen[w.lower] = true
+				g.texts[w.lower]++
+			}
+		}
+	}
+	for i, t := range texts {
+		sum := fnv.New64a()
+		_, _ = sum.Write([]byte(t.ID))
+		g.random = rand.New(rand.NewPCG(sum.Sum64(), 35))
+		g.id = t.ID
+		g.codes(read[i])
+		g.names(read[i])
+		g.words(read[i])
+	}
+	return NewDomain(GeneratedDomain, g.out, 0)
+}
+
+type generator struct {
+	forms  map[string][]string
+	texts  map[string]int // that have a word
+	random *rand.Rand
+	id     string
+	out    []Question
+	name   []string // of a text before
+	rare   []string // likewise
+}
+
+// word is what stands between white space, without the punctuation around it.
+type word struct {
+	text, lower string
+	begins      bool // a sentence
+}
+
+func wordsOf(text string) (out []word) {
+	begins := true
+	for _, field := range strings.Fields(text) {
+		trimmed := strings.TrimFunc(field, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) })
+		if trimmed != "" {
+			out = append(out, word{trimmed, strings.ToLower(trimmed), begins})
+		}
+		begins = strings.ContainsAny(field[len(field)-1:], ".!?:;)")
+	}
+	return out
+}
+
+// few is in how many of the texts a word is at most that something exact is asked by.
+const few = 3
+
+func (g *generator) ask(kind string, there bool, drawn ...string) {
+	form := g.forms[kind][g.random.IntN(len(g.forms[kind]))]
+	text := strings.Join(drawn, " ")
+	if kind != "code" && g.random.IntN(2) == 0 {
+		text = strings.ToLower(text)
+	}
+	g.out = append(g.out, Question{ID: fmt.Sprintf("%s/%d", g.id, len(g.out)), Text: strings.Replace(form, "{}", text, 1), Drawn: text, Unanswerable: !there})
+}
+
+// codes asks for a word with a digit, and for one with another digit.
+func (g *generator) codes(words []word) {
+	var at []int
+	for i, w := range words {
+		if strings.ContainsFunc(w.text, unicode.IsDigit) && len(w.text) > 2 && g.texts[w.lower] <= few {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return
+	}
+	i := at[g.random.IntN(len(at))]
+	before := func(code string) []string { // one in four with the word before it, as "extension 9320"
+		if i > 0 && !words[i].begins && g.random.IntN(4) == 0 {
+			return []string{words[i-1].text, code}
+		}
+		return []string{code}
+	}
+	g.ask("code", true, before(words[i].text)...)
+	if other := g.changed(words[i].text); g.texts[strings.ToLower(other)] == 0 {
+		g.ask("code", false, before(other)...)
+	}
+}
+
+// changed is a code with another digit.
+func (g *generator) changed(code string) string {
+	runes := []rune(code)
+	var at []int
+	for i, r := range runes {
+		if '0' <= r && r <= '9' {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return code
+	}
+	i := at[g.random.IntN(len(at))]
+	runes[i] = '0' + (runes[i]-'0'+1+rune(g.random.IntN(9)))%10
+	return string(runes)
+}
+
+// names asks for two capitalised words that follow each other, and for the first of them
+// with the second of another name.
+func (g *generator) names(words []word) {
+	var at []int
+	for i := 1; i < len(words); i++ {
+		if capitalised(words[i-1]) && capitalised(words[i]) && !words[i].begins && min(g.texts[words[i-1].lower], g.texts[words[i].lower]) <= few {
+			at = append(at, i)
+		}
+	}
+	if len(at) == 0 {
+		return
+	}
+	i := at[g.random.IntN(len(at))]
+	name := []string{words[i-1].text, words[i].text}
+	g.ask("name", true, name...)
+	if g.name != nil {
+		g.ask("name", false, name[0], g.name[1])
+	}
+	g.name = name
+}
+
+func capitalised(w word) bool {
+	lower := false
+	for i, r := range w.text {
+		if i == 0 && !unicode.IsUpper(r) || !unicode.IsLetter(r) && r != '-' && r != '\'' {
+			return false
+		}
+		lower = lower || unicode.IsLower(r)
+	}
+	return lower && len(w.text) > 2
+}
+
+// together is among how many words of a text those of a question are.
+const together = 10
+
+// words asks for the two to four rarest of some words that stand together, and for some of
+// them with some of another text.
+func (g *generator) words(words []word) {
+	from := g.random.IntN(max(1, len(words)-together))
+	words = words[from:min(len(words), from+together)]
+	var chosen []word
+	for _, w := range words {
+		if len(w.text) > 3 && !strings.ContainsFunc(w.text, func(r rune) bool { return !unicode.IsLetter(r) }) &&
+			!slices.ContainsFunc(chosen, func(x word) bool { return x.lower == w.lower }) {
+			chosen = append(chosen, w)
+		}
+	}
+	slices.SortStableFunc(chosen, func(a, b word) int { return g.texts[a.lower] - g.texts[b.lower] })
+	chosen = chosen[:min(len(chosen), 2+g.random.IntN(3))]
+	if len(chosen) < 2 {
+		return
+	}
+	var drawn []string
+	for _, w := range words { // in the order of the text
+		if at := slices.IndexFunc(chosen, func(x word) bool { return x.lower == w.lower }); at >= 0 {
+			drawn = append(drawn, w.text)
+			chosen = slices.Delete(chosen, at, at+1)
+		}
+	}
+	g.ask("words", true, drawn...)
+	if g.rare != nil {
+		g.ask("words", false, append(slices.Clone(drawn[:len(drawn)/2]), g.rare[len(g.rare)/2:]...)...)
+	}
+	g.rare = drawn
+}

@@ -1,0 +1,274 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// Rarity is a term of a text and how rare it is, as a WordIndex says it.
+type Rarity struct {
+	Term         string
+	Count        int // how often the text has it
+	DocFrequency int // passages that have it
+	IDF          float64
+	Relative     float64 // IDF divided by that of a term that no passage has
+}
+
+// keys are those of a question (fusion.Key) as the indexes of words know them.
+type keys struct {
+	list []key // the rarest, at most fusion.MaxKeys, in the order of the question
+	// exact is the share of what BM25 could give for the question that is of rare keys
+	// which the encoder has only in pieces: see exactly.
+	exact float64
+}
+
+type key struct {
+	fusion.Key
+	terms, pairs []string // that a passage has to have, all of them
+}
+
+// fewTerms is how many terms a word without a digit has at most, to be one key. With more
+// it is a path, or a sentence in a script without spaces, and each term is a key.
+const fewTerms = 3
+
+// readKeys reads the keys of the question: its words as they are written, and the pairs of
+// terms that some passage has side by side. A word that the index has in parts, such as
+// BC.6613-18, is held where all parts are, side by side if there are phrases to tell.
+func (p *pass) readKeys(ctx context.Context, words, phrases WordIndex) (*keys, error) {
+	chunks := distinctWords(p.question)
+	of, err := words.Rarities(ctx, chunks)
+	if err != nil {
+		return nil, fmt.Errorf("the words' rarities: %w", err)
+	}
+	out := &keys{}
+	exact, all := 0.0, 0.0
+	for i, chunk := range chunks {
+		terms := of[i]
+		if len(terms) == 0 {
+			continue
+		}
+		rarest, mass := terms[0], 0.0
+		for _, t := range terms {
+			if t.DocFrequency > 0 {
+				mass += float64(t.Count) * t.IDF
+			}
+			if t.DocFrequency < rarest.DocFrequency {
+				rarest = t
+			}
+		}
+		all += mass
+		exact += mass * rare(rarest.DocFrequency) * p.inPieces(chunk)
+		if code := hasDigit(chunk); code || len(terms) <= fewTerms {
+			out.list = append(out.list, key{Key: fusion.Key{Text: chunk, Rarity: rarest.Relative, Code: code}, terms: termsOf(terms)})
+			continue
+		}
+		for j, t := range terms {
+			out.list = append(out.list, key{Key: fusion.Key{Text: t.Term, Rarity: t.Relative}, terms: termsOf(terms[j : j+1])})
+		}
+	}
+	if all > 0 {
+		out.exact = exact / all
+	}
+	out.list = rarestOf(out.list, mostWords)
+	if phrases == nil {
+		return out, nil
+	}
+	return out, out.readPairs(ctx, p.question, phrases)
+}
+
+// mostWords is how many words of a question are keys; the other keys are pairs.
+const mostWords = 40
+
+// readPairs adds the pairs of the question that passages have, and tells words in parts
+// which pairs they consist of.
+func (k *keys) readPairs(ctx context.Context, question string, phrases WordIndex) error {
+	texts := []string{question}
+	var inParts []*key
+	for i := range k.list {
+		if x := &k.list[i]; len(x.terms) > 1 {
+			texts, inParts = append(texts, x.Text), append(inParts, x)
+		}
+	}
+	pairs, err := phrases.Rarities(ctx, texts)
+	if err != nil {
+		return fmt.Errorf("the phrases' rarities: %w", err)
+	}
+	for i, x := range inParts {
+		x.pairs = termsOf(pairs[i+1])
+		for _, t := range pairs[i+1] {
+			x.Rarity = max(x.Rarity, t.Relative)
+		}
+	}
+	var list []key
+	for _, t := range pairs[0] {
+		if t.DocFrequency == 0 {
+			continue
+		}
+		pair := key{Key: fusion.Key{Text: t.Term, Rarity: t.Relative, Pair: true}, pairs: []string{t.Term}}
+		for i, x := range k.list {
+			if slices.ContainsFunc(strings.FieldsFunc(t.Term, isPairGap), func(term string) bool { return slices.Contains(x.terms, term) }) {
+				pair.Of |= 1 << i
+			}
+		}
+		list = append(list, pair)
+	}
+	k.list = append(k.list, rarestOf(list, fusion.MaxKeys-len(k.list))...)
+	return nil
+}
+
+// isPairGap reports whether a character parts the terms of a phrase, in a folder or in a
+// store.
+func isPairGap(r rune) bool { return r == ' ' || r == '+' }
+
+func termsOf(list []Rarity) (terms []string) {
+	for _, t := range list {
+		terms = append(terms, t.Term)
+	}
+	return terms
+}
+
+// rarestOf are the n rarest, in their order.
+func rarestOf(list []key, n int) []key {
+	if len(list) <= n {
+		return list
+	}
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[b].Rarity, list[a].Rarity) })
+	order = order[:n]
+	slices.Sort(order)
+	out := make([]key, n)
+	for i, at := range order {
+		out[i] = list[at]
+	}
+	return out
+}
+
+// rare is 1 for a term of one to three passages, and falls to 0 at one of ten or of none.
+func rare(passages int) float64 {
+	if passages == 0 {
+		return 0
+	}
+	return min(1, max(0, float64(10-passages)/7))
+}
+
+// inPieces says how far the encoder has a word in pieces alone: 0 for one of a few pieces,
+// and 1 for one that has six more, or that it cannot read. A word without a digit, such as
+// the name of a disease, may be long and yet be read.
+func (p *pass) inPieces(word string) float64 {
+	if p.reader == nil {
+		return 0
+	}
+	word = strings.TrimFunc(word, unicode.IsPunct)
+	if _, _, unknown := p.reader.Encoder.KnownWords(word); unknown > 0 {
+		return 1
+	}
+	const special = 2 // tokens that begin and end a text
+	few := 12
+	if hasDigit(word) {
+		few = 4
+	}
+	tokens, _ := p.reader.Encoder.QuestionTokens(word)
+	return min(1, max(0, float64(tokens-special-few)/6))
+}
+
+// held returns the set of the keys that a passage has, of a bit each.
+func (k *keys) held(ctx context.Context, question string, words, phrases WordIndex, passage rank.Ordinal) (set uint64, err error) {
+	terms, forms, err := termsIn(ctx, question, words, passage)
+	if err != nil {
+		return 0, err
+	}
+	var pairs map[string]bool
+	for i := range k.list {
+		x := &k.list[i]
+		if len(x.terms) > 1 && slices.ContainsFunc(forms, func(f map[string]bool) bool { return hasAll(f, x.terms) }) {
+			set |= 1 << i // in one word, in another form
+			continue
+		}
+		if !hasAll(terms, x.terms) {
+			continue
+		}
+		if len(x.pairs) > 0 {
+			if pairs == nil {
+				if pairs, _, err = termsIn(ctx, question, phrases, passage); err != nil {
+					return 0, err
+				}
+			}
+			if !hasAll(pairs, x.pairs) {
+				continue
+			}
+		}
+		set |= 1 << i
+	}
+	return set, nil
+}
+
+func hasAll(set map[string]bool, terms []string) bool {
+	return !slices.ContainsFunc(terms, func(t string) bool { return !set[t] })
+}
+
+// termsIn are the terms of the question that a passage has, in some form, and those that
+// each other form stands for.
+func termsIn(ctx context.Context, question string, index WordIndex, passage rank.Ordinal) (terms map[string]bool, forms []map[string]bool, err error) {
+	found, err := index.Explain(ctx, question, passage)
+	if err != nil {
+		return nil, nil, err
+	}
+	terms = make(map[string]bool, len(found))
+	for _, t := range found {
+		if t.For == "" {
+			terms[t.Term] = true
+			continue
+		}
+		form := map[string]bool{}
+		for _, term := range strings.Fields(t.For) {
+			terms[term], form[term] = true, true
+		}
+		forms = append(forms, form)
+	}
+	return terms, forms, nil
+}
+
+// distinctWords are what stands between white space, each once.
+func distinctWords(text string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(strings.Fields(text), func(word string) bool {
+		twice := seen[word]
+		seen[word] = true
+		return twice
+	})
+}
+
+func hasDigit(text string) bool { return strings.ContainsFunc(text, unicode.IsDigit) }
+
+// keys are those of the question, if words answered.
+func (a *answer) keys(ctx context.Context) fusion.Keys {
+	var out fusion.Keys
+	for i := range a.findings {
+		f := &a.findings[i]
+		if f.status != StatusOK || f.keys == nil {
+			continue
+		}
+		for _, k := range f.keys.list {
+			out.List = append(out.List, k.Key)
+		}
+		in := a.view.narrowed
+		out.Held = func(o rank.Ordinal) uint64 {
+			set, err := f.keys.held(ctx, a.question, in.Words(), in.Phrases(), o)
+			if err != nil {
+				return 0 // a confidence is no reason to fail
+			}
+			return set
+		}
+	}
+	return out
+}

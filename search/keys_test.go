@@ -1,0 +1,133 @@
+package search
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"conclave/fusion"
+	"conclave/rank"
+)
+
+// parted is a word index whose terms are letters and digits without what is between them,
+// as those of part numbers are.
+type parted struct{ words }
+
+func newParted(pairs bool, texts ...string) *parted {
+	return &parted{words{texts: texts, pairs: pairs}}
+}
+
+func (w *parted) of(text string) []string {
+	terms := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if !w.pairs {
+		return terms
+	}
+	var out []string
+	for i := 1; i < len(terms); i++ {
+		out = append(out, terms[i-1]+" "+terms[i])
+	}
+	return out
+}
+
+func (w *parted) Rarities(_ context.Context, texts []string) ([][]Rarity, error) {
+	out := make([][]Rarity, len(texts))
+	for i, text := range texts {
+		for _, term := range w.of(text) {
+			df := 0
+			for _, passage := range w.texts {
+				if slices.Contains(w.of(passage), term) {
+					df++
+				}
+			}
+			idf := math.Log(1 + (float64(len(w.texts))-float64(df)+.5)/(float64(df)+.5))
+			out[i] = append(out[i], Rarity{term, 1, df, idf, idf / math.Log(2*float64(len(w.texts))+2)})
+		}
+	}
+	return out, nil
+}
+
+func (w *parted) Explain(_ context.Context, question string, o rank.Ordinal) (terms []TermScore, err error) {
+	own := w.of(w.texts[o])
+	for _, term := range w.of(question) {
+		if slices.Contains(own, term) {
+			terms = append(terms, TermScore{Term: term})
+		}
+	}
+	return terms, nil
+}
+
+// TestPartsElsewhereAreNotTheNumber: a passage with the parts of a part number in other
+// places does not have it, and the pairs of a name are its words.
+func TestPartsElsewhereAreNotTheNumber(t *testing.T) {
+	texts := []string{"valve BC.6613-18, 19 mm", "gear BC.6613-19, 18 mm", "Zoë Peña and Ana Novák", "Ana Peña, 44"}
+	w, pairs := newParted(false, texts...), newParted(true, texts...)
+	p := &pass{lineUp: &lineUp{}, inquiry: inquiry{question: "is BC.6613-19 with Ana Peña?"}}
+	keys, err := p.readKeys(t.Context(), w, pairs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for o, want := range map[rank.Ordinal][]string{0: {"bc 6613"}, 1: {"BC.6613-19", "bc 6613", "6613 19"}, 2: {"Ana", "Peña?"}, 3: {"Ana", "Peña?", "ana peña"}} {
+		set, err := keys.held(t.Context(), p.question, w, pairs, o)
+		var held []string
+		for i, k := range keys.list {
+			if set>>i&1 == 1 {
+				held = append(held, k.Text)
+			}
+		}
+		if err != nil || !slices.Equal(held, want) {
+			t.Errorf("%q holds %q, %v; want %q", texts[o], held, err, want)
+		}
+	}
+	for _, k := range keys.list {
+		if k.Text == "ana peña" {
+			for i, x := range keys.list {
+				if k.Of>>i&1 == 1 != (x.Text == "Ana" || x.Text == "Peña?") {
+					t.Errorf("the pair is of %q: %v", x.Text, k.Of>>i&1)
+				}
+			}
+		}
+		if k.Code != (k.Text == "BC.6613-19") {
+			t.Errorf("%q is a code: %v", k.Text, k.Code)
+		}
+	}
+	// Where the question has more words than count, the rarest do.
+	p.question = strings.Repeat("x1 ", 3) + strings.Join(strings.Fields(strings.Repeat("ana ", 2)), " ")
+	for i := range 100 {
+		p.question += " w" + strings.Repeat("q", i+1)
+	}
+	if keys, err = p.readKeys(t.Context(), w, pairs); err != nil || len(keys.list) > fusion.MaxKeys {
+		t.Errorf("%d keys, %v", len(keys.list), err)
+	}
+}
+
+// pieces is an encoder that reads a word in pieces of two letters.
+type pieces struct{ QuestionEncoder }
+
+func (pieces) QuestionTokens(text string) (int, bool)             { return 2 + (len(text)+1)/2, false }
+func (pieces) KnownWords(text string) (words, whole, unknown int) { return 1, 0, 0 }
+
+// TestExactWords: the share of the question that is of long words in few passages: none of
+// a word that many have, or none, or that the encoder reads in few pieces.
+func TestExactWords(t *testing.T) {
+	const hash = "31bca02094eb78126a517b206a88c73cfa9e"
+	texts := []string{"sum " + hash, "sum of other", "sum of another commonplacewordthatmanyhave"}
+	for range 20 {
+		texts = append(texts, "commonplacewordthatmanyhave")
+	}
+	w := newParted(false, texts...)
+	p := &pass{lineUp: &lineUp{reader: &Expert{Encoder: pieces{}}}}
+	idf := func(df float64) float64 { return math.Log(1 + (23-df+.5)/(df+.5)) }
+	for question, want := range map[string]float64{
+		"sum": 0, "other": 0, "nowhere0123456789012345678901234567890": 0, "commonplacewordthatmanyhave": 0, hash: 1,
+		"sum " + hash + "?": idf(1) / (idf(1) + idf(3)), "unheard " + hash: 1,
+	} {
+		p.question = question
+		keys, err := p.readKeys(t.Context(), w, nil)
+		if err != nil || math.Abs(keys.exact-want) > 1e-9 {
+			t.Errorf("%q: %v, %v; want %v", question, keys.exact, err, want)
+		}
+	}
+}
