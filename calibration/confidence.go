@@ -186,12 +186,17 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 // answered reports whether any of the first k passages answers.
 func (q *RankedQuestion) answered(k int) bool { return q.First > 0 && q.First <= k }
 
+// outcome is whether any of the first k passages answers, to fit to.
+func (q *RankedQuestion) outcome(k int) signalOutcome {
+	return signalOutcome{Signals: q.Signals, Correct: q.answered(k), Weight: q.Weight, Generated: q.Without == There || q.Without == Absent}
+}
+
 func fitBoth(names []string, questions []RankedQuestion, k int, prior *Logistic) (platt, isotonic Confidence, err error) {
 	outcomes := make([]signalOutcome, len(questions))
 	for i, q := range questions {
-		outcomes[i] = signalOutcome{Signals: q.Signals, Correct: q.answered(k), Weight: q.Weight}
+		outcomes[i] = q.outcome(k)
 	}
-	logistic, err := fitLogistic(names, outcomes, prior)
+	logistic, err := fitExact(names, outcomes, prior)
 	if err != nil {
 		return platt, isotonic, err
 	}

@@ -29,6 +29,8 @@ type signalOutcome struct {
 	Signals []float64
 	Correct bool
 	Weight  float64 // how many outcomes it counts for; 0: one
+	// Generated: the question was made of a passage (questions.Generate).
+	Generated bool
 }
 
 // ridge is the penalty on half the squared coefficients of standardised signals, beside a
@@ -174,6 +176,7 @@ type likelihood struct {
 	rows    [][]float64
 	targets []float64
 	weights []float64
+	offsets []float64 // of the rows' log-odds; nil: none
 	about   []float64
 	ridge   float64
 	level   float64
@@ -187,11 +190,20 @@ func (p *likelihood) penalty(j int) float64 {
 	return p.ridge
 }
 
+// odds are the log-odds of a row.
+func (p *likelihood) odds(i int, b []float64) float64 {
+	odds := floats.Dot(p.rows[i], b)
+	if p.offsets != nil {
+		odds += p.offsets[i]
+	}
+	return odds
+}
+
 // loss is the negative log-likelihood plus the penalty, to be minimised.
 func (p *likelihood) loss(b []float64) float64 {
 	sum := 0.0
-	for i, row := range p.rows {
-		z := floats.Dot(row, b)
+	for i := range p.rows {
+		z := p.odds(i, b)
 		// ln(1 + exp(z)) - t·z, without overflow.
 		sum += p.weights[i] * (max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) - p.targets[i]*z)
 	}
@@ -206,7 +218,7 @@ func (p *likelihood) slope(slope, b []float64) {
 		slope[j] = p.penalty(j) * (b[j] - p.about[j])
 	}
 	for i, row := range p.rows {
-		floats.AddScaled(slope, p.weights[i]*(sigmoid(floats.Dot(row, b))-p.targets[i]), row)
+		floats.AddScaled(slope, p.weights[i]*(sigmoid(p.odds(i, b))-p.targets[i]), row)
 	}
 }
 
@@ -216,7 +228,7 @@ func (p *likelihood) curvature(curvature *mat.SymDense, b []float64) {
 		curvature.SetSym(j, j, p.penalty(j))
 	}
 	for i, row := range p.rows {
-		chance := sigmoid(floats.Dot(row, b))
+		chance := sigmoid(p.odds(i, b))
 		curvature.SymRankOne(curvature, p.weights[i]*chance*(1-chance), mat.NewVecDense(len(row), row))
 	}
 }

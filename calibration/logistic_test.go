@@ -9,7 +9,7 @@ import (
 // TestPlattByHand: with one constant signal only the intercept counts, so
 // that the chance is the mean of Platt's targets, here (3·4/5 + 1·1/3)/4.
 func TestPlattByHand(t *testing.T) {
-	all := []signalOutcome{{[]float64{7}, true, 0}, {[]float64{7}, true, 0}, {[]float64{7}, true, 0}, {[]float64{7}, false, 0}}
+	all := []signalOutcome{{[]float64{7}, true, 0, false}, {[]float64{7}, true, 0, false}, {[]float64{7}, true, 0, false}, {[]float64{7}, false, 0, false}}
 	for _, names := range [][]string{{"constant"}, {}} {
 		if len(names) == 0 {
 			for i := range all {
@@ -29,7 +29,7 @@ func TestPlattByHand(t *testing.T) {
 
 	// Two values of a signal are two free parameters: each gets the mean of its
 	// own targets. 0: one of three right; 1: two of three.
-	all = []signalOutcome{{[]float64{0}, true, 0}, {[]float64{0}, false, 0}, {[]float64{0}, false, 0}, {[]float64{1}, true, 0}, {[]float64{1}, true, 0}, {[]float64{1}, false, 0}}
+	all = []signalOutcome{{[]float64{0}, true, 0, false}, {[]float64{0}, false, 0, false}, {[]float64{0}, false, 0, false}, {[]float64{1}, true, 0, false}, {[]float64{1}, true, 0, false}, {[]float64{1}, false, 0, false}}
 	l, err := fitLogistic([]string{"s"}, all, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestLogisticIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all[i] = signalOutcome{x, rng.Float64() < sigmoid(odds), 0}
+		all[i] = signalOutcome{x, rng.Float64() < sigmoid(odds), 0, false}
 	}
 	l, err := fitLogistic([]string{"a", "b", "c"}, all, nil)
 	if err != nil {
@@ -94,7 +94,7 @@ func TestLogisticHardCases(t *testing.T) {
 	build := func(n int, signals func(i int) []float64, correct func(i int) bool) []signalOutcome {
 		all := make([]signalOutcome, n)
 		for i := range all {
-			all[i] = signalOutcome{signals(i), correct(i), 0}
+			all[i] = signalOutcome{signals(i), correct(i), 0, false}
 		}
 		return all
 	}
@@ -129,8 +129,8 @@ func TestLogisticHardCases(t *testing.T) {
 
 func TestLogisticRefuses(t *testing.T) {
 	for name, all := range map[string][]signalOutcome{
-		"none": nil, "too few signals": {{nil, true, 0}}, "too many": {{[]float64{1, 2}, true, 0}},
-		"no number": {{[]float64{math.NaN()}, true, 0}}, "infinite": {{[]float64{math.Inf(1)}, true, 0}},
+		"none": nil, "too few signals": {{nil, true, 0, false}}, "too many": {{[]float64{1, 2}, true, 0, false}},
+		"no number": {{[]float64{math.NaN()}, true, 0, false}}, "infinite": {{[]float64{math.Inf(1)}, true, 0, false}},
 	} {
 		if _, err := fitLogistic([]string{"s"}, all, nil); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -205,8 +205,8 @@ func fitPrior(domains []PriorQuestions, but string, k int, size float64) (Logist
 			continue
 		}
 		for _, q := range domains[i].weighted(size) {
-			outcomes = append(outcomes, signalOutcome{Signals: q.Signals, Correct: q.answered(k), Weight: q.Weight})
+			outcomes = append(outcomes, q.outcome(k))
 		}
 	}
-	return fitLogistic(names, outcomes, &nothing)
+	return fitExact(names, outcomes, &nothing)
 }

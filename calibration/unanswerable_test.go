@@ -179,7 +179,7 @@ func TestPriorGivesWay(t *testing.T) {
 	if few, many := at(10), at(4000); few > -1.5 || math.Abs(many-4) > 1 {
 		t.Errorf("the coefficient is %v after 10 questions and %v after 4,000: -4 is the prior's and 4 the truth", few, many)
 	}
-	if _, err := fitLogistic([]string{"other"}, []signalOutcome{{[]float64{1}, true, 0}}, prior); err == nil {
+	if _, err := fitLogistic([]string{"other"}, []signalOutcome{{[]float64{1}, true, 0, false}}, prior); err == nil {
 		t.Error("a prior for other signals was taken")
 	}
 }

@@ -47,7 +47,7 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 		}
 		return nil
 	}
-	if s.Chances.Signals() <= exactFrom {
+	if s.Chances.Signals() <= ExactFrom {
 		in.Wording.Keys = Keys{} // fitted to signals that keys did not change
 	}
 	signals := Signals(in.Table, in.Sources, *r, in.Wording)

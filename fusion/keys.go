@@ -9,9 +9,11 @@ type Key struct {
 	// Rarity is the inverse document frequency of its rarest term, divided by that of a
 	// term that no passage has: 1 for such a term, near 0 for one that all have.
 	Rarity float64
-	Code   bool   // a word with a digit
-	Pair   bool   // two terms
-	Of     uint64 // of a pair: the set of the words that it is of
+	// Code is, of a word with a digit, how far such words tell one passage from all
+	// others: 1 for a part number, 0 for a number of one digit and for other words.
+	Code float64
+	Pair bool   // two terms
+	Of   uint64 // of a pair: the set of the words that it is of
 }
 
 // MaxKeys is how many keys of a question count: the bits of a set.
@@ -27,10 +29,9 @@ type Keys struct {
 
 // What the first passage holds of the question's keys, among the signals.
 const (
-	codesHeld    = iota // how rare the codes are, times the share of them that it has
+	codesHeld    = iota // how far the question is for codes, times the share of them that it has
 	codesMissing        // the same times the share that it lacks
-	nameHeld            // it has a rare pair, and little else of the question
-	rarePairHeld        // how rare the rarest pair is that it has
+	nameHeld            // it has a rare pair of rare words, and little else of the question
 	shortAllHeld        // it has all words of a short question
 	heldSignals
 )
@@ -38,14 +39,23 @@ const (
 // The rarities between which a key becomes rare.
 const (
 	commonCode, rareCode = .4, .7
-	commonPair, rarePair = .6, .85
-	commonName, rareName = .75, .9
+	commonPair, rarePair = .65, .8
+	commonName, rareName = .35, .45 // the commoner of a pair's words
+)
+
+// What a passage has beside a code or a name with which the question is not for that: so
+// many rare words, and so much as a sum of rarities. A word becomes rare from commonBeside
+// to rareCode.
+const (
+	besideCode   = 2
+	commonBeside = .25
+	besideName   = .4
 )
 
 // held are the signals of what a passage holds, and the share of the others that they
-// leave. A question for a code, or for a name, is answered by the passage that has it; how
-// near the encoders find that passage says little, since they have such words in pieces.
-// Where a code is missing they count, as far as the passage has the rest of the question.
+// leave. A question for a code is answered by the passage that has it; how near the
+// encoders find that passage says little, since they have such words in pieces. The more
+// the passage has of the question beside the codes, the more it is an ordinary one.
 func (k *Keys) held(passage rank.Ordinal, shortness float64) (signals [heldSignals]float64, others float64) {
 	others = 1
 	if k.Held == nil {
@@ -60,44 +70,57 @@ func (k *Keys) held(passage rank.Ordinal, shortness float64) (signals [heldSigna
 		}
 		words++
 		all = all && has(i)
-		if !x.Code {
+		rare := x.Code * ramp(x.Rarity, commonCode, rareCode)
+		if rare == 0 {
 			if has(i) {
-				rest += x.Rarity
+				rest += ramp(x.Rarity, commonBeside, rareCode)
 			}
 			continue
 		}
-		rare := ramp(x.Rarity, commonCode, rareCode)
 		rarest, codes = max(rarest, rare), codes+rare
 		if has(i) {
 			there += rare
 		}
 	}
-	if codes > 0 {
+	asked := rarest * (1 - min(1, rest/besideCode))
+	if asked > 0 {
 		share := there / codes
-		signals[codesHeld], signals[codesMissing] = rarest*share, rarest*(1-share)
-		others = 1 - rarest*(1-min(1, rest/3)*(1-share))
+		signals[codesHeld], signals[codesMissing] = asked*share, asked*(1-share)
+		others = 1 - asked
 	}
-	best := -1
-	for i, x := range k.List {
-		if x.Pair && has(i) && (best < 0 || x.Rarity > k.List[best].Rarity) {
-			best = i
-		}
-	}
-	if best >= 0 {
-		beside := 0.
-		for i, x := range k.List {
-			if !x.Pair && has(i) && k.List[best].Of>>i&1 == 0 {
-				beside += x.Rarity
-			}
-		}
-		signals[nameHeld] = (1 - rarest) * ramp(k.List[best].Rarity, commonName, rareName) * max(0, 1-beside/.7)
-		others *= 1 - signals[nameHeld]
-		signals[rarePairHeld] = others * ramp(k.List[best].Rarity, commonPair, rarePair)
-	}
+	signals[nameHeld] = (1 - asked) * k.nameOf(has)
 	if all && words > 1 {
 		signals[shortAllHeld] = others * shortness
 	}
 	return signals, others
+}
+
+// nameOf says how far the question is for a name that the passage has: the rarest pair of
+// words that are rare themselves (two common words may stand together once by chance), and
+// little beside it.
+func (k *Keys) nameOf(has func(int) bool) float64 {
+	best, of := 0.0, uint64(0)
+	for i, x := range k.List {
+		if !x.Pair || !has(i) {
+			continue
+		}
+		commoner := 1.0
+		for j, y := range k.List {
+			if x.Of>>j&1 == 1 {
+				commoner = min(commoner, y.Rarity)
+			}
+		}
+		if rare := ramp(x.Rarity, commonPair, rarePair) * ramp(commoner, commonName, rareName); rare > best {
+			best, of = rare, x.Of
+		}
+	}
+	beside := 0.0
+	for i, x := range k.List {
+		if !x.Pair && has(i) && of>>i&1 == 0 {
+			beside += x.Rarity
+		}
+	}
+	return best * max(0, 1-beside/besideName)
 }
 
 // ramp is 0 up to low, 1 from high on, and a line between.

@@ -14,28 +14,32 @@ func holding(set uint64, list ...Key) Keys {
 
 // TestHeldByHand: what a passage holds, worked out on paper.
 func TestHeldByHand(t *testing.T) {
-	code, common, word := Key{Rarity: .9, Code: true}, Key{Rarity: .55, Code: true}, Key{Rarity: .6}
+	code, common, word := Key{Rarity: .9, Code: 1}, Key{Rarity: .55, Code: 1}, Key{Rarity: .6}
 	pair := Key{Rarity: .9, Pair: true, Of: 3}
 	for name, x := range map[string]struct {
 		keys   Keys
 		want   [heldSignals]float64
 		others float64
 	}{
-		"nothing is known":   {Keys{}, [heldSignals]float64{}, 1},
-		"a code that it has": {holding(1, code, word), [heldSignals]float64{codesHeld: 1}, 0},
+		"nothing is known": {Keys{}, [heldSignals]float64{}, 1},
+		// (.6 - .25) / .45 of 2 words beside it
+		"a code that it has":     {holding(1, code, word), [heldSignals]float64{codesHeld: 1}, 0},
+		"a code beside a word":   {holding(3, code, word), [heldSignals]float64{codesHeld: 1 - .35/.9, shortAllHeld: .5 * .35 / .9}, .35 / .9},
+		"a code among the words": {holding(31, code, word, word, word, word), [heldSignals]float64{shortAllHeld: .5}, 1},
 		// (.55 - .4) / .3 = .5
-		"a code that is not so rare": {holding(1, common, word), [heldSignals]float64{codesHeld: .5}, .5},
-		"a code that it lacks":       {holding(0, code, word), [heldSignals]float64{codesMissing: 1}, 0},
-		// the rest is .6 of 3, so that a fifth of the other signals is left
-		"a code that it lacks beside a word": {holding(2, code, word), [heldSignals]float64{codesMissing: 1}, .2},
-		// 1.5 of codes, of which it has 1; nothing is left of the rest's part but a third of a fifth
-		"one code of two": {holding(1|4, code, common, word), [heldSignals]float64{codesHeld: 1 / 1.5, codesMissing: .5 / 1.5}, .2 * .5 / 1.5},
-		"a name alone":    {holding(7, word, word, pair), [heldSignals]float64{nameHeld: 1}, 0},
-		// .35 of rarity beside it, of .7
-		"a name beside a word": {holding(15, word, word, pair, Key{Rarity: .35}), [heldSignals]float64{nameHeld: .5, rarePairHeld: .5, shortAllHeld: .25}, .5},
-		"a name that it lacks": {holding(2, word, word, pair), [heldSignals]float64{}, 1},
-		"all words":            {holding(3, word, word), [heldSignals]float64{shortAllHeld: .5}, 1},
-		"one word":             {holding(1, word), [heldSignals]float64{}, 1},
+		"a code that is not so rare":         {holding(1, common, word), [heldSignals]float64{codesHeld: .5}, .5},
+		"a code of few characters":           {holding(1, Key{Rarity: .9, Code: .5}, word), [heldSignals]float64{codesHeld: .5}, .5},
+		"a number of a digit":                {holding(1, Key{Rarity: .9}, word), [heldSignals]float64{}, 1},
+		"a code that it lacks":               {holding(0, code, word), [heldSignals]float64{codesMissing: 1}, 0},
+		"a code that it lacks beside a word": {holding(2, code, word), [heldSignals]float64{codesMissing: 1 - .35/.9}, .35 / .9},
+		// 1.5 of codes, of which it has 1
+		"one code of two":        {holding(1|4, code, common, word), [heldSignals]float64{codesHeld: (1 - .35/.9) / 1.5, codesMissing: (1 - .35/.9) * .5 / 1.5}, .35 / .9},
+		"a name alone":           {holding(7, word, word, pair), [heldSignals]float64{nameHeld: 1, shortAllHeld: .5}, 1},
+		"a name beside a word":   {holding(15, word, word, pair, Key{Rarity: .2}), [heldSignals]float64{nameHeld: .5, shortAllHeld: .5}, 1},
+		"a pair of common words": {holding(7, Key{Rarity: .3}, word, pair), [heldSignals]float64{shortAllHeld: .5}, 1},
+		"a name that it lacks":   {holding(2, word, word, pair), [heldSignals]float64{}, 1},
+		"all words":              {holding(3, word, word), [heldSignals]float64{shortAllHeld: .5}, 1},
+		"one word":               {holding(1, word), [heldSignals]float64{}, 1},
 	} {
 		got, others := x.keys.held(1, .5)
 		near(t, name, got[:], x.want[:])
@@ -52,15 +56,15 @@ func TestKeysChangeNoOtherSignal(t *testing.T) {
 	want := Signals(c, sources, first, w)
 	w.Keys = holding(1, Key{Rarity: .6}, Key{Rarity: 1})
 	got := Signals(c, sources, first, w)
-	w.Keys = holding(1, Key{Rarity: 1, Code: true})
+	w.Keys = holding(1, Key{Rarity: 1, Code: 1})
 	alone := Signals(c, sources, first, w)
-	for i := range exactFrom {
+	for i := range ExactFrom {
 		if got[i] != want[i] || alone[i] != 0 {
 			t.Errorf("%s: %v and %v, want %v and 0", SignalNames()[i], got[i], alone[i], want[i])
 		}
 	}
-	if alone[exactFrom+codesHeld] != 1 {
-		t.Errorf("%v of a code that is there", alone[exactFrom:])
+	if alone[ExactFrom+codesHeld] != 1 {
+		t.Errorf("%v of a code that is there", alone[ExactFrom:])
 	}
 }
 

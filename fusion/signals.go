@@ -16,13 +16,13 @@ func SignalNames() []string {
 		"log_words", "words_gap_second", "words_found",
 		"late_shared_with_words", "sources_that_agree", "known_words", "highest_familiarity",
 		"short_late_beyond_dense",
-		"codes_held", "codes_missing", "name_held", "rare_pair_held", "short_all_held",
+		"codes_held", "codes_missing", "name_held", "short_all_held",
 	}
 }
 
-// exactFrom is where the signals begin of what the first passage holds of the question's
+// ExactFrom is where the signals begin of what the first passage holds of the question's
 // keys.
-const exactFrom = 15
+const ExactFrom = 15
 
 // Wording is what the encoders make of a question's words.
 type Wording struct {
@@ -94,10 +94,10 @@ func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []fl
 		signals[14] = short * math.Max(0, signals[2]-signals[5])
 	}
 	held, others := wording.held(first, short)
-	for i := range exactFrom {
+	for i := range ExactFrom {
 		signals[i] *= others
 	}
-	copy(signals[exactFrom:], held[:])
+	copy(signals[ExactFrom:], held[:])
 	return signals
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -65,8 +66,8 @@ func (p *pass) readKeys(ctx context.Context, words, phrases WordIndex) (*keys, e
 		}
 		all += mass
 		exact += mass * rare(rarest.DocFrequency) * p.inPieces(chunk)
-		if code := hasDigit(chunk); code || len(terms) <= fewTerms {
-			out.list = append(out.list, key{Key: fusion.Key{Text: chunk, Rarity: rarest.Relative, Code: code}, terms: termsOf(terms)})
+		if hasDigit(chunk) || len(terms) <= fewTerms {
+			out.list = append(out.list, key{Key: fusion.Key{Text: chunk, Rarity: rarest.Relative, Code: tells(chunk, rarest)}, terms: termsOf(terms)})
 			continue
 		}
 		for j, t := range terms {
@@ -81,6 +82,26 @@ func (p *pass) readKeys(ctx context.Context, words, phrases WordIndex) (*keys, e
 		return out, nil
 	}
 	return out, out.readPairs(ctx, p.question, phrases)
+}
+
+// tells says how far words with the form of a word that has a digit tell one passage from
+// all others: 1 where its digits and letters could be as many different words as it takes
+// to make a term rare that no passage has, 0 where they carry half as many bits or fewer.
+// Of 1,800 passages, a year tells one, and the number 42 hardly.
+func tells(word string, term Rarity) float64 {
+	if !hasDigit(word) || term.IDF <= 0 {
+		return 0
+	}
+	information := 0.0
+	for _, r := range word {
+		switch {
+		case unicode.IsDigit(r):
+			information += math.Log(10)
+		case unicode.IsLetter(r):
+			information += math.Log(26)
+		}
+	}
+	return min(1, max(0, 2*information*term.Relative/term.IDF-1))
 }
 
 // mostWords is how many words of a question are keys; the other keys are pairs.

@@ -89,7 +89,7 @@ func TestPartsElsewhereAreNotTheNumber(t *testing.T) {
 				}
 			}
 		}
-		if k.Code != (k.Text == "BC.6613-19") {
+		if (k.Code > 0) != (k.Text == "BC.6613-19") {
 			t.Errorf("%q is a code: %v", k.Text, k.Code)
 		}
 	}
@@ -129,5 +129,24 @@ func TestExactWords(t *testing.T) {
 		if err != nil || math.Abs(keys.exact-want) > 1e-9 {
 			t.Errorf("%q: %v, %v; want %v", question, keys.exact, err, want)
 		}
+	}
+}
+
+// TestTellsByHand: of 1,023.5 passages, a term that none has carries log2(2048) = 11 bits,
+// which is what a word's digits (log2 10 each) and letters (log2 26) are compared with.
+func TestTellsByHand(t *testing.T) {
+	rare := Rarity{IDF: 11 * math.Ln2, Relative: 1}
+	half := Rarity{IDF: 5.5 * math.Ln2, Relative: .5} // the same collection, another term
+	for word, want := range map[string]float64{
+		"1": 0, "5.": 0, "42": 2*2*math.Log2(10)/11 - 1, "2023": 1, "a1": 2*(math.Log2(26)+math.Log2(10))/11 - 1, "BC.6613-18": 1, "lake": 0, "...": 0,
+	} {
+		for _, term := range []Rarity{rare, half} {
+			if got := tells(word, term); math.Abs(got-want) > 1e-9 {
+				t.Errorf("%q: %v, want %v", word, got, want)
+			}
+		}
+	}
+	if got := tells("123456", Rarity{}); got != 0 {
+		t.Errorf("%v of a term that all passages have", got)
 	}
 }

@@ -82,7 +82,8 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 		// None of them is in questions.Nonsense.
 		high, nonsense := 0, strings.Fields("n o p q r s t u v w x y z 1 5 8 12 42 2023 zx qv lk jt wq pb gh dt xcv rgb tbn lwm can would will or if how when it my continue next test testing bye hello okay more great sorry")
 		for _, text := range nonsense {
-			if *ask(text).Confidence > .2 {
+			if r := ask(text); *r.Confidence > .2 {
+				t.Logf("%s: %q %.2f: %s", basis, text, *r.Confidence, r.Results[0].Title)
 				high++
 			}
 		}
