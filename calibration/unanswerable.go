@@ -70,7 +70,7 @@ func mixed(answers []RankedQuestion) []RankedQuestion {
 	weights := map[Without]float64{
 		Answerable: 1, TakenOut: (own - unanswerable) / n[TakenOut], Unanswerable: unanswerable / n[Unanswerable],
 		Nonsense: nonsenseShare * own / n[Nonsense],
-		There: generatedShare * own / n[There], Absent: generatedShare * own / n[Absent],
+		There:    generatedShare * own / n[There], Absent: generatedShare * own / n[Absent],
 	}
 	answers = slices.Clone(answers)
 	for i := range answers {
