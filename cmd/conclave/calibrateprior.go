@@ -115,9 +115,6 @@ func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains, 
 // beside are the generated questions of a collection, and some of each other one, which
 // are not there.
 func beside(generated []questions.Domain, at, foreign int) questions.Domain {
-	own := generated[at]
-	for _, q := range questions.Foreign(generated, at, foreign).Questions {
-		own.Questions = append(own.Questions, q)
-	}
-	return questions.NewDomain(questions.GeneratedDomain, own.Questions, 0)
+	all := slices.Concat(generated[at].Questions, questions.Foreign(generated, at, foreign).Questions)
+	return questions.NewDomain(questions.GeneratedDomain, all, 0)
 }
