@@ -10,26 +10,7 @@ import (
 // tables, text boxes and footnotes. What is marked as deleted is not read; headers and
 // footers of pages are not either. Pages are those that Word last drew, where it did.
 func readDOCX(w *writer, data []byte) (string, error) {
-	p, err := openParts(data, w.limits)
-	if err != nil {
-		return "", err
-	}
-	root, err := p.relations("")
-	if err != nil {
-		return "", err
-	}
-	part := ofKind(root, "officeDocument")
-	if part == "" {
-		part = "word/document.xml"
-	}
-	document, err := p.read(part)
-	if err != nil {
-		return "", err
-	}
-	if document == nil {
-		return "", unreadable(Damaged, nil, "it has no part %s", part)
-	}
-	related, err := p.relations(part)
+	p, document, related, err := openOffice(data, w.limits)
 	if err != nil {
 		return "", err
 	}

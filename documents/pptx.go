@@ -9,23 +9,7 @@ import (
 // readPPTX reads slides in their order: a slide's title is a heading, its lists and
 // tables follow, then what the speaker's notes say. The pages are the slides.
 func readPPTX(w *writer, data []byte) (string, error) {
-	p, err := openParts(data, w.limits)
-	if err != nil {
-		return "", err
-	}
-	root, err := p.relations("")
-	if err != nil {
-		return "", err
-	}
-	part := ofKind(root, "officeDocument")
-	presentation, err := p.read(part)
-	if err != nil {
-		return "", err
-	}
-	if presentation == nil {
-		return "", unreadable(Damaged, nil, "it has no presentation part")
-	}
-	related, err := p.relations(part)
+	p, presentation, related, err := openOffice(data, w.limits)
 	if err != nil {
 		return "", err
 	}

@@ -141,9 +141,6 @@ func (s *Source) Place() corpus.Place { return s.place }
 // Progress is how many bytes of files were read of how many.
 func (s *Source) Progress() (done, total int64) { return s.done.Load(), s.total }
 
-// Files is how many files were found.
-func (s *Source) Files() int { return len(s.files) }
-
 // Close ends the processes that read PDF.
 func (s *Source) Close() error { return s.reader.Close() }
 

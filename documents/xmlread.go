@@ -85,6 +85,26 @@ func (p *parts) relations(part string) (map[string]relation, error) {
 	return all, err
 }
 
+// openOffice opens an Office file, and gives its main part with what that relates to.
+func openOffice(data []byte, limits Limits) (p *parts, document []byte, related map[string]relation, err error) {
+	if p, err = openParts(data, limits); err != nil {
+		return nil, nil, nil, err
+	}
+	root, err := p.relations("")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	part := ofKind(root, "officeDocument")
+	if document, err = p.read(part); err != nil {
+		return nil, nil, nil, err
+	}
+	if document == nil {
+		return nil, nil, nil, unreadable(Damaged, nil, "its main part is missing")
+	}
+	related, err = p.relations(part)
+	return p, document, related, err
+}
+
 type relation struct{ kind, target string }
 
 // ofKind is the target of the first relationship of a kind.
