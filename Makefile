@@ -25,8 +25,8 @@ test: tools build ## check formatting, vet, lint, and run every test
 	CONCLAVE_TRAIN_VENV="$(CACHE)/train-python" PYTHON="$(PYTHON)" training/check >out/training.txt 2>&1 & training=$$!; \
 	go test -race -short -vet=off ./search ./handlers/... ./internal/endtoend >out/races.txt 2>&1 & races=$$!; \
 	trap 'kill $$lint $$training $$races 2>/dev/null || true' EXIT; \
-	if [ -z "$${CONCLAVE_TEST_NO_CLUSTER:-}" ]; then go run ./internal/cluster/cmd -install; fi & cluster=$$!; \
-	go test -vet=off -timeout 40m -run 'TestPython|TestNode' ./internal/realclients; : installs what the tests of the clients use, once; \
+	if [ -z "$${CONCLAVE_TEST_NO_CLUSTER:-}" ]; then go run ./internal/testing/cluster/cmd -install; fi & cluster=$$!; \
+	go test -vet=off -timeout 40m -run 'TestPython|TestNode' ./internal/testing/realclients; : installs what the tests of the clients use, once; \
 	wait $$cluster || { echo "tests need a cluster of OpenSearch; CONCLAVE_TEST_NO_CLUSTER=1 make test leaves them out"; exit 1; }; \
 	go test -vet=off -timeout 40m ./internal/endtoend ./... | tee out/test.txt && failed=0 || failed=$$?; \
 	echo "the slowest packages:"; awk '$$1 == "ok" && $$3 != "(cached)" {print "  " $$3 "\t" $$2}' out/test.txt | sort -rn | head -5; \
@@ -37,7 +37,7 @@ test: tools build ## check formatting, vet, lint, and run every test
 	[ $$failed = 0 ] || { echo "what failed:"; cat out/lint.txt; grep -hE -A9 -- '--- FAIL|✖|= FAILURES =|DATA RACE|^panic|^FAILED|^E  ' out/*.txt | grep -v level=INFO | cut -c1-160 | tail -40; }; exit $$failed
 
 evaluate: build ## make the tables of docs/experts.md: make evaluate DATA=../shared/data
-	@bench/evaluate "$(DATA)" "$(or $(OUT),evaluation-out)"
+	@research/bench/evaluate "$(DATA)" "$(or $(OUT),evaluation-out)"
 
 build: ## build bin/conclave
 	@mkdir -p bin
@@ -54,7 +54,7 @@ setup: build ## fetch the runtime and the base encoder into the cache, and impor
 lint: ## formatting, go vet (for arm64 too), staticcheck, errcheck, known vulnerabilities
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
 	@go vet ./...
-	@GOARCH=arm64 CGO_ENABLED=0 go vet ./ann/... ./bm25/... ./collection/...
+	@GOARCH=arm64 CGO_ENABLED=0 go vet ./ann/... ./bm25/... ./store/folder/...
 	@go tool staticcheck ./...
 	@go tool errcheck -ignoretests -exclude .errcheck ./...
 	@.ci/vulnerabilities
@@ -62,10 +62,10 @@ lint: ## formatting, go vet (for arm64 too), staticcheck, errcheck, known vulner
 # Part of make test too; each of these is what one caller once took from all others.
 attack: ## do to the server what callers did that took it from others, in under two minutes
 	@go test -vet=off -count 1 -run 'TestAttack|TestUnread|TestFramedTwice|TestUploadRejects|TestUploadEndsWithItsClient|TestOneDoor|TestDoor|TestNothingWithoutCost|TestStagesAreAdministrators|TestSlow[A-Z]|TestNoLists|TestToolsCite' \
-		./internal/endtoend ./handlers ./adapters
+		./internal/endtoend ./handlers ./handlers/adapters
 
 bench: build setup ## run every benchmark beside its peer and print the ratios
-	@bench/run
+	@research/bench/run
 
 generate: ## rebuild what is generated: kernels, the OpenAPI document
 	@go generate ./...

@@ -1,4 +1,4 @@
-module conclave
+module example.org/conclave
 
 go 1.26.0
 

@@ -10,9 +10,9 @@ import (
 
 	library "github.com/coder/hnsw"
 
-	"conclave/ann/mapped"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/ann/mapped"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // coder is the graph of github.com/coder/hnsw, kept for comparison and for

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // checkCoder reads what github.com/coder/hnsw exports without building

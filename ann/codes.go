@@ -3,7 +3,7 @@ package ann
 import (
 	"fmt"
 
-	"conclave/ann/kernel"
+	"example.org/conclave/ann/kernel"
 )
 
 // TokenCodes are the bytes that an index of kind Late stores for a list of token

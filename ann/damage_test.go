@@ -12,8 +12,8 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 const damagedDim = 5

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"sync"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // Filter is the set of ordinals that a search may find: those with a tag, or

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // filtersOnRealVectors: whatever share a filter allows, and whether it allows

@@ -3,7 +3,7 @@ package ann
 import (
 	"context"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // flat is no index at all: every search compares the query with every vector.

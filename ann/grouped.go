@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // Grouped is an Index of vectors of parts of passages, of which a passage has one or

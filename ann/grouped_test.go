@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // partsOf draws how passages have n vectors: 1 to most each, and one of 50 ten times

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 
-	"conclave/ann/graph"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/ann/graph"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // hnsw is the graph of package graph over one-byte codes, which finds

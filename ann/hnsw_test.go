@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/disk"
-	"conclave/internal/golden"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/testing/golden"
 )
 
 // realVectors is the real passages' and questions' vectors and, for each

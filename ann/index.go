@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"conclave/ann/mapped"
-	"conclave/rank"
+	"example.org/conclave/ann/mapped"
+	"example.org/conclave/internal/rank"
 )
 
 // Index finds the stored vectors with the greatest inner product with a

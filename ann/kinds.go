@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"strings"
 
-	"conclave/ann/graph"
-	"conclave/disk"
+	"example.org/conclave/ann/graph"
+	"example.org/conclave/internal/disk"
 )
 
 // The kinds of index.

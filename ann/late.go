@@ -6,9 +6,9 @@ import (
 	"math"
 	"sync"
 
-	"conclave/ann/kernel"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/ann/kernel"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // late compares a query with stored lists of token vectors: for each token of

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/ann/kernel"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/ann/kernel"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // tokenLists makes n lists of 1 to most unit token vectors, all drawn from some

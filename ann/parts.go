@@ -7,10 +7,10 @@ import (
 	"sort"
 	"sync/atomic"
 
-	"conclave/ann/graph"
-	"conclave/ann/mapped"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/ann/graph"
+	"example.org/conclave/ann/mapped"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // Measured is how many of the nearest vectors an index finds, compared with

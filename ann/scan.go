@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"conclave/ann/kernel"
-	"conclave/rank"
+	"example.org/conclave/ann/kernel"
+	"example.org/conclave/internal/rank"
 )
 
 // scanRows is how many rows are compared between two looks at the context:

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // openIndex builds and opens an index of rows.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"conclave/ann/graph"
-	"conclave/ann/kernel"
-	"conclave/ann/mapped"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/ann/graph"
+	"example.org/conclave/ann/kernel"
+	"example.org/conclave/ann/mapped"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // TestTokensComeBack: lists come back to within half a code, with copies of

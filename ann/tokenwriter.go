@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 
-	"conclave/ann/graph"
-	"conclave/ann/kernel"
-	"conclave/ann/mapped"
-	"conclave/disk"
+	"example.org/conclave/ann/graph"
+	"example.org/conclave/ann/kernel"
+	"example.org/conclave/ann/mapped"
+	"example.org/conclave/internal/disk"
 )
 
 // maxPassageTokens is how many token vectors a stored list may have,

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // writeVectors writes rows to a new file and returns its path.

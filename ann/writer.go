@@ -1,6 +1,6 @@
 package ann
 
-import "conclave/disk"
+import "example.org/conclave/internal/disk"
 
 // Writer writes the file of an index's vectors, one after the other. It is not
 // safe for concurrent use.

@@ -3,7 +3,7 @@ package bm25
 import (
 	"context"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // alone searches a segment as a whole collection.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/blevesearch/go-porterstemmer"
 
-	"conclave/bm25/internal/words"
-	"conclave/normalise"
+	"example.org/conclave/bm25/internal/words"
+	"example.org/conclave/internal/normalise"
 )
 
 // Analyse returns the terms of a text, in order and with repetitions, as

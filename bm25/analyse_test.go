@@ -11,7 +11,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"conclave/bm25/internal/words"
+	"example.org/conclave/bm25/internal/words"
 )
 
 // unescape reads what testdata/lucene/Analyse.java wrote: UTF-16 units as \uXXXX.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // BenchmarkSearch measures top-100 searches of the union of eight domains with

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // best keeps the k best of the hits offered to it, which must come in

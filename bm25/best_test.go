@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // TestBest compares with the collector of package rank, on lists with many

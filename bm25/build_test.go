@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // segmentBytes writes what a builder has.

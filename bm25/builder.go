@@ -7,8 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"conclave/bm25/internal/words"
-	"conclave/disk"
+	"example.org/conclave/bm25/internal/words"
+	"example.org/conclave/internal/disk"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // TestCheckFindsWhatIsSigned changes numbers of a file and puts its checksums

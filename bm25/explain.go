@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // Scores writes the score of each given passage into out, which must be as long

@@ -13,8 +13,8 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // smallSegment is a file with every kind of block, of a few kilobytes, or ten

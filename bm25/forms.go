@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"conclave/bm25/internal/words"
+	"example.org/conclave/bm25/internal/words"
 )
 
 // Words of a passage stand in one form, and people ask for them in another: José and

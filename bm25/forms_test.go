@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // unicodeParams are the usual constants with the analysis Unicode.

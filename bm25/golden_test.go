@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/disk"
-	"conclave/internal/golden"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/testing/golden"
 )
 
 // A passage, a question and a line of Lucene's output, as the reference

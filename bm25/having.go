@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"conclave/normalise"
+	"example.org/conclave/internal/normalise"
 )
 
 // Having marks the passages of one of the searcher's segments that have all terms of a text,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // An Index is an open segment: a file mapped into memory. It is safe for

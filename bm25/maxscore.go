@@ -4,7 +4,7 @@ import (
 	"context"
 	"math/bits"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 const (

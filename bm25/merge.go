@@ -7,7 +7,7 @@ import (
 	"iter"
 	"slices"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // A Place is a passage of one of several segments.

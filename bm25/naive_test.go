@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // naive scores by the formula as it stands in the books, in plain arithmetic,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // TestCheckFindsWrongPhrases changes files in what phrases are, and puts their

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // TestMergePhrases: merging, without what was deleted, gives the bytes that

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // withPhrases is parameters to try that index phrases too.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // Search returns the k selected passages with the highest scores, best first, equal

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 var paramsToTry = []Params{

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // A Segment is an index's place in a collection.

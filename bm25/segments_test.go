@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // divide cuts passages into segments at random places, leaving gaps between

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // TestSelections: the best of a selection are the first of its passages in an

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // none is a threshold that every score is above.

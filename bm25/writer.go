@@ -13,7 +13,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // segmentContent is what a segment is written from.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // fitAlpha finds the weight of BM25 with which the hybrid's first passage answers most

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // expertAndWords is a question for which an expert and BM25 found the same passages,

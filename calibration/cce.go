@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // mostGranularities is how many granularities CCE ranks by (Yang et al., 2022, section

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // Worked out by hand: bins .3 (.35 right not, .33 right) and .7 (.72 right, .78 not) and

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // Shape is how signals are turned into a chance.

@@ -6,10 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
-// evidenceLine is a question as the shipped gate is fitted on it (bench/gate).
+// evidenceLine is a question as the shipped gate is fitted on it (research/bench/gate).
 type evidenceLine struct {
 	ID     string              `json:"id"`
 	Domain string              `json:"domain"`

@@ -3,7 +3,7 @@ package calibration
 import (
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // fitExact fits a logistic function in two steps. The signals of an ordinary question are

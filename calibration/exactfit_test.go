@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // TestExactFitLeavesOrdinaryOnes: whatever is generated, the signals of ordinary questions

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // FitOptions are the inputs of Fit beside the evidence.

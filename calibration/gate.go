@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // GateOptions are the options of FitGate.

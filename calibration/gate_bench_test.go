@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // BenchmarkFitGate fits on questions of the size that a collection of many

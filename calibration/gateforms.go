@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // askedForms are the forms in which a question is asked when a gate is fitted:

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // followed gives a question late interaction as one source more, with a score for

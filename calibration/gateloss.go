@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // gateForm is a question in the form that the loss reads: the sources that were asked

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // UsualPhrases is the weight of phrases beside BM25's that the fit begins with,

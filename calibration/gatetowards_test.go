@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // TestFewQuestionsMoveLittle: a gate that was fitted on many questions is hardly

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // hold finds the passages that answer a generated question: those that have all the words

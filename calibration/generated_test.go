@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // TestGeneratedAreAnsweredByWhatHoldsThem: by the passages that have all that was drawn;

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // Answered is what a method made of a question: the rank of the first passage

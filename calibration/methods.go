@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // method is a fusion with its answers to all questions.

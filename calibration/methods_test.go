@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // TestRankedMethods: what is ahead of the gate by chance is no reason to leave it.

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"conclave/questions"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 // The number of passages in a question's pool beside the one that answers (Yang et al.,
@@ -50,7 +50,7 @@ func GatherPools(ctx context.Context, engine PoolGatherer, passages PoolPassages
 	})
 }
 
-// PoolPassages are those of a collection; *collection.Generation has them.
+// PoolPassages are those of a collection; *folder.Generation has them.
 type PoolPassages interface {
 	questions.Passages
 	Ordinals() int // what every ordinal is below

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // numbered are passages with the ordinals 0 to n-1, every seventh of them deleted.

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // PriorFile is the file name of the shipped prior.

@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"conclave/fusion"
-	"conclave/questions"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 // Question is a question with what the sources found for it.

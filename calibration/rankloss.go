@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // farAhead is up to where fusion.Exponentials goes.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/stat"
 
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 // markedDepth is how many passages of an answer a reader reads for a fit.

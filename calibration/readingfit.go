@@ -6,8 +6,8 @@ import (
 	"io"
 	"slices"
 
-	"conclave/fusion"
-	"conclave/search"
+	"example.org/conclave/fusion"
+	"example.org/conclave/search"
 )
 
 // AnswersFile is the name of the file with the chance that is shipped for answers.

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 // readFor are answers to n questions of one domain in three, the same without what

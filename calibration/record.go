@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"conclave/disk"
-	"conclave/fusion"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/disk"
 )
 
 // RecordFile is the name of a collection's calibration in its folder.

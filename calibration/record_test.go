@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // TestEarlierSignals: a calibration of a version that computed fewer signals is served as it

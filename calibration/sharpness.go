@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // fitSharpness finds the power of the ensembles' confidences with which MUF's rankings have

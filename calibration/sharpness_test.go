@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // unsure is a question of two experts with confidences of 0.8 and 0.4: by the power s their

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // SourceRecord is the fitted chance that a source's own first hit answers, with its figures

@@ -3,7 +3,7 @@ package calibration
 import (
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // TestSourceChance: a specialist that is right at home and wrong elsewhere is

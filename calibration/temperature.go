@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // ensembleAnswer is what one expert's ensemble said of one question.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // TestTemperatureByHand: three members and the logits of the authors' example

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // Without is the question as it would be in a collection that has none of the

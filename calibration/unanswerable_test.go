@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // TestWithoutItsAnswer: the passage that answered is no candidate and no random

@@ -121,7 +121,7 @@ func TestDockerIgnore(t *testing.T) {
 			t.Errorf(".dockerignore has no %s", want)
 		}
 	}
-	packages, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", "conclave/cmd/conclave").Output()
+	packages, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", "example.org/conclave/cmd/conclave").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

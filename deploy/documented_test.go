@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/internal/testenv"
+	"example.org/conclave/internal/testing/testenv"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -32,7 +32,7 @@ func TestDocumented(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "bin", "conclave")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "conclave/cmd/conclave").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "example.org/conclave/cmd/conclave").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	passages := `{"id":"1","title":"Rice","text":"Cooked rice keeps for a day in the fridge."}` + "\n"

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/realclients"
+	"example.org/conclave/internal/testing/realclients"
 
 	"go.yaml.in/yaml/v3"
 )

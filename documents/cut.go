@@ -3,7 +3,7 @@ package documents
 import (
 	"strings"
 
-	"conclave/granules"
+	"example.org/conclave/internal/granules"
 )
 
 // Piece is a part of a document that becomes a passage: bytes Begin to End of its text.

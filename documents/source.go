@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // Options say how files become passages.

@@ -13,14 +13,14 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/models"
-	"conclave/models/tiny"
-	"conclave/rank"
-	"conclave/search"
-	"conclave/serving/view"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/server/view"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // breakable is a real graph that can be made to fail when it is run.
@@ -66,7 +66,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := collection.BuildOptions{Index: collection.Index{Kind: "flat"}}
+	options := folder.BuildOptions{Index: folder.Index{Kind: "flat"}}
 	config := search.EngineConfig{
 		Limits: search.Limits{K: 10, Candidates: 100, QuestionBytes: 1000, Timeout: 10 * time.Second, Batch: 1, BatchParallel: 1, EmbedInputs: 1, EmbedBytes: 1000, AnswerBytes: 1 << 20},
 		LineUp: search.LineUp{Defaults: search.Defaults{K: 10, Candidates: 100, Timeout: time.Second, Fusion: search.MethodAuto, Missing: fusion.Exact}},
@@ -81,10 +81,10 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		config.Experts = append(config.Experts, search.Expert{Name: name, Encoder: e, Info: search.ExpertInfo{Dimension: e.Dimension()}})
 	}
 	dir := filepath.Join(t.TempDir(), "index")
-	if _, err := collection.Build(t.Context(), dir, source, options); err != nil {
+	if _, err := folder.Build(t.Context(), dir, source, options); err != nil {
 		t.Fatal(err)
 	}
-	c, err := collection.Open(dir)
+	c, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"conclave/encoder/batcher"
-	"conclave/models"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
 )
 
 // Encoder is one expert's encoder. It is safe for concurrent use; Close it to

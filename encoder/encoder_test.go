@@ -14,12 +14,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"conclave/encoder/batcher"
-	"conclave/encoder/wordpiece"
-	"conclave/internal/testenv"
-	"conclave/models"
-	"conclave/models/onnx"
-	"conclave/models/tiny"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/encoder/wordpiece"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models"
+	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/tiny"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

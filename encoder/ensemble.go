@@ -8,8 +8,8 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
-	"conclave/encoder/batcher"
-	"conclave/models"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
 )
 
 // small is a graph of a few matrices that is applied to one vector. It runs at once,

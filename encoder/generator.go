@@ -7,12 +7,12 @@ import (
 	"slices"
 	"sync"
 
-	"conclave/disk"
-	"conclave/encoder/batcher"
-	"conclave/encoder/generation"
-	"conclave/encoder/unigram"
-	"conclave/models"
-	"conclave/models/t5"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/encoder/generation"
+	"example.org/conclave/encoder/unigram"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/models"
+	"example.org/conclave/models/t5"
 
 	ort "github.com/yalue/onnxruntime_go"
 )

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/encoder/batcher"
-	"conclave/models"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
 )
 
 // fidGolden is what transformers makes of the checkpoints in testdata/fid; see make.py.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"conclave/models"
+	"example.org/conclave/models"
 )
 
 // Head changes a question's vector and says how likely each of its domains is

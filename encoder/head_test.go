@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/encoder/batcher"
-	"conclave/models"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
 )
 
 // goldenHead imports the base and the head of training/golden.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"conclave/models"
+	"example.org/conclave/models"
 )
 
 // SettingTokenizer is what a DoubtError may suspect beside the settings of an import.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/testenv"
-	"conclave/models"
-	"conclave/models/tiny"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
 )
 
 // TestCheckImported: the published base is taken as it was trained, and refused with another

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models"
-	"conclave/models/onnx"
-	"conclave/models/tiny"
+	"example.org/conclave/models"
+	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/tiny"
 )
 
 func passages(tb testing.TB, e *Encoder, texts ...Text) [][]float32 {

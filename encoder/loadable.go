@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 
-	"conclave/disk"
-	"conclave/encoder/unigram"
-	"conclave/encoder/wordpiece"
-	"conclave/models"
+	"example.org/conclave/encoder/unigram"
+	"example.org/conclave/encoder/wordpiece"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/models"
 )
 
 // mostTokenizer bounds a generator's tokenizer, in bytes.

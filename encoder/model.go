@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"conclave/encoder/batcher"
-	"conclave/models"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
 )
 
 // model is a bundle's graphs in ONNX Runtime and the queue before them.

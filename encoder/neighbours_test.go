@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/encoder/batcher"
-	"conclave/models"
-	"conclave/models/tiny"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
 )
 
 // Whoever else is being served, a question has the same vector: api.md's "the

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"conclave/normalise"
+	"example.org/conclave/internal/normalise"
 )
 
 // normalisedMark follows the fingerprint of a passage encoder that reads texts as

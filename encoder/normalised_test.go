@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/encoder/wordpiece"
-	"conclave/models"
-	"conclave/models/tiny"
+	"example.org/conclave/encoder/wordpiece"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
 )
 
 // spellings are the same text to a reader: plain, and as files and keyboards have it.

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/models"
-	"conclave/models/onnx"
-	"conclave/models/tiny"
+	"example.org/conclave/models"
+	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/tiny"
 )
 
 // dynamic is a bundle imported from a graph that was quantised as ONNX

@@ -7,7 +7,7 @@ import (
 	"math"
 	"runtime"
 
-	"conclave/models"
+	"example.org/conclave/models"
 
 	"golang.org/x/sync/errgroup"
 )

@@ -3,7 +3,7 @@ package encoder
 import (
 	"strings"
 
-	"conclave/models"
+	"example.org/conclave/models"
 )
 
 // Place is where a passage has a word: bytes of its title or of its text.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models"
-	"conclave/models/tiny"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
 )
 
 // TestPlaces: there is a place for each vector of a passage, and the words at these

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"conclave/models"
-	"conclave/models/tiny"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
 )
 
 // TestPrefix: a bundle's prefixes come before what is encoded, on each side its own: the

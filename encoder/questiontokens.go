@@ -4,9 +4,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"conclave/encoder/wordpiece"
-	"conclave/models"
-	"conclave/normalise"
+	"example.org/conclave/encoder/wordpiece"
+	"example.org/conclave/internal/normalise"
+	"example.org/conclave/models"
 )
 
 // questionTokens is a tokenizer that several encoders share, with the tokens of the

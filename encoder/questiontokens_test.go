@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/models/tiny"
+	"example.org/conclave/models/tiny"
 )
 
 // TestOneTokenisation: experts with the same tokenizer file tokenise a question

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models/tiny"
+	"example.org/conclave/models/tiny"
 )
 
 // TestReadable: what a question and a passage count, by counting the characters of words

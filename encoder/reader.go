@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"conclave/encoder/batcher"
-	"conclave/models"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
 )
 
 // Reader marks the words of passages that answer a question (Karpukhin et al.

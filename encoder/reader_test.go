@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/encoder/batcher"
-	"conclave/models"
-	"conclave/models/tiny"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
 )
 
 func openReader(tb testing.TB, r *Runtime, o tiny.Expert) *Reader {

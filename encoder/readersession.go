@@ -8,8 +8,8 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
-	"conclave/encoder/batcher"
-	"conclave/models"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
 )
 
 // readerSession is a reader's graph in ONNX Runtime. It is safe for concurrent use.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"conclave/encoder/wordpiece"
-	"conclave/models"
+	"example.org/conclave/encoder/wordpiece"
+	"example.org/conclave/models"
 )
 
 // passageRead is a passage as it is read: in windows. For each window the graph gives

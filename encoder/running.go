@@ -6,8 +6,8 @@ import (
 	"math"
 	"runtime"
 
-	"conclave/encoder/batcher"
-	"conclave/models"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
 )
 
 // Running is how a bundle is run. The zero value runs it on all cores.
@@ -55,7 +55,7 @@ func (o Running) withDefaults() (Running, error) {
 // 12 tokens 7.6 and 10.7; 192 tokens 10.7 and 20.8; 384 tokens 12.3 and 26.0;
 // 768 tokens 12.8 and 26.8; 4,096 tokens 10.1 and 19), so larger batches only
 // make whoever waits wait longer. Of 16, 32, 64 and 128 for what a run costs
-// beyond its tokens, 64 answers 64 callers fastest (bench/encoder). The
+// beyond its tokens, 64 answers 64 callers fastest (research/bench/encoder). The
 // figures for a GPU, which have not been measured, follow from what is known
 // of them: one reaches its speed with thousands of tokens, and its runs take
 // no cores from each other.

@@ -16,7 +16,7 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
-	"conclave/encoder/batcher"
+	"example.org/conclave/encoder/batcher"
 )
 
 // The execution providers that Running.Provider may name.

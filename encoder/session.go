@@ -9,7 +9,7 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
-	"conclave/models"
+	"example.org/conclave/models"
 )
 
 // runner is a graph as ONNX Runtime holds it.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/models"
-	"conclave/models/tiny"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
 )
 
 // openAll opens bundles together.

@@ -1,6 +1,6 @@
 package encoder
 
-import "conclave/models"
+import "example.org/conclave/models"
 
 // Text is a passage to encode. Without a title the template has no effect.
 type Text struct{ Title, Text string }

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"time"
 
-	"conclave/questions"
-	"conclave/search"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/search"
 )
 
 // MeasureOptions say what to measure and how.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/questions"
+	"example.org/conclave/internal/questions"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 func evaluated(t *testing.T, o MeasureOptions) *Report {

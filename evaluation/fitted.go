@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/calibration"
-	"conclave/questions"
+	"example.org/conclave/calibration"
+	"example.org/conclave/internal/questions"
 )
 
 // Calibrated notes which calibration is in the collection's folder, and the domains that

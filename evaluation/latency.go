@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"conclave/questions"
+	"example.org/conclave/internal/questions"
 )
 
 // Latency is how long single requests took, one at a time, in milliseconds: in

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"conclave/calibration"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/calibration"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 // PassageIDs says the ids of passages, in their order.

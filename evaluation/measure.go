@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	"conclave/questions"
-	"conclave/search"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/search"
 )
 
 // Engine answers questions; *search.Engine is one.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"conclave/fusion"
-	"conclave/search"
+	"example.org/conclave/fusion"
+	"example.org/conclave/search"
 )
 
 // MethodKind says what a method is.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // picky is an engine that refuses a fusion method.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/questions"
+	"example.org/conclave/internal/questions"
 )
 
 // ndcg is the normalised discounted cumulative gain of the first k passages

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"conclave/questions"
+	"example.org/conclave/internal/questions"
 )
 
 // TestMetricsByHand checks sums worked out on paper.

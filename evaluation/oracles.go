@@ -1,7 +1,7 @@
 package evaluation
 
 import (
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // The oracles. Both choose among the experts alone, with what no method can

@@ -3,8 +3,8 @@ package evaluation
 import (
 	"fmt"
 
-	"conclave/questions"
-	"conclave/search"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/search"
 )
 
 // Outcome is how one method did on one question; see Measured for which

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"conclave/calibration"
-	"conclave/fusion"
+	"example.org/conclave/calibration"
+	"example.org/conclave/fusion"
 )
 
 // PoolReport is how methods rank thirty passages of each question, one of which answers

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/calibration"
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/calibration"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // Two granularities of thirty questions in two domains. The first is right and sure in

@@ -9,8 +9,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"conclave/questions"
-	"conclave/search"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/search"
 )
 
 // AnswerEngine is what answers are measured with; *search.Engine is one.

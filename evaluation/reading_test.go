@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/questions"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 // marked is an engine with a reader that marks the whole text of a passage, by a table.

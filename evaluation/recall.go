@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"conclave/fusion"
-	"conclave/questions"
-	"conclave/search"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/search"
 )
 
 // recallQuestions is how many questions a recall is measured with.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // missing is an engine whose exact searches find 0 to 99, and whose graphs miss what left says.

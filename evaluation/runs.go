@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"conclave/disk"
-	"conclave/questions"
-	"conclave/search"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/search"
 )
 
 // Forms of a run.

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/questions"
+	"example.org/conclave/internal/questions"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // files lists what is in a folder.

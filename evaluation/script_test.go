@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/questions"
+	"example.org/conclave/internal/questions"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // script is an engine that answers from a table: for each question, and each

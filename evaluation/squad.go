@@ -3,7 +3,7 @@ package evaluation
 import (
 	"strings"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // ExactMatch is 1 where said is one of the answers after normalising, else 0, as SQuAD's

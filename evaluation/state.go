@@ -11,7 +11,7 @@ import (
 	"io/fs"
 	"os"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // State is a file of what has been measured, so that an evaluation that was

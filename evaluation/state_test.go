@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/questions"
+	"example.org/conclave/internal/questions"
 )
 
 // TestResume: an evaluation that fell over in its second domain does not ask

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/calibration"
+	"example.org/conclave/calibration"
 )
 
 // Scope says over what a table averages.

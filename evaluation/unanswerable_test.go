@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/questions"
+	"example.org/conclave/internal/questions"
 )
 
 // TestUnanswerableQuestions: beside the script's five, one that nothing answers, of

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // fixture is a question's work: sources with 100 hits each of a corpus of

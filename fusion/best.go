@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // OrderTies sets how passages with equal scores rank: byID sorts passages by their ids.

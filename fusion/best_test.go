@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // TestNumberingDoesNotShow: the same passages, numbered in another order, have the

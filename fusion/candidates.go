@@ -21,7 +21,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // MaxSources is the most sources that can be fused at once.

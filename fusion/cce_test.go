@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // Probabilities and slopes worked out by hand (softmax of three scores).

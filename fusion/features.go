@@ -3,7 +3,7 @@ package fusion
 import (
 	"math"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // SourceKind says what sort of source a column is.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // FuzzFusion reads lists, true scores and weights from bytes: whatever they

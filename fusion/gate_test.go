@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // twoExperts is a table of a specialist, a generalist and BM25, whose features

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // TestHeightsByHand: BM25 has late interaction's first ten of twelve high, but not

@@ -1,6 +1,6 @@
 package fusion
 
-import "conclave/rank"
+import "example.org/conclave/internal/rank"
 
 // Key is a word of a question as it was written, between white space, such as a name, a
 // number or BC.6613-18; or two terms that follow each other.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // holding are keys of which a passage holds those that are said.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // lateTable is five passages, found by two dense sources and BM25, which late

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // TestOnlyIsTheTableOfFewer: leaving sources out gives the very table that the

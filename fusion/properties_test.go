@@ -7,8 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"conclave/internal/testenv"
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/testing/testenv"
 )
 
 func TestMain(m *testing.M) {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // MaxWeight bounds weights, so that no product can overflow.

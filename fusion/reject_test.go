@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 func TestBadLists(t *testing.T) {

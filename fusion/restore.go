@@ -3,7 +3,7 @@ package fusion
 import (
 	"fmt"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // Said is what a source said of a candidate when it was asked.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // SignalNames are what the confidence of a gated answer is read from, in the

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // answeredWithLate is the table of the gate's tests with late interaction, and

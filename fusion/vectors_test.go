@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // The expected values in this file were obtained from the functions that the

@@ -1,6 +1,6 @@
 package fusion
 
-import "conclave/rank"
+import "example.org/conclave/internal/rank"
 
 // Without is the table as it would be if some passages were not in the
 // collection: their rows are gone, and every source's later hits move up. What a

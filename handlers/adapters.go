@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // Adapter is an operation of an interface that others have defined. The document does

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/admission"
-	"conclave/search"
+	"example.org/conclave/internal/overload"
+	"example.org/conclave/search"
 )
 
 // echoing answers with its body and what a search of it finds, and has errors of its
@@ -41,7 +41,7 @@ func echoing(scope Scope) Adapter {
 // TestAdapters: an adapter is served behind the same checks as the API, and whatever
 // goes wrong is written in its own shape.
 func TestAdapters(t *testing.T) {
-	control, err := admission.New(2, 1, time.Now)
+	control, err := overload.New(2, 1, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestAdapters(t *testing.T) {
 // TestAdmitting: what an adapter asks of the engine is refused where there is no room,
 // and gives back what it took when it is answered.
 func TestAdmitting(t *testing.T) {
-	control, err := admission.New(4, 1, time.Now)
+	control, err := overload.New(4, 1, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

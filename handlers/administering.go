@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/jobs"
-	"conclave/search"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/search"
 )
 
 // snapshotBody asks for a snapshot.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/jobs"
+	"example.org/conclave/internal/jobs"
 )
 
 // TestJobs follows jobs from being asked for to their end.

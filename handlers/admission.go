@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"conclave/admission"
-	"conclave/search"
+	"example.org/conclave/internal/overload"
+	"example.org/conclave/search"
 )
 
 // resultsAPlace is how many results, or candidates of each source, a search may ask
@@ -26,7 +26,7 @@ const textsAPlace = 16
 // than that which serves the request.
 type admitted struct {
 	mu        sync.Mutex
-	place     *admission.Place // nil: it has none
+	place     *overload.Place // nil: it has none
 	bodyBytes int64
 	room      share // of its answer
 	beside    int   // bytes of the answer for which no room was taken yet
@@ -40,14 +40,14 @@ func (held *admitted) say(c Cost) {
 }
 
 // placed is the place that it has; nil: none.
-func (held *admitted) placed() *admission.Place {
+func (held *admitted) placed() *overload.Place {
 	held.mu.Lock()
 	defer held.mu.Unlock()
 	return held.place
 }
 
 // move gives the place back, if there is one, and takes another.
-func (held *admitted) move(take func() (*admission.Place, error)) (err error) {
+func (held *admitted) move(take func() (*overload.Place, error)) (err error) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
 	if held.place != nil {
@@ -60,14 +60,14 @@ func (held *admitted) move(take func() (*admission.Place, error)) (err error) {
 // letIn admits a search, which has to be answered before its deadline. It does not
 // wait, since waiting would only hide the load from the caller.
 func (a *API) letIn(ctx context.Context, cost int, deadline time.Time) *Problem {
-	return a.refusedBy(exchangeOf(ctx).admitted.move(func() (*admission.Place, error) {
+	return a.refusedBy(exchangeOf(ctx).admitted.move(func() (*overload.Place, error) {
 		return a.options.Admission.Admit(cost, deadline)
 	}))
 }
 
 // hold admits a request that is not expected to be answered by a certain time.
 func (a *API) hold(ctx context.Context, cost int) *Problem {
-	return a.refusedBy(exchangeOf(ctx).admitted.move(func() (*admission.Place, error) {
+	return a.refusedBy(exchangeOf(ctx).admitted.move(func() (*overload.Place, error) {
 		return a.options.Admission.Hold(cost)
 	}))
 }
@@ -88,7 +88,7 @@ func (a *API) full() *Problem {
 // refusedBy is the problem of a refusal. Callers that hold a place and read slowly
 // lose it then.
 func (a *API) refusedBy(err error) *Problem {
-	var refusal *admission.Refusal
+	var refusal *overload.Refusal
 	if !errors.As(err, &refusal) {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (a *API) widenTo(r *http.Request, bytes int) error {
 
 // roomFor waits until there is room for an answer that takes so many bytes. place is
 // the caller's; nil: it has none.
-func (a *API) roomFor(ctx context.Context, r *http.Request, place *admission.Place, bytes int) (share, error) {
+func (a *API) roomFor(ctx context.Context, r *http.Request, place *overload.Place, bytes int) (share, error) {
 	whole, places := int64(bytes)+overhead(r), 0
 	if place != nil {
 		places = place.Cost()

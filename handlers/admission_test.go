@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // TestCost counts by hand: a place for each hundred results.

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"time"
 
-	"conclave/corpus"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
 )
 
 // Admitted is the engine as a request that was let in may ask it: what that costs is the

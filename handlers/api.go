@@ -25,7 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"conclave/admission"
+	"example.org/conclave/internal/overload"
 
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/klauspost/compress/gzhttp"
@@ -82,7 +82,7 @@ type Options struct {
 	// TempDir is where answers of uploads wait; "": the system's folder.
 	TempDir string
 	// Admission lets requests in.
-	Admission *admission.Control
+	Admission *overload.Control
 	// Timeout is the most that a request may take which does not store anything, from when
 	// all of it is there until its answer is made.
 	Timeout time.Duration

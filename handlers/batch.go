@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // postBatch answers POST /v1/search/batch. Answers are sent one by one, in the

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // cannedEngine answers at once, so that what is measured is this package.

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/jobs"
-	"conclave/search"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/search"
 )
 
 // seenCodes are the codes that came over HTTP in the tests of this package.
@@ -51,7 +51,7 @@ func unprovoked() int {
 func TestCodesInSource(t *testing.T) {
 	made := regexp.MustCompile(`\b(?:newProblem|add|fail|Refuse)\("([a-z0-9_]+)", |\b[Cc]ode(?: =|:) "([a-z0-9_]+)"`)
 	n := 0
-	for _, folder := range []string{".", "../search", "../jobs", "../serving"} {
+	for _, folder := range []string{".", "../search", "../internal/jobs", "../internal/server"} {
 		files, err := filepath.Glob(folder + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func TestEveryCode(t *testing.T) {
 			t.Errorf("the responses do not name %s", p.Code)
 		}
 	}
-	page, err := os.ReadFile("../web/files/docs.js")
+	page, err := os.ReadFile("web/files/docs.js")
 	if err != nil || !strings.Contains(string(page), "x-problems") {
 		t.Errorf("the reference page does not list the document's problems: %v", err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"conclave/jobs"
+	"example.org/conclave/internal/jobs"
 )
 
 // contract checks answers against the OpenAPI document, as it is served, with

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // FuzzParseJSON compares the strict reader with encoding/json. What it takes

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/jobs"
+	"example.org/conclave/internal/jobs"
 )
 
 // TestDeletePassages: a filter becomes a job, once; what is no filter becomes

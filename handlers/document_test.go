@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/jobs"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/search"
 )
 
 // typesOfDocument are the Go types that the document describes, by its names.

@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"conclave/admission"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/jobs"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/overload"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -95,10 +95,10 @@ func (s *halted) List(ctx context.Context, after string, limit int) (all []corpu
 // haltedWriter is the same for writing.
 type haltedWriter struct{ *halted }
 
-func (s haltedWriter) Apply(ctx context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
-	out := make([]collection.ChangeResult, len(changes))
+func (s haltedWriter) Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
+	out := make([]folder.ChangeResult, len(changes))
 	for i, c := range changes {
-		out[i] = collection.ChangeResult{ID: c.ID(), Outcome: collection.Created, Version: "v"}
+		out[i] = folder.ChangeResult{ID: c.ID(), Outcome: folder.Created, Version: "v"}
 	}
 	return out, s.wait(ctx)
 }
@@ -116,7 +116,7 @@ func (s haltedWriter) Passage(ctx context.Context, id string, room func(int) err
 
 func (s haltedWriter) Wait(ctx context.Context, _ uint64) error { return s.wait(ctx) }
 
-func (haltedWriter) Backlog() (b collection.Backlog) { return b }
+func (haltedWriter) Backlog() (b folder.Backlog) { return b }
 
 type haltedJobs struct{ *halted }
 
@@ -274,7 +274,7 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 // TestOneDoor: whatever is served is refused while there is no place, but for what tells how
 // the server does; and it is answered when there is one again.
 func TestOneDoor(t *testing.T) {
-	control, err := admission.New(64, 2, time.Now)
+	control, err := overload.New(64, 2, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,7 +332,7 @@ func TestDoorCountsRates(t *testing.T) {
 // TestDoorEnds: with everything stuck that anything can wait for, each request ends when
 // its time is over, and a change with its caller.
 func TestDoorEnds(t *testing.T) {
-	control, err := admission.New(64, 1, time.Now)
+	control, err := overload.New(64, 1, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -409,7 +409,7 @@ func TestDoorNeedsRoom(t *testing.T) {
 func TestNothingWithoutCost(t *testing.T) {
 	x := echoing(ScopeSearch)
 	x.Cost = Cost{}
-	control, err := admission.New(1, 1, time.Now)
+	control, err := overload.New(1, 1, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

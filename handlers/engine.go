@@ -3,8 +3,8 @@ package handlers
 import (
 	"context"
 
-	"conclave/corpus"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
 )
 
 // Engine is what this package serves; *search.Engine is one.

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 // The tests serve the real engine over a corpus in memory: what a request may

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // TestErrors goes through everything that the interface promises to refuse.

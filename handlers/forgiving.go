@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // asItIs leaves the object of a passage alone.

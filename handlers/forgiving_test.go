@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // TestForgivingUpload: what `conclave index` reads is taken in an upload too, in

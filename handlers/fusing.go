@@ -1,6 +1,6 @@
 package handlers
 
-import "conclave/search"
+import "example.org/conclave/search"
 
 // postFuse answers POST /v1/fuse.
 func postFuse(c *call, r search.FuseRequest) (search.FuseResponse, error) {

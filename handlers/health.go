@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"conclave/collection"
+	"example.org/conclave/store/folder"
 )
 
 // Health is the answer of /livez, /readyz and /startupz when all is well.
@@ -63,9 +63,9 @@ func (a *API) getReady(c *call, _ none) (health Health, err error) {
 		b := writer.Backlog()
 		health.Backlog = &Backlog{Changes: b.Changes, OldestMS: b.Oldest.Milliseconds(), LogBytes: b.LogBytes, Segments: b.Segments}
 		switch {
-		case errors.Is(b.Trouble, collection.ErrOtherWriter):
+		case errors.Is(b.Trouble, folder.ErrOtherWriter):
 			health.Warnings = append(health.Warnings, "nothing can be written: another writer changed the collection; end all writers but one, and restart it")
-		case errors.Is(b.Trouble, collection.ErrUnsettled):
+		case errors.Is(b.Trouble, folder.ErrUnsettled):
 			health.Warnings = append(health.Warnings, "nothing can be written at the moment: the disk does not say whether what was indexed last would survive a power cut; the server goes on trying, and its log says why")
 		case b.Trouble != nil:
 			health.Warnings = append(health.Warnings, "changes cannot be logged, indexed or merged at the moment; the server goes on trying, and its log says why")

@@ -1,8 +1,8 @@
 package handlers
 
 import (
-	"conclave/corpus"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
 )
 
 // Limits is the answer of /v1/limits: every limit in force, and what a request

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // PassageList is the answer of GET /v1/passages.

@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
+	"example.org/conclave/store/folder"
 )
 
 // TestListing: pages hold every passage of a collection of several segments, in
 // the order of ids, without those that were deleted.
 func TestListing(t *testing.T) {
-	s := startWriting(t, writingOptions{live: collection.LiveOptions{FlushAfter: time.Millisecond}})
+	s := startWriting(t, writingOptions{live: folder.LiveOptions{FlushAfter: time.Millisecond}})
 	want := []string{"seed0", "seed1", "seed2"}
 	for round := range 4 {
 		var body strings.Builder

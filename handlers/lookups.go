@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // postEmbed answers POST /v1/embed, with JSON unless the caller prefers npy.

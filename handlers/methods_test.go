@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // TestMethodsAsDocumented: the table of docs/fusion.md has each fusion method.

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"conclave/search"
+	"example.org/conclave/search"
 
 	"go.opentelemetry.io/otel/trace"
 )

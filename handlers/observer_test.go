@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // TestSlowSearches: a search that took longer than the operator wants is logged with its

@@ -13,7 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 //go:embed openapi.yaml

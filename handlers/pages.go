@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"path"
 
-	"conclave/web"
+	"example.org/conclave/handlers/web"
 )
 
 // pagePolicy lets the pages load their own parts and call their own server,

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"strings"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // parsePassage reads one passage as JSON, strictly: the body of PUT, or a line.

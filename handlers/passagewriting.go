@@ -7,9 +7,9 @@ import (
 	"net/url"
 	"slices"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // WriteResult is the answer to PUT and DELETE of a passage.
@@ -22,7 +22,7 @@ type WriteResult struct {
 
 // putPassage answers PUT /v1/passages/{id}.
 func (a *API) putPassage(c *call) error {
-	change := collection.Change{Delete: c.name} // the id, also of a passage to put
+	change := folder.Change{Delete: c.name} // the id, also of a passage to put
 	if p := readConditions(c.r, &change); p != nil {
 		return p
 	}
@@ -62,7 +62,7 @@ func (a *API) putPassage(c *call) error {
 
 // deletePassage answers DELETE /v1/passages/{id}.
 func (a *API) deletePassage(c *call) error {
-	change := collection.Change{Delete: c.name}
+	change := folder.Change{Delete: c.name}
 	if p := readConditions(c.r, &change); p != nil {
 		return p
 	}
@@ -75,7 +75,7 @@ func (a *API) deletePassage(c *call) error {
 
 // readConditions reads If-Match and If-None-Match (RFC 9110, 13.1). Of the
 // latter only * has a use: that the passage be new.
-func readConditions(r *http.Request, change *collection.Change) *Problem {
+func readConditions(r *http.Request, change *folder.Change) *Problem {
 	match, none := etagsOf(r.Header.Values("If-Match")), etagsOf(r.Header.Values("If-None-Match"))
 	match = slices.DeleteFunc(match, func(tag string) bool { return tag == "" })
 	none = slices.DeleteFunc(none, func(tag string) bool { return tag == "" })
@@ -95,10 +95,10 @@ func readConditions(r *http.Request, change *collection.Change) *Problem {
 }
 
 // write makes one change and answers.
-func (a *API) write(c *call, writer *writing, change collection.Change) error {
+func (a *API) write(c *call, writer *writing, change folder.Change) error {
 	w, r := c.w, c.r
 	control := http.NewResponseController(w)
-	results, err := a.apply(r.Context(), writer, []collection.Change{change}, func() { a.extendWriting(control) })
+	results, err := a.apply(r.Context(), writer, []folder.Change{change}, func() { a.extendWriting(control) })
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (a *API) write(c *call, writer *writing, change collection.Change) error {
 	if result.Err != nil {
 		return refusedChange(result.Err)
 	}
-	if result.Outcome == collection.Absent {
+	if result.Outcome == folder.Absent {
 		return newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", quoted(change.Delete)))
 	}
 	if c.query["refresh"] == "wait" {
@@ -122,7 +122,7 @@ func (a *API) write(c *call, writer *writing, change collection.Change) error {
 		h.Set("ETag", `"`+result.Version+`"`)
 	}
 	status := http.StatusOK
-	if result.Outcome == collection.Created {
+	if result.Outcome == folder.Created {
 		status = http.StatusCreated
 		h.Set("Location", BasePath(r.Context())+passagePath(result.ID))
 	}

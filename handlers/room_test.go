@@ -16,8 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"conclave/corpus"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
 )
 
 // TestRoom: whatever a hundred callers take, keep for a while and take more of, it is

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 func decodeResponse(t *testing.T, body []byte) search.Response {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // postSearch answers POST /v1/search.

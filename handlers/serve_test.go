@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // gate holds encoders until release is closed or their caller has gone, and

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/admission"
-	"conclave/internal/testenv"
+	"example.org/conclave/internal/overload"
+	"example.org/conclave/internal/testing/testenv"
 
 	"go.uber.org/goleak"
 )
@@ -71,9 +71,9 @@ func newAPI(t testing.TB, o Options) *API {
 }
 
 // admit lets in as much as is said.
-func admit(t testing.TB, most int) *admission.Control {
+func admit(t testing.TB, most int) *overload.Control {
 	t.Helper()
-	control, err := admission.New(most, runtime.GOMAXPROCS(0), time.Now)
+	control, err := overload.New(most, runtime.GOMAXPROCS(0), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

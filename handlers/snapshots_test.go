@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"conclave/jobs"
+	"example.org/conclave/internal/jobs"
 )
 
 // noSnapshots is a folder of one snapshot, until that is removed.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // withoutStages returns the answer without what its sources' stages took, unless the caller

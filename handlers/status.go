@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // conditionOf is what the document says of a code, or that of an internal error.

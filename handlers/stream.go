@@ -10,7 +10,7 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 const typeEvents = "text/event-stream"

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"conclave/collection"
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
 )
 
 // UploadLine is the answer to one line of a bulk upload.
@@ -293,7 +293,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 	defer u.api.storing.Release(1)
 	defer atWork(u.request.Context())()
 	answers := make([]any, len(lines))
-	changes := make([]collection.Change, 0, len(lines))
+	changes := make([]folder.Change, 0, len(lines))
 	places := make([]int, 0, len(lines)) // of changes, in lines
 	unknown := make([][]string, len(lines))
 	rejected := 0
@@ -303,7 +303,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 			passage, p := u.parseLine(&lines[i])
 			unknown[i], u.unknown = u.unknown, nil
 			if p == nil {
-				changes, places = append(changes, collection.Change{Put: &passage}), append(places, i)
+				changes, places = append(changes, folder.Change{Put: &passage}), append(places, i)
 				continue
 			}
 			line.ID, line.Status, line.Error, line.Unknown = shorten(passage.ID), statusRejected, u.told(p), unknown[i]

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
+	"example.org/conclave/store/folder"
 )
 
 // upload sends lines and reads the answer's.
@@ -221,18 +221,18 @@ func TestUploadBreaksOff(t *testing.T) {
 	}
 }
 
-func (forgetful) Apply(_ context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
-	out := make([]collection.ChangeResult, len(changes))
+func (forgetful) Apply(_ context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
+	out := make([]folder.ChangeResult, len(changes))
 	for i, c := range changes {
-		out[i] = collection.ChangeResult{ID: c.Put.ID, Outcome: collection.Created, Version: "1", Seq: 1}
+		out[i] = folder.ChangeResult{ID: c.Put.ID, Outcome: folder.Created, Version: "1", Seq: 1}
 	}
 	return out, nil
 }
 
 func (stuck) Wait(ctx context.Context, _ uint64) error { <-ctx.Done(); return ctx.Err() }
 
-func (stuck) Backlog() collection.Backlog {
-	return collection.Backlog{Changes: 1, Trouble: errors.New("no room for a segment")}
+func (stuck) Backlog() folder.Backlog {
+	return folder.Backlog{Changes: 1, Trouble: errors.New("no room for a segment")}
 }
 
 // TestUploadRandomly cuts valid and damaged lines into packets of any size: the

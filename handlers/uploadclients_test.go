@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
+	"example.org/conclave/store/folder"
 )
 
 // The clients that people have, which send everything before they read.
@@ -80,7 +80,7 @@ func startBulk(t *testing.T) *writingServer {
 		t.Skip("half a minute with the race detector; smaller uploads take the same path")
 	}
 	return startWriting(t, writingOptions{
-		live: collection.LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 20},
+		live: folder.LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 20},
 		// Shorter than an upload takes: what goes on is not cut off.
 		timeouts: []ServeOptions{{ReadTimeout: 2 * time.Second, WriteTimeout: 3 * time.Second, DrainTimeout: 5 * time.Second}},
 	})

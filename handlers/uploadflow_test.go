@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
+	"example.org/conclave/store/folder"
 )
 
 // TestUploadStreams answers line by line: the second line is sent when the
@@ -103,7 +103,7 @@ func TestUploadSendsFirst(t *testing.T) {
 // answered is stored, what was not is not.
 func TestUploadAnswerTooLarge(t *testing.T) {
 	dir := t.TempDir()
-	s := startWriting(t, writingOptions{Options: Options{TempDir: dir, Write: WriteLimits{AnswerBytes: 400 << 10}}, live: collection.LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 20}})
+	s := startWriting(t, writingOptions{Options: Options{TempDir: dir, Write: WriteLimits{AnswerBytes: 400 << 10}}, live: folder.LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 20}})
 	var body strings.Builder
 	const n = 20_000
 	for i := range n {
@@ -177,7 +177,7 @@ type slow struct {
 	release chan struct{}
 }
 
-func (s slow) Apply(ctx context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
+func (s slow) Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
 	<-s.release
 	return s.Writer.Apply(ctx, changes)
 }

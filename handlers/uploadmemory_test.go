@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder"
 )
 
 // counting is a passage encoder without a model, whose vectors say how often a
@@ -62,8 +62,8 @@ func TestUploadMemory(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			s := startWriting(t, writingOptions{
-				live: collection.LiveOptions{
-					Build:      collection.BuildOptions{Experts: []collection.PassageEncoder{counting{}}, Index: collection.Index{Kind: "flat"}, Threads: 1},
+				live: folder.LiveOptions{
+					Build:      folder.BuildOptions{Experts: []folder.PassageEncoder{counting{}}, Index: folder.Index{Kind: "flat"}, Threads: 1},
 					FlushAfter: time.Second, FlushPassages: 2000, MaxPending: 4000,
 				},
 				timeouts: []ServeOptions{{ReadTimeout: time.Minute, WriteTimeout: time.Minute, DrainTimeout: 5 * time.Second}},

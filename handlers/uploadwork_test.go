@@ -14,7 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"conclave/collection"
+	"example.org/conclave/store/folder"
 )
 
 // packed is a text, repeated, in gzip.
@@ -111,10 +111,10 @@ func TestUploadRejects(t *testing.T) {
 // acknowledging stores nothing, and acknowledges everything at once.
 type acknowledging struct{ Writer }
 
-func (acknowledging) Apply(_ context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
-	out := make([]collection.ChangeResult, len(changes))
+func (acknowledging) Apply(_ context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
+	out := make([]folder.ChangeResult, len(changes))
 	for i, c := range changes {
-		out[i] = collection.ChangeResult{ID: c.Put.ID, Outcome: collection.Unchanged, Version: "v"}
+		out[i] = folder.ChangeResult{ID: c.Put.ID, Outcome: folder.Unchanged, Version: "v"}
 	}
 	return out, nil
 }
@@ -125,7 +125,7 @@ type lasting struct {
 	stored chan<- int
 }
 
-func (l lasting) Apply(_ context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
+func (l lasting) Apply(_ context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
 	time.Sleep(50 * time.Millisecond)
 	l.stored <- len(changes)
 	return acknowledging{}.Apply(context.Background(), changes)

@@ -1,8 +1,8 @@
 package handlers_test
 
 import (
-	"conclave/adapters"
-	"conclave/handlers"
+	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/adapters"
 )
 
 // The walk over everything that is served is in package handlers, which adapters import.

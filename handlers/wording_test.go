@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // TestWording: an error names the parameter, the value that was sent, and what

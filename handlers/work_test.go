@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // idleEngine answers at once, so that what is measured is the way to it.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"conclave/jobs"
+	"example.org/conclave/internal/jobs"
 )
 
 // watchWrites adds what is counted of writes.

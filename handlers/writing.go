@@ -10,22 +10,22 @@ import (
 	"syscall"
 	"time"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/jobs"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/store/folder"
 )
 
-// Writer is the collection as it is written to; *collection.Live is one.
+// Writer is the collection as it is written to; *folder.Live is one.
 type Writer interface {
 	// Apply makes changes, in their order, and returns when they would survive a
 	// power cut. It waits while the backlog is full.
-	Apply(ctx context.Context, changes []collection.Change) ([]collection.ChangeResult, error)
+	Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error)
 	// Passage reads a passage as it was acknowledged last. room waits until there is
 	// memory for one of so many bytes; its error ends the reading.
 	Passage(ctx context.Context, id string, room func(bytes int) error) (p corpus.Passage, version string, ok bool, err error)
 	// Wait waits until searches see the change with the number seq.
 	Wait(ctx context.Context, seq uint64) error
-	Backlog() collection.Backlog
+	Backlog() folder.Backlog
 }
 
 // Jobs is the long work on the collection; *jobs.Queue is one, and *jobs.Shared that on a
@@ -108,7 +108,7 @@ func (a *API) writer() (*writing, error) {
 // apply makes changes, and times it. Until they are made, which a full backlog
 // delays for as long as it is full, extend keeps the connection's deadlines
 // away; afterwards it is not called any more.
-func (a *API) apply(ctx context.Context, w Writer, changes []collection.Change, extend func()) ([]collection.ChangeResult, error) {
+func (a *API) apply(ctx context.Context, w Writer, changes []folder.Change, extend func()) ([]folder.ChangeResult, error) {
 	began := time.Now()
 	stop := a.keepExtending(extend)
 	results, err := w.Apply(ctx, changes)
@@ -130,7 +130,7 @@ func notWritten(err error) error {
 		return err
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return newProblem("storage_full", "The change could not be stored, since the disk is full or the file as large as it may be. What was acknowledged before is safe, and searches go on. Free some space and send it again.").because(err)
-	case errors.Is(err, collection.ErrClosed):
+	case errors.Is(err, folder.ErrClosed):
 		return newProblem("not_ready", "The server is shutting down; the change was not made.").because(err)
 	}
 	return newProblem("not_written", "The change could not be stored; the server's log says why. What was acknowledged before is safe, and searches go on.").because(err)
@@ -138,7 +138,7 @@ func notWritten(err error) error {
 
 // refusedChange makes a problem of the error of one change.
 func refusedChange(err error) *Problem {
-	var version *collection.VersionError
+	var version *folder.VersionError
 	var field *corpus.FieldError
 	switch {
 	case errors.As(err, &version):

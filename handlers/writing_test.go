@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/jobs"
-	"conclave/search"
-	"conclave/serving/view"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/server/view"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
-var _ Writer = (*collection.Live)(nil)
+var _ Writer = (*folder.Live)(nil)
 var _ Jobs = (*jobs.Queue)(nil)
 
 // Writes go to a real collection of words alone, and searches see it.
@@ -41,7 +41,7 @@ func (s *seed) Progress() (int64, int64) { return 0, 0 }
 // writingServer is a server that writes.
 type writingServer struct {
 	*server
-	live *collection.Live
+	live *folder.Live
 	jobs *jobs.Queue
 	dir  string
 }
@@ -49,7 +49,7 @@ type writingServer struct {
 // writingOptions are what startWriting is told.
 type writingOptions struct {
 	Options
-	live     collection.LiveOptions // whose Build makes the collection too
+	live     folder.LiveOptions // whose Build makes the collection too
 	kinds    map[string]jobs.Handler
 	timeouts []ServeOptions
 	wrap     func(Writer) Writer // puts something before the collection
@@ -58,13 +58,13 @@ type writingOptions struct {
 func startWriting(t testing.TB, o writingOptions) *writingServer {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "c")
-	if _, err := collection.Build(t.Context(), dir, &seed{3}, o.live.Build); err != nil {
+	if _, err := folder.Build(t.Context(), dir, &seed{3}, o.live.Build); err != nil {
 		t.Fatal(err)
 	}
 	if o.live.FlushAfter == 0 {
 		o.live.FlushAfter = 5 * time.Millisecond
 	}
-	live, err := collection.OpenLive(dir, o.live)
+	live, err := folder.OpenLive(dir, o.live)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func quoted2(s string) string {
 
 // TestReadYourWrites gets a passage that searches do not see yet.
 func TestReadYourWrites(t *testing.T) {
-	s := startWriting(t, writingOptions{live: collection.LiveOptions{FlushAfter: time.Hour}})
+	s := startWriting(t, writingOptions{live: folder.LiveOptions{FlushAfter: time.Hour}})
 	r := s.put("/v1/passages/a", `{"text":"a zebra"}`)
 	if r.StatusCode != http.StatusCreated || r.Header.Get("Conclave-Backlog") != "1" {
 		t.Fatalf("%d, backlog %s", r.StatusCode, r.Header.Get("Conclave-Backlog"))

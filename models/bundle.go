@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // Bundle is an expert's folder, verified.

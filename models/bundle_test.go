@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models"
-	"conclave/models/tiny"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
 )
 
 func write(tb testing.TB, o tiny.Expert) *models.Bundle {

@@ -6,8 +6,8 @@ import (
 	"os"
 	"slices"
 
-	"conclave/disk"
-	"conclave/models/onnx"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/models/onnx"
 )
 
 // Check compares the files of the bundle with its manifest. The graphs must have

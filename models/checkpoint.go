@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"conclave/models/bert"
+	"example.org/conclave/models/bert"
 
 	"go.yaml.in/yaml/v3"
 )

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"conclave/models"
-	"conclave/models/bert"
-	"conclave/models/tiny"
+	"example.org/conclave/models"
+	"example.org/conclave/models/bert"
+	"example.org/conclave/models/tiny"
 )
 
 // checkpointForm chooses the form of a checkpoint.

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // Delta is an expert as it is distributed: what fine-tuning changed in a base

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models"
-	"conclave/models/safetensors"
+	"example.org/conclave/models"
+	"example.org/conclave/models/safetensors"
 )
 
 // What training/golden/make.py wrote: a base, deltas, and what NumPy makes of

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models"
+	"example.org/conclave/models"
 )
 
 const goldenHead = "../training/golden/desire-me"

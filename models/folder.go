@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // Folder is a bundle being written. Finish gives the whole folder its name, so an

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"conclave/disk"
-	"conclave/models/onnx"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/models/onnx"
 )
 
 // exported is an encoder that another program exported to ONNX.

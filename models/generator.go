@@ -13,10 +13,10 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/disk"
-	"conclave/models/onnx"
-	"conclave/models/safetensors"
-	"conclave/models/t5"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/safetensors"
+	"example.org/conclave/models/t5"
 )
 
 // A generator writes an answer from passages: a T5 used as Fusion-in-Decoder (Izacard &

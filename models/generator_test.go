@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models"
+	"example.org/conclave/models"
 )
 
 // t5Folder is a copy of a tiny T5 of encoder/testdata/fid, with changes to its

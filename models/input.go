@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // Bounds of what is read whole, in bytes: far above what any published model has, and far

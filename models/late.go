@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"conclave/models/bert"
-	"conclave/models/tensors"
+	"example.org/conclave/models/bert"
+	"example.org/conclave/models/tensors"
 )
 
 // A late expert (Khattab & Zaharia 2020, "ColBERT") gives a text one vector

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"conclave/models"
+	"example.org/conclave/models"
 )
 
 const projection, importance, importanceBias = "shared.late.projection.weight.new", "shared.late.importance.weight.new", "shared.late.importance.bias.new"

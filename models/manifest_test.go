@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models"
+	"example.org/conclave/models"
 )
 
 const hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

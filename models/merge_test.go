@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"conclave/models/safetensors"
+	"example.org/conclave/models/safetensors"
 )
 
 // TestMergedWeightsAgreeWithNumPy compares the weights that are about to be

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models"
-	"conclave/models/tiny"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
 )
 
 func merge(tb testing.TB, dir string, o models.ImportOptions) *models.Bundle {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/models/onnx"
+	"example.org/conclave/models/onnx"
 )
 
 // batchScaled are operators that fit one scale to a whole batch, so that a

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"conclave/disk"
-	"conclave/models/safetensors"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/models/safetensors"
 )
 
 // Representatives are questions that stand for what an expert was trained on,

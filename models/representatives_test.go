@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models"
+	"example.org/conclave/models"
 )
 
 // TestRepresentativesAreTheFiles: NumPy wrote 16-bit numbers; what is read is

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/models/bert"
-	"conclave/models/safetensors"
+	"example.org/conclave/models/bert"
+	"example.org/conclave/models/safetensors"
 )
 
 // tower is one encoder of a checkpoint: a BertModel, or one of DPR's two.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models"
-	"conclave/models/onnx"
-	"conclave/models/tiny"
+	"example.org/conclave/models"
+	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/tiny"
 
 	"golang.org/x/sys/unix"
 )

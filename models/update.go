@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/models/safetensors"
+	"example.org/conclave/models/safetensors"
 )
 
 // deltaFormat is the form of delta.safetensors that this package reads.

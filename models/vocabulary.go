@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // tokenizer is a checkpoint's tokenizer file, as it will be copied.

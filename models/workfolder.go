@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 
 	"golang.org/x/sys/unix"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // AnswerOptions ask for the words that answer the question, which a reader marks in

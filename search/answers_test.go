@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"conclave/corpus"
-	"conclave/fusion"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
 )
 
 // marker is a reader that marks words by rules that a test can follow: in every passage

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // inquiry is what is asked of the sources.

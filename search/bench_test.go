@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // fixed is an index that answers at once, so that what is measured is the

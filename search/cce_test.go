@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // TestCCE: what is served is what fusion makes of the granularities' evidence, at the

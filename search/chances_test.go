@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // sure gives every answer one chance for the first passage and another for

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // candidate is a run of words of a passage that may be the answer.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // answer is a plan on its way from the findings to the response.

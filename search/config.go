@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // EngineConfig is what an Engine is made of.

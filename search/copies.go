@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // fingerprinted are Passages that tell copies: equal numbers are of passages with the same

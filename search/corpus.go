@@ -3,8 +3,8 @@ package search
 import (
 	"context"
 
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // QuestionEncoder turns a question into a vector. It is called by many

@@ -10,7 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"conclave/spelling"
+	"example.org/conclave/internal/spelling"
 )
 
 // Correction is a word of a question that was taken for mistyped, and the word that was

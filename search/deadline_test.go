@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // slowPassages take a while to be read, one by one.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // dense is an expert that gives a text one vector. Its ensemble, where it has one,

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // The kinds of text that Embed takes.

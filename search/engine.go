@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // Engine answers questions over a corpus, for as long as a process serves it: each

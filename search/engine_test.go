@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // checkResponse checks what must hold of every answer, as printed.

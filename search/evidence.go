@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // Evidence is what the sources found for one question, before any fusion: what

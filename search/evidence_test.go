@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // TestGatherIsWhatSearchFuses fuses the evidence by hand and compares with

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // breakage is a way for a source to fail.

@@ -16,10 +16,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/internal/testenv"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/testing/testenv"
 )
 
 func TestMain(m *testing.M) {

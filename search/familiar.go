@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // nearestQuestions is how many representatives of an expert a question is

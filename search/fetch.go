@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // fetch makes the response of the fused rankings: texts, contributions, and the status of

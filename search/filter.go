@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // Filter names the passages that a search may find: those that have every tag

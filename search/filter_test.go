@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/fusion"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
 )
 
 // tagged is a stage whose passages have tags: every third "third", those with

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // A question that is longer than the encoders read is mostly something else: the talk

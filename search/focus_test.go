@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 
 	"pgregory.net/rapid"
 )

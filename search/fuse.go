@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // fuse ranks the candidates by every method.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // FuseRequest holds the sources' scores of passages, and how to make one ranking of

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // candidatesOf are the results of a search as somebody has them who kept the answer.

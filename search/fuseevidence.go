@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // evidence is a request's candidates as fusion wants them.

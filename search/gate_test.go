@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // TestGateListensToTheFamiliar: with a steep coefficient the specialist whose

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // Generator writes an answer to a question from passages.

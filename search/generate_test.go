@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // writer is a generator that says what it was given.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // turned is a head that reverses a vector.

@@ -8,9 +8,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // A Highlight is a word of a passage that tokens of the question matched best in late

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // TestHighlightsByHand: each token of the question marks the word of the token that it

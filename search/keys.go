@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // Rarity is a term of a text and how rare it is, as a WordIndex says it.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"unicode"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // parted is a word index whose terms are letters and digits without what is between them,

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // late is late interaction (Khattab & Zaharia 2020, ColBERT, section 3), which

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // maxima is late interaction over passages of two tokens each: exact, and only

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"conclave/fusion"
-	"conclave/spelling"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/spelling"
 )
 
 // LineUp is everything that changes when an expert joins or leaves, or with a new

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"conclave/corpus"
-	"conclave/fusion"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
 )
 
 // closable is an encoder that must not be asked when it is closed.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // List returns passages in the order of their ids' bytes, those after an id

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // Experts describes the experts of the line-up, in its order, and after them late

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // answersOf is a batch's answers in a list.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // MethodAuto stands for the method that calibration found best.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // TestOptionsOfMethods walks every option and every method, alone and resolved from

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // phraseStage has phrases beside its words, which the gate gives half their

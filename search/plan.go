@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // plan is a request after validation: every default filled in, every name

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // distant is a corpus whose indexes score nothing that was not fetched before.

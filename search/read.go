@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // read lets the reader mark answers in the first passages. If the reader fails or runs

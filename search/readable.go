@@ -3,7 +3,7 @@ package search
 import (
 	"fmt"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // readerOf is the first expert that is no specialist; nil where there is none.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // Read is what a reader said of passages for a question. It is for measuring.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // EncodePassages encodes a passage as a vector for each of its words.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // source scores passages for questions. A line-up consists of sources; a new kind of

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // fewStage has a reference A, four specialists, and a default of two; an

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"unicode"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // How many random passages tell what a token of a question matches by chance: at most,

@@ -3,7 +3,7 @@ package search
 import (
 	"slices"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // PassageReads is what a PassageEncoder can say, too: whether it reads only the beginning

@@ -3,8 +3,8 @@ package search
 import (
 	"testing"
 
-	"conclave/corpus"
-	"conclave/fusion"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
 )
 
 // TestNothingReadIsNoEvidence: of a question of which the encoders read nothing, passages

@@ -3,7 +3,7 @@ package search
 import (
 	"context"
 
-	"conclave/spelling"
+	"example.org/conclave/internal/spelling"
 )
 
 // Vocabulary is what a collection knows of how its words are written. A View may have the

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // bm25 is BM25 over words.

@@ -1,4 +1,4 @@
-package experts
+package shipped
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
 
 	"golang.org/x/sync/errgroup"
 )

@@ -1,4 +1,4 @@
-package experts_test
+package shipped_test
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"conclave/experts"
-	"conclave/internal/tinyexperts"
-	"conclave/models"
+	"example.org/conclave/internal/testing/tinyexperts"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
 )
 
 // TestExpertsAreImportedAgainWhenSomethingChanged, and only then.
@@ -18,7 +18,7 @@ func TestExpertsAreImportedAgainWhenSomethingChanged(t *testing.T) {
 	cache, deltas := tinyexperts.Made(t)
 	missing := func(deltas []*models.Delta, full bool) (names []string, says string) {
 		var out strings.Builder
-		for _, w := range experts.Missing(experts.WantedExperts(cache, deltas, full), &out) {
+		for _, w := range shipped.Missing(shipped.WantedExperts(cache, deltas, full), &out) {
 			names = append(names, w.Name)
 		}
 		return names, out.String()
@@ -54,7 +54,7 @@ func TestExpertsAreImportedAgainWhenSomethingChanged(t *testing.T) {
 	if names, says := missing([]*models.Delta{plain}, false); !slices.Equal(names, []string{"golden-two"}) || !strings.Contains(says, "from another delta") {
 		t.Errorf("another calibration: %q %s", names, says)
 	}
-	if err := experts.Make(t.Context(), experts.WantedExperts(cache, []*models.Delta{plain}, false), tinyexperts.Golden(t, "two"), func(int, int) {}); err == nil || !strings.Contains(err.Error(), "bundle golden-two") {
+	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, []*models.Delta{plain}, false), tinyexperts.Golden(t, "two"), func(int, int) {}); err == nil || !strings.Contains(err.Error(), "bundle golden-two") {
 		t.Errorf("a base that is none: %v", err)
 	}
 }
@@ -68,15 +68,15 @@ func TestReadDeltas(t *testing.T) {
 	if _, err := models.Import(t.Context(), tinyexperts.Golden(t, "base"), filepath.Join(folder, "graphs"), models.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if deltas, err := experts.ReadDeltas(os.DirFS(folder)); err != nil || len(deltas) != 1 {
+	if deltas, err := shipped.ReadDeltas(os.DirFS(folder)); err != nil || len(deltas) != 1 {
 		t.Errorf("%d deltas, %v", len(deltas), err)
 	}
 	tinyexperts.Calibrate(t, tinyexperts.Golden(t, "tied"), filepath.Join(folder, "b"))
-	if _, err := experts.ReadDeltas(os.DirFS(folder)); err == nil || !strings.Contains(err.Error(), `experts a and b have the same name, "golden-tied"`) {
+	if _, err := shipped.ReadDeltas(os.DirFS(folder)); err == nil || !strings.Contains(err.Error(), `experts a and b have the same name, "golden-tied"`) {
 		t.Errorf("two of a name: %v", err)
 	}
 	broken := fstest.MapFS{"x/expert.yaml": {Data: []byte("format: 1\n")}}
-	if _, err := experts.ReadDeltas(broken); err == nil || !strings.Contains(err.Error(), "expert x: expert.yaml") {
+	if _, err := shipped.ReadDeltas(broken); err == nil || !strings.Contains(err.Error(), "expert x: expert.yaml") {
 		t.Errorf("a bad manifest: %v", err)
 	}
 }

@@ -1,9 +1,9 @@
-// Package experts holds the experts that conclave ships, as deltas to the base
+// Package shipped holds the experts that conclave ships, as deltas to the base
 // encoder: what training changed in it, a few megabytes each (models.Delta;
 // training/README.md says what the files are). They are part of the program: a
 // binary has the experts that belong to it. `conclave setup` merges them with the
 // base.
-package experts
+package shipped
 
 import (
 	"embed"

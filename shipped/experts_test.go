@@ -1,4 +1,4 @@
-package experts
+package shipped
 
 import (
 	"io/fs"
@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
 )
 
 // largest is how many bytes an expert may have, 4 MB: all of those that are
@@ -50,14 +50,14 @@ func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
 	// Those have no representatives where they have no domain of their own.
 	compared := comparisons(t)
 	if len(compared) == 0 {
-		t.Error("no expert in experts/comparison")
+		t.Error("no expert in shipped/comparison")
 	}
 	for _, name := range compared {
 		checkExpert(t, name, os.DirFS("comparison/"+name))
 	}
 }
 
-// comparisons names the folders in experts/comparison.
+// comparisons names the folders in shipped/comparison.
 func comparisons(t *testing.T) []string {
 	t.Helper()
 	entries, err := os.ReadDir("comparison")

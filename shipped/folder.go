@@ -1,4 +1,4 @@
-package experts
+package shipped
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"conclave/configs"
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
 )
 
 // Folder finds an expert's bundle by name: where the configuration says,

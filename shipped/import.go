@@ -1,4 +1,4 @@
-package experts
+package shipped
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
 )
 
 // ErrNoFolder is the error of an import that names no folder for its bundle, which a delta

@@ -1,11 +1,11 @@
-package experts
+package shipped
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"conclave/models"
+	"example.org/conclave/models"
 )
 
 // Base is the name of the base encoder. Late and DesireMe are the late interaction and

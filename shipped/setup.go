@@ -1,4 +1,4 @@
-package experts
+package shipped
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
 )
 
 // Setup says which experts are to be made available, and where progress is reported.

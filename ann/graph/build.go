@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"conclave/ann/kernel"
-	"conclave/disk"
+	"example.org/conclave/ann/kernel"
+	"example.org/conclave/internal/disk"
 )
 
 // Params are the choices of a build.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"conclave/ann/kernel"
+	"example.org/conclave/ann/kernel"
 )
 
 // Verify compares the file's checksums, once (mapped.File.Verify).

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // TestBuildOfACutFile: rows in a mapped file that was cut fail the build that

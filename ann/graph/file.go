@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"conclave/ann/kernel"
-	"conclave/ann/mapped"
-	"conclave/disk"
+	"example.org/conclave/ann/kernel"
+	"example.org/conclave/ann/mapped"
+	"example.org/conclave/internal/disk"
 )
 
 // The sections of a graph's file: starts, ordinals, scales, codes, then the

@@ -3,7 +3,7 @@
 // inner product: building, searching, its file and its invariants.
 package graph
 
-import "conclave/ann/kernel"
+import "example.org/conclave/ann/kernel"
 
 // none marks an unused place in a list of neighbours. Used places come first.
 const none = ^uint32(0)

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"conclave/ann/kernel"
+	"example.org/conclave/ann/kernel"
 )
 
 // contextEvery is how many hops pass between two looks at the context.

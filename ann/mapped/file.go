@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"unsafe"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // File is an open, memory-mapped file. Its sections may be read by any number

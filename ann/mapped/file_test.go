@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 func write(t testing.TB, path string, sections ...[]uint32) {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // threeSteps is a file whose first section takes Verify three steps.

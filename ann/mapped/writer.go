@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 	"unsafe"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // Writer writes one file, section by section. Nothing appears under the

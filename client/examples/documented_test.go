@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/realclients"
-	"conclave/internal/testenv"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/internal/testing/testenv"
 )
 
 // documented runs the fenced blocks of docs/clients.md against a server of the demo.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/realclients"
+	"example.org/conclave/internal/testing/realclients"
 )
 
 func TestExamples(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"conclave/client"
-	"conclave/configs"
-	"conclave/internal/realclients"
+	"example.org/conclave/client/go"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/testing/realclients"
 )
 
 func TestSearch(t *testing.T) {

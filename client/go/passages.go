@@ -12,7 +12,7 @@ import (
 	"net/url"
 	"strings"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // Passage is a piece of text that can be an answer, with its id.

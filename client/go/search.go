@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // What is asked and answered, as the server has it. See the fields of each type.

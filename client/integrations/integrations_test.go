@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/realclients"
+	"example.org/conclave/internal/testing/realclients"
 )
 
 // TestRetrievers runs each retriever in its framework, against a server with the shipped

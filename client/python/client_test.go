@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/configs"
-	"conclave/internal/realclients"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/testing/realclients"
 )
 
 // TestClient builds the package, checks its style and types, and runs test_client.py

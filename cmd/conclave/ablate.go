@@ -5,11 +5,11 @@ import (
 	"context"
 	"strings"
 
-	"conclave/ablation"
-	"conclave/configs"
-	shipped "conclave/experts"
-	"conclave/questions"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/research/ablation"
+	"example.org/conclave/shipped"
 
 	"github.com/spf13/cobra"
 )
@@ -69,10 +69,10 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal)
 	if err != nil {
 		return err
 	}
-	return measured(config, term, true, func(l *serving.Assembly) error { return x.ablate(cmd.Context(), l, domains, term) })
+	return measured(config, term, true, func(l *server.Assembly) error { return x.ablate(cmd.Context(), l, domains, term) })
 }
 
-func (x *ablating) ablate(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) error {
+func (x *ablating) ablate(ctx context.Context, l *server.Assembly, domains []questions.Domain, term terminal) error {
 	var names []string
 	for _, e := range l.Engine.Experts() {
 		names = append(names, e.Name)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/ablation"
+	"example.org/conclave/research/ablation"
 )
 
 // ablated measures the collection c, and returns the tables and the report that

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/demo"
-	"conclave/internal/testenv"
-	"conclave/models/tiny"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/shipped/demo"
 )
 
 // The sizes of the two domains differ, so that a mean over questions is none

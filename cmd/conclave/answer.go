@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // printAnswer writes a response as a table for people: the passages with what

@@ -3,8 +3,8 @@ package main
 import (
 	"math"
 
-	"conclave/bench/words"
-	"conclave/questions"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/research/bench/words"
 
 	"github.com/spf13/cobra"
 )

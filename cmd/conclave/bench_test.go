@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/demo"
+	"example.org/conclave/shipped/demo"
 )
 
 // measuredVectors is what programs read from `conclave bench ann --json`.

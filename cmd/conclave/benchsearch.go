@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"conclave/bench/searches"
-	"conclave/configs"
-	"conclave/questions"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/research/bench/searches"
 
 	"github.com/spf13/cobra"
 )
@@ -65,7 +65,7 @@ func (x *benchingSearch) run(ctx context.Context, config configs.Config, term te
 	config.Encoder.CacheEntries = 0 // every question is to be encoded
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	err = opened(config, term, false, func(l *serving.Assembly) (err error) {
+	err = opened(config, term, false, func(l *server.Assembly) (err error) {
 		costs, err = x.Measure(ctx, l, texts, bar.counting("measuring", "sets of experts"))
 		return err
 	})

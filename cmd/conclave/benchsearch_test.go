@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/bench/searches"
+	"example.org/conclave/research/bench/searches"
 )
 
 // TestBenchSearch looks at what is printed, not at how fast anything is.

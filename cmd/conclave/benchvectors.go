@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"conclave/bench/vectors"
+	"example.org/conclave/research/bench/vectors"
 
 	"github.com/spf13/cobra"
 )

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"conclave/calibration"
-	"conclave/configs"
-	"conclave/evaluation"
-	"conclave/questions"
-	"conclave/serving"
+	"example.org/conclave/calibration"
+	"example.org/conclave/configs"
+	"example.org/conclave/evaluation"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
 )
@@ -60,7 +60,7 @@ and that the collection can answer by.`,
 	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "how many experts with a domain \"auto\" asks, the most familiar with the question; 0: all")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions for a later measurement: an error if it shares one with --questions; may be repeated")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON: every measure, by expert, source and domain")
-	flags.StringVar(&x.evidence, "evidence", "", "`file` for the data that the gate is fitted to, as JSON Lines; nothing is fitted then (bench/gate)")
+	flags.StringVar(&x.evidence, "evidence", "", "`file` for the data that the gate is fitted to, as JSON Lines; nothing is fitted then (research/bench/gate)")
 	flags.BoolVar(&x.dry, "dry-run", false, "print the figures, and write nothing")
 	command.AddCommand(newCalibratePrior(term), newCalibrateReader(term))
 	return command
@@ -77,10 +77,10 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term termin
 	if err := x.checkApart(domains); err != nil {
 		return err
 	}
-	return measured(config, term, true, func(l *serving.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
+	return measured(config, term, true, func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
 }
 
-func (x *calibrating) fit(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) error {
+func (x *calibrating) fit(ctx context.Context, l *server.Assembly, domains []questions.Domain, term terminal) error {
 	if x.evidence == "" && !x.dry {
 		if err := l.MayCalibrate(ctx); err != nil {
 			return err

@@ -14,12 +14,12 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/calibration"
-	"conclave/configs"
-	"conclave/fusion"
-	"conclave/models/tiny"
-	"conclave/search"
-	"conclave/serving"
+	"example.org/conclave/calibration"
+	"example.org/conclave/configs"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/search"
 )
 
 // searched is the answer to a question of the collection c.
@@ -341,7 +341,7 @@ func TestCalibrationOfAReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		config.Collection = "c"
-		l, err := serving.Assemble(serving.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
+		l, err := server.Assemble(server.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

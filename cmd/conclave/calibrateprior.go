@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/calibration"
-	"conclave/configs"
-	"conclave/questions"
-	"conclave/serving"
+	"example.org/conclave/calibration"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
 )
@@ -29,10 +29,10 @@ func newCalibratePrior(term terminal) *cobra.Command {
 		Long: `Asks each collection its own questions, the same without the passages that
 answer, questions of the other domains, and texts that ask nothing, under the
 shipped gate, and fits the probability that the first passage answers. The
-printed figures are leave-one-out. The result (experts/confidence.yaml) serves
+printed figures are leave-one-out. The result (shipped/confidence.yaml) serves
 collections without a calibration, and is where calibrations start.`,
 		Example: `  conclave calibrate prior --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
-    --collections policy=c/policy --questions policy=policy/dev.jsonl.gz --out experts/confidence.yaml`,
+    --collections policy=c/policy --questions policy=policy/dev.jsonl.gz --out shipped/confidence.yaml`,
 		Args: cobra.NoArgs,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
@@ -66,7 +66,7 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 		}
 		own := config
 		own.Collection = folder
-		err := measured(own, term, true, func(l *serving.Assembly) (err error) {
+		err := measured(own, term, true, func(l *server.Assembly) (err error) {
 			generated[i], err = generate(cmd.Context(), l)
 			generated[i].Name = d.Name
 			return err
@@ -100,7 +100,7 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 
 // ask asks the collection of one of the domains.
 func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains, generated []questions.Domain, at int, term terminal) (out calibration.PriorQuestions, err error) {
-	err = measured(config, term, true, func(l *serving.Assembly) error {
+	err = measured(config, term, true, func(l *server.Assembly) error {
 		found, err := gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign), questions.Nonsense(), beside(generated, at, x.foreign)}, term)
 		if err != nil {
 			return err

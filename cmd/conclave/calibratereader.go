@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"conclave/calibration"
-	"conclave/configs"
-	"conclave/evaluation"
-	"conclave/questions"
-	"conclave/serving"
+	"example.org/conclave/calibration"
+	"example.org/conclave/configs"
+	"example.org/conclave/evaluation"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
 )
@@ -29,8 +29,8 @@ with the passages that answer and once without, and questions that nothing answe
 A reader reads the first five passages. Two probabilities are fitted to its output:
 that the marked words are right, and that the first passage answers. The printed
 figures are of questions whose domain was not fitted on. The result
-(experts/answers.yaml) is what calibrations of collections begin with.`,
-		Example: `  conclave calibrate reader --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --out experts/answers.yaml`,
+(shipped/answers.yaml) is what calibrations of collections begin with.`,
+		Example: `  conclave calibrate reader --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --out shipped/answers.yaml`,
 		Args:    cobra.NoArgs,
 		RunE:    configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
@@ -46,10 +46,10 @@ func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term term
 	if err != nil {
 		return err
 	}
-	return measured(config, term, true, func(l *serving.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
+	return measured(config, term, true, func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
 }
 
-func (x *fittingReader) fit(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) error {
+func (x *fittingReader) fit(ctx context.Context, l *server.Assembly, domains []questions.Domain, term terminal) error {
 	shipped := l.LineUp().Defaults
 	if shipped.Gate == nil || shipped.Chances == nil {
 		return errors.New("the collection is not searched by the shipped gate with late interaction: index it with the default experts")

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/calibration"
-	"conclave/models/tiny"
+	"example.org/conclave/calibration"
+	"example.org/conclave/models/tiny"
 )
 
 // TestUnanswerableCalibration: a record whose method the collection cannot answer by

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models/tiny"
-	"conclave/search"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/search"
 )
 
 // TestAnswersFit: what search and models list print has 80 columns at most, with

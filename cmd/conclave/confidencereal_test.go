@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/calibration"
-	"conclave/internal/testenv"
-	"conclave/provision"
-	"conclave/search"
+	"example.org/conclave/calibration"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/search"
 )
 
 // TestConfidenceSaysNotHere, with the real encoders on the demo: questions about

@@ -7,13 +7,13 @@ import (
 	"io"
 	"net"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/corpus"
-	"conclave/demo"
-	shipped "conclave/experts"
-	"conclave/provision"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/shipped"
+	"example.org/conclave/shipped/demo"
+	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
 )
@@ -79,10 +79,10 @@ func buildDemo(ctx context.Context, config configs.Config, term terminal) error 
 	}
 	bar := newProgress(term.Err)
 	defer bar.Finish()
-	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: []corpus.Input{{Path: "-", Stdin: bytes.NewReader(passages)}},
+	o := server.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: []corpus.Input{{Path: "-", Stdin: bytes.NewReader(passages)}},
 		Build: buildOptions(config, bar)}
-	o.Build.Words = collection.UnicodeWords()
-	return serving.IndexOnce(ctx, o, names)
+	o.Build.Words = folder.UnicodeWords()
+	return server.IndexOnce(ctx, o, names)
 }
 
 // welcome says where the demo is and what to try.

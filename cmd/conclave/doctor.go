@@ -8,19 +8,19 @@ import (
 	"runtime"
 	"strings"
 
-	"conclave/configs"
-	"conclave/demo"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/shipped/demo"
 
 	"github.com/spf13/cobra"
 )
 
 // finding is a line of the doctor's.
 type finding struct {
-	What   string         `json:"what"`
-	Status serving.Status `json:"status"`
-	Detail string         `json:"detail"`
-	Mend   string         `json:"mend,omitempty"`
+	What   string        `json:"what"`
+	Status server.Status `json:"status"`
+	Detail string        `json:"detail"`
+	Mend   string        `json:"mend,omitempty"`
 }
 
 func newDoctor(term terminal) *cobra.Command {
@@ -39,11 +39,11 @@ func newDoctor(term terminal) *cobra.Command {
 			if _, err := os.Stat(config.Collection); err != nil {
 				config.Collection = cmp.Or(demo.Found(cache), config.Collection)
 			}
-			findings := []finding{{What: "conclave", Status: serving.StatusOK, Detail: fmt.Sprintf("%s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
+			findings := []finding{{What: "conclave", Status: server.StatusOK, Detail: fmt.Sprintf("%s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 			var failed error
-			for _, f := range serving.Examine(cmd.Context(), config, cache) {
+			for _, f := range server.Examine(cmd.Context(), config, cache) {
 				findings = append(findings, finding{f.What, f.Status, f.Detail, mend(f, config)})
-				if f.Status == serving.StatusFails {
+				if f.Status == server.StatusFails {
 					failed = errSilent
 				}
 			}
@@ -57,16 +57,16 @@ func newDoctor(term terminal) *cobra.Command {
 
 // mend is what to do about a finding: the hint of its error, or what usually repairs the
 // thing.
-func mend(f serving.Finding, config configs.Config) string {
+func mend(f server.Finding, config configs.Config) string {
 	if hints := hintsOf(f.Err); len(hints) > 0 {
 		return strings.Join(hints, "; ")
 	}
-	if f.Status == serving.StatusOK {
+	if f.Status == server.StatusOK {
 		return ""
 	}
 	switch f.What {
 	case "CUDA":
-		if f.Status == serving.StatusFails {
+		if f.Status == server.StatusFails {
 			return "conclave setup --provider cuda, with CUDA 13 and cuDNN 9 installed; or provider: cpu"
 		}
 	case "collection":

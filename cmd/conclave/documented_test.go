@@ -14,7 +14,7 @@ import (
 func TestDocumentedFlags(t *testing.T) {
 	root := filepath.Join("..", "..")
 	var paths []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "experts/*.md", "training/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "shipped/*.md", "training/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/calibration"
-	"conclave/configs"
-	"conclave/evaluation"
-	htmlreport "conclave/evaluation/report"
-	shipped "conclave/experts"
-	"conclave/questions"
-	"conclave/search"
-	"conclave/serving"
+	"example.org/conclave/calibration"
+	"example.org/conclave/configs"
+	"example.org/conclave/evaluation"
+	htmlreport "example.org/conclave/evaluation/report"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
 
 	"github.com/spf13/cobra"
 )
@@ -97,10 +97,10 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term termina
 	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.measured.Depth), max(config.Limits.Candidates, x.measured.Candidates)
 	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
 	uncalibrated := x.pool          // which is fitted to its own questions
-	return measured(config, term, uncalibrated, func(l *serving.Assembly) error { return x.evaluate(cmd.Context(), l, config, domains, also, term) })
+	return measured(config, term, uncalibrated, func(l *server.Assembly) error { return x.evaluate(cmd.Context(), l, config, domains, also, term) })
 }
 
-func (x *evaluating) evaluate(ctx context.Context, l *serving.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method, term terminal) error {
+func (x *evaluating) evaluate(ctx context.Context, l *server.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method, term terminal) error {
 	g, done := l.Passages(ctx)
 	defer done()
 	if x.pool {
@@ -186,7 +186,7 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 }
 
 // options are what to measure, now that the sources are known.
-func (x *evaluating) options(ctx context.Context, l *serving.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method) (o evaluation.MeasureOptions, err error) {
+func (x *evaluating) options(ctx context.Context, l *server.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method) (o evaluation.MeasureOptions, err error) {
 	o = x.measured
 	o.Timeout, o.Patterns, o.Out = evaluationTimeout, x.answers == "regex", l.LineUp().Absent
 	lineup := evaluation.Lineup(l.Dense())

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/evaluation"
-	"conclave/internal/testenv"
-	"conclave/models/tiny"
+	"example.org/conclave/evaluation"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models/tiny"
 )
 
 // write writes a file into the current folder.

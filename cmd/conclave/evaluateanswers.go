@@ -3,10 +3,10 @@ package main
 import (
 	"errors"
 
-	"conclave/configs"
-	"conclave/evaluation"
-	"conclave/search"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/evaluation"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/search"
 
 	"github.com/spf13/cobra"
 )
@@ -48,7 +48,7 @@ func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term 
 	if err != nil {
 		return err
 	}
-	return measured(config, term, false, func(l *serving.Assembly) error {
+	return measured(config, term, false, func(l *server.Assembly) error {
 		g, done := l.Passages(cmd.Context())
 		defer done()
 		bar := newProgress(term.Err)

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/configs"
-	shipped "conclave/experts"
-	"conclave/fusion"
-	"conclave/internal/testenv"
-	"conclave/models/tiny"
-	"conclave/provision"
+	"example.org/conclave/configs"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/shipped"
 )
 
 // TestDefaultIsTheGate: an own corpus, indexed without naming experts, is

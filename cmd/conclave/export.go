@@ -4,9 +4,9 @@ import (
 	"errors"
 	"os"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
 )
@@ -35,16 +35,16 @@ same command continues. 'conclave import' does the reverse.`,
 				}
 				config.Store = to
 				bar := newProgress(term.Err)
-				report, err := serving.Export(cmd.Context(), config, buildOptions(config, bar).Progress)
+				report, err := server.Export(cmd.Context(), config, buildOptions(config, bar).Progress)
 				bar.Finish()
 				if err != nil {
 					return err
 				}
 				return show(term.Out, false, nil, func(w *errWriter) {
-					printIndexed(w, serving.Indexed{BuildReport: report.BuildReport, There: report.There}, config.Store)
+					printIndexed(w, server.Indexed{BuildReport: report.BuildReport, There: report.There}, config.Store)
 				})
 			}
-			c, err := collection.Open(config.Collection)
+			c, err := folder.Open(config.Collection)
 			if err != nil {
 				return err
 			}

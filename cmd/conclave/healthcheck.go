@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"conclave/client"
+	"example.org/conclave/client/go"
 
 	"github.com/spf13/cobra"
 )

@@ -7,19 +7,19 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/client"
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/encoder"
-	shipped "conclave/experts"
-	"conclave/models"
-	"conclave/opensearch"
-	"conclave/provision"
-	"conclave/questions"
-	"conclave/search"
-	"conclave/serving"
+	"example.org/conclave/client/go"
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/models"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch"
 )
 
 // hintsOf says what to do about an error, one line for each of its causes that
@@ -64,7 +64,7 @@ func importFlags(setting string) string {
 // hint is the table of hints by type of error.
 func hint(err error) string {
 	switch e := err.(type) {
-	case *collection.Error:
+	case *folder.Error:
 		return collectionHint(e)
 	case *shipped.BundleError:
 		switch {
@@ -76,13 +76,13 @@ func hint(err error) string {
 			return "conclave models import CHECKPOINT --out " + e.Folder
 		}
 		return "conclave models import CHECKPOINT, conclave setup for the base encoder and the shipped experts, or name its folder under experts in conclave.yaml"
-	case *serving.NoBaseError:
+	case *server.NoBaseError:
 		return "conclave index --add-expert " + e.Base + ", and name it under experts in conclave.yaml where that names any"
-	case *serving.TwoLateError:
+	case *server.TwoLateError:
 		return "conclave index --remove-expert " + e.Second
-	case *serving.RoomError:
+	case *server.RoomError:
 		return "--collection FOLDER on another disk, or fewer --experts (none takes the least)"
-	case *serving.WriteError:
+	case *server.WriteError:
 		return "--read-only searches the collection without writing to it"
 	case *provision.MissingError:
 		if e.Provider == encoder.CUDA {
@@ -109,7 +109,7 @@ func hint(err error) string {
 		}
 	case *corpus.HeaderError:
 		return "--id-column NAME and --text-column NAME name the columns of a table"
-	case *collection.ClashError:
+	case *folder.ClashError:
 		return "--id-prefix TEXT before an --in keeps the ids of files apart"
 	}
 	switch err {
@@ -129,23 +129,23 @@ func hint(err error) string {
 	return ""
 }
 
-func collectionHint(e *collection.Error) string {
+func collectionHint(e *folder.Error) string {
 	index := "conclave index --collection " + e.Dir
 	again := fmt.Sprintf("%s --remove-expert %s, then --add-expert %[2]s", index, e.Expert)
 	switch e.Fault {
-	case collection.ErrNotCollection:
+	case folder.ErrNotCollection:
 		return index + " --in FILE"
-	case collection.ErrNoVectors, collection.ErrNoOwner:
+	case folder.ErrNoVectors, folder.ErrNoOwner:
 		return index + " --add-expert " + e.Expert
-	case collection.ErrHasVectors, collection.ErrIsOwner:
+	case folder.ErrHasVectors, folder.ErrIsOwner:
 		return index + " --remove-expert " + e.Expert
-	case collection.ErrNoEncoder:
+	case folder.ErrNoEncoder:
 		return fmt.Sprintf("name it with --experts, or remove its vectors: %s --remove-expert %s", index, e.Expert)
-	case collection.ErrOtherEncoder, collection.ErrDamagedVectors:
+	case folder.ErrOtherEncoder, folder.ErrDamagedVectors:
 		return again
-	case collection.ErrLowRecall:
+	case folder.ErrLowRecall:
 		return again + " with a larger --ef-construction, or with --index flat, which is exact"
-	case collection.ErrOtherAnalyser, collection.ErrDamagedWords, collection.ErrOtherWords:
+	case folder.ErrOtherAnalyser, folder.ErrDamagedWords, folder.ErrOtherWords:
 		return index + " --rebuild-words"
 	}
 	return ""

@@ -9,21 +9,21 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/encoder"
-	"conclave/search"
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // TestHints: every fault of a collection has a hint, wherever in an error it is,
 // and each hint is said once.
 func TestHints(t *testing.T) {
 	faults := []error{
-		collection.ErrNotCollection, collection.ErrNoVectors, collection.ErrHasVectors, collection.ErrNoOwner, collection.ErrIsOwner, collection.ErrOtherEncoder, collection.ErrNoEncoder,
-		collection.ErrLowRecall, collection.ErrDamagedVectors, collection.ErrDamagedWords, collection.ErrOtherAnalyser, collection.ErrOtherWords,
+		folder.ErrNotCollection, folder.ErrNoVectors, folder.ErrHasVectors, folder.ErrNoOwner, folder.ErrIsOwner, folder.ErrOtherEncoder, folder.ErrNoEncoder,
+		folder.ErrLowRecall, folder.ErrDamagedVectors, folder.ErrDamagedWords, folder.ErrOtherAnalyser, folder.ErrOtherWords,
 	}
 	for _, what := range faults {
-		e := &collection.Error{Fault: what, Dir: "c", Expert: "x", Err: errors.New("found")}
+		e := &folder.Error{Fault: what, Dir: "c", Expert: "x", Err: errors.New("found")}
 		hints := hintsOf(fmt.Errorf("opening: %w", errors.Join(fs.ErrInvalid, e, fmt.Errorf("again: %w", e))))
 		if len(hints) != 1 || !strings.Contains(hints[0], "conclave index --collection c ") {
 			t.Errorf("%v: %q", what, hints)
@@ -45,7 +45,7 @@ func TestHints(t *testing.T) {
 
 // TestHintsAreLogged: a log has the hint beside the cause.
 func TestHintsAreLogged(t *testing.T) {
-	err := &collection.Error{Fault: collection.ErrNoVectors, Dir: "c", Expert: "x", Err: errors.New("found")}
+	err := &folder.Error{Fault: folder.ErrNoVectors, Dir: "c", Expert: "x", Err: errors.New("found")}
 	for format, want := range map[string]string{
 		"json": `"cause":"found","hint":"conclave index --collection c --add-expert x"`,
 		"text": `cause=found hint="conclave index --collection c --add-expert x"`,

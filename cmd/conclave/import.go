@@ -1,8 +1,8 @@
 package main
 
 import (
-	"conclave/configs"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
 )
@@ -27,12 +27,12 @@ Checkpoints become bundles with 'conclave models import'.`,
 				return usagef("--from: it names no index of OpenSearch, such as opensearch+https://HOST:9200/INDEX")
 			}
 			bar := newProgress(term.Err)
-			report, err := serving.Import(cmd.Context(), config, buildOptions(config, bar))
+			report, err := server.Import(cmd.Context(), config, buildOptions(config, bar))
 			bar.Finish()
 			if err != nil {
 				return err
 			}
-			return show(term.Out, false, nil, func(w *errWriter) { printIndexed(w, serving.Indexed{BuildReport: report}, config.Collection) })
+			return show(term.Out, false, nil, func(w *errWriter) { printIndexed(w, server.Indexed{BuildReport: report}, config.Collection) })
 		}),
 	}
 	configs.AddFlags(command.Flags(), "collection", "index.kind")

@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/configs"
-	"conclave/encoder"
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
 )
 
 // checkImported returns a *encoder.DoubtError for a bundle, made from the folder from, of an

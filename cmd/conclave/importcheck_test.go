@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/testenv"
-	"conclave/internal/tinyexperts"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/internal/testing/tinyexperts"
 )
 
 // TestImportAsks: an import by command names the flag for what it does not know, refuses what

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/corpus"
-	"conclave/documents"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
 )
@@ -32,7 +32,7 @@ type indexing struct {
 	analysis                 string
 	analysisAsked            bool // by --analysis
 	threads                  int
-	index                    collection.Index
+	index                    folder.Index
 	replace, skipBad, asJSON bool
 	strict                   bool
 	settle                   bool
@@ -105,14 +105,14 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 	defer bar.Finish()
 	switch {
 	case x.removeExpert != "":
-		if err := serving.RemoveExpert(ctx, config, x.removeExpert); err != nil {
+		if err := server.RemoveExpert(ctx, config, x.removeExpert); err != nil {
 			return err
 		}
 		return show(term.Out, x.asJSON, map[string]string{"removed": x.removeExpert}, func(w *errWriter) {
 			w.printf("%s: expert %s removed\n", config.Passages(), x.removeExpert)
 		})
 	case x.settle:
-		before, after, err := serving.Settle(ctx, config)
+		before, after, err := server.Settle(ctx, config)
 		if err != nil {
 			return err
 		}
@@ -133,16 +133,16 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 
 // words are the constants of BM25 that are asked for: those of a new collection, or of one
 // that is there with what flags say of them.
-func (x *indexing) words(config configs.Config, there bool) (collection.WordConstants, error) {
-	asked, err := collection.NewWords(x.phrases, x.analysis)
+func (x *indexing) words(config configs.Config, there bool) (folder.WordConstants, error) {
+	asked, err := folder.NewWords(x.phrases, x.analysis)
 	if err != nil || !there {
 		return asked, err
 	}
 	if !x.phrasesAsked && !x.analysisAsked {
-		return collection.WordConstants{}, nil
+		return folder.WordConstants{}, nil
 	}
 	if config.Store == "" {
-		has, err := collection.WordParams(config.Collection)
+		has, err := folder.WordParams(config.Collection)
 		if err != nil {
 			return has, err
 		}
@@ -157,12 +157,12 @@ func (x *indexing) words(config configs.Config, there bool) (collection.WordCons
 }
 
 // build reads, encodes and publishes.
-func (x *indexing) build(ctx context.Context, config configs.Config, term terminal, bar *progress) (report serving.Indexed, err error) {
+func (x *indexing) build(ctx context.Context, config configs.Config, term terminal, bar *progress) (report server.Indexed, err error) {
 	if x.rebuildWords {
-		report.BuildReport, err = serving.RebuildWords(ctx, config.Collection, x.phrases, x.analysis, buildOptions(config, bar))
+		report.BuildReport, err = server.RebuildWords(ctx, config.Collection, x.phrases, x.analysis, buildOptions(config, bar))
 		return report, err
 	}
-	has, err := serving.StoredIn(ctx, config)
+	has, err := server.StoredIn(ctx, config)
 	if err != nil {
 		return report, err
 	}
@@ -187,7 +187,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if err != nil {
 		return report, err
 	}
-	o := serving.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: inputs,
+	o := server.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: inputs,
 		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
@@ -197,25 +197,25 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	if o.Questions, err = x.questions.read(); err != nil {
 		return report, err
 	}
-	o.Tried = func(t serving.TitleTrial) { bar.Say("%s", t) }
+	o.Tried = func(t server.TitleTrial) { bar.Say("%s", t) }
 	if x.skipBad {
 		o.Build.BadPassage = func(bad error) error {
 			bar.Say("left out: %v", bad)
 			return nil
 		}
 	}
-	o.Estimated = func(passages int64, choices []serving.Choice, err error) {
+	o.Estimated = func(passages int64, choices []server.Choice, err error) {
 		bar.Finish() // of the reading
 		x.sayCosts(passages, choices, err, bar)
 	}
-	report, err = serving.Index(ctx, o)
+	report, err = server.Index(ctx, o)
 	remarks.say(bar)
 	report.Rows = remarks.rows()
 	unread.say(func(format string, args ...any) { bar.Say(format, args...) })
 	if n := unread.failed(); n > 0 && x.strict && err == nil {
 		err = fmt.Errorf("%s could not be read; what was read is indexed", plural(int64(n), "file"))
 	}
-	var refused *serving.ExpertChoiceError
+	var refused *server.ExpertChoiceError
 	if errors.As(err, &refused) {
 		return report, usagef("--%s: %w", refused.Of, err)
 	}
@@ -223,7 +223,7 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 }
 
 // printIndexed says what was made of a collection, or of a store, which has no generations.
-func printIndexed(w *errWriter, r serving.Indexed, where string) {
+func printIndexed(w *errWriter, r server.Indexed, where string) {
 	passages := plural(int64(r.Passages), "passage")
 	switch {
 	case r.Generation == 0:
@@ -265,10 +265,10 @@ func printIndexed(w *errWriter, r serving.Indexed, where string) {
 }
 
 // buildOptions connects the progress bar to a build.
-func buildOptions(config configs.Config, bar *progress) collection.BuildOptions {
-	return collection.BuildOptions{
-		Index: collection.Index{Kind: config.Index.Kind},
-		Progress: func(p collection.Progress) {
+func buildOptions(config configs.Config, bar *progress) folder.BuildOptions {
+	return folder.BuildOptions{
+		Index: folder.Index{Kind: config.Index.Kind},
+		Progress: func(p folder.Progress) {
 			stage := string(p.Stage)
 			if p.Expert != "" {
 				stage += " " + p.Expert

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/testenv"
-	"conclave/models/tiny"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models/tiny"
 )
 
 // workplace is a folder with a tiny expert, its runtime, and three passages.

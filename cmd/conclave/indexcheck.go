@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/corpus"
-	shipped "conclave/experts"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
 
 	"github.com/spf13/pflag"
 )
@@ -34,7 +34,7 @@ func (x *indexing) check(flags *pflag.FlagSet, defaults configs.Index) error {
 	}
 	x.phrasesAsked, x.analysisAsked = flags.Changed("phrases"), flags.Changed("analysis")
 	x.analysis = cmp.Or(x.analysis, defaults.Analysis)
-	if _, err := collection.NewWords(x.phrases, x.analysis); err != nil {
+	if _, err := folder.NewWords(x.phrases, x.analysis); err != nil {
 		return usagef("--analysis: %v", err)
 	}
 	index := x.index
@@ -107,19 +107,19 @@ func refuse(flags *pflag.FlagSet, names []string, why string) error {
 
 // fits refuses flags that say that an index should be built otherwise than the
 // collection's are: all segments of an expert have one kind.
-func (x *indexing) fits(folder string, has []collection.ExpertFiles) error {
+func (x *indexing) fits(dir string, has []folder.ExpertFiles) error {
 	if x.addExpert != "" || len(x.granularity) > 0 {
 		return nil
 	}
-	if has != nil && len(has) == 0 && x.index != (collection.Index{}) {
-		return usagef("%s has no experts, so there are no vectors to index in any way: leave out --index, --m, --ef-construction and --seed, or add an expert with --add-expert", folder)
+	if has != nil && len(has) == 0 && x.index != (folder.Index{}) {
+		return usagef("%s has no experts, so there are no vectors to index in any way: leave out --index, --m, --ef-construction and --seed, or add an expert with --add-expert", dir)
 	}
 	for _, e := range has {
 		if property, asked, stored := x.index.Unlike(e.Index); property != "" {
 			flag := map[string]string{"kind": "index", "m": "m", "ef_construction": "ef-construction", "seed": "seed"}[property]
 			return usagef("--%[1]s is %[2]v, but the vectors of %[4]s in %[3]s are indexed with --%[1]s %[5]v, and stay so: leave it out to add passages. "+
 				"To index them anew: conclave index --collection %[3]s --remove-expert %[4]s, then --add-expert %[4]s --%[1]s %[2]v",
-				flag, asked, folder, e.Name, stored)
+				flag, asked, dir, e.Name, stored)
 		}
 	}
 	return nil

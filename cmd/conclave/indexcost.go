@@ -6,12 +6,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"conclave/serving"
+	"example.org/conclave/internal/server"
 )
 
 // sayCosts says what encoding takes, with the experts that were chosen and, for a new
 // collection, with those that --experts could have named.
-func (x *indexing) sayCosts(passages int64, choices []serving.Choice, err error, bar *progress) {
+func (x *indexing) sayCosts(passages int64, choices []server.Choice, err error, bar *progress) {
 	if err != nil {
 		bar.Say("what encoding takes cannot be measured: %v", err)
 		return

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"strings"
 
-	"conclave/configs"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/server"
 )
 
 // next opens a collection as a search would, and says what "auto" now is and
@@ -14,7 +14,7 @@ import (
 // here, too.
 func next(config configs.Config, out io.Writer) error {
 	w := &errWriter{out: out}
-	l, err := serving.Assemble(serving.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: complaining{out: out}})
+	l, err := server.Assemble(server.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: complaining{out: out}})
 	if err == nil {
 		sayNext(l, w, config.Collection)
 		err = l.Close()
@@ -28,7 +28,7 @@ func next(config configs.Config, out io.Writer) error {
 	return w.err
 }
 
-func sayNext(l *serving.Assembly, w *errWriter, folder string) {
+func sayNext(l *server.Assembly, w *errWriter, folder string) {
 	w.printf("auto is %s\n", l.Auto())
 	for _, better := range l.Improvements() {
 		switch len(better.Experts) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/collection"
+	"example.org/conclave/store/folder"
 )
 
 // Pairs of words are indexed unless they are not wanted; a collection stays as it
@@ -25,9 +25,9 @@ func TestPhrasesOfACollection(t *testing.T) {
 		}
 		return out
 	}
-	phrases := func(folder string, want bool) {
+	phrases := func(dir string, want bool) {
 		t.Helper()
-		c, err := collection.Open(folder)
+		c, err := folder.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,13 +36,13 @@ func TestPhrasesOfACollection(t *testing.T) {
 		defer g.Release()
 		if !want {
 			if g.Phrases() != nil {
-				t.Errorf("%s has phrases", folder)
+				t.Errorf("%s has phrases", dir)
 			}
 			return
 		}
 		hits, err := g.Phrases().Search(t.Context(), "the keeper of a lighthouse", 9)
 		if err != nil || len(hits) != 1 {
-			t.Errorf("%s: %v, %v", folder, hits, err)
+			t.Errorf("%s: %v, %v", dir, hits, err)
 		}
 	}
 	succeed("--collection", "with", "--in", file, "--experts", "none")

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 
 	"github.com/spf13/pflag"
 )

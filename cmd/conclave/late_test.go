@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/ablation"
-	"conclave/calibration"
-	"conclave/models/tiny"
-	"conclave/search"
+	"example.org/conclave/calibration"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/research/ablation"
+	"example.org/conclave/search"
 )
 
 // TestLateInteractionJoins: an expert of late interaction joins a collection, is

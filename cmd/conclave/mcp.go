@@ -3,9 +3,9 @@ package main
 import (
 	"path/filepath"
 
-	"conclave/adapters"
-	"conclave/configs"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/handlers/adapters"
+	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
 )
@@ -46,7 +46,7 @@ func serveTools(cmd *cobra.Command, config configs.Config, terminal terminal) er
 	if err != nil {
 		return err
 	}
-	return opened(config, terminal, false, func(l *serving.Assembly) error {
+	return opened(config, terminal, false, func(l *server.Assembly) error {
 		return adapters.ServeTools(cmd.Context(), l.Engine, filepath.Base(folder), terminal.In, terminal.Out)
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"conclave/internal/testenv"
+	"example.org/conclave/internal/testing/testenv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )

@@ -9,10 +9,10 @@ import (
 	"os"
 	"time"
 
-	"conclave/calibration"
-	"conclave/configs"
-	"conclave/questions"
-	"conclave/serving"
+	"example.org/conclave/calibration"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/server"
 )
 
 // evaluationTimeout is what the sources have for one question. It is long, so that a
@@ -20,14 +20,14 @@ import (
 const evaluationTimeout = 30 * time.Second
 
 // measured opens a collection for do, which asks it questions whose passages are known.
-func measured(config configs.Config, term terminal, uncalibrated bool, do func(*serving.Assembly) error) error {
+func measured(config configs.Config, term terminal, uncalibrated bool, do func(*server.Assembly) error) error {
 	config.Limits.Timeout = max(config.Limits.Timeout, evaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, calibration.EnsembleDepth)
 	return opened(config, term, uncalibrated, do)
 }
 
 // gather asks all questions, and shows how far it is.
-func gather(ctx context.Context, l *serving.Assembly, domains []questions.Domain, term terminal) (*calibration.Evidence, error) {
+func gather(ctx context.Context, l *server.Assembly, domains []questions.Domain, term terminal) (*calibration.Evidence, error) {
 	g, done := l.Passages(ctx)
 	defer done()
 	bar := newProgress(term.Err)
@@ -66,7 +66,7 @@ func encodeIndented(w io.Writer, report any) error {
 const sampledTexts = 200
 
 // generate makes questions of exact things from passages of the collection.
-func generate(ctx context.Context, l *serving.Assembly) (questions.Domain, error) {
+func generate(ctx context.Context, l *server.Assembly) (questions.Domain, error) {
 	sample, err := l.Engine.Sample(ctx, sampledTexts)
 	if err != nil {
 		return questions.Domain{}, err

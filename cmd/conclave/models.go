@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"conclave/models"
+	"example.org/conclave/models"
 
 	"github.com/spf13/cobra"
 )

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/configs"
-	shipped "conclave/experts"
-	"conclave/internal/tinyexperts"
-	"conclave/models"
-	"conclave/models/tiny"
-	"conclave/provision"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/testing/tinyexperts"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/shipped"
 )
 
 // TestDeltaByCommands: import, list, verify, and finding the bundle by name

@@ -8,10 +8,10 @@ import (
 	"os"
 	"strings"
 
-	"conclave/configs"
-	shipped "conclave/experts"
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
 
 	"github.com/spf13/cobra"
 )
@@ -52,7 +52,7 @@ The same input gives the same bytes.`,
   conclave models import ./bge-small-en --pooling cls --out experts/bge \
       --question-prefix "Represent this sentence for searching relevant passages: "
   conclave models import ./e5-small --question-prefix "query: " --passage-prefix "passage: " --out experts/e5
-  conclave models import ./dpr-question --passage ./dpr-context --out experts/nq
+  conclave models import ./dpr-question --passage ./dpr-context --out shipped/nq
   conclave models import experts/mydomain --int8`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

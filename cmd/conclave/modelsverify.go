@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 
-	"conclave/configs"
-	"conclave/encoder"
-	"conclave/models"
-	"conclave/provision"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/models"
 
 	"github.com/spf13/cobra"
 )
@@ -61,7 +61,7 @@ it is imported.`,
 
 // installedRuntime is ONNX Runtime, or nil where it is not installed, which is said.
 func installedRuntime(config configs.Config, cache provision.Cache, term terminal) (*encoder.Runtime, error) {
-	library, err := serving.RuntimeLibrary(config, cache)
+	library, err := server.RuntimeLibrary(config, cache)
 	var missing *provision.MissingError
 	if errors.As(err, &missing) {
 		_, err = fmt.Fprintf(term.Err, "note: graphs are not loaded, since %v (conclave setup)\n", err)

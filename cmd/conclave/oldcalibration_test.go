@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/calibration"
+	"example.org/conclave/calibration"
 )
 
 // TestOldCalibration: a collection whose calibration is of an older form is not

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/questions"
+	"example.org/conclave/internal/questions"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

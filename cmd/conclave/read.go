@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/configs"
-	"conclave/corpus"
-	"conclave/documents"
-	"conclave/provision"
+	"example.org/conclave/configs"
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/provision"
 
 	"github.com/spf13/cobra"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // remarks collects what was done with rows of tables that a reader of the files may not

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"conclave/client"
-	"conclave/configs"
+	"example.org/conclave/client/go"
+	"example.org/conclave/configs"
 
 	"github.com/spf13/pflag"
 )

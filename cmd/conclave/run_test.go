@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // conclave runs one command line in a folder of its own, without the

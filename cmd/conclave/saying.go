@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/configs"
+	"example.org/conclave/configs"
 )
 
 // newSaying is the logger of commands other than serve: it writes warnings and errors

@@ -7,9 +7,9 @@ import (
 	"io"
 	"strings"
 
-	"conclave/configs"
-	"conclave/search"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/search"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -130,7 +130,7 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 		}
 		return server.Search(cmd.Context(), x.request)
 	}
-	err = opened(config, terminal, false, func(l *serving.Assembly) (err error) {
+	err = opened(config, terminal, false, func(l *server.Assembly) (err error) {
 		response, err = l.Engine.Search(cmd.Context(), x.request)
 		return err
 	})
@@ -139,8 +139,8 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 
 // opened opens a collection for do, without its calibration if that is wanted. An expert
 // whose bundle is damaged is left out, with a warning.
-func opened(config configs.Config, term terminal, uncalibrated bool, do func(*serving.Assembly) error) error {
-	l, err := serving.Assemble(serving.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{out: term.Err}, Uncalibrated: uncalibrated})
+func opened(config configs.Config, term terminal, uncalibrated bool, do func(*server.Assembly) error) error {
+	l, err := server.Assemble(server.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{out: term.Err}, Uncalibrated: uncalibrated})
 	if err != nil {
 		return err
 	}

@@ -6,9 +6,9 @@ import (
 	"net"
 	"time"
 
-	"conclave/configs"
-	"conclave/serving"
-	"conclave/tracing"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/tracing"
 
 	"github.com/spf13/cobra"
 )
@@ -55,7 +55,7 @@ func serve(ctx context.Context, config configs.Config, name string, term termina
 		defer cancel()
 		err = errors.Join(err, shut(sending))
 	}()
-	s, err := serving.Open(ctx, serving.ServerOptions{Config: config, Name: name, Log: log, Version: version, Tracer: tracer})
+	s, err := server.Open(ctx, server.ServerOptions{Config: config, Name: name, Log: log, Version: version, Tracer: tracer})
 	if err != nil {
 		return err
 	}

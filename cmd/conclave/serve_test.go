@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"conclave/client"
-	"conclave/internal/testenv"
-	"conclave/models/tiny"
-	"conclave/search"
+	"example.org/conclave/client/go"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/search"
 )
 
 // served is `conclave serve`, running in this process.

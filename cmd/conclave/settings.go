@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"strings"
 
-	"conclave/configs"
-	"conclave/provision"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/provision"
 
 	"github.com/spf13/cobra"
 )

@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"conclave/documents"
-	shipped "conclave/experts"
-	"conclave/provision"
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/shipped"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/configs"
-	"conclave/demo"
-	shipped "conclave/experts"
-	"conclave/internal/testenv"
-	"conclave/internal/tinyexperts"
-	"conclave/models"
-	"conclave/provision"
-	"conclave/search"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/internal/testing/tinyexperts"
+	"example.org/conclave/models"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
+	"example.org/conclave/shipped/demo"
 )
 
 // TestShippedExpertsAreServed goes the way of the demo with tiny experts: from
@@ -152,7 +152,7 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 		base, late string
 		shared     bool
 	}{{"base", name, true}, {"base-fp32", name + "-fp32", true}, {"base", name + "-fp32", false}} {
-		loaded, err := serving.OpenExperts(configs.Config{Cache: cache.Root, Runtime: library, Encoder: configs.Encoder{Provider: "cpu"}}, slog.New(slog.DiscardHandler), []string{c.base, c.late})
+		loaded, err := server.OpenExperts(configs.Config{Cache: cache.Root, Runtime: library, Encoder: configs.Encoder{Provider: "cpu"}}, slog.New(slog.DiscardHandler), []string{c.base, c.late})
 		if err != nil {
 			t.Fatal(err)
 		}

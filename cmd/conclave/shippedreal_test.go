@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	shipped "conclave/experts"
-	"conclave/fusion"
-	"conclave/internal/testenv"
-	"conclave/models"
-	"conclave/provision"
-	"conclave/search"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
 )
 
 // TestShippedExpertsKnowTheirDomains: of the experts that come with the

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"conclave/collection"
-	"conclave/configs"
+	"example.org/conclave/configs"
+	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
 )
@@ -47,7 +47,7 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 			case out == "":
 				return usagef("--out is needed: the folder to make")
 			}
-			r, err := collection.Snapshot(cmd.Context(), config.Collection, out)
+			r, err := folder.Snapshot(cmd.Context(), config.Collection, out)
 			if err != nil {
 				return err
 			}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 func TestFieldsThatAreLeftOut(t *testing.T) {

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"conclave/collection"
-	"conclave/configs"
+	"example.org/conclave/configs"
+	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
 )
@@ -14,7 +14,7 @@ import (
 type verification struct {
 	Collection string `json:"collection"`
 	OK         bool   `json:"ok"`
-	collection.VerifyReport
+	folder.VerifyReport
 	Error string `json:"error,omitempty"`
 }
 
@@ -27,7 +27,7 @@ func newVerify(term terminal) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
 			bar := newProgress(term.Err)
-			report, err := collection.Verify(cmd.Context(), config.Collection, func(p collection.Progress) {
+			report, err := folder.Verify(cmd.Context(), config.Collection, func(p folder.Progress) {
 				bar.Report(string(p.Stage), p.Done, p.Total, p.Unit)
 			})
 			bar.Finish()

@@ -3,7 +3,7 @@ package main
 import (
 	"runtime"
 
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
 
 	"github.com/spf13/cobra"
 )

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/internal/golden"
-	"conclave/internal/testenv"
-	"conclave/normalise"
+	"example.org/conclave/internal/normalise"
+	"example.org/conclave/internal/testing/golden"
+	"example.org/conclave/internal/testing/testenv"
 )
 
 func published(tb testing.TB, file string) *Tokenizer {

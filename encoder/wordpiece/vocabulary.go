@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 
 	"github.com/sugarme/tokenizer/model"
 	"github.com/sugarme/tokenizer/model/wordpiece"

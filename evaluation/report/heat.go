@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"slices"
 
-	"conclave/evaluation"
-	"conclave/search"
+	"example.org/conclave/evaluation"
+	"example.org/conclave/search"
 )
 
 // heat is a heat map: a table whose rows are domains and whose columns are

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/evaluation"
+	"example.org/conclave/evaluation"
 )
 
 // lineColours is how many colours the lines have; page.css names them.

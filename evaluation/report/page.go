@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/evaluation"
+	"example.org/conclave/evaluation"
 )
 
 //go:embed page.html

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/evaluation"
-	"conclave/search"
+	"example.org/conclave/evaluation"
+	"example.org/conclave/search"
 )
 
 func written(t *testing.T, r *evaluation.Report) string {

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/evaluation"
-	"conclave/fusion"
-	"conclave/questions"
-	"conclave/search"
+	"example.org/conclave/evaluation"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/search"
 )
 
 // simulated is an engine whose experts know their own domains better than

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"conclave/evaluation"
+	"example.org/conclave/evaluation"
 )
 
 // tableView is a table as the page shows it.

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/handlers"
-	"conclave/search"
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"

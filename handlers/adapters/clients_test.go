@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/realclients"
-	"conclave/internal/testenv"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/internal/testing/testenv"
 )
 
 // shownIn are the blocks of docs/chatbots.md in a language, which ask a server at an

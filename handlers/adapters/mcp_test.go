@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/internal/realclients"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/search"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/configs"
-	"conclave/internal/realclients"
-	"conclave/search"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/search"
 )
 
 // post sends a message to /mcp, with headers by name.

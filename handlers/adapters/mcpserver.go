@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/handlers"
-	"conclave/search"
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )

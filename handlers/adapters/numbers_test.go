@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/adapters"
-	"conclave/internal/realclients"
+	"example.org/conclave/handlers/adapters"
+	"example.org/conclave/internal/testing/realclients"
 )
 
 // digits are those of a number that no float64 has.

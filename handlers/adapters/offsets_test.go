@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"conclave/internal/realclients"
-	"conclave/search"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/search"
 )
 
 const wide = `{"id":"w","title":"Žluť 🦊","text":"😀 naïve 東京: the old fox 🦊 hid the moon, é!"}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/handlers"
-	"conclave/search"
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
 )
 
 // openAI is a part of OpenAI's interface: embeddings, models, and the search of a

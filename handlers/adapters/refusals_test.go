@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/realclients"
+	"example.org/conclave/internal/testing/realclients"
 )
 
 // TestRefusals: what an interface has and conclave does not do is refused with a reason,

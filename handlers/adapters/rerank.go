@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"slices"
 
-	"conclave/handlers"
-	"conclave/search"
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
 
 	"github.com/go-json-experiment/json"
 )

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // sharpness is by what fused scores are multiplied for the softmax of the passages after

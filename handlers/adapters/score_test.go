@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"conclave/internal/testenv"
-	"conclave/search"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/search"
 
 	"pgregory.net/rapid"
 )

@@ -10,9 +10,9 @@ import (
 	"net/http"
 	"testing"
 
-	"conclave/configs"
-	"conclave/internal/realclients"
-	"conclave/search"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/search"
 )
 
 // site is a server of the collection "c", which is what realclients calls it.

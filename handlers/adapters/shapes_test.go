@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/realclients"
-	"conclave/search"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/search"
 )
 
 type embeddingList struct {

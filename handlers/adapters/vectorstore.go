@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strings"
 
-	"conclave/handlers"
-	"conclave/search"
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
 )
 
 // storeRequest is OpenAI's search of a vector store; here the store is the collection.

@@ -13,14 +13,14 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
-	"conclave/configs"
-	shipped "conclave/experts"
-	"conclave/internal/realclients"
-	"conclave/internal/testenv"
-	"conclave/models"
-	"conclave/provision"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
 )
 
 // TestAnswersInBrowser: the page shows what the shipped reader marks and what a generator
@@ -68,11 +68,11 @@ func made(t *testing.T, name string) {
 func granularity(t *testing.T, c *configs.Config, name string) {
 	t.Helper()
 	c.Experts = append(c.Experts, configs.Expert{Name: name})
-	loaded, err := serving.OpenExperts(*c, slog.New(slog.DiscardHandler), []string{name})
+	loaded, err := server.OpenExperts(*c, slog.New(slog.DiscardHandler), []string{name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = collection.AddExpert(t.Context(), c.Collection, loaded.All()[0], collection.BuildOptions{})
+	_, err = folder.AddExpert(t.Context(), c.Collection, loaded.All()[0], folder.BuildOptions{})
 	if err := errors.Join(err, loaded.Close()); err != nil {
 		t.Fatal(err)
 	}

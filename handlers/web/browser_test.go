@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"conclave/calibration"
-	"conclave/configs"
-	"conclave/fusion"
-	"conclave/internal/realclients"
-	"conclave/models"
+	"example.org/conclave/calibration"
+	"example.org/conclave/configs"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/models"
 )
 
 // TestInBrowser drives every control of the pages in a real browser, against servers

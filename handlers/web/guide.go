@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"conclave/docs"
+	"example.org/conclave/docs"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"conclave/docs"
+	"example.org/conclave/docs"
 
 	"github.com/yuin/goldmark/ast"
 	extension "github.com/yuin/goldmark/extension/ast"
@@ -65,7 +65,7 @@ func guideLink(to string) (string, bool) {
 	switch {
 	case name == "": // on the same page
 		return to, true
-	case name == "../handlers/openapi.yaml":
+	case name == "../openapi.yaml":
 		return "/openapi.yaml", true
 	case strings.HasPrefix(name, "http://127.0.0.1:8080"):
 		return strings.TrimPrefix(to, "http://127.0.0.1:8080"), true

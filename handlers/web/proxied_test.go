@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/configs"
-	"conclave/internal/realclients"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/testing/realclients"
 )
 
 // TestUnderPathInBrowser: page, reference, guide, OpenAPI and MCP of a server that is

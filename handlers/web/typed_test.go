@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/realclients"
-	"conclave/search"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/search"
 )
 
 // TestTypedAsInAddresses: what the page reads from quotes and -words is what search.Typed reads

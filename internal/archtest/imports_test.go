@@ -18,58 +18,80 @@ import (
 	"testing"
 )
 
-// allowed lists, for each package, the packages of the project that it may
-// import. docs/ARCHITECTURE.md draws the same arrows. A package that is not
-// listed may not exist; its subpackages share its line.
+// module is the path before that of each package.
+const module = "example.org/conclave/"
+
+// allowed lists, for each room, the rooms that it may import. docs/ARCHITECTURE.md draws
+// the same arrows. A package is in the room with the longest path that begins its own; one
+// that is in no room may not exist.
 var allowed = map[string][]string{
-	"adapters":    {"handlers", "search"},
-	"admission":   {},
-	"rank":        {},
-	"spelling":    {"disk", "normalise"},
-	"disk":        {},
-	"granules":    {"rank"},
-	"plaintext":   {},
-	"corpus":      {"disk", "plaintext", "rank"},
-	"ann":         {"disk", "rank"},
-	"bm25":        {"disk", "normalise", "rank"},
-	"fusion":      {"rank"},
-	"models":      {"disk"},
-	"normalise":   {},
-	"encoder":     {"disk", "models", "normalise"},
-	"collection":  {"ann", "bm25", "corpus", "disk", "rank", "spelling"},
-	"search":      {"corpus", "fusion", "granules", "rank", "spelling"},
-	"calibration": {"disk", "fusion", "questions", "rank", "search"},
-	"questions":   {"disk", "plaintext", "rank"},
-	"evaluation":  {"calibration", "corpus", "disk", "fusion", "questions", "rank", "search"},
-	"ablation":    {"calibration", "evaluation", "fusion"},
-	"handlers":    {"admission", "collection", "corpus", "jobs", "plaintext", "search", "web"},
-	"lease":       {},
-	"opensearch":  {"ann", "bm25", "collection", "corpus", "lease", "rank", "search", "spelling"},
-	"jobs":        {"collection", "corpus", "disk", "lease", "rank"},
-	"serving":     {"adapters", "admission", "ann", "calibration", "collection", "configs", "corpus", "disk", "encoder", "experts", "fusion", "granules", "handlers", "jobs", "models", "opensearch", "provision", "questions", "rank", "search", "spelling"},
-	"docs":        {},
-	"documents":   {"corpus", "granules"},
-	"web":         {"docs"},
-	"client":      {"corpus", "search"},
-	"tracing":     {},
+	"ann":         {"internal/disk", "internal/rank"},
+	"bm25":        {"internal/disk", "internal/normalise", "internal/rank"},
+	"fusion":      {"internal/rank"},
+	"models":      {"internal/disk"},
+	"encoder":     {"internal/disk", "internal/normalise", "models"},
+	"search":      {"fusion", "internal/corpus", "internal/granules", "internal/rank", "internal/spelling"},
+	"calibration": {"fusion", "internal/disk", "internal/questions", "internal/rank", "search"},
+	"evaluation":  {"calibration", "fusion", "internal/corpus", "internal/disk", "internal/questions", "internal/rank", "search"},
+	"documents":   {"internal/corpus", "internal/granules"},
 	"configs":     {},
-	"provision":   {"disk"},
-	"demo":        {"collection", "configs", "disk", "experts", "models", "provision"},
-	"experts":     {"configs", "models", "provision"},
-	"bench":       {"ann", "bm25", "corpus", "disk", "encoder", "fusion", "models", "provision", "questions", "rank", "search", "serving"},
-	"cmd":         {"*"},
-	"internal":    {"*"}, // test support and end-to-end tests
+
+	"store/folder":     {"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling"},
+	"store/opensearch": {"ann", "bm25", "internal/corpus", "internal/jobs/lease", "internal/rank", "internal/spelling", "search", "store/folder"},
+
+	"handlers":          {"handlers/web", "internal/corpus", "internal/jobs", "internal/overload", "internal/plaintext", "search", "store/folder"},
+	"handlers/adapters": {"handlers", "search"},
+	"handlers/web":      {"docs"},
+
+	"shipped":      {"configs", "internal/provision", "models"},
+	"shipped/demo": {"configs", "internal/disk", "internal/provision", "models", "shipped", "store/folder"},
+
+	"internal/rank":       {},
+	"internal/disk":       {},
+	"internal/plaintext":  {},
+	"internal/normalise":  {},
+	"internal/granules":   {"internal/rank"},
+	"internal/spelling":   {"internal/disk", "internal/normalise"},
+	"internal/corpus":     {"internal/disk", "internal/plaintext", "internal/rank"},
+	"internal/questions":  {"internal/disk", "internal/plaintext", "internal/rank"},
+	"internal/provision":  {"internal/disk"},
+	"internal/tracing":    {},
+	"internal/overload":   {},
+	"internal/jobs":       {"internal/corpus", "internal/disk", "internal/jobs/lease", "internal/rank", "store/folder"},
+	"internal/jobs/lease": {},
+	"internal/server": {
+		"ann", "calibration", "configs", "encoder", "fusion", "handlers", "handlers/adapters", "internal/corpus", "internal/disk",
+		"internal/granules", "internal/jobs", "internal/overload", "internal/provision", "internal/questions", "internal/rank",
+		"internal/spelling", "models", "search", "shipped", "store/folder", "store/opensearch",
+	},
+
+	"cmd":       {"*"},
+	"client/go": {"internal/corpus", "search"},
+
+	"research/ablation": {"calibration", "evaluation", "fusion"},
+	"research/bench":    {"ann", "bm25", "encoder", "fusion", "internal/corpus", "internal/disk", "internal/provision", "internal/questions", "internal/rank", "internal/server", "models", "search"},
+
+	"internal/archtest": {},
+	"internal/endtoend": {"*"},
+	"internal/sbom":     {"internal/provision"},
+	"internal/testing":  {"*"},
 
 	// Not in Go, with tests in Go:
-	"clients":      {},
-	"deploy":       {},
-	"integrations": {},
-	"examples":     {},
+	"docs":                {},
+	"deploy":              {},
+	"client/python":       {},
+	"client/integrations": {},
+	"client/examples":     {},
+}
+
+// pure are the rooms that build without a C compiler: all but those that run encoders.
+func pure(room string) bool {
+	return !slices.Contains([]string{"encoder", "internal/server", "cmd", "internal/endtoend", "internal/testing", "research/bench"}, room)
 }
 
 // apart are packages whose parts a command does not put together itself: that is for
-// collection, search and serving.
-var apart = []string{"conclave/ann", "conclave/bm25", "conclave/fusion"}
+// store, search and internal/server.
+var apart = []string{"example.org/conclave/ann", "example.org/conclave/bm25", "example.org/conclave/fusion"}
 
 // only says which package alone may import a library.
 var only = map[string]string{
@@ -80,7 +102,7 @@ var only = map[string]string{
 	"github.com/go-chi/chi/v5":        "handlers",
 	"C":                               "encoder",
 
-	"github.com/modelcontextprotocol/go-sdk": "adapters",
+	"github.com/modelcontextprotocol/go-sdk": "handlers/adapters",
 	"github.com/klippa-app/go-pdfium":        "documents",
 	"github.com/xuri/excelize/v2":            "documents",
 	"github.com/jhillyerd/enmime/v2":         "documents",
@@ -126,20 +148,20 @@ func TestImports(t *testing.T) {
 // TestNoCgoOutsideEncoder: what must build without a C compiler has no cgo files, and
 // needs no package with such files but Go's own, which has others in their place.
 func TestNoCgoOutsideEncoder(t *testing.T) {
-	var pure []string
+	var listedPure []string
 	for _, p := range list(t) {
 		from, ok := place(p.ImportPath)
-		if !ok || from == "encoder" || from == "serving" || from == "cmd" || from == "internal" || from == "bench" || strings.HasPrefix(p.ImportPath, "conclave/models/numerics") {
+		if !ok || !pure(from) || strings.HasPrefix(p.ImportPath, module+"models/numerics") {
 			continue
 		}
 		if len(p.CgoFiles) > 0 {
 			t.Errorf("%s has cgo files %v", p.ImportPath, p.CgoFiles)
 		}
 		if len(p.GoFiles) > 0 { // else it has tests alone
-			pure = append(pure, p.ImportPath)
+			listedPure = append(listedPure, p.ImportPath)
 		}
 	}
-	for _, p := range list(t, append([]string{"-deps"}, pure...)...) {
+	for _, p := range list(t, append([]string{"-deps"}, listedPure...)...) {
 		if !p.Standard && len(p.CgoFiles) > 0 {
 			t.Errorf("%s has cgo files %v", p.ImportPath, p.CgoFiles)
 		}
@@ -168,7 +190,7 @@ func TestRulesAreUsed(t *testing.T) {
 func TestFlagsAreNamedByCmd(t *testing.T) {
 	flag := regexp.MustCompile(`[\s(]--[a-z]{2}`)
 	for _, p := range list(t) {
-		if from, ok := place(p.ImportPath); !ok || slices.Contains([]string{"cmd", "bench", "internal", "provision"}, from) {
+		if from, ok := place(p.ImportPath); !ok || slices.Contains([]string{"cmd", "internal/endtoend", "internal/testing", "internal/sbom", "internal/provision"}, from) || strings.HasPrefix(from, "research/") {
 			continue
 		}
 		for _, name := range append(p.GoFiles, p.CgoFiles...) {
@@ -187,20 +209,22 @@ func TestFlagsAreNamedByCmd(t *testing.T) {
 	}
 }
 
-func place(path string) (string, bool) {
-	rest, ours := strings.CutPrefix(path, "conclave/")
-	if !ours {
-		return "", false
+// place returns the room of a package of this project.
+func place(path string) (room string, ours bool) {
+	rest, ours := strings.CutPrefix(path, module)
+	for room = rest; room != "." && room != "" && allowed[room] == nil; room = filepath.Dir(room) {
 	}
-	first, _, _ := strings.Cut(rest, "/")
-	return first, true
+	if room == "." || room == "" {
+		room = rest
+	}
+	return room, ours
 }
 
 // list is what go list says of packages, of all of the module where none are named.
 func list(t *testing.T, packages ...string) []listed {
 	t.Helper()
 	if packages == nil {
-		packages = []string{"conclave/..."}
+		packages = []string{module + "..."}
 	}
 	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Standard,Imports,GoFiles,CgoFiles"}, packages...)...)
 	out, err := cmd.StdoutPipe()

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // TestDotIDs: . and .. are refused as ids of new passages, with a reason, and are read,

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"conclave/plaintext"
+	"example.org/conclave/internal/plaintext"
 )
 
 // MaxLineBytes bounds a line of a file that is read, and with it the memory

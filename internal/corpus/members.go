@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"conclave/plaintext"
+	"example.org/conclave/internal/plaintext"
 
 	"github.com/go-json-experiment/json/jsontext"
 )

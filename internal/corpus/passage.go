@@ -18,7 +18,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"conclave/plaintext"
+	"example.org/conclave/internal/plaintext"
 )
 
 // Passage is a piece of text that can be an answer, usually 40 to 200 words.

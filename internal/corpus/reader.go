@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"conclave/disk"
-	"conclave/plaintext"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/plaintext"
 
 	"github.com/klauspost/compress/gzip"
 )

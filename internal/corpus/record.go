@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // AppendBinary appends p as stores and logs keep it, the body of a record: id, title,

@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 	"sort"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // Store is the passages of a segment, memory-mapped, numbered in the order of

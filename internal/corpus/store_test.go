@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 func randomPassages(rng *rand.Rand, n int) []Passage {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // TestTagsOfAPassage: the tags alone are those that the whole passage has.

@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // Verify reads everything: every record decodes, passes Passage.Check and is

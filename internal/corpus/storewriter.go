@@ -9,7 +9,7 @@ import (
 	"hash/crc32"
 	"slices"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // StoreWriter writes the passages of a segment, in any order: Close numbers

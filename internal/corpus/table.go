@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"conclave/plaintext"
+	"example.org/conclave/internal/plaintext"
 )
 
 // Remark is what was done with rows of a table that a reader of the file may not expect.

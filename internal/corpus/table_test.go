@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/golden"
+	"example.org/conclave/internal/testing/golden"
 )
 
 // told is what a reader said of a file.

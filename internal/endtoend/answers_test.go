@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/models/tiny"
-	"conclave/search"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/search"
 )
 
 // TestAnswersInABatch: searches of a batch get the answers that each gets alone, beside

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/internal/cluster"
-	"conclave/search"
+	"example.org/conclave/internal/testing/cluster"
+	"example.org/conclave/search"
 )
 
 // clusterLines are passages with words that few have and words that many have.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/cluster"
+	"example.org/conclave/internal/testing/cluster"
 )
 
 // TestClusterAccess: a server and commands reach a cluster behind TLS with a password or

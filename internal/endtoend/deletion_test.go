@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/jobs"
+	"example.org/conclave/internal/jobs"
 )
 
 // TestDeletionKilled kills a server that was asked to delete what has a tag,

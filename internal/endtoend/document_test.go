@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/realclients"
+	"example.org/conclave/internal/testing/realclients"
 )
 
 // The generator of Go clients; the others are pinned by realclients.

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"conclave/internal/testenv"
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models"
 )
 
 // programs begin the lines of documents that are commands.

@@ -13,11 +13,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/internal/cluster"
-	"conclave/search"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/testing/cluster"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // ending ends the cluster that tests share before goroutines are looked for.
@@ -183,7 +183,7 @@ func TestGrowth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := collection.Add(context.Background(), l.dir, source, collection.BuildOptions{Experts: encoders(l.Experts)}); err != nil {
+	if _, err := folder.Add(context.Background(), l.dir, source, folder.BuildOptions{Experts: encoders(l.Experts)}); err != nil {
 		t.Fatal(err)
 	}
 	_ = source.Close()

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestEvaluateScript runs bench/evaluate, which makes the tables of docs/experts.md in an
+// TestEvaluateScript runs research/bench/evaluate, which makes the tables of docs/experts.md in an
 // hour, on two small domains: what it asks of the commands is there, and so is what
-// bench/tables.py reads.
+// research/bench/tables.py reads.
 func TestEvaluateScript(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it indexes and calibrates with three experts")
@@ -27,7 +27,7 @@ func TestEvaluateScript(t *testing.T) {
 		pack(t, filepath.Join(root, "demo", "passages", of+".jsonl"), filepath.Join(data, domain, "passages.jsonl.gz"), of, 1)
 		pack(t, filepath.Join(root, "demo", "questions", "dev.jsonl"), filepath.Join(data, domain, "questions.dev.jsonl.gz"), of, 3)
 	}
-	command := exec.CommandContext(t.Context(), "bash", "bench/evaluate", data, out)
+	command := exec.CommandContext(t.Context(), "bash", "research/bench/evaluate", data, out)
 	command.Dir = root
 	command.Env = append(os.Environ(), "DOMAINS=policy wiki", "EXPERTS=base policy wiki late")
 	if printed, err := command.CombinedOutput(); err != nil {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/adapters"
+	"example.org/conclave/handlers/adapters"
 )
 
 // besideMemory is what a server may have in memory beside limits.memory, and beside what it

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/jobs"
+	"example.org/conclave/internal/jobs"
 )
 
 // TestExport: what is exported is what was put in, in the order of ids, the

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // TestConnectionFlood: a server that may open 120 files is opened a hundred idle

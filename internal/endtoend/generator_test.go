@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/internal/testenv"
-	"conclave/search"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/search"
 )
 
 // asked is a case of encoder/testdata/fid: what transformers answers from passages.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/demo"
-	"conclave/internal/testenv"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/shipped/demo"
 )
 
 // BenchmarkQuestionsBesideIngest measures how long questions take while passages

@@ -15,17 +15,17 @@ import (
 	"path/filepath"
 	"testing"
 
-	"conclave/calibration"
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/corpus"
-	"conclave/demo"
-	"conclave/fusion"
-	"conclave/internal/testenv"
-	"conclave/models"
-	"conclave/models/tiny"
-	"conclave/rank"
-	"conclave/serving"
+	"example.org/conclave/calibration"
+	"example.org/conclave/configs"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/shipped/demo"
+	"example.org/conclave/store/folder"
 )
 
 // The experts differ in seed, shape and how far their ensembles spread.
@@ -43,7 +43,7 @@ func bundles() []tiny.Expert {
 // library is a collection of the demo's passages with the engine on top, as commands
 // and servers open it.
 type library struct {
-	*serving.Assembly
+	*server.Assembly
 	passages []corpus.Passage // by ordinal
 	experts  map[string]*expert
 	names    []string
@@ -53,7 +53,7 @@ type library struct {
 // expert is a loaded bundle, with the vectors that it gave for the collection, to
 // compute with.
 type expert struct {
-	*serving.Expert
+	*server.Expert
 	options tiny.Expert
 	stored  map[string][]float32 // by passage id
 }
@@ -79,7 +79,7 @@ func open(t testing.TB, kind string) *library {
 		}
 		l.names = append(l.names, o.Name)
 	}
-	loaded, err := serving.OpenExperts(config, log, l.names)
+	loaded, err := server.OpenExperts(config, log, l.names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func open(t testing.TB, kind string) *library {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = collection.Build(context.Background(), l.dir, source, collection.BuildOptions{Experts: encoders(loaded), Index: collection.Index{Kind: kind}})
+	_, err = folder.Build(context.Background(), l.dir, source, folder.BuildOptions{Experts: encoders(loaded), Index: folder.Index{Kind: kind}})
 	if err := errors.Join(err, source.Close(), loaded.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func open(t testing.TB, kind string) *library {
 	if err := record.Write(l.dir); err != nil {
 		t.Fatal(err)
 	}
-	if l.Assembly, err = serving.Assemble(serving.Options{Config: config, Log: log}); err != nil {
+	if l.Assembly, err = server.Assemble(server.Options{Config: config, Log: log}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -112,7 +112,7 @@ func open(t testing.TB, kind string) *library {
 	return l
 }
 
-func encoders(loaded *serving.Experts) (out []collection.PassageEncoder) {
+func encoders(loaded *server.Experts) (out []folder.PassageEncoder) {
 	for _, e := range loaded.All() {
 		out = append(out, e)
 	}

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"testing"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // written is one question answered by MUF, written out from the paper: the

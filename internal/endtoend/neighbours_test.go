@@ -6,13 +6,13 @@ import (
 	"math"
 	"testing"
 
-	"conclave/configs"
-	"conclave/encoder"
-	"conclave/experts"
-	"conclave/internal/golden"
-	"conclave/internal/testenv"
-	"conclave/models"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/testing/golden"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
 )
 
 type embedded struct {
@@ -53,8 +53,8 @@ func TestNeighboursDoNotMatter(t *testing.T) {
 func openBase(t *testing.T, precision string) *encoder.Encoder {
 	t.Helper()
 	config := configured(t)
-	config.Experts = []configs.Expert{{Name: experts.Base, Bundle: testenv.Base(t, precision)}}
-	loaded, err := serving.OpenExperts(config, slog.New(slog.DiscardHandler), []string{experts.Base})
+	config.Experts = []configs.Expert{{Name: shipped.Base, Bundle: testenv.Base(t, precision)}}
+	loaded, err := server.OpenExperts(config, slog.New(slog.DiscardHandler), []string{shipped.Base})
 	if err != nil {
 		t.Fatal(err)
 	}

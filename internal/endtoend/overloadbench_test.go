@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/demo"
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/shipped/demo"
 
 	"golang.org/x/sys/unix"
 )

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"conclave/configs"
-	"conclave/internal/realclients"
-	"conclave/internal/testenv"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/internal/testing/testenv"
 )
 
 // TestPostmanCollection runs the collection of docs/postman twice in a row against a

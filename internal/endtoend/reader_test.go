@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"conclave/fusion"
-	"conclave/jobs"
-	"conclave/models/tiny"
-	"conclave/search"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/search"
 )
 
 // eventually waits until a server that looks every second has seen something.

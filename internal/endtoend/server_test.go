@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"conclave/internal/testenv"
-	"conclave/models/tiny"
-	"conclave/search"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/search"
 )
 
 // The command is built once for all tests of this process.
@@ -30,7 +30,7 @@ var buildBinary, removeBinary = func() (func() (string, error), func()) {
 			return "", err
 		}
 		path = filepath.Join(dir, "conclave")
-		if out, err := exec.Command("go", "build", "-o", path, "conclave/cmd/conclave").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", path, "example.org/conclave/cmd/conclave").CombinedOutput(); err != nil {
 			return "", fmt.Errorf("building the command: %w\n%s", err, out)
 		}
 		return path, nil

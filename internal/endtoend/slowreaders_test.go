@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/configs"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/server"
 )
 
 // TestSlowReaders: three hundred callers ask for answers of five megabytes, fifteen
@@ -19,7 +19,7 @@ import (
 func TestSlowReaders(t *testing.T) {
 	config := configs.Defaults()
 	config.ReadOnly, config.Limits.Memory, config.Limits.AnswerBytes = true, 96<<20, 6<<20
-	bound := serving.MostMemory(config, int64(config.Limits.Memory), nil).Total()
+	bound := server.MostMemory(config, int64(config.Limits.Memory), nil).Total()
 
 	var lines strings.Builder
 	for i := range 20 {

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/jobs"
+	"example.org/conclave/internal/jobs"
 )
 
 // TestSoak lets writers, readers, snapshots, jobs and floods of connections work

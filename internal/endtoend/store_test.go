@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"conclave/handlers"
-	"conclave/internal/cluster"
-	"conclave/jobs"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/testing/cluster"
 )
 
 // TestStore: a collection goes into a cluster, is written to there over HTTP by two servers,

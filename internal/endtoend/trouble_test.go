@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/jobs"
-	"conclave/search"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/search"
 )
 
 // TestNoRoom gives the server files of a megabyte at the most, which a file of its

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 
 	"github.com/clipperhouse/uax29/v2/words"
 )

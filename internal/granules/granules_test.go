@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 
 	"pgregory.net/rapid"
 )

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"conclave/collection"
+	"example.org/conclave/store/folder"
 )
 
 // caughtUp is how few passages may be left to encode when the collection is
@@ -20,7 +20,7 @@ const caughtUp = 1000
 //
 // A collection that has the expert from this very encoder already needs
 // nothing. Of the options, Index and Threads count.
-func AddExpertTo(ctx context.Context, live *collection.Live, encoder collection.PassageEncoder, scratch string, o collection.BuildOptions, report func(Progress)) (made collection.BuildReport, err error) {
+func AddExpertTo(ctx context.Context, live *folder.Live, encoder folder.PassageEncoder, scratch string, o folder.BuildOptions, report func(Progress)) (made folder.BuildReport, err error) {
 	if has, err := hasExpert(live, encoder); has || err != nil {
 		return made, err
 	}
@@ -38,7 +38,7 @@ func AddExpertTo(ctx context.Context, live *collection.Live, encoder collection.
 			return made, fmt.Errorf("encoding passages: %w", err)
 		}
 	}
-	o.Progress = func(p collection.Progress) {
+	o.Progress = func(p folder.Progress) {
 		report(Progress{Stage: string(p.Stage), Done: p.Done, Total: p.Total, Unit: p.Unit})
 	}
 	return live.AddExpert(ctx, ahead, o)
@@ -46,17 +46,17 @@ func AddExpertTo(ctx context.Context, live *collection.Live, encoder collection.
 
 // catchUp encodes the passages of the present generation; it reports how many
 // of them were not known.
-func (a *Ahead) catchUp(ctx context.Context, live *collection.Live, report func(Progress)) (int, error) {
+func (a *Ahead) catchUp(ctx context.Context, live *folder.Live, report func(Progress)) (int, error) {
 	g := live.Collection().Acquire()
 	defer g.Release()
 	return a.Encode(ctx, g, func(done, total int) {
-		report(Progress{Stage: string(collection.Encoding), Done: int64(done), Total: int64(total), Unit: "passages"})
+		report(Progress{Stage: string(folder.Encoding), Done: int64(done), Total: int64(total), Unit: "passages"})
 	})
 }
 
 // hasExpert reports whether the collection has vectors of the encoder. Vectors
 // that another encoder made under its name are an error.
-func hasExpert(live *collection.Live, encoder collection.PassageEncoder) (bool, error) {
+func hasExpert(live *folder.Live, encoder folder.PassageEncoder) (bool, error) {
 	g := live.Collection().Acquire()
 	defer g.Release()
 	for _, x := range g.Experts() {

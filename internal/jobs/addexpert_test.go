@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder"
 )
 
 // passages is a source of a build.
@@ -32,14 +32,14 @@ func (p *passages) Place() corpus.Place      { return corpus.Place{} }
 func (p *passages) Progress() (int64, int64) { return int64(p.at), int64(len(p.list)) }
 
 // live builds a collection of words alone and opens it.
-func live(t *testing.T, list []corpus.Passage, experts ...collection.PassageEncoder) *collection.Live {
+func live(t *testing.T, list []corpus.Passage, experts ...folder.PassageEncoder) *folder.Live {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "c")
-	options := collection.BuildOptions{Experts: experts, Index: collection.Index{Kind: "flat"}}
-	if _, err := collection.Build(t.Context(), dir, &passages{list: list}, options); err != nil {
+	options := folder.BuildOptions{Experts: experts, Index: folder.Index{Kind: "flat"}}
+	if _, err := folder.Build(t.Context(), dir, &passages{list: list}, options); err != nil {
 		t.Fatal(err)
 	}
-	l, err := collection.OpenLive(dir, collection.LiveOptions{Build: options, FlushAfter: time.Millisecond, FlushPassages: 50, Merge: collection.MergePolicy{Factor: 3, Smallest: 100}})
+	l, err := folder.OpenLive(dir, folder.LiveOptions{Build: options, FlushAfter: time.Millisecond, FlushPassages: 50, Merge: folder.MergePolicy{Factor: 3, Smallest: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +51,11 @@ func live(t *testing.T, list []corpus.Passage, experts ...collection.PassageEnco
 	return l
 }
 
-func put(t *testing.T, l *collection.Live, list ...corpus.Passage) {
+func put(t *testing.T, l *folder.Live, list ...corpus.Passage) {
 	t.Helper()
-	var changes []collection.Change
+	var changes []folder.Change
 	for i := range list {
-		changes = append(changes, collection.Change{Put: &list[i]})
+		changes = append(changes, folder.Change{Put: &list[i]})
 	}
 	if _, err := l.Apply(t.Context(), changes); err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func put(t *testing.T, l *collection.Live, list ...corpus.Passage) {
 }
 
 // search is what exact search finds: ids and scores.
-func search(t *testing.T, l *collection.Live, expert string, query []float32) (ids []string, scores []float32) {
+func search(t *testing.T, l *folder.Live, expert string, query []float32) (ids []string, scores []float32) {
 	t.Helper()
 	g := l.Collection().Acquire()
 	defer g.Release()
@@ -92,7 +92,7 @@ func TestAddExpertTo(t *testing.T) {
 	all := numbered(2600)
 	old := &hashEncoder{name: "old"}
 	l := live(t, all[:2000], old)
-	if _, err := l.Apply(t.Context(), []collection.Change{{Delete: "p7"}}); err != nil {
+	if _, err := l.Apply(t.Context(), []folder.Change{{Delete: "p7"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Flush(t.Context()); err != nil {
@@ -107,7 +107,7 @@ func TestAddExpertTo(t *testing.T) {
 		}
 		return nil
 	}
-	o := collection.BuildOptions{Index: collection.Index{Kind: "flat"}}
+	o := folder.BuildOptions{Index: folder.Index{Kind: "flat"}}
 	if _, err := AddExpertTo(t.Context(), l, late, scratch, o, func(Progress) {}); !errors.Is(err, stopped) {
 		t.Fatal(err)
 	}

@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	"conclave/collection"
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder"
 )
 
 // TestAddExpertOfParts: parts are encoded ahead, each once, and are found as in a
@@ -19,7 +19,7 @@ func TestAddExpertOfParts(t *testing.T) {
 	}
 	l := live(t, all)
 	e := &hashEncoder{name: "parts", parts: cut}
-	o := collection.BuildOptions{Index: collection.Index{Kind: "flat"}}
+	o := folder.BuildOptions{Index: folder.Index{Kind: "flat"}}
 	if _, err := AddExpertTo(t.Context(), l, e, filepath.Join(t.TempDir(), "1.work"), o, func(Progress) {}); err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"os"
 	"sync"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder"
 )
 
 // Ahead is an encoder of passages that encodes ahead of time and keeps what it
@@ -26,7 +26,7 @@ import (
 // A record that was cut off by a crash is dropped when the file is opened, with
 // all behind it. Nothing is synced: what is lost is encoded again.
 type Ahead struct {
-	collection.PassageEncoder
+	folder.PassageEncoder
 	path string
 
 	mu    sync.RWMutex
@@ -48,7 +48,7 @@ const aheadMagic = 0x32485441 // "ATH2"
 
 // OpenAhead opens the file at path, or makes it. A file of another encoder is
 // begun anew.
-func OpenAhead(path string, encoder collection.PassageEncoder) (*Ahead, error) {
+func OpenAhead(path string, encoder folder.PassageEncoder) (*Ahead, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func versionOf(p *corpus.Passage) (v version, err error) {
 	return v, nil
 }
 
-// EncodePassages implements collection.PassageEncoder: what is known is read,
+// EncodePassages implements folder.PassageEncoder: what is known is read,
 // the rest is encoded and remembered.
 func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	vectors := make([][]float32, len(passages))
@@ -125,7 +125,7 @@ const aheadBatch = 256
 // Encode makes the vectors of all passages, or their parts, of a generation that are not known
 // yet, and says how many those were. Deleted passages are among them: an index
 // has a place for each until their segment is merged.
-func (a *Ahead) Encode(ctx context.Context, g *collection.Generation, report func(done, total int)) (encoded int, err error) {
+func (a *Ahead) Encode(ctx context.Context, g *folder.Generation, report func(done, total int)) (encoded int, err error) {
 	total := g.Ordinals()
 	batch := make([]corpus.Passage, 0, aheadBatch)
 	flush := func() error {
@@ -140,7 +140,7 @@ func (a *Ahead) Encode(ctx context.Context, g *collection.Generation, report fun
 		if err != nil {
 			return encoded, err
 		}
-		parts, _, err := collection.Cut(a.PassageEncoder, p)
+		parts, _, err := folder.Cut(a.PassageEncoder, p)
 		if err != nil {
 			return encoded, err
 		}

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // hashEncoder makes vectors from hashes of the texts, and counts them.

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // A job's record is the file NUMBER.json: a label with a checksum, and JSON. Those

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"conclave/lease"
+	"example.org/conclave/internal/jobs/lease"
 )
 
 // Shared holds the jobs of a store, which any server in front of it accepts, lists and

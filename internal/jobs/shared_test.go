@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/lease"
+	"example.org/conclave/internal/jobs/lease"
 )
 
 // memory is the registers that several servers have: of the jobs, and of who works.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"conclave/normalise"
+	"example.org/conclave/internal/normalise"
 
 	"golang.org/x/text/unicode/norm"
 )

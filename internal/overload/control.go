@@ -1,4 +1,4 @@
-// Package admission protects a server from overload. It admits the requests that can
+// Package overload protects a server from overload. It admits the requests that can
 // be answered in time, refuses the others at once, and lets no more work run at a time
 // than there are processors.
 //
@@ -6,7 +6,7 @@
 // anything; nothing else refuses. The engine's searches and the encoding of answers
 // then wait for their turn (Turn), first come first served. A refusal needs no turn,
 // so it waits at most for what is running.
-package admission
+package overload
 
 import (
 	"context"

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 
 	"golang.org/x/sys/unix"
 )

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // unpack replaces dir with the given members of a wheel, verified, by one

@@ -9,8 +9,8 @@ import (
 	"os"
 	"unicode/utf8"
 
-	"conclave/disk"
-	"conclave/plaintext"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/plaintext"
 
 	"github.com/klauspost/compress/gzip"
 )

@@ -3,7 +3,7 @@ package questions
 import (
 	"fmt"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // Passages are those of a collection; *collection.Generation has them.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/internal/golden"
+	"example.org/conclave/internal/testing/golden"
 
 	"github.com/klauspost/compress/gzip"
 )

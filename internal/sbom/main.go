@@ -16,7 +16,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 )

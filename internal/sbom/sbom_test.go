@@ -10,7 +10,7 @@ import (
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
 )
 
 // TestBill compares the bill of this test's program with what `go version -m` prints of it, and

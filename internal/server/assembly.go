@@ -1,8 +1,8 @@
-// Package serving opens a collection with its experts and the engine (Assemble),
+// Package server opens a collection with its experts and the engine (Assemble),
 // and serves it over HTTP (Open): it follows the generations of the collection,
 // calibrations and experts that come and go, does the jobs, and closes everything
 // in order.
-package serving
+package server
 
 import (
 	"context"
@@ -13,15 +13,15 @@ import (
 	"strings"
 	"time"
 
-	"conclave/ann"
-	"conclave/calibration"
-	"conclave/collection"
-	"conclave/configs"
-	shipped "conclave/experts"
-	"conclave/fusion"
-	"conclave/opensearch"
-	"conclave/search"
-	"conclave/serving/view"
+	"example.org/conclave/ann"
+	"example.org/conclave/calibration"
+	"example.org/conclave/configs"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/server/view"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch"
 )
 
 // Options say what is opened, and how.
@@ -37,8 +37,8 @@ type Options struct {
 // Assembly is a collection or a store opened for searching, with its experts and the
 // engine on top.
 type Assembly struct {
-	Collection *collection.Collection // nil: passages are in a store
-	Store      *opensearch.Corpus     // nil: they are in a collection
+	Collection *folder.Collection // nil: passages are in a store
+	Store      *opensearch.Corpus // nil: they are in a collection
 	Experts    *Experts
 	Engine     *search.Engine
 
@@ -79,7 +79,7 @@ func (a *Assembly) load() (err error) {
 		return a.loadStore()
 	}
 	config := a.options.Config
-	if a.Collection, err = collection.Open(config.Collection); err != nil {
+	if a.Collection, err = folder.Open(config.Collection); err != nil {
 		return fmt.Errorf("opening the collection %s: %w", config.Collection, err)
 	}
 	a.close = a.Collection.Close
@@ -93,7 +93,7 @@ func (a *Assembly) load() (err error) {
 
 // loadExperts opens the experts to search with. stored are those that passages have
 // vectors of, and check compares encoders with them.
-func (a *Assembly) loadExperts(stored []collection.ExpertFiles, check func(...collection.Encoder) error) (err error) {
+func (a *Assembly) loadExperts(stored []folder.ExpertFiles, check func(...folder.Encoder) error) (err error) {
 	config := a.options.Config
 	names := searchedExperts(config, stored)
 	config.Encoder.Threads = threadsOfOne(config, len(names))
@@ -104,7 +104,7 @@ func (a *Assembly) loadExperts(stored []collection.ExpertFiles, check func(...co
 	if err := errors.Join(a.spare(failed), a.Experts.openReaders()); err != nil {
 		return err
 	}
-	var encoders []collection.Encoder
+	var encoders []folder.Encoder
 	for _, e := range a.Experts.opened {
 		encoders = append(encoders, e)
 	}
@@ -120,7 +120,7 @@ func (a *Assembly) corpus() search.Corpus {
 }
 
 // searchedExperts are the names of the experts to search with.
-func searchedExperts(config configs.Config, stored []collection.ExpertFiles) []string {
+func searchedExperts(config configs.Config, stored []folder.ExpertFiles) []string {
 	var names []string
 	for _, x := range config.Experts {
 		names = append(names, x.Name)

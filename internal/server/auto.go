@@ -1,10 +1,10 @@
-package serving
+package server
 
 import (
 	"fmt"
 	"strings"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // Auto is the method behind "auto", and of what.

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"conclave/collection"
-	"conclave/handlers"
-	"conclave/jobs"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/store/folder"
 )
 
 // deleteAtOnce is how many passages are deleted by one write to the log.
@@ -64,7 +64,7 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 		t.Report(jobs.Progress{Stage: "deleting", Done: int64(deleted), Total: total, Unit: "passages"})
 	}
 	report()
-	var changes []collection.Change
+	var changes []folder.Change
 	apply := func() error {
 		if len(changes) == 0 {
 			return nil
@@ -80,7 +80,7 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 		if err != nil {
 			return deleted, err
 		}
-		if changes = append(changes, collection.Change{Delete: p.ID, IfMatch: p.Version()}); len(changes) == deleteAtOnce {
+		if changes = append(changes, folder.Change{Delete: p.ID, IfMatch: p.Version()}); len(changes) == deleteAtOnce {
 			if err := apply(); err != nil {
 				return deleted, err
 			}
@@ -92,14 +92,14 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 // deleteNamed deletes the passages with the job's ids; it reports how many all attempts
 // together have deleted.
 func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted int, err error) {
-	var changes []collection.Change
+	var changes []folder.Change
 	for _, id := range t.IDs {
 		_, _, there, err := w.Passage(ctx, id, func(int) error { return nil }) // one at a time
 		if err != nil {
 			return 0, err
 		}
-		if there && !slices.ContainsFunc(changes, func(c collection.Change) bool { return c.Delete == id }) {
-			changes = append(changes, collection.Change{Delete: id})
+		if there && !slices.ContainsFunc(changes, func(c folder.Change) bool { return c.Delete == id }) {
+			changes = append(changes, folder.Change{Delete: id})
 		}
 	}
 	if t.Scratch != "" { // a store's job has none
@@ -114,14 +114,14 @@ func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted i
 
 // deletedNow makes deletions, and says how many passages were still there as they had been
 // found.
-func deletedNow(ctx context.Context, w handlers.Writer, changes []collection.Change) (deleted int, err error) {
+func deletedNow(ctx context.Context, w handlers.Writer, changes []folder.Change) (deleted int, err error) {
 	results, err := w.Apply(ctx, changes)
 	for _, r := range results {
-		var replaced *collection.VersionError // somebody else was faster, and is not undone
+		var replaced *folder.VersionError // somebody else was faster, and is not undone
 		if r.Err != nil && !errors.As(r.Err, &replaced) {
 			return deleted, r.Err
 		}
-		if r.Outcome == collection.Deleted {
+		if r.Outcome == folder.Deleted {
 			deleted++
 		}
 	}

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/handlers"
-	"conclave/jobs"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/store/folder"
 )
 
 // herd writes so many passages, of which every third has the tag old, every
@@ -167,7 +167,7 @@ func (d *dots) Progress() (done, total int64) { return -1, -1 }
 func TestDeleteByIDs(t *testing.T) {
 	site := newSite(t, nil)
 	site.config.Collection += "-of-an-earlier-version"
-	if _, err := collection.Build(t.Context(), site.config.Collection, &dots{[]string{".", "..", "a", "b"}}, collection.BuildOptions{}); err != nil {
+	if _, err := folder.Build(t.Context(), site.config.Collection, &dots{[]string{".", "..", "a", "b"}}, folder.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	site.verify(4)

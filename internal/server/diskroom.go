@@ -1,10 +1,10 @@
-package serving
+package server
 
 import (
 	"fmt"
 	"path/filepath"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // RoomError says that a collection would not fit its disk.

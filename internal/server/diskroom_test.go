@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/models"
-	"conclave/models/tiny"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/store/folder"
 )
 
 // TestRefusesWhatDoesNotFit: before anything is encoded, and what was read is removed.
@@ -37,7 +37,7 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 				_, err := os.Stat(path)
 				return free, err == nil
 			},
-			Build: collection.BuildOptions{Progress: func(p collection.Progress) { encoded = encoded || p.Stage == collection.Encoding }}}
+			Build: folder.BuildOptions{Progress: func(p folder.Progress) { encoded = encoded || p.Stage == folder.Encoding }}}
 	}
 	var refused *RoomError
 	_, err := Index(t.Context(), options("base"))

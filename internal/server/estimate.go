@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"conclave/collection"
-	"conclave/corpus"
-	shipped "conclave/experts"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
 )
 
 // Passages that are encoded to learn what all will take: one of sampleShare,
@@ -32,14 +32,14 @@ const (
 // Sample is a source of passages that remembers some of them, spread evenly over what
 // was read.
 type Sample struct {
-	collection.Source
+	folder.Source
 	passages, text int64 // and bytes of text
 	untexted       int64 // passages with a title alone
 	every          int64 // of so many one is kept; 0: 1
 	kept           []corpus.Passage
 }
 
-// Next implements collection.Source.
+// Next implements folder.Source.
 func (s *Sample) Next() (corpus.Passage, error) {
 	p, err := s.Source.Next()
 	if err != nil {
@@ -64,8 +64,8 @@ func (s *Sample) Next() (corpus.Passage, error) {
 
 // SampleOf is the sample of a collection's passages, with the text of all by its
 // average.
-func SampleOf(folder string) (*Sample, error) {
-	c, err := collection.Open(folder)
+func SampleOf(dir string) (*Sample, error) {
+	c, err := folder.Open(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (s *Sample) estimate(ctx context.Context, experts []*Expert) (e estimate, e
 	took := func(e *Expert) (time.Duration, error) {
 		began := time.Now()
 		var err error
-		if at := slices.IndexFunc(shared, func(s collection.SharedPass) bool { return s.Late == e }); at >= 0 {
+		if at := slices.IndexFunc(shared, func(s folder.SharedPass) bool { return s.Late == e }); at >= 0 {
 			_, _, err = shared[at].Encode(ctx, few)
 		} else {
 			_, err = e.EncodePassages(ctx, s.parts(e, few))

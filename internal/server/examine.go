@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"cmp"
@@ -11,17 +11,17 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/ann/kernel"
-	"conclave/calibration"
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/disk"
-	"conclave/encoder"
-	shipped "conclave/experts"
-	"conclave/granules"
-	"conclave/models"
-	"conclave/provision"
-	"conclave/search"
+	"example.org/conclave/ann/kernel"
+	"example.org/conclave/calibration"
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/granules"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
 )
 
 // Status is how one thing that serving needs is found.
@@ -146,10 +146,10 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 // its recall with the floors.
 func examineCollection(config configs.Config, cache provision.Cache) []Finding {
 	const what = "collection"
-	c, err := collection.Open(config.Collection)
+	c, err := folder.Open(config.Collection)
 	if err != nil {
 		f := failed(what, err)
-		if _, absent := os.Stat(config.Collection); absent != nil || errors.Is(err, collection.ErrUnfinished) {
+		if _, absent := os.Stat(config.Collection); absent != nil || errors.Is(err, folder.ErrUnfinished) {
 			f.Status = StatusNote
 		}
 		return []Finding{f}
@@ -183,7 +183,7 @@ func examineCollection(config configs.Config, cache provision.Cache) []Finding {
 }
 
 // examineReads says how many passages the experts do not read as a whole, if there are any.
-func examineReads(r collection.Reads) (out []Finding) {
+func examineReads(r folder.Reads) (out []Finding) {
 	for _, warning := range readingWarnings(r) {
 		out = append(out, Finding{What: "passages", Status: StatusNote, Detail: warning})
 	}
@@ -241,11 +241,11 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 	}
 	var sizes []ExpertSize
 	for _, name := range experts {
-		folder, err := shipped.Folder(config, cache, name)
+		dir, err := shipped.Folder(config, cache, name)
 		if err != nil {
 			continue // its bundle has a finding of its own
 		}
-		if b, err := models.Peek(folder); err == nil {
+		if b, err := models.Peek(dir); err == nil {
 			sizes = append(sizes, ExpertSize{Width: max(b.Manifest.Dimension, b.Manifest.Passage.PooledDimension), MaxTokens: b.Manifest.MaxTokens.Passage})
 		}
 	}
@@ -270,12 +270,12 @@ func examineGenerators(config configs.Config, cache provision.Cache) (out []Find
 		return nil
 	}
 	for _, name := range config.Readers {
-		folder, err := shipped.Folder(config, cache, name)
+		dir, err := shipped.Folder(config, cache, name)
 		if err != nil {
 			out = append(out, failed("reader "+name, err))
 			continue
 		}
-		b, err := models.Peek(folder)
+		b, err := models.Peek(dir)
 		if err != nil {
 			out = append(out, failed("reader "+name, err))
 			continue
@@ -358,9 +358,9 @@ func wantedExperts(ctx context.Context, config configs.Config) (names []string) 
 
 // StoredExperts are the experts of the collection in a folder; nil where there is no
 // collection yet, which is different from one without experts.
-func StoredExperts(folder string) ([]collection.ExpertFiles, error) {
-	c, err := collection.Open(folder)
-	if errors.Is(err, collection.ErrNotCollection) || errors.Is(err, collection.ErrUnfinished) {
+func StoredExperts(dir string) ([]folder.ExpertFiles, error) {
+	c, err := folder.Open(dir)
+	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -368,7 +368,7 @@ func StoredExperts(folder string) ([]collection.ExpertFiles, error) {
 	defer func() { _ = c.Close() }()
 	g := c.Acquire()
 	defer g.Release()
-	return append([]collection.ExpertFiles{}, g.Experts()...), nil
+	return append([]folder.ExpertFiles{}, g.Experts()...), nil
 }
 
 // merged are the names of both lists, each once.

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"cmp"
@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 
-	"conclave/configs"
-	"conclave/encoder"
-	shipped "conclave/experts"
-	"conclave/models"
-	"conclave/opensearch"
-	"conclave/provision"
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/opensearch"
 )
 
 // examineStore opens the configured store, compares its vectors with the bundles, and asks

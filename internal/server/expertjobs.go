@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/ann"
-	"conclave/collection"
-	"conclave/configs"
-	shipped "conclave/experts"
-	"conclave/handlers"
-	"conclave/jobs"
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/ann"
+	"example.org/conclave/configs"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
 )
 
 func (s *Server) checkAdding(r jobs.Request) error {
@@ -24,18 +24,18 @@ func (s *Server) checkAdding(r jobs.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := collection.CheckExpertName(r.Name); err != nil {
+	if err := folder.CheckExpertName(r.Name); err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
 	bundle, granularity, err := granularityOf(r.Name)
 	if err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
-	folder, err := shipped.Folder(s.config, cache, bundle)
+	dir, err := shipped.Folder(s.config, cache, bundle)
 	if err != nil {
 		return jobs.Refuse("unknown_bundle", "%s", handlers.WithoutPaths(err.Error()))
 	}
-	if b, err := models.Peek(folder); err == nil && granularity != nil && b.Manifest.Kind != models.KindDense {
+	if b, err := models.Peek(dir); err == nil && granularity != nil && b.Manifest.Kind != models.KindDense {
 		return jobs.Refuse("invalid_name", "%s is of kind %s and has no granularities", bundle, b.Manifest.Kind)
 	}
 	if r.Index != "" {
@@ -64,7 +64,7 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 			err = errors.Join(err, s.assembly.Experts.let(e))
 		}
 	}()
-	o := collection.BuildOptions{Threads: s.config.Ingest.Threads, Index: collection.Index{Kind: t.Index}}
+	o := folder.BuildOptions{Threads: s.config.Ingest.Threads, Index: folder.Index{Kind: t.Index}}
 	if o.Index.Kind == "" {
 		o.Index.Kind = s.config.Index.Kind
 	}

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"cmp"
@@ -9,15 +9,15 @@ import (
 	"runtime"
 	"slices"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/corpus"
-	"conclave/encoder"
-	shipped "conclave/experts"
-	"conclave/granules"
-	"conclave/models"
-	"conclave/provision"
-	"conclave/search"
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/granules"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -68,7 +68,7 @@ func OpenExperts(config configs.Config, log *slog.Logger, names []string) (*Expe
 }
 
 // openNamed is OpenExperts for a collection that has vectors of experts.
-func openNamed(config configs.Config, log *slog.Logger, names []string, stored []collection.ExpertFiles) (*Experts, error) {
+func openNamed(config configs.Config, log *slog.Logger, names []string, stored []folder.ExpertFiles) (*Experts, error) {
 	x, failed, err := openSome(config, log, names, stored)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func openNamed(config configs.Config, log *slog.Logger, names []string, stored [
 
 // openSome loads those of the named experts that can be loaded, and says why the
 // others cannot. stored are those that the collection has vectors of. Close ends them.
-func openSome(config configs.Config, log *slog.Logger, names []string, stored []collection.ExpertFiles) (x *Experts, failed map[string]error, err error) {
+func openSome(config configs.Config, log *slog.Logger, names []string, stored []folder.ExpertFiles) (x *Experts, failed map[string]error, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
 		return nil, nil, err
@@ -197,12 +197,12 @@ func (x *Experts) ofBundle(bundle string) *Expert {
 }
 
 // SharedPasses are the pairs of experts that one run of an encoder serves.
-func SharedPasses(all []*Expert) (out []collection.SharedPass) {
+func SharedPasses(all []*Expert) (out []folder.SharedPass) {
 	all = encoding(all)
 	for _, late := range all {
 		for _, dense := range all {
 			if late.Encoder.Carried() == dense.Encoder && dense.granularity == nil {
-				out = append(out, collection.SharedPass{
+				out = append(out, folder.SharedPass{
 					Late: late, Dense: dense,
 					Encode: func(ctx context.Context, passages []corpus.Passage) ([][]float32, [][]float32, error) {
 						tokens, whole, read, err := late.Encoder.ReadPassagesBoth(ctx, texts(passages))

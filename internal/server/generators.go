@@ -1,12 +1,12 @@
-package serving
+package server
 
 import (
 	"context"
 
-	"conclave/corpus"
-	"conclave/encoder"
-	"conclave/models"
-	"conclave/search"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/models"
+	"example.org/conclave/search"
 )
 
 // generator is a loaded generator as the engine uses it.

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/granules"
-	"conclave/models"
-	"conclave/rank"
+	"example.org/conclave/internal/granules"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/models"
 )
 
 // granularMark stands in the name of an expert between its bundle and its granularity:

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"encoding/json"
@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/encoder"
-	"conclave/search"
+	"example.org/conclave/encoder"
+	"example.org/conclave/search"
 )
 
 // TestGranularities: an expert that has a vector for each sentence is asked beside that of

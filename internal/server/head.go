@@ -1,16 +1,16 @@
-package serving
+package server
 
 import (
 	"fmt"
 	"slices"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/encoder"
-	shipped "conclave/experts"
-	"conclave/models"
-	"conclave/provision"
-	"conclave/search"
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
 )
 
 // NoBaseError is the error of an expert that works on the question vectors of another
@@ -54,7 +54,7 @@ func isBaseItself(b *models.Bundle, weights string) bool {
 }
 
 // owners are the experts by whose vectors others of a collection find passages.
-func owners(stored []collection.ExpertFiles) map[string]string {
+func owners(stored []folder.ExpertFiles) map[string]string {
 	out := map[string]string{}
 	for _, x := range stored {
 		if x.Owner != "" {
@@ -67,23 +67,23 @@ func owners(stored []collection.ExpertFiles) map[string]string {
 // unnormalised reports whether an expert's vectors are of texts that were not normalised:
 // a collection that older programs made has such. Its encoders all read texts that way,
 // since experts of one base share their runs.
-func unnormalised(stored []collection.ExpertFiles) bool {
-	return slices.ContainsFunc(stored, func(x collection.ExpertFiles) bool { return !encoder.IsNormalised(x.Fingerprint) })
+func unnormalised(stored []folder.ExpertFiles) bool {
+	return slices.ContainsFunc(stored, func(x folder.ExpertFiles) bool { return !encoder.IsNormalised(x.Fingerprint) })
 }
 
 // owning are the experts of a collection without whose encoders the named ones cannot be
 // opened, and which are not named.
-func owning(config configs.Config, names []string, stored []collection.ExpertFiles) (more []string, err error) {
+func owning(config configs.Config, names []string, stored []folder.ExpertFiles) (more []string, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
 		return nil, err
 	}
 	bundle := func(name string) *models.Bundle {
-		folder, err := shipped.Folder(config, cache, name)
+		dir, err := shipped.Folder(config, cache, name)
 		if err != nil {
 			return nil // whoever opens it says so
 		}
-		b, _ := models.Peek(folder)
+		b, _ := models.Peek(dir)
 		return b
 	}
 	for _, name := range names {

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"errors"
@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/encoder/batcher"
-	"conclave/handlers"
-	"conclave/internal/tinyexperts"
-	"conclave/models"
-	"conclave/search"
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/testing/tinyexperts"
+	"example.org/conclave/models"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // importGolden makes bundles of training/golden: a base, under any name, and desire-me.
@@ -38,7 +38,7 @@ func (s *site) importGolden(names ...string) {
 func (s *site) index(names ...string) error {
 	for _, name := range names {
 		if _, err := Index(s.t.Context(), IndexOptions{Config: s.config, Log: slog.New(slog.DiscardHandler), Add: name,
-			Build: collection.BuildOptions{Progress: func(collection.Progress) {}}}); err != nil {
+			Build: folder.BuildOptions{Progress: func(folder.Progress) {}}}); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ func TestAHeadSearchesItsOwnersVectors(t *testing.T) {
 	if runs := all[0].Encoder.Stats().QuestionRows; runs != 1 {
 		t.Errorf("%d encoder runs for one question", runs)
 	}
-	if err := collection.RemoveExpert(t.Context(), s.config.Collection, "base"); !errors.Is(err, collection.ErrIsOwner) {
+	if err := folder.RemoveExpert(t.Context(), s.config.Collection, "base"); !errors.Is(err, folder.ErrIsOwner) {
 		t.Errorf("taking the base out: %v", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestADamagedHead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	site.flip("experts/desire-me/*.onnx", func(size int) int { return size / 2 })
+	site.flip("shipped/desire-me/*.onnx", func(size int) int { return size / 2 })
 	s := site.serve()
 	if told := s.warnings("expert desire-me"); !containsAll(told, "is left out", "onnx") {
 		t.Errorf("/readyz says %q", told)
@@ -138,7 +138,7 @@ func TestAHeadThatIsNotNamed(t *testing.T) {
 	if err := site.index("base", "desire-me"); err != nil {
 		t.Fatal(err)
 	}
-	site.flip("experts/desire-me/*.onnx", func(size int) int { return size / 2 })
+	site.flip("shipped/desire-me/*.onnx", func(size int) int { return size / 2 })
 	site.config.Experts = []configs.Expert{{Name: "base"}}
 	s := site.serve()
 	s.call(http.MethodPut, "/v1/passages/new?refresh=wait", `{"text":"A zebra."}`, http.StatusCreated, nil)
@@ -164,7 +164,7 @@ func TestAHeadThatJoins(t *testing.T) {
 		t.Fatal(failed)
 	}
 	for _, e := range added {
-		if _, err := collection.AddExpert(t.Context(), site.config.Collection, e, collection.BuildOptions{}); err != nil {
+		if _, err := folder.AddExpert(t.Context(), site.config.Collection, e, folder.BuildOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,7 +193,7 @@ func TestAHeadLeavesWithItsOwner(t *testing.T) {
 	s := site.serve()
 	shared := s.searched()[0].Encoder
 	for _, name := range []string{"desire-me", "base"} {
-		if err := collection.RemoveExpert(t.Context(), site.config.Collection, name); err != nil {
+		if err := folder.RemoveExpert(t.Context(), site.config.Collection, name); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"cmp"
@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"conclave/adapters"
-	"conclave/admission"
-	"conclave/configs"
-	"conclave/handlers"
+	"example.org/conclave/configs"
+	"example.org/conclave/handlers"
+	"example.org/conclave/handlers/adapters"
+	"example.org/conclave/internal/overload"
 )
 
-func newAPI(o ServerOptions, metrics *handlers.Metrics, control *admission.Control) (*handlers.API, error) {
+func newAPI(o ServerOptions, metrics *handlers.Metrics, control *overload.Control) (*handlers.API, error) {
 	config := o.Config
 	if o.Name == "" {
 		folder, err := filepath.Abs(config.Passages())

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"strings"
 	"sync"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/corpus"
-	shipped "conclave/experts"
-	"conclave/questions"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
 )
 
 // IndexOptions say what is indexed, and how.
@@ -39,7 +39,7 @@ type IndexOptions struct {
 	// Tried hears what Questions told, before anything else is encoded. Nil: nobody.
 	Tried func(TitleTrial)
 	// Build is completed with the opened experts.
-	Build collection.BuildOptions
+	Build folder.BuildOptions
 	// Estimated hears before anything is encoded what that takes, and for a new
 	// collection, what it takes with other experts. Nil: nobody.
 	Estimated func(passages int64, choices []Choice, err error)
@@ -50,7 +50,7 @@ type IndexOptions struct {
 // Indexed is what Index made, and of how many passages each expert read only the
 // beginning, or hardly anything.
 type Indexed struct {
-	collection.BuildReport
+	folder.BuildReport
 	Titles    []TitleTrial     `json:"titles,omitempty"`
 	There     int              `json:"there,omitempty"` // in a store before, as they are
 	Truncated map[string]int64 `json:"truncated,omitempty"`
@@ -151,7 +151,7 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			return made, err
 		}
 		for _, x := range o.Build.Experts {
-			added, err := collection.AddExpert(ctx, o.Config.Collection, x, o.Build)
+			added, err := folder.AddExpert(ctx, o.Config.Collection, x, o.Build)
 			if err != nil {
 				return made, err
 			}
@@ -174,15 +174,15 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			stop(err)
 		}
 	}), o.Build.Progress
-	o.Build.Progress = func(p collection.Progress) {
-		if p.Stage == collection.Words { // all is read, and nothing is encoded
+	o.Build.Progress = func(p folder.Progress) {
+		if p.Stage == folder.Words { // all is read, and nothing is encoded
 			whenRead()
 		}
 		progress(p)
 	}
-	index := collection.Add
+	index := folder.Add
 	if stored == nil {
-		index = collection.Build
+		index = folder.Build
 	}
 	made.BuildReport, err = index(ctx, o.Config.Collection, sample, o.Build)
 	if room := new(RoomError); err != nil && errors.As(context.Cause(ctx), &room) {
@@ -236,7 +236,7 @@ func IndexOnce(ctx context.Context, o IndexOptions, experts []string) error {
 
 // openFor loads the experts to encode with. Those without which they cannot be opened
 // are loaded beside them and encode nothing.
-func openFor(config configs.Config, log *slog.Logger, names []string, stored []collection.ExpertFiles) (*Experts, error) {
+func openFor(config configs.Config, log *slog.Logger, names []string, stored []folder.ExpertFiles) (*Experts, error) {
 	beside, err := owning(config, names, stored)
 	if err != nil {
 		return nil, err
@@ -253,15 +253,15 @@ func openFor(config configs.Config, log *slog.Logger, names []string, stored []c
 // RebuildWords indexes the words of a collection anew, with the constants that it has, and
 // with an analysis by its name. It opens the manifest alone, so that it mends words that
 // another version analysed.
-func RebuildWords(ctx context.Context, folder string, phrases bool, analysis string, o collection.BuildOptions) (collection.BuildReport, error) {
-	params, err := collection.WordParams(folder)
+func RebuildWords(ctx context.Context, dir string, phrases bool, analysis string, o folder.BuildOptions) (folder.BuildReport, error) {
+	params, err := folder.WordParams(dir)
 	if err != nil {
-		return collection.BuildReport{}, err
+		return folder.BuildReport{}, err
 	}
-	as, err := collection.NewWords(phrases, analysis)
+	as, err := folder.NewWords(phrases, analysis)
 	if err != nil {
-		return collection.BuildReport{}, err
+		return folder.BuildReport{}, err
 	}
 	params.Phrases, params.Analysis = as.Phrases, as.Analysis
-	return collection.RebuildWords(ctx, folder, params, o)
+	return folder.RebuildWords(ctx, dir, params, o)
 }

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/collection"
-	shipped "conclave/experts"
-	"conclave/search"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
 )
 
 // The parts of IndexOptions that an ExpertChoiceError names.
@@ -39,7 +39,7 @@ func badGranularity(format string, args ...any) error {
 
 // experts are the names of the experts that encode: those of a new collection, those of
 // the collection that passages are added to, or those that a collection is to get.
-func (o *IndexOptions) experts(stored []collection.ExpertFiles) ([]string, error) {
+func (o *IndexOptions) experts(stored []folder.ExpertFiles) ([]string, error) {
 	var names []string
 	for _, e := range stored {
 		names = append(names, e.Name)
@@ -47,7 +47,7 @@ func (o *IndexOptions) experts(stored []collection.ExpertFiles) ([]string, error
 	isNew := stored == nil
 	if isNew && len(o.Inputs) == 0 {
 		dir := o.Config.Collection
-		return nil, &collection.Error{Fault: collection.ErrNotCollection, Dir: dir, Err: fmt.Errorf("there is no collection in %s that could get more vectors", dir)}
+		return nil, &folder.Error{Fault: folder.ErrNotCollection, Dir: dir, Err: fmt.Errorf("there is no collection in %s that could get more vectors", dir)}
 	}
 	if o.Add != "" {
 		return []string{o.Add}, nil
@@ -68,7 +68,7 @@ func (o *IndexOptions) experts(stored []collection.ExpertFiles) ([]string, error
 
 // granular are the experts of the granularities: of a new collection beside all that were
 // asked for, and of one that is there without those that it has.
-func (o *IndexOptions) granular(stored []collection.ExpertFiles, asked []string) (names []string, err error) {
+func (o *IndexOptions) granular(stored []folder.ExpertFiles, asked []string) (names []string, err error) {
 	bundle := ""
 	if stored == nil {
 		names = asked

@@ -1,21 +1,21 @@
-package serving
+package server
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
-	"conclave/ann"
-	"conclave/collection"
-	"conclave/corpus"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
 )
 
 // TestGranularExperts: granularities are of the first expert that is not late interaction,
 // and a collection gets those that it lacks.
 func TestGranularExperts(t *testing.T) {
-	stored := func(names ...string) (has []collection.ExpertFiles) {
+	stored := func(names ...string) (has []folder.ExpertFiles) {
 		for _, name := range names {
-			x := collection.ExpertFiles{Name: name, Index: collection.Index{Kind: ann.Flat}}
+			x := folder.ExpertFiles{Name: name, Index: folder.Index{Kind: ann.Flat}}
 			if name == "late" {
 				x.Index.Kind = ann.Late
 			}
@@ -25,7 +25,7 @@ func TestGranularExperts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		granularity []string
-		has         []collection.ExpertFiles
+		has         []folder.ExpertFiles
 		asked       []string
 		files       []corpus.Input
 		want        []string

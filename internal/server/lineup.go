@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"errors"
@@ -6,12 +6,12 @@ import (
 	"io/fs"
 	"slices"
 
-	"conclave/ann"
-	"conclave/calibration"
-	shipped "conclave/experts"
-	"conclave/fusion"
-	"conclave/models"
-	"conclave/search"
+	"example.org/conclave/ann"
+	"example.org/conclave/calibration"
+	"example.org/conclave/fusion"
+	"example.org/conclave/models"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
 )
 
 // lineUpWith is the line-up of the experts that are there, by a calibration; nil: by

@@ -1,9 +1,9 @@
-package serving
+package server
 
 import (
 	"slices"
 
-	"conclave/collection"
+	"example.org/conclave/store/folder"
 )
 
 // named is the loaded expert of a name, searched or not; nil: there is none.
@@ -26,8 +26,8 @@ func (a *Assembly) isAbsent(name string) bool {
 }
 
 // hasExpert reports whether a generation has vectors of an expert.
-func hasExpert(g *collection.Generation, name string) bool {
-	return slices.ContainsFunc(g.Experts(), func(f collection.ExpertFiles) bool { return f.Name == name })
+func hasExpert(g *folder.Generation, name string) bool {
+	return slices.ContainsFunc(g.Experts(), func(f folder.ExpertFiles) bool { return f.Name == name })
 }
 
 // searched are the experts that are searched.

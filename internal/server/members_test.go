@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/search"
+	"example.org/conclave/configs"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // TestExpertsComeAndGo adds an expert while searches and writes go on, and takes one
@@ -126,7 +126,7 @@ func TestReaderLetsExpertsGo(t *testing.T) {
 		t.Errorf("the reader has %v", names)
 	}
 	for _, name := range []string{"tales", "late"} {
-		if err := collection.RemoveExpert(t.Context(), site.config.Collection, name); err != nil {
+		if err := folder.RemoveExpert(t.Context(), site.config.Collection, name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,14 +146,14 @@ func TestReaderLetsExpertsGo(t *testing.T) {
 // TestClosesAfterFailure: an Open that fails, wherever it does, leaves nothing open.
 func TestClosesAfterFailure(t *testing.T) {
 	site := newSite(t, named("base"), "base")
-	folder := filepath.Join(site.config.Bundles, "base")
-	if err := os.Rename(folder, folder+".away"); err != nil {
+	dir := filepath.Join(site.config.Bundles, "base")
+	if err := os.Rename(dir, dir+".away"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := site.open(); err == nil || !containsAll(err.Error(), "base") {
 		t.Errorf("without a bundle: %v", err)
 	}
-	if err := os.Rename(folder+".away", folder); err != nil {
+	if err := os.Rename(dir+".away", dir); err != nil {
 		t.Fatal(err)
 	}
 	site.write("c/calibration.yaml", "format: none\n")

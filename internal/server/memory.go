@@ -1,10 +1,10 @@
-package serving
+package server
 
 import (
 	"fmt"
 
-	"conclave/configs"
-	"conclave/handlers"
+	"example.org/conclave/configs"
+	"example.org/conclave/handlers"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )

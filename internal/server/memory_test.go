@@ -1,10 +1,10 @@
-package serving
+package server
 
 import (
 	"strings"
 	"testing"
 
-	"conclave/configs"
+	"example.org/conclave/configs"
 )
 
 // TestRequestMemory: the default is a part of the machine's memory and has room for the

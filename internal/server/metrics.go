@@ -1,15 +1,15 @@
-package serving
+package server
 
 import (
 	"errors"
 	"runtime"
 	"strings"
 
-	"conclave/collection"
-	"conclave/encoder/batcher"
-	"conclave/handlers"
-	"conclave/opensearch"
-	"conclave/search"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -31,12 +31,12 @@ func registerPassages(metrics *handlers.Metrics, a *Assembly, version string) er
 	}
 	for _, m := range []struct {
 		name, help string
-		value      func(*collection.Generation) float64
+		value      func(*folder.Generation) float64
 	}{
-		{"generation", "The generation of the collection that searches see.", func(g *collection.Generation) float64 { return float64(g.Number()) }},
-		{"passages", "Passages that searches see.", func(g *collection.Generation) float64 { return float64(g.Len()) }},
-		{"segments", "Segments of the collection.", func(g *collection.Generation) float64 { return float64(g.Segments()) }},
-		{"collection_bytes", "Bytes of the segments' files.", func(g *collection.Generation) float64 { return float64(g.Bytes()) }},
+		{"generation", "The generation of the collection that searches see.", func(g *folder.Generation) float64 { return float64(g.Number()) }},
+		{"passages", "Passages that searches see.", func(g *folder.Generation) float64 { return float64(g.Len()) }},
+		{"segments", "Segments of the collection.", func(g *folder.Generation) float64 { return float64(g.Segments()) }},
+		{"collection_bytes", "Bytes of the segments' files.", func(g *folder.Generation) float64 { return float64(g.Bytes()) }},
 	} {
 		err = errors.Join(err, metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + m.name, Help: m.help}, func() float64 {
 			g := a.Collection.Acquire()

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"net/http"
@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"conclave/handlers"
+	"example.org/conclave/handlers"
 )
 
 // TestSnapshotsBeginWithALetter: names that other programs take for options are refused, and

@@ -1,10 +1,10 @@
-package serving
+package server
 
 import (
 	"slices"
 
-	shipped "conclave/experts"
-	"conclave/search"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
 )
 
 // Improvement is what would make the answers of a collection better.

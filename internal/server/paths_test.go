@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"io"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/jobs"
+	"example.org/conclave/internal/jobs"
 )
 
 // TestNoPathsInAnswers: whatever goes wrong, no answer tells where things are on the

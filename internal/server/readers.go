@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/corpus"
-	"conclave/encoder"
-	shipped "conclave/experts"
-	"conclave/models"
-	"conclave/search"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/models"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
 )
 
 // reader is a loaded reader as the engine uses it.

@@ -1,14 +1,14 @@
-package serving
+package server
 
 import (
 	"fmt"
 
-	"conclave/collection"
-	"conclave/handlers"
+	"example.org/conclave/handlers"
+	"example.org/conclave/store/folder"
 )
 
 // readingWarnings say how many passages the experts do not read as a whole.
-func readingWarnings(r collection.Reads) (warnings []string) {
+func readingWarnings(r folder.Reads) (warnings []string) {
 	if r.Unread > 0 {
 		warnings = append(warnings, fmt.Sprintf("the experts can hardly read %d of %d passages, which are in a script or of characters that they were not trained on (the shipped ones read English): these are found by equal words alone", r.Unread, r.Known))
 	}
@@ -22,7 +22,7 @@ func readingWarnings(r collection.Reads) (warnings []string) {
 }
 
 // tellReads states in /readyz how the experts read the passages.
-func (s *Server) tellReads(r collection.Reads) {
+func (s *Server) tellReads(r folder.Reads) {
 	const name = "passages"
 	if warnings := readingWarnings(r); warnings != nil {
 		s.api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: warnings})

@@ -1,11 +1,11 @@
-package serving
+package server
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 
-	"conclave/handlers"
+	"example.org/conclave/handlers"
 )
 
 // TestPassagesNobodyReads: an upload says of each line whether the experts read it, and

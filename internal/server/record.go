@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"conclave/calibration"
-	"conclave/search"
+	"example.org/conclave/calibration"
+	"example.org/conclave/search"
 )
 
 // calibrationUse says which calibration the line-up was made with.

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"net/http"
@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/calibration"
-	"conclave/fusion"
-	"conclave/search"
+	"example.org/conclave/calibration"
+	"example.org/conclave/fusion"
+	"example.org/conclave/search"
 )
 
 // TestUnanswerableCalibration: a record whose method the collection cannot answer by

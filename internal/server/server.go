@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"conclave/admission"
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/handlers"
+	"example.org/conclave/configs"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/overload"
+	"example.org/conclave/store/folder"
 
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
@@ -38,7 +38,7 @@ type Server struct {
 	api      *handlers.API
 	address  net.Addr
 	assembly *Assembly
-	live     *collection.Live // nil where the collection is only read
+	live     *folder.Live // nil where the collection is only read
 
 	running context.Context // done when the server is to end
 	stop    context.CancelFunc
@@ -53,7 +53,7 @@ type Server struct {
 // parts fails; Close says how that went, and is called in any case.
 func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	started := time.Now()
-	control, err := admission.New(o.Config.Limits.Concurrency, runtime.GOMAXPROCS(0), time.Now)
+	control, err := overload.New(o.Config.Limits.Concurrency, runtime.GOMAXPROCS(0), time.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ type worker interface{ Run(context.Context) }
 
 // load opens the collection with its experts and the engine, and for writing the
 // jobs.
-func (s *Server) load(observer handlers.Observer, control *admission.Control) (queue worker, err error) {
+func (s *Server) load(observer handlers.Observer, control *overload.Control) (queue worker, err error) {
 	s.assembly = &Assembly{options: Options{Config: s.config, Log: s.log, Observer: observer}}
 	if err := s.assembly.load(); err != nil {
 		return nil, err

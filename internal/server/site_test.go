@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -14,13 +14,13 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/corpus"
-	"conclave/internal/testenv"
-	"conclave/jobs"
-	"conclave/models/tiny"
-	"conclave/search"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 
 	"go.uber.org/goleak"
 )
@@ -61,7 +61,7 @@ func newSite(t *testing.T, bundles []tiny.Expert, experts ...string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := collection.BuildOptions{Shared: SharedPasses(loaded.All())}
+	options := folder.BuildOptions{Shared: SharedPasses(loaded.All())}
 	for _, e := range loaded.All() {
 		options.Experts = append(options.Experts, e)
 	}
@@ -69,7 +69,7 @@ func newSite(t *testing.T, bundles []tiny.Expert, experts ...string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := collection.Build(t.Context(), s.config.Collection, source, options); err != nil {
+	if _, err := folder.Build(t.Context(), s.config.Collection, source, options); err != nil {
 		t.Fatal(err)
 	}
 	if err := loaded.Close(); err != nil {
@@ -121,7 +121,7 @@ func (s *site) flip(pattern string, at func(size int) int) (name string, mend fu
 // verify checks the whole collection, and how many passages it has.
 func (s *site) verify(passages int) {
 	s.t.Helper()
-	if r, err := collection.Verify(s.t.Context(), s.config.Collection, nil); err != nil || r.Passages != passages {
+	if r, err := folder.Verify(s.t.Context(), s.config.Collection, nil); err != nil || r.Passages != passages {
 		s.t.Errorf("verify: %d passages, want %d, %v", r.Passages, passages, err)
 	}
 }

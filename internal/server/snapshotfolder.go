@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/collection"
-	"conclave/handlers"
-	"conclave/jobs"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/store/folder"
 )
 
 // snapshotFolder is a folder of snapshots. It ignores what is no snapshot, or is being
@@ -25,7 +25,7 @@ func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 	list := []handlers.SnapshotInfo{}
 	for _, entry := range entries {
 		at := filepath.Join(s.path, entry.Name())
-		if !entry.IsDir() || !plainName(entry.Name()) || collection.CheckSnapshot(at) != nil {
+		if !entry.IsDir() || !plainName(entry.Name()) || folder.CheckSnapshot(at) != nil {
 			continue
 		}
 		made, _, err := readSnapshot(at)
@@ -45,7 +45,7 @@ func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 // that one that is half removed is never taken for a whole one.
 func (s snapshotFolder) Remove(name string) error {
 	at := filepath.Join(s.path, name)
-	if !plainName(name) || collection.CheckSnapshot(at) != nil {
+	if !plainName(name) || folder.CheckSnapshot(at) != nil {
 		return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
 	}
 	if _, _, err := readSnapshot(at); err != nil {

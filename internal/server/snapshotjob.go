@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/disk"
-	"conclave/handlers"
-	"conclave/jobs"
+	"example.org/conclave/configs"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/store/folder"
 )
 
 // snapshotsOf is the folder of snapshots.
@@ -30,7 +30,7 @@ func (s *Server) checkSnapshot(r jobs.Request) error {
 		return jobs.Refuse("invalid_name", "%q cannot be the name of a snapshot: letters, digits, - _ and ., at most 64, beginning with a letter or a digit", r.Name)
 	}
 	out := filepath.Join(snapshotsOf(s.config), r.Name)
-	if err := collection.CheckSnapshot(out); err != nil {
+	if err := folder.CheckSnapshot(out); err != nil {
 		return jobs.Refuse("invalid_name", "%s", handlers.WithoutPaths(err.Error()))
 	}
 	if _, err := os.Lstat(out); err == nil {
@@ -48,9 +48,9 @@ func plainName(name string) bool {
 
 // makeSnapshot is the work of a snapshot.
 func (s *Server) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
-	folder := snapshotsOf(s.config)
-	out := filepath.Join(folder, t.Name)
-	if err := disk.MkdirAll(folder, 0o700); err != nil {
+	dir := snapshotsOf(s.config)
+	out := filepath.Join(dir, t.Name)
+	if err := disk.MkdirAll(dir, 0o700); err != nil {
 		return jobs.Result{}, err
 	}
 	id, again, err := snapshotID(t.Scratch)
@@ -86,7 +86,7 @@ func snapshotID(file string) (id string, again bool, err error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", false, err
 	}
-	id = collection.NewID()
+	id = folder.NewID()
 	return id, false, disk.ReplaceFile(disk.OS{}, file, func(f *disk.Replacement) error {
 		_, err := f.Write([]byte(id))
 		return err
@@ -95,7 +95,7 @@ func snapshotID(file string) (id string, again bool, err error) {
 
 // readSnapshot describes a snapshot, and says its id.
 func readSnapshot(out string) (result jobs.Result, id string, err error) {
-	c, err := collection.Open(out)
+	c, err := folder.Open(out)
 	if err != nil {
 		return result, "", err
 	}

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"net/http"
@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
-	"conclave/jobs"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/store/folder"
 )
 
 // TestSnapshotJobAgain: a snapshot job that a kill interrupted is done after the
@@ -42,11 +42,11 @@ func TestSnapshotJobKnowsItsOwn(t *testing.T) {
 	site := newSite(t, nil)
 	others, mine := filepath.Join(site.dir, "c-snapshots", "others"), filepath.Join(site.dir, "c-snapshots", "mine")
 	for _, out := range []string{others, mine} {
-		if _, err := collection.Snapshot(t.Context(), site.config.Collection, out); err != nil {
+		if _, err := folder.Snapshot(t.Context(), site.config.Collection, out); err != nil {
 			t.Fatal(err)
 		}
 	}
-	c, err := collection.Open(mine)
+	c, err := folder.Open(mine)
 	if err != nil {
 		t.Fatal(err)
 	}

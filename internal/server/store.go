@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 	"strings"
 	"time"
 
-	"conclave/ann"
-	"conclave/calibration"
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/corpus"
-	"conclave/opensearch"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/ann"
+	"example.org/conclave/calibration"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch"
 )
 
 // clusterOf is a client of the configured store's cluster, which answers, and the name of
@@ -89,7 +89,7 @@ const (
 
 // StoredIn are the experts of the configured collection or store; nil where there is
 // none. Of a store whose indexing has not ended they are those that it will have.
-func StoredIn(ctx context.Context, config configs.Config) ([]collection.ExpertFiles, error) {
+func StoredIn(ctx context.Context, config configs.Config) ([]folder.ExpertFiles, error) {
 	if config.Store == "" {
 		return StoredExperts(config.Collection)
 	}
@@ -107,10 +107,10 @@ func StoredIn(ctx context.Context, config configs.Config) ([]collection.ExpertFi
 }
 
 // expertsOf are the experts of a store as those of a collection.
-func expertsOf(m *opensearch.Manifest) []collection.ExpertFiles {
-	out := []collection.ExpertFiles{}
+func expertsOf(m *opensearch.Manifest) []folder.ExpertFiles {
+	out := []folder.ExpertFiles{}
 	for _, x := range m.Experts {
-		f := collection.ExpertFiles{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Owner: x.Owner}
+		f := folder.ExpertFiles{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Owner: x.Owner}
 		if x.Late {
 			f.Index.Kind = ann.Late
 		}
@@ -186,7 +186,7 @@ func indexStore(ctx context.Context, o IndexOptions, made *Indexed) (err error) 
 // RemoveExpert removes an expert's vectors from the configured collection or store.
 func RemoveExpert(ctx context.Context, config configs.Config, expert string) error {
 	if config.Store == "" {
-		return collection.RemoveExpert(ctx, config.Collection, expert)
+		return folder.RemoveExpert(ctx, config.Collection, expert)
 	}
 	client, index, err := clusterOf(ctx, config)
 	if err != nil {
@@ -201,12 +201,12 @@ func shapeIn(config configs.Config) opensearch.Shape {
 
 // Export writes a collection into the configured store, which must not be there, or be
 // what an interrupted Export of it left. Nothing is encoded.
-func Export(ctx context.Context, config configs.Config, progress func(collection.Progress)) (report opensearch.Report, err error) {
+func Export(ctx context.Context, config configs.Config, progress func(folder.Progress)) (report opensearch.Report, err error) {
 	client, index, err := clusterOf(ctx, config)
 	if err != nil {
 		return report, err
 	}
-	c, err := collection.Open(config.Collection)
+	c, err := folder.Open(config.Collection)
 	if err != nil {
 		return report, err
 	}
@@ -222,11 +222,11 @@ func Export(ctx context.Context, config configs.Config, progress func(collection
 		return report, err
 	}
 	return opensearch.Build(ctx, client, index, shapeIn(config), g.Source(),
-		collection.BuildOptions{Words: g.WordParams(), Experts: experts, Progress: progress}, string(record))
+		folder.BuildOptions{Words: g.WordParams(), Experts: experts, Progress: progress}, string(record))
 }
 
 // Import makes a collection of the configured store. Nothing is encoded.
-func Import(ctx context.Context, config configs.Config, o collection.BuildOptions) (report collection.BuildReport, err error) {
+func Import(ctx context.Context, config configs.Config, o folder.BuildOptions) (report folder.BuildReport, err error) {
 	store, err := OpenStore(ctx, config)
 	if err != nil {
 		return report, err
@@ -237,7 +237,7 @@ func Import(ctx context.Context, config configs.Config, o collection.BuildOption
 	}
 	defer func() { err = errors.Join(err, scan.Close()) }()
 	o.Words, o.Experts = store.Manifest().Words.Params(), store.Encoders()
-	if report, err = collection.Build(ctx, config.Collection, scan, o); err != nil {
+	if report, err = folder.Build(ctx, config.Collection, scan, o); err != nil {
 		return report, err
 	}
 	if record := store.Manifest().Calibration; record != "" {

@@ -1,13 +1,13 @@
-package serving
+package server
 
 import (
 	"context"
 	"fmt"
 	"time"
 
-	"conclave/collection"
-	"conclave/handlers"
-	"conclave/opensearch"
+	"example.org/conclave/handlers"
+	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch"
 )
 
 // lookEvery is how often a server asks the cluster how its store is, and lookTime how long
@@ -113,6 +113,6 @@ func (s *Server) watchWords() error {
 }
 
 // readsOf is how the experts read the passages of a store.
-func readsOf(n opensearch.Statistics) collection.Reads {
-	return collection.Reads{Known: int(n.Passages), Cut: int(n.Cut), Unread: int(n.Unread)}
+func readsOf(n opensearch.Statistics) folder.Reads {
+	return folder.Reads{Known: int(n.Passages), Cut: int(n.Cut), Unread: int(n.Unread)}
 }

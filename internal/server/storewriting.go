@@ -1,14 +1,14 @@
-package serving
+package server
 
 import (
 	"context"
 	"io"
 
-	"conclave/collection"
-	"conclave/handlers"
-	"conclave/jobs"
-	"conclave/opensearch"
-	"conclave/search"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch"
 )
 
 // writeStore lets passages be written to the store, and jobs be asked for. A change is
@@ -63,7 +63,7 @@ func (s *Server) deleteStored(ctx context.Context, writer *opensearch.Writer, t 
 	}
 	defer func() { _ = scan.Close() }() // else it ends by itself
 	deleted, total := 0, int64(-1)
-	var changes []collection.Change
+	var changes []folder.Change
 	apply := func() error {
 		if total < 0 {
 			_, left := scan.Progress()
@@ -91,7 +91,7 @@ func (s *Server) deleteStored(ctx context.Context, writer *opensearch.Writer, t 
 		if err == io.EOF {
 			break
 		}
-		changes = append(changes, collection.Change{Delete: p.ID, IfMatch: p.Version()})
+		changes = append(changes, folder.Change{Delete: p.ID, IfMatch: p.Version()})
 	}
 	if err := writer.Visible(ctx); err != nil {
 		return result, err

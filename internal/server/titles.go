@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -7,10 +7,10 @@ import (
 	"maps"
 	"slices"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/questions"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder"
 )
 
 // The questions that try titles, and the passages among which theirs are found: one for
@@ -50,11 +50,11 @@ func untitled(name string) string {
 
 // withUntitled are granularities, each with titles and without, unless a collection has it
 // without.
-func withUntitled(names []string, stored []collection.ExpertFiles) ([]string, error) {
+func withUntitled(names []string, stored []folder.ExpertFiles) ([]string, error) {
 	out := slices.Clone(names)
 	for _, name := range names {
 		other := untitled(name)
-		if other != "" && !slices.ContainsFunc(stored, func(e collection.ExpertFiles) bool { return e.Name == other }) && !slices.Contains(out, other) {
+		if other != "" && !slices.ContainsFunc(stored, func(e folder.ExpertFiles) bool { return e.Name == other }) && !slices.Contains(out, other) {
 			out = append(out, other)
 		}
 	}
@@ -99,8 +99,8 @@ type titleSample struct {
 	right     []map[int]bool // places in passages, by question
 }
 
-func sampleTitles(folder string, domains []questions.Domain) (s titleSample, err error) {
-	c, err := collection.Open(folder)
+func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err error) {
+	c, err := folder.Open(dir)
 	if err != nil {
 		return s, err
 	}
@@ -155,7 +155,7 @@ func sampleTitles(folder string, domains []questions.Domain) (s titleSample, err
 
 // top1 is the share of the questions whose nearest part, of all passages, is of a passage
 // that answers.
-func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(collection.Progress)) (float64, error) {
+func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(folder.Progress)) (float64, error) {
 	asked := make([][]float32, len(s.questions))
 	for i, q := range s.questions {
 		v, err := e.Encoder.EncodeQuestion(ctx, q)
@@ -167,12 +167,12 @@ func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(collect
 	best, nearest := make([]float32, len(asked)), make([]int, len(asked))
 	for from := 0; from < len(s.passages); from += triedAtOnce {
 		if progress != nil {
-			progress(collection.Progress{Stage: "trying", Expert: e.name, Done: int64(from), Total: int64(len(s.passages)), Unit: "passages"})
+			progress(folder.Progress{Stage: "trying", Expert: e.name, Done: int64(from), Total: int64(len(s.passages)), Unit: "passages"})
 		}
 		var parts []corpus.Passage
 		var of []int // passages
 		for at := from; at < min(from+triedAtOnce, len(s.passages)); at++ {
-			cut, _, err := collection.Cut(e, s.passages[at])
+			cut, _, err := folder.Cut(e, s.passages[at])
 			if err != nil {
 				return 0, err
 			}

@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/models"
-	"conclave/models/tiny"
-	"conclave/questions"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/store/folder"
 )
 
 // TestTitlesAreTried: where passages differ in their titles alone, parts without titles
@@ -42,7 +42,7 @@ func TestTitlesAreTried(t *testing.T) {
 		var told []TitleTrial
 		o := IndexOptions{Config: s.config, Log: slog.New(slog.DiscardHandler), Inputs: []corpus.Input{{Path: "-", Stdin: strings.NewReader(lines.String())}},
 			Experts: "base", Granularities: []string{"1", "passage"}, Questions: []questions.Domain{asked}, Tried: func(t TitleTrial) { told = append(told, t) },
-			Build: collection.BuildOptions{Progress: func(collection.Progress) {}}}
+			Build: folder.BuildOptions{Progress: func(folder.Progress) {}}}
 		made, err := Index(t.Context(), o)
 		if err != nil || len(told) != 1 || !slices.Equal(told, made.Titles) || made.Passages != 6 || made.Generation != 2 || len(made.Recall) != 2 {
 			t.Fatalf("%s: %+v, told %+v, %v", name, made, told, err)

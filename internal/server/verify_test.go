@@ -1,11 +1,11 @@
-package serving
+package server
 
 import (
 	"net/http"
 	"strings"
 	"testing"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // TestDamagedVectors: a server over a file with a flipped bit says so before anybody

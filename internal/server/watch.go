@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"conclave/collection"
-	"conclave/handlers"
+	"example.org/conclave/handlers"
+	"example.org/conclave/store/folder"
 )
 
 // watchEvery is how often a server looks for what other processes changed: the
@@ -79,7 +79,7 @@ func (s *Server) reload(refused map[string]string) error {
 // leaveOut lets no search ask an expert that the next generation does not have, or
 // whose vectors are another encoder's by now, before anybody sees it. What is new in
 // it is read before, so that no search waits for that.
-func (s *Server) leaveOut(next *collection.Generation) error {
+func (s *Server) leaveOut(next *folder.Generation) error {
 	if err := next.VerifyVectors(s.running); err != nil {
 		if s.running.Err() != nil {
 			return err
@@ -132,7 +132,7 @@ func (s *Server) takeIn(refused map[string]string) {
 	}
 }
 
-func (s *Server) takeInOne(g *collection.Generation, name string) error {
+func (s *Server) takeInOne(g *folder.Generation, name string) error {
 	e, err := s.more(name)
 	if err != nil {
 		return err

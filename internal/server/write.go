@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 	"slices"
 	"syscall"
 
-	"conclave/ann"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/handlers"
-	"conclave/jobs"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder"
 )
 
 // openLive takes the collection's lock, and replaces the reading by a collection that
@@ -24,14 +24,14 @@ func (s *Server) openLive() error {
 	g := a.Collection.Acquire()
 	stored := g.Experts()
 	g.Release()
-	live, err := collection.OpenLive(s.config.Collection, collection.LiveOptions{
-		Build:      collection.BuildOptions{Experts: s.encoders(stored), Shared: SharedPasses(a.Experts.opened), Threads: in.Threads},
+	live, err := folder.OpenLive(s.config.Collection, folder.LiveOptions{
+		Build:      folder.BuildOptions{Experts: s.encoders(stored), Shared: SharedPasses(a.Experts.opened), Threads: in.Threads},
 		FlushAfter: in.FlushAfter, FlushPassages: in.FlushPassages, MaxPending: in.Backlog,
-		Merge:  collection.MergePolicy{Threads: in.Threads},
+		Merge:  folder.MergePolicy{Threads: in.Threads},
 		Failed: func(err error) { s.log.Error("indexing what was written failed, and is tried again", "cause", err) },
 	})
 	switch {
-	case errors.Is(err, collection.ErrLocked), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+	case errors.Is(err, folder.ErrLocked), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return &WriteError{err}
 	case err != nil:
 		return err
@@ -53,7 +53,7 @@ func (e *WriteError) Unwrap() error { return e.Err }
 // vectors: those that are searched, those that the configuration does not name, which
 // are loaded, and none in the place of those whose bundles cannot be used or that have
 // no vectors of their own.
-func (s *Server) encoders(stored []collection.ExpertFiles) (encoders []collection.PassageEncoder) {
+func (s *Server) encoders(stored []folder.ExpertFiles) (encoders []folder.PassageEncoder) {
 	a := s.assembly
 	for _, e := range a.Experts.opened {
 		encoders = append(encoders, e)
@@ -82,7 +82,7 @@ func (s *Server) encoders(stored []collection.ExpertFiles) (encoders []collectio
 
 // noEncoder stands for the encoder of an expert whose bundle cannot be used, or is not
 // needed. Passages that were acknowledged before it was damaged wait until it is mended.
-type noEncoder struct{ files collection.ExpertFiles }
+type noEncoder struct{ files folder.ExpertFiles }
 
 func (n noEncoder) Name() string        { return n.files.Name }
 func (n noEncoder) Dimension() int      { return n.files.Dimension }

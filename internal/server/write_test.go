@@ -1,4 +1,4 @@
-package serving
+package server
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/handlers"
-	"conclave/models/tiny"
-	"conclave/search"
+	"example.org/conclave/configs"
+	"example.org/conclave/handlers"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // TestWriteWhileServing: what is written is found by words and by meaning, also after a
@@ -77,7 +77,7 @@ func TestTwoServers(t *testing.T) {
 	s := site.serve()
 	s.call(http.MethodPut, "/v1/passages/new?refresh=wait", `{"text":"A zebra."}`, http.StatusCreated, nil)
 	var refused *WriteError
-	if _, err := site.open(); !errors.As(err, &refused) || !errors.Is(err, collection.ErrLocked) {
+	if _, err := site.open(); !errors.As(err, &refused) || !errors.Is(err, folder.ErrLocked) {
 		t.Errorf("a second server: %v", err)
 	}
 	site.config.ReadOnly = true

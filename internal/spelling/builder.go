@@ -3,7 +3,7 @@ package spelling
 import (
 	"strings"
 
-	"conclave/normalise"
+	"example.org/conclave/internal/normalise"
 )
 
 // mostCounted is how many words a Builder counts at a time.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // magic begins a file. What follows are, for each length from 1 letter on, the number of

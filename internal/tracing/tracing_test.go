@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/internal/realclients"
-	"conclave/internal/testenv"
-	"conclave/tracing"
+	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/internal/tracing"
 
 	wire "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"

@@ -11,7 +11,7 @@ import (
 	"errors"
 	"fmt"
 
-	"conclave/models/tensors"
+	"example.org/conclave/models/tensors"
 )
 
 // Config is the shape of an encoder, as config.json states it.

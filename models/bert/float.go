@@ -3,7 +3,7 @@ package bert
 import (
 	"fmt"
 
-	"conclave/models/onnx"
+	"example.org/conclave/models/onnx"
 )
 
 // floatEmbeddings sums the rows of the three tables and normalises the sum:

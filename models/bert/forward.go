@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"conclave/models/tensors"
+	"example.org/conclave/models/tensors"
 )
 
 // Hidden computes the last layer's rows of one text, [tokens, dimension], in plain

@@ -3,7 +3,7 @@ package bert
 import (
 	"math"
 
-	"conclave/models/onnx"
+	"example.org/conclave/models/onnx"
 )
 
 // Padding. The usual way, adding a large negative number to the scores of

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"conclave/encoder/wordpiece"
-	"conclave/internal/golden"
-	"conclave/internal/testenv"
-	"conclave/models"
-	"conclave/models/bert"
-	"conclave/models/safetensors"
+	"example.org/conclave/encoder/wordpiece"
+	"example.org/conclave/internal/testing/golden"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models"
+	"example.org/conclave/models/bert"
+	"example.org/conclave/models/safetensors"
 )
 
 type sentence struct {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"conclave/encoder/wordpiece"
-	"conclave/models"
+	"example.org/conclave/encoder/wordpiece"
+	"example.org/conclave/models"
 )
 
 // merged merges a delta with its base and opens what comes of it.

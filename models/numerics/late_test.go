@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"conclave/encoder/wordpiece"
-	"conclave/models"
-	"conclave/models/bert"
-	"conclave/models/tensors"
-	"conclave/models/tiny"
+	"example.org/conclave/encoder/wordpiece"
+	"example.org/conclave/models"
+	"example.org/conclave/models/bert"
+	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/tiny"
 )
 
 // lateRows computes a late expert's rows by its formula, in float64 from the

@@ -11,9 +11,9 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
-	"conclave/models"
-	"conclave/models/bert"
-	"conclave/models/tiny"
+	"example.org/conclave/models"
+	"example.org/conclave/models/bert"
+	"example.org/conclave/models/tiny"
 )
 
 // logits are what a reader says of a row.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"conclave/models/bert"
-	"conclave/models/tensors"
+	"example.org/conclave/models/bert"
+	"example.org/conclave/models/tensors"
 )
 
 // reference is a text's vector by the definitions of pooling, projection and unit

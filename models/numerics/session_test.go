@@ -7,9 +7,9 @@ import (
 
 	ort "github.com/yalue/onnxruntime_go"
 
-	"conclave/internal/testenv"
-	"conclave/models"
-	"conclave/models/tiny"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models"
+	"example.org/conclave/models/tiny"
 )
 
 // start loads ONNX Runtime for one test.

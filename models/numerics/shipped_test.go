@@ -7,11 +7,11 @@ import (
 	"io/fs"
 	"testing"
 
-	"conclave/demo"
-	"conclave/encoder/wordpiece"
-	"conclave/experts"
-	"conclave/internal/testenv"
-	"conclave/models"
+	"example.org/conclave/encoder/wordpiece"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
+	"example.org/conclave/shipped/demo"
 )
 
 // TestShippedExpertInInt8: the steps that an import to int8 fixes for weights
@@ -20,7 +20,7 @@ import (
 func TestShippedExpertInInt8(t *testing.T) {
 	start(t)
 	const name = "policy"
-	files, err := fs.Sub(experts.FS, name)
+	files, err := fs.Sub(shipped.FS, name)
 	if err != nil {
 		t.Fatal(err)
 	}

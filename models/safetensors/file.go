@@ -20,7 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // maxHeader is the reference implementation's bound.

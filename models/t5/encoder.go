@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"conclave/models/onnx"
-	"conclave/models/tensors"
+	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/tensors"
 )
 
 // The names of the graphs' inputs and outputs; see WriteEncoder and WriteDecoder.

@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"conclave/models"
-	"conclave/models/bert"
-	"conclave/models/onnx"
-	"conclave/models/tensors"
+	"example.org/conclave/models"
+	"example.org/conclave/models/bert"
+	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/tensors"
 )
 
 // Weights gives the seeded weights of one side; without TwoTowers both sides

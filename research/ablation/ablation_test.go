@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/calibration"
-	"conclave/fusion"
-	"conclave/rank"
+	"example.org/conclave/calibration"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
 )
 
 // planted is a small world of three domains. Each has a specialist that is

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"conclave/calibration"
-	"conclave/fusion"
+	"example.org/conclave/calibration"
+	"example.org/conclave/fusion"
 )
 
 // evidence is what the sources found for the questions of several domains, and what

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"conclave/calibration"
-	"conclave/fusion"
+	"example.org/conclave/calibration"
+	"example.org/conclave/fusion"
 )
 
 // Few is what calibrating on few questions gives: gates fitted on random parts of the

@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
-	"conclave/calibration"
-	"conclave/fusion"
+	"example.org/conclave/calibration"
+	"example.org/conclave/fusion"
 )
 
 // TestFew: fits to parts of the questions are measured on the rest, beside the gate and

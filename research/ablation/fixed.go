@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"conclave/calibration"
-	"conclave/fusion"
+	"example.org/conclave/calibration"
+	"example.org/conclave/fusion"
 )
 
 // fixedWeights are those that fixed tries for BM25 beside the mean of the

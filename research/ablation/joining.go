@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // foreign adds out-of-domain experts. The joint expert and late interaction, which

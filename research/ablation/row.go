@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"conclave/calibration"
-	"conclave/evaluation"
+	"example.org/conclave/calibration"
+	"example.org/conclave/evaluation"
 )
 
 // Accuracies are shares of questions with a passage that answers among the

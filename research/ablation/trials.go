@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/calibration"
-	"conclave/fusion"
+	"example.org/conclave/calibration"
+	"example.org/conclave/fusion"
 )
 
 // TrialOptions say which sources play a part of their own, and what to try.

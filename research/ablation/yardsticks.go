@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"conclave/fusion"
+	"example.org/conclave/fusion"
 )
 
 // yardsticks are common alternatives to the gate, and the gate with the joint expert

@@ -9,8 +9,8 @@ The ratio is the time of the fastest peer divided by ours: above 1, ours is
 faster. It is taken from medians and, less moved by other work on the machine,
 from minima.
 
-    pip install -r bench/requirements-torch.txt
-    python bench/graph_speed.py [--threads 1] [--rounds 1]
+    pip install -r research/bench/requirements-torch.txt
+    python research/bench/graph_speed.py [--threads 1] [--rounds 1]
 """
 import argparse
 import json

@@ -1,6 +1,6 @@
 """Questions a second that servers answer, asked in turns by the same number of clients.
 
-    python3 bench/rate.py QUESTIONS.jsonl CLIENTS URL [URL…]
+    python3 research/bench/rate.py QUESTIONS.jsonl CLIENTS URL [URL…]
 
 In each of five turns every server is asked for five seconds. Each client asks one random question
 after the other. Printed are, of each server, the median of the rates, that of their ratios to the

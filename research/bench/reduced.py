@@ -1,6 +1,6 @@
 """A smaller union of the domains, for machines that cannot encode all of it.
 
-    python3 bench/reduced.py DATA OUT [TOTAL]
+    python3 research/bench/reduced.py DATA OUT [TOTAL]
 
 OUT gets DOMAIN.dev.jsonl: the development questions (of medquad 400, by a hash of their
 ids); and passages.jsonl: TOTAL passages (default 6,000), all that answer these, and

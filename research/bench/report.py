@@ -1,13 +1,13 @@
-"""Writes docs/benchmarks.md and its curves from what bench/run measured.
+"""Writes docs/benchmarks.md and its curves from what research/bench/run measured.
 
-    python3 bench/report.py bench-out docs
+    python3 research/bench/report.py bench-out docs
 
 The folder holds machine.json and one JSON file for each measurement, with its
 command, its day and the commit measured beside its figures: ann-*.json
-(bench/vectors/ann_peer.py --json), exact-*.json and filters.json (conclave bench
-ann --index flat and --filters, --json), ways.json (bench/ways.py --json),
-words-*.json (bench/lucene -json), encoder.json (bench/encoder -json) and
-graphs.json (bench/graph_speed.py --json). What is missing is left out.
+(research/bench/vectors/ann_peer.py --json), exact-*.json and filters.json (conclave bench
+ann --index flat and --filters, --json), ways.json (research/bench/ways.py --json),
+words-*.json (research/bench/lucene -json), encoder.json (research/bench/encoder -json) and
+graphs.json (research/bench/graph_speed.py --json). What is missing is left out.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Whether two servers give the same answers: a collection and the store it was exported to.
 
-    python3 bench/same_answers.py URL OTHER_URL QUESTIONS.jsonl [N] [REQUEST]
+    python3 research/bench/same_answers.py URL OTHER_URL QUESTIONS.jsonl [N] [REQUEST]
 
 Both are asked the first N questions (default 1,000), one at a time and in turns. REQUEST is
 JSON that is added to each search, such as '{"experts": []}' for words alone. Printed are

@@ -1,6 +1,6 @@
 """A sample of a collection for machines that cannot encode all of it, with the questions that it answers.
 
-    python3 bench/sample.py DATA/scifact OUT [PASSAGES]
+    python3 research/bench/sample.py DATA/scifact OUT [PASSAGES]
 
 OUT gets passages.jsonl: so many passages (default 700), by a hash of their ids, half of
 them answers of development and training questions where there are others; and

@@ -1,6 +1,6 @@
-"""Prints the tables of docs/experts.md from what bench/evaluate found.
+"""Prints the tables of docs/experts.md from what research/bench/evaluate found.
 
-    python3 bench/tables.py evaluation-out > tables.md
+    python3 research/bench/tables.py evaluation-out > tables.md
 
 Reads calibration.json (conclave calibrate), report.json and desire-me.json (conclave
 evaluate) and ablation.json (conclave ablate). In report.json the gate, the hybrid and their

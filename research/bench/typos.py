@@ -1,7 +1,7 @@
 """How often a server's first passage is right when questions are mistyped.
 
     conclave serve --collection demo-index --read-only &
-    python3 bench/typos.py http://127.0.0.1:8080 demo/questions/test.jsonl
+    python3 research/bench/typos.py http://127.0.0.1:8080 shipped/demo/questions/test.jsonl
 
 A letter of a word of five letters or more is dropped, added, replaced or swapped with the next one, 0 to 3 times a
 question, by a seed.

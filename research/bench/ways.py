@@ -1,13 +1,13 @@
 """What each way of making vector search fast brings, measured one by one.
 
     pip install numpy
-    python3 bench/ways.py --vectors passages.f16 --queries questions.f16 \
+    python3 research/bench/ways.py --vectors passages.f16 --queries questions.f16 \
         --truth truth100.i32 --dim 384 [--json FILE]
 
 Each way is taken out of a copy of the source by one edit, the copy is built,
 and all take turns, round by round, at the same efSearch. A ratio says how many
 times as fast the program as it is answers, at equal recall: speeds between the
-points measured are interpolated, as in bench/vectors/ann_peer.py. An edit that does
+points measured are interpolated, as in research/bench/vectors/ann_peer.py. An edit that does
 not find its place fails: then the source has changed, and this file must.
 """
 
@@ -56,7 +56,7 @@ def program(folder, name, edit=None):
         path, before, after = folder / edit[0], edit[1], edit[2]
         text = path.read_text()
         if text.count(before) != 1:
-            raise SystemExit(f"{edit[0]} has {text.count(before)} times {before!r}, which should be there once: mend WAYS in bench/ways.py")
+            raise SystemExit(f"{edit[0]} has {text.count(before)} times {before!r}, which should be there once: mend WAYS in research/bench/ways.py")
         path.write_text(text.replace(before, after))
     try:
         subprocess.run(["go", "build", "-o", out, "./cmd/conclave"], cwd=folder, check=True)

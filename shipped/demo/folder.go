@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/disk"
-	shipped "conclave/experts"
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store/folder"
 )
 
 // root is where the demo's collections lie.
@@ -45,7 +45,7 @@ func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 		_, _ = fmt.Fprintf(sum, "%s %s\n", x.Name, bundle.Fingerprint(models.Passage))
 	}
 	passages, err := Passages()
-	_, _ = fmt.Fprintf(sum, "%+v\n%s", collection.UnicodeWords(), passages)
+	_, _ = fmt.Fprintf(sum, "%+v\n%s", folder.UnicodeWords(), passages)
 	return filepath.Join(root(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
 
 	"golang.org/x/sys/unix"
 )

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // accessLists is a source of passages, of which each may be read by three of many groups.

@@ -1,10 +1,10 @@
-package collection
+package folder
 
 import (
 	"errors"
 	"sort"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // After is the passages whose ids come after one in the order of their bytes, at

@@ -1,11 +1,11 @@
-package collection
+package folder
 
 import (
 	"cmp"
 	"strings"
 
-	"conclave/bm25"
-	"conclave/disk"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/disk"
 )
 
 // probe has one of everything that an analyser of English may treat in its own

@@ -1,12 +1,12 @@
-package collection
+package folder
 
 import (
 	"context"
 	"errors"
 	"path/filepath"
 
-	"conclave/bm25"
-	"conclave/disk"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/disk"
 )
 
 // Build makes a collection in dir, which must be absent or empty, from the

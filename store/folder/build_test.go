@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/corpus"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
 )
 
 // tree lists the files of a folder with their content.

@@ -1,9 +1,9 @@
-package collection
+package folder
 
 import (
 	"fmt"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // Change is a passage to put or an id to delete, perhaps under a condition.

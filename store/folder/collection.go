@@ -1,11 +1,11 @@
-package collection
+package folder
 
 import (
 	"errors"
 	"fmt"
 	"sync"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // Collection reads a collection: it hands out its newest generation that was

@@ -1,11 +1,11 @@
-package collection
+package folder
 
 import (
 	"context"
 	"fmt"
 	"time"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // commitBytes is how much is committed as one group at most, so that a change

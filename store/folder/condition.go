@@ -1,10 +1,10 @@
-package collection
+package folder
 
 import (
 	"math/bits"
 
-	"conclave/bm25"
-	"conclave/rank"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/rank"
 )
 
 // A Condition says which passages are selected: those that have every tag of TagsAll, at least

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 const (

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"bufio"
@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 
 	"golang.org/x/sys/unix"
 )

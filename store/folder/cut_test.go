@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"conclave/bm25"
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // cutting is an encoder that cuts a file when it is asked the first time.

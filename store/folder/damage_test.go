@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"conclave/ann"
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // TestDamage flips a byte here and there, cuts, swaps and removes files: Open

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // sameAnswers compares a collection with one that was built at once from the

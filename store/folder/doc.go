@@ -1,4 +1,4 @@
-// Package collection keeps an indexed corpus on disk: a folder of segments and one
+// Package folder keeps an indexed corpus on disk: a folder of segments and one
 // manifest that names the live ones.
 //
 // Words used here:
@@ -77,4 +77,4 @@
 // from the log when the collection is opened for writing. How a record that was
 // cut off is told from one that is damaged, and what follows a sync that fails,
 // stands at logFolder and sectorBytes.
-package collection
+package folder

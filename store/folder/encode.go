@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -6,10 +6,10 @@ import (
 	"math"
 	"slices"
 
-	"conclave/ann"
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // encodedBy makes vectors with an encoder.

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // hashEncoder is a passage encoder without a model: every word adds a vector

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"conclave/ann"
-	"conclave/disk"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/disk"
 )
 
 // completeIndex checks the choice of an index and fills in its kind.

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // addExpert is AddExpert.

@@ -1,11 +1,11 @@
-package collection
+package folder
 
 import (
 	"errors"
 	"fmt"
 	"strings"
 
-	"conclave/ann"
+	"example.org/conclave/ann"
 )
 
 // Encoder is what distinguishes a passage encoder from another.

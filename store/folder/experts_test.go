@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"conclave/ann"
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // TestExpertsComeAndGo adds an expert to two segments and removes it, while a

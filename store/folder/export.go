@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"bufio"
@@ -12,9 +12,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/ann"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // eachPassage calls do with every passage, in the order of ids.

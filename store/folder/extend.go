@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // extension is files that every segment gets beside those that it has.

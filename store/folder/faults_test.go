@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // faultErrors are what each operation fails with in turn.

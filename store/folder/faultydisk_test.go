@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"sync"
 	"syscall"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // faultyDisk is a disk of which chosen operations fail, and do nothing then but

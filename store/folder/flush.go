@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // retryAfter is how long it takes to try a failed flush, merge or log again; it doubles up to

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"bufio"
@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 
 	"golang.org/x/sys/unix"
 )

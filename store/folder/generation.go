@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -6,9 +6,9 @@ import (
 	"sort"
 	"sync/atomic"
 
-	"conclave/bm25"
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // Generation is one state of a collection. It does not change, and its methods

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // slowSyncs is the real disk, but that the first sync of a log takes until it is

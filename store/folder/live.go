@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"cmp"
@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // Live is a collection that is searched and changed at the same time. It holds

@@ -1,10 +1,10 @@
-package collection
+package folder
 
 import (
 	"context"
 	"fmt"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // AddExpert encodes all passages with another expert. Searches go on, changes

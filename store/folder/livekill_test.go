@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"bufio"
@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // crashOptions flush and merge all the time.

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 
 	"golang.org/x/sys/unix"
 )

@@ -1,9 +1,9 @@
-package collection
+package folder
 
 import (
 	"testing"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 
 	"golang.org/x/sys/unix"
 )

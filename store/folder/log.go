@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"encoding/binary"
@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // The log keeps changes that were acknowledged and are not yet in a segment. It

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // long is an id that takes some sectors, as no id does, but texts do.

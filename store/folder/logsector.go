@@ -1,11 +1,11 @@
-package collection
+package folder
 
 import (
 	"encoding/binary"
 	"hash/crc32"
 	"slices"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // A file of the log is sectors, each written once and in order:

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // failingDisk fails one kind of operation on the log when it is told to.

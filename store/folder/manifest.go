@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"cmp"
@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"slices"
 
-	"conclave/bm25"
-	"conclave/rank"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/rank"
 )
 
 // manifest says what of a folder counts. The zero generation is a collection

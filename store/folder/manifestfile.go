@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 const (

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // segmentNames are the names of all segments, the oldest first.

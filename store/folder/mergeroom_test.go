@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // meteredDisk is the real disk, which beside it measures how much is used: the

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"conclave/bm25"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // mergeAll is the merger: it merges when the policy says so, one merge at a

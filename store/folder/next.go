@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"conclave/bm25"
+	"example.org/conclave/bm25"
 )
 
 // mostNumber is the largest number of a generation, a segment or a log's entry: every program

@@ -1,12 +1,12 @@
-package collection
+package folder
 
 import (
 	"math"
 	"strings"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // TestVerifyFindsWhatNoBuildCanUse: a manifest that is whole and can be read, and of which no

@@ -1,11 +1,11 @@
-package collection
+package folder
 
 import (
 	"context"
 	"errors"
 
-	"conclave/bm25"
-	"conclave/disk"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/disk"
 )
 
 // This file is what changes a collection that no server has open. Each function

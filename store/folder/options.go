@@ -1,13 +1,13 @@
-package collection
+package folder
 
 import (
 	"context"
 	"fmt"
 
-	"conclave/ann"
-	"conclave/bm25"
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // maxDimension is the greatest dimension that an encoder or a manifest may state.

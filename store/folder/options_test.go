@@ -1,26 +1,26 @@
-package collection_test
+package folder_test
 
 import (
 	"testing"
 
-	"conclave/collection"
+	"example.org/conclave/store/folder"
 )
 
 // TestUnlike: what nobody sets is like everything, and of what is set the first that
 // differs is named with both values.
 func TestUnlike(t *testing.T) {
-	stored := collection.Index{Kind: "hnsw", M: 16, EfConstruction: 200, Seed: 7}
+	stored := folder.Index{Kind: "hnsw", M: 16, EfConstruction: 200, Seed: 7}
 	for _, c := range []struct {
-		asked      collection.Index
+		asked      folder.Index
 		property   string
 		value, has any
 	}{
-		{collection.Index{}, "", nil, nil},
+		{folder.Index{}, "", nil, nil},
 		{stored, "", nil, nil},
-		{collection.Index{Kind: "flat", M: 8}, "kind", "flat", "hnsw"},
-		{collection.Index{Kind: "hnsw", M: 8}, "m", 8, 16},
-		{collection.Index{M: 16, EfConstruction: 100}, "ef_construction", 100, 200},
-		{collection.Index{Seed: 1}, "seed", uint64(1), uint64(7)},
+		{folder.Index{Kind: "flat", M: 8}, "kind", "flat", "hnsw"},
+		{folder.Index{Kind: "hnsw", M: 8}, "m", 8, 16},
+		{folder.Index{M: 16, EfConstruction: 100}, "ef_construction", 100, 200},
+		{folder.Index{Seed: 1}, "seed", uint64(1), uint64(7)},
 	} {
 		if property, value, has := c.asked.Unlike(stored); property != c.property || value != c.value || has != c.has {
 			t.Errorf("%+v: %q, %v and %v", c.asked, property, value, has)

@@ -1,12 +1,12 @@
-package collection
+package folder
 
 import (
 	"fmt"
 	"unicode/utf8"
 
-	"conclave/ann"
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // Cut is the parts of a passage that an encoder wants to encode, each as a passage whose

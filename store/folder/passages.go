@@ -1,12 +1,12 @@
-package collection
+package folder
 
 import (
 	"context"
 	"fmt"
 
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // passages is what a segment is made of, in the order of the ids: a store that

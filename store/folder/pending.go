@@ -1,9 +1,9 @@
-package collection
+package folder
 
 import (
 	"time"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // flushBytes bounds what a flush has in memory.

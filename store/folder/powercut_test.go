@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 
 	"github.com/zeebo/xxh3"
 )

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"io/fs"
@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"conclave/ann"
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // TestPrivate: what a collection and its snapshots hold is for their owner

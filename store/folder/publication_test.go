@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // unsynced is a disk on which, while it fails, a folder's names cannot be synced

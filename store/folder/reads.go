@@ -1,13 +1,13 @@
-package collection
+package folder
 
 import (
 	"context"
 	"fmt"
 	"path/filepath"
 
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // PassageReader is what a PassageEncoder can say, too: how it reads a passage.

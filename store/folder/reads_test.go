@@ -1,11 +1,11 @@
-package collection
+package folder
 
 import (
 	"strings"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // readingEncoder is an encoder that reads so many bytes of a text, and no Thai.

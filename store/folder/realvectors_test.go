@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/internal/golden"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/testing/golden"
 )
 
 // readyEncoder has real vectors ready: the passage's id is its number.

@@ -1,9 +1,9 @@
-package collection
+package folder
 
 import (
 	"context"
 
-	"conclave/ann"
+	"example.org/conclave/ann"
 )
 
 // recallSamples is how many stored vectors a recall is measured on.

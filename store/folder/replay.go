@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // visitChange is called with a change of the log and where its content lies.

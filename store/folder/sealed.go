@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // Every file of a segment ends with a seal: sealMagic, and the xxh3 (128 bits)

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/ann"
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // alike is passages whose files are as large as those of others with another

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"slices"
 	"testing"
 
-	"conclave/ann"
-	"conclave/bm25"
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 func dot(a, b []float32) float64 {

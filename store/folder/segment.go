@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/ann"
-	"conclave/bm25"
-	"conclave/collection/tags"
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder/tags"
 )
 
 // segment is an open segment in its place in a generation.

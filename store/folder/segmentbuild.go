@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"conclave/bm25"
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 const (

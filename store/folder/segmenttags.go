@@ -1,14 +1,14 @@
-package collection
+package folder
 
 import (
 	"context"
 	"errors"
 	"path/filepath"
 
-	"conclave/collection/tags"
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder/tags"
 )
 
 // tagsOf collects the tags of passages.

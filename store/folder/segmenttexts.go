@@ -1,13 +1,13 @@
-package collection
+package folder
 
 import (
 	"context"
 	"encoding/binary"
 	"path/filepath"
 
-	"conclave/disk"
-	"conclave/rank"
-	"conclave/spelling"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/spelling"
 )
 
 // writeTexts writes what a new segment has of the texts of its passages beside BM25's words:

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"crypto/sha256"
@@ -9,9 +9,9 @@ import (
 	"slices"
 	"sync"
 
-	"conclave/ann"
-	"conclave/bm25"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/rank"
 )
 
 // Selection is the passages of a generation that a filter lets through, without

@@ -1,11 +1,11 @@
-package collection
+package folder
 
 import (
 	"errors"
 	"io"
 	"sync"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // shared keeps the open files of several generations: a file that two of them name is

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // SnapshotReport says what a snapshot holds.

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // TestSnapshot copies a collection that is being changed; the copy has what was

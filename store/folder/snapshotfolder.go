@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // snapshotMark is a file that a folder has while a snapshot is made in it, from

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"cmp"
@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"conclave/corpus"
-	"conclave/rank"
-	"conclave/spelling"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/spelling"
 )
 
 const spellingName = "spelling"

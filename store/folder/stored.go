@@ -1,14 +1,14 @@
-package collection
+package folder
 
 import (
 	"context"
 	"fmt"
 	"io"
 
-	"conclave/ann"
-	"conclave/bm25"
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
 )
 
 // WordParams are the constants that the words of the generation were indexed with.

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // TestOneSearchsDamage: a damaged id that one search needs to break a tie fails

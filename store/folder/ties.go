@@ -1,11 +1,11 @@
-package collection
+package folder
 
 import (
 	"cmp"
 	"errors"
 	"slices"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // merge joins the best hits of several segments into the best k: by score, and

@@ -1,12 +1,12 @@
-package collection
+package folder
 
 import (
 	"context"
 	"fmt"
 	"slices"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // SharedPass is two experts whose vectors one run of an encoder makes: a late one

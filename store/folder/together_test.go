@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // carryingEncoder makes the vectors of a dense encoder beside its own.

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"encoding/binary"
@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // tombstones say which passages of a segment are deleted: bit o%64 of word

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"conclave/ann"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/rank"
 )
 
 // Vectors is the vectors of one expert in all segments, searched as one. Where a passage

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // VerifyReport says what Verify read.

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // republish puts another manifest, with a right checksum, in the place of a

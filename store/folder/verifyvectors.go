@@ -1,12 +1,12 @@
-package collection
+package folder
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
-	"conclave/ann"
-	"conclave/disk"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/disk"
 )
 
 // VerifyVectors compares the checksums of the vectors and graphs of all experts,

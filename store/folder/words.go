@@ -1,10 +1,10 @@
-package collection
+package folder
 
 import (
 	"context"
 
-	"conclave/bm25"
-	"conclave/rank"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/rank"
 )
 
 // WordIndex is BM25 over all segments, with the statistics of the whole

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"conclave/bm25"
-	"conclave/corpus"
-	"conclave/disk"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 )
 
 // errWordsChanged is the error of a segment that was being made while the words

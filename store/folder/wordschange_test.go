@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"conclave/bm25"
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // phrased are the constants of a collection with phrases.

@@ -1,4 +1,4 @@
-package collection
+package folder
 
 import (
 	"crypto/rand"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // writer is the one that may change a collection. It holds the lock from

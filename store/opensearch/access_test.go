@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/internal/cluster"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/testing/cluster"
+	"example.org/conclave/store/folder"
 )
 
 func address(t *testing.T, text string) *url.URL {
@@ -70,7 +70,7 @@ func TestRefusedAtStart(t *testing.T) {
 	clean := nodesOf(t, c)
 	index := testIndex(t, clean, "refused-at-start")
 	one := hashed{name: "one"}
-	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []collection.PassageEncoder{one}}
+	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []folder.PassageEncoder{one}}
 	if _, err := Build(t.Context(), clean, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestRefusedAtStart(t *testing.T) {
 		{name: "another encoder", encoder: hashed{name: "one", owner: "another"}, want: []string{"print of one", "print of another"}},
 		{name: "expert that it lacks", encoder: hashed{name: "two"}, want: []string{`no vectors of expert "two"`, "it has: [one]"}},
 		{name: "format", before: manifest(func(m *Manifest) { m.Format = 7 }), want: []string{"format is 7", "knows 1"}},
-		{name: "analyser", before: manifest(func(m *Manifest) { m.Words.Analyser = "other" }), want: []string{"analysed in another way (other)", collection.Analyser(bm25.Lucene)[:16]}},
+		{name: "analyser", before: manifest(func(m *Manifest) { m.Words.Analyser = "other" }), want: []string{"analysed in another way (other)", folder.Analyser(bm25.Lucene)[:16]}},
 		{name: "k1", before: manifest(func(m *Manifest) { m.Words.K1 = 1.2 }), want: []string{`k1 is "0.9"`, "manifest says 1.2"}},
 		{name: "missing field of phrases", before: manifest(func(m *Manifest) { m.Words.Phrases = true }), want: []string{"no field pairs"}},
 		{name: "missing field of an expert", before: manifest(func(m *Manifest) {
@@ -232,8 +232,8 @@ func TestReadOnlyUser(t *testing.T) {
 	c := cluster.Start(t, 3)
 	clean := nodesOf(t, c)
 	index := testIndex(t, clean, "read-only-user")
-	e := []collection.PassageEncoder{hashed{name: "one"}}
-	options := collection.BuildOptions{Experts: e}
+	e := []folder.PassageEncoder{hashed{name: "one"}}
+	options := folder.BuildOptions{Experts: e}
 	if _, err := Build(t.Context(), clean, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestReadOnlyUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = writer.Apply(t.Context(), []collection.Change{{Put: &corpus.Passage{ID: "new", Text: "lamp"}}})
+	_, err = writer.Apply(t.Context(), []folder.Change{{Put: &corpus.Passage{ID: "new", Text: "lamp"}}})
 	if !isStatus(err, http.StatusForbidden) {
 		t.Fatalf("%v", err)
 	}

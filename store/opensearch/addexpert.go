@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"conclave/collection"
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
 )
 
 // ErrHasExpert is the error of an expert that an index has.
@@ -23,7 +23,7 @@ const settling = 2 * lookEvery
 // AddExpert encodes the passages of an index with one more expert, or goes on with that.
 // Its vectors are published when every passage has them. While another process fills the
 // index, or adds or removes an expert, that is a *lease.HeldError.
-func AddExpert(ctx context.Context, client *Client, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
+func AddExpert(ctx context.Context, client *Client, index string, encoder folder.PassageEncoder, o folder.BuildOptions) (report Report, err error) {
 	if _, err := describe(encoder); err != nil { // before anything is done
 		return report, err
 	}
@@ -34,7 +34,7 @@ func AddExpert(ctx context.Context, client *Client, index string, encoder collec
 	return report, err
 }
 
-func addExpert(ctx context.Context, client *Client, index string, encoder collection.PassageEncoder, o collection.BuildOptions) (report Report, err error) {
+func addExpert(ctx context.Context, client *Client, index string, encoder folder.PassageEncoder, o folder.BuildOptions) (report Report, err error) {
 	s, err := open(ctx, client, index, opening)
 	if err != nil {
 		return report, fmt.Errorf("index %s: %w", index, err)
@@ -111,7 +111,7 @@ func (about *meta) remove(index, name string) error {
 
 // fill gives the passages that lack vectors of an expert theirs, and says how many
 // passages it found.
-func (s *Store) fill(ctx context.Context, x Expert, encoder collection.PassageEncoder, o collection.BuildOptions, report *Report) (found int, err error) {
+func (s *Store) fill(ctx context.Context, x Expert, encoder folder.PassageEncoder, o folder.BuildOptions, report *Report) (found int, err error) {
 	scan, err := s.scan(ctx, object{"bool": object{"must_not": object{"term": object{fieldExperts: x.mark()}}}})
 	if err != nil {
 		return 0, err
@@ -119,7 +119,7 @@ func (s *Store) fill(ctx context.Context, x Expert, encoder collection.PassageEn
 	defer func() { _ = scan.Close() }() // else it ends by itself, after pageAlive
 	for ended := false; !ended; {
 		var batch []corpus.Passage
-		if batch, ended, err = s.readBatch(scan, collection.BuildOptions{}, report); err != nil {
+		if batch, ended, err = s.readBatch(scan, folder.BuildOptions{}, report); err != nil {
 			return found, err
 		}
 		found += len(batch)
@@ -127,7 +127,7 @@ func (s *Store) fill(ctx context.Context, x Expert, encoder collection.PassageEn
 			return found, err
 		}
 		if done, total := scan.Progress(); o.Progress != nil {
-			o.Progress(collection.Progress{Stage: collection.Encoding, Expert: x.Name, Done: done, Total: total, Unit: "passages"})
+			o.Progress(folder.Progress{Stage: folder.Encoding, Expert: x.Name, Done: done, Total: total, Unit: "passages"})
 		}
 	}
 	return found, nil
@@ -135,7 +135,7 @@ func (s *Store) fill(ctx context.Context, x Expert, encoder collection.PassageEn
 
 // fillBatch gives passages their vectors of an expert. Those that have them by now, or
 // another content, are left.
-func (s *Store) fillBatch(ctx context.Context, x Expert, encoder collection.PassageEncoder, batch []corpus.Passage, report *Report) error {
+func (s *Store) fillBatch(ctx context.Context, x Expert, encoder folder.PassageEncoder, batch []corpus.Passage, report *Report) error {
 	if len(batch) == 0 {
 		return nil
 	}
@@ -158,7 +158,7 @@ func (s *Store) fillBatch(ctx context.Context, x Expert, encoder collection.Pass
 			marks = append(marks, append(others, x.mark())) // an earlier expert of this name had the same field
 		}
 	}
-	vectors, err := collection.EncodeTogether(ctx, []collection.PassageEncoder{encoder}, nil, todo)
+	vectors, err := folder.EncodeTogether(ctx, []folder.PassageEncoder{encoder}, nil, todo)
 	if err != nil {
 		return err
 	}

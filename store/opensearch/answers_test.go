@@ -8,16 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder"
 )
 
 // FuzzAnswers: whatever a cluster, or what stands in its place, answers is read or
 // refused. What is read is what was asked for.
 func FuzzAnswers(f *testing.F) {
-	m := &Manifest{Format: manifestFormat, Words: Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: collection.Analyser(bm25.Lucene)},
+	m := &Manifest{Format: manifestFormat, Words: Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: folder.Analyser(bm25.Lucene)},
 		Experts: []Expert{{Name: "one", Fingerprint: "x", Dimension: 2}, {Name: "two", Fingerprint: "y", Dimension: 4, Late: true}}}
 	p := corpus.Passage{ID: "a", Title: "The lake", Text: "is deep", Tags: []string{"t"}, Metadata: map[string]any{"n": json.Number("1.50")}}
 	document, err := appendPassage(nil, m, true, &p, vectorsOf{"one": {1, -0.5}, "two": {1, 0, 0, 0}})
@@ -112,11 +112,11 @@ func TestIndexedOtherwise(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "write-refused")
 	one := hashed{name: "one"}
-	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []collection.PassageEncoder{one}}
+	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []folder.PassageEncoder{one}}
 	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options, ""); err != nil {
 		t.Fatal(err)
 	}
-	for want, encoders := range map[string][]collection.PassageEncoder{
+	for want, encoders := range map[string][]folder.PassageEncoder{
 		"is needed":                    {},
 		"no vectors of expert \"two\"": {one, hashed{name: "two"}},
 		"were made by":                 {hashed{name: "one", owner: "another"}},
@@ -127,7 +127,7 @@ func TestIndexedOtherwise(t *testing.T) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
-	var clash *collection.ClashError
+	var clash *folder.ClashError
 	changed := passages(1, 3)
 	changed[1].Text += " more"
 	if _, err := Build(t.Context(), client, index, Shape{}, &list{passages: changed}, options, ""); !errors.As(err, &clash) || clash.ID != changed[1].ID {
@@ -147,8 +147,8 @@ func (parted) Parts() func(string) []rank.Span { return func(string) []rank.Span
 // TestPartsAreRefused before the cluster is asked for anything.
 func TestPartsAreRefused(t *testing.T) {
 	e := parted{hashed{name: "granular"}}
-	_, err := Build(t.Context(), nil, "x", Shape{Shards: 1}, &list{}, collection.BuildOptions{Experts: []collection.PassageEncoder{e}}, "")
-	_, again := AddExpert(t.Context(), nil, "x", e, collection.BuildOptions{})
+	_, err := Build(t.Context(), nil, "x", Shape{Shards: 1}, &list{}, folder.BuildOptions{Experts: []folder.PassageEncoder{e}}, "")
+	_, again := AddExpert(t.Context(), nil, "x", e, folder.BuildOptions{})
 	for _, err := range []error{err, again} {
 		if err == nil || !strings.Contains(err.Error(), `expert "granular" has a vector for each of several parts`) {
 			t.Error(err)

@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // Access says how a client makes itself known to a cluster, and the cluster to it.

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"conclave/collection"
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
 )
 
 // unwritten are the clauses of the passages without writtenFields.
@@ -15,11 +15,11 @@ func unwritten() object {
 }
 
 // completing is the stage of Store.complete.
-const completing collection.Stage = "words and copies"
+const completing folder.Stage = "words and copies"
 
 // complete gives an index that an older program made writtenFields, and passages that
 // lack them their values. Nothing is encoded, and servers that do not know the fields go on.
-func (s *Store) complete(ctx context.Context, o collection.BuildOptions) error {
+func (s *Store) complete(ctx context.Context, o folder.BuildOptions) error {
 	if !s.written.Load() {
 		if err := s.changeMeta(ctx, writtenFields(), func(*meta) error { return nil }); err != nil {
 			return err
@@ -37,14 +37,14 @@ func (s *Store) complete(ctx context.Context, o collection.BuildOptions) error {
 	defer func() { _ = scan.Close() }() // else it ends by itself, after pageAlive
 	for ended := false; !ended; {
 		var batch []corpus.Passage
-		if batch, ended, err = s.readBatch(scan, collection.BuildOptions{}, &Report{}); err != nil {
+		if batch, ended, err = s.readBatch(scan, folder.BuildOptions{}, &Report{}); err != nil {
 			return err
 		}
 		if err := s.completeBatch(ctx, batch); err != nil {
 			return err
 		}
 		if done, total := scan.Progress(); o.Progress != nil && done > 0 {
-			o.Progress(collection.Progress{Stage: completing, Done: done, Total: total, Unit: "passages"})
+			o.Progress(folder.Progress{Stage: completing, Done: done, Total: total, Unit: "passages"})
 		}
 	}
 	return nil

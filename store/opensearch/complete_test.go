@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/search"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // TestOlderIndex: an index that was made before it was known how passages are written answers
@@ -20,7 +20,7 @@ func TestOlderIndex(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "typed-older")
 	encoded := &atomic.Int64{}
-	options := collection.BuildOptions{Words: bm25.DefaultParams(), Experts: []collection.PassageEncoder{hashed{name: "base", encoded: encoded}}}
+	options := folder.BuildOptions{Words: bm25.DefaultParams(), Experts: []folder.PassageEncoder{hashed{name: "base", encoded: encoded}}}
 	options.Words.Phrases = true
 	x, err := describe(options.Experts[0])
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"conclave/corpus"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 // Corpus shows a store to the search engine. Every question asks the cluster: for the hits

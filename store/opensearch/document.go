@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"conclave/ann"
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
+	"example.org/conclave/ann"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
 )
 
 // vectorsOf are the vectors of one passage by expert, each expert of the manifest that
@@ -77,8 +77,8 @@ const (
 )
 
 // readMarks are the marks of how encoders read a passage.
-func readMarks(encoders []collection.PassageEncoder, p corpus.Passage) (marks []string) {
-	cut, unread, _ := collection.ReadsOf(encoders, p)
+func readMarks(encoders []folder.PassageEncoder, p corpus.Passage) (marks []string) {
+	cut, unread, _ := folder.ReadsOf(encoders, p)
 	if cut {
 		marks = append(marks, markCut)
 	}

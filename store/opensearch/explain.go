@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"conclave/bm25"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 // explanation is how Lucene says that a score came about.

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
 )
 
 // faulty stands between a client and a cluster, and does to requests what networks and
@@ -112,7 +112,7 @@ func TestInterrupted(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var encoded atomic.Int64
 	one, two := hashed{name: "one", encoded: &encoded}, hashed{name: "two", late: true}
-	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Experts: []collection.PassageEncoder{one, two}}
+	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Experts: []folder.PassageEncoder{one, two}}
 	given := passages(seed, count)
 	f := &faulty{to: clean, random: random, share: 0.15}
 	client := behind(t, f)
@@ -168,7 +168,7 @@ func TestInterrupted(t *testing.T) {
 			}
 			return n >= at && tries < 2
 		}
-		_, err := AddExpert(ctx, client, index, third, collection.BuildOptions{})
+		_, err := AddExpert(ctx, client, index, third, folder.BuildOptions{})
 		cancel()
 		if err == nil {
 			break
@@ -202,10 +202,10 @@ func unlock(t *testing.T, client *Client, index string) {
 }
 
 // hasContent compares an index with a collection of the same passages, built without it.
-func hasContent(t *testing.T, client *Client, index string, given []corpus.Passage, o collection.BuildOptions) {
+func hasContent(t *testing.T, client *Client, index string, given []corpus.Passage, o folder.BuildOptions) {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := collection.Build(t.Context(), dir+"/want", &list{passages: given}, o); err != nil {
+	if _, err := folder.Build(t.Context(), dir+"/want", &list{passages: given}, o); err != nil {
 		t.Fatal(err)
 	}
 	store, err := Open(t.Context(), client, index)
@@ -216,7 +216,7 @@ func hasContent(t *testing.T, client *Client, index string, given []corpus.Passa
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := collection.Build(t.Context(), dir+"/got", scan, collection.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
+	if _, err := folder.Build(t.Context(), dir+"/got", scan, folder.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := scan.Close(); err != nil {
@@ -229,7 +229,7 @@ func hasContent(t *testing.T, client *Client, index string, given []corpus.Passa
 func written(t *testing.T, index string, given []corpus.Passage, clean *Client, clients ...*Client) (*Store, []*Writer) {
 	t.Helper()
 	e := hashed{name: "one"}
-	if _, err := Build(t.Context(), clean, index, Shape{Shards: 3, Replicas: 1}, &list{passages: given}, collection.BuildOptions{Experts: []collection.PassageEncoder{e}}, ""); err != nil {
+	if _, err := Build(t.Context(), clean, index, Shape{Shards: 3, Replicas: 1}, &list{passages: given}, folder.BuildOptions{Experts: []folder.PassageEncoder{e}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	var writers []*Writer
@@ -239,7 +239,7 @@ func written(t *testing.T, index string, given []corpus.Passage, clean *Client, 
 			t.Fatal(err)
 		}
 		store.pause = time.Millisecond
-		w, err := NewWriter(store, []collection.PassageEncoder{e}, nil)
+		w, err := NewWriter(store, []folder.PassageEncoder{e}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,10 +269,10 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 		group.Go(func() {
 			random := rand.New(rand.NewPCG(seed, uint64(1+hand)))
 			for round := range rounds {
-				var changes []collection.Change
+				var changes []folder.Change
 				for range 1 + random.IntN(6) {
 					id := fmt.Sprintf("hand %d, %d", hand, random.IntN(12))
-					c := collection.Change{Delete: id}
+					c := folder.Change{Delete: id}
 					if random.IntN(3) > 0 {
 						c.Put = &corpus.Passage{ID: id, Text: fmt.Sprintf("river stone %d %d", round, random.IntN(3)), Tags: []string{"kept"}}
 					}
@@ -285,7 +285,7 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 				}
 				for i, r := range results {
 					_, was := want[hand][r.ID]
-					if r.Err != nil || (r.Outcome == collection.Created || r.Outcome == collection.Absent) == was {
+					if r.Err != nil || (r.Outcome == folder.Created || r.Outcome == folder.Absent) == was {
 						t.Errorf("seed %d: %+v of %q, which was there: %t", seed, r, r.ID, was)
 					}
 					if p := changes[i].Put; p != nil {
@@ -354,14 +354,14 @@ func TestConditions(t *testing.T) {
 	for hand := range hands {
 		w := writers[hand%len(writers)]
 		group.Go(func() {
-			results, err := w.Apply(t.Context(), []collection.Change{{Put: &corpus.Passage{ID: "new", Text: fmt.Sprint("of ", hand)}, IfAbsent: true}})
+			results, err := w.Apply(t.Context(), []folder.Change{{Put: &corpus.Passage{ID: "new", Text: fmt.Sprint("of ", hand)}, IfAbsent: true}})
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			var other *collection.VersionError
+			var other *folder.VersionError
 			switch {
-			case results[0].Outcome == collection.Created:
+			case results[0].Outcome == folder.Created:
 				created.Add(1)
 			case !errors.As(results[0].Err, &other):
 				t.Errorf("%+v", results[0])
@@ -374,13 +374,13 @@ func TestConditions(t *testing.T) {
 					return
 				}
 				p.Text = fmt.Sprint(n + 1)
-				results, err := w.Apply(t.Context(), []collection.Change{{Put: &p, IfMatch: version}})
+				results, err := w.Apply(t.Context(), []folder.Change{{Put: &p, IfMatch: version}})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				switch {
-				case results[0].Err == nil && results[0].Outcome == collection.Replaced:
+				case results[0].Err == nil && results[0].Outcome == folder.Replaced:
 					done++
 				case errors.As(results[0].Err, &other):
 					refused.Add(1)
@@ -399,7 +399,7 @@ func TestConditions(t *testing.T) {
 		t.Errorf("it was created %d times", created.Load())
 	}
 	t.Logf("%d of %d steps were refused", refused.Load(), hands*each+refused.Load())
-	results, err := writers[0].Apply(t.Context(), []collection.Change{
+	results, err := writers[0].Apply(t.Context(), []folder.Change{
 		{Delete: "counter", IfMatch: "an old one"}, {Delete: "counter"}, {Delete: "counter"}, {Delete: "new", IfMatch: "*"}, {Put: &corpus.Passage{ID: "new", Text: "x"}, IfMatch: "*"},
 		{Put: &corpus.Passage{ID: "empty"}}, {Put: &corpus.Passage{ID: "new", Text: "y"}}, {Put: &corpus.Passage{ID: "new", Text: "y"}}, {Put: &corpus.Passage{ID: "new", Text: "z"}},
 	})

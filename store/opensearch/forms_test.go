@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/rank"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store/folder"
 )
 
 // TestFormsAsEmbedded: with the analysis Unicode, the hits, scores, upper bounds and
@@ -37,7 +37,7 @@ func TestFormsAsEmbedded(t *testing.T) {
 			given = append(given, p)
 		}
 	}
-	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}
+	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}
 	farCorpus, nearCorpus := built(t, "forms", given, 2, options)
 	far, near := farCorpus.Acquire(), nearCorpus.Acquire()
 	defer far.Release()

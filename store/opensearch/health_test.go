@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/collection"
+	"example.org/conclave/bm25"
+	"example.org/conclave/store/folder"
 )
 
 // TestLook: what others do with an index is seen: a calibration, and that it was made anew.
@@ -13,7 +13,7 @@ func TestLook(t *testing.T) {
 	t.Parallel()
 	client := testClient(t)
 	index := testIndex(t, client, "look")
-	options := collection.BuildOptions{Words: bm25.DefaultParams()}
+	options := folder.BuildOptions{Words: bm25.DefaultParams()}
 	build := func() *Store {
 		if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: tagged(1, 20)}, options, ""); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/internal/cluster"
+	"example.org/conclave/internal/testing/cluster"
 )
 
 // acting is a node that does as it is told, and counts what it is asked.

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"conclave/ann"
-	"conclave/bm25"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/ann"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 var notANumber = float32(math.NaN())

@@ -8,8 +8,8 @@ import (
 	"io"
 	"slices"
 
-	"conclave/collection"
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
 )
 
 // batchPassages is how many passages are read, encoded and written at a time. What was
@@ -17,11 +17,11 @@ import (
 const batchPassages = 256
 
 // writing is the one stage of indexing: passages are encoded and written batch by batch.
-const writing collection.Stage = "encoding and writing"
+const writing folder.Stage = "encoding and writing"
 
 // Report says what indexing did.
 type Report struct {
-	collection.BuildReport
+	folder.BuildReport
 	// There is how many passages were found with this very content and these vectors.
 	There int `json:"there"`
 }
@@ -30,7 +30,7 @@ type Report struct {
 // interrupted Build began: passages that are there with their vectors are not encoded
 // again. The manifest is written last; until then Open refuses the index. While another
 // process fills the index, or adds or removes an expert, that is a *lease.HeldError.
-func Build(ctx context.Context, client *Client, index string, shape Shape, source collection.Source, o collection.BuildOptions, calibration string) (report Report, err error) {
+func Build(ctx context.Context, client *Client, index string, shape Shape, source folder.Source, o folder.BuildOptions, calibration string) (report Report, err error) {
 	for _, e := range o.Experts { // before anything is done
 		if _, err := describe(e); err != nil {
 			return report, err
@@ -43,7 +43,7 @@ func Build(ctx context.Context, client *Client, index string, shape Shape, sourc
 	return report, err
 }
 
-func build(ctx context.Context, client *Client, index string, shape Shape, source collection.Source, o collection.BuildOptions, calibration string) (report Report, err error) {
+func build(ctx context.Context, client *Client, index string, shape Shape, source folder.Source, o folder.BuildOptions, calibration string) (report Report, err error) {
 	s, err := begin(ctx, client, index, o, shape)
 	if err != nil {
 		return report, err
@@ -94,12 +94,12 @@ func changing(ctx context.Context, client *Client, index, doing string, work fun
 // Replace says that the new one counts.
 //
 // Searches see passages as they are written, and not all at once.
-func (s *Store) Add(ctx context.Context, source collection.Source, o collection.BuildOptions) (report Report, err error) {
+func (s *Store) Add(ctx context.Context, source folder.Source, o folder.BuildOptions) (report Report, err error) {
 	m := s.current()
 	if err := m.matches(o.Experts); err != nil {
 		return report, err
 	}
-	report.Recall = map[string]collection.Recall{}
+	report.Recall = map[string]folder.Recall{}
 	for ended := false; !ended; {
 		var batch []corpus.Passage
 		if batch, ended, err = s.readBatch(source, o, &report); err != nil {
@@ -109,7 +109,7 @@ func (s *Store) Add(ctx context.Context, source collection.Source, o collection.
 			return report, err
 		}
 		if o.Progress != nil {
-			p := collection.Progress{Stage: writing, Unit: "bytes", Passages: int64(report.Passages + report.There)}
+			p := folder.Progress{Stage: writing, Unit: "bytes", Passages: int64(report.Passages + report.There)}
 			if p.Done, p.Total = source.Progress(); source.Place().Line == 0 {
 				p.Unit = "passages" // of another store, which has no lines
 			}
@@ -131,7 +131,7 @@ func (s *Store) current() *Manifest {
 }
 
 // matches makes sure that the encoders are those of the index, no more and no less.
-func (m *Manifest) matches(encoders []collection.PassageEncoder) error {
+func (m *Manifest) matches(encoders []folder.PassageEncoder) error {
 	given := map[string]bool{}
 	for _, e := range encoders {
 		x, err := describe(e)
@@ -156,7 +156,7 @@ func (m *Manifest) matches(encoders []collection.PassageEncoder) error {
 }
 
 // readBatch reads the next passages, each id once.
-func (s *Store) readBatch(source collection.Source, o collection.BuildOptions, report *Report) (batch []corpus.Passage, ended bool, err error) {
+func (s *Store) readBatch(source folder.Source, o folder.BuildOptions, report *Report) (batch []corpus.Passage, ended bool, err error) {
 	seen := map[string]bool{}
 	for len(batch) < batchPassages {
 		p, err := source.Next()
@@ -169,7 +169,7 @@ func (s *Store) readBatch(source collection.Source, o collection.BuildOptions, r
 			}
 		}
 		if err == nil && seen[p.ID] {
-			err = &collection.ClashError{ID: p.ID, Place: source.Place(), First: "a passage shortly before"}
+			err = &folder.ClashError{ID: p.ID, Place: source.Place(), First: "a passage shortly before"}
 		}
 		if err != nil {
 			if err := skip(err, o, report); err != nil {
@@ -184,9 +184,9 @@ func (s *Store) readBatch(source collection.Source, o collection.BuildOptions, r
 }
 
 // skip leaves out a passage that cannot be indexed, where that is allowed.
-func skip(err error, o collection.BuildOptions, report *Report) error {
+func skip(err error, o folder.BuildOptions, report *Report) error {
 	var read *corpus.ReadError
-	var clash *collection.ClashError
+	var clash *folder.ClashError
 	if !(errors.As(err, &read) && read.Recoverable || errors.As(err, &clash)) || o.BadPassage == nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func skip(err error, o collection.BuildOptions, report *Report) error {
 
 // addBatch writes passages of different ids. What another writer changes meanwhile is
 // looked at again.
-func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, batch []corpus.Passage, o collection.BuildOptions, report *Report) error {
+func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, batch []corpus.Passage, o folder.BuildOptions, report *Report) error {
 	marks := m.marks()
 	ours := map[string]bool{} // sent before, perhaps with success
 	last := map[string]int64{}
@@ -222,7 +222,7 @@ func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, b
 					report.There++
 					continue
 				case !equal && !o.Replace:
-					clash := &collection.ClashError{ID: p.ID, Place: place, First: "a passage of index " + s.index}
+					clash := &folder.ClashError{ID: p.ID, Place: place, First: "a passage of index " + s.index}
 					if err := skip(clash, o, report); err != nil {
 						return err
 					}
@@ -274,8 +274,8 @@ func (s *stored) has(marks []string) bool {
 }
 
 // encode gives operations the documents of passages.
-func (s *Store) encode(ctx context.Context, m *Manifest, passages []corpus.Passage, operations []operation, o collection.BuildOptions) error {
-	vectors, err := collection.EncodeTogether(ctx, o.Experts, o.Shared, passages)
+func (s *Store) encode(ctx context.Context, m *Manifest, passages []corpus.Passage, operations []operation, o folder.BuildOptions) error {
+	vectors, err := folder.EncodeTogether(ctx, o.Experts, o.Shared, passages)
 	if err != nil {
 		return err
 	}

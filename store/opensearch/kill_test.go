@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/internal/cluster"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/testing/cluster"
+	"example.org/conclave/store/folder"
 )
 
 // nodesOf is a client of all nodes of a cluster.
@@ -51,8 +51,8 @@ func TestKilledNodes(t *testing.T) {
 	index := testIndex(t, client, "killed-nodes")
 	const seed = 11
 	t.Logf("seed %d", seed)
-	experts := []collection.PassageEncoder{hashed{name: "plain"}, hashed{name: "other"}, hashed{name: "tokens", late: true}}
-	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Experts: experts}
+	experts := []folder.PassageEncoder{hashed{name: "plain"}, hashed{name: "other"}, hashed{name: "tokens", late: true}}
+	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Experts: experts}
 	first := corpus.Passage{ID: "first", Text: "common"}
 	if _, err := Build(t.Context(), client, index, Shape{Shards: 3, Replicas: 1}, &list{passages: []corpus.Passage{first}}, options, ""); err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestKilledNodes(t *testing.T) {
 
 // change makes a few random changes in one request, and notes what was acknowledged.
 func change(ctx context.Context, writer *Writer, random *rand.Rand, w int, known acknowledged) error {
-	var changes []collection.Change
+	var changes []folder.Change
 	after := acknowledged{}
 	for range 1 + random.IntN(8) {
 		id := fmt.Sprintf("%d/%d", w, random.IntN(300))
@@ -143,12 +143,12 @@ func change(ctx context.Context, writer *Writer, random *rand.Rand, w int, known
 		}
 		if known[id] != nil && random.IntN(4) == 0 {
 			after[id] = nil
-			changes = append(changes, collection.Change{Delete: id})
+			changes = append(changes, folder.Change{Delete: id})
 			continue
 		}
 		p := corpus.Passage{ID: id, Text: fmt.Sprintf("common word%d river%d", random.IntN(1000), random.IntN(50))}
 		after[id] = &p
-		changes = append(changes, collection.Change{Put: &p})
+		changes = append(changes, folder.Change{Put: &p})
 	}
 	results, err := writer.Apply(ctx, changes)
 	if err != nil {
@@ -169,7 +169,7 @@ type shardCopy struct{ Shard, Prirep, State, ID string }
 // checkCopies reads each copy by itself: its words and phrases by what they find, the
 // vectors by the inner products with one, exactly and through the graph, codes byte by
 // byte. All copies of one shard have to have the same, and all shards together what is wanted.
-func checkCopies(t *testing.T, client *Client, index string, experts []collection.PassageEncoder, want map[string]corpus.Passage) {
+func checkCopies(t *testing.T, client *Client, index string, experts []folder.PassageEncoder, want map[string]corpus.Passage) {
 	t.Helper()
 	var copies []shardCopy
 	decode(t, client, "GET", "/_cat/shards/"+index+"?format=json&h=shard,prirep,state,id", nil, &copies)

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/collection"
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
 )
 
 // keeping is a way to a cluster that keeps the first bulk request: its sender is told
@@ -62,9 +62,9 @@ func TestLateCreate(t *testing.T) {
 		t.Fatal(err)
 	}
 	store, writers := written(t, index, passages(1, 3), clean, clean, slow)
-	apply := func(w *Writer, c collection.Change, want collection.Outcome) {
+	apply := func(w *Writer, c folder.Change, want folder.Outcome) {
 		t.Helper()
-		if results, err := w.Apply(t.Context(), []collection.Change{c}); err != nil || results[0].Err != nil || results[0].Outcome != want {
+		if results, err := w.Apply(t.Context(), []folder.Change{c}); err != nil || results[0].Err != nil || results[0].Outcome != want {
 			t.Fatalf("%+v, %v; %s was expected", results, err, want)
 		}
 	}
@@ -80,22 +80,22 @@ func TestLateCreate(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"a", "b"} { // b is there, and gone, before
-		apply(writers[0], collection.Change{Put: &corpus.Passage{ID: id, Text: "before"}}, collection.Created)
+		apply(writers[0], folder.Change{Put: &corpus.Passage{ID: id, Text: "before"}}, folder.Created)
 		if id == "b" {
-			apply(writers[0], collection.Change{Delete: id}, collection.Deleted)
+			apply(writers[0], folder.Change{Delete: id}, folder.Deleted)
 		}
 	}
-	apply(writers[0], collection.Change{Delete: "a"}, collection.Deleted)
+	apply(writers[0], folder.Change{Delete: "a"}, folder.Deleted)
 	k.kept = nil
-	apply(writers[1], collection.Change{Put: &corpus.Passage{ID: "a", Text: "first"}}, collection.Created)
+	apply(writers[1], folder.Change{Put: &corpus.Passage{ID: "a", Text: "first"}}, folder.Created)
 	if len(k.kept) == 0 {
 		t.Fatal("nothing was kept")
 	}
-	apply(writers[0], collection.Change{Delete: "a"}, collection.Deleted)
+	apply(writers[0], folder.Change{Delete: "a"}, folder.Deleted)
 	late("")
-	apply(writers[0], collection.Change{Put: &corpus.Passage{ID: "a", Text: "second"}, IfAbsent: true}, collection.Created)
+	apply(writers[0], folder.Change{Put: &corpus.Passage{ID: "a", Text: "second"}, IfAbsent: true}, folder.Created)
 	late("second")
-	if report, err := store.Add(t.Context(), &list{passages: []corpus.Passage{{ID: "b", Text: "again"}}}, collection.BuildOptions{Experts: []collection.PassageEncoder{hashed{name: "one"}}}); err != nil || report.Passages != 1 {
+	if report, err := store.Add(t.Context(), &list{passages: []corpus.Passage{{ID: "b", Text: "again"}}}, folder.BuildOptions{Experts: []folder.PassageEncoder{hashed{name: "one"}}}); err != nil || report.Passages != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
@@ -145,9 +145,9 @@ func TestReadingThePast(t *testing.T) {
 		t.Fatal(err)
 	}
 	store, writers := written(t, index, passages(1, 3), clean, clean, client)
-	apply := func(w int, c collection.Change, want collection.Outcome) {
+	apply := func(w int, c folder.Change, want folder.Outcome) {
 		t.Helper()
-		if results, err := writers[w].Apply(t.Context(), []collection.Change{c}); err != nil || results[0].Err != nil || results[0].Outcome != want {
+		if results, err := writers[w].Apply(t.Context(), []folder.Change{c}); err != nil || results[0].Err != nil || results[0].Outcome != want {
 			t.Fatalf("%+v, %v; %s was expected", results, err, want)
 		}
 	}
@@ -171,19 +171,19 @@ func TestReadingThePast(t *testing.T) {
 	}
 	passage := &corpus.Passage{ID: "a", Text: "a passage"}
 	never := read()
-	apply(1, collection.Change{Delete: "a"}, collection.Absent)
-	apply(0, collection.Change{Put: passage}, collection.Created)
+	apply(1, folder.Change{Delete: "a"}, folder.Absent)
+	apply(0, folder.Change{Put: passage}, folder.Created)
 	once := read()
 	p.answers = [][]byte{never, never}
-	apply(1, collection.Change{Delete: "a"}, collection.Deleted)
+	apply(1, folder.Change{Delete: "a"}, folder.Deleted)
 	there(false)
-	apply(1, collection.Change{Delete: "a"}, collection.Absent)
+	apply(1, folder.Change{Delete: "a"}, folder.Absent)
 	p.answers = [][]byte{once, once}
 	client.nodes[0].leave()
 	client.look(t.Context(), client.nodes[0], func() {})
-	apply(1, collection.Change{Put: passage}, collection.Created)
+	apply(1, folder.Change{Put: passage}, folder.Created)
 	there(true)
-	apply(1, collection.Change{Put: passage}, collection.Unchanged)
+	apply(1, folder.Change{Put: passage}, folder.Unchanged)
 	there(true)
 }
 

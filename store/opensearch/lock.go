@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"conclave/lease"
+	"example.org/conclave/internal/jobs/lease"
 )
 
 // The leases of an index.

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/lease"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/jobs/lease"
+	"example.org/conclave/store/folder"
 )
 
 // halting is a source that waits before its second passage.
@@ -33,7 +33,7 @@ func TestOneFillsAnIndex(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "write-one")
 	one := hashed{name: "one"}
-	o := collection.BuildOptions{Experts: []collection.PassageEncoder{one}}
+	o := folder.BuildOptions{Experts: []folder.PassageEncoder{one}}
 	source := &halting{list: list{passages: passages(1, 3)}, reached: make(chan struct{}), on: make(chan struct{})}
 	var group, first sync.WaitGroup
 	first.Go(func() {
@@ -75,7 +75,7 @@ func TestOneFillsAnIndex(t *testing.T) {
 func TestChangesOfMeta(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "write-meta")
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, collection.BuildOptions{}, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, folder.BuildOptions{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	const hands, each = 3, 3

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"conclave/internal/cluster"
+	"example.org/conclave/internal/testing/cluster"
 )
 
 func TestMain(m *testing.M) { os.Exit(cluster.Apart(m)) }

@@ -15,12 +15,12 @@ import (
 
 	"github.com/x448/float16"
 
-	bench "conclave/bench/vectors"
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	bench "example.org/conclave/research/bench/vectors"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // numbered gives each passage the vector whose number is its text.
@@ -104,7 +104,7 @@ func nearest(rows [][]float32, question []float32, k int) []int {
 // graph of a collection in a folder, less 0.001. With 100 kept, as many as are asked for,
 // one finds 0.994 to 0.998 where that finds all.
 //
-//	CONCLAVE_TEST_VECTORS=1000000 go test -timeout 4h -run TestRecall -v ./opensearch
+//	CONCLAVE_TEST_VECTORS=1000000 go test -timeout 4h -run TestRecall -v ./store/opensearch
 func TestRecall(t *testing.T) {
 	rows, questions := drawn(t)
 	var given []corpus.Passage
@@ -115,8 +115,8 @@ func TestRecall(t *testing.T) {
 	if len(rows) > 10_000 {
 		shards = 3
 	}
-	far, near := built(t, "view-recall", given, shards, collection.BuildOptions{
-		Words: bm25.DefaultParams(), Experts: []collection.PassageEncoder{numbered{hashed{name: "drawn"}, rows}}, Index: collection.Index{Kind: "hnsw"}})
+	far, near := built(t, "view-recall", given, shards, folder.BuildOptions{
+		Words: bm25.DefaultParams(), Experts: []folder.PassageEncoder{numbered{hashed{name: "drawn"}, rows}}, Index: folder.Index{Kind: "hnsw"}})
 
 	const k = 100
 	var found [2]int
@@ -149,12 +149,12 @@ func TestRecall(t *testing.T) {
 		}
 	}
 	asked := float64(k * len(questions))
-	cluster, folder := float64(found[0])/asked, float64(found[1])/asked
+	cluster, dir := float64(found[0])/asked, float64(found[1])/asked
 	for side := range took {
 		slices.Sort(took[side])
 	}
-	t.Logf("%d vectors, recall@100: %.4f in the cluster, %.4f in the folder; a search takes %v, %v (medians)", len(rows), cluster, folder, took[0][len(questions)/2], took[1][len(questions)/2])
-	if cluster < folder-0.001 {
-		t.Errorf("recall@100 is %.4f in the cluster, and %.4f in the folder", cluster, folder)
+	t.Logf("%d vectors, recall@100: %.4f in the cluster, %.4f in the folder; a search takes %v, %v (medians)", len(rows), cluster, dir, took[0][len(questions)/2], took[1][len(questions)/2])
+	if cluster < dir-0.001 {
+		t.Errorf("recall@100 is %.4f in the cluster, and %.4f in the folder", cluster, dir)
 	}
 }

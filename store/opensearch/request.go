@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"conclave/corpus"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 // request is what one question asks of a store, and what came back. It implements

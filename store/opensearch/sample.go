@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
 )
 
 // sample are passages that were chosen without a question, with their vectors and codes:

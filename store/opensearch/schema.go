@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"conclave/bm25"
+	"example.org/conclave/bm25"
 )
 
 // The fields of a passage, beside one for the vectors of each expert (Expert.field).

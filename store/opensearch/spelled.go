@@ -11,9 +11,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"conclave/bm25"
-	"conclave/corpus"
-	"conclave/spelling"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/spelling"
 )
 
 // spelledWords are the words of a passage by their letters, and the other forms that words of

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/search"
-	"conclave/spelling"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/spelling"
+	"example.org/conclave/search"
 )
 
 // BenchmarkLook looks two mistyped words up, and one that is there, among as many words as a

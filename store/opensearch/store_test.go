@@ -14,11 +14,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/internal/cluster"
-	"conclave/rank"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/testing/cluster"
+	"example.org/conclave/store/folder"
 )
 
 // hashed gives every word a direction, and a text their sum. It counts what it encodes.
@@ -145,13 +145,13 @@ func TestRoundTrip(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "write-round-trip")
 	experts := []hashed{{name: "plain"}, {name: "to-kens", late: true}, {name: "second"}, {name: "head", owner: "plain"}}
-	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}}
+	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}}
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
 	}
 	first, second := t.TempDir()+"/first", t.TempDir()+"/second"
 	given := passages(7, 700)
-	if _, err := collection.Build(t.Context(), first, &list{passages: given}, options); err != nil {
+	if _, err := folder.Build(t.Context(), first, &list{passages: given}, options); err != nil {
 		t.Fatal(err)
 	}
 	before := opened(t, first)
@@ -159,7 +159,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := Build(t.Context(), client, index, Shape{Shards: 3}, before.Source(), collection.BuildOptions{Words: before.WordParams(), Experts: stored}, "calibration: here\n")
+	report, err := Build(t.Context(), client, index, Shape{Shards: 3}, before.Source(), folder.BuildOptions{Words: before.WordParams(), Experts: stored}, "calibration: here\n")
 	if err != nil || report.Passages != len(given) {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -174,7 +174,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := collection.Build(t.Context(), second, scan, collection.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
+	if _, err := folder.Build(t.Context(), second, scan, folder.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := scan.Close(); err != nil {
@@ -213,13 +213,13 @@ func TestExpertsComeAndGo(t *testing.T) {
 	index := testIndex(t, client, "write-come-and-go")
 	given := passages(3, 80)
 	late := hashed{name: "tokens", late: true}
-	o := collection.BuildOptions{Words: bm25.DefaultParams(), Experts: []collection.PassageEncoder{hashed{name: "one"}, late}}
+	o := folder.BuildOptions{Words: bm25.DefaultParams(), Experts: []folder.PassageEncoder{hashed{name: "one"}, late}}
 	if _, err := Build(t.Context(), client, index, Shape{Shards: 2}, &list{passages: given}, o, ""); err != nil {
 		t.Fatal(err)
 	}
 	add := func(e hashed) {
 		t.Helper()
-		if report, err := AddExpert(t.Context(), client, index, e, collection.BuildOptions{}); err != nil || report.Passages != len(given) {
+		if report, err := AddExpert(t.Context(), client, index, e, folder.BuildOptions{}); err != nil || report.Passages != len(given) {
 			t.Fatalf("%+v, %v", report, err)
 		}
 		o.Experts = append(o.Experts, e)
@@ -232,9 +232,9 @@ func TestExpertsComeAndGo(t *testing.T) {
 	if err := RemoveExpert(t.Context(), client, index, "tokens"); err != nil {
 		t.Fatal(err)
 	}
-	o.Experts = []collection.PassageEncoder{o.Experts[0], o.Experts[2]}
+	o.Experts = []folder.PassageEncoder{o.Experts[0], o.Experts[2]}
 	add(hashed{name: "three"})
-	if report, err := AddExpert(t.Context(), client, index, late, collection.BuildOptions{}); err != nil || report.Passages != 0 {
+	if report, err := AddExpert(t.Context(), client, index, late, folder.BuildOptions{}); err != nil || report.Passages != 0 {
 		t.Errorf("%+v, %v", report, err) // its codes are there still
 	}
 	o.Experts = append(o.Experts, late)
@@ -242,7 +242,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 
 	// An expert of the same name that was trained again, and then the first one again: the
 	// vectors are always those of the one that is there.
-	o.Experts = []collection.PassageEncoder{o.Experts[0], o.Experts[2], late}
+	o.Experts = []folder.PassageEncoder{o.Experts[0], o.Experts[2], late}
 	for _, two := range []hashed{{name: "two", from: "new weights"}, {name: "two"}} {
 		if err := RemoveExpert(t.Context(), client, index, "two"); err != nil {
 			t.Fatal(err)
@@ -253,7 +253,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 
 	// What was begun to be added can be given up.
 	ended, end := context.WithCancelCause(t.Context())
-	if _, err := AddExpert(ended, client, index, hashed{name: "four", late: true}, collection.BuildOptions{Progress: func(collection.Progress) { end(errors.New("stop")) }}); err == nil {
+	if _, err := AddExpert(ended, client, index, hashed{name: "four", late: true}, folder.BuildOptions{Progress: func(folder.Progress) { end(errors.New("stop")) }}); err == nil {
 		t.Fatal("it was not stopped")
 	}
 	if err := RemoveExpert(t.Context(), client, index, "four"); err != nil {
@@ -264,7 +264,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 	}
 }
 
-func opened(t *testing.T, dir string) *collection.Generation {
+func opened(t *testing.T, dir string) *folder.Generation {
 	t.Helper()
 	g := collectionIn(t, dir).Acquire()
 	t.Cleanup(g.Release)
@@ -272,7 +272,7 @@ func opened(t *testing.T, dir string) *collection.Generation {
 }
 
 // sameContent compares all that two generations have, and their files of words.
-func sameContent(t *testing.T, a, b *collection.Generation) {
+func sameContent(t *testing.T, a, b *folder.Generation) {
 	t.Helper()
 	if a.Len() != b.Len() {
 		t.Fatalf("%d passages, and %d", a.Len(), b.Len())

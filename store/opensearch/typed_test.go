@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/search"
+	"example.org/conclave/bm25"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // asking is hashed for questions, with the words of a language.
@@ -77,7 +77,7 @@ var shop = []string{
 // inBoth are engines of the same passages in three nodes and in a folder.
 func inBoth(t *testing.T, name string, given []corpus.Passage) (far *Corpus, engines [2]*search.Engine) {
 	t.Helper()
-	options := collection.BuildOptions{Words: bm25.DefaultParams(), Index: collection.Index{Kind: "flat"}, Experts: []collection.PassageEncoder{hashed{name: "base"}}, Threads: 1}
+	options := folder.BuildOptions{Words: bm25.DefaultParams(), Index: folder.Index{Kind: "flat"}, Experts: []folder.PassageEncoder{hashed{name: "base"}}, Threads: 1}
 	options.Words.Phrases, options.Words.Analysis = true, bm25.Unicode
 	a, b := built(t, name, given, 3, options)
 	far = a.(*Corpus)
@@ -130,12 +130,12 @@ func TestCorrectedAsEmbedded(t *testing.T) {
 	}
 
 	store := far.Store()
-	writer, err := NewWriter(store, []collection.PassageEncoder{hashed{name: "base"}}, nil)
+	writer, err := NewWriter(store, []folder.PassageEncoder{hashed{name: "base"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := corpus.Passage{ID: "new", Text: "The widnmil is a band, and so are the Flibbertigibbets."}
-	if _, err := writer.Apply(t.Context(), []collection.Change{{Put: &p}}); err != nil {
+	if _, err := writer.Apply(t.Context(), []folder.Change{{Put: &p}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := writer.Visible(t.Context()); err != nil {

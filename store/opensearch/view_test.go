@@ -9,18 +9,18 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/rank"
-	"conclave/search"
-	embedded "conclave/serving/view"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	embedded "example.org/conclave/internal/server/view"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // both are the same passages in a cluster and embedded.
 func both(t *testing.T, name string, given []corpus.Passage, experts ...hashed) (far, near search.Corpus) {
 	t.Helper()
-	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Index: collection.Index{Kind: "flat"}}
+	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Index: folder.Index{Kind: "flat"}}
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
 	}
@@ -28,11 +28,11 @@ func both(t *testing.T, name string, given []corpus.Passage, experts ...hashed) 
 }
 
 // built is both with these shards and options.
-func built(t *testing.T, name string, given []corpus.Passage, shards int, options collection.BuildOptions) (far, near search.Corpus) {
+func built(t *testing.T, name string, given []corpus.Passage, shards int, options folder.BuildOptions) (far, near search.Corpus) {
 	t.Helper()
 	client := testClient(t)
 	dir := t.TempDir() + "/embedded"
-	if _, err := collection.Build(t.Context(), dir, &list{passages: given}, options); err != nil {
+	if _, err := folder.Build(t.Context(), dir, &list{passages: given}, options); err != nil {
 		t.Fatal(err)
 	}
 	index := testIndex(t, client, name)
@@ -53,9 +53,9 @@ func built(t *testing.T, name string, given []corpus.Passage, shards int, option
 	return shown, embedded.Of(collectionIn(t, dir))
 }
 
-func collectionIn(t *testing.T, dir string) *collection.Collection {
+func collectionIn(t *testing.T, dir string) *folder.Collection {
 	t.Helper()
-	c, err := collection.Open(dir)
+	c, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,14 +284,14 @@ func scoresOf(t *testing.T, v search.View, x search.VectorIndex, query []float32
 func TestDeletedCount(t *testing.T) {
 	t.Parallel()
 	client := testClient(t)
-	options := collection.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}}
+	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}}
 	const n = 1500
 	var left []corpus.Passage
-	var changes []collection.Change
+	var changes []folder.Change
 	all := tagged(8, n)
 	for i, p := range all {
 		if i%20 == 7 {
-			changes = append(changes, collection.Change{Delete: p.ID})
+			changes = append(changes, folder.Change{Delete: p.ID})
 		} else {
 			left = append(left, p)
 		}
@@ -319,7 +319,7 @@ func TestDeletedCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir() + "/embedded"
-	if _, err := collection.Build(t.Context(), dir, &list{passages: left}, options); err != nil {
+	if _, err := folder.Build(t.Context(), dir, &list{passages: left}, options); err != nil {
 		t.Fatal(err)
 	}
 	near := embedded.Of(collectionIn(t, dir))

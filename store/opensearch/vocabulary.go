@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"conclave/bm25"
-	"conclave/search"
-	"conclave/spelling"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/spelling"
+	"example.org/conclave/search"
 )
 
 // Vocabulary shows how the words of the index are written, as it was when they were read

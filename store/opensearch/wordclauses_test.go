@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/search"
+	"example.org/conclave/bm25"
+	"example.org/conclave/search"
 )
 
 // TestWordClauses, worked by hand: a word asks for its stem, a phrase for its stems and their

@@ -3,8 +3,8 @@ package opensearch
 import (
 	"context"
 
-	"conclave/bm25"
-	"conclave/search"
+	"example.org/conclave/bm25"
+	"example.org/conclave/search"
 )
 
 // wording is a word or a phrase that passages must have, or not.

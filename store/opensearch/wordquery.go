@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"conclave/bm25"
+	"example.org/conclave/bm25"
 )
 
 // wordQuery is a question to the words of an index, or to its phrases, and how many

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"conclave/collection"
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
 )
 
 // Writer changes the passages of an index while it is searched. It keeps no state: a
@@ -17,8 +17,8 @@ import (
 // writers may be at work.
 type Writer struct {
 	store    *Store
-	encoders []collection.PassageEncoder
-	shared   []collection.SharedPass
+	encoders []folder.PassageEncoder
+	shared   []folder.SharedPass
 	turns    chan struct{} // one for each Apply that encodes and writes
 	waiting  atomic.Int64  // changes
 	sequence atomic.Uint64 // the last change
@@ -36,7 +36,7 @@ type Writer struct {
 const applying = 4
 
 // NewWriter writes to an index with the encoders of all its experts, and perhaps of others.
-func NewWriter(s *Store, encoders []collection.PassageEncoder, shared []collection.SharedPass) (*Writer, error) {
+func NewWriter(s *Store, encoders []folder.PassageEncoder, shared []folder.SharedPass) (*Writer, error) {
 	w := &Writer{store: s, encoders: encoders, shared: shared, turns: make(chan struct{}, applying)}
 	if s.about.Manifest == nil {
 		return nil, ErrUnfinished
@@ -47,8 +47,8 @@ func NewWriter(s *Store, encoders []collection.PassageEncoder, shared []collecti
 }
 
 // chosen are the encoders of a manifest's experts.
-func (w *Writer) chosen(m *Manifest) ([]collection.PassageEncoder, error) {
-	out := slices.DeleteFunc(slices.Clone(w.encoders), func(e collection.PassageEncoder) bool {
+func (w *Writer) chosen(m *Manifest) ([]folder.PassageEncoder, error) {
+	out := slices.DeleteFunc(slices.Clone(w.encoders), func(e folder.PassageEncoder) bool {
 		_, has := m.Expert(e.Name())
 		return !has
 	})
@@ -56,7 +56,7 @@ func (w *Writer) chosen(m *Manifest) ([]collection.PassageEncoder, error) {
 }
 
 // look is what passages are to be written by now. Experts may have come and gone.
-func (w *Writer) look(ctx context.Context) (*Manifest, []collection.PassageEncoder, error) {
+func (w *Writer) look(ctx context.Context) (*Manifest, []folder.PassageEncoder, error) {
 	w.looking.Lock()
 	defer w.looking.Unlock()
 	if now := time.Now(); now.Sub(w.looked) >= lookEvery {
@@ -75,7 +75,7 @@ func (w *Writer) look(ctx context.Context) (*Manifest, []collection.PassageEncod
 // has them on disk. There is a result for each: an error there, of its condition or its
 // passage, concerns that change alone. When Apply itself returns an error it is unknown
 // which of the changes were made.
-func (w *Writer) Apply(ctx context.Context, changes []collection.Change) ([]collection.ChangeResult, error) {
+func (w *Writer) Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
 	w.waiting.Add(int64(len(changes)))
 	defer w.waiting.Add(-int64(len(changes)))
 	select {
@@ -84,7 +84,7 @@ func (w *Writer) Apply(ctx context.Context, changes []collection.Change) ([]coll
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	results := make([]collection.ChangeResult, len(changes))
+	results := make([]folder.ChangeResult, len(changes))
 	var left []*attempt
 	for i := range changes {
 		results[i].ID = changes[i].ID()
@@ -128,8 +128,8 @@ func apart(all []*attempt) (some, left []*attempt) {
 
 // attempt is a change on its way.
 type attempt struct {
-	change  *collection.Change
-	result  *collection.ChangeResult
+	change  *folder.Change
+	result  *folder.ChangeResult
 	version string // of the passage that is put
 	body    []byte // of its document, once it is encoded
 	// unsure: it was sent, and nobody said what became of it, so that what is found
@@ -185,8 +185,8 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 		var again []*attempt
 		for i, a := range left {
 			switch r := results[i]; {
-			case r.made() && a.result.Outcome == collection.Absent:
-				a.result.Outcome = collection.Deleted
+			case r.made() && a.result.Outcome == folder.Absent:
+				a.result.Outcome = folder.Deleted
 			case r.made(), a.op.verb == removing && a.op.absent() && r.status == 404 && r.why == "":
 			case r.conflict():
 				a.unsure, a.last = a.unsure || r.unsure, r.last
@@ -213,7 +213,7 @@ func (a *attempt) meets(there *stored, settled bool) bool {
 			r.Outcome = ""
 			return false
 		}
-		if r.Version = a.version; r.Outcome == collection.Unchanged && settled {
+		if r.Version = a.version; r.Outcome == folder.Unchanged && settled {
 			return false
 		}
 	}
@@ -241,7 +241,7 @@ func (w *Writer) encode(ctx context.Context, all []*attempt) error {
 		return err
 	}
 	operations := make([]operation, len(of))
-	if err := w.store.encode(ctx, m, passages, operations, collection.BuildOptions{Experts: encoders, Shared: w.shared}); err != nil {
+	if err := w.store.encode(ctx, m, passages, operations, folder.BuildOptions{Experts: encoders, Shared: w.shared}); err != nil {
 		return err
 	}
 	for i, a := range of {
@@ -288,8 +288,8 @@ func (w *Writer) Visible(ctx context.Context) error { return w.Wait(ctx, w.seque
 
 // Backlog is the changes that wait to be encoded and written. None of them is
 // acknowledged; searches see those that are within the index's refresh interval.
-func (w *Writer) Backlog() collection.Backlog {
-	b := collection.Backlog{Changes: int(w.waiting.Load())}
+func (w *Writer) Backlog() folder.Backlog {
+	b := folder.Backlog{Changes: int(w.waiting.Load())}
 	if trouble := w.trouble.Load(); trouble != nil {
 		b.Trouble = *trouble
 	}

@@ -1,7 +1,7 @@
 """A chatbot's back end: it answers from a conclave server's passages, with citations, and says "I don't know".
 
-    pip install fastapi uvicorn ./clients/python
-    MODEL_URL=http://127.0.0.1:11434/v1 MODEL=llama3.2 uvicorn --app-dir examples/chatbot app:app --port 8000
+    pip install fastapi uvicorn ./client/python
+    MODEL_URL=http://127.0.0.1:11434/v1 MODEL=llama3.2 uvicorn --app-dir client/examples/chatbot app:app --port 8000
     curl 127.0.0.1:8000/chat -H 'content-type: application/json' -d '{"question": "why did the fox hide the moon?"}'
 
 The model is anything that has OpenAI's chat completions. It is asked only where the confidence that the first

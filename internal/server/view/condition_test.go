@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/search"
+	"example.org/conclave/search"
 )
 
 // TestMustAndMustNot: what words and phrases let through is what reading the texts lets

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/search"
+	"example.org/conclave/bm25"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // TestCopiesCountOnce: a collection in which each passage is there five times, some with
@@ -49,9 +49,9 @@ func TestCopiesCountOnce(t *testing.T) {
 		}
 		words := bm25.DefaultParams()
 		words.Phrases = true
-		options := collection.BuildOptions{Experts: []collection.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}, Index: collection.Index{Kind: "flat"}, Words: words, Threads: 1}
+		options := folder.BuildOptions{Experts: []folder.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}, Index: folder.Index{Kind: "flat"}, Words: words, Threads: 1}
 		dir := filepath.Join(t.TempDir(), "index")
-		if _, err := collection.Build(t.Context(), dir, sources[0], options); err != nil {
+		if _, err := folder.Build(t.Context(), dir, sources[0], options); err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range sources[1:] {
@@ -59,7 +59,7 @@ func TestCopiesCountOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		c, err := collection.Open(dir)
+		c, err := folder.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

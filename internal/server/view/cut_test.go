@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/search"
+	"example.org/conclave/bm25"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // TestCutWhileServed: each kind of mapped file is really cut to its first page while
@@ -39,15 +39,15 @@ func TestCutWhileServed(t *testing.T) {
 	experts := []hashed{{name: "flat"}, {name: "tokens", late: true}}
 	words := bm25.DefaultParams()
 	dir := filepath.Join(t.TempDir(), "index")
-	options := collection.BuildOptions{Experts: []collection.PassageEncoder{experts[0], experts[1]}, Index: collection.Index{Kind: "flat"}, Words: words, Threads: 1}
-	if _, err := collection.Build(t.Context(), dir, source, options); err != nil {
+	options := folder.BuildOptions{Experts: []folder.PassageEncoder{experts[0], experts[1]}, Index: folder.Index{Kind: "flat"}, Words: words, Threads: 1}
+	if _, err := folder.Build(t.Context(), dir, source, options); err != nil {
 		t.Fatal(err)
 	}
-	options.Index = collection.Index{Kind: "hnsw"}
-	if _, err := collection.AddExpert(t.Context(), dir, hashed{name: "graph"}, options); err != nil {
+	options.Index = folder.Index{Kind: "hnsw"}
+	if _, err := folder.AddExpert(t.Context(), dir, hashed{name: "graph"}, options); err != nil {
 		t.Fatal(err)
 	}
-	c, err := collection.Open(dir)
+	c, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestCutWhileServed(t *testing.T) {
 				}
 			}
 		}
-		if _, err := collection.Verify(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), filepath.Base(paths[0])) {
+		if _, err := folder.Verify(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), filepath.Base(paths[0])) {
 			t.Errorf("%s was cut: verify says %v", file.pattern, err)
 		}
 		f, err := os.OpenFile(paths[0], os.O_WRONLY, 0)

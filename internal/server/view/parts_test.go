@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // reversing is a head that turns a vector's numbers round.
@@ -29,7 +29,7 @@ func (reversing) Domains() []string { return nil }
 // one of whole passages it has none.
 func TestPartsAreHighlighted(t *testing.T) {
 	experts := []hashed{{name: "plain"}, {name: "parts", parts: true}, {name: "head", owner: "parts"}}
-	options := collection.BuildOptions{Index: collection.Index{Kind: "flat"}}
+	options := folder.BuildOptions{Index: folder.Index{Kind: "flat"}}
 	var searched []search.Expert
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
@@ -45,10 +45,10 @@ func TestPartsAreHighlighted(t *testing.T) {
 		source.passages = append(source.passages, corpus.Passage{ID: id, Text: texts[id]})
 	}
 	dir := filepath.Join(t.TempDir(), "index")
-	if _, err := collection.Build(t.Context(), dir, source, options); err != nil {
+	if _, err := folder.Build(t.Context(), dir, source, options); err != nil {
 		t.Fatal(err)
 	}
-	c, err := collection.Open(dir)
+	c, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

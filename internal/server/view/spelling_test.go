@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/search"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // reading is hashed with the words of a language.
@@ -33,7 +33,7 @@ func shopOf(t *testing.T, texts []string, segments int) (*search.Engine, string)
 	words := bm25.DefaultParams()
 	words.Phrases = true
 	x := hashed{name: "base"}
-	options := collection.BuildOptions{Experts: []collection.PassageEncoder{x}, Index: collection.Index{Kind: "flat"}, Words: words, Threads: 1}
+	options := folder.BuildOptions{Experts: []folder.PassageEncoder{x}, Index: folder.Index{Kind: "flat"}, Words: words, Threads: 1}
 	for s := range segments {
 		source := &list{}
 		for i := s * len(texts) / segments; i < (s+1)*len(texts)/segments; i++ {
@@ -41,7 +41,7 @@ func shopOf(t *testing.T, texts []string, segments int) (*search.Engine, string)
 		}
 		var err error
 		if s == 0 {
-			_, err = collection.Build(t.Context(), dir, source, options)
+			_, err = folder.Build(t.Context(), dir, source, options)
 		} else {
 			_, err = added(t, dir, source, options)
 		}
@@ -54,7 +54,7 @@ func shopOf(t *testing.T, texts []string, segments int) (*search.Engine, string)
 
 func engineIn(t *testing.T, dir string) *search.Engine {
 	t.Helper()
-	c, err := collection.Open(dir)
+	c, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func engineIn(t *testing.T, dir string) *search.Engine {
 func TestMistypedQuestions(t *testing.T) {
 	one, _ := shopOf(t, shop, 1)
 	several, dir := shopOf(t, shop, 4)
-	replacing := collection.BuildOptions{Experts: []collection.PassageEncoder{hashed{name: "base"}}, Index: collection.Index{Kind: "flat"}, Threads: 1, Replace: true}
+	replacing := folder.BuildOptions{Experts: []folder.PassageEncoder{hashed{name: "base"}}, Index: folder.Index{Kind: "flat"}, Threads: 1, Replace: true}
 	if _, err := added(t, dir, &list{[]corpus.Passage{{ID: "p007", Text: "The museum shows maps of Zanzibar."}}}, replacing); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestMistypedQuestions(t *testing.T) {
 // TestSpellingAfterMerge: a merged collection corrects as before, by a file of its own.
 func TestSpellingAfterMerge(t *testing.T) {
 	_, dir := shopOf(t, shop, 3)
-	if _, err := collection.Merge(t.Context(), dir, []string{"seg-000001", "seg-000002", "seg-000003"}, collection.BuildOptions{Threads: 1}); err != nil {
+	if _, err := folder.Merge(t.Context(), dir, []string{"seg-000001", "seg-000002", "seg-000003"}, folder.BuildOptions{Threads: 1}); err != nil {
 		t.Skip("segments are called otherwise: ", err)
 	}
 	r, err := engineIn(t, dir).Search(t.Context(), search.Request{Question: "the widnmill", TimeoutMS: 10_000})
@@ -147,7 +147,7 @@ func TestSpellingAfterMerge(t *testing.T) {
 	if files, _ := filepath.Glob(filepath.Join(dir, "seg-*", "spelling")); len(files) == 0 {
 		t.Error("no file of words was written")
 	}
-	if _, err := collection.Verify(t.Context(), dir, nil); err != nil {
+	if _, err := folder.Verify(t.Context(), dir, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/bm25"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // hashed gives every word a direction, and a text their sum; equal texts have equal
@@ -154,7 +154,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 	experts := []hashed{{name: "base"}, {name: "health"}, {name: "parts", parts: true}, {name: "head", owner: "parts"}, {name: "tokens", late: true}}
 	words := bm25.DefaultParams()
 	words.Phrases = true
-	options := collection.BuildOptions{Index: collection.Index{Kind: "flat"}, Words: words, Threads: 1}
+	options := folder.BuildOptions{Index: folder.Index{Kind: "flat"}, Words: words, Threads: 1}
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
 	}
@@ -169,10 +169,10 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 			for _, i := range order[s*len(order)/segments : (s+1)*len(order)/segments] {
 				part.passages = append(part.passages, passages[i])
 			}
-			var report collection.BuildReport
+			var report folder.BuildReport
 			var err error
 			if s == 0 {
-				report, err = collection.Build(t.Context(), dir, part, options)
+				report, err = folder.Build(t.Context(), dir, part, options)
 			} else {
 				report, err = added(t, dir, part, options)
 			}
@@ -182,11 +182,11 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 			names = append(names, report.Segment)
 		}
 		if merged {
-			if _, err := collection.Merge(t.Context(), dir, names[1:], collection.BuildOptions{Threads: 1}); err != nil {
+			if _, err := folder.Merge(t.Context(), dir, names[1:], folder.BuildOptions{Threads: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		c, err := collection.Open(dir)
+		c, err := folder.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,10 +286,10 @@ func gateOf(random *rand.Rand) *fusion.Gate {
 }
 
 // added puts a source's passages into a collection, as a segment of their own.
-func added(t *testing.T, dir string, source collection.Source, o collection.BuildOptions) (collection.BuildReport, error) {
+func added(t *testing.T, dir string, source folder.Source, o folder.BuildOptions) (folder.BuildReport, error) {
 	t.Helper()
 	o.Words = bm25.Params{}
-	return collection.Add(t.Context(), dir, source, o)
+	return folder.Add(t.Context(), dir, source, o)
 }
 
 func asked(t *testing.T, e *search.Engine, r search.Request) []search.Result {

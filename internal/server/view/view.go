@@ -6,24 +6,24 @@ import (
 	"context"
 	"fmt"
 
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // Corpus is a collection as the engine's corpus.
-type Corpus struct{ collection *collection.Collection }
+type Corpus struct{ collection *folder.Collection }
 
 // Of shows a collection, which has to stay open for as long as the Corpus and
 // the views of it are in use.
-func Of(c *collection.Collection) Corpus { return Corpus{c} }
+func Of(c *folder.Collection) Corpus { return Corpus{c} }
 
 // Acquire pins the newest generation until the view is released.
 func (c Corpus) Acquire() search.View { return pinned{c.collection.Acquire()} }
 
 // pinned is a generation with all that is in it.
-type pinned struct{ generation *collection.Generation }
+type pinned struct{ generation *folder.Generation }
 
 func (v pinned) Generation() uint64        { return v.generation.Number() }
 func (v pinned) Passages() search.Passages { return passages{v.generation} }
@@ -51,7 +51,7 @@ func (v pinned) Index(expert string) (search.IndexInfo, bool) {
 }
 
 func (v pinned) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
-	s, err := v.generation.SelectWhere(collection.Condition{TagsAll: f.TagsAll, TagsAny: f.TagsAny, Must: f.Must, MustNot: f.MustNot})
+	s, err := v.generation.SelectWhere(folder.Condition{TagsAll: f.TagsAll, TagsAny: f.TagsAny, Must: f.Must, MustNot: f.MustNot})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,7 +62,7 @@ func (v pinned) Among(ctx context.Context, f search.Filter) (search.Indexes, fun
 func (v pinned) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
 // passages are the texts of a generation.
-type passages struct{ *collection.Generation }
+type passages struct{ *folder.Generation }
 
 // Read implements search.Passages. It takes some milliseconds at most, so the context is
 // for others.
@@ -97,8 +97,8 @@ func (p passages) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, err
 
 // among is the indexes of a generation, narrowed to a selection.
 type among struct {
-	generation *collection.Generation
-	selection  *collection.Selection
+	generation *folder.Generation
+	selection  *folder.Selection
 }
 
 func (a among) Words() search.WordIndex { return words{a.generation.Words().Among(a.selection)} }
@@ -118,7 +118,7 @@ func (a among) Phrases() search.WordIndex { return phrases(a.generation.Phrases(
 
 // phrases is nil where the collection has none, and narrowed to a selection
 // where there is one.
-func phrases(index *collection.WordIndex, to *collection.Selection) search.WordIndex {
+func phrases(index *folder.WordIndex, to *folder.Selection) search.WordIndex {
 	switch {
 	case index == nil:
 		return nil
@@ -129,7 +129,7 @@ func phrases(index *collection.WordIndex, to *collection.Selection) search.WordI
 }
 
 // vectors and words are indexes in memory: their scores need no context.
-type vectors struct{ *collection.Vectors }
+type vectors struct{ *folder.Vectors }
 
 func (v vectors) Scores(_ context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	v.Vectors.Scores(query, passages, out)
@@ -137,7 +137,7 @@ func (v vectors) Scores(_ context.Context, query []float32, passages []rank.Ordi
 }
 
 // shown is the vectors of an expert, which tell of parts where a passage has them.
-func shown(index *collection.Vectors) search.VectorIndex {
+func shown(index *folder.Vectors) search.VectorIndex {
 	if index.Parts() {
 		return parts{vectors{index}}
 	}
@@ -150,7 +150,7 @@ func (p parts) Best(query []float32, passage rank.Ordinal) (rank.Span, float32, 
 	return p.BestPart(query, passage)
 }
 
-type words struct{ *collection.WordIndex }
+type words struct{ *folder.WordIndex }
 
 func (w words) Scores(_ context.Context, question string, passages []rank.Ordinal, out []float32) error {
 	return w.WordIndex.Scores(question, passages, out)

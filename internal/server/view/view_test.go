@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"conclave/bm25"
-	"conclave/collection"
-	"conclave/corpus"
-	"conclave/fusion"
-	"conclave/rank"
-	"conclave/search"
+	"example.org/conclave/bm25"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // compass is an expert of two dimensions: passage i of 40 points i/40 of the
@@ -48,13 +48,13 @@ func (compass) EncodePassages(_ context.Context, passages []corpus.Passage) ([][
 
 // windmills is a collection of 40 passages, p00 to p39, in order. Passage i has
 // the tags by(i mod 4) and of(i mod 5).
-func windmills(t *testing.T) *collection.Collection {
+func windmills(t *testing.T) *folder.Collection {
 	t.Helper()
 	return windmillsWith(t, bm25.Params{})
 }
 
 // windmillsWith is the same with words that are indexed in some way.
-func windmillsWith(t *testing.T, words bm25.Params) *collection.Collection {
+func windmillsWith(t *testing.T, words bm25.Params) *folder.Collection {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "index")
 	var lines strings.Builder
@@ -65,11 +65,11 @@ func windmillsWith(t *testing.T, words bm25.Params) *collection.Collection {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := collection.BuildOptions{Experts: []collection.PassageEncoder{compass{}}, Index: collection.Index{Kind: "flat"}, Words: words}
-	if _, err := collection.Build(t.Context(), dir, source, options); err != nil {
+	options := folder.BuildOptions{Experts: []folder.PassageEncoder{compass{}}, Index: folder.Index{Kind: "flat"}, Words: words}
+	if _, err := folder.Build(t.Context(), dir, source, options); err != nil {
 		t.Fatal(err)
 	}
-	c, err := collection.Open(dir)
+	c, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func windmillsWith(t *testing.T, words bm25.Params) *collection.Collection {
 }
 
 // engineOf is what an engine is made of, without experts.
-func engineOf(c *collection.Collection) search.EngineConfig {
+func engineOf(c *folder.Collection) search.EngineConfig {
 	return search.EngineConfig{
 		Corpus: Of(c),
 		Limits: search.Limits{K: 1000, Candidates: 1000, QuestionBytes: 1000, Timeout: 10 * time.Second, Batch: 1, BatchParallel: 1, EmbedInputs: 1, EmbedBytes: 1, AnswerBytes: 32 << 20},

@@ -4,15 +4,15 @@ import (
 	"context"
 	"unicode/utf8"
 
-	"conclave/collection"
-	"conclave/search"
-	"conclave/spelling"
+	"example.org/conclave/internal/spelling"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
 )
 
 // Vocabulary shows how a generation's words are written.
 func (v pinned) Vocabulary() search.Vocabulary { return vocabulary(v) }
 
-type vocabulary struct{ generation *collection.Generation }
+type vocabulary struct{ generation *folder.Generation }
 
 // Look implements search.Vocabulary.
 func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled, error) {

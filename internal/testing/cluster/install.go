@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"strings"
 
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
 )
 
 //go:embed pom.xml SHA256SUMS requirements.lock java

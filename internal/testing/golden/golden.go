@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"conclave/internal/testenv"
+	"example.org/conclave/internal/testing/testenv"
 )
 
 // envShared names the environment variable that overrides where the reference

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
 )
 
 //go:embed requirements.lock

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"conclave/collection"
-	"conclave/configs"
-	"conclave/corpus"
-	"conclave/demo"
-	"conclave/internal/testenv"
-	"conclave/models/tiny"
-	"conclave/serving"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models/tiny"
+	"example.org/conclave/shipped/demo"
+	"example.org/conclave/store/folder"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -71,7 +71,7 @@ func Server(tb testing.TB, o ServerOptions) (url string) {
 		o.Change(&config)
 	}
 	log := &testenv.Buffer{}
-	s, err := serving.Open(context.Background(), serving.ServerOptions{Config: config, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test", Tracer: o.Tracer})
+	s, err := server.Open(context.Background(), server.ServerOptions{Config: config, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test", Tracer: o.Tracer})
 	if err != nil {
 		tb.Fatalf("%v\n%s", err, log.String())
 	}
@@ -112,11 +112,11 @@ func configuration(tb testing.TB, o ServerOptions) configs.Config {
 	}
 	config.Cache = filepath.Join(dir, "cache") // without the shipped reader
 	for _, bundle := range []tiny.Expert{{Name: "base", Seed: 1}, {Name: "late", Seed: 1, Late: 16}} {
-		folder := filepath.Join(config.Bundles, bundle.Name)
-		if _, err := tiny.Write(folder, bundle); err != nil {
+		dir := filepath.Join(config.Bundles, bundle.Name)
+		if _, err := tiny.Write(dir, bundle); err != nil {
 			tb.Fatal(err)
 		}
-		config.Experts = append(config.Experts, configs.Expert{Name: bundle.Name, Bundle: folder})
+		config.Experts = append(config.Experts, configs.Expert{Name: bundle.Name, Bundle: dir})
 	}
 	return config
 }
@@ -124,7 +124,7 @@ func configuration(tb testing.TB, o ServerOptions) configs.Config {
 // build makes the collection as conclave index does.
 func build(tb testing.TB, config configs.Config, passages string) {
 	tb.Helper()
-	loaded, err := serving.OpenExperts(config, slog.New(slog.DiscardHandler), []string{"base", "late"})
+	loaded, err := server.OpenExperts(config, slog.New(slog.DiscardHandler), []string{"base", "late"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func build(tb testing.TB, config configs.Config, passages string) {
 			tb.Error(err)
 		}
 	}()
-	options := collection.BuildOptions{Shared: serving.SharedPasses(loaded.All()), Words: collection.UnicodeWords()}
+	options := folder.BuildOptions{Shared: server.SharedPasses(loaded.All()), Words: folder.UnicodeWords()}
 	for _, e := range loaded.All() {
 		options.Experts = append(options.Experts, e)
 	}
@@ -141,7 +141,7 @@ func build(tb testing.TB, config configs.Config, passages string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := collection.Build(tb.Context(), config.Collection, source, options); err != nil {
+	if _, err := folder.Build(tb.Context(), config.Collection, source, options); err != nil {
 		tb.Fatal(err)
 	}
 	if err := source.Close(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
 )
 
 // Runtime is the path of the ONNX Runtime library.

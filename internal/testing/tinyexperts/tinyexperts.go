@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"conclave/experts"
-	"conclave/internal/testenv"
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
 )
 
 // Golden is the path of something in training/golden: a base and deltas.
@@ -45,14 +45,14 @@ func Made(t *testing.T) (cache provision.Cache, deltas []*models.Delta) {
 	folder := t.TempDir()
 	Calibrate(t, Golden(t, "tied"), filepath.Join(folder, "tied"))
 	Calibrate(t, Golden(t, "two"), filepath.Join(folder, "two"))
-	deltas, err := experts.ReadDeltas(os.DirFS(folder))
+	deltas, err := shipped.ReadDeltas(os.DirFS(folder))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := models.Import(t.Context(), Golden(t, "base"), cache.Bundle(experts.Base), models.ImportOptions{Name: experts.Base}); err != nil {
+	if _, err := models.Import(t.Context(), Golden(t, "base"), cache.Bundle(shipped.Base), models.ImportOptions{Name: shipped.Base}); err != nil {
 		t.Fatal(err)
 	}
-	if err := experts.Make(t.Context(), experts.WantedExperts(cache, deltas, false), Golden(t, "base"), func(int, int) {}); err != nil {
+	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, deltas, false), Golden(t, "base"), func(int, int) {}); err != nil {
 		t.Fatal(err)
 	}
 	return cache, deltas

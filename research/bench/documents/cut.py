@@ -1,7 +1,7 @@
 """Compares how conclave cuts documents with other cutters, by the answers that are found.
 
-    pip install -r bench/documents/requirements.txt
-    python bench/documents/cut.py --data ../shared/data --out cut-out [--conclave bin/conclave] [--words 100] [--only conclave,…]
+    pip install -r research/bench/documents/requirements.txt
+    python research/bench/documents/cut.py --data ../shared/data --out cut-out [--conclave bin/conclave] [--words 100] [--only conclave,…]
 
 The data's passages are put together again to the documents that they were cut from: those of the
 development questions, and as many others. Each cutter cuts the same Markdown files; each result is a

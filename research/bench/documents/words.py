@@ -1,7 +1,7 @@
 """Compares the words that conclave reads in PDFs and pages with those that pymupdf and trafilatura read.
 
     pip install pymupdf==1.26.6 trafilatura==2.3.1
-    python bench/documents/words.py --files DIR [--conclave bin/conclave] [--most 60]
+    python research/bench/documents/words.py --files DIR [--conclave bin/conclave] [--most 60]
 
 DIR has PDF and HTML files anywhere below it. Of each kind the first `most` files, in the order of a
 hash of their names, that both programs find at least fifty words in. For each: the share of the peer's

@@ -1,7 +1,7 @@
 // Command encoder measures the encoder beside Python's onnxruntime running
 // the same graph, in turns, and prints the ratios:
 //
-//	go run ./bench/encoder
+//	go run ./research/bench/encoder
 //
 // The peer is given ready token ids and does nothing but session.run; own
 // figures include tokenising, queueing and handing the vector back. Needs
@@ -17,17 +17,17 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/bench/peer"
-	"conclave/bench/words"
-	"conclave/encoder"
-	"conclave/encoder/wordpiece"
-	"conclave/models"
-	"conclave/provision"
+	"example.org/conclave/encoder"
+	"example.org/conclave/encoder/wordpiece"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/research/bench/peer"
+	"example.org/conclave/research/bench/words"
 )
 
 func main() {
 	bundles := flag.String("bundles", "base-fp32,base", "names of bundles in the cache, or folders")
-	questions := flag.String("questions", "demo/questions/dev.jsonl,demo/questions/test.jsonl", "JSON Lines with a field question")
+	questions := flag.String("questions", "shipped/demo/questions/dev.jsonl,shipped/demo/questions/test.jsonl", "JSON Lines with a field question")
 	python := flag.String("python", "python3", "Python interpreter of the peer")
 	callers := flag.Int("callers", 64, "concurrent callers")
 	threads := flag.Int("threads", 0, "threads of a run, ours and the peer's; 0: all cores")

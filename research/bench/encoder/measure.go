@@ -8,11 +8,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"conclave/bench/peer"
-	"conclave/bench/words"
-	"conclave/encoder"
-	"conclave/encoder/batcher"
-	"conclave/models"
+	"example.org/conclave/encoder"
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
+	"example.org/conclave/research/bench/peer"
+	"example.org/conclave/research/bench/words"
 )
 
 type measurement struct {

@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 
-	"conclave/bench/peer"
+	"example.org/conclave/research/bench/peer"
 )
 
 //go:embed peer.py

@@ -1,4 +1,4 @@
-"""The raw speed of a model in Python's onnxruntime, for bench/encoder.
+"""The raw speed of a model in Python's onnxruntime, for research/bench/encoder.
 
 Reads a model's path, the number of threads and, as JSON on the first line of
 its input, rows of token ids. Then each line of input is a wish, answered by

@@ -5,7 +5,7 @@ The library is given the run that conclave wrote and judgements that are read
 here, from the collection's own file of questions; what it computes is compared
 with the report that conclave wrote. Nothing of conclave is in between.
 
-    python bench/evaluation/check.py --data ../shared/data [--conclave bin/conclave]
+    python research/bench/evaluation/check.py --data ../shared/data [--conclave bin/conclave]
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """Measures what `exact` of the shipped gate changes.
 
-    python bench/gate/exact.py EVIDENCE...
+    python research/bench/gate/exact.py EVIDENCE...
 
 EVIDENCE are files of `conclave calibrate --evidence`, one a collection. The table has the
-nDCG@10 of the weights in experts/calibration.yaml without and with `exact`, and the share
+nDCG@10 of the weights in shipped/calibration.yaml without and with `exact`, and the share
 of questions that have such a word. Nothing is fitted.
 """
 
@@ -14,7 +14,7 @@ import sys
 import fit
 import numpy as np
 
-text = (pathlib.Path(__file__).parents[2] / "experts/calibration.yaml").read_text(encoding="utf-8")
+text = (pathlib.Path(__file__).parents[2] / "shipped/calibration.yaml").read_text(encoding="utf-8")
 block = text.split("\ngate:\n")[1].split("\ngate_without_late:\n")[0]
 number = lambda key: float(re.search(rf"(?m)^  {key}: (.*)$", block)[1])
 numbers = lambda key: np.array([float(x) for x in re.search(rf"(?m)^  {key}:\n((?:    - .*\n?)+)", block)[1].replace("    - ", "").split()])

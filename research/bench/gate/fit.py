@@ -1,6 +1,6 @@
 """Fits the shipped gate's weights of words, phrases and late interaction.
 
-    python bench/gate/fit.py EVIDENCE... [--experts experts/calibration.yaml] [--table FILE]
+    python research/bench/gate/fit.py EVIDENCE... [--experts shipped/calibration.yaml] [--table FILE]
 
 EVIDENCE are files of `conclave calibrate --evidence`, one a collection, named for it.
 Each domain is left out once; the table is of the left-out ones. Then all are fitted, and

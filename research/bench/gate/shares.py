@@ -1,6 +1,6 @@
 """The shipped gate's shares of the experts, fitted without each domain in turn.
 
-    python bench/gate/shares.py EVIDENCE... [--experts experts/calibration.yaml] [--table FILE]
+    python research/bench/gate/shares.py EVIDENCE... [--experts shipped/calibration.yaml] [--table FILE]
 
 EVIDENCE are files of `conclave calibrate --evidence`, of collections with specialists;
 their lines name the domains. Words, phrases and late interaction keep the shipped
@@ -119,7 +119,7 @@ def fit(parts):
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("evidence", nargs="+")
-    args.add_argument("--experts", default=pathlib.Path(__file__).parent / "../../experts/calibration.yaml")
+    args.add_argument("--experts", default=pathlib.Path(__file__).parent / "../../../shipped/calibration.yaml")
     args.add_argument("--table")
     args = args.parse_args()
     gate = yaml.safe_load(pathlib.Path(args.experts).read_text(encoding="utf-8"))["gate"]

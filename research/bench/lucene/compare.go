@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/bench/peer"
-	"conclave/bench/words"
-	"conclave/rank"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/research/bench/peer"
+	"example.org/conclave/research/bench/words"
 )
 
 // result is what one comparison found: rates are medians of turns, ratios

@@ -1,8 +1,8 @@
 // Command lucene measures the word index beside Lucene on the same passages and
 // questions, in turns, one thread each, and compares every hit:
 //
-//	go run ./bench/lucene -in passages.jsonl.gz,… -questions questions.jsonl.gz,…
-//	go run ./bench/lucene -generate 100000
+//	go run ./research/bench/lucene -in passages.jsonl.gz,… -questions questions.jsonl.gz,…
+//	go run ./research/bench/lucene -generate 100000
 //
 // The peer is LuceneBench.java; it needs a JDK of version 17 or newer and Maven,
 // which fetches Lucene 9.12.1 from Maven Central.
@@ -17,9 +17,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"conclave/bench/peer"
-	"conclave/bench/words"
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/research/bench/peer"
+	"example.org/conclave/research/bench/words"
 )
 
 func main() {

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"conclave/bench/peer"
+	"example.org/conclave/research/bench/peer"
 )
 
 var (

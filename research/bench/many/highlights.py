@@ -1,6 +1,6 @@
 """How often the part of a passage that a granularity found holds the annotated answer.
 
-    python3 bench/many/highlights.py http://127.0.0.1:9000 EXPERT,EXPERT DOMAIN=QUESTIONS...
+    python3 research/bench/many/highlights.py http://127.0.0.1:9000 EXPERT,EXPERT DOMAIN=QUESTIONS...
 
 Asks a server every question that has answers, by cce among the named granularities.
 Counted are the first passages that answer; their `highlight` is looked at, without

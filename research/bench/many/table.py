@@ -1,6 +1,6 @@
-"""Prints the one table of docs/methods.md from what bench/many/run measured.
+"""Prints the one table of docs/methods.md from what research/bench/many/run measured.
 
-    python3 bench/many/table.py POOL.json... FULL.json...
+    python3 research/bench/many/table.py POOL.json... FULL.json...
 
 POOL are reports of `conclave evaluate --pool`, FULL of `conclave evaluate`. Figures are in
 percent. A row that was measured by neither has dashes; a new method is one line of ROWS.

@@ -1,6 +1,6 @@
 """Measures a reader's bundle on questions that it was not trained on.
 
-    python bench/reader/measure.py BUNDLE --base CHECKPOINT --data DATA/wiki --data DATA/nq … \
+    python research/bench/reader/measure.py BUNDLE --base CHECKPOINT --data DATA/wiki --data DATA/nq … \
         [--run auto=FILE.trec] [--limit 150] [--bf16] [--json FILE]
 
 It needs `pip install ./training`. Of each domain at most --limit development questions

@@ -1,6 +1,6 @@
 """Compares ways of training a question encoder with and without marked passages.
 
-    python bench/reader/without_labels.py --data ../shared/data --domain amazon --domain covid \
+    python research/bench/reader/without_labels.py --data ../shared/data --domain amazon --domain covid \
         [--pool wiki …] [--exported FOLDER] [--reader BUNDLE] [--ways emdr2,kl] \
         [--limit 600] [--dev 400] [--rounds 3] --runs RUNS
 

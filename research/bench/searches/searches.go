@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"conclave/fusion"
-	"conclave/search"
-	"conclave/serving"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/search"
 )
 
 // Workload says what is measured.
@@ -51,7 +51,7 @@ type Cost struct {
 }
 
 // able are the experts of which some are asked, and those that always are.
-func (o *Workload) able(l *serving.Assembly) (able, always []*serving.Expert) {
+func (o *Workload) able(l *server.Assembly) (able, always []*server.Expert) {
 	for _, e := range l.Experts.Dense() {
 		switch {
 		case o.Familiar && e.Bundle.Manifest.Representatives == "":
@@ -72,7 +72,7 @@ func (e CountError) Error() string {
 
 // Measure asks the texts of a collection whose encoders cache nothing. progress is told how
 // many of Counts are done.
-func (o *Workload) Measure(ctx context.Context, l *serving.Assembly, texts []string, progress func(done, total int)) (costs []Cost, err error) {
+func (o *Workload) Measure(ctx context.Context, l *server.Assembly, texts []string, progress func(done, total int)) (costs []Cost, err error) {
 	able, always := o.able(l)
 	counts := o.Counts
 	if counts == nil {
@@ -109,7 +109,7 @@ func Print(out io.Writer, costs []Cost) error {
 
 // measure lets searches and encoders take turns. With Familiar a search
 // chooses so many specialists itself, and the encoders are as many.
-func (o *Workload) measure(ctx context.Context, l *serving.Assembly, experts []*serving.Expert, specialists int, texts []string) (Cost, error) {
+func (o *Workload) measure(ctx context.Context, l *server.Assembly, experts []*server.Expert, specialists int, texts []string) (Cost, error) {
 	request := search.Request{TimeoutMS: int(Timeout / time.Millisecond), Fusion: search.Methods{Names: []string{o.Fusion}}}
 	if o.Familiar {
 		request.Fusion.Names[0], request.Specialists = fusion.MethodGate, specialists
@@ -177,7 +177,7 @@ func (o *Workload) measure(ctx context.Context, l *serving.Assembly, experts []*
 }
 
 // encodeAll encodes a question by all experts at once, as a search does.
-func encodeAll(ctx context.Context, experts []*serving.Expert, text string) error {
+func encodeAll(ctx context.Context, experts []*server.Expert, text string) error {
 	errs := make([]error, len(experts))
 	var group sync.WaitGroup
 	for i, e := range experts {

@@ -1,7 +1,7 @@
 """Measures conclave's hnsw beside hnswlib and faiss, on the same vectors.
 
     pip install numpy hnswlib faiss-cpu
-    python3 bench/vectors/ann_peer.py --vectors passages.f16 --queries questions.f16 \
+    python3 research/bench/vectors/ann_peer.py --vectors passages.f16 --queries questions.f16 \
         --truth truth100.i32 --dim 384 --ours "bin/conclave bench ann"
 
 Every index is built once with the same number of threads, each in a process of

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unsafe"
 
-	"conclave/ann"
+	"example.org/conclave/ann"
 )
 
 // Exact is how near exact search comes to what memory gives.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"conclave/ann"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/rank"
 )
 
 // DefaultSelectivities are the shares of vectors that a filter allows, from

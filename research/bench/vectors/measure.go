@@ -14,9 +14,9 @@ import (
 	"slices"
 	"time"
 
-	"conclave/ann"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // K is the number of hits that every measured search asks for.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"conclave/ann"
+	"example.org/conclave/ann"
 )
 
 func TestReadVectorsRefuses(t *testing.T) {

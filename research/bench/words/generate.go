@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"conclave/corpus"
+	"example.org/conclave/internal/corpus"
 )
 
 // Generator makes passages and questions in which words are as unevenly spread

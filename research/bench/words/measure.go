@@ -14,10 +14,10 @@ import (
 	"slices"
 	"time"
 
-	"conclave/bm25"
-	"conclave/corpus"
-	"conclave/disk"
-	"conclave/rank"
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
 )
 
 // Trial says what is measured.

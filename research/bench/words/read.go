@@ -4,8 +4,8 @@ import (
 	"errors"
 	"io"
 
-	"conclave/corpus"
-	"conclave/questions"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/questions"
 )
 
 // ReadPassages reads all passages of some inputs into memory.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // A Builder collects the tags of passages. It keeps about a hundred bytes for

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // An Index says which passages of a segment have which tags. It does not change

@@ -13,7 +13,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
-	"conclave/disk"
+	"example.org/conclave/internal/disk"
 )
 
 // randomTags draws the tags of passages: rare and common ones, one that goes in

@@ -47,7 +47,7 @@ EXAMPLES = """examples:
   conclave-train desire-me --data data/wiki --data data/policy --compare dev
   conclave-train reader --data data/wiki --data data/nq
   conclave-train fid --base ./t5-small --data data/wiki --name writer
-  conclave-train end-to-end --data data/covid --reader experts/reader --name covid
+  conclave-train end-to-end --data data/covid --reader shipped/reader --name covid
   conclave-train ensemble --bundle experts/mydomain --passages p.jsonl --questions more.jsonl
   conclave-train verify experts/*"""
 

@@ -1,5 +1,5 @@
 // Command cmd runs a cluster of OpenSearch on loopback until it is interrupted, to
-// develop with: go run ./internal/cluster/cmd. With -install it only fetches what a
+// develop with: go run ./internal/testing/cluster/cmd. With -install it only fetches what a
 // cluster consists of.
 package main
 
@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"conclave/internal/cluster"
+	"example.org/conclave/internal/testing/cluster"
 )
 
 func main() {
