@@ -135,7 +135,7 @@ func openCoder(d disk.Disk, v *Vectors, path string) (Index, error) {
 	return x, nil
 }
 
-// BytesPerVector is an estimate: what the library keeps is in maps.
+// BytesPerVector returns an estimate: what the library keeps is in maps.
 func (x *coder) BytesPerVector() float64 {
 	const entry = 8 + 8 + 8 // key, pointer, and the map's own, per link
 	return float64(4*x.dim + x.graph.M*entry + 96)

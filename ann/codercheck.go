@@ -66,7 +66,7 @@ type coderReader struct {
 	err  error
 }
 
-// number is a count of at most limit.
+// number returns a count of at most limit.
 func (r *coderReader) number(limit int) int {
 	n, size := binary.Varint(r.left)
 	if size <= 0 || n < 0 || n > int64(limit) {

@@ -6,7 +6,7 @@ import (
 	"example.org/conclave/ann/kernel"
 )
 
-// TokenCodes are the bytes that an index of kind Late stores for a list of token
+// TokenCodes returns the bytes that an index of kind Late stores for a list of token
 // vectors of dim elements, one after the other (kernel.EncodeTokens).
 func TokenCodes(list []float32, dim int) ([]byte, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {
@@ -20,7 +20,7 @@ func TokenCodes(list []float32, dim int) ([]byte, error) {
 	return codes, nil
 }
 
-// TokenVectors is the list that codes stand for, with copies of its last vector where
+// TokenVectors returns the list that codes stand for, with copies of its last vector where
 // they fill a block: TokenCodes makes the same codes of it.
 func TokenVectors(codes []byte, dim int) ([]float32, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {

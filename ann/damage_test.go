@@ -24,7 +24,7 @@ const damagedTokens = 4
 // parted is an index of kind HNSW of the vectors of passages' parts.
 const parted = "parts of passages"
 
-// damagedKinds are the kinds of index, and parted.
+// damagedKinds returns the kinds of index, and parted.
 func damagedKinds() (names []string) {
 	for _, k := range Kinds() {
 		names = append(names, k.Name)
@@ -32,7 +32,7 @@ func damagedKinds() (names []string) {
 	return append(names, parted)
 }
 
-// pristine is the files of a small index: vectors, graph and parts; nil where the
+// pristine returns the files of a small index: vectors, graph and parts; nil where the
 // kind has none.
 func pristine(tb testing.TB, kind string) (files [3][]byte) {
 	tb.Helper()

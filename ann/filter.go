@@ -19,10 +19,10 @@ type Filter struct {
 	rows map[*parts]*Filter // of these passages, once it was asked for
 }
 
-// NewFilter is an empty set with room for ordinals below n.
+// NewFilter returns an empty set with room for ordinals below n.
 func NewFilter(n int) *Filter { return &Filter{words: make([]uint64, (n+63)/64)} }
 
-// FilterOf is the set whose bits are given, ordinal 0 in the lowest bit of the
+// FilterOf returns the set whose bits are given, ordinal 0 in the lowest bit of the
 // first word. It keeps words.
 func FilterOf(words []uint64) *Filter {
 	f := &Filter{words: words}
@@ -48,7 +48,7 @@ func (f *Filter) Contains(o rank.Ordinal) bool {
 	return int(o/64) < len(f.words) && f.words[o/64]>>(o%64)&1 != 0
 }
 
-// Len is the number of ordinals in the set.
+// Len returns the number of ordinals in the set.
 func (f *Filter) Len() int { return f.count }
 
 // ordinals appends the set's members below n to out, in order.
@@ -63,7 +63,7 @@ func (f *Filter) ordinals(n int, out []uint32) []uint32 {
 	return out
 }
 
-// rowsOf is the rows of the passages of the set. It is made once, for as long as the
+// rowsOf returns the rows of the passages of the set. It is made once, for as long as the
 // set is there.
 func (f *Filter) rowsOf(p *parts) *Filter {
 	f.mu.Lock()

@@ -36,13 +36,13 @@ func OpenGrouped(d disk.Disk, kind, vectorsPath, graphPath, partsPath string) (*
 	return g, nil
 }
 
-// Len is the number of passages.
+// Len returns the number of passages.
 func (g *Grouped) Len() int { return g.parts.count }
 
-// Rows is the number of vectors.
+// Rows returns the number of vectors.
 func (g *Grouped) Rows() int { return g.parts.rows }
 
-// Dimension is the number of elements of a vector.
+// Dimension returns the number of elements of a vector.
 func (g *Grouped) Dimension() int { return g.rows.Dimension() }
 
 // BytesPerVector is that of a passage's vectors together.
@@ -82,7 +82,7 @@ func (g *Grouped) Search(ctx context.Context, query []float32, o SearchOptions) 
 	}
 }
 
-// kept is how many vectors a search keeps on its way.
+// kept returns how many vectors a search keeps on its way.
 func (g *Grouped) kept(o SearchOptions) int {
 	ef := o.Ef
 	if ef <= 0 {
@@ -91,7 +91,7 @@ func (g *Grouped) kept(o SearchOptions) int {
 	return max(ef, min(o.K, g.Len()))
 }
 
-// passages are the passages of vectors that were found, in their order: each with the
+// passages returns the passages of vectors that were found, in their order: each with the
 // score of the first of its vectors.
 func (g *Grouped) passages(rows []rank.Hit) []rank.Hit {
 	out, seen := make([]rank.Hit, 0, len(rows)), make(map[rank.Ordinal]bool, len(rows))
@@ -174,7 +174,7 @@ func (g *Grouped) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	}
 }
 
-// greatest is the greatest of scores and its place, the first of equals; one that is
+// greatest returns the greatest of scores and its place, the first of equals; one that is
 // not a number, where there is one.
 func greatest(scores []float32) (best float32, at int) {
 	best = scores[0]
@@ -186,7 +186,7 @@ func greatest(scores []float32) (best float32, at int) {
 	return best, at
 }
 
-// Best is the part of a passage whose vector has the greatest inner product with a
+// Best returns the part of a passage whose vector has the greatest inner product with a
 // query, the first of equals, and that product.
 func (g *Grouped) Best(query []float32, o rank.Ordinal) (rank.Span, float32, error) {
 	if len(query) != g.Dimension() {
@@ -208,7 +208,7 @@ func (g *Grouped) Best(query []float32, o rank.Ordinal) (rank.Span, float32, err
 	return g.parts.span(rows[at]), score, nil
 }
 
-// Vector is the vectors of a passage, one after the other, in memory of their own.
+// Vector returns the vectors of a passage, one after the other, in memory of their own.
 func (g *Grouped) Vector(o rank.Ordinal) []float32 {
 	first, end := g.parts.of(o)
 	out := make([]float32, 0, int(end-first)*g.Dimension())
@@ -218,7 +218,7 @@ func (g *Grouped) Vector(o rank.Ordinal) []float32 {
 	return out
 }
 
-// Spans are the parts of a passage, in the order of its vectors: whatever lies in the
+// Spans returns the parts of a passage, in the order of its vectors: whatever lies in the
 // file. Who has not searched calls Verify first.
 func (g *Grouped) Spans(o rank.Ordinal) (out []rank.Span) {
 	first, end := g.parts.of(o)

@@ -72,7 +72,7 @@ func openGrouped(tb testing.TB, kind string, dim int, rows []float32, passages [
 	return x
 }
 
-// groupedNearest is the oracle: the k passages of the nearest vectors, by the inner
+// groupedNearest returns the oracle: the k passages of the nearest vectors, by the inner
 // products of all in double precision, and the place of the best vector of each.
 func groupedNearest(dim int, rows, query []float32, passages [][]rank.Span, k int, allowed func(int) bool) (hits []rank.Hit, best []int) {
 	var of, place []int

@@ -156,7 +156,7 @@ func (x *hnsw) walk(ctx context.Context, s *hnswScratch, query []float32, ef, al
 	return len(s.candidates), stats, err
 }
 
-// rescoreMore is how many candidates beyond k are scored by their vectors:
+// rescoreMore returns how many candidates beyond k are scored by their vectors:
 // codes misjudge an inner product by a little, so that the k best by code are
 // not quite the k best. Of 43,378 real vectors, 4 more for k 100 lose nothing.
 // Behind a filter, all candidates are: what it leaves may be far from the query,

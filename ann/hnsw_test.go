@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/internal/testing/golden"
 )
 
-// realVectors is the real passages' and questions' vectors and, for each
+// realVectors returns the real passages' and questions' vectors and, for each
 // question, the 100 nearest passages as another program found them.
 func realVectors(tb testing.TB) (passages, questions []float32, truth []uint32) {
 	passages = readHalves(tb, golden.Path(tb, "vectors/passages.f16"))

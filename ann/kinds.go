@@ -36,7 +36,7 @@ type Kind struct {
 	Warning string
 }
 
-// Kinds is every kind of index, the default first.
+// Kinds returns every kind of index, the default first.
 func Kinds() []Kind {
 	return []Kind{
 		{Name: HNSW, Graph: true, Floor10: 0.95},
@@ -46,7 +46,7 @@ func Kinds() []Kind {
 	}
 }
 
-// KindNamed is the kind of a name.
+// KindNamed returns the kind of a name.
 func KindNamed(name string) (Kind, error) {
 	var names []string
 	for _, k := range Kinds() {

@@ -49,7 +49,7 @@ func (x *late) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
 	}
 }
 
-// Similarity is the score that a list of token vectors would have for a query if it were
+// Similarity returns the score that a list of token vectors would have for a query if it were
 // stored: both are vectors of dim elements, one after the other.
 func Similarity(query, list []float32, dim int) (float32, error) {
 	if err := kernel.CheckTokenDimension(dim); err != nil {

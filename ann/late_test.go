@@ -65,7 +65,7 @@ func openLists(tb testing.TB, dim int, lists [][]float32) Index {
 	return x
 }
 
-// lateScore is the definition of a score, with its own rounding to codes and
+// lateScore returns the definition of a score, with its own rounding to codes and
 // products of whole numbers: only the last sum, which is part of the definition,
 // is of floats.
 func lateScore(question, passage []float32, dim int) float32 {
@@ -92,7 +92,7 @@ func lateScore(question, passage []float32, dim int) float32 {
 	return score
 }
 
-// lateNearest is the oracle: every list compared by the definition.
+// lateNearest returns the oracle: every list compared by the definition.
 func lateNearest(lists [][]float32, question []float32, dim, k int, allowed func(int) bool) []rank.Hit {
 	var all []rank.Hit
 	for i, list := range lists {

@@ -57,7 +57,7 @@ func openParts(d disk.Disk, path string) (*parts, error) {
 	return p, nil
 }
 
-// of is the rows of a passage, from first to before end: none where there is no such
+// of returns the rows of a passage, from first to before end: none where there is no such
 // passage, or the offsets are not possible.
 func (p *parts) of(o rank.Ordinal) (first, end rank.Ordinal) {
 	if int64(o) >= int64(p.count) {
@@ -70,7 +70,7 @@ func (p *parts) of(o rank.Ordinal) (first, end rank.Ordinal) {
 	return first, end
 }
 
-// passage is the passage of a row.
+// passage returns the passage of a row.
 func (p *parts) passage(row rank.Ordinal) rank.Ordinal {
 	return rank.Ordinal(sort.Search(p.count, func(i int) bool { return p.offsets[i] > uint32(row) }) - 1)
 }

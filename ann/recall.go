@@ -36,7 +36,7 @@ func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (Measured,
 	return recallOf(ctx, x, queries, selves)
 }
 
-// recallOf is the recall of an index: the share of the k nearest vectors that it
+// recallOf returns the recall of an index: the share of the k nearest vectors that it
 // finds among k hits with its default efSearch, over all queries. A hit counts when
 // its score reaches the k-th best exact score, so that of equally near vectors any
 // will do. Without queries or vectors nothing can be missed: 1. selves, if any, are

@@ -112,7 +112,7 @@ func (v *Vectors) SearchExact(ctx context.Context, queries [][]float32, k int) (
 	return out, nil
 }
 
-// sorted is the collector's hits. A score that is not a number can only come
+// sorted returns the collector's hits. A score that is not a number can only come
 // from vectors damaged in their file, and has no place in an order.
 func (v *Vectors) sorted(top *rank.TopK) ([]rank.Hit, error) {
 	hits := top.Sorted()

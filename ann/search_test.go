@@ -36,7 +36,7 @@ func openIndex(tb testing.TB, kind string, dim int, rows []float32, o BuildOptio
 	return x
 }
 
-// nearest is the oracle: every row's inner product in double precision.
+// nearest returns the oracle: every row's inner product in double precision.
 func nearest(dim int, rows, query []float32, k int, allowed func(int) bool) []rank.Hit {
 	type scored struct {
 		row   int

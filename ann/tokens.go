@@ -57,18 +57,18 @@ func openTokens(d disk.Disk, path string) (*tokens, error) {
 	return t, nil
 }
 
-// Len is the number of lists.
+// Len returns the number of lists.
 func (t *tokens) Len() int { return t.count }
 
-// Dimension is the number of elements of a token's vector.
+// Dimension returns the number of elements of a token's vector.
 func (t *tokens) Dimension() int { return t.dim }
 
-// BytesPerVector is the mean size of a list.
+// BytesPerVector returns the mean size of a list.
 func (t *tokens) BytesPerVector() float64 {
 	return float64(len(t.blocks)+4*t.count) / float64(max(t.count, 1))
 }
 
-// of is the blocks of a list, in place: none for an ordinal that does not exist,
+// of returns the blocks of a list, in place: none for an ordinal that does not exist,
 // or whose offsets are not possible. It is whatever lies in the file.
 func (t *tokens) of(o rank.Ordinal) []byte {
 	if int64(o) >= int64(t.count) {
@@ -81,7 +81,7 @@ func (t *tokens) of(o rank.Ordinal) []byte {
 	return t.blocks[begin:end:end]
 }
 
-// Vector is the token vectors of an ordinal as they are stored, one after the
+// Vector returns the token vectors of an ordinal as they are stored, one after the
 // other, in memory of their own: with the copies of the last that fill its
 // block, so that appending them writes the same bytes. It is nil where the file
 // has no such list.

@@ -95,7 +95,7 @@ func checkTokens(vector []float32, dim, most int) error {
 	return checkElements(vector)
 }
 
-// Len is the number of lists appended.
+// Len returns the number of lists appended.
 func (w *tokenWriter) Len() int { return len(w.offsets) - 1 }
 
 // Close finishes the file.

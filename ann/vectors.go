@@ -49,13 +49,13 @@ func openVectors(d disk.Disk, path string) (*Vectors, error) {
 	return &Vectors{file: file, kernels: kernel.Best(), count: int(count), dim: int(dim), rows: rows}, nil
 }
 
-// Len is the number of vectors.
+// Len returns the number of vectors.
 func (v *Vectors) Len() int { return v.count }
 
-// Dimension is the number of elements of a vector.
+// Dimension returns the number of elements of a vector.
 func (v *Vectors) Dimension() int { return v.dim }
 
-// Vector is the vector of an ordinal, in place, as it lies in the file: Verify
+// Vector returns the vector of an ordinal, in place, as it lies in the file: Verify
 // says whether it is the one that was written.
 func (v *Vectors) Vector(o rank.Ordinal) []float32 {
 	return v.rows[int(o)*v.dim : (int(o)+1)*v.dim : (int(o)+1)*v.dim]

@@ -40,7 +40,7 @@ type analyser struct {
 	letter  []rune
 }
 
-// normalised is a text in the form in which words are looked for in it.
+// normalised returns a text in the form in which words are looked for in it.
 func (a *analyser) normalised(text string) string {
 	if a.unicode {
 		return normalise.Text(text)

@@ -19,7 +19,7 @@ const (
 // analyses are the names of all analyses, in their order.
 var analyses = [...]string{Lucene: "lucene", Unicode: "unicode"}
 
-// String is the analysis's name.
+// String returns the analysis's name.
 func (analysis Analysis) String() string {
 	if int(analysis) < len(analyses) {
 		return analyses[analysis]

@@ -33,7 +33,7 @@ const (
 	lowestStep = (127-20)<<(23-stepShift) - 1 // all scores below 2^-20 are one step
 )
 
-// scoreStep is the step of a score, from 0 (up to 2^-20) to the last (from
+// scoreStep returns the step of a score, from 0 (up to 2^-20) to the last (from
 // 2^12 on).
 func scoreStep(bits uint32) int {
 	return min(max(int(bits>>stepShift)-lowestStep, 0), scoreSteps-1)

@@ -177,7 +177,7 @@ func (b *Builder) learn(word string) uint32 {
 	return id
 }
 
-// number is the number of a term, or of another form with its mark, which is a new one
+// number returns the number of a term, or of another form with its mark, which is a new one
 // where it is not known.
 func (b *Builder) number(term []byte) uint32 {
 	known, ok := b.ids[string(term)]

@@ -52,7 +52,7 @@ func (c *cursor) resetToFind(x *Index, scale *strengths, r termRecord, weight fl
 	return nil
 }
 
-// lastOf is the last passage of a block, or, if that is not known before it is
+// lastOf returns the last passage of a block, or, if that is not known before it is
 // decoded, the last of the segment.
 func (c *cursor) lastOf(block uint32) uint32 {
 	if c.blocks != nil {
@@ -64,7 +64,7 @@ func (c *cursor) lastOf(block uint32) uint32 {
 	return c.index.passages - 1
 }
 
-// highOf is the largest rank in a block.
+// highOf returns the largest rank in a block.
 func (c *cursor) highOf(block uint32) uint32 {
 	if c.blocks == nil {
 		return c.record.high
@@ -96,7 +96,7 @@ func (c *cursor) seek(passage uint32) {
 	}
 }
 
-// bound is the most that the term adds to a passage in [from, to), where from
+// bound returns the most that the term adds to a passage in [from, to), where from
 // is in or before the cursor's block.
 func (c *cursor) bound(to uint32) float64 {
 	if c.block >= c.record.blocks {
@@ -189,7 +189,7 @@ func (c *cursor) damaged() error {
 	return c.index.damaged("block %d of %s is impossible", block, c.record)
 }
 
-// rankAt is the rank of a posting's impact in the decoded block.
+// rankAt returns the rank of a posting's impact in the decoded block.
 func (c *cursor) rankAt(place int) (uint32, bool) {
 	if code := c.codes[place]; code != otherImpact {
 		if int(code) >= len(c.index.codes) {
@@ -237,7 +237,7 @@ func (c *cursor) eachScore(end int, visit func(passage uint32, score float64)) e
 	return nil
 }
 
-// scoreOf is what a posting of an impact adds to its passage's score.
+// scoreOf returns what a posting of an impact adds to its passage's score.
 func (c *cursor) scoreOf(rank uint32) float64 {
 	return termScore(c.weight, c.scale.ofRank[rank])
 }

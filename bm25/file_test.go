@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// smallSegment is a file with every kind of block, of a few kilobytes, or ten
+// smallSegment returns a file with every kind of block, of a few kilobytes, or ten
 // times as many with phrases.
 func smallSegment(t testing.TB, phrases bool) []byte {
 	rng := rand.New(rand.NewPCG(41, 0))

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// unaccented is a lower-case word without accents, as people type it who have other keys:
+// unaccented returns a lower-case word without accents, as people type it who have other keys:
 // letters of the Latin, Greek and Cyrillic alphabets lose their marks, Hebrew and Arabic
 // words their points, letters with strokes and ligatures become those that they are made
 // of (as in Lucene's ASCIIFoldingFilter), and apostrophes are typewriters'. Marks of other

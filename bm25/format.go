@@ -228,10 +228,10 @@ func (f *footer) checkLengths() error {
 	return nil
 }
 
-// runsFor is how many runs n phrases fill.
+// runsFor returns how many runs n phrases fill.
 func runsFor(n uint64) uint64 { return (n + runPhrases - 1) / runPhrases }
 
-// slotsFor is the size of the hash table for n terms: a power of two, at most
+// slotsFor returns the size of the hash table for n terms: a power of two, at most
 // two thirds full.
 func slotsFor(n uint32) uint32 {
 	slots := uint64(1)

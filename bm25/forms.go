@@ -112,7 +112,7 @@ func isJoint(between string) bool {
 	return size == len(between) && joins(r)
 }
 
-// withSigns is a word in a text with the signs that belong to a name: plus signs and
+// withSigns returns a word in a text with the signs that belong to a name: plus signs and
 // sharps behind it, a full stop before it.
 func withSigns(text string, begin, end int) (from, to int) {
 	from, to = begin, end
@@ -141,7 +141,7 @@ func isWordPart(text string) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_'
 }
 
-// form is the term that a word would have without accents, "" for a stop word.
+// form returns the term that a word would have without accents, "" for a stop word.
 func (a *analyser) form(word string) string {
 	word = withoutPossessive(word)
 	a.lower = append(a.lower[:0], unaccented(string(appendFolded(nil, word)))...)
@@ -165,7 +165,7 @@ func (a *analyser) plainForm(word, term string) string {
 	return ""
 }
 
-// passageForms are all other forms of a word of a passage, each once, and of these the one
+// passageForms returns all other forms of a word of a passage, each once, and of these the one
 // without accents; "": it has none.
 func (a *analyser) passageForms(word, term string) (plain string, all []string) {
 	if onlyAlphanumeric(word) {
@@ -180,7 +180,7 @@ func (a *analyser) passageForms(word, term string) (plain string, all []string) 
 	return plain, all
 }
 
-// joinedForm is a word with marks inside without them; "": it has none.
+// joinedForm returns a word with marks inside without them; "": it has none.
 func (a *analyser) joinedForm(word string) string {
 	word = withoutPossessive(word)
 	if pieces, _ := innerPieces(word); len(pieces) > 1 && !isDecimal(word) {
@@ -189,7 +189,7 @@ func (a *analyser) joinedForm(word string) string {
 	return ""
 }
 
-// partForms are the parts of a word with marks inside.
+// partForms returns the parts of a word with marks inside.
 func (a *analyser) partForms(word string) (forms []string) {
 	word = withoutPossessive(word)
 	pieces, apostrophes := innerPieces(word)
@@ -210,7 +210,7 @@ type joined struct {
 	words []string // none of a name with its signs
 }
 
-// compoundForms are the other forms of what eachWord says is a compound.
+// compoundForms returns the other forms of what eachWord says is a compound.
 func (a *analyser) compoundForms(compound string) (forms []joined) {
 	scanner := words.Of(compound)
 	var parts []string
@@ -245,7 +245,7 @@ func (a *analyser) compoundForms(compound string) (forms []joined) {
 	return forms
 }
 
-// join is the form of several words as one; "": it has none.
+// join returns the form of several words as one; "": it has none.
 func (a *analyser) join(words []string) string {
 	if len(words) < 2 {
 		return ""
@@ -261,7 +261,7 @@ func (a *analyser) join(words []string) string {
 	return a.form(one)
 }
 
-// innerPieces are a word's pieces between marks that are neither letter nor digit.
+// innerPieces returns a word's pieces between marks that are neither letter nor digit.
 func innerPieces(word string) (pieces []string, apostrophes bool) {
 	pieces = strings.FieldsFunc(word, func(r rune) bool {
 		if r < utf8.RuneSelf && ('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || unicode.IsSymbol(r) {

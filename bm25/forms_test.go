@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// unicodeParams are the usual constants with the analysis Unicode.
+// unicodeParams returns the usual constants with the analysis Unicode.
 func unicodeParams() Params {
 	p := DefaultParams()
 	p.Analysis, p.Phrases = Unicode, true

@@ -99,7 +99,7 @@ func WordingOf(text string) Wording {
 	return Wording{form, strings.Count(form, " ") - 1}
 }
 
-// Words is how many words there are.
+// Words returns how many words there are.
 func (w Wording) Words() int { return max(w.words, 0) }
 
 // Exact reports whether a passage that has the terms may not have the words: where there are
@@ -113,7 +113,7 @@ func (w Wording) In(text string) bool {
 	return w.words > 0 && strings.Contains(wordingOf(text), w.form)
 }
 
-// wordingOf is a text in lower case as words with one space around each.
+// wordingOf returns a text in lower case as words with one space around each.
 func wordingOf(text string) string {
 	text = normalise.Text(text)
 	out, gap := make([]byte, 0, len(text)+2), true

@@ -95,19 +95,19 @@ func (x *Index) Close() error {
 	return x.mapping.Close()
 }
 
-// Docs is the number of passages.
+// Docs returns the number of passages.
 func (x *Index) Docs() int { return int(x.passages) }
 
-// Terms is the number of terms in all passages, repetitions counted.
+// Terms returns the number of terms in all passages, repetitions counted.
 func (x *Index) Terms() int { return int(x.tokens) }
 
-// Vocabulary is the number of distinct terms, phrases included.
+// Vocabulary returns the number of distinct terms, phrases included.
 func (x *Index) Vocabulary() int { return int(uint64(x.terms) + x.phrases) }
 
-// Params are the constants that the index was built with.
+// Params returns the constants that the index was built with.
 func (x *Index) Params() Params { return x.params }
 
-// Size is the file's size in bytes.
+// Size returns the file's size in bytes.
 func (x *Index) Size() int64 { return int64(len(x.data)) }
 
 // bytes returns a stretch of a section whose checksums are right.

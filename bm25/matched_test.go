@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// matched is the number of passages that have a term of the question.
+// matched returns the number of passages that have a term of the question.
 func (s *Searcher) matched(ctx context.Context, question string) (int, error) {
 	u, err := s.understand(question)
 	if err != nil || len(u.terms) == 0 {

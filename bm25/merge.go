@@ -33,7 +33,7 @@ func MergeOrdered(ctx context.Context, d disk.Disk, path string, order []Place, 
 	})
 }
 
-// oneAfterOther is all passages of some segments in their order.
+// oneAfterOther returns all passages of some segments in their order.
 func oneAfterOther(segments []Segment) iter.Seq[Place] {
 	return func(yield func(Place) bool) {
 		for i, g := range segments {
@@ -46,7 +46,7 @@ func oneAfterOther(segments []Segment) iter.Seq[Place] {
 	}
 }
 
-// mergedContent is the content of a segment that is merged from several.
+// mergedContent returns the content of a segment that is merged from several.
 func mergedContent(ctx context.Context, segments []Segment, order iter.Seq[Place]) (content segmentContent, err error) {
 	if len(segments) == 0 {
 		return content, errors.New("merging no segments")

@@ -12,7 +12,7 @@ type otherTerms struct {
 	forms []questionTerm // the forms that passages have; weights are of the forms
 }
 
-// weight is the most that a form adds.
+// weight returns the most that a form adds.
 func (o *otherTerms) weight() (most float32) {
 	for _, f := range o.forms {
 		most = max(most, f.weight)
@@ -110,7 +110,7 @@ func (w *scratch) closeOthers() {
 	w.others = w.others[:0]
 }
 
-// nextOther is one more of others, in memory that was in use before.
+// nextOther returns one more of others, in memory that was in use before.
 func (w *scratch) nextOther(of *otherTerms) *otherCursors {
 	n := len(w.others)
 	if n == cap(w.others) {
@@ -157,7 +157,7 @@ func (w *scratch) openOthers(g *segment, u *understood, at int) error {
 	return nil
 }
 
-// more is what other forms add to a passage's score, the place of the form that adds it,
+// more returns what other forms add to a passage's score, the place of the form that adds it,
 // and how often the passage has that. Passages have to come in ascending order.
 func (o *otherCursors) more(passage uint32) (more float64, best, tf int, err error) {
 	for i, c := range o.forms {
@@ -183,7 +183,7 @@ func (o *otherCursors) more(passage uint32) (more float64, best, tf int, err err
 	return more, best, tf, err
 }
 
-// own is what the variant's terms add to a passage's score.
+// own returns what the variant's terms add to a passage's score.
 func (o *otherCursors) own(passage uint32) (sum float64, err error) {
 	for _, c := range o.terms {
 		rank, ok, err := c.find(passage)
@@ -197,7 +197,7 @@ func (o *otherCursors) own(passage uint32) (sum float64, err error) {
 	return sum, nil
 }
 
-// boundOthers is the most that other forms add to a passage of a window, and whether there
+// boundOthers returns the most that other forms add to a passage of a window, and whether there
 // are postings of any in it or behind it.
 func (w *scratch) boundOthers(from, to uint32) (most float64, left bool) {
 	for i := range w.others {

@@ -28,7 +28,7 @@ type Params struct {
 	Analysis Analysis
 }
 
-// DefaultParams are the values of the DPR-BM25 literature: k1 0.9, b 0.4, with
+// DefaultParams returns the values of the DPR-BM25 literature: k1 0.9, b 0.4, with
 // Lucene's lengths.
 func DefaultParams() Params { return Params{K1: 0.9, B: 0.4} }
 
@@ -49,7 +49,7 @@ func (p Params) Check() error {
 	return nil
 }
 
-// IDF is the inverse document frequency of a term that df of docs passages
+// IDF returns the inverse document frequency of a term that df of docs passages
 // have, rounded as Lucene rounds it.
 func IDF(df, docs uint64) float32 {
 	n, f := float64(docs), float64(min(df, docs))
@@ -68,7 +68,7 @@ func (p Params) strength(i impact, average float32) float32 {
 	return float32(i.tf) * inverse // infinite for k1 = 0: any tf then counts the same
 }
 
-// termScore is what a posting adds to a score: weight · tf / (tf + k1·(…)), in
+// termScore returns what a posting adds to a score: weight · tf / (tf + k1·(…)), in
 // the form, and with the roundings, that Lucene has it in. Terms are then added
 // up with 64 bits.
 func termScore(weight, strength float32) float64 {

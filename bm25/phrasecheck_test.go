@@ -50,7 +50,7 @@ func TestCheckFindsWrongPhrases(t *testing.T) {
 	}
 }
 
-// smallPhrases is a small segment with phrases, as a file and opened.
+// smallPhrases returns a small segment with phrases, as a file and opened.
 func smallPhrases(t *testing.T) ([]byte, *Index) {
 	t.Helper()
 	file := smallSegment(t, true)

@@ -48,7 +48,7 @@ func (x *Index) lookupPhrase(first, second []byte) (termRecord, error) {
 	return run.record()
 }
 
-// runBegins is the first phrase of a run.
+// runBegins returns the first phrase of a run.
 func (x *Index) runBegins(run uint64) (key uint64, err error) {
 	b, err := x.bytes(sectionRuns, runSize*run, 8)
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *phraseRun) damaged() error {
 	return r.index.damaged("a phrase of run %d, number %d from its end, is impossible", r.number, r.left)
 }
 
-// record is what is known of the phrase that was read last.
+// record returns what is known of the phrase that was read last.
 func (r *phraseRun) record() (termRecord, error) {
 	x := r.index
 	out := termRecord{id: phraseID | r.key, df: r.df, blocks: 1, section: sectionPhrases, start: r.at, end: r.to}
@@ -219,7 +219,7 @@ func (r *phraseRun) record() (termRecord, error) {
 	return out, nil
 }
 
-// passageWidth is how many bytes the passage of a phrase that is in one takes,
+// passageWidth returns how many bytes the passage of a phrase that is in one takes,
 // in a segment of so many.
 func passageWidth(passages uint32) int {
 	width := 1

@@ -38,7 +38,7 @@ func naivePhrases(texts ...string) []string {
 	return out
 }
 
-// newNaivePhrases is the oracle of phrases: what newNaive is of terms, with the
+// newNaivePhrases returns the oracle of phrases: what newNaive is of terms, with the
 // same lengths.
 func newNaivePhrases(params Params, passages []goldenPassage) *naive {
 	n := newNaive(params, passages)

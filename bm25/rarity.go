@@ -15,7 +15,7 @@ type Rarity struct {
 	Relative float64
 }
 
-// Rarities are the distinct terms of a text, those too that no passage has, in the
+// Rarities returns the distinct terms of a text, those too that no passage has, in the
 // order of their bytes. Of a searcher of phrases they are its phrases.
 func (s *Searcher) Rarities(text string) ([]Rarity, error) {
 	u, err := s.understand(text)

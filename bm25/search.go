@@ -121,7 +121,7 @@ func (s *Searcher) giveBack(w *scratch) {
 	}
 }
 
-// takeCursor is a cursor of those that are not in use, or a new one.
+// takeCursor returns a cursor of those that are not in use, or a new one.
 func (w *scratch) takeCursor() *cursor {
 	last := len(w.spare) - 1
 	if last < 0 {

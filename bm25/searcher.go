@@ -95,7 +95,7 @@ func NewSearcher(segments ...Segment) (*Searcher, error) {
 	return s, nil
 }
 
-// averageLength is the mean number of terms of the passages that have any,
+// averageLength returns the mean number of terms of the passages that have any,
 // rounded as Lucene rounds it.
 func averageLength(tokens, withTerms uint64) float32 {
 	if withTerms == 0 {
@@ -149,7 +149,7 @@ func (g *segment) isDeleted(passage uint32) bool {
 	return word < len(g.Deleted) && g.Deleted[word]&(1<<(passage%64)) != 0
 }
 
-// deleted is the number of deleted passages that have a term.
+// deleted returns the number of deleted passages that have a term.
 func (g *segment) deleted(r termRecord) (uint32, error) {
 	if len(g.Deleted) == 0 || r.df == 0 {
 		return 0, nil

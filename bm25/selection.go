@@ -9,7 +9,7 @@ import "math/bits"
 // deleted are not found whatever it says.
 type Selection [][]uint64
 
-// selected is the number of selected passages in a window.
+// selected returns the number of selected passages in a window.
 func (w *scratch) selected(from, to uint32) int {
 	if w.among == nil {
 		return int(to - from)
@@ -21,7 +21,7 @@ func (w *scratch) selected(from, to uint32) int {
 	return n
 }
 
-// selection is the bits of 64 passages of a window, at/64 words behind its
+// selection returns the bits of 64 passages of a window, at/64 words behind its
 // beginning.
 func (w *scratch) selection(from uint32, word int) uint64 {
 	if w.among == nil {

@@ -1,6 +1,6 @@
 package bm25
 
-// Frequency is how many passages have a word, in this form or in another one with the same
+// Frequency returns how many passages have a word, in this form or in another one with the same
 // term, or that a question with it finds (see Unicode), and whether it has a term at all:
 // stop words have none.
 func (s *Searcher) Frequency(word string) (passages int, term bool, err error) {

@@ -25,7 +25,7 @@ func newStrengths(x *Index, average float32) *strengths {
 	return s
 }
 
-// bound is the most that a term of the given weight adds to a passage where its
+// bound returns the most that a term of the given weight adds to a passage where its
 // impact is of this rank or a lower one.
 func (s *strengths) bound(weight float32, rank uint32) float64 {
 	if uint64(rank) >= uint64(len(s.most)) {

@@ -42,7 +42,7 @@ func mergeHits(a, b []rank.Hit, k int, ties func(a, b rank.Ordinal) (int, error)
 	return out, nil
 }
 
-// floor is the largest score that is too low for a further segment's hit to be
+// floor returns the largest score that is too low for a further segment's hit to be
 // among the k best: one that equals the last hit's may still rank before it.
 func floor(hits []rank.Hit, k int) float32 {
 	if len(hits) < k {

@@ -4,13 +4,13 @@ package bm25
 // hold an underscore.
 const PairGap = "+"
 
-// Words are the terms of a passage, in order. An engine that indexes them as they are,
+// Words returns the terms of a passage, in order. An engine that indexes them as they are,
 // with Lucene's BM25 and the same constants, scores as Searcher does.
 func (analysis Analysis) Words(title, text string) []string {
 	return append(analysis.Terms(title), analysis.Terms(text)...)
 }
 
-// Forms are the other forms of the words of a passage (see Unicode), with repetitions, as
+// Forms returns the other forms of the words of a passage (see Unicode), with repetitions, as
 // the vocabulary has them; none with the analysis Lucene.
 func (analysis Analysis) Forms(title, text string) (forms []string) {
 	if analysis != Unicode {
@@ -42,7 +42,7 @@ func (analysis Analysis) Forms(title, text string) (forms []string) {
 	return forms
 }
 
-// FormsLike are the Forms of a passage, and as many further tokens, which no question has,
+// FormsLike returns the Forms of a passage, and as many further tokens, which no question has,
 // as it takes to have as many as Words, where there are not more: an engine that indexes
 // them has the lengths that forms are scored with.
 func (analysis Analysis) FormsLike(title, text string) []string {
@@ -53,7 +53,7 @@ func (analysis Analysis) FormsLike(title, text string) []string {
 	return forms
 }
 
-// Pairs are the phrases of a passage as tokens (see Searcher.Phrases), and one more
+// Pairs returns the phrases of a passage as tokens (see Searcher.Phrases), and one more
 // token, which no question has, for the title and the text each where it has terms: so
 // there are as many as Words, and an engine that indexes them has the lengths that
 // phrases are scored with.
@@ -66,7 +66,7 @@ func (analysis Analysis) Pairs(title, text string) (tokens []string) {
 	return tokens
 }
 
-// QuestionPairs are the phrases of a question as the tokens of Pairs, in order and with
+// QuestionPairs returns the phrases of a question as the tokens of Pairs, in order and with
 // repetitions.
 func (analysis Analysis) QuestionPairs(question string) []string {
 	return pairs(analysis.Terms(question))

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// UpperBound is a value that the score of no passage exceeds for the question: the sum of the
+// UpperBound returns a value that the score of no passage exceeds for the question: the sum of the
 // weights of all its terms, as if a passage had every one of them endlessly
 // often. Terms that no passage has count too, as the rarest of all, so that
 // the highest score divided by the upper bound says how much of the question the

@@ -18,7 +18,7 @@ type Variant struct {
 	Entries []string // of the vocabulary: terms, other forms with their mark; two terms with a gap are a phrase
 }
 
-// Asked are the entries of the vocabulary that a question is looked up by beside its
+// Asked returns the entries of the vocabulary that a question is looked up by beside its
 // terms (see Unicode), in the order in which they come; none with the analysis Lucene.
 func (analysis Analysis) Asked(question string) (entries []string) {
 	entries = analysis.askedWords(question)
@@ -31,7 +31,7 @@ func (analysis Analysis) Asked(question string) (entries []string) {
 	return entries
 }
 
-// askedWords are those of Asked that stand for terms, and not for phrases.
+// askedWords returns those of Asked that stand for terms, and not for phrases.
 func (analysis Analysis) askedWords(question string) (entries []string) {
 	for _, v := range analysis.Variants(question) {
 		entries = append(entries, v.Entries...)
@@ -39,7 +39,7 @@ func (analysis Analysis) askedWords(question string) (entries []string) {
 	return entries
 }
 
-// Boost is what the rarity of a form, idf, is multiplied with for its weight: how often the
+// Boost returns what the rarity of a form, idf, is multiplied with for its weight: how often the
 // question has the terms, the share otherForm, and how many terms the form stands for, or
 // less where these are together commoner: a form finds no more than the question's own.
 // own is the sum of the rarities of the terms. Another engine that multiplies rarities
@@ -110,7 +110,7 @@ func (analysis Analysis) readingOf(question string) *reading {
 	}
 }
 
-// Variants are those of a question's terms, in the order in which they come.
+// Variants returns those of a question's terms, in the order in which they come.
 func (analysis Analysis) Variants(question string) []Variant {
 	if analysis != Unicode {
 		return nil
@@ -124,7 +124,7 @@ func (analysis Analysis) Variants(question string) []Variant {
 // anyForm takes each term for another form of passages' words.
 func anyForm(string) (bool, error) { return true, nil }
 
-// variants are those of Variants; of a word of letters of ASCII, only if its term is another
+// variants returns those of Variants; of a word of letters of ASCII, only if its term is another
 // form of passages' words, as isForm says.
 func (r *reading) variants(isForm func(term string) (bool, error)) ([]Variant, error) {
 	a := &r.analyser
@@ -213,7 +213,7 @@ type variantList struct {
 	joins   map[string]int // places of those of several terms as one, by their forms and terms
 }
 
-// of is the place of the variant of a term, or of a phrase, of the question.
+// of returns the place of the variant of a term, or of a phrase, of the question.
 func (l *variantList) of(term string) int {
 	if l.places == nil {
 		l.places = make([]int, len(l.reading.distinct))
@@ -226,7 +226,7 @@ func (l *variantList) of(term string) int {
 	return l.places[i] - 1
 }
 
-// joined is the place of the variant of some terms as one.
+// joined returns the place of the variant of some terms as one.
 func (l *variantList) joined(form string, terms []string) int {
 	key := form + formMark + strings.Join(terms, string(phraseGap))
 	at, ok := l.joins[key]
@@ -256,7 +256,7 @@ func (l *variantList) addEntry(at int, entry string) {
 	}
 }
 
-// phraseForm is the phrase that a word is the joined form of: two parts, of which one is of
+// phraseForm returns the phrase that a word is the joined form of: two parts, of which one is of
 // letters and one of digits, or with a mark between them; "": none.
 func (a *analyser) phraseForm(word string) string {
 	word = withoutPossessive(word)
@@ -310,7 +310,7 @@ func (r *reading) alternates(at int) bool {
 	return unicode.IsDigit(last) && unicode.IsLetter(first) || unicode.IsLetter(last) && unicode.IsDigit(first)
 }
 
-// phraseVariants are those of a question's phrases: each with one term or both without
+// phraseVariants returns those of a question's phrases: each with one term or both without
 // the accents that they have, in the question or in passages. Of the terms, only those count
 // as such forms that isForm says are.
 func (r *reading) phraseVariants(isForm func(term string) (bool, error)) ([]Variant, error) {

@@ -33,7 +33,7 @@ func (r termRecord) String() string {
 	return fmt.Sprintf("term %d", r.id)
 }
 
-// blocksOf is how many blocks hold so many postings, at least 1.
+// blocksOf returns how many blocks hold so many postings, at least 1.
 func blocksOf(df uint32) uint32 { return (df + blockPostings - 1) / blockPostings }
 
 // lookup finds a term.

@@ -27,5 +27,5 @@ func fitAlpha(ctx context.Context, questions []Question, sharpness []float64, gr
 	return alpha, heldOut, nil
 }
 
-// alphaGrid is the grid for the weight of BM25.
+// alphaGrid returns the grid for the weight of BM25.
 func alphaGrid() []float64 { return append([]float64{0}, logarithmic(-3, 1, 6)...) }

@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// expertAndWords is a question for which an expert and BM25 found the same passages,
+// expertAndWords returns a question for which an expert and BM25 found the same passages,
 // 0, 1, 2, ..., with these scores.
 func expertAndWords(t *testing.T, id string, dense, lexical []float32, answer rank.Ordinal) Question {
 	t.Helper()
@@ -28,7 +28,7 @@ func expertAndWords(t *testing.T, id string, dense, lexical []float32, answer ra
 	return q
 }
 
-// wins is a question that is right exactly where α is above the threshold
+// wins returns a question that is right exactly where α is above the threshold
 // (below it, with the answers swapped).
 func wins(t *testing.T, id string, threshold float32, above bool) Question {
 	t.Helper()

@@ -75,7 +75,7 @@ type granular struct {
 	right  []bool      // its first passage answers
 }
 
-// surest is the granularity that answers at a temperature, how sure it is, and the
+// surest returns the granularity that answers at a temperature, how sure it is, and the
 // slope of that by the temperature.
 func (g *granular) surest(temperature float64) (o Outcome, slope float64) {
 	best := -1.
@@ -87,7 +87,7 @@ func (g *granular) surest(temperature float64) (o Outcome, slope float64) {
 	return o, slope
 }
 
-// of is the same question with some of the granularities alone.
+// of returns the same question with some of the granularities alone.
 func (g *granular) of(chosen []int) granular {
 	out := granular{id: g.id}
 	for _, i := range chosen {
@@ -96,7 +96,7 @@ func (g *granular) of(chosen []int) granular {
 	return out
 }
 
-// granularities are the columns of a question's granularities.
+// granularities returns the columns of a question's granularities.
 func (q *Question) granularities() (columns []int) {
 	for _, o := range q.Sources {
 		if o.Granular {
@@ -106,7 +106,7 @@ func (q *Question) granularities() (columns []int) {
 	return columns
 }
 
-// experts are the columns of the named experts.
+// experts returns the columns of the named experts.
 func (q *Question) experts(named, sources []string) (columns []int) {
 	for _, o := range q.Sources {
 		if o.Kind.Dense() && slices.Contains(named, sources[o.Column]) {
@@ -122,7 +122,7 @@ type CCEFit struct {
 	Temperature float64
 }
 
-// chosen are those of the sources that CCE ranks by.
+// chosen returns those of the sources that CCE ranks by.
 func (f CCEFit) chosen(sources []fusion.Observed) (out []fusion.Observed) {
 	for _, o := range sources {
 		if slices.Contains(f.Columns, o.Column) {
@@ -267,7 +267,7 @@ func squaredECE(outcomes []Outcome, slopes []float64) (e, gradient float64) {
 	return e, gradient
 }
 
-// descent is the paper's gradient descent: T₀ 0.1, steps of 100 gradients, within the
+// descent returns the paper's gradient descent: T₀ 0.1, steps of 100 gradients, within the
 // bounds of a temperature. With backtracking a step is halved until it lowers the
 // squared ECE, and the descent ends where none does.
 func descent(questions []granular, backtracking bool) (d Descent) {

@@ -42,7 +42,7 @@ type Confidence struct {
 	Reason   string    `json:"reason,omitempty" yaml:"reason,omitempty"`     // why this kind
 }
 
-// Of is the chance.
+// Of returns the chance.
 func (c *Confidence) Of(signals []float64) (float64, error) {
 	odds, err := c.Logistic.LogOdds(signals)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Confidence) Validate() error {
 // Chances are confidences for several k.
 type Chances []Confidence
 
-// Signals is how many signals they read.
+// Signals returns how many signals they read.
 func (c Chances) Signals() int {
 	if len(c) == 0 {
 		return 0
@@ -90,7 +90,7 @@ func (c Chances) Signals() int {
 	return len(c[0].Logistic.Signals)
 }
 
-// Of is the chance that any of the first k passages answers: the highest of
+// Of returns the chance that any of the first k passages answers: the highest of
 // those calibrated for k or fewer, since more passages cannot answer less.
 func (c Chances) Of(signals []float64, k int) (float64, error) {
 	chance, known := 0.0, false

@@ -31,7 +31,7 @@ func (p *gateProblem) plain(origin []float64) *coordinates {
 	return c
 }
 
-// curvature is the second derivative of the loss, by differences of the first.
+// curvature returns the second derivative of the loss, by differences of the first.
 func (p *gateProblem) curvature(x []float64) *mat.SymDense {
 	const step = 1e-4
 	n := len(x)
@@ -83,7 +83,7 @@ func (p *gateProblem) coordinates(origin []float64, curvature mat.Symmetric) *co
 	return c
 }
 
-// parameters are those at u.
+// parameters returns those at u.
 func (c *coordinates) parameters(u []float64) []float64 {
 	x := mat.NewVecDense(len(u), nil)
 	x.MulVec(c.to, mat.NewVecDense(len(u), u))

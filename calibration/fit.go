@@ -30,7 +30,7 @@ func (o *FitOptions) gate() GateOptions {
 	return GateOptions{Specialists: o.Specialists, Towards: o.Towards, WithoutLate: o.WithoutLate}
 }
 
-// chanceDepths are the numbers of passages whose chances are fitted.
+// chanceDepths returns the numbers of passages whose chances are fitted.
 func chanceDepths() []int { return []int{1, 5, 10, 20} }
 
 // fitting is the state of a Fit.

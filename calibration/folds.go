@@ -9,7 +9,7 @@ import (
 // Folds is the number of folds of cross-fitting.
 const Folds = 5
 
-// foldOf is the fold of a question, 0 to 4: the first eight bytes of the
+// foldOf returns the fold of a question, 0 to 4: the first eight bytes of the
 // SHA-256 of its id, as a big-endian number, modulo five. It depends on the id
 // alone, so that a question is in the same fold whatever else is in the file,
 // and in every program that computes it.

@@ -34,7 +34,7 @@ const (
 	gateRounds = 200
 )
 
-// towards is the gate that a fit on such questions is pulled to, or nil.
+// towards returns the gate that a fit on such questions is pulled to, or nil.
 func (o *GateOptions) towards(late bool) *fusion.Gate {
 	if !late && o.WithoutLate != nil {
 		return o.WithoutLate

@@ -37,7 +37,7 @@ func (p *gateProblem) minimise(ctx context.Context, start []float64, rounds int)
 	return descend(ctx, p.coordinates(near, part.curvature(near)), rounds, exactly)
 }
 
-// part is the problem of every so many-th question, as it is asked with and
+// part returns the problem of every so many-th question, as it is asked with and
 // without the most familiar expert. Nil for every one.
 func (p *gateProblem) part(every int) *gateProblem {
 	if every < 2 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// problemFor is what FitGate makes of questions.
+// problemFor returns what FitGate makes of questions.
 func problemFor(t *testing.T, questions []Question) *gateProblem {
 	t.Helper()
 	forms, err := formsOf(questions, 0)

@@ -31,7 +31,7 @@ func formsOf(questions []Question, specialists int) ([]askedForms, error) {
 	return all, err
 }
 
-// abroad is the question without its most familiar expert. Most users' questions are unlike
+// abroad returns the question without its most familiar expert. Most users' questions are unlike
 // those of any expert's domain, which development questions of these domains do not show.
 // Nil with fewer than three specialists.
 func abroad(q *Question) *Question {
@@ -53,7 +53,7 @@ func abroad(q *Question) *Question {
 	return &out
 }
 
-// formOf is a question in the form that the loss reads. If no candidate answers, it has no
+// formOf returns a question in the form that the loss reads. If no candidate answers, it has no
 // scores, since there is nothing to fit on.
 func formOf(q *Question) (gateForm, error) {
 	g := gateForm{features: fusion.FeaturesOf(q.Table, q.Sources), sources: slices.Clone(q.Sources)}
@@ -83,7 +83,7 @@ func formOf(q *Question) (gateForm, error) {
 	return g, nil
 }
 
-// problemOf is the loss over those forms that a candidate answers. It leaves the
+// problemOf returns the loss over those forms that a candidate answers. It leaves the
 // forms as they are.
 func problemOf(forms []askedForms) *gateProblem {
 	p := &gateProblem{ridge: gateRidge, origin: gateStart()}

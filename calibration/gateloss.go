@@ -37,7 +37,7 @@ type gateProblem struct {
 	deviation  []float64
 }
 
-// loss is the mean over questions, plus the ridge; with grad it also fills in
+// loss returns the mean over questions, plus the ridge; with grad it also fills in
 // the gradient.
 func (p *gateProblem) loss(x, grad []float64) float64 {
 	for i := range grad {
@@ -112,7 +112,7 @@ type lossScratch struct {
 	z, errors, odds, slopes []float64
 }
 
-// numbers is a slice of n numbers, whichever, in the memory of s.
+// numbers returns a slice of n numbers, whichever, in the memory of s.
 func numbers(s *[]float64, n int) []float64 {
 	*s = slices.Grow((*s)[:0], n)[:n]
 	return *s
@@ -172,7 +172,7 @@ func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 	return loss
 }
 
-// interceptOf is where the intercept of a kind of dense sources is.
+// interceptOf returns where the intercept of a kind of dense sources is.
 func interceptOf(k fusion.SourceKind) int {
 	switch k {
 	case fusion.Specialist:

@@ -29,20 +29,20 @@ var (
 	parameters = atLate + len(fusion.LateFeatureNames())
 )
 
-// gateStart are the parameters that a fit begins with: equal weights.
+// gateStart returns the parameters that a fit begins with: equal weights.
 func gateStart() []float64 {
 	x := make([]float64, parameters)
 	x[atWords], x[atSharpness], x[atPhrases] = math.Log(0.03), math.Log(20), math.Log(UsualPhrases)
 	return x
 }
 
-// gateOf is the gate of parameters, which it shares.
+// gateOf returns the gate of parameters, which it shares.
 func gateOf(x []float64) fusion.Gate {
 	return fusion.Gate{Specialist: x[atSpecialist], Generalist: x[atGeneralist], Base: x[atBase], Dense: x[atDense:atLexical],
 		Words: x[atWords], Lexical: x[atLexical:atLate], Phrases: math.Exp(min(x[atPhrases], 20)), Tokens: x[atTokens], Late: x[atLate:]}
 }
 
-// parametersOf are the parameters with which gateOf gives a gate again; what the gate
+// parametersOf returns the parameters with which gateOf gives a gate again; what the gate
 // does not say is as in the beginning.
 func parametersOf(g *fusion.Gate) []float64 {
 	x := gateStart()
@@ -59,7 +59,7 @@ func parametersOf(g *fusion.Gate) []float64 {
 	return x
 }
 
-// interceptsOf are the intercepts that a coefficient's feature is added to.
+// interceptsOf returns the intercepts that a coefficient's feature is added to.
 func interceptsOf(coefficient int) []int {
 	switch {
 	case coefficient < atLexical:
@@ -70,7 +70,7 @@ func interceptsOf(coefficient int) []int {
 	return []int{atTokens}
 }
 
-// standardised are the parameters for standardised features that say the same as some
+// standardised returns the parameters for standardised features that say the same as some
 // for features as they are.
 func (p *gateProblem) standardised(raw []float64) []float64 {
 	x := slices.Clone(raw)
@@ -83,7 +83,7 @@ func (p *gateProblem) standardised(raw []float64) []float64 {
 	return x
 }
 
-// gate is the gate of parameters for standardised features, for features as they are.
+// gate returns the gate of parameters for standardised features, for features as they are.
 func (p *gateProblem) gate(x []float64) fusion.Gate {
 	raw := slices.Clone(x)
 	for at := atDense; at < parameters; at++ {

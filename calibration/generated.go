@@ -24,7 +24,7 @@ func (q *Question) hold() {
 	}
 }
 
-// keysIn is the set of the keys that are among words.
+// keysIn returns the set of the keys that are among words.
 func keysIn(keys fusion.Keys, words string) (set uint64) {
 	drawn := strings.Fields(words)
 	for i := range drawn {
@@ -38,7 +38,7 @@ func keysIn(keys fusion.Keys, words string) (set uint64) {
 	return set
 }
 
-// bare is a word without the punctuation around it.
+// bare returns a word without the punctuation around it.
 func bare(word string) string {
 	return strings.TrimFunc(word, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) })
 }

@@ -60,7 +60,7 @@ func AnswerByFold(gates []fusion.Gate, questions []Question, specialists int) ([
 	return answers, nil
 }
 
-// answer is what a gate makes of a question.
+// answer returns what a gate makes of a question.
 func (q *Question) answer(gate *fusion.Gate, specialists int) (Answered, error) {
 	asked := q.asked(specialists)
 	r, err := fusion.Gated(asked.Table, gate, asked.Sources, fusion.Exact, AnsweredDepth)
@@ -74,7 +74,7 @@ func (q *Question) answer(gate *fusion.Gate, specialists int) (Answered, error) 
 	return out, nil
 }
 
-// firstRelevant is the rank of the first item that answers, 0 for none.
+// firstRelevant returns the rank of the first item that answers, 0 for none.
 func firstRelevant(r fusion.Ranking, relevant map[rank.Ordinal]float64) int {
 	for i, item := range r.Items {
 		if relevant[item.Ordinal] > 0 {
@@ -102,7 +102,7 @@ func By(questions []Question, method func(q *Question) (fusion.Ranking, error)) 
 	return out, nil
 }
 
-// Accuracy is the share of questions with a passage that answers among the
+// Accuracy returns the share of questions with a passage that answers among the
 // first k, 0 to 1.
 func Accuracy(answers []Answered, k int) float64 {
 	right := 0.0

@@ -27,7 +27,7 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 	}
 }
 
-// perfectECE is what the ECE of a perfectly calibrated predictor with these
+// perfectECE returns what the ECE of a perfectly calibrated predictor with these
 // confidences stays below in 99 of 100 samples.
 func perfectECE(of []Outcome) float64 {
 	rng := rand.New(rand.NewPCG(1, 0xca11b8a7e))

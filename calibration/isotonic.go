@@ -68,7 +68,7 @@ func fitIsotonic(outcomes []scoredOutcome) (Isotonic, error) {
 	return f, nil
 }
 
-// Of is the chance at a score. Within a step it is the step's chance, between two
+// Of returns the chance at a score. Within a step it is the step's chance, between two
 // steps it is interpolated linearly, and beyond the ends it is that of the end.
 func (f Isotonic) Of(score float64) float64 {
 	next, _ := slices.BinarySearchFunc(f.Steps, score, func(s Step, score float64) int { return cmp.Compare(s.To, score) })

@@ -46,7 +46,7 @@ const priorStrength = 30
 // one number and is learned from fewer questions.
 const levelStrength = 5
 
-// fitLogistic is the logistic function with the highest likelihood, by
+// fitLogistic returns the logistic function with the highest likelihood, by
 // Newton's method; with a prior, the most likely one where its coefficients, and
 // the log-odds in the middle of the signals, lie about the prior's. The targets are Platt's, (N₊+1)/(N₊+2) and 1/(N₋+2) in
 // place of 1 and 0, so that signals which separate the outcomes do not give a
@@ -127,7 +127,7 @@ func checkSignals(names []string, signals []float64) error {
 	return nil
 }
 
-// moments are the mean and deviation of each signal; a constant one gets a
+// moments returns the mean and deviation of each signal; a constant one gets a
 // deviation of 1.
 func moments(n int, outcomes []signalOutcome) (mean, deviation []float64) {
 	mean, deviation = make([]float64, n), make([]float64, n)
@@ -144,7 +144,7 @@ func moments(n int, outcomes []signalOutcome) (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// LogOdds is the intercept plus the terms. Signals behind them, which an earlier version did
+// LogOdds returns the intercept plus the terms. Signals behind them, which an earlier version did
 // not compute, count nothing.
 func (l Logistic) LogOdds(signals []float64) (float64, error) {
 	if len(signals) < len(l.Signals) {
@@ -182,7 +182,7 @@ type likelihood struct {
 	level   float64
 }
 
-// penalty is what the square of a coefficient's distance counts.
+// penalty returns what the square of a coefficient's distance counts.
 func (p *likelihood) penalty(j int) float64 {
 	if j == 0 {
 		return p.level
@@ -190,7 +190,7 @@ func (p *likelihood) penalty(j int) float64 {
 	return p.ridge
 }
 
-// odds are the log-odds of a row.
+// odds returns the log-odds of a row.
 func (p *likelihood) odds(i int, b []float64) float64 {
 	odds := floats.Dot(p.rows[i], b)
 	if p.offsets != nil {
@@ -199,7 +199,7 @@ func (p *likelihood) odds(i int, b []float64) float64 {
 	return odds
 }
 
-// loss is the negative log-likelihood plus the penalty, to be minimised.
+// loss returns the negative log-likelihood plus the penalty, to be minimised.
 func (p *likelihood) loss(b []float64) float64 {
 	sum := 0.0
 	for i := range p.rows {

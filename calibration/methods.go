@@ -60,7 +60,7 @@ func (f *fitting) choose() (err error) {
 	return fmt.Errorf("no method can answer with this calibration, and nothing was written: %w", err)
 }
 
-// inOrder are the methods in the order in which they are to be tried; the first
+// inOrder returns the methods in the order in which they are to be tried; the first
 // that was measured is the gate.
 func inOrder(methods []method) []method {
 	gate := methods[0]
@@ -96,7 +96,7 @@ func (m method) ahead(other method) float64 {
 
 func (m method) quality() float64 { return Accuracy(m.answers, 1) + Accuracy(m.answers, 20) }
 
-// worth is 1 for an answer among the first 20, and 1 more for one in front.
+// worth returns 1 for an answer among the first 20, and 1 more for one in front.
 func worth(a Answered) float64 {
 	one := []Answered{a}
 	return Accuracy(one, 1) + Accuracy(one, 20)

@@ -14,7 +14,7 @@ type Outcome struct {
 	Weight     float64 // how many questions it counts for; 0: one
 }
 
-// correct is 1 or 0.
+// correct returns 1 or 0.
 func (o Outcome) correct() float64 {
 	if o.Correct {
 		return 1
@@ -63,7 +63,7 @@ func brier(o Outcome) float64 {
 	return gap * gap
 }
 
-// ECE is the expected calibration error: the mean over questions of the gap
+// ECE returns the expected calibration error: the mean over questions of the gap
 // between accuracy and mean confidence of the question's bin, Σ|B|/N·|acc(B) -
 // conf(B)| (Li et al., 2021, equation 7; Guo et al., 2017, equation 3). A confidence
 // outside 0 to 1 is in no bin and counts among the questions, as in the code of MUF's
@@ -87,12 +87,12 @@ func ECE(outcomes []Outcome) float64 {
 // tenths is the number of bins of the ECE and of a reliability diagram.
 const tenths = 10
 
-// edge is the lower end of bin i. The authors of MUF have numpy's
+// edge returns the lower end of bin i. The authors of MUF have numpy's
 // arange(0, 1.1, 0.1), whose third edge is 0.30000000000000004, so it is a
 // product and not a quotient.
 func edge(i int) float64 { return float64(i) * 0.1 }
 
-// binOf is the first bin that has the confidence between its edges, or -1.
+// binOf returns the first bin that has the confidence between its edges, or -1.
 func binOf(confidence float64) int {
 	for i := range tenths {
 		if edge(i) <= confidence && confidence <= edge(i+1) {
@@ -109,7 +109,7 @@ type Bin struct {
 	Accuracy   float64 `json:"accuracy" yaml:"accuracy"`
 }
 
-// Reliability is the accuracy at each level of confidence: the bins that hold outcomes,
+// Reliability returns the accuracy at each level of confidence: the bins that hold outcomes,
 // the lowest first.
 func Reliability(outcomes []Outcome) []Bin {
 	var bins [tenths]Bin
@@ -129,7 +129,7 @@ func Reliability(outcomes []Outcome) []Bin {
 	return slices.DeleteFunc(bins[:], func(b Bin) bool { return b.Questions == 0 })
 }
 
-// AUROC is the probability that a right answer has a higher confidence than a wrong one,
+// AUROC returns the probability that a right answer has a higher confidence than a wrong one,
 // equal confidences counting half (the Mann-Whitney statistic): 0.5 for a constant, 1 if
 // the confidences separate them. ok is false if all outcomes are the same.
 func AUROC(outcomes []Outcome) (area float64, ok bool) {
@@ -146,7 +146,7 @@ func AUROC(outcomes []Outcome) (area float64, ok bool) {
 	return pairs / (right * wrong), true
 }
 
-// AccuracyAt is the accuracy on the share of the questions with the highest confidences,
+// AccuracyAt returns the accuracy on the share of the questions with the highest confidences,
 // rounded up to whole questions and at least one. If only some of several equally confident
 // questions fit, it is the expectation of a random choice among them, so that the order of
 // the outcomes does not matter. Without outcomes it is 0.
@@ -165,7 +165,7 @@ func AccuracyAt(outcomes []Outcome, share float64) float64 {
 	return correct / max(answered, 1)
 }
 
-// AtLeast is the share of the outcomes that came true, or of those that did not,
+// AtLeast returns the share of the outcomes that came true, or of those that did not,
 // whose confidence is at least so high. Without any it is 0.
 func AtLeast(outcomes []Outcome, confidence float64, correct bool) float64 {
 	n, all := 0, 0

@@ -57,7 +57,7 @@ type PoolPassages interface {
 	Deleted(rank.Ordinal) bool
 }
 
-// poolOf is the pool of a question, the passage that answers first.
+// poolOf returns the pool of a question, the passage that answers first.
 func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, passages PoolPassages) ([]rank.Ordinal, error) {
 	pool := []rank.Ordinal{slices.Min(slices.Collect(maps.Keys(relevant)))}
 	for _, h := range words {

@@ -46,7 +46,7 @@ func (p *Prior) Check() error {
 	return nil
 }
 
-// For is the logistic function for the first k passages; nil where there is none,
+// For returns the logistic function for the first k passages; nil where there is none,
 // or no prior.
 func (p *Prior) For(k int) *Logistic {
 	if p == nil {
@@ -78,7 +78,7 @@ type PriorQuestions struct {
 	Answers []RankedQuestion
 }
 
-// Confident are the chances of the answers that their first passages answer.
+// Confident returns the chances of the answers that their first passages answer.
 func (q *PriorQuestions) Confident(chances fusion.Chances) (confidences []float64, err error) {
 	for _, a := range q.Answers {
 		sure, err := chances.Of(a.Signals, 1)
@@ -90,7 +90,7 @@ func (q *PriorQuestions) Confident(chances fusion.Chances) (confidences []float6
 	return confidences, nil
 }
 
-// of is the number of its questions of a kind.
+// of returns the number of its questions of a kind.
 func (q *PriorQuestions) of(kind Without) (n int) {
 	for _, a := range q.Answers {
 		if a.Without == kind {
@@ -100,7 +100,7 @@ func (q *PriorQuestions) of(kind Without) (n int) {
 	return n
 }
 
-// weighted are all of them, with weights whose sum is size.
+// weighted returns all of them, with weights whose sum is size.
 func (q *PriorQuestions) weighted(size float64) []RankedQuestion {
 	all := mixed(q.Answers)
 	for i := range all {

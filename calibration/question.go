@@ -37,12 +37,12 @@ type Question struct {
 	ensembles []ensembleAnswer // by column; none of a source without
 }
 
-// input is the question as methods fuse it.
+// input returns the question as methods fuse it.
 func (q *Question) input() fusion.Input {
 	return fusion.Input{Table: q.Table, Sources: q.Sources, Wording: q.Wording}
 }
 
-// inputOf is the question as a method fuses it where it is served: one that weighs
+// inputOf returns the question as a method fuses it where it is served: one that weighs
 // several experts by how sure they are goes without those that have no ensemble.
 func (q *Question) inputOf(m fusion.Method) fusion.Input {
 	in := q.input()
@@ -66,7 +66,7 @@ func (q *Question) inputOf(m fusion.Method) fusion.Input {
 	return in
 }
 
-// asked is the question when only so many specialists are asked, the most
+// asked returns the question when only so many specialists are asked, the most
 // familiar with it. 0: all.
 func (q *Question) asked(specialists int) *Question {
 	if specialists == 0 {
@@ -77,7 +77,7 @@ func (q *Question) asked(specialists int) *Question {
 	return &out
 }
 
-// withoutLate are the questions as they would be asked where there is no late
+// withoutLate returns the questions as they would be asked where there is no late
 // interaction, which has found none of their candidates. Nil where there is none.
 func withoutLate(questions []Question) []Question {
 	some := false
@@ -225,7 +225,7 @@ func (q *Question) observe(found *search.Evidence) {
 	}
 }
 
-// ensemble is what the ensemble of a source, by its column, said; the zero value where
+// ensemble returns what the ensemble of a source, by its column, said; the zero value where
 // there is none.
 func (q *Question) ensemble(column int) (e ensembleAnswer) {
 	if column < len(q.ensembles) {

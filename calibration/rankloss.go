@@ -33,7 +33,7 @@ func rankedBy(scores []float64, answers []int, memory []float64) ranked {
 	return ranked{scores, answers, best, memory}
 }
 
-// listwise is how unlikely the candidates that answer are to be drawn by the
+// listwise returns how unlikely the candidates that answer are to be drawn by the
 // softmax of the scores: -log Σ₊ exp(score) / Σ exp(score), in nats. It makes
 // the first passage right. Into slopes, which are as many, go its derivatives by
 // the scores.

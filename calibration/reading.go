@@ -37,7 +37,7 @@ type Mark struct {
 // the other.
 type Marker func(ctx context.Context, q *Question, answers []Ranked) ([]func(weight float64) Mark, error)
 
-// rankings are the weights of a ranking beside a reader that are tried.
+// rankings returns the weights of a ranking beside a reader that are tried.
 func rankings() []float64 { return []float64{2, 5, 10, 20, 50, 100} }
 
 // readers is how many questions are read for at once: the reader forms batches of their

@@ -79,7 +79,7 @@ type ExpertRecord struct {
 	After       float64 `yaml:"ece_after"`
 }
 
-// RecordText is the text of a collection's record; nil where there is none.
+// RecordText returns the text of a collection's record; nil where there is none.
 func RecordText(folder string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(folder, RecordFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -148,7 +148,7 @@ func (r *Record) Check() error {
 	return nil
 }
 
-// Expert is the record of an expert with this question encoder, or nil.
+// Expert returns the record of an expert with this question encoder, or nil.
 func (r *Record) Expert(name, fingerprint string) *ExpertRecord {
 	for i := range r.Experts {
 		if x := &r.Experts[i]; x.Name == name && x.Fingerprint == fingerprint {
@@ -177,7 +177,7 @@ func ReadRecord(folder string) (*Record, error) {
 	return r, nil
 }
 
-// Text is the record as it is kept.
+// Text returns the record as it is kept.
 func (r *Record) Text() ([]byte, error) {
 	r.Format = recordFormat
 	if err := r.Check(); err != nil {

@@ -40,7 +40,7 @@ func fitSharpness(ctx context.Context, questions []Question, grid []float64) (sh
 // gainDepth is the depth of worthOfRank.
 const gainDepth = 10
 
-// worthOfRank is the nDCG@10 of a ranking whose first passage that answers, where there is
+// worthOfRank returns the nDCG@10 of a ranking whose first passage that answers, where there is
 // one, is at this rank; 0: at none. Top-1 alone is best where the surest expert has all the
 // weight, which costs the first twenty (docs/methods.md, "Plain MUF").
 func worthOfRank(first int) float64 {
@@ -50,7 +50,7 @@ func worthOfRank(first int) float64 {
 	return 1 / math.Log2(1+float64(first))
 }
 
-// meanOf is the loss of a tuning whose values are losses.
+// meanOf returns the loss of a tuning whose values are losses.
 func meanOf(_ []int, values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
@@ -59,5 +59,5 @@ func meanOf(_ []int, values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// sharpnesses is the grid, from nearly the plain sum to nearly the surest alone.
+// sharpnesses returns the grid, from nearly the plain sum to nearly the surest alone.
 func sharpnesses() []float64 { return []float64{.25, .5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16} }

@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// unsure is a question of two experts with confidences of 0.8 and 0.4: by the power s their
+// unsure returns a question of two experts with confidences of 0.8 and 0.4: by the power s their
 // weights are as 2^s and 1. The first expert is ahead by 1 for passage 0, the other by lead
 // for passage 1, so that passage 0 is first where 2^s > lead.
 func unsure(t *testing.T, id string, lead float32, answer rank.Ordinal) Question {

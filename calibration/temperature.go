@@ -18,7 +18,7 @@ type ensembleAnswer struct {
 	correct bool // the expert's first hit answers
 }
 
-// sure is how sure the ensemble is.
+// sure returns how sure the ensemble is.
 func (e *ensembleAnswer) sure(temperature float64) (confidence float64, err error) {
 	information, err := fusion.MutualInformation(e.scores, e.members, temperature)
 	return fusion.Confidence(information, e.members), err
@@ -89,5 +89,5 @@ func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float6
 	return fit, nil
 }
 
-// temperatures is the grid that a temperature is looked for on.
+// temperatures returns the grid that a temperature is looked for on.
 func temperatures() []float64 { return logarithmic(-4, 3, 4) }

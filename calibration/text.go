@@ -50,7 +50,7 @@ func (r *FitReport) WriteText(to io.Writer) error {
 	return out.Flush()
 }
 
-// areaOf is an AUROC; "-" where all answers are right, or all wrong.
+// areaOf returns an AUROC; "-" where all answers are right, or all wrong.
 func areaOf(x *float64) string {
 	if x == nil {
 		return "-"
@@ -102,7 +102,7 @@ func WritePriorText(out io.Writer, domains []PriorDomain) error {
 	return t.Flush()
 }
 
-// newTable is a table of figures: its columns end at the right.
+// newTable returns a table of figures: its columns end at the right.
 func newTable(out io.Writer) *tabwriter.Writer {
 	return tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 }

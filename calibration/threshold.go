@@ -21,10 +21,10 @@ type Threshold struct {
 // the collection does not have.
 const tolerable = .1
 
-// tolerated are the shares of right first passages lost for which thresholds are printed.
+// tolerated returns the shares of right first passages lost for which thresholds are printed.
 func tolerated() []float64 { return []float64{.02, .05, tolerable, .2} }
 
-// thresholds are the highest of two decimals that lose at most the tolerated shares, and
+// thresholds returns the highest of two decimals that lose at most the tolerated shares, and
 // one half, ascending.
 func thresholds(answerable, takenOut, unanswerable []Outcome) []Threshold {
 	lost := func(at float64) float64 { return below(answerable, at, true) }
@@ -49,7 +49,7 @@ func thresholds(answerable, takenOut, unanswerable []Outcome) []Threshold {
 	return all
 }
 
-// chosen is the highest of some thresholds that loses no more than is tolerable.
+// chosen returns the highest of some thresholds that loses no more than is tolerable.
 func chosen(all []Threshold) Threshold {
 	best := all[0]
 	for _, x := range all {
@@ -60,7 +60,7 @@ func chosen(all []Threshold) Threshold {
 	return best
 }
 
-// below is the share of the outcomes that came true, or of those that did not, whose
+// below returns the share of the outcomes that came true, or of those that did not, whose
 // confidence is lower. Without any it is 0.
 func below(outcomes []Outcome, confidence float64, correct bool) float64 {
 	if !slices.ContainsFunc(outcomes, func(o Outcome) bool { return o.Correct == correct }) {

@@ -45,7 +45,7 @@ func (t *tuning) lossAt(questions []int, x float64) (float64, error) {
 	return t.loss(questions, values), nil
 }
 
-// values are those of some of the questions.
+// values returns those of some of the questions.
 func (t *tuning) values(questions []int, x float64) ([]float64, error) {
 	known := t.known[x]
 	if known == nil {
@@ -118,7 +118,7 @@ func minimise(ctx context.Context, grid []float64, loss func(x float64) (float64
 	return best, failed
 }
 
-// middleOfLowest is the middle of the longest run of the lowest value; of equally long
+// middleOfLowest returns the middle of the longest run of the lowest value; of equally long
 // runs, the first.
 func middleOfLowest(values []float64) int {
 	lowest := slices.Min(values)
@@ -136,7 +136,7 @@ func middleOfLowest(values []float64) int {
 	return start + (length-1)/2
 }
 
-// logarithmic is a grid from 10^from to 10^to with so many points a decade.
+// logarithmic returns a grid from 10^from to 10^to with so many points a decade.
 func logarithmic(from, to, decade int) []float64 {
 	var grid []float64
 	for i := from * decade; i <= to*decade; i++ {

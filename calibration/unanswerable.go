@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Without is the question as it would be in a collection that has none of the
+// Without returns the question as it would be in a collection that has none of the
 // passages that answer it.
 func (q *Question) Without() Question {
 	gone := func(o rank.Ordinal) bool { return q.Relevant[o] > 0 }
@@ -119,7 +119,7 @@ func rankedAs(kind Without, q *Question, a *Answered) RankedQuestion {
 	return RankedQuestion{ID: q.ID, Signals: a.Signals, First: a.First, Without: kind, Asked: q, Passages: a.Passages}
 }
 
-// withoutAnswers are the answers to questions without the passages that answer them.
+// withoutAnswers returns the answers to questions without the passages that answer them.
 func withoutAnswers(kind Without, asked []Question, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
 	out := make([]RankedQuestion, len(asked))
 	err := inParallel(len(asked), func(i int) error {

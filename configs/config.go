@@ -51,7 +51,7 @@ type Config struct {
 	Warnings []string `yaml:"-"`
 }
 
-// Passages is where passages are: the store, or the folder of the collection.
+// Passages returns where passages are: the store, or the folder of the collection.
 func (cfg Config) Passages() string { return cmp.Or(cfg.Store, cfg.Collection) }
 
 // Cluster says how Store is accessed, and how a new index is laid out.

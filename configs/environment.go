@@ -17,7 +17,7 @@ const (
 	VariableKey      = prefix + "KEY" // holds the API key with which a command asks a server
 )
 
-// Variable is the value of a variable in environ, which has the form of
+// Variable returns the value of a variable in environ, which has the form of
 // os.Environ; "" when it is not there.
 func Variable(environ []string, name string) string {
 	value := ""

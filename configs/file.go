@@ -50,7 +50,7 @@ func (r *reader) file(name string, text []byte) error {
 	return nil
 }
 
-// documents are the YAML documents in a text.
+// documents returns the YAML documents in a text.
 func documents(text []byte) (all []*yaml.Node, err error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	for {

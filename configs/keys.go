@@ -14,13 +14,13 @@ type key struct {
 	tag   reflect.StructTag
 }
 
-// root is the whole of a configuration.
+// root returns the whole of a configuration.
 func root(c *Config) key { return key{value: reflect.ValueOf(c).Elem()} }
 
-// flag is the name of the key on the command line.
+// flag returns the name of the key on the command line.
 func (k key) flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(k.path) }
 
-// variable is the name of the key in the environment.
+// variable returns the name of the key in the environment.
 func (k key) variable() string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(k.path, ".", "_"))
 }
@@ -36,7 +36,7 @@ func (k key) isList() bool { return k.value.Kind() == reflect.Slice }
 // objects reports whether the key is a list of objects.
 func (k key) objects() bool { return k.isList() && k.value.Type().Elem().Kind() == reflect.Struct }
 
-// below are the keys of a section, by their names there, and those names in order.
+// below returns the keys of a section, by their names there, and those names in order.
 func (k key) below() (keys map[string]key, names []string) {
 	keys = map[string]key{}
 	for field, value := range k.value.Fields() {
@@ -48,12 +48,12 @@ func (k key) below() (keys map[string]key, names []string) {
 	return keys, names
 }
 
-// item is an item of a list; what its tag says is said of each.
+// item returns an item of a list; what its tag says is said of each.
 func (k key) item(i int) key {
 	return key{fmt.Sprintf("%s[%d]", k.path, i), k.value.Index(i), k.tag}
 }
 
-// leaves are the lists and scalars of a section in the order of its fields, each list
+// leaves returns the lists and scalars of a section in the order of its fields, each list
 // before what is in it.
 func (k key) leaves() (out []key) {
 	if k.isSection() {

@@ -49,7 +49,7 @@ func Load(flags *pflag.FlagSet, environ []string) (Config, error) {
 	return r.config, nil
 }
 
-// whichFile is the configuration file to read and whether somebody named it.
+// whichFile returns the configuration file to read and whether somebody named it.
 func whichFile(flags *pflag.FlagSet, environ []string) (name string, named bool) {
 	if f := flags.Lookup("config"); f != nil && f.Value.String() != "" {
 		return f.Value.String(), true

@@ -39,7 +39,7 @@ func load(t *testing.T, text string, environ []string, args ...string) (Config, 
 	return Load(flags, environ)
 }
 
-// defaultKeys are the keys of a configuration of its own.
+// defaultKeys returns the keys of a configuration of its own.
 func defaultKeys() []key {
 	c := Defaults()
 	return root(&c).leaves()

@@ -19,7 +19,7 @@ type unit struct {
 	size   int64
 }
 
-// units are the largest first; the last is none.
+// units returns the largest first; the last is none.
 func units() []unit { return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}} }
 
 // UnmarshalText reads "65536", "64KiB" or "64 KiB".

@@ -20,7 +20,7 @@ import (
 // expression is one of PromQL, and where it stands.
 type expression struct{ at, text string }
 
-// expressions are those of the dashboard's panels and of the alerts.
+// expressions returns those of the dashboard's panels and of the alerts.
 func expressions(t *testing.T) (all []expression) {
 	t.Helper()
 	var dashboard struct {

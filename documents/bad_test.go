@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 )
 
-// made are the files of testdata, by name.
+// made returns the files of testdata, by name.
 func made(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	files, err := filepath.Glob("testdata/*.*")
@@ -151,7 +151,7 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// objects is a PDF with n empty objects.
+// objects returns a PDF with n empty objects.
 func objects(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\n")

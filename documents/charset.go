@@ -48,7 +48,7 @@ func transform(data []byte, e encoding.Encoding, name string) (string, error) {
 	return string(text), nil
 }
 
-// charsetOf is the encoding that a media type names; "" where it names none.
+// charsetOf returns the encoding that a media type names; "" where it names none.
 func charsetOf(contentType string) string {
 	_, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil {

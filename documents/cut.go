@@ -48,7 +48,7 @@ func Cut(d *Document, usual int, size func(string) int) []Piece {
 	return c.pieces
 }
 
-// Longest is the most that a piece of more than one sentence, row or line may have.
+// Longest returns the most that a piece of more than one sentence, row or line may have.
 func Longest(usual int) int { return usual * 8 / 5 }
 
 type cutter struct {
@@ -84,7 +84,7 @@ func (c *cutter) leave() {
 	c.empty = false
 }
 
-// headings are the texts of the first n headings of the path.
+// headings returns the texts of the first n headings of the path.
 func (c *cutter) headings(n int) []string {
 	var all []string
 	for _, h := range c.path[:n] {
@@ -119,7 +119,7 @@ func (c *cutter) section(blocks []Block) {
 	}
 }
 
-// units are the parts of a section that stay whole.
+// units returns the parts of a section that stay whole.
 func (c *cutter) units(blocks []Block) []unit {
 	var all []unit
 	lead, leadAt := "", -1
@@ -157,7 +157,7 @@ func (c *cutter) units(blocks []Block) []unit {
 	return all
 }
 
-// introduction is the last sentence of a paragraph that ends with a colon.
+// introduction returns the last sentence of a paragraph that ends with a colon.
 func (c *cutter) introduction(b Block) (string, int) {
 	text := c.d.TextOf(b)
 	if !strings.HasSuffix(text, ":") {

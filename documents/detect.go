@@ -107,7 +107,7 @@ func Detect(data []byte, name, declared string) string {
 	return Text
 }
 
-// insideZip is the type of a zip archive that is a document; "" where it is none.
+// insideZip returns the type of a zip archive that is a document; "" where it is none.
 func insideZip(data []byte) string {
 	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

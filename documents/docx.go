@@ -287,7 +287,7 @@ func readStyles(part []byte) (docxStyles, error) {
 	return s, err
 }
 
-// footnotes are the texts of footnotes by id.
+// footnotes returns the texts of footnotes by id.
 func footnotes(part []byte) (map[string]string, error) {
 	notes := map[string]string{}
 	var id string

@@ -315,7 +315,7 @@ func holds(n *html.Node, paragraphs int) bool {
 	return false
 }
 
-// textBelow is the text of a node, on one line.
+// textBelow returns the text of a node, on one line.
 func textBelow(n *html.Node) string {
 	var b strings.Builder
 	var walk func(*html.Node)
@@ -342,7 +342,7 @@ func textBelow(n *html.Node) string {
 	return b.String()
 }
 
-// codeBelow is the text of a node with its lines.
+// codeBelow returns the text of a node with its lines.
 func codeBelow(n *html.Node) string {
 	var b strings.Builder
 	var walk func(*html.Node)

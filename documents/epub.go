@@ -63,7 +63,7 @@ func readEPUB(w *writer, data []byte) (string, error) {
 	return title, nil
 }
 
-// chaptersOf are the parts that the package lists for reading in order, and the book's
+// chaptersOf returns the parts that the package lists for reading in order, and the book's
 // title.
 func chaptersOf(book []byte, folder string) (chapters []string, title string, err error) {
 	parts := map[string]string{}

@@ -216,7 +216,7 @@ func expandTar(in io.Reader, inner func(string, io.Reader) error) error {
 	}
 }
 
-// memberName is a member's path without what would lead out of the archive.
+// memberName returns a member's path without what would lead out of the archive.
 func memberName(name string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(name, "_"), `\`, "/")), "/")
 }

@@ -155,7 +155,7 @@ func wordsBelow(n *html.Node) int {
 	return count
 }
 
-// declaredInHTML is the encoding that a page or its transport names; "" where none does.
+// declaredInHTML returns the encoding that a page or its transport names; "" where none does.
 func declaredInHTML(data []byte, contentType string) string {
 	if name := charsetOf(contentType); name != "" {
 		return name

@@ -57,7 +57,7 @@ func frontMatter(text string) (title, rest string) {
 	return fields.Title, rest
 }
 
-// firstHeading is the heading that a text begins with; "" where it begins otherwise.
+// firstHeading returns the heading that a text begins with; "" where it begins otherwise.
 func firstHeading(w *writer) string {
 	if len(w.blocks) == 0 || w.blocks[0].Kind != Heading {
 		return ""

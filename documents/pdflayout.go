@@ -94,7 +94,7 @@ func (l *layout) continues(line pdfLine, newPage bool) bool {
 	return !(ends(last.Text) && (indented || short))
 }
 
-// leading is how far apart the lines of the paragraph are; for one of a single line, of a
+// leading returns how far apart the lines of the paragraph are; for one of a single line, of a
 // height that lines of its size usually have.
 func leading(lines []pdfLine, next pdfLine) float64 {
 	if n := len(lines); n > 1 {
@@ -125,7 +125,7 @@ func (l *layout) note(line pdfLine) bool {
 	return line.Size > 0 && line.Size < 0.88*l.body && line.Top < l.floor
 }
 
-// heading is the level of the paragraph that is being read; 0 if it is no heading.
+// heading returns the level of the paragraph that is being read; 0 if it is no heading.
 func (l *layout) heading() int {
 	text := strings.TrimSpace(joinLines(texts(l.lines)))
 	first := l.lines[0]
@@ -175,7 +175,7 @@ func (l *layout) flush() {
 	l.lines = l.lines[:0]
 }
 
-// bodySize is the height of most letters. Short lines count little: diagrams and tables
+// bodySize returns the height of most letters. Short lines count little: diagrams and tables
 // may hold more of a document's letters than its text.
 func bodySize(pages []pdfPage) float64 {
 	letters := map[float64]int{}
@@ -194,7 +194,7 @@ func bodySize(pages []pdfPage) float64 {
 	return best
 }
 
-// headingSizes are the sizes of letters that are larger than those of the text, the
+// headingSizes returns the sizes of letters that are larger than those of the text, the
 // largest first. Sizes that differ by little are one; a size of many lines in a row is
 // that of a text, such as a summary.
 func headingSizes(pages []pdfPage, body float64) []float64 {
@@ -225,7 +225,7 @@ func headingSizes(pages []pdfPage, body float64) []float64 {
 	return distinct[:min(len(distinct), 5)]
 }
 
-// margins are the left and right end of most lines of a page.
+// margins returns the left and right end of most lines of a page.
 func margins(lines []pdfLine) (left, right float64) {
 	var lefts, rights []float64
 	for _, line := range lines {
@@ -310,7 +310,7 @@ func dropContents(pages []pdfPage) {
 	}
 }
 
-// titleOfPDF is the title that the file names, where it is one that a person gave, or the
+// titleOfPDF returns the title that the file names, where it is one that a person gave, or the
 // largest heading of the first page.
 func titleOfPDF(named string, d *Document) string {
 	named = clean(named)

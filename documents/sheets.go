@@ -144,7 +144,7 @@ func readCSV(w *writer, data []byte, contentType string) error {
 	return nil
 }
 
-// separator is the character that parts the first lines of a table into the same number
+// separator returns the character that parts the first lines of a table into the same number
 // of cells, and into the most.
 func separator(text string) rune {
 	best, most := ',', 0

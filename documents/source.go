@@ -135,10 +135,10 @@ func (s *Source) read(m Member, modified time.Time, depth int) error {
 	return nil
 }
 
-// Place is the document of the passage that Next returned last.
+// Place returns the document of the passage that Next returned last.
 func (s *Source) Place() corpus.Place { return s.place }
 
-// Progress is how many bytes of files were read of how many.
+// Progress returns how many bytes of files were read of how many.
 func (s *Source) Progress() (done, total int64) { return s.done.Load(), s.total }
 
 // Close ends the processes that read PDF.
@@ -175,7 +175,7 @@ func PassagesOf(id string, d *Document, data []byte, modified time.Time, usual i
 // Below stands between a heading and one below it.
 const Below = " › "
 
-// titleOfPiece is the document's title and the heading path. A first heading that says
+// titleOfPiece returns the document's title and the heading path. A first heading that says
 // what the title says is not said twice.
 func titleOfPiece(d *Document, p Piece) string {
 	path := p.Headings

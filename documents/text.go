@@ -22,7 +22,7 @@ func readText(w *writer, data []byte, contentType string) (string, error) {
 	return firstHeading(w), nil
 }
 
-// paragraphs are the runs of lines between blank ones.
+// paragraphs returns the runs of lines between blank ones.
 func paragraphs(text string) (all [][]string) {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -87,7 +87,7 @@ func addParagraph(w *writer, lines []string) {
 	}
 }
 
-// headingLevel is the level of a paragraph that is a heading; 0 if it is none.
+// headingLevel returns the level of a paragraph that is a heading; 0 if it is none.
 func headingLevel(lines []string) int {
 	if len(lines) != 1 {
 		return 0

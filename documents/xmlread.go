@@ -57,7 +57,7 @@ func (e *elements) each(start func(xml.StartElement) (skip bool), text func(stri
 	}
 }
 
-// value is an attribute by its local name; "" where it is missing.
+// value returns an attribute by its local name; "" where it is missing.
 func value(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
@@ -67,7 +67,7 @@ func value(e xml.StartElement, name string) string {
 	return ""
 }
 
-// relations are the targets of an Office part's relationships by id, as paths in the
+// relations returns the targets of an Office part's relationships by id, as paths in the
 // archive; those that point outside are left out.
 func (p *parts) relations(part string) (map[string]relation, error) {
 	folder, name, _ := cutLast(part)
@@ -107,7 +107,7 @@ func openOffice(data []byte, limits Limits) (p *parts, document []byte, related 
 
 type relation struct{ kind, target string }
 
-// ofKind is the target of the first relationship of a kind.
+// ofKind returns the target of the first relationship of a kind.
 func ofKind(all map[string]relation, kind string) string {
 	for _, r := range all {
 		if r.kind == kind {
@@ -117,7 +117,7 @@ func ofKind(all map[string]relation, kind string) string {
 	return ""
 }
 
-// within is a path in an archive, as seen from a folder in it that ends with a slash.
+// within returns a path in an archive, as seen from a folder in it that ends with a slash.
 func within(folder, target string) string {
 	if !strings.HasPrefix(target, "/") {
 		target = folder + target
@@ -143,7 +143,7 @@ func cutLast(path string) (folder, name string, found bool) {
 	return path[:at+1], path[at+1:], at >= 0
 }
 
-// coreTitle is the title in the properties of an Office file.
+// coreTitle returns the title in the properties of an Office file.
 func (p *parts) coreTitle() string {
 	data, err := p.read("docProps/core.xml")
 	if err != nil || data == nil {

@@ -37,14 +37,14 @@ func (e *Encoder) own(vector []float32) []float32 {
 	return vector[e.from:]
 }
 
-// Name is the bundle's.
+// Name returns the bundle's.
 func (e *Encoder) Name() string { return e.bundle.Manifest.Name }
 
 // Late says that a text has a vector for each of its tokens and not one for
 // all; see EncodeQuestion and EncodePassages.
 func (e *Encoder) Late() bool { return e.bundle.Manifest.Kind == models.KindLate }
 
-// Dimension is the length of a vector; for a Late encoder, of each token's vector.
+// Dimension returns the length of a vector; for a Late encoder, of each token's vector.
 func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension }
 
 // Fingerprint is models.Bundle.Fingerprint and, for passages, Normalised where texts are
@@ -59,14 +59,14 @@ func (e *Encoder) Fingerprint(side models.Side) string {
 	return own
 }
 
-// Ensemble is nil for an expert without one.
+// Ensemble returns nil for an expert without one.
 func (e *Encoder) Ensemble() *Ensemble { return e.ensemble }
 
-// Carried is the encoder whose vectors ReadPassagesBoth returns together with
+// Carried returns the encoder whose vectors ReadPassagesBoth returns together with
 // this one's; nil if there is none.
 func (e *Encoder) Carried() *Encoder { return e.carried }
 
-// Provider is where the model runs, CPU or CUDA.
+// Provider returns where the model runs, CPU or CUDA.
 func (e *Encoder) Provider() string { return e.model.provider }
 
 // Fallback says why Auto did not choose cuda. It is nil when it did, and when
@@ -77,11 +77,11 @@ func (e *Encoder) Fallback() error { return e.model.fallback }
 // that it carries have in common.
 func (e *Encoder) Stats() batcher.Stats { return e.model.batcher.Stats() }
 
-// CutPassages is how many passages so far were longer than the bundle's limit. Only
+// CutPassages returns how many passages so far were longer than the bundle's limit. Only
 // their beginning was read.
 func (e *Encoder) CutPassages() int64 { return e.cut.Load() }
 
-// UnreadPassages is how many passages so far it could hardly read: less than half of their
+// UnreadPassages returns how many passages so far it could hardly read: less than half of their
 // words' characters.
 func (e *Encoder) UnreadPassages() int64 { return e.unread.Load() }
 
@@ -95,7 +95,7 @@ func (e *Encoder) Close() (err error) {
 	return err
 }
 
-// EncodeQuestion is the vector of a question, which the caller may change: a
+// EncodeQuestion returns the vector of a question, which the caller may change: a
 // Late encoder's is the vectors of the question's n tokens one after another,
 // n·Dimension numbers. Each is as long as the share of its token in the
 // question, so that the lengths add up to 1; the special tokens that begin and
@@ -125,7 +125,7 @@ func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, e
 	return vector, nil
 }
 
-// EncodePassages is the vectors of texts, in their order; errors are as for
+// EncodePassages returns the vectors of texts, in their order; errors are as for
 // EncodeQuestion. A Late encoder's are as there too, but all of unit length:
 // n·Dimension numbers for a text of n tokens.
 //
@@ -177,7 +177,7 @@ func (e *Encoder) ReadPassagesBoth(ctx context.Context, texts []Text) (own, carr
 	return own, carried, read, err
 }
 
-// passageRows are the tokens of texts and Readable of each. The texts whose ends were cut
+// passageRows returns the tokens of texts and Readable of each. The texts whose ends were cut
 // and those that are hardly read are counted for some encoders.
 func (e *Encoder) passageRows(ctx context.Context, texts []Text, counting ...*Encoder) (rows [][]int32, read []float64, err error) {
 	rows, read = make([][]int32, len(texts)), make([]float64, len(texts))

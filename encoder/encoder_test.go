@@ -83,7 +83,7 @@ func question(tb testing.TB, e *Encoder, text string) []float32 {
 	return vector
 }
 
-// furthest is the largest difference of a component.
+// furthest returns the largest difference of a component.
 func furthest(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)

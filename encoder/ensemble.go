@@ -80,10 +80,10 @@ func openEnsemble(b *models.Bundle) (*Ensemble, error) {
 	return e, nil
 }
 
-// EnsembleMembers is how many members there are.
+// EnsembleMembers returns how many members there are.
 func (e *Ensemble) EnsembleMembers() int { return e.members }
 
-// Members is the vectors that the members make of a question's vector, one after
+// Members returns the vectors that the members make of a question's vector, one after
 // the other: EnsembleMembers × Dimension numbers.
 func (e *Ensemble) Members(ctx context.Context, vector []float32) ([]float32, error) {
 	members := newOutput(1, e.members, e.dimension)

@@ -69,7 +69,7 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("answering from %d passages of together %d tokens takes %d MB of memory, and %d MB are allowed: ask for fewer passages", e.Passages, e.Tokens, megabytes(e.Needed), megabytes(e.Limit))
 }
 
-// Advice is the error: it says what to do.
+// Advice returns the error: it says what to do.
 func (e *MemoryError) Advice() string { return e.Error() }
 
 // megabytes rounds up, so that a number of bytes above a limit is never shown as equal to it.
@@ -82,7 +82,7 @@ func (e *QuestionError) Error() string {
 	return fmt.Sprintf("the question has %d tokens, and the generator reads %d of a question and a passage: ask a shorter one", e.Tokens, e.Limit)
 }
 
-// Advice is the error: it says what to do.
+// Advice returns the error: it says what to do.
 func (e *QuestionError) Advice() string { return e.Error() }
 
 // ScriptError says that the vocabulary lacks the characters of a question.
@@ -92,7 +92,7 @@ func (e *ScriptError) Error() string {
 	return fmt.Sprintf("of the question's %d tokens the generator does not know %d: it was trained on other scripts", e.Tokens, e.Unknown)
 }
 
-// Advice is the error: there is nothing to do.
+// Advice returns the error: there is nothing to do.
 func (e *ScriptError) Advice() string { return e.Error() }
 
 // OpenGenerator loads a bundle of kind generator, and answers a question to see that its
@@ -147,7 +147,7 @@ func (g *Generator) load(b *models.Bundle, t target) error {
 	return err
 }
 
-// Name is the bundle's.
+// Name returns the bundle's.
 func (g *Generator) Name() string { return g.name }
 
 // Close waits for answers that are being written and frees the model.
@@ -218,7 +218,7 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
 	}, nil
 }
 
-// rows are the tokens of each passage beside the question, in the words of Izacard &
+// rows returns the tokens of each passage beside the question, in the words of Izacard &
 // Grave's code, and how many passages lost their end.
 func (g *Generator) rows(a Asking) (rows [][]int32, cut int, err error) {
 	if len(a.Passages) == 0 {

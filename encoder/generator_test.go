@@ -65,7 +65,7 @@ func readFid(tb testing.TB) fidGolden {
 	return g
 }
 
-// fidCheckpoint is a folder with one of the checkpoints and its tokenizer.
+// fidCheckpoint returns a folder with one of the checkpoints and its tokenizer.
 func fidCheckpoint(tb testing.TB, name string) string {
 	tb.Helper()
 	dir := tb.TempDir()

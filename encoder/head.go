@@ -53,10 +53,10 @@ func (h *Head) open(b *models.Bundle) (err error) {
 	return nil
 }
 
-// Domains are the names of the gate's numbers.
+// Domains returns the names of the gate's numbers.
 func (h *Head) Domains() []string { return h.domains }
 
-// Fingerprint is the fingerprint of the head's output for input vectors whose
+// Fingerprint returns the fingerprint of the head's output for input vectors whose
 // fingerprint is run.
 func (h *Head) Fingerprint(run string) string { return models.HeadFingerprint(run, h.sum) }
 

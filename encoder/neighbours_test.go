@@ -99,7 +99,7 @@ func TestNeighboursDoNotChangeAVector(t *testing.T) {
 	}
 }
 
-// someQuestion is a question of n words.
+// someQuestion returns a question of n words.
 func someQuestion(random *rand.Rand, n int) string {
 	words := strings.Fields("what who when where how is are was the a of in river mountain doctor story review price privacy data child " +
 		"wolf king city night health pain medicine camera battery screen policy law consent cookie email phone year capital largest first")

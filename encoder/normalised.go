@@ -11,7 +11,7 @@ import (
 // normalise.Text gives them. Vectors of ASCII texts are the same with and without.
 const normalisedMark = "+nfkc-"
 
-// Normalised is the fingerprint of a passage encoder that reads normalised texts, where
+// Normalised returns the fingerprint of a passage encoder that reads normalised texts, where
 // own is that of the encoder itself.
 func Normalised(own string) string {
 	return fmt.Sprintf("%s%s%d", own, normalisedMark, normalise.Version)

@@ -16,7 +16,7 @@ import (
 	"example.org/conclave/models/tiny"
 )
 
-// dynamic is a bundle imported from a graph that was quantised as ONNX
+// dynamic returns a bundle imported from a graph that was quantised as ONNX
 // Runtime's quantize_dynamic does it: a table of word vectors, and a linear
 // layer in 8 bits whose activations get one scale for all rows of a call. The
 // words differ much in size, so that the scale depends on who is there.

@@ -28,7 +28,7 @@ type Paraphrased struct {
 	Unknown float64
 }
 
-// Share is how many of the paraphrases are nearest, 0 to 1.
+// Share returns how many of the paraphrases are nearest, 0 to 1.
 func (p Paraphrased) Share() float64 { return float64(p.First) / float64(p.Pairs) }
 
 // TryParaphrases encodes the paraphrases that ship with this package, and says how well they are

@@ -48,7 +48,7 @@ func TestPrefix(t *testing.T) {
 	}
 }
 
-// distance is the largest difference of two vectors in a component.
+// distance returns the largest difference of two vectors in a component.
 func distance(a, b []float32) (most float64) {
 	for i := range a {
 		most = max(most, math.Abs(float64(a[i]-b[i])))

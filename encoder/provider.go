@@ -13,7 +13,7 @@ type target struct {
 	threads  int
 }
 
-// options are the session options for t. The caller destroys them.
+// options returns the session options for t. The caller destroys them.
 func (t target) options() (*ort.SessionOptions, error) {
 	o, err := ort.NewSessionOptions()
 	if err != nil {

@@ -41,7 +41,7 @@ type tokenised struct {
 	err  error
 }
 
-// question is the tokens of a question, whose end is cut where there are more
+// question returns the tokens of a question, whose end is cut where there are more
 // than limit.
 func (q *questionTokens) question(text string, limit int) *tokenised {
 	t := q.entry(questionKey{text, limit})
@@ -84,7 +84,7 @@ type tokenizerKey struct {
 	unnormalised bool
 }
 
-// of is a bundle's tokenizer, which other bundles with the same file have too. It reads
+// of returns a bundle's tokenizer, which other bundles with the same file have too. It reads
 // texts behind normalise.Text, unless unnormalised.
 func (t *tokenizers) of(b *models.Bundle, unnormalised bool) (*questionTokens, error) {
 	m := &b.Manifest

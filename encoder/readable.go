@@ -7,11 +7,11 @@ import "math"
 // most, so that such texts are near to each other whatever they say. The vector of a
 // text counts for what was read of it, and late interaction compares no unread tokens.
 
-// counts is what the vector of a text counts of whose characters such a share is read: all
+// counts returns what the vector of a text counts of whose characters such a share is read: all
 // from half on. Names and symbols of elsewhere are part of ordinary texts.
 func counts(share float64) float64 { return min(1, 2*share) }
 
-// Readable is what a question counts for the encoder, 0 to 1: 1 where it reads at least
+// Readable returns what a question counts for the encoder, 0 to 1: 1 where it reads at least
 // half of the characters of the question's words, 0 where it reads none. Dense vectors are of unit length all the same.
 func (e *Encoder) Readable(text string) float64 {
 	return e.tokenizer.question(text, e.bundle.Manifest.MaxTokens.Question).read

@@ -98,13 +98,13 @@ func (x *Reader) open(o Running) (err error) {
 	return err
 }
 
-// Name is the bundle's.
+// Name returns the bundle's.
 func (x *Reader) Name() string { return x.bundle.Manifest.Name }
 
 // Fingerprint is models.Bundle.Fingerprint.
 func (x *Reader) Fingerprint() string { return x.bundle.Fingerprint(models.Passage) }
 
-// Provider is where the graph runs, CPU or CUDA.
+// Provider returns where the graph runs, CPU or CUDA.
 func (x *Reader) Provider() string { return x.provider }
 
 // Fallback says why Auto did not choose cuda, as Encoder.Fallback does.
@@ -163,7 +163,7 @@ func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]
 	return readings, nil
 }
 
-// pieces are the ids of the first pieces of a text, without special tokens.
+// pieces returns the ids of the first pieces of a text, without special tokens.
 func (x *Reader) pieces(text string, limit int) ([]int32, error) {
 	ids, err := x.tokenizer.Encode(strings.TrimSpace(text), limit+2)
 	if err != nil {

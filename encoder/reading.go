@@ -92,7 +92,7 @@ func (read *passageRead) reading(longest int) Reading {
 	return out
 }
 
-// best are the spans of at most longest tokens with the largest sums of start and end,
+// best returns the spans of at most longest tokens with the largest sums of start and end,
 // one for the same words; of equal ones the first, then the shortest.
 func best(starts, ends []float32, longest int, words []wordpiece.Range) (all []Span) {
 	for i, start := range starts {

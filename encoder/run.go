@@ -23,7 +23,7 @@ func newOutput(rows int, shape ...int) output {
 	return o
 }
 
-// row is the output for one of the rows.
+// row returns the output for one of the rows.
 func (o *output) row(i int) []float32 {
 	n := len(o.data) / int(o.shape[0])
 	return o.data[i*n : (i+1)*n : (i+1)*n]

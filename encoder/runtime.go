@@ -67,7 +67,7 @@ func OpenRuntime(path string) (*Runtime, error) {
 	return &Runtime{version: ort.GetVersion(), machine: batcher.NewMachine(runtime.GOMAXPROCS(0))}, nil
 }
 
-// Version is the library's own, for instance "1.31.1".
+// Version returns the library's own, for instance "1.31.1".
 func (r *Runtime) Version() string { return r.version }
 
 // CUDA is nil where the library and this machine can run on an NVIDIA GPU,

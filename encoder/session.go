@@ -163,7 +163,7 @@ func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, 
 	return vectors, pooled, nil
 }
 
-// padded are the inputs of a graph for rows of token ids, each [rows, longest]: the ids
+// padded returns the inputs of a graph for rows of token ids, each [rows, longest]: the ids
 // with pad behind the shorter rows, the mask, and token types of 0.
 func padded(rows [][]int32, pad int64) (inputs [][]int64, longest int) {
 	for _, row := range rows {

@@ -50,7 +50,7 @@ func keepSignalHandlers() (restore func()) {
 	return func() { C.restore_handlers(h) }
 }
 
-// signalHandler is the address of what is called at a signal, and
+// signalHandler returns the address of what is called at a signal, and
 // ignoreSignal replaces it as foreign code might. They are here for the test,
 // which cannot use cgo itself.
 func signalHandler(number int) uintptr { return uintptr(C.handler_of(C.int(number))) }

@@ -5,7 +5,7 @@ import "example.org/conclave/models"
 // Text is a passage to encode. Without a title the template has no effect.
 type Text struct{ Title, Text string }
 
-// QuestionTokens is how many tokens EncodeQuestion reads of a question, the special
+// QuestionTokens returns how many tokens EncodeQuestion reads of a question, the special
 // ones among them, and whether it leaves the end out, since the question is longer than
 // the bundle's limit.
 func (e *Encoder) QuestionTokens(text string) (read int, cut bool) {
@@ -20,7 +20,7 @@ func (e *Encoder) KnownWords(text string) (words, whole, unknown int) {
 	return w.All, w.Whole, w.Unknown
 }
 
-// WholeWords are the words of letters that the encoder's vocabulary has whole, in lower
+// WholeWords returns the words of letters that the encoder's vocabulary has whole, in lower
 // case, those that its training met most often first.
 func (e *Encoder) WholeWords() []string { return e.tokenizer.WholeWords() }
 
@@ -30,7 +30,7 @@ func (e *Encoder) PassageTokens(t Text) (read int, cut bool) {
 	return len(ids), cut
 }
 
-// passageRow is what is encoded of a passage, and whether its end is left out.
+// passageRow returns what is encoded of a passage, and whether its end is left out.
 func (e *Encoder) passageRow(t Text) (ids []int32, cut bool, err error) {
 	limit := e.bundle.Manifest.MaxTokens.Passage
 	if ids, err = e.passageTokens(t, limit+1); err == nil && len(ids) > limit {
@@ -40,7 +40,7 @@ func (e *Encoder) passageRow(t Text) (ids []int32, cut bool, err error) {
 	return ids, cut, err
 }
 
-// WordTokens is how many tokens a word has.
+// WordTokens returns how many tokens a word has.
 func (e *Encoder) WordTokens(word string) int {
 	ids, err := e.tokenizer.Encode(word, e.bundle.Manifest.MaxTokens.Passage)
 	if err != nil {

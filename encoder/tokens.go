@@ -7,7 +7,7 @@ import "fmt"
 // callers get (Khattab & Zaharia 2020, "ColBERT", section 3; there all of a
 // question's tokens have equal weight).
 
-// words are the rows of the tokens between the first and the last, [CLS] and
+// words returns the rows of the tokens between the first and the last, [CLS] and
 // [SEP]; of a text that has no other tokens, these two.
 func words(tokens []float32, dimension int) []float32 {
 	width := dimension + 1
@@ -17,7 +17,7 @@ func words(tokens []float32, dimension int) []float32 {
 	return tokens[width : len(tokens)-width]
 }
 
-// unweighted is a passage's vectors, each of unit length, in memory of their
+// unweighted returns a passage's vectors, each of unit length, in memory of their
 // own.
 func unweighted(tokens []float32, dimension int) []float32 {
 	tokens = words(tokens, dimension)
@@ -29,7 +29,7 @@ func unweighted(tokens []float32, dimension int) []float32 {
 	return out
 }
 
-// weighted is a question's vectors, in memory of their own: each multiplied by
+// weighted returns a question's vectors, in memory of their own: each multiplied by
 // the token's share of the importance. Where rounding has left no importance
 // at all, the tokens have equal weight.
 func weighted(tokens []float32, dimension int) []float32 {

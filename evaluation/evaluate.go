@@ -170,7 +170,7 @@ func (o *MeasureOptions) measures(expert string) bool {
 	return slices.ContainsFunc(o.Methods, func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == expert })
 }
 
-// own is a domain's own expert, or "".
+// own returns a domain's own expert, or "".
 func (o *MeasureOptions) own(domain string) string {
 	if o.measures(domain) {
 		return domain
@@ -178,7 +178,7 @@ func (o *MeasureOptions) own(domain string) string {
 	return o.Otherwise
 }
 
-// referenceOf is the method that others are tested against where none was
+// referenceOf returns the method that others are tested against where none was
 // named: the default of the service, or else the first fusion.
 func referenceOf(methods []Method) string {
 	first := ""

@@ -57,7 +57,7 @@ func timeRequests(ctx context.Context, engine Engine, asked []questions.Question
 	return out, nil
 }
 
-// quantile is the smallest value that at least the share of the sorted values
+// quantile returns the smallest value that at least the share of the sorted values
 // does not exceed (the nearest rank).
 func quantile(sorted []float64, share float64) float64 {
 	if len(sorted) == 0 {

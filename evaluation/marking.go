@@ -14,7 +14,7 @@ type PassageIDs interface {
 	IDs(context.Context, []rank.Ordinal) ([]string, error)
 }
 
-// Reading is what the engine's first reader that marks words is fitted with; nil: it has
+// Reading returns what the engine's first reader that marks words is fitted with; nil: it has
 // none.
 func Reading(engine AnswerEngine, passages PassageIDs, progress func(done, total int)) *calibration.ReadingOptions {
 	for _, r := range engine.Readers() {

@@ -38,7 +38,7 @@ type Method struct {
 // Lineup are the experts of a collection; there is always BM25 beside them.
 type Lineup []search.ExpertInfo
 
-// Choose is the methods to measure: each source alone where that is wanted, and the
+// Choose returns the methods to measure: each source alone where that is wanted, and the
 // fusions, "all" that make sense, "none", or their names with commas; and others that
 // were asked for. A fusion that the engine refuses is left out with a note, for instance
 // one that needs a calibration that is missing.
@@ -95,7 +95,7 @@ func (l Lineup) calibrated() []string {
 	return names
 }
 
-// Alone is a method for each source.
+// Alone returns a method for each source.
 func (l Lineup) Alone() []Method {
 	no, yes := false, true
 	var out []Method

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/internal/questions"
 )
 
-// ndcg is the normalised discounted cumulative gain of the first k passages
+// ndcg returns the normalised discounted cumulative gain of the first k passages
 // with linear gain: Σ grade/log2(rank+1), divided by that of the ideal order
 // (trec_eval's ndcg_cut). A question without relevant passages scores 0.
 func ndcg(ranking []string, j questions.Judgements, k int) float64 {
@@ -33,7 +33,7 @@ func ndcg(ranking []string, j questions.Judgements, k int) float64 {
 	return gain / ideal
 }
 
-// averagePrecision is the mean of the precisions at the ranks of the relevant
+// averagePrecision returns the mean of the precisions at the ranks of the relevant
 // passages; those that are not in the ranking count as 0.
 func averagePrecision(ranking []string, j questions.Judgements) float64 {
 	total := j.Relevant()
@@ -50,7 +50,7 @@ func averagePrecision(ranking []string, j questions.Judgements) float64 {
 	return sum / float64(total)
 }
 
-// recallAt is the share of the relevant passages that are among the first k.
+// recallAt returns the share of the relevant passages that are among the first k.
 func recallAt(ranking []string, j questions.Judgements, k int) float64 {
 	total := j.Relevant()
 	if total == 0 {

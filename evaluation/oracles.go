@@ -43,7 +43,7 @@ func withOracles(m *Measured, methods []Method, own string) [][]Outcome {
 	return out
 }
 
-// oracles are the methods whose outcomes withOracles adds.
+// oracles returns the methods whose outcomes withOracles adds.
 func oracles(methods []Method) []Method {
 	experts, words := 0, 0
 	for _, m := range methods {

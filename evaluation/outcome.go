@@ -18,7 +18,7 @@ type Outcome struct {
 	Confidence  *float64 `json:"c,omitempty"` // nil: the method has none
 }
 
-// reciprocal is the reciprocal rank at 10.
+// reciprocal returns the reciprocal rank at 10.
 func (o *Outcome) reciprocal() float64 {
 	if o.First == 0 || o.First > 10 {
 		return 0
@@ -57,7 +57,7 @@ type Measured struct {
 	BadPatterns []string `json:"bad_patterns,omitempty"`
 }
 
-// unanswerable is the number of questions that nothing answers.
+// unanswerable returns the number of questions that nothing answers.
 func (m *Measured) unanswerable() (n int) {
 	for _, q := range m.Questions {
 		if q.Unanswerable {
@@ -107,7 +107,7 @@ func (j *judge) holds(r *search.Result) bool {
 	return held
 }
 
-// judgedOf is the id of a result, or of its copy where that was judged better.
+// judgedOf returns the id of a result, or of its copy where that was judged better.
 func (j *judge) judgedOf(r *search.Result) string {
 	best := r.ID
 	for _, id := range r.Copies {

@@ -28,7 +28,7 @@ type AnswerOptions struct {
 	Progress func(done, total int)
 }
 
-// AnswerWays are the ways to an answer that are measured, in their order: the best words
+// AnswerWays returns the ways to an answer that are measured, in their order: the best words
 // of auto's passages, ranked by auto and the reader, or by the reader alone where it has no
 // part in the order (search.Read.Ranking); the same with the scores of equal words added;
 // the best words by the reader alone (Karpukhin et al. 2020, DPR, section 6.1), of auto's
@@ -135,7 +135,7 @@ type answering struct {
 	took               time.Duration
 }
 
-// ask is what each way says to a question; nil where nobody knows its answers.
+// ask returns what each way says to a question; nil where nobody knows its answers.
 func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, error) {
 	request := search.Request{Question: q.Text, K: m.Passages, Fields: []string{}, TimeoutMS: int(m.Timeout.Milliseconds())}
 	words := request

@@ -62,7 +62,7 @@ func measureRecall(ctx context.Context, engine Engine, experts []search.ExpertIn
 	return fmt.Sprintf("of the first 10 and 100 passages of an exact search the indexes find: %s (%d questions)", strings.Join(found, ", "), len(asked)), nil
 }
 
-// firstBy are the ids of an expert's first 100 passages.
+// firstBy returns the ids of an expert's first 100 passages.
 func firstBy(ctx context.Context, engine Engine, expert, question string, exact bool, timeout time.Duration) (ids []string, err error) {
 	no := false
 	r, err := engine.Search(ctx, search.Request{Question: question, Experts: &[]string{expert}, BM25: &no, Fusion: search.Methods{Names: []string{fusion.MethodSum}},

@@ -46,7 +46,7 @@ type runFile struct {
 // runWriter writes the rankings of one domain.
 type runWriter struct{ files []*runFile }
 
-// paths are the files that a domain has.
+// paths returns the files that a domain has.
 func (r *Runs) paths(domain string, methods []Method) []*runFile {
 	var out []*runFile
 	for i, m := range methods {
@@ -231,7 +231,7 @@ func (f *runFile) dpr(a *Answered, ranked *Ranked) error {
 	return err
 }
 
-// fileName is a name made of what every file system and every run file takes.
+// fileName returns a name made of what every file system and every run file takes.
 func fileName(name string) string {
 	var out strings.Builder
 	for _, r := range name {

@@ -25,7 +25,7 @@ type script struct {
 	fail     string // question at which it fails
 }
 
-// scripted is the table that the sums of this package's tests were worked out
+// scripted returns the table that the sums of this package's tests were worked out
 // from.
 func scripted() *script {
 	return &script{compared: map[string]int{}, answers: map[string]map[string]string{

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// PairedRandomisation is the two-sided p-value of the hypothesis that two
+// PairedRandomisation returns the two-sided p-value of the hypothesis that two
 // methods are equally good, given their scores on the same questions: the
 // share of rounds in which randomly swapping the two scores of each question
 // gives a difference of means at least as large as the observed one, with the

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// exactly is the p-value by all 2^n swaps.
+// exactly returns the p-value by all 2^n swaps.
 func exactly(a, b []float64) float64 {
 	observed := 0.0
 	for i := range a {

@@ -6,7 +6,7 @@ import (
 	"example.org/conclave/search"
 )
 
-// ExactMatch is 1 where said is one of the answers after normalising, else 0, as SQuAD's
+// ExactMatch returns 1 where said is one of the answers after normalising, else 0, as SQuAD's
 // script defines it (Rajpurkar et al. 2016, section 6.1).
 func ExactMatch(said string, answers []string) float64 {
 	for _, a := range answers {
@@ -17,7 +17,7 @@ func ExactMatch(said string, answers []string) float64 {
 	return 0
 }
 
-// TokenF1 is the largest harmonic mean of precision and recall over the words that an
+// TokenF1 returns the largest harmonic mean of precision and recall over the words that an
 // answer shares with one of answers, as SQuAD's script defines it.
 func TokenF1(said string, answers []string) (best float64) {
 	words := strings.Fields(search.NormaliseAnswer(said))

@@ -61,7 +61,7 @@ func OpenState(path string) (*State, error) {
 	return s, nil
 }
 
-// find is what is known of a part, if it was measured under the same stamp.
+// find returns what is known of a part, if it was measured under the same stamp.
 func (s *State) find(part, stamp string) (stateEntry, bool) {
 	if s == nil {
 		return stateEntry{}, false

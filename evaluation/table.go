@@ -68,7 +68,7 @@ type part struct {
 	outcomes [][]Outcome
 }
 
-// tables are the mix, the mean over domains, and each domain; where there is
+// tables returns the mix, the mean over domains, and each domain; where there is
 // one domain, that alone.
 func (s *summing) tables() []Table {
 	if len(s.parts) == 1 {
@@ -171,7 +171,7 @@ func defined(parts []part, method int) bool {
 	return !slices.ContainsFunc(parts, func(p part) bool { return p.outcomes[method] == nil })
 }
 
-// scoresOf are a method's scores, question by question, in the same order for
+// scoresOf returns a method's scores, question by question, in the same order for
 // all methods.
 func scoresOf(parts []part, method int, m Metric) []float64 {
 	var scores []float64
@@ -218,7 +218,7 @@ func domainWeights(parts []part, m Metric) []float64 {
 	return weights
 }
 
-// confidences are a method's confidences for some of the questions, with whether
+// confidences returns a method's confidences for some of the questions, with whether
 // its first passage was right; nil when one has none.
 func confidences(parts []part, method int, wanted func(*Asked) bool) []calibration.Outcome {
 	var out []calibration.Outcome
@@ -264,7 +264,7 @@ func sureness(row *Row, outcomes []calibration.Outcome) {
 	}
 }
 
-// curve is the accuracy at k, from 1 to depth: by judgements where any question
+// curve returns the accuracy at k, from 1 to depth: by judgements where any question
 // has some, else by answers.
 func curve(parts []part, method, depth int) []float64 {
 	measure := Metric{of: func(o *Outcome) float64 { return float64(o.First) }}
@@ -299,7 +299,7 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// methodNamed is the position of a method, or -1. Case does not matter.
+// methodNamed returns the position of a method, or -1. Case does not matter.
 func methodNamed(methods []Method, name string) int {
 	return slices.IndexFunc(methods, func(m Method) bool { return strings.EqualFold(m.Name, name) })
 }

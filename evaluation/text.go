@@ -62,7 +62,7 @@ func (w *textWriter) printf(format string, args ...any) {
 	}
 }
 
-// shownKeys are the measures of the table: by judgements, or where no question
+// shownKeys returns the measures of the table: by judgements, or where no question
 // has some by answers, and how far confidences tell right from wrong.
 func shownKeys(t *Table) []string {
 	judged := slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.Values["top1"]; return ok })
@@ -132,7 +132,7 @@ func (w *textWriter) table(t *Table, reference string) {
 	w.err = table.Flush() // errors of the writer come out here
 }
 
-// percent is a measure as the tables show it.
+// percent returns a measure as the tables show it.
 func percent(r *Row, m Metric) string {
 	v, ok := r.Values[m.Key]
 	switch {
@@ -144,7 +144,7 @@ func percent(r *Row, m Metric) string {
 	return fmt.Sprintf("%.1f", 100*v)
 }
 
-// chance is a p-value as the tables show it; "ref" for the reference itself.
+// chance returns a p-value as the tables show it; "ref" for the reference itself.
 func chance(r *Row, key, reference string) string {
 	if _, has := r.Values[key]; reference == "" || !has {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// fixture is a question's work: sources with 100 hits each of a corpus of
+// fixture returns a question's work: sources with 100 hits each of a corpus of
 // 43,378 passages, half of what each finds found by the others too.
 func fixture(sources int) (lists [][]rank.Hit) {
 	random := rand.New(rand.NewPCG(1, 2))

@@ -77,7 +77,7 @@ const (
 	FromScored               // the source finds nothing itself and scores what others found
 )
 
-// String is the origin as the API prints it.
+// String returns the origin as the API prints it.
 func (o Origin) String() string {
 	switch o {
 	case FromHit:
@@ -164,16 +164,16 @@ func CheckHits(hits []rank.Hit) error {
 	return nil
 }
 
-// Len is the number of candidates.
+// Len returns the number of candidates.
 func (c *Candidates) Len() int { return len(c.ordinals) }
 
-// Ordinals are the passages of all rows, ascending. They are not to be changed.
+// Ordinals returns the passages of all rows, ascending. They are not to be changed.
 func (c *Candidates) Ordinals() []rank.Ordinal { return c.ordinals }
 
-// Ordinal is the passage of a row.
+// Ordinal returns the passage of a row.
 func (c *Candidates) Ordinal(row int) rank.Ordinal { return c.ordinals[row] }
 
-// Sources is the number of columns.
+// Sources returns the number of columns.
 func (c *Candidates) Sources() int { return len(c.columns) }
 
 // Missing appends to into the candidates for which a source has no score of

@@ -78,7 +78,7 @@ func (c *Candidates) sureAlone(experts []Source, o CCEOptions) (several bool, er
 	return several, nil
 }
 
-// FirstScores are the scores of a column's own first n hits, best first.
+// FirstScores returns the scores of a column's own first n hits, best first.
 func (c *Candidates) FirstScores(column, n int) []float64 {
 	scores := make([]float64, min(n, c.columns[column].hits))
 	for row := range c.ordinals {
@@ -89,7 +89,7 @@ func (c *Candidates) FirstScores(column, n int) []float64 {
 	return scores
 }
 
-// TopProbability is the probability of the first of some scores, the highest, in their
+// TopProbability returns the probability of the first of some scores, the highest, in their
 // softmax at a temperature above 0, and its derivative by the temperature, which is
 // never positive. Of no scores both are 0.
 func TopProbability(scores []float64, temperature float64) (p, slope float64) {

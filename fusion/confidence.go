@@ -20,7 +20,7 @@ const (
 	likely                = 1e-3 // a thousand times the smoothing
 )
 
-// MutualInformation is how much the members of an expert's ensemble disagree
+// MutualInformation returns how much the members of an expert's ensemble disagree
 // about a question, in nats, between 0 (all agree) and ln(members): the mutual
 // information between the passage that a member would choose and the member
 // (Li et al., 2021, equation 4; Poole et al., 2019).
@@ -102,7 +102,7 @@ func softmax(logits, p, marginal []float64) float64 {
 	return h
 }
 
-// Confidence is 1 - mutualInformation / ln(members), clamped to 0…1 (Li et
+// Confidence returns 1 - mutualInformation / ln(members), clamped to 0…1 (Li et
 // al., 2021, equation 5). It needs at least two members: one cannot disagree
 // with itself, and is given no confidence.
 func Confidence(mutualInformation float64, members int) float64 {

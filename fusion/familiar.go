@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Familiarity is the mean of the nearest inner products: the highest nearest
+// Familiarity returns the mean of the nearest inner products: the highest nearest
 // of products, or all where there are fewer. It sorts its argument. 0 without any.
 func Familiarity(products []float32, nearest int) float64 {
 	if len(products) == 0 || nearest < 1 {
@@ -45,7 +45,7 @@ func Rivals(sources []Observed) {
 	}
 }
 
-// MostFamiliar is the sources without the specialists that the question is least familiar
+// MostFamiliar returns the sources without the specialists that the question is least familiar
 // to: the `most` most familiar stay, and every source that is no specialist, in the order
 // given. Of equally familiar ones the first stay. The other specialists add little: the
 // near ones and the base know as much of a distant domain (docs/experts.md has the

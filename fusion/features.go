@@ -74,12 +74,12 @@ const (
 	lexicalFeatures
 )
 
-// DenseFeatureNames are the features that decide about a dense source's weight.
+// DenseFeatureNames returns the features that decide about a dense source's weight.
 func DenseFeatureNames() []string {
 	return []string{"relative_familiarity", "relative_times_highest", "highest_familiarity", "confidence", "gap_first", "gap_tenth", "shared_with_words"}
 }
 
-// LexicalFeatureNames are the features that decide about BM25's weight.
+// LexicalFeatureNames returns the features that decide about BM25's weight.
 func LexicalFeatureNames() []string {
 	return []string{"highest_familiarity", "log_top", "coverage", "relative_gap_first", "relative_gap_tenth", "shared_with_experts",
 		"log_spread", "height_in_experts", "height_of_late"}
@@ -183,7 +183,7 @@ func (c *Candidates) head(column int) (scores [3]float64) {
 	return scores
 }
 
-// sharedHead is the share of the first hits of one source that are among the
+// sharedHead returns the share of the first hits of one source that are among the
 // first hits of another.
 func (c *Candidates) sharedHead(one, other int) float64 {
 	shared := 0

@@ -25,7 +25,7 @@ func gated() Method {
 	}
 }
 
-// gateFor is the gate for these sources.
+// gateFor returns the gate for these sources.
 func (s *Settings) gateFor(sources []Observed) *Gate {
 	late := slices.ContainsFunc(sources, func(o Observed) bool { return o.Kind == Late })
 	if !late && s.GateWithoutLate != nil {
@@ -173,7 +173,7 @@ func (g *Gate) intercept(k SourceKind) float64 {
 // maxLogWeight keeps a weight that is an exponential far from overflow.
 const maxLogWeight = 20
 
-// Gated is the weighted sum of the sources' raw scores with the gate's weights
+// Gated returns the weighted sum of the sources' raw scores with the gate's weights
 // for this question. It returns the best k candidates of all sources.
 func Gated(c *Candidates, g *Gate, sources []Observed, missing Missing, k int) (Ranking, error) {
 	plain := make([]Source, len(sources))
@@ -197,7 +197,7 @@ func dotProduct(a, b []float64) float64 {
 	return sum
 }
 
-// Best is the best rank, from 1, that any of the columns gives the candidate of
+// Best returns the best rank, from 1, that any of the columns gives the candidate of
 // a row; 0 where none of them found it.
 func (c *Candidates) Best(row int, columns []int) int {
 	best := 0

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// twoExperts is a table of a specialist, a generalist and BM25, whose features
+// twoExperts returns a table of a specialist, a generalist and BM25, whose features
 // can be read off.
 func twoExperts(t *testing.T) (*Candidates, []Observed) {
 	t.Helper()

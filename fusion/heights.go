@@ -18,10 +18,10 @@ const (
 	leastLateSpread  = .005
 )
 
-// log is the logarithm of the deviation plus least.
+// log returns the logarithm of the deviation plus least.
 func (s scatter) log(least float64) float64 { return math.Log(s.deviation + least) }
 
-// found are the rows that one of the sources found, ascending.
+// found returns the rows that one of the sources found, ascending.
 func (c *Candidates) found(sources []Observed) []int32 {
 	columns := make([]int, len(sources))
 	for i, s := range sources {
@@ -36,7 +36,7 @@ func (c *Candidates) found(sources []Observed) []int32 {
 	return rows
 }
 
-// scatterOver is the scatter of a column over rows; zero where it has scored none.
+// scatterOver returns the scatter of a column over rows; zero where it has scored none.
 func (c *Candidates) scatterOver(rows []int32, column int) scatter {
 	n, sum, squares := 0., 0., 0.
 	s := scatter{highest: math.Inf(-1)}
@@ -59,7 +59,7 @@ func (c *Candidates) scatterOver(rows []int32, column int) scatter {
 	return s
 }
 
-// height is how high a column places some rows on average: 1 is its own highest
+// height returns how high a column places some rows on average: 1 is its own highest
 // score, 0 the mean of all candidates, -1 as far below that or farther. 0 for no rows.
 func (c *Candidates) height(s scatter, column int, rows []int32) float64 {
 	n, sum := 0., 0.
@@ -74,7 +74,7 @@ func (c *Candidates) height(s scatter, column int, rows []int32) float64 {
 	return max(-1, min((sum/n-s.mean)/(s.highest-s.mean), 1))
 }
 
-// firstHits are the rows of a source's own first n hits.
+// firstHits returns the rows of a source's own first n hits.
 func (c *Candidates) firstHits(rows []int32, column, n int) []int32 {
 	first := make([]int32, 0, n)
 	for _, row := range rows {

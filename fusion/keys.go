@@ -52,7 +52,7 @@ const (
 	besideName   = .4
 )
 
-// held are the signals of what a passage holds, and the share of the others that they
+// held returns the signals of what a passage holds, and the share of the others that they
 // leave. A question for a code is answered by the passage that has it; how near the
 // encoders find that passage says little, since they have such words in pieces. The more
 // the passage has of the question beside the codes, the more it is an ordinary one.
@@ -123,5 +123,5 @@ func (k *Keys) nameOf(has func(int) bool) float64 {
 	return best * max(0, 1-beside/besideName)
 }
 
-// ramp is 0 up to low, 1 from high on, and a line between.
+// ramp returns 0 up to low, 1 from high on, and a line between.
 func ramp(x, low, high float64) float64 { return min(1, max(0, (x-low)/(high-low))) }

@@ -16,7 +16,7 @@ const (
 	lateFeatures
 )
 
-// LateFeatureNames are the features that decide about late interaction's weight.
+// LateFeatureNames returns the features that decide about late interaction's weight.
 func LateFeatureNames() []string {
 	return []string{"highest_familiarity", "top", "gap_first", "gap_tenth", "shared_with_words", "coverage", "log_spread", "height_of_words"}
 }
@@ -42,7 +42,7 @@ func (c *Candidates) lateFeaturesOf(sources []Observed, late, lexical int) []flo
 	return x
 }
 
-// firstBy are the rows with a column's highest scores among those that one of
+// firstBy returns the rows with a column's highest scores among those that one of
 // the sources found, at most headDepth, best first; equal ones as their ids rank.
 func (c *Candidates) firstBy(sources []Observed, column int) []int32 {
 	columns := make([]int, len(sources))

@@ -55,7 +55,7 @@ type linear struct {
 
 func (f *linear) rank(k int) Ranking { return f.c.rankBy(f.sources, k, f.contribution, f.part) }
 
-// contribution is what source i adds to a row's score.
+// contribution returns what source i adds to a row's score.
 func (f *linear) contribution(row, i int) float64 {
 	if f.standsIn(row, i) {
 		row = f.standIn
@@ -67,7 +67,7 @@ func (f *linear) contribution(row, i int) float64 {
 	return f.sources[i].Weight * f.lines[i].of(float64(score))
 }
 
-// part is the contribution with all that explains it.
+// part returns the contribution with all that explains it.
 func (f *linear) part(row, i int) Part {
 	s := f.sources[i]
 	p := Part{Column: s.Column, Weight: s.Weight, Contribution: f.contribution(row, i)}
@@ -94,7 +94,7 @@ func (f *linear) standsIn(row, i int) bool {
 	return i < f.dense && f.standIn >= 0 && !f.c.foundBy(row, f.sources[:f.dense])
 }
 
-// score is a source's score for a row after completion, and where it is from.
+// score returns a source's score for a row after completion, and where it is from.
 func (f *linear) score(row, column int) (float32, Origin) {
 	at := f.c.at(row, column)
 	switch {
@@ -106,7 +106,7 @@ func (f *linear) score(row, column int) (float32, Origin) {
 	return f.c.columns[column].lowest, FromMin
 }
 
-// lineOf is the normalisation of one source over its list.
+// lineOf returns the normalisation of one source over its list.
 func (f *linear) lineOf(column int, kind Normalisation) line {
 	if kind == Raw {
 		return unchanged()

@@ -100,7 +100,7 @@ const (
 	MethodCCE       = "cce"
 )
 
-// Methods is the table of all methods, in the order in which they are listed.
+// Methods returns the table of all methods, in the order in which they are listed.
 func Methods() []Method {
 	return []Method{
 		muf(),
@@ -113,7 +113,7 @@ func Methods() []Method {
 	}
 }
 
-// MethodNamed is the method of a name; false: there is none.
+// MethodNamed returns the method of a name; false: there is none.
 func MethodNamed(name string) (Method, bool) {
 	for _, m := range Methods() {
 		if m.Name == name {
@@ -123,7 +123,7 @@ func MethodNamed(name string) (Method, bool) {
 	return Method{}, false
 }
 
-// MethodNames are the names of the methods that have a property; nil: of all.
+// MethodNames returns the names of the methods that have a property; nil: of all.
 func MethodNames(that func(Method) bool) []string {
 	var names []string
 	for _, m := range Methods() {
@@ -137,7 +137,7 @@ func MethodNames(that func(Method) bool) []string {
 // AsksConfidence reports whether the method has to know how sure each of n experts is.
 func (m Method) AsksConfidence(n int) bool { return m.Confidence && (!m.OnlyAmong || n > 1) }
 
-// weighted are the experts and BM25 with the weights of the settings.
+// weighted returns the experts and BM25 with the weights of the settings.
 func (in *Input) weighted(s Settings) (sources []Source, words bool) {
 	sources = make([]Source, 0, len(in.Sources))
 	for _, o := range in.Sources {
@@ -154,7 +154,7 @@ func (in *Input) weighted(s Settings) (sources []Source, words bool) {
 	return sources, words
 }
 
-// sure are the experts weighted by how sure they are. When one of them has no
+// sure returns the experts weighted by how sure they are. When one of them has no
 // confidence, all get the same weight and known is false.
 func (in *Input) sure() (experts []Source, known bool) {
 	known = true
@@ -172,7 +172,7 @@ func (in *Input) sure() (experts []Source, known bool) {
 	return experts, known
 }
 
-// lexical is the column of BM25, -1 without it.
+// lexical returns the column of BM25, -1 without it.
 func (in *Input) lexical() int {
 	for _, o := range in.Sources {
 		if o.Kind == Lexical {

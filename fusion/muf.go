@@ -31,7 +31,7 @@ const (
 	MaxSharpness     = 100 // where the surest expert has all the weight
 )
 
-// linear are the options of MUF and of what is made with it.
+// linear returns the options of MUF and of what is made with it.
 func (s *Settings) linear() LinearOptions {
 	return LinearOptions{Normalisation: s.Normalisation, Missing: s.Missing, Sharpness: cmp.Or(s.Sharpness, DefaultSharpness)}
 }
@@ -57,7 +57,7 @@ func (r Ranking) confidentIf(known bool) Ranking {
 	return r
 }
 
-// MUF is the sum of the experts' scores weighted by their confidences divided
+// MUF returns the sum of the experts' scores weighted by their confidences divided
 // by the sum of these (Li et al., 2021, equation 6 and section 5), or by a power of
 // them (LinearOptions.Sharpness). The Weight of a source is its confidence.
 func MUF(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, error) {
@@ -75,7 +75,7 @@ func MUF(c *Candidates, experts []Source, o LinearOptions, k int) (Ranking, erro
 	return ranking, err
 }
 
-// MUFSparse is the ranking of the most confident expert; of equally confident
+// MUFSparse returns the ranking of the most confident expert; of equally confident
 // ones, the one with the lowest column. (The authors' code for it fails; their
 // documentation says this.)
 func MUFSparse(c *Candidates, experts []Source, k int) (Ranking, error) {

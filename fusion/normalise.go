@@ -52,7 +52,7 @@ func (l line) of(score float64) float64 { return (score-l.shift)/l.unit + l.offs
 
 func unchanged() line { return line{unit: 1} }
 
-// flat is the same for every score.
+// flat returns the same for every score.
 func flat(offset float64) line { return line{unit: math.Inf(1), offset: offset} }
 
 // spread gathers the statistics of a list of scores.
@@ -78,7 +78,7 @@ func (s *spread) add(score float64) {
 	s.list = append(s.list, score)
 }
 
-// line is the normalisation for the list. It sorts the list, so that sums do not depend
+// line returns the normalisation for the list. It sorts the list, so that sums do not depend
 // on the order of the scores, even in the last bit.
 func (s *spread) line(kind Normalisation) line {
 	constant := len(s.list) == 0 || s.high-s.low <= rounding*s.magnitude

@@ -2,7 +2,7 @@ package fusion
 
 import "fmt"
 
-// Only is the table without the other sources. It has the given columns, in that
+// Only returns the table without the other sources. It has the given columns, in that
 // order, and the candidates that one of these sources found. The table must be
 // complete: every score is there.
 func (c *Candidates) Only(columns []int) (*Candidates, error) {

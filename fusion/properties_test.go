@@ -48,7 +48,7 @@ func (w world) lists() [][]rank.Hit {
 	return lists
 }
 
-// candidates is the table, with the true scores where complete says so.
+// candidates returns the table, with the true scores where complete says so.
 func (w world) candidates(t testing.TB, complete bool) *Candidates {
 	t.Helper()
 	c := table(t, w.lists()...)

@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// SignalNames are what the confidence of a gated answer is read from, in the
+// SignalNames returns what the confidence of a gated answer is read from, in the
 // order of Signals. New ones are added at the end: a calibration may know only the first.
 func SignalNames() []string {
 	return []string{
@@ -34,7 +34,7 @@ type Wording struct {
 // long is the number of words from which a question is not short.
 const long = 5
 
-// Signals are what is known of a fused answer when it is given, for the chance
+// Signals returns what is known of a fused answer when it is given, for the chance
 // that it is right. They are read from the sources' own scores of its first
 // passage, so that they mean the same whatever weights put it there: how far it is
 // ahead of the others for each source; how close it is in itself, in comparison
@@ -101,7 +101,7 @@ func Signals(c *Candidates, sources []Observed, r Ranking, wording Wording) []fl
 	return signals
 }
 
-// signalSources are the sources that closeness is read from.
+// signalSources returns the sources that closeness is read from.
 func signalSources(sources []Observed) (dense, late, words *Observed) {
 	for i := range sources {
 		s := &sources[i]
@@ -129,7 +129,7 @@ func Closeness(sources []Observed) bool {
 	return dense != nil && late != nil && words != nil
 }
 
-// scoreOf is a source's score of a passage, 0 where it has none.
+// scoreOf returns a source's score of a passage, 0 where it has none.
 func (c *Candidates) scoreOf(column int, passage rank.Ordinal) float64 {
 	row, ok := slices.BinarySearch(c.ordinals, passage)
 	if !ok {
@@ -138,7 +138,7 @@ func (c *Candidates) scoreOf(column int, passage rank.Ordinal) float64 {
 	return float64(c.at(row, column).score)
 }
 
-// ahead is how far a source's score of a passage is above that of the best other
+// ahead returns how far a source's score of a passage is above that of the best other
 // candidate, and above its own tenth.
 func (c *Candidates) ahead(sources []Observed, column int, passage rank.Ordinal) (second, tenth float64) {
 	best := c.firstBy(sources, column)

@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// answeredWithLate is the table of the gate's tests with late interaction, and
+// answeredWithLate returns the table of the gate's tests with late interaction, and
 // random passages for it and for the base.
 func answeredWithLate(t *testing.T) (*Candidates, []Observed) {
 	t.Helper()

@@ -2,7 +2,7 @@ package fusion
 
 import "math"
 
-// SourceSignalNames are what the chance that a source's own first hit answers
+// SourceSignalNames returns what the chance that a source's own first hit answers
 // is read from, by the source's kind, in the order of SourceSignals.
 func SourceSignalNames(k SourceKind) []string {
 	shared := []string{"relative_gap_tenth", "shared_with_words", "words_coverage", "log_words_top"}
@@ -20,7 +20,7 @@ func SourceSignalNames(k SourceKind) []string {
 // size.
 const lowestScale = .05
 
-// SourceSignals are the signals of one of the sources for this question, from
+// SourceSignals returns the signals of one of the sources for this question, from
 // the table's hits and the features of all sources; nil when words are not among
 // the sources, for phrases, and for a source without hits, as late interaction is.
 // They do not depend on which other experts were asked, as long as Rival is known.

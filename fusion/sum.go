@@ -20,7 +20,7 @@ func sum() Method {
 	}
 }
 
-// Sum is the weighted sum of the sources' scores, normalised as the options
+// Sum returns the weighted sum of the sources' scores, normalised as the options
 // say: Σ w·norm(s). The weights are used as they are; when all are 0, they are
 // 1. It returns the best k candidates among those that the sources found.
 func Sum(c *Candidates, sources []Source, o LinearOptions, k int) (Ranking, error) {

@@ -2,7 +2,7 @@ package fusion
 
 import "example.org/conclave/internal/rank"
 
-// Without is the table as it would be if some passages were not in the
+// Without returns the table as it would be if some passages were not in the
 // collection: their rows are gone, and every source's later hits move up. What a
 // source would have found in their place, below its last hit, is not known.
 func (c *Candidates) Without(gone func(rank.Ordinal) bool) *Candidates {

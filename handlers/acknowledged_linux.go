@@ -2,7 +2,7 @@ package handlers
 
 import "golang.org/x/sys/unix"
 
-// acknowledged is how many bytes the caller's system has taken so far.
+// acknowledged returns how many bytes the caller's system has taken so far.
 func (c *connection) acknowledged() (bytes int64, ok bool) {
 	c.raw(func(fd int) {
 		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {

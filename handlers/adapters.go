@@ -40,7 +40,7 @@ func (x *Adapter) matches(path string) bool {
 	return path == x.Path || open && strings.HasPrefix(path, before)
 }
 
-// refusalOf is how errors of a path are written.
+// refusalOf returns how errors of a path are written.
 func (a *API) refusalOf(path string) func(*Problem) (int, any) {
 	for i := range a.options.Adapters {
 		if x := &a.options.Adapters[i]; x.matches(path) {
@@ -50,7 +50,7 @@ func (a *API) refusalOf(path string) func(*Problem) (int, any) {
 	return nil
 }
 
-// operation is what is checked of an adapter's requests.
+// operation returns what is checked of an adapter's requests.
 func (x *Adapter) operation() operation {
 	o := operation{method: x.Method, path: x.Path, scope: x.Scope, produces: []string{typeJSON}}
 	if x.Method == http.MethodPost {

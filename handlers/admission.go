@@ -39,7 +39,7 @@ func (held *admitted) say(c Cost) {
 	held.beside = c.bytes
 }
 
-// placed is the place that it has; nil: none.
+// placed returns the place that it has; nil: none.
 func (held *admitted) placed() *overload.Place {
 	held.mu.Lock()
 	defer held.mu.Unlock()
@@ -72,11 +72,11 @@ func (a *API) hold(ctx context.Context, cost int) *Problem {
 	}))
 }
 
-// crowded is the problem of a search while none is admitted: its body need not be
+// crowded returns the problem of a search while none is admitted: its body need not be
 // read.
 func (a *API) crowded() *Problem { return a.refusedBy(a.options.Admission.Room()) }
 
-// full is the problem of any request while there is no place.
+// full returns the problem of any request while there is no place.
 func (a *API) full() *Problem {
 	place, err := a.options.Admission.Hold(1)
 	if err == nil {
@@ -85,7 +85,7 @@ func (a *API) full() *Problem {
 	return a.refusedBy(err)
 }
 
-// refusedBy is the problem of a refusal. Callers that hold a place and read slowly
+// refusedBy returns the problem of a refusal. Callers that hold a place and read slowly
 // lose it then.
 func (a *API) refusedBy(err error) *Problem {
 	var refusal *overload.Refusal
@@ -210,7 +210,7 @@ func (a *API) sent(ctx context.Context) {
 	held.room = share{}
 }
 
-// costOf is the cost of searches of which atOnce run at a time: that of the most
+// costOf returns the cost of searches of which atOnce run at a time: that of the most
 // expensive ones. The cost of one follows from its results or its candidates,
 // whichever are more. An ordinary search is the unit.
 func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
@@ -230,10 +230,10 @@ func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 	return total
 }
 
-// costOfTexts is what it costs to encode so many texts.
+// costOfTexts returns what it costs to encode so many texts.
 func costOfTexts(n int) int { return (n + textsAPlace - 1) / textsAPlace }
 
-// timeoutOf is how long a search may take.
+// timeoutOf returns how long a search may take.
 func timeoutOf(r search.Request, d search.Defaults) time.Duration {
 	if r.TimeoutMS > 0 {
 		return time.Duration(r.TimeoutMS) * time.Millisecond

@@ -31,7 +31,7 @@ type admitting struct {
 
 var _ Admitted = (*admitting)(nil)
 
-// engine is the engine as the call may ask it.
+// engine returns the engine as the call may ask it.
 func (c *call) engine() (*admitting, error) {
 	engine, err := c.api.loaded()
 	if err != nil {
@@ -40,7 +40,7 @@ func (c *call) engine() (*admitting, error) {
 	return &admitting{engine, c}, nil
 }
 
-// asking is a context for the engine, which ends with the call, and takes room of it.
+// asking returns a context for the engine, which ends with the call, and takes room of it.
 // The context of a tool does not end with that of the request by itself.
 func (e *admitting) asking(ctx context.Context, end time.Time) (context.Context, func()) {
 	r := e.call.r
@@ -166,7 +166,7 @@ type passageReader interface {
 	Reads(p corpus.Passage) (cut, unread bool)
 }
 
-// readAs is how the experts read a passage that was let in.
+// readAs returns how the experts read a passage that was let in.
 func (a *API) readAs(p *corpus.Passage) (r ReadAs) {
 	engine, err := a.loaded()
 	if reader, ok := engine.(passageReader); ok && err == nil && p != nil {

@@ -172,7 +172,7 @@ func New(o Options) (*API, error) {
 	return a, nil
 }
 
-// Readiness is what /readyz shows.
+// Readiness returns what /readyz shows.
 func (a *API) Readiness() *Readiness { return a.options.Readiness }
 
 // ServeHTTP serves one request.

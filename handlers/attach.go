@@ -4,7 +4,7 @@ package handlers
 // engine answer 503.
 func (a *API) Attach(e Engine) { a.engine.Store(&e) }
 
-// loaded is the engine for a request.
+// loaded returns the engine for a request.
 func (a *API) loaded() (Engine, error) {
 	if e := a.engine.Load(); e != nil {
 		return *e, nil

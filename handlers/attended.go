@@ -16,7 +16,7 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// connectionOf is the connection of a request's context; nil: it is not known.
+// connectionOf returns the connection of a request's context; nil: it is not known.
 func connectionOf(ctx context.Context) *connection {
 	c, _ := ctx.Value(connectionKey{}).(*connection)
 	return c

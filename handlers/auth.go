@@ -88,7 +88,7 @@ func (a *API) presented(r *http.Request) identity {
 	return identity{key: found}
 }
 
-// credential is the text of the key that came along.
+// credential returns the text of the key that came along.
 func credential(r *http.Request) (string, *Problem) {
 	bearer, plain := r.Header.Values("Authorization"), r.Header.Values("X-API-Key")
 	switch {
@@ -118,7 +118,7 @@ func unauthorized(reason, detail string) *Problem {
 	return p
 }
 
-// require is nil when the caller may use an operation of the scope.
+// require returns nil when the caller may use an operation of the scope.
 func (a *API) require(ctx context.Context, scope Scope) *Problem {
 	if scope == public || len(a.options.Keys) == 0 {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 type basePathKey struct{}
 
-// BasePath is the path under which a request's caller reaches the server, such as
+// BasePath returns the path under which a request's caller reaches the server, such as
 // /conclave; "" is none.
 func BasePath(ctx context.Context) string {
 	base, _ := ctx.Value(basePathKey{}).(string)
@@ -48,7 +48,7 @@ func (a *API) underBasePath(proxies []netip.Prefix) func(http.Handler) http.Hand
 	}
 }
 
-// without is an address without the base path, if it begins with that.
+// without returns an address without the base path, if it begins with that.
 func without(u *url.URL, base string) *url.URL {
 	path, under := strings.CutPrefix(u.Path, base+"/")
 	raw, rawUnder := strings.CutPrefix(u.RawPath, base+"/")
@@ -63,7 +63,7 @@ func without(u *url.URL, base string) *url.URL {
 	return &v
 }
 
-// forwardedPrefix is the path that a trusted proxy took off, or "".
+// forwardedPrefix returns the path that a trusted proxy took off, or "".
 func forwardedPrefix(r *http.Request, proxies []netip.Prefix) string {
 	told := r.Header.Values("X-Forwarded-Prefix")
 	if len(told) != 1 || len(proxies) == 0 {
@@ -96,7 +96,7 @@ func IsBasePath(text string) bool {
 	return true
 }
 
-// linked is a page whose links to this server begin with the base path.
+// linked returns a page whose links to this server begin with the base path.
 func linked(page []byte, base string) []byte {
 	if base == "" {
 		return page
@@ -107,7 +107,7 @@ func linked(page []byte, base string) []byte {
 	return page
 }
 
-// describedAt is the OpenAPI document whose server is the base path.
+// describedAt returns the OpenAPI document whose server is the base path.
 func describedAt(document []byte, base string) ([]byte, error) {
 	if base == "" {
 		return document, nil

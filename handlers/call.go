@@ -89,7 +89,7 @@ func (c *call) check() (err error) {
 	return err
 }
 
-// lastOf is the rest of the path after a prefix, unescaped: ids may hold slashes,
+// lastOf returns the rest of the path after a prefix, unescaped: ids may hold slashes,
 // written as they are or as %2F.
 func lastOf(r *http.Request, prefix string) (rest string, err error) {
 	rest = strings.TrimPrefix(routePath(r), prefix)

@@ -36,7 +36,7 @@ func provoked(answer []byte) {
 	}
 }
 
-// unprovoked is 1, and says which, where a code of the document came in no answer.
+// unprovoked returns 1, and says which, where a code of the document came in no answer.
 func unprovoked() int {
 	missing := slices.Sorted(maps.Keys(theDocument().conditions))
 	missing = slices.DeleteFunc(missing, func(code string) bool { return seenCodes.codes[code] })

@@ -157,7 +157,7 @@ func (c *conform) unknown(s *schema, object map[string]any, at func(string) stri
 	}
 }
 
-// synonyms are what other interfaces call our fields.
+// synonyms returns what other interfaces call our fields.
 func synonyms() map[string]string {
 	return map[string]string{
 		"query": "question", "q": "question", "text": "question", "prompt": "question",
@@ -268,7 +268,7 @@ func instead(v any) string {
 	return "is " + article(typeName(v))
 }
 
-// typeName is the JSON Schema type of parsed JSON; numbers are "number".
+// typeName returns the JSON Schema type of parsed JSON; numbers are "number".
 func typeName(v any) string {
 	switch v.(type) {
 	case nil:

@@ -66,7 +66,7 @@ func (c *connection) silent() bool {
 	return !c.spoken && c.came == 0 && (c.state == http.StateIdle || c.state == http.StateNew)
 }
 
-// late is how long the server has waited for the caller, when that is too long.
+// late returns how long the server has waited for the caller, when that is too long.
 func (c *connection) late(now time.Time) time.Duration {
 	debt := c.debt
 	if c.clock.IsZero() || c.spoken {
@@ -260,7 +260,7 @@ type frames struct {
 	left int // bytes of the payload
 }
 
-// bodies is how many of the bytes are of answers' bodies.
+// bodies returns how many of the bytes are of answers' bodies.
 func (f *frames) bodies(b []byte) (bytes int) {
 	for len(b) > 0 {
 		if f.left == 0 {

@@ -54,7 +54,7 @@ const writeBuffer = 256 << 10
 // waitingName is the state, in the metrics, of what never had a place.
 const waitingName = "waiting"
 
-// timeOf is how long so many bytes may take.
+// timeOf returns how long so many bytes may take.
 func (n *connections) timeOf(bytes int64) time.Duration {
 	return time.Duration(float64(bytes) / n.rate * float64(time.Second))
 }
@@ -128,7 +128,7 @@ func (n *connections) enterProbe(c *connection) (wait time.Duration) {
 	return 0
 }
 
-// last is the connection to give up first, or nil when there is none.
+// last returns the connection to give up first, or nil when there is none.
 func (n *connections) last() *connection {
 	now := time.Now()
 	if now.Sub(n.looked) >= patience/4 {
@@ -152,7 +152,7 @@ func (n *connections) last() *connection {
 	}
 }
 
-// first is the connection to give up first, by what is known of them.
+// first returns the connection to give up first, by what is known of them.
 func (n *connections) first(now time.Time) *connection {
 	var found *connection
 	// Silent ones are new, or else idle. The states are numbered: new, active, idle.

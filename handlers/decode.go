@@ -99,7 +99,7 @@ func (p *strictParser) value() (any, error) {
 	return token.Bool(), nil
 }
 
-// countValues is how many values a JSON text has, up to one more than maxValues, or how
+// countValues returns how many values a JSON text has, up to one more than maxValues, or how
 // many there are before it stops to be JSON or is nested too deeply.
 func countValues(data []byte) (values int) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))

@@ -16,7 +16,7 @@ import (
 	"example.org/conclave/search"
 )
 
-// typesOfDocument are the Go types that the document describes, by its names.
+// typesOfDocument returns the Go types that the document describes, by its names.
 func typesOfDocument() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"SearchRequest": reflect.TypeFor[search.Request](), "EmbedRequest": reflect.TypeFor[search.EmbedRequest](),
@@ -36,7 +36,7 @@ func typesOfDocument() map[string]reflect.Type {
 	}
 }
 
-// fieldsOf are the fields of a type as JSON has them, and whether each may be absent.
+// fieldsOf returns the fields of a type as JSON has them, and whether each may be absent.
 func fieldsOf(of reflect.Type) map[string]reflect.StructField {
 	out := map[string]reflect.StructField{}
 	for _, field := range reflect.VisibleFields(of) {
@@ -48,7 +48,7 @@ func fieldsOf(of reflect.Type) map[string]reflect.StructField {
 	return out
 }
 
-// typesOf are the JSON types of a Go type.
+// typesOf returns the JSON types of a Go type.
 func typesOf(of reflect.Type) []string {
 	switch of.Kind() {
 	case reflect.Pointer:

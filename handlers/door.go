@@ -29,11 +29,11 @@ const (
 	storing
 )
 
-// Probing is the cost of what tells how the server does. It is answered whatever else
+// Probing returns the cost of what tells how the server does. It is answered whatever else
 // there is to do, and has to take next to nothing.
 func Probing() Cost { return Cost{kind: probing} }
 
-// Answering is the cost of what is answered from what the server has. It takes a place
+// Answering returns the cost of what is answered from what the server has. It takes a place
 // as soon as all of the request is there, or as many as what it asks the engine for
 // costs, until its answer is made. It takes room for what the engine reads and for so
 // many bytes beside. It ends when its time is over: that which it asks for, and at the
@@ -44,7 +44,7 @@ func Answering(bytes int) Cost { return Cost{answering, bytes} }
 // made: the time of sending does not count, so it has a clock instead of a deadline.
 func AnsweringInParts() Cost { return Cost{kind: inParts} }
 
-// Storing is the cost of a change: Answering, but that it may take as long as storing
+// Storing returns the cost of a change: Answering, but that it may take as long as storing
 // takes. It ends with its caller or with the server.
 func Storing() Cost { return Cost{kind: storing} }
 
@@ -85,7 +85,7 @@ func (a *API) open(router chi.Router, o operation, cost Cost, handle func(*call)
 	return nil
 }
 
-// serve is the way of every request to its route: may the caller, does it take what
+// serve returns the way of every request to its route: may the caller, does it take what
 // is produced, is its body of a type that is taken, are its parameters known, and is
 // there a place for it.
 func (a *API) serve(o *operation, cost Cost, handle func(*call) error) http.Handler {

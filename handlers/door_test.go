@@ -139,7 +139,7 @@ type emptySnapshots struct{}
 func (emptySnapshots) List() ([]SnapshotInfo, error) { return []SnapshotInfo{}, nil }
 func (emptySnapshots) Remove(string) error           { return nil }
 
-// bodies are what to send, by path.
+// bodies returns what to send, by path.
 func bodies() map[string]string {
 	return map[string]string{
 		"/v1/search":                 `{"question":"bees"}`,
@@ -161,7 +161,7 @@ func bodies() map[string]string {
 	}
 }
 
-// arguments are what to call a tool with, by its name.
+// arguments returns what to call a tool with, by its name.
 func arguments() map[string]string {
 	return map[string]string{"search": `{"query":"bees"}`, "fetch": `{"id":"bees"}`, "list_experts": `{}`, "explain": `{"query":"bees"}`}
 }
@@ -203,7 +203,7 @@ func (v *visitor) visit(t *testing.T, api *API, ctx context.Context, key string)
 	return w
 }
 
-// everything is all that is served: every method of every path, and every tool.
+// everything returns all that is served: every method of every path, and every tool.
 func everything(t *testing.T, api *API) (all []visitor) {
 	t.Helper()
 	known, pagesToo := bodies(), map[string]bool{}
@@ -454,7 +454,7 @@ func TestNothingWithoutCost(t *testing.T) {
 	}
 }
 
-// sources are the files of this package, without its tests.
+// sources returns the files of this package, without its tests.
 func sources(t *testing.T) map[string]*ast.File {
 	t.Helper()
 	entries, err := os.ReadDir(".")

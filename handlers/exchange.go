@@ -37,7 +37,7 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// exchangeOf is the exchange of a request's context. Outside of a request, in
+// exchangeOf returns the exchange of a request's context. Outside of a request, in
 // a test of one handler, it is an empty one.
 func exchangeOf(ctx context.Context) *exchange {
 	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
@@ -153,7 +153,7 @@ func (r *recorder) Flush() { _ = http.NewResponseController(r.ResponseWriter).Fl
 // Unwrap lets http.ResponseController through.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// status is the status that was sent; net/http sends 200 when nobody says.
+// status returns the status that was sent; net/http sends 200 when nobody says.
 func (r *recorder) status() int {
 	if r.code == 0 {
 		return http.StatusOK

@@ -18,7 +18,7 @@ const (
 	typeProblem = "application/problem+json"
 )
 
-// acceptable is nil when the caller accepts one of the types produced.
+// acceptable returns nil when the caller accepts one of the types produced.
 func acceptable(r *http.Request, produced []string) *Problem {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {
@@ -32,7 +32,7 @@ func acceptable(r *http.Request, produced []string) *Problem {
 	return newProblem("not_acceptable", fmt.Sprintf("Accept is %s; this path answers with %s.", quoted(accept), strings.Join(produced, " or ")))
 }
 
-// quality is how much an Accept header wants a type, 0 to 1: the most specific
+// quality returns how much an Accept header wants a type, 0 to 1: the most specific
 // range that matches decides, and 0 means no (RFC 9110, section 12.5.1).
 // Ranges that are malformed say nothing.
 func quality(accept, offered string) float64 {
@@ -72,7 +72,7 @@ func quality(accept, offered string) float64 {
 	return most
 }
 
-// declared is nil when the body is declared to have a type and an encoding that the
+// declared returns nil when the body is declared to have a type and an encoding that the
 // operation takes.
 func declared(r *http.Request, o *operation) *Problem {
 	given, usual := r.Header.Values("Content-Type"), typeJSON

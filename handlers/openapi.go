@@ -146,7 +146,7 @@ func readDocument(source []byte) (*document, error) {
 	return d, d.enforce()
 }
 
-// member is an object inside the document, and an empty one where there is none.
+// member returns an object inside the document, and an empty one where there is none.
 func member(of any, path ...string) map[string]any {
 	for _, name := range path {
 		object, _ := of.(map[string]any)

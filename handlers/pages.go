@@ -21,7 +21,7 @@ type page struct {
 	text                    func() ([]byte, error) // nil: what file holds
 }
 
-// pages are the page at /, the reference at /docs, the guide, and what these load.
+// pages returns the page at /, the reference at /docs, the guide, and what these load.
 func pages() ([]page, error) {
 	all := []page{
 		{path: "/", file: "index.html", contentType: typeHTML},

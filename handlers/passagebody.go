@@ -47,12 +47,12 @@ func (a *API) parsePassage(text []byte, also func(object map[string]any) *Proble
 	return out, a.withinLimits(&out)
 }
 
-// missingText is the problem of a passage without words to be found by.
+// missingText returns the problem of a passage without words to be found by.
 func missingText() *Problem {
 	return newProblem("missing_field", "/text is missing.", ProblemField{Pointer: "/text", Detail: "is missing"})
 }
 
-// texts is a list of strings that a schema has checked.
+// texts returns a list of strings that a schema has checked.
 func texts(list any) (out []string) {
 	items, _ := list.([]any)
 	for _, item := range items {
@@ -89,7 +89,7 @@ func (a *API) withinLimits(p *corpus.Passage) *Problem {
 	return nil
 }
 
-// passageProblem is what keeps a passage from being stored, or nil.
+// passageProblem returns what keeps a passage from being stored, or nil.
 func passageProblem(p *corpus.Passage) *Problem {
 	err := p.Check()
 	var field *corpus.FieldError

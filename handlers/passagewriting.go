@@ -129,7 +129,7 @@ func (a *API) write(c *call, writer *writing, change folder.Change) error {
 	return c.respond(status, WriteResult{ID: result.ID, Status: string(result.Outcome), Version: result.Version, ReadAs: a.readAs(change.Put)})
 }
 
-// passagePath is the path of a passage. An id may hold anything but control
+// passagePath returns the path of a passage. An id may hold anything but control
 // characters.
 func passagePath(id string) string { return "/v1/passages/" + url.PathEscape(id) }
 

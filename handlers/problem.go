@@ -45,7 +45,7 @@ func (p *Problem) Error() string {
 
 func (p *Problem) Unwrap() error { return p.cause }
 
-// newProblem is a Problem of one of the document's codes.
+// newProblem returns a Problem of one of the document's codes.
 func newProblem(code, detail string, fields ...ProblemField) *Problem {
 	c := conditionOf(code)
 	return &Problem{

@@ -80,7 +80,7 @@ func (r *Readiness) Drain() {
 	r.draining = true
 }
 
-// report is the state of everything: "ready", "starting", "failed" or
+// report returns the state of everything: "ready", "starting", "failed" or
 // "draining", and the components with it.
 func (r *Readiness) report() (status string, parts []Component) {
 	r.mu.Lock()

@@ -206,7 +206,7 @@ type sending struct {
 	given        bool // up
 }
 
-// late is how many seconds the whole answer will have taken at the pace so far, when
+// late returns how many seconds the whole answer will have taken at the pace so far, when
 // that is too long; else 0.
 func (s *sending) late(now time.Time) float64 {
 	took, still := now.Sub(s.began), now.Sub(s.moved)
@@ -276,7 +276,7 @@ func (r *room) watch(m *Metrics) error {
 		m.Register(gauge("conclave_answer_bytes_limit", "Memory that answers may take.", func() int64 { return r.size })))
 }
 
-// RoomFor is the least room for answers in which one that takes so many bytes while it
+// RoomFor returns the least room for answers in which one that takes so many bytes while it
 // is made finds some.
 func RoomFor(bytes int64) int64 { return (bytes+compressingBytes)*4/3 + 4 }
 
@@ -287,7 +287,7 @@ const (
 	compressingBytes = sendingBytes + 1<<20
 )
 
-// overhead is what the answer to a request takes beside its text.
+// overhead returns what the answer to a request takes beside its text.
 func overhead(r *http.Request) int64 {
 	if strings.Contains(strings.Join(r.Header.Values("Accept-Encoding"), ","), "gzip") {
 		return compressingBytes

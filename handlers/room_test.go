@@ -148,7 +148,7 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// largeAnswers is a library whose fifty passages "large" have a quarter of a MiB each.
+// largeAnswers returns a library whose fifty passages "large" have a quarter of a MiB each.
 func largeAnswers() *library {
 	l := testLibrary()
 	l.vectors = map[string][][]float32{}
@@ -174,13 +174,13 @@ const searchPath, batchPath = "/v1/search", "/v1/search/batch"
 
 const largeQuestion = `{"question":"large words","k":16,"experts":[],"fusion":"sum","timeout_ms":10000}`
 
-// roomTaken is what answers take now.
+// roomTaken returns what answers take now.
 func (s *server) roomTaken() (taken int64) {
 	s.api.room.locked(func() { taken = s.api.room.taken })
 	return taken
 }
 
-// roomWanted is what answers wait for now.
+// roomWanted returns what answers wait for now.
 func (s *server) roomWanted() (wanted int64) {
 	s.api.room.locked(func() { wanted = s.api.room.wanted })
 	return wanted

@@ -120,7 +120,7 @@ func (a *API) route() (http.Handler, error) {
 	return router, nil
 }
 
-// routePath is the path as the router matches it: escaped, where the escaping
+// routePath returns the path as the router matches it: escaped, where the escaping
 // matters.
 func routePath(r *http.Request) string {
 	if r.URL.RawPath != "" {

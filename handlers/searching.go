@@ -83,7 +83,7 @@ func searchRequest(limits search.Limits, body any, mistakes int) (request search
 	return request, nil
 }
 
-// within is the schema of a search with the limits in force, which the
+// within returns the schema of a search with the limits in force, which the
 // document leaves to /v1/limits, so that an error can say what is allowed.
 func within(limits search.Limits, s *schema) *schema {
 	limited := *s
@@ -139,7 +139,7 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	return c.respond(http.StatusOK, response)
 }
 
-// serverTiming is what the stages took, in the form that browsers' developer
+// serverTiming returns what the stages took, in the form that browsers' developer
 // tools draw (W3C Server Timing): encode-wiki;dur=1.6.
 func serverTiming(r search.Response) string {
 	var parts []string

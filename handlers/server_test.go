@@ -52,7 +52,7 @@ func testTimeouts() ServeOptions {
 	}
 }
 
-// newAPI is an API with what a test leaves out of the options.
+// newAPI returns an API with what a test leaves out of the options.
 func newAPI(t testing.TB, o Options) *API {
 	t.Helper()
 	if o.Admission == nil {

@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/search"
 )
 
-// conditionOf is what the document says of a code, or that of an internal error.
+// conditionOf returns what the document says of a code, or that of an internal error.
 func conditionOf(code string) condition {
 	if c, ok := theDocument().conditions[code]; ok {
 		return c

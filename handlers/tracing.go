@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// spanOf is the caller's span by the W3C traceparent header. A header that is malformed,
+// spanOf returns the caller's span by the W3C traceparent header. A header that is malformed,
 // or comes twice, is as good as none.
 func spanOf(r *http.Request) trace.SpanContext {
 	if len(r.Header.Values("Traceparent")) != 1 {

@@ -62,7 +62,7 @@ func frames2(c net.Conn, window uint32) *http2.Framer {
 	return f
 }
 
-// block is a request's header.
+// block returns a request's header.
 func block(method, path string, more ...string) []byte {
 	var b bytes.Buffer
 	e := hpack.NewEncoder(&b)

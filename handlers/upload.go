@@ -385,7 +385,7 @@ func (u *upload) noteUnknown(name string) {
 	}
 }
 
-// told is a problem as the answer shows it.
+// told returns a problem as the answer shows it.
 func (u *upload) told(p *Problem) *Problem {
 	q := *p
 	q.RequestID, q.Type = exchangeOf(u.request.Context()).requestID, BasePath(u.request.Context())+q.Type

@@ -15,7 +15,7 @@ import (
 
 // The clients that people have, which send everything before they read.
 
-// program is the path of a program, or skips the test.
+// program returns the path of a program, or skips the test.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -25,7 +25,7 @@ func program(t *testing.T, name string) string {
 	return path
 }
 
-// bulkBody is a body of n lines, one in twenty of them good. Body and answer
+// bulkBody returns a body of n lines, one in twenty of them good. Body and answer
 // are each larger than what a connection keeps on its way, which is up to 10 MB
 // on loopback: a server that sent while its client sends would wait for ever.
 // Bad lines are cheap to make so many of.

@@ -75,7 +75,7 @@ func newListReader(body io.Reader, most int) *listReader {
 	return &listReader{in: bufio.NewReaderSize(body, 64<<10), most: most}
 }
 
-// next is the next chunk, as lineReader's.
+// next returns the next chunk, as lineReader's.
 func (l *listReader) next() (lines []rawLine, err error) {
 	if l.ended != nil {
 		return nil, l.ended

@@ -33,7 +33,7 @@ func newLineReader(body io.Reader, most int) *lineReader {
 	return &lineReader{in: bufio.NewReaderSize(body, 64<<10), most: most}
 }
 
-// next is the next chunk; it has no lines when only blank ones came. After the
+// next returns the next chunk; it has no lines when only blank ones came. After the
 // last it is io.EOF, or why the body broke off. What was cut off in the middle
 // of a line is not given out.
 func (l *lineReader) next() (lines []rawLine, err error) {

@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// packed is a text, repeated, in gzip.
+// packed returns a text, repeated, in gzip.
 func packed(t testing.TB, parts ...string) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -144,7 +144,7 @@ func shapesOf(all map[string]func(*rand.Rand, int) (string, string)) []string {
 	return names
 }
 
-// requestTo is a request that is served without a socket.
+// requestTo returns a request that is served without a socket.
 func requestTo(path, body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, "http://localhost"+path, strings.NewReader(body))
 	r.Header.Set("Content-Type", typeJSON)
@@ -184,7 +184,7 @@ func TestLinearWork(t *testing.T) {
 	}
 }
 
-// processorTime is what this thread has used of the processor.
+// processorTime returns what this thread has used of the processor.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var now unix.Timespec

@@ -82,7 +82,7 @@ func (a *API) AttachWriter(w Writer, j Jobs, s Snapshots) error {
 // go on.
 func (a *API) RefusePassages(why string) { a.refusing.Store(&why) }
 
-// passageWriter is what writes passages.
+// passageWriter returns what writes passages.
 func (a *API) passageWriter() (*writing, error) {
 	w, err := a.writer()
 	if err != nil {
@@ -94,7 +94,7 @@ func (a *API) passageWriter() (*writing, error) {
 	return w, nil
 }
 
-// writer is what writes.
+// writer returns what writes.
 func (a *API) writer() (*writing, error) {
 	if w := a.writing.Load(); w != nil {
 		return w, nil
@@ -196,7 +196,7 @@ func (a *API) keepExtending(extend func()) (stop func()) {
 	}
 }
 
-// extendEvery is how often deadlines are extended while something is waited
+// extendEvery returns how often deadlines are extended while something is waited
 // for: well before the shorter one passes.
 func (a *API) extendEvery() time.Duration {
 	every := time.Second
@@ -219,7 +219,7 @@ func (w *writing) noteBacklog(h http.Header) {
 	h.Set(backlogHeader, strconv.Itoa(w.Backlog().Changes))
 }
 
-// etagsOf are the entity tags in a header, without quotes and without what the
+// etagsOf returns the entity tags in a header, without quotes and without what the
 // compression adds; weak ones keep their W/.
 func etagsOf(header []string) []string {
 	var out []string

@@ -94,7 +94,7 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 	return s
 }
 
-// found are the ids that a search for words finds.
+// found returns the ids that a search for words finds.
 func (s *writingServer) found(question string) []string {
 	s.t.Helper()
 	r := s.post("/v1/search", fmt.Sprintf(`{"question":%q,"k":50,"collapse":false}`, question))
@@ -172,7 +172,7 @@ func TestPutGetDelete(t *testing.T) {
 	}
 }
 
-// quoted2 is a JSON string.
+// quoted2 returns a JSON string.
 func quoted2(s string) string {
 	text, _ := json.Marshal(s)
 	return string(text)

@@ -20,7 +20,7 @@ type Bundle struct {
 	Calibration *Calibration
 }
 
-// Path is where a file of the bundle is.
+// Path returns where a file of the bundle is.
 func (b *Bundle) Path(file string) string { return filepath.Join(b.Dir, file) }
 
 // Load reads the bundle in dir and verifies every file against the manifest.

@@ -72,7 +72,7 @@ func (b *Bundle) checkEncoders() (all []error) {
 	return all
 }
 
-// inputsOf are the inputs of those names; "" is none.
+// inputsOf returns the inputs of those names; "" is none.
 func inputsOf(names ...string) (all []*onnx.Value) {
 	for _, name := range names {
 		if name != "" {

@@ -110,7 +110,7 @@ type importedSide struct {
 	dimension int
 }
 
-// newManifest is the part of a manifest that imports of all kinds have in common.
+// newManifest returns the part of a manifest that imports of all kinds have in common.
 func newManifest(srcDir, outDir string, o ImportOptions, sides [2]importedSide, dpr bool) (m Manifest, err error) {
 	q, p := sides[Question], sides[Passage]
 	if q.dimension != p.dimension {
@@ -138,7 +138,7 @@ func newManifest(srcDir, outDir string, o ImportOptions, sides [2]importedSide, 
 	return m, err
 }
 
-// limit is the longest input of one side: as asked, or the default as far as
+// limit returns the longest input of one side: as asked, or the default as far as
 // the checkpoint allows.
 func (c *checkpoint) limit(side string, asked, otherwise int) (int, error) {
 	positions := c.config.Positions
@@ -158,7 +158,7 @@ func (c *checkpoint) limit(side string, asked, otherwise int) (int, error) {
 	return limit, nil
 }
 
-// hashWeights is the SHA-256 of the weights' file, or of the lines that
+// hashWeights returns the SHA-256 of the weights' file, or of the lines that
 // `sha256sum` prints for two.
 func hashWeights(all []*tower) (string, error) {
 	hash := sha256.New()

@@ -15,7 +15,7 @@ const (
 	Passage
 )
 
-// Fingerprint is a hexadecimal SHA-256 over everything that decides which
+// Fingerprint returns a hexadecimal SHA-256 over everything that decides which
 // vector a text gets on one side: weights and graph, tokenizer and its case,
 // pooling, length limit, prefix, and for passages the template. The expert's name,
 // lineage, ensemble and calibration are not in it. A vector may be compared
@@ -67,7 +67,7 @@ func (b *Bundle) readerFingerprint() string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// HeadFingerprint is the fingerprint of the question vectors that a head makes from
+// HeadFingerprint returns the fingerprint of the question vectors that a head makes from
 // vectors with the fingerprint run. The head's own fingerprint is Bundle.Fingerprint.
 func HeadFingerprint(run, head string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "conclave head 1\nquestion %s\nhead %s\n", run, head))

@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/models/tiny"
 )
 
-// export is a model as another program might export it: one table, each
+// export returns a model as another program might export it: one table, each
 // token's row its vector.
 func export() *onnx.Model {
 	tokens := []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence")}

@@ -55,13 +55,13 @@ const (
 	generatorBeams  = 1
 )
 
-// CrossBytes is the memory that the decoder's keys and values of so many passage tokens take:
+// CrossBytes returns the memory that the decoder's keys and values of so many passage tokens take:
 // 2 · Layers · tokens · Heads · HeadSize numbers of 4 bytes.
 func (g *Generator) CrossBytes(tokens int) int64 {
 	return 4 * 2 * int64(g.Layers) * int64(tokens) * int64(g.Heads) * int64(g.HeadSize)
 }
 
-// AnswerBytes is the memory that an answer of so many tokens takes, from so many passage
+// AnswerBytes returns the memory that an answer of so many tokens takes, from so many passage
 // tokens: the passages' keys and values for each layer of the decoder, those of the answer's
 // own tokens for each beam, twice while one more is added, and the logits.
 func (g *Generator) AnswerBytes(tokens, answer int) int64 {
@@ -187,7 +187,7 @@ func openT5(ctx context.Context, dir string) (*t5Checkpoint, error) {
 	return c, nil
 }
 
-// fidNames is the name that Fusion-in-Decoder's code gives to a tensor.
+// fidNames returns the name that Fusion-in-Decoder's code gives to a tensor.
 func fidNames(name string) string {
 	if rest, ok := strings.CutPrefix(name, "encoder."); ok {
 		return "encoder.encoder." + strings.Replace(rest, ".layer.", ".module.layer.", 1)
@@ -195,7 +195,7 @@ func fidNames(name string) string {
 	return name
 }
 
-// name is the name that the checkpoint gives to a tensor. The table of pieces goes by
+// name returns the name that the checkpoint gives to a tensor. The table of pieces goes by
 // several.
 func (c *t5Checkpoint) name(plain string) string {
 	if c.fid {
@@ -224,7 +224,7 @@ func (c *t5Checkpoint) Tensor(name string, shape ...int) ([]float32, error) {
 	return values, nil
 }
 
-// wanted are the tensors that the graphs need, by the checkpoint's names.
+// wanted returns the tensors that the graphs need, by the checkpoint's names.
 func (c *t5Checkpoint) wanted() (all []wantedTensor) {
 	for _, n := range c.config.Names() {
 		all = append(all, wantedTensor{c.name(n.Name), n.Shape})

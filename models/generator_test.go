@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/models"
 )
 
-// t5Folder is a copy of a tiny T5 of encoder/testdata/fid, with changes to its
+// t5Folder returns a copy of a tiny T5 of encoder/testdata/fid, with changes to its
 // config.json, and a tokenizer.json that Import only copies.
 func t5Folder(t *testing.T, name string, changes map[string]any) string {
 	t.Helper()

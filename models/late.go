@@ -24,7 +24,7 @@ const (
 	lateLongest = 256
 )
 
-// LateGraph is the graph of a late expert that a merge writes, in the given
+// LateGraph returns the graph of a late expert that a merge writes, in the given
 // file, on a base whose vectors have the given dimension.
 func LateGraph(file string, base int) Graph {
 	g := DefaultGraph(file)
@@ -32,7 +32,7 @@ func LateGraph(file string, base int) Graph {
 	return g
 }
 
-// graph is a graph of this kind of expert on a base, as this package writes it.
+// graph returns a graph of this kind of expert on a base, as this package writes it.
 func (m *Manifest) graph(file string, base *tower) Graph {
 	if m.Kind == KindLate {
 		return LateGraph(file, base.config.Output())
@@ -40,7 +40,7 @@ func (m *Manifest) graph(file string, base *tower) Graph {
 	return DefaultGraph(file)
 }
 
-// headOf is what follows the last layer of the encoders that m describes. The
+// headOf returns what follows the last layer of the encoders that m describes. The
 // encoders of a late expert pool as its base does.
 func headOf(m *Manifest, base *tower) bert.Head {
 	switch m.Kind {
@@ -70,7 +70,7 @@ func (m *Manifest) validateLate(fail func(key, format string, a ...any)) {
 	}
 }
 
-// heads are the tensors that an expert of this kind has and its base lacks, over
+// heads returns the tensors that an expert of this kind has and its base lacks, over
 // rows of length width.
 func (m *Manifest) heads(width int) []tensors.Named {
 	switch m.Kind {

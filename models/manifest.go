@@ -198,7 +198,7 @@ type Lineage struct {
 	Notes map[string]string `yaml:"notes,omitempty"`
 }
 
-// DefaultGraph is the graph that Import writes, in the given file.
+// DefaultGraph returns the graph that Import writes, in the given file.
 func DefaultGraph(file string) Graph {
 	return Graph{File: file, InputIDs: "input_ids", AttentionMask: "attention_mask", TokenTypeIDs: "token_type_ids", Embedding: "embedding"}
 }
@@ -372,7 +372,7 @@ func (m *Manifest) validateDelta(fail func(key, format string, a ...any), file f
 	}
 }
 
-// Encode is the manifest as expert.yaml has it, sealed: its last line is a
+// Encode returns the manifest as expert.yaml has it, sealed: its last line is a
 // checksum of the lines before it. A person who edits the file deletes that
 // line.
 func (m *Manifest) Encode() ([]byte, error) {

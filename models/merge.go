@@ -70,7 +70,7 @@ func (d *Delta) suitsBase(base *encoders) error {
 	return err
 }
 
-// graphs are the encoders to write: one for both sides or one for each.
+// graphs returns the encoders to write: one for both sides or one for each.
 func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 	if err := d.suitsBase(base); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 	return all, nil
 }
 
-// merged is the manifest of the bundle to make.
+// merged returns the manifest of the bundle to make.
 func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 	m := d.Manifest
 	c := base.question.config
@@ -133,7 +133,7 @@ func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 	return m, nil
 }
 
-// lineage is the lineage of the merged bundle.
+// lineage returns the lineage of the merged bundle.
 func (d *Delta) lineage() Lineage {
 	l, notes := d.Manifest.Lineage, map[string]string{}
 	maps.Copy(notes, l.Notes)
@@ -204,7 +204,7 @@ func (g encoderGraph) fit(dimension int) error {
 	return nil
 }
 
-// graphFiles are the graphs of a bundle.
+// graphFiles returns the graphs of a bundle.
 func graphFiles(graphs []encoderGraph, head bert.Head, int8 bool) (files []bundleFile) {
 	for _, g := range graphs {
 		files = append(files, bundleFile{g.file, func(w io.Writer) error {

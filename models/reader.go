@@ -51,7 +51,7 @@ const (
 	readerRoom = 8
 )
 
-// DefaultReader is the graph that Import writes; selects says that it has a selection.
+// DefaultReader returns the graph that Import writes; selects says that it has a selection.
 func DefaultReader(selects bool) *ReaderGraph {
 	g := &ReaderGraph{File: readerFile, InputIDs: "input_ids", AttentionMask: "attention_mask", TokenTypeIDs: "token_type_ids", Start: bert.Start, End: bert.End}
 	if selects {
@@ -60,7 +60,7 @@ func DefaultReader(selects bool) *ReaderGraph {
 	return g
 }
 
-// TextAt is the longest part of an input that lies before the text.
+// TextAt returns the longest part of an input that lies before the text.
 func (m *Manifest) TextAt() int {
 	specials := 3 // [CLS] and two [SEP]: before the text, or one behind it
 	return specials + m.MaxTokens.Question + m.MaxTokens.Title

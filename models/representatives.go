@@ -29,10 +29,10 @@ const (
 	representativesTensor = "questions"
 )
 
-// Len is how many questions there are.
+// Len returns how many questions there are.
 func (r *Representatives) Len() int { return len(r.Vectors) / r.Dimension }
 
-// Row is the vector of one question.
+// Row returns the vector of one question.
 func (r *Representatives) Row(i int) []float32 {
 	return r.Vectors[i*r.Dimension : (i+1)*r.Dimension : (i+1)*r.Dimension]
 }

@@ -71,7 +71,7 @@ func (t *tower) close() { _ = t.set.Close() }
 // isDPR says whether passages are title and text as a pair.
 func (t *tower) isDPR() bool { return t.dpr || t.head != "" }
 
-// name is the name that the checkpoint gives to a BertModel's tensor. Old
+// name returns the name that the checkpoint gives to a BertModel's tensor. Old
 // checkpoints call a layer norm's weight and bias gamma and beta.
 func (t *tower) name(plain string) string {
 	full := t.body + plain

@@ -60,7 +60,7 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	return t, nil
 }
 
-// file is the tokenizer in a bundle.
+// file returns the tokenizer in a bundle.
 func (t *tokenizer) file() []bundleFile {
 	return []bundleFile{{t.name, func(w io.Writer) error {
 		_, err := w.Write(t.data)

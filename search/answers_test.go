@@ -60,7 +60,7 @@ func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) 
 	return out, err
 }
 
-// withReader is a stage of 60 passages with a marker.
+// withReader returns a stage of 60 passages with a marker.
 func withReader() (*stage, *marker) {
 	s, m := newStage("A", 60), new(marker)
 	s.config.Readers = []LoadedReader{{Reader: m, Name: "marker"}, {Reader: m, Name: "other"}}

@@ -25,7 +25,7 @@ type candidate struct {
 // mostAnswers is how many answers there are at most, of different words.
 const mostAnswers = 3
 
-// spansOf are all spans of all passages, with their probabilities.
+// spansOf returns all spans of all passages, with their probabilities.
 func spansOf(passages []corpus.Passage, readings []Reading) []candidate {
 	largest, sum := math.Inf(-1), 0.0
 	for _, r := range readings {

@@ -54,7 +54,7 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 	})
 }
 
-// of are the findings of a plan's own sources, as it would have them alone.
+// of returns the findings of a plan's own sources, as it would have them alone.
 func (p *pass) of(by *plan) []finding {
 	own := make([]finding, 0, len(by.wanted))
 	for _, f := range p.findings {
@@ -69,7 +69,7 @@ func (p *pass) of(by *plan) []finding {
 	return own
 }
 
-// union is the inquiry whose findings serve all plans.
+// union returns the inquiry whose findings serve all plans.
 func union(plans []*plan) inquiry {
 	all := plans[0].inquiry
 	all.wanted, all.unused = nil, map[int]string{}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// comparison is every method with several sets of sources and options.
+// comparison returns every method with several sets of sources and options.
 func comparison() []Request {
 	yes, no := true, false
 	var all []Request

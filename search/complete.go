@@ -133,7 +133,7 @@ func (a *answer) follow(ctx context.Context, column int, candidates []rank.Ordin
 // tenth of their deviation, for a fraction of a millisecond.
 const randomPassages = 128
 
-// scoresOf is what a source scores a sample of the passages, which have nothing to do with
+// scoresOf returns what a source scores a sample of the passages, which have nothing to do with
 // the question.
 func (f *finding) scoresOf(ctx context.Context, sample []rank.Ordinal) []rank.Hit {
 	if len(sample) == 0 || f.score == nil {

@@ -30,7 +30,7 @@ type duplicates struct {
 	of       map[rank.Ordinal]uint64
 }
 
-// duplicatesIn is nil where each passage counts for itself.
+// duplicatesIn returns nil where each passage counts for itself.
 func duplicatesIn(view *pinned, q inquiry) *duplicates {
 	passages, ok := view.Passages().(fingerprinted)
 	if !ok || !q.collapse {
@@ -61,7 +61,7 @@ func (p *pass) distinct(ctx context.Context, k int, search func(k int) ([]rank.H
 	}
 }
 
-// firsts are the first hits of each text. It remembers the others as copies.
+// firsts returns the first hits of each text. It remembers the others as copies.
 func (c *duplicates) firsts(ctx context.Context, hits []rank.Hit) ([]rank.Hit, error) {
 	ordinals := make([]rank.Ordinal, len(hits))
 	for i, h := range hits {
@@ -119,7 +119,7 @@ func (p *pass) oneOfEach() error {
 	return nil
 }
 
-// copiesOf are the others of a passage's text that were found.
+// copiesOf returns the others of a passage's text that were found.
 func (p *pass) copiesOf(o rank.Ordinal) []rank.Ordinal {
 	c := p.duplicates
 	if c == nil {

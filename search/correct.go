@@ -107,7 +107,7 @@ func (l *lineUp) correct(ctx context.Context, view *pinned, question string) (st
 	return out.String(), corrections, nil
 }
 
-// languageOf is what the vocabulary of an expert's encoder says of its language; nil where it
+// languageOf returns what the vocabulary of an expert's encoder says of its language; nil where it
 // says nothing.
 func languageOf(x *Expert) *spelling.Language {
 	if x == nil {
@@ -120,7 +120,7 @@ func languageOf(x *Expert) *spelling.Language {
 	return spelling.NewLanguage(encoder.WholeWords())
 }
 
-// meant is the word that a suspect was most probably meant as; "" where that is as it is.
+// meant returns the word that a suspect was most probably meant as; "" where that is as it is.
 func (s *suspect) meant(ctx context.Context, v Vocabulary, language *spelling.Language, near []spelling.Candidate, passages float64) (string, error) {
 	type candidate struct {
 		spelling.Candidate
@@ -197,7 +197,7 @@ func (s *suspect) allows(c spelling.Candidate, letters int) bool {
 	return c.Edits.Total() <= most && (letters > leastLetters || c.Edits.Added+c.Edits.Replaced == 0)
 }
 
-// suspectsOf are the words of a question that the language does not have. Words beside
+// suspectsOf returns the words of a question that the language does not have. Words beside
 // digits or signs, in quotes or in capitals are identifiers, and right as they are.
 func suspectsOf(question string, language *spelling.Language) (suspects []suspect) {
 	loud := question == strings.ToUpper(question)
@@ -264,7 +264,7 @@ func eachWord(chunk string, yield func(from, to int)) {
 	}
 }
 
-// inCaseOf is a word in lower case with the capitals of another one.
+// inCaseOf returns a word in lower case with the capitals of another one.
 func inCaseOf(typed, meant string) string {
 	head, size := utf8.DecodeRuneInString(typed)
 	switch {

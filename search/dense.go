@@ -139,7 +139,7 @@ func (x *dense) certain(ctx context.Context, f *finding) (*certainty, error) {
 	return &certainty{confidence: fusion.Confidence(information, members), mutualInformation: max(information, 0)}, nil
 }
 
-// memberScores are the inner products of the members' vectors of a question
+// memberScores returns the inner products of the members' vectors of a question
 // with the stored vectors of its hits: Members × hits, member by member.
 func memberScores(ctx context.Context, ensemble Ensemble, vectors VectorIndex, question []float32, hits []rank.Hit) ([]float32, error) {
 	members, d := ensemble.EnsembleMembers(), len(question)

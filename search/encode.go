@@ -71,7 +71,7 @@ func (p *pass) encodeBy(ctx context.Context, x *Expert, check func(vector []floa
 	return vector, nil
 }
 
-// encoded is the question as the reference encodes it, where that is there already.
+// encoded returns the question as the reference encodes it, where that is there already.
 func (p *pass) encoded() []float32 {
 	if p.reference == nil {
 		return nil

@@ -119,7 +119,7 @@ func (p *pass) among(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordina
 	return nil
 }
 
-// evidence is what the sources of a pass found, completed for a plan.
+// evidence returns what the sources of a pass found, completed for a plan.
 func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, error) {
 	found := Evidence{Table: new(fusion.Candidates)}
 	found.Wording, _ = p.wording(p.question)

@@ -462,7 +462,7 @@ func (s *stage) engine(t testing.TB) *Engine {
 	return e
 }
 
-// ask is a search that must succeed and leave nothing pinned.
+// ask returns a search that must succeed and leave nothing pinned.
 func (s *stage) ask(t testing.TB, r Request) Response {
 	t.Helper()
 	engine := s.engine(t)
@@ -481,7 +481,7 @@ func (s *stage) ask(t testing.TB, r Request) Response {
 	return response
 }
 
-// refused is a search that must fail.
+// refused returns a search that must fail.
 func (s *stage) refused(t testing.TB, r Request) *Error {
 	t.Helper()
 	engine := s.engine(t)

@@ -19,7 +19,7 @@ type familiarities struct {
 	known bool              // the question is known as the reference encodes it
 }
 
-// rival is the highest familiarity of the other experts; number -1 is a source that is
+// rival returns the highest familiarity of the other experts; number -1 is a source that is
 // no expert.
 func (q *familiarities) rival(number int) float64 {
 	if len(q.of) == 0 {
@@ -31,7 +31,7 @@ func (q *familiarities) rival(number int) float64 {
 	return q.of[number].Rival
 }
 
-// familiarities are those with a question as the reference encodes it; nil: unknown.
+// familiarities returns those with a question as the reference encodes it; nil: unknown.
 func (l *lineUp) familiarities(reference []float32) *familiarities {
 	q := &familiarities{of: make([]fusion.Observed, len(l.experts)+1), known: reference != nil}
 	for i, x := range l.experts {
@@ -43,7 +43,7 @@ func (l *lineUp) familiarities(reference []float32) *familiarities {
 	return q
 }
 
-// specialists are the experts of an inquiry that have a domain, where only the most
+// specialists returns the experts of an inquiry that have a domain, where only the most
 // familiar of them are to be asked; else nil.
 func (l *lineUp) specialists(q *inquiry) []int {
 	if !q.chosenOnly || l.reference == nil {
@@ -93,7 +93,7 @@ func (p *pass) askFamiliar(ctx context.Context, specialists []int) {
 	}
 }
 
-// chooseFamiliar are the specialists to ask; the others are reported as skipped.
+// chooseFamiliar returns the specialists to ask; the others are reported as skipped.
 func (p *pass) chooseFamiliar(question []float32, specialists []int) []int {
 	observed := make([]fusion.Observed, len(specialists))
 	for i, at := range specialists {
@@ -111,7 +111,7 @@ func (p *pass) chooseFamiliar(question []float32, specialists []int) []int {
 	return asked
 }
 
-// familiarity is the mean inner product of a question with its nearest
+// familiarity returns the mean inner product of a question with its nearest
 // representatives, [R, len(question)].
 func familiarity(question, representatives []float32) float64 {
 	d := len(question)

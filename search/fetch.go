@@ -68,7 +68,7 @@ func (a *answer) fetch(ctx context.Context) error {
 	return nil
 }
 
-// ranking is a method's fused ranking as answers have it.
+// ranking returns a method's fused ranking as answers have it.
 func (a *answer) ranking(ctx context.Context, m plannedMethod, r *fusion.Ranking) (Ranking, error) {
 	out := Ranking{Fusion: m.asked, Confidence: printedOf(r.Confidence), Any: printedOf(r.Any)}
 	if m.Name != m.asked {
@@ -206,7 +206,7 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 	return results, a.nameCopies(ctx, results, ordinals)
 }
 
-// texts are those of the items that are still there, and their passages.
+// texts returns those of the items that are still there, and their passages.
 func (a *answer) texts(ctx context.Context, items []fusion.Item) (there []fusion.Item, passages []corpus.Passage, err error) {
 	ordinals := make([]rank.Ordinal, len(items))
 	for i, item := range items {

@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// tagged is a stage whose passages have tags: every third "third", those with
+// tagged returns a stage whose passages have tags: every third "third", those with
 // odd numbers "odd", the first five "few", one "one".
 func tagged(names string, passages int) *stage {
 	s := newStage(names, passages)
@@ -31,7 +31,7 @@ func tagged(names string, passages int) *stage {
 	return s
 }
 
-// without is the same stage with the passages alone that a filter lets through.
+// without returns the same stage with the passages alone that a filter lets through.
 func without(names string, passages int, f Filter) *stage {
 	s := tagged(names, passages)
 	all := s.library.shelf.passages
@@ -61,7 +61,7 @@ func someFilters() []Filter {
 	}
 }
 
-// comparable is an answer as it is sent, without what may differ: the times, and
+// comparable returns an answer as it is sent, without what may differ: the times, and
 // how many were selected.
 func comparable(t *testing.T, r Response) string {
 	t.Helper()

@@ -49,7 +49,7 @@ func (l *lineUp) focus(ctx context.Context, q *inquiry, view *pinned) string {
 	return l.inContext(within, q, view, l.partOf(within, q, view, q.question))
 }
 
-// partOf is the part of a text that is asked: all of one that the encoders read to its
+// partOf returns the part of a text that is asked: all of one that the encoders read to its
 // end.
 func (l *lineUp) partOf(ctx context.Context, q *inquiry, view *pinned, text string) string {
 	if !l.tooLong(q, text) {
@@ -115,7 +115,7 @@ func (l *lineUp) fits(text string) bool {
 	return true
 }
 
-// encodes is the expert of a source; nil: it has none.
+// encodes returns the expert of a source; nil: it has none.
 func (l *lineUp) encodes(at int) *Expert {
 	switch x := l.sources[at].(type) {
 	case *dense:
@@ -126,7 +126,7 @@ func (l *lineUp) encodes(at int) *Expert {
 	return nil
 }
 
-// nearness is the highest inner product of each unit with a passage, by the base or the
+// nearness returns the highest inner product of each unit with a passage, by the base or the
 // first expert that is no specialist; zeros where there is none or it fails.
 func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *pinned, units []unit) []float64 {
 	near := make([]float64, len(units))
@@ -177,7 +177,7 @@ func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *pinned, units [
 	return near
 }
 
-// sureOf is the confidence of the answer that a text has as a question by default; known
+// sureOf returns the confidence of the answer that a text has as a question by default; known
 // is false where there is no such confidence.
 func (l *lineUp) sureOf(ctx context.Context, q *inquiry, view *pinned, text string) (sure float64, known bool) {
 	if l.defaults.Chances == nil {

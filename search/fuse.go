@@ -36,7 +36,7 @@ func (a *answer) fuse(ctx context.Context) error {
 	return a.untied
 }
 
-// settings are what the line-up and the request decide.
+// settings returns what the line-up and the request decide.
 func (a *answer) settings() fusion.Settings {
 	d := &a.defaults
 	s := fusion.Settings{
@@ -65,7 +65,7 @@ func (a *answer) observe(ctx context.Context) []fusion.Observed {
 	return a.seen
 }
 
-// observed are the sources that answered, with random passages' scores if that is said.
+// observed returns the sources that answered, with random passages' scores if that is said.
 // Phrases count beside words alone.
 func (a *answer) observed(ctx context.Context, q *familiarities, random bool) []fusion.Observed {
 	sources, words := make([]fusion.Observed, 0, len(a.findings)), false

@@ -104,7 +104,7 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 	return e.response(&r, m, &ranking), nil
 }
 
-// method is the method asked for, when it can do with the sources that there are, with
+// method returns the method asked for, when it can do with the sources that there are, with
 // the sources that take part and their weights filled in.
 func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 	m, ok := fusion.MethodNamed(r.Fusion)
@@ -199,7 +199,7 @@ func (e *evidence) checkGranularities(r *FuseRequest, m *fusion.Method, wrong *p
 // maxTemperature bounds the temperature of cce: above it, all passages are equally likely.
 const maxTemperature = 1000
 
-// weighed is the weight of a source among the contributions.
+// weighed returns the weight of a source among the contributions.
 func (e *evidence) weighed(source string) (float64, bool) {
 	for _, c := range e.candidates {
 		for _, given := range c.Contributions {
@@ -220,7 +220,7 @@ func inRange(pointer string, of map[string]float64, most float64, wrong *problem
 	}
 }
 
-// response is a ranking as answers have it.
+// response returns a ranking as answers have it.
 func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ranking) FuseResponse {
 	out := FuseResponse{Fusion: m.Name, Confidence: printedOf(ranking.Confidence), Results: make([]Result, len(ranking.Items))}
 	for n, item := range ranking.Items {

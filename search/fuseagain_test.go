@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// candidatesOf are the results of a search as somebody has them who kept the answer.
+// candidatesOf returns the results of a search as somebody has them who kept the answer.
 func candidatesOf(t rapid.TB, results []Result) (out []Candidate) {
 	t.Helper()
 	text, err := json.Marshal(results)

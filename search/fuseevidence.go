@@ -110,7 +110,7 @@ func (e *evidence) inOrder(wrong *problems) {
 	}
 }
 
-// kindNamed is the kind of a source as far as its name tells.
+// kindNamed returns the kind of a source as far as its name tells.
 func kindNamed(source string) fusion.SourceKind {
 	switch source {
 	case WordSource:

@@ -55,7 +55,7 @@ func (x *Expert) behind(ctx context.Context, run []float32) (vector, gate []floa
 	return vector, slices.Clone(gate), checkVector(vector, x.Info.Dimension)
 }
 
-// domains are the gate's probabilities by domain, as answers have them; nil without a gate.
+// domains returns the gate's probabilities by domain, as answers have them; nil without a gate.
 func (f *finding) domains() map[string]float64 {
 	x, ok := f.source.(*dense)
 	if !ok || len(f.gate) == 0 {

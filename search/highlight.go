@@ -77,7 +77,7 @@ func (x *late) highlighter(ctx context.Context, view *pinned, index VectorIndex,
 	}
 }
 
-// field is the title or the text of a passage.
+// field returns the title or the text of a passage.
 func field(p *corpus.Passage, name string) string {
 	if name == "title" {
 		return p.Title
@@ -137,7 +137,7 @@ func (h *Highlight) trim(text string) {
 	}
 }
 
-// highlight is where late interaction matched a result, and the part of the passage that
+// highlight returns where late interaction matched a result, and the part of the passage that
 // is most similar to the question: of the granularities that have a weight in the score,
 // or else of all that took part. Highlights that fail are left out: the answer stands
 // without them.

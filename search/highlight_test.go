@@ -69,7 +69,7 @@ func (speller) PassageWords(p corpus.Passage) ([]Word, error) {
 	return []Word{{Begin: 0, End: strings.Index(p.Text, " ")}, {Begin: last, End: len(p.Text)}}, nil
 }
 
-// byHand is what the tokens of a question add to the score of a passage, without those
+// byHand returns what the tokens of a question add to the score of a passage, without those
 // that match at least a fifth of the random passages as well.
 func byHand(question []float32, tokens [][][]float32, passage int) (sum float64) {
 	best := func(token []float32, of [][]float32) (most float64) {

@@ -155,7 +155,7 @@ func termsOf(list []Rarity) (terms []string) {
 	return terms
 }
 
-// rarestOf are the n rarest, in their order.
+// rarestOf returns the n rarest, in their order.
 func rarestOf(list []key, n int) []key {
 	if len(list) <= n {
 		return list
@@ -174,7 +174,7 @@ func rarestOf(list []key, n int) []key {
 	return out
 }
 
-// rare is 1 for a term of one to three passages, and falls to 0 at one of ten or of none.
+// rare returns 1 for a term of one to three passages, and falls to 0 at one of ten or of none.
 func rare(passages int) float64 {
 	if passages == 0 {
 		return 0
@@ -237,7 +237,7 @@ func hasAll(set map[string]bool, terms []string) bool {
 	return !slices.ContainsFunc(terms, func(t string) bool { return !set[t] })
 }
 
-// termsIn are the terms of the question that a passage has, in some form, and those that
+// termsIn returns the terms of the question that a passage has, in some form, and those that
 // each other form stands for.
 func termsIn(ctx context.Context, question string, index WordIndex, passage rank.Ordinal) (terms map[string]bool, forms []map[string]bool, err error) {
 	found, err := index.Explain(ctx, question, passage)
@@ -259,7 +259,7 @@ func termsIn(ctx context.Context, question string, index WordIndex, passage rank
 	return terms, forms, nil
 }
 
-// distinctWords are what stands between white space, each once.
+// distinctWords returns what stands between white space, each once.
 func distinctWords(text string) []string {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(strings.Fields(text), func(word string) bool {
@@ -271,7 +271,7 @@ func distinctWords(text string) []string {
 
 func hasDigit(text string) bool { return strings.ContainsFunc(text, unicode.IsDigit) }
 
-// keys are those of the question, if words answered.
+// keys returns those of the question, if words answered.
 func (a *answer) keys(ctx context.Context) fusion.Keys {
 	var out fusion.Keys
 	for i := range a.findings {

@@ -55,7 +55,7 @@ func checkTokens(vector []float32, dimension int) error {
 	return checkVector(vector, 0)
 }
 
-// vectors is the index of an expert, by which the finding scores passages.
+// vectors returns the index of an expert, by which the finding scores passages.
 func (p *pass) vectors(x *Expert, f *finding, question []float32) (VectorIndex, error) {
 	vectors, ok := p.view.narrowed.Vectors(x.Name)
 	if !ok {

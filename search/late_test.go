@@ -69,7 +69,7 @@ func (*wordwise) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0
 
 func (*wordwise) Readable(string) float64 { return 1 }
 
-// lateStage is a stage whose gate weighs late interaction.
+// lateStage returns a stage whose gate weighs late interaction.
 func lateStage() (*stage, *maxima, *wordwise) {
 	s, index, encoder := newStage("ABC", 60), &maxima{}, &wordwise{}
 	for _, p := range s.library.shelf.passages {

@@ -166,7 +166,7 @@ func errClosed() *Error {
 	return &Error{Kind: Unavailable, Code: "shutting_down", Detail: "the server is shutting down"}
 }
 
-// begin is the current line-up for a request, which leaves it at its end; an error
+// begin returns the current line-up for a request, which leaves it at its end; an error
 // when the engine is closing.
 func (e *Engine) begin() (*lineUp, error) {
 	for !e.closed.Load() {

@@ -46,7 +46,7 @@ func (e *Engine) List(ctx context.Context, after string, limit int) (passages []
 	return slices.DeleteFunc(passages, deleted), next, nil
 }
 
-// list is which passages are listed, and the room that they take.
+// list returns which passages are listed, and the room that they take.
 func (e *Engine) list(ctx context.Context, from Passages, after string, limit int) (ordinals []rank.Ordinal, more bool, room int, err error) {
 	if ordinals, err = from.After(ctx, after, limit+1); err != nil {
 		return nil, false, 0, err

@@ -48,7 +48,7 @@ func (e *Engine) Expert(name string) (ExpertInfo, error) {
 	return ExpertInfo{}, &Error{Kind: NotFound, Code: "expert_not_found", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), l.knownExperts())}
 }
 
-// in is what there is to say of an expert in a generation.
+// in returns what there is to say of an expert in a generation.
 func (x *Expert) in(view View) ExpertInfo {
 	info := x.Info
 	if index, ok := view.Index(x.Name); ok {
@@ -74,7 +74,7 @@ func (e *Engine) Limits() Limits { return e.limits }
 // Defaults returns what a request gets that does not say otherwise.
 func (e *Engine) Defaults() Defaults { return e.current.Load().defaults }
 
-// Generation is the number of the newest generation, and how many passages it
+// Generation returns the number of the newest generation, and how many passages it
 // has; zeros when the engine is closed.
 func (e *Engine) Generation() (number uint64, passages int) {
 	l, err := e.begin()

@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// answersOf is a batch's answers in a list.
+// answersOf returns a batch's answers in a list.
 func answersOf(ctx context.Context, e *Engine, requests []Request) (answers []Answer, err error) {
 	err = e.Batch(ctx, requests, func(a Answer) error {
 		answers = append(answers, a)
@@ -295,7 +295,7 @@ func TestClose(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// kindOf is the kind of err, or 0 when it has none.
+// kindOf returns the kind of err, or 0 when it has none.
 func kindOf(err error) ErrorKind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

@@ -16,7 +16,7 @@ type Message struct {
 // userRole is that of the messages whose last one is the question.
 const userRole = "user"
 
-// roles are those that a message may have.
+// roles returns those that a message may have.
 func roles() []string { return []string{userRole, "assistant", "system", "developer", "tool"} }
 
 // A last message that may not stand alone has at most mostFollowing words. It is asked
@@ -58,7 +58,7 @@ func (r *Request) asked(wrong *problems, limit int) (question string, before []s
 	return question, before[max(0, len(before)-mostBefore):]
 }
 
-// inContext is a message as it is asked behind those before it: as it is where it can stand
+// inContext returns a message as it is asked behind those before it: as it is where it can stand
 // alone, else behind the ones that make its answer surer. The more words it has, the surer
 // that has to be.
 func (l *lineUp) inContext(ctx context.Context, q *inquiry, view *pinned, message string) string {

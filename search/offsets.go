@@ -20,7 +20,7 @@ type counter struct {
 	at, n int // n units come before byte at
 }
 
-// of is the place of a byte of the text.
+// of returns the place of a byte of the text.
 func (c *counter) of(at int) int {
 	if c.unit == OffsetBytes {
 		return at

@@ -14,7 +14,7 @@ const MethodAuto = "auto"
 // fusion.Methods, and "auto".
 func MethodNames() []string { return append([]string{MethodAuto}, fusion.MethodNames(nil)...) }
 
-// MethodsWith are the fusion methods that take an option of a request: "missing",
+// MethodsWith returns the fusion methods that take an option of a request: "missing",
 // "weights", "normalisation" or "sharpness".
 func MethodsWith(option string) []string { return fusion.MethodNames(takes(option)) }
 
@@ -84,5 +84,5 @@ func (l *lineUp) canAnswer(name string) error {
 	return err
 }
 
-// missings are the ways to complete that a request may ask for.
+// missings returns the ways to complete that a request may ask for.
 func missings() []fusion.Missing { return []fusion.Missing{fusion.Exact, fusion.Min} }

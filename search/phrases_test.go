@@ -23,7 +23,7 @@ func phraseStage() *stage {
 	return s
 }
 
-// source is the source of a name, or nil.
+// source returns the source of a name, or nil.
 func (r *Response) source(name string) *Source {
 	for i := range r.Sources {
 		if r.Sources[i].Name == name {

@@ -211,7 +211,7 @@ func (l *lineUp) planMethods(asked Methods, wrong *problems) []plannedMethod {
 	return methods
 }
 
-// method is the method of a name, or that "auto" stands for; nil: there is none.
+// method returns the method of a name, or that "auto" stands for; nil: there is none.
 func (l *lineUp) method(name string) *fusion.Method {
 	if name == MethodAuto {
 		name = l.defaults.Auto
@@ -309,7 +309,7 @@ func sortedKeys(weights map[string]float64) []string {
 	return slices.Sorted(maps.Keys(weights))
 }
 
-// numberOf is an expert's place, -1 where there is none of the name.
+// numberOf returns an expert's place, -1 where there is none of the name.
 func (l *lineUp) numberOf(name string) int {
 	return slices.IndexFunc(l.experts, func(x *dense) bool { return x.name() == name })
 }

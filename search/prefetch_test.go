@@ -118,5 +118,5 @@ func TestDeletedMeanwhile(t *testing.T) {
 	}
 }
 
-// before is an id that only comes before id, as ids of three digits are.
+// before returns an id that only comes before id, as ids of three digits are.
 func before(id string) string { return id[:len(id)-1] + string(id[len(id)-1]-1) + "z" }

@@ -179,7 +179,7 @@ func AnswerSignals() []string {
 	return []string{"select", "within", "passage", "total", "lead", "rank", "position", "confidence"}
 }
 
-// signalsOf are the signals of the answer at among those found.
+// signalsOf returns the signals of the answer at among those found.
 func signalsOf(found []candidate, at int, readings []Reading, confidence *float64) []float64 {
 	log := func(p float64) float64 { return max(math.Log(p), leastLog) }
 	c, next := found[at], 0.0

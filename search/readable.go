@@ -6,7 +6,7 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// readerOf is the first expert that is no specialist; nil where there is none.
+// readerOf returns the first expert that is no specialist; nil where there is none.
 func readerOf(experts []Expert) *Expert {
 	for i := range experts {
 		if len(experts[i].Representatives) == 0 {
@@ -16,7 +16,7 @@ func readerOf(experts []Expert) *Expert {
 	return nil
 }
 
-// wording is what the encoders make of the question's words, and a note for people when
+// wording returns what the encoders make of the question's words, and a note for people when
 // they cannot read most of them.
 func (l *lineUp) wording(question string) (w fusion.Wording, note string) {
 	if l.reader == nil {

@@ -8,7 +8,7 @@ func ReadSignals() []string {
 	return []string{"confidence", "select", "lead", "within"}
 }
 
-// readSignals are the signals of a ranking that was read, with its confidence without
+// readSignals returns the signals of a ranking that was read, with its confidence without
 // the reader. There is at least one reading.
 func readSignals(readings []Reading, confidence float64) []float64 {
 	first, others := readings[0], math.Inf(-1)
@@ -29,7 +29,7 @@ func readSignals(readings []Reading, confidence float64) []float64 {
 // leastLog is the least logarithm of a probability that is a signal.
 var leastLog = math.Log(1e-6)
 
-// logOdds are those of a probability that is no certainty.
+// logOdds returns those of a probability that is no certainty.
 func logOdds(p float64) float64 {
 	p = min(max(p, 1e-3), 1-1e-3)
 	return math.Log(p / (1 - p))

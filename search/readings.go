@@ -61,7 +61,7 @@ func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
 	return order
 }
 
-// Of is what it said of some of the passages, by id, in this order.
+// Of returns what it said of some of the passages, by id, in this order.
 func (r *Read) Of(ids []string) (out Read) {
 	for _, id := range ids {
 		for i := range r.Passages {
@@ -73,7 +73,7 @@ func (r *Read) Of(ids []string) (out Read) {
 	return out
 }
 
-// First is the likeliest answer of passages in the order of their ranking, whose
+// First returns the likeliest answer of passages in the order of their ranking, whose
 // confidence without the reader is given; nil: it is not known. ok is false where
 // there is none.
 func (r *Read) First(combine string, confidence *float64) (first Extract, ok bool) {

@@ -63,14 +63,14 @@ type Request struct {
 	Answer AnswerOptions `json:"answer,omitzero"`
 }
 
-// restricted is the filter with the words that passages must have or not.
+// restricted returns the filter with the words that passages must have or not.
 func (r *Request) restricted() Filter {
 	f := r.Filter
 	f.Must, f.MustNot = unquoted(r.Must), unquoted(r.MustNot)
 	return f
 }
 
-// unquoted is a list without the quotes around phrases.
+// unquoted returns a list without the quotes around phrases.
 func unquoted(list []string) []string {
 	out := slices.Clone(list)
 	for i, text := range out {

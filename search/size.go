@@ -16,13 +16,13 @@ const (
 // texts, and as JSON in a buffer that doubles and in one of its length.
 const copies = 4
 
-// RoomBytes is the most room that an answer takes (WithRoom).
+// RoomBytes returns the most room that an answer takes (WithRoom).
 func (l Limits) RoomBytes() int { return copies * l.AnswerBytes }
 
 // numberRoom is what a number of a vector takes: itself, and with its comma as JSON.
 const numberRoom = 4 + 13*copies
 
-// PassageRoom is the room that a passage takes which has so many bytes as it is stored.
+// PassageRoom returns the room that a passage takes which has so many bytes as it is stored.
 func PassageRoom(bytes int) int {
 	return copies * (bytes + resultBytes + metadataGrows*min(bytes, metadataSmall))
 }

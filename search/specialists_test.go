@@ -20,7 +20,7 @@ func fewStage() *stage {
 	return s
 }
 
-// mostFamiliar are the names of the n specialists that an answer by all of
+// mostFamiliar returns the names of the n specialists that an answer by all of
 // them says are the most familiar, in the order of their names.
 func mostFamiliar(all Response, n int) []string {
 	sources := slices.DeleteFunc(slices.Clone(all.Sources), func(s Source) bool { return s.Familiarity == nil })

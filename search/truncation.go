@@ -40,7 +40,7 @@ func (e *Engine) Reads(p corpus.Passage) (cut, unread bool) {
 	return cut, unread
 }
 
-// read is how many tokens an expert reads of texts, and the positions of those of
+// read returns how many tokens an expert reads of texts, and the positions of those of
 // which it reads only the beginning.
 func (x *Expert) read(kind string, texts []string) (tokens int, truncated []int) {
 	for i, text := range texts {

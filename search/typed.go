@@ -53,7 +53,7 @@ func Typed(text string) (question string, must, mustNot []string) {
 	return question, must, mustNot
 }
 
-// quotedAt is what stands in the quotes that a text begins with, and what follows them.
+// quotedAt returns what stands in the quotes that a text begins with, and what follows them.
 func quotedAt(text string) (phrase, after string, ok bool) {
 	open, size := utf8.DecodeRuneInString(text)
 	if open != '"' && open != '“' && open != '„' {

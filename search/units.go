@@ -104,7 +104,7 @@ func joinShort(parts []string, words int, fits func(string) bool) (out []string)
 	return out
 }
 
-// priorOf is the prior of a sentence with so many before and behind it.
+// priorOf returns the prior of a sentence with so many before and behind it.
 func priorOf(text string, before, behind int) (prior float64) {
 	if behind < len(priorFromEnd) {
 		prior = priorFromEnd[behind]

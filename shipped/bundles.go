@@ -59,7 +59,7 @@ func ReadDeltas(files fs.FS) ([]*models.Delta, error) {
 	return all, nil
 }
 
-// WantedExperts are the merged bundles of deltas: NAME in 8 bits, a quarter of the
+// WantedExperts returns the merged bundles of deltas: NAME in 8 bits, a quarter of the
 // disk and memory, faster, and within a cosine of 0.997 (nine experts in float32 are
 // 800 MB on disk and more in memory). A bundle that was imported from this very
 // delta in another precision is kept. With full there is NAME-fp32 too.
@@ -140,7 +140,7 @@ func Make(ctx context.Context, missing []Wanted, checkpoint string, progress fun
 	return group.Wait()
 }
 
-// wantedBase is the base encoder in both precisions.
+// wantedBase returns the base encoder in both precisions.
 func wantedBase(cache provision.Cache) []Wanted {
 	var all []Wanted
 	for _, precision := range []string{models.PrecisionInt8, models.PrecisionFP32} {
@@ -179,7 +179,7 @@ func isBase(b *models.Bundle, precision string) error {
 	return nil
 }
 
-// Missing is what is missing, damaged, or made otherwise. It says of the last two
+// Missing returns what is missing, damaged, or made otherwise. It says of the last two
 // why they are imported again.
 func Missing(wanted []Wanted, out io.Writer) (missing []Wanted) {
 	for _, w := range wanted {

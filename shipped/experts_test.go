@@ -127,7 +127,7 @@ func checkExpert(t *testing.T, name string, files fs.FS) {
 	}
 }
 
-// dataLicence is what a card says after "Licence of the data:"; empty where it
+// dataLicence returns what a card says after "Licence of the data:"; empty where it
 // says nothing or "not stated", as conclave-train writes without --licence.
 func dataLicence(card string) string {
 	for line := range strings.Lines(card) {

@@ -60,7 +60,7 @@ type BundleError struct {
 func (e *BundleError) Error() string { return e.Err.Error() }
 func (e *BundleError) Unwrap() error { return e.Err }
 
-// usable is the folder itself or, where it holds a delta, merged, if that was
+// usable returns the folder itself or, where it holds a delta, merged, if that was
 // made from this very delta.
 func usable(folder, merged string) (string, error) {
 	d, err := models.OpenDelta(os.DirFS(folder))

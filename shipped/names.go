@@ -18,7 +18,7 @@ const (
 	Reader   = "reader"
 )
 
-// InFull is the name of an expert's bundle in full precision; NAME itself is in 8 bits.
+// InFull returns the name of an expert's bundle in full precision; NAME itself is in 8 bits.
 func InFull(name string) string { return name + "-" + models.PrecisionFP32 }
 
 // What Chosen takes beside names.
@@ -28,14 +28,14 @@ const (
 	ChooseNone    = "none"
 )
 
-// Default are the experts of a collection for which nobody names any: what one
+// Default returns the experts of a collection for which nobody names any: what one
 // pass over the passages buys.
 func Default() []string { return []string{Base, Late} }
 
-// All are the base encoder and all experts that are shipped.
+// All returns the base encoder and all experts that are shipped.
 func All() []string { return append([]string{Base}, expertNames()...) }
 
-// Specialists are the shipped experts that have a domain.
+// Specialists returns the shipped experts that have a domain.
 func Specialists() []string {
 	return slices.DeleteFunc(expertNames(), func(name string) bool { return name == Late || name == DesireMe })
 }
@@ -45,7 +45,7 @@ func Same(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// Chosen are the experts that a list names, in its order.
+// Chosen returns the experts that a list names, in its order.
 func Chosen(list string) ([]string, error) {
 	if list == "" {
 		list = ChooseDefault

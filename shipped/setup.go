@@ -29,7 +29,7 @@ type Setup struct {
 	Progress func(done, total int) // bundles imported
 }
 
-// deltas are the experts to import.
+// deltas returns the experts to import.
 func (s *Setup) deltas() ([]*models.Delta, error) {
 	switch s.Folder {
 	case "":

@@ -84,7 +84,7 @@ func Build(ctx context.Context, rows []float32, dim int, p Params) (*Graph, erro
 	return b.Graph, nil
 }
 
-// batchSize is how many nodes are added at once to a graph of n. Nodes of a
+// batchSize returns how many nodes are added at once to a graph of n. Nodes of a
 // batch do not see each other, so a batch stays a small part of the graph.
 func batchSize(n int) int { return max(1, min(n/50, 4096)) }
 

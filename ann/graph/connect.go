@@ -32,7 +32,7 @@ func (b *builder) connect() {
 	}
 }
 
-// around is the reachable neighbours of a node, then theirs, then all.
+// around returns the reachable neighbours of a node, then theirs, then all.
 func (b *builder) around(node uint32, reached []uint64, all []uint32) []uint32 {
 	var near []uint32
 	for _, id := range b.neighbours(0, node) {

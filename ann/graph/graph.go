@@ -50,16 +50,16 @@ type Graph struct {
 	ordinals []uint32 // rows
 }
 
-// Rows is the number of vectors.
+// Rows returns the number of vectors.
 func (g *Graph) Rows() int { return len(g.ordinals) }
 
-// nodes is the number of nodes: of different vectors.
+// nodes returns the number of nodes: of different vectors.
 func (g *Graph) nodes() int { return g.levels[0] }
 
-// Dimension is the number of elements of a vector.
+// Dimension returns the number of elements of a vector.
 func (g *Graph) Dimension() int { return g.dim }
 
-// width is the number of places in a node's list of neighbours.
+// width returns the number of places in a node's list of neighbours.
 func (g *Graph) width(level int) int {
 	if level == 0 {
 		return 2 * g.m
@@ -67,13 +67,13 @@ func (g *Graph) width(level int) int {
 	return g.m
 }
 
-// neighbours is the list of a node on a level, unused places included.
+// neighbours returns the list of a node on a level, unused places included.
 func (g *Graph) neighbours(level int, node uint32) []uint32 {
 	w := g.width(level)
 	return g.links[level][int(node)*w : (int(node)+1)*w]
 }
 
-// rows is the vectors that a node stands for.
+// rows returns the vectors that a node stands for.
 func (g *Graph) rows(node uint32) []uint32 {
 	return g.ordinals[g.starts[node]:g.starts[node+1]]
 }
@@ -82,7 +82,7 @@ func (g *Graph) code(node uint32) []byte {
 	return g.codes[int(node)*g.stride : (int(node)+1)*g.stride]
 }
 
-// BytesPerVector is what traversal keeps resident for each vector: codes,
+// BytesPerVector returns what traversal keeps resident for each vector: codes,
 // scales, links, and the rows of the nodes.
 func (g *Graph) BytesPerVector() float64 {
 	if g.Rows() == 0 {
@@ -95,7 +95,7 @@ func (g *Graph) BytesPerVector() float64 {
 	return float64(total) / float64(g.Rows())
 }
 
-// levelSizes is how many nodes are on each level: each level has 1/m of the
+// levelSizes returns how many nodes are on each level: each level has 1/m of the
 // nodes of the one below, as level numbers drawn with Malkov and Yashunin's
 // normalisation 1/ln(m) have on average. With the order of nodes shuffled by
 // the seed, taking the first n/m of them is such a draw.

@@ -29,7 +29,7 @@ type Searcher struct {
 	hops     int
 }
 
-// Scored is the number of vectors that the last search compared.
+// Scored returns the number of vectors that the last search compared.
 func (s *Searcher) Scored() int { return s.scored }
 
 // entry is a node with its score, packed so that ascending entries are in
@@ -132,7 +132,7 @@ func (g *Graph) start(s *Searcher, query []float32) error {
 	return nil
 }
 
-// score is what a product sum of codes says of the inner product.
+// score returns what a product sum of codes says of the inner product.
 func (g *Graph) score(s *Searcher, sum int32, node uint32) float32 {
 	return float32(sum) * (g.scales[node] * s.scale)
 }

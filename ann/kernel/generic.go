@@ -85,7 +85,7 @@ func maxDotsGo(codes *int8, n int, blocks *byte, count, dim int, maxima *int32) 
 	}
 }
 
-// tokenSumsGo is one token of a question against those of a block.
+// tokenSumsGo returns one token of a question against those of a block.
 func tokenSumsGo(codes []int8, block []byte) (sums [BlockTokens]int32) {
 	for ; len(codes) >= 4; codes, block = codes[4:], block[4*BlockTokens:] {
 		a, b, c, d := int32(codes[0]), int32(codes[1]), int32(codes[2]), int32(codes[3])

@@ -30,10 +30,10 @@ type Set struct {
 // Name says which instructions the set uses, for instance "avx512-vnni".
 func (s *Set) Name() string { return s.name }
 
-// Best is the fastest set that this processor can run.
+// Best returns the fastest set that this processor can run.
 func Best() *Set { return All()[0] }
 
-// All is the sets that this processor can run, the fastest first. The last is
+// All returns the sets that this processor can run, the fastest first. The last is
 // always the one in Go.
 func All() []*Set { return append(native(), &goSet) }
 
@@ -42,7 +42,7 @@ var goSet = Set{
 	codeGather: codeGatherGo, maxDots: maxDotsGo,
 }
 
-// Dot is the inner product of two vectors of the same length.
+// Dot returns the inner product of two vectors of the same length.
 func (s *Set) Dot(a, b []float32) float32 {
 	if len(a) != len(b) {
 		panic(fmt.Sprintf("kernel: inner product of %d and %d elements", len(a), len(b)))

@@ -21,7 +21,7 @@ func randomRows(rng *rand.Rand, n, dim int) []float32 {
 	return out
 }
 
-// reference is the inner product in double precision and a bound of what any
+// reference returns the inner product in double precision and a bound of what any
 // order of float32 additions may be off.
 func reference(a, b []float32) (sum, bound float64) {
 	for i := range a {

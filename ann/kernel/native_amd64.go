@@ -2,7 +2,7 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// native is the sets in assembly that this processor can run.
+// native returns the sets in assembly that this processor can run.
 func native() []*Set {
 	var sets []*Set
 	x := &cpu.X86

@@ -13,7 +13,7 @@ const levels = 127
 // zeroCode is the code of the value 0.
 const zeroCode = 128
 
-// Stride is the length in bytes of a row of codes for vectors of dim
+// Stride returns the length in bytes of a row of codes for vectors of dim
 // elements: dim, rounded up to whole lines.
 func Stride(dim int) int { return (dim + Lanes - 1) / Lanes * Lanes }
 

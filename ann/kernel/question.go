@@ -73,7 +73,7 @@ func (q *Question) quantise(i int, token []float32) bool {
 	return true
 }
 
-// MaxSim is the score of a passage whose blocks are given (EncodeTokens): over
+// MaxSim returns the score of a passage whose blocks are given (EncodeTokens): over
 // the tokens of the question, the sum of the greatest inner product with a token
 // of the passage (Khattab and Zaharia 2020, "ColBERT", section 3.2). All that is
 // compared is integer and the sum is made in the order of the tokens, so that
@@ -88,7 +88,7 @@ func (s *Set) MaxSim(q *Question, blocks []byte) float32 {
 	return score
 }
 
-// blocks is how many blocks there are.
+// blocks returns how many blocks there are.
 func (q *Question) blocks(blocks []byte) int {
 	size := BlockTokens * q.dim
 	if size == 0 || len(blocks) == 0 || len(blocks)%size != 0 {

@@ -28,7 +28,7 @@ const (
 	tokenSpread = 4
 )
 
-// TokenScale is what an element of a token vector is multiplied by to give its
+// TokenScale returns what an element of a token vector is multiplied by to give its
 // code: 63·√dim/4.
 func TokenScale(dim int) float32 {
 	return float32(tokenLevels * math.Sqrt(float64(dim)) / tokenSpread)
@@ -42,7 +42,7 @@ func CheckTokenDimension(dim int) error {
 	return nil
 }
 
-// TokenBlocks is the number of blocks of n token vectors.
+// TokenBlocks returns the number of blocks of n token vectors.
 func TokenBlocks(n int) int { return (n + BlockTokens - 1) / BlockTokens }
 
 // EncodeTokens writes the blocks of a passage's token vectors, n·dim finite
@@ -58,14 +58,14 @@ func EncodeTokens(tokens []float32, dim int, blocks []byte) {
 	}
 }
 
-// TokenCode is the code of one element, TokenValue what it stands for: coding
+// TokenCode returns the code of one element, TokenValue what it stands for: coding
 // the value gives the code again.
 func TokenCode(x, scale float32) byte {
 	level := math.RoundToEven(float64(float32(x * scale)))
 	return byte(int32(max(-tokenLevels, min(level, tokenLevels))) + zeroToken)
 }
 
-// TokenValue is the element that a code stands for: see TokenCode.
+// TokenValue returns the element that a code stands for: see TokenCode.
 func TokenValue(code byte, scale float32) float32 {
 	return float32(int32(code)-zeroToken) / scale
 }
@@ -81,7 +81,7 @@ func DecodeTokens(blocks []byte, dim int, tokens []float32) {
 	}
 }
 
-// tokenAt is where the code of a token's dimension d lies.
+// tokenAt returns where the code of a token's dimension d lies.
 func tokenAt(t, d, dim int) int {
 	return t/BlockTokens*BlockTokens*dim + d/4*4*BlockTokens + t%BlockTokens*4 + d%4
 }

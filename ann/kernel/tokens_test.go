@@ -26,7 +26,7 @@ func randomTokens(rng *rand.Rand, n, dim int) []float32 {
 	return out
 }
 
-// asked is a question of given codes, as Set would leave it.
+// asked returns a question of given codes, as Set would leave it.
 func asked(codes []int8, dim int) *Question {
 	n := len(codes) / dim
 	rows := (n + questionTokens - 1) / questionTokens * questionTokens
@@ -41,7 +41,7 @@ func asked(codes []int8, dim int) *Question {
 	return q
 }
 
-// naiveMaxima is the definition: over all pairs of tokens, every product by
+// naiveMaxima returns the definition: over all pairs of tokens, every product by
 // itself, from the places that the layout's description gives.
 func naiveMaxima(codes []int8, blocks []byte, dim int) []int64 {
 	var out []int64

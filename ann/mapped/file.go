@@ -48,10 +48,10 @@ func open(d disk.Disk, path, kind string, version uint64) (*File, error) {
 	return f, nil
 }
 
-// Path is the name that the file was opened by.
+// Path returns the name that the file was opened by.
 func (f *File) Path() string { return f.path }
 
-// Parameter is the i-th number that was given to Commit, 0 if there were
+// Parameter returns the i-th number that was given to Commit, 0 if there were
 // fewer.
 func (f *File) Parameter(i int) uint64 {
 	if i >= len(f.head.parameters) {
@@ -60,14 +60,14 @@ func (f *File) Parameter(i int) uint64 {
 	return f.head.parameters[i]
 }
 
-// Sections is the number of sections.
+// Sections returns the number of sections.
 func (f *File) Sections() int { return len(f.head.sections) }
 
-// Sum is a checksum of the whole file: of its header, which holds the
+// Sum returns a checksum of the whole file: of its header, which holds the
 // checksums of the sections.
 func (f *File) Sum() uint32 { return crc32.Checksum(f.data[:sumAt], castagnoli) }
 
-// Values is the i-th section as count numbers, in place.
+// Values returns the i-th section as count numbers, in place.
 func Values[T uint8 | uint32 | float32](f *File, i, count int) ([]T, error) {
 	b, err := f.Bytes(i)
 	if err != nil {
@@ -84,7 +84,7 @@ func Values[T uint8 | uint32 | float32](f *File, i, count int) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), count), nil
 }
 
-// Bytes is the i-th section, in place.
+// Bytes returns the i-th section, in place.
 func (f *File) Bytes(i int) ([]byte, error) {
 	if i >= len(f.head.sections) {
 		return nil, fmt.Errorf("%s has %d sections, not %d: rebuild it", f.path, len(f.head.sections), i+1)

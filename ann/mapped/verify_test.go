@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// threeSteps is a file whose first section takes Verify three steps.
+// threeSteps returns a file whose first section takes Verify three steps.
 func threeSteps(t *testing.T) (path string, content []byte) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "f")

@@ -98,7 +98,7 @@ func (c *Client) send(ctx context.Context, r call) (http.Header, []byte, error) 
 	}
 }
 
-// pause is how long to wait before a request that ended with err is sent again, and
+// pause returns how long to wait before a request that ended with err is sent again, and
 // whether it should be.
 func pause(err error, attempt int, once bool) (wait time.Duration, again bool) {
 	var problem *Problem
@@ -195,7 +195,7 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%d %s: %s", p.Status, p.Code, p.Detail)
 }
 
-// Code is the code of a *Problem in err, and "" where there is none.
+// Code returns the code of a *Problem in err, and "" where there is none.
 func Code(err error) string {
 	var problem *Problem
 	if errors.As(err, &problem) {

@@ -341,7 +341,7 @@ func TestLongQuestions(t *testing.T) {
 	}
 }
 
-// answeredAs is the body of the answer to a request, of a type.
+// answeredAs returns the body of the answer to a request, of a type.
 func answeredAs(t *testing.T, url, accept string, body any) string {
 	t.Helper()
 	sent, err := json.Marshal(body)

@@ -77,7 +77,7 @@ func (c *Client) Delete(ctx context.Context, id string, w Write) (out Written, e
 	return out, err
 }
 
-// Passages are all passages that searches see, in the order of their ids. It ends after
+// Passages returns all passages that searches see, in the order of their ids. It ends after
 // an error.
 func (c *Client) Passages(ctx context.Context) iter.Seq2[Passage, error] {
 	return func(yield func(Passage, error) bool) {

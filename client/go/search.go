@@ -62,7 +62,7 @@ func (c *Client) SearchBatch(ctx context.Context, searches []SearchRequest) ([]A
 	return answers, nil
 }
 
-// Experts are the experts that are loaded.
+// Experts returns the experts that are loaded.
 func (c *Client) Experts(ctx context.Context) ([]Expert, error) {
 	var out struct{ Experts []Expert }
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/experts"}, &out)
@@ -76,7 +76,7 @@ type Vectors struct {
 	Truncated []int     // the texts of which the expert read only the beginning, by position
 }
 
-// Row is the vector of text i.
+// Row returns the vector of text i.
 func (v Vectors) Row(i int) []float32 { return v.Values[i*v.Dimension : (i+1)*v.Dimension] }
 
 // Embed returns an expert's vectors of texts, at most limits.embed_inputs, which are of

@@ -31,7 +31,7 @@ func ablated(t *testing.T, args ...string) (tables string, r ablation.Findings) 
 	return out, r
 }
 
-// rowOf is the row of a name.
+// rowOf returns the row of a name.
 func rowOf(t *testing.T, rows []ablation.Row, name string) ablation.Row {
 	t.Helper()
 	at := slices.IndexFunc(rows, func(r ablation.Row) bool { return r.Name == name })

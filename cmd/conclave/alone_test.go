@@ -64,7 +64,7 @@ func domainFile(t *testing.T, name, from, domain string, most int) {
 	write(t, name, strings.Join(own, ""))
 }
 
-// both are the arguments that name the questions of both domains.
+// both returns the arguments that name the questions of both domains.
 func both(args ...string) []string {
 	return append(args, "--questions", "tales=tales.jsonl", "--questions", "health=health.jsonl")
 }
@@ -132,7 +132,7 @@ func trecRun(t *testing.T, path string) map[string][]string {
 	return run
 }
 
-// reciprocal is the fusion of some sources by Σ 1/(60 + rank), worked out anew.
+// reciprocal returns the fusion of some sources by Σ 1/(60 + rank), worked out anew.
 // Equal sums are in the order of the collection: tales, then health, each in
 // the order of the ids.
 func (j *judged) reciprocal(sources ...string) []string {
@@ -153,7 +153,7 @@ func (j *judged) reciprocal(sources ...string) []string {
 	return ids
 }
 
-// share is how many of the questions of a domain ("": of all) have an answer
+// share returns how many of the questions of a domain ("": of all) have an answer
 // among the first k of a ranking, 0 to 1.
 func share(questions []judged, domain string, k int, ranking func(j *judged) []string) float64 {
 	right, all := 0, 0

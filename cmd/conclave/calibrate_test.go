@@ -22,7 +22,7 @@ import (
 	"example.org/conclave/search"
 )
 
-// searched is the answer to a question of the collection c.
+// searched returns the answer to a question of the collection c.
 func searched(t *testing.T, args ...string) search.Response {
 	t.Helper()
 	code, out, complaints := conclave(t, append([]string{"search", "--collection", "c", "--json", "who hid in the lamp room"}, args...)...)
@@ -33,7 +33,7 @@ func searched(t *testing.T, args ...string) search.Response {
 	return r
 }
 
-// weightOf is the weight that a source had in an answer.
+// weightOf returns the weight that a source had in an answer.
 func weightOf(t *testing.T, r search.Response, source string) float64 {
 	t.Helper()
 	at := slices.IndexFunc(r.Sources, func(s search.Source) bool { return s.Name == source })

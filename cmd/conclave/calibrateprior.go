@@ -112,7 +112,7 @@ func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains, 
 	return out, err
 }
 
-// beside are the generated questions of a collection, and some of each other one, which
+// beside returns the generated questions of a collection, and some of each other one, which
 // are not there.
 func beside(generated []questions.Domain, at, foreign int) questions.Domain {
 	all := slices.Concat(generated[at].Questions, questions.Foreign(generated, at, foreign).Questions)

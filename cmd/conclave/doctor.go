@@ -55,7 +55,7 @@ func newDoctor(term terminal) *cobra.Command {
 	return command
 }
 
-// mend is what to do about a finding: the hint of its error, or what usually repairs the
+// mend returns what to do about a finding: the hint of its error, or what usually repairs the
 // thing.
 func mend(f server.Finding, config configs.Config) string {
 	if hints := hintsOf(f.Err); len(hints) > 0 {

@@ -185,7 +185,7 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 	return also, nil
 }
 
-// options are what to measure, now that the sources are known.
+// options returns what to measure, now that the sources are known.
 func (x *evaluating) options(ctx context.Context, l *server.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method) (o evaluation.MeasureOptions, err error) {
 	o = x.measured
 	o.Timeout, o.Patterns, o.Out = evaluationTimeout, x.answers == "regex", l.LineUp().Absent

@@ -61,7 +61,7 @@ func importFlags(setting string) string {
 	return "--pooling, --question-prefix and --passage-prefix choose; the model's card says what it was trained with"
 }
 
-// hint is the table of hints by type of error.
+// hint returns the table of hints by type of error.
 func hint(err error) string {
 	switch e := err.(type) {
 	case *folder.Error:

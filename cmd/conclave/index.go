@@ -131,7 +131,7 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 	return next(config, term.Out)
 }
 
-// words are the constants of BM25 that are asked for: those of a new collection, or of one
+// words returns the constants of BM25 that are asked for: those of a new collection, or of one
 // that is there with what flags say of them.
 func (x *indexing) words(config configs.Config, there bool) (folder.WordConstants, error) {
 	asked, err := folder.NewWords(x.phrases, x.analysis)

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/models/tiny"
 )
 
-// workplace is a folder with a tiny expert, its runtime, and three passages.
+// workplace returns a folder with a tiny expert, its runtime, and three passages.
 func workplace(t *testing.T) (passages string) {
 	t.Helper()
 	library := testenv.Runtime(t)

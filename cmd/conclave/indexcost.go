@@ -37,7 +37,7 @@ func (x *indexing) sayCosts(passages int64, choices []server.Choice, err error, 
 	bar.Say("%s", strings.TrimSuffix(out.String(), "\n"))
 }
 
-// roughly is the time of some passes to one figure or two: "40 s", "12 min", "3.5 h".
+// roughly returns the time of some passes to one figure or two: "40 s", "12 min", "3.5 h".
 // It is empty where none was measured.
 func roughly(d time.Duration, passes int) string {
 	switch {

@@ -136,7 +136,7 @@ Start with 'conclave demo'.`,
 	return root
 }
 
-// group is a command that only has others.
+// group returns a command that only has others.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	g.AddCommand(commands...)

@@ -55,7 +55,7 @@ func plural(n int64, thing string) string {
 	return count(n, "") + " " + thing
 }
 
-// columns is the width of the terminal that out is, or 80.
+// columns returns the width of the terminal that out is, or 80.
 func columns(out io.Writer) int {
 	if file, ok := out.(*os.File); ok {
 		if n, _, err := term.GetSize(int(file.Fd())); err == nil && n > 0 {

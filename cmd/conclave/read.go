@@ -58,7 +58,7 @@ func printPassages(out io.Writer, source *documents.Source, asJSON bool) error {
 	}
 }
 
-// newReadPDF is the process that reads PDF for others, which end it where it takes too long.
+// newReadPDF returns the process that reads PDF for others, which end it where it takes too long.
 func newReadPDF(term terminal) *cobra.Command {
 	var textBytes int
 	command := &cobra.Command{
@@ -74,7 +74,7 @@ func newReadPDF(term terminal) *cobra.Command {
 	return command
 }
 
-// documentOptions are how documents are read by a configuration.
+// documentOptions returns how documents are read by a configuration.
 func documentOptions(config configs.Config) (documents.Options, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -93,7 +93,7 @@ func documentOptions(config configs.Config) (documents.Options, error) {
 	}, nil
 }
 
-// pdfCache is the folder of the compiled reader of PDF.
+// pdfCache returns the folder of the compiled reader of PDF.
 func pdfCache(cache provision.Cache) string { return filepath.Join(cache.Root, "pdf") }
 
 // openDocuments finds the documents at paths.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// documentsFolder is a folder of documents, one of which cannot be read.
+// documentsFolder returns a folder of documents, one of which cannot be read.
 func documentsFolder(t *testing.T) string {
 	t.Helper()
 	for path, text := range map[string]string{

@@ -30,13 +30,13 @@ func (s *serverFlags) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// at is the server, with its key of the flag or of the environment.
+// at returns the server, with its key of the flag or of the environment.
 func (s *serverFlags) at(environ []string) (*client.Client, error) {
 	base, err := serverAddress(s.url)
 	return &client.Client{Address: base, Key: cmp.Or(s.key, configs.Variable(environ, configs.VariableKey)), Attempts: 1}, err
 }
 
-// serverAddress is the base address of a server without a slash at its end.
+// serverAddress returns the base address of a server without a slash at its end.
 func serverAddress(given string) (string, error) {
 	base := strings.TrimRight(given, "/")
 	u, err := url.Parse(base)

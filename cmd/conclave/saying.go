@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/configs"
 )
 
-// newSaying is the logger of commands other than serve: it writes warnings and errors
+// newSaying returns the logger of commands other than serve: it writes warnings and errors
 // as lines for people. With --log-level debug it is the server's.
 func newSaying(out io.Writer, config configs.Log) *slog.Logger {
 	if config.Level == "debug" {

@@ -54,7 +54,7 @@ func (s *served) stop() {
 	}
 }
 
-// first is the server's answer to a question, with one passage.
+// first returns the server's answer to a question, with one passage.
 func (s *served) first(question string) search.Response {
 	s.t.Helper()
 	code, out, complaints := conclave(s.t, "search", "--url", s.url, "--json", "-k", "1", question)

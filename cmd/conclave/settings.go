@@ -41,7 +41,7 @@ func configured(term terminal, run func(cmd *cobra.Command, config configs.Confi
 	}
 }
 
-// settingsAndCache are the configuration of a command and the cache folder.
+// settingsAndCache returns the configuration of a command and the cache folder.
 func settingsAndCache(cmd *cobra.Command, term terminal) (configs.Config, provision.Cache, error) {
 	config, err := settings(cmd, term)
 	if err != nil {

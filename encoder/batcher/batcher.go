@@ -101,7 +101,7 @@ func New(c Config) *Batcher {
 	return b
 }
 
-// Question is the vector of a question given as token ids, which must not be
+// Question returns the vector of a question given as token ids, which must not be
 // empty or change. The vector is the caller's own. The error is ctx's when
 // that ends first, ErrClosed, an *OverloadedError, or Infer's.
 func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, error) {
@@ -141,7 +141,7 @@ func keyOf(tokens []int32) string {
 	return unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens))
 }
 
-// Passages is the vectors of rows, none of which may be empty, in their
+// Passages returns the vectors of rows, none of which may be empty, in their
 // order. Errors are as for Question; a context that ends also ends the run
 // under way.
 func (b *Batcher) Passages(ctx context.Context, rows [][]int32) ([][]float32, error) {

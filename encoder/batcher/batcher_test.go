@@ -61,14 +61,14 @@ func (m *model) infer(ctx context.Context, lane Lane, rows [][]int32) ([][]float
 
 func vectorOf(row []int32) []float32 { return []float32{float32(row[0]), float32(len(row))} }
 
-// ran is a copy of the batches so far.
+// ran returns a copy of the batches so far.
 func (m *model) ran() []batch {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.batches)
 }
 
-// seen is the rows of each batch by their first token.
+// seen returns the rows of each batch by their first token.
 func (m *model) seen() [][]int32 {
 	var out [][]int32
 	for _, b := range m.ran() {

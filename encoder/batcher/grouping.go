@@ -30,7 +30,7 @@ func group(lengths []int, oldest, budget, start int) (first, last int) {
 	}
 }
 
-// runCost is what a run of this many padded tokens takes, in the time of a
+// runCost returns what a run of this many padded tokens takes, in the time of a
 // token in a large batch. Small runs use the cores badly: beyond its tokens a
 // run costs up to start, and less when it is small itself. Measured with
 // MiniLM-L6 on two cores, what 12, 48, 96, 384 and 768 tokens cost beyond
@@ -43,7 +43,7 @@ func runCost(tokens, start int) float64 {
 	return n + s*n/(s+n)
 }
 
-// rowsWithin is how many of lengths, descending, make one batch: at least
+// rowsWithin returns how many of lengths, descending, make one batch: at least
 // one, and as many as stay within budget when all are padded to the first.
 func rowsWithin(lengths []int, budget int) int {
 	if len(lengths) == 0 {

@@ -275,7 +275,7 @@ func (o *owner) start() {
 	}()
 }
 
-// turn is the job whose turn it is, or nil.
+// turn returns the job whose turn it is, or nil.
 func (o *owner) turn() *job {
 	for i := range o.jobs {
 		if j := o.jobs[(o.nextJob+i)%len(o.jobs)]; j.waits() {

@@ -47,7 +47,7 @@ func (s *Stats) ran(lane Lane, rows [][]int32) {
 	s.QuestionRows += uint64(len(rows))
 }
 
-// Stats is what was counted so far.
+// Stats returns what was counted so far.
 func (b *Batcher) Stats() (out Stats) {
 	b.counters.count(func(s *Stats) { out = *s })
 	out.Cached = int64(b.cache.len())

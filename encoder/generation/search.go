@@ -79,7 +79,7 @@ type hypothesis struct {
 	shares []float64 // sums over its tokens
 }
 
-// perToken is the score by which finished answers are compared.
+// perToken returns the score by which finished answers are compared.
 func (h *hypothesis) perToken() float64 { return h.score / float64(len(h.tokens)) }
 
 func search(ctx context.Context, s Stepper, o Options) (hypothesis, error) {
@@ -137,7 +137,7 @@ func (h *hypothesis) with(c candidate, shares []float32) hypothesis {
 	return next
 }
 
-// best are the n best continuations of what is running, the best first; of equal ones
+// best returns the n best continuations of what is running, the best first; of equal ones
 // the earlier hypothesis and the smaller token.
 func best(running []hypothesis, logits [][]float32, n int) ([]candidate, error) {
 	var all []candidate // never more than n, in order
@@ -162,7 +162,7 @@ func best(running []hypothesis, logits [][]float32, n int) ([]candidate, error) 
 	return all, nil
 }
 
-// logSumExp is the logarithm of the sum of the exponentials.
+// logSumExp returns the logarithm of the sum of the exponentials.
 func logSumExp(logits []float32) (float64, error) {
 	largest := math.Inf(-1)
 	for _, x := range logits {

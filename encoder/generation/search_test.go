@@ -48,7 +48,7 @@ func (c *chain) after(row []int32) []float32 {
 	return out
 }
 
-// probability is the logarithm of that of tokens after the start.
+// probability returns the logarithm of that of tokens after the start.
 func (c *chain) probability(start int32, tokens []int32) float64 {
 	sum, row := 0.0, []int32{start}
 	for _, t := range tokens {

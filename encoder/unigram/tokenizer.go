@@ -48,16 +48,16 @@ type Tokenizer struct {
 	strip, squeeze, words bool
 }
 
-// Pieces is how many pieces there are; ids are below it.
+// Pieces returns how many pieces there are; ids are below it.
 func (t *Tokenizer) Pieces() int { return len(t.pieces) }
 
-// End is the id that ends a text.
+// End returns the id that ends a text.
 func (t *Tokenizer) End() int32 { return t.end }
 
-// Unknown is the id of characters that no piece has.
+// Unknown returns the id of characters that no piece has.
 func (t *Tokenizer) Unknown() int32 { return t.unknown }
 
-// Encode is the ids of text and End, cut at the end of the text so that there are at
+// Encode returns the ids of text and End, cut at the end of the text so that there are at
 // most maxTokens, End counted; maxTokens below 1 is an error. Any bytes are allowed:
 // broken UTF-8 is dropped.
 func (t *Tokenizer) Encode(text string, maxTokens int) (ids []int32, err error) {
@@ -174,7 +174,7 @@ func (t *Tokenizer) appendWord(ids []int32, word string) []int32 {
 	return ids
 }
 
-// Decode is the text of ids. Special pieces are left out.
+// Decode returns the text of ids. Special pieces are left out.
 func (t *Tokenizer) Decode(ids []int32) string {
 	var b strings.Builder
 	first := true

@@ -30,7 +30,7 @@ func unzipped(tb testing.TB, name string) []byte {
 	return data
 }
 
-// form is the file of one of the forms of T5's tokenizer; the map of characters is
+// form returns the file of one of the forms of T5's tokenizer; the map of characters is
 // written in the first alone.
 func form(tb testing.TB, name string) []byte {
 	tb.Helper()

@@ -89,7 +89,7 @@ func (c *classes) of(r rune) class {
 	return letter
 }
 
-// oldest is the part of table that was assigned in Unicode 8.0.
+// oldest returns the part of table that was assigned in Unicode 8.0.
 func oldest(table, assigned *unicode.RangeTable) *unicode.RangeTable {
 	var kept []rune
 	rangetable.Visit(table, func(r rune) {
@@ -100,7 +100,7 @@ func oldest(table, assigned *unicode.RangeTable) *unicode.RangeTable {
 	return rangetable.New(kept...)
 }
 
-// ideographs is the reference's list of blocks that are split character by
+// ideographs returns the reference's list of blocks that are split character by
 // character. It is not all of Han: later extensions are left out, and the gap
 // between U+2B820 and U+2B91F is the reference's own.
 func ideographs() *unicode.RangeTable {

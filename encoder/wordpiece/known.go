@@ -18,7 +18,7 @@ type Words struct {
 	Characters, Read int
 }
 
-// Readable is the share of the words' characters that are read, 0 to 1; 1 for a text
+// Readable returns the share of the words' characters that are read, 0 to 1; 1 for a text
 // without words, which is punctuation.
 func (w Words) Readable() float64 {
 	if w.Characters == 0 {
@@ -105,7 +105,7 @@ func (t *Tokenizer) strangePieces() []bool {
 	return strange
 }
 
-// coveredScripts are the scripts that many words of the vocabulary begin with.
+// coveredScripts returns the scripts that many words of the vocabulary begin with.
 func (v *vocabulary) coveredScripts() (covered []*unicode.RangeTable) {
 	counts, words := map[*unicode.RangeTable]int{}, 0
 	var last *unicode.RangeTable // most pieces have the script of the one before
@@ -128,7 +128,7 @@ func (v *vocabulary) coveredScripts() (covered []*unicode.RangeTable) {
 	return covered
 }
 
-// scriptOf is the script of a letter, nil for one without.
+// scriptOf returns the script of a letter, nil for one without.
 func scriptOf(letter rune) *unicode.RangeTable {
 	for _, table := range unicode.Scripts {
 		if unicode.Is(table, letter) {

@@ -72,7 +72,7 @@ func TestLongWords(t *testing.T) {
 	}
 }
 
-// tokenizerPrefix is the beginning of the ids of a shorter such word.
+// tokenizerPrefix returns the beginning of the ids of a shorter such word.
 func tokenizerPrefix(t *testing.T, tokenizer *Tokenizer, n int) []int32 {
 	ids, err := tokenizer.Encode(strings.Repeat("3f9a", 300), n+1)
 	if err != nil {

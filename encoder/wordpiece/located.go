@@ -8,7 +8,7 @@ import (
 // Range is bytes of a text, from Begin up to End.
 type Range struct{ Begin, End int }
 
-// Located is the ids of a text's first pieces, without special tokens and at most
+// Located returns the ids of a text's first pieces, without special tokens and at most
 // limit, and where the word of each lies: the ids that Encode gives. Words are runs
 // between spaces, with every punctuation mark and ideograph a word by itself.
 func (t *Tokenizer) Located(text string, limit int) (ids []int32, words []Range, err error) {
@@ -24,7 +24,7 @@ func (t *Tokenizer) Located(text string, limit int) (ids []int32, words []Range,
 	return ids[:n:n], words[:n:n], nil
 }
 
-// run is the length in bytes of the longest prefix of text whose characters satisfy is.
+// run returns the length in bytes of the longest prefix of text whose characters satisfy is.
 func (t *Tokenizer) run(text string, is func(class) bool) (n int) {
 	for n < len(text) {
 		r, size := utf8.DecodeRuneInString(text[n:])

@@ -46,7 +46,7 @@ type Tokenizer struct {
 	split *splitCache
 }
 
-// Behind is a tokenizer of the same vocabulary that reads what form makes of a text. form
+// Behind returns a tokenizer of the same vocabulary that reads what form makes of a text. form
 // must leave ASCII alone, and must not depend on what is beyond a space.
 func (t *Tokenizer) Behind(form func(text string) string) *Tokenizer {
 	u, normal := *t, *t.normal
@@ -115,16 +115,16 @@ func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32
 	return append(ids, t.sep), boundary, nil
 }
 
-// Pad is the id that fills the shorter rows of a batch.
+// Pad returns the id that fills the shorter rows of a batch.
 func (t *Tokenizer) Pad() int32 { return t.pad }
 
-// CLS is the id that opens an input.
+// CLS returns the id that opens an input.
 func (t *Tokenizer) CLS() int32 { return t.cls }
 
-// SEP is the id that ends a text; see CLS.
+// SEP returns the id that ends a text; see CLS.
 func (t *Tokenizer) SEP() int32 { return t.sep }
 
-// longestFirst is how many tokens of two texts stay when both together may
+// longestFirst returns how many tokens of two texts stay when both together may
 // have room.
 func longestFirst(a, b, room int) (keepA, keepB int) {
 	if a+b <= room {

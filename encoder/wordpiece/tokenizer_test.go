@@ -24,7 +24,7 @@ func published(tb testing.TB, file string) *Tokenizer {
 	return t
 }
 
-// small is a tokenizer with the vocabulary of the self-test, which needs no
+// small returns a tokenizer with the vocabulary of the self-test, which needs no
 // file.
 func small(tb testing.TB, lowerCase bool) *Tokenizer {
 	tb.Helper()

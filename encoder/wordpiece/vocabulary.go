@@ -114,7 +114,7 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 	return t, nil
 }
 
-// fingerprint is the SHA-256 of the pieces in the order of their ids, in
+// fingerprint returns the SHA-256 of the pieces in the order of their ids, in
 // hexadecimal; the same for a vocab.txt and a tokenizer.json of one model.
 func (v *vocabulary) fingerprint() string {
 	pieces := slices.SortedFunc(maps.Keys(v.ids), func(a, b string) int { return v.ids[a] - v.ids[b] })

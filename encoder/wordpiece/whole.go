@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// WholeWords are the words of letters that are a piece of the vocabulary as they are, in a
+// WholeWords returns the words of letters that are a piece of the vocabulary as they are, in a
 // script that it covers, in the order of their ids: BERT's vocabularies begin with the most
 // frequent ones. They are in lower case, and each is there once.
 func (t *Tokenizer) WholeWords() []string { return t.whole }

@@ -34,7 +34,7 @@ type heatCell struct {
 // Above this shade, it has the better contrast.
 func (c heatCell) Dark() bool { return c.Shade > 0.7 }
 
-// domainTable is the table of a domain.
+// domainTable returns the table of a domain.
 func domainTable(r *evaluation.Report, d evaluation.DomainInfo) *evaluation.Table {
 	for i := range r.Tables {
 		if t := &r.Tables[i]; t.Scope == evaluation.ScopeDomain && (t.Name == d.Name || len(r.Domains) == 1) {
@@ -51,7 +51,7 @@ func domainName(d evaluation.DomainInfo) string {
 	return d.Name
 }
 
-// sourcesByDomain is how well each source does in each domain, shaded within
+// sourcesByDomain returns how well each source does in each domain, shaded within
 // the domain, so that the eye finds who is best where.
 func sourcesByDomain(r *evaluation.Report) (h heat) {
 	for _, m := range r.Methods {
@@ -85,7 +85,7 @@ func sourcesByDomain(r *evaluation.Report) (h heat) {
 	return h
 }
 
-// weightsByDomain are the mean weights of the fusions that weigh the sources
+// weightsByDomain returns the mean weights of the fusions that weigh the sources
 // anew for each question; one map for all that give the same weights. The
 // experts are shaded by their share of the experts' weight; the weights of BM25,
 // phrases and late interaction belong to other scales of scores and are not
@@ -135,7 +135,7 @@ func isExpert(r *evaluation.Report, source string) bool {
 	return slices.ContainsFunc(r.Experts, func(x search.ExpertInfo) bool { return x.Name == source })
 }
 
-// weighted are the sources that a method weighs, in the report's order; none
+// weighted returns the sources that a method weighs, in the report's order; none
 // when it gives the same weights everywhere.
 func weighted(r *evaluation.Report, method string) []string {
 	var columns []string

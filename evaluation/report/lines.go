@@ -55,7 +55,7 @@ const (
 	plotLeft, plotRight, plotTop, plotBottom = 52.0, 12.0, 12.0, 44.0
 )
 
-// accuracyCurves is the accuracy at k of every method.
+// accuracyCurves returns the accuracy at k of every method.
 func accuracyCurves(r *evaluation.Report, o order) chartView {
 	t := &r.Tables[0]
 	a := axes{id: "acc", title: "Accuracy at k", across: "k (first passages looked at, logarithmic)", up: "questions with a right one, %",
@@ -74,7 +74,7 @@ func accuracyCurves(r *evaluation.Report, o order) chartView {
 	}), o.shown)
 }
 
-// lines are those of the methods that have a point.
+// lines returns those of the methods that have a point.
 func (o order) lines(t *evaluation.Table, of func(row *evaluation.Row) line) (out []line) {
 	for _, name := range o.methods {
 		row := rowOf(t, name)
@@ -86,7 +86,7 @@ func (o order) lines(t *evaluation.Table, of func(row *evaluation.Row) line) (ou
 	return out
 }
 
-// coverageCurves is the accuracy among the questions that are answered, against
+// coverageCurves returns the accuracy among the questions that are answered, against
 // their share, for every method with a confidence.
 func coverageCurves(r *evaluation.Report, o order) chartView {
 	t := &r.Tables[0]
@@ -169,7 +169,7 @@ func (a axes) draw(lines []line, shown int) chartView {
 	return view
 }
 
-// niceStep is 1, 2 or 5 times a power of ten and cuts the range into four to
+// niceStep returns 1, 2 or 5 times a power of ten and cuts the range into four to
 // ten parts.
 func niceStep(width float64) float64 {
 	if width <= 0 {
@@ -184,7 +184,7 @@ func niceStep(width float64) float64 {
 	return power
 }
 
-// reliabilityCurves is the accuracy at each level of confidence, of every method that
+// reliabilityCurves returns the accuracy at each level of confidence, of every method that
 // has one.
 func reliabilityCurves(r *evaluation.Report, o order) chartView {
 	a := axes{id: "rel", title: "Reliability", across: "confidence, % (mean of a tenth)", up: "top-1, %", diagonal: true, ticks: tenths(),
@@ -198,7 +198,7 @@ func reliabilityCurves(r *evaluation.Report, o order) chartView {
 	}), lineColours)
 }
 
-// tenths are the ticks of an axis of shares.
+// tenths returns the ticks of an axis of shares.
 func tenths() (ticks []tick) {
 	for i := 0; i <= 10; i += 2 {
 		ticks = append(ticks, tick{float64(i) / 10, fmt.Sprint(10 * i)})

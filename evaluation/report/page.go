@@ -102,7 +102,7 @@ func thousands(n int) string {
 	return digits
 }
 
-// accuracy is the key of the accuracy at k of a table: by judgements where it
+// accuracy returns the key of the accuracy at k of a table: by judgements where it
 // has them, else by answers.
 func accuracy(t *evaluation.Table, k int) string {
 	for i := range t.Rows {
@@ -115,7 +115,7 @@ func accuracy(t *evaluation.Table, k int) string {
 
 func has(r *evaluation.Row, key string) bool { _, ok := r.Values[key]; return ok }
 
-// best is the row of some kinds with the highest accuracy at 1, and of equal
+// best returns the row of some kinds with the highest accuracy at 1, and of equal
 // ones at 20; nil where there is none.
 func best(t *evaluation.Table, kinds ...evaluation.MethodKind) *evaluation.Row {
 	var out *evaluation.Row

@@ -112,7 +112,7 @@ func newCell(t *evaluation.Table, r, base *evaluation.Row, m evaluation.Metric) 
 	return c
 }
 
-// spread is the range of a measure in a table, the oracles aside.
+// spread returns the range of a measure in a table, the oracles aside.
 func spread(t *evaluation.Table, key string) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i := range t.Rows {

@@ -21,7 +21,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// All are the adapters of a server whose collection has a name, by which callers name
+// All returns the adapters of a server whose collection has a name, by which callers name
 // it too.
 func All(collection string) []handlers.Adapter {
 	var all []handlers.Adapter
@@ -109,7 +109,7 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// notesOf is what an answer says beside its passages: its notes, and which sources did not
+// notesOf returns what an answer says beside its passages: its notes, and which sources did not
 // take part.
 func notesOf(r search.Response) []string {
 	notes := slices.Clone(r.Notes)

@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/testing/testenv"
 )
 
-// shownIn are the blocks of docs/chatbots.md in a language, which ask a server at an
+// shownIn returns the blocks of docs/chatbots.md in a language, which ask a server at an
 // address.
 func shownIn(t *testing.T, language, address string) (blocks []string) {
 	t.Helper()

@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/search"
 )
 
-// dify is the interface that Dify asks of an external knowledge base.
+// dify returns the interface that Dify asks of an external knowledge base.
 func dify(collection string) []handlers.Adapter {
 	return []handlers.Adapter{{Method: http.MethodPost, Path: "/retrieval", Scope: handlers.ScopeSearch, Cost: handlers.Answering(0), Refusal: difyError,
 		Serve: serve(func(ctx context.Context, e handlers.Engine, in difyRequest) (difyRecords, error) {
@@ -97,7 +97,7 @@ func (in *difyRequest) retrieve(ctx context.Context, e handlers.Engine, collecti
 // textKey is the name of conditions on the words of passages.
 const textKey = "text"
 
-// filter are the conditions that there are on tags. Those on words come into the request.
+// filter returns the conditions that there are on tags. Those on words come into the request.
 func (in *difyRequest) filter(r *search.Request) (f search.Filter, err error) {
 	if in.Condition == nil {
 		return f, nil

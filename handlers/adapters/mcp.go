@@ -96,7 +96,7 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 	return out, nil
 }
 
-// remarks are what a model has to know before it relies on an answer.
+// remarks returns what a model has to know before it relies on an answer.
 func remarks(r search.Response) string {
 	all := corrections(r)
 	if d := doubt(r); d != "" {
@@ -105,7 +105,7 @@ func remarks(r search.Response) string {
 	return strings.Join(all, " ")
 }
 
-// corrections are the words that were taken for others.
+// corrections returns the words that were taken for others.
 func corrections(r search.Response) (all []string) {
 	for _, c := range r.Corrected {
 		all = append(all, fmt.Sprintf("%q was taken for %q.", c.From, c.To))
@@ -166,7 +166,7 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	return out, nil
 }
 
-// address is where a passage can be read: the web address in its metadata, or else that of
+// address returns where a passage can be read: the web address in its metadata, or else that of
 // the server. Chatbots make a link of it.
 func (t *tools) address(id string, metadata map[string]any) string {
 	if own, ok := metadata["url"].(string); ok && isWebAddress(own) {
@@ -266,7 +266,7 @@ func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error
 	return out, nil
 }
 
-// cut is the beginning of a text, at most so many bytes, and whether that is all of it.
+// cut returns the beginning of a text, at most so many bytes, and whether that is all of it.
 func cut(text string, most int) (string, bool) {
 	if len(text) <= most {
 		return text, true
@@ -279,7 +279,7 @@ func cut(text string, most int) (string, bool) {
 	return text[:end] + ellipsis, false
 }
 
-// addressOf is the address at which a request came in.
+// addressOf returns the address at which a request came in.
 func addressOf(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host + handlers.BasePath(r.Context())

@@ -239,7 +239,7 @@ func TestToolsDoubt(t *testing.T) {
 	}
 }
 
-// firstTales are the first twelve of the demo's tales.
+// firstTales returns the first twelve of the demo's tales.
 func firstTales(t *testing.T) string {
 	t.Helper()
 	return strings.Join(strings.SplitAfter(realclients.Demo(t, "tales"), "\n")[:12], "")

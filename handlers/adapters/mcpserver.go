@@ -20,7 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// modelContext is the Model Context Protocol over HTTP, without sessions.
+// modelContext returns the Model Context Protocol over HTTP, without sessions.
 func modelContext(collection string) []handlers.Adapter {
 	all := offered()
 	return []handlers.Adapter{{Method: http.MethodPost, Path: "/mcp", Scope: handlers.ScopeSearch, Cost: handlers.Answering(0), BodyBytes: messageBytes,
@@ -48,7 +48,7 @@ func isRefusal(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded)
 }
 
-// messageBytes is how large a message may be: one with a question that is as long as it may
+// messageBytes returns how large a message may be: one with a question that is as long as it may
 // be, and all of it escaped. The SDK makes some copies of it.
 func messageBytes(l search.Limits) int64 { return 6*int64(l.QuestionBytes) + 16<<10 }
 
@@ -153,7 +153,7 @@ func serverOf(all []tool, t *tools) *mcp.Server {
 	return s
 }
 
-// relayed is a tool's answer from another server. The SDK has read its structured form,
+// relayed returns a tool's answer from another server. The SDK has read its structured form,
 // with rounded numbers; the text beside it is the same as it was written.
 func relayed(result *mcp.CallToolResult) *mcp.CallToolResult {
 	if result.StructuredContent != nil && len(result.Content) == 1 {
@@ -164,7 +164,7 @@ func relayed(result *mcp.CallToolResult) *mcp.CallToolResult {
 	return result
 }
 
-// strongest are the terms of an explanation that counted the most.
+// strongest returns the terms of an explanation that counted the most.
 func strongest(terms []search.TermScore) []search.TermScore {
 	terms = slices.Clone(terms)
 	slices.SortStableFunc(terms, func(a, b search.TermScore) int { return cmp.Compare(b.Score, a.Score) })

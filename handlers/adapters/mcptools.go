@@ -74,7 +74,7 @@ func read(arguments []byte, required []string, into any) error {
 	return nil
 }
 
-// handler is how the SDK calls a tool. An error is told in the result, so that the model
+// handler returns how the SDK calls a tool. An error is told in the result, so that the model
 // reads it.
 func (x tool) handler(t *tools) mcp.ToolHandler {
 	return func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -127,7 +127,7 @@ func withoutNull(s *jsonschema.Schema) {
 	withoutNull(s.Items)
 }
 
-// offered are the tools of every collection.
+// offered returns the tools of every collection.
 func offered() []tool {
 	return []tool{
 		toolOf("search", "Search",

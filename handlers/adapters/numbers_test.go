@@ -53,7 +53,7 @@ func TestTitleAsContent(t *testing.T) {
 	}
 }
 
-// asked is an answer as it is written.
+// asked returns an answer as it is written.
 func (s *site) asked(t *testing.T, path string, body any) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, strings.NewReader(text(t, body)))
@@ -110,7 +110,7 @@ func TestRelayedNumbers(t *testing.T) {
 	}
 }
 
-// text is a body as JSON.
+// text returns a body as JSON.
 func text(t *testing.T, body any) string {
 	t.Helper()
 	out, err := json.Marshal(body)

@@ -17,7 +17,7 @@ const wide = `{"id":"w","title":"Žluť 🦊","text":"😀 naïve 東京: the ol
 {"id":"x","title":"x","text":"🌧 rain and rice on the moon"}
 `
 
-// cutBy is a text from start to end, as a language with these offsets cuts it.
+// cutBy returns a text from start to end, as a language with these offsets cuts it.
 func cutBy(text, offsets string, start, end int) string {
 	switch offsets {
 	case search.OffsetCodePoints:
@@ -100,7 +100,7 @@ func TestOffsetsThroughAllDoors(t *testing.T) {
 	}
 }
 
-// streamed is the answer of a search that is sent as events.
+// streamed returns the answer of a search that is sent as events.
 func (s *site) streamed(t *testing.T, body any) (out search.Response) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/search", strings.NewReader(text(t, body)))

@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/search"
 )
 
-// openAI is a part of OpenAI's interface: embeddings, models, and the search of a
+// openAI returns a part of OpenAI's interface: embeddings, models, and the search of a
 // vector store.
 func openAI(collection string) []handlers.Adapter {
 	return []handlers.Adapter{
@@ -83,7 +83,7 @@ func embeddings(ctx context.Context, e handlers.Engine, in embeddingRequest) (ou
 	return out, nil
 }
 
-// embed are the vectors of texts. A text of which the expert would read only the
+// embed returns the vectors of texts. A text of which the expert would read only the
 // beginning is an error, unless it may be truncated.
 func embed(ctx context.Context, e handlers.Engine, expert string, input []string, asQuestions, truncate bool) (out search.EmbedResponse, err error) {
 	kind := search.KindPassage

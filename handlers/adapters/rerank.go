@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// rerankers are the interfaces of Text Embeddings Inference, whose model is the first
+// rerankers returns the interfaces of Text Embeddings Inference, whose model is the first
 // expert, and of Cohere's rerank. Texts are scored by late interaction.
 func rerankers() []handlers.Adapter {
 	adapters := []handlers.Adapter{

@@ -48,7 +48,7 @@ func scores(r search.Response) []float64 {
 	return out
 }
 
-// atLeast is how many results a search is asked for, so that the chance of any is known
+// atLeast returns how many results a search is asked for, so that the chance of any is known
 // and the second has one too: it is calibrated for five, ten and twenty.
 func atLeast(results int) int { return max(results, 5) }
 
@@ -60,7 +60,7 @@ func checkThreshold(pointer string, threshold float64) error {
 	return nil
 }
 
-// chosen are the first results that have at least a score, and their scores. The
+// chosen returns the first results that have at least a score, and their scores. The
 // threshold has been the request's min_confidence too, so that an answer below it has
 // none.
 func chosen(r search.Response, most int, threshold float64) ([]search.Result, []float64) {

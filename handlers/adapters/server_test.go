@@ -68,7 +68,7 @@ func (s *site) ask(method, path string, body, into any) {
 	}
 }
 
-// search is the API's own search.
+// search returns the API's own search.
 func (s *site) search(r search.Request) (out search.Response) {
 	s.t.Helper()
 	s.ask(http.MethodPost, "/v1/search", r, &out)

@@ -137,7 +137,7 @@ func (f *storeFilter) onto(filter *search.Filter) error {
 	return tagFilter(filter, tags)
 }
 
-// tags are those that a comparison names, of which a passage has to have one.
+// tags returns those that a comparison names, of which a passage has to have one.
 func (f *storeFilter) tags() ([]string, error) {
 	if f.Key != tagsKey || f.Type != "eq" && f.Type != "in" {
 		return nil, invalid("unknown_value", "/filters", "the filter %.32q of %.32q is not supported: passages are filtered by their tags, {\"type\": \"eq\", \"key\": \"tags\", \"value\": \"law\"}, or \"in\" a list of them, joined by \"and\" or \"or\"", f.Type, f.Key)
@@ -152,7 +152,7 @@ func (f *storeFilter) tags() ([]string, error) {
 // tagsKey is what callers name the tags as an attribute of passages.
 const tagsKey = "tags"
 
-// contentOf is what a passage says: its text, or its title where it has that alone.
+// contentOf returns what a passage says: its text, or its title where it has that alone.
 func contentOf(x search.Result) string {
 	if strings.TrimSpace(x.Text) == "" {
 		return x.Title
@@ -160,7 +160,7 @@ func contentOf(x search.Result) string {
 	return x.Text
 }
 
-// titleOf is what a passage is called: its title, or else its id.
+// titleOf returns what a passage is called: its title, or else its id.
 func titleOf(title, id string) string {
 	if title == "" {
 		return id

@@ -78,7 +78,7 @@ func granularity(t *testing.T, c *configs.Config, name string) {
 	}
 }
 
-// golden are passages and a question in the words of the small T5 of encoder/testdata.
+// golden returns passages and a question in the words of the small T5 of encoder/testdata.
 func golden(t *testing.T) (passages, question string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(testenv.Root(t), "encoder", "testdata", "fid", "golden.json"))

@@ -111,7 +111,7 @@ func runPrograms(t *testing.T, folder string, env []string) {
 	}
 }
 
-// ranked is an answer as the programs print it.
+// ranked returns an answer as the programs print it.
 func ranked(t *testing.T, answer string) string {
 	t.Helper()
 	var read struct {

@@ -120,7 +120,7 @@ func contents() (chapters []chapter, err error) {
 	return chapters, err
 }
 
-// guidePath is where a page is served.
+// guidePath returns where a page is served.
 func guidePath(name string) string {
 	if name == guideIndex {
 		return guideRoot
@@ -161,7 +161,7 @@ func (p *guidePage) render() error {
 	return nil
 }
 
-// plain is the text of a node without its marks.
+// plain returns the text of a node without its marks.
 func plain(n ast.Node, source []byte) string {
 	var out strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

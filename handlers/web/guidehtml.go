@@ -56,7 +56,7 @@ func (links) Transform(tree *ast.Document, reader text.Reader, _ parser.Context)
 	}
 }
 
-// guideLink is where a link of a page leads on a server.
+// guideLink returns where a link of a page leads on a server.
 func guideLink(to string) (string, bool) {
 	name, fragment, anchored := strings.Cut(to, "#")
 	if anchored {

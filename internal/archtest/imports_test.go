@@ -220,7 +220,7 @@ func place(path string) (room string, ours bool) {
 	return room, ours
 }
 
-// list is what go list says of packages, of all of the module where none are named.
+// list returns what go list says of packages, of all of the module where none are named.
 func list(t *testing.T, packages ...string) []listed {
 	t.Helper()
 	if packages == nil {

@@ -141,7 +141,7 @@ func cellTags(cell string) (tags []string, err error) {
 	return tags, nil
 }
 
-// header is the names in the first row of a table, cut at comma.
+// header returns the names in the first row of a table, cut at comma.
 func header(line []byte, comma byte) []string {
 	fields, _ := splitQuoted(bytes.TrimRight(line, "\r\n"), comma)
 	if fields == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Fingerprint is a number that passages share whose titles and texts are equal but for white
+// Fingerprint returns a number that passages share whose titles and texts are equal but for white
 // space and case, and others have in common once in 2^64 pairs. It is never 0.
 func (p *Passage) Fingerprint() uint64 {
 	form := make([]byte, 0, len(p.Title)+len(p.Text)+2)

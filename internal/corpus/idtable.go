@@ -35,7 +35,7 @@ func (t *idTable) put(ordinal, key uint32) {
 	t.slots[i] = ordinal + 1
 }
 
-// candidates are the ordinals whose key is key.
+// candidates returns the ordinals whose key is key.
 func (t *idTable) candidates(key uint32, keys []uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		if len(t.slots) == 0 {

@@ -224,7 +224,7 @@ func excerpt(value string) string {
 	return fmt.Sprintf("%q…", value[:cut])
 }
 
-// around is the neighbourhood of byte at, so that the excerpt of a long value
+// around returns the neighbourhood of byte at, so that the excerpt of a long value
 // shows what is meant.
 func around(text string, at int) string {
 	start := max(at-20, 0)
@@ -234,7 +234,7 @@ func around(text string, at int) string {
 	return text[start:min(at+20, len(text))]
 }
 
-// firstInvalid is the index of the first byte that is not UTF-8, or the length.
+// firstInvalid returns the index of the first byte that is not UTF-8, or the length.
 func firstInvalid(text string) int {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])

@@ -61,7 +61,7 @@ func (p *Places) Add(place Place) {
 	p.runs = append(p.runs, placeRun{first: n, place: place})
 }
 
-// Of is the place of record n, counted from 0 in the order of Add.
+// Of returns the place of record n, counted from 0 in the order of Add.
 func (p *Places) Of(n int) Place {
 	i := sort.Search(len(p.runs), func(i int) bool { return p.runs[i].first > n }) - 1
 	if i < 0 {

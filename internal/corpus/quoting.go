@@ -92,7 +92,7 @@ func splitQuoted(line []byte, comma byte) (fields []string, ok bool) {
 	return fields, loose == ""
 }
 
-// unquoted is the text of a field that is quoted as CSV has it, and else the field.
+// unquoted returns the text of a field that is quoted as CSV has it, and else the field.
 func unquoted(field string) string {
 	if len(field) < 2 || field[0] != '"' || field[len(field)-1] != '"' {
 		return field

@@ -163,7 +163,7 @@ func (r *Reader) start() error {
 	return nil
 }
 
-// Format is the format that is read: never Auto.
+// Format returns the format that is read: never Auto.
 func (r *Reader) Format() Format { return r.format }
 
 // Next returns the next passage, or io.EOF. An error is a *ReadError that
@@ -220,7 +220,7 @@ func (r *Reader) record() (Passage, int, error) {
 	}
 }
 
-// line is the next line of JSON, or the rest of one where a file ended without a line end
+// line returns the next line of JSON, or the rest of one where a file ended without a line end
 // and another, which begins with a byte order mark, was put behind it.
 func (r *Reader) line() (line []byte, err error) {
 	if r.behind != nil {
@@ -263,11 +263,11 @@ func shortName(name string) string {
 	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
-// Place is where the record that Next returned last stands: the line on which
+// Place returns where the record that Next returned last stands: the line on which
 // it begins.
 func (r *Reader) Place() Place { return r.place }
 
-// Progress is how many bytes were read of how many: compressed bytes for gzip.
+// Progress returns how many bytes were read of how many: compressed bytes for gzip.
 // The total is -1 where it cannot be known, as for standard input.
 func (r *Reader) Progress() (done, total int64) { return r.source.n.Load(), r.total }
 

@@ -35,13 +35,13 @@ func (p *Passage) AppendBinary(b []byte) ([]byte, error) {
 	return append(b, metadata...), nil
 }
 
-// recordID is the id in a record's body, without decoding the rest.
+// recordID returns the id in a record's body, without decoding the rest.
 func recordID(body []byte) ([]byte, error) {
 	id, _, err := cutField(body)
 	return id, err
 }
 
-// recordTags are the tags in a record's body, without decoding the rest.
+// recordTags returns the tags in a record's body, without decoding the rest.
 func recordTags(body []byte) (tags []string, err error) {
 	for range 3 { // id, title, text
 		if _, body, err = cutField(body); err != nil {
@@ -52,7 +52,7 @@ func recordTags(body []byte) (tags []string, err error) {
 	return tags, err
 }
 
-// decodeRecord is the inverse of AppendBinary. It copies, so the passage
+// decodeRecord returns the inverse of AppendBinary. It copies, so the passage
 // outlives a mapping.
 func decodeRecord(body []byte) (Passage, error) {
 	var p Passage
@@ -122,7 +122,7 @@ func (p *Passage) UnmarshalBinary(b []byte) error {
 	return err
 }
 
-// Version is a fingerprint of what p says, in hexadecimal: equal for equal
+// Version returns a fingerprint of what p says, in hexadecimal: equal for equal
 // passages, wherever they are stored. It serves as the ETag of a passage.
 func (p *Passage) Version() string {
 	body, err := p.AppendBinary(nil)
@@ -132,5 +132,5 @@ func (p *Passage) Version() string {
 	return VersionOf(body)
 }
 
-// VersionOf is the Version of the passage that AppendBinary made record of.
+// VersionOf returns the Version of the passage that AppendBinary made record of.
 func VersionOf(record []byte) string { return disk.Sum(record) }

@@ -74,10 +74,10 @@ func (s *Series) Next() (Passage, error) {
 	}
 }
 
-// Place is where the record that Next returned last stands.
+// Place returns where the record that Next returned last stands.
 func (s *Series) Place() Place { return s.place }
 
-// Progress is how many bytes were read of how many; the total is -1 when that
+// Progress returns how many bytes were read of how many; the total is -1 when that
 // of one input is unknown.
 func (s *Series) Progress() (done, total int64) {
 	for _, r := range s.readers {

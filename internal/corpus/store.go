@@ -51,7 +51,7 @@ func newStore(path string, file *disk.Mapping) (*Store, error) {
 // read stay valid.
 func (s *Store) Close() error { return s.file.Close() }
 
-// Len is the number of passages.
+// Len returns the number of passages.
 func (s *Store) Len() int { return int(s.header.count) }
 
 // Passage reads a passage. A damaged record is an error.
@@ -80,7 +80,7 @@ func (s *Store) ID(ordinal rank.Ordinal) (string, error) {
 	return string(id), nil
 }
 
-// Size is how many bytes a passage takes: its id, title, text, tags and
+// Size returns how many bytes a passage takes: its id, title, text, tags and
 // metadata, uncompressed. It reads none of them.
 func (s *Store) Size(ordinal rank.Ordinal) (int, error) {
 	record, err := s.record(ordinal)
@@ -138,7 +138,7 @@ func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 	return 0, false, nil
 }
 
-// body is the checked body of a record, in the mapping.
+// body returns the checked body of a record, in the mapping.
 func (s *Store) body(ordinal rank.Ordinal) ([]byte, error) {
 	record, err := s.record(ordinal)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Store) body(ordinal rank.Ordinal) ([]byte, error) {
 	return body, nil
 }
 
-// record is the head of a record and its body, whose checksum was not compared.
+// record returns the head of a record and its body, whose checksum was not compared.
 func (s *Store) record(ordinal rank.Ordinal) ([]byte, error) {
 	if uint64(ordinal) >= s.header.count {
 		return nil, fmt.Errorf("passage store %s: there is no passage number %d among %d", s.path, ordinal, s.header.count)
@@ -180,7 +180,7 @@ func (s *Store) damaged(ordinal rank.Ordinal) error {
 	return fmt.Errorf("passage store %s: the checksum of passage number %d is wrong: the file is damaged", s.path, ordinal)
 }
 
-// page is the checked entries of a page of a section that begins at byte
+// page returns the checked entries of a page of a section that begins at byte
 // section.
 func (s *Store) page(name string, section uint64, number int) ([]byte, error) {
 	start := section + uint64(number)*pageBytes
@@ -192,7 +192,7 @@ func (s *Store) page(name string, section uint64, number int) ([]byte, error) {
 	return page[:8*n], nil
 }
 
-// fences are the first keys of the pages, and their checksum.
+// fences returns the first keys of the pages, and their checksum.
 func (s *Store) fences() []byte {
 	return s.file.Data[s.header.fences():]
 }

@@ -107,7 +107,7 @@ func decodeHeader(data []byte) (storeHeader, error) {
 	return h, nil
 }
 
-// hashKey is what the table is sorted by: the upper half of the id's hash.
+// hashKey returns what the table is sorted by: the upper half of the id's hash.
 func hashKey(id string) uint32 { return uint32(xxh3.HashString(id) >> 32) }
 
 // appendPage appends a page of up to pageEntries entries.
@@ -121,7 +121,7 @@ func appendPage(b []byte, number uint32, entries []uint64) []byte {
 	return binary.LittleEndian.AppendUint32(b, pageSum(number, b[start:]))
 }
 
-// pageSum is the checksum of a page without its last four bytes. The page's
+// pageSum returns the checksum of a page without its last four bytes. The page's
 // number is part of it, so that a page in the wrong place is found.
 func pageSum(number uint32, page []byte) uint32 {
 	var b [4]byte

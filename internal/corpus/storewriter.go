@@ -52,7 +52,7 @@ func CreateStore(d disk.Disk, path string) (*StoreWriter, error) {
 	return w, w.err
 }
 
-// Len is the number of passages written so far.
+// Len returns the number of passages written so far.
 func (w *StoreWriter) Len() int { return len(w.offsets) }
 
 // Append writes p. A passage that CheckStored refuses or whose id is taken

@@ -169,7 +169,7 @@ func (t *table) whole(lines, n int) bool {
 	return true
 }
 
-// lineRow is a row of DPR's or MS MARCO's format. Python's csv module wrote DPR's
+// lineRow returns a row of DPR's or MS MARCO's format. Python's csv module wrote DPR's
 // file, so that a field in quotes with all others doubled is one that it quoted; other
 // quotes are characters.
 func (t *table) lineRow(literal []string, line peeked) ([]string, error) {

@@ -227,7 +227,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// utf16Of is a text in UTF-16, as JSON escapes say it.
+// utf16Of returns a text in UTF-16, as JSON escapes say it.
 func utf16Of(s string) (units []uint16) {
 	for _, r := range s {
 		if r < 0x10000 {

@@ -9,7 +9,7 @@ const KnownFields = "id, title, text, tags and metadata"
 // something else than names have any number.
 const MaxUnknown = 20
 
-// EachUnknown is an Input.Unknown that passes over all members and warns of each name
+// EachUnknown returns an Input.Unknown that passes over all members and warns of each name
 // once, where it is seen first. After MaxUnknown names, it says once that there are more.
 func EachUnknown(warn func(text string)) func(Place, string) error {
 	seen := map[string]bool{}

@@ -47,7 +47,7 @@ func (c *Chunks) verify(chunk uint64) error {
 	return nil
 }
 
-// Verified is how many chunks were compared so far.
+// Verified returns how many chunks were compared so far.
 func (c *Chunks) Verified() (n int) {
 	for i := range c.verified {
 		n += bits.OnesCount32(c.verified[i].Load())
@@ -87,7 +87,7 @@ func (s *ChunkSums) close() {
 	s.filled = 0
 }
 
-// Sums are the checksums of what was written, the last chunk's too.
+// Sums returns the checksums of what was written, the last chunk's too.
 func (s *ChunkSums) Sums() []byte {
 	if s.filled > 0 {
 		s.close()

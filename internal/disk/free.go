@@ -2,7 +2,7 @@ package disk
 
 import "golang.org/x/sys/unix"
 
-// Free is how many bytes a user may still write to the file system of a path.
+// Free returns how many bytes a user may still write to the file system of a path.
 func (OS) Free(path string) (bytes int64, known bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

@@ -14,7 +14,7 @@ func Label(kind string, format int, text []byte) []byte {
 	return append(fmt.Appendf(nil, "conclave %s %d xxh3 %s\n", kind, format, Sum(text)), text...)
 }
 
-// Unlabel is the text behind a label, whose checksum is right.
+// Unlabel returns the text behind a label, whose checksum is right.
 func Unlabel(kind string, format int, data []byte) ([]byte, error) {
 	line, text, _ := bytes.Cut(data, []byte("\n"))
 	var found int
@@ -31,7 +31,7 @@ func Unlabel(kind string, format int, data []byte) ([]byte, error) {
 	return text, nil
 }
 
-// Sum is a checksum for people and manifests: 128 bits of xxh3, hexadecimal.
+// Sum returns a checksum for people and manifests: 128 bits of xxh3, hexadecimal.
 func Sum(data []byte) string {
 	sum := xxh3.Hash128(data)
 	return fmt.Sprintf("%016x%016x", sum.Hi, sum.Lo)

@@ -21,7 +21,7 @@ import (
 // callers did that took it from all others. make attack runs them, with those of the
 // packages that each defends itself in.
 
-// attackLines are passages, one of which costs most to answer with.
+// attackLines returns passages, one of which costs most to answer with.
 func attackLines() string {
 	quotes, _ := json.Marshal(strings.Repeat(`"`, 250_000))
 	return `{"id":"first","text":"an old lighthouse"}` + "\n" + fmt.Sprintf(`{"id":"quotes","text":%s}`, quotes) + "\n" +

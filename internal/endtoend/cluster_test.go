@@ -22,7 +22,7 @@ import (
 	"example.org/conclave/search"
 )
 
-// clusterLines are passages with words that few have and words that many have.
+// clusterLines returns passages with words that few have and words that many have.
 func clusterLines(n int) string {
 	random := rand.New(rand.NewPCG(5, 1))
 	var lines strings.Builder
@@ -33,7 +33,7 @@ func clusterLines(n int) string {
 	return lines.String()
 }
 
-// store is the address of an index, which the test removes at its end.
+// store returns the address of an index, which the test removes at its end.
 func store(t *testing.T, c *cluster.Cluster, index string) string {
 	t.Helper()
 	remove := func() {
@@ -154,7 +154,7 @@ func nearVectors(t *testing.T, file string, got, want []byte) {
 	}
 }
 
-// exported is what an export of a collection writes, by the names of its files.
+// exported returns what an export of a collection writes, by the names of its files.
 func (s *site) exported(collection string) map[string][]byte {
 	s.t.Helper()
 	folder := s.t.TempDir()

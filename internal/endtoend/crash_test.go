@@ -74,7 +74,7 @@ func (l *ledger) ids() (ids []string) {
 	return ids
 }
 
-// textOf is the text of a passage with a number. No other number has its last
+// textOf returns the text of a passage with a number. No other number has its last
 // word.
 func textOf(n int) string { return fmt.Sprintf("a text of the word%d number%d", n%7, n) }
 

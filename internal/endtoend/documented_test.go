@@ -53,7 +53,7 @@ type shown struct {
 	output string
 }
 
-// commandsOf are the commands in the indented blocks of a document.
+// commandsOf returns the commands in the indented blocks of a document.
 func commandsOf(t *testing.T, path string) (all []shown) {
 	t.Helper()
 	data, err := os.ReadFile(path)

@@ -76,7 +76,7 @@ func TestMemoryOfEverything(t *testing.T) {
 	p.stop()
 }
 
-// expensive are passages that are as large as they may be, and larger still as JSON.
+// expensive returns passages that are as large as they may be, and larger still as JSON.
 func expensive() string {
 	var lines strings.Builder
 	metadata := map[string]any{}
@@ -104,7 +104,7 @@ type demand struct {
 	patience                              time.Duration // with the answer; 0: 4 seconds
 }
 
-// demands are one or more for each operation of the document, each adapter and each tool.
+// demands returns one or more for each operation of the document, each adapter and each tool.
 func (p *process) demands() (all []demand) {
 	many := func(n int, one string) string { return strings.TrimSuffix(strings.Repeat(one+",", n), ",") }
 	long := strings.TrimSpace(strings.Repeat("large words ", 8<<10/12))
@@ -260,7 +260,7 @@ func (p *process) together(a demand, connections int) map[int]int {
 	return statuses
 }
 
-// resident is the memory that a process has for itself, in bytes.
+// resident returns the memory that a process has for itself, in bytes.
 func (p *process) resident() int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

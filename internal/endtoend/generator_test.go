@@ -28,7 +28,7 @@ type asked struct {
 	Shares   []float64   `json:"shares"`
 }
 
-// writerSite is a collection of a case's passages with a generator.
+// writerSite returns a collection of a case's passages with a generator.
 func writerSite(t *testing.T) (*site, asked) {
 	t.Helper()
 	from := filepath.Join(testenv.Root(t), "encoder", "testdata", "fid")
@@ -236,7 +236,7 @@ func (p *process) gone(t *testing.T, body string) {
 	t.Fatalf("the log never says that a caller has gone:\n%s", p.log.String())
 }
 
-// logged is the log's line of a request that has ended.
+// logged returns the log's line of a request that has ended.
 func (p *process) logged(t *testing.T, id string) string {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {

@@ -58,7 +58,7 @@ type expert struct {
 	stored  map[string][]float32 // by passage id
 }
 
-// configured is a configuration with the runtime and bundles of a folder of its own.
+// configured returns a configuration with the runtime and bundles of a folder of its own.
 func configured(t testing.TB) configs.Config {
 	t.Helper()
 	config := configs.Defaults()
@@ -165,7 +165,7 @@ func (l *library) read(t testing.TB) {
 	}
 }
 
-// questions are the demo's.
+// questions returns the demo's.
 func questions(t testing.TB, n int) (out []string) {
 	t.Helper()
 	data, err := demo.FS.ReadFile("questions/dev.jsonl")

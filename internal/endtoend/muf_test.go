@@ -103,7 +103,7 @@ func (l *library) writeOut(t *testing.T, question string, candidates int, missin
 	return w
 }
 
-// forward is a member's product with a vector.
+// forward returns a member's product with a vector.
 func forward(member, vector []float32) []float64 {
 	d := len(vector)
 	out := make([]float64, d)

@@ -175,7 +175,7 @@ func (p *process) flood(b *testing.B, question func(n int) string) {
 	}
 }
 
-// ownProcessorTime is what this process used so far.
+// ownProcessorTime returns what this process used so far.
 func ownProcessorTime(b *testing.B) time.Duration {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
@@ -184,7 +184,7 @@ func ownProcessorTime(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// took is how long the server itself saw requests take, from its log: from their
+// took returns how long the server itself saw requests take, from its log: from their
 // headers to the end of their answers.
 func (p *process) took() (answered, refused []time.Duration) {
 	for line := range strings.Lines(p.log.String()) {
@@ -206,7 +206,7 @@ func (p *process) took() (answered, refused []time.Duration) {
 	return answered, refused
 }
 
-// processorTime is what the process used so far, in ticks of 10 ms.
+// processorTime returns what the process used so far, in ticks of 10 ms.
 func (p *process) processorTime(b *testing.B) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
@@ -225,7 +225,7 @@ func (p *process) processorTime(b *testing.B) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// mostResident is the most memory that the process had resident, in MB.
+// mostResident returns the most memory that the process had resident, in MB.
 func (p *process) mostResident(b *testing.B) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

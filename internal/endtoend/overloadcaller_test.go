@@ -38,7 +38,7 @@ type asks struct {
 	odd               []string // what else came
 }
 
-// floodRequest is one question for a hundred results within floodTimeout.
+// floodRequest returns one question for a hundred results within floodTimeout.
 func floodRequest(question string) []byte {
 	body := fmt.Sprintf(`{"question":%q,"k":100,"fields":[],"timeout_ms":%d}`, question, floodTimeout.Milliseconds())
 	return fmt.Appendf(nil, "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)

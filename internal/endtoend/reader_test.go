@@ -42,7 +42,7 @@ func (p *process) change(method, path, body string) {
 	p.job(job)
 }
 
-// exactly is the answer of an expert alone, as text.
+// exactly returns the answer of an expert alone, as text.
 func (p *process) exactly(expert string) string {
 	p.t.Helper()
 	var response struct{ Results json.RawMessage }

@@ -42,7 +42,7 @@ var buildBinary, removeBinary = func() (func() (string, error), func()) {
 	}
 }()
 
-// binary is the path of the command. A test that needs it is left out under -short,
+// binary returns the path of the command. A test that needs it is left out under -short,
 // with which `make test` looks for races: the command is a process of its own, which
 // the race detector does not see.
 func binary(t testing.TB) string {
@@ -91,7 +91,7 @@ func newSite(t testing.TB, configuration string, bundles []string, experts strin
 	return s
 }
 
-// environment is this process's, without what would configure the command.
+// environment returns this process's, without what would configure the command.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "CONCLAVE_") })
 }

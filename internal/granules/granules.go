@@ -58,7 +58,7 @@ func Parse(s string) (Granularity, error) {
 	return Granularity{Sentences: n, Untitled: untitled}, nil
 }
 
-// String is what Parse reads.
+// String returns what Parse reads.
 func (g Granularity) String() string {
 	size := Passage
 	switch {

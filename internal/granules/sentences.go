@@ -8,7 +8,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/sentences"
 )
 
-// sentencesOf are the sentences of a text, without the white space around them. They are
+// sentencesOf returns the sentences of a text, without the white space around them. They are
 // those of Unicode Standard Annex 29, section 5, which knows all scripts, with what it
 // leaves to a language: a full stop after an abbreviation, an initial or the number of a
 // list ends no sentence, and neither does a quotation after which its sentence continues.
@@ -41,14 +41,14 @@ func sentencesOf(text string) []span {
 	return found
 }
 
-// trimmed is a span without the white space at its ends.
+// trimmed returns a span without the white space at its ends.
 func trimmed(text string, s span) span {
 	s.end = s.begin + len(strings.TrimRightFunc(text[s.begin:s.end], unicode.IsSpace))
 	s.begin = s.end - len(strings.TrimLeftFunc(text[s.begin:s.end], unicode.IsSpace))
 	return s
 }
 
-// prepared is the text that the annex's rules are applied to, byte for byte as long. A
+// prepared returns the text that the annex's rules are applied to, byte for byte as long. A
 // line break inside of a paragraph is a space there: a file may have lines of a fixed
 // length. Before the item of a list, and between the end of a sentence and a digit, a
 // space is replaced by a line break, since the annex takes what follows for the same

@@ -62,7 +62,7 @@ func put(t *testing.T, l *folder.Live, list ...corpus.Passage) {
 	}
 }
 
-// search is what exact search finds: ids and scores.
+// search returns what exact search finds: ids and scores.
 func search(t *testing.T, l *folder.Live, expert string, query []float32) (ids []string, scores []float32) {
 	t.Helper()
 	g := l.Collection().Acquire()

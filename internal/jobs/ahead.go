@@ -69,7 +69,7 @@ func (a *Ahead) fits(numbers int) bool {
 	return numbers == d || a.Late() && numbers > 0 && numbers%d == 0 && numbers/d <= mostTokens
 }
 
-// versionOf is a passage's version as 16 bytes.
+// versionOf returns a passage's version as 16 bytes.
 func versionOf(p *corpus.Passage) (v version, err error) {
 	text := p.Version()
 	if n, err := hex.Decode(v[:], []byte(text)); n != len(v) || err != nil {

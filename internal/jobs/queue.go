@@ -136,7 +136,7 @@ func (q *Queue) rouse() {
 	}
 }
 
-// copied is a job that does not change any more.
+// copied returns a job that does not change any more.
 func (j *Job) copied() Job {
 	out := *j
 	if j.Progress != nil {

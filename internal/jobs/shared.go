@@ -222,7 +222,7 @@ func (s *Shared) Run(ctx context.Context) {
 // errNotOurs is the error of who is not the worker any more.
 var errNotOurs = errors.New("another server has it")
 
-// oldest is the oldest job that has not ended.
+// oldest returns the oldest job that has not ended.
 func (s *Shared) oldest(ctx context.Context) (id string, ok bool) {
 	l, _, err := s.read(ctx)
 	at := slices.IndexFunc(l.Jobs, func(j *sharedJob) bool { return !j.State.Ended() })

@@ -133,7 +133,7 @@ type Place struct {
 	measured     bool
 }
 
-// Cost is what it counts.
+// Cost returns what it counts.
 func (p *Place) Cost() int { return p.cost }
 
 // Idle says that the request waits, until it goes on, for something that nobody
@@ -193,5 +193,5 @@ func (c *Control) Turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// Most is the cost that is admitted at a time.
+// Most returns the cost that is admitted at a time.
 func (c *Control) Most() int { return c.most }

@@ -6,5 +6,5 @@ import "time"
 
 var begin = time.Now()
 
-// threadTime is the time that has passed, since the thread's is not known here.
+// threadTime returns the time that has passed, since the thread's is not known here.
 func threadTime() time.Duration { return time.Since(begin) }

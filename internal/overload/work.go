@@ -92,7 +92,7 @@ func (c *Control) afford(ctx context.Context, who string) error {
 	}
 }
 
-// debt is how long a caller has to wait.
+// debt returns how long a caller has to wait.
 func (w *work) debt(who string, now time.Time) (wait time.Duration) {
 	if w.quiet(now) {
 		return 0

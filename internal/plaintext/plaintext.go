@@ -81,7 +81,7 @@ func NewReader(in *bufio.Reader) (*bufio.Reader, error) {
 	return in, nil
 }
 
-// unmarked is the encoding of text in UTF-16 without a mark: every other byte of an ASCII
+// unmarked returns the encoding of text in UTF-16 without a mark: every other byte of an ASCII
 // text is NUL.
 func unmarked(head []byte) string {
 	if len(head) < 4 {
@@ -102,7 +102,7 @@ func unmarked(head []byte) string {
 	return ""
 }
 
-// Wrong is the error for text that is not valid UTF-8. It guesses Windows-1252, the
+// Wrong returns the error for text that is not valid UTF-8. It guesses Windows-1252, the
 // commonest of other encodings, unless a byte is no character of it.
 func Wrong(text []byte) *Error {
 	e := &Error{Problem: "it is not valid UTF-8"}

@@ -30,7 +30,7 @@ func fullWhileFetching(w Wheel, dir string) error {
 		w.Package, w.Version, temporary, free(temporary), dir, free(dir), EnvCache)
 }
 
-// free is how much may still be written to the disk of a folder, or of the
+// free returns how much may still be written to the disk of a folder, or of the
 // nearest folder above it that is there.
 func free(folder string) string {
 	var stat unix.Statfs_t

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// failing is a Python whose pip says something and fails.
+// failing returns a Python whose pip says something and fails.
 func failing(t *testing.T, says string) Pip {
 	t.Helper()
 	dir := t.TempDir()

@@ -30,7 +30,7 @@ const BaseCheckpoint = "all-minilm-l6-v2"
 // Cache is the folder that holds what was fetched.
 type Cache struct{ Root string }
 
-// CacheAt is the cache in a folder; "": DefaultCache.
+// CacheAt returns the cache in a folder; "": DefaultCache.
 func CacheAt(root string) (Cache, error) {
 	if root != "" {
 		return Cache{Root: root}, nil
@@ -54,10 +54,10 @@ func DefaultCache() (Cache, error) {
 	return Cache{Root: filepath.Join(home, ".cache", "conclave")}, nil
 }
 
-// Wheels is where archives are kept.
+// Wheels returns where archives are kept.
 func (c Cache) Wheels() string { return filepath.Join(c.Root, "wheels") }
 
-// Library is the path of the ONNX Runtime shared library on this platform.
+// Library returns the path of the ONNX Runtime shared library on this platform.
 func (c Cache) Library() string {
 	name := "libonnxruntime.so." + RuntimeVersion
 	if runtime.GOOS == "darwin" {
@@ -66,8 +66,8 @@ func (c Cache) Library() string {
 	return filepath.Join(c.Root, "onnxruntime-"+RuntimeVersion, name)
 }
 
-// Checkpoint is the folder of a published checkpoint.
+// Checkpoint returns the folder of a published checkpoint.
 func (c Cache) Checkpoint(name string) string { return filepath.Join(c.Root, "checkpoints", name) }
 
-// Bundle is the folder of an imported bundle.
+// Bundle returns the folder of an imported bundle.
 func (c Cache) Bundle(name string) string { return filepath.Join(c.Root, "bundles", name) }

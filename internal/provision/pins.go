@@ -101,7 +101,7 @@ func baseWheel() Wheel {
 	}
 }
 
-// BaseSHA256 is the SHA-256 of the base encoder's weights as published, by
+// BaseSHA256 returns the SHA-256 of the base encoder's weights as published, by
 // which deltas name their base.
 func BaseSHA256() string {
 	for _, m := range baseWheel().Members {

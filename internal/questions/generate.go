@@ -117,7 +117,7 @@ func (g *generator) codes(words []word) {
 	}
 }
 
-// changed is a code with another digit.
+// changed returns a code with another digit.
 func (g *generator) changed(code string) string {
 	runes := []rune(code)
 	var at []int

@@ -106,7 +106,7 @@ func eachLine(path string, do func(line int, text []byte) error) (err error) {
 	return nil
 }
 
-// shown is a value of a file in a message, cut where it is long.
+// shown returns a value of a file in a message, cut where it is long.
 func shown(text string) string {
 	const most = 60
 	if runes := []rune(text); len(runes) > most {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Named are the sources of files that are named as NAME=FILE, or without a name as FILE.
+// Named returns the sources of files that are named as NAME=FILE, or without a name as FILE.
 // Judgements and splits belong to the file of their name; those without a name belong to
 // all files, of which judgements allow one.
 func Named(files, judgements, splits []string, format Format) ([]Source, error) {

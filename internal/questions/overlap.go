@@ -51,7 +51,7 @@ func disjoint(fitted, measured Domain) error {
 		fitted.Path, measured.Path, shared, example)
 }
 
-// plain is a text reduced to what makes it the same question: words of
+// plain returns a text reduced to what makes it the same question: words of
 // letters, marks and digits in lower case. A text without any is kept.
 func plain(text string) string {
 	text = strings.ToLower(norm.NFKC.String(text))

@@ -11,7 +11,7 @@ type Passages interface {
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }
 
-// Among are the grades of a question's relevant passages that are among some.
+// Among returns the grades of a question's relevant passages that are among some.
 func (q *Question) Among(passages Passages) (map[rank.Ordinal]float64, error) {
 	relevant := map[rank.Ordinal]float64{}
 	for id, grade := range q.Judgements() {

@@ -41,7 +41,7 @@ func (j Judgements) Relevant() int {
 	return n
 }
 
-// Judgements are the grades where there are any, else grade 1 for each
+// Judgements returns the grades where there are any, else grade 1 for each
 // positive passage.
 func (q *Question) Judgements() Judgements {
 	if len(q.Grades) > 0 {

@@ -129,7 +129,7 @@ func sniff(source Source) (Format, error) {
 	return "", fmt.Errorf("%s is none of %s: its first line is %s", source.Path, strings.Join(Formats()[1:], ", "), shown(string(first)))
 }
 
-// firstLine is the first line that is not blank, or its beginning.
+// firstLine returns the first line that is not blank, or its beginning.
 func firstLine(in *opened) ([]byte, error) {
 	for {
 		line, err := in.ReadSlice('\n')

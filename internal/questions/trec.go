@@ -70,7 +70,7 @@ func readBEIR(source Source) ([]Question, int, error) {
 	return joinJudgements(topics, queries, judgements)
 }
 
-// oneOf is the file, or the file compressed.
+// oneOf returns the file, or the file compressed.
 func oneOf(path string) (string, error) {
 	for _, name := range []string{path, path + ".gz"} {
 		if _, err := os.Stat(name); err == nil {
@@ -80,7 +80,7 @@ func oneOf(path string) (string, error) {
 	return "", fmt.Errorf("there is no %s, plain or with .gz", path)
 }
 
-// splitOf is the file of judgements of a BEIR folder.
+// splitOf returns the file of judgements of a BEIR folder.
 func splitOf(source Source) (string, error) {
 	folder := filepath.Join(source.Path, "qrels")
 	if source.Split != "" {

@@ -29,7 +29,7 @@ func (t *TopK) Reset(k int) {
 	t.heap = t.heap[:0]
 }
 
-// Threshold is the score that a new hit must reach to be kept: minus infinity
+// Threshold returns the score that a new hit must reach to be kept: minus infinity
 // until the collector is full. A hit that equals it is kept only when its
 // ordinal is lower than the worst kept one's.
 func (t *TopK) Threshold() float32 {

@@ -111,7 +111,7 @@ func (a *Assembly) loadExperts(stored []folder.ExpertFiles, check func(...folder
 	return check(encoders...)
 }
 
-// corpus is what the engine searches.
+// corpus returns what the engine searches.
 func (a *Assembly) corpus() search.Corpus {
 	if a.Store != nil {
 		return a.Store
@@ -119,7 +119,7 @@ func (a *Assembly) corpus() search.Corpus {
 	return view.Of(a.Collection)
 }
 
-// searchedExperts are the names of the experts to search with.
+// searchedExperts returns the names of the experts to search with.
 func searchedExperts(config configs.Config, stored []folder.ExpertFiles) []string {
 	var names []string
 	for _, x := range config.Experts {
@@ -179,7 +179,7 @@ func (a *Assembly) Dense() []search.ExpertInfo {
 	return slices.DeleteFunc(a.Engine.Experts(), func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
 }
 
-// LineUp is what the engine uses.
+// LineUp returns what the engine uses.
 func (a *Assembly) LineUp() search.LineUp { return a.lineUp }
 
 // Refused says why the collection's calibration is not used; "": it is, or there
@@ -217,7 +217,7 @@ func (a *Assembly) Close() error {
 	return errors.Join(errs...)
 }
 
-// floors are the configured floors of recall@10 by kind of index.
+// floors returns the configured floors of recall@10 by kind of index.
 func floors(x configs.Index) map[string]float64 {
 	return map[string]float64{ann.HNSW: x.Floors.HNSW, ann.Flat: x.Floors.Flat, ann.Coder: x.Floors.Coder}
 }

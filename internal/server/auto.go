@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// Auto is the method behind "auto", and of what.
+// Auto returns the method behind "auto", and of what.
 func (a *Assembly) Auto() string {
 	d := a.Engine.Defaults()
 	var of []string

@@ -28,7 +28,7 @@ const (
 	mostProbes  = 16
 )
 
-// placesOf is what a server may have that is configured to have so many connections open;
+// placesOf returns what a server may have that is configured to have so many connections open;
 // 0: as many as the files allow that this process may open.
 func placesOf(configured int) (places, error) {
 	files, err := openFiles()
@@ -46,7 +46,7 @@ func placesOf(configured int) (places, error) {
 	return p, nil
 }
 
-// placesWithin is what a server takes of a process that may open so many files: a quarter
+// placesWithin returns what a server takes of a process that may open so many files: a quarter
 // of what the store leaves for waiting and health checks.
 func placesWithin(files uint64) places {
 	files = min(files, mostConnections+mostWaiting+mostProbes+storeFiles)
@@ -56,7 +56,7 @@ func placesWithin(files uint64) places {
 	return places{left - spare, spare - probes, probes}
 }
 
-// openFiles is how many files this process may open. Go has raised it to the most
+// openFiles returns how many files this process may open. Go has raised it to the most
 // that is allowed.
 func openFiles() (uint64, error) {
 	var limit unix.Rlimit

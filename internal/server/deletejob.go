@@ -15,7 +15,7 @@ import (
 // deleteAtOnce is how many passages are deleted by one write to the log.
 const deleteAtOnce = 1000
 
-// deleteTagged is the work of deleting passages by their tags, or their ids.
+// deleteTagged returns the work of deleting passages by their tags, or their ids.
 func (s *Server) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if err := namesTags(t); err != nil {
 		return result, err
@@ -128,7 +128,7 @@ func deletedNow(ctx context.Context, w handlers.Writer, changes []folder.Change)
 	return deleted, err
 }
 
-// deletedBefore is how many passages the attempts before have deleted. The first
+// deletedBefore returns how many passages the attempts before have deleted. The first
 // one writes down how many there were; the others find fewer.
 func deletedBefore(scratch string, selected int) (int, error) {
 	if text, err := os.ReadFile(scratch); err == nil {

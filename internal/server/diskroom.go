@@ -17,7 +17,7 @@ func (e *RoomError) Error() string {
 	return fmt.Sprintf("what is to be indexed takes about %s more in %s, and its disk has %s free, so nothing was encoded", size(e.Need), e.Folder, size(e.Free))
 }
 
-// size is a number of bytes to three figures.
+// size returns a number of bytes to three figures.
 func size(bytes int64) string {
 	value, unit := float64(bytes), 0
 	for units := len(sizeUnits) - 1; value >= 1000 && unit < units; unit++ {
@@ -50,7 +50,7 @@ func checkRoom(free func(path string) (bytes int64, known bool), folder string, 
 	}
 }
 
-// freeOf is how much a disk has free, as it is asked for.
+// freeOf returns how much a disk has free, as it is asked for.
 func (o *IndexOptions) freeOf() func(path string) (int64, bool) {
 	if o.Free != nil {
 		return o.Free

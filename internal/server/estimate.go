@@ -62,7 +62,7 @@ func (s *Sample) Next() (corpus.Passage, error) {
 	return p, nil
 }
 
-// SampleOf is the sample of a collection's passages, with the text of all by its
+// SampleOf returns the sample of a collection's passages, with the text of all by its
 // average.
 func SampleOf(dir string) (*Sample, error) {
 	c, err := folder.Open(dir)
@@ -107,7 +107,7 @@ type shape struct {
 	dense        float64 // vectors of a passage
 }
 
-// shapeOf is the shape of opened experts over such passages.
+// shapeOf returns the shape of opened experts over such passages.
 func (s *Sample) shapeOf(all []*Expert) shape {
 	out := shape{passes: len(passesOf(all))}
 	for _, e := range encoding(all) {
@@ -123,7 +123,7 @@ func (s *Sample) shapeOf(all []*Expert) shape {
 	return out
 }
 
-// parts are what an expert makes vectors of.
+// parts returns what an expert makes vectors of.
 func (s *Sample) parts(e *Expert, passages []corpus.Passage) []corpus.Passage {
 	split := e.Parts()
 	if split == nil {
@@ -166,7 +166,7 @@ func (s *Sample) estimate(ctx context.Context, experts []*Expert) (e estimate, e
 	return e, err
 }
 
-// of is what experts of a shape take.
+// of returns what experts of a shape take.
 func (e estimate) of(s shape) Choice {
 	c := Choice{Passes: s.passes, Bytes: e.text*int64(textShare+s.late*tokenShare) + int64(float64(e.passages)*s.dense*vectorBytes)}
 	if s.passes > 0 {
@@ -175,7 +175,7 @@ func (e estimate) of(s shape) Choice {
 	return c
 }
 
-// choices are what none of the shipped experts, the default ones and all of them take,
+// choices returns what none of the shipped experts, the default ones and all of them take,
 // and what the chosen ones take, unless they are one of these.
 func (e estimate) choices(chosen []*Expert, of shape) (out []Choice) {
 	var names []string
@@ -208,7 +208,7 @@ func (e estimate) choices(chosen []*Expert, of shape) (out []Choice) {
 	return out
 }
 
-// passesOf are the experts whose runs make the vectors of all.
+// passesOf returns the experts whose runs make the vectors of all.
 func passesOf(all []*Expert) (out []*Expert) {
 	all = encoding(all)
 	for _, e := range all {

@@ -76,7 +76,7 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	return append(out, examineFiles(config), examineDisk(cache))
 }
 
-// failed is a finding of something without which serving does not work.
+// failed returns a finding of something without which serving does not work.
 func failed(what string, err error) Finding {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return Finding{What: what, Status: StatusFails, Detail: line, Err: err}
@@ -337,7 +337,7 @@ func examineDisk(cache provision.Cache) Finding {
 	return f
 }
 
-// wantedExperts are the bundles of the experts that the configuration names and those of its
+// wantedExperts returns the bundles of the experts that the configuration names and those of its
 // collection or store.
 func wantedExperts(ctx context.Context, config configs.Config) (names []string) {
 	for _, x := range config.Experts {
@@ -356,7 +356,7 @@ func wantedExperts(ctx context.Context, config configs.Config) (names []string) 
 	return names
 }
 
-// StoredExperts are the experts of the collection in a folder; nil where there is no
+// StoredExperts returns the experts of the collection in a folder; nil where there is no
 // collection yet, which is different from one without experts.
 func StoredExperts(dir string) ([]folder.ExpertFiles, error) {
 	c, err := folder.Open(dir)
@@ -371,7 +371,7 @@ func StoredExperts(dir string) ([]folder.ExpertFiles, error) {
 	return append([]folder.ExpertFiles{}, g.Experts()...), nil
 }
 
-// merged are the names of both lists, each once.
+// merged returns the names of both lists, each once.
 func merged(a, b []string) []string {
 	for _, name := range b {
 		if !slices.Contains(a, name) {

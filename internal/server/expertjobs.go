@@ -48,7 +48,7 @@ func (s *Server) checkAdding(r jobs.Request) error {
 	return nil
 }
 
-// addExpert is the work of adding an expert.
+// addExpert returns the work of adding an expert.
 func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if s.has(t.Name) && slices.ContainsFunc(s.searched(), func(e *Expert) bool { return e.name == t.Name }) {
 		return s.describeAdded(t.Name, 0), nil // it was added, and nobody wrote that down
@@ -133,7 +133,7 @@ func (s *Server) checkRemoving(r jobs.Request) error {
 	return nil
 }
 
-// removeExpert is the work of removing an expert: first no search asks it, then
+// removeExpert returns the work of removing an expert: first no search asks it, then
 // its vectors go, then its encoder.
 func (s *Server) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	gone, err := s.part(t.Name)

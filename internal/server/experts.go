@@ -37,10 +37,10 @@ type Experts struct {
 	unnormalised bool
 }
 
-// All are the experts that are searched, in their order.
+// All returns the experts that are searched, in their order.
 func (x *Experts) All() []*Expert { return x.opened }
 
-// Fingerprints are those of the experts' question encoders, by name.
+// Fingerprints returns those of the experts' question encoders, by name.
 func (x *Experts) Fingerprints() map[string]string {
 	out := map[string]string{}
 	for _, e := range x.opened {
@@ -100,7 +100,7 @@ func openSome(config configs.Config, log *slog.Logger, names []string, stored []
 	return x, failed, nil
 }
 
-// threadsOfOne is how many cores one inference uses where the configuration
+// threadsOfOne returns how many cores one inference uses where the configuration
 // leaves it open, when so many may run at once: experts that are all asked the
 // same question, or batches of passages. Side by side on a core each they take
 // two thirds of the time of one after the other on all cores, since no thread
@@ -187,7 +187,7 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 	return opened, failed
 }
 
-// ofBundle is a loaded expert of a bundle; nil: there is none.
+// ofBundle returns a loaded expert of a bundle; nil: there is none.
 func (x *Experts) ofBundle(bundle string) *Expert {
 	all := slices.Concat(x.opened, x.silent)
 	if at := slices.IndexFunc(all, func(e *Expert) bool { return e.bundle == bundle }); at >= 0 {
@@ -196,7 +196,7 @@ func (x *Experts) ofBundle(bundle string) *Expert {
 	return nil
 }
 
-// SharedPasses are the pairs of experts that one run of an encoder serves.
+// SharedPasses returns the pairs of experts that one run of an encoder serves.
 func SharedPasses(all []*Expert) (out []folder.SharedPass) {
 	all = encoding(all)
 	for _, late := range all {
@@ -215,7 +215,7 @@ func SharedPasses(all []*Expert) (out []folder.SharedPass) {
 	return out
 }
 
-// RuntimeLibrary is the path of the ONNX Runtime library: the configured one, or
+// RuntimeLibrary returns the path of the ONNX Runtime library: the configured one, or
 // the verified one that setup fetched, with CUDA where that is asked for and
 // was fetched.
 func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error) {
@@ -234,7 +234,7 @@ func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error
 	return cache.VerifyRuntime(encoder.CPU)
 }
 
-// strongest is the provider that decides which library is loaded: cuda where
+// strongest returns the provider that decides which library is loaded: cuda where
 // any expert asks for it, then auto.
 func strongest(config configs.Config) string {
 	out := config.Encoder.Provider
@@ -289,7 +289,7 @@ func (x *Experts) more(name string) (*Expert, error) {
 	return opened[0], nil
 }
 
-// Dense are the experts but for late interaction, in their order.
+// Dense returns the experts but for late interaction, in their order.
 func (x *Experts) Dense() []*Expert {
 	return slices.DeleteFunc(slices.Clone(x.opened), (*Expert).Late)
 }
@@ -319,7 +319,7 @@ func (e *Expert) Dimension() int { return e.Encoder.Dimension() }
 // Late says that the expert gives each token a vector: late interaction.
 func (e *Expert) Late() bool { return e.Encoder.Late() }
 
-// Owner is the expert whose vectors this one finds passages by; "": it has its own.
+// Owner returns the expert whose vectors this one finds passages by; "": it has its own.
 func (e *Expert) Owner() string {
 	if e.owner != nil {
 		return e.owner.name
@@ -337,7 +337,7 @@ func (e *Expert) PassageWords(p corpus.Passage) ([]search.Word, error) {
 	return words, err
 }
 
-// PassageTokens is how many tokens the encoder reads of a passage, and whether there
+// PassageTokens returns how many tokens the encoder reads of a passage, and whether there
 // are more.
 func (e *Expert) PassageTokens(p corpus.Passage) (read int, cut bool) {
 	return e.Encoder.PassageTokens(encoder.Text{Title: p.Title, Text: p.Text})

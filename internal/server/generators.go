@@ -40,7 +40,7 @@ func (g *generator) Generate(ctx context.Context, question string, passages []co
 	}, err
 }
 
-// loaded is the generator in a line-up.
+// loaded returns the generator in a line-up.
 func (g *generator) loaded() search.LoadedReader {
 	m := &g.bundle.Manifest
 	return search.LoadedReader{Generator: g, Name: g.name, Info: search.ReaderInfo{

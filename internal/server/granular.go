@@ -15,7 +15,7 @@ import (
 // "base@3" has a vector for every three sentences, made by the bundle "base".
 const granularMark = "@"
 
-// granularName is the name of a bundle's expert of a granularity: that of the bundle
+// granularName returns the name of a bundle's expert of a granularity: that of the bundle
 // itself for whole passages.
 func granularName(bundle, granularity string) (string, error) {
 	g, err := granules.Parse(granularity)
@@ -25,7 +25,7 @@ func granularName(bundle, granularity string) (string, error) {
 	return bundle + granularMark + granularity, nil
 }
 
-// granularityOf is the bundle of an expert, and its granularity; nil where it has none
+// granularityOf returns the bundle of an expert, and its granularity; nil where it has none
 // of its own.
 func granularityOf(name string) (bundle string, g *granules.Granularity, err error) {
 	bundle, size, found := strings.Cut(name, granularMark)
@@ -92,7 +92,7 @@ func (e *Expert) unit(vectors [][]float32) [][]float32 {
 	return vectors
 }
 
-// granularityIn is an expert's granularity among others: of one without, that of whole
+// granularityIn returns an expert's granularity among others: of one without, that of whole
 // passages, if another expert has parts of passages by the same bundle.
 func (e *Expert) granularityIn(all []*Expert) string {
 	if e.granularity != nil {

@@ -53,7 +53,7 @@ func isBaseItself(b *models.Bundle, weights string) bool {
 	return m.Base == nil && m.Lineage.MergedFrom == "" && m.Lineage.SourceSHA256 == weights
 }
 
-// owners are the experts by whose vectors others of a collection find passages.
+// owners returns the experts by whose vectors others of a collection find passages.
 func owners(stored []folder.ExpertFiles) map[string]string {
 	out := map[string]string{}
 	for _, x := range stored {
@@ -71,7 +71,7 @@ func unnormalised(stored []folder.ExpertFiles) bool {
 	return slices.ContainsFunc(stored, func(x folder.ExpertFiles) bool { return !encoder.IsNormalised(x.Fingerprint) })
 }
 
-// owning are the experts of a collection without whose encoders the named ones cannot be
+// owning returns the experts of a collection without whose encoders the named ones cannot be
 // opened, and which are not named.
 func owning(config configs.Config, names []string, stored []folder.ExpertFiles) (more []string, err error) {
 	cache, err := provision.CacheAt(config.Cache)
@@ -115,7 +115,7 @@ func (e *Expert) close() error {
 	return e.Encoder.Close()
 }
 
-// fingerprints are those of the expert's vectors; see search.ExpertInfo.
+// fingerprints returns those of the expert's vectors; see search.ExpertInfo.
 func (e *Expert) fingerprints() map[string]string {
 	run := e.Encoder.Fingerprint(models.Question)
 	out := map[string]string{"question": run, "passage": e.Fingerprint()}
@@ -125,7 +125,7 @@ func (e *Expert) fingerprints() map[string]string {
 	return out
 }
 
-// encoding is the manifest of the bundle with the expert's encoder.
+// encoding returns the manifest of the bundle with the expert's encoder.
 func (e *Expert) encoding() *models.Manifest {
 	if e.owner != nil {
 		return &e.owner.Bundle.Manifest
@@ -133,7 +133,7 @@ func (e *Expert) encoding() *models.Manifest {
 	return &e.Bundle.Manifest
 }
 
-// encoding are the experts that have encoders of their own.
+// encoding returns the experts that have encoders of their own.
 func encoding(all []*Expert) []*Expert {
 	return slices.DeleteFunc(slices.Clone(all), func(e *Expert) bool { return e.head != nil })
 }

@@ -43,7 +43,7 @@ func newAPI(o ServerOptions, metrics *handlers.Metrics, control *overload.Contro
 	})
 }
 
-// keysOf are the configured keys. Their sums are hexadecimal, which configs checks.
+// keysOf returns the configured keys. Their sums are hexadecimal, which configs checks.
 func keysOf(auth configs.Auth) (out []handlers.Key) {
 	for _, k := range auth.Keys {
 		key := handlers.Key{Name: k.Name, Expires: k.Expires}

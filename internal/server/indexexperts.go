@@ -37,7 +37,7 @@ func badGranularity(format string, args ...any) error {
 	return &ExpertChoiceError{ChoiceOfGranularity, fmt.Errorf(format, args...)}
 }
 
-// experts are the names of the experts that encode: those of a new collection, those of
+// experts returns the names of the experts that encode: those of a new collection, those of
 // the collection that passages are added to, or those that a collection is to get.
 func (o *IndexOptions) experts(stored []folder.ExpertFiles) ([]string, error) {
 	var names []string
@@ -66,7 +66,7 @@ func (o *IndexOptions) experts(stored []folder.ExpertFiles) ([]string, error) {
 	return names, nil
 }
 
-// granular are the experts of the granularities: of a new collection beside all that were
+// granular returns the experts of the granularities: of a new collection beside all that were
 // asked for, and of one that is there without those that it has.
 func (o *IndexOptions) granular(stored []folder.ExpertFiles, asked []string) (names []string, err error) {
 	bundle := ""

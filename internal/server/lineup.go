@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/shipped"
 )
 
-// lineUpWith is the line-up of the experts that are there, by a calibration; nil: by
+// lineUpWith returns the line-up of the experts that are there, by a calibration; nil: by
 // what is shipped. One that searches could not be answered by is an error.
 func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, err error) {
 	made.Defaults = defaultsOf(a.options.Config.Search)
@@ -86,7 +86,7 @@ func (e *TwoLateError) Error() string {
 	return fmt.Sprintf("%s and %s are both experts of late interaction, and only one can take part: name the experts to search with under experts in the configuration, or remove one from the collection", e.First, e.Second)
 }
 
-// searched is one of all experts as the engine uses it, without what is fitted for its
+// searched returns one of all experts as the engine uses it, without what is fitted for its
 // collection.
 func (e *Expert) searched(all []*Expert) search.Expert {
 	m, fingerprints := e.encoding(), e.fingerprints()
@@ -136,7 +136,7 @@ func (a *Assembly) familiar(made *search.LineUp, x *search.Expert, e *Expert) er
 	return nil
 }
 
-// referenceFor is the loaded expert that is the base itself of these
+// referenceFor returns the loaded expert that is the base itself of these
 // representatives, not one that was fine-tuned from it; "" when it is not loaded.
 func (a *Assembly) referenceFor(r *models.Representatives) string {
 	for _, e := range a.Experts.opened {
@@ -229,13 +229,13 @@ func (a *Assembly) shippedGate(made *search.LineUp) error {
 	return err
 }
 
-// shippedPrior is the confidence for collections that nobody calibrated, and that
+// shippedPrior returns the confidence for collections that nobody calibrated, and that
 // calibrations begin with; nil where none is shipped.
 func shippedPrior() (*calibration.Prior, error) {
 	return parseShipped(calibration.PriorFile, calibration.ParsePrior)
 }
 
-// shippedReading is what was fitted for the shipped reader; nil where nothing is shipped.
+// shippedReading returns what was fitted for the shipped reader; nil where nothing is shipped.
 func shippedReading() (*calibration.ReadingFit, error) {
 	return parseShipped(calibration.AnswersFile, calibration.ParseReading)
 }

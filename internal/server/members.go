@@ -6,7 +6,7 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// named is the loaded expert of a name, searched or not; nil: there is none.
+// named returns the loaded expert of a name, searched or not; nil: there is none.
 func (x *Experts) named(name string) *Expert {
 	for _, e := range slices.Concat(x.opened, x.silent) {
 		if e.name == name {
@@ -30,7 +30,7 @@ func hasExpert(g *folder.Generation, name string) bool {
 	return slices.ContainsFunc(g.Experts(), func(f folder.ExpertFiles) bool { return f.Name == name })
 }
 
-// searched are the experts that are searched.
+// searched returns the experts that are searched.
 func (s *Server) searched() []*Expert {
 	s.mu.Lock()
 	defer s.mu.Unlock()

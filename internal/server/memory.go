@@ -13,7 +13,7 @@ import (
 // requests may take when nobody says.
 const requestShare = 4
 
-// machineMemory is the memory that this process may use, in bytes: the machine's, or
+// machineMemory returns the memory that this process may use, in bytes: the machine's, or
 // what its control group has of it.
 func machineMemory() (int64, error) {
 	all, err := memlimit.FromSystem()
@@ -26,7 +26,7 @@ func machineMemory() (int64, error) {
 	return int64(all), nil
 }
 
-// requestMemory is what the bodies and answers of requests may take together, in bytes.
+// requestMemory returns what the bodies and answers of requests may take together, in bytes.
 func requestMemory(l configs.Limits) (int64, error) {
 	least := leastMemory(l, handlers.RoomFor(int64(limitsOf(l).RoomBytes())))
 	if l.Memory == 0 {
@@ -76,14 +76,14 @@ const (
 	bodyShare = 8
 )
 
-// rooms is what of the memory for requests their answers and their bodies may take,
+// rooms returns what of the memory for requests their answers and their bodies may take,
 // such that with what waits to be collected it is no more.
 func rooms(memory int64) (answers, body int64) {
 	body = memory / collected / bodyShare
 	return memory/collected - body, body
 }
 
-// leastMemory is the least memory for requests whose room for answers is as large as is
+// leastMemory returns the least memory for requests whose room for answers is as large as is
 // said, and that has room for the largest body, whose buffer doubles as it fills.
 func leastMemory(l configs.Limits, answers int64) int64 {
 	body := 2 * int64(max(l.BodyBytes, l.LineBytes))
@@ -115,5 +115,5 @@ func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory
 	return m
 }
 
-// Total is all of it.
+// Total returns all of it.
 func (m Memory) Total() int64 { return m.Requests + m.Work + m.Writing + m.Encoders }

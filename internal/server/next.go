@@ -13,7 +13,7 @@ type Improvement struct {
 	Experts []string // one of which is to be added; none: it is to be calibrated
 }
 
-// Improvements are what a collection lacks, what helps most first.
+// Improvements returns what a collection lacks, what helps most first.
 func (a *Assembly) Improvements() []Improvement {
 	experts := a.Engine.Experts()
 	late := slices.ContainsFunc(experts, func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })

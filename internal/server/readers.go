@@ -87,7 +87,7 @@ func (r *reader) Read(ctx context.Context, question string, passages []corpus.Pa
 	return out, err
 }
 
-// loaded is the reader in a line-up.
+// loaded returns the reader in a line-up.
 func (r *reader) loaded() search.LoadedReader {
 	m := &r.bundle.Manifest
 	return search.LoadedReader{Reader: r, Name: r.name, Info: search.ReaderInfo{

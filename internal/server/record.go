@@ -33,7 +33,7 @@ func stampOfRecord(folder string) recordStamp {
 	return recordStamp{info.Size(), info.ModTime()}
 }
 
-// RecordText is the calibration of the collection or of the store; nil: there is none.
+// RecordText returns the calibration of the collection or of the store; nil: there is none.
 func (a *Assembly) RecordText() ([]byte, error) {
 	if a.Store == nil {
 		return calibration.RecordText(a.options.Config.Collection)
@@ -57,7 +57,7 @@ func (a *Assembly) record() (*calibration.Record, error) {
 	return record, nil
 }
 
-// recordAt is where the calibration is, for people.
+// recordAt returns where the calibration is, for people.
 func (a *Assembly) recordAt() string {
 	if a.Store != nil {
 		return "the calibration of store " + a.Store.Store().Index()
@@ -90,7 +90,7 @@ func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (a
 	return at, nil
 }
 
-// FitOptions are what a calibration of the collection begins with: what is shipped, and
+// FitOptions returns what a calibration of the collection begins with: what is shipped, and
 // what a reader is fitted with; nil: none is loaded.
 func (a *Assembly) FitOptions(reading *calibration.ReadingOptions) (o calibration.FitOptions, err error) {
 	shipped := a.lineUp.Defaults
@@ -114,7 +114,7 @@ func (a *Assembly) recalibrated() bool {
 	return a.Store == nil && stampOfRecord(a.options.Config.Collection) != a.calibration.stamp
 }
 
-// newLineUp is the line-up by the collection's calibration. One that the experts at
+// newLineUp returns the line-up by the collection's calibration. One that the experts at
 // hand cannot answer by is refused: the one before stays, or where there is none what
 // is shipped. One that cannot be read keeps a collection from being opened, since its
 // answers would be others than before.

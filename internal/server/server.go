@@ -164,7 +164,7 @@ func (s *Server) tellCalibration() {
 	s.api.Readiness().Remove(name)
 }
 
-// Addr is where the server listens.
+// Addr returns where the server listens.
 func (s *Server) Addr() net.Addr { return s.address }
 
 // Done is closed when the server is to end: its context is done, or one of its parts

@@ -233,7 +233,7 @@ func (s *served) done(header http.Header) jobs.Job {
 	return j
 }
 
-// warnings are what /readyz says of a component.
+// warnings returns what /readyz says of a component.
 func (s *served) warnings(component string) string {
 	s.t.Helper()
 	var health struct {
@@ -251,7 +251,7 @@ func (s *served) warnings(component string) string {
 	return ""
 }
 
-// experts are the names of the experts that the server tells of.
+// experts returns the names of the experts that the server tells of.
 func (s *served) experts() (names []string) {
 	s.t.Helper()
 	var infos struct{ Experts []search.ExpertInfo }

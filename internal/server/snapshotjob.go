@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// snapshotsOf is the folder of snapshots.
+// snapshotsOf returns the folder of snapshots.
 func snapshotsOf(config configs.Config) string {
 	if config.Snapshots != "" {
 		return config.Snapshots
@@ -46,7 +46,7 @@ func plainName(name string) bool {
 	return name != "" && len(name) <= 64 && name[0] != '.' && strings.Trim(name, letters) == ""
 }
 
-// makeSnapshot is the work of a snapshot.
+// makeSnapshot returns the work of a snapshot.
 func (s *Server) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 	dir := snapshotsOf(s.config)
 	out := filepath.Join(dir, t.Name)
@@ -76,7 +76,7 @@ func (s *Server) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, er
 	return jobs.Result{Generation: report.Generation, Passages: report.Passages, Bytes: report.Bytes, Folder: out}, nil
 }
 
-// snapshotID is the id of the snapshot that a job makes, in the job's file: the
+// snapshotID returns the id of the snapshot that a job makes, in the job's file: the
 // one that it chose before a restart, or a new one.
 func snapshotID(file string) (id string, again bool, err error) {
 	data, err := os.ReadFile(file)

@@ -19,7 +19,7 @@ import (
 	"example.org/conclave/store/opensearch"
 )
 
-// clusterOf is a client of the configured store's cluster, which answers, and the name of
+// clusterOf returns a client of the configured store's cluster, which answers, and the name of
 // its index.
 func clusterOf(ctx context.Context, config configs.Config) (*opensearch.Client, string, error) {
 	a, err := opensearch.ParseAddress(config.Store)
@@ -87,7 +87,7 @@ const (
 	firstWords   = 15 * time.Second
 )
 
-// StoredIn are the experts of the configured collection or store; nil where there is
+// StoredIn returns the experts of the configured collection or store; nil where there is
 // none. Of a store whose indexing has not ended they are those that it will have.
 func StoredIn(ctx context.Context, config configs.Config) ([]folder.ExpertFiles, error) {
 	if config.Store == "" {
@@ -106,7 +106,7 @@ func StoredIn(ctx context.Context, config configs.Config) ([]folder.ExpertFiles,
 	return expertsOf(m), nil
 }
 
-// expertsOf are the experts of a store as those of a collection.
+// expertsOf returns the experts of a store as those of a collection.
 func expertsOf(m *opensearch.Manifest) []folder.ExpertFiles {
 	out := []folder.ExpertFiles{}
 	for _, x := range m.Experts {
@@ -124,7 +124,7 @@ type Passages interface {
 	Ordinal(id string) (rank.Ordinal, bool, error)
 }
 
-// Passages are those that searches see. done is to be called when they are not needed
+// Passages returns those that searches see. done is to be called when they are not needed
 // any more.
 func (a *Assembly) Passages(ctx context.Context) (p Passages, done func()) {
 	if a.Store != nil {
@@ -134,7 +134,7 @@ func (a *Assembly) Passages(ctx context.Context) (p Passages, done func()) {
 	return g, g.Release
 }
 
-// IDs are those of passages, in their order.
+// IDs returns those of passages, in their order.
 func (a *Assembly) IDs(ctx context.Context, passages []rank.Ordinal) ([]string, error) {
 	v := a.corpus().Acquire()
 	defer v.Release()

@@ -112,7 +112,7 @@ func (s *Server) watchWords() error {
 	}
 }
 
-// readsOf is how the experts read the passages of a store.
+// readsOf returns how the experts read the passages of a store.
 func readsOf(n opensearch.Statistics) folder.Reads {
 	return folder.Reads{Known: int(n.Passages), Cut: int(n.Cut), Unread: int(n.Unread)}
 }

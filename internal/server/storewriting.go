@@ -40,7 +40,7 @@ func (s *Server) writeStore() (worker, error) {
 	return shared, s.api.AttachWriter(writer, shared, noSnapshots{})
 }
 
-// deleteStored is the work of deleting passages of a store by their tags.
+// deleteStored returns the work of deleting passages of a store by their tags.
 func (s *Server) deleteStored(ctx context.Context, writer *opensearch.Writer, t jobs.Task) (result jobs.Result, err error) {
 	if err := namesTags(t); err != nil {
 		return result, err

@@ -37,7 +37,7 @@ func (t TitleTrial) String() string {
 		t.Questions, t.Passages, 100*t.Titled, 100*t.Untitled, t.Expert)
 }
 
-// untitled is the name of an expert's granularity without titles; "": it has none, or has
+// untitled returns the name of an expert's granularity without titles; "": it has none, or has
 // no titles.
 func untitled(name string) string {
 	bundle, g, err := granularityOf(name)
@@ -153,7 +153,7 @@ func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err er
 	return s, nil
 }
 
-// top1 is the share of the questions whose nearest part, of all passages, is of a passage
+// top1 returns the share of the questions whose nearest part, of all passages, is of a passage
 // that answers.
 func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(folder.Progress)) (float64, error) {
 	asked := make([][]float32, len(s.questions))

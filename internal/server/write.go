@@ -49,7 +49,7 @@ type WriteError struct{ Err error }
 func (e *WriteError) Error() string { return e.Err.Error() }
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// encoders are those of all stored experts, of which every passage needs
+// encoders returns those of all stored experts, of which every passage needs
 // vectors: those that are searched, those that the configuration does not name, which
 // are loaded, and none in the place of those whose bundles cannot be used or that have
 // no vectors of their own.
@@ -99,10 +99,10 @@ func (n noEncoder) Parts() func(text string) []rank.Span {
 	return func(string) []rank.Span { return nil }
 }
 
-// Owner is the expert whose vectors these are.
+// Owner returns the expert whose vectors these are.
 func (n noEncoder) Owner() string { return n.files.Owner }
 
-// EncodePassages is an error.
+// EncodePassages returns an error.
 func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float32, error) {
 	return nil, fmt.Errorf("the bundle of expert %s cannot be used, so passages have no vectors of it", n.files.Name)
 }

@@ -50,7 +50,7 @@ func eachWord(parts []string, yield func(word string)) {
 	}
 }
 
-// Distinct are the words that a Builder counts of a text that has several parts, each once,
+// Distinct returns the words that a Builder counts of a text that has several parts, each once,
 // in the order in which they come.
 func Distinct(parts ...string) (words []string) {
 	seen := map[string]bool{}
@@ -63,7 +63,7 @@ func Distinct(parts ...string) (words []string) {
 	return words
 }
 
-// Lexicon is what was counted.
+// Lexicon returns what was counted.
 func (b *Builder) Lexicon() *Lexicon {
 	counts := make(map[string]uint32, len(b.counts))
 	for word, c := range b.counts {

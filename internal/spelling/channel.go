@@ -84,7 +84,7 @@ func (l *letters) learn(words []string) {
 	}
 }
 
-// word is the logarithm of the probability of a word by its letters.
+// word returns the logarithm of the probability of a word by its letters.
 func (l *letters) word(word string) float64 {
 	sum, a, b := 0., 0, 0
 	for _, r := range word + " " {
@@ -108,11 +108,11 @@ const (
 	unheard  = .02 // the share of words that neither collection nor language has
 )
 
-// Unheard is the logarithm of the probability that a word was meant as it is, though
+// Unheard returns the logarithm of the probability that a word was meant as it is, though
 // neither the collection nor the language has it.
 func (x *Language) Unheard(word string) float64 { return math.Log(unheard) + x.letters.word(word) }
 
-// Typed is the logarithm of the probability that a word of so many letters is typed with
+// Typed returns the logarithm of the probability that a word of so many letters is typed with
 // such edits: each letter is as likely as another to go missing, to be replaced by or
 // preceded by any of 25 others, or to change places with the next one.
 func (e Edits) Typed(letters int) float64 {

@@ -1,6 +1,6 @@
 package spelling
 
-// MostEdits is how many letters of a word of so many may be wrong: one from four letters
+// MostEdits returns how many letters of a word of so many may be wrong: one from four letters
 // on, two from eight. A letter that is missing, added or replaced is one edit, and so are
 // two neighbours that changed places.
 func MostEdits(letters int) int {
@@ -16,14 +16,14 @@ func MostEdits(letters int) int {
 // Edits counts how a word was mistyped, by kind.
 type Edits struct{ Missing, Added, Replaced, Swapped uint8 }
 
-// Total is how many edits there are.
+// Total returns how many edits there are.
 func (e Edits) Total() int { return int(e.Missing) + int(e.Added) + int(e.Replaced) + int(e.Swapped) }
 
 // longest is the most letters of a word with which another one is compared: those of a
 // Lexicon and the edits.
 const longest = LongestWord + 2
 
-// Between are the fewest edits that turn what was meant into what was typed, where each
+// Between returns the fewest edits that turn what was meant into what was typed, where each
 // letter takes part in one edit at most (the optimal string alignment distance); false
 // where there are more than most, or a word is too long.
 func Between(meant, typed []rune, most int) (Edits, bool) {

@@ -61,10 +61,10 @@ func NewLexicon(counts map[string]uint32) *Lexicon {
 	return x
 }
 
-// Len is the number of words.
+// Len returns the number of words.
 func (x *Lexicon) Len() int { return x.words }
 
-// Total is the sum of the counts.
+// Total returns the sum of the counts.
 func (x *Lexicon) Total() int64 { return x.total }
 
 // Count is that of a word; 0 for one that is not there.
@@ -131,7 +131,7 @@ func appendRunes(into []rune, word string) []rune {
 	return into
 }
 
-// word is the word at a place.
+// word returns the word at a place.
 func (s *sameLength) word(at int) string {
 	from := uint32(0)
 	if at > 0 {

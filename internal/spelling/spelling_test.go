@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// reference is the optimal string alignment distance by the whole table.
+// reference returns the optimal string alignment distance by the whole table.
 func reference(a, b []rune) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {

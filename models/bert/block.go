@@ -58,7 +58,7 @@ func (b *builder) norm(name string) norm {
 	return norm{gamma: b.Read(name+".weight", b.c.Dimension), beta: b.Read(name+".bias", b.c.Dimension)}
 }
 
-// transposed is the weight as [in, out].
+// transposed returns the weight as [in, out].
 func (l linear) transposed() []float32 {
 	t := make([]float32, len(l.weight))
 	for o := range l.out {

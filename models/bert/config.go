@@ -71,7 +71,7 @@ func (c *Config) Validate() error {
 	return errors.Join(all...)
 }
 
-// Output is the length of the vectors that come out.
+// Output returns the length of the vectors that come out.
 func (c *Config) Output() int {
 	if c.Projection > 0 {
 		return c.Projection
@@ -96,7 +96,7 @@ func (c *Config) Names(pooler bool) []tensors.Named {
 	return b.Wanted
 }
 
-// String is the shape in words.
+// String returns the shape in words.
 func (c Config) String() string {
 	s := fmt.Sprintf("bert, %d layers of %d, %d heads", c.Layers, c.Dimension, c.Heads)
 	if c.Projection > 0 {

@@ -28,7 +28,7 @@ func (b *builder) floatEmbeddings(t tables) string {
 	return b.op("Reshape", []string{"embeddings", rowShape})
 }
 
-// floatLayer is one block: attention and feed-forward, each added to its
+// floatLayer returns one block: attention and feed-forward, each added to its
 // input and normalised. With firstOnly its result is the first tokens' rows.
 //
 // LayerNormalization after Add is faster on CPUs than SkipLayerNormalization,

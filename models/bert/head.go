@@ -44,7 +44,7 @@ func (b *builder) head(rows string, h Head) {
 	tail.Name(pooled, Embedding)
 }
 
-// gemm is a linear layer in float32.
+// gemm returns a linear layer in float32.
 func (b *builder) gemm(name string, l linear, rows string) string {
 	return b.op("Gemm", []string{rows, b.weight(name, l), b.floats(name+".bias", l.bias, l.out)})
 }

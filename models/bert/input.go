@@ -28,10 +28,10 @@ const (
 	rowShape   = "shape.rows"  // [-1, dimension]
 )
 
-// headSize is the length of one head's query or key.
+// headSize returns the length of one head's query or key.
 func (c *Config) headSize() int { return c.Dimension / c.Heads }
 
-// wide is the length of all heads' queries, one more component each.
+// wide returns the length of all heads' queries, one more component each.
 func (c *Config) wide() int { return c.Dimension + c.Heads }
 
 // inputs appends what all layers share.

@@ -54,12 +54,12 @@ const (
 	unitStep  = "step.one"
 )
 
-// input is the quantiser of what queries, keys and values are made from.
+// input returns the quantiser of what queries, keys and values are made from.
 func (l block) input(r ranges) quantiser {
 	return newQuantiser(r, r.middle(), l.query, l.key, l.value)
 }
 
-// lowestCode is the code of 0 behind the activation: GELU's values are never
+// lowestCode returns the code of 0 behind the activation: GELU's values are never
 // below -0.1701, ReLU's never below 0.
 func (c *Config) lowestCode() byte {
 	if activations[c.Activation] == relu {
@@ -150,7 +150,7 @@ func (b *builder) int8Layer(i int, l block, rows string, into quantiser, context
 	return b.normalise(name+"normalised", after, b.op("Add", []string{product, restored(stored, mid, "attended")}))
 }
 
-// unchanged is the quantiser of inputs that are stored as they are.
+// unchanged returns the quantiser of inputs that are stored as they are.
 func unchanged(d int) quantiser {
 	q := quantiser{shift: make([]float32, d), scale: make([]float32, d)}
 	for j := range q.scale {

@@ -63,7 +63,7 @@ func (s *sample) advance(c *Config, l block) (context, attended ranges) {
 	return context, attended
 }
 
-// ranges are the ranges of the sample's present hidden states.
+// ranges returns the ranges of the sample's present hidden states.
 func (s *sample) ranges(dimension int) ranges {
 	var r ranges
 	for _, rows := range s.texts {
@@ -88,7 +88,7 @@ func (r *ranges) take(rows []float32, dimension int) {
 	}
 }
 
-// middle is the middle of each component's range.
+// middle returns the middle of each component's range.
 func (r ranges) middle() []float32 {
 	m := make([]float32, len(r.low))
 	for j := range m {
@@ -97,7 +97,7 @@ func (r ranges) middle() []float32 {
 	return m
 }
 
-// around is the largest distance of each component from centre.
+// around returns the largest distance of each component from centre.
 func (r ranges) around(centre []float32) []float32 {
 	a := make([]float32, len(r.low))
 	for j := range a {

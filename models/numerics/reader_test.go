@@ -65,7 +65,7 @@ func readers(tb testing.TB, b *models.Bundle) func(tb testing.TB, texts []text, 
 	}
 }
 
-// far is the largest difference of two rows' logits.
+// far returns the largest difference of two rows' logits.
 func far(a, b logits) float64 {
 	return max(apart(a.Start, b.Start), apart(a.End, b.End), apart([]float32{a.Select}, []float32{b.Select}))
 }

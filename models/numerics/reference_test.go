@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/models/tensors"
 )
 
-// reference is a text's vector by the definitions of pooling, projection and unit
+// reference returns a text's vector by the definitions of pooling, projection and unit
 // length, over bert.Hidden.
 func reference(t *testing.T, c bert.Config, weights tensors.Source, head bert.Head, x text) []float32 {
 	t.Helper()

@@ -95,7 +95,7 @@ func (g *graph) encodeTokens(tb testing.TB, texts []text, extra int, filler int6
 	return rows
 }
 
-// batch is the graph's inputs and their length.
+// batch returns the graph's inputs and their length.
 func (g *graph) batch(tb testing.TB, texts []text, extra int, filler int64) (inputs []ort.Value, width int) {
 	tb.Helper()
 	for _, t := range texts {
@@ -160,7 +160,7 @@ func base(tb testing.TB, precision string) *models.Bundle {
 	return b
 }
 
-// apart is the largest difference of two vectors' components.
+// apart returns the largest difference of two vectors' components.
 func apart(a, b []float32) float64 {
 	var largest float64
 	for i := range a {

@@ -67,7 +67,7 @@ func TestShippedExpertInInt8(t *testing.T) {
 	}
 }
 
-// demoLines are the first texts of a file of the demo, every third.
+// demoLines returns the first texts of a file of the demo, every third.
 func demoLines(t *testing.T, file string, most int) []string {
 	t.Helper()
 	data, err := fs.ReadFile(demo.FS, file)

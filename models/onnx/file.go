@@ -90,7 +90,7 @@ func (t *Tensor) head() ([]byte, error) {
 	return append(protowire.AppendVarint(field, uint64(len(b)+len(t.Raw))), b...), err
 }
 
-// Given are the inputs that a caller gives: constants that old exporters list
+// Given returns the inputs that a caller gives: constants that old exporters list
 // among them are left out.
 func (m *Model) Given() []*Value {
 	return slices.DeleteFunc(slices.Clone(m.Graph.Inputs), func(v *Value) bool {
@@ -104,7 +104,7 @@ func (m *Model) Uses(operators ...string) bool {
 	return slices.ContainsFunc(m.Graph.Nodes, func(n *Node) bool { return slices.Contains(operators, n.Op) })
 }
 
-// FreePrefix is a prefix that no value of the model begins with.
+// FreePrefix returns a prefix that no value of the model begins with.
 func (m *Model) FreePrefix() string {
 	var names []string
 	for _, n := range m.Graph.Nodes {
@@ -131,7 +131,7 @@ type File struct {
 	Offset, Length int64
 }
 
-// File is nil for a tensor whose elements are in the model.
+// File returns nil for a tensor whose elements are in the model.
 func (t *Tensor) File() (*File, error) {
 	if t.Location != 1 {
 		return nil, nil

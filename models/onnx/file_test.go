@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// small is a model with each kind of thing that this package writes.
+// small returns a model with each kind of thing that this package writes.
 func small() *Model {
 	tokens := []Dim{Varying("batch"), Varying("sequence")}
 	m := New("test", 17, &Graph{

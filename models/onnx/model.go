@@ -28,7 +28,7 @@ const (
 	Double  DataType = 11
 )
 
-// String is the type's name as error messages show it.
+// String returns the type's name as error messages show it.
 func (t DataType) String() string {
 	name, ok := map[DataType]string{
 		Float: "float32", Uint8: "uint8", Int8: "int8", Int32: "int32", Int64: "int64", Bool: "bool", Float16: "float16", Double: "float64",
@@ -146,7 +146,7 @@ type Dim struct {
 	XXX_unrecognized []byte
 }
 
-// New is a model of a graph, with ONNX's own operators of a version.
+// New returns a model of a graph, with ONNX's own operators of a version.
 func New(producer string, version int64, g *Graph) *Model {
 	return &Model{IRVersion: irVersion, Producer: producer, Opsets: []*Opset{{Version: version}}, Graph: g}
 }
@@ -169,22 +169,22 @@ func (g *Graph) Constant(t *Tensor) string {
 	return t.Name
 }
 
-// Int is an attribute that is a whole number.
+// Int returns an attribute that is a whole number.
 func Int(name string, v int64) *Attribute {
 	return &Attribute{Name: &name, Int: &v, Type: new(int32(2))}
 }
 
-// Real is an attribute that is a number.
+// Real returns an attribute that is a number.
 func Real(name string, v float32) *Attribute {
 	return &Attribute{Name: &name, Real: &v, Type: new(int32(1))}
 }
 
-// IntList is an attribute that is a list of whole numbers.
+// IntList returns an attribute that is a list of whole numbers.
 func IntList(name string, v ...int64) *Attribute {
 	return &Attribute{Name: &name, IntList: v, Type: new(int32(7))}
 }
 
-// NewValue is a tensor that goes in or out, with one length for each axis.
+// NewValue returns a tensor that goes in or out, with one length for each axis.
 func NewValue(name string, elem DataType, shape ...Dim) *Value {
 	t := &TensorType{Elem: elem, Shape: &Shape{}}
 	for _, d := range shape {
@@ -193,7 +193,7 @@ func NewValue(name string, elem DataType, shape ...Dim) *Value {
 	return &Value{Name: name, Type: &Type{Tensor: t}}
 }
 
-// Elem is the type of a value's elements, 0 of a value that is no tensor.
+// Elem returns the type of a value's elements, 0 of a value that is no tensor.
 func (v *Value) Elem() DataType {
 	if v.Type == nil || v.Type.Tensor == nil {
 		return 0
@@ -201,7 +201,7 @@ func (v *Value) Elem() DataType {
 	return v.Type.Tensor.Elem
 }
 
-// Shape is the lengths of a value's axes, or nil where the model does not say.
+// Shape returns the lengths of a value's axes, or nil where the model does not say.
 func (v *Value) Shape() []*Dim {
 	if v.Elem() == 0 || v.Type.Tensor.Shape == nil {
 		return nil
@@ -209,13 +209,13 @@ func (v *Value) Shape() []*Dim {
 	return v.Type.Tensor.Shape.Dims
 }
 
-// Fixed is an axis of n elements.
+// Fixed returns an axis of n elements.
 func Fixed(n int) Dim { return Dim{Size: int64(n)} }
 
-// Varying is an axis whose length each call chooses.
+// Varying returns an axis whose length each call chooses.
 func Varying(name string) Dim { return Dim{Name: name} }
 
-// Floats is a float32 tensor.
+// Floats returns a float32 tensor.
 func Floats(name string, values []float32, dims ...int) *Tensor {
 	raw := make([]byte, 0, 4*len(values))
 	for _, v := range values {
@@ -224,7 +224,7 @@ func Floats(name string, values []float32, dims ...int) *Tensor {
 	return &Tensor{Name: name, Type: Float, Dims: int64s(dims), Raw: raw}
 }
 
-// Ints is an int64 tensor.
+// Ints returns an int64 tensor.
 func Ints(name string, values []int64, dims ...int) *Tensor {
 	var raw []byte
 	for _, v := range values {
@@ -233,7 +233,7 @@ func Ints(name string, values []int64, dims ...int) *Tensor {
 	return &Tensor{Name: name, Type: Int64, Dims: int64s(dims), Raw: raw}
 }
 
-// Bytes is an int8 tensor.
+// Bytes returns an int8 tensor.
 func Bytes(name string, values []int8, dims ...int) *Tensor {
 	raw := make([]byte, len(values))
 	for i, v := range values {

@@ -40,7 +40,7 @@ func (t Tail) UnitLength(input string, dimension int) string {
 	return t.op("Div", "unit", []string{input, t.Length(input, dimension)})
 }
 
-// Length is the Euclidean length of each vector of input, [batch, dimension],
+// Length returns the Euclidean length of each vector of input, [batch, dimension],
 // or 1e-12 where that is more; it returns the name of the result, [batch, 1].
 func (t Tail) Length(input string, dimension int) string {
 	ones := make([]float32, dimension)

@@ -197,7 +197,7 @@ var widths = map[string]int64{
 	"I32": 4, "U32": 4, "F32": 4, "I64": 8, "U64": 8, "F64": 8,
 }
 
-// bytesOf is how many bytes a tensor takes, -1 where there is no such number.
+// bytesOf returns how many bytes a tensor takes, -1 where there is no such number.
 func bytesOf(kind string, shape []int) int64 {
 	total := widths[kind]
 	for _, d := range shape {

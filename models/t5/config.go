@@ -75,7 +75,7 @@ const silu = "Sigmoid" // to be multiplied with its input
 
 func (c *Config) gated() bool { return strings.HasPrefix(c.FeedForward, "gated-") }
 
-// activation is the activation's name. A gated gelu is the approximate one, which
+// activation returns the activation's name. A gated gelu is the approximate one, which
 // transformers keeps for old checkpoints' sake.
 func (c *Config) activation() string {
 	if c.FeedForward == "gated-gelu" {
@@ -84,15 +84,15 @@ func (c *Config) activation() string {
 	return strings.TrimPrefix(c.FeedForward, "gated-")
 }
 
-// inner is the length of all heads' queries, keys or values together.
+// inner returns the length of all heads' queries, keys or values together.
 func (c *Config) inner() int { return c.Heads * c.HeadSize }
 
-// String is the shape in words.
+// String returns the shape in words.
 func (c Config) String() string {
 	return fmt.Sprintf("t5, %d and %d layers of %d, %d heads of %d, %s", c.EncoderLayers, c.DecoderLayers, c.Dimension, c.Heads, c.HeadSize, c.FeedForward)
 }
 
-// bucket is the row of the bias for a key that is distance positions behind its
+// bucket returns the row of the bias for a key that is distance positions behind its
 // query, negative for one before it. A decoder has no keys behind. It is computed in
 // float32 as transformers does, so that distances at a bucket's edge fall on the same
 // side.

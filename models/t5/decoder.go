@@ -13,7 +13,7 @@ import (
 // PresentKey and PresentValue are the same with the new tokens.
 func PastKey(layer int) string { return fmt.Sprintf("past.%d.key", layer) }
 
-// PastValue is the counterpart of PastKey for values.
+// PastValue returns the counterpart of PastKey for values.
 func PastValue(layer int) string { return fmt.Sprintf("past.%d.value", layer) }
 
 // PresentKey becomes the PastKey of the next step.
@@ -100,7 +100,7 @@ func (b *builder) head(table, rows string) {
 	b.graph.Add("Reshape", Logits, []string{logits, shape})
 }
 
-// decoderPositions are the biases of the decoder's attention to itself. The first row
+// decoderPositions returns the biases of the decoder's attention to itself. The first row
 // of their table is for keys behind their query, which no query may see.
 func (b *builder) decoderPositions(name, queries, keys string) string {
 	c := &b.c

@@ -22,7 +22,7 @@ const (
 // decoder takes.
 func CrossKey(layer int) string { return fmt.Sprintf("cross.%d.key", layer) }
 
-// CrossValue is the counterpart of CrossKey for values.
+// CrossValue returns the counterpart of CrossKey for values.
 func CrossValue(layer int) string { return fmt.Sprintf("cross.%d.value", layer) }
 
 // tableName is the table of pieces, which encoder, decoder and often the head share.
@@ -49,7 +49,7 @@ func WriteEncoder(w io.Writer, c Config, weights tensors.Source) error {
 	return b.write(w)
 }
 
-// encoder is the states of all tokens that are no padding, [P, Dimension].
+// encoder returns the states of all tokens that are no padding, [P, Dimension].
 func (b *builder) encoder() string {
 	c := &b.c
 	rows := b.op("Gather", []string{b.floats(tableName, b.Read(tableName, c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension), InputIDs})

@@ -71,7 +71,7 @@ func (b *builder) floats(name string, values []float32, dims ...int) string {
 	return b.graph.Constant(onnx.Floats(name, values, dims...))
 }
 
-// ints is a constant list; each is written once for each use, being small.
+// ints returns a constant list; each is written once for each use, being small.
 func (b *builder) ints(values ...int64) string {
 	b.next++
 	return b.graph.Constant(onnx.Ints(fmt.Sprintf("ints_%d", b.next), values, len(values)))
@@ -106,7 +106,7 @@ func (b *builder) normalise(name, rows string) string {
 		onnx.Int("axis", -1), onnx.Real("epsilon", b.c.NormEps))
 }
 
-// feedForward is the last part of a block, added to its input.
+// feedForward returns the last part of a block, added to its input.
 func (b *builder) feedForward(name, rows string) string {
 	d, f := b.c.Dimension, b.c.Intermediate
 	normal := b.normalise(name, rows)
@@ -129,7 +129,7 @@ func (b *builder) activate(rows string) string {
 	return out
 }
 
-// positionTable is the bias of each distance from first to last, keys behind their
+// positionTable returns the bias of each distance from first to last, keys behind their
 // query being positive; table is the checkpoint's, one row for each bucket. The result
 // is [last-first+1, heads].
 func (b *builder) positionTable(table []float32, first, last int, decoder bool) []float32 {
@@ -141,7 +141,7 @@ func (b *builder) positionTable(table []float32, first, last int, decoder bool) 
 	return out
 }
 
-// positions are the biases [1, heads, queries, keys] of a table whose rows are the
+// positions returns the biases [1, heads, queries, keys] of a table whose rows are the
 // distances from first to last; distances beyond take the row at the end.
 func (b *builder) positions(table, queries, keys string, first, last int) string {
 	distance := b.op("Sub", []string{b.op("Unsqueeze", []string{keys, b.ints(0)}), b.op("Unsqueeze", []string{queries, b.ints(1)})})
@@ -150,7 +150,7 @@ func (b *builder) positions(table, queries, keys string, first, last int) string
 	return b.op("Unsqueeze", []string{bias, b.ints(0)})
 }
 
-// axis is the length of a value's axis, a scalar.
+// axis returns the length of a value's axis, a scalar.
 func (b *builder) axis(value string, i int64) string {
 	return b.op("Gather", []string{b.op("Shape", []string{value}), b.scalar(i)})
 }

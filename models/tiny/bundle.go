@@ -126,7 +126,7 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 	return models.Load(dir)
 }
 
-// reader is a reader's manifest.
+// reader returns a reader's manifest.
 func (o Expert) reader(m models.Manifest) models.Manifest {
 	m = models.Manifest{Name: m.Name, Kind: models.KindReader, LowerCase: true, Precision: m.Precision, Tokenizer: m.Tokenizer, Lineage: m.Lineage,
 		MaxTokens: models.MaxTokens{Question: 16, Title: 8, Pair: min(64, o.Positions)}, LongestSpan: 10, Reader: models.DefaultReader(!o.NoSelect)}
@@ -154,7 +154,7 @@ func (o Expert) withDefaults() Expert {
 	return o
 }
 
-// Config is the shape of the encoder that the options choose.
+// Config returns the shape of the encoder that the options choose.
 func (o Expert) Config() bert.Config {
 	o = o.withDefaults()
 	return bert.Config{

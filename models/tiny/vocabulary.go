@@ -2,7 +2,7 @@ package tiny
 
 import "strings"
 
-// Vocabulary is the default word pieces: the special tokens, each printable
+// Vocabulary returns the default word pieces: the special tokens, each printable
 // ASCII character but the upper-case letters alone and as a continuation, and
 // some common words. Whatever ASCII a test feeds has pieces; other characters
 // become [UNK].

@@ -67,7 +67,7 @@ func uniform(seed uint64, name string) func() float32 {
 	return func() float32 { return float32(int64(source.Uint64()>>40)-1<<23) / (1 << 23) }
 }
 
-// Members are the ensemble's heads, each a matrix [D, D], row by row: the identity,
+// Members returns the ensemble's heads, each a matrix [D, D], row by row: the identity,
 // disturbed.
 func (o Expert) Members() [][]float32 {
 	o = o.withDefaults()
@@ -88,7 +88,7 @@ func (o Expert) Members() [][]float32 {
 	return all
 }
 
-// ensemble is the graph of the members: one product with all of them side by side.
+// ensemble returns the graph of the members: one product with all of them side by side.
 func (o Expert) ensemble() *onnx.Model {
 	members := o.Members()
 	k := len(members)

@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// planted is a small world of three domains. Each has a specialist that is
+// planted returns a small world of three domains. Each has a specialist that is
 // right at home, and misled elsewhere; base and joint expert know a little, and
 // words know something of everything.
 func planted(t *testing.T, n int) *evidence {

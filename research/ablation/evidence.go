@@ -40,7 +40,7 @@ func these(names ...string) choice {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-// among is the evidence of the chosen sources for questions of the chosen
+// among returns the evidence of the chosen sources for questions of the chosen
 // domains (nil: of all): what would have been found without the others.
 func (e *evidence) among(choose choice, domains func(string) bool) (*evidence, error) {
 	out := &evidence{gate: e.gate}

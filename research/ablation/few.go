@@ -39,10 +39,10 @@ const (
 	fewSeed  = 13
 )
 
-// fewSizes are the sizes of the parts.
+// fewSizes returns the sizes of the parts.
 func fewSizes() []int { return []int{10, 30, 100, 300, 1000} }
 
-// few is a trial for each size that leaves at least as many questions out.
+// few returns a trial for each size that leaves at least as many questions out.
 func (t *run) few() (all []trial) {
 	if t.e.gate.Towards == nil {
 		return nil
@@ -107,7 +107,7 @@ func (t *run) fitFew(ctx context.Context, r *Findings, n int) error {
 	return nil
 }
 
-// towards is the gate that fits to these questions begin with.
+// towards returns the gate that fits to these questions begin with.
 func (e *evidence) towards() *fusion.Gate {
 	if e.gate.WithoutLate != nil && !slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
 		return e.gate.WithoutLate
@@ -129,7 +129,7 @@ func (e *evidence) rankedBy(gate *fusion.Gate) (ranked, error) {
 	return calibration.RankAnswers(e.Questions, calibration.Beside{}, answers, gates, e.gate.Specialists)
 }
 
-// of are the answers to some of the questions.
+// of returns the answers to some of the questions.
 func (r ranked) of(places []int) []calibration.Answered {
 	some := make([]calibration.Answered, len(places))
 	for i, at := range places {

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// fixedWeights are those that fixed tries for BM25 beside the mean of the
+// fixedWeights returns those that fixed tries for BM25 beside the mean of the
 // experts' scores: 0, and from 0.005 to 0.5 in steps of a fifth.
 func fixedWeights() []float64 {
 	all := []float64{0}
@@ -45,7 +45,7 @@ func (e *evidence) fixed(ctx context.Context) (weight float64, answers []calibra
 	return weight, answers, nil
 }
 
-// fixedSources are the experts, which share a weight of 1, and words with another one.
+// fixedSources returns the experts, which share a weight of 1, and words with another one.
 // Late interaction, which nobody has beside a fixed weight, is none of them.
 func fixedSources(sources []fusion.Observed, words float64) (out []fusion.Source) {
 	dense := 0.0

@@ -70,7 +70,7 @@ type HeldOut struct {
 	Others [2]Row `json:"others"` // all others
 }
 
-// Trials are the names of what can be tried.
+// Trials returns the names of what can be tried.
 func Trials() []string {
 	return []string{"yardsticks", "without", "familiar", "foreign", "held-out", "few"}
 }
@@ -137,10 +137,10 @@ func Run(ctx context.Context, found *calibration.Evidence, o TrialOptions) (*Fin
 	return r, nil
 }
 
-// specialists are the names of the experts with a domain.
+// specialists returns the names of the experts with a domain.
 func (t *run) specialists() []string { return t.named(fusion.Specialist) }
 
-// named are the names of the sources of a kind.
+// named returns the names of the sources of a kind.
 func (t *run) named(kind fusion.SourceKind) []string {
 	var out []string
 	for _, s := range t.e.Questions[0].Sources {
@@ -189,7 +189,7 @@ func (r *Findings) yardsticks() *[]Row { return &r.Yardsticks }
 func (r *Findings) without() *[]Row    { return &r.Without }
 func (r *Findings) familiar() *[]Row   { return &r.Familiar }
 
-// without is the gate without one source at a time.
+// without returns the gate without one source at a time.
 func (t *run) without() (all []trial) {
 	for _, name := range t.e.Sources {
 		all = append(all, gateAmong(t.e, "without "+name, but(name), (*Findings).without))
@@ -197,7 +197,7 @@ func (t *run) without() (all []trial) {
 	return all
 }
 
-// familiar is the gate over no, few and all specialists.
+// familiar returns the gate over no, few and all specialists.
 func (t *run) familiar() (all []trial) {
 	specialists := t.specialists()
 	all = append(all, gateAmong(t.e, "no specialist", but(specialists...), (*Findings).familiar))

@@ -21,7 +21,7 @@ func Domains() []string {
 	return []string{"encyclopedia", "reviews", "tales", "health", "policy"}
 }
 
-// Passages are those of all domains, as JSON Lines.
+// Passages returns those of all domains, as JSON Lines.
 func Passages() (all []byte, err error) {
 	for _, domain := range Domains() {
 		data, err := FS.ReadFile("passages/" + domain + ".jsonl")

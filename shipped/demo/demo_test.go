@@ -82,7 +82,7 @@ func allQuestions(t *testing.T) map[string][]question {
 	}
 }
 
-// normal is what two texts are compared by: lower-case words without marks.
+// normal returns what two texts are compared by: lower-case words without marks.
 func normal(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }

@@ -15,10 +15,10 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// root is where the demo's collections lie.
+// root returns where the demo's collections lie.
 func root(cache provision.Cache) string { return filepath.Join(cache.Root, "demo") }
 
-// Experts are the base encoder and the experts of these names, as setup made them: in
+// Experts returns the base encoder and the experts of these names, as setup made them: in
 // 8 bits, or in full precision, which a GPU runs faster.
 func Experts(cache provision.Cache, names []string, full bool) []configs.Expert {
 	var all []configs.Expert
@@ -32,7 +32,7 @@ func Experts(cache provision.Cache, names []string, full bool) []configs.Expert 
 	return all
 }
 
-// Folder is where the demo's collection for these experts lies, beside the
+// Folder returns where the demo's collection for these experts lies, beside the
 // base encoder's: under a name that changes with the corpus, with every
 // encoder and with how words are indexed, so that an old one is never taken for the new.
 func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
@@ -49,7 +49,7 @@ func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 	return filepath.Join(root(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 
-// Found is the folder of the demo's collection with the default experts in 8 bits; "" if
+// Found returns the folder of the demo's collection with the default experts in 8 bits; "" if
 // there is none.
 func Found(cache provision.Cache) string {
 	at, err := Folder(cache, Experts(cache, []string{shipped.Late}, false))

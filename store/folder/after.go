@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// After is the passages whose ids come after one in the order of their bytes, at
+// After returns the passages whose ids come after one in the order of their bytes, at
 // most so many; "" is before all.
 func (g *Generation) After(id string, limit int) (out []rank.Ordinal, err error) {
 	if limit < 1 {
@@ -69,7 +69,7 @@ func eachByID(from []*segment, after string, visit func(at origin) (bool, error)
 	}
 }
 
-// Bytes is how many bytes the files of the generation's segments have.
+// Bytes returns how many bytes the files of the generation's segments have.
 func (g *Generation) Bytes() int64 {
 	var n int64
 	for i := range g.manifest.Segments {

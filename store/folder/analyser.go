@@ -17,7 +17,7 @@ hopefulness electricity university universal news was is are not to be. naïve
 café Straße İstanbul 東京都 ひらがな カタカナ 한국어 ไทย e-mail a.b.c U.S.A. x_y_z foo@bar.com
 http://example.org/a?b=c 1,000,000 C++ C# rock'n'roll don’t ﬁne ½ 😀 ` + "zero\u200bwidth soft\u00adhyphen"
 
-// analyserFingerprint is a hash of the analysed probe. It changes if the analyser behaves
+// analyserFingerprint returns a hash of the analysed probe. It changes if the analyser behaves
 // otherwise, and only then.
 func analyserFingerprint(a bm25.Analysis) string {
 	terms := a.Terms(probe)
@@ -31,7 +31,7 @@ func analyserFingerprint(a bm25.Analysis) string {
 const formsProbe = `José Jose\u0301 Łódź Ærø Þór ΣΊΣΥΦΟΣ ёлка שָׁלוֹם ﬁ ＡＢＣ CO₂ 03-893 03893 BC.6613-18 BC661318 U-1909/G
 wi-fi wifi Windows 11 Windows11 TA 729 AE 2 node.js snake_case .NET c++ c# 00:1A:2B 12-3.5 don’t don't x-y/z สวัสดี` + "\u200bชาวโลก"
 
-// Analyser is the fingerprint of this program's analysis of text into terms.
+// Analyser returns the fingerprint of this program's analysis of text into terms.
 func Analyser(a bm25.Analysis) string { return analyserFingerprint(a) }
 
 // checkAnalyser is an error when the words of a collection were analysed in

@@ -25,7 +25,7 @@ func (c *Change) ID() string {
 	return c.Delete
 }
 
-// On is what the change does where a passage has the version have, "" where there is
+// On returns what the change does where a passage has the version have, "" where there is
 // none, and it would put one with the version put. The error is a *VersionError.
 func (c *Change) On(have, put string) (Outcome, error) {
 	switch {

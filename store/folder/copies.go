@@ -96,7 +96,7 @@ func (f *fingerprints) verify(ctx context.Context, store *corpus.Store) error {
 	return nil
 }
 
-// Fingerprint is a number that passages with the same title and text share, as
+// Fingerprint returns a number that passages with the same title and text share, as
 // corpus.Passage.Fingerprint has it.
 func (g *Generation) Fingerprint(ordinal rank.Ordinal) (uint64, error) {
 	s, o, err := g.place(ordinal)
@@ -106,7 +106,7 @@ func (g *Generation) Fingerprint(ordinal rank.Ordinal) (uint64, error) {
 	return s.copies.of(o)
 }
 
-// Copies is how many passages have the title and the text of another one that comes before
+// Copies returns how many passages have the title and the text of another one that comes before
 // them. It reads all fingerprints, eight bytes a passage.
 func (g *Generation) Copies(ctx context.Context) (int, error) {
 	all := make([]uint64, 0, g.Len())

@@ -224,7 +224,7 @@ func flip(t *testing.T, path string, at int64) {
 	}
 }
 
-// vectorFiles are the files of vectors of an expert, the oldest segment's first.
+// vectorFiles returns the files of vectors of an expert, the oldest segment's first.
 func vectorFiles(t *testing.T, dir, expert string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "seg-*", expert+"-*.vectors"))

@@ -98,7 +98,7 @@ func (e *hashEncoder) vector(text string) []float32 {
 	return out
 }
 
-// vectorsOf are the vectors of texts.
+// vectorsOf returns the vectors of texts.
 func (e *hashEncoder) vectorsOf(texts []string) (out [][]float32) {
 	for _, text := range texts {
 		out = append(out, e.vector(text))
@@ -189,7 +189,7 @@ func built(t testing.TB, o BuildOptions, parts ...[]corpus.Passage) string {
 	return dir
 }
 
-// keyed are passages by their ids.
+// keyed returns passages by their ids.
 func keyed(passages []corpus.Passage) map[string]corpus.Passage {
 	out := map[string]corpus.Passage{}
 	for _, p := range passages {
@@ -198,7 +198,7 @@ func keyed(passages []corpus.Passage) map[string]corpus.Passage {
 	return out
 }
 
-// opened is the newest generation of a collection, until the test ends.
+// opened returns the newest generation of a collection, until the test ends.
 func opened(t testing.TB, dir string) *Generation {
 	t.Helper()
 	c, err := Open(dir)

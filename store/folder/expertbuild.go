@@ -21,7 +21,7 @@ func completeIndex(ix Index) (Index, error) {
 	return ix, ix.Check()
 }
 
-// describeExpert is an expert whose vectors are to be made, with the index that
+// describeExpert returns an expert whose vectors are to be made, with the index that
 // was chosen for encoders that leave a choice.
 func describeExpert(x PassageEncoder, index Index) expertManifest {
 	if x.Late() {
@@ -33,7 +33,7 @@ func describeExpert(x PassageEncoder, index Index) expertManifest {
 	return expertManifest{Name: x.Name(), Fingerprint: x.Fingerprint(), Dimension: x.Dimension(), Index: index, Parts: x.Parts() != nil, Owner: x.Owner()}
 }
 
-// files are the places of an expert's files in a manifest.
+// files returns the places of an expert's files in a manifest.
 func (x *segmentExpert) files() []*fileManifest {
 	out := []*fileManifest{&x.Vectors}
 	for _, f := range []*fileManifest{x.Graph, x.Parts} {

@@ -32,7 +32,7 @@ type ExpertFiles struct {
 	BytesPerVector float64
 }
 
-// Experts are the experts of the collection, in the order they were given.
+// Experts returns the experts of the collection, in the order they were given.
 func (g *Generation) Experts() []ExpertFiles {
 	var out []ExpertFiles
 	for _, x := range g.manifest.Experts {

@@ -128,7 +128,7 @@ func (r *faultRun) start() error {
 	return err
 }
 
-// encoders are the options with the encoders of a collection's experts.
+// encoders returns the options with the encoders of a collection's experts.
 func (r *faultRun) encoders(dir string) LiveOptions {
 	o := r.options
 	o.Build.Experts = nil

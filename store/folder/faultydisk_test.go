@@ -53,7 +53,7 @@ func (d *faultyDisk) inject(choose func(n int, op, path string) error) {
 
 func (d *faultyDisk) arm() { d.inject(d.armed) }
 
-// count is the operations since inject, and what of them failed at any time.
+// count returns the operations since inject, and what of them failed at any time.
 func (d *faultyDisk) count() (n int, failed []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -101,17 +101,17 @@ func (g *Generation) close() error {
 	return g.files.drop(keys)
 }
 
-// Number is the generation's number, from 1.
+// Number returns the generation's number, from 1.
 func (g *Generation) Number() uint64 { return g.manifest.Generation }
 
-// Len is the number of passages, without those that are deleted.
+// Len returns the number of passages, without those that are deleted.
 func (g *Generation) Len() int { return g.manifest.live() }
 
-// Ordinals is one more than the highest ordinal: the number of passages, those
+// Ordinals returns one more than the highest ordinal: the number of passages, those
 // that are deleted too.
 func (g *Generation) Ordinals() int { return g.total }
 
-// Segments is the number of segments.
+// Segments returns the number of segments.
 func (g *Generation) Segments() int { return len(g.segments) }
 
 // Passage reads a passage. It stays valid after Release.
@@ -138,7 +138,7 @@ func (g *Generation) Stored(ordinal rank.Ordinal) (corpus.Passage, error) {
 	return s.store.Passage(o)
 }
 
-// Size is how many bytes a passage takes uncompressed. It reads none of them.
+// Size returns how many bytes a passage takes uncompressed. It reads none of them.
 func (g *Generation) Size(ordinal rank.Ordinal) (int, error) {
 	s, o, err := g.place(ordinal)
 	if err != nil {
@@ -156,7 +156,7 @@ func (g *Generation) ID(ordinal rank.Ordinal) (string, error) {
 	return s.store.ID(o)
 }
 
-// place is the segment of a passage, and its ordinal there.
+// place returns the segment of a passage, and its ordinal there.
 func (g *Generation) place(ordinal rank.Ordinal) (*segment, rank.Ordinal, error) {
 	if int64(ordinal) >= int64(g.total) {
 		return nil, 0, fmt.Errorf("there is no passage number %d among %d", ordinal, g.total)
@@ -174,7 +174,7 @@ func (g *Generation) Ordinal(id string) (rank.Ordinal, bool, error) {
 	return g.segments[at].base + ordinal, true, nil
 }
 
-// find is the segment and the ordinal in it of the passage that has an id and
+// find returns the segment and the ordinal in it of the passage that has an id and
 // is not deleted.
 func (g *Generation) find(id string) (at int, ordinal rank.Ordinal, ok bool, err error) {
 	// Newest first: what is asked for by id was often just written.
@@ -191,7 +191,7 @@ func (g *Generation) find(id string) (at int, ordinal rank.Ordinal, ok bool, err
 	return 0, 0, false, nil
 }
 
-// segmentOf is the segment that holds an ordinal below the total.
+// segmentOf returns the segment that holds an ordinal below the total.
 func (g *Generation) segmentOf(ordinal rank.Ordinal) *segment {
 	i := sort.Search(len(g.segments), func(i int) bool { return g.segments[i].base > ordinal })
 	return g.segments[i-1]

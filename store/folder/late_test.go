@@ -38,7 +38,7 @@ func (e *wordEncoder) list(text string) (out []float32) {
 	return out
 }
 
-// maxima is the sum of the greatest inner products, in float64.
+// maxima returns the sum of the greatest inner products, in float64.
 func (e *wordEncoder) maxima(question, text string) (sum float64) {
 	for q := range strings.FieldsSeq(question) {
 		best := math.Inf(-1)
@@ -50,7 +50,7 @@ func (e *wordEncoder) maxima(question, text string) (sum float64) {
 	return sum
 }
 
-// lateScores are the scores of all passages of a generation by their ids, after
+// lateScores returns the scores of all passages of a generation by their ids, after
 // they were compared with the sum by hand.
 func lateScores(t *testing.T, g *Generation, e *wordEncoder, question string) map[string]float32 {
 	t.Helper()

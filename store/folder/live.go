@@ -237,7 +237,7 @@ type Backlog struct {
 	Trouble error
 }
 
-// Backlog is the present one.
+// Backlog returns the present one.
 func (l *Live) Backlog() Backlog {
 	l.logUse.Lock()
 	bytes := l.log.bytes()

@@ -38,7 +38,7 @@ func apply(t testing.TB, l *Live, changes ...Change) []ChangeResult {
 	return results
 }
 
-// contents are the live passages of a generation by id. On the way it makes sure
+// contents returns the live passages of a generation by id. On the way it makes sure
 // that each tag selects those that have it.
 func contents(t testing.TB, g *Generation) map[string]corpus.Passage {
 	t.Helper()

@@ -174,7 +174,7 @@ func (l *changeLog) write(record []byte) (at int, err error) {
 	return at, err
 }
 
-// head is the content of a file's first sector.
+// head returns the content of a file's first sector.
 func (f *logIdentity) head() []byte {
 	return binary.LittleEndian.AppendUint64(append([]byte(logMagic), f.id...), f.first)
 }
@@ -269,7 +269,7 @@ func (l *changeLog) prune(applied uint64) error {
 	return errors.Join(errs...)
 }
 
-// bytes is how large the log is.
+// bytes returns how large the log is.
 func (l *changeLog) bytes() int64 {
 	total := l.size()
 	for _, f := range l.full {

@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// long is an id that takes some sectors, as no id does, but texts do.
+// long returns an id that takes some sectors, as no id does, but texts do.
 func long(name string, sectors int) string {
 	return name + strings.Repeat("x", sectors*contentBytes-recordHeader-len(name)-10)
 }
@@ -33,7 +33,7 @@ func readBytes(data []byte, end uint64) (ids []string, err error) {
 	return ids, visit(&r.held)
 }
 
-// loggedBytes is a file of a log: the records a (1), b and c (2 and 3), d (4),
+// loggedBytes returns a file of a log: the records a (1), b and c (2 and 3), d (4),
 // of one, three and four sectors; and where the last one begins.
 func loggedBytes(t *testing.T, confirmed bool) (data []byte, last int) {
 	t.Helper()

@@ -83,7 +83,7 @@ func (r *logReader) checkHead() error {
 	return nil
 }
 
-// recordAt is the record that begins with a sector; nil at the end of what was
+// recordAt returns the record that begins with a sector; nil at the end of what was
 // written. What is wrong there is an error if anything tells that the record was
 // acknowledged, or that it was whole once.
 func (r *logReader) recordAt(at int) ([]byte, error) {
@@ -132,7 +132,7 @@ func (r *logReader) brokenAt(at, from int) error {
 	return nil
 }
 
-// changesOf are the changes of a record that begins with a sector.
+// changesOf returns the changes of a record that begins with a sector.
 func (r *logReader) changesOf(record []byte, sector int) (logRecord, error) {
 	out := logRecord{first: r.next}
 	count, body := binary.LittleEndian.Uint32(record[16:]), record[recordHeader:]

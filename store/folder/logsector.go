@@ -39,7 +39,7 @@ func newLogIdentity(d disk.Disk, path, id string, first uint64) *logIdentity {
 	return &logIdentity{disk: d, path: path, id: id, first: first, seed: seed}
 }
 
-// sum is a sector's checksum. That of the head, sector 0, is the same in every
+// sum returns a sector's checksum. That of the head, sector 0, is the same in every
 // file, so that a file that is another's says whose it is.
 func (f *logIdentity) sum(number int, begins bool, content []byte) uint32 {
 	if number == 0 {
@@ -69,7 +69,7 @@ func (f *logIdentity) appendSectors(out []byte, number int, record []byte) []byt
 	return out
 }
 
-// sectorsOf is how many sectors a record of n bytes takes.
+// sectorsOf returns how many sectors a record of n bytes takes.
 func sectorsOf(n int) int { return (n + contentBytes - 1) / contentBytes }
 
 // sectorState is what a sector of a file turns out to be.
@@ -109,7 +109,7 @@ func (f *logIdentity) sectorAt(data []byte, number int) (state sectorState, wron
 	return foreign, 0
 }
 
-// splitSector is a sector's content, and the checksum that it has.
+// splitSector returns a sector's content, and the checksum that it has.
 func splitSector(sector []byte) (content []byte, sum uint32) {
 	return sector[:contentBytes], binary.LittleEndian.Uint32(sector[contentBytes:])
 }

@@ -38,17 +38,17 @@ type wordsManifest struct {
 	Analyser string `json:"analyser"`
 }
 
-// params are the constants. An analysis that this program does not know is checkAnalyser's
+// params returns the constants. An analysis that this program does not know is checkAnalyser's
 // to refuse.
 func (w wordsManifest) params() bm25.Params {
 	analysis, _ := bm25.ParseAnalysis(w.analysis())
 	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
 }
 
-// analysis is the name of the analysis.
+// analysis returns the name of the analysis.
 func (w wordsManifest) analysis() string { return cmp.Or(w.Analysis, bm25.Lucene.String()) }
 
-// fingerprintNow is what Analyser would be if this program analysed the words; "" where it
+// fingerprintNow returns what Analyser would be if this program analysed the words; "" where it
 // does not know the analysis.
 func (w wordsManifest) fingerprintNow() string {
 	analysis, err := bm25.ParseAnalysis(w.analysis())
@@ -186,7 +186,7 @@ func (m *manifest) expert(name string) *expertManifest {
 	return nil
 }
 
-// keeper is the expert whose vectors an expert has: itself, or its owner.
+// keeper returns the expert whose vectors an expert has: itself, or its owner.
 func (m *manifest) keeper(name string) *expertManifest {
 	x := m.expert(name)
 	if x != nil && x.Owner != "" {
@@ -195,12 +195,12 @@ func (m *manifest) keeper(name string) *expertManifest {
 	return x
 }
 
-// keepers are the experts that have vectors of their own.
+// keepers returns the experts that have vectors of their own.
 func (m *manifest) keepers() []expertManifest {
 	return slices.DeleteFunc(slices.Clone(m.Experts), func(x expertManifest) bool { return x.Owner != "" })
 }
 
-// live is how many passages there are.
+// live returns how many passages there are.
 func (m *manifest) live() int {
 	n := 0
 	for _, s := range m.Segments {
@@ -209,7 +209,7 @@ func (m *manifest) live() int {
 	return n
 }
 
-// passages is how many passages the segments hold, deleted ones too.
+// passages returns how many passages the segments hold, deleted ones too.
 func (m *manifest) passages() int {
 	n := 0
 	for _, s := range m.Segments {
@@ -218,7 +218,7 @@ func (m *manifest) passages() int {
 	return n
 }
 
-// next is a copy of m for the next generation. Slices are copied one level
+// next returns a copy of m for the next generation. Slices are copied one level
 // deep, so that appending to them or replacing an element leaves m alone.
 func (m *manifest) next() *manifest {
 	n := *m

@@ -24,7 +24,7 @@ const (
 	maxManifest = 256 << 20
 )
 
-// encode is the file of a manifest: a line that says what it is, with the
+// encode returns the file of a manifest: a line that says what it is, with the
 // checksum of what follows, then JSON that people can read.
 func (m *manifest) encode() ([]byte, error) {
 	body, err := json.MarshalIndent(m, "", "  ")
@@ -35,7 +35,7 @@ func (m *manifest) encode() ([]byte, error) {
 	return disk.Label("manifest", m.format(), body), nil
 }
 
-// format is the lowest that has what the manifest says, so that an older program reads
+// format returns the lowest that has what the manifest says, so that an older program reads
 // what it can.
 func (m *manifest) format() int {
 	if slices.ContainsFunc(m.Segments, func(s segmentManifest) bool { return s.Spelling != nil || s.Copies != nil }) {

@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// copyOf is a writer of a copy of a collection, in another folder.
+// copyOf returns a writer of a copy of a collection, in another folder.
 func copyOf(b *testing.B, dir string) (w *writer, copied string) {
 	b.Helper()
 	copied = filepath.Join(b.TempDir(), "copy")

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// segmentNames are the names of all segments, the oldest first.
+// segmentNames returns the names of all segments, the oldest first.
 func segmentNames(w *writer) (names []string) {
 	for _, s := range w.snapshot().Segments {
 		names = append(names, s.Name)

@@ -100,7 +100,7 @@ func (w *writer) merge(ctx context.Context, names []string, o BuildOptions) (gen
 	return m.Generation, nil
 }
 
-// chosen are the segments with the given names.
+// chosen returns the segments with the given names.
 func (g *Generation) chosen(names []string) ([]*segment, error) {
 	var out []*segment
 	for _, s := range g.segments {

@@ -77,7 +77,7 @@ func (x Index) Unlike(stored Index) (property string, asked, has any) {
 // WordConstants are those of BM25.
 type WordConstants = bm25.Params
 
-// NewWords are the constants of BM25 for a new collection, with or without an index of
+// NewWords returns the constants of BM25 for a new collection, with or without an index of
 // pairs of adjacent words, and with an analysis by its name (bm25.Analysis). An unknown
 // name is an error.
 func NewWords(phrases bool, analysis string) (p bm25.Params, err error) {

@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// Cut is the parts of a passage that an encoder wants to encode, each as a passage whose
+// Cut returns the parts of a passage that an encoder wants to encode, each as a passage whose
 // text it is, and where they lie in the text: one passage or more. Without Parts it is
 // the passage itself, and no spans.
 func Cut(encoder PassageEncoder, p corpus.Passage) (parts []corpus.Passage, spans []rank.Span, err error) {

@@ -37,7 +37,7 @@ func (p *pending) add(id string, c pendingChange, now time.Time) {
 	p.queue = append(p.queue, queued{id, c, now})
 }
 
-// first is the oldest changes that concern up to n passages, or fewer that have
+// first returns the oldest changes that concern up to n passages, or fewer that have
 // some flushBytes: for each id the last of them, and the number of the last of all.
 func (p *pending) first(n int) (changes map[string]pendingChange, last uint64) {
 	changes = map[string]pendingChange{}

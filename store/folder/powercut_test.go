@@ -52,7 +52,7 @@ func newForgetfulDisk(t testing.TB, cutAt int) *forgetfulDisk {
 	return d
 }
 
-// memoryDir is a temporary folder in memory where there is such a thing: these
+// memoryDir returns a temporary folder in memory where there is such a thing: these
 // tests make thousands of files, and that the real disk is synced adds nothing.
 func memoryDir(t testing.TB) string {
 	dir, err := os.MkdirTemp("/dev/shm", "conclave-test-*")
@@ -98,7 +98,7 @@ func (d *forgetfulDisk) inode(path string) uint64 {
 	return ino
 }
 
-// inodeOf is the same, and false where there is none: another goroutine may just have
+// inodeOf returns the same, and false where there is none: another goroutine may just have
 // removed it.
 func (d *forgetfulDisk) inodeOf(path string) (ino uint64, there bool) {
 	d.t.Helper()
@@ -336,7 +336,7 @@ func (d *forgetfulDisk) copied(path string, content func(at string) []byte) stri
 	return out
 }
 
-// image is a fingerprint of what a cut left, but for the random name of the
+// image returns a fingerprint of what a cut left, but for the random name of the
 // collection, so that what was looked at before need not be again.
 func image(t testing.TB, dir string) string {
 	t.Helper()

@@ -42,7 +42,7 @@ type draft struct {
 
 func (w *writer) draft() *draft { return &draft{w: w} }
 
-// add is a path below the collection's folder that is about to be made.
+// add returns a path below the collection's folder that is about to be made.
 func (d *draft) add(path ...string) string {
 	full := filepath.Join(append([]string{d.w.dir}, path...)...)
 	d.paths = append(d.paths, full)
@@ -116,7 +116,7 @@ func (w *writer) publish(ctx context.Context, d *draft, edit func(*manifest) err
 	return m, nil
 }
 
-// partsOf is what of a new generation can be opened: all of it, unless another
+// partsOf returns what of a new generation can be opened: all of it, unless another
 // program analysed the words, which stays so until they are rebuilt.
 func partsOf(m *manifest) parts {
 	if m.Words.Analyser != m.Words.fingerprintNow() {

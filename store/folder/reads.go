@@ -39,7 +39,7 @@ func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bo
 	return cut, unread, known
 }
 
-// Reads is how the encoders read the generation's passages.
+// Reads returns how the encoders read the generation's passages.
 func (g *Generation) Reads() (out Reads) {
 	for i, s := range g.segments {
 		alive := s.store.Len() - s.dead.count()
@@ -73,7 +73,7 @@ type marksManifest struct {
 	Passages int `json:"passages"`
 }
 
-// files are the lists that there are.
+// files returns the lists that there are.
 func (r *readsManifest) files() (out []*fileManifest) {
 	if r == nil {
 		return nil
@@ -120,7 +120,7 @@ func readBy(encoders []PassageEncoder) readMaker {
 	}
 }
 
-// readsTakenOver is what the segments of a merge say. The passages of those that do not say
+// readsTakenOver returns what the segments of a merge say. The passages of those that do not say
 // it are not known; known is false where all are of such.
 func readsTakenOver(from []*segment, order []origin) readMaker {
 	return func(context.Context, passages) (reads segmentReads, known bool, err error) {

@@ -32,7 +32,7 @@ func measure(ctx context.Context, ix ann.Index, x expertManifest, r *reporter) (
 	return out, err
 }
 
-// joined is the recall over all segments: the mean, weighted by passages. It
+// joined returns the recall over all segments: the mean, weighted by passages. It
 // is an estimate; a search over several segments looks as widely in each as in
 // one, so it finds more rather than less.
 func joined(segments []segmentManifest, expert string) Recall {

@@ -28,7 +28,7 @@ func appendSeal(b []byte, sum string) []byte {
 	return append(append(b, sealMagic...), raw...)
 }
 
-// unseal is the content of a file that a manifest names, without its seal.
+// unseal returns the content of a file that a manifest names, without its seal.
 func unseal(path string, data []byte, f fileManifest) ([]byte, error) {
 	at := len(data) - sealBytes
 	if at < 0 || string(data[at:]) != string(appendSeal(nil, f.Sum)) {

@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/internal/disk"
 )
 
-// alike is passages whose files are as large as those of others with another
+// alike returns passages whose files are as large as those of others with another
 // letter or shift: what differs is which passage has which text and tag.
 func alike(letter string, shift int) (out []corpus.Passage) {
 	for i := range 40 {

@@ -30,10 +30,10 @@ type selected struct {
 	filter *ann.Filter // without the deleted; nil is all
 }
 
-// Len is the number of passages.
+// Len returns the number of passages.
 func (s *Selection) Len() int { return s.count }
 
-// Ordinals are the passages, in ascending order.
+// Ordinals returns the passages, in ascending order.
 func (s *Selection) Ordinals() iter.Seq[rank.Ordinal] {
 	return func(yield func(rank.Ordinal) bool) {
 		for i, of := range s.generation.segments {
@@ -119,7 +119,7 @@ func keyOf(lists ...[]string) string {
 	return string(sum.Sum(nil))
 }
 
-// narrowed is what is left of a segment when so many of its passages, the
+// narrowed returns what is left of a segment when so many of its passages, the
 // deleted ones too, have the tags.
 func (g *Generation) narrowed(at int, words []uint64, count int) selected {
 	s := g.segments[at]
@@ -136,13 +136,13 @@ func (g *Generation) narrowed(at int, words []uint64, count int) selected {
 	return selected{count: filter.Len(), words: words, filter: filter}
 }
 
-// normal is a list of tags without repetitions, in order, so that equal filters
+// normal returns a list of tags without repetitions, in order, so that equal filters
 // look alike.
 func normal(tags []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(tags)))
 }
 
-// lists is the selection as bm25 takes it.
+// lists returns the selection as bm25 takes it.
 func (s *Selection) lists() bm25.Selection {
 	out := make(bm25.Selection, len(s.segments))
 	for i := range s.segments {

@@ -115,7 +115,7 @@ func resultsError(results []ChangeResult) (err error) {
 	return err
 }
 
-// stateAfter is what passages are live after the changes up to a number. Changes
+// stateAfter returns what passages are live after the changes up to a number. Changes
 // of one id are in the order in which they were made.
 func stateAfter(first []corpus.Passage, made []numberedChange, last uint64) map[string]corpus.Passage {
 	live := keyed(first)

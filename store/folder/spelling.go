@@ -34,7 +34,7 @@ func (s *spelled) words() (*spelling.Lexicon, error) {
 // Close implements io.Closer: nothing is open.
 func (s *spelled) Close() error { return nil }
 
-// spelledWords is where the words of a segment come from: its file, or where an older
+// spelledWords returns where the words of a segment come from: its file, or where an older
 // program made the segment, its passages.
 func (o *opening) spelledWords(s *segmentManifest, store *corpus.Store) (*spelled, error) {
 	if s.Spelling != nil {
@@ -66,7 +66,7 @@ func sampledWords(store *corpus.Store) (*spelling.Lexicon, error) {
 	return b.Lexicon(), nil
 }
 
-// Near are the words of the passages that are at least one and at most so many edits from a
+// Near returns the words of the passages that are at least one and at most so many edits from a
 // word in lower case, the most frequent first. Their counts are of passages, of deleted
 // ones too until their segment is merged; words that only such passages have are left out.
 func (g *Generation) Near(word string, most int) ([]spelling.Candidate, error) {
@@ -101,7 +101,7 @@ func (g *Generation) Near(word string, most int) ([]spelling.Candidate, error) {
 	}), failed
 }
 
-// Frequency is how many passages have a word, in this form or in another one with the same
+// Frequency returns how many passages have a word, in this form or in another one with the same
 // term, and whether it has a term at all: stop words have none.
 func (g *Generation) Frequency(word string) (passages int, term bool, err error) {
 	return g.words.Frequency(word)

@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// WordParams are the constants that the words of the generation were indexed with.
+// WordParams returns the constants that the words of the generation were indexed with.
 func (g *Generation) WordParams() bm25.Params { return g.manifest.Words.params() }
 
 // Source gives the passages of the generation, in the order of their ids.
@@ -51,7 +51,7 @@ func (s *storedSource) Place() corpus.Place { return corpus.Place{File: s.genera
 // Progress counts passages.
 func (s *storedSource) Progress() (done, total int64) { return s.done, int64(s.generation.Len()) }
 
-// StoredEncoders are the experts of the generation as encoders that give the vectors
+// StoredEncoders returns the experts of the generation as encoders that give the vectors
 // that it has, and encode nothing. It is an error where a passage has a vector for each
 // of several parts.
 func (g *Generation) StoredEncoders() (out []PassageEncoder, err error) {

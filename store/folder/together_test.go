@@ -94,7 +94,7 @@ func TestOnePassMakesBoth(t *testing.T) {
 	}
 }
 
-// onlyFile is the content of a collection's only file of a pattern.
+// onlyFile returns the content of a collection's only file of a pattern.
 func onlyFile(t *testing.T, dir, pattern string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "seg-*", pattern))

@@ -29,7 +29,7 @@ func (t tombstones) count() int {
 	return n
 }
 
-// with is a copy with one more bit for each ordinal, for a segment of n
+// with returns a copy with one more bit for each ordinal, for a segment of n
 // passages.
 func (t tombstones) with(n int, ordinals []rank.Ordinal) tombstones {
 	out := make(tombstones, (n+63)/64)
@@ -40,7 +40,7 @@ func (t tombstones) with(n int, ordinals []rank.Ordinal) tombstones {
 	return out
 }
 
-// without is those that other has not.
+// without returns those that other has not.
 func (t tombstones) without(other tombstones) tombstones {
 	out := slices.Clone(t)
 	for i := range min(len(out), len(other)) {
@@ -49,7 +49,7 @@ func (t tombstones) without(other tombstones) tombstones {
 	return out
 }
 
-// alive is the complement, for a segment of n passages.
+// alive returns the complement, for a segment of n passages.
 func (t tombstones) alive(n int) []uint64 {
 	out := make([]uint64, (n+63)/64)
 	for i := range out {

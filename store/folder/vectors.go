@@ -19,7 +19,7 @@ type Vectors struct {
 	among      *Selection
 }
 
-// Expert is the vectors of an expert, or of its owner, or false when the collection has
+// Expert returns the vectors of an expert, or of its owner, or false when the collection has
 // none.
 func (g *Generation) Expert(name string) (*Vectors, bool) {
 	x := g.manifest.keeper(name)
@@ -43,7 +43,7 @@ func (v *Vectors) Search(ctx context.Context, query []float32, k int, exact bool
 	return hits, err
 }
 
-// Among is the same vectors, of which those of a selection alone are found. Few
+// Among returns the same vectors, of which those of a selection alone are found. Few
 // of them are compared one by one (see ann), so that no selection is searched
 // worse than all.
 func (v *Vectors) Among(s *Selection) *Vectors {
@@ -109,7 +109,7 @@ func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	}
 }
 
-// Vector is a copy of the stored vector of a passage, or of its vectors, one after the
+// Vector returns a copy of the stored vector of a passage, or of its vectors, one after the
 // other.
 func (v *Vectors) Vector(ordinal rank.Ordinal) ([]float32, error) {
 	ix, local, err := v.of(ordinal)
@@ -119,7 +119,7 @@ func (v *Vectors) Vector(ordinal rank.Ordinal) ([]float32, error) {
 	return slices.Clone(ix.Vector(local)), nil
 }
 
-// of is the index of a passage, whose files are whole, and its ordinal there.
+// of returns the index of a passage, whose files are whole, and its ordinal there.
 func (v *Vectors) of(ordinal rank.Ordinal) (ann.Index, rank.Ordinal, error) {
 	if int64(ordinal) >= int64(v.generation.total) {
 		return nil, 0, fmt.Errorf("there is no passage number %d among %d", ordinal, v.generation.total)
@@ -134,7 +134,7 @@ func (v *Vectors) of(ordinal rank.Ordinal) (ann.Index, rank.Ordinal, error) {
 // Parts reports whether a passage has a vector for each of several parts of its text.
 func (v *Vectors) Parts() bool { return v.expert.Parts }
 
-// Spans are the parts of a passage, in the order of its vectors; none without Parts.
+// Spans returns the parts of a passage, in the order of its vectors; none without Parts.
 func (v *Vectors) Spans(ordinal rank.Ordinal) ([]rank.Span, error) {
 	ix, local, err := v.of(ordinal)
 	if grouped, ok := ix.(*ann.Grouped); ok {
@@ -143,7 +143,7 @@ func (v *Vectors) Spans(ordinal rank.Ordinal) ([]rank.Span, error) {
 	return nil, err
 }
 
-// BestPart is the part of a passage whose vector has the greatest inner product with query,
+// BestPart returns the part of a passage whose vector has the greatest inner product with query,
 // the first of equals, and that product: the score that Search and Scores give the
 // passage. It is an error without Parts.
 func (v *Vectors) BestPart(query []float32, ordinal rank.Ordinal) (rank.Span, float32, error) {
@@ -163,8 +163,8 @@ func (v *Vectors) locate(o rank.Ordinal) (at int, local rank.Ordinal) {
 	return slices.Index(v.generation.segments, s), o - s.base
 }
 
-// Len is the number of vectors, those of deleted passages too.
+// Len returns the number of vectors, those of deleted passages too.
 func (v *Vectors) Len() int { return v.generation.total }
 
-// Dimension is the number of numbers of a vector.
+// Dimension returns the number of numbers of a vector.
 func (v *Vectors) Dimension() int { return v.expert.Dimension }

@@ -15,10 +15,10 @@ type WordIndex struct {
 	among          *Selection
 }
 
-// Words is the word index.
+// Words returns the word index.
 func (g *Generation) Words() *WordIndex { return &WordIndex{g.words, g, g.everything} }
 
-// Phrases is the word index read as its phrases, the pairs of adjacent terms
+// Phrases returns the word index read as its phrases, the pairs of adjacent terms
 // (see bm25.Searcher.Phrases); nil when the collection was built without them.
 func (g *Generation) Phrases() *WordIndex {
 	if g.phrases == nil {
@@ -27,7 +27,7 @@ func (g *Generation) Phrases() *WordIndex {
 	return &WordIndex{g.phrases, g, g.everything}
 }
 
-// Among is the same index, which finds the passages of a selection alone. Their
+// Among returns the same index, which finds the passages of a selection alone. Their
 // scores are what they are without it: the statistics are of all passages.
 func (w *WordIndex) Among(s *Selection) *WordIndex {
 	return &WordIndex{w.Searcher, w.generation, s}

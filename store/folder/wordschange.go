@@ -15,7 +15,7 @@ import (
 // of all others were rebuilt.
 var errWordsChanged = errors.New("the words of the collection were rebuilt meanwhile: start again")
 
-// WordParams are the constants that the words of the collection in dir were
+// WordParams returns the constants that the words of the collection in dir were
 // indexed with. It reads the manifest alone, so that it also answers when the
 // words themselves cannot be used, since another analyser made them.
 func WordParams(dir string) (bm25.Params, error) {

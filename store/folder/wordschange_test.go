@@ -16,7 +16,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// phrased are the constants of a collection with phrases.
+// phrased returns the constants of a collection with phrases.
 func phrased() bm25.Params {
 	p := bm25.DefaultParams()
 	p.Phrases = true
@@ -337,7 +337,7 @@ func TestPhrasesWhileServing(t *testing.T) {
 	}
 }
 
-// hitIDs are the ids of hits, in their order.
+// hitIDs returns the ids of hits, in their order.
 func hitIDs(t testing.TB, g *Generation, hits []rank.Hit) []string {
 	t.Helper()
 	var out []string

@@ -105,7 +105,7 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 	return w, w.begin()
 }
 
-// NewID is an id for a new collection, or for a copy of one.
+// NewID returns an id for a new collection, or for a copy of one.
 func NewID() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -152,7 +152,7 @@ func (w *writer) Close() error {
 	return err
 }
 
-// number is a number for a name, never given before in this collection.
+// number returns a number for a name, never given before in this collection.
 func (w *writer) number() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -160,14 +160,14 @@ func (w *writer) number() uint64 {
 	return w.serial - 1
 }
 
-// snapshot is the manifest as it is now.
+// snapshot returns the manifest as it is now.
 func (w *writer) snapshot() *manifest {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.manifest
 }
 
-// pinned is the current generation, pinned.
+// pinned returns the current generation, pinned.
 func (w *writer) pinned() *Generation {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -29,7 +29,7 @@ func address(t *testing.T, text string) *url.URL {
 	return u
 }
 
-// answers is a node that answers everything so.
+// answers returns a node that answers everything so.
 func answers(t *testing.T, status int, body string) *url.URL {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -40,7 +40,7 @@ func answers(t *testing.T, status int, body string) *url.URL {
 	return address(t, server.URL)
 }
 
-// otherTLS is the certificate of another authority.
+// otherTLS returns the certificate of another authority.
 func otherTLS(t *testing.T) string {
 	t.Helper()
 	const other = `-----BEGIN CERTIFICATE-----

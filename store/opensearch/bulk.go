@@ -228,7 +228,7 @@ func parseBulk(answer []byte, want []*operation) ([]done, error) {
 	return out, nil
 }
 
-// reason is what an error of an item, or of a request, says, for people.
+// reason returns what an error of an item, or of a request, says, for people.
 func reason(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
@@ -270,7 +270,7 @@ func (s *Store) get(ctx context.Context, ids []string, fields ...string) ([]stor
 	return out, err
 }
 
-// getting is the request that reads fields of passages.
+// getting returns the request that reads fields of passages.
 func (s *Store) getting(ids []string, fields ...string) (path string, body []byte, err error) {
 	body, err = json.Marshal(object{"ids": ids})
 	return s.path("/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, fieldVersion, fieldExperts), ","))), body, err

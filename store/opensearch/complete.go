@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// unwritten are the clauses of the passages without writtenFields.
+// unwritten returns the clauses of the passages without writtenFields.
 func unwritten() object {
 	return object{"must_not": object{"exists": object{"field": fieldPrint}}}
 }
@@ -87,7 +87,7 @@ func (s *Store) completeBatch(ctx context.Context, batch []corpus.Passage) error
 // within some .2 % (HyperLogLog++).
 const exactlyCounted = 40_000
 
-// Copies is how many passages have the title and the text of another one. Of an index with
+// Copies returns how many passages have the title and the text of another one. Of an index with
 // more than exactlyCounted passages it is an estimate, and 0 below one in a hundred.
 func (s *Store) Copies(ctx context.Context) (int64, error) {
 	if !s.written.Load() {

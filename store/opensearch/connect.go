@@ -46,7 +46,7 @@ func (e *UnreachableError) Unwrap() (out []error) {
 	return out
 }
 
-// why is an error of a connection for people.
+// why returns an error of a connection for people.
 func why(err error) string {
 	if of, ok := err.(*url.Error); ok {
 		err = of.Err

@@ -42,7 +42,7 @@ func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
 	return c, err
 }
 
-// Store is what is shown.
+// Store returns what is shown.
 func (c *Corpus) Store() *Store { return c.store.Load() }
 
 // Count asks how many passages there are, deleted ones that still count beside them.
@@ -54,7 +54,7 @@ func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
 	return n, err
 }
 
-// Known are the numbers as they were asked for last.
+// Known returns the numbers as they were asked for last.
 func (c *Corpus) Known() Statistics { return *c.counts.Load() }
 
 // Acquire implements search.Corpus.
@@ -109,7 +109,7 @@ func (t *table) ordinal(id string, bytes int, print uint64) rank.Ordinal {
 	return o
 }
 
-// of are the ids of ordinals.
+// of returns the ids of ordinals.
 func (t *table) of(ordinals []rank.Ordinal) []string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -177,7 +177,7 @@ func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func
 	}, nil
 }
 
-// filterOf are the clauses of a filter.
+// filterOf returns the clauses of a filter.
 func filterOf(f search.Filter) (clauses []any) {
 	all := slices.Compact(slices.Sorted(slices.Values(f.TagsAll)))
 	if len(all) > corpus.MaxTags { // no passage has so many, and a query has at most 1,024 clauses

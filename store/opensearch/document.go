@@ -76,7 +76,7 @@ const (
 	markUnread = ":unread" // hardly
 )
 
-// readMarks are the marks of how encoders read a passage.
+// readMarks returns the marks of how encoders read a passage.
 func readMarks(encoders []folder.PassageEncoder, p corpus.Passage) (marks []string) {
 	cut, unread, _ := folder.ReadsOf(encoders, p)
 	if cut {

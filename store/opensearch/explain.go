@@ -84,7 +84,7 @@ func (w words) Explain(ctx context.Context, question string, passage rank.Ordina
 	return out, nil
 }
 
-// termScore is what a search for one term or form among one passage says; nil where the
+// termScore returns what a search for one term or form among one passage says; nil where the
 // passage does not have it.
 func termScore(a said, text string, count int) (*search.TermScore, error) {
 	if len(a.hits) == 0 {
@@ -111,7 +111,7 @@ func termScore(a said, text string, count int) (*search.TermScore, error) {
 	return &score, nil
 }
 
-// number is the value of the part whose description begins so.
+// number returns the value of the part whose description begins so.
 func (e *explanation) number(start string) (float64, error) {
 	if e == nil {
 		return 0, fmt.Errorf("%w: it explains nothing", errAnswer)

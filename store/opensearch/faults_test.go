@@ -85,7 +85,7 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// behind is a client of a cluster behind faults.
+// behind returns a client of a cluster behind faults.
 func behind(t *testing.T, f *faulty) *Client {
 	t.Helper()
 	server := httptest.NewServer(f)
@@ -225,7 +225,7 @@ func hasContent(t *testing.T, client *Client, index string, given []corpus.Passa
 	sameContent(t, opened(t, dir+"/want"), opened(t, dir+"/got"))
 }
 
-// written is an index with a few passages, and a writer for each client.
+// written returns an index with a few passages, and a writer for each client.
 func written(t *testing.T, index string, given []corpus.Passage, clean *Client, clients ...*Client) (*Store, []*Writer) {
 	t.Helper()
 	e := hashed{name: "one"}

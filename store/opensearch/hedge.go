@@ -63,7 +63,7 @@ func (d *durations) hedge() time.Duration {
 	return max(leastHedge, d.most(firstHedge))
 }
 
-// most is what 95 of 100 took at the most, or what is assumed while too few are known. mu is held.
+// most returns what 95 of 100 took at the most, or what is assumed while too few are known. mu is held.
 func (d *durations) most(assumed time.Duration) time.Duration {
 	if d.n < enoughKept {
 		return assumed
@@ -81,7 +81,7 @@ func (d *durations) soon() time.Duration {
 	return min(awayFor, max(answersSoon, 2*d.most(0)))
 }
 
-// operationOf is what a path asks for: _msearch is msearch, and an index by itself is index.
+// operationOf returns what a path asks for: _msearch is msearch, and an index by itself is index.
 func operationOf(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	for part := range strings.SplitSeq(path, "/") {
@@ -95,7 +95,7 @@ func operationOf(path string) string {
 // wholeIndex ends the header of each search of _msearch.
 const wholeIndex = `"search_type":"dfs_query_then_fetch"}`
 
-// prefer is a request with a preference for copies of some nodes, where it can have one.
+// prefer returns a request with a preference for copies of some nodes, where it can have one.
 func prefer(what, path string, body []byte, preference string) (string, []byte) {
 	if preference == "" || what != "msearch" && what != "mget" {
 		return path, body
@@ -197,7 +197,7 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 	}
 }
 
-// rank is 1 of a node that is away, else 0.
+// rank returns 1 of a node that is away, else 0.
 func (n *node) rank() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -45,7 +45,7 @@ func (a *acting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, a.name)
 }
 
-// cast is a client of three nodes, and what it observed.
+// cast returns a client of three nodes, and what it observed.
 func cast(t *testing.T) (client *Client, nodes []*acting, seen func(node int, outcome string) int) {
 	t.Helper()
 	var mu sync.Mutex

@@ -29,7 +29,7 @@ type term struct {
 	count int
 }
 
-// termsOf are the terms of a question, each once, in the order in which they come.
+// termsOf returns the terms of a question, each once, in the order in which they come.
 func termsOf(field string, analysis bm25.Analysis, question string) (out terms) {
 	all := analysis.Terms(question)
 	if field == fieldPairs {
@@ -50,7 +50,7 @@ func termsOf(field string, analysis bm25.Analysis, question string) (out terms) 
 // terms are those of a question.
 type terms []term
 
-// query is what is known of a question.
+// query returns what is known of a question.
 func (w words) query(question string) *wordQuery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -230,7 +230,7 @@ func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool)
 	return hits, partial(answers)
 }
 
-// kept is how many passages the graph of a shard keeps for k hits: as many as that of a
+// kept returns how many passages the graph of a shard keeps for k hits: as many as that of a
 // collection in a folder (ann, defaultEf). With k, three shards of 43,378 passages find
 // 0.967 of the 100 best, and 0.992 with 3k, as a folder does.
 func kept(k int) int { return min(mostHits, max(120, 3*k)) }
@@ -245,7 +245,7 @@ func (v vectors) ask(query []float32) asked {
 	return of
 }
 
-// find is what was asked with this vector; its field is "" where nothing was.
+// find returns what was asked with this vector; its field is "" where nothing was.
 func (v vectors) find(query []float32) asked {
 	for of, other := range v.queries {
 		if of.field == v.expert.field() && &other[0] == &query[0] {
@@ -299,14 +299,14 @@ func (v vectors) sampled(passages []rank.Ordinal) bool {
 	return true
 }
 
-// exactly is the query that compares a vector with those of all passages that another
+// exactly returns the query that compares a vector with those of all passages that another
 // query finds.
 func exactly(field string, vector []float32, among object) object {
 	return object{"script_score": object{"query": among, "script": object{"lang": "knn", "source": "knn_score",
 		"params": object{"field": field, "query_value": vector, "space_type": "innerproduct"}}}}
 }
 
-// product is the inner product of which the cluster makes a score: scores are above 0.
+// product returns the inner product of which the cluster makes a score: scores are above 0.
 func product(score float32) float32 {
 	if score >= 1 {
 		return score - 1

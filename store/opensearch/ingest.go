@@ -122,7 +122,7 @@ func (s *Store) Add(ctx context.Context, source folder.Source, o folder.BuildOpt
 	return report, nil
 }
 
-// current is what passages are written by.
+// current returns what passages are written by.
 func (s *Store) current() *Manifest {
 	if s.about.Plan != nil {
 		return s.about.Plan

@@ -20,7 +20,7 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// nodesOf is a client of all nodes of a cluster.
+// nodesOf returns a client of all nodes of a cluster.
 func nodesOf(t *testing.T, c *cluster.Cluster) *Client {
 	t.Helper()
 	var nodes []*url.URL

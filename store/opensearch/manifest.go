@@ -39,7 +39,7 @@ type Words struct {
 	Analyser string `json:"analyser"` // the fingerprint of the analysis
 }
 
-// Params are the constants of BM25.
+// Params returns the constants of BM25.
 func (w Words) Params() bm25.Params {
 	analysis, _ := w.analysis() // check refuses one that is not known
 	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
@@ -69,7 +69,7 @@ type Expert struct {
 	Owner string `json:"owner,omitempty"`
 }
 
-// describe is an encoder as a manifest has it.
+// describe returns an encoder as a manifest has it.
 func describe(e folder.PassageEncoder) (Expert, error) {
 	if e.Parts() != nil {
 		return Expert{}, fmt.Errorf("expert %q has a vector for each of several parts of a passage, and a store has one vector of an expert a passage: leave it out, or keep the passages in a folder", e.Name())
@@ -77,13 +77,13 @@ func describe(e folder.PassageEncoder) (Expert, error) {
 	return Expert{Name: e.Name(), Fingerprint: e.Fingerprint(), Dimension: e.Dimension(), Late: e.Late(), Owner: e.Owner()}, nil
 }
 
-// mark is what a passage says of an expert whose vectors it has.
+// mark returns what a passage says of an expert whose vectors it has.
 func (x Expert) mark() string { return x.markName() + x.Fingerprint }
 
 // markName begins the marks of all experts of this name.
 func (x Expert) markName() string { return x.Name + ":" }
 
-// field is where the vectors of an expert are; "" where it has none of its own.
+// field returns where the vectors of an expert are; "" where it has none of its own.
 func (x Expert) field() string {
 	switch {
 	case x.Owner != "":
@@ -118,7 +118,7 @@ func (m *Manifest) CheckEncoders(encoders ...folder.Encoder) error {
 	return nil
 }
 
-// keepers are the experts with vectors of their own.
+// keepers returns the experts with vectors of their own.
 func (m *Manifest) keepers() (out []Expert) {
 	for _, x := range m.Experts {
 		if x.Owner == "" {
@@ -128,7 +128,7 @@ func (m *Manifest) keepers() (out []Expert) {
 	return out
 }
 
-// marks are those of a passage that has all vectors.
+// marks returns those of a passage that has all vectors.
 func (m *Manifest) marks() []string {
 	out := []string{}
 	for _, x := range m.keepers() {

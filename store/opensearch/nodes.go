@@ -84,7 +84,7 @@ func (c *Client) attended(ctx context.Context, n *node, what, method, path strin
 	return answer, err
 }
 
-// order is the nodes in the order in which they are to be asked: in turn, and those last
+// order returns the nodes in the order in which they are to be asked: in turn, and those last
 // that are away.
 func (c *Client) order() []*node {
 	first := int(c.next.Add(1) % uint64(len(c.nodes)))

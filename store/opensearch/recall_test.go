@@ -87,7 +87,7 @@ func drawn(t *testing.T) (rows, questions [][]float32) {
 	return generated(count, 0), generated(100, count)
 }
 
-// nearest are the numbers of the k rows with the largest inner products.
+// nearest returns the numbers of the k rows with the largest inner products.
 func nearest(rows [][]float32, question []float32, k int) []int {
 	sums, numbers := make([]float64, len(rows)), make([]int, len(rows))
 	for i, v := range rows {

@@ -20,7 +20,7 @@ type Register struct {
 	name   string
 }
 
-// Register is the one with this name. It is made when it is written first.
+// Register returns the one with this name. It is made when it is written first.
 func (s *Store) Register(name string) *Register {
 	return &Register{&Store{client: s.client, index: s.concrete + stateSuffix, pause: s.pause}, name}
 }
@@ -57,7 +57,7 @@ func (r *Register) path(query string) string {
 	return r.beside.path("/_doc/" + url.PathEscape(r.name) + query)
 }
 
-// condition is a version as a request has it.
+// condition returns a version as a request has it.
 func condition(seqNo, term int64) string {
 	return fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", seqNo, term)
 }

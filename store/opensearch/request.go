@@ -109,7 +109,7 @@ func (r *request) remember(of asked, ordinals []rank.Ordinal, scores []float32) 
 	}
 }
 
-// lacking are the passages without a score.
+// lacking returns the passages without a score.
 func (r *request) lacking(of asked, ordinals []rank.Ordinal) (out []rank.Ordinal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,7 +170,7 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 	return gone, nil
 }
 
-// scoring is the search that gives passages their scores.
+// scoring returns the search that gives passages their scores.
 func (r *request) scoring(of asked, ordinals []rank.Ordinal) object {
 	these := object{"ids": object{"values": r.table.of(ordinals)}}
 	var query object
@@ -225,7 +225,7 @@ func (r *request) score(ctx context.Context, of asked, ordinals []rank.Ordinal, 
 	return nil
 }
 
-// without are the passages whose codes are not there.
+// without returns the passages whose codes are not there.
 func (r *request) without(x Expert, ordinals []rank.Ordinal) (out []rank.Ordinal) {
 	for _, o := range ordinals {
 		if r.codesAt(x, o) == nil {
@@ -253,7 +253,7 @@ func (r *request) vectorAt(x Expert, o rank.Ordinal) []float32 {
 	return r.vectors[x.Name][o]
 }
 
-// codesOf is the search for codes.
+// codesOf returns the search for codes.
 func (r *request) codesOf(x Expert, ordinals []rank.Ordinal) object {
 	return object{"size": len(ordinals), "query": object{"bool": object{"filter": object{"ids": object{"values": r.table.of(ordinals)}}}},
 		"track_total_hits": false, "_source": []string{x.field()}}

@@ -64,7 +64,7 @@ func (s *Scan) begin() error {
 	return nil
 }
 
-// Next is the next passage, io.EOF after the last.
+// Next returns the next passage, io.EOF after the last.
 func (s *Scan) Next() (p corpus.Passage, err error) {
 	if len(s.page) == 0 && !s.ended {
 		if err := s.read(); err != nil {
@@ -190,7 +190,7 @@ func parsePage(answer []byte) (p page, err error) {
 	return p, nil
 }
 
-// Encoders are the experts of the index as encoders that give the vectors which it has,
+// Encoders returns the experts of the index as encoders that give the vectors which it has,
 // and encode nothing. A passage has to be there with the content that is asked for.
 func (s *Store) Encoders() (out []folder.PassageEncoder) {
 	for _, x := range s.about.Manifest.Experts {

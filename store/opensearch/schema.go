@@ -42,7 +42,7 @@ type Shape struct {
 
 type object = map[string]any
 
-// settings are those of a new index.
+// settings returns those of a new index.
 func settings(w Words, s Shape) object {
 	return object{"index": object{
 		"number_of_shards": s.Shards, "number_of_replicas": s.Replicas,
@@ -57,7 +57,7 @@ func settings(w Words, s Shape) object {
 	}}
 }
 
-// properties are the fields of the passages of an index. Words are analysed here and not
+// properties returns the fields of the passages of an index. Words are analysed here and not
 // in the cluster: terms come as they are, with white space between them.
 func properties(m *Manifest) object {
 	terms := object{"type": "text", "analyzer": "terms", "similarity": similarity, "index_options": "freqs"}
@@ -88,14 +88,14 @@ func properties(m *Manifest) object {
 	return out
 }
 
-// writtenFields are the fields that tell how passages are written: which are copies, and by which
+// writtenFields returns the fields that tell how passages are written: which are copies, and by which
 // letters. An index that an older program made has none until Store.complete gives it some,
 // and programs that do not know them can search and write such an index.
 func writtenFields() object {
 	return object{fieldPrint: object{"type": "long", "index": false}, fieldSpelled: object{"type": "keyword", "index": false}}
 }
 
-// mapping is the mapping of an index.
+// mapping returns the mapping of an index.
 func mapping(m *Manifest, about meta) object {
 	fields := properties(m)
 	maps.Copy(fields, writtenFields())

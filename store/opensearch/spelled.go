@@ -16,7 +16,7 @@ import (
 	"example.org/conclave/internal/spelling"
 )
 
-// spelledWords are the words of a passage by their letters, and the other forms that words of
+// spelledWords returns the words of a passage by their letters, and the other forms that words of
 // questions may have, as bm25.Analysis.Forms has them: each once, without those that have
 // digits or signs, which nobody takes for mistyped.
 func spelledWords(analysis bm25.Analysis, p *corpus.Passage) []string {

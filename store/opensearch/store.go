@@ -83,13 +83,13 @@ func (s *Store) Observe(f func(Exchange)) {
 	s.client.observe = f
 }
 
-// Index is its name.
+// Index returns its name.
 func (s *Store) Index() string { return s.index }
 
 // ErrOther is the error of an index that is made in another way than is asked for.
 var ErrOther = errors.New("the index is made otherwise")
 
-// Planned is what an index is, or will be when the indexing has ended that makes it.
+// Planned returns what an index is, or will be when the indexing has ended that makes it.
 func Planned(ctx context.Context, client *Client, index string) (*Manifest, error) {
 	s, err := open(ctx, client, index, opening)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *Store) refresh(ctx context.Context) error {
 	return err
 }
 
-// path is where something of the index is asked for.
+// path returns where something of the index is asked for.
 func (s *Store) path(rest string) string { return "/" + url.PathEscape(s.index) + rest }
 
 // isJSON is an error for an answer that was cut off.

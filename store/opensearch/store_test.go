@@ -113,7 +113,7 @@ func passages(seed uint64, n int) (out []corpus.Passage) {
 	return out
 }
 
-// testClient is a client of three real nodes.
+// testClient returns a client of three real nodes.
 func testClient(t *testing.T) *Client {
 	t.Helper()
 	a, err := ParseAddress("opensearch+" + strings.ReplaceAll(strings.Join(cluster.Start(t, 3).URLs, ","), ",http://", ",") + "/x")

@@ -36,7 +36,7 @@ func (asking) WholeWords() []string {
 	return strings.Fields("the of and to in is you that it he was for on are with as his they at be this from have or by one had not but what all were when we there can an your which their said if do will each about how up out them then she many some so these would other into has more two like see time could no make than first been its who now people my made over did down only way find use may long little very after words called just where most know friend school open closed hours lake market windmill")
 }
 
-// engineOver is an engine of one dense expert, words and phrases.
+// engineOver returns an engine of one dense expert, words and phrases.
 func engineOver(t *testing.T, of search.Corpus) *search.Engine {
 	t.Helper()
 	engine, err := search.NewEngine(search.EngineConfig{
@@ -53,7 +53,7 @@ func engineOver(t *testing.T, of search.Corpus) *search.Engine {
 	return engine
 }
 
-// shownOf are the parts of an answer that have to be the same wherever the passages are.
+// shownOf returns the parts of an answer that have to be the same wherever the passages are.
 func shownOf(t *testing.T, e *search.Engine, r search.Request) (corrected string, results []string) {
 	t.Helper()
 	answer, err := e.Search(t.Context(), r)

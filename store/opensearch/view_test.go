@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// both are the same passages in a cluster and embedded.
+// both returns the same passages in a cluster and embedded.
 func both(t *testing.T, name string, given []corpus.Passage, experts ...hashed) (far, near search.Corpus) {
 	t.Helper()
 	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Index: folder.Index{Kind: "flat"}}
@@ -234,7 +234,7 @@ func TestIndexesAreEqual(t *testing.T) {
 	}
 }
 
-// explained are the terms of a score, in the order of their texts.
+// explained returns the terms of a score, in the order of their texts.
 func explained(t *testing.T, v search.View, x search.WordIndex, question, id string) []search.TermScore {
 	t.Helper()
 	o, ok, err := v.Passages().Ordinal(t.Context(), id)

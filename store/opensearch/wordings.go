@@ -18,7 +18,7 @@ type wording struct {
 	exact any
 }
 
-// wordingsOf are the words and phrases of a filter.
+// wordingsOf returns the words and phrases of a filter.
 func wordingsOf(f search.Filter, w bm25.Params) (out []*wording) {
 	for _, list := range []struct {
 		texts []string
@@ -31,7 +31,7 @@ func wordingsOf(f search.Filter, w bm25.Params) (out []*wording) {
 	return out
 }
 
-// havingOf are the clauses of the terms of a text.
+// havingOf returns the clauses of the terms of a text.
 func havingOf(text string, w bm25.Params) (all []any) {
 	for _, term := range w.Analysis.Terms(text) {
 		all = append(all, object{"term": object{fieldWords: term}})
@@ -57,7 +57,7 @@ func havingOf(text string, w bm25.Params) (all []any) {
 	return []any{sumOf(ways)}
 }
 
-// allOf is a query of all clauses.
+// allOf returns a query of all clauses.
 func allOf(all []any) any {
 	if len(all) == 1 {
 		return all[0]
@@ -65,7 +65,7 @@ func allOf(all []any) any {
 	return object{"bool": object{"filter": all}}
 }
 
-// clausesOf are the clauses of wordings. A wording of stop words alone that was not compared
+// clausesOf returns the clauses of wordings. A wording of stop words alone that was not compared
 // asks for nothing.
 func clausesOf(wordings []*wording) (clauses []any) {
 	for _, x := range wordings {

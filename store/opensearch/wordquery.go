@@ -41,7 +41,7 @@ func newWordQuery(field string, analysis bm25.Analysis, question string) *wordQu
 // nothing reports whether there is nothing to look for.
 func (q *wordQuery) nothing() bool { return len(q.terms) == 0 && len(q.variants) == 0 }
 
-// counting is the search that counts the passages that have each term and entry.
+// counting returns the search that counts the passages that have each term and entry.
 func (q *wordQuery) counting() object {
 	filters := object{inAll: object{"exists": object{"field": q.field}}}
 	for i, t := range q.terms {
@@ -66,7 +66,7 @@ func (q *wordQuery) take(counts said) {
 	q.counted = true
 }
 
-// entryAt is where an entry of the vocabulary is in an index: other forms have a field of
+// entryAt returns where an entry of the vocabulary is in an index: other forms have a field of
 // their own, and so have phrases.
 func entryAt(entry string) (field, value string) {
 	first, second, phrase := strings.Cut(entry, " ")
@@ -79,10 +79,10 @@ func entryAt(entry string) (field, value string) {
 	return fieldWords, entry
 }
 
-// idf is the rarity of a term or an entry.
+// idf returns the rarity of a term or an entry.
 func (q *wordQuery) idf(text string) float32 { return bm25.IDF(q.df[text], q.all) }
 
-// known are the entries of a variant that passages have, and what their rarities are
+// known returns the entries of a variant that passages have, and what their rarities are
 // multiplied with.
 func (q *wordQuery) known(v *bm25.Variant) (entries []string, boosts []float32) {
 	own := float32(0)
@@ -117,7 +117,7 @@ func sumOf(queries []any) object {
 	return object{"bool": object{"should": queries, "minimum_should_match": 1}}
 }
 
-// forms are the queries of the forms of a variant that passages have.
+// forms returns the queries of the forms of a variant that passages have.
 func (q *wordQuery) forms(v *bm25.Variant) (queries []any) {
 	entries, boosts := q.known(v)
 	for i, entry := range entries {
@@ -127,7 +127,7 @@ func (q *wordQuery) forms(v *bm25.Variant) (queries []any) {
 	return queries
 }
 
-// queries are those whose scores are added up: of each term, or of the terms that have
+// queries returns those whose scores are added up: of each term, or of the terms that have
 // forms in common the best of these and of their sum. Before entries were counted, they are
 // of the terms alone.
 func (q *wordQuery) queries() []any {

@@ -46,7 +46,7 @@ func NewWriter(s *Store, encoders []folder.PassageEncoder, shared []folder.Share
 	return w, err
 }
 
-// chosen are the encoders of a manifest's experts.
+// chosen returns the encoders of a manifest's experts.
 func (w *Writer) chosen(m *Manifest) ([]folder.PassageEncoder, error) {
 	out := slices.DeleteFunc(slices.Clone(w.encoders), func(e folder.PassageEncoder) bool {
 		_, has := m.Expert(e.Name())
@@ -55,7 +55,7 @@ func (w *Writer) chosen(m *Manifest) ([]folder.PassageEncoder, error) {
 	return out, m.matches(out)
 }
 
-// look is what passages are to be written by now. Experts may have come and gone.
+// look returns what passages are to be written by now. Experts may have come and gone.
 func (w *Writer) look(ctx context.Context) (*Manifest, []folder.PassageEncoder, error) {
 	w.looking.Lock()
 	defer w.looking.Unlock()
@@ -286,7 +286,7 @@ func (w *Writer) Wait(ctx context.Context, seq uint64) error {
 // Visible waits until searches see what was acknowledged, and hastens that.
 func (w *Writer) Visible(ctx context.Context) error { return w.Wait(ctx, w.sequence.Load()) }
 
-// Backlog is the changes that wait to be encoded and written. None of them is
+// Backlog returns the changes that wait to be encoded and written. None of them is
 // acknowledged; searches see those that are within the index's refresh interval.
 func (w *Writer) Backlog() folder.Backlog {
 	b := folder.Backlog{Changes: int(w.waiting.Load())}

@@ -55,7 +55,7 @@ var (
 	setNames = regexp.MustCompile(`\{[\w-]+\}`)
 )
 
-// expression is the rules as one regular expression over classes, of which each
+// expression returns the rules as one regular expression over classes, of which each
 // is the code point firstClass and its number. classes holds the sets that each is
 // in, with a + between them.
 func expression(classes []string) string {

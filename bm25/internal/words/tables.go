@@ -80,7 +80,7 @@ func codePoint(hex string) rune {
 	return rune(c)
 }
 
-// class is the class of a code point.
+// class returns the class of a code point.
 func (t *tables) class(c rune) uint8 {
 	if c < direct {
 		return t.low[c]
@@ -92,7 +92,7 @@ func (t *tables) class(c rune) uint8 {
 	return 0
 }
 
-// automaton is the deterministic automaton of an expression over classes (see
+// automaton returns the deterministic automaton of an expression over classes (see
 // tables), by the subset construction: a state is a set of instructions of the
 // expression's program. The first one is state 1<<classBits.
 func automaton(expression string, classes int) []uint16 {

@@ -19,7 +19,7 @@ type Scanner struct {
 // Of returns a scanner of a text.
 func Of(text string) Scanner { return Scanner{text: text, tables: load()} }
 
-// At is where the word that Next returned last ends, in bytes of the text. At the end of
+// At returns where the word that Next returned last ends, in bytes of the text. At the end of
 // the text it is behind the text's last byte, word or not.
 func (s *Scanner) At() int { return s.at }
 
@@ -72,7 +72,7 @@ func (s *Scanner) Next() string {
 	return ""
 }
 
-// runBeyondWindow is how many bytes of a run of equal code points of the given
+// runBeyondWindow returns how many bytes of a run of equal code points of the given
 // size lie before the last window that the run fills.
 func runBeyondWindow(text string, size int) int {
 	run := size

@@ -27,7 +27,7 @@ const (
 	missing = 5               // signs of life, after which a lease is free
 )
 
-// Gone is how long after its last sign of life a holder loses a lease.
+// Gone returns how long after its last sign of life a holder loses a lease.
 func Gone(beat time.Duration) time.Duration { return missing * beat }
 
 // Lease is what one process at a time may have. Nobody compares clocks: one who finds it
@@ -50,7 +50,7 @@ type holder struct {
 	Place string    `json:"place,omitempty"`
 }
 
-// placeHere is where process ids are those of this process: the boot of the system and the
+// placeHere returns where process ids are those of this process: the boot of the system and the
 // namespace, as Linux knows them; elsewhere "".
 func placeHere() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")

@@ -26,7 +26,7 @@ var shop = []string{
 	"Kowalczyk founded the bakery.", "The machines run at night.", "Gift vouchers expire after three years.",
 }
 
-// shopOf is the engine of a collection of these texts, in so many segments, and its folder.
+// shopOf returns the engine of a collection of these texts, in so many segments, and its folder.
 func shopOf(t *testing.T, texts []string, segments int) (*search.Engine, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "index")

@@ -98,7 +98,7 @@ func (hashed) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0 }
 
 func (hashed) Readable(string) float64 { return 1 }
 
-// Members are the question's vector turned a little, three times.
+// Members returns the question's vector turned a little, three times.
 func (h hashed) Members(_ context.Context, vector []float32) (out []float32, err error) {
 	for m := range h.EnsembleMembers() {
 		turned := slices.Clone(vector)
@@ -273,7 +273,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 	}
 }
 
-// gateOf is a gate that reads all there is to read, and weighs it anyhow.
+// gateOf returns a gate that reads all there is to read, and weighs it anyhow.
 func gateOf(random *rand.Rand) *fusion.Gate {
 	gate := &fusion.Gate{Words: -1, Phrases: .3, Tokens: .5,
 		Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Late: make([]float64, len(fusion.LateFeatureNames()))}

@@ -77,7 +77,7 @@ func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Pas
 	return out, nil
 }
 
-// Sample are passages that lie evenly in the collection.
+// Sample returns passages that lie evenly in the collection.
 func (p passages) Sample(n int) []rank.Ordinal {
 	all := p.Ordinals()
 	out := make([]rank.Ordinal, min(n, all))
@@ -116,7 +116,7 @@ func (a among) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error)
 
 func (a among) Phrases() search.WordIndex { return phrases(a.generation.Phrases(), a.selection) }
 
-// phrases is nil where the collection has none, and narrowed to a selection
+// phrases returns nil where the collection has none, and narrowed to a selection
 // where there is one.
 func phrases(index *folder.WordIndex, to *folder.Selection) search.WordIndex {
 	switch {
@@ -136,7 +136,7 @@ func (v vectors) Scores(_ context.Context, query []float32, passages []rank.Ordi
 	return nil
 }
 
-// shown is the vectors of an expert, which tell of parts where a passage has them.
+// shown returns the vectors of an expert, which tell of parts where a passage has them.
 func shown(index *folder.Vectors) search.VectorIndex {
 	if index.Parts() {
 		return parts{vectors{index}}

@@ -46,14 +46,14 @@ func (compass) EncodePassages(_ context.Context, passages []corpus.Passage) ([][
 	return out, nil
 }
 
-// windmills is a collection of 40 passages, p00 to p39, in order. Passage i has
+// windmills returns a collection of 40 passages, p00 to p39, in order. Passage i has
 // the tags by(i mod 4) and of(i mod 5).
 func windmills(t *testing.T) *folder.Collection {
 	t.Helper()
 	return windmillsWith(t, bm25.Params{})
 }
 
-// windmillsWith is the same with words that are indexed in some way.
+// windmillsWith returns the same with words that are indexed in some way.
 func windmillsWith(t *testing.T, words bm25.Params) *folder.Collection {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "index")
@@ -81,7 +81,7 @@ func windmillsWith(t *testing.T, words bm25.Params) *folder.Collection {
 	return c
 }
 
-// engineOf is what an engine is made of, without experts.
+// engineOf returns what an engine is made of, without experts.
 func engineOf(c *folder.Collection) search.EngineConfig {
 	return search.EngineConfig{
 		Corpus: Of(c),

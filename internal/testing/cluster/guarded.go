@@ -22,7 +22,7 @@ const (
 	WritingKey, ReadingKey = "sesame-2", "sesame-3"
 )
 
-// Guarded is a real node behind TLS, users and API keys: its address, and the file of its
+// Guarded returns a real node behind TLS, users and API keys: its address, and the file of its
 // certificate. Its refusals repeat what they were sent, as careless proxies do.
 func Guarded(tb testing.TB, c *Cluster) (address, certificate string) {
 	tb.Helper()
@@ -56,7 +56,7 @@ func Guarded(tb testing.TB, c *Cluster) (address, certificate string) {
 	return server.URL, certificate
 }
 
-// SecretIn is a piece of a text with a secret of Guarded, or with one that is like it.
+// SecretIn returns a piece of a text with a secret of Guarded, or with one that is like it.
 func SecretIn(text string) (piece string, found bool) {
 	for _, secret := range []string{"sesame", "c2VzYW1l", "OnNlc2FtZ", "6c2VzYW1l"} { // in base64, behind any user
 		if at := strings.Index(text, secret); at >= 0 {

@@ -32,7 +32,7 @@ func Install(ctx context.Context) error {
 	return err
 }
 
-// installed is where the installation is, or will be, and whether it is there.
+// installed returns where the installation is, or will be, and whether it is there.
 func installed() (folder string, there bool, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {
@@ -147,10 +147,10 @@ func (i installation) classpath() string {
 	return strings.Join(found, string(os.PathListSeparator))
 }
 
-// trained is the file of loaded classes.
+// trained returns the file of loaded classes.
 func (i installation) trained() string { return filepath.Join(string(i), "node.aot") }
 
-// arguments are the command line of a node, whose folder home has a folder config.
+// arguments returns the command line of a node, whose folder home has a folder config.
 func (i installation) arguments(home, name string, http, transport int, settings ...string) []string {
 	return append([]string{
 		"-Xms512m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:ActiveProcessorCount=2",

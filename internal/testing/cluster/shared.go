@@ -17,7 +17,7 @@ var shared = struct {
 // without is the variable by which tests that need a cluster are left out.
 const without = "CONCLAVE_TEST_NO_CLUSTER"
 
-// Start is a cluster with so many nodes, all there and every shard assigned. The tests
+// Start returns a cluster with so many nodes, all there and every shard assigned. The tests
 // of one process share it, one after another and with the same number of nodes, and
 // each uses indexes of its own. Where it cannot be had the test fails and says what to
 // install, unless CONCLAVE_TEST_NO_CLUSTER is set: then it is skipped.
@@ -57,7 +57,7 @@ func End() {
 	}
 }
 
-// Rounds is how often a test of failures kills something: CONCLAVE_TEST_ROUNDS, else few.
+// Rounds returns how often a test of failures kills something: CONCLAVE_TEST_ROUNDS, else few.
 func Rounds(tb testing.TB, few int) int {
 	tb.Helper()
 	text := os.Getenv("CONCLAVE_TEST_ROUNDS")

@@ -28,7 +28,7 @@ var packageLock []byte
 // installing is how long an installation may take: a gigabyte, in many files.
 const installing = 30 * time.Minute
 
-// Python is an interpreter with everything of requirements.lock.
+// Python returns an interpreter with everything of requirements.lock.
 func Python(tb testing.TB) (interpreter string) {
 	tb.Helper()
 	folder := installed(tb, "clients-python", requirementsLock, func(ctx context.Context, folder string) error {
@@ -45,7 +45,7 @@ func Python(tb testing.TB) (interpreter string) {
 	return filepath.Join(folder, "bin", "python")
 }
 
-// Node is the interpreter that requirements.lock pins, and the node_modules of
+// Node returns the interpreter that requirements.lock pins, and the node_modules of
 // package-lock.json. Run lets scripts require them, whichever folder the scripts lie in.
 func Node(tb testing.TB) (interpreter, modules string) {
 	tb.Helper()
@@ -69,7 +69,7 @@ func Node(tb testing.TB) (interpreter, modules string) {
 	return interpreter, filepath.Join(folder, "node_modules")
 }
 
-// installed is the folder of the cache for this content, which install fills unless
+// installed returns the folder of the cache for this content, which install fills unless
 // it has been filled before.
 func installed(tb testing.TB, name string, content []byte, install func(ctx context.Context, folder string) error) (folder string) {
 	tb.Helper()

@@ -40,7 +40,7 @@ const threePassages = `{"id":"rice","title":"Rice","text":"Cooked rice keeps for
 {"id":"foxes","title":"Foxes","text":"A fox asked the moon to come down from the sky.","tags":["tales"]}
 `
 
-// Demo is the passages of the demo's domains; of all where none is named.
+// Demo returns the passages of the demo's domains; of all where none is named.
 func Demo(tb testing.TB, domains ...string) (passages string) {
 	tb.Helper()
 	if len(domains) == 0 {

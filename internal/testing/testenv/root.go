@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Root is the module's folder: the nearest one above the test's own with a go.mod.
+// Root returns the module's folder: the nearest one above the test's own with a go.mod.
 // The paths in a binary need not tell it: -trimpath takes them out.
 func Root(tb testing.TB) string {
 	tb.Helper()

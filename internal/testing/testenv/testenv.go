@@ -10,19 +10,19 @@ import (
 	"example.org/conclave/internal/provision"
 )
 
-// Runtime is the path of the ONNX Runtime library.
+// Runtime returns the path of the ONNX Runtime library.
 func Runtime(tb testing.TB) string {
 	tb.Helper()
 	return require(tb, cache(tb).Library())
 }
 
-// Checkpoint is the folder of the base encoder as published.
+// Checkpoint returns the folder of the base encoder as published.
 func Checkpoint(tb testing.TB) string {
 	tb.Helper()
 	return require(tb, cache(tb).Checkpoint(provision.BaseCheckpoint))
 }
 
-// Base is the folder of the base encoder's bundle in "fp32" or "int8".
+// Base returns the folder of the base encoder's bundle in "fp32" or "int8".
 func Base(tb testing.TB, precision string) string {
 	tb.Helper()
 	name := "base"

@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/shipped"
 )
 
-// Golden is the path of something in training/golden: a base and deltas.
+// Golden returns the path of something in training/golden: a base and deltas.
 func Golden(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(testenv.Root(t), "training", "golden", name)
@@ -37,7 +37,7 @@ func Calibrate(t *testing.T, from, folder string) {
 	}
 }
 
-// Made is a cache that holds a base encoder and merged experts, tiny
+// Made returns a cache that holds a base encoder and merged experts, tiny
 // ones, and the deltas they were made from.
 func Made(t *testing.T) (cache provision.Cache, deltas []*models.Delta) {
 	t.Helper()

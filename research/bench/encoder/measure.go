@@ -134,7 +134,7 @@ func (b *batches) add(before, after batcher.Stats) {
 	b.padded += float64(after.PaddedTokens - before.PaddedTokens)
 }
 
-// together is the seconds in which the callers get all questions answered,
+// together returns the seconds in which the callers get all questions answered,
 // each asking one after the other.
 func (m *measurement) together(ctx context.Context, e *encoder.Encoder) (float64, error) {
 	var next atomic.Int64
@@ -161,7 +161,7 @@ func (m *measurement) together(ctx context.Context, e *encoder.Encoder) (float64
 	}
 }
 
-// oneByOne is the seconds of each question asked when nobody else asks.
+// oneByOne returns the seconds of each question asked when nobody else asks.
 func oneByOne(ctx context.Context, e *encoder.Encoder, texts []string) ([]float64, error) {
 	out := make([]float64, len(texts))
 	for i, text := range texts {

@@ -50,7 +50,7 @@ type Cost struct {
 	EncodersQPS float64 `json:"encoders_qps"`
 }
 
-// able are the experts of which some are asked, and those that always are.
+// able returns the experts of which some are asked, and those that always are.
 func (o *Workload) able(l *server.Assembly) (able, always []*server.Expert) {
 	for _, e := range l.Experts.Dense() {
 		switch {

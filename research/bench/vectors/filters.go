@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// DefaultSelectivities are the shares of vectors that a filter allows, from
+// DefaultSelectivities returns the shares of vectors that a filter allows, from
 // nearly all, as tombstones leave, to one in two thousand.
 func DefaultSelectivities() []float64 {
 	return []float64{0.999, 0.99, 0.9, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005}

@@ -48,7 +48,7 @@ func (o Trial) Check() error {
 	return err
 }
 
-// DefaultEf is what is measured when nothing else is asked for.
+// DefaultEf returns what is measured when nothing else is asked for.
 func DefaultEf() []int { return []int{100, 150, 200, 300, 400, 600} }
 
 // Figures is what was measured.
@@ -194,7 +194,7 @@ func convert(from, to string, dim int) error {
 	return w.Close()
 }
 
-// truth is the K nearest rows of each query, from a file or by comparing all.
+// truth returns the K nearest rows of each query, from a file or by comparing all.
 func truth(ctx context.Context, path string, x ann.Index, queries [][]float32) ([][]rank.Ordinal, error) {
 	out := make([][]rank.Ordinal, len(queries))
 	if path == "" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// peakResident is the most memory that this process has had resident, in
+// peakResident returns the most memory that this process has had resident, in
 // bytes; 0 where the system does not say. getrusage would say what the process
 // that started this one had, if that was more: its peak is inherited.
 func peakResident() int64 {

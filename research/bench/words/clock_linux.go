@@ -7,7 +7,7 @@ import (
 
 const rusageThread = 1 // RUSAGE_THREAD, which package syscall does not name
 
-// ThreadTime is the processor time that the calling thread has used; hold the
+// ThreadTime returns the processor time that the calling thread has used; hold the
 // thread (runtime.LockOSThread) between two calls. Unlike the time of day it
 // does not count what other programs on the machine took.
 func ThreadTime() time.Duration {

@@ -136,7 +136,7 @@ indexed in %.2f s: %.0f passages/s, %.0f bytes a passage
 	return err
 }
 
-// Median is the middle one of some values, not a number where there are none.
+// Median returns the middle one of some values, not a number where there are none.
 func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if len(sorted) == 0 {

@@ -104,7 +104,7 @@ func (l *list) encode(passages uint32) (kind uint32, encoded []byte) {
 	return kind, encoded
 }
 
-// runs are the gaps in the other form.
+// runs returns the gaps in the other form.
 func (l *list) runs() []byte {
 	var out []byte
 	gap, length := uint64(0), uint64(0)

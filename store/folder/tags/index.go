@@ -49,10 +49,10 @@ func (x *Index) Close() error {
 	return x.mapping.Close()
 }
 
-// Passages is the number of passages, with tags or without.
+// Passages returns the number of passages, with tags or without.
 func (x *Index) Passages() int { return int(x.passages) }
 
-// bytes is a stretch of the file behind the header whose checksums are right.
+// bytes returns a stretch of the file behind the header whose checksums are right.
 func (x *Index) bytes(from, to uint64) ([]byte, error) {
 	if from > to || from < headerBytes || to > x.sumsAt() {
 		return nil, x.damaged("bytes %d to %d are wanted of %d", from, to, x.sumsAt())
