@@ -32,7 +32,7 @@ func documented(t *testing.T, python, url string) {
 		switch language {
 		case "python":
 			realclients.Run(t, realclients.Command{Interpreter: python, Args: []string{file}, Dir: dir, Env: []string{
-				"PYTHONPATH=" + filepath.Join(root, "clients", "python", "src") + ":" + filepath.Join(root, "integrations"), "HAYSTACK_TELEMETRY_ENABLED=False"}})
+				"PYTHONPATH=" + filepath.Join(root, "client", "python", "src") + ":" + filepath.Join(root, "client", "integrations"), "HAYSTACK_TELEMETRY_ENABLED=False"}})
 		case "go", "bash":
 			command := exec.CommandContext(t.Context(), "go", "run", file)
 			command.Dir = root

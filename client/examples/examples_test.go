@@ -13,7 +13,7 @@ import (
 
 func TestExamples(t *testing.T) {
 	python := realclients.Python(t)
-	client, err := filepath.Abs(filepath.Join("..", "clients", "python", "src"))
+	client, err := filepath.Abs(filepath.Join("..", "python", "src"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // encoders: the question has no word in common with the passage that answers it.
 func TestRetrievers(t *testing.T) {
 	python := realclients.Python(t)
-	client, err := filepath.Abs(filepath.Join("..", "clients", "python", "src"))
+	client, err := filepath.Abs(filepath.Join("..", "python", "src"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	demo, err := filepath.Abs(filepath.Join("..", "..", "demo"))
+	demo, err := filepath.Abs(filepath.Join("..", "..", "shipped", "demo"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 
 	var passages bytes.Buffer
 	for _, domain := range []struct{ name, has string }{{"encyclopedia", "Suez"}, {"reviews", "headphones"}, {"tales", "Borrowed Moon"}, {"health", "Nosebleeds"}, {"policy", "Stridewell"}} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "demo", "passages", domain.name+".jsonl"))
+		text, err := os.ReadFile(filepath.Join("..", "..", "shipped", "demo", "passages", domain.name+".jsonl"))
 		if err != nil {
 			t.Fatal(err)
 		}

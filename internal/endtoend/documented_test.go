@@ -281,7 +281,7 @@ func newReader(t *testing.T, root string) *reader {
 		}
 	}
 	link(built, filepath.Join(r.dir, "bin", "conclave"))
-	link(filepath.Join(root, "demo", "passages"), filepath.Join(r.dir, "demo", "passages"))
+	link(filepath.Join(root, "shipped", "demo", "passages"), filepath.Join(r.dir, "shipped", "demo", "passages"))
 	link(checkpoint, filepath.Join(r.dir, "my-bert"))
 	for _, folder := range []string{"", "bundles"} {
 		entries, err := os.ReadDir(filepath.Join(cache.Root, folder))
@@ -305,7 +305,7 @@ func newReader(t *testing.T, root string) *reader {
 func (r *reader) questions(root string) {
 	r.t.Helper()
 	for _, name := range []string{"dev.jsonl", "test.jsonl", "elsewhere.jsonl"} {
-		data, err := os.ReadFile(filepath.Join(root, "demo", "questions", name))
+		data, err := os.ReadFile(filepath.Join(root, "shipped", "demo", "questions", name))
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -315,7 +315,7 @@ func (r *reader) questions(root string) {
 				some.WriteString(line)
 			}
 		}
-		r.write(filepath.Join("demo", "questions", name), some.String())
+		r.write(filepath.Join("shipped", "demo", "questions", name), some.String())
 	}
 }
 
@@ -335,7 +335,7 @@ func (r *reader) write(name, text string) {
 func (r *reader) expert(root string) {
 	r.t.Helper()
 	folder := filepath.Join(r.dir, "experts", "mydomain")
-	if err := os.CopyFS(folder, os.DirFS(filepath.Join(root, "experts", "policy"))); err != nil {
+	if err := os.CopyFS(folder, os.DirFS(filepath.Join(root, "shipped", "policy"))); err != nil {
 		r.t.Fatal(err)
 	}
 	b, err := models.Load(folder)
@@ -356,7 +356,7 @@ func (r *reader) expert(root string) {
 func (r *reader) corpus(root string) {
 	r.t.Helper()
 	read := func(name string) (lines []string) {
-		data, err := os.ReadFile(filepath.Join(root, "demo", name))
+		data, err := os.ReadFile(filepath.Join(root, "shipped", "demo", name))
 		if err != nil {
 			r.t.Fatal(err)
 		}

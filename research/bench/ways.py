@@ -21,8 +21,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "bench" / "vectors"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "research" / "bench" / "vectors"))
 from ann_peer import at_recall, median  # noqa: E402 (found by the line above)
 
 EF = "100,150,200,300"

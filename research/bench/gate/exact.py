@@ -14,7 +14,7 @@ import sys
 import fit
 import numpy as np
 
-text = (pathlib.Path(__file__).parents[2] / "shipped/calibration.yaml").read_text(encoding="utf-8")
+text = (pathlib.Path(__file__).parents[3] / "shipped/calibration.yaml").read_text(encoding="utf-8")
 block = text.split("\ngate:\n")[1].split("\ngate_without_late:\n")[0]
 number = lambda key: float(re.search(rf"(?m)^  {key}: (.*)$", block)[1])
 numbers = lambda key: np.array([float(x) for x in re.search(rf"(?m)^  {key}:\n((?:    - .*\n?)+)", block)[1].replace("    - ", "").split()])

@@ -1,7 +1,7 @@
 // The page at /: its views, one at a time, as its address says.
 import { base } from "./api.js";
 import { ask } from "./ask.js";
-import { collection } from "./store/folder.js";
+import { collection } from "./collection.js";
 import { compare } from "./compare.js";
 import { redraw } from "./dom.js";
 import { read } from "./state.js";
