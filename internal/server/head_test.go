@@ -111,7 +111,7 @@ func TestADamagedHead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	site.flip("shipped/desire-me/*.onnx", func(size int) int { return size / 2 })
+	site.flip("experts/desire-me/*.onnx", func(size int) int { return size / 2 })
 	s := site.serve()
 	if told := s.warnings("expert desire-me"); !containsAll(told, "is left out", "onnx") {
 		t.Errorf("/readyz says %q", told)
@@ -138,7 +138,7 @@ func TestAHeadThatIsNotNamed(t *testing.T) {
 	if err := site.index("base", "desire-me"); err != nil {
 		t.Fatal(err)
 	}
-	site.flip("shipped/desire-me/*.onnx", func(size int) int { return size / 2 })
+	site.flip("experts/desire-me/*.onnx", func(size int) int { return size / 2 })
 	site.config.Experts = []configs.Expert{{Name: "base"}}
 	s := site.serve()
 	s.call(http.MethodPut, "/v1/passages/new?refresh=wait", `{"text":"A zebra."}`, http.StatusCreated, nil)
