@@ -241,8 +241,8 @@ func (p *pass) unfinished(ctx context.Context, cause error) error {
 	return &Error{Kind: Unavailable, Code: "failed", Detail: "the answer could not be put together; the server's log says why", Err: cause}
 }
 
-// nothingAnswered is the error when no source is left that any of the methods
-// could use.
+// nothingAnswered returns the error when no source is left that any of the methods
+// could use. One that follows, which only scores what others found, is none.
 func (p *pass) nothingAnswered(findings []finding) error {
 	var deadline, full, other int
 	var causes []error
@@ -250,7 +250,10 @@ func (p *pass) nothingAnswered(findings []finding) error {
 	for _, f := range findings {
 		switch f.status {
 		case StatusOK:
-			return nil
+			if !f.follows {
+				return nil
+			}
+			continue
 		case StatusSkipped:
 			continue
 		case StatusDeadline:

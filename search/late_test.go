@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -267,6 +268,29 @@ func TestLateConfiguration(t *testing.T) {
 		s.config.Late = &x
 		if _, err := NewEngine(s.config); err == nil {
 			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// TestLateIsNotLeft: where all that search fail, late interaction has nothing to score, and
+// the answer is an error, whatever they failed of, as without it.
+func TestLateIsNotLeft(t *testing.T) {
+	for name, c := range map[string]struct {
+		cause error
+		kind  ErrorKind
+	}{
+		"broken": {io.EOF, Unavailable},
+		"late":   {context.DeadlineExceeded, Deadline},
+		"full":   {full{}, Overloaded},
+	} {
+		s, _, _ := lateStage()
+		hook := func(context.Context) error { return c.cause }
+		for _, e := range s.encoders {
+			e.hook = hook
+		}
+		s.words.hook = hook
+		if e := s.refused(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); e.Kind != c.kind || strings.Contains(e.Detail, "tokens: ") {
+			t.Errorf("%s: kind %d, %q; want kind %d of those that failed", name, e.Kind, e.Detail, c.kind)
 		}
 	}
 }
