@@ -39,9 +39,10 @@ test: tools build ## check formatting, vet, lint, and run every test
 evaluate: build ## make the tables of docs/experts.md: make evaluate DATA=../shared/data
 	@research/bench/evaluate "$(DATA)" "$(or $(OUT),evaluation-out)"
 
-build: ## build bin/conclave
+build: ## build bin/conclave, and bin/conclave-lab, which measures
 	@mkdir -p bin
 	@go build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/conclave
+	@go build -o $(BIN)-lab ./cmd/conclave-lab
 
 sbom: build ## write the bill of materials of bin/conclave (CycloneDX): bin/conclave.cdx.json
 	@go run ./internal/sbom $(BIN) $(VERSION) >$(BIN).cdx.json

@@ -10,29 +10,30 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/search"
 )
 
 // printAnswer writes a response as a table for people: the passages with what
 // each source contributed, then how each source fared.
 func printAnswer(out io.Writer, r search.Response, width int) error {
-	w := &errWriter{out: out}
+	w := &cli.ErrWriter{Out: out}
 	rankings := r.Rankings
 	if len(rankings) == 0 {
 		rankings = []search.Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Results: r.Results}}
 	}
 	for _, c := range r.Corrected {
-		w.printf("searched for %s in place of %s\n", printable(c.To), printable(c.From))
+		w.Printf("searched for %s in place of %s\n", cli.Printable(c.To), cli.Printable(c.From))
 	}
 	printAnswers(w, r, width)
 	for _, ranking := range rankings {
-		w.printf("%s", ranking.Fusion)
+		w.Printf("%s", ranking.Fusion)
 		if ranking.Confidence != nil {
-			w.printf(", confidence %.2f", *ranking.Confidence)
+			w.Printf(", confidence %.2f", *ranking.Confidence)
 		}
-		w.printf(", %.1f ms\n\n", r.TookMS)
+		w.Printf(", %.1f ms\n\n", r.TookMS)
 		if len(ranking.Results) == 0 {
-			w.printf("  nothing found\n\n")
+			w.Printf("  nothing found\n\n")
 		}
 		for _, result := range ranking.Results {
 			printResult(w, result, width)
@@ -43,25 +44,25 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 		r.Notes = append(r.Notes, "left out: "+d.Source+": "+d.Reason)
 	}
 	for _, note := range r.Notes {
-		w.printf("%s\n", strings.Join(wrap(printable(note), width, 9), "\n"))
+		w.Printf("%s\n", strings.Join(cli.Wrap(cli.Printable(note), width, 9), "\n"))
 	}
-	return w.err
+	return w.Err
 }
 
 // printAnswers writes what a reader found: the words, how sure they are, and the text around
 // them, in which they are marked.
-func printAnswers(w *errWriter, r search.Response, width int) {
+func printAnswers(w *cli.ErrWriter, r search.Response, width int) {
 	indented := func(text string) {
-		w.printf("      %s\n", strings.Join(wrap(printable(text), width-6, 9), "\n      ")+"\n")
+		w.Printf("      %s\n", strings.Join(cli.Wrap(cli.Printable(text), width-6, 9), "\n      ")+"\n")
 	}
 	if r.Generated != nil {
-		w.printf("answer, written by the model %s:\n", cut(printable(r.Generated.Reader), width-30))
+		w.Printf("answer, written by the model %s:\n", cli.Cut(cli.Printable(r.Generated.Reader), width-30))
 		indented(r.Generated.Text)
 	} else if r.Answers != nil && len(r.Answers) == 0 {
-		w.printf("answer: no words are sure enough\n\n")
+		w.Printf("answer: no words are sure enough\n\n")
 	}
 	for _, a := range r.Answers {
-		w.printf("answer, chance %s, bytes %d to %d of %s:\n", cmp.Or(number(a.Chance), "unknown"), a.Start, a.End, cut(printable(a.Passage), width-54))
+		w.Printf("answer, chance %s, bytes %d to %d of %s:\n", cmp.Or(number(a.Chance), "unknown"), a.Start, a.End, cli.Cut(cli.Printable(a.Passage), width-54))
 		text := a.Text
 		for _, at := range r.Results {
 			if at.ID == a.Passage && 0 <= a.Start && a.Start <= a.End && a.End <= len(at.Text) {
@@ -69,7 +70,7 @@ func printAnswers(w *errWriter, r search.Response, width int) {
 				if r := []rune(before); len(r) > width {
 					before = "…" + string(r[len(r)-width:])
 				}
-				text = before + "[" + at.Text[a.Start:a.End] + "]" + cut(at.Text[a.End:], width)
+				text = before + "[" + at.Text[a.Start:a.End] + "]" + cli.Cut(at.Text[a.End:], width)
 			}
 		}
 		indented(text)
@@ -85,13 +86,13 @@ func number(v *float64) string {
 }
 
 // printSources writes a table of the sources, without columns that none fills.
-func printSources(w *errWriter, sources []search.Source) {
-	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+func printSources(w *cli.ErrWriter, sources []search.Source) {
+	table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 	columns := []struct {
 		heading string
 		cell    func(s *search.Source) string
 	}{
-		{"source", func(s *search.Source) string { return cut(s.Name, 20) }},
+		{"source", func(s *search.Source) string { return cli.Cut(s.Name, 20) }},
 		{"status", func(s *search.Source) string { return s.Status }},
 		{"hits", func(s *search.Source) string { return fmt.Sprint(s.Hits) }},
 		{"weight", func(s *search.Source) string { return number(s.Weight) }},
@@ -124,10 +125,10 @@ func printSources(w *errWriter, sources []search.Source) {
 			_, _ = fmt.Fprintln(table, strings.Join(row, "\t"))
 		}
 	}
-	w.err = errors.Join(w.err, table.Flush())
+	w.Err = errors.Join(w.Err, table.Flush())
 	for _, s := range sources {
 		if s.Truncated {
-			w.printf("%s read only the beginning of the question: it is too long\n", cut(s.Name, 20))
+			w.Printf("%s read only the beginning of the question: it is too long\n", cli.Cut(s.Name, 20))
 		}
 		printDomains(w, s)
 	}
@@ -137,32 +138,32 @@ func printSources(w *errWriter, sources []search.Source) {
 const leastShown = .05
 
 // printDomains writes of which domains a question is, as a gate says, the likeliest first.
-func printDomains(w *errWriter, s search.Source) {
+func printDomains(w *cli.ErrWriter, s search.Source) {
 	likely := slices.SortedFunc(maps.Keys(s.Domains), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Domains[b], s.Domains[a]), cmp.Compare(a, b))
 	})
 	var shown []string
 	for _, name := range likely {
 		if s.Domains[name] >= leastShown {
-			shown = append(shown, fmt.Sprintf("%s %.2f", printable(name), s.Domains[name]))
+			shown = append(shown, fmt.Sprintf("%s %.2f", cli.Printable(name), s.Domains[name]))
 		}
 	}
 	if len(shown) > 0 {
-		w.printf("%s: the question is of %s\n", cut(s.Name, 20), cut(strings.Join(shown, ", "), 38))
+		w.Printf("%s: the question is of %s\n", cli.Cut(s.Name, 20), cli.Cut(strings.Join(shown, ", "), 38))
 	}
 }
 
-func printResult(w *errWriter, r search.Result, width int) {
-	heading := printable(r.ID)
+func printResult(w *cli.ErrWriter, r search.Result, width int) {
+	heading := cli.Printable(r.ID)
 	if r.Title != "" {
-		heading += "  " + printable(r.Title)
+		heading += "  " + cli.Printable(r.Title)
 	}
 	if n := len(r.Copies); n > 0 {
 		heading += fmt.Sprintf("  (and %d more with this text)", n)
 	}
-	w.printf("%3d. %8.4f  %s\n", r.Rank, r.Score, cut(heading, width-15))
-	for _, line := range wrap(printable(r.Text), width-6, 3) {
-		w.printf("      %s\n", line)
+	w.Printf("%3d. %8.4f  %s\n", r.Rank, r.Score, cli.Cut(heading, width-15))
+	for _, line := range cli.Wrap(cli.Printable(r.Text), width-6, 3) {
+		w.Printf("      %s\n", line)
 	}
 	var parts []string
 	for _, c := range r.Contributions {
@@ -172,8 +173,8 @@ func printResult(w *errWriter, r search.Result, width int) {
 		}
 		parts = append(parts, fmt.Sprintf("%s %+.4f (%s)", c.Source, c.Contribution, at))
 	}
-	for i, line := range wrap(strings.Join(parts, ", "), width-8, len(parts)) {
-		w.printf("      %s %s\n", map[bool]string{true: "=", false: " "}[i == 0], line)
+	for i, line := range cli.Wrap(strings.Join(parts, ", "), width-8, len(parts)) {
+		w.Printf("      %s %s\n", map[bool]string{true: "=", false: " "}[i == 0], line)
 	}
-	w.printf("\n")
+	w.Printf("\n")
 }

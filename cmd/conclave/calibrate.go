@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/evaluation"
 	"example.org/conclave/internal/questions"
@@ -18,7 +19,7 @@ import (
 
 // calibrating is what `conclave calibrate` was asked to do.
 type calibrating struct {
-	questions   questionFiles
+	questions   cli.QuestionFiles
 	specialists int
 	apart       []string
 	asJSON      string
@@ -26,12 +27,7 @@ type calibrating struct {
 	dry         bool
 }
 
-// askedSpecialists is how many specialists "auto" asks where nobody says
-// otherwise. One is as good where every question has its domain's expert; the
-// second is for those between two domains.
-const askedSpecialists = 2
-
-func newCalibrate(term terminal) *cobra.Command {
+func newCalibrate(term cli.Terminal) *cobra.Command {
 	var x calibrating
 	command := &cobra.Command{
 		Use:   "calibrate",
@@ -52,12 +48,12 @@ and that the collection can answer by.`,
 		Example: `  conclave calibrate --collection my-index --questions dev.jsonl
   conclave calibrate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --json fit.json`,
 		Args: cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
-	x.questions.bindLimit(command, 0)
-	flags.IntVar(&x.specialists, "specialists", askedSpecialists, "how many experts with a domain \"auto\" asks, the most familiar with the question; 0: all")
+	x.questions.BindLimit(command, 0)
+	flags.IntVar(&x.specialists, "specialists", cli.AskedSpecialists, "how many experts with a domain \"auto\" asks, the most familiar with the question; 0: all")
 	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions for a later measurement: an error if it shares one with --questions; may be repeated")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON: every measure, by expert, source and domain")
 	flags.StringVar(&x.evidence, "evidence", "", "`file` for the data that the gate is fitted to, as JSON Lines; nothing is fitted then (research/bench/gate)")
@@ -66,21 +62,21 @@ and that the collection can answer by.`,
 	return command
 }
 
-func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term terminal) error {
+func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.specialists < 0 {
-		return usagef("--specialists is 0 or more")
+		return cli.Usagef("--specialists is 0 or more")
 	}
-	domains, err := x.questions.read()
+	domains, err := x.questions.Read()
 	if err != nil {
 		return err
 	}
 	if err := x.checkApart(domains); err != nil {
 		return err
 	}
-	return measured(config, term, true, func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
+	return cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
 }
 
-func (x *calibrating) fit(ctx context.Context, l *server.Assembly, domains []questions.Domain, term terminal) error {
+func (x *calibrating) fit(ctx context.Context, l *server.Assembly, domains []questions.Domain, term cli.Terminal) error {
 	if x.evidence == "" && !x.dry {
 		if err := l.MayCalibrate(ctx); err != nil {
 			return err
@@ -90,15 +86,15 @@ func (x *calibrating) fit(ctx context.Context, l *server.Assembly, domains []que
 	if err != nil {
 		return err
 	}
-	found, err := gather(ctx, l, append(slices.Clone(domains), questions.Nonsense(), generated), term)
+	found, err := cli.Gather(ctx, l, append(slices.Clone(domains), questions.Nonsense(), generated), term)
 	if err != nil {
 		return err
 	}
 	if x.evidence != "" {
-		return writeFile(x.evidence, func(w io.Writer) error { return found.Write(w, x.specialists) })
+		return cli.WriteFile(x.evidence, func(w io.Writer) error { return found.Write(w, x.specialists) })
 	}
-	bar := newProgress(term.Err)
-	o, err := l.FitOptions(evaluation.Reading(l.Engine, l, bar.counting("reading", "questions")))
+	bar := cli.NewProgress(term.Err)
+	o, err := l.FitOptions(evaluation.Reading(l.Engine, l, bar.Counting("reading", "questions")))
 	if err != nil {
 		return err
 	}
@@ -111,7 +107,7 @@ func (x *calibrating) fit(ctx context.Context, l *server.Assembly, domains []que
 	if err := report.WriteText(term.Out); err != nil {
 		return err
 	}
-	if err := writeJSON(x.asJSON, report); err != nil || x.dry {
+	if err := cli.WriteJSON(x.asJSON, report); err != nil || x.dry {
 		return err
 	}
 	record.Written = time.Now().UTC().Truncate(time.Second)
@@ -125,8 +121,8 @@ func (x *calibrating) fit(ctx context.Context, l *server.Assembly, domains []que
 
 // checkApart refuses to fit on questions that are to be measured on.
 func (x *calibrating) checkApart(domains []questions.Domain) error {
-	apart := questionFiles{files: x.apart, format: x.questions.format}
-	others, err := apart.read()
+	apart := cli.QuestionFiles{Files: x.apart, Format: x.questions.Format}
+	others, err := apart.Read()
 	if err != nil {
 		return err
 	}

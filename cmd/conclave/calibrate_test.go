@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/server"
@@ -27,7 +28,7 @@ func searched(t *testing.T, args ...string) search.Response {
 	t.Helper()
 	code, out, complaints := conclave(t, append([]string{"search", "--collection", "c", "--json", "who hid in the lamp room"}, args...)...)
 	var r search.Response
-	if err := json.Unmarshal([]byte(out), &r); code != exitOK || err != nil {
+	if err := json.Unmarshal([]byte(out), &r); code != cli.ExitOK || err != nil {
 		t.Fatalf("search %v: exit code %d, %v\n%s%s", args, code, err, out, complaints)
 	}
 	return r
@@ -52,16 +53,16 @@ func TestCalibrationIsUsed(t *testing.T) {
 			t.Errorf("%s says how sure it is before anybody calibrated it", s.Name)
 		}
 	}
-	if code, _, complaints := conclave(t, "search", "--collection", "c", "--fusion", "muf", "who"); code != exitFailed || !strings.Contains(strings.ToLower(complaints), "calibrate") {
+	if code, _, complaints := conclave(t, "search", "--collection", "c", "--fusion", "muf", "who"); code != cli.ExitFailed || !strings.Contains(strings.ToLower(complaints), "calibrate") {
 		t.Errorf("muf before anybody calibrated: exit code %d, %s", code, complaints)
 	}
 
 	code, out, complaints := conclave(t, both("calibrate", "--collection", "c", "--dry-run")...)
-	if _, err := os.Stat(filepath.Join("c", calibration.RecordFile)); code != exitOK || !errors.Is(err, os.ErrNotExist) || !strings.Contains(out, "60 questions") {
+	if _, err := os.Stat(filepath.Join("c", calibration.RecordFile)); code != cli.ExitOK || !errors.Is(err, os.ErrNotExist) || !strings.Contains(out, "60 questions") {
 		t.Fatalf("a dry run: exit code %d, %v\n%s%s", code, err, complaints, out)
 	}
 	code, out, complaints = conclave(t, both("calibrate", "--collection", "c", "--json", "fit.json")...)
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	r, err := calibration.ReadRecord("c")
@@ -120,7 +121,7 @@ func TestCalibrationIsUsed(t *testing.T) {
 	if len(r.Thresholds) == 0 || !reflect.DeepEqual(r.Thresholds, fitted.Thresholds) {
 		t.Errorf("the record has the thresholds %+v, the report %+v", r.Thresholds, fitted.Thresholds)
 	}
-	if len(r.Sources) != 3 || r.Specialists != askedSpecialists {
+	if len(r.Sources) != 3 || r.Specialists != cli.AskedSpecialists {
 		t.Errorf("chances of %d sources, for %d specialists", len(r.Sources), r.Specialists)
 	}
 	for _, s := range searched(t, "--fusion", "gate").Sources {
@@ -159,14 +160,14 @@ func TestCalibrateCounts(t *testing.T) {
 	calibratable(t)
 	questions := alone(t)
 	code, out, complaints := conclave(t, both("calibrate", "--collection", "c", "--dry-run", "--json", "fit.json")...)
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	var fitted calibration.FitReport
 	if text, err := os.ReadFile("fit.json"); err != nil || json.Unmarshal(text, &fitted) != nil {
 		t.Fatal(err)
 	}
-	by := func(j *judged) []string { return j.reciprocal("base", "tales", "bm25") }
+	by := func(j *judged) []string { return j.Reciprocal("base", "tales", "bm25") }
 	rrf := fitted.Methods[len(fitted.Methods)-1]
 	for domain, n := range map[string]int{"tales": talesAsked, "health": healthAsked} {
 		want := calibration.DomainReport{Questions: n, Top1: share(questions, domain, 1, by), Top20: share(questions, domain, 20, by)}
@@ -191,7 +192,7 @@ func TestCalibrateCounts(t *testing.T) {
 func TestCalibrateChooses(t *testing.T) {
 	calibratable(t)
 	code, out, complaints := conclave(t, both("calibrate", "--collection", "c")...)
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	r, err := calibration.ReadRecord("c")
@@ -242,7 +243,7 @@ func TestCalibrateRefusesOverlap(t *testing.T) {
 			args = append(args, "--apart", file)
 		}
 		code, _, complaints := conclave(t, args...)
-		if code != exitFailed || !containsAll(complaints, c.says) {
+		if code != cli.ExitFailed || !containsAll(complaints, c.says) {
 			t.Errorf("apart from %v: exit code %d, %s", c.apart, code, complaints)
 		}
 	}
@@ -256,12 +257,12 @@ func TestCalibrateUsage(t *testing.T) {
 		code int
 		says string
 	}{
-		{nil, exitUsage, "questions"},
-		{[]string{"--questions", "q.jsonl", "--limit", "-1"}, exitUsage, "--limit"},
-		{[]string{"--questions", "q.jsonl", "--specialists", "-1"}, exitUsage, "--specialists"},
-		{[]string{"--questions", "q.jsonl", "--question-format", "docx"}, exitUsage, "docx"},
-		{[]string{"--questions", "missing.jsonl"}, exitFailed, "missing.jsonl"},
-		{[]string{"--questions", "q.jsonl", "--collection", "nowhere"}, exitFailed, "nowhere"},
+		{nil, cli.ExitUsage, "questions"},
+		{[]string{"--questions", "q.jsonl", "--limit", "-1"}, cli.ExitUsage, "--limit"},
+		{[]string{"--questions", "q.jsonl", "--specialists", "-1"}, cli.ExitUsage, "--specialists"},
+		{[]string{"--questions", "q.jsonl", "--question-format", "docx"}, cli.ExitUsage, "docx"},
+		{[]string{"--questions", "missing.jsonl"}, cli.ExitFailed, "missing.jsonl"},
+		{[]string{"--questions", "q.jsonl", "--collection", "nowhere"}, cli.ExitFailed, "nowhere"},
 	} {
 		code, _, complaints := conclave(t, append([]string{"calibrate"}, c.args...)...)
 		if code != c.code || !strings.Contains(complaints, c.says) {
@@ -274,7 +275,7 @@ func TestCalibrateUsage(t *testing.T) {
 // fitted on, and on some of them, it says so; on others it does not.
 func TestEvaluateKnowsItsFits(t *testing.T) {
 	calibratable(t)
-	if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", "tales=tales.jsonl"); code != exitOK {
+	if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", "tales=tales.jsonl"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	for _, c := range []struct {
@@ -288,7 +289,7 @@ func TestEvaluateKnowsItsFits(t *testing.T) {
 		{[]string{"--questions", "health=health.jsonl"}, false, ""},
 	} {
 		code, out, complaints := conclave(t, append([]string{"evaluate", "--collection", "c", "--fusions", "rrf", "--alone=false", "--timed", "0"}, c.args...)...)
-		if code != exitOK {
+		if code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
 		if strings.Contains(out, "fitted on these very questions") != c.fits || !strings.Contains(out, c.names) {
@@ -360,7 +361,7 @@ func TestCalibrationOfAReader(t *testing.T) {
 		}
 	}
 	code, out, complaints := conclave(t, both("calibrate", "--collection", "c")...)
-	if code != exitOK || !containsAll(out, []string{"with a reader, over 56 questions", "its words are right: ECE 0."}) {
+	if code != cli.ExitOK || !containsAll(out, []string{"with a reader, over 56 questions", "its words are right: ECE 0."}) {
 		t.Fatalf("exit code %d\n%s%s", code, out, complaints)
 	}
 	r, err := calibration.ReadRecord("c")
@@ -395,7 +396,7 @@ func TestCalibrationOfAReader(t *testing.T) {
 		}
 		write(t, name, strings.ReplaceAll(string(text), `"answers":`, `"hints":`))
 	}
-	if code, out, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != exitOK || strings.Contains(out, "with a reader") {
+	if code, out, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != cli.ExitOK || strings.Contains(out, "with a reader") {
 		t.Fatalf("exit code %d\n%s%s", code, out, complaints)
 	}
 	if r, err := calibration.ReadRecord("c"); err != nil || r.Reading != nil {

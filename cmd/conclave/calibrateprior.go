@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/internal/server"
@@ -15,13 +16,13 @@ import (
 
 // fittingPrior is what `conclave calibrate prior` was asked to do.
 type fittingPrior struct {
-	questions   questionFiles
+	questions   cli.QuestionFiles
 	collections []string
 	foreign     int
 	out         string
 }
 
-func newCalibratePrior(term terminal) *cobra.Command {
+func newCalibratePrior(term cli.Terminal) *cobra.Command {
 	var x fittingPrior
 	command := &cobra.Command{
 		Use:   "prior",
@@ -34,11 +35,11 @@ collections without a calibration, and is where calibrations start.`,
 		Example: `  conclave calibrate prior --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
     --collections policy=c/policy --questions policy=policy/dev.jsonl.gz --out shipped/confidence.yaml`,
 		Args: cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "bundles", "encoder.provider")
-	x.questions.bindLimit(command, 300)
+	x.questions.BindLimit(command, 300)
 	flags.StringArrayVar(&x.collections, "collections", nil, "`NAME=FOLDER` of the collection of a domain; may be repeated")
 	flags.IntVar(&x.foreign, "foreign", 30, "questions of each domain to ask of the other collections")
 	flags.StringVar(&x.out, "out", "", "`file` to write (default: none)")
@@ -46,27 +47,27 @@ collections without a calibration, and is where calibrations start.`,
 	return command
 }
 
-func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term terminal) error {
+func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	folders, err := questions.ByName("collections", x.collections)
 	if err != nil {
-		return usageError{err}
+		return cli.UsageError{Err: err}
 	}
-	domains, err := x.questions.read()
+	domains, err := x.questions.Read()
 	if err != nil {
 		return err
 	}
 	if len(domains) < 3 {
-		return usagef("%s of questions: three are needed at least, so that what is left out is measured by several", plural(int64(len(domains)), "domain"))
+		return cli.Usagef("%s of questions: three are needed at least, so that what is left out is measured by several", cli.Plural(int64(len(domains)), "domain"))
 	}
 	generated := make([]questions.Domain, len(domains))
 	for i, d := range domains {
 		folder, ok := folders[d.Name]
 		if !ok {
-			return usagef("there is no collection for the questions %q: write --collections %s=FOLDER", d.Name, d.Name)
+			return cli.Usagef("there is no collection for the questions %q: write --collections %s=FOLDER", d.Name, d.Name)
 		}
 		own := config
 		own.Collection = folder
-		err := measured(own, term, true, func(l *server.Assembly) (err error) {
+		err := cli.OpenForMeasuring(own, term, true, func(l *server.Assembly) (err error) {
 			generated[i], err = generate(cmd.Context(), l)
 			generated[i].Name = d.Name
 			return err
@@ -95,13 +96,13 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term termi
 	if err := all.Shippable(); err != nil || x.out == "" {
 		return err
 	}
-	return writeFile(x.out, prior.Write)
+	return cli.WriteFile(x.out, prior.Write)
 }
 
 // ask asks the collection of one of the domains.
-func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains, generated []questions.Domain, at int, term terminal) (out calibration.PriorQuestions, err error) {
-	err = measured(config, term, true, func(l *server.Assembly) error {
-		found, err := gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign), questions.Nonsense(), beside(generated, at, x.foreign)}, term)
+func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains, generated []questions.Domain, at int, term cli.Terminal) (out calibration.PriorQuestions, err error) {
+	err = cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error {
+		found, err := cli.Gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign), questions.Nonsense(), beside(generated, at, x.foreign)}, term)
 		if err != nil {
 			return err
 		}

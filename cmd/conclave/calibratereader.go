@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/evaluation"
 	"example.org/conclave/internal/questions"
@@ -15,11 +16,11 @@ import (
 
 // fittingReader is what `conclave calibrate reader` was asked to do.
 type fittingReader struct {
-	questions questionFiles
+	questions cli.QuestionFiles
 	out       string
 }
 
-func newCalibrateReader(term terminal) *cobra.Command {
+func newCalibrateReader(term cli.Terminal) *cobra.Command {
 	var x fittingReader
 	command := &cobra.Command{
 		Use:   "reader",
@@ -32,29 +33,29 @@ figures are of questions whose domain was not fitted on. The result
 (shipped/answers.yaml) is what calibrations of collections begin with.`,
 		Example: `  conclave calibrate reader --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --out shipped/answers.yaml`,
 		Args:    cobra.NoArgs,
-		RunE:    configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE:    cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "bundles", "encoder.provider")
-	x.questions.bindLimit(command, 150)
+	x.questions.BindLimit(command, 150)
 	flags.StringVar(&x.out, "out", "", "`file` to write (default: none)")
 	return command
 }
 
-func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term terminal) error {
-	domains, err := x.questions.read()
+func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
+	domains, err := x.questions.Read()
 	if err != nil {
 		return err
 	}
-	return measured(config, term, true, func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
+	return cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
 }
 
-func (x *fittingReader) fit(ctx context.Context, l *server.Assembly, domains []questions.Domain, term terminal) error {
+func (x *fittingReader) fit(ctx context.Context, l *server.Assembly, domains []questions.Domain, term cli.Terminal) error {
 	shipped := l.LineUp().Defaults
 	if shipped.Gate == nil || shipped.Chances == nil {
 		return errors.New("the collection is not searched by the shipped gate with late interaction: index it with the default experts")
 	}
-	found, err := gather(ctx, l, domains, term)
+	found, err := cli.Gather(ctx, l, domains, term)
 	if err != nil {
 		return err
 	}
@@ -66,8 +67,8 @@ func (x *fittingReader) fit(ctx context.Context, l *server.Assembly, domains []q
 	if err != nil {
 		return err
 	}
-	bar := newProgress(term.Err)
-	options := evaluation.Reading(l.Engine, l, bar.counting("reading", "questions"))
+	bar := cli.NewProgress(term.Err)
+	options := evaluation.Reading(l.Engine, l, bar.Counting("reading", "questions"))
 	if options == nil {
 		return errors.New("no reader is loaded: make the shipped one with `conclave setup`, or name one under readers in the configuration")
 	}
@@ -80,5 +81,5 @@ func (x *fittingReader) fit(ctx context.Context, l *server.Assembly, domains []q
 	if err := fit.WriteText(term.Out); err != nil || x.out == "" {
 		return err
 	}
-	return writeFile(x.out, fit.Write)
+	return cli.WriteFile(x.out, fit.Write)
 }

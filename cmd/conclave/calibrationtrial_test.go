@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/models/tiny"
 )
 
@@ -17,7 +18,7 @@ func TestUnanswerableCalibration(t *testing.T) {
 	path := filepath.Join("c", calibration.RecordFile)
 	write(t, path, "format: 3\nwritten: 2026-01-01T00:00:00Z\nquestions: []\nalpha: 0.5\nauto: muf\n")
 	code, out, complaints := conclave(t, "search", "--collection", "c", "who hid the lamp")
-	if code != exitOK || !strings.Contains(out, "Lamps") || !containsAll(complaints, []string{path, "the shipped one is used"}) || strings.Contains(complaints, "level=") {
+	if code != cli.ExitOK || !strings.Contains(out, "Lamps") || !containsAll(complaints, []string{path, "the shipped one is used"}) || strings.Contains(complaints, "level=") {
 		t.Errorf("search: exit code %d, %s%s", code, out, complaints)
 	}
 	code, out, _ = conclave(t, "doctor", "--collection", "c")
@@ -47,12 +48,12 @@ func TestCalibrateLeavesWhatCanAnswer(t *testing.T) {
 		if step[0] == "--add-expert" {
 			plainBase(t)
 		}
-		if code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, step...)...); code != exitOK {
+		if code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, step...)...); code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
 	}
 	for _, questions := range []string{"tales=tales.jsonl", "health=health.jsonl"} {
-		if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", questions); code != exitOK {
+		if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", questions); code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
 		record, err := calibration.ReadRecord("c")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/models/tiny"
 	"example.org/conclave/search"
 )
@@ -32,7 +33,7 @@ func TestAnswersFit(t *testing.T) {
 		{Text: "more than there is", Passage: "tales/0006", Start: 890, End: 1 << 20, Chance: &half},
 	}
 	var out bytes.Buffer
-	if err := printAnswer(&out, r, columns(&out)); err != nil {
+	if err := printAnswer(&out, r, cli.Columns(&out)); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), ": the question is of health 0.97, tales 0.06, longlong") {
@@ -54,7 +55,7 @@ func TestAnswersFit(t *testing.T) {
 		}
 	}
 	code, list, complaints := conclave(t, "models", "list")
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	names := map[string]int{}
@@ -78,7 +79,7 @@ func TestAnswersFit(t *testing.T) {
 func TestWrapped(t *testing.T) {
 	for letters := 1; letters < 100; letters++ {
 		text := strings.Repeat(strings.Repeat("ä", letters)+" ", 200)
-		lines := wrap(text, 74, 3)
+		lines := cli.Wrap(text, 74, 3)
 		for _, line := range lines {
 			if n := len([]rune(line)); n > 74 {
 				t.Errorf("words of %d letters: %d columns: %s", letters, n, line)
@@ -88,7 +89,7 @@ func TestWrapped(t *testing.T) {
 			t.Errorf("words of %d letters: %q", letters, lines)
 		}
 	}
-	if lines := wrap("a few words", 74, 3); len(lines) != 1 || lines[0] != "a few words" {
+	if lines := cli.Wrap("a few words", 74, 3); len(lines) != 1 || lines[0] != "a few words" {
 		t.Errorf("%q", lines)
 	}
 }
@@ -97,7 +98,7 @@ func TestWrapped(t *testing.T) {
 func TestFailedStartSaysOnlyWhy(t *testing.T) {
 	t.Chdir(t.TempDir())
 	code, out, complaints := conclave(t, "serve", "--collection", "missing", "--listen", freeAddress(t))
-	if code != exitFailed || out != "" || strings.Count(complaints, "\n") != 2 || !strings.HasPrefix(complaints, "conclave: opening the collection missing:") || !strings.Contains(complaints, "\n  -> conclave index ") {
+	if code != cli.ExitFailed || out != "" || strings.Count(complaints, "\n") != 2 || !strings.HasPrefix(complaints, "conclave: opening the collection missing:") || !strings.Contains(complaints, "\n  -> conclave index ") {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 }

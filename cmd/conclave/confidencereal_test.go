@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/search"
@@ -45,7 +46,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 	for _, domain := range []string{"encyclopedia", "reviews", "tales", "health", "policy"} {
 		index = append(index, "--in", filepath.Join(demo, "passages", domain+".jsonl"))
 	}
-	if code, _, complaints := conclave(t, index...); code != exitOK {
+	if code, _, complaints := conclave(t, index...); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	thresholdsTell(t, filepath.Join(demo, "questions"))
@@ -60,7 +61,7 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 	}
 	for _, basis := range []string{search.BasisShipped, search.BasisCalibrated} {
 		if basis == search.BasisCalibrated {
-			if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", filepath.Join(demo, "questions", "dev.jsonl")); code != exitOK {
+			if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", filepath.Join(demo, "questions", "dev.jsonl")); code != cli.ExitOK {
 				t.Fatal(complaints)
 			}
 		}
@@ -110,7 +111,7 @@ func thresholdsTell(t *testing.T, questions string) {
 	t.Helper()
 	code, out, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", filepath.Join(questions, "dev.jsonl"),
 		"--questions", filepath.Join(questions, "elsewhere.jsonl"), "--dry-run", "--json", "fit.json")
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	text, err := os.ReadFile("fit.json")

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/provision"
@@ -18,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newDemo(term terminal) *cobra.Command {
+func newDemo(term cli.Terminal) *cobra.Command {
 	var o shipped.Setup
 	command := &cobra.Command{
 		Use:   "demo",
@@ -30,7 +31,7 @@ a moment only.`,
 		Example: "  conclave demo\n  conclave demo --listen 127.0.0.1:9000",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, cache, err := settingsAndCache(cmd, term)
+			config, cache, err := cli.ReadSettingsAndCache(cmd, term)
 			if err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ a moment only.`,
 }
 
 // buildDemo indexes the demo corpus unless it is indexed already.
-func buildDemo(ctx context.Context, config configs.Config, term terminal) error {
+func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) error {
 	var names []string
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
@@ -77,9 +78,9 @@ func buildDemo(ctx context.Context, config configs.Config, term terminal) error 
 	if err != nil {
 		return err
 	}
-	bar := newProgress(term.Err)
+	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()
-	o := server.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: []corpus.Input{{Path: "-", Stdin: bytes.NewReader(passages)}},
+	o := server.IndexOptions{Config: config, Log: cli.NewSaying(term.Err, config.Log), Inputs: []corpus.Input{{Path: "-", Stdin: bytes.NewReader(passages)}},
 		Build: buildOptions(config, bar)}
 	o.Build.Words = folder.UnicodeWords()
 	return server.IndexOnce(ctx, o, names)

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/server"
 	"example.org/conclave/shipped/demo"
@@ -23,7 +24,7 @@ type finding struct {
 	Mend   string        `json:"mend,omitempty"`
 }
 
-func newDoctor(term terminal) *cobra.Command {
+func newDoctor(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "doctor",
@@ -32,7 +33,7 @@ func newDoctor(term terminal) *cobra.Command {
   conclave doctor --collection my-index --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			config, cache, err := settingsAndCache(cmd, term)
+			config, cache, err := cli.ReadSettingsAndCache(cmd, term)
 			if err != nil {
 				return err
 			}
@@ -44,10 +45,10 @@ func newDoctor(term terminal) *cobra.Command {
 			for _, f := range server.Examine(cmd.Context(), config, cache) {
 				findings = append(findings, finding{f.What, f.Status, f.Detail, mend(f, config)})
 				if f.Status == server.StatusFails {
-					failed = errSilent
+					failed = cli.ErrSilent
 				}
 			}
-			return errors.Join(failed, show(term.Out, asJSON, findings, func(w *errWriter) { printFindings(w, findings) }))
+			return errors.Join(failed, cli.Show(term.Out, asJSON, findings, func(w *cli.ErrWriter) { printFindings(w, findings) }))
 		},
 	}
 	configs.AddFlags(command.Flags(), "collection", "store", "bundles", "encoder.provider")
@@ -58,7 +59,7 @@ func newDoctor(term terminal) *cobra.Command {
 // mend returns what to do about a finding: the hint of its error, or what usually repairs the
 // thing.
 func mend(f server.Finding, config configs.Config) string {
-	if hints := hintsOf(f.Err); len(hints) > 0 {
+	if hints := cli.Hints(f.Err); len(hints) > 0 {
 		return strings.Join(hints, "; ")
 	}
 	if f.Status == server.StatusOK {
@@ -87,11 +88,11 @@ func mend(f server.Finding, config configs.Config) string {
 	return ""
 }
 
-func printFindings(w *errWriter, findings []finding) {
+func printFindings(w *cli.ErrWriter, findings []finding) {
 	for _, f := range findings {
-		w.printf("%-6s %-22s %s\n", f.Status, f.What, f.Detail)
+		w.Printf("%-6s %-22s %s\n", f.Status, f.What, f.Detail)
 		if f.Mend != "" {
-			w.printf("%-6s %-22s -> %s\n", "", "", f.Mend)
+			w.Printf("%-6s %-22s -> %s\n", "", "", f.Mend)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/server"
 )
 
@@ -31,7 +32,7 @@ func TestDoctorMends(t *testing.T) {
 	file := workplace(t)
 	t.Setenv("CONCLAVE_CACHE", t.TempDir()) // else it tries whatever is there
 	t.Setenv("PATH", t.TempDir())           // Python takes seconds to say that it is there
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file, "--experts", "small"); code != exitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file, "--experts", "small"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	fine := func() {
@@ -59,7 +60,7 @@ func TestDoctorMends(t *testing.T) {
 		t.Helper()
 		code, found := examined(t)
 		f := found[what]
-		if code != exitFailed || f.Status != "fails" || !strings.Contains(f.Detail, says) || !strings.Contains(f.Mend, mend) {
+		if code != cli.ExitFailed || f.Status != "fails" || !strings.Contains(f.Detail, says) || !strings.Contains(f.Mend, mend) {
 			t.Errorf("exit code %d, %+v, want %q and %q", code, f, says, mend)
 		}
 	}
@@ -68,7 +69,7 @@ func TestDoctorMends(t *testing.T) {
 	change(graph)
 	broken("collection", "small-2.hnsw", "conclave index --collection c --remove-expert small, then --add-expert small")
 	for _, flag := range []string{"--remove-expert", "--add-expert"} {
-		if code, _, complaints := conclave(t, "index", "--collection", "c", flag, "small"); code != exitOK {
+		if code, _, complaints := conclave(t, "index", "--collection", "c", flag, "small"); code != cli.ExitOK {
 			t.Errorf("%s: %s", flag, complaints)
 		}
 	}
@@ -85,7 +86,7 @@ func TestDoctorMends(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken("collection", "words is missing", "conclave index --collection c --rebuild-words")
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--rebuild-words"); code != exitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--rebuild-words"); code != cli.ExitOK {
 		t.Error(complaints)
 	}
 	fine()

@@ -1,72 +1,14 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
+
+	"example.org/conclave/cmd/internal/cli"
+	"example.org/conclave/cmd/internal/clitest"
+
+	"github.com/spf13/cobra"
 )
 
-// TestDocumentedFlags: every command line of this program that a document shows,
-// in a block or in a sentence, names a command that there is, with flags that it
-// has. (internal/endtoend runs those of the blocks.)
 func TestDocumentedFlags(t *testing.T) {
-	root := filepath.Join("..", "..")
-	var paths []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "shipped/*.md", "training/*.md"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
-		paths = append(paths, found...)
-	}
-	inline := regexp.MustCompile("`(conclave [^`]+)`")
-	flag := regexp.MustCompile(`(?:^|\s)(--?[a-z][a-z0-9-]*)`)
-	quoted := regexp.MustCompile(`"[^"]*"|'[^']*'`)
-	checked := 0
-	check := func(path, line string) {
-		line, _, _ = strings.Cut(quoted.ReplaceAllString(line, `""`), "   #")
-		words := strings.Fields(strings.SplitN(line, "|", 2)[0])
-		names := []string{}
-		for _, word := range words[1:] {
-			if !regexp.MustCompile(`^[a-z]+$`).MatchString(word) {
-				break
-			}
-			names = append(names, word)
-		}
-		command, _, err := newRoot(terminal{}).Find(names)
-		if err != nil || command.Name() == "conclave" && len(names) > 0 {
-			t.Errorf("%s: %s: there is no such command", path, line)
-			return
-		}
-		checked++
-		for _, found := range flag.FindAllStringSubmatch(strings.Join(words, " "), -1) {
-			name := strings.TrimLeft(found[1], "-")
-			long := strings.HasPrefix(found[1], "--")
-			if long && command.Flags().Lookup(name) == nil && command.InheritedFlags().Lookup(name) == nil ||
-				!long && command.Flags().ShorthandLookup(name[:1]) == nil {
-				t.Errorf("%s: %s: %s has no flag %s", path, line, command.CommandPath(), found[1])
-			}
-		}
-	}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := strings.ReplaceAll(string(data), "\\\n", " ")
-		for line := range strings.Lines(text) {
-			line = strings.TrimPrefix(strings.TrimSpace(line), "$ ")
-			if strings.HasPrefix(line, "conclave ") && strings.HasPrefix(text[max(0, strings.Index(text, line)-4):], "    ") {
-				check(path, line)
-			}
-		}
-		for _, found := range inline.FindAllStringSubmatch(strings.Join(strings.Fields(text), " "), -1) {
-			check(path, found[1])
-		}
-	}
-	if checked < 60 {
-		t.Errorf("only %d command lines were found", checked)
-	}
+	clitest.CheckDocumented(t, func() *cobra.Command { return newRoot(cli.Terminal{}) }, 55)
 }

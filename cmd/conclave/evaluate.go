@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/evaluation"
 	htmlreport "example.org/conclave/evaluation/report"
@@ -21,7 +22,7 @@ import (
 
 // evaluating is what `conclave evaluate` was asked to do.
 type evaluating struct {
-	questions questionFiles
+	questions cli.QuestionFiles
 	fusions   string
 	also      []string
 	alone     bool
@@ -34,7 +35,7 @@ type evaluating struct {
 	runs                  evaluation.Runs
 }
 
-func newEvaluate(term terminal) *cobra.Command {
+func newEvaluate(term cli.Terminal) *cobra.Command {
 	var x evaluating
 	command := &cobra.Command{
 		Use:   "evaluate",
@@ -59,11 +60,11 @@ With --state an interrupted evaluation continues where it stopped.`,
   conclave evaluate --collection all --questions dev.jsonl --against "base and words" \
     --also "base and words: hybrid experts=base alpha=0.05"`,
 		Args: cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider", "search.alpha")
-	x.questions.bindLimit(command, 0)
+	x.questions.BindLimit(command, 0)
 	flags.StringVar(&x.fusions, "fusions", "all", "fusion methods separated by commas; all (those that the sources allow, with variants); or none")
 	flags.StringArrayVar(&x.also, "also", nil, "a further `method`, \"NAME: FUSION experts=a,b bm25=no alpha=0.05 weights=a:2 missing=min normalisation=zscore\"; may be repeated")
 	flags.BoolVar(&x.alone, "alone", true, "measure each source alone and the oracles too")
@@ -85,28 +86,28 @@ With --state an interrupted evaluation continues where it stopped.`,
 	return command
 }
 
-func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term terminal) error {
+func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	also, err := x.check()
 	if err != nil {
 		return err
 	}
-	domains, err := x.questions.read()
+	domains, err := x.questions.Read()
 	if err != nil {
 		return err
 	}
 	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.measured.Depth), max(config.Limits.Candidates, x.measured.Candidates)
 	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
 	uncalibrated := x.pool          // which is fitted to its own questions
-	return measured(config, term, uncalibrated, func(l *server.Assembly) error { return x.evaluate(cmd.Context(), l, config, domains, also, term) })
+	return cli.OpenForMeasuring(config, term, uncalibrated, func(l *server.Assembly) error { return x.evaluate(cmd.Context(), l, config, domains, also, term) })
 }
 
-func (x *evaluating) evaluate(ctx context.Context, l *server.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method, term terminal) error {
+func (x *evaluating) evaluate(ctx context.Context, l *server.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method, term cli.Terminal) error {
 	g, done := l.Passages(ctx)
 	defer done()
 	if x.pool {
 		among, ok := g.(calibration.PoolPassages)
 		if !ok {
-			return usagef("--pool draws passages at random, which a store does not: name a collection")
+			return cli.Usagef("--pool draws passages at random, which a store does not: name a collection")
 		}
 		return x.pools(ctx, l.Engine, among, domains, term)
 	}
@@ -119,7 +120,7 @@ func (x *evaluating) evaluate(ctx context.Context, l *server.Assembly, config co
 	if err != nil {
 		return err
 	}
-	bar := newProgress(term.Err)
+	bar := cli.NewProgress(term.Err)
 	o.Progress = func(stage string, done, total int) { bar.Report(stage, int64(done), int64(total), "questions") }
 	found, err := evaluation.Evaluate(ctx, l.Engine, domains, o)
 	bar.Finish()
@@ -127,7 +128,7 @@ func (x *evaluating) evaluate(ctx context.Context, l *server.Assembly, config co
 		return err
 	}
 	if x.report != "" {
-		if err := writeFile(x.report, func(out io.Writer) error { return htmlreport.Write(out, found) }); err != nil {
+		if err := cli.WriteFile(x.report, func(out io.Writer) error { return htmlreport.Write(out, found) }); err != nil {
 			return err
 		}
 	}
@@ -139,9 +140,9 @@ func (x *evaluating) evaluate(ctx context.Context, l *server.Assembly, config co
 }
 
 // pools measures how methods rank few passages of each question.
-func (x *evaluating) pools(ctx context.Context, engine calibration.PoolGatherer, passages calibration.PoolPassages, domains []questions.Domain, term terminal) error {
-	bar := newProgress(term.Err)
-	found, err := calibration.GatherPools(ctx, engine, passages, domains, evaluationTimeout, bar.counting("asking", "questions"))
+func (x *evaluating) pools(ctx context.Context, engine calibration.PoolGatherer, passages calibration.PoolPassages, domains []questions.Domain, term cli.Terminal) error {
+	bar := cli.NewProgress(term.Err)
+	found, err := calibration.GatherPools(ctx, engine, passages, domains, cli.EvaluationTimeout, bar.Counting("asking", "questions"))
 	bar.Finish()
 	if err != nil {
 		return err
@@ -160,25 +161,25 @@ func (x *evaluating) pools(ctx context.Context, engine calibration.PoolGatherer,
 // check finds mistakes of use, before anything is opened.
 func (x *evaluating) check() ([]evaluation.Method, error) {
 	if x.answers != "text" && x.answers != "regex" {
-		return nil, usagef("--answers is %q: text and regex are possible", x.answers)
+		return nil, cli.Usagef("--answers is %q: text and regex are possible", x.answers)
 	}
 	if x.measured.Depth < 1 || x.measured.Timed < 0 || x.measured.Candidates < 0 {
-		return nil, usagef("--depth is at least 1; --timed and --candidates are 0 or more")
+		return nil, cli.Usagef("--depth is at least 1; --timed and --candidates are 0 or more")
 	}
 	if len(x.among) > 0 && !x.pool {
-		return nil, usagef("--among needs --pool")
+		return nil, cli.Usagef("--among needs --pool")
 	}
 	if x.runs.Folder == "" && len(x.runs.Of) > 0 {
-		return nil, usagef("--runs-of needs --runs, the folder to write to")
+		return nil, cli.Usagef("--runs-of needs --runs, the folder to write to")
 	}
 	if err := evaluation.CheckFusions(x.fusions); err != nil {
-		return nil, usagef("--fusions: %w", err)
+		return nil, cli.Usagef("--fusions: %w", err)
 	}
 	var also []evaluation.Method
 	for _, text := range x.also {
 		m, err := evaluation.ParseMethod(text)
 		if err != nil {
-			return nil, usagef("--also: %w", err)
+			return nil, cli.Usagef("--also: %w", err)
 		}
 		also = append(also, m)
 	}
@@ -188,9 +189,9 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 // options returns what to measure, now that the sources are known.
 func (x *evaluating) options(ctx context.Context, l *server.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method) (o evaluation.MeasureOptions, err error) {
 	o = x.measured
-	o.Timeout, o.Patterns, o.Out = evaluationTimeout, x.answers == "regex", l.LineUp().Absent
+	o.Timeout, o.Patterns, o.Out = cli.EvaluationTimeout, x.answers == "regex", l.LineUp().Absent
 	lineup := evaluation.Lineup(l.Dense())
-	o.Methods, o.Notes, err = lineup.Choose(ctx, l.Engine, x.alone, x.fusions, also, domains[0].Questions[0].Text, evaluationTimeout)
+	o.Methods, o.Notes, err = lineup.Choose(ctx, l.Engine, x.alone, x.fusions, also, domains[0].Questions[0].Text, cli.EvaluationTimeout)
 	if err != nil {
 		return o, err
 	}
@@ -217,11 +218,11 @@ func (x *evaluating) options(ctx context.Context, l *server.Assembly, config con
 }
 
 // write writes findings as a table, as JSON in its place, or as both.
-func (x *evaluating) write(found interface{ WriteText(io.Writer) error }, term terminal) error {
+func (x *evaluating) write(found interface{ WriteText(io.Writer) error }, term cli.Terminal) error {
 	if x.asJSON == "-" {
-		return encodeIndented(term.Out, found)
+		return cli.EncodeIndented(term.Out, found)
 	}
-	if err := writeJSON(x.asJSON, found); err != nil {
+	if err := cli.WriteJSON(x.asJSON, found); err != nil {
 		return err
 	}
 	return found.WriteText(term.Out)

@@ -8,21 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/evaluation"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/tiny"
 )
-
-// write writes a file into the current folder.
-func write(t *testing.T, name, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestEvaluateUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -33,19 +23,19 @@ func TestEvaluateUsage(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"--questions", "q.jsonl", "--answers", "both"}, exitUsage, "both"},
-		{[]string{"--questions", "q.jsonl", "--also", "magic"}, exitUsage, "NAME: FUSION"},
-		{[]string{"--questions", "q.jsonl", "--fusions", "rrf,magic"}, exitUsage, `"magic"`},
-		{[]string{"--questions", "q.jsonl", "--question-format", "docx"}, exitUsage, "docx"},
-		{[]string{"--questions", "q.jsonl", "--depth", "0"}, exitUsage, "--depth"},
-		{[]string{"--questions", "q.jsonl", "--runs-of", "rrf"}, exitUsage, "--runs"},
-		{[]string{"--questions", "a=q.jsonl", "--qrels", "b=x"}, exitUsage, `"b"`},
-		{[]string{"--questions", "a=q.jsonl", "--questions", "b=q.jsonl", "--qrels", "x"}, exitUsage, "which questions"},
-		{[]string{"--questions", "a=q.jsonl", "--split", "a=test", "--split", "a=dev"}, exitUsage, "twice"},
-		{[]string{"--questions", "a=missing.jsonl"}, exitFailed, "missing.jsonl"},
-		{[]string{"--questions", "q.jsonl", "--questions", "q.jsonl"}, exitFailed, "--questions NAME=FILE"},
-		{[]string{"--questions", "q.jsonl", "--questions", "a=q.jsonl"}, exitFailed, "name no domain"},
-		{[]string{"--questions", "a=b", "--collection", "nowhere"}, exitFailed, "nowhere"},
+		{[]string{"--questions", "q.jsonl", "--answers", "both"}, cli.ExitUsage, "both"},
+		{[]string{"--questions", "q.jsonl", "--also", "magic"}, cli.ExitUsage, "NAME: FUSION"},
+		{[]string{"--questions", "q.jsonl", "--fusions", "rrf,magic"}, cli.ExitUsage, `"magic"`},
+		{[]string{"--questions", "q.jsonl", "--question-format", "docx"}, cli.ExitUsage, "docx"},
+		{[]string{"--questions", "q.jsonl", "--depth", "0"}, cli.ExitUsage, "--depth"},
+		{[]string{"--questions", "q.jsonl", "--runs-of", "rrf"}, cli.ExitUsage, "--runs"},
+		{[]string{"--questions", "a=q.jsonl", "--qrels", "b=x"}, cli.ExitUsage, `"b"`},
+		{[]string{"--questions", "a=q.jsonl", "--questions", "b=q.jsonl", "--qrels", "x"}, cli.ExitUsage, "which questions"},
+		{[]string{"--questions", "a=q.jsonl", "--split", "a=test", "--split", "a=dev"}, cli.ExitUsage, "twice"},
+		{[]string{"--questions", "a=missing.jsonl"}, cli.ExitFailed, "missing.jsonl"},
+		{[]string{"--questions", "q.jsonl", "--questions", "q.jsonl"}, cli.ExitFailed, "--questions NAME=FILE"},
+		{[]string{"--questions", "q.jsonl", "--questions", "a=q.jsonl"}, cli.ExitFailed, "name no domain"},
+		{[]string{"--questions", "a=b", "--collection", "nowhere"}, cli.ExitFailed, "nowhere"},
 	} {
 		code, _, complaints := conclave(t, append([]string{"evaluate"}, c.args...)...)
 		if code != c.code || !strings.Contains(complaints, c.says) {
@@ -71,13 +61,13 @@ func TestEvaluateDomains(t *testing.T) {
 `)
 	write(t, "house/queries.jsonl", `{"_id":"h1","text":"how long does cooked rice keep in the fridge"}`)
 	write(t, "house/qrels/test.tsv", "query-id\tcorpus-id\tscore\nh1\t1\t1\n")
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "story,house", "--index", "flat"); code != exitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "story,house", "--index", "flat"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	args := []string{"evaluate", "--collection", "c", "--questions", "story=story.jsonl", "--questions", "house=house", "--timed", "1",
 		"--also", "words: sum experts=none", "--against", "words", "--json", "out.json", "--state", "s", "--runs", "runs", "--report", "out.html"}
 	code, text, complaints := conclave(t, args...)
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	for _, want := range []string{"all questions (3)", "story alone", "house alone", "bm25 alone", "oracle: expert of the domain", "sum of experts", "p50 ms"} {
@@ -112,7 +102,7 @@ func TestEvaluateDomains(t *testing.T) {
 		t.Errorf("the report: %v, %d bytes", err, len(page))
 	}
 	code, again, complaints := conclave(t, args...)
-	if code != exitOK || again != text {
+	if code != cli.ExitOK || again != text {
 		t.Errorf("from the state: exit code %d\n%s%s\nat first:\n%s", code, complaints, again, text)
 	}
 	if strings.Contains(complaints, "questions in") {

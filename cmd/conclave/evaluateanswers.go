@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/evaluation"
 	"example.org/conclave/internal/server"
@@ -13,12 +14,12 @@ import (
 
 // evaluatingAnswers is what `conclave evaluate answers` was asked to do.
 type evaluatingAnswers struct {
-	questions questionFiles
+	questions cli.QuestionFiles
 	measured  evaluation.AnswerOptions
 	asJSON    string
 }
 
-func newEvaluateAnswers(term terminal) *cobra.Command {
+func newEvaluateAnswers(term cli.Terminal) *cobra.Command {
 	var x evaluatingAnswers
 	command := &cobra.Command{
 		Use:   "answers",
@@ -29,35 +30,35 @@ does: exact match and F1, by domain. It reads auto's passages, BM25's and, as up
 bounds, a passage that answers and the best of auto's passages.`,
 		Example: `  conclave evaluate answers --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz`,
 		Args:    cobra.NoArgs,
-		RunE:    configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE:    cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
-	x.questions.bindLimit(command, 0)
+	x.questions.BindLimit(command, 0)
 	flags.StringVar(&x.measured.Reader, "reader", "", "`name` of the reader (default: the first)")
 	flags.IntVar(&x.measured.Passages, "passages", 5, "how many passages of a ranking it reads")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON")
 	return command
 }
 
-func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term terminal) error {
+func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.measured.Passages < 1 || x.measured.Passages > search.MostRead {
-		return usagef("--passages is from 1 to %d", search.MostRead)
+		return cli.Usagef("--passages is from 1 to %d", search.MostRead)
 	}
-	domains, err := x.questions.read()
+	domains, err := x.questions.Read()
 	if err != nil {
 		return err
 	}
-	return measured(config, term, false, func(l *server.Assembly) error {
+	return cli.OpenForMeasuring(config, term, false, func(l *server.Assembly) error {
 		g, done := l.Passages(cmd.Context())
 		defer done()
-		bar := newProgress(term.Err)
-		x.measured.Timeout, x.measured.Progress = evaluationTimeout, bar.counting("reading", "questions")
+		bar := cli.NewProgress(term.Err)
+		x.measured.Timeout, x.measured.Progress = cli.EvaluationTimeout, bar.Counting("reading", "questions")
 		found, err := evaluation.Answers(cmd.Context(), l.Engine, g, domains, x.measured)
 		bar.Finish()
 		if err != nil {
 			return err
 		}
-		return errors.Join(found.WriteText(term.Out), writeJSON(x.asJSON, found))
+		return errors.Join(found.WriteText(term.Out), cli.WriteJSON(x.asJSON, found))
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/server"
 	"example.org/conclave/store/folder"
@@ -11,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newExport(term terminal) *cobra.Command {
+func newExport(term cli.Terminal) *cobra.Command {
 	var out, vectors, to string
 	command := &cobra.Command{
 		Use:   "export",
@@ -28,19 +29,19 @@ same command continues. 'conclave import' does the reverse.`,
   conclave export --collection my-index --out passages.jsonl --vectors vectors
   conclave export --collection my-index --to opensearch+https://node1:9200,node2:9200/my-index`,
 		Args: cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) (err error) {
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) (err error) {
 			if to != "" {
 				if out != "" || vectors != "" {
-					return usagef("--to excludes --out and --vectors")
+					return cli.Usagef("--to excludes --out and --vectors")
 				}
 				config.Store = to
-				bar := newProgress(term.Err)
+				bar := cli.NewProgress(term.Err)
 				report, err := server.Export(cmd.Context(), config, buildOptions(config, bar).Progress)
 				bar.Finish()
 				if err != nil {
 					return err
 				}
-				return show(term.Out, false, nil, func(w *errWriter) {
+				return cli.Show(term.Out, false, nil, func(w *cli.ErrWriter) {
 					printIndexed(w, server.Indexed{BuildReport: report.BuildReport, There: report.There}, config.Store)
 				})
 			}

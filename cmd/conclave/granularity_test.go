@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/evaluation"
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/server"
@@ -20,7 +21,7 @@ func TestGranularities(t *testing.T) {
 	must := func(args ...string) string {
 		t.Helper()
 		code, out, complaints := conclave(t, args...)
-		if code != exitOK {
+		if code != cli.ExitOK {
 			t.Fatalf("%v: exit code %d\n%s%s", args, code, out, complaints)
 		}
 		return out
@@ -31,14 +32,14 @@ func TestGranularities(t *testing.T) {
 		t.Errorf("of two granularities the report has the recall of %d (%v): %s", len(made.Recall), err, report)
 	}
 	told := fmt.Sprintf("of %d questions among ", talesAsked+healthAsked)
-	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--granularity", "1")...); code != exitOK ||
+	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--granularity", "1")...); code != cli.ExitOK ||
 		!containsAll(complaints, []string{told, " with the title before each part and for ", ": base@1"}) || strings.Index(complaints, told) > strings.Index(complaints, "about:") {
 		t.Errorf("exit code %d; before the costs it does not say what titles are worth: %s", code, complaints)
 	}
-	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--add-expert", "tales")...); code != exitUsage || !strings.Contains(complaints, "--granularity") {
+	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--add-expert", "tales")...); code != cli.ExitUsage || !strings.Contains(complaints, "--granularity") {
 		t.Errorf("questions without a granularity: exit code %d, %s", code, complaints)
 	}
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--granularity", "5t"); code != exitUsage || !strings.Contains(complaints, "c has 5t") {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--granularity", "5t"); code != cli.ExitUsage || !strings.Contains(complaints, "c has 5t") {
 		t.Errorf("a granularity that is there: exit code %d, %s", code, complaints)
 	}
 	out := must(both("calibrate", "--collection", "c")...)

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"time"
 
-	"example.org/conclave/client/go"
+	client "example.org/conclave/client/go"
+	"example.org/conclave/cmd/internal/cli"
 
 	"github.com/spf13/cobra"
 )
 
 // newHealthcheck is for containers: an image needs no curl to know whether the
 // server in it is ready.
-func newHealthcheck(term terminal) *cobra.Command {
+func newHealthcheck(term cli.Terminal) *cobra.Command {
 	var url string
 	var timeout time.Duration
 	var asJSON bool
@@ -27,7 +28,7 @@ func newHealthcheck(term terminal) *cobra.Command {
 				return err
 			}
 			if timeout <= 0 {
-				return usagef("--timeout is %v; it has to be more than 0, such as 3s", timeout)
+				return cli.Usagef("--timeout is %v; it has to be more than 0, such as 3s", timeout)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
 			defer cancel()
@@ -35,7 +36,7 @@ func newHealthcheck(term terminal) *cobra.Command {
 			if err != nil && !asJSON {
 				return err
 			}
-			return errors.Join(told(err), show(term.Out, asJSON, found, func(w *errWriter) { w.printf("ready\n") }))
+			return errors.Join(cli.AlreadySaid(err), cli.Show(term.Out, asJSON, found, func(w *cli.ErrWriter) { w.Printf("ready\n") }))
 		},
 	}
 	command.Flags().StringVar(&url, "url", "http://127.0.0.1:8080", "base `address` of the server")

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
 )
 
-func newImport(term terminal) *cobra.Command {
+func newImport(term cli.Terminal) *cobra.Command {
 	var from string
 	command := &cobra.Command{
 		Use:   "import",
@@ -19,20 +20,20 @@ Nobody may write to the index meanwhile.
 Checkpoints become bundles with 'conclave models import'.`,
 		Example: `  conclave import --from opensearch+https://node1:9200,node2:9200/my-index --collection my-index`,
 		Args:    cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			if from != "" {
 				config.Store = from
 			}
 			if config.Store == "" {
-				return usagef("--from: it names no index of OpenSearch, such as opensearch+https://HOST:9200/INDEX")
+				return cli.Usagef("--from: it names no index of OpenSearch, such as opensearch+https://HOST:9200/INDEX")
 			}
-			bar := newProgress(term.Err)
+			bar := cli.NewProgress(term.Err)
 			report, err := server.Import(cmd.Context(), config, buildOptions(config, bar))
 			bar.Finish()
 			if err != nil {
 				return err
 			}
-			return show(term.Out, false, nil, func(w *errWriter) { printIndexed(w, server.Indexed{BuildReport: report}, config.Collection) })
+			return cli.Show(term.Out, false, nil, func(w *cli.ErrWriter) { printIndexed(w, server.Indexed{BuildReport: report}, config.Collection) })
 		}),
 	}
 	configs.AddFlags(command.Flags(), "collection", "index.kind")

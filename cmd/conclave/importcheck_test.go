@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/internal/testing/tinyexperts"
 )
@@ -24,21 +25,21 @@ func TestImportAsks(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join("bare", "1_Pooling")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, complaints := conclave(t, "models", "import", "bare", "--out", "b"); code != exitFailed || !strings.Contains(complaints, "-> --pooling cls, mean or pooler") {
+	if code, _, complaints := conclave(t, "models", "import", "bare", "--out", "b"); code != cli.ExitFailed || !strings.Contains(complaints, "-> --pooling cls, mean or pooler") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
-	if code, _, complaints := conclave(t, "models", "import", filepath.Join(base, "model.safetensors"), "--out", "b"); code != exitUsage || !strings.Contains(complaints, "name the folder") {
+	if code, _, complaints := conclave(t, "models", "import", filepath.Join(base, "model.safetensors"), "--out", "b"); code != cli.ExitUsage || !strings.Contains(complaints, "name the folder") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	code, out, complaints := conclave(t, "models", "import", "bare", "--pooling", "mean", "--question-prefix", "q: ", "--unchecked", "--out", "b")
-	if code != exitOK || !strings.Contains(out, "b: b, 32 dimensions") {
+	if code != cli.ExitOK || !strings.Contains(out, "b: b, 32 dimensions") {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)
 	}
 	before, err := os.ReadFile("b/expert.yaml")
 	if err != nil || !strings.Contains(string(before), "question: 'q: '") {
 		t.Fatalf("%s %v", before, err)
 	}
-	if code, _, complaints := conclave(t, "models", "import", "bare", "--pooling", "mean", "--out", "b"); code != exitFailed || !strings.Contains(complaints, "paraphrases") || !strings.Contains(complaints, "--unchecked") {
+	if code, _, complaints := conclave(t, "models", "import", "bare", "--pooling", "mean", "--out", "b"); code != cli.ExitFailed || !strings.Contains(complaints, "paraphrases") || !strings.Contains(complaints, "--unchecked") {
 		t.Errorf("random weights: exit code %d, %s", code, complaints)
 	}
 	after, err := os.ReadFile("b/expert.yaml")

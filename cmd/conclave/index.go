@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
@@ -20,12 +21,12 @@ import (
 
 // indexing is what `conclave index` was asked to do.
 type indexing struct {
-	inputs                   inputs
+	inputs                   cli.Inputs
 	format                   string
 	experts                  string
 	addExpert, removeExpert  string
 	granularity              []string
-	questions                questionFiles
+	questions                cli.QuestionFiles
 	rebuildWords             bool
 	phrases                  bool
 	phrasesAsked             bool // by --phrases, not by its default
@@ -38,7 +39,7 @@ type indexing struct {
 	settle                   bool
 }
 
-func newIndex(term terminal) *cobra.Command {
+func newIndex(term cli.Terminal) *cobra.Command {
 	var x indexing
 	command := &cobra.Command{
 		Use:   "index",
@@ -64,7 +65,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
   conclave index --store opensearch+https://node1:9200,node2:9200/my-index --in passages.jsonl
   conclave index --store opensearch+https://node1:9200/my-index --settle`,
 		Args: cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			if err := x.check(cmd.Flags(), config.Index); err != nil {
 				return err
 			}
@@ -76,8 +77,8 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "cluster.shards", "cluster.replicas", "bundles", "encoder.provider", "documents.words")
-	x.inputs.bind(flags)
-	x.inputs.bindColumns(flags)
+	x.inputs.Bind(flags)
+	x.inputs.BindColumns(flags)
 	flags.StringVar(&x.format, "format", "auto", "format of the inputs: "+strings.Join(append(corpus.Formats(), documentsFormat), ", "))
 	flags.StringVar(&x.experts, "experts", "", "experts of a new collection: default (base and late, one pass), all (every shipped expert, one pass each), none (words only), or names separated by commas")
 	flags.StringVar(&x.index.Kind, "index", "", "kind of vector index of a new collection or expert: hnsw, flat or coder (default: index.kind of the configuration)")
@@ -87,7 +88,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	flags.StringVar(&x.addExpert, "add-expert", "", "encode the passages of the collection with another expert, by `name`")
 	flags.StringVar(&x.removeExpert, "remove-expert", "", "remove an expert's vectors, by `name`")
 	flags.StringSliceVar(&x.granularity, "granularity", nil, "vectors of parts of passages beside those of whole ones, by the first expert: numbers of sentences such as 1,3; of tokens, such as 125t; passage, the expert's own; with -untitled behind, without the title before each part")
-	x.questions.offer(flags)
+	x.questions.Offer(flags)
 	flags.BoolVar(&x.phrases, "phrases", true, "index pairs of adjacent words beside words; for a new collection and with --rebuild-words")
 	flags.StringVar(&x.analysis, "analysis", "", "how words are analysed: unicode (accents, ligatures, full width and compounds such as wi-fi meet in all their forms) or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words (default: index.analysis of the configuration)")
 	flags.BoolVar(&x.rebuildWords, "rebuild-words", false, "index the words of an existing collection anew, from its passages")
@@ -100,24 +101,24 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	return command
 }
 
-func (x *indexing) run(ctx context.Context, config configs.Config, term terminal) error {
-	bar := newProgress(term.Err)
+func (x *indexing) run(ctx context.Context, config configs.Config, term cli.Terminal) error {
+	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()
 	switch {
 	case x.removeExpert != "":
 		if err := server.RemoveExpert(ctx, config, x.removeExpert); err != nil {
 			return err
 		}
-		return show(term.Out, x.asJSON, map[string]string{"removed": x.removeExpert}, func(w *errWriter) {
-			w.printf("%s: expert %s removed\n", config.Passages(), x.removeExpert)
+		return cli.Show(term.Out, x.asJSON, map[string]string{"removed": x.removeExpert}, func(w *cli.ErrWriter) {
+			w.Printf("%s: expert %s removed\n", config.Passages(), x.removeExpert)
 		})
 	case x.settle:
 		before, after, err := server.Settle(ctx, config)
 		if err != nil {
 			return err
 		}
-		return show(term.Out, x.asJSON, map[string]any{"before": before, "after": after}, func(w *errWriter) {
-			w.printf("%s: %s; %d deleted ones still counted, and %d do now\n", config.Store, plural(after.Passages, "passage"), before.Deleted, after.Deleted)
+		return cli.Show(term.Out, x.asJSON, map[string]any{"before": before, "after": after}, func(w *cli.ErrWriter) {
+			w.Printf("%s: %s; %d deleted ones still counted, and %d do now\n", config.Store, cli.Plural(after.Passages, "passage"), before.Deleted, after.Deleted)
 		})
 	}
 	report, err := x.build(ctx, config, term, bar)
@@ -125,7 +126,7 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term terminal
 	if err != nil {
 		return err
 	}
-	if err := show(term.Out, x.asJSON, report, func(w *errWriter) { printIndexed(w, report, config.Passages()) }); err != nil || x.asJSON || config.Store != "" {
+	if err := cli.Show(term.Out, x.asJSON, report, func(w *cli.ErrWriter) { printIndexed(w, report, config.Passages()) }); err != nil || x.asJSON || config.Store != "" {
 		return err
 	}
 	return next(config, term.Out)
@@ -157,7 +158,7 @@ func (x *indexing) words(config configs.Config, there bool) (folder.WordConstant
 }
 
 // build reads, encodes and publishes.
-func (x *indexing) build(ctx context.Context, config configs.Config, term terminal, bar *progress) (report server.Indexed, err error) {
+func (x *indexing) build(ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress) (report server.Indexed, err error) {
 	if x.rebuildWords {
 		report.BuildReport, err = server.RebuildWords(ctx, config.Collection, x.phrases, x.analysis, buildOptions(config, bar))
 		return report, err
@@ -171,30 +172,30 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 			return report, err
 		}
 	}
-	unknown := corpus.EachUnknown(func(text string) { bar.Say("conclave: warning: %s", printable(text)) })
+	unknown := corpus.EachUnknown(func(text string) { bar.Say("conclave: warning: %s", cli.Printable(text)) })
 	if x.strict {
 		unknown = func(corpus.Place, string) error {
 			return errors.New("is not known: a passage has " + corpus.KnownFields + ". Put it into metadata, or leave out --strict to index without it")
 		}
 	}
 	remarks := &remarks{}
-	for i := range x.inputs.files {
-		in := &x.inputs.files[i]
-		in.Format, in.Stdin, in.Unknown, in.Columns, in.Remarked = corpus.Format(x.format), term.In, unknown, x.inputs.columns, remarks.add
+	for i := range x.inputs.Files {
+		in := &x.inputs.Files[i]
+		in.Format, in.Stdin, in.Unknown, in.Columns, in.Remarked = corpus.Format(x.format), term.In, unknown, x.inputs.Columns, remarks.add
 	}
 	unread := &unreadFiles{}
 	inputs, err := x.openInputs(ctx, config, unread)
 	if err != nil {
 		return report, err
 	}
-	o := server.IndexOptions{Config: config, Log: newSaying(term.Err, config.Log), Inputs: inputs,
+	o := server.IndexOptions{Config: config, Log: cli.NewSaying(term.Err, config.Log), Inputs: inputs,
 		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
 	if o.Build.Words, err = x.words(config, has != nil); err != nil {
 		return report, err
 	}
-	if o.Questions, err = x.questions.read(); err != nil {
+	if o.Questions, err = x.questions.Read(); err != nil {
 		return report, err
 	}
 	o.Tried = func(t server.TitleTrial) { bar.Say("%s", t) }
@@ -213,59 +214,59 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term termin
 	report.Rows = remarks.rows()
 	unread.say(func(format string, args ...any) { bar.Say(format, args...) })
 	if n := unread.failed(); n > 0 && x.strict && err == nil {
-		err = fmt.Errorf("%s could not be read; what was read is indexed", plural(int64(n), "file"))
+		err = fmt.Errorf("%s could not be read; what was read is indexed", cli.Plural(int64(n), "file"))
 	}
 	var refused *server.ExpertChoiceError
 	if errors.As(err, &refused) {
-		return report, usagef("--%s: %w", refused.Of, err)
+		return report, cli.Usagef("--%s: %w", refused.Of, err)
 	}
 	return report, err
 }
 
 // printIndexed says what was made of a collection, or of a store, which has no generations.
-func printIndexed(w *errWriter, r server.Indexed, where string) {
-	passages := plural(int64(r.Passages), "passage")
+func printIndexed(w *cli.ErrWriter, r server.Indexed, where string) {
+	passages := cli.Plural(int64(r.Passages), "passage")
 	switch {
 	case r.Generation == 0:
-		w.printf("%s: %s written", where, passages)
+		w.Printf("%s: %s written", where, passages)
 	case r.Passages == 0:
-		w.printf("%s: generation %d", where, r.Generation)
+		w.Printf("%s: generation %d", where, r.Generation)
 	default:
-		w.printf("%s: generation %d, %s", where, r.Generation, passages)
+		w.Printf("%s: generation %d, %s", where, r.Generation, passages)
 	}
 	if r.Replaced > 0 {
-		w.printf(", of which %d in place of others", r.Replaced)
+		w.Printf(", of which %d in place of others", r.Replaced)
 	}
 	if r.There > 0 {
-		w.printf(", %d were there", r.There)
+		w.Printf(", %d were there", r.There)
 	}
 	if r.Skipped > 0 {
-		w.printf(", %d left out", r.Skipped)
+		w.Printf(", %d left out", r.Skipped)
 	}
 	if r.Bytes > 0 {
-		w.printf(", %s", count(r.Bytes, "bytes"))
+		w.Printf(", %s", cli.Count(r.Bytes, "bytes"))
 	}
-	w.printf("\n")
+	w.Printf("\n")
 	if r.Copies > 0 {
-		w.printf("passages with the title and text of another one, which count once in answers: %s\n", count(int64(r.Copies), ""))
+		w.Printf("passages with the title and text of another one, which count once in answers: %s\n", cli.Count(int64(r.Copies), ""))
 	}
 	if r.Untexted > 0 {
-		w.printf("passages with a title and no text, which are found by their titles: %s\n", count(r.Untexted, ""))
+		w.Printf("passages with a title and no text, which are found by their titles: %s\n", cli.Count(r.Untexted, ""))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Recall)) {
 		recall := r.Recall[name]
-		w.printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
+		w.Printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
-		w.printf("%s: passages longer than its %d tokens, of which the beginning is encoded: %s\n", name, r.Reads[name], count(r.Truncated[name], ""))
+		w.Printf("%s: passages longer than its %d tokens, of which the beginning is encoded: %s\n", name, r.Reads[name], cli.Count(r.Truncated[name], ""))
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Unread)) {
-		w.printf("%s: passages that it can hardly read, since they are in a script or of characters that it was not trained on, and that are found by equal words: %s\n", name, count(r.Unread[name], ""))
+		w.Printf("%s: passages that it can hardly read, since they are in a script or of characters that it was not trained on, and that are found by equal words: %s\n", name, cli.Count(r.Unread[name], ""))
 	}
 }
 
 // buildOptions connects the progress bar to a build.
-func buildOptions(config configs.Config, bar *progress) folder.BuildOptions {
+func buildOptions(config configs.Config, bar *cli.Progress) folder.BuildOptions {
 	return folder.BuildOptions{
 		Index: folder.Index{Kind: config.Index.Kind},
 		Progress: func(p folder.Progress) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/tiny"
 )
@@ -46,8 +47,8 @@ func TestImpossibleBuildsAreRefusedFirst(t *testing.T) {
 	} {
 		args := append([]string{"index", "--collection", "c", "--in", "missing.jsonl"}, strings.Fields(c.flags)...)
 		code, _, complaints := conclave(t, args...)
-		if code != exitUsage || !containsAll(complaints, c.says) {
-			t.Errorf("index %s: exit code %d, want %d and %q, but it says:\n%s", c.flags, code, exitUsage, c.says, complaints)
+		if code != cli.ExitUsage || !containsAll(complaints, c.says) {
+			t.Errorf("index %s: exit code %d, want %d and %q, but it says:\n%s", c.flags, code, cli.ExitUsage, c.says, complaints)
 		}
 	}
 	for _, c := range []struct{ flags, says string }{
@@ -57,8 +58,8 @@ func TestImpossibleBuildsAreRefusedFirst(t *testing.T) {
 		{"--remove-expert x --threads 1", "--threads"},
 	} {
 		code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, strings.Fields(c.flags)...)...)
-		if code != exitUsage || !strings.Contains(complaints, c.says) {
-			t.Errorf("index %s: exit code %d, want %d and %q, but it says:\n%s", c.flags, code, exitUsage, c.says, complaints)
+		if code != cli.ExitUsage || !strings.Contains(complaints, c.says) {
+			t.Errorf("index %s: exit code %d, want %d and %q, but it says:\n%s", c.flags, code, cli.ExitUsage, c.says, complaints)
 		}
 	}
 	if _, err := os.Stat("c"); err == nil {
@@ -74,7 +75,7 @@ func TestAnotherKindForAnExistingCollection(t *testing.T) {
 		t.Helper()
 		return conclave(t, append([]string{"index", "--collection", "c"}, args...)...)
 	}
-	if code, _, complaints := index("--in", file, "--experts", "small"); code != exitOK {
+	if code, _, complaints := index("--in", file, "--experts", "small"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	for flags, says := range map[string][]string{
@@ -84,23 +85,23 @@ func TestAnotherKindForAnExistingCollection(t *testing.T) {
 		"--seed 4":              {"--seed is 4", "--seed 0"},
 	} {
 		code, _, complaints := index(append([]string{"--id-prefix", "x/", "--in", file}, strings.Fields(flags)...)...)
-		if code != exitUsage || !containsAll(complaints, says) {
-			t.Errorf("%s: exit code %d, want %d and %q, but it says:\n%s", flags, code, exitUsage, says, complaints)
+		if code != cli.ExitUsage || !containsAll(complaints, says) {
+			t.Errorf("%s: exit code %d, want %d and %q, but it says:\n%s", flags, code, cli.ExitUsage, says, complaints)
 		}
 	}
-	if code, _, complaints := index("--id-prefix", "x/", "--in", file, "--index", "hnsw"); code != exitOK {
+	if code, _, complaints := index("--id-prefix", "x/", "--in", file, "--index", "hnsw"); code != cli.ExitOK {
 		t.Errorf("the kind that it has: %s", complaints)
 	}
-	if code, out, complaints := index("--remove-expert", "small", "--json"); code != exitOK || strings.TrimSpace(out) != `{"removed":"small"}` {
+	if code, out, complaints := index("--remove-expert", "small", "--json"); code != cli.ExitOK || strings.TrimSpace(out) != `{"removed":"small"}` {
 		t.Errorf("removing: %s%s", out, complaints)
 	}
-	if code, _, complaints := index("--id-prefix", "y/", "--in", file, "--m", "8"); code != exitUsage || !strings.Contains(complaints, "no experts") {
+	if code, _, complaints := index("--id-prefix", "y/", "--in", file, "--m", "8"); code != cli.ExitUsage || !strings.Contains(complaints, "no experts") {
 		t.Errorf("a graph without vectors: exit code %d, %s", code, complaints)
 	}
-	if code, _, complaints := index("--add-expert", "small", "--index", "flat"); code != exitOK {
+	if code, _, complaints := index("--add-expert", "small", "--index", "flat"); code != cli.ExitOK {
 		t.Errorf("adding: %s", complaints)
 	}
-	if code, _, complaints := index("--id-prefix", "z/", "--in", file, "--index", "flat"); code != exitOK {
+	if code, _, complaints := index("--id-prefix", "z/", "--in", file, "--index", "flat"); code != cli.ExitOK {
 		t.Errorf("the new kind: %s", complaints)
 	}
 }
@@ -114,12 +115,12 @@ func TestLongPassagesAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, complaints := conclave(t, "index", "--collection", "c", "--in", "p.jsonl", "--experts", "small")
-	if code != exitOK || !strings.Contains(out, "is encoded: 1\n") {
+	if code != cli.ExitOK || !strings.Contains(out, "is encoded: 1\n") {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 	code, out, complaints = conclave(t, "index", "--collection", "c", "--id-prefix", "x/", "--in", "p.jsonl", "--json")
 	truncated, _ := parsed(t, out)["truncated"].(map[string]any)
-	if code != exitOK || truncated["small"] != 1.0 {
+	if code != cli.ExitOK || truncated["small"] != 1.0 {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 	// Of two experts that one pass serves, both tell.
@@ -128,22 +129,13 @@ func TestLongPassagesAreTold(t *testing.T) {
 	}
 	code, out, complaints = conclave(t, "index", "--collection", "both", "--in", "p.jsonl", "--experts", "small,tokens")
 	for _, want := range []string{"small: passages longer than", "tokens: passages longer than"} {
-		if code != exitOK || !strings.Contains(out, want) || !strings.Contains(complaints, "encoding small and tokens") {
+		if code != cli.ExitOK || !strings.Contains(out, want) || !strings.Contains(complaints, "encoding small and tokens") {
 			t.Errorf("exit code %d, %q is wanted in %s%s", code, want, out, complaints)
 		}
 	}
-	if code, out, complaints := conclave(t, "index", "--collection", "d", "--in", passagesFile(t), "--experts", "small"); code != exitOK || strings.Contains(out, "longer") {
+	if code, out, complaints := conclave(t, "index", "--collection", "d", "--in", passagesFile(t), "--experts", "small"); code != cli.ExitOK || strings.Contains(out, "longer") {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
-}
-
-func containsAll(text string, parts []string) bool {
-	for _, part := range parts {
-		if !strings.Contains(text, part) {
-			return false
-		}
-	}
-	return true
 }
 
 // TestCostsAreToldFirst: adding an expert says what that takes before it encodes,
@@ -151,11 +143,11 @@ func containsAll(text string, parts []string) bool {
 func TestCostsAreToldFirst(t *testing.T) {
 	workplace(t)
 	code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "none")
-	if code != exitOK || !containsAll(complaints, []string{"3 passages, about:\n", "--experts none (chosen)", "no time", "--experts default", "1 pass"}) || strings.Contains(complaints, "measured") {
+	if code != cli.ExitOK || !containsAll(complaints, []string{"3 passages, about:\n", "--experts none (chosen)", "no time", "--experts default", "1 pass"}) || strings.Contains(complaints, "measured") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	code, _, complaints = conclave(t, "index", "--collection", "c", "--add-expert", "small")
-	if at := strings.Index(complaints, "3 passages, about:\n  --add-expert small  1 pass  "); code != exitOK || at < 0 || at > strings.Index(complaints, "encoding small") {
+	if at := strings.Index(complaints, "3 passages, about:\n  --add-expert small  1 pass  "); code != cli.ExitOK || at < 0 || at > strings.Index(complaints, "encoding small") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 }

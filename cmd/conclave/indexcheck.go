@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/shipped"
@@ -20,27 +21,27 @@ const maxBuildThreads = 1024
 // would be ignored is refused too: whoever wrote it believes that it counts.
 // defaults are those of the configuration, for what no flag names.
 func (x *indexing) check(flags *pflag.FlagSet, defaults configs.Index) error {
-	if err := x.inputs.check(); err != nil {
+	if err := x.inputs.Check(); err != nil {
 		return err
 	}
 	if err := x.checkAction(flags); err != nil {
 		return err
 	}
 	if _, err := corpus.ParseFormat(x.format); err != nil {
-		return usageError{err}
+		return cli.UsageError{Err: err}
 	}
 	if x.threads < 0 || x.threads > maxBuildThreads {
-		return usagef("--threads is %d; 0 (all processors) to %d is possible", x.threads, maxBuildThreads)
+		return cli.Usagef("--threads is %d; 0 (all processors) to %d is possible", x.threads, maxBuildThreads)
 	}
 	x.phrasesAsked, x.analysisAsked = flags.Changed("phrases"), flags.Changed("analysis")
 	x.analysis = cmp.Or(x.analysis, defaults.Analysis)
 	if _, err := folder.NewWords(x.phrases, x.analysis); err != nil {
-		return usagef("--analysis: %v", err)
+		return cli.Usagef("--analysis: %v", err)
 	}
 	index := x.index
 	index.Kind = cmp.Or(index.Kind, defaults.Kind)
 	if err := index.Check(); err != nil {
-		return usageError{fmt.Errorf("--index %s: %w", index.Kind, err)}
+		return cli.UsageError{Err: fmt.Errorf("--index %s: %w", index.Kind, err)}
 	}
 	return nil
 }
@@ -52,17 +53,17 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	for _, action := range []struct {
 		flag  string
 		given bool
-	}{{"in", len(x.inputs.files) > 0}, {"add-expert", x.addExpert != ""}, {"granularity", len(x.granularity) > 0 && len(x.inputs.files) == 0}, {"remove-expert", x.removeExpert != ""}, {"rebuild-words", x.rebuildWords}, {"settle", x.settle}} {
+	}{{"in", len(x.inputs.Files) > 0}, {"add-expert", x.addExpert != ""}, {"granularity", len(x.granularity) > 0 && len(x.inputs.Files) == 0}, {"remove-expert", x.removeExpert != ""}, {"rebuild-words", x.rebuildWords}, {"settle", x.settle}} {
 		if action.given {
 			asked = append(asked, action.flag)
 		}
 	}
 	switch len(asked) {
 	case 0:
-		return usagef("nothing to do: name --in FILE, --add-expert NAME, --granularity N, --remove-expert NAME, --rebuild-words or --settle")
+		return cli.Usagef("nothing to do: name --in FILE, --add-expert NAME, --granularity N, --remove-expert NAME, --rebuild-words or --settle")
 	case 1:
 	default:
-		return usagef("--%s exclude each other: run conclave index once for each", strings.Join(asked, " and --"))
+		return cli.Usagef("--%s exclude each other: run conclave index once for each", strings.Join(asked, " and --"))
 	}
 	if len(x.granularity) == 0 {
 		if err := refuse(flags, []string{"questions", "qrels", "split", "question-format"}, "tells which granularity is better: name some with --granularity"); err != nil {
@@ -99,7 +100,7 @@ func checkStore(flags *pflag.FlagSet, store string) error {
 func refuse(flags *pflag.FlagSet, names []string, why string) error {
 	for _, name := range names {
 		if flags.Changed(name) {
-			return usagef("--%s %s", name, why)
+			return cli.Usagef("--%s %s", name, why)
 		}
 	}
 	return nil
@@ -112,12 +113,12 @@ func (x *indexing) fits(dir string, has []folder.ExpertFiles) error {
 		return nil
 	}
 	if has != nil && len(has) == 0 && x.index != (folder.Index{}) {
-		return usagef("%s has no experts, so there are no vectors to index in any way: leave out --index, --m, --ef-construction and --seed, or add an expert with --add-expert", dir)
+		return cli.Usagef("%s has no experts, so there are no vectors to index in any way: leave out --index, --m, --ef-construction and --seed, or add an expert with --add-expert", dir)
 	}
 	for _, e := range has {
 		if property, asked, stored := x.index.Unlike(e.Index); property != "" {
 			flag := map[string]string{"kind": "index", "m": "m", "ef_construction": "ef-construction", "seed": "seed"}[property]
-			return usagef("--%[1]s is %[2]v, but the vectors of %[4]s in %[3]s are indexed with --%[1]s %[5]v, and stay so: leave it out to add passages. "+
+			return cli.Usagef("--%[1]s is %[2]v, but the vectors of %[4]s in %[3]s are indexed with --%[1]s %[5]v, and stay so: leave it out to add passages. "+
 				"To index them anew: conclave index --collection %[3]s --remove-expert %[4]s, then --add-expert %[4]s --%[1]s %[2]v",
 				flag, asked, dir, e.Name, stored)
 		}

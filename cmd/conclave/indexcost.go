@@ -6,19 +6,20 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/server"
 )
 
 // sayCosts says what encoding takes, with the experts that were chosen and, for a new
 // collection, with those that --experts could have named.
-func (x *indexing) sayCosts(passages int64, choices []server.Choice, err error, bar *progress) {
+func (x *indexing) sayCosts(passages int64, choices []server.Choice, err error, bar *cli.Progress) {
 	if err != nil {
 		bar.Say("what encoding takes cannot be measured: %v", err)
 		return
 	}
 	var out strings.Builder
 	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(t, "%s, about:\n", plural(passages, "passage"))
+	_, _ = fmt.Fprintf(t, "%s, about:\n", cli.Plural(passages, "passage"))
 	for _, c := range choices {
 		name := "these experts"
 		switch {
@@ -31,7 +32,7 @@ func (x *indexing) sayCosts(passages int64, choices []server.Choice, err error, 
 		case c.Experts != "":
 			name = "--experts " + c.Experts
 		}
-		_, _ = fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", name, plural(int64(c.Passes), "pass"), roughly(c.Took, c.Passes), count(c.Bytes, "bytes"))
+		_, _ = fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", name, cli.Plural(int64(c.Passes), "pass"), roughly(c.Took, c.Passes), cli.Count(c.Bytes, "bytes"))
 	}
 	_ = t.Flush()
 	bar.Say("%s", strings.TrimSuffix(out.String(), "\n"))

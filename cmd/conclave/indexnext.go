@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/server"
 )
@@ -13,31 +14,31 @@ import (
 // what would make its answers better. What keeps it from being searched is said
 // here, too.
 func next(config configs.Config, out io.Writer) error {
-	w := &errWriter{out: out}
-	l, err := server.Assemble(server.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: complaining{out: out}})
+	w := &cli.ErrWriter{Out: out}
+	l, err := server.Assemble(server.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: cli.Complaining{Out: out}})
 	if err == nil {
 		sayNext(l, w, config.Collection)
 		err = l.Close()
 	}
 	if err != nil {
-		w.printf("it cannot be searched yet: %v\n", err)
-		for _, hint := range hintsOf(err) {
-			w.printf("  -> %s\n", hint)
+		w.Printf("it cannot be searched yet: %v\n", err)
+		for _, hint := range cli.Hints(err) {
+			w.Printf("  -> %s\n", hint)
 		}
 	}
-	return w.err
+	return w.Err
 }
 
-func sayNext(l *server.Assembly, w *errWriter, folder string) {
-	w.printf("auto is %s\n", l.Auto())
+func sayNext(l *server.Assembly, w *cli.ErrWriter, folder string) {
+	w.Printf("auto is %s\n", l.Auto())
 	for _, better := range l.Improvements() {
 		switch len(better.Experts) {
 		case 0:
-			w.printf("next: %s\n      conclave calibrate --collection %s --questions FILE\n", better.Why, folder)
+			w.Printf("next: %s\n      conclave calibrate --collection %s --questions FILE\n", better.Why, folder)
 		case 1:
-			w.printf("next: %s\n      conclave index --collection %s --add-expert %s\n", better.Why, folder, better.Experts[0])
+			w.Printf("next: %s\n      conclave index --collection %s --add-expert %s\n", better.Why, folder, better.Experts[0])
 		default:
-			w.printf("next: %s:\n      %s\n      conclave index --collection %s --add-expert NAME\n", better.Why, strings.Join(better.Experts, ", "), folder)
+			w.Printf("next: %s:\n      %s\n      conclave index --collection %s --add-expert NAME\n", better.Why, strings.Join(better.Experts, ", "), folder)
 		}
 	}
 }

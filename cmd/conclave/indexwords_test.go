@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/store/folder"
 )
 
@@ -20,7 +21,7 @@ func TestPhrasesOfACollection(t *testing.T) {
 	succeed := func(args ...string) string {
 		t.Helper()
 		code, out, complaints := index(args...)
-		if code != exitOK {
+		if code != cli.ExitOK {
 			t.Fatalf("index %q: exit code %d, %s", args, code, complaints)
 		}
 		return out
@@ -53,7 +54,7 @@ func TestPhrasesOfACollection(t *testing.T) {
 	succeed("--collection", "without", "--id-prefix", "x/", "--in", file)
 	phrases("without", false)
 	code, _, complaints := index("--collection", "without", "--id-prefix", "y/", "--in", file, "--phrases")
-	if code != exitFailed || !containsAll(complaints, []string{"without was built with", "and phrases", "--collection without --rebuild-words"}) {
+	if code != cli.ExitFailed || !containsAll(complaints, []string{"without was built with", "and phrases", "--collection without --rebuild-words"}) {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	succeed("--collection", "without", "--id-prefix", "y/", "--in", file, "--phrases=false")
@@ -65,7 +66,7 @@ func TestPhrasesOfACollection(t *testing.T) {
 		t.Errorf("it says %v", report)
 	}
 	phrases("with", false)
-	if code, _, complaints := conclave(t, "verify", "--collection", "without"); code != exitOK {
+	if code, _, complaints := conclave(t, "verify", "--collection", "without"); code != cli.ExitOK {
 		t.Errorf("verify: %s", complaints)
 	}
 }
@@ -84,12 +85,12 @@ func TestRebuildWordsRefuses(t *testing.T) {
 		"--rebuild-words --phrases=sometimes": "--phrases",
 	} {
 		code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, strings.Fields(flags)...)...)
-		if code != exitUsage || !strings.Contains(complaints, says) {
-			t.Errorf("index %s: exit code %d, want %d and %q, but it says:\n%s", flags, code, exitUsage, says, complaints)
+		if code != cli.ExitUsage || !strings.Contains(complaints, says) {
+			t.Errorf("index %s: exit code %d, want %d and %q, but it says:\n%s", flags, code, cli.ExitUsage, says, complaints)
 		}
 	}
 	code, _, complaints := conclave(t, "index", "--collection", "nowhere", "--rebuild-words")
-	if code == exitOK || !containsAll(complaints, []string{"nowhere", "--in FILE"}) {
+	if code == cli.ExitOK || !containsAll(complaints, []string{"nowhere", "--in FILE"}) {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	if _, err := os.Stat("nowhere"); err == nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unsafe"
 
+	"example.org/conclave/cmd/internal/cli"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -42,14 +44,14 @@ func TestInterruptedWithoutEnd(t *testing.T) {
 		if err := interruptAll(calls[name]); err != nil {
 			os.Exit(cannotInterrupt)
 		}
-		term := terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), ending: newEnding()}
+		term := cli.Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Ending: cli.NewEnding()}
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()
 		if name == "mkdirat" {
 			os.Exit(run(ctx, []string{"index", "--collection", "a/c", "--in", "p.jsonl", "--experts", "none"}, term))
 		}
-		term.ending.grace.Store(int64(10 * time.Millisecond))
-		defer term.ending.watch(ctx, term, func() { os.Exit(exitFailed) })()
+		term.Ending.Grace.Store(int64(10 * time.Millisecond))
+		defer term.Ending.Watch(ctx, term, func() { os.Exit(cli.ExitFailed) })()
 		if err := unix.Kill(os.Getpid(), unix.SIGINT); err != nil {
 			os.Exit(cannotInterrupt)
 		}
@@ -73,7 +75,7 @@ func TestInterruptedWithoutEnd(t *testing.T) {
 			if child.ProcessState.ExitCode() == cannotInterrupt {
 				t.Skip("the kernel cannot be told to interrupt calls")
 			}
-			if child.ProcessState.ExitCode() != exitFailed || !strings.Contains(out.String(), want) {
+			if child.ProcessState.ExitCode() != cli.ExitFailed || !strings.Contains(out.String(), want) {
 				t.Errorf("%v: %s", err, out.String())
 			}
 		})

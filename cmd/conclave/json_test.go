@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.org/conclave/cmd/internal/cli"
 )
 
 // parsed reads one JSON object, and nothing else, of what a command printed.
@@ -22,12 +24,12 @@ func parsed(t *testing.T, out string) map[string]any {
 
 func TestVerifyForPrograms(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "none"); code != exitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "none"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	code, out, complaints := conclave(t, "verify", "--collection", "c", "--json")
 	found := parsed(t, out)
-	if code != exitOK || found["ok"] != true || found["passages"] != 3.0 || found["segments"] != 1.0 || found["generation"] != 1.0 || found["bytes"].(float64) == 0 {
+	if code != cli.ExitOK || found["ok"] != true || found["passages"] != 3.0 || found["segments"] != 1.0 || found["generation"] != 1.0 || found["bytes"].(float64) == 0 {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 
@@ -45,11 +47,11 @@ func TestVerifyForPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, _ = conclave(t, "verify", "--collection", "c", "--json")
-	if found := parsed(t, out); code != exitFailed || found["ok"] != false || !strings.Contains(found["error"].(string), filepath.Base(damaged)) {
+	if found := parsed(t, out); code != cli.ExitFailed || found["ok"] != false || !strings.Contains(found["error"].(string), filepath.Base(damaged)) {
 		t.Errorf("with a damaged %s: exit code %d, %s", damaged, code, out)
 	}
 	code, out, _ = conclave(t, "verify", "--collection", "missing", "--json")
-	if found := parsed(t, out); code != exitFailed || found["ok"] != false || !strings.Contains(found["error"].(string), "missing") {
+	if found := parsed(t, out); code != cli.ExitFailed || found["ok"] != false || !strings.Contains(found["error"].(string), "missing") {
 		t.Errorf("without a collection: exit code %d, %s", code, out)
 	}
 }
@@ -62,9 +64,9 @@ func TestHealthcheckForPrograms(t *testing.T) {
 		ready  bool
 		says   string // in the text form
 	}{
-		"ready":    {200, `{"status":"ready","components":[{"name":"collection","status":"ready"}]}`, exitOK, true, ""},
-		"starting": {503, `{"code":"not_ready","detail":"Models and index are still being loaded."}`, exitFailed, false, "still being loaded"},
-		"another":  {200, `<html>hello</html>`, exitFailed, false, "another server"},
+		"ready":    {200, `{"status":"ready","components":[{"name":"collection","status":"ready"}]}`, cli.ExitOK, true, ""},
+		"starting": {503, `{"code":"not_ready","detail":"Models and index are still being loaded."}`, cli.ExitFailed, false, "still being loaded"},
+		"another":  {200, `<html>hello</html>`, cli.ExitFailed, false, "another server"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,11 +92,11 @@ func TestHealthcheckForPrograms(t *testing.T) {
 		})
 	}
 	code, out, _ := conclave(t, "healthcheck", "--url", "http://127.0.0.1:1", "--json")
-	if found := parsed(t, out); code != exitFailed || found["ready"] != false || !strings.Contains(found["error"].(string), "127.0.0.1:1") {
+	if found := parsed(t, out); code != cli.ExitFailed || found["ready"] != false || !strings.Contains(found["error"].(string), "127.0.0.1:1") {
 		t.Errorf("without a server: exit code %d, %s", code, out)
 	}
 	for _, args := range [][]string{{"--url", "localhost:8080"}, {"--url", ""}, {"--url", "http://"}, {"--timeout", "0s"}} {
-		if code, _, complaints := conclave(t, append([]string{"healthcheck"}, args...)...); code != exitUsage || !strings.Contains(complaints, args[0]) {
+		if code, _, complaints := conclave(t, append([]string{"healthcheck"}, args...)...); code != cli.ExitUsage || !strings.Contains(complaints, args[0]) {
 			t.Errorf("healthcheck %q: exit code %d, %s", args, code, complaints)
 		}
 	}

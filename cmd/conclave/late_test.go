@@ -1,17 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/models/tiny"
-	"example.org/conclave/research/ablation"
 	"example.org/conclave/search"
 )
 
@@ -26,7 +24,7 @@ func TestLateInteractionJoins(t *testing.T) {
 	must := func(args ...string) string {
 		t.Helper()
 		code, out, complaints := conclave(t, args...)
-		if code != exitOK {
+		if code != cli.ExitOK {
 			t.Fatalf("%v: exit code %d\n%s%s", args, code, out, complaints)
 		}
 		return out
@@ -64,19 +62,10 @@ func TestLateInteractionJoins(t *testing.T) {
 	if slices.ContainsFunc(without.Sources, func(s search.Source) bool { return s.Name == "tokens" }) || without.Confidence != nil {
 		t.Errorf("without it: %+v, confidence %v", without.Sources, without.Confidence)
 	}
-	if code, _, complaints := conclave(t, "search", "--collection", "c", "--experts", "tokens", "who"); code != exitFailed || !strings.Contains(complaints, "late interaction") {
+	if code, _, complaints := conclave(t, "search", "--collection", "c", "--experts", "tokens", "who"); code != cli.ExitFailed || !strings.Contains(complaints, "late interaction") {
 		t.Errorf("asked by itself: exit code %d, %s", code, complaints)
 	}
 	must("verify", "--collection", "c")
-
-	var report ablation.Findings
-	must(both("ablate", "--collection", "c", "--trials", "without", "--json", "ablation.json")...)
-	if text, err := os.ReadFile("ablation.json"); err != nil || json.Unmarshal(text, &report) != nil {
-		t.Fatal(err)
-	}
-	if !slices.ContainsFunc(report.Without, func(row ablation.Row) bool { return row.Name == "without tokens" }) {
-		t.Errorf("the rows are %+v", report.Without)
-	}
 
 	must("index", "--collection", "c", "--remove-expert", "tokens")
 	gone := searched(t, "--fusion", "gate")
@@ -100,11 +89,11 @@ func TestOneLateInteraction(t *testing.T) {
 		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Expert{Name: name, Seed: uint64(seed) + 7, Late: 16}); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, complaints := conclave(t, "index", "--collection", "c", "--add-expert", name); code != exitOK {
+		if code, _, complaints := conclave(t, "index", "--collection", "c", "--add-expert", name); code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
 	}
-	if code, _, complaints := conclave(t, "search", "--collection", "c", "who"); code != exitFailed || !strings.Contains(complaints, "tokens and more") || !strings.Contains(complaints, "--remove-expert") {
+	if code, _, complaints := conclave(t, "search", "--collection", "c", "who"); code != cli.ExitFailed || !strings.Contains(complaints, "tokens and more") || !strings.Contains(complaints, "--remove-expert") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 }

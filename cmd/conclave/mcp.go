@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers/adapters"
 	"example.org/conclave/internal/server"
@@ -10,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newMCP(terminal terminal) *cobra.Command {
+func newMCP(terminal cli.Terminal) *cobra.Command {
 	var server serverFlags
 	command := &cobra.Command{
 		Use:   "mcp",
@@ -21,7 +22,7 @@ server has the same tools at /mcp.`,
 		Example: `  conclave mcp --collection my-index
   CONCLAVE_KEY=… conclave mcp --url https://search.example.org`,
 		Args: cobra.NoArgs,
-		RunE: configured(terminal, func(cmd *cobra.Command, config configs.Config) error {
+		RunE: cli.WithSettings(terminal, func(cmd *cobra.Command, config configs.Config) error {
 			if err := server.check(cmd.Flags()); err != nil {
 				return err
 			}
@@ -41,12 +42,12 @@ server has the same tools at /mcp.`,
 }
 
 // serveTools lets the program that started this one search a collection.
-func serveTools(cmd *cobra.Command, config configs.Config, terminal terminal) error {
+func serveTools(cmd *cobra.Command, config configs.Config, terminal cli.Terminal) error {
 	folder, err := filepath.Abs(config.Passages())
 	if err != nil {
 		return err
 	}
-	return opened(config, terminal, false, func(l *server.Assembly) error {
+	return cli.OpenCollection(config, terminal, false, func(l *server.Assembly) error {
 		return adapters.ServeTools(cmd.Context(), l.Engine, filepath.Base(folder), terminal.In, terminal.Out)
 	})
 }

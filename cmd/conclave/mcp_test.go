@@ -6,6 +6,7 @@ import (
 	"io"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/testing/testenv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,7 +20,7 @@ func startTools(t *testing.T, args ...string) (session *mcp.ClientSession, end f
 	answers, out := io.Pipe()
 	complaints, ended := &testenv.Buffer{}, make(chan int, 1)
 	go func() {
-		ended <- run(context.Background(), append([]string{"mcp"}, args...), terminal{In: in, Out: out, Err: complaints})
+		ended <- run(context.Background(), append([]string{"mcp"}, args...), cli.Terminal{In: in, Out: out, Err: complaints})
 		_ = out.Close()
 	}()
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.IOTransport{Reader: answers, Writer: asks}, nil)
@@ -65,7 +66,7 @@ func TestMCP(t *testing.T) {
 		if refused, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "fetch", Arguments: map[string]any{"id": "nothing"}}); err != nil || !refused.IsError {
 			t.Errorf("%v: %+v, %v", args, refused, err)
 		}
-		if code := end(); code != exitOK {
+		if code := end(); code != cli.ExitOK {
 			t.Errorf("%v: exit code %d", args, code)
 		}
 	}
@@ -74,11 +75,11 @@ func TestMCP(t *testing.T) {
 	}
 	server.stop()
 	for name, args := range map[string][]string{"both": {"--collection", "c", "--url", server.url}, "no address": {"--url", "elsewhere"}} {
-		if code, _, complaint := conclave(t, append([]string{"mcp"}, args...)...); code != exitUsage {
+		if code, _, complaint := conclave(t, append([]string{"mcp"}, args...)...); code != cli.ExitUsage {
 			t.Errorf("%s: %d %s", name, code, complaint)
 		}
 	}
-	if code, _, complaint := conclave(t, "mcp", "--url", server.url); code != exitFailed {
+	if code, _, complaint := conclave(t, "mcp", "--url", server.url); code != cli.ExitFailed {
 		t.Errorf("a server that is gone: %d %s", code, complaint)
 	}
 }

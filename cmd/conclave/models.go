@@ -8,16 +8,17 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/models"
 
 	"github.com/spf13/cobra"
 )
 
-func newModels(term terminal) *cobra.Command {
-	return group("models", "Import, list and verify bundles", newModelsImport(term), newModelsList(term), newModelsVerify(term))
+func newModels(term cli.Terminal) *cobra.Command {
+	return cli.Group("models", "Import, list and verify bundles", newModelsImport(term), newModelsList(term), newModelsVerify(term))
 }
 
-func newModelsList(term terminal) *cobra.Command {
+func newModelsList(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use:     "list [FOLDER…]",
@@ -26,7 +27,7 @@ func newModelsList(term terminal) *cobra.Command {
 		RunE: func(cmd *cobra.Command, folders []string) error {
 			optional := len(folders) == 0
 			if optional {
-				config, cache, err := settingsAndCache(cmd, term)
+				config, cache, err := cli.ReadSettingsAndCache(cmd, term)
 				if err != nil {
 					return err
 				}
@@ -39,7 +40,7 @@ func newModelsList(term terminal) *cobra.Command {
 	return command
 }
 
-func listBundles(term terminal, folders []string, optional, asJSON bool) error {
+func listBundles(term cli.Terminal, folders []string, optional, asJSON bool) error {
 	lines := []models.Listed{}
 	for _, folder := range folders {
 		all, err := models.List(folder)
@@ -48,9 +49,9 @@ func listBundles(term terminal, folders []string, optional, asJSON bool) error {
 		}
 		lines = append(lines, all...)
 	}
-	return show(term.Out, asJSON, lines, func(w *errWriter) {
+	return cli.Show(term.Out, asJSON, lines, func(w *cli.ErrWriter) {
 		if len(lines) == 0 {
-			w.printf("no bundles in %s: `conclave setup` makes the base encoder, `conclave models import` others\n", strings.Join(folders, " or "))
+			w.Printf("no bundles in %s: `conclave setup` makes the base encoder, `conclave models import` others\n", strings.Join(folders, " or "))
 			return
 		}
 		printBundles(w, lines)
@@ -59,8 +60,8 @@ func listBundles(term terminal, folders []string, optional, asJSON bool) error {
 
 // printBundles writes a table for each folder. Of bundles with one name the first is found
 // by it; a delta is found by no name.
-func printBundles(w *errWriter, lines []models.Listed) {
-	table := tabwriter.NewWriter(w.out, 0, 0, 2, ' ', 0)
+func printBundles(w *cli.ErrWriter, lines []models.Listed) {
+	table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 	seen, folder := map[string]bool{}, ""
 	var broken, hidden []string
 	for _, l := range lines {
@@ -81,9 +82,9 @@ func printBundles(w *errWriter, lines []models.Listed) {
 		seen[l.Name] = true
 		_, _ = fmt.Fprintf(table, "  %s\t%s\t%d\t%d\t%s\t%.12s\n", l.Name, l.Precision, l.Dimension, l.Members, map[bool]string{true: "yes", false: "no"}[l.Calibrated], l.Fingerprint)
 	}
-	w.err = errors.Join(w.err, table.Flush())
-	w.printf("%s", strings.Join(broken, ""))
+	w.Err = errors.Join(w.Err, table.Flush())
+	w.Printf("%s", strings.Join(broken, ""))
 	if len(hidden) > 0 {
-		w.printf("not used, since a folder above has them: %s\n", strings.Join(hidden, ", "))
+		w.Printf("not used, since a folder above has them: %s\n", strings.Join(hidden, ", "))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
@@ -23,7 +24,7 @@ type importing struct {
 	options   models.ImportOptions
 }
 
-func newModelsImport(term terminal) *cobra.Command {
+func newModelsImport(term cli.Terminal) *cobra.Command {
 	var x importing
 	command := &cobra.Command{
 		Use:   "import FOLDER",
@@ -56,7 +57,7 @@ The same input gives the same bytes.`,
   conclave models import experts/mydomain --int8`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			config, cache, err := settingsAndCache(cmd, term)
+			config, cache, err := cli.ReadSettingsAndCache(cmd, term)
 			if err != nil {
 				return err
 			}
@@ -96,12 +97,12 @@ The same input gives the same bytes.`,
 	return command
 }
 
-func (x *importing) run(ctx context.Context, from string, config configs.Config, cache provision.Cache, term terminal) error {
+func (x *importing) run(ctx context.Context, from string, config configs.Config, cache provision.Cache, term cli.Terminal) error {
 	if info, err := os.Stat(from); err == nil && !info.IsDir() {
-		return usagef("%s is a file: name the folder that holds it, with tokenizer.json or vocab.txt beside it and, if there are, config.json and the files of sentence-transformers", from)
+		return cli.Usagef("%s is a file: name the folder that holds it, with tokenizer.json or vocab.txt beside it and, if there are, config.json and the files of sentence-transformers", from)
 	}
 	x.options.Tell = func(a models.Assumed) {
-		_, _ = fmt.Fprintf(term.Err, "note: %s (%s)\n", a.Text, importFlags(a.Setting))
+		_, _ = fmt.Fprintf(term.Err, "note: %s (%s)\n", a.Text, cli.ImportFlags(a.Setting))
 	}
 	if !x.unchecked {
 		x.options.Check = func(b *models.Bundle) error { return x.checkImported(ctx, from, b, config, cache, term) }
@@ -113,7 +114,7 @@ func (x *importing) run(ctx context.Context, from string, config configs.Config,
 	case errors.As(err, &missing):
 		return fmt.Errorf("%w, or name the base's folder with --base", err)
 	case errors.Is(err, shipped.ErrNoFolder):
-		return usagef("--out: %w", err)
+		return cli.Usagef("--out: %w", err)
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "tokenizer.json"):
 		return fmt.Errorf("%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt", err)
 	default:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/provision"
@@ -14,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newModelsVerify(term terminal) *cobra.Command {
+func newModelsVerify(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "verify BUNDLE…",
@@ -27,7 +28,7 @@ it is imported.`,
 		Example: "  conclave models verify experts/health\n  conclave models verify experts/*/ --json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, folders []string) (err error) {
-			config, cache, err := settingsAndCache(cmd, term)
+			config, cache, err := cli.ReadSettingsAndCache(cmd, term)
 			if err != nil {
 				return err
 			}
@@ -49,10 +50,10 @@ it is imported.`,
 					all[i] = tried(all[i], runtime)
 				}
 				if !all[i].Fine {
-					failed = errSilent
+					failed = cli.ErrSilent
 				}
 			}
-			return errors.Join(failed, show(term.Out, asJSON, all, func(w *errWriter) { printVerified(w, term.Err, all) }))
+			return errors.Join(failed, cli.Show(term.Out, asJSON, all, func(w *cli.ErrWriter) { printVerified(w, term.Err, all) }))
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -60,7 +61,7 @@ it is imported.`,
 }
 
 // installedRuntime is ONNX Runtime, or nil where it is not installed, which is said.
-func installedRuntime(config configs.Config, cache provision.Cache, term terminal) (*encoder.Runtime, error) {
+func installedRuntime(config configs.Config, cache provision.Cache, term cli.Terminal) (*encoder.Runtime, error) {
 	library, err := server.RuntimeLibrary(config, cache)
 	var missing *provision.MissingError
 	if errors.As(err, &missing) {
@@ -87,15 +88,15 @@ func tried(v models.Verified, runtime *encoder.Runtime) models.Verified {
 	return v
 }
 
-func printVerified(w *errWriter, complaints io.Writer, all []models.Verified) {
+func printVerified(w *cli.ErrWriter, complaints io.Writer, all []models.Verified) {
 	for _, v := range all {
 		switch {
 		case !v.Fine:
 			_, _ = fmt.Fprintf(complaints, "%s\n", v.Error)
 		case v.Delta:
-			w.printf("%s: %s, a delta, %d files, SHA-256 of the delta %.12s: fine\n", v.Folder, v.Name, v.Files, v.Fingerprint)
+			w.Printf("%s: %s, a delta, %d files, SHA-256 of the delta %.12s: fine\n", v.Folder, v.Name, v.Files, v.Fingerprint)
 		default:
-			w.printf("%s: %s, %d files, fingerprint %.12s: fine\n", v.Folder, v.Name, v.Files, v.Fingerprint)
+			w.Printf("%s: %s, %d files, fingerprint %.12s: fine\n", v.Folder, v.Name, v.Files, v.Fingerprint)
 		}
 	}
 }

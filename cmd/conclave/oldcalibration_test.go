@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/cmd/internal/cli"
 )
 
 // TestOldCalibration: a collection whose calibration is of an older form is not
@@ -24,21 +25,21 @@ func TestOldCalibration(t *testing.T) {
 		"bench search": append([]string{"bench", "search"}, asked...),
 	} {
 		code, _, complaints := conclave(t, args...)
-		if code != exitFailed || !containsAll(complaints, []string{path, "format: 1", "calibrate again"}) {
+		if code != cli.ExitFailed || !containsAll(complaints, []string{path, "format: 1", "calibrate again"}) {
 			t.Errorf("%s: exit code %d, %s", name, code, complaints)
 		}
 	}
 	code, out, complaints := conclave(t, both("ablate", "--collection", "c", "--trials", "yardsticks")...)
-	if code != exitOK || !strings.Contains(out, "RRF") {
+	if code != cli.ExitOK || !strings.Contains(out, "RRF") {
 		t.Errorf("ablate: exit code %d, %s", code, complaints)
 	}
 	if data, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(data), "format: 1\n") {
 		t.Errorf("ablate changed it: %s, %v", data, err)
 	}
-	if code, _, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != exitOK {
+	if code, _, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != cli.ExitOK {
 		t.Fatalf("calibrate: %s", complaints)
 	}
-	if code, _, complaints := conclave(t, "search", "--collection", "c", "who hid the lamp"); code != exitOK {
+	if code, _, complaints := conclave(t, "search", "--collection", "c", "who hid the lamp"); code != cli.ExitOK {
 		t.Errorf("search once it is calibrated: %s", complaints)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
@@ -16,7 +17,7 @@ import (
 )
 
 // newRead shows what is read of files, before anything is indexed.
-func newRead(term terminal) *cobra.Command {
+func newRead(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use:   "read FILE|FOLDER...",
@@ -25,14 +26,14 @@ func newRead(term terminal) *cobra.Command {
 passages that they are cut into: with --json in the form that index takes.`,
 		Example: "  conclave read handbook.pdf\n  conclave read --json wiki/ > passages.jsonl",
 		Args:    cobra.MinimumNArgs(1),
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			unread := &unreadFiles{}
 			source, err := openDocuments(cmd.Context(), config, args(cmd), unread)
 			if err != nil {
 				return err
 			}
 			err = errors.Join(printPassages(term.Out, source, asJSON), source.Close())
-			unread.say(func(format string, args ...any) { (&errWriter{out: term.Err}).printf(format+"\n", args...) })
+			unread.say(func(format string, args ...any) { (&cli.ErrWriter{Out: term.Err}).Printf(format+"\n", args...) })
 			return err
 		}),
 	}
@@ -52,14 +53,14 @@ func printPassages(out io.Writer, source *documents.Source, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		if err := show(out, asJSON, p, func(w *errWriter) { w.printf("%s  %s\n%s\n\n", p.ID, p.Title, p.Text) }); err != nil {
+		if err := cli.Show(out, asJSON, p, func(w *cli.ErrWriter) { w.Printf("%s  %s\n%s\n\n", p.ID, p.Title, p.Text) }); err != nil {
 			return err
 		}
 	}
 }
 
 // newReadPDF returns the process that reads PDF for others, which end it where it takes too long.
-func newReadPDF(term terminal) *cobra.Command {
+func newReadPDF(term cli.Terminal) *cobra.Command {
 	var textBytes int
 	command := &cobra.Command{
 		Use:    "read-pdf CACHE",
@@ -143,10 +144,10 @@ func (x *unreadFiles) failed() (n int) {
 // say tells each file and why.
 func (x *unreadFiles) say(say func(format string, args ...any)) {
 	if n := x.failed(); n > 0 {
-		say("not read: %s", plural(int64(n), "file"))
+		say("not read: %s", cli.Plural(int64(n), "file"))
 	}
 	for _, f := range x.Files {
-		say("  %s: %s", printable(f.Path), printable(f.Detail))
+		say("  %s: %s", cli.Printable(f.Path), cli.Printable(f.Detail))
 	}
 }
 
@@ -156,7 +157,7 @@ func (x *indexing) openInputs(ctx context.Context, config configs.Config, unread
 	var paths []string
 	var inputs []corpus.Input
 	at := -1
-	for _, in := range x.inputs.files {
+	for _, in := range x.inputs.Files {
 		holds := false
 		if in.Path != "-" && (x.format == "auto" || x.format == documentsFormat) {
 			var err error
@@ -170,7 +171,7 @@ func (x *indexing) openInputs(ctx context.Context, config configs.Config, unread
 			continue
 		}
 		if in.IDPrefix != "" {
-			return nil, usagef("--id-prefix %q: the ids of documents are their paths; name the folder above %s", in.IDPrefix, in.Path)
+			return nil, cli.Usagef("--id-prefix %q: the ids of documents are their paths; name the folder above %s", in.IDPrefix, in.Path)
 		}
 		if at < 0 {
 			at = len(inputs)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.org/conclave/cmd/internal/cli"
 )
 
 // documentsFolder returns a folder of documents, one of which cannot be read.
@@ -36,7 +38,7 @@ func TestIndexDocuments(t *testing.T) {
 	workplace(t)
 	documentsFolder(t)
 	code, out, complaints := conclave(t, "index", "--collection", "c", "--experts", "none", "--in", "docs", "--in", "passages.jsonl")
-	if code != exitOK || !strings.Contains(out, "5 passages") {
+	if code != cli.ExitOK || !strings.Contains(out, "5 passages") {
 		t.Fatalf("code %d, %s%s", code, out, complaints)
 	}
 	for _, said := range []string{"not read: 2 files", "letters/old.doc: it is an Office file with a password, or of before 2007", "scan.pdf.txt: ", ".git: left out: its name begins with a dot"} {
@@ -45,10 +47,10 @@ func TestIndexDocuments(t *testing.T) {
 		}
 	}
 	code, out, _ = conclave(t, "search", "--collection", "c", "--json", "how long does the refund take")
-	if code != exitOK || !containsAll(out, []string{`"returns.md#1"`, `"title": "Returns › Refunds"`}) {
+	if code != cli.ExitOK || !containsAll(out, []string{`"returns.md#1"`, `"title": "Returns › Refunds"`}) {
 		t.Errorf("code %d, %s", code, out)
 	}
-	if code, _, complaints = conclave(t, "index", "--collection", "d", "--experts", "none", "--strict", "--in", "docs"); code != exitFailed || !strings.Contains(complaints, "2 files could not be read") {
+	if code, _, complaints = conclave(t, "index", "--collection", "d", "--experts", "none", "--strict", "--in", "docs"); code != cli.ExitFailed || !strings.Contains(complaints, "2 files could not be read") {
 		t.Errorf("with --strict: code %d, %s", code, complaints)
 	}
 }
@@ -58,13 +60,13 @@ func TestRead(t *testing.T) {
 	workplace(t)
 	documentsFolder(t)
 	code, out, complaints := conclave(t, "read", "--json", "docs")
-	if code != exitOK || strings.Count(out, "\n") != 4 {
+	if code != cli.ExitOK || strings.Count(out, "\n") != 4 {
 		t.Fatalf("code %d, %s%s", code, out, complaints)
 	}
 	if err := os.WriteFile("read.jsonl", []byte(out), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, complaints = conclave(t, "index", "--collection", "c", "--experts", "none", "--in", "read.jsonl"); code != exitOK || !strings.Contains(out, "4 passages") {
+	if code, out, complaints = conclave(t, "index", "--collection", "c", "--experts", "none", "--in", "read.jsonl"); code != cli.ExitOK || !strings.Contains(out, "4 passages") {
 		t.Errorf("code %d, %s%s", code, out, complaints)
 	}
 }

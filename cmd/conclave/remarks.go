@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/corpus"
 )
 
@@ -51,7 +52,7 @@ func (r *remarks) add(what corpus.Remark, from corpus.Place, last int) {
 }
 
 // say prints what was collected.
-func (r *remarks) say(bar *progress) {
+func (r *remarks) say(bar *cli.Progress) {
 	for _, x := range r.of {
 		says := map[corpus.Remark]string{
 			corpus.Joined:      "with a quoted field that goes on over lines, each of which is one passage",
@@ -66,7 +67,7 @@ func (r *remarks) say(bar *progress) {
 		if x.rows == 1 && !strings.Contains(lines, "–") {
 			word = "line"
 		}
-		bar.Say("%s: %s %s: %s %s%s", printable(x.file), plural(x.rows, "row"), says, word, lines, more)
+		bar.Say("%s: %s %s: %s %s%s", cli.Printable(x.file), cli.Plural(x.rows, "row"), says, word, lines, more)
 	}
 }
 

@@ -5,7 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"example.org/conclave/client/go"
+	client "example.org/conclave/client/go"
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 
 	"github.com/spf13/pflag"
@@ -23,9 +24,9 @@ func (s *serverFlags) bind(flags *pflag.FlagSet) {
 func (s *serverFlags) check(flags *pflag.FlagSet) error {
 	switch {
 	case s.url != "" && flags.Changed("collection"):
-		return usagef("--collection and --url exclude each other")
+		return cli.Usagef("--collection and --url exclude each other")
 	case s.url == "" && flags.Changed("key"):
-		return usagef("--key is for a server: name it with --url")
+		return cli.Usagef("--key is for a server: name it with --url")
 	}
 	return nil
 }
@@ -41,7 +42,7 @@ func serverAddress(given string) (string, error) {
 	base := strings.TrimRight(given, "/")
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", usagef("--url %q has to begin with http:// or https:// and name a server, such as http://127.0.0.1:8080", given)
+		return "", cli.Usagef("--url %q has to begin with http:// or https:// and name a server, such as http://127.0.0.1:8080", given)
 	}
 	return base, nil
 }

@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"example.org/conclave/cmd/internal/cli"
 )
 
 // TestKeyOfTheEnvironment: a key need not stand on the command line, where
@@ -28,19 +30,19 @@ func TestKeyOfTheEnvironment(t *testing.T) {
 		environ, flags []string
 		code           int
 	}{
-		{nil, nil, exitFailed},
-		{[]string{"CONCLAVE_KEY=right"}, nil, exitOK},
-		{[]string{"CONCLAVE_KEY=wrong"}, nil, exitFailed},
-		{[]string{"CONCLAVE_KEY=wrong"}, []string{"--key", "right"}, exitOK},
-		{[]string{"CONCLAVE_KEY="}, nil, exitFailed},
+		{nil, nil, cli.ExitFailed},
+		{[]string{"CONCLAVE_KEY=right"}, nil, cli.ExitOK},
+		{[]string{"CONCLAVE_KEY=wrong"}, nil, cli.ExitFailed},
+		{[]string{"CONCLAVE_KEY=wrong"}, []string{"--key", "right"}, cli.ExitOK},
+		{[]string{"CONCLAVE_KEY="}, nil, cli.ExitFailed},
 	} {
 		var out, complaints bytes.Buffer
 		args := append([]string{"search", "--url", server.URL, "question"}, c.flags...)
-		code := run(t.Context(), args, terminal{In: strings.NewReader(""), Out: &out, Err: &complaints, Environ: c.environ})
+		code := run(t.Context(), args, cli.Terminal{In: strings.NewReader(""), Out: &out, Err: &complaints, Environ: c.environ})
 		if code != c.code {
 			t.Errorf("%v %v: exit code %d, want %d: %s%s", c.environ, c.flags, code, c.code, out.String(), complaints.String())
 		}
-		if code == exitFailed && (!strings.Contains(complaints.String(), "CONCLAVE_KEY") || !strings.Contains(complaints.String(), "not known here")) {
+		if code == cli.ExitFailed && (!strings.Contains(complaints.String(), "CONCLAVE_KEY") || !strings.Contains(complaints.String(), "not known here")) {
 			t.Errorf("%v %v: it says %s", c.environ, c.flags, complaints.String())
 		}
 		if strings.Contains(complaints.String(), "warning") || strings.Contains(complaints.String(), "wrong") {
@@ -66,7 +68,7 @@ func TestSearchAsksForAnswers(t *testing.T) {
 	search := func(more ...string) string {
 		t.Helper()
 		code, out, complaints := conclave(t, append([]string{"search", "--url", server.URL, "--answer", "how long do refunds take"}, more...)...)
-		if code != exitOK {
+		if code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
 		return out
@@ -94,7 +96,7 @@ func TestSearchFlags(t *testing.T) {
 		"--key secret": "--url", "-k ten": "ten",
 	} {
 		code, _, complaints := conclave(t, append([]string{"search", "question"}, strings.Fields(flags)...)...)
-		if code != exitUsage || !strings.Contains(complaints, says) {
+		if code != cli.ExitUsage || !strings.Contains(complaints, says) {
 			t.Errorf("%s: exit code %d, %s", flags, code, complaints)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/search"
 )
 
@@ -17,7 +19,7 @@ import (
 func conclave(t *testing.T, args ...string) (code int, out, complaints string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	term := terminal{In: strings.NewReader(""), Out: &stdout, Err: &stderr}
+	term := cli.Terminal{In: strings.NewReader(""), Out: &stdout, Err: &stderr}
 	code = run(t.Context(), args, term)
 	return code, stdout.String(), stderr.String()
 }
@@ -44,38 +46,38 @@ func TestExitCodes(t *testing.T) {
 		code int
 		says string // in what it complains about
 	}{
-		{[]string{"version"}, exitOK, ""},
-		{[]string{"--help"}, exitOK, ""},
-		{[]string{"serve", "--help"}, exitOK, ""},
-		{[]string{"serve", "--print-config"}, exitOK, ""},
-		{[]string{"serv"}, exitUsage, "unknown command"},
-		{[]string{"serve", "extra"}, exitUsage, "extra"},
-		{[]string{"serve", "--lisen", "x"}, exitUsage, "lisen"},
-		{[]string{"index"}, exitUsage, "nothing to do"},
-		{[]string{"index", "--in", file, "--add-expert", "x"}, exitUsage, "exclude"},
-		{[]string{"index", "--in", file, "--index", "bogus"}, exitUsage, "bogus"},
-		{[]string{"serve", "--log-level", "loud"}, exitUsage, "loud"},
-		{[]string{"search", "--url", "127.0.0.1:1", "question"}, exitUsage, "http://"},
-		{[]string{"index", "--in", file, "--format", "docx"}, exitUsage, "docx"},
-		{[]string{"index", "--in", file, "--id-prefix", "x/"}, exitUsage, "before"},
-		{[]string{"index", "--in", file, "--experts", "none,x"}, exitUsage, "none,x"},
-		{[]string{"index", "--in", file, "--experts", "nobody"}, exitFailed, "nobody"},
-		{[]string{"index", "--in", filepath.Join(t.TempDir(), "missing.jsonl"), "--experts", "none"}, exitFailed, "missing.jsonl"},
-		{[]string{"search"}, exitUsage, "arg"},
-		{[]string{"search", "--collection", "missing", "question"}, exitFailed, "missing"},
-		{[]string{"search", "--collection", "a", "--url", "http://127.0.0.1:1", "question"}, exitUsage, "exclude"},
-		{[]string{"evaluate"}, exitUsage, "questions"},
-		{[]string{"models", "verify"}, exitUsage, "arg"},
-		{[]string{"models", "verify", t.TempDir()}, exitFailed, "expert.yaml"},
-		{[]string{"models", "import", t.TempDir()}, exitUsage, "--out"},
-		{[]string{"healthcheck", "--url", "http://127.0.0.1:1", "--timeout", "200ms"}, exitFailed, "127.0.0.1:1"},
-		{[]string{"setup", "--provider", "abacus"}, exitUsage, "abacus"},
+		{[]string{"version"}, cli.ExitOK, ""},
+		{[]string{"--help"}, cli.ExitOK, ""},
+		{[]string{"serve", "--help"}, cli.ExitOK, ""},
+		{[]string{"serve", "--print-config"}, cli.ExitOK, ""},
+		{[]string{"serv"}, cli.ExitUsage, "unknown command"},
+		{[]string{"serve", "extra"}, cli.ExitUsage, "extra"},
+		{[]string{"serve", "--lisen", "x"}, cli.ExitUsage, "lisen"},
+		{[]string{"index"}, cli.ExitUsage, "nothing to do"},
+		{[]string{"index", "--in", file, "--add-expert", "x"}, cli.ExitUsage, "exclude"},
+		{[]string{"index", "--in", file, "--index", "bogus"}, cli.ExitUsage, "bogus"},
+		{[]string{"serve", "--log-level", "loud"}, cli.ExitUsage, "loud"},
+		{[]string{"search", "--url", "127.0.0.1:1", "question"}, cli.ExitUsage, "http://"},
+		{[]string{"index", "--in", file, "--format", "docx"}, cli.ExitUsage, "docx"},
+		{[]string{"index", "--in", file, "--id-prefix", "x/"}, cli.ExitUsage, "before"},
+		{[]string{"index", "--in", file, "--experts", "none,x"}, cli.ExitUsage, "none,x"},
+		{[]string{"index", "--in", file, "--experts", "nobody"}, cli.ExitFailed, "nobody"},
+		{[]string{"index", "--in", filepath.Join(t.TempDir(), "missing.jsonl"), "--experts", "none"}, cli.ExitFailed, "missing.jsonl"},
+		{[]string{"search"}, cli.ExitUsage, "arg"},
+		{[]string{"search", "--collection", "missing", "question"}, cli.ExitFailed, "missing"},
+		{[]string{"search", "--collection", "a", "--url", "http://127.0.0.1:1", "question"}, cli.ExitUsage, "exclude"},
+		{[]string{"evaluate"}, cli.ExitUsage, "questions"},
+		{[]string{"models", "verify"}, cli.ExitUsage, "arg"},
+		{[]string{"models", "verify", t.TempDir()}, cli.ExitFailed, "expert.yaml"},
+		{[]string{"models", "import", t.TempDir()}, cli.ExitUsage, "--out"},
+		{[]string{"healthcheck", "--url", "http://127.0.0.1:1", "--timeout", "200ms"}, cli.ExitFailed, "127.0.0.1:1"},
+		{[]string{"setup", "--provider", "abacus"}, cli.ExitUsage, "abacus"},
 	} {
 		code, _, complaints := conclave(t, c.args...)
 		if code != c.code || !strings.Contains(complaints, c.says) {
 			t.Errorf("conclave %s: exit code %d, want %d with %q, and it says:\n%s", strings.Join(c.args, " "), code, c.code, c.says, complaints)
 		}
-		if code == exitUsage && !strings.Contains(complaints, "--help") {
+		if code == cli.ExitUsage && !strings.Contains(complaints, "--help") {
 			t.Errorf("conclave %s: a usage error does not point to --help:\n%s", strings.Join(c.args, " "), complaints)
 		}
 	}
@@ -115,10 +117,10 @@ func TestCutQuestionsAreTold(t *testing.T) {
 
 func TestEvaluateOnAnotherCollection(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "none"); code != exitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "none"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
-	for id, want := range map[string]int{"2": exitOK, "elsewhere/2": exitFailed} {
+	for id, want := range map[string]int{"2": cli.ExitOK, "elsewhere/2": cli.ExitFailed} {
 		line := `{"id":"q","question":"who hid the lamp","positive_ids":["` + id + `"]}`
 		if err := os.WriteFile("questions.jsonl", []byte(line), 0o644); err != nil {
 			t.Fatal(err)
@@ -137,7 +139,7 @@ func TestConfigurationMistakesNameThePlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, complaints := conclave(t, "serve")
-	if code != exitFailed || !strings.Contains(complaints, "conclave.yaml") || !strings.Contains(complaints, "kay") {
+	if code != cli.ExitFailed || !strings.Contains(complaints, "conclave.yaml") || !strings.Contains(complaints, "kay") {
 		t.Errorf("exit code %d, and it says:\n%s", code, complaints)
 	}
 }
@@ -145,11 +147,11 @@ func TestConfigurationMistakesNameThePlace(t *testing.T) {
 func TestIndexAndSearchWords(t *testing.T) {
 	t.Chdir(t.TempDir())
 	file := passagesFile(t)
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file, "--experts", "none"); code != exitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file, "--experts", "none"); code != cli.ExitOK {
 		t.Fatalf("index: %s", complaints)
 	}
 	code, out, complaints := conclave(t, "search", "--collection", "c", "--json", "who hid the lamp")
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Fatalf("search: %s", complaints)
 	}
 	var response search.Response
@@ -160,13 +162,13 @@ func TestIndexAndSearchWords(t *testing.T) {
 		t.Errorf("first passage is not 2: %s", out)
 	}
 	// The same ids once more clash; with a prefix they do not.
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file); code != exitFailed || !strings.Contains(complaints, `"1"`) {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file); code != cli.ExitFailed || !strings.Contains(complaints, `"1"`) {
 		t.Errorf("a clash of ids: exit code %d, and it says:\n%s", code, complaints)
 	}
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--id-prefix", "more/", "--in", file); code != exitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--id-prefix", "more/", "--in", file); code != cli.ExitOK {
 		t.Errorf("adding with a prefix: %s", complaints)
 	}
-	if code, out, complaints := conclave(t, "verify", "--collection", "c"); code != exitOK || !strings.Contains(out, "6 passages in 2 segments") {
+	if code, out, complaints := conclave(t, "verify", "--collection", "c"); code != cli.ExitOK || !strings.Contains(out, "6 passages in 2 segments") {
 		t.Errorf("verify: %s%s", out, complaints)
 	}
 }
@@ -179,4 +181,9 @@ func freeAddress(t *testing.T) string {
 	}
 	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
+}
+
+// run executes one command line of conclave and returns its exit code.
+func run(ctx context.Context, args []string, term cli.Terminal) int {
+	return cli.Run(ctx, newRoot(term), args, term)
 }

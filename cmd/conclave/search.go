@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
 	"strings"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/server"
 	"example.org/conclave/search"
@@ -28,7 +25,7 @@ type asking struct {
 	asJSON    bool
 }
 
-func newSearch(terminal terminal) *cobra.Command {
+func newSearch(terminal cli.Terminal) *cobra.Command {
 	var x asking
 	command := &cobra.Command{
 		Use:   "search QUESTION",
@@ -41,7 +38,7 @@ func newSearch(terminal terminal) *cobra.Command {
   conclave search --collection my-index --answer "how long do refunds take?"
   conclave search --collection my-index --fusion rrf,hybrid --json "…" | jq .rankings`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: configured(terminal, func(cmd *cobra.Command, config configs.Config) error {
+		RunE: cli.WithSettings(terminal, func(cmd *cobra.Command, config configs.Config) error {
 			if err := x.check(cmd.Flags()); err != nil {
 				return err
 			}
@@ -51,9 +48,9 @@ func newSearch(terminal terminal) *cobra.Command {
 				return err
 			}
 			if x.asJSON {
-				return encodeIndented(terminal.Out, response)
+				return cli.EncodeIndented(terminal.Out, response)
 			}
-			return printAnswer(terminal.Out, response, min(columns(terminal.Out), 120))
+			return printAnswer(terminal.Out, response, min(cli.Columns(terminal.Out), 120))
 		}),
 	}
 	flags := command.Flags()
@@ -87,7 +84,7 @@ func (x *asking) check(flags *pflag.FlagSet) error {
 	}
 	for name, value := range map[string]int{"k": x.request.K, "candidates": x.request.Candidates, "specialists": x.request.Specialists, "timeout-ms": x.request.TimeoutMS} {
 		if flags.Changed(name) && value < 1 {
-			return usagef("--%s is %d: it has to be at least 1", name, value)
+			return cli.Usagef("--%s is %d: it has to be at least 1", name, value)
 		}
 	}
 	return nil
@@ -122,7 +119,7 @@ func (x *asking) complete(question string) {
 	}
 }
 
-func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal terminal) (response search.Response, err error) {
+func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal cli.Terminal) (response search.Response, err error) {
 	if x.server.url != "" {
 		server, err := x.server.at(terminal.Environ)
 		if err != nil {
@@ -130,33 +127,9 @@ func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal termina
 		}
 		return server.Search(cmd.Context(), x.request)
 	}
-	err = opened(config, terminal, false, func(l *server.Assembly) (err error) {
+	err = cli.OpenCollection(config, terminal, false, func(l *server.Assembly) (err error) {
 		response, err = l.Engine.Search(cmd.Context(), x.request)
 		return err
 	})
 	return response, err
-}
-
-// opened opens a collection for do, without its calibration if that is wanted. An expert
-// whose bundle is damaged is left out, with a warning.
-func opened(config configs.Config, term terminal, uncalibrated bool, do func(*server.Assembly) error) error {
-	l, err := server.Assemble(server.Options{Config: config, Log: newSaying(term.Err, config.Log), Observer: complaining{out: term.Err}, Uncalibrated: uncalibrated})
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(l), l.Close())
-}
-
-// complaining tells the terminal why a source failed, where a server would
-// tell its log.
-type complaining struct {
-	search.NoObserver
-	out io.Writer
-}
-
-// Source implements search.Observer.
-func (c complaining) Source(_ context.Context, source, status string, cause error) {
-	if cause != nil && status == search.StatusFailed {
-		_, _ = fmt.Fprintf(c.out, "%s failed: %v\n", source, cause)
-	}
 }

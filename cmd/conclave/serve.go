@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/server"
 	"example.org/conclave/internal/tracing"
@@ -13,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newServe(term terminal) *cobra.Command {
+func newServe(term cli.Terminal) *cobra.Command {
 	var printConfig bool
 	command := &cobra.Command{
 		Use:   "serve",
@@ -23,7 +24,7 @@ func newServe(term terminal) *cobra.Command {
   conclave serve --collection my-index --read-only         # beside a process that writes
   conclave serve --print-config`,
 		Args: cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			if printConfig {
 				text, err := config.YAML()
 				if err != nil {
@@ -43,9 +44,9 @@ func newServe(term terminal) *cobra.Command {
 // serve serves until ctx is done or the server fails. name is the collection's for those
 // who name it; "": its folder's. ready is called with the address once questions are
 // answered.
-func serve(ctx context.Context, config configs.Config, name string, term terminal, ready func(net.Addr)) (err error) {
-	term.ending.allow(config.Server.DrainDelay + config.Server.DrainTimeout)
-	log := newLogger(term.Err, config.Log)
+func serve(ctx context.Context, config configs.Config, name string, term cli.Terminal, ready func(net.Addr)) (err error) {
+	term.Ending.Allow(config.Server.DrainDelay + config.Server.DrainTimeout)
+	log := cli.NewLogger(term.Err, config.Log)
 	tracer, shut, err := tracing.Open(ctx, func(name string) string { return configs.Variable(term.Environ, name) }, log, version)
 	if err != nil {
 		return err

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"example.org/conclave/client/go"
+	client "example.org/conclave/client/go"
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/tiny"
 	"example.org/conclave/search"
@@ -32,12 +33,12 @@ func startServer(t *testing.T, args ...string) *served {
 	ended := make(chan int, 1)
 	s := &served{t: t, url: "http://" + address, log: &testenv.Buffer{}}
 	go func() {
-		ended <- run(ctx, append([]string{"serve", "--collection", "c", "--listen", address}, args...), terminal{In: strings.NewReader(""), Out: s.log, Err: s.log})
+		ended <- run(ctx, append([]string{"serve", "--collection", "c", "--listen", address}, args...), cli.Terminal{In: strings.NewReader(""), Out: s.log, Err: s.log})
 	}()
 	s.end = sync.OnceValue(func() int { stop(); return <-ended })
 	t.Cleanup(func() { _ = s.end() })
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if code, _, _ := conclave(t, "healthcheck", "--url", s.url); code == exitOK {
+		if code, _, _ := conclave(t, "healthcheck", "--url", s.url); code == cli.ExitOK {
 			return s
 		}
 		if time.Now().After(deadline) {
@@ -49,7 +50,7 @@ func startServer(t *testing.T, args ...string) *served {
 // stop ends the server, which has to end well.
 func (s *served) stop() {
 	s.t.Helper()
-	if code := s.end(); code != exitOK {
+	if code := s.end(); code != cli.ExitOK {
 		s.t.Errorf("the server ended with %d:\n%s", code, s.log.String())
 	}
 }
@@ -59,7 +60,7 @@ func (s *served) first(question string) search.Response {
 	s.t.Helper()
 	code, out, complaints := conclave(s.t, "search", "--url", s.url, "--json", "-k", "1", question)
 	var r search.Response
-	if err := json.Unmarshal([]byte(out), &r); code != exitOK || err != nil {
+	if err := json.Unmarshal([]byte(out), &r); code != cli.ExitOK || err != nil {
 		s.t.Fatalf("%q: exit code %d, %v\n%s%s", question, code, err, out, complaints)
 	}
 	return r
@@ -79,7 +80,7 @@ func tinyCollection(t *testing.T, bundles []string, experts string) {
 	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\nruntime: "+library+"\ningest: {flush_after: 10ms}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", experts); code != exitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", experts); code != cli.ExitOK {
 		t.Fatalf("index: %s", complaints)
 	}
 }
@@ -93,9 +94,9 @@ func TestServe(t *testing.T) {
 		code int
 		says []string
 	}{
-		{[]string{"--fusion", "rrf,hybrid"}, exitOK, []string{"Lamps", "hybrid"}},
-		{nil, exitOK, []string{"Lamps"}},
-		{[]string{"--fusion", "magic"}, exitFailed, []string{"magic"}},
+		{[]string{"--fusion", "rrf,hybrid"}, cli.ExitOK, []string{"Lamps", "hybrid"}},
+		{nil, cli.ExitOK, []string{"Lamps"}},
+		{[]string{"--fusion", "magic"}, cli.ExitFailed, []string{"magic"}},
 	} {
 		code, out, complaints := conclave(t, append(append([]string{"search", "--url", s.url}, c.args...), "who hid the lamp")...)
 		if code != c.code || !containsAll(out+complaints, c.says) {
@@ -110,10 +111,10 @@ func TestServe(t *testing.T) {
 func TestSecondWriter(t *testing.T) {
 	tinyCollection(t, nil, "none")
 	s := startServer(t)
-	if code, _, complaints := conclave(t, "serve", "--collection", "c", "--listen", freeAddress(t)); code != exitFailed || !containsAll(complaints, []string{"another writer", "--read-only"}) {
+	if code, _, complaints := conclave(t, "serve", "--collection", "c", "--listen", freeAddress(t)); code != cli.ExitFailed || !containsAll(complaints, []string{"another writer", "--read-only"}) {
 		t.Errorf("a second server: exit code %d, %s", code, complaints)
 	}
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--id-prefix", "x/", "--in", passagesFile(t)); code != exitFailed || !strings.Contains(complaints, "another writer") {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--id-prefix", "x/", "--in", passagesFile(t)); code != cli.ExitFailed || !strings.Contains(complaints, "another writer") {
 		t.Errorf("index beside the server: exit code %d, %s", code, complaints)
 	}
 	startServer(t, "--read-only").stop()
@@ -127,7 +128,7 @@ func TestSecondWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	if os.Getuid() != 0 { // who may do everything
-		if code, _, complaints := conclave(t, "serve", "--collection", "c", "--listen", freeAddress(t)); code != exitFailed || !strings.Contains(complaints, "--read-only") {
+		if code, _, complaints := conclave(t, "serve", "--collection", "c", "--listen", freeAddress(t)); code != cli.ExitFailed || !strings.Contains(complaints, "--read-only") {
 			t.Errorf("a folder for reading: exit code %d, %s", code, complaints)
 		}
 	}
@@ -144,18 +145,18 @@ func TestSnapshotOfServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, complaints := conclave(t, "snapshot", "--url", s.url, "--out", "monday")
-	if code != exitOK || !strings.Contains(out, "4 passages") {
+	if code != cli.ExitOK || !strings.Contains(out, "4 passages") {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)
 	}
 	if _, err := c.Delete(t.Context(), "new", client.Write{Visible: true}); err != nil {
 		t.Fatal(err)
 	}
 	for name, says := range map[string]string{"monday": "already", "../monday": "name", ".hidden": "name"} {
-		if code, _, complaints := conclave(t, "snapshot", "--url", s.url, "--out", name); code != exitFailed || !strings.Contains(complaints, says) {
+		if code, _, complaints := conclave(t, "snapshot", "--url", s.url, "--out", name); code != cli.ExitFailed || !strings.Contains(complaints, says) {
 			t.Errorf("%s: exit code %d, %s", name, code, complaints)
 		}
 	}
-	if code, _, complaints := conclave(t, "snapshot", "--url", s.url, "--collection", "c", "--out", "x"); code != exitUsage {
+	if code, _, complaints := conclave(t, "snapshot", "--url", s.url, "--collection", "c", "--out", "x"); code != cli.ExitUsage {
 		t.Errorf("both: exit code %d, %s", code, complaints)
 	}
 	s.stop()
@@ -168,7 +169,7 @@ func TestSnapshotOfServer(t *testing.T) {
 	}
 	restored.stop()
 	for folder, says := range map[string]string{"c": "3 passages", snapshot: "5 passages"} {
-		if code, out, complaints := conclave(t, "verify", "--collection", folder); code != exitOK || !strings.Contains(out, says) {
+		if code, out, complaints := conclave(t, "verify", "--collection", folder); code != cli.ExitOK || !strings.Contains(out, says) {
 			t.Errorf("verify %s: %s%s", folder, out, complaints)
 		}
 	}

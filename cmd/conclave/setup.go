@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/shipped"
@@ -19,15 +20,15 @@ func bindSetup(flags *pflag.FlagSet, s *shipped.Setup) {
 }
 
 // setup makes what is missing, under a bar.
-func setup(ctx context.Context, s shipped.Setup, cache provision.Cache, term terminal) ([]string, error) {
-	bar := newProgress(term.Err)
+func setup(ctx context.Context, s shipped.Setup, cache provision.Cache, term cli.Terminal) ([]string, error) {
+	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()
 	s.Out = term.Err
-	s.Progress = bar.counting("importing", "bundles")
+	s.Progress = bar.Counting("importing", "bundles")
 	return s.Run(ctx, cache)
 }
 
-func newSetup(term terminal) *cobra.Command {
+func newSetup(term cli.Terminal) *cobra.Command {
 	var o shipped.Setup
 	command := &cobra.Command{
 		Use:   "setup",
@@ -47,12 +48,12 @@ also after an interruption.`,
 		Example: "  conclave setup\n  conclave setup --provider cuda",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, cache, err := settingsAndCache(cmd, term)
+			_, cache, err := cli.ReadSettingsAndCache(cmd, term)
 			if err != nil {
 				return err
 			}
 			if o.Provider != "cpu" && o.Provider != "cuda" {
-				return usagef("--provider is %q: cpu and cuda are possible", o.Provider)
+				return cli.Usagef("--provider is %q: cpu and cuda are possible", o.Provider)
 			}
 			if _, err = setup(cmd.Context(), o, cache, term); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/server"
@@ -49,7 +50,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	if err := demo.MakeRoom(cache, config.Collection); err != nil {
 		t.Fatal(err)
 	}
-	term := terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}
+	term := cli.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}
 	for range 2 { // the second time it is there
 		if err := buildDemo(t.Context(), config, term); err != nil {
 			t.Fatal(err)
@@ -62,7 +63,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	ask := func(args ...string) search.Response {
 		t.Helper()
 		code, out, complaints := conclave(t, append([]string{"search", "--collection", config.Collection, "--json", "-k", "1"}, args...)...)
-		if code != exitOK {
+		if code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
 		var r search.Response
@@ -100,7 +101,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 		t.Errorf("%d specialists are skipped where one of two is asked for", n)
 	}
 	code, out, complaints := conclave(t, "calibrate", "--collection", config.Collection, "--questions", questions, "--limit", "60", "--specialists", "1")
-	if code != exitOK {
+	if code != cli.ExitOK {
 		t.Fatal(out, complaints)
 	}
 	r := ask("--fusion", "gate", "what about ask0 in ask1")

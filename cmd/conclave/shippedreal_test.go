@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/testing/testenv"
@@ -78,7 +79,7 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "conclave.yaml", "cache: "+cache.Root+"\nruntime: "+library+"\n")
 	write(t, "passages.jsonl", passages.String())
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", "passages.jsonl", "--index", "flat", "--experts", strings.Join(names, ",")); code != exitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", "passages.jsonl", "--index", "flat", "--experts", strings.Join(names, ",")); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	server := startServer(t)

@@ -3,13 +3,14 @@ package main
 import (
 	"fmt"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
 )
 
-func newSnapshot(term terminal) *cobra.Command {
+func newSnapshot(term cli.Terminal) *cobra.Command {
 	var out string
 	var from serverFlags
 	command := &cobra.Command{
@@ -25,7 +26,7 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 		Example: `  conclave snapshot --collection my-index --out my-index-monday
   conclave snapshot --url http://127.0.0.1:8080 --out monday`,
 		Args: cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			if err := from.check(cmd.Flags()); err != nil {
 				return err
 			}
@@ -42,10 +43,10 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(term.Out, "%s: generation %d, %s, %s shared\n", job.Result.Folder, job.Result.Generation, plural(int64(job.Result.Passages), "passage"), count(job.Result.Bytes, "bytes"))
+				_, err = fmt.Fprintf(term.Out, "%s: generation %d, %s, %s shared\n", job.Result.Folder, job.Result.Generation, cli.Plural(int64(job.Result.Passages), "passage"), cli.Count(job.Result.Bytes, "bytes"))
 				return err
 			case out == "":
-				return usagef("--out is needed: the folder to make")
+				return cli.Usagef("--out is needed: the folder to make")
 			}
 			r, err := folder.Snapshot(cmd.Context(), config.Collection, out)
 			if err != nil {
@@ -54,7 +55,7 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 			if r.Pending > 0 {
 				_, _ = fmt.Fprintf(term.Err, "%d acknowledged changes wait in the log and are not in the snapshot: ask the server for one, with --url\n", r.Pending)
 			}
-			_, err = fmt.Fprintf(term.Out, "%s: generation %d, %s, %s, %s shared\n", out, r.Generation, plural(int64(r.Passages), "passage"), plural(int64(r.Files), "file"), count(r.Bytes, "bytes"))
+			_, err = fmt.Fprintf(term.Out, "%s: generation %d, %s, %s, %s shared\n", out, r.Generation, cli.Plural(int64(r.Passages), "passage"), cli.Plural(int64(r.Files), "file"), cli.Count(r.Bytes, "bytes"))
 			return err
 		}),
 	}

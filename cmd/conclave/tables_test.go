@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"example.org/conclave/cmd/internal/cli"
 )
 
 // TestTablesAreReported: what was joined or left out is counted, and named by its lines.
@@ -15,11 +17,11 @@ func TestTablesAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	index := []string{"index", "--collection", "c", "--in", "p.csv", "--experts", "none"}
-	if code, _, complaints := conclave(t, index...); code != exitFailed || !containsAll(complaints, []string{`"sku", "body", "kind"`, "--id-column"}) {
+	if code, _, complaints := conclave(t, index...); code != cli.ExitFailed || !containsAll(complaints, []string{`"sku", "body", "kind"`, "--id-column"}) {
 		t.Fatalf("without columns: exit code %d, %s", code, complaints)
 	}
 	index = append(index, "--id-column", "sku", "--text-column", "body")
-	if code, _, complaints := conclave(t, index...); code != exitFailed || !containsAll(complaints, []string{"p.csv:5: ", "4 fields"}) {
+	if code, _, complaints := conclave(t, index...); code != cli.ExitFailed || !containsAll(complaints, []string{"p.csv:5: ", "4 fields"}) {
 		t.Fatalf("with a bad row: exit code %d, %s", code, complaints)
 	}
 	code, out, complaints := conclave(t, append(index, "--skip-bad", "--json")...)
@@ -27,7 +29,7 @@ func TestTablesAreReported(t *testing.T) {
 		Passages, Skipped int
 		Rows              map[string]map[string]int64
 	}
-	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitOK {
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != cli.ExitOK {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, out, complaints)
 	}
 	if report.Passages != 3 || report.Skipped != 2 || report.Rows["p.csv"]["joined"] != 1 || report.Rows["p.csv"]["literal"] != 1 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/corpus"
 )
 
@@ -26,14 +27,14 @@ func TestFieldsThatAreLeftOut(t *testing.T) {
 		return code, complaints
 	}
 	code, complaints := index()
-	if code != exitOK || strings.Count(complaints, "warning") != 2 || strings.Contains(complaints, "\x1b") ||
+	if code != cli.ExitOK || strings.Count(complaints, "warning") != 2 || strings.Contains(complaints, "\x1b") ||
 		!containsAll(complaints, []string{`p.jsonl:1: the field "url"`, "p.jsonl:2: the field", "id, title, text, tags and metadata"}) {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
-	if code, complaints := index("--strict"); code != exitFailed || !containsAll(complaints, []string{"p.jsonl:1", `"url"`, "--strict"}) {
+	if code, complaints := index("--strict"); code != cli.ExitFailed || !containsAll(complaints, []string{"p.jsonl:1", `"url"`, "--strict"}) {
 		t.Errorf("strict: exit code %d, %s", code, complaints)
 	}
-	if code, complaints := index("--strict", "--skip-bad"); code != exitFailed || !containsAll(complaints, []string{"left out: p.jsonl:1", "left out: p.jsonl:2"}) {
+	if code, complaints := index("--strict", "--skip-bad"); code != cli.ExitFailed || !containsAll(complaints, []string{"left out: p.jsonl:1", "left out: p.jsonl:2"}) {
 		t.Errorf("nothing is left: exit code %d, %s", code, complaints)
 	}
 
@@ -44,7 +45,7 @@ func TestFieldsThatAreLeftOut(t *testing.T) {
 	if err := os.WriteFile("p.jsonl", []byte(many.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, complaints := index(); code != exitOK || strings.Count(complaints, "warning") != corpus.MaxUnknown+1 {
+	if code, complaints := index(); code != cli.ExitOK || strings.Count(complaints, "warning") != corpus.MaxUnknown+1 {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/store/folder"
 
@@ -18,15 +19,15 @@ type verification struct {
 	Error string `json:"error,omitempty"`
 }
 
-func newVerify(term terminal) *cobra.Command {
+func newVerify(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use:     "verify",
 		Short:   "Check every checksum of a collection and the invariants of its indexes",
 		Example: "  conclave verify --collection my-index\n  conclave verify --collection my-index --json | jq .ok",
 		Args:    cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
-			bar := newProgress(term.Err)
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
+			bar := cli.NewProgress(term.Err)
 			report, err := folder.Verify(cmd.Context(), config.Collection, func(p folder.Progress) {
 				bar.Report(string(p.Stage), p.Done, p.Total, p.Unit)
 			})
@@ -38,12 +39,12 @@ func newVerify(term terminal) *cobra.Command {
 			if err != nil {
 				verified.Error = err.Error()
 			}
-			return errors.Join(told(err), show(term.Out, asJSON, verified, func(w *errWriter) {
+			return errors.Join(cli.AlreadySaid(err), cli.Show(term.Out, asJSON, verified, func(w *cli.ErrWriter) {
 				if report.Pending > 0 {
 					_, _ = fmt.Fprintf(term.Err, "acknowledged changes that wait in the log: %d; a writer makes them visible\n", report.Pending)
 				}
-				w.printf("%s: generation %d, %s in %s, %s: fine\n",
-					config.Collection, report.Generation, plural(int64(report.Passages), "passage"), plural(int64(report.Segments), "segment"), count(report.Bytes, "bytes"))
+				w.Printf("%s: generation %d, %s in %s, %s: fine\n",
+					config.Collection, report.Generation, cli.Plural(int64(report.Passages), "passage"), cli.Plural(int64(report.Segments), "segment"), cli.Count(report.Bytes, "bytes"))
 			}))
 		}),
 	}

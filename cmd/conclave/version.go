@@ -3,12 +3,13 @@ package main
 import (
 	"runtime"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/provision"
 
 	"github.com/spf13/cobra"
 )
 
-func newVersion(term terminal) *cobra.Command {
+func newVersion(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use:     "version",
@@ -20,8 +21,8 @@ func newVersion(term terminal) *cobra.Command {
 				"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
 				"onnxruntime": provision.RuntimeVersion,
 			}
-			return show(term.Out, asJSON, about, func(w *errWriter) {
-				w.printf("conclave %s (%s, %s, for ONNX Runtime %s)\n", version, about["go"], about["platform"], provision.RuntimeVersion)
+			return cli.Show(term.Out, asJSON, about, func(w *cli.ErrWriter) {
+				w.Printf("conclave %s (%s, %s, for ONNX Runtime %s)\n", version, about["go"], about["platform"], provision.RuntimeVersion)
 			})
 		},
 	}

@@ -145,6 +145,27 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestProductNeverImportsResearch: what measures is no part of what is installed, and of all
+// programs conclave-lab alone has it.
+func TestProductNeverImportsResearch(t *testing.T) {
+	for _, p := range list(t) {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		if strings.HasPrefix(path, "research/") || path == "cmd/conclave-lab" {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if strings.HasPrefix(imported, module+"research/") {
+				t.Errorf("%s imports %s: research belongs to cmd/conclave-lab", p.ImportPath, imported)
+			}
+		}
+	}
+	for _, p := range list(t, "-deps", module+"cmd/conclave") {
+		if strings.HasPrefix(p.ImportPath, module+"research/") {
+			t.Errorf("cmd/conclave needs %s", p.ImportPath)
+		}
+	}
+}
+
 // TestNoCgoOutsideEncoder: what must build without a C compiler has no cgo files, and
 // needs no package with such files but Go's own, which has others in their place.
 func TestNoCgoOutsideEncoder(t *testing.T) {
@@ -201,7 +222,7 @@ func TestFlagsAreNamedByCmd(t *testing.T) {
 			}
 			ast.Inspect(file, func(n ast.Node) bool {
 				if text, ok := n.(*ast.BasicLit); ok && text.Kind == token.STRING && flag.MatchString(text.Value[1:]) {
-					t.Errorf("%s says %s: flags are named by cmd alone (cmd/conclave/hints.go)", path, text.Value)
+					t.Errorf("%s says %s: flags are named by cmd alone (cmd/internal/cli/hints.go)", path, text.Value)
 				}
 				return true
 			})

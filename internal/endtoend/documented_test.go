@@ -23,7 +23,7 @@ import (
 )
 
 // programs begin the lines of documents that are commands.
-var programs = regexp.MustCompile(`^(conclave|bin/conclave|conclave-train|curl|make|pip|python3?|go|docker|[A-Z]+=\S+ \S+)\b `)
+var programs = regexp.MustCompile(`^((?:bin/)?conclave(?:-lab)?|conclave-train|curl|make|pip|python3?|go|docker|[A-Z]+=\S+ \S+)\b `)
 
 // notRun are the commands that this test does not run, with the reason.
 var notRun = []struct {
@@ -33,12 +33,12 @@ var notRun = []struct {
 	{regexp.MustCompile(`^make `), "builds, tests or measures all of it; make test runs this test, and what make demo serves is served here"},
 	{regexp.MustCompile(`^(pip|conclave-train) `), "needs PyTorch, and minutes: training/check installs it and trains small experts"},
 	{regexp.MustCompile(`^(python3?|go|[A-Z]+=\S+) `), "a benchmark beside its peer: make bench runs it"},
-	{regexp.MustCompile(`^(bin/)?conclave bench `), "measures on vectors that lie in ../shared, or on the union of eight domains"},
+	{regexp.MustCompile(`^(bin/)?conclave-lab bench `), "measures on vectors that lie in ../shared, or on the union of eight domains"},
 	{regexp.MustCompile(`^conclave models import ./dpr-question `), "needs the two encoders of DPR, 880 MB; the tests of models import small ones"},
 	{regexp.MustCompile(`^conclave models import ./(bge-small-en|e5-small) `), "needs that model; the tests of models import tiny ones with prefixes"},
 	{regexp.MustCompile(`^conclave models import ./my-fid `), "needs a trained T5, which no package has; TestGeneratedAnswers imports and asks a tiny one"},
 	{regexp.MustCompile(`(?s)^curl .*"reader": "writer"`), "needs that T5, too"},
-	{regexp.MustCompile(`^conclave (calibrate (prior|reader)|ablate --collection gate-out/|(calibrate|evaluate) --collection evaluation-out/)`), "fits what is shipped, on collections of nine domains and more: most of an hour"},
+	{regexp.MustCompile(`^conclave(-lab ablate --collection gate-out/| (calibrate (prior|reader)|(calibrate|evaluate) --collection evaluation-out/))`), "fits what is shipped, on collections of nine domains and more: most of an hour"},
 	{regexp.MustCompile(`^conclave (evaluate answers |(index|evaluate|calibrate) --collection (policy|union|small|pool|C) |serve --collection (many-out/|demo-many ))`), "measures on domains that lie in ../shared"},
 	{regexp.MustCompile(`^docker compose --profile cluster `), "needs containers, and three nodes of OpenSearch; TestStore runs conclave before three nodes"},
 	{regexp.MustCompile(`^conclave \w+ .*opensearch\+https?://`), "needs a cluster; TestStore runs them on three nodes"},
@@ -282,6 +282,10 @@ func newReader(t *testing.T, root string) *reader {
 	}
 	link(built, filepath.Join(r.dir, "bin", "conclave"))
 	link(filepath.Join(root, "shipped", "demo", "passages"), filepath.Join(r.dir, "shipped", "demo", "passages"))
+	lab := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(r.dir, "bin", "conclave-lab"), "example.org/conclave/cmd/conclave-lab")
+	if out, err := lab.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	link(checkpoint, filepath.Join(r.dir, "my-bert"))
 	for _, folder := range []string{"", "bundles"} {
 		entries, err := os.ReadDir(filepath.Join(cache.Root, folder))

@@ -4,7 +4,7 @@
 
 The folder holds machine.json and one JSON file for each measurement, with its
 command, its day and the commit measured beside its figures: ann-*.json
-(research/bench/vectors/ann_peer.py --json), exact-*.json and filters.json (conclave bench
+(research/bench/vectors/ann_peer.py --json), exact-*.json and filters.json (conclave-lab bench
 ann --index flat and --filters, --json), ways.json (research/bench/ways.py --json),
 words-*.json (research/bench/lucene -json), encoder.json (research/bench/encoder -json) and
 graphs.json (research/bench/graph_speed.py --json). What is missing is left out.

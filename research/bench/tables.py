@@ -3,7 +3,7 @@
     python3 research/bench/tables.py evaluation-out > tables.md
 
 Reads calibration.json (conclave calibrate), report.json and desire-me.json (conclave
-evaluate) and ablation.json (conclave ablate). In report.json the gate, the hybrid and their
+evaluate) and ablation.json (conclave-lab ablate). In report.json the gate, the hybrid and their
 confidences were fitted on the questions measured; in the others they were not.
 Figures are top-1 / top-20 in percent.
 """

@@ -144,5 +144,5 @@ TRIED = [
     "- nodes in Gorder's order: far costlier to make than the order kept, and no faster (`ann/graph/order.go`)",
     "- more candidates scored by their vectors: 10 and an eighth of k are scored; four beyond those asked for lose",
     "  nothing already (`git show f5d7df4`)",
-    "- github.com/coder/hnsw: it finds a quarter of the nearest (`conclave bench ann --index coder`)", "",
+    "- github.com/coder/hnsw: it finds a quarter of the nearest (`conclave-lab bench ann --index coder`)", "",
 ]

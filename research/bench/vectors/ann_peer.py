@@ -2,7 +2,7 @@
 
     pip install numpy hnswlib faiss-cpu
     python3 research/bench/vectors/ann_peer.py --vectors passages.f16 --queries questions.f16 \
-        --truth truth100.i32 --dim 384 --ours "bin/conclave bench ann"
+        --truth truth100.i32 --dim 384 --ours "bin/conclave-lab bench ann"
 
 Every index is built once with the same number of threads, each in a process of
 its own (peer_index.py). Then all take turns, round by round, so that what else
@@ -97,7 +97,7 @@ def main():
     parser.add_argument("--queries", required=True)
     parser.add_argument("--truth", help="computed, and kept beside the index, where not given")
     parser.add_argument("--dim", type=int, required=True)
-    parser.add_argument("--ours", default="bin/conclave bench ann")
+    parser.add_argument("--ours", default="bin/conclave-lab bench ann")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--peers", default="hnswlib,faiss")

@@ -13,10 +13,11 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/shipped/demo"
 )
 
-// measuredVectors is what programs read from `conclave bench ann --json`.
+// measuredVectors is what programs read from `conclave-lab bench ann --json`.
 type measuredVectors struct {
 	Index          *string  `json:"index"`
 	Rows           *int     `json:"rows"`
@@ -30,13 +31,13 @@ type measuredVectors struct {
 	} `json:"points"`
 }
 
-// measureVectors runs `conclave bench ann … --json` and fails where a name that
+// measureVectors runs `conclave-lab bench ann … --json` and fails where a name that
 // programs rely on is missing.
 func measureVectors(t *testing.T, args ...string) measuredVectors {
 	t.Helper()
-	code, out, complaints := conclave(t, append([]string{"bench", "ann", "--passes", "1", "--json"}, args...)...)
+	code, out, complaints := lab(t, append([]string{"bench", "ann", "--passes", "1", "--json"}, args...)...)
 	var m measuredVectors
-	if err := json.Unmarshal([]byte(out), &m); code != exitOK || err != nil {
+	if err := json.Unmarshal([]byte(out), &m); code != cli.ExitOK || err != nil {
 		t.Fatalf("%v: exit code %d, %v, %s\n%s", args, code, err, complaints, out)
 	}
 	if m.Index == nil || m.Rows == nil || m.BuildSeconds == nil || m.BytesPerVector == nil || len(m.Points) == 0 {
@@ -54,7 +55,7 @@ func measureVectors(t *testing.T, args ...string) measuredVectors {
 func TestBenchVectorsGenerated(t *testing.T) {
 	t.Chdir(t.TempDir())
 	files := []string{"--vectors", "v.f16", "--queries", "q.f16", "--dim", "24"}
-	if code, out, complaints := conclave(t, append([]string{"bench", "ann", "--generate", "2000"}, files...)...); code != exitOK || out != "" {
+	if code, out, complaints := lab(t, append([]string{"bench", "ann", "--generate", "2000"}, files...)...); code != cli.ExitOK || out != "" {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)
 	}
 	for name, rows := range map[string]int64{"v.f16": 2000, "q.f16": generatedQueries} {
@@ -70,9 +71,9 @@ func TestBenchVectorsGenerated(t *testing.T) {
 	if *few.Ef != 100 || *many.Ef != 400 || *many.Recall10 < 0.99 || *many.Recall100 < 0.99 || *few.Recall100 > *many.Recall100 {
 		t.Errorf("%v %v; %v %v %v", *few.Ef, *few.Recall100, *many.Ef, *many.Recall10, *many.Recall100)
 	}
-	code, out, complaints := conclave(t, append([]string{"bench", "ann", "--filters", "--ef", "100", "--json"}, files...)...)
+	code, out, complaints := lab(t, append([]string{"bench", "ann", "--filters", "--ef", "100", "--json"}, files...)...)
 	var shares []map[string]any
-	if err := json.Unmarshal([]byte(out), &shares); code != exitOK || err != nil || len(shares) < 2 {
+	if err := json.Unmarshal([]byte(out), &shares); code != cli.ExitOK || err != nil || len(shares) < 2 {
 		t.Fatalf("exit code %d, %v, %s%s", code, err, out, complaints)
 	}
 	for _, name := range []string{"tags", "selectivity", "walk_qps", "scan_qps", "qps", "recall10", "exact"} {
@@ -135,8 +136,8 @@ func TestBenchVectorsOfFiles(t *testing.T) {
 	if m := measureVectors(t, append(files, "flat", "--truth", "furthest.i32")...); *m.Points[0].Recall100 != 0 {
 		t.Errorf("the furthest rows were found nearest: %v", *m.Points[0].Recall100)
 	}
-	code, out, _ := conclave(t, append([]string{"bench", "ann", "--passes", "1"}, append(files, "flat")...)...)
-	if code != exitOK || !containsAll(out, []string{"600 vectors of 32 numbers", "recall@100", "GB/s"}) {
+	code, out, _ := lab(t, append([]string{"bench", "ann", "--passes", "1"}, append(files, "flat")...)...)
+	if code != cli.ExitOK || !containsAll(out, []string{"600 vectors of 32 numbers", "recall@100", "GB/s"}) {
 		t.Errorf("for people: exit code %d\n%s", code, out)
 	}
 }
@@ -171,9 +172,9 @@ func TestBenchWords(t *testing.T) {
 	}
 	questions := strings.Count(fromDemo(t, folder, "questions/dev.jsonl"), "\n")
 	args = append(args, "--questions", filepath.Join(folder, "questions", "dev.jsonl"))
-	code, out, complaints := conclave(t, append(args, "--json")...)
+	code, out, complaints := lab(t, append(args, "--json")...)
 	var m map[string]float64
-	if err := json.Unmarshal([]byte(out), &m); code != exitOK || err != nil {
+	if err := json.Unmarshal([]byte(out), &m); code != cli.ExitOK || err != nil {
 		t.Fatalf("exit code %d, %v, %s\n%s", code, err, complaints, out)
 	}
 	for name, want := range map[string]int{"passages": passages, "questions": questions, "k": 100} {
@@ -186,7 +187,7 @@ func TestBenchWords(t *testing.T) {
 			t.Errorf("%s is %v in %s", name, m[name], out)
 		}
 	}
-	if code, out, _ := conclave(t, args...); code != exitOK || !containsAll(out, []string{fmt.Sprint(passages, " passages"), "questions/s"}) {
+	if code, out, _ := lab(t, args...); code != cli.ExitOK || !containsAll(out, []string{fmt.Sprint(passages, " passages"), "questions/s"}) {
 		t.Errorf("for people: exit code %d\n%s", code, out)
 	}
 }
@@ -219,15 +220,15 @@ func TestBenchRefuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"ann", "--vectors", "v.f16"}, exitUsage, "--dim"},
-		{[]string{"ann", "--vectors", "v.f16", "--dim", "3"}, exitUsage, "--queries"},
-		{[]string{"ann", "--vectors", "v.f16", "--queries", "v.f16", "--dim", "3", "--index", "magic"}, exitUsage, "magic"},
-		{[]string{"ann", "--vectors", "v.f16", "--queries", "v.f16", "--dim", "4"}, exitFailed, "v.f16"},
-		{[]string{"ann", "--vectors", "nowhere.f16", "--queries", "v.f16", "--dim", "3"}, exitFailed, "nowhere.f16"},
-		{[]string{"bm25", "--questions", "nowhere.jsonl"}, exitUsage, "--in"},
-		{[]string{"bm25", "--in", "nowhere.jsonl", "--questions", "nowhere.jsonl"}, exitFailed, "nowhere.jsonl"},
+		{[]string{"ann", "--vectors", "v.f16"}, cli.ExitUsage, "--dim"},
+		{[]string{"ann", "--vectors", "v.f16", "--dim", "3"}, cli.ExitUsage, "--queries"},
+		{[]string{"ann", "--vectors", "v.f16", "--queries", "v.f16", "--dim", "3", "--index", "magic"}, cli.ExitUsage, "magic"},
+		{[]string{"ann", "--vectors", "v.f16", "--queries", "v.f16", "--dim", "4"}, cli.ExitFailed, "v.f16"},
+		{[]string{"ann", "--vectors", "nowhere.f16", "--queries", "v.f16", "--dim", "3"}, cli.ExitFailed, "nowhere.f16"},
+		{[]string{"bm25", "--questions", "nowhere.jsonl"}, cli.ExitUsage, "--in"},
+		{[]string{"bm25", "--in", "nowhere.jsonl", "--questions", "nowhere.jsonl"}, cli.ExitFailed, "nowhere.jsonl"},
 	} {
-		code, out, complaints := conclave(t, append([]string{"bench"}, c.args...)...)
+		code, out, complaints := lab(t, append([]string{"bench"}, c.args...)...)
 		if code != c.code || !strings.Contains(complaints, c.says) || out != "" {
 			t.Errorf("%v: exit code %d, want %d with %q:\n%s%s", c.args, code, c.code, c.says, complaints, out)
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"example.org/conclave/configs"
 )
 
-// newSaying returns the logger of commands other than serve: it writes warnings and errors
+// NewSaying returns the logger of commands other than serve: it writes warnings and errors
 // as lines for people. With --log-level debug it is the server's.
-func newSaying(out io.Writer, config configs.Log) *slog.Logger {
+func NewSaying(out io.Writer, config configs.Log) *slog.Logger {
 	if config.Level == "debug" {
-		return newLogger(out, config)
+		return NewLogger(out, config)
 	}
 	return slog.New(&saying{out: out})
 }
@@ -37,7 +37,7 @@ func (s *saying) Handle(_ context.Context, r slog.Record) error {
 		case "cause", "why":
 			why = ": " + text
 			if err, ok := a.Value.Any().(error); ok {
-				for _, hint := range hintsOf(err) {
+				for _, hint := range Hints(err) {
 					why += "\n  -> " + hint
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/internal/server"
@@ -14,14 +15,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// ablating is what `conclave ablate` was asked to do.
+// ablating is what `conclave-lab ablate` was asked to do.
 type ablating struct {
-	questions questionFiles
+	questions cli.QuestionFiles
 	trials    ablation.TrialOptions
 	asJSON    string
 }
 
-func newAblate(term terminal) *cobra.Command {
+func newAblate(term cli.Terminal) *cobra.Command {
 	var x ablating
 	command := &cobra.Command{
 		Use:   "ablate",
@@ -42,16 +43,16 @@ func newAblate(term terminal) *cobra.Command {
 The gate is fitted on other questions than those it answers (five folds by a
 hash of the question's id). A fixed weight is the best one for these questions.
 The collection is not changed.`,
-		Example: `  conclave ablate --collection my-index --questions dev.jsonl
-  conclave ablate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --joint multi \
+		Example: `  conclave-lab ablate --collection my-index --questions dev.jsonl
+  conclave-lab ablate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --joint multi \
     --foreign nq --held-out wiki --json ablation.json`,
 		Args: cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
-	x.questions.bindLimit(command, 0)
-	flags.IntVar(&x.trials.Gate.Specialists, "specialists", askedSpecialists, "how many experts with a domain the gate asks, the most familiar with the question; 0: all")
+	x.questions.BindLimit(command, 0)
+	flags.IntVar(&x.trials.Gate.Specialists, "specialists", cli.AskedSpecialists, "how many experts with a domain the gate asks, the most familiar with the question; 0: all")
 	flags.StringVar(&x.trials.Base, "base", "", "the `expert` to compare with, alone and with BM25 (default: "+shipped.Base+", where it is one)")
 	flags.StringVar(&x.trials.Joint, "joint", "", "the `expert` that was trained on all domains together")
 	flags.StringSliceVar(&x.trials.Foreign, "foreign", nil, "out-of-domain `experts`, separated by commas: the questions of their domains are left out of that trial")
@@ -61,27 +62,27 @@ The collection is not changed.`,
 	return command
 }
 
-func (x *ablating) run(cmd *cobra.Command, config configs.Config, term terminal) error {
+func (x *ablating) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
 	if x.trials.Gate.Specialists < 0 {
-		return usagef("--specialists is 0 or more")
+		return cli.Usagef("--specialists is 0 or more")
 	}
-	domains, err := x.questions.read()
+	domains, err := x.questions.Read()
 	if err != nil {
 		return err
 	}
-	return measured(config, term, true, func(l *server.Assembly) error { return x.ablate(cmd.Context(), l, domains, term) })
+	return cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error { return x.ablate(cmd.Context(), l, domains, term) })
 }
 
-func (x *ablating) ablate(ctx context.Context, l *server.Assembly, domains []questions.Domain, term terminal) error {
+func (x *ablating) ablate(ctx context.Context, l *server.Assembly, domains []questions.Domain, term cli.Terminal) error {
 	var names []string
 	for _, e := range l.Engine.Experts() {
 		names = append(names, e.Name)
 	}
 	if err := x.trials.Check(names); err != nil {
-		return usageError{err}
+		return cli.UsageError{Err: err}
 	}
 	x.trials.Base = cmp.Or(x.trials.Base, shipped.Base)
-	found, err := gather(ctx, l, domains, term)
+	found, err := cli.Gather(ctx, l, domains, term)
 	if err != nil {
 		return err
 	}
@@ -90,8 +91,8 @@ func (x *ablating) ablate(ctx context.Context, l *server.Assembly, domains []que
 		return err
 	}
 	x.trials.Prior, x.trials.Gate.Towards, x.trials.Gate.WithoutLate = o.Prior, o.Towards, o.WithoutLate
-	bar := newProgress(term.Err)
-	x.trials.Progress = bar.counting("fitting", "gates")
+	bar := cli.NewProgress(term.Err)
+	x.trials.Progress = bar.Counting("fitting", "gates")
 	report, err := ablation.Run(ctx, found, x.trials)
 	bar.Finish()
 	if err != nil {
@@ -100,5 +101,5 @@ func (x *ablating) ablate(ctx context.Context, l *server.Assembly, domains []que
 	if err := report.WriteText(term.Out); err != nil {
 		return err
 	}
-	return writeJSON(x.asJSON, report)
+	return cli.WriteJSON(x.asJSON, report)
 }

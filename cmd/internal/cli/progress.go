@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 	"golang.org/x/term"
 )
 
-// progress shows long work on the terminal: a line that says how far the stage is,
+// Progress shows long work on the terminal: a line that says how far the stage is,
 // with rate and time left. Where standard error is not a terminal it prints one line
 // when a stage ends, so that a log stays readable.
-type progress struct {
+type Progress struct {
 	mu       sync.Mutex // work may report from several goroutines
 	out      io.Writer
 	terminal bool
@@ -24,11 +24,11 @@ type progress struct {
 	drawn    time.Time // zero: there is no line to clear
 }
 
-func newProgress(out io.Writer) *progress { return &progress{out: out, terminal: isTerminal(out)} }
+func NewProgress(out io.Writer) *Progress { return &Progress{out: out, terminal: isTerminal(out)} }
 
 // Report says how far a stage is; a new stage ends the one before. A total of
 // 0 or less means that nobody knows how much there is.
-func (p *progress) Report(stage string, done, total int64, unit string) {
+func (p *Progress) Report(stage string, done, total int64, unit string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if stage != p.stage {
@@ -38,19 +38,19 @@ func (p *progress) Report(stage string, done, total int64, unit string) {
 	p.done = done
 	if now := time.Now(); p.terminal && (done == total || now.Sub(p.drawn) >= drawEvery) {
 		p.drawn = now
-		_, _ = fmt.Fprint(p.out, clearLine, cut(p.describe(total, now.Sub(p.started)), columns(p.out)-1))
+		_, _ = fmt.Fprint(p.out, clearLine, Cut(p.describe(total, now.Sub(p.started)), Columns(p.out)-1))
 	}
 }
 
-// counting is Report of one stage, for those who count its things.
-func (p *progress) counting(stage, unit string) func(done, total int) {
+// Counting is Report of one stage, for those who count its things.
+func (p *Progress) Counting(stage, unit string) func(done, total int) {
 	return func(done, total int) { p.Report(stage, int64(done), int64(total), unit) }
 }
 
 // clearLine empties the line of a terminal and goes to its beginning.
 const clearLine = "\r\x1b[K"
 
-func (p *progress) clear() {
+func (p *Progress) clear() {
 	if !p.drawn.IsZero() {
 		_, _ = io.WriteString(p.out, clearLine)
 		p.drawn = time.Time{}
@@ -58,7 +58,7 @@ func (p *progress) clear() {
 }
 
 // Say prints a line above what is shown.
-func (p *progress) Say(format string, args ...any) {
+func (p *Progress) Say(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
@@ -73,10 +73,10 @@ const settled = 500 * time.Millisecond
 
 // describe says how far the stage is: "encoding base  256 of 1,500 passages,
 // 77/s, 16s left".
-func (p *progress) describe(total int64, took time.Duration) string {
-	text := p.stage + "  " + count(p.done, p.unit)
+func (p *Progress) describe(total int64, took time.Duration) string {
+	text := p.stage + "  " + Count(p.done, p.unit)
 	if total > 0 {
-		text += " of " + count(total, p.unit)
+		text += " of " + Count(total, p.unit)
 	}
 	if p.unit != "bytes" {
 		text += " " + p.unit
@@ -94,19 +94,19 @@ func (p *progress) describe(total int64, took time.Duration) string {
 }
 
 // Finish ends the current stage.
-func (p *progress) Finish() {
+func (p *Progress) Finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.finish()
 }
 
-func (p *progress) finish() {
+func (p *Progress) finish() {
 	if p.stage == "" {
 		return
 	}
 	took := time.Since(p.started)
 	p.clear()
-	done := count(p.done, p.unit)
+	done := Count(p.done, p.unit)
 	if p.unit != "bytes" {
 		done += " " + p.unit
 	}
@@ -123,7 +123,7 @@ func perSecond(rate float64, unit string) string {
 	if unit != "bytes" && rate < 10 {
 		return fmt.Sprintf("%.1f/s", rate)
 	}
-	return count(int64(rate), unit) + "/s"
+	return Count(int64(rate), unit) + "/s"
 }
 
 func isTerminal(out io.Writer) bool {

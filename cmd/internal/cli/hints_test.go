@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func TestHints(t *testing.T) {
 	}
 	for _, what := range faults {
 		e := &folder.Error{Fault: what, Dir: "c", Expert: "x", Err: errors.New("found")}
-		hints := hintsOf(fmt.Errorf("opening: %w", errors.Join(fs.ErrInvalid, e, fmt.Errorf("again: %w", e))))
+		hints := Hints(fmt.Errorf("opening: %w", errors.Join(fs.ErrInvalid, e, fmt.Errorf("again: %w", e))))
 		if len(hints) != 1 || !strings.Contains(hints[0], "conclave index --collection c ") {
 			t.Errorf("%v: %q", what, hints)
 		}
@@ -34,11 +34,11 @@ func TestHints(t *testing.T) {
 		"conclave calibrate": &search.Error{Code: "needs_calibration", Detail: "nothing was fitted"},
 		"conclave setup":     &encoder.RuntimeError{Path: "nowhere.so", Err: fs.ErrNotExist},
 	} {
-		if hints := hintsOf(err); len(hints) != 1 || !strings.HasPrefix(hints[0], want) {
+		if hints := Hints(err); len(hints) != 1 || !strings.HasPrefix(hints[0], want) {
 			t.Errorf("%v: %q, want %q", err, hints, want)
 		}
 	}
-	if hints := hintsOf(fs.ErrNotExist); hints != nil {
+	if hints := Hints(fs.ErrNotExist); hints != nil {
 		t.Errorf("%q", hints)
 	}
 }
@@ -51,13 +51,13 @@ func TestHintsAreLogged(t *testing.T) {
 		"text": `cause=found hint="conclave index --collection c --add-expert x"`,
 	} {
 		var out bytes.Buffer
-		newLogger(&out, configs.Log{Level: "info", Format: format}).Error("it failed", "cause", err)
+		NewLogger(&out, configs.Log{Level: "info", Format: format}).Error("it failed", "cause", err)
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s lacks %s", out.String(), want)
 		}
 	}
 	var out bytes.Buffer
-	newSaying(&out, configs.Log{}).Error("it failed", slog.Any("cause", err))
+	NewSaying(&out, configs.Log{}).Error("it failed", slog.Any("cause", err))
 	if want := "conclave: it failed: found\n  -> conclave index --collection c --add-expert x\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}

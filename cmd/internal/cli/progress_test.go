@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"testing"
@@ -21,7 +21,7 @@ func TestProgressInWords(t *testing.T) {
 		{"reading", "bytes", 66 << 20, -1, 2 * time.Second, "reading  66.0 MiB, 33.0 MiB/s"},
 		{"reading", "bytes", 12, 20, time.Second, "reading  12 bytes of 20 bytes, 12 bytes/s, 1s left"},
 	} {
-		p := progress{stage: c.stage, unit: c.unit, done: c.done}
+		p := Progress{stage: c.stage, unit: c.unit, done: c.done}
 		if got := p.describe(c.total, c.took); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}

@@ -5,19 +5,20 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/research/bench/searches"
 )
 
 // TestBenchSearch looks at what is printed, not at how fast anything is.
 func TestBenchSearch(t *testing.T) {
 	calibratable(t)
-	if code, _, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != exitOK {
+	if code, _, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	args := both("bench", "search", "--collection", "c", "--counts", "1,2", "--asked", "4", "--rounds", "2", "--clients", "3")
-	code, out, complaints := conclave(t, args...)
+	code, out, complaints := lab(t, args...)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if code != exitOK || len(lines) != 3 || !containsAll(lines[0], []string{"experts", "search ms", "encoders ms", "ratio", "searches/s"}) {
+	if code != cli.ExitOK || len(lines) != 3 || !containsAll(lines[0], []string{"experts", "search ms", "encoders ms", "ratio", "searches/s"}) {
 		t.Fatalf("exit code %d, %s\n%s", code, complaints, out)
 	}
 	for i, line := range lines[1:] {
@@ -25,9 +26,9 @@ func TestBenchSearch(t *testing.T) {
 			t.Errorf("line %d: %q", i+1, line)
 		}
 	}
-	code, out, complaints = conclave(t, append(args, "--json")...)
+	code, out, complaints = lab(t, append(args, "--json")...)
 	var costs []searches.Cost
-	if err := json.Unmarshal([]byte(out), &costs); code != exitOK || err != nil || len(costs) != 2 {
+	if err := json.Unmarshal([]byte(out), &costs); code != cli.ExitOK || err != nil || len(costs) != 2 {
 		t.Fatalf("exit code %d, %v, %s\n%s", code, err, complaints, out)
 	}
 	for i, c := range costs {
@@ -40,16 +41,16 @@ func TestBenchSearch(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"--counts", "3"}, exitUsage, "3; this collection has 2 such experts"},
-		{[]string{"--familiar", "--counts", "1"}, exitUsage, "1; this collection has 0 such experts"}, // none has a domain
-		{[]string{"--counts", "0"}, exitUsage, "--counts"},
-		{[]string{"--rounds", "0"}, exitUsage, "--rounds"},
-		{[]string{"--clients", "0"}, exitUsage, "--clients"},
-		{[]string{"--asked", "0"}, exitUsage, "--asked"},
-		{[]string{"--fusion", "magic", "--asked", "1"}, exitFailed, "magic"},
-		{[]string{"--collection", "nowhere"}, exitFailed, "nowhere"},
+		{[]string{"--counts", "3"}, cli.ExitUsage, "3; this collection has 2 such experts"},
+		{[]string{"--familiar", "--counts", "1"}, cli.ExitUsage, "1; this collection has 0 such experts"}, // none has a domain
+		{[]string{"--counts", "0"}, cli.ExitUsage, "--counts"},
+		{[]string{"--rounds", "0"}, cli.ExitUsage, "--rounds"},
+		{[]string{"--clients", "0"}, cli.ExitUsage, "--clients"},
+		{[]string{"--asked", "0"}, cli.ExitUsage, "--asked"},
+		{[]string{"--fusion", "magic", "--asked", "1"}, cli.ExitFailed, "magic"},
+		{[]string{"--collection", "nowhere"}, cli.ExitFailed, "nowhere"},
 	} {
-		code, out, complaints := conclave(t, append(both("bench", "search", "--collection", "c"), c.args...)...)
+		code, out, complaints := lab(t, append(both("bench", "search", "--collection", "c"), c.args...)...)
 		if code != c.code || !strings.Contains(complaints, c.says) || out != "" {
 			t.Errorf("%v: exit code %d, want %d with %q:\n%s%s", c.args, code, c.code, c.says, complaints, out)
 		}

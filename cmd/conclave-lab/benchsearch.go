@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/internal/server"
@@ -12,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// benchingSearch is what `conclave bench search` was asked to do.
+// benchingSearch is what `conclave-lab bench search` was asked to do.
 type benchingSearch struct {
 	searches.Workload
-	questions questionFiles
+	questions cli.QuestionFiles
 	asked     int
 	asJSON    bool
 }
 
-func newBenchSearch(term terminal) *cobra.Command {
+func newBenchSearch(term cli.Terminal) *cobra.Command {
 	var x benchingSearch
 	command := &cobra.Command{
 		Use:   "search",
@@ -28,19 +29,19 @@ func newBenchSearch(term terminal) *cobra.Command {
 		Long: `Asks a collection questions, by one client and then by several, with some of its
 experts and BM25. In turns with that, the same experts only encode the same
 questions. No vectors are cached between questions.`,
-		Example: "  conclave bench search --collection my-index --questions dev.jsonl --counts 1,2,4",
+		Example: "  conclave-lab bench search --collection my-index --questions dev.jsonl --counts 1,2,4",
 		Args:    cobra.NoArgs,
-		RunE: configured(term, func(cmd *cobra.Command, config configs.Config) error {
+		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			costs, err := x.run(cmd.Context(), config, term)
 			if err != nil {
 				return err
 			}
-			return show(term.Out, x.asJSON, costs, func(w *errWriter) { w.err = searches.Print(w.out, costs) })
+			return cli.Show(term.Out, x.asJSON, costs, func(w *cli.ErrWriter) { w.Err = searches.Print(w.Out, costs) })
 		}),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "bundles", "encoder.provider")
-	x.questions.bind(command)
+	x.questions.Bind(command)
 	flags.StringVar(&x.Fusion, "fusion", "hybrid", "fusion `method`: hybrid is muf with BM25")
 	flags.BoolVar(&x.Familiar, "familiar", false, "ask the experts most familiar with each question, beside those without a domain, as auto does (fusion gate)")
 	flags.IntVar(&x.Clients, "clients", 32, "clients at once, for the rates")
@@ -51,26 +52,26 @@ questions. No vectors are cached between questions.`,
 	return command
 }
 
-func (x *benchingSearch) run(ctx context.Context, config configs.Config, term terminal) (costs []searches.Cost, err error) {
+func (x *benchingSearch) run(ctx context.Context, config configs.Config, term cli.Terminal) (costs []searches.Cost, err error) {
 	if x.Clients < 1 || x.Rounds < 1 || x.asked < 1 {
-		return nil, usagef("--clients, --rounds and --asked are at least 1")
+		return nil, cli.Usagef("--clients, --rounds and --asked are at least 1")
 	}
-	x.questions.limit = x.asked
-	domains, err := x.questions.read()
+	x.questions.Limit = x.asked
+	domains, err := x.questions.Read()
 	if err != nil {
 		return nil, err
 	}
 	texts := questions.InTurns(domains, x.asked)
 	config.Limits.Timeout = max(config.Limits.Timeout, searches.Timeout)
 	config.Encoder.CacheEntries = 0 // every question is to be encoded
-	bar := newProgress(term.Err)
+	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()
-	err = opened(config, term, false, func(l *server.Assembly) (err error) {
-		costs, err = x.Measure(ctx, l, texts, bar.counting("measuring", "sets of experts"))
+	err = cli.OpenCollection(config, term, false, func(l *server.Assembly) (err error) {
+		costs, err = x.Measure(ctx, l, texts, bar.Counting("measuring", "sets of experts"))
 		return err
 	})
 	if bad := (searches.CountError{}); errors.As(err, &bad) {
-		return nil, usagef("--counts: %w", bad)
+		return nil, cli.Usagef("--counts: %w", bad)
 	}
 	return costs, err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/research/bench/vectors"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,7 @@ import (
 // generatedQueries is how many queries are made for generated vectors.
 const generatedQueries = 1000
 
-func newBenchVectors(term terminal) *cobra.Command {
+func newBenchVectors(term cli.Terminal) *cobra.Command {
 	var o vectors.Trial
 	var generate int
 	var filters, asJSON bool
@@ -25,13 +26,13 @@ names a file of the 100 nearest rows of each query (int32, little-endian); witho
 it they are computed first. --filters measures speed and recall of searches that
 are limited to a share of the vectors instead: random ones, those nearest to the
 query, those furthest from it, and those near another vector.`,
-		Example: `  conclave bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --json
-  conclave bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --ef 300 --filters
-  conclave bench ann --generate 100000 --vectors v.f16 --queries q.f16 --dim 384      # makes these files`,
+		Example: `  conclave-lab bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --json
+  conclave-lab bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --ef 300 --filters
+  conclave-lab bench ann --generate 100000 --vectors v.f16 --queries q.f16 --dim 384      # makes these files`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Vectors == "" || o.Dim < 1 {
-				return usagef("--vectors and --dim are needed")
+				return cli.Usagef("--vectors and --dim are needed")
 			}
 			if generate > 0 {
 				err := vectors.Generate(o.Vectors, generate, o.Dim, o.Build.Seed, 0)
@@ -41,23 +42,23 @@ query, those furthest from it, and those near another vector.`,
 				return err
 			}
 			if o.Queries == "" {
-				return usagef("--queries is needed")
+				return cli.Usagef("--queries is needed")
 			}
 			if err := o.Check(); err != nil {
-				return usageError{err}
+				return cli.UsageError{Err: err}
 			}
 			if filters {
 				points, err := vectors.RunFilters(cmd.Context(), o, vectors.DefaultSelectivities())
 				if err != nil {
 					return err
 				}
-				return show(term.Out, asJSON, points, func(w *errWriter) { w.err = vectors.PrintFilters(w.out, points) })
+				return cli.Show(term.Out, asJSON, points, func(w *cli.ErrWriter) { w.Err = vectors.PrintFilters(w.Out, points) })
 			}
 			r, err := vectors.Run(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
-			return show(term.Out, asJSON, r, func(w *errWriter) { w.err = r.Print(w.out) })
+			return cli.Show(term.Out, asJSON, r, func(w *cli.ErrWriter) { w.Err = r.Print(w.Out) })
 		},
 	}
 	flags := command.Flags()

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -15,11 +15,11 @@ import (
 
 // settings reads the configuration of a command: its flags over the
 // environment over the file over the defaults.
-func settings(cmd *cobra.Command, term terminal) (configs.Config, error) {
+func settings(cmd *cobra.Command, term Terminal) (configs.Config, error) {
 	config, err := configs.Load(cmd.Flags(), term.Environ)
 	var mistake *configs.Error
 	if errors.As(err, &mistake) && strings.HasPrefix(mistake.Source, "flag ") {
-		return config, usageError{err}
+		return config, UsageError{Err: err}
 	}
 	if err != nil {
 		return config, err
@@ -30,8 +30,8 @@ func settings(cmd *cobra.Command, term terminal) (configs.Config, error) {
 	return config, nil
 }
 
-// configured reads the settings and runs a command.
-func configured(term terminal, run func(cmd *cobra.Command, config configs.Config) error) func(*cobra.Command, []string) error {
+// WithSettings reads the settings and runs a command.
+func WithSettings(term Terminal, run func(cmd *cobra.Command, config configs.Config) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		config, err := settings(cmd, term)
 		if err != nil {
@@ -41,8 +41,8 @@ func configured(term terminal, run func(cmd *cobra.Command, config configs.Confi
 	}
 }
 
-// settingsAndCache returns the configuration of a command and the cache folder.
-func settingsAndCache(cmd *cobra.Command, term terminal) (configs.Config, provision.Cache, error) {
+// ReadSettingsAndCache returns the configuration of a command and the cache folder.
+func ReadSettingsAndCache(cmd *cobra.Command, term Terminal) (configs.Config, provision.Cache, error) {
 	config, err := settings(cmd, term)
 	if err != nil {
 		return config, provision.Cache{}, err
@@ -51,8 +51,8 @@ func settingsAndCache(cmd *cobra.Command, term terminal) (configs.Config, provis
 	return config, cache, err
 }
 
-// newLogger writes structured lines to standard error.
-func newLogger(out io.Writer, config configs.Log) *slog.Logger {
+// NewLogger writes structured lines to standard error.
+func NewLogger(out io.Writer, config configs.Log) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(config.Level)); err != nil {
 		level = slog.LevelInfo // checked by configs already

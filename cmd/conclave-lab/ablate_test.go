@@ -6,10 +6,13 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"example.org/conclave/cmd/internal/cli"
+	"example.org/conclave/models/tiny"
 	"example.org/conclave/research/ablation"
 )
 
@@ -17,8 +20,8 @@ import (
 // was written beside them.
 func ablated(t *testing.T, args ...string) (tables string, r ablation.Findings) {
 	t.Helper()
-	code, out, complaints := conclave(t, both(append([]string{"ablate", "--collection", "c", "--json", "out.json"}, args...)...)...)
-	if code != exitOK {
+	code, out, complaints := lab(t, both(append([]string{"ablate", "--collection", "c", "--json", "out.json"}, args...)...)...)
+	if code != cli.ExitOK {
 		t.Fatalf("ablate %v: %s", args, complaints)
 	}
 	data, err := os.ReadFile("out.json")
@@ -83,7 +86,7 @@ func TestAblateCounts(t *testing.T) {
 	calibratable(t)
 	questions := alone(t)
 	only := func(source string) func(j *judged) []string {
-		return func(j *judged) []string { return j.rankings[source] }
+		return func(j *judged) []string { return j.Rankings[source] }
 	}
 
 	tables, r := ablated(t, "--foreign", "tales", "--held-out", "tales")
@@ -91,7 +94,7 @@ func TestAblateCounts(t *testing.T) {
 		t.Errorf("%d questions, %+v", r.Questions, r.Yardsticks[0])
 	}
 	rrf := rowOf(t, r.Yardsticks, "base and words, RRF")
-	agree(t, rrf, questions, func(j *judged) []string { return j.reciprocal("base", "bm25") }, "tales", "health")
+	agree(t, rrf, questions, func(j *judged) []string { return j.Reciprocal("base", "bm25") }, "tales", "health")
 	if rrf.All == rrf.Macro || rrf.All.Top1 == 0 {
 		t.Errorf("these domains tell a mean over them from one over questions, and it says %v and %v", rrf.All, rrf.Macro)
 	}
@@ -130,10 +133,23 @@ func TestAblateCounts(t *testing.T) {
 	}
 }
 
+// TestAblateKnowsLateInteraction: it is one of the sources that are left out.
+func TestAblateKnowsLateInteraction(t *testing.T) {
+	calibratable(t)
+	if _, err := tiny.Write(filepath.Join("experts", "tokens"), tiny.Expert{Name: "tokens", Seed: 7, Late: 16}); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--add-expert", "tokens"); code != cli.ExitOK {
+		t.Fatal(complaints)
+	}
+	_, r := ablated(t, "--trials", "without")
+	rowOf(t, r.Without, "without tokens")
+}
+
 // TestAblateRefuses names what is wrong.
 func TestAblateRefuses(t *testing.T) {
 	calibratable(t)
-	if code, _, complaints := conclave(t, "index", "--collection", "words", "--in", "passages/tales.jsonl", "--experts", "none"); code != exitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "words", "--in", "passages/tales.jsonl", "--experts", "none"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	write(t, "elsewhere.jsonl", `{"id":"1","question":"who","positive_ids":["elsewhere/1"]}`)
@@ -142,20 +158,20 @@ func TestAblateRefuses(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"--questions", "tales.jsonl", "--trials", "without,luck"}, exitUsage, `"luck"`},
-		{[]string{"--questions", "tales.jsonl", "--joint", "nobody"}, exitUsage, `"nobody"`},
-		{[]string{"--questions", "tales.jsonl", "--base", "nobody"}, exitUsage, `"nobody"`},
-		{[]string{"--questions", "tales.jsonl", "--foreign", "tales,nobody"}, exitUsage, `"nobody"`},
-		{[]string{"--questions", "tales.jsonl", "--held-out", "nobody"}, exitUsage, `"nobody"`},
-		{[]string{"--questions", "health=health.jsonl", "--held-out", "tales", "--trials", "held-out"}, exitFailed, `"tales"`},
-		{[]string{"--questions", "tales=tales.jsonl", "--foreign", "tales", "--trials", "foreign"}, exitFailed, "tales"},
-		{[]string{"--questions", "tales.jsonl", "--limit", "-1"}, exitUsage, "--limit"},
-		{[]string{"--questions", "missing.jsonl"}, exitFailed, "missing.jsonl"},
-		{[]string{"--questions", "elsewhere.jsonl"}, exitFailed, "none of the relevant passages"},
-		{[]string{"--questions", "tales.jsonl", "--collection", "words"}, exitFailed, "one source"},
-		{nil, exitUsage, "questions"},
+		{[]string{"--questions", "tales.jsonl", "--trials", "without,luck"}, cli.ExitUsage, `"luck"`},
+		{[]string{"--questions", "tales.jsonl", "--joint", "nobody"}, cli.ExitUsage, `"nobody"`},
+		{[]string{"--questions", "tales.jsonl", "--base", "nobody"}, cli.ExitUsage, `"nobody"`},
+		{[]string{"--questions", "tales.jsonl", "--foreign", "tales,nobody"}, cli.ExitUsage, `"nobody"`},
+		{[]string{"--questions", "tales.jsonl", "--held-out", "nobody"}, cli.ExitUsage, `"nobody"`},
+		{[]string{"--questions", "health=health.jsonl", "--held-out", "tales", "--trials", "held-out"}, cli.ExitFailed, `"tales"`},
+		{[]string{"--questions", "tales=tales.jsonl", "--foreign", "tales", "--trials", "foreign"}, cli.ExitFailed, "tales"},
+		{[]string{"--questions", "tales.jsonl", "--limit", "-1"}, cli.ExitUsage, "--limit"},
+		{[]string{"--questions", "missing.jsonl"}, cli.ExitFailed, "missing.jsonl"},
+		{[]string{"--questions", "elsewhere.jsonl"}, cli.ExitFailed, "none of the relevant passages"},
+		{[]string{"--questions", "tales.jsonl", "--collection", "words"}, cli.ExitFailed, "one source"},
+		{nil, cli.ExitUsage, "questions"},
 	} {
-		code, _, complaints := conclave(t, append([]string{"ablate", "--collection", "c"}, c.args...)...)
+		code, _, complaints := lab(t, append([]string{"ablate", "--collection", "c"}, c.args...)...)
 		if code != c.code || !strings.Contains(complaints, c.says) {
 			t.Errorf("%v: exit code %d, want %d with %q:\n%s", c.args, code, c.code, c.says, complaints)
 		}

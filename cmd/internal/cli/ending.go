@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// ending bounds how long a command may go on after it was interrupted. A call of the system
+// Ending bounds how long a command may go on after it was interrupted. A call of the system
 // that never returns, as where a file system interrupts it without end, would otherwise keep
 // the process until somebody kills it. What was published is safe at any moment.
-type ending struct{ grace atomic.Int64 }
+type ending struct{ Grace atomic.Int64 }
 
 // unhurried is what a command has to end by itself: to remove what it had begun to write.
 const unhurried = 15 * time.Second
 
-func newEnding() *ending {
+func NewEnding() *ending {
 	e := &ending{}
-	e.grace.Store(int64(unhurried))
+	e.Grace.Store(int64(unhurried))
 	return e
 }
 
-// allow gives the command so much longer, for requests that it has to answer first.
-func (e *ending) allow(more time.Duration) {
+// Allow gives the command so much longer, for requests that it has to answer first.
+func (e *ending) Allow(more time.Duration) {
 	if e != nil {
-		e.grace.Store(int64(unhurried + more))
+		e.Grace.Store(int64(unhurried + more))
 	}
 }
 
-// watch calls end when the command goes on for too long after ctx, and stops with the returned
+// Watch calls end when the command goes on for too long after ctx, and stops with the returned
 // function.
-func (e *ending) watch(ctx context.Context, term terminal, end func()) (stop func()) {
+func (e *ending) Watch(ctx context.Context, term Terminal, end func()) (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		select {
@@ -38,7 +38,7 @@ func (e *ending) watch(ctx context.Context, term terminal, end func()) (stop fun
 			return
 		case <-ctx.Done():
 		}
-		grace := time.Duration(e.grace.Load())
+		grace := time.Duration(e.Grace.Load())
 		select {
 		case <-ended:
 		case <-time.After(grace):

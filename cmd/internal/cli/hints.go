@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.org/conclave/client/go"
+	client "example.org/conclave/client/go"
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/corpus"
@@ -22,10 +22,10 @@ import (
 	"example.org/conclave/store/opensearch"
 )
 
-// hintsOf says what to do about an error, one line for each of its causes that
+// Hints says what to do about an error, one line for each of its causes that
 // has a hint. The packages below say what is wrong; commands and flags are said
 // here alone.
-func hintsOf(err error) []string {
+func Hints(err error) []string {
 	var out []string
 	var visit func(error)
 	visit = func(err error) {
@@ -48,8 +48,8 @@ func hintsOf(err error) []string {
 	return out
 }
 
-// importFlags says how a setting of an import is chosen.
-func importFlags(setting string) string {
+// ImportFlags says how a setting of an import is chosen.
+func ImportFlags(setting string) string {
 	switch setting {
 	case models.SettingPooling:
 		return "--pooling cls, mean or pooler chooses; the model's card says which"
@@ -96,9 +96,9 @@ func hint(err error) string {
 			return "conclave calibrate fits what is missing"
 		}
 	case *models.UndecidedError:
-		return importFlags(e.Setting)
+		return ImportFlags(e.Setting)
 	case *encoder.DoubtError:
-		line := importFlags(e.Setting)
+		line := ImportFlags(e.Setting)
 		if e.Setting == models.SettingPooling && e.Better != "" {
 			line = "--pooling " + e.Better
 		}
@@ -157,7 +157,7 @@ func hintedCause(_ []string, a slog.Attr) slog.Attr {
 	if !ok {
 		return a
 	}
-	hints := hintsOf(err)
+	hints := Hints(err)
 	if len(hints) == 0 {
 		return a
 	}

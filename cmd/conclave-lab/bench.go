@@ -3,41 +3,42 @@ package main
 import (
 	"math"
 
+	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/research/bench/words"
 
 	"github.com/spf13/cobra"
 )
 
-func newBench(term terminal) *cobra.Command {
-	return group("bench", "Measure searching on your own data", newBenchVectors(term), newBenchWords(term), newBenchSearch(term))
+func newBench(term cli.Terminal) *cobra.Command {
+	return cli.Group("bench", "Measure searching on your own data", newBenchVectors(term), newBenchWords(term), newBenchSearch(term))
 }
 
-func newBenchWords(term terminal) *cobra.Command {
-	var in inputs
-	var asked questionFiles
+func newBenchWords(term cli.Terminal) *cobra.Command {
+	var in cli.Inputs
+	var asked cli.QuestionFiles
 	var o words.Trial
 	var asJSON bool
 	command := &cobra.Command{
 		Use:     "bm25",
 		Short:   "Measure BM25 on passages and questions: one thread, one question at a time",
-		Example: "  conclave bench bm25 --in passages.jsonl.gz --questions dev.jsonl.gz --json",
+		Example: "  conclave-lab bench bm25 --in passages.jsonl.gz --questions dev.jsonl.gz --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := in.check(); err != nil {
+			if err := in.Check(); err != nil {
 				return err
 			}
-			if len(in.files) == 0 {
-				return usagef("--in is needed")
+			if len(in.Files) == 0 {
+				return cli.Usagef("--in is needed")
 			}
-			for i := range in.files {
-				in.files[i].Stdin = term.In
+			for i := range in.Files {
+				in.Files[i].Stdin = term.In
 			}
-			passages, err := words.ReadPassages(in.files)
+			passages, err := words.ReadPassages(in.Files)
 			if err != nil {
 				return err
 			}
-			domains, err := asked.read()
+			domains, err := asked.Read()
 			if err != nil {
 				return err
 			}
@@ -45,12 +46,12 @@ func newBenchWords(term terminal) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return show(term.Out, asJSON, r, func(w *errWriter) { w.err = r.Print(w.out) })
+			return cli.Show(term.Out, asJSON, r, func(w *cli.ErrWriter) { w.Err = r.Print(w.Out) })
 		},
 	}
 	flags := command.Flags()
-	in.bind(flags)
-	asked.bind(command)
+	in.Bind(flags)
+	asked.Bind(command)
 	flags.IntVar(&o.K, "k", 100, "hits per question")
 	flags.IntVar(&o.Rounds, "rounds", 5, "how often all questions are asked")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")

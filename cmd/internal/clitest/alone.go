@@ -1,4 +1,6 @@
-package main
+// Package clitest makes the small collection on which commands of both programs are tested,
+// and works out by itself what they have to find in it.
+package clitest
 
 import (
 	"bufio"
@@ -17,14 +19,38 @@ import (
 	"example.org/conclave/shipped/demo"
 )
 
+// Run runs one command line of conclave, and returns its exit code and what it wrote.
+type Run func(args ...string) (code int, out, complaints string)
+
+// Write writes a file, and the folders above it.
+func Write(t *testing.T, name, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ContainsAll reports whether a text has every part.
+func ContainsAll(text string, parts []string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			return false
+		}
+	}
+	return true
+}
+
 // The sizes of the two domains differ, so that a mean over questions is none
 // over domains.
-const talesAsked, healthAsked = 40, 20
+const TalesAsked, HealthAsked = 40, 20
 
-// calibratable is a folder with the collection c: two domains of the demo,
+// Calibratable makes a folder, and goes there, with the collection c: two domains of the demo,
 // tales and health, and two tiny experts with ensembles, base and tales. Beside
 // it lie questions, tales.jsonl and health.jsonl.
-func calibratable(t *testing.T) {
+func Calibratable(t *testing.T, conclave Run) {
 	t.Helper()
 	library := testenv.Runtime(t)
 	t.Chdir(t.TempDir())
@@ -33,13 +59,13 @@ func calibratable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(t, "conclave.yaml", "cache: cache\nruntime: "+library+"\n")
+	Write(t, "conclave.yaml", "cache: cache\nruntime: "+library+"\n")
 	domainFile(t, "passages/tales.jsonl", "passages/tales.jsonl", "tales", math.MaxInt)
 	domainFile(t, "passages/health.jsonl", "passages/health.jsonl", "health", math.MaxInt)
-	domainFile(t, "tales.jsonl", "questions/dev.jsonl", "tales", talesAsked)
-	domainFile(t, "health.jsonl", "questions/dev.jsonl", "health", healthAsked)
-	code, _, complaints := conclave(t, "index", "--collection", "c", "--in", "passages/tales.jsonl", "--in", "passages/health.jsonl", "--experts", "base,tales", "--index", "flat")
-	if code != exitOK {
+	domainFile(t, "tales.jsonl", "questions/dev.jsonl", "tales", TalesAsked)
+	domainFile(t, "health.jsonl", "questions/dev.jsonl", "health", HealthAsked)
+	code, _, complaints := conclave("index", "--collection", "c", "--in", "passages/tales.jsonl", "--in", "passages/health.jsonl", "--experts", "base,tales", "--index", "flat")
+	if code != 0 {
 		t.Fatal(complaints)
 	}
 }
@@ -61,34 +87,34 @@ func domainFile(t *testing.T, name, from, domain string, most int) {
 	if len(own) == 0 || most < math.MaxInt && len(own) < most {
 		t.Fatalf("%s has %d lines of %s", from, len(own), domain)
 	}
-	write(t, name, strings.Join(own, ""))
+	Write(t, name, strings.Join(own, ""))
 }
 
-// both returns the arguments that name the questions of both domains.
-func both(args ...string) []string {
+// Both returns the arguments that name the questions of both domains.
+func Both(args ...string) []string {
 	return append(args, "--questions", "tales=tales.jsonl", "--questions", "health=health.jsonl")
 }
 
-// judged is a question with the rankings of each source alone, by its name.
-type judged struct {
-	domain   string
-	answers  []string // ids
-	rankings map[string][]string
+// Judged is a question with the rankings of each source alone, by its name.
+type Judged struct {
+	Domain   string
+	Answers  []string // ids
+	Rankings map[string][]string
 }
 
-// alone asks every source of the collection c by itself, by way of `conclave
+// Alone asks every source of the collection c by itself, by way of `conclave
 // evaluate` and the runs that it writes.
-func alone(t *testing.T) []judged {
+func Alone(t *testing.T, conclave Run) []Judged {
 	t.Helper()
 	methods := map[string]string{"base": "base alone", "tales": "tales alone", "bm25": "bm25 alone"}
-	args := both("evaluate", "--collection", "c", "--fusions", "none", "--timed", "0", "--runs", "runs", "--run-forms", "trec")
+	args := Both("evaluate", "--collection", "c", "--fusions", "none", "--timed", "0", "--runs", "runs", "--run-forms", "trec")
 	for _, method := range methods {
 		args = append(args, "--runs-of", method)
 	}
-	if code, _, complaints := conclave(t, args...); code != exitOK {
+	if code, _, complaints := conclave(args...); code != 0 {
 		t.Fatal(complaints)
 	}
-	var out []judged
+	var out []Judged
 	for _, domain := range []string{"tales", "health"} {
 		data, err := os.ReadFile(domain + ".jsonl")
 		if err != nil {
@@ -106,9 +132,9 @@ func alone(t *testing.T) []judged {
 			if err := json.Unmarshal(line, &q); err != nil {
 				t.Fatal(err)
 			}
-			j := judged{domain, q.Answers, map[string][]string{}}
+			j := Judged{domain, q.Answers, map[string][]string{}}
 			for source, run := range runs {
-				j.rankings[source] = run[q.ID]
+				j.Rankings[source] = run[q.ID]
 			}
 			out = append(out, j)
 		}
@@ -132,13 +158,13 @@ func trecRun(t *testing.T, path string) map[string][]string {
 	return run
 }
 
-// reciprocal returns the fusion of some sources by Σ 1/(60 + rank), worked out anew.
+// Reciprocal returns the fusion of some sources by Σ 1/(60 + rank), worked out anew.
 // Equal sums are in the order of the collection: tales, then health, each in
 // the order of the ids.
-func (j *judged) reciprocal(sources ...string) []string {
+func (j *Judged) Reciprocal(sources ...string) []string {
 	sums := map[string]float64{}
 	for _, source := range sources {
-		for i, id := range j.rankings[source] {
+		for i, id := range j.Rankings[source] {
 			sums[id] += 1 / float64(60+i+1)
 		}
 	}
@@ -153,18 +179,18 @@ func (j *judged) reciprocal(sources ...string) []string {
 	return ids
 }
 
-// share returns how many of the questions of a domain ("": of all) have an answer
+// Share returns how many of the questions of a domain ("": of all) have an answer
 // among the first k of a ranking, 0 to 1.
-func share(questions []judged, domain string, k int, ranking func(j *judged) []string) float64 {
+func Share(questions []Judged, domain string, k int, ranking func(j *Judged) []string) float64 {
 	right, all := 0, 0
 	for i := range questions {
 		j := &questions[i]
-		if domain != "" && j.domain != domain {
+		if domain != "" && j.Domain != domain {
 			continue
 		}
 		all++
 		ids := ranking(j)
-		if slices.ContainsFunc(ids[:min(k, len(ids))], func(id string) bool { return slices.Contains(j.answers, id) }) {
+		if slices.ContainsFunc(ids[:min(k, len(ids))], func(id string) bool { return slices.Contains(j.Answers, id) }) {
 			right++
 		}
 	}

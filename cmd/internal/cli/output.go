@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -12,19 +12,19 @@ import (
 	"golang.org/x/term"
 )
 
-// show writes a value as JSON for programs, or for people as print does.
-func show(out io.Writer, asJSON bool, value any, print func(w *errWriter)) error {
+// Show writes a value as JSON for programs, or for people as print does.
+func Show(out io.Writer, asJSON bool, value any, print func(w *ErrWriter)) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(value)
 	}
-	w := &errWriter{out: out}
+	w := &ErrWriter{Out: out}
 	print(w)
-	return w.err
+	return w.Err
 }
 
-// count writes a number for people: bytes with their unit, else with
+// Count writes a number for people: bytes with their unit, else with
 // separators.
-func count(n int64, unit string) string {
+func Count(n int64, unit string) string {
 	if unit == "bytes" {
 		for _, step := range []struct {
 			size int64
@@ -43,8 +43,8 @@ func count(n int64, unit string) string {
 	return digits
 }
 
-// plural counts things: "1 segment", "2,000 passages".
-func plural(n int64, thing string) string {
+// Plural counts things: "1 segment", "2,000 passages".
+func Plural(n int64, thing string) string {
 	switch {
 	case n == 1:
 	case strings.HasSuffix(thing, "s"):
@@ -52,11 +52,11 @@ func plural(n int64, thing string) string {
 	default:
 		thing += "s"
 	}
-	return count(n, "") + " " + thing
+	return Count(n, "") + " " + thing
 }
 
-// columns returns the width of the terminal that out is, or 80.
-func columns(out io.Writer) int {
+// Columns returns the width of the terminal that out is, or 80.
+func Columns(out io.Writer) int {
 	if file, ok := out.(*os.File); ok {
 		if n, _, err := term.GetSize(int(file.Fd())); err == nil && n > 0 {
 			return n
@@ -65,9 +65,9 @@ func columns(out io.Writer) int {
 	return 80
 }
 
-// printable keeps the text of a passage from controlling the terminal: control
+// Printable keeps the text of a passage from controlling the terminal: control
 // characters and those that turn the direction of writing become U+FFFD.
-func printable(text string) string {
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) {
 			return unicode.ReplacementChar
@@ -76,21 +76,21 @@ func printable(text string) string {
 	}, text)
 }
 
-// cut shortens what is longer than width characters.
-func cut(text string, width int) string {
+// Cut shortens what is longer than width characters.
+func Cut(text string, width int) string {
 	if r := []rune(text); len(r) > max(width, 20) {
 		return string(r[:max(width, 20)-1]) + "…"
 	}
 	return text
 }
 
-// wrap breaks text into at most lines lines of at most width characters.
-func wrap(text string, width, lines int) []string {
+// Wrap breaks text into at most lines lines of at most width characters.
+func Wrap(text string, width, lines int) []string {
 	width = max(width, 20)
 	var out []string
 	line := ""
 	for _, word := range strings.Fields(text) {
-		word = cut(word, width)
+		word = Cut(word, width)
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			out = append(out, line)
 			line = ""
@@ -114,14 +114,14 @@ func wrap(text string, width, lines int) []string {
 	return out
 }
 
-// errWriter remembers the first error of a series of writes.
-type errWriter struct {
-	out io.Writer
-	err error
+// ErrWriter remembers the first error of a series of writes.
+type ErrWriter struct {
+	Out io.Writer
+	Err error
 }
 
-func (w *errWriter) printf(format string, args ...any) {
-	if w.err == nil {
-		_, w.err = fmt.Fprintf(w.out, format, args...)
+func (w *ErrWriter) Printf(format string, args ...any) {
+	if w.Err == nil {
+		_, w.Err = fmt.Fprintf(w.Out, format, args...)
 	}
 }

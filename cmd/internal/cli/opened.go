@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/search"
+)
+
+// OpenCollection opens a collection for do, without its calibration if that is wanted. An expert
+// whose bundle is damaged is left out, with a warning.
+func OpenCollection(config configs.Config, term Terminal, uncalibrated bool, do func(*server.Assembly) error) error {
+	l, err := server.Assemble(server.Options{Config: config, Log: NewSaying(term.Err, config.Log), Observer: Complaining{Out: term.Err}, Uncalibrated: uncalibrated})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(l), l.Close())
+}
+
+// Complaining tells the terminal why a source failed, where a server would
+// tell its log.
+type Complaining struct {
+	search.NoObserver
+	Out io.Writer
+}
+
+// Source implements search.Observer.
+func (c Complaining) Source(_ context.Context, source, status string, cause error) {
+	if cause != nil && status == search.StatusFailed {
+		_, _ = fmt.Fprintf(c.Out, "%s failed: %v\n", source, cause)
+	}
+}

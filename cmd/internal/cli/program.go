@@ -1,0 +1,138 @@
+// Package cli has what the programs of this project share: a terminal, exit codes, flags,
+// settings, and printing. Hints on errors name the commands of conclave.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes, the same for every command.
+const (
+	ExitOK     = 0
+	ExitFailed = 1
+	ExitUsage  = 2
+)
+
+// Main runs the command line of this process as a program, and ends with its exit code.
+func Main(newRoot func(Terminal) *cobra.Command) {
+	// A write beyond the limit on the size of files is an error, and does not end the
+	// process.
+	signal.Ignore(syscall.SIGXFSZ)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	term := Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Ending: NewEnding()}
+	unwatch := term.Ending.Watch(ctx, term, func() { os.Exit(ExitFailed) })
+	code := Run(ctx, newRoot(term), os.Args[1:], term)
+	unwatch()
+	stop()
+	os.Exit(code)
+}
+
+// Terminal has what a command reads and writes: answers go to Out; progress,
+// logs and complaints to Err.
+type Terminal struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Environ  []string
+	Ending   *ending // nil in tests: commands take the time they need
+}
+
+// UsageError reports a mistake in how a command was called.
+type UsageError struct{ Err error }
+
+// Error implements error.
+func (e UsageError) Error() string { return e.Err.Error() }
+
+func Usagef(format string, args ...any) error { return UsageError{Err: fmt.Errorf(format, args...)} }
+
+// Run runs one command line of a program and returns its exit code.
+func Run(ctx context.Context, root *cobra.Command, args []string, term Terminal) int {
+	root.SetArgs(args)
+	command, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return ExitOK
+	}
+	var usage UsageError
+	if errors.As(err, &usage) || isCobraUsage(err) {
+		_, _ = fmt.Fprintf(term.Err, "%s: %v\nRun '%s --help' for how it is used.\n", root.Name(), err, command.CommandPath())
+		return ExitUsage
+	}
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		_, _ = fmt.Fprintf(term.Err, "%s: interrupted\n", root.Name())
+		return ExitFailed
+	}
+	if !errors.Is(err, ErrSilent) {
+		_, _ = fmt.Fprintf(term.Err, "%s: %s\n", root.Name(), Printable(err.Error())) // a server may have said it
+		for _, hint := range Hints(err) {
+			_, _ = fmt.Fprintf(term.Err, "  -> %s\n", hint)
+		}
+	}
+	return ExitFailed
+}
+
+// ErrSilent fails a command that has said everything already.
+var ErrSilent = errors.New("failed")
+
+// AlreadySaid returns the error of a command whose output says already what failed.
+func AlreadySaid(err error) error {
+	if err != nil {
+		return ErrSilent
+	}
+	return nil
+}
+
+// isCobraUsage recognises the errors that cobra makes itself. Flag errors are
+// wrapped by root; these two have no type of their own.
+func isCobraUsage(err error) bool {
+	return strings.HasPrefix(err.Error(), "unknown command") || strings.HasPrefix(err.Error(), "required flag(s)")
+}
+
+// NewRoot completes the first command of a program with what all programs share: the flags of
+// the configuration, and mistakes in the command line that are usage errors.
+func NewRoot(term Terminal, root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.Args = cobra.NoArgs
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	root.SetIn(term.In)
+	root.SetOut(term.Out)
+	root.SetErr(term.Err)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return UsageError{Err: err} })
+	root.PersistentFlags().String("config", "", "configuration `file` (default: conclave.yaml in the current folder, if it exists)")
+	root.PersistentFlags().String("log-level", "", "debug, info, warn or error")
+	root.AddCommand(commands...)
+	for _, command := range root.Commands() {
+		wrapArgs(command)
+	}
+	return root
+}
+
+// Group returns a command that only has others.
+func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	g.AddCommand(commands...)
+	return g
+}
+
+// wrapArgs turns complaints about positional arguments into usage errors.
+func wrapArgs(command *cobra.Command) {
+	if check := command.Args; check != nil {
+		command.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return UsageError{Err: err}
+			}
+			return nil
+		}
+	}
+	for _, child := range command.Commands() {
+		wrapArgs(child)
+	}
+}

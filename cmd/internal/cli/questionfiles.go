@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"example.org/conclave/internal/questions"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// QuestionFiles are the questions that were named, and what belongs to them by
+// name.
+type QuestionFiles struct {
+	Files         []string
+	qrels, splits []string
+	Format        string
+	Limit         int // questions of a domain; 0: all
+}
+
+// Bind adds the flags to a command, which needs questions.
+func (f *QuestionFiles) Bind(command *cobra.Command) {
+	f.Offer(command.Flags())
+	_ = command.MarkFlagRequired("questions")
+}
+
+// Offer adds the flags to those of a command that can do without questions.
+func (f *QuestionFiles) Offer(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.Files, "questions", nil, "`[NAME=]FILE` of questions, or BEIR folder; may be repeated")
+	flags.StringArrayVar(&f.qrels, "qrels", nil, "`[NAME=]FILE` of relevance judgements, for TREC topics")
+	flags.StringArrayVar(&f.splits, "split", nil, "`[NAME=]SPLIT` of a BEIR folder, such as test")
+	flags.StringVar(&f.Format, "question-format", "auto", "format of the questions: "+strings.Join(questions.Formats(), ", "))
+}
+
+// BindLimit adds --limit, too.
+func (f *QuestionFiles) BindLimit(command *cobra.Command, limit int) {
+	f.Bind(command)
+	command.Flags().IntVar(&f.Limit, "limit", limit, "questions of each domain at most, chosen by a hash of their ids; 0: all")
+}
+
+// sources checks the flags, and joins each file with what was named for it.
+func (f *QuestionFiles) sources() ([]questions.Source, error) {
+	if !slices.Contains(questions.Formats(), f.Format) {
+		return nil, Usagef("--question-format is %q: %s are possible", f.Format, strings.Join(questions.Formats(), ", "))
+	}
+	if f.Limit < 0 {
+		return nil, Usagef("--limit is %d: it has to be 0 or more", f.Limit)
+	}
+	all, err := questions.Named(f.Files, f.qrels, f.splits, questions.Format(f.Format))
+	if err != nil {
+		return nil, UsageError{Err: err}
+	}
+	return all, nil
+}
+
+// Read reads all files.
+func (f *QuestionFiles) Read() ([]questions.Domain, error) {
+	sources, err := f.sources()
+	if err != nil {
+		return nil, err
+	}
+	return questions.ReadDomains(sources, f.Limit)
+}
