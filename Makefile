@@ -15,26 +15,9 @@ help: ## show this list
 demo: tools build ## fetch, import, index and serve the demo on 127.0.0.1:8080
 	@$(BIN) demo
 
-# Lint, the checks of training and the search for races run beside the other tests, of
-# which many wait; what they say comes last. The longest package begins first. Lint has
-# vetted all of it.
 test: tools build ## check formatting, vet, lint, and run every test
 	@$(BIN) setup
-	@mkdir -p out
-	@$(MAKE) --no-print-directory lint >out/lint.txt 2>&1 & lint=$$!; \
-	CONCLAVE_TRAIN_VENV="$(CACHE)/train-python" PYTHON="$(PYTHON)" training/check >out/training.txt 2>&1 & training=$$!; \
-	go test -race -short -vet=off ./search ./handlers/... ./internal/endtoend >out/races.txt 2>&1 & races=$$!; \
-	trap 'kill $$lint $$training $$races 2>/dev/null || true' EXIT; \
-	if [ -z "$${CONCLAVE_TEST_NO_CLUSTER:-}" ]; then go run ./internal/testing/cluster/cmd -install; fi & cluster=$$!; \
-	go test -vet=off -timeout 40m -run 'TestPython|TestNode' ./internal/testing/realclients; : installs what the tests of the clients use, once; \
-	wait $$cluster || { echo "tests need a cluster of OpenSearch; CONCLAVE_TEST_NO_CLUSTER=1 make test leaves them out"; exit 1; }; \
-	go test -vet=off -timeout 40m ./internal/endtoend ./... | tee out/test.txt && failed=0 || failed=$$?; \
-	echo "the slowest packages:"; awk '$$1 == "ok" && $$3 != "(cached)" {print "  " $$3 "\t" $$2}' out/test.txt | sort -rn | head -5; \
-	[ -z "$${CONCLAVE_TEST_NO_CLUSTER:-}" ] || echo "LEFT OUT: every test that needs a cluster of OpenSearch (CONCLAVE_TEST_NO_CLUSTER)"; \
-	wait $$lint && { grep '^NOT CHECKED' out/lint.txt || true; : >out/lint.txt; } || failed=$$?; \
-	wait $$races || failed=$$?; echo "with the race detector:"; cat out/races.txt; \
-	wait $$training || failed=$$?; cat out/training.txt; \
-	[ $$failed = 0 ] || { echo "what failed:"; cat out/lint.txt; grep -hE -A9 -- '--- FAIL|✖|= FAILURES =|DATA RACE|^panic|^FAILED|^E  ' out/*.txt | grep -v level=INFO | cut -c1-160 | tail -40; }; exit $$failed
+	@PYTHON="$(PYTHON)" CACHE="$(CACHE)" .ci/test
 
 evaluate: build ## make the tables of docs/experts.md: make evaluate DATA=../shared/data
 	@research/bench/evaluate "$(DATA)" "$(or $(OUT),evaluation-out)"

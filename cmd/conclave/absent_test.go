@@ -1,19 +1,18 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"example.org/conclave/cmd/internal/cli"
+	"example.org/conclave/cmd/internal/clitest"
 )
 
 // TestDamagedBundle: search answers without an expert whose bundle is damaged, and says
 // so; the doctor names the bundle.
 func TestDamagedBundle(t *testing.T) {
 	tinyCollection(t, []string{"base", "tales"}, "base,tales")
-	damage(t, "tales")
+	clitest.Damage(t, "tales")
 	code, out, complaints := conclave(t, "search", "--collection", "c", "who keeps the light")
 	if code != cli.ExitOK || !strings.Contains(out, "left out: tales: its bundle cannot be used") || !strings.Contains(complaints, "onnx") || strings.Contains(complaints, "level=") {
 		t.Errorf("search: exit code %d, %s%s", code, out, complaints)
@@ -27,9 +26,9 @@ func TestDamagedBundle(t *testing.T) {
 // without such an expert, too, and warns.
 func TestMeasuredWithoutDamagedBundle(t *testing.T) {
 	calibratable(t)
-	damage(t, "tales")
+	clitest.Damage(t, "tales")
 	for _, command := range [][]string{
-		{"calibrate", "--collection", "c"}, {"evaluate", "--collection", "c", "--timed", "0", "--fusions", "auto"}, {"ablate", "--collection", "c", "--trials", "without"},
+		{"calibrate", "--collection", "c"}, {"evaluate", "--collection", "c", "--timed", "0", "--fusions", "auto"},
 	} {
 		code, out, complaints := conclave(t, both(command...)...)
 		if code != cli.ExitOK || !strings.Contains(complaints, "tales") || !strings.Contains(complaints, "an expert is left out: its bundle cannot be used") {
@@ -39,19 +38,4 @@ func TestMeasuredWithoutDamagedBundle(t *testing.T) {
 			t.Errorf("the table does not say that tales is left out:\n%s", out)
 		}
 	}
-}
-
-// damage flips a bit of an expert's graph.
-func damage(t *testing.T, expert string) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join("experts", expert, "*.onnx"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	content, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	content[len(content)/2] ^= 1
-	write(t, files[0], string(content))
 }

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"example.org/conclave/calibration"
@@ -12,7 +10,7 @@ import (
 
 // TestOldCalibration: a collection whose calibration is of an older form is not
 // searched, since its answers would be others than before; whoever is told to
-// calibrate again can do so, and can measure the experts as well.
+// calibrate again can do so.
 func TestOldCalibration(t *testing.T) {
 	calibratable(t)
 	path := filepath.Join("c", calibration.RecordFile)
@@ -22,19 +20,11 @@ func TestOldCalibration(t *testing.T) {
 		"search":       {"search", "--collection", "c", "who hid the lamp"},
 		"serve":        {"serve", "--collection", "c", "--listen", freeAddress(t)},
 		"evaluate":     append([]string{"evaluate"}, asked...),
-		"bench search": append([]string{"bench", "search"}, asked...),
 	} {
 		code, _, complaints := conclave(t, args...)
 		if code != cli.ExitFailed || !containsAll(complaints, []string{path, "format: 1", "calibrate again"}) {
 			t.Errorf("%s: exit code %d, %s", name, code, complaints)
 		}
-	}
-	code, out, complaints := conclave(t, both("ablate", "--collection", "c", "--trials", "yardsticks")...)
-	if code != cli.ExitOK || !strings.Contains(out, "RRF") {
-		t.Errorf("ablate: exit code %d, %s", code, complaints)
-	}
-	if data, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(data), "format: 1\n") {
-		t.Errorf("ablate changed it: %s, %v", data, err)
 	}
 	if code, _, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != cli.ExitOK {
 		t.Fatalf("calibrate: %s", complaints)

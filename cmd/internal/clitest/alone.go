@@ -196,3 +196,18 @@ func Share(questions []Judged, domain string, k int, ranking func(j *Judged) []s
 	}
 	return float64(right) / float64(all)
 }
+
+// Damage flips a bit of an expert's graph.
+func Damage(t *testing.T, expert string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("experts", expert, "*.onnx"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	content, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	content[len(content)/2] ^= 1
+	Write(t, files[0], string(content))
+}
