@@ -17,9 +17,9 @@ func TestOldCalibration(t *testing.T) {
 	write(t, path, "format: 1\nwritten: 2025-01-01T00:00:00Z\nquestions: []\nalpha: 0.03\nauto: gate\n")
 	asked := []string{"--collection", "c", "--questions", "tales=tales.jsonl"}
 	for name, args := range map[string][]string{
-		"search":       {"search", "--collection", "c", "who hid the lamp"},
-		"serve":        {"serve", "--collection", "c", "--listen", freeAddress(t)},
-		"evaluate":     append([]string{"evaluate"}, asked...),
+		"search":   {"search", "--collection", "c", "who hid the lamp"},
+		"serve":    {"serve", "--collection", "c", "--listen", freeAddress(t)},
+		"evaluate": append([]string{"evaluate"}, asked...),
 	} {
 		code, _, complaints := conclave(t, args...)
 		if code != cli.ExitFailed || !containsAll(complaints, []string{path, "format: 1", "calibrate again"}) {

@@ -59,7 +59,7 @@ def program(folder, name, edit=None):
             raise SystemExit(f"{edit[0]} has {text.count(before)} times {before!r}, which should be there once: mend WAYS in research/bench/ways.py")
         path.write_text(text.replace(before, after))
     try:
-        subprocess.run(["go", "build", "-o", out, "./cmd/conclave"], cwd=folder, check=True)
+        subprocess.run(["go", "build", "-o", out, "./cmd/conclave-lab"], cwd=folder, check=True)
     finally:
         if edit:
             path.write_text(text)
