@@ -10,7 +10,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/doctor"
 	"example.org/conclave/shipped/demo"
 
 	"github.com/spf13/cobra"
@@ -19,7 +19,7 @@ import (
 // finding is a line of the doctor's.
 type finding struct {
 	What   string        `json:"what"`
-	Status server.Status `json:"status"`
+	Status doctor.Status `json:"status"`
 	Detail string        `json:"detail"`
 	Mend   string        `json:"mend,omitempty"`
 }
@@ -40,11 +40,11 @@ func newDoctor(term cli.Terminal) *cobra.Command {
 			if _, err := os.Stat(config.Collection); err != nil {
 				config.Collection = cmp.Or(demo.Found(cache), config.Collection)
 			}
-			findings := []finding{{What: "conclave", Status: server.StatusOK, Detail: fmt.Sprintf("%s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
+			findings := []finding{{What: "conclave", Status: doctor.StatusOK, Detail: fmt.Sprintf("%s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
 			var failed error
-			for _, f := range server.Examine(cmd.Context(), config, cache) {
+			for _, f := range doctor.Examine(cmd.Context(), config, cache) {
 				findings = append(findings, finding{f.What, f.Status, f.Detail, mend(f, config)})
-				if f.Status == server.StatusFails {
+				if f.Status == doctor.StatusFails {
 					failed = cli.ErrSilent
 				}
 			}
@@ -58,16 +58,16 @@ func newDoctor(term cli.Terminal) *cobra.Command {
 
 // mend returns what to do about a finding: the hint of its error, or what usually repairs the
 // thing.
-func mend(f server.Finding, config configs.Config) string {
+func mend(f doctor.Finding, config configs.Config) string {
 	if hints := cli.Hints(f.Err); len(hints) > 0 {
 		return strings.Join(hints, "; ")
 	}
-	if f.Status == server.StatusOK {
+	if f.Status == doctor.StatusOK {
 		return ""
 	}
 	switch f.What {
 	case "CUDA":
-		if f.Status == server.StatusFails {
+		if f.Status == doctor.StatusFails {
 			return "conclave setup --provider cuda, with CUDA 13 and cuDNN 9 installed; or provider: cpu"
 		}
 	case "collection":

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/cmd/internal/cli"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/doctor"
 )
 
 // examined runs the doctor and returns its findings by what they are about.
@@ -112,7 +112,7 @@ func TestDoctorTellsMemory(t *testing.T) {
 	t.Setenv("CONCLAVE_CACHE", t.TempDir())
 	for _, c := range []struct{ memory, status string }{{"512MiB", "ok"}, {"60000GiB", "note"}, {"1MiB", "fails"}} {
 		write(t, "conclave.yaml", "limits: {memory: "+c.memory+"}\n")
-		if _, found := examined(t); found["memory"].Status != server.Status(c.status) || (found["memory"].Mend == "") != (c.status == "ok") {
+		if _, found := examined(t); found["memory"].Status != doctor.Status(c.status) || (found["memory"].Mend == "") != (c.status == "ok") {
 			t.Errorf("%s: %+v", c.memory, found["memory"])
 		}
 	}
@@ -136,10 +136,10 @@ func TestDoctorTellsGenerators(t *testing.T) {
 		write(t, "conclave.yaml", "bundles: experts\nreaders: [writer, nobody]\nlimits: {memory: "+c.memory+", answer_bytes: 1MiB}\n")
 		_, found := examined(t)
 		f := found["generator writer"]
-		if f.Status != server.Status(c.status) || (f.Mend == "") != (c.status == "ok") || !strings.Contains(f.Detail, "takes 356 MiB") || !strings.Contains(f.Detail, "the most, 883 MiB") {
+		if f.Status != doctor.Status(c.status) || (f.Mend == "") != (c.status == "ok") || !strings.Contains(f.Detail, "takes 356 MiB") || !strings.Contains(f.Detail, "the most, 883 MiB") {
 			t.Errorf("%s: %+v", c.memory, f)
 		}
-		if f := found["reader nobody"]; f.Status != server.StatusFails {
+		if f := found["reader nobody"]; f.Status != doctor.StatusFails {
 			t.Errorf("%+v", f)
 		}
 	}

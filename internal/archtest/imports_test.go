@@ -59,6 +59,7 @@ var allowed = map[string][]string{
 	"internal/overload":   {},
 	"internal/jobs":       {"internal/corpus", "internal/disk", "internal/jobs/lease", "internal/rank", "store/folder"},
 	"internal/jobs/lease": {},
+	"internal/doctor":     {"ann", "calibration", "configs", "encoder", "internal/disk", "internal/granules", "internal/provision", "internal/server", "models", "search", "shipped", "store/folder", "store/opensearch"},
 	"internal/server": {
 		"ann", "calibration", "configs", "encoder", "fusion", "handlers", "handlers/adapters", "internal/corpus", "internal/disk",
 		"internal/granules", "internal/jobs", "internal/overload", "internal/provision", "internal/questions", "internal/rank",
@@ -86,7 +87,7 @@ var allowed = map[string][]string{
 
 // pure are the rooms that build without a C compiler: all but those that run encoders.
 func pure(room string) bool {
-	return !slices.Contains([]string{"encoder", "internal/server", "cmd", "internal/endtoend", "internal/testing", "research/bench"}, room)
+	return !slices.Contains([]string{"encoder", "internal/doctor", "internal/server", "cmd", "internal/endtoend", "internal/testing", "research/bench"}, room)
 }
 
 // apart are packages whose parts a command does not put together itself: that is for

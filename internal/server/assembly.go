@@ -85,7 +85,7 @@ func (a *Assembly) load() (err error) {
 	a.close = a.Collection.Close
 	g := a.Collection.Acquire()
 	defer g.Release()
-	if err := g.CheckRecall(floors(config.Index)); err != nil {
+	if err := g.CheckRecall(Floors(config.Index)); err != nil {
 		return err
 	}
 	return a.loadExperts(g.Experts(), g.CheckEncoders)
@@ -217,8 +217,8 @@ func (a *Assembly) Close() error {
 	return errors.Join(errs...)
 }
 
-// floors returns the configured floors of recall@10 by kind of index.
-func floors(x configs.Index) map[string]float64 {
+// Floors returns the configured Floors of recall@10 by kind of index.
+func Floors(x configs.Index) map[string]float64 {
 	return map[string]float64{ann.HNSW: x.Floors.HNSW, ann.Flat: x.Floors.Flat, ann.Coder: x.Floors.Coder}
 }
 

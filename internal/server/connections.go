@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// storeFiles are the files that are kept for what is not a connection: the
+	// StoreFiles are the files that are kept for what is not a connection: the
 	// collection's log, segments that are flushed and merged, models, and what
 	// waits of uploads' answers.
-	storeFiles = 128
+	StoreFiles = 128
 	// mostConnections is the default on a machine that allows any number of files:
 	// each takes some memory too.
 	mostConnections = 4096
-	// leastConnections is the fewest connections with which a server is of use.
-	leastConnections = 8
+	// LeastConnections is the fewest connections with which a server is of use.
+	LeastConnections = 8
 )
 
 // places are the connections that a server may have: open ones, further ones that wait for
@@ -31,16 +31,16 @@ const (
 // placesOf returns what a server may have that is configured to have so many connections open;
 // 0: as many as the files allow that this process may open.
 func placesOf(configured int) (places, error) {
-	files, err := openFiles()
+	files, err := OpenFiles()
 	if err != nil {
 		return places{}, err
 	}
 	p := placesWithin(files)
 	if configured > 0 {
-		left := int(min(files, 1<<20)) - storeFiles - configured - mostProbes
+		left := int(min(files, 1<<20)) - StoreFiles - configured - mostProbes
 		return places{configured, min(max(left, p.waiting), mostWaiting), p.probes}, nil
 	}
-	if p.open < leastConnections {
+	if p.open < LeastConnections {
 		return p, fmt.Errorf("this process may open %d files, which is too few to serve with: raise it to 1024 (ulimit -n 1024)", files)
 	}
 	return p, nil
@@ -49,16 +49,20 @@ func placesOf(configured int) (places, error) {
 // placesWithin returns what a server takes of a process that may open so many files: a quarter
 // of what the store leaves for waiting and health checks.
 func placesWithin(files uint64) places {
-	files = min(files, mostConnections+mostWaiting+mostProbes+storeFiles)
-	left := int(files - min(storeFiles, (files+1)/2))
+	files = min(files, mostConnections+mostWaiting+mostProbes+StoreFiles)
+	left := int(files - min(StoreFiles, (files+1)/2))
 	spare := min(max(left/4, 2), mostWaiting+mostProbes)
 	probes := min(spare/2, mostProbes)
 	return places{left - spare, spare - probes, probes}
 }
 
-// openFiles returns how many files this process may open. Go has raised it to the most
+// MostConnections returns how many connections a server may have open of a process that may
+// open so many files.
+func MostConnections(files uint64) int { return placesWithin(files).open }
+
+// OpenFiles returns how many files this process may open. Go has raised it to the most
 // that is allowed.
-func openFiles() (uint64, error) {
+func OpenFiles() (uint64, error) {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, fmt.Errorf("asking how many files may be open: %w", err)

@@ -12,7 +12,7 @@ func TestPlacesWithin(t *testing.T) {
 		if got != want {
 			t.Errorf("%d files: %v, want %v", files, got, want)
 		}
-		if all := got.open + got.waiting + got.probes + min(storeFiles, int(files+1)/2); all > int(files) {
+		if all := got.open + got.waiting + got.probes + min(StoreFiles, int(files+1)/2); all > int(files) {
 			t.Errorf("%d files: %d are taken", files, all)
 		}
 	}

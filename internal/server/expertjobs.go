@@ -27,7 +27,7 @@ func (s *Server) checkAdding(r jobs.Request) error {
 	if err := folder.CheckExpertName(r.Name); err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
-	bundle, granularity, err := granularityOf(r.Name)
+	bundle, granularity, err := SplitName(r.Name)
 	if err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
@@ -87,7 +87,7 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 func (s *Server) aboveFloor() error {
 	g := s.assembly.Collection.Acquire()
 	defer g.Release()
-	return g.CheckRecall(floors(s.config.Index))
+	return g.CheckRecall(Floors(s.config.Index))
 }
 
 func (s *Server) describeAdded(name string, bytes int64) jobs.Result {

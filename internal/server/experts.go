@@ -120,7 +120,7 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 	var wanted []*Expert
 	var bundles []string // of those, each once, without what is open
 	for _, name := range names {
-		bundle, granularity, err := granularityOf(name)
+		bundle, granularity, err := SplitName(name)
 		if err != nil {
 			failed[name] = err
 			continue
@@ -222,7 +222,7 @@ func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error
 	if config.Runtime != "" {
 		return config.Runtime, nil
 	}
-	if provider := strongest(config); provider != encoder.CPU {
+	if provider := StrongestProvider(config); provider != encoder.CPU {
 		library, err := cache.VerifyRuntime(encoder.CUDA)
 		if err == nil {
 			return library, nil
@@ -234,9 +234,9 @@ func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error
 	return cache.VerifyRuntime(encoder.CPU)
 }
 
-// strongest returns the provider that decides which library is loaded: cuda where
+// StrongestProvider returns the provider that decides which library is loaded: cuda where
 // any expert asks for it, then auto.
-func strongest(config configs.Config) string {
+func StrongestProvider(config configs.Config) string {
 	out := config.Encoder.Provider
 	for _, x := range config.Experts {
 		if x.Provider == encoder.CUDA || x.Provider == encoder.Auto && out == encoder.CPU {

@@ -20,7 +20,7 @@ type generator struct {
 // openGenerator loads a generator. Its answers may take as much memory as the bodies and
 // answers of all requests together, beside those.
 func (x *Experts) openGenerator(name string, opening encoder.Opening) (opened, error) {
-	memory, err := requestMemory(x.config.Limits)
+	memory, err := RequestMemory(x.config.Limits)
 	if err != nil {
 		return nil, err
 	}

@@ -25,9 +25,9 @@ func granularName(bundle, granularity string) (string, error) {
 	return bundle + granularMark + granularity, nil
 }
 
-// granularityOf returns the bundle of an expert, and its granularity; nil where it has none
+// SplitName returns the bundle of an expert, and its granularity; nil where it has none
 // of its own.
-func granularityOf(name string) (bundle string, g *granules.Granularity, err error) {
+func SplitName(name string) (bundle string, g *granules.Granularity, err error) {
 	bundle, size, found := strings.Cut(name, granularMark)
 	if !found {
 		return name, nil, nil
@@ -52,11 +52,11 @@ func ungranular(names []string) error {
 // Fingerprint is that of the passage encoder and, of an expert with a granularity, of
 // how passages are split.
 func (e *Expert) Fingerprint() string {
-	return granularFingerprint(e.Encoder.Fingerprint(models.Passage), e.granularity)
+	return GranularFingerprint(e.Encoder.Fingerprint(models.Passage), e.granularity)
 }
 
-// granularFingerprint is that of a passage encoder, and of a granularity where there is one.
-func granularFingerprint(own string, g *granules.Granularity) string {
+// GranularFingerprint is that of a passage encoder, and of a granularity where there is one.
+func GranularFingerprint(own string, g *granules.Granularity) string {
 	if g != nil {
 		own += fmt.Sprintf("+granules-%d:%v", granules.Version, *g)
 	}

@@ -132,7 +132,7 @@ func TestGranularNames(t *testing.T) {
 		if err != nil || name != want {
 			t.Errorf("%s: %q, %v", granularity, name, err)
 		}
-		bundle, g, err := granularityOf(name)
+		bundle, g, err := SplitName(name)
 		if err != nil || bundle != "x" || (g == nil) != (name == "x") || g != nil && g.String() != granularity {
 			t.Errorf("%s: %q, %v, %v", name, bundle, g, err)
 		}
@@ -141,7 +141,7 @@ func TestGranularNames(t *testing.T) {
 		if _, err := granularName("x", bad); err == nil {
 			t.Errorf("granularity %q is accepted", bad)
 		}
-		if _, _, err := granularityOf("x@" + bad); err == nil {
+		if _, _, err := SplitName("x@" + bad); err == nil {
 			t.Errorf("the name x@%s is accepted", bad)
 		}
 	}

@@ -24,7 +24,7 @@ func newAPI(o ServerOptions, metrics *handlers.Metrics, control *overload.Contro
 		o.Name = filepath.Base(folder)
 	}
 	l := config.Limits
-	memory, err := requestMemory(l)
+	memory, err := RequestMemory(l)
 	if err != nil {
 		return nil, err
 	}

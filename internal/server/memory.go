@@ -13,9 +13,9 @@ import (
 // requests may take when nobody says.
 const requestShare = 4
 
-// machineMemory returns the memory that this process may use, in bytes: the machine's, or
+// MachineMemory returns the memory that this process may use, in bytes: the machine's, or
 // what its control group has of it.
-func machineMemory() (int64, error) {
+func MachineMemory() (int64, error) {
 	all, err := memlimit.FromSystem()
 	if err != nil {
 		return 0, fmt.Errorf("asking how much memory there is: %w", err)
@@ -26,11 +26,11 @@ func machineMemory() (int64, error) {
 	return int64(all), nil
 }
 
-// requestMemory returns what the bodies and answers of requests may take together, in bytes.
-func requestMemory(l configs.Limits) (int64, error) {
+// RequestMemory returns what the bodies and answers of requests may take together, in bytes.
+func RequestMemory(l configs.Limits) (int64, error) {
 	least := leastMemory(l, handlers.RoomFor(int64(limitsOf(l).RoomBytes())))
 	if l.Memory == 0 {
-		all, err := machineMemory()
+		all, err := MachineMemory()
 		return max(all/requestShare, least), err
 	}
 	if int64(l.Memory) < least {

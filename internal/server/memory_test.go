@@ -10,12 +10,12 @@ import (
 // TestRequestMemory: the default is a part of the machine's memory and has room for the
 // largest answer and body; so has what is configured, or it is refused.
 func TestRequestMemory(t *testing.T) {
-	all, err := machineMemory()
+	all, err := MachineMemory()
 	if err != nil || all < 1<<28 {
 		t.Fatalf("%d bytes, %v", all, err)
 	}
 	l := configs.Defaults().Limits
-	derived, err := requestMemory(l)
+	derived, err := RequestMemory(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,11 +27,11 @@ func TestRequestMemory(t *testing.T) {
 		t.Errorf("%d of the machine's %d bytes", derived, all)
 	}
 	l.Memory = 64 << 20 // less than four times limits.answer_bytes
-	if _, err := requestMemory(l); err == nil || !strings.Contains(err.Error(), "limits.answer_bytes") {
+	if _, err := RequestMemory(l); err == nil || !strings.Contains(err.Error(), "limits.answer_bytes") {
 		t.Errorf("64 MiB: %v", err)
 	}
 	l.AnswerBytes = 4 << 20
-	if got, err := requestMemory(l); err != nil || got != 64<<20 {
+	if got, err := RequestMemory(l); err != nil || got != 64<<20 {
 		t.Errorf("64 MiB for answers of 4 MiB: %d, %v", got, err)
 	}
 }

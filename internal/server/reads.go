@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// readingWarnings say how many passages the experts do not read as a whole.
-func readingWarnings(r folder.Reads) (warnings []string) {
+// ReadingWarnings say how many passages the experts do not read as a whole.
+func ReadingWarnings(r folder.Reads) (warnings []string) {
 	if r.Unread > 0 {
 		warnings = append(warnings, fmt.Sprintf("the experts can hardly read %d of %d passages, which are in a script or of characters that they were not trained on (the shipped ones read English): these are found by equal words alone", r.Unread, r.Known))
 	}
@@ -24,7 +24,7 @@ func readingWarnings(r folder.Reads) (warnings []string) {
 // tellReads states in /readyz how the experts read the passages.
 func (s *Server) tellReads(r folder.Reads) {
 	const name = "passages"
-	if warnings := readingWarnings(r); warnings != nil {
+	if warnings := ReadingWarnings(r); warnings != nil {
 		s.api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: warnings})
 		return
 	}

@@ -106,6 +106,21 @@ func StoredIn(ctx context.Context, config configs.Config) ([]folder.ExpertFiles,
 	return expertsOf(m), nil
 }
 
+// StoredExperts returns the experts of the collection in a folder; nil where there is no
+// collection yet, which is different from one without experts.
+func StoredExperts(dir string) ([]folder.ExpertFiles, error) {
+	c, err := folder.Open(dir)
+	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
+	defer g.Release()
+	return append([]folder.ExpertFiles{}, g.Experts()...), nil
+}
+
 // expertsOf returns the experts of a store as those of a collection.
 func expertsOf(m *opensearch.Manifest) []folder.ExpertFiles {
 	out := []folder.ExpertFiles{}

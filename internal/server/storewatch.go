@@ -69,10 +69,10 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 		component.Warnings = append(component.Warnings, fmt.Sprintf("of the passages in the statistics of words, up to %.0f %% were deleted: settling the index merges them away", 100*float64(h.Deleted)/float64(all)))
 	}
 	if err == nil && h.Unwritten > 0 {
-		component.Warnings = append(component.Warnings, unwrittenOf(h.Statistics))
+		component.Warnings = append(component.Warnings, Unwritten(h.Statistics))
 	}
 	if err == nil {
-		s.tellReads(readsOf(h.Statistics))
+		s.tellReads(ReadsOf(h.Statistics))
 	}
 	now := fmt.Sprint(component.Status, component.Detail, component.Warnings)
 	if now != told {
@@ -89,8 +89,8 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 	return now
 }
 
-// unwrittenOf says what is not known of passages that older versions wrote.
-func unwrittenOf(n opensearch.Statistics) string {
+// Unwritten says what is not known of passages that older versions wrote.
+func Unwritten(n opensearch.Statistics) string {
 	return fmt.Sprintf("older versions wrote %d of %d passages, whose copies are not known, and whose words correct no questions: indexing into the store again adds what is missing, and encodes nothing that is there", n.Unwritten, n.Passages)
 }
 
@@ -112,7 +112,7 @@ func (s *Server) watchWords() error {
 	}
 }
 
-// readsOf returns how the experts read the passages of a store.
-func readsOf(n opensearch.Statistics) folder.Reads {
+// ReadsOf returns how the experts read the passages of a store.
+func ReadsOf(n opensearch.Statistics) folder.Reads {
 	return folder.Reads{Known: int(n.Passages), Cut: int(n.Cut), Unread: int(n.Unread)}
 }

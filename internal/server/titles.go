@@ -40,7 +40,7 @@ func (t TitleTrial) String() string {
 // untitled returns the name of an expert's granularity without titles; "": it has none, or has
 // no titles.
 func untitled(name string) string {
-	bundle, g, err := granularityOf(name)
+	bundle, g, err := SplitName(name)
 	if err != nil || g == nil || g.Untitled {
 		return ""
 	}

@@ -138,7 +138,7 @@ func (s *Server) takeInOne(g *folder.Generation, name string) error {
 		return err
 	}
 	if err = g.CheckEncoders(e); err == nil {
-		err = g.CheckRecall(floors(s.config.Index))
+		err = g.CheckRecall(Floors(s.config.Index))
 	}
 	if err == nil {
 		err = s.join(e)

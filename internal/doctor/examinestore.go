@@ -1,4 +1,4 @@
-package server
+package doctor
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/server"
 	"example.org/conclave/models"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store/opensearch"
@@ -18,7 +19,7 @@ import (
 // how its index is.
 func examineStore(ctx context.Context, config configs.Config, cache provision.Cache) (found []Finding, calibrated bool) {
 	const what = "store"
-	store, err := OpenStore(ctx, config)
+	store, err := server.OpenStore(ctx, config)
 	if err != nil {
 		return []Finding{failed(what, err)}, false
 	}
@@ -41,7 +42,7 @@ func examineStore(ctx context.Context, config configs.Config, cache provision.Ca
 	}
 	if health.Unwritten > 0 {
 		f.Status = StatusNote
-		f.Detail += "; " + unwrittenOf(health.Statistics)
+		f.Detail += "; " + server.Unwritten(health.Statistics)
 	}
 	if health.Status != "green" {
 		f.Status = StatusNote
@@ -62,5 +63,5 @@ func examineStore(ctx context.Context, config configs.Config, cache provision.Ca
 	if err := errors.Join(errs...); err != nil {
 		return []Finding{failed(what, err)}, false
 	}
-	return append([]Finding{f}, examineReads(readsOf(health.Statistics))...), m.Calibration != ""
+	return append([]Finding{f}, examineReads(server.ReadsOf(health.Statistics))...), m.Calibration != ""
 }

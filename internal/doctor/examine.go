@@ -1,4 +1,6 @@
-package server
+// Package doctor examines what serving a configuration needs: the runtime, the bundles, the
+// collection or the store, memory, files and disk.
+package doctor
 
 import (
 	"cmp"
@@ -18,6 +20,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/granules"
 	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/server"
 	"example.org/conclave/models"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
@@ -92,7 +95,7 @@ func examinePip(ctx context.Context) Finding {
 
 func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, []Finding) {
 	const what = "ONNX Runtime"
-	library, err := RuntimeLibrary(config, cache)
+	library, err := server.RuntimeLibrary(config, cache)
 	if err != nil {
 		return nil, []Finding{failed(what, err)}
 	}
@@ -102,7 +105,7 @@ func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runt
 	}
 	cuda := Finding{What: "CUDA", Status: StatusOK, Detail: "works"}
 	if err := ort.CUDA(); err != nil {
-		if cuda = failed("CUDA", fmt.Errorf("not here: %w", err)); strongest(config) != encoder.CUDA {
+		if cuda = failed("CUDA", fmt.Errorf("not here: %w", err)); server.StrongestProvider(config) != encoder.CUDA {
 			cuda.Status = StatusNote
 		}
 	}
@@ -143,7 +146,7 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 }
 
 // examineCollection opens the collection, and compares its vectors with the bundles and
-// its recall with the floors.
+// its recall with the server.Floors.
 func examineCollection(config configs.Config, cache provision.Cache) []Finding {
 	const what = "collection"
 	c, err := folder.Open(config.Collection)
@@ -158,14 +161,14 @@ func examineCollection(config configs.Config, cache provision.Cache) []Finding {
 	g := c.Acquire()
 	defer g.Release()
 	f := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("%s: generation %d, %d passages, words by the analysis %s", config.Collection, g.Number(), g.Len(), g.WordParams().Analysis)}
-	errs := []error{g.CheckRecall(floors(config.Index))}
+	errs := []error{g.CheckRecall(server.Floors(config.Index))}
 	copies, err := g.Copies(context.Background())
 	if errs = append(errs, err); copies > 0 {
 		f.Detail += fmt.Sprintf(", %d of them copies of others", copies)
 	}
 	for _, x := range g.Experts() {
 		f.Detail += fmt.Sprintf("; %s: %s, fingerprint %.12s, recall@10 %.3f", x.Name, x.Index.Kind, x.Fingerprint, x.Recall.Stored.At10)
-		bundle, granularity, err := granularityOf(cmp.Or(x.Owner, x.Name))
+		bundle, granularity, err := server.SplitName(cmp.Or(x.Owner, x.Name))
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -184,7 +187,7 @@ func examineCollection(config configs.Config, cache provision.Cache) []Finding {
 
 // examineReads says how many passages the experts do not read as a whole, if there are any.
 func examineReads(r folder.Reads) (out []Finding) {
-	for _, warning := range readingWarnings(r) {
+	for _, warning := range server.ReadingWarnings(r) {
 		out = append(out, Finding{What: "passages", Status: StatusNote, Detail: warning})
 	}
 	return out
@@ -206,14 +209,14 @@ func (b bundleEncoder) Fingerprint() string {
 	if !b.unnormalised {
 		own = encoder.Normalised(own)
 	}
-	return granularFingerprint(own, b.granularity)
+	return server.GranularFingerprint(own, b.granularity)
 }
 
 // examineCalibration opens the collection as a server would, and says whether its
 // calibration is used. Without one a server has what is shipped.
 func examineCalibration(config configs.Config) Finding {
 	const what = "calibration"
-	a, err := Assemble(Options{Config: config, Log: slog.New(slog.DiscardHandler)})
+	a, err := server.Assemble(server.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return failed(what, err)
 	}
@@ -230,26 +233,26 @@ func examineCalibration(config configs.Config) Finding {
 // examineMemory says what serving may take at most, and of how much.
 func examineMemory(config configs.Config, cache provision.Cache, experts []string) Finding {
 	f := Finding{What: "memory", Status: StatusOK}
-	machine, err := machineMemory()
+	machine, err := server.MachineMemory()
 	if err != nil {
 		f.Status, f.Detail = StatusNote, err.Error()
 		return f
 	}
-	requests, err := requestMemory(config.Limits)
+	requests, err := server.RequestMemory(config.Limits)
 	if err != nil {
 		return failed(f.What, err)
 	}
-	var sizes []ExpertSize
+	var sizes []server.ExpertSize
 	for _, name := range experts {
 		dir, err := shipped.Folder(config, cache, name)
 		if err != nil {
 			continue // its bundle has a finding of its own
 		}
 		if b, err := models.Peek(dir); err == nil {
-			sizes = append(sizes, ExpertSize{Width: max(b.Manifest.Dimension, b.Manifest.Passage.PooledDimension), MaxTokens: b.Manifest.MaxTokens.Passage})
+			sizes = append(sizes, server.ExpertSize{Width: max(b.Manifest.Dimension, b.Manifest.Passage.PooledDimension), MaxTokens: b.Manifest.MaxTokens.Passage})
 		}
 	}
-	m := MostMemory(config, requests, sizes)
+	m := server.MostMemory(config, requests, sizes)
 	f.Detail = fmt.Sprintf("%s at most, of the machine's %s, beside the collection's mapped files and the models: bodies and answers %s (limits.memory), searches %s (limits.concurrency), writing %s, %d experts %s",
 		mebibytes(m.Total()), mebibytes(machine), mebibytes(m.Requests), mebibytes(m.Work), mebibytes(m.Writing), len(sizes), mebibytes(m.Encoders))
 	if m.Total() > machine {
@@ -261,11 +264,11 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 // examineGenerators says what an answer of each configured generator takes, of what an
 // answer may and of what the machine has.
 func examineGenerators(config configs.Config, cache provision.Cache) (out []Finding) {
-	machine, err := machineMemory()
+	machine, err := server.MachineMemory()
 	if err != nil {
 		return nil // a finding of its own, as is the next
 	}
-	allowed, err := requestMemory(config.Limits)
+	allowed, err := server.RequestMemory(config.Limits)
 	if err != nil {
 		return nil
 	}
@@ -303,22 +306,22 @@ func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 // examineFiles says how many connections a server would take.
 func examineFiles(config configs.Config) Finding {
 	f := Finding{What: "open files", Status: StatusOK}
-	files, err := openFiles()
+	files, err := server.OpenFiles()
 	if err != nil {
 		f.Status, f.Detail = StatusNote, err.Error()
 		return f
 	}
-	most, set := placesWithin(files).open, config.Server.Connections
+	most, set := server.MostConnections(files), config.Server.Connections
 	switch {
 	case set > most:
-		f.Status, f.Detail = StatusNote, fmt.Sprintf("%d allowed; server.connections is %d, which could leave fewer than %d files to the collection: at most %d fit", files, set, storeFiles, most)
+		f.Status, f.Detail = StatusNote, fmt.Sprintf("%d allowed; server.connections is %d, which could leave fewer than %d files to the collection: at most %d fit", files, set, server.StoreFiles, most)
 	case set > 0:
 		f.Detail = fmt.Sprintf("%d allowed; server.connections is %d", files, set)
-	case most < leastConnections:
+	case most < server.LeastConnections:
 		return failed(f.What, fmt.Errorf("%d allowed, which is too few to serve with", files))
 	default:
 		f.Detail = fmt.Sprintf("%d allowed; a server takes %d connections, others wait, and the rest is the collection's", files, most)
-		if files < 2*storeFiles {
+		if files < 2*server.StoreFiles {
 			f.Status = StatusNote
 		}
 	}
@@ -343,9 +346,9 @@ func wantedExperts(ctx context.Context, config configs.Config) (names []string) 
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
 	}
-	stored, _ := StoredIn(ctx, config) // an error is a finding of the collection's, or the store's
+	stored, _ := server.StoredIn(ctx, config) // an error is a finding of the collection's, or the store's
 	for _, x := range stored {
-		bundle, _, err := granularityOf(x.Name)
+		bundle, _, err := server.SplitName(x.Name)
 		if err != nil {
 			bundle = x.Name // which has a finding of its own
 		}
@@ -354,21 +357,6 @@ func wantedExperts(ctx context.Context, config configs.Config) (names []string) 
 		}
 	}
 	return names
-}
-
-// StoredExperts returns the experts of the collection in a folder; nil where there is no
-// collection yet, which is different from one without experts.
-func StoredExperts(dir string) ([]folder.ExpertFiles, error) {
-	c, err := folder.Open(dir)
-	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	defer func() { _ = c.Close() }()
-	g := c.Acquire()
-	defer g.Release()
-	return append([]folder.ExpertFiles{}, g.Experts()...), nil
 }
 
 // merged returns the names of both lists, each once.
