@@ -101,7 +101,7 @@ func (a *Assembly) loadExperts(stored []folder.ExpertFiles, check func(...folder
 	if a.Experts, failed, err = openSome(config, a.options.Log, names, stored); err != nil {
 		return err
 	}
-	if err := errors.Join(a.spare(failed), a.Experts.openReaders()); err != nil {
+	if err := errors.Join(a.leaveOut(failed), a.Experts.openReaders()); err != nil {
 		return err
 	}
 	var encoders []folder.Encoder
@@ -133,9 +133,9 @@ func searchedExperts(config configs.Config, stored []folder.ExpertFiles) []strin
 	return names
 }
 
-// spare leaves out the experts that could not be opened. Without the base, or
+// leaveOut leaves out the experts that could not be opened. Without the base, or
 // without any expert that finds passages, a collection is not searched.
-func (a *Assembly) spare(failed map[string]error) error {
+func (a *Assembly) leaveOut(failed map[string]error) error {
 	var errs []error
 	for name, err := range failed {
 		if name == shipped.Base || name == shipped.InFull(shipped.Base) || len(a.Experts.Dense()) == 0 {

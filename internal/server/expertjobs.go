@@ -54,14 +54,14 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 		return s.describeAdded(t.Name, 0), nil // it was added, and nobody wrote that down
 	}
 	t.Report(jobs.Progress{Stage: "loading", Total: 1, Unit: "bundles"})
-	e, err := s.more(t.Name)
+	e, err := s.loadMore(t.Name)
 	if err != nil {
 		return result, err
 	}
 	joined := false
 	defer func() {
 		if !joined {
-			err = errors.Join(err, s.assembly.Experts.let(e))
+			err = errors.Join(err, s.assembly.Experts.closeUnused(e))
 		}
 	}()
 	o := folder.BuildOptions{Threads: s.config.Ingest.Threads, Index: folder.Index{Kind: t.Index}}
@@ -136,13 +136,13 @@ func (s *Server) checkRemoving(r jobs.Request) error {
 // removeExpert returns the work of removing an expert: first no search asks it, then
 // its vectors go, then its encoder.
 func (s *Server) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
-	gone, err := s.part(t.Name)
+	gone, err := s.stopSearching(t.Name)
 	if err != nil {
 		return result, err
 	}
 	defer func() {
 		if err != nil && gone != nil {
-			s.keep(gone)
+			s.retain(gone)
 		}
 	}()
 	if err := s.drained(ctx); err != nil {
@@ -161,7 +161,7 @@ func (s *Server) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Res
 		result.Warnings = []string{fmt.Sprintf("experts in the configuration names %s, which keeps the server from starting again: take it out there", t.Name)}
 	}
 	if gone != nil {
-		if err := s.assembly.Experts.let(gone); err != nil {
+		if err := s.assembly.Experts.closeUnused(gone); err != nil {
 			s.log.Error("closing the encoder of an expert that was removed", "expert", t.Name, "cause", err)
 		}
 	}

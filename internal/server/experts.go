@@ -277,8 +277,8 @@ func (x *Experts) openRuntime() error {
 	return err
 }
 
-// more loads one more expert, of which the caller says what becomes of it.
-func (x *Experts) more(name string) (*Expert, error) {
+// loadMore loads one more expert, of which the caller says what becomes of it.
+func (x *Experts) loadMore(name string) (*Expert, error) {
 	if err := x.openRuntime(); err != nil { // a collection of words alone has loaded none yet
 		return nil, err
 	}

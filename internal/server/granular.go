@@ -104,8 +104,8 @@ func (e *Expert) granularityIn(all []*Expert) string {
 	return ""
 }
 
-// let closes the encoder of an expert that left, unless another expert uses it.
-func (x *Experts) let(gone *Expert) error {
+// closeUnused closes the encoder of an expert that left, unless another expert uses it.
+func (x *Experts) closeUnused(gone *Expert) error {
 	if gone.head == nil && slices.ContainsFunc(slices.Concat(x.opened, x.silent), func(e *Expert) bool { return e.Encoder == gone.Encoder }) {
 		return nil
 	}

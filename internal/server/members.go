@@ -46,13 +46,13 @@ func (s *Server) absentNames() (names []string) {
 	return names
 }
 
-// more loads one more expert, of which the caller says what becomes of it, on the owner
+// loadMore loads one more expert, of which the caller says what becomes of it, on the owner
 // that the collection has for it.
-func (s *Server) more(name string) (*Expert, error) {
+func (s *Server) loadMore(name string) (*Expert, error) {
 	g := s.assembly.Collection.Acquire()
 	s.assembly.Experts.owners = owners(g.Experts())
 	g.Release()
-	return s.assembly.Experts.more(name)
+	return s.assembly.Experts.loadMore(name)
 }
 
 // join lets searches ask one more expert.
@@ -71,9 +71,9 @@ func (s *Server) join(e *Expert) error {
 	return nil
 }
 
-// part lets no further search ask an expert. It returns the expert, which is nil when
+// stopSearching lets no further search ask an expert. It returns the expert, which is nil when
 // it was not loaded; its encoder may be in use until drained returns.
-func (s *Server) part(name string) (*Expert, error) {
+func (s *Server) stopSearching(name string) (*Expert, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.assembly
@@ -124,8 +124,8 @@ func (s *Server) renew() error {
 	return nil
 }
 
-// keep takes back an expert whose encoder the collection still needs.
-func (s *Server) keep(e *Expert) {
+// retain takes back an expert whose encoder the collection still needs.
+func (s *Server) retain(e *Expert) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.assembly.Experts.silent = append(s.assembly.Experts.silent, e)

@@ -99,7 +99,7 @@ func (s *Server) leaveOut(next *folder.Generation) error {
 		if why == nil {
 			continue
 		}
-		gone, err := s.part(e.name)
+		gone, err := s.stopSearching(e.name)
 		if err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (s *Server) leaveOut(next *folder.Generation) error {
 			return err
 		}
 		s.log.Warn("an expert left the collection", "expert", e.name, "cause", why)
-		if err := s.assembly.Experts.let(gone); err != nil {
+		if err := s.assembly.Experts.closeUnused(gone); err != nil {
 			s.log.Error("closing the encoder of an expert that left", "expert", e.name, "cause", err)
 		}
 	}
@@ -133,7 +133,7 @@ func (s *Server) takeIn(refused map[string]string) {
 }
 
 func (s *Server) takeInOne(g *folder.Generation, name string) error {
-	e, err := s.more(name)
+	e, err := s.loadMore(name)
 	if err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (s *Server) takeInOne(g *folder.Generation, name string) error {
 		err = s.join(e)
 	}
 	if err != nil {
-		if closing := s.assembly.Experts.let(e); closing != nil {
+		if closing := s.assembly.Experts.closeUnused(e); closing != nil {
 			err = fmt.Errorf("%w; closing its encoder: %w", err, closing)
 		}
 	}

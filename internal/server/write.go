@@ -66,7 +66,7 @@ func (s *Server) encoders(stored []folder.ExpertFiles) (encoders []folder.Passag
 			encoders = append(encoders, noEncoder{x})
 			continue
 		}
-		e, err := a.Experts.more(x.Name)
+		e, err := a.Experts.loadMore(x.Name)
 		if err != nil {
 			s.log.Error("passages cannot be written: they need vectors of every expert of the collection", "expert", x.Name, "cause", err)
 			a.absent = append(a.absent, absentExpert{name: x.Name, cause: err, silent: true})
