@@ -13,7 +13,7 @@ type flat struct{ *Vectors }
 
 func (f flat) BytesPerVector() float64 { return float64(4 * f.dim) }
 
-// Search is exact whatever the options say; Ef does nothing.
+// Search compares all vectors whatever the options say; Ef does nothing.
 func (f flat) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := f.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err

@@ -45,7 +45,7 @@ func (g *Grouped) Rows() int { return g.parts.rows }
 // Dimension returns the number of elements of a vector.
 func (g *Grouped) Dimension() int { return g.rows.Dimension() }
 
-// BytesPerVector is that of a passage's vectors together.
+// BytesPerVector returns the bytes of a passage's vectors together.
 func (g *Grouped) BytesPerVector() float64 {
 	return 4 + g.rows.BytesPerVector()*float64(g.parts.rows)/float64(max(g.parts.count, 1))
 }
@@ -122,7 +122,7 @@ func (g *Grouped) best(query []float32, passages []rank.Hit, k int) ([]rank.Hit,
 	return top.Sorted(), nil
 }
 
-// SearchExact is Search with Exact for many queries.
+// SearchExact works as Search does with Exact for many queries.
 func (g *Grouped) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	if err := errors.Join(SearchOptions{K: k}.check(g.Len()), g.parts.Verify(ctx)); err != nil {
 		return nil, err

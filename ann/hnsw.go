@@ -85,8 +85,8 @@ func scanIsFaster(allowed, n, ef int) bool {
 	return float64(allowed) <= graph.ComparedPerKept*float64(ef)*passing
 }
 
-// Search is approximate unless options.Exact, or where so few vectors may be
-// found that comparing all of them costs no more.
+// Search approximates unless options.Exact, or where so few vectors may be found
+// that comparing all of them costs no more.
 func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.checkQuery(query, o); err != nil {
 		return nil, SearchStats{}, err
@@ -112,7 +112,7 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 	return hits, stats, err
 }
 
-// search is Search through the graph, while that pays.
+// search does what Search does through the graph, while that pays.
 func (x *hnsw) search(ctx context.Context, s *hnswScratch, query []float32, ef, allowed int, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	rescored, stats, err := x.walk(ctx, s, query, ef, allowed, o)
 	if errors.Is(err, graph.ErrTooNarrow) {

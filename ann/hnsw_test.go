@@ -46,7 +46,7 @@ func TestRealVectors(t *testing.T) {
 	t.Run("filters", func(t *testing.T) { filtersOnRealVectors(t, x, questions) })
 }
 
-// recallOfRealVectors is the promise of the defaults.
+// recallOfRealVectors checks the promise of the defaults.
 func recallOfRealVectors(t *testing.T, x Index, questions []float32, truth []uint32) {
 	found10, found100, i := 0, 0, 0
 	for q := range slices.Chunk(questions, realDim) {

@@ -68,7 +68,7 @@ func Similarity(query, list []float32, dim int) (float32, error) {
 	return kernel.Best().MaxSim(&q, blocks), nil
 }
 
-// score is not a number for an ordinal that does not exist.
+// score returns NaN for an ordinal that does not exist.
 func (x *late) score(q *kernel.Question, o rank.Ordinal) float32 {
 	blocks := x.of(o)
 	if blocks == nil {
@@ -77,7 +77,7 @@ func (x *late) score(q *kernel.Question, o rank.Ordinal) float32 {
 	return x.kernels.MaxSim(q, blocks)
 }
 
-// Search is exact whatever the options say; Ef does nothing.
+// Search compares all vectors whatever the options say; Ef does nothing.
 func (x *late) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
 	if err := x.check(query, o); err != nil {
 		return nil, SearchStats{}, err
@@ -122,8 +122,8 @@ func (x *late) scan(ctx context.Context, q *kernel.Question, k, n int, at func(i
 	return top.Sorted(), SearchStats{Scored: n, Exact: true}, nil
 }
 
-// SearchExact is Search for one query after the other: the arithmetic takes
-// longer than reading, so that there is no pass to share.
+// SearchExact works as Search does for one query after the other: the arithmetic
+// takes longer than reading, so that there is no pass to share.
 func (x *late) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
 	out := make([][]rank.Hit, len(queries))
 	for i, q := range queries {

@@ -92,7 +92,7 @@ func (p *parts) Verify(ctx context.Context) error {
 	return err
 }
 
-// Check is Verify, whether that was done or not.
+// Check works as Verify does, whether that was done or not.
 func (p *parts) Check() error { return errors.Join(p.file.Check(), p.look()) }
 
 // look reports rows that do not lie one after the other, and parts that end before

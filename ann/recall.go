@@ -88,7 +88,7 @@ func compare(hits, exact []rank.Hit, k int) (found, wanted int) {
 	return found, len(exact)
 }
 
-// without is hits other than self, in a new slice.
+// without returns hits other than self, in a new slice.
 func without(hits []rank.Hit, self rank.Ordinal) []rank.Hit {
 	return slices.DeleteFunc(slices.Clone(hits), func(h rank.Hit) bool { return h.Ordinal == self })
 }

@@ -307,8 +307,8 @@ func TestCancelledSearch(t *testing.T) {
 	}
 }
 
-// TestConcurrentSearches is for the race detector, and checks that searches
-// beside each other find what they find alone.
+// TestConcurrentSearches serves the race detector, and checks that searches beside
+// each other find what they find alone.
 func TestConcurrentSearches(t *testing.T) {
 	const dim = 16
 	rows := clustered(10, 5000, dim, 0)

@@ -97,8 +97,8 @@ func Products(query []float32, vectors [][]float32, out []float32) {
 	}
 }
 
-// scoresOfSome is Scores where some of the ordinals do not exist, or nothing
-// can be scored.
+// scoresOfSome works as Scores does where some of the ordinals do not exist, or
+// nothing can be scored.
 func (v *Vectors) scoresOfSome(query []float32, ordinals []rank.Ordinal, out []float32, usable bool) {
 	for i, o := range ordinals {
 		out[i] = float32(math.NaN())

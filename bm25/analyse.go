@@ -98,8 +98,8 @@ func appendLower(out []byte, word string) []byte {
 	return out
 }
 
-// appendFolded is appendLower with letters as one that differ in case alone: the sigma at
-// a word's end has the capital of any other.
+// appendFolded works as appendLower does with letters as one that differ in case alone:
+// the sigma at a word's end has the capital of any other.
 func appendFolded(out []byte, word string) []byte {
 	from := len(out)
 	out = appendLower(out, word)

@@ -191,7 +191,7 @@ func (b *Builder) number(term []byte) uint32 {
 	return known
 }
 
-// size is about how many bytes would be free after a spill.
+// size returns about how many bytes would be free after a spill.
 func (b *Builder) size() int64 {
 	return b.arena.size() + b.texts + termMemory*int64(len(b.terms)) + b.phrases.size()
 }

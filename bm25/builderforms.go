@@ -9,8 +9,8 @@ type sighting struct {
 	from, to uint32 // all other forms: places in Builder.otherIDs
 }
 
-// addWordsAndForms is addWords with the analysis Unicode: the other forms of the words are
-// counted into the passage beside the terms, and not into the length.
+// addWordsAndForms works as addWords does with the analysis Unicode: the other forms of
+// the words are counted into the passage beside the terms, and not into the length.
 func (b *Builder) addWordsAndForms(text string) (length uint32) {
 	before := sighting{term: stopWord}
 	for words := wordsOf(b.analyser.normalised(text)); ; {

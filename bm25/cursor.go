@@ -38,8 +38,8 @@ func (c *cursor) reset(x *Index, scale *strengths, r termRecord, weight float32)
 	return nil
 }
 
-// resetToFind is reset for a cursor of which only find and scoreOf are used: it leaves
-// scores alone.
+// resetToFind works as reset does for a cursor of which only find and scoreOf are
+// used: it leaves scores alone.
 func (c *cursor) resetToFind(x *Index, scale *strengths, r termRecord, weight float32) error {
 	c.index, c.scale, c.record, c.weight = x, scale, r, weight
 	c.block, c.decoded, c.place, c.blocks = 0, false, 0, nil
@@ -81,7 +81,7 @@ func (c *cursor) skipTo(passage uint32) {
 	}
 }
 
-// seek is skipTo for far jumps: it bisects.
+// seek works as skipTo does for far jumps: it bisects.
 func (c *cursor) seek(passage uint32) {
 	low, high := c.block, c.record.blocks
 	for low < high {

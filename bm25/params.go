@@ -60,7 +60,7 @@ func IDF(df, docs uint64) float32 {
 // term occurs and how long the passage is (as the index keeps lengths).
 type impact struct{ tf, length uint32 }
 
-// strength is tf / (k1·(1 − b + b·length/average)), rounded to 32 bits where
+// strength returns tf / (k1·(1 − b + b·length/average)), rounded to 32 bits where
 // Lucene rounds. It grows with what the posting adds to a score.
 func (p Params) strength(i impact, average float32) float32 {
 	k1, b := float32(p.K1), float32(p.B)

@@ -38,7 +38,7 @@ func (p *phraseBuilder) add(term uint32, begins bool) {
 	p.n++
 }
 
-// size is about how many bytes would be free after a reset.
+// size returns about how many bytes would be free after a reset.
 func (p *phraseBuilder) size() int64 {
 	if p == nil {
 		return 0

@@ -3,14 +3,14 @@ package bm25
 // phraseGap separates the two terms of a phrase. No term holds it: it ends words.
 const phraseGap = ' '
 
-// Phrases is another reading of the same segments, in which a question's terms
-// are its phrases: two terms that follow each other in what Analyse returns,
-// within the title or within the text of a passage. "The lake is deep" and
-// "lakes, deep ones" have the phrase "lake deep". A phrase scores as a term
-// does, with its own df and tf, and with the lengths, the average and the number
-// of passages that terms are scored with; so its scores can be added to theirs
-// (Metzler and Croft, "A Markov Random Field Model for Term Dependencies", SIGIR
-// 2005: the sequential dependence of exact phrases, with BM25's formula).
+// Phrases returns another reading of the same segments, in which a question's terms
+// are its phrases: two terms that follow each other in what Analyse returns, within
+// the title or within the text of a passage. "The lake is deep" and "lakes, deep
+// ones" have the phrase "lake deep". A phrase scores as a term does, with its own
+// df and tf, and with the lengths, the average and the number of passages that
+// terms are scored with; so its scores can be added to theirs (Metzler and Croft,
+// "A Markov Random Field Model for Term Dependencies", SIGIR 2005: the sequential
+// dependence of exact phrases, with BM25's formula).
 //
 // It keeps the order of ties that is set. It is nil where the segments were
 // built without phrases (see Params), and where there are none.

@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// withPhrases is parameters to try that index phrases too.
+// withPhrases returns parameters to try that index phrases too.
 func withPhrases() []Params {
 	out := slices.Clone(paramsToTry)
 	for i := range out {

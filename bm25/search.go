@@ -28,7 +28,7 @@ type searchStats struct {
 	skipped  int // stretches that could not hold a hit
 }
 
-// search is Search, and says what it cost.
+// search does what Search does, and reports what it cost.
 func (s *Searcher) search(ctx context.Context, question string, k int, among Selection) ([]rank.Hit, searchStats, error) {
 	var stats searchStats
 	if among != nil && len(among) != len(s.segments) {

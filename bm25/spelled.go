@@ -35,7 +35,7 @@ func (s *Searcher) Beside(before, word, after string) (left, right float64, err 
 	return left, right, err
 }
 
-// share is in what share of the passages with a term a phrase is.
+// share returns in what share of the passages with a term a phrase is.
 func (s *Searcher) share(term, phrase string) (float64, error) {
 	all, err := s.frequency(term, s.lookup)
 	if err != nil || all == 0 {

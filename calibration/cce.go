@@ -244,10 +244,10 @@ func shareRight(outcomes []Outcome) float64 {
 	return n / float64(max(len(outcomes), 1))
 }
 
-// squaredECE is Σ|B|/K·(conf(B) - acc(B))² over ten bins, each with its lower end and
-// without its upper, the last with both (Yang et al., 2022, section 3.2), and its
-// gradient by the variable of the confidences' slopes. As in the paper, the gradient ignores that outcomes change bins and that another
-// granularity becomes the surest.
+// squaredECE returns Σ|B|/K·(conf(B) - acc(B))² over ten bins, each with its lower end and without
+// its upper, the last with both (Yang et al., 2022, section 3.2), and its gradient by the variable
+// of the confidences' slopes. As in the paper, the gradient ignores that outcomes change bins and
+// that another granularity becomes the surest.
 func squaredECE(outcomes []Outcome, slopes []float64) (e, gradient float64) {
 	var gap, slope, n [tenths]float64
 	for i, o := range outcomes {

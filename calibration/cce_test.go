@@ -27,8 +27,8 @@ func TestSquaredECE(t *testing.T) {
 	}
 }
 
-// asked are questions of two granularities with gaps that say how likely they are right:
-// at temperature true, the probability of the first of two scores is the chance.
+// asked returns questions of two granularities with gaps that say how likely they are
+// right: at temperature true, the probability of the first of two scores is the chance.
 func asked(n int, temperature float64) []granular {
 	r := rand.New(rand.NewPCG(19, 83))
 	out := make([]granular, n)

@@ -186,7 +186,7 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 // answered reports whether any of the first k passages answers.
 func (q *RankedQuestion) answered(k int) bool { return q.First > 0 && q.First <= k }
 
-// outcome is whether any of the first k passages answers, to fit to.
+// outcome returns whether any of the first k passages answers, to fit to.
 func (q *RankedQuestion) outcome(k int) signalOutcome {
 	return signalOutcome{Signals: q.Signals, Correct: q.answered(k), Weight: q.Weight, Generated: q.Without == There || q.Without == Absent}
 }

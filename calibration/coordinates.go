@@ -21,7 +21,7 @@ type coordinates struct {
 	value             float64
 }
 
-// plain are coordinates in which the parameters are as they are.
+// plain returns coordinates in which the parameters are as they are.
 func (p *gateProblem) plain(origin []float64) *coordinates {
 	n := len(origin)
 	c := &coordinates{p: p, origin: origin, to: mat.NewDense(n, n, nil), grad: make([]float64, n), slope: make([]float64, n)}

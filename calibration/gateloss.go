@@ -118,8 +118,8 @@ func numbers(s *[]float64, n int) []float64 {
 	return *s
 }
 
-// loss of one question; adds its gradient to grad unless that is nil. The weights are
-// those that the gate serves with.
+// loss returns the loss of one question; adds its gradient to grad unless that is
+// nil. The weights are those that the gate serves with.
 func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 	gate := gateOf(x)
 	gate.Exact = q.exact

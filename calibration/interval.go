@@ -2,10 +2,10 @@ package calibration
 
 import "math"
 
-// shareInterval is Wilson's score interval of a share of n questions: in 95 of
+// shareInterval returns Wilson's score interval of a share of n questions: in 95 of
 // 100 samples it holds the share of all (Wilson, "Probable inference, the law of
-// succession, and statistical inference", JASA 22, 1927). With no questions it is
-// 0 to 1.
+// succession, and statistical inference", JASA 22, 1927). With no questions it is 0
+// to 1.
 func shareInterval(share float64, n int) (low, high float64) {
 	const z = 1.959964 // of the normal distribution, 0.975
 	if n < 1 {

@@ -160,7 +160,7 @@ func (l Logistic) LogOdds(signals []float64) (float64, error) {
 	return sum, nil
 }
 
-// sigmoid is 1/(1 + exp(-x)) without overflow.
+// sigmoid returns 1/(1 + exp(-x)) without overflow.
 func sigmoid(x float64) float64 {
 	if x < 0 {
 		e := math.Exp(x)

@@ -78,7 +78,7 @@ func inOrder(methods []method) []method {
 	return slices.Concat(better, []method{gate}, others)
 }
 
-// ahead is by how many of its standard errors the mean of the difference to
+// ahead returns by how many of its standard errors the mean of the difference to
 // another method's answers is above 0.
 func (m method) ahead(other method) float64 {
 	sum, squares, n := 0.0, 0.0, float64(len(m.answers))

@@ -36,7 +36,7 @@ func TestAUROCAgainstPairs(t *testing.T) {
 	}
 }
 
-// TestAccuracyAt is worked out by hand.
+// TestAccuracyAt compares with what was worked out by hand.
 func TestAccuracyAt(t *testing.T) {
 	all := outcomes(t, []float64{.2, .9, .5, .9, .5, .5}, "011101")
 	for _, c := range []struct{ share, want float64 }{
@@ -98,7 +98,7 @@ func TestPerfectPredictorHasNoECE(t *testing.T) {
 	near(t, "ECE of one that overstates", ECE(boastful), .2, .006)
 }
 
-// TestReliability is worked out by hand.
+// TestReliability compares with what was worked out by hand.
 func TestReliability(t *testing.T) {
 	got := Reliability(outcomes(t, []float64{.05, .15, .95, 1, .55, .55, .1, 1.5}, "01110111"))
 	want := []Bin{{2, .075, .5}, {1, .15, 1}, {2, .55, .5}, {2, .975, 1}}

@@ -28,9 +28,9 @@ type PoolGatherer interface {
 	GatherAmong(ctx context.Context, r search.Request, depth int, choose func(words []rank.Hit) ([]rank.Ordinal, error)) (search.Evidence, error)
 }
 
-// GatherPools is Gather where each question is asked about thirty passages: one that
-// answers, the first of them; the first nine of BM25 that do not; and twenty others at
-// random, by the question's id.
+// GatherPools works as Gather does where each question is asked about thirty passages:
+// one that answers, the first of them; the first nine of BM25 that do not; and twenty
+// others at random, by the question's id.
 func GatherPools(ctx context.Context, engine PoolGatherer, passages PoolPassages, domains []questions.Domain,
 	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
 	return gather(ctx, passages, domains, progress, func(ctx context.Context, q *Question) (search.Evidence, error) {

@@ -130,7 +130,7 @@ func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists 
 // shipped.
 const worstPrior = .1
 
-// Shippable is an error where a prior's error, on all domains, is too high to ship it.
+// Shippable returns an error where a prior's error, on all domains, is too high to ship it.
 func (d *PriorDomain) Shippable() error {
 	if d.ECE > worstPrior {
 		return fmt.Errorf("the ECE on domains that were left out is %.3f, above %.2f: such a confidence is not to be shipped", d.ECE, worstPrior)

@@ -61,7 +61,7 @@ func (r *ranked) listwise(slopes []float64) float64 {
 // readDepth is how many passages of an answer a reader looks at.
 const readDepth = 20
 
-// lateness is log(1 + r/20) of the rank r of the first candidate that answers,
+// lateness returns log(1 + r/20) of the rank r of the first candidate that answers,
 // made smooth: 1 and, for each that does not answer, the logistic function of how
 // far it is ahead. What is first already costs next to nothing, and so does a step
 // far behind the twentieth: it makes the first twenty right. To slopes it adds its

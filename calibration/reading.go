@@ -168,7 +168,7 @@ func worse(weight float64, answers []RankedQuestion, marks []func(float64) Mark)
 	return lost > 2*math.Sqrt(changed)
 }
 
-// spread is ReadingFit.Spread over answerable questions; 1 where nothing is known of it.
+// spread returns ReadingFit.Spread over answerable questions; 1 where nothing is known of it.
 func spread(answers []RankedQuestion) float64 {
 	sum, n := 0.0, 0.0
 	for _, a := range answers {

@@ -15,9 +15,9 @@ import (
 	"example.org/conclave/search"
 )
 
-// readFor are answers to n questions of one domain in three, the same without what
-// answers them, and as many unanswerable ones; the first passage answers every second
-// question.
+// readFor returns answers to n questions of one domain in three, the same without
+// what answers them, and as many unanswerable ones; the first passage answers every
+// second question.
 func readFor(n int) (answers []RankedQuestion, confidences []float64) {
 	questions := make([]Question, 2*n)
 	for i := range questions {

@@ -24,8 +24,8 @@ func (e *ensembleAnswer) sure(temperature float64) (confidence float64, err erro
 	return fusion.Confidence(information, e.members), err
 }
 
-// known is false with fewer than two hits or members: the expert has no confidence then,
-// whatever the temperature.
+// known reports false with fewer than two hits or members: the expert has no confidence
+// then, whatever the temperature.
 func (e *ensembleAnswer) known() bool { return e.members >= 2 && len(e.scores) >= 2*e.members }
 
 // temperatureFit is the temperature of one expert.

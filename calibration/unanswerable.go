@@ -53,10 +53,10 @@ const generatedShare = .1
 // brings.
 func (w Without) measured() bool { return w != Nonsense && w != There && w != Absent }
 
-// mixed are answers with the weights by which a confidence is fitted and measured: half of
-// the weight is of answerable questions. Of the other half an unanswerable question has as
-// much as an answerable one, but all of them no more than half; those whose passages were
-// taken out have the rest.
+// mixed returns answers with the weights by which a confidence is fitted and measured:
+// half of the weight is of answerable questions. Of the other half an unanswerable
+// question has as much as an answerable one, but all of them no more than half; those
+// whose passages were taken out have the rest.
 func mixed(answers []RankedQuestion) []RankedQuestion {
 	n := map[Without]float64{}
 	for _, a := range answers {

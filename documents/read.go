@@ -122,7 +122,7 @@ func (r *Reader) parse(in Input, mediaType string) (d *Document, attached []Memb
 	return d, attached, nil
 }
 
-// ReasonOf is why a file was not read; "" where the error is another.
+// ReasonOf returns why a file was not read; "" where the error is another.
 func ReasonOf(err error) Reason {
 	var u *UnreadableError
 	if errors.As(err, &u) {

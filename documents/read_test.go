@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestMain is the process that reads PDF, too.
+// TestMain serves as the process that reads PDF, too.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "serve-pdf" {
 		if err := ServePDF(context.Background(), os.Stdin, os.Stdout, os.Args[2], limits().TextBytes); err != nil {

@@ -47,10 +47,10 @@ func (e *Encoder) Late() bool { return e.bundle.Manifest.Kind == models.KindLate
 // Dimension returns the length of a vector; for a Late encoder, of each token's vector.
 func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension }
 
-// Fingerprint is models.Bundle.Fingerprint and, for passages, Normalised where texts are
-// normalised before they are encoded. Questions are read as passages are; their
-// fingerprint stays the bundle's, for which calibrations are fitted, since they hold for
-// both.
+// Fingerprint returns models.Bundle.Fingerprint and, for passages, Normalised where
+// texts are normalised before they are encoded. Questions are read as passages are;
+// their fingerprint stays the bundle's, for which calibrations are fitted, since they
+// hold for both.
 func (e *Encoder) Fingerprint(side models.Side) string {
 	own := e.bundle.Fingerprint(side)
 	if side == models.Passage && !e.unnormalised {
@@ -137,7 +137,7 @@ func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32
 	return vectors, err
 }
 
-// ReadPassages is EncodePassages with Readable of each text: what its vector counts.
+// ReadPassages works as EncodePassages does with Readable of each text: what its vector counts.
 func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]float32, read []float64, err error) {
 	rows, read, err := e.passageRows(ctx, texts, e)
 	if err != nil {
@@ -157,8 +157,8 @@ func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]f
 	return vectors, read, nil
 }
 
-// ReadPassagesBoth is ReadPassages of an encoder and of the one that it carries, in one
-// run.
+// ReadPassagesBoth works as ReadPassages does for an encoder and of the one that it
+// carries, in one run.
 func (e *Encoder) ReadPassagesBoth(ctx context.Context, texts []Text) (own, carried [][]float32, read []float64, err error) {
 	if e.carried == nil {
 		return nil, nil, nil, errors.New(e.Name() + " carries no other encoder")

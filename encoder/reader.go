@@ -101,7 +101,7 @@ func (x *Reader) open(o Running) (err error) {
 // Name returns the bundle's.
 func (x *Reader) Name() string { return x.bundle.Manifest.Name }
 
-// Fingerprint is models.Bundle.Fingerprint.
+// Fingerprint returns models.Bundle.Fingerprint.
 func (x *Reader) Fingerprint() string { return x.bundle.Fingerprint(models.Passage) }
 
 // Provider returns where the graph runs, CPU or CUDA.
@@ -123,7 +123,7 @@ func (x *Reader) Close() (err error) {
 	return err
 }
 
-// KnownWords is Encoder.KnownWords.
+// KnownWords works as Encoder.KnownWords does.
 func (x *Reader) KnownWords(text string) (words, whole, unknown int) {
 	w := x.tokenizer.Words(text)
 	return w.All, w.Whole, w.Unknown

@@ -72,8 +72,8 @@ func TestLocatedTokens(t *testing.T) {
 	}
 }
 
-// TestReadingIsTheBestSpan of all spans, by the logits of rows made by hand, in one
-// window and in several.
+// TestReadingIsTheBestSpan compares with the best of all spans, by the logits of
+// rows made by hand, in one window and in several.
 func TestReadingIsTheBestSpan(t *testing.T) {
 	r := library(t)
 	const seed = 9

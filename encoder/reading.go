@@ -126,7 +126,7 @@ func insert(all []Span, s Span) []Span {
 	return all[:min(len(all), bestSpans)]
 }
 
-// logSumExp is log(exp(sum) + Σ exp(x)).
+// logSumExp returns log(exp(sum) + Σ exp(x)).
 func logSumExp(sum float64, all []float32) float64 {
 	if len(all) == 0 {
 		return sum

@@ -45,7 +45,7 @@ func run[T ort.TensorData](ctx context.Context, inner runner, shape ort.Shape, i
 	return runOn(ctx, inner, given, outputs)
 }
 
-// runOn is run on inputs of any shapes, which stay the caller's.
+// runOn works as run does on inputs of any shapes, which stay the caller's.
 func runOn(ctx context.Context, inner runner, given []ort.Value, outputs []output) (err error) {
 	defer guard(&err)
 	if err := ctx.Err(); err != nil {

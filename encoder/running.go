@@ -48,7 +48,7 @@ func (o Running) withDefaults() (Running, error) {
 	return o, nil
 }
 
-// sizes are the batches that are formed where a model runs.
+// sizes sets the batches that are formed where a model runs.
 //
 // On a processor the speed per token is nearly reached with 256 tokens for
 // each core (MiniLM-L6 on two cores, in tokens a millisecond, fp32 and int8:

@@ -70,7 +70,7 @@ func OpenRuntime(path string) (*Runtime, error) {
 // Version returns the library's own, for instance "1.31.1".
 func (r *Runtime) Version() string { return r.version }
 
-// CUDA is nil where the library and this machine can run on an NVIDIA GPU,
+// CUDA returns nil where the library and this machine can run on an NVIDIA GPU,
 // else it says why they cannot. It loads CUDA's libraries where they are.
 func (r *Runtime) CUDA() error {
 	defer keepSignalHandlers()()

@@ -129,7 +129,7 @@ func (s *session) encode(ctx context.Context, rows [][]int32) (vectors, pooled [
 	return vectors, pooled, nil
 }
 
-// encodeTogether is encode in one run, the shorter rows padded to the
+// encodeTogether works as encode does in one run, the shorter rows padded to the
 // longest.
 func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
 	inputs, longest := padded(rows, s.pad)

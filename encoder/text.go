@@ -24,7 +24,7 @@ func (e *Encoder) KnownWords(text string) (words, whole, unknown int) {
 // case, those that its training met most often first.
 func (e *Encoder) WholeWords() []string { return e.tokenizer.WholeWords() }
 
-// PassageTokens is QuestionTokens for a passage in its template.
+// PassageTokens works as QuestionTokens does for a passage in its template.
 func (e *Encoder) PassageTokens(t Text) (read int, cut bool) {
 	ids, cut, _ := e.passageRow(t)
 	return len(ids), cut

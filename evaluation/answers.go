@@ -53,7 +53,7 @@ func equalRun(a, b []string) bool {
 	return true
 }
 
-// answerTokens is DPR's SimpleTokenizer: ([\p{L}\p{N}\p{M}]+)|([^\p{Z}\p{C}]).
+// answerTokens splits a text as DPR's SimpleTokenizer does: ([\p{L}\p{N}\p{M}]+)|([^\p{Z}\p{C}]).
 func answerTokens(text string) []string {
 	text = strings.ToLower(norm.NFD.String(text))
 	var out []string

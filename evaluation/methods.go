@@ -112,8 +112,9 @@ func (l Lineup) Alone() []Method {
 		Request: search.Request{Fusion: search.Methods{Names: []string{fusion.MethodSum}}, Experts: &[]string{}, BM25: &yes, Normalisation: "raw"}})
 }
 
-// Fusions is "auto" and every variant of every fusion method that makes sense with these
-// sources (fusion.Methods). Whether the engine accepts them is checked by possible.
+// Fusions returns "auto" and every variant of every fusion method that makes sense with
+// these sources (fusion.Methods). Whether the engine accepts them is checked by
+// possible.
 func (l Lineup) Fusions() []Method {
 	if len(l) == 0 {
 		return nil // one source: there is nothing to fuse

@@ -192,7 +192,7 @@ func (a *Asked) has(m Metric) bool {
 	return a.Judged
 }
 
-// domainWeights are, for each of the scores, n/(d·n_d): of n questions, those
+// domainWeights returns, for each of the scores, n/(d·n_d): of n questions, those
 // of one of d domains with n_d questions.
 func domainWeights(parts []part, m Metric) []float64 {
 	var counts []int

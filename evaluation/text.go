@@ -30,7 +30,7 @@ func (r *Report) WriteText(out io.Writer) error {
 	return w.err
 }
 
-// counted is "1 domain", "2 domains".
+// counted returns "1 domain", "2 domains".
 func counted(n int, thing string) string {
 	if n != 1 {
 		thing += "s"

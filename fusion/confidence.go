@@ -65,7 +65,7 @@ func MutualInformation(scores []float32, members int, temperature float64) (floa
 	return entropy(marginal) - entropies/float64(members), nil
 }
 
-// entropy is -Σ P·ln(P + 1e-6).
+// entropy returns -Σ P·ln(P + 1e-6).
 func entropy(p []float64) float64 {
 	h := 0.0
 	for _, x := range p {

@@ -29,12 +29,12 @@ func hybrid() Method {
 	}
 }
 
-// Hybrid is DPR-BM25: dense + α·lexical, where the dense score is MUF's fused
-// one (the Weight of an expert is its confidence, of its ensemble, or by CCE where no
-// expert has one; with one expert it is that expert's score). lexical is the column of the lexical source; negative when
-// there is none. α belongs to a pair of score scales: 1.3 for DPR's inner products near
-// 80 and Lucene's BM25, some hundredths for unit vectors. The normalisation is applied
-// to the fused dense list as a whole and to the lexical list.
+// Hybrid ranks by DPR-BM25: dense + α·lexical, where the dense score is MUF's fused one (the Weight
+// of an expert is its confidence, of its ensemble, or by CCE where no expert has one; with one
+// expert it is that expert's score). lexical is the column of the lexical source; negative when
+// there is none. α belongs to a pair of score scales: 1.3 for DPR's inner products near 80 and
+// Lucene's BM25, some hundredths for unit vectors. The normalisation is applied to the fused dense
+// list as a whole and to the lexical list.
 //
 // The candidates are those of both. With Missing Min, a passage that no expert
 // found is given the lowest dense score of the fused dense list, one that only

@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// holding are keys of which a passage holds those that are said.
+// holding returns keys of which a passage holds those that are said.
 func holding(set uint64, list ...Key) Keys {
 	return Keys{List: list, Held: func(rank.Ordinal) uint64 { return set }}
 }

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// lateTable is five passages, found by two dense sources and BM25, which late
+// lateTable returns five passages, found by two dense sources and BM25, which late
 // interaction scores: columns 0, 1, 2, 3.
 func lateTable(t *testing.T) (*Candidates, []Observed) {
 	t.Helper()

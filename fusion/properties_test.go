@@ -292,7 +292,7 @@ func numbers(n int) func(func(int) bool) {
 	}
 }
 
-// naiveInformation is equation 4 written out, with the smoothing.
+// naiveInformation returns equation 4 written out, with the smoothing.
 func naiveInformation(scores []float32, members int, temperature float64) float64 {
 	hits := len(scores) / members
 	p := make([][]float64, members)

@@ -16,9 +16,9 @@ func rrf() Method {
 // Büttcher, 2009), which found 60 good over many collections.
 const rrfConstant = 60
 
-// RRF is reciprocal rank fusion: Σ w/(60 + rank), where a source that did not
-// find a candidate adds nothing. The weights are used as they are; when all
-// are 0, they are 1. It returns the best k candidates.
+// RRF ranks by reciprocal rank fusion: Σ w/(60 + rank), where a source that did not
+// find a candidate adds nothing. The weights are used as they are; when all are 0,
+// they are 1. It returns the best k candidates.
 func RRF(c *Candidates, sources []Source, k int) (Ranking, error) {
 	if err := c.check(sources); err != nil {
 		return Ranking{}, err

@@ -160,8 +160,9 @@ func (c *Candidates) ahead(sources []Observed, column int, passage rank.Ordinal)
 // source that scores them alike gives no false certainty.
 const leastDeviation = .01
 
-// beyondRandom is by how much a score is above the mean of random passages' scores, and
-// by how many of their standard deviations. The passage itself is not one of them.
+// beyondRandom returns by how much a score is above the mean of random passages'
+// scores, and by how many of their standard deviations. The passage itself is not one
+// of them.
 func (s *Observed) beyondRandom(score float64, passage rank.Ordinal) (above, deviations float64) {
 	n, sum, squares := 0.0, 0.0, 0.0
 	for _, h := range s.Random {

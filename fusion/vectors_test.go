@@ -191,8 +191,8 @@ func TestMUF(t *testing.T) {
 	}
 }
 
-// TestMUFExact is worked out by hand: the first expert's true score of d is
-// 71, the second's of c is 60.
+// TestMUFExact compares with what was worked out by hand: the first expert's true
+// score of d is 71, the second's of c is 60.
 func TestMUFExact(t *testing.T) {
 	c := table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70))
 	if got := c.Missing(0, nil); len(got) != 1 || got[0] != 'd'-'a' {
@@ -213,8 +213,9 @@ func TestMUFExact(t *testing.T) {
 	wantRanking(t, r, err, "badc", 78.0, 77.2, 76.6, 74.8)
 }
 
-// TestMUFSharpness is worked out by hand: the squares of 0.9 and 0.6 are as 9 and 4. At the
-// limit the surest has all the weight, and confidences that vanish in a power do not.
+// TestMUFSharpness compares with what was worked out by hand: the squares of 0.9 and 0.6
+// are as 9 and 4. At the limit the surest has all the weight, and confidences that vanish
+// in a power do not.
 func TestMUFSharpness(t *testing.T) {
 	lists := func() *Candidates {
 		return table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70))
@@ -270,9 +271,9 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
-// TestHybridOfExperts is worked out by hand: the fused dense list of TestMUF,
-// b 78 a 77.2 d 76.6 c 74.8, and BM25. x, which no expert found, gets the
-// lowest of it, c's 74.8.
+// TestHybridOfExperts compares with what was worked out by hand: the fused dense
+// list of TestMUF, b 78 a 77.2 d 76.6 c 74.8, and BM25. x, which no expert found,
+// gets the lowest of it, c's 74.8.
 func TestHybridOfExperts(t *testing.T) {
 	c := table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70), letters(t, "xba", 20, 10, 5))
 	experts := []Source{{0, .9}, {1, .6}}
@@ -316,9 +317,10 @@ func TestHybridOfEqualSums(t *testing.T) {
 	}
 }
 
-// TestHybridLowestIsTheFusedListsLowest is worked out by hand: fused, a is 7
-// and b is 6, so that is what x gets, as if the fused list had been fed to the
-// hybrid; and not 1, which is the lowest of either expert. The parts are b's.
+// TestHybridLowestIsTheFusedListsLowest compares with what was worked out by hand:
+// fused, a is 7 and b is 6, so that is what x gets, as if the fused list had been
+// fed to the hybrid; and not 1, which is the lowest of either expert. The parts are
+// b's.
 func TestHybridLowestIsTheFusedListsLowest(t *testing.T) {
 	c := table(t, letters(t, "ab", 13, 1), letters(t, "ba", 11, 1), letters(t, "x", 2))
 	r, err := Hybrid(c, []Source{{0, .5}, {1, .5}}, 2, 1, LinearOptions{Missing: Min}, 10)
@@ -341,8 +343,8 @@ func TestMinMaxSum(t *testing.T) {
 	wantRanking(t, r, err, "c", 1)
 }
 
-// TestZScore is worked out by hand: 3 1 has mean 2 and deviation 1, 8 2 2 mean
-// 4 and deviation √8.
+// TestZScore compares with what was worked out by hand: 3 1 has mean 2 and
+// deviation 1, 8 2 2 mean 4 and deviation √8.
 func TestZScore(t *testing.T) {
 	c := table(t, letters(t, "ab", 3, 1), letters(t, "bac", 8, 2, 2))
 	r, err := Sum(c, []Source{{0, 1}, {1, .5}}, LinearOptions{Normalisation: ZScore, Missing: Min}, 10)
@@ -350,7 +352,7 @@ func TestZScore(t *testing.T) {
 	wantRanking(t, r, err, "abc", 1-1/eight, -1+2/eight, -1-1/eight)
 }
 
-// TestRRF is worked out by hand.
+// TestRRF compares with what was worked out by hand.
 func TestRRF(t *testing.T) {
 	c := table(t, letters(t, "abc", 82, 80, 78), letters(t, "bda", 75, 74.5, 70))
 	r, err := RRF(c, []Source{{0, 1}, {1, 1}}, 10)
@@ -362,8 +364,8 @@ func TestRRF(t *testing.T) {
 	}
 }
 
-// TestWeights is worked out by hand; where all confidences are zero the
-// authors' code divides by zero.
+// TestWeights compares with what was worked out by hand; where all confidences are
+// zero the authors' code divides by zero.
 func TestWeights(t *testing.T) {
 	for _, want := range []struct{ confidences, weights []float64 }{
 		{[]float64{.9, .6}, []float64{.6, .4}},

@@ -2,8 +2,8 @@
 
 package handlers
 
-// acknowledged is not known here: a write counts when it is done.
+// acknowledged reports nothing here: a write counts when it is done.
 func (c *connection) acknowledged() (bytes int64, ok bool) { return 0, false }
 
-// ended is not known here: a caller that left is noticed when its connection is used.
+// ended reports nothing here: a caller that left is noticed when its connection is used.
 func (c *connection) ended() (ended, left bool) { return false, false }

@@ -102,7 +102,7 @@ func jobProblem(err error) error {
 	return notWritten(err)
 }
 
-// jobsUnread is the problem of jobs that the cluster of a store does not give.
+// jobsUnread returns the problem of jobs that the cluster of a store does not give.
 func jobsUnread(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return err

@@ -20,7 +20,7 @@ func (e cannedEngine) Search(context.Context, search.Request) (search.Response, 
 	return e.response, nil
 }
 
-// BenchmarkSearch is what HTTP adds to a search: routing, checks, strict
+// BenchmarkSearch measures what HTTP adds to a search: routing, checks, strict
 // decoding, encoding of ten results, metrics; without the network.
 func BenchmarkSearch(b *testing.B) {
 	engine := testEngine(b, engineOptions{})

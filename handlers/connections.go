@@ -177,7 +177,7 @@ func (n *connections) first(now time.Time) *connection {
 	return found
 }
 
-// changed is what net/http says of a connection.
+// changed takes what net/http says of a connection.
 func (n *connections) changed(conn net.Conn, state http.ConnState) {
 	c, ok := conn.(*connection)
 	if !ok || state == http.StateClosed || state == http.StateHijacked {

@@ -80,7 +80,7 @@ func (c *contract) schemaAt(pointer string) (*jsonschema.Schema, error) {
 	return s, err
 }
 
-// check is nil when the document allows the answer.
+// check returns nil when the document allows the answer.
 func (c *contract) check(method, path string, r reply) error {
 	template, op := c.operation(method, path)
 	if op == nil {

@@ -137,7 +137,7 @@ func tooManyValues() *Problem {
 	return newProblem("too_many_values", fmt.Sprintf("JSON may have %d values.", maxValues))
 }
 
-// ended is nil where nothing but space follows.
+// ended returns nil where nothing but space follows.
 func ended(d *jsontext.Decoder) error {
 	_, err := d.ReadToken()
 	switch {
@@ -205,5 +205,5 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:shown], "") + "…"
 }
 
-// quoted is text of the caller's inside an error: short, with controls visible.
+// quoted returns text of the caller's inside an error: short, with controls visible.
 func quoted(s string) string { return strconv.Quote(shorten(s)) }

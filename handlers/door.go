@@ -40,8 +40,9 @@ func Probing() Cost { return Cost{kind: probing} }
 // most Options.Timeout.
 func Answering(bytes int) Cost { return Cost{answering, bytes} }
 
-// AnsweringInParts is Answering(0) of what sends a part of its answer before the next is
-// made: the time of sending does not count, so it has a clock instead of a deadline.
+// AnsweringInParts returns Answering(0) for what sends a part of its answer before the
+// next is made: the time of sending does not count, so it has a clock instead of a
+// deadline.
 func AnsweringInParts() Cost { return Cost{kind: inParts} }
 
 // Storing returns the cost of a change: Answering, but that it may take as long as storing
@@ -121,8 +122,8 @@ func (c *call) enter() error {
 	return nil
 }
 
-// arrived is called when all of a request is there. From then its time counts, and it
-// has a place.
+// arrived takes note that all of a request is there. From then its time counts, and
+// it has a place.
 func (c *call) arrived(when time.Time) error {
 	x := exchangeOf(c.r.Context())
 	x.arrived = when

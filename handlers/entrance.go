@@ -192,7 +192,7 @@ func (e *entrance) makeRoom() (wait time.Duration) {
 	return wait
 }
 
-// leave is called with mu held.
+// leave expects that mu is held.
 func (e *entrance) leave(g *guest) {
 	g.gone = true
 	for _, list := range []*[]*guest{&e.unheard, &e.waiting} {

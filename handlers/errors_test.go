@@ -191,7 +191,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestStrangeText is text that must be searched for as it is.
+// TestStrangeText searches for text that must be searched for as it is.
 func TestStrangeText(t *testing.T) {
 	s := start(t, Options{})
 	for _, question := range []string{

@@ -10,8 +10,9 @@ import (
 // typeNpy is numpy's file of one array, which has no registered name.
 const typeNpy = "application/x-npy"
 
-// npy is vectors as numpy saves them, format version 1.0: float32, little-endian,
-// [len(vectors), dimension], row by row. It takes 4 bytes a number, JSON about 13.
+// npy returns vectors as numpy saves them, format version 1.0: float32,
+// little-endian, [len(vectors), dimension], row by row. It takes 4 bytes a number,
+// JSON about 13.
 func npy(vectors [][]float32, dimension int) []byte {
 	const magic = "\x93NUMPY\x01\x00"
 	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", len(vectors), dimension)

@@ -37,7 +37,7 @@ func caller(r *http.Request) (string, error) {
 	return "address " + httprate.CanonicalizeIP(middleware.GetClientIP(r.Context())), nil
 }
 
-// whose is who is counted, for what cannot fail.
+// whose returns who is counted, for what cannot fail.
 func whose(r *http.Request) string {
 	who, _ := caller(r)
 	return who

@@ -244,7 +244,7 @@ func TestRawErrors(t *testing.T) {
 	}
 }
 
-// TestSlowClients are cut off, and told why where their header is whole.
+// TestSlowClients checks that slow clients are cut off, and told why where their header is whole.
 func TestSlowClients(t *testing.T) {
 	s := start(t, Options{})
 	const head = "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

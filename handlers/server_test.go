@@ -44,7 +44,7 @@ type server struct {
 	stop    func() error
 }
 
-// testTimeouts are short, so that slow clients are soon found out.
+// testTimeouts returns short ones, so that slow clients are soon found out.
 func testTimeouts() ServeOptions {
 	return ServeOptions{
 		HeaderBytes: 8 << 10, ReadHeaderTimeout: 300 * time.Millisecond, ReadTimeout: 600 * time.Millisecond,

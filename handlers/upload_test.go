@@ -130,7 +130,7 @@ func TestUploadLines(t *testing.T) {
 	}
 }
 
-// TestUploadRefusals are told before anything is read.
+// TestUploadRefusals checks that refusals are told before anything is read.
 func TestUploadRefusals(t *testing.T) {
 	s := startWriting(t, writingOptions{Options: Options{Write: WriteLimits{UploadBytes: 1000}}})
 	for _, c := range []struct {

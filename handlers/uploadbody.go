@@ -20,7 +20,7 @@ type pace struct {
 	came    int64         // bytes
 }
 
-// until is when the client will have been too slow by the limits: by the time
+// until returns when the client will have been too slow by the limits: by the time
 // that is always given, and what the least rate gives for what it sent.
 func (p *pace) until(l *WriteLimits) time.Time {
 	given := l.Grace + time.Duration(float64(p.came)/float64(l.BytesASecond)*float64(time.Second))

@@ -73,7 +73,7 @@ func TestUploadStreams(t *testing.T) {
 	}
 }
 
-// TestUploadSendsFirst is a client that sends everything before it reads
+// TestUploadSendsFirst plays a client that sends everything before it reads
 // anything.
 func TestUploadSendsFirst(t *testing.T) {
 	s := startBulk(t)

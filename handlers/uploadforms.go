@@ -130,7 +130,7 @@ func (l *listReader) one() (json.RawMessage, error) {
 	return text, nil
 }
 
-// nothingBehind is io.EOF where the list is all there is.
+// nothingBehind returns io.EOF where the list is all there is.
 func (l *listReader) nothingBehind() error {
 	if _, err := l.decoder.Token(); !errors.Is(err, io.EOF) {
 		return errNotList
@@ -140,8 +140,8 @@ func (l *listReader) nothingBehind() error {
 
 var errNotList = errors.New("the body is no JSON list of objects")
 
-// notJSONList is errNotList for what is wrong with the text, and what ended the
-// body otherwise.
+// notJSONList returns errNotList for what is wrong with the text, and what ended
+// the body otherwise.
 func notJSONList(err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {

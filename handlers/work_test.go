@@ -40,7 +40,7 @@ func (idleEngine) Embed(context.Context, search.EmbedRequest) (search.EmbedRespo
 	return search.EmbedResponse{}, nil
 }
 
-// costly are bodies made to cost more than they weigh. Each has about n bytes.
+// costly returns bodies made to cost more than they weigh. Each has about n bytes.
 func costly() map[string]func(rng *rand.Rand, n int) (path, body string) {
 	many := func(n int, one func(i int) string) string {
 		var b strings.Builder

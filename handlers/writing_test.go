@@ -124,7 +124,7 @@ func TestDotsAreNoIDs(t *testing.T) {
 	}
 }
 
-// TestPutGetDelete is the life of one passage.
+// TestPutGetDelete follows the life of one passage.
 func TestPutGetDelete(t *testing.T) {
 	s := startWriting(t, writingOptions{})
 	if r := s.put("/v1/passages/%2E", `{"text":"x"}`); r.problem(t).Code != "invalid_passage" {

@@ -77,7 +77,7 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 // ErrNotDelta says that a bundle holds graphs and no delta.
 var ErrNotDelta = errors.New("it is no delta: the bundle can be used as it is")
 
-// deltaSum is Delta.SHA256. calibration is nil where there is none.
+// deltaSum returns Delta.SHA256. calibration is nil where there is none.
 func deltaSum(manifest, calibration []byte) string {
 	hash := sha256.New()
 	for _, data := range [][]byte{manifest, calibration} {

@@ -73,7 +73,7 @@ func (m *Manifest) validateHead(fail func(key, format string, a ...any), file fu
 	}
 }
 
-// mergeHead is Merge for a DESIRE-ME expert, whose graph is taken over as it is.
+// mergeHead works as Merge does for a DESIRE-ME expert, whose graph is taken over as it is.
 func (d *Delta) mergeHead(ctx context.Context, outDir string, o ImportOptions) (*Bundle, error) {
 	base, err := openEncoders(ctx, o.Base, o.PassageDir)
 	if err != nil {

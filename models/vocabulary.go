@@ -129,8 +129,8 @@ func otherTokenizer(kind string) error {
 	return &KindError{What: what, Possible: "Experts need BERT's WordPiece, as bert-base, all-MiniLM, BGE, E5 and Arctic have it; a T5 can be imported as a generator"}
 }
 
-// lowerCase is what tokenizer_config.json says, or else whether the
-// vocabulary can do without upper-case letters.
+// lowerCase reports what tokenizer_config.json says, or else whether the vocabulary
+// can do without upper-case letters.
 func lowerCase(dir string, ids map[string]int) (bool, error) {
 	var settings struct {
 		LowerCase *bool `json:"do_lower_case"`

@@ -39,8 +39,8 @@ type suspect struct {
 	placed     Placed
 }
 
-// corrected is correct, where a failure is told to the observer: the question is then asked
-// as it is.
+// corrected does what correct does; there a failure is told to the observer: the question
+// is then asked as it is.
 func (l *lineUp) corrected(ctx context.Context, view *pinned, question string) (string, []Correction) {
 	var out string
 	var corrections []Correction

@@ -62,7 +62,7 @@ func within(ctx context.Context, timeout time.Duration, began time.Time, reads, 
 	return whole, sources, left, func() { cancelSources(); cancelWhole() }
 }
 
-// gone is the error when the caller of a request does not wait any more.
+// gone returns the error when the caller of a request does not wait any more.
 func gone(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("the caller has gone: %w", ctx.Err())

@@ -84,8 +84,8 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	return err
 }
 
-// unread is the finding of a question of which the encoder reads nothing: no passage is
-// nearer to it than another.
+// unread fills in the finding of a question of which the encoder reads nothing: no
+// passage is nearer to it than another.
 func (x *dense) unread(p *pass, f *finding) {
 	f.close = len(x.Representatives) == 0
 	f.score = nothingNear
@@ -94,7 +94,7 @@ func (x *dense) unread(p *pass, f *finding) {
 	}
 }
 
-// nothingNear are the scores of passages for a question of which nothing was read.
+// nothingNear fills in the scores of passages for a question of which nothing was read.
 func nothingNear(_ context.Context, _ []rank.Ordinal, out []float32) error {
 	clear(out)
 	return nil
@@ -117,7 +117,7 @@ func (x *Expert) calibrated() bool {
 	return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 && x.Info.Calibration != nil
 }
 
-// certain is MUF's confidence of an expert: how far the members of its
+// certain returns MUF's confidence of an expert: how far the members of its
 // ensemble agree on its first hits. It is nil for a single hit, on which they
 // cannot disagree, and 0 without hits.
 func (x *dense) certain(ctx context.Context, f *finding) (*certainty, error) {

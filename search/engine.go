@@ -224,7 +224,7 @@ func (a *answer) step(ctx context.Context, stage string, do func(context.Context
 	return nil
 }
 
-// unfinished is the error of a request whose sources answered and that has no
+// unfinished returns the error of a request whose sources answered and that has no
 // answer for all that.
 func (p *pass) unfinished(ctx context.Context, cause error) error {
 	var known *Error

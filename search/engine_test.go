@@ -52,7 +52,7 @@ func checkResponse(t testing.TB, r Response) {
 	}
 }
 
-// muf is MUF written out, without the fusion package: float64 sums over maps.
+// muf computes MUF written out, without the fusion package: float64 sums over maps.
 func (s *stage) muf(candidates, depth int, temperature, sharpness float64, missing string) (scores map[string]float64, confidences map[string]float64) {
 	lists, confidences := map[string][]rank.Hit{}, map[string]float64{}
 	union := map[rank.Ordinal]bool{}
@@ -250,7 +250,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// TestMUFOfOneExpert is that expert.
+// TestMUFOfOneExpert checks that MUF of one expert ranks as that expert.
 func TestMUFOfOneExpert(t *testing.T) {
 	s := newStage("Ab", 60)
 	r := s.ask(t, Request{Question: question, Fusion: methodsOf("muf"), Experts: &[]string{"A"}, K: 15})

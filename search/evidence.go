@@ -48,9 +48,9 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 	return e.gather(ctx, r, depth, nil)
 }
 
-// GatherAmong is Gather where every source ranks the same passages and nothing else:
-// those that choose names when it is told BM25's first depth hits. There are no scores
-// of ensembles' members.
+// GatherAmong works as Gather does where every source ranks the same passages and
+// nothing else: those that choose names when it is told BM25's first depth hits. There
+// are no scores of ensembles' members.
 func (e *Engine) GatherAmong(ctx context.Context, r Request, depth int, choose func(words []rank.Hit) ([]rank.Ordinal, error)) (Evidence, error) {
 	return e.gather(ctx, r, depth, choose)
 }

@@ -350,12 +350,12 @@ func (w *words) Scores(_ context.Context, question string, passages []rank.Ordin
 	return w.fail
 }
 
-// UpperBound is ten for every word of the question.
+// UpperBound returns ten for every word of the question.
 func (w *words) UpperBound(_ context.Context, question string) (float64, error) {
 	return 10 * float64(len(strings.Fields(question))), nil
 }
 
-// Rarities are as of a thousand passages.
+// Rarities returns as of a thousand passages.
 func (w *words) Rarities(_ context.Context, texts []string) ([][]Rarity, error) {
 	out := make([][]Rarity, len(texts))
 	for i, text := range texts {

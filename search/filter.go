@@ -25,7 +25,7 @@ type Filter struct {
 // empty reports whether the filter lets all passages through.
 func (f Filter) empty() bool { return len(f.TagsAll)+len(f.TagsAny)+len(f.Must)+len(f.MustNot) == 0 }
 
-// Check is an *Error when a filter is beyond the limits or names an empty tag.
+// Check returns an *Error when a filter is beyond the limits or names an empty tag.
 func (f Filter) Check() error {
 	var wrong problems
 	wrong.filter(f)

@@ -86,7 +86,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 	return l, nil
 }
 
-// chooseGranularities are those that calibration chose, or else all.
+// chooseGranularities keeps those that calibration chose, or else all.
 func (l *lineUp) chooseGranularities() {
 	for _, x := range l.experts {
 		chosen := l.defaults.Granularities

@@ -77,7 +77,7 @@ func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *proble
 	}
 }
 
-// canAnswer is nil if requests for a fusion method, of all experts and without
+// canAnswer returns nil if requests for a fusion method, of all experts and without
 // further options, are answered, and else says what is missing.
 func (l *lineUp) canAnswer(name string) error {
 	_, err := l.plan(&Request{Question: "can it be answered?", Fusion: Methods{Names: []string{name}}})

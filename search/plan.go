@@ -97,7 +97,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	return p, wrong.err()
 }
 
-// planSources are the experts, and of the other sources those that a method wants.
+// planSources plans the experts, and of the other sources those that a method wants.
 func (l *lineUp) planSources(r *Request, p *plan) {
 	p.wanted = slices.Clone(p.experts)
 	for at := len(l.experts); at < len(l.sources); at++ {
@@ -115,7 +115,7 @@ func (l *lineUp) planSources(r *Request, p *plan) {
 	}
 }
 
-// leftOut is why none of the methods has a use for an expert; "" where one has.
+// leftOut returns why none of the methods has a use for an expert; "" where one has.
 func (l *lineUp) leftOut(p *plan, expert int) string {
 	reason := ""
 	for _, m := range p.methods {

@@ -116,7 +116,7 @@ func TestRefusedCompletely(t *testing.T) {
 	}
 }
 
-// TestAllowed are the cases beside the refused ones.
+// TestAllowed checks the cases beside the refused ones.
 func TestAllowed(t *testing.T) {
 	no := false
 	for name, r := range map[string]Request{

@@ -22,7 +22,7 @@ func (w *problems) add(code, pointer, format string, args ...any) {
 	*w = append(*w, problem{code, FieldError{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}})
 }
 
-// err is the error for all of them, or nil when there are none.
+// err returns the error for all of them, or nil when there are none.
 func (w problems) err() error {
 	if len(w) == 0 {
 		return nil

@@ -178,7 +178,7 @@ func TestTheReferenceFails(t *testing.T) {
 	}
 }
 
-// TestASpecialistWithTheReferencesEncoder is served by the vector that chose it.
+// TestASpecialistWithTheReferencesEncoder checks that it is served by the vector that chose it.
 func TestASpecialistWithTheReferencesEncoder(t *testing.T) {
 	s := fewStage()
 	s.config.Experts[1].Encoder = s.config.Experts[0].Encoder

@@ -53,8 +53,8 @@ func chanceOf(index TokenVectors, random []rank.Ordinal, question []float32, dim
 	return c
 }
 
-// beyond is, for each token, what a match in a passage has to exceed; nil where there are
-// too few others to tell.
+// beyond returns, for each token, what a match in a passage has to exceed; nil where
+// there are too few others to tell.
 func (c *chance) beyond(passage rank.Ordinal) []float32 {
 	var others [][]float32
 	for i, o := range c.of {

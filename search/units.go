@@ -121,7 +121,7 @@ func priorOf(text string, before, behind int) (prior float64) {
 	return prior
 }
 
-// windowsOf are windows of several sentences, one behind the other.
+// windowsOf returns windows of several sentences, one behind the other.
 func windowsOf(sentences []unit, fits func(string) bool) (windows []unit) {
 	var open unit
 	of := 0

@@ -40,10 +40,10 @@ const ComparedPerKept = 10
 // it finds half of what it should, without any sign of it.
 const widerPerPassed = 4
 
-// exploreAllowed is explore on level 0 for nodes of which a row's bit is set in allowed,
-// of which there are count. The search also follows the links of nodes that are not
-// allowed, so that the graph stays connected. It ends when the nearest node left is
-// further than all of the allowed ones that it keeps: ef, and more where others are in
+// exploreAllowed works as explore does on level 0 for nodes of which a row's bit is set
+// in allowed, of which there are count. The search also follows the links of nodes that
+// are not allowed, so that the graph stays connected. It ends when the nearest node left
+// is further than all of the allowed ones that it keeps: ef, and more where others are in
 // their way. Unlike explore's, its candidates for expansion are apart from what it keeps,
 // since most of them may not be allowed.
 func (g *Graph) exploreAllowed(ctx context.Context, s *Searcher, ef int, at entry, allowed []uint64, count int) error {

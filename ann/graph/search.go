@@ -106,7 +106,7 @@ func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int
 	return out, nil
 }
 
-// rowsOf is rows for a graph whose file may be damaged.
+// rowsOf works as rows does for a graph whose file may be damaged.
 func (g *Graph) rowsOf(node uint32) ([]uint32, error) {
 	low, high := g.starts[node], g.starts[node+1]
 	if low >= high || int(high) > len(g.ordinals) {

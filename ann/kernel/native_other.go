@@ -2,7 +2,7 @@
 
 package kernel
 
-// native is empty: other processors run the kernels in Go.
+// native returns nothing: other processors run the kernels in Go.
 func native() []*Set { return nil }
 
 // Prefetch does nothing where there is no assembly.

@@ -152,8 +152,8 @@ func TestVerifyWaits(t *testing.T) {
 	}
 }
 
-// BenchmarkVerify is what the first search of 100 MB pays whose pages the system
-// has in memory: from a disk it is what reading them takes.
+// BenchmarkVerify measures what the first search of 100 MB pays whose pages the
+// system has in memory: from a disk it is what reading them takes.
 func BenchmarkVerify(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "f")
 	content := make([]uint32, 25e6)

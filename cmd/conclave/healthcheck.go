@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newHealthcheck is for containers: an image needs no curl to know whether the
-// server in it is ready.
+// newHealthcheck returns the command that containers use: an image needs no curl to
+// know whether the server in it is ready.
 func newHealthcheck(term cli.Terminal) *cobra.Command {
 	var url string
 	var timeout time.Duration

@@ -60,7 +60,7 @@ it is imported.`,
 	return command
 }
 
-// installedRuntime is ONNX Runtime, or nil where it is not installed, which is said.
+// installedRuntime returns ONNX Runtime, or nil where it is not installed, which is said.
 func installedRuntime(config configs.Config, cache provision.Cache, term cli.Terminal) (*encoder.Runtime, error) {
 	library, err := server.RuntimeLibrary(config, cache)
 	var missing *provision.MissingError
@@ -73,7 +73,7 @@ func installedRuntime(config configs.Config, cache provision.Cache, term cli.Ter
 	return encoder.OpenRuntime(library)
 }
 
-// tried is v with the error with which the bundle would be refused by a server.
+// tried returns v with the error with which the bundle would be refused by a server.
 func tried(v models.Verified, runtime *encoder.Runtime) models.Verified {
 	b, err := models.Peek(v.Folder)
 	if err == nil {

@@ -26,7 +26,7 @@ type remarked struct {
 // mostLines bounds how many rows of a file are named by their lines.
 const mostLines = 20
 
-// add is corpus.Input.Remarked.
+// add serves as corpus.Input.Remarked.
 func (r *remarks) add(what corpus.Remark, from corpus.Place, last int) {
 	r.Lock()
 	defer r.Unlock()

@@ -135,7 +135,7 @@ func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, erro
 	return nil, ctx.Err()
 }
 
-// keyOf is tokens as a string, so that they can be a map's key. It shares
+// keyOf returns tokens as a string, so that they can be a map's key. It shares
 // their memory.
 func keyOf(tokens []int32) string {
 	return unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens))

@@ -19,6 +19,6 @@ func (e *OverloadedError) Error() string {
 	return fmt.Sprintf("the encoder's queue is full: %d %s are waiting, which is the limit; try again in a moment", e.Limit, e.What)
 }
 
-// Overloaded is true. Callers that must not import this package find the
+// Overloaded returns true. Callers that must not import this package find the
 // method with errors.As and an interface.
 func (e *OverloadedError) Overloaded() bool { return true }

@@ -41,7 +41,7 @@ func newJob(rows [][]int32) *job {
 	return j
 }
 
-// take is the rows of the next batch.
+// take takes the rows of the next batch.
 func (j *job) take(r *run, budget int) {
 	end := min(len(j.order), (j.next/window+1)*window)
 	n := rowsWithin(j.lengths[j.next:end], budget)

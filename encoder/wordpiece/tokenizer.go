@@ -59,9 +59,9 @@ func (t *Tokenizer) Behind(form func(text string) string) *Tokenizer {
 // will be cut to 256 tokens costs no more than its first page.
 const chunkBytes = 4096
 
-// Encode is [CLS] text [SEP], cut at the end so that it has at most maxTokens
-// ids, the two special ones counted; maxTokens below 2 is an error. Any bytes
-// are allowed: broken UTF-8 and control characters are dropped.
+// Encode returns [CLS] text [SEP], cut at the end so that it has at most maxTokens
+// ids, the two special ones counted; maxTokens below 2 is an error. Any bytes are
+// allowed: broken UTF-8 and control characters are dropped.
 func (t *Tokenizer) Encode(text string, maxTokens int) ([]int32, error) {
 	if maxTokens < 2 {
 		return nil, fmt.Errorf("a limit of %d tokens leaves no room for [CLS] and [SEP]: it must be at least 2", maxTokens)
@@ -75,11 +75,11 @@ func (t *Tokenizer) Encode(text string, maxTokens int) ([]int32, error) {
 	return append(ids, t.sep), nil
 }
 
-// EncodePair is [CLS] first [SEP] second [SEP] in at most maxTokens ids, and
-// the place where the second text begins: in a model trained with token
-// types, ids from there on have type 1. What is too long is cut
-// longest_first, as the reference does: the longer text gives way until both
-// are equally long, then both do, an odd token being left to the longer.
+// EncodePair returns [CLS] first [SEP] second [SEP] in at most maxTokens ids, and
+// the place where the second text begins: in a model trained with token types, ids
+// from there on have type 1. What is too long is cut longest_first, as the
+// reference does: the longer text gives way until both are equally long, then both
+// do, an odd token being left to the longer.
 func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32, boundary int, err error) {
 	room := maxTokens - 3
 	if room < 0 {

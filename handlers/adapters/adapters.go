@@ -71,7 +71,7 @@ func mistake(body []byte, err error) error {
 	return invalid("not_json", "", "the body is not the JSON that is taken here: %v", err)
 }
 
-// invalid is an error that names a part of the request.
+// invalid returns an error that names a part of the request.
 func invalid(code, pointer, format string, args ...any) error {
 	e := &search.Error{Kind: search.Invalid, Code: code, Detail: fmt.Sprintf(format, args...)}
 	if pointer != "" {
@@ -80,7 +80,7 @@ func invalid(code, pointer, format string, args ...any) error {
 	return e
 }
 
-// unknownCollection is the error for another name than the collection's.
+// unknownCollection returns the error for another name than the collection's.
 func unknownCollection(given, collection string) error {
 	return &search.Error{Kind: search.NotFound, Code: unknownCollectionCode, Detail: fmt.Sprintf("there is no collection %.64q: this server has %q", given, collection)}
 }

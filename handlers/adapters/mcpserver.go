@@ -73,7 +73,7 @@ func checkMessage(r *http.Request) error {
 	return nil
 }
 
-// notAMessage is the problem of a body that is JSON and no message that is taken here.
+// notAMessage returns the problem of a body that is JSON and no message that is taken here.
 func notAMessage(format string, args ...any) error {
 	return invalid("invalid_message", "", format, args...)
 }

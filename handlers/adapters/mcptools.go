@@ -90,7 +90,7 @@ func (x tool) handler(t *tools) mcp.ToolHandler {
 	}
 }
 
-// plain is an error without its cause, which is for the log.
+// plain returns an error without its cause, which is for the log.
 func plain(err error) error {
 	var known *search.Error
 	var problem *handlers.Problem

@@ -118,7 +118,7 @@ func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]
 	return ranked, nil
 }
 
-// ranks are texts with their scores, the best first, and which were cut.
+// ranks returns texts with their scores, the best first, and which were cut.
 func ranks(ctx context.Context, e handlers.Engine, question string, texts []string) (out []inferRank, truncated []int, err error) {
 	scored, err := e.Rerank(ctx, search.RerankRequest{Question: question, Texts: texts})
 	if err != nil {

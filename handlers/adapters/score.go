@@ -12,10 +12,11 @@ import (
 // questions whose first passage does not.
 const sharpness = 10
 
-// scores are from 0 to 1, for interfaces that want such: the probability that a result is
-// the one that answers. The first has the confidence of the answer. The others share the
-// difference between confidence_any and it in proportion to exp(10 · score), and none
-// gets more than the one before it. Together they are at most confidence_any.
+// scores returns numbers from 0 to 1, for interfaces that want such: the probability that
+// a result is the one that answers. The first has the confidence of the answer. The
+// others share the difference between confidence_any and it in proportion to exp(10 ·
+// score), and none gets more than the one before it. Together they are at most
+// confidence_any.
 //
 // Where the confidence is not known, a score is the fused one as a share of the first's.
 func scores(r search.Response) []float64 {

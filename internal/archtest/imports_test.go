@@ -85,7 +85,7 @@ var allowed = map[string][]string{
 	"client/examples":     {},
 }
 
-// pure are the rooms that build without a C compiler: all but those that run encoders.
+// pure reports whether a room builds without a C compiler: all but those that run encoders.
 func pure(room string) bool {
 	return !slices.Contains([]string{"encoder", "internal/doctor", "internal/server", "cmd", "internal/endtoend", "internal/testing", "research/bench"}, room)
 }

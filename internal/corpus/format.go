@@ -60,7 +60,7 @@ func (f Format) named() bool { return f == CSV || f == TSV }
 // ErrUnknownFormat is the error for content that tells no format.
 var ErrUnknownFormat = errors.New("this is no format that is known")
 
-// refusePacked is an error for files that are no text.
+// refusePacked returns an error for files that are no text.
 func refusePacked(head []byte) error {
 	for _, other := range []struct{ magic, name string }{
 		{"\x28\xb5\x2f\xfd", "is compressed with zstd"},

@@ -49,7 +49,7 @@ func eachMember(field string, object []byte, visit func(key string, value jsonte
 	return nil
 }
 
-// notJSON is what the decoder found wrong with a record.
+// notJSON returns what the decoder found wrong with a record.
 func notJSON(record []byte, err error) error {
 	var wrong *jsontext.SyntacticError
 	if !errors.As(err, &wrong) {

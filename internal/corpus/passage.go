@@ -87,8 +87,8 @@ func (p *Passage) Check() error {
 	return p.CheckStored()
 }
 
-// CheckStored is Check of a passage that was indexed, maybe by an earlier version, which
-// took the ids . and .. too.
+// CheckStored works as Check does for a passage that was indexed, maybe by an earlier
+// version, which took the ids . and .. too.
 func (p *Passage) CheckStored() error {
 	if err := checkID(p.ID); err != nil {
 		return err
@@ -147,7 +147,7 @@ func checkText(field, text string, most int) error {
 	return nil
 }
 
-// notUTF8 is the error for a text in another encoding.
+// notUTF8 returns the error for a text in another encoding.
 func notUTF8(field, text string) error {
 	at := firstInvalid(text)
 	return &FieldError{Field: field, Value: excerpt(around(text, at)), Problem: fmt.Sprintf("is not valid UTF-8 (byte %d of the field)", at+1), Encoding: plaintext.Wrong([]byte(text))}

@@ -113,7 +113,7 @@ func cutTags(body []byte) (tags []string, rest []byte, err error) {
 	return tags, rest, nil
 }
 
-// UnmarshalBinary is the inverse of AppendBinary. It keeps nothing of b.
+// UnmarshalBinary undoes AppendBinary. It keeps nothing of b.
 func (p *Passage) UnmarshalBinary(b []byte) error {
 	decoded, err := decodeRecord(b)
 	if err == nil {

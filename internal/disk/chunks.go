@@ -18,8 +18,8 @@ type Chunks struct {
 	verified   []atomic.Uint32 // a bit for each chunk whose checksum was right
 }
 
-// NewChunks is of data whose checksums, xxh3 with 64 bits little-endian for each
-// chunk of 1<<shift bytes, are in sums.
+// NewChunks returns the chunks of data whose checksums, xxh3 with 64 bits
+// little-endian for each chunk of 1<<shift bytes, are in sums.
 func NewChunks(data, sums []byte, shift uint) *Chunks {
 	return &Chunks{data: data, sums: sums, shift: shift, verified: make([]atomic.Uint32, (len(sums)/8+31)/32)}
 }
@@ -63,7 +63,7 @@ type ChunkSums struct {
 	sums   []byte
 }
 
-// NewChunkSums is for chunks of 1<<shift bytes.
+// NewChunkSums returns sums for chunks of 1<<shift bytes.
 func NewChunkSums(shift uint) *ChunkSums { return &ChunkSums{size: 1 << shift} }
 
 // Write never fails.

@@ -29,7 +29,7 @@ func Uninterrupted(call func() error) (err error) {
 	return err
 }
 
-// Mkdir is os.Mkdir, which fails where the call is interrupted without end.
+// Mkdir calls os.Mkdir, and fails where the call is interrupted without end.
 func Mkdir(path string, mode fs.FileMode) error {
 	err := Uninterrupted(func() error { return unix.Mkdir(path, uint32(mode.Perm())) })
 	if err != nil {
@@ -38,7 +38,7 @@ func Mkdir(path string, mode fs.FileMode) error {
 	return nil
 }
 
-// MkdirAll is os.MkdirAll by Mkdir.
+// MkdirAll does what os.MkdirAll does, by Mkdir.
 func MkdirAll(path string, mode fs.FileMode) error {
 	path = filepath.Clean(path)
 	if info, err := os.Stat(path); err == nil {

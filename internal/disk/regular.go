@@ -53,7 +53,7 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	return readBounded(path, file, most)
 }
 
-// ReadRegularIn is ReadRegular of a file in a file system.
+// ReadRegularIn works as ReadRegular does for a file in a file system.
 func ReadRegularIn(files fs.FS, name string, most int64) ([]byte, error) {
 	file, err := OpenRegularIn(files, name)
 	if err != nil {
@@ -63,7 +63,7 @@ func ReadRegularIn(files fs.FS, name string, most int64) ([]byte, error) {
 	return readBounded(name, file, most)
 }
 
-// OpenRegularIn is OpenRegular of a file in a file system.
+// OpenRegularIn works as OpenRegular does for a file in a file system.
 func OpenRegularIn(files fs.FS, name string) (fs.File, error) {
 	// Opening a pipe would wait: what it is, is asked first.
 	info, err := fs.Stat(files, name)

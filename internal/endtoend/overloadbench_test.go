@@ -66,7 +66,7 @@ func BenchmarkOverload(b *testing.B) {
 	}
 }
 
-// someWords are words by how often they are in a language: Zipf's law.
+// someWords returns words by how often they are in a language: Zipf's law.
 func someWords(rng *rand.Rand, n int) string {
 	zipf := rand.NewZipf(rng, 1.1, 20, 20_000)
 	var text strings.Builder
@@ -76,7 +76,7 @@ func someWords(rng *rand.Rand, n int) string {
 	return text.String()
 }
 
-// manyWords are 100,000 passages of fifty words.
+// manyWords returns 100,000 passages of fifty words.
 func manyWords() string {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var lines strings.Builder

@@ -84,9 +84,9 @@ func TestNoRoom(t *testing.T) {
 	s.command("verify", "--collection", "c")
 }
 
-// TestNoRoomForSegments is a disk on which the log fits and segments do not:
-// writes are acknowledged, searches go on without them, who waits for them is
-// told, and with room they are found.
+// TestNoRoomForSegments plays a disk on which the log fits and segments do not:
+// writes are acknowledged, searches go on without them, who waits for them is told,
+// and with room they are found.
 func TestNoRoomForSegments(t *testing.T) {
 	s := newSite(t, "ingest: {flush_after: 10ms}\nlog: {level: error}\n", nil, "none", `{"id":"first","text":"an old lighthouse"}`+"\n")
 	p := s.serve("ulimit -f 128;") // 64 kB

@@ -70,7 +70,7 @@ func (a *Ahead) nextRecord(in io.Reader, memory []byte) ([]byte, error) {
 	return record, nil
 }
 
-// unlessCut is the error unless it says that a file ended.
+// unlessCut returns the error unless it says that a file ended.
 func unlessCut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil

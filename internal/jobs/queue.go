@@ -112,7 +112,7 @@ func (q *Queue) Submit(_ context.Context, r Request) (Job, error) {
 	return j.copied(), nil
 }
 
-// admit is a *Refusal where a request is about what another job does, or too many wait.
+// admit returns a *Refusal where a request is about what another job does, or too many wait.
 func admit(all []*Job, r Request) error {
 	waiting := 0
 	for _, j := range all {

@@ -78,8 +78,8 @@ var unspaced = []*unicode.RangeTable{
 // firstInvisible is the soft hyphen, the first character that isInvisible knows.
 const firstInvisible = '\u00ad'
 
-// isInvisible is the property Default_Ignorable_Code_Point, derived as in Unicode's
-// DerivedCoreProperties.txt.
+// isInvisible reports the property Default_Ignorable_Code_Point, derived as in
+// Unicode's DerivedCoreProperties.txt.
 func isInvisible(r rune) bool {
 	switch {
 	case unicode.Is(unicode.Cf, r):

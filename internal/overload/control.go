@@ -82,15 +82,15 @@ func (c *Control) Admit(cost int, deadline time.Time) (*Place, error) {
 	return place, nil
 }
 
-// Room is an error, a *Refusal, where a request of cost 1 would be refused however
-// much time it has: it needs not be read then. It takes no place.
+// Room returns an error, a *Refusal, where a request of cost 1 would be refused
+// however much time it has: it needs not be read then. It takes no place.
 func (c *Control) Room() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.refuse(1, 2*wait)
 }
 
-// refuse is called with mu held.
+// refuse expects that mu is held.
 func (c *Control) refuse(cost int, left time.Duration) error {
 	beside := c.working + cost
 	expected := time.Duration(c.unit * float64(beside) * float64(time.Second))
@@ -118,7 +118,7 @@ func (c *Control) Hold(cost int) (*Place, error) {
 	return place, nil
 }
 
-// enter is called with mu held.
+// enter expects that mu is held.
 func (c *Control) enter(p *Place) {
 	c.admitted += p.cost
 	c.working += p.cost
@@ -171,7 +171,7 @@ func (p *Place) Leave() {
 	}
 }
 
-// after is when to try again: when what is admitted now is done, in the whole
+// after returns when to try again: when what is admitted now is done, in the whole
 // seconds that HTTP counts in.
 func after(expected time.Duration) time.Duration {
 	return max(time.Duration(math.Ceil(expected.Seconds()))*time.Second, time.Second)

@@ -68,7 +68,7 @@ func (c *Control) Work(ctx context.Context, who string, do func()) error {
 	return nil
 }
 
-// Read is Work that may wait for its caller meanwhile, which costs nothing.
+// Read does what Work does, for what may wait for its caller meanwhile, which costs nothing.
 func (c *Control) Read(ctx context.Context, who string, do func()) error {
 	if err := c.afford(ctx, who); err != nil {
 		return err

@@ -23,7 +23,7 @@ func ExplainFull(err error, folder string) error {
 	return fmt.Errorf("the disk is full: there are %s free in %s: make room, or choose a folder elsewhere (%s for what setup fetches and makes), and run the same command again, which keeps what is there: %w", free(folder), folder, EnvCache, err)
 }
 
-// fullWhileFetching is what pip's traceback about a full disk means.
+// fullWhileFetching returns what pip's traceback about a full disk means.
 func fullWhileFetching(w Wheel, dir string) error {
 	temporary := os.TempDir()
 	return fmt.Errorf("fetching %s %s: the disk is full: pip writes to its temporary folder %s (%s free), then to %s (%s free): make room there, or set TMPDIR and %s to folders that have some, and run the same command again, which keeps what is there",

@@ -26,8 +26,8 @@ func (c Cache) Lock(ctx context.Context) (unlock func(), err error) {
 	return unlock, err
 }
 
-// LockFolder is Lock for any folder, which must be there: it makes a file LOCK
-// in it.
+// LockFolder works as Lock does for any folder, which must be there: it makes a
+// file LOCK in it.
 func LockFolder(ctx context.Context, folder string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(folder, "LOCK"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

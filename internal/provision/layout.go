@@ -38,7 +38,7 @@ func CacheAt(root string) (Cache, error) {
 	return DefaultCache()
 }
 
-// DefaultCache is $CONCLAVE_CACHE, or conclave in the user's cache folder
+// DefaultCache returns $CONCLAVE_CACHE, or conclave in the user's cache folder
 // ($XDG_CACHE_HOME, ~/.cache).
 func DefaultCache() (Cache, error) {
 	if root := os.Getenv(EnvCache); root != "" {

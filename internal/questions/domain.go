@@ -74,7 +74,7 @@ func ReadDomains(sources []Source, limit int) ([]Domain, error) {
 	return domains, nil
 }
 
-// InTurns are texts of questions, one of each domain in turn, n at most.
+// InTurns returns texts of questions, one of each domain in turn, n at most.
 func InTurns(domains []Domain, n int) (texts []string) {
 	for i, more := 0, true; more; i++ {
 		more = false
@@ -87,8 +87,8 @@ func InTurns(domains []Domain, n int) (texts []string) {
 	return texts
 }
 
-// Foreign are n questions of each domain but one, which nothing in that one's collection
-// answers.
+// Foreign returns n questions of each domain but one, which nothing in that one's
+// collection answers.
 func Foreign(domains []Domain, but, n int) Domain {
 	out := Domain{Name: "foreign"}
 	for i, d := range domains {

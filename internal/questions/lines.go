@@ -59,7 +59,7 @@ func open(path string) (*opened, error) {
 	return &opened{Reader: in, file: file, packed: packed}, nil
 }
 
-// fault is what is wrong with a file: where, in which field (may be ""), and
+// fault returns what is wrong with a file: where, in which field (may be ""), and
 // what.
 func fault(path string, line int, field, format string, args ...any) error {
 	place := fmt.Sprintf("%s line %d", path, line)

@@ -42,8 +42,8 @@ func Named(files, judgements, splits []string, format Format) ([]Source, error) 
 	return out, nil
 }
 
-// ByName are values that are named as NAME=VALUE, or without a name, by their names. what
-// they are is for the error where a name is given twice.
+// ByName returns values that are named as NAME=VALUE, or without a name, by their names.
+// what they are is for the error where a name is given twice.
 func ByName(what string, values []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, text := range values {

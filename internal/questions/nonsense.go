@@ -12,7 +12,7 @@ var nonsense string
 // NonsenseDomain is the name of Nonsense.
 const NonsenseDomain = "nonsense"
 
-// Nonsense are texts that ask nothing: letters, numbers, strings of letters, function
+// Nonsense returns texts that ask nothing: letters, numbers, strings of letters, function
 // words, and what people say to a chatbot. No passage answers them, whatever it is about.
 func Nonsense() Domain {
 	var all []Question

@@ -54,7 +54,7 @@ func (q *Question) Judgements() Judgements {
 	return j
 }
 
-// Sample is n of the questions, in their order: those whose ids have the
+// Sample returns n of the questions, in their order: those whose ids have the
 // smallest hashes, so that a smaller sample is part of a larger one and nothing
 // depends on the order of a file. All of them where n is 0 or there are no more.
 func Sample(questions []Question, n int) []Question {

@@ -186,7 +186,7 @@ func (a *Assembly) LineUp() search.LineUp { return a.lineUp }
 // is none.
 func (a *Assembly) Refused() string { return a.calibration.refused }
 
-// TryRecord is an error where the collection, as it is opened here, could not
+// TryRecord returns an error where the collection, as it is opened here, could not
 // answer by a calibration.
 func (a *Assembly) TryRecord(record *calibration.Record) error {
 	_, err := a.lineUpWith(record)

@@ -28,8 +28,8 @@ func size(bytes int64) string {
 
 var sizeUnits = [...]string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 
-// checkRoom is a *RoomError where the disk of a folder has less than need bytes free. The
-// folder need not be there yet.
+// checkRoom returns a *RoomError where the disk of a folder has less than need bytes
+// free. The folder need not be there yet.
 func checkRoom(free func(path string) (bytes int64, known bool), folder string, need int64) error {
 	path, err := filepath.Abs(folder)
 	if err != nil {

@@ -83,7 +83,7 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 	return s.describeAdded(t.Name, report.Bytes), nil
 }
 
-// aboveFloor is an error when the index of an expert finds too little to be served.
+// aboveFloor returns an error when the index of an expert finds too little to be served.
 func (s *Server) aboveFloor() error {
 	g := s.assembly.Collection.Acquire()
 	defer g.Release()

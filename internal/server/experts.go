@@ -67,7 +67,7 @@ func OpenExperts(config configs.Config, log *slog.Logger, names []string) (*Expe
 	return openNamed(config, log, names, nil)
 }
 
-// openNamed is OpenExperts for a collection that has vectors of experts.
+// openNamed works as OpenExperts does for a collection that has vectors of experts.
 func openNamed(config configs.Config, log *slog.Logger, names []string, stored []folder.ExpertFiles) (*Experts, error) {
 	x, failed, err := openSome(config, log, names, stored)
 	if err != nil {

@@ -31,7 +31,7 @@ func (x *Experts) openGenerator(name string, opening encoder.Opening) (opened, e
 	return &generator{g, name, opening.Bundle, memory}, nil
 }
 
-// Generate is search.Generator's.
+// Generate implements search.Generator.
 func (g *generator) Generate(ctx context.Context, question string, passages []corpus.Passage, maxTokens int, each func(text string)) (search.Generation, error) {
 	a := encoder.Asking{Question: question, Passages: texts(passages), MaxTokens: maxTokens, Memory: g.memory, Each: each}
 	wrote, err := g.Answer(ctx, a)

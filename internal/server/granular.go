@@ -39,7 +39,7 @@ func SplitName(name string) (bundle string, g *granules.Granularity, err error) 
 	return bundle, &parsed, nil
 }
 
-// ungranular is an error where an expert has a granularity, which a store does not hold.
+// ungranular returns an error where an expert has a granularity, which a store does not hold.
 func ungranular(names []string) error {
 	for _, name := range names {
 		if strings.Contains(name, granularMark) {
@@ -49,13 +49,13 @@ func ungranular(names []string) error {
 	return nil
 }
 
-// Fingerprint is that of the passage encoder and, of an expert with a granularity, of
-// how passages are split.
+// Fingerprint returns that of the passage encoder and, of an expert with a
+// granularity, of how passages are split.
 func (e *Expert) Fingerprint() string {
 	return GranularFingerprint(e.Encoder.Fingerprint(models.Passage), e.granularity)
 }
 
-// GranularFingerprint is that of a passage encoder, and of a granularity where there is one.
+// GranularFingerprint returns that of a passage encoder, and of a granularity where there is one.
 func GranularFingerprint(own string, g *granules.Granularity) string {
 	if g != nil {
 		own += fmt.Sprintf("+granules-%d:%v", granules.Version, *g)

@@ -192,8 +192,8 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	return made, err
 }
 
-// indexThenTry is Index of new passages whose granularities are to be tried: first without
-// granularities, so that there are passages to try them on.
+// indexThenTry works as Index does for new passages whose granularities are to be tried:
+// first without granularities, so that there are passages to try them on.
 func indexThenTry(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	whole, parts := o, o
 	whole.Granularities, whole.Questions = nil, nil
@@ -211,8 +211,8 @@ func indexThenTry(ctx context.Context, o IndexOptions) (made Indexed, err error)
 	return made, nil
 }
 
-// IndexOnce is Index into a new collection by the named experts. One that is there with
-// these experts stays as it is; one with others is refused.
+// IndexOnce does what Index does into a new collection by the named experts. One that
+// is there with these experts stays as it is; one with others is refused.
 func IndexOnce(ctx context.Context, o IndexOptions, experts []string) error {
 	stored, err := StoredIn(ctx, o.Config)
 	if err != nil {

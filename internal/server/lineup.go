@@ -208,7 +208,7 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 	}
 }
 
-// shippedGate is what a collection gets that nobody calibrated: the gate's
+// shippedGate gives a collection what it gets that nobody calibrated: the gate's
 // coefficients belong to kinds of sources, so they hold for any experts whose
 // vectors have unit length. So do the confidences that are shipped with it, where
 // the sources are those that they were fitted for.

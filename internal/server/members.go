@@ -16,7 +16,7 @@ func (x *Experts) named(name string) *Expert {
 	return nil
 }
 
-// without are experts but one.
+// without returns experts but one.
 func without(all []*Expert, e *Expert) []*Expert {
 	return slices.DeleteFunc(slices.Clone(all), func(other *Expert) bool { return other == e })
 }

@@ -74,7 +74,7 @@ func (x *Experts) openReader(name string) (opened, error) {
 	return &reader{r, name, found.Bundle}, nil
 }
 
-// Read is search.Reader's.
+// Read implements search.Reader.
 func (r *reader) Read(ctx context.Context, question string, passages []corpus.Passage) ([]search.Reading, error) {
 	said, err := r.Reader.Read(ctx, question, texts(passages))
 	out := make([]search.Reading, len(said))

@@ -31,8 +31,8 @@ func (s *Server) tellReads(r folder.Reads) {
 	s.api.Readiness().Remove(name)
 }
 
-// tellReadsOf is tellReads of the newest generation, unless that was told before; told is
-// the one that was.
+// tellReadsOf calls tellReads for the newest generation, unless that was told before;
+// told is the one that was.
 func (s *Server) tellReadsOf(told uint64) uint64 {
 	if s.assembly.Collection == nil {
 		return told

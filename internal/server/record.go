@@ -44,7 +44,7 @@ func (a *Assembly) RecordText() ([]byte, error) {
 	return nil, nil
 }
 
-// record is RecordText, read.
+// record returns RecordText, read.
 func (a *Assembly) record() (*calibration.Record, error) {
 	text, err := a.RecordText()
 	if len(text) == 0 || err != nil {
@@ -65,7 +65,7 @@ func (a *Assembly) recordAt() string {
 	return filepath.Join(a.options.Config.Collection, calibration.RecordFile)
 }
 
-// MayCalibrate is an error where Calibrate would be refused.
+// MayCalibrate returns an error where Calibrate would be refused.
 func (a *Assembly) MayCalibrate(ctx context.Context) error {
 	if a.Store == nil {
 		return nil
@@ -172,8 +172,8 @@ func (a *Assembly) refuse(why error) {
 	}
 }
 
-// answers is an error where an engine refuses a line-up, since it could not answer by
-// its default method.
+// answers returns an error where an engine refuses a line-up, since it could not
+// answer by its default method.
 func (a *Assembly) answers(made search.LineUp) error {
 	engine, err := search.NewEngine(search.EngineConfig{LineUp: made, Corpus: a.corpus(), Limits: limitsOf(a.options.Config.Limits)})
 	if err != nil {

@@ -167,8 +167,8 @@ func (s *Server) tellCalibration() {
 // Addr returns where the server listens.
 func (s *Server) Addr() net.Addr { return s.address }
 
-// Done is closed when the server is to end: its context is done, or one of its parts
-// has failed.
+// Done returns a channel that is closed when the server is to end: its context is
+// done, or one of its parts has failed.
 func (s *Server) Done() <-chan struct{} { return s.running.Done() }
 
 // Close drains requests, ends what runs, and closes what was opened. It says what

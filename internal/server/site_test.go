@@ -78,7 +78,7 @@ func newSite(t *testing.T, bundles []tiny.Expert, experts ...string) *site {
 	return s
 }
 
-// named are bundles without anything special.
+// named returns bundles without anything special.
 func named(names ...string) (out []tiny.Expert) {
 	for _, name := range names {
 		out = append(out, tiny.Expert{Name: name})

@@ -58,7 +58,7 @@ func OpenStore(ctx context.Context, config configs.Config) (*opensearch.Store, e
 	return opensearch.Open(ctx, client, index)
 }
 
-// loadStore is load for the configured store.
+// loadStore does what load does for the configured store.
 func (a *Assembly) loadStore() error {
 	ctx, cancel := context.WithTimeout(context.Background(), openingStore)
 	defer cancel()
@@ -171,7 +171,7 @@ func (p storedPassages) Ordinal(id string) (rank.Ordinal, bool, error) {
 	return p.of.Ordinal(p.ctx, id)
 }
 
-// indexStore is Index into the configured store, with the opened experts.
+// indexStore does what Index does into the configured store, with the opened experts.
 func indexStore(ctx context.Context, o IndexOptions, made *Indexed) (err error) {
 	client, index, err := clusterOf(ctx, o.Config)
 	if err != nil {

@@ -48,8 +48,8 @@ func untitled(name string) string {
 	return bundle + granularMark + g.String()
 }
 
-// withUntitled are granularities, each with titles and without, unless a collection has it
-// without.
+// withUntitled returns granularities, each with titles and without, unless a collection
+// has it without.
 func withUntitled(names []string, stored []folder.ExpertFiles) ([]string, error) {
 	out := slices.Clone(names)
 	for _, name := range names {

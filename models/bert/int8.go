@@ -76,7 +76,7 @@ func (c *Config) smallestStep() float32 {
 	return 0.1701 / 16
 }
 
-// int8Embeddings is floatEmbeddings with tables of 8 bits, one scale a row.
+// int8Embeddings works as floatEmbeddings does with tables of 8 bits, one scale a row.
 func (b *builder) int8Embeddings(t tables, n norm) string {
 	d := b.c.Dimension
 	ids, types, positions := b.tokens()
@@ -96,8 +96,8 @@ func (b *builder) int8Embeddings(t tables, n norm) string {
 	return b.normalise("embeddings", n, sum)
 }
 
-// int8Layer is floatLayer in 8 bits. rows are stored for the quantiser into;
-// the result is normalised by after.
+// int8Layer works as floatLayer does in 8 bits. rows are stored for the quantiser
+// into; the result is normalised by after.
 func (b *builder) int8Layer(i int, l block, rows string, into quantiser, context, attended ranges, after norm, firstOnly bool) string {
 	name := fmt.Sprintf("layer.%d.", i)
 	step := func(q quantiser, site string) string { return b.floats(name+site+".step", []float32{q.step}) }

@@ -19,7 +19,7 @@ type sentence struct {
 	Embedding []float32 `json:"embedding"`
 }
 
-// sentences are PyTorch's vectors of the base encoder and the texts' tokens.
+// sentences returns PyTorch's vectors of the base encoder and the texts' tokens.
 func sentences(t *testing.T, b *models.Bundle) ([]sentence, []text) {
 	t.Helper()
 	all := golden.Lines[sentence](t, "golden/minilm.jsonl.gz")

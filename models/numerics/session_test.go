@@ -80,8 +80,8 @@ func (g *graph) encode(tb testing.TB, texts []text, extra int, filler int64) [][
 	return vectors
 }
 
-// encodeTokens is encode for a late expert: of each text its tokens' rows, one
-// after another.
+// encodeTokens works as encode does for a late expert: of each text its tokens'
+// rows, one after another.
 func (g *graph) encodeTokens(tb testing.TB, texts []text, extra int, filler int64) [][]float32 {
 	tb.Helper()
 	inputs, longest := g.batch(tb, texts, extra, filler)

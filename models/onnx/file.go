@@ -77,8 +77,8 @@ func (m *Model) Write(w io.Writer) error {
 	return nil
 }
 
-// head is everything of the tensor's field in the graph that stands before
-// its raw elements.
+// head returns everything of the tensor's field in the graph that stands before its
+// raw elements.
 func (t *Tensor) head() ([]byte, error) {
 	tensor := *t
 	tensor.Raw = nil

@@ -95,7 +95,7 @@ func TestChangedModel(t *testing.T) {
 	}
 }
 
-// external is small with its table in another file, as exporters do it.
+// external returns small with its table in another file, as exporters do it.
 func external(location string) *Model {
 	m := small()
 	m.Graph.Initialisers[0].Raw, m.Graph.Initialisers[0].Location = nil, 1

@@ -88,7 +88,7 @@ func (e *evidence) each(do func(i int) error) error {
 	return group.Wait()
 }
 
-// gates are fitted on the questions, one for each fold, on the other folds.
+// gates fits gates on the questions, one for each fold, on the other folds.
 func (e *evidence) gates(ctx context.Context) ([]fusion.Gate, error) {
 	return calibration.FoldGates(ctx, e.Questions, e.gate)
 }

@@ -153,7 +153,7 @@ func (t *run) named(kind fusion.SourceKind) []string {
 
 func (t *run) has(name string) bool { return name != "" && slices.Contains(t.whole.Sources, name) }
 
-// gate is what everything else is compared with.
+// gate measures what everything else is compared with.
 func (t *run) gate(ctx context.Context, r *Findings) error {
 	answers, err := t.e.crossFitted(ctx)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// yardsticks are common alternatives to the gate, and the gate with the joint expert
-// among its sources.
+// yardsticks returns common alternatives to the gate, and the gate with the joint
+// expert among its sources.
 func (t *run) yardsticks() (all []trial) {
 	if t.has(t.o.Joint) {
 		all = append(all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", but(), (*Findings).yardsticks))

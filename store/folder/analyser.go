@@ -34,7 +34,7 @@ wi-fi wifi Windows 11 Windows11 TA 729 AE 2 node.js snake_case .NET c++ c# 00:1A
 // Analyser returns the fingerprint of this program's analysis of text into terms.
 func Analyser(a bm25.Analysis) string { return analyserFingerprint(a) }
 
-// checkAnalyser is an error when the words of a collection were analysed in
+// checkAnalyser returns an error when the words of a collection were analysed in
 // another way than questions would be.
 func (m *manifest) checkAnalyser(dir string) error {
 	if now := m.Words.fingerprintNow(); m.Words.Analyser != now {

@@ -69,7 +69,7 @@ func (w *writer) discard(keepFolder bool) {
 	}
 }
 
-// add is Add.
+// add works as Add does.
 func (w *writer) add(ctx context.Context, source Source, o BuildOptions) (BuildReport, error) {
 	if err := o.complete(); err != nil {
 		return BuildReport{}, err

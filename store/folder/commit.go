@@ -109,7 +109,7 @@ func (l *Live) Apply(ctx context.Context, changes []Change) ([]ChangeResult, err
 	return r.results, nil
 }
 
-// commitAll is the committer: it takes what waits, commits it as one group, and
+// commitAll runs the committer: it takes what waits, commits it as one group, and
 // takes what came meanwhile.
 func (l *Live) commitAll(ctx context.Context) {
 	defer close(l.committed)
@@ -265,7 +265,7 @@ func (g *commitGroup) add(c *ready, result *ChangeResult) {
 	g.results = append(g.results, result)
 }
 
-// version is that of the stored passage, empty when there is none.
+// version returns that of the stored passage, empty when there is none.
 func (g *commitGroup) version(id string) (string, error) {
 	if version, ok := g.staged[id]; ok {
 		return version, nil

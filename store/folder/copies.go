@@ -36,7 +36,7 @@ func (f *fingerprints) Close() error {
 	return f.mapping.Close()
 }
 
-// of is that of a passage.
+// of returns the fingerprint of a passage.
 func (f *fingerprints) of(o rank.Ordinal) (uint64, error) {
 	if f.mapping != nil {
 		return binary.LittleEndian.Uint64(f.mapping.Data[len(copiesMagic)+8*int(o):]), nil

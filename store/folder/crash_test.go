@@ -90,7 +90,7 @@ func (f *fate) begin(after time.Duration) {
 	f.timer = time.AfterFunc(after, func() { _ = f.cmd.Process.Kill() })
 }
 
-// line is told of each line that the child said.
+// line takes note of each line that the child said.
 func (f *fate) line() {
 	if f.left--; f.left == 0 {
 		f.begin(f.after)

@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// built is an error when the collection's first build was not completed.
+// built returns an error when the collection's first build was not completed.
 func (w *writer) built() error {
 	if w.snapshot().Generation == 0 {
 		return fmt.Errorf("the first build of %s was interrupted: build it again", w.dir)

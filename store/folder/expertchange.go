@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// addExpert is AddExpert.
+// addExpert works as AddExpert does.
 func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (BuildReport, error) {
 	o.Experts = []PassageEncoder{encoder}
 	if err := o.complete(); err != nil {
@@ -90,7 +90,7 @@ func (w *writer) addBorrower(ctx context.Context, x expertManifest) (report Buil
 	return BuildReport{Generation: after.Generation, Recall: map[string]Recall{x.Name: joined(after.Segments, x.Owner)}}, nil
 }
 
-// removeExpert is RemoveExpert.
+// removeExpert works as RemoveExpert does.
 func (w *writer) removeExpert(ctx context.Context, name string) error {
 	if w.snapshot().expert(name) == nil {
 		return fmt.Errorf("%s has no vectors of expert %q", w.dir, name)

@@ -86,14 +86,14 @@ func matchExpert(dir string, m *manifest, x Encoder) error {
 	return nil
 }
 
-// short is enough of a fingerprint to tell two apart in a message.
+// short returns enough of a fingerprint to tell two apart in a message.
 func short(fingerprint string) string {
 	return fingerprint[:min(len(fingerprint), 16)]
 }
 
-// CheckRecall is an error when an index finds too little to be served: its
-// measured recall@10 is below the floor of its kind, the one in floors or else
-// the kind's own.
+// CheckRecall returns an error when an index finds too little to be served: its
+// measured recall@10 is below the floor of its kind, the one in floors or else the
+// kind's own.
 func (g *Generation) CheckRecall(floors map[string]float64) error {
 	var errs []error
 	for _, x := range g.Experts() {
@@ -117,7 +117,7 @@ func (g *Generation) CheckRecall(floors map[string]float64) error {
 	return errors.Join(errs...)
 }
 
-// Warnings are for the operator: the weakness of the index's kind, with its recall.
+// Warnings returns what an operator should know: the weakness of the index's kind, with its recall.
 func (x ExpertFiles) Warnings() []string {
 	kind, err := ann.KindNamed(x.Index.Kind)
 	if err != nil || kind.Warning == "" {

@@ -48,7 +48,7 @@ func (s states) of(id string) []string {
 	return []string{""}
 }
 
-// compare is an error when passages are not what was acknowledged.
+// compare returns an error when passages are not what was acknowledged.
 func (s states) compare(got map[string]corpus.Passage) error {
 	for id, may := range s {
 		if text := got[id].Text; !slices.Contains(may, text) {
@@ -176,7 +176,7 @@ type faultStep struct {
 	told bool // when it fails, Backlog says so
 }
 
-// script is everything that a writer does.
+// script returns everything that a writer does.
 func (r *faultRun) script() []faultStep {
 	apply := func(changes ...Change) faultStep {
 		return faultStep{told: true, do: func() error {

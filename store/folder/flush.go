@@ -19,8 +19,8 @@ const (
 	retryMost  = 60
 )
 
-// flushAll is the flusher: it makes the oldest pending changes visible, again
-// and again.
+// flushAll runs the flusher: it makes the oldest pending changes visible, again and
+// again.
 func (l *Live) flushAll(ctx context.Context) {
 	wait := l.options.retry
 	for l.awaitFlush(ctx) == nil {
@@ -188,7 +188,7 @@ func (w *writer) flush(ctx context.Context, changes map[string]pendingChange, la
 	return err
 }
 
-// pendingChanges is an error when the collection's log has changes that no
+// pendingChanges returns an error when the collection's log has changes that no
 // segment holds: what is done beside them would come before them.
 func (w *writer) pendingChanges() error {
 	m, n := w.snapshot(), 0

@@ -128,8 +128,8 @@ func (g *Generation) Deleted(ordinal rank.Ordinal) bool {
 	return err == nil && s.dead.has(o)
 }
 
-// Stored is Passage, of deleted passages too: what an index has a place for
-// until their segment is merged.
+// Stored does what Passage does, for deleted passages too: what an index has a
+// place for until their segment is merged.
 func (g *Generation) Stored(ordinal rank.Ordinal) (corpus.Passage, error) {
 	s, o, err := g.place(ordinal)
 	if err != nil {

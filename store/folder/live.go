@@ -153,8 +153,8 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 	return l, nil
 }
 
-// Collection is for searching: it hands out each generation as it is published.
-// It is closed by Close.
+// Collection returns what is searched: it hands out each generation as it is
+// published. It is closed by Close.
 func (l *Live) Collection() *Collection { return l.collection }
 
 // Close stops accepting changes and ends what runs in the background; segments

@@ -78,8 +78,8 @@ func childLive(d disk.Disk, dir string) error {
 	select {}
 }
 
-// childFaulty is childLive on a disk of which operations fail at random, now
-// seldom, now often, now all.
+// childFaulty works as childLive does on a disk of which operations fail at random,
+// now seldom, now often, now all.
 func childFaulty(dir string) error {
 	rng := rand.New(rand.NewPCG(uint64(os.Getpid()), 15))
 	d := &faultyDisk{Disk: disk.OS{}}
@@ -110,9 +110,9 @@ func TestLiveKilled(t *testing.T) {
 	}
 }
 
-// TestFaultsKilled is TestLiveKilled while operations on the child's disk fail at
-// random; it is looked at on a disk that is well. CONCLAVE_TEST_FAULT_KILLS is how
-// many kills.
+// TestFaultsKilled works as TestLiveKilled does while operations on the child's
+// disk fail at random; it is looked at on a disk that is well.
+// CONCLAVE_TEST_FAULT_KILLS is how many kills.
 func TestFaultsKilled(t *testing.T) {
 	t.Parallel()
 	if failed := kill(t, "faulty", "CONCLAVE_TEST_FAULT_KILLS", 6, 300); failed == 0 {
@@ -120,7 +120,7 @@ func TestFaultsKilled(t *testing.T) {
 	}
 }
 
-// seedOf is CONCLAVE_TEST_SEED, or the seed of every ordinary run.
+// seedOf returns CONCLAVE_TEST_SEED, or the seed of every ordinary run.
 func seedOf(t *testing.T) uint64 {
 	text := os.Getenv("CONCLAVE_TEST_SEED")
 	if text == "" {

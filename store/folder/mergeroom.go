@@ -14,9 +14,9 @@ var errNoRoom = errors.New("too little free disk to merge")
 // larger graph may take a few bytes more a vector.
 const mergeReserve = 0.25
 
-// roomFor is an error when the named segments should not be merged now, since
-// there is too little free disk. A merge that filled the disk would be undone,
-// but it would first have taken away the room that acknowledging changes needs.
+// roomFor returns an error when the named segments should not be merged now, since
+// there is too little free disk. A merge that filled the disk would be undone, but
+// it would first have taken away the room that acknowledging changes needs.
 //
 // A merge needs at most the bytes that its segments have: the result holds the
 // same passages, postings and vectors without the deleted ones, and there are no

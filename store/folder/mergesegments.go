@@ -12,8 +12,7 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// mergeAll is the merger: it merges when the policy says so, one merge at a
-// time.
+// mergeAll runs the merger: it merges when the policy says so, one merge at a time.
 func (l *Live) mergeAll(ctx context.Context) {
 	wait := l.options.retry
 	for {
@@ -53,7 +52,7 @@ func (l *Live) merge(ctx context.Context, names []string) error {
 	return nil
 }
 
-// merge is Merge. What is deleted while it works is deleted in its result.
+// merge does what Merge does. What is deleted while it works is deleted in its result.
 func (w *writer) merge(ctx context.Context, names []string, o BuildOptions) (generation uint64, err error) {
 	o.Experts = nil
 	if err := o.complete(); err != nil {

@@ -87,8 +87,8 @@ func NewWords(phrases bool, analysis string) (p bm25.Params, err error) {
 	return p, err
 }
 
-// UnicodeWords are NewWords with phrases and the analysis that is meant for all languages
-// that are written with letters.
+// UnicodeWords returns NewWords with phrases and the analysis that is meant for all
+// languages that are written with letters.
 func UnicodeWords() bm25.Params {
 	p := bm25.DefaultParams()
 	p.Phrases, p.Analysis = true, bm25.Unicode

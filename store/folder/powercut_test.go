@@ -88,7 +88,7 @@ func (d *forgetfulDisk) isCut() bool {
 	return d.n == d.cutAt
 }
 
-// inode of a path, which is held from now on.
+// inode returns the inode of a path, which is held from now on.
 func (d *forgetfulDisk) inode(path string) uint64 {
 	d.t.Helper()
 	ino, ok := d.inodeOf(path)
@@ -261,8 +261,8 @@ func (d *forgetfulDisk) forgotten(path string) string {
 	return out
 }
 
-// hasty is forgotten, but that the last rename made it to the disk before
-// everything else that was not synced.
+// hasty does what forgotten does, but that the last rename made it to the disk
+// before everything else that was not synced.
 func (d *forgetfulDisk) hasty(path string) string {
 	if r := d.renamed; r != nil {
 		before := d.names[r.folder]

@@ -154,9 +154,9 @@ func (w *writer) settle() error {
 	return w.settleLocked()
 }
 
-// settleLocked is settle, with mu held. The manifest that is found is written
-// once more, since a sync that failed may leave out what it was asked for the
-// next time and not say so.
+// settleLocked works as settle does, with mu held. The manifest that is found is
+// written once more, since a sync that failed may leave out what it was asked for
+// the next time and not say so.
 func (w *writer) settleLocked() error {
 	if w.overtaken != nil {
 		return w.overtaken
@@ -193,7 +193,7 @@ func (w *writer) settleLocked() error {
 	return nil
 }
 
-// alone is an error when the generation on disk is not this writer's: somebody
+// alone returns an error when the generation on disk is not this writer's: somebody
 // removed LOCK, and another writer published.
 func (w *writer) alone() error {
 	found, err := readManifest(w.disk, w.dir)
@@ -207,7 +207,7 @@ func (w *writer) alone() error {
 	return nil
 }
 
-// lockHeld is an error when the file LOCK is not the one that this writer holds.
+// lockHeld returns an error when the file LOCK is not the one that this writer holds.
 func (w *writer) lockHeld() error {
 	held, err := leadsTo(filepath.Join(w.dir, lockName), w.disk, w.lock)
 	if err != nil {
@@ -230,7 +230,7 @@ func same(a, b *manifest) bool {
 	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
-// trouble is why the writer has stopped; nil when it has not.
+// trouble returns why the writer has stopped; nil when it has not.
 func (w *writer) trouble() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -27,8 +27,8 @@ type Reads struct {
 	Unknown int
 }
 
-// ReadsOf is how encoders read a passage: what holds for any of them. known: one of them
-// can say it.
+// ReadsOf returns how encoders read a passage: what holds for any of them. known: one of
+// them can say it.
 func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bool) {
 	for _, e := range encoders {
 		if r, ok := e.(PassageReader); ok {

@@ -139,7 +139,7 @@ func openFile[T io.Closer](o *opening, open func(path string) (T, error), of ...
 	return out, err
 }
 
-// counts is an error when a file is of another number of passages than the
+// counts returns an error when a file is of another number of passages than the
 // manifest says.
 func (o *opening) counts(f fileManifest, n, want int) error {
 	if n != want {

@@ -47,7 +47,7 @@ func (s *Selection) Ordinals() iter.Seq[rank.Ordinal] {
 	}
 }
 
-// all is everything that is not deleted.
+// all returns everything that is not deleted.
 func (g *Generation) all() *Selection {
 	s := &Selection{generation: g, segments: make([]selected, len(g.segments))}
 	for i := range g.segments {
@@ -101,7 +101,7 @@ func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
 	return s, nil
 }
 
-// keyOf is short however many tags there are, and differs between filters.
+// keyOf returns a key that is short however many tags there are, and differs between filters.
 func keyOf(lists ...[]string) string {
 	sum := sha256.New()
 	var length [8]byte
@@ -151,7 +151,7 @@ func (s *Selection) lists() bm25.Selection {
 	return out
 }
 
-// of is an error when the selection is of another generation, where its
+// of returns an error when the selection is of another generation, where its
 // ordinals mean other passages.
 func (s *Selection) of(g *Generation) error {
 	if s.generation != g {

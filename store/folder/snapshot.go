@@ -39,7 +39,7 @@ func Snapshot(ctx context.Context, dir, out string) (report SnapshotReport, err 
 	return report, err
 }
 
-// snapshotTo is Snapshot: nothing is published while it links.
+// snapshotTo works as Snapshot does: nothing is published while it links.
 func (w *writer) snapshotTo(ctx context.Context, out, id string) (SnapshotReport, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

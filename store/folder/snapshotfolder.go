@@ -26,8 +26,8 @@ const snapshotMarkText = "A snapshot is being made here, or was interrupted: mak
 // snapshot ends with it.
 const makingSuffix = ".tmp"
 
-// CheckSnapshot is an error where no snapshot can be made as the folder out: its
-// name is one that a snapshot has while it is made, or it would lie in a
+// CheckSnapshot returns an error where no snapshot can be made as the folder out:
+// its name is one that a snapshot has while it is made, or it would lie in a
 // collection, whose writers remove what they do not know.
 func CheckSnapshot(out string) error {
 	if name := filepath.Base(out); strings.HasSuffix(strings.ToLower(name), makingSuffix) {
@@ -36,9 +36,9 @@ func CheckSnapshot(out string) error {
 	return outsideCollections(out)
 }
 
-// checkFolderName is an error where a folder to make does not begin with a letter or a
-// digit: one that begins with - is an option to most programs, and one with . is hidden
-// from them. What the folder is, is for the error.
+// checkFolderName returns an error where a folder to make does not begin with a letter
+// or a digit: one that begins with - is an option to most programs, and one with . is
+// hidden from them. What the folder is, is for the error.
 func checkFolderName(what, path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -51,8 +51,8 @@ func checkFolderName(what, path string) error {
 	return fmt.Errorf("%q cannot be the name of a %s: it has to begin with a letter or a digit", name, what)
 }
 
-// outsideCollections is an error for a path below a collection's folder: what a
-// writer finds there it may take for its own.
+// outsideCollections returns an error for a path below a collection's folder: what
+// a writer finds there it may take for its own.
 func outsideCollections(path string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -129,7 +129,7 @@ func beginSnapshot(d disk.Disk, making string) (held *os.File, err error) {
 	return held, d.SyncDir(making)
 }
 
-// leftOver is an error where a folder holds anything but what an interrupted
+// leftOver returns an error where a folder holds anything but what an interrupted
 // snapshot left: nothing, or a mark.
 func leftOver(d disk.Disk, making string) error {
 	entries, err := d.ReadDir(making)

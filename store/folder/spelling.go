@@ -107,7 +107,7 @@ func (g *Generation) Frequency(word string) (passages int, term bool, err error)
 	return g.words.Frequency(word)
 }
 
-// Beside is bm25.Searcher.Beside.
+// Beside does what bm25.Searcher.Beside does.
 func (g *Generation) Beside(before, word, after string) (left, right float64, err error) {
 	return g.words.Beside(before, word, after)
 }

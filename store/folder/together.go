@@ -47,7 +47,7 @@ type sharedPass struct {
 	made    string // the file of the one whose turn is still to come
 }
 
-// vectors is a vectorMaker of either.
+// vectors serves as a vectorMaker of either.
 func (s *sharedPass) vectors(ctx context.Context, d disk.Disk, to vectorPaths, store passages, x expertManifest, r *reporter) (err error) {
 	path := to.vectors
 	if s.made != "" {

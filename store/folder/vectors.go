@@ -52,8 +52,8 @@ func (v *Vectors) Among(s *Selection) *Vectors {
 	return &narrowed
 }
 
-// SearchStats is Search with the options of ann except the filter, and also reports
-// the cost.
+// SearchStats works as Search does with the options of ann except the filter, and
+// also reports the cost.
 func (v *Vectors) SearchStats(ctx context.Context, query []float32, o ann.SearchOptions) ([]rank.Hit, ann.SearchStats, error) {
 	stats, among := ann.SearchStats{Exact: true}, v.among
 	if err := among.of(v.generation); err != nil {

@@ -17,7 +17,7 @@ import (
 // do not. Where ctx ends it, the next call or search goes on from there.
 func (g *Generation) VerifyVectors(ctx context.Context) error { return g.verifyVectors(ctx, nil) }
 
-// verifyVectors is VerifyVectors, of what another generation does not have.
+// verifyVectors works as VerifyVectors does for what another generation does not have.
 func (g *Generation) verifyVectors(ctx context.Context, but *Generation) error {
 	known := map[ann.Index]bool{}
 	if but != nil {

@@ -29,8 +29,8 @@ func WordParams(dir string) (bm25.Params, error) {
 	return m.Words.params(), nil
 }
 
-// rebuildWords is RebuildWords. A file's name carries a number, since a path
-// always means the same content.
+// rebuildWords works as RebuildWords does. A file's name carries a number, since a
+// path always means the same content.
 func (w *writer) rebuildWords(ctx context.Context, params bm25.Params, o BuildOptions) (BuildReport, error) {
 	o.Experts = nil
 	if err := errors.Join(o.complete(), bm25.NewBuilder(params).Add("", "")); err != nil {

@@ -198,7 +198,7 @@ func TestRefusedAtStart(t *testing.T) {
 	}
 }
 
-// starts is what a server that writes does first.
+// starts does what a server that writes does first.
 func starts(ctx context.Context, nodes []*url.URL, a Access, index string, e hashed) error {
 	client, err := NewClient(nodes, a)
 	if err != nil {

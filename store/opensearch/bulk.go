@@ -283,7 +283,7 @@ func (s *Store) ask(ctx context.Context, method, path string, body []byte, check
 	return s.askFor(ctx, bulkPatience, method, path, body, check)
 }
 
-// askFor is ask with how long it is tried again.
+// askFor works as ask does with how long it is tried again.
 func (s *Store) askFor(ctx context.Context, patience time.Duration, method, path string, body []byte, check func(answer []byte) error) (answer []byte, err error) {
 	pause, since := s.pause, time.Now()
 	for {

@@ -90,8 +90,8 @@ func (t *table) full() bool {
 	return len(t.ids) >= mostKnown
 }
 
-// ordinal is that of an id, a new one where it is seen for the first time. What is 0 is not
-// known.
+// ordinal returns that of an id, a new one where it is seen for the first time. What is 0
+// is not known.
 func (t *table) ordinal(id string, bytes int, print uint64) rank.Ordinal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +126,7 @@ type view struct {
 	*request
 }
 
-// Generation is 0: what is published has no number.
+// Generation returns 0: what is published has no number.
 func (v *view) Generation() uint64        { return 0 }
 func (v *view) Passages() search.Passages { return texts{v.request} }
 func (v *view) Release()                  {}
@@ -197,7 +197,7 @@ type texts struct{ *request }
 
 func (p texts) Len() int { return int(p.corpus.counts.Load().Passages) }
 
-// Ordinals is beyond all that will ever be given out.
+// Ordinals returns a number beyond all that will ever be given out.
 func (p texts) Ordinals() int { return math.MaxInt32 }
 
 // Read implements search.Passages, in one request.

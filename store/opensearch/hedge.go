@@ -56,7 +56,7 @@ func (d *durations) spend() bool {
 	return true
 }
 
-// hedge is after how long another node is asked: later than 95 of 100 answers came.
+// hedge returns after how long another node is asked: later than 95 of 100 answers came.
 func (d *durations) hedge() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,8 +73,8 @@ func (d *durations) most(assumed time.Duration) time.Duration {
 	return kept[len(kept)*95/100]
 }
 
-// soon is after how long without an answer to a question without work a node is away. Where
-// all have too much to do, they take their time for that, too.
+// soon returns after how long without an answer to a question without work a node is away.
+// Where all have too much to do, they take their time for that, too.
 func (d *durations) soon() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()

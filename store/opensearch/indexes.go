@@ -111,7 +111,7 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 	return hits, partial(answers)
 }
 
-// partial is a *search.PartialError where answers are not of all shards.
+// partial returns a *search.PartialError where answers are not of all shards.
 func partial(answers []said) error {
 	if err := lost(answers); err != nil {
 		return &search.PartialError{Reason: "passages are missing: a part of the index has no copy on a node that answers", Err: err}

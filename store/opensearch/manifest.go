@@ -103,8 +103,8 @@ func (m *Manifest) Expert(name string) (Expert, bool) {
 	return m.Experts[at], true
 }
 
-// CheckEncoders is an error where an encoder is not the one that made the vectors of its
-// expert, or the expert has none. It names both.
+// CheckEncoders returns an error where an encoder is not the one that made the vectors
+// of its expert, or the expert has none. It names both.
 func (m *Manifest) CheckEncoders(encoders ...folder.Encoder) error {
 	for _, e := range encoders {
 		has, ok := m.Expert(e.Name())

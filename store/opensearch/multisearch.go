@@ -28,7 +28,7 @@ type said struct {
 	lost    error            // nil: it is of all shards; else of those that have a copy
 }
 
-// lost is the error of an answer that some shards are not part of.
+// lost returns the error of an answer that some shards are not part of.
 func lost(answers []said) error {
 	for _, a := range answers {
 		if a.lost != nil {
@@ -55,7 +55,8 @@ func (s *Store) multi(ctx context.Context, searches []object) ([]said, error) {
 	return answers, err
 }
 
-// multiPartly is multi of the shards that have a copy: an answer says that others lack.
+// multiPartly does what multi does, on the shards that have a copy: an answer says that others
+// lack.
 func (s *Store) multiPartly(ctx context.Context, searches []object) ([]said, error) {
 	if len(searches) == 0 {
 		return nil, nil

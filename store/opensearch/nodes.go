@@ -61,8 +61,8 @@ var errHangs = errors.New("the node does not answer any more")
 // nobody waits for it any more.
 const hangsAfter = 3
 
-// attended is exchange of what changes something. It is given up when the node hangs: then
-// it is unknown what was done.
+// attended does what exchange does, for what changes something. It is given up when the
+// node hangs: then it is unknown what was done.
 func (c *Client) attended(ctx context.Context, n *node, what, method, path string, body []byte) ([]byte, error) {
 	waiting, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)

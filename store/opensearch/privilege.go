@@ -12,9 +12,9 @@ import (
 // or the user may not, or the index is locked against it.
 var ErrReadOnly = errors.New("the index may not be written to")
 
-// MayWrite is an ErrReadOnly where the cluster refuses changes of passages. It asks to
-// delete a passage that is not there. Nothing else is looked at: a cluster that cannot
-// write now may be able to later.
+// MayWrite returns an ErrReadOnly where the cluster refuses changes of passages. It
+// asks to delete a passage that is not there. Nothing else is looked at: a cluster
+// that cannot write now may be able to later.
 func (s *Store) MayWrite(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opening)
 	defer cancel()
@@ -27,8 +27,8 @@ func (s *Store) MayWrite(ctx context.Context) error {
 	return s.readOnly("of its passages", err)
 }
 
-// MayChange is an ErrReadOnly where the cluster refuses changes of the mapping, which says
-// what the index is. It asks for a field that is there as it is.
+// MayChange returns an ErrReadOnly where the cluster refuses changes of the mapping, which
+// says what the index is. It asks for a field that is there as it is.
 func (s *Store) MayChange(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opening)
 	defer cancel()
@@ -36,7 +36,7 @@ func (s *Store) MayChange(ctx context.Context) error {
 	return s.readOnly("of its mapping", err)
 }
 
-// readOnly is an ErrReadOnly of an answer that refuses, else nil.
+// readOnly returns an ErrReadOnly of an answer that refuses, else nil.
 func (s *Store) readOnly(what string, err error) error {
 	if !isStatus(err, http.StatusForbidden) && !isStatus(err, http.StatusUnauthorized) {
 		return nil

@@ -69,7 +69,7 @@ func TestRaritiesAsEmbedded(t *testing.T) {
 	}
 }
 
-// raritiesByTerm are rarities by their terms, as a folder joins those of phrases.
+// raritiesByTerm returns rarities by their terms, as a folder joins those of phrases.
 func raritiesByTerm(list []search.Rarity) map[string]search.Rarity {
 	out := map[string]search.Rarity{}
 	for _, r := range list {

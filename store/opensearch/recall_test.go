@@ -42,8 +42,8 @@ func (x numbered) EncodePassages(_ context.Context, passages []corpus.Passage) (
 	return out, nil
 }
 
-// drawn are vectors and questions: few of independent normal numbers, which graphs find
-// hard, or as many of those of docs/benchmarks.md as CONCLAVE_TEST_VECTORS says.
+// drawn returns vectors and questions: few of independent normal numbers, which graphs
+// find hard, or as many of those of docs/benchmarks.md as CONCLAVE_TEST_VECTORS says.
 func drawn(t *testing.T) (rows, questions [][]float32) {
 	t.Helper()
 	text := os.Getenv("CONCLAVE_TEST_VECTORS")

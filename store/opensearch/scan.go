@@ -34,12 +34,12 @@ func (s *Store) Scan(ctx context.Context) (*Scan, error) {
 	return s.scan(ctx, object{"match_all": object{}})
 }
 
-// ScanTagged is Scan of the passages that meet a filter.
+// ScanTagged works as Scan does for the passages that meet a filter.
 func (s *Store) ScanTagged(ctx context.Context, f search.Filter) (*Scan, error) {
 	return s.scan(ctx, object{"bool": object{"filter": filterOf(f)}})
 }
 
-// scan is Scan of the passages that a query finds.
+// scan works as Scan does for the passages that a query finds.
 func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 	if err := s.refresh(ctx); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (s *Scan) read() error {
 	return s.readFor(bulkPatience)
 }
 
-// readFor is read within a while.
+// readFor works as read does within a while.
 func (s *Scan) readFor(patience time.Duration) error {
 	query := object{
 		"size": batchPassages, "query": s.query, "sort": []any{object{fieldID: "asc"}},

@@ -167,8 +167,8 @@ func parseDescribed(answer []byte) (name string, _ *described, _ *meta, _ error)
 	return "", nil, nil, nil
 }
 
-// fits is an error where the index's settings or fields are not those of its manifest:
-// somebody changed them, or another program made them.
+// fits returns an error where the index's settings or fields are not those of its
+// manifest: somebody changed them, or another program made them.
 func (d *described) fits(m *Manifest) error {
 	if string(d.Mappings.Dynamic) != `"strict"` {
 		return fmt.Errorf("its mapping is dynamic (%s), and has to be strict", d.Mappings.Dynamic)
@@ -202,9 +202,9 @@ func (d *described) written() bool {
 	return true
 }
 
-// contains is an error where a field lacks a property, or has another value of it. The
-// cluster leaves out what is the default, and nothing that properties names is one; it
-// adds others.
+// contains returns an error where a field lacks a property, or has another value of
+// it. The cluster leaves out what is the default, and nothing that properties names is
+// one; it adds others.
 func contains(has, want object) error {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		inner, nested := want[name].(object)

@@ -42,8 +42,8 @@ func Open(ctx context.Context, client *Client, index string) (*Store, error) {
 	return s, nil
 }
 
-// open is Open, also of what is not finished, by what the cluster's manager says. The
-// cluster has patience to answer.
+// open does what Open does, also for what is not finished, by what the cluster's
+// manager says. The cluster has patience to answer.
 func open(ctx context.Context, client *Client, index string, patience time.Duration) (*Store, error) {
 	return openFrom(ctx, client, index, manager, patience)
 }
@@ -132,7 +132,7 @@ func begin(ctx context.Context, client *Client, index string, o folder.BuildOpti
 	return s, nil
 }
 
-// String is for people.
+// String returns a text for people.
 func (m *Manifest) String() string {
 	out := fmt.Sprintf("words with k1 %v and b %v", m.Words.K1, m.Words.B)
 	if m.Words.Phrases {
@@ -197,7 +197,7 @@ func (s *Store) refresh(ctx context.Context) error {
 // path returns where something of the index is asked for.
 func (s *Store) path(rest string) string { return "/" + url.PathEscape(s.index) + rest }
 
-// isJSON is an error for an answer that was cut off.
+// isJSON returns an error for an answer that was cut off.
 func isJSON(answer []byte) error {
 	if !json.Valid(answer) {
 		return errAnswer
@@ -205,8 +205,8 @@ func isJSON(answer []byte) error {
 	return nil
 }
 
-// wholly is an error where an answer of all copies says that some failed: the cluster says
-// so with status 200. A copy that is on no node has nothing to answer.
+// wholly returns an error where an answer of all copies says that some failed: the cluster
+// says so with status 200. A copy that is on no node has nothing to answer.
 func wholly(answer []byte) error {
 	var of taken
 	if err := json.Unmarshal(answer, &of); err != nil {
@@ -225,8 +225,8 @@ type taken struct {
 	} `json:"_shards"`
 }
 
-// searched is an error where an answer is not of all shards. One that has no copy counts
-// in the total alone, and not as failed.
+// searched returns an error where an answer is not of all shards. One that has no copy
+// counts in the total alone, and not as failed.
 func (t taken) searched() error {
 	if err := t.whole(); err != nil {
 		return err
@@ -237,7 +237,7 @@ func (t taken) searched() error {
 	return nil
 }
 
-// searchedWholly is searched of an answer.
+// searchedWholly works as searched does for an answer.
 func searchedWholly(answer []byte) error {
 	var of taken
 	if err := json.Unmarshal(answer, &of); err != nil {
@@ -246,7 +246,7 @@ func searchedWholly(answer []byte) error {
 	return of.searched()
 }
 
-// whole is an error where not all did.
+// whole returns an error where not all did.
 func (t taken) whole() error {
 	switch {
 	case t.Shards == nil:
@@ -346,7 +346,7 @@ func (s *Store) Settle(ctx context.Context) error {
 	}
 }
 
-// names of experts, for people.
+// names returns the names of experts, for people.
 func names(experts []Expert) (out []string) {
 	for _, x := range experts {
 		out = append(out, x.Name)

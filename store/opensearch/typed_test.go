@@ -74,7 +74,7 @@ var shop = []string{
 	"Paid refunds are rare.", "To be or not to be paid: that is the lake's question.", "The lakes and the lake by the windmill.", "Node.js and C++ are taught at night.",
 }
 
-// inBoth are engines of the same passages in three nodes and in a folder.
+// inBoth returns engines of the same passages in three nodes and in a folder.
 func inBoth(t *testing.T, name string, given []corpus.Passage) (far *Corpus, engines [2]*search.Engine) {
 	t.Helper()
 	options := folder.BuildOptions{Words: bm25.DefaultParams(), Index: folder.Index{Kind: "flat"}, Experts: []folder.PassageEncoder{hashed{name: "base"}}, Threads: 1}

@@ -27,7 +27,7 @@ func both(t *testing.T, name string, given []corpus.Passage, experts ...hashed) 
 	return built(t, name, given, 3, options)
 }
 
-// built is both with these shards and options.
+// built returns both with these shards and options.
 func built(t *testing.T, name string, given []corpus.Passage, shards int, options folder.BuildOptions) (far, near search.Corpus) {
 	t.Helper()
 	client := testClient(t)
@@ -81,7 +81,7 @@ func tagged(seed uint64, n int) (out []corpus.Passage) {
 	return out
 }
 
-// byID are hits with ids in the place of ordinals.
+// byID returns hits with ids in the place of ordinals.
 func byID(t *testing.T, v search.View, hits []rank.Hit) (out []string, scores []float32) {
 	t.Helper()
 	var ordinals []rank.Ordinal

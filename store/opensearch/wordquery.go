@@ -193,7 +193,7 @@ func (q *wordQuery) queries() []any {
 	return out
 }
 
-// upperBound is that of package bm25.
+// upperBound returns that of package bm25.
 func (q *wordQuery) upperBound() float64 {
 	weights := map[string]float64{}
 	for _, t := range q.terms {

@@ -25,7 +25,7 @@ type bytewise interface {
 	store(sums []reg.VecVirtual, out Mem)
 }
 
-// codeDots is one row of codes, the query, against many.
+// codeDots compares one row of codes, the query, against many.
 func codeDots(v bytewise) {
 	name := "codeGather" + v.name()
 	TEXT(name, NOSPLIT, "func(query, codes *byte, stride int, ids *uint32, n int, out *int32)")
@@ -108,7 +108,7 @@ func (v vnni) add(query []reg.VecVirtual, codes Mem, sum reg.VecVirtual) {
 	dotAccumulate(query[0], c, sum)
 }
 
-// dotAccumulate is VPDPBUSD, which avo's tables do not have.
+// dotAccumulate emits VPDPBUSD, which avo's tables do not have.
 func dotAccumulate(signed, unsigned, sum reg.VecVirtual) {
 	Instruction(&ir.Instruction{
 		Opcode:   "VPDPBUSD",

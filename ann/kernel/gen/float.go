@@ -42,7 +42,7 @@ func zero(sums []pair) {
 	}
 }
 
-// dotRows is one query against many rows.
+// dotRows compares one query against many rows.
 func dotRows(v vector, gather bool) {
 	name, signature := "dotRows"+v.name(), "func(query, rows *float32, dim, n int, out *float32)"
 	doc := "the product sums of a query with n consecutive rows."
@@ -133,7 +133,7 @@ func products(v vector, query reg.Register, rows []reg.GPVirtual, size reg.Regis
 	Label(label + "end")
 }
 
-// dotBlock is four queries against many rows, so that each row comes from
+// dotBlock compares four queries against many rows, so that each row comes from
 // memory once: exact search for several questions at a time.
 func dotBlock(v vector) {
 	name := "dotBlock" + v.name()

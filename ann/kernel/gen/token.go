@@ -28,7 +28,7 @@ type tokenwise interface {
 // a passage is used as many times.
 const together = 4
 
-// maxDots is the tokens of a question against those of a passage. A lane
+// maxDots compares the tokens of a question against those of a passage. A lane
 // gathers the product sum of one token with one of the question's, so that the
 // lanes of a register are compared once, after the last block.
 func maxDots(v tokenwise) {

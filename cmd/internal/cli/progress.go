@@ -42,7 +42,7 @@ func (p *Progress) Report(stage string, done, total int64, unit string) {
 	}
 }
 
-// Counting is Report of one stage, for those who count its things.
+// Counting works as Report does for one stage, for those who count its things.
 func (p *Progress) Counting(stage, unit string) func(done, total int) {
 	return func(done, total int) { p.Report(stage, int64(done), int64(total), unit) }
 }

@@ -102,8 +102,8 @@ func (c *Cluster) Close() {
 	}
 }
 
-// freePorts are ports that nobody listens on, outside the range that systems draw
-// from, so that a node that is away keeps its ports.
+// freePorts returns ports that nobody listens on, outside the range that systems
+// draw from, so that a node that is away keeps its ports.
 func freePorts(n int) (found []int, err error) {
 	for port := 20_000 + os.Getpid()*7%10_000; port < 32_000; port++ {
 		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))

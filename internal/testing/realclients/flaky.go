@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Flaky is another address of a server, where the first connection breaks, and every
-// other one from then on. connections counts them.
+// Flaky returns another address of a server, where the first connection breaks, and
+// every other one from then on. connections counts them.
 func Flaky(tb testing.TB, url string) (address string, connections *atomic.Int32) {
 	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -39,7 +39,7 @@ type Trial struct {
 	Folder string
 }
 
-// Check is an error where there is no such kind of index of single vectors.
+// Check returns an error where there is no such kind of index of single vectors.
 func (o Trial) Check() error {
 	kind, err := ann.KindNamed(o.Kind)
 	if err == nil && kind.Tokens {

@@ -67,7 +67,7 @@ func written(t testing.TB, passages [][]string) (*Index, string) {
 	return x, path
 }
 
-// wanted is Select by looking at every passage.
+// wanted does what Select does, by looking at every passage.
 func wanted(passages [][]string, all, any []string) (words []uint64, count int) {
 	words = make([]uint64, (len(passages)+63)/64)
 	for i, have := range passages {
