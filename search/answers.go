@@ -164,7 +164,7 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 	p.answer.Passages = wrong.count("/answer/passages", o.Passages, min(p.k-p.offset, usuallyRead), MostRead)
 	p.answer.Combine = oneOf(wrong, "/answer/combine", o.Combine, CombineBest, []string{CombineBest, CombineSum})
 	if least := o.MinChance; least != nil && !(*least >= 0 && *least <= 1) {
-		wrong.add("out_of_range", "/answer/min_chance", "min_chance is %v: it must be from 0 to 1", *least)
+		wrong.add("out_of_range", "/answer/min_chance", "min_chance is %v: it has to be from 0 to 1", *least)
 	}
 	if o.MaxTokens != 0 && p.reader != nil {
 		wrong.add("unused_option", "/answer/max_tokens", "max_tokens is for readers that write, and %s marks words: leave it out", quote(p.reader.Name))

@@ -241,7 +241,7 @@ func TestAnswersRefused(t *testing.T) {
 		says          string
 	}{
 		{Request{Answer: wanted(AnswerOptions{Reader: "nobody"})}, "unknown_reader", "/answer/reader", `no reader "nobody": the readers are marker, other`},
-		{Request{Answer: wanted(AnswerOptions{Passages: 51})}, "out_of_range", "/answer/passages", "answer/passages is 51: it must be from 1 to 50"},
+		{Request{Answer: wanted(AnswerOptions{Passages: 51})}, "out_of_range", "/answer/passages", "answer/passages is 51: it has to be from 1 to 50"},
 		{Request{Answer: wanted(AnswerOptions{Passages: -1})}, "out_of_range", "/answer/passages", "is -1"},
 		{Request{Answer: wanted(AnswerOptions{Combine: "all"})}, "unknown_value", "/answer/combine", "best, sum"},
 		{Request{Answer: wanted(AnswerOptions{MinChance: ptr(1.5)})}, "out_of_range", "/answer/min_chance", "from 0 to 1"},

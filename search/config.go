@@ -106,11 +106,11 @@ func (c *LineUp) complete(l Limits) error {
 	d.Auto, d.Sharpness, d.ChancesBasis = cmp.Or(d.Auto, fusion.MethodRRF), cmp.Or(d.Sharpness, fusion.DefaultSharpness), cmp.Or(d.ChancesBasis, BasisCalibrated)
 	switch {
 	case d.K < 1 || d.K > l.K:
-		return fmt.Errorf("search: defaults.k is %d: it must be from 1 to its limit of %d", d.K, l.K)
+		return fmt.Errorf("search: defaults.k is %d: it has to be from 1 to its limit of %d", d.K, l.K)
 	case d.Candidates < 1 || d.Candidates > l.Candidates:
-		return fmt.Errorf("search: defaults.candidates is %d: it must be from 1 to its limit of %d", d.Candidates, l.Candidates)
+		return fmt.Errorf("search: defaults.candidates is %d: it has to be from 1 to its limit of %d", d.Candidates, l.Candidates)
 	case d.Timeout < time.Millisecond || d.Timeout > l.Timeout:
-		return fmt.Errorf("search: defaults.timeout is %v: it must be from 1ms to its limit of %v", d.Timeout, l.Timeout)
+		return fmt.Errorf("search: defaults.timeout is %v: it has to be from 1ms to its limit of %v", d.Timeout, l.Timeout)
 	case !slices.Contains(MethodNames(), d.Fusion):
 		return fmt.Errorf("search: defaults.fusion is %q: %s are known", d.Fusion, list(MethodNames()))
 	case d.Auto == fusion.MethodGate && d.Gate == nil:
@@ -120,9 +120,9 @@ func (c *LineUp) complete(l Limits) error {
 	case !slices.Contains(missings(), d.Missing):
 		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, list(missings()))
 	case d.Specialists < 0:
-		return fmt.Errorf("search: defaults.specialists is %d: it must be 0 or more", d.Specialists)
+		return fmt.Errorf("search: defaults.specialists is %d: it has to be 0 or more", d.Specialists)
 	case !(d.Alpha >= 0 && d.Alpha <= fusion.MaxWeight):
-		return fmt.Errorf("search: the hybrid's alpha is %v: it must be between 0 and %g", d.Alpha, float64(fusion.MaxWeight))
+		return fmt.Errorf("search: the hybrid's alpha is %v: it has to be from 0 to %g", d.Alpha, float64(fusion.MaxWeight))
 	}
 	for _, g := range []*fusion.Gate{d.Gate, d.GateWithoutLate} {
 		if g == nil {
@@ -159,7 +159,7 @@ func (c *LineUp) checkExperts() error {
 		}
 		if cal := x.Info.Calibration; cal != nil {
 			if !(cal.Temperature > 0) || math.IsInf(cal.Temperature, 0) || cal.Depth < 2 {
-				return fmt.Errorf("search: expert %q is calibrated with temperature %v and depth %d: they must be above 0 and at least 2",
+				return fmt.Errorf("search: expert %q is calibrated with temperature %v and depth %d: they have to be above 0 and at least 2",
 					x.Name, cal.Temperature, cal.Depth)
 			}
 		}

@@ -129,10 +129,10 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 	inRange("/confidences", r.Confidences, 1, wrong)
 	inRange("/weights", r.Weights, fusion.MaxWeight, wrong)
 	if r.Temperature < 0 || r.Temperature > maxTemperature {
-		wrong.add("out_of_range", "/temperature", "%v is not between 0 and %d", r.Temperature, maxTemperature)
+		wrong.add("out_of_range", "/temperature", "temperature is %v: it has to be from 0 to %d", r.Temperature, maxTemperature)
 	}
 	if !(r.Sharpness >= 0 && r.Sharpness <= fusion.MaxSharpness) {
-		wrong.add("out_of_range", "/sharpness", "%v is not between 0 and %g", r.Sharpness, float64(fusion.MaxSharpness))
+		wrong.add("out_of_range", "/sharpness", "sharpness is %v: it has to be from 0 to %g", r.Sharpness, float64(fusion.MaxSharpness))
 	} else if r.Sharpness > 0 && !m.Sharpens {
 		wrong.add("unused_option", "/sharpness", "fusion method %q does not take a sharpness", m.Name)
 	}
@@ -215,7 +215,7 @@ func (e *evidence) weighed(source string) (float64, bool) {
 func inRange(pointer string, of map[string]float64, most float64, wrong *problems) {
 	for _, name := range sortedKeys(of) {
 		if x := of[name]; !(x >= 0 && x <= most) && len(*wrong) <= maxProblems {
-			wrong.add("out_of_range", pointer+"/"+escapePointer(name), "%v is not between 0 and %g", x, most)
+			wrong.add("out_of_range", pointer+"/"+escapePointer(name), "%s of %s is %v: it has to be from 0 to %g", pointer[1:], quote(name), x, most)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func (v *Said) said() (said fusion.Said, problem string) {
 	}
 	said.Score = float32(*v.Score)
 	if x := float64(said.Score); math.IsNaN(x) || math.Abs(x) > fusion.MaxWeight {
-		return fusion.Said{}, fmt.Sprintf("has a score of %v: it must be between -%g and %[2]g", *v.Score, float64(fusion.MaxWeight))
+		return fusion.Said{}, fmt.Sprintf("has a score of %v: it has to be between -%g and %[2]g", *v.Score, float64(fusion.MaxWeight))
 	}
 	switch origin := fusion.Origins()[v.Origin]; {
 	case v.Rank != nil:

@@ -94,7 +94,7 @@ func TestEmbed(t *testing.T) {
 		says    string
 	}{
 		{EmbedRequest{Expert: "x", Input: texts}, Invalid, `no expert "x": the experts are A, B`},
-		{EmbedRequest{Expert: "B"}, Invalid, "there are 0 texts: there must be from 1 to 256"},
+		{EmbedRequest{Expert: "B"}, Invalid, "there are 0 texts: there have to be from 1 to 256"},
 		{EmbedRequest{Expert: "B", Input: make([]string, 257)}, Invalid, "there are 257 texts"},
 		{EmbedRequest{Expert: "B", Input: []string{"a", " "}}, Invalid, "the text is empty"},
 		{EmbedRequest{Expert: "B", Input: []string{"\xff"}}, Invalid, "not valid UTF-8"},

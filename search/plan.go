@@ -57,7 +57,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	p.correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
 	p.k = wrong.count("/k", r.K, d.K, most.K)
 	if p.offset = r.Offset; p.offset < 0 || p.offset > 0 && p.offset+p.k > most.K {
-		wrong.add("out_of_range", "/offset", "offset is %d: it must be from 0 to %d, which with k is limits.k", p.offset, max(most.K-p.k, 0))
+		wrong.add("out_of_range", "/offset", "offset is %d: it has to be from 0 to %d, which with k is limits.k", p.offset, max(most.K-p.k, 0))
 	}
 	p.k += p.offset
 	p.candidates = wrong.count("/candidates", r.Candidates, d.Candidates, most.Candidates)
@@ -66,13 +66,13 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	p.missing = oneOf(&wrong, "/missing", r.Missing, d.Missing, missings())
 	p.normalise = oneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
 	if p.sharpness = r.Sharpness; !(p.sharpness >= 0 && p.sharpness <= fusion.MaxSharpness) {
-		wrong.add("out_of_range", "/sharpness", "sharpness is %v: it must be from 0 to %g, and 0 is the method's own", p.sharpness, float64(fusion.MaxSharpness))
+		wrong.add("out_of_range", "/sharpness", "sharpness is %v: it has to be from 0 to %g, and 0 is the method's own", p.sharpness, float64(fusion.MaxSharpness))
 	}
 	p.fields = wrong.fields(r.Fields)
 	p.offsets = oneOf(&wrong, "/offsets", r.Offsets, OffsetBytes, OffsetNames())
 	wrong.filter(p.filter)
 	if p.minConfidence = r.MinConfidence; !(p.minConfidence >= 0 && p.minConfidence <= 1) {
-		wrong.add("out_of_range", "/min_confidence", "min_confidence is %v: it must be from 0 to 1", r.MinConfidence)
+		wrong.add("out_of_range", "/min_confidence", "min_confidence is %v: it has to be from 0 to 1", r.MinConfidence)
 	}
 	p.experts = l.planExperts(r.Experts, &wrong)
 	p.methods, p.listed = l.planMethods(r.Fusion, &wrong), r.Fusion.Listed
@@ -294,7 +294,7 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *problems) {
 		case !slices.ContainsFunc(l.sources, func(x source) bool { return x.name() == name }):
 			wrong.add("unknown_source", pointer, "there is no source %s to weight: %s, and %s is BM25", quote(name), l.knownExperts(), WordSource)
 		case !(w >= 0 && w <= fusion.MaxWeight):
-			wrong.add("out_of_range", pointer, "weight %v is not between 0 and %g", w, float64(fusion.MaxWeight))
+			wrong.add("out_of_range", pointer, "the weight is %v: it has to be from 0 to %g", w, float64(fusion.MaxWeight))
 		}
 		if len(*wrong) > maxProblems {
 			break

@@ -59,7 +59,7 @@ func (w *problems) count(pointer string, n, fallback, most int) int {
 		return fallback
 	}
 	if n < 1 || n > most {
-		w.add("out_of_range", pointer, "%s is %d: it must be from 1 to %d", pointer[1:], n, most)
+		w.add("out_of_range", pointer, "%s is %d: it has to be from 1 to %d", pointer[1:], n, most)
 	}
 	return n
 }
@@ -70,7 +70,7 @@ func oneOf[T ~string](w *problems, pointer, value string, fallback T, allowed []
 		return fallback
 	}
 	if !slices.Contains(allowed, T(value)) {
-		w.add("unknown_value", pointer, "%s is %s: it must be one of %s", pointer[1:], quote(value), list(allowed))
+		w.add("unknown_value", pointer, "%s is %s: it has to be one of %s", pointer[1:], quote(value), list(allowed))
 	}
 	return T(value)
 }

@@ -81,9 +81,9 @@ const specialTokens = 4
 func (w *problems) texts(pointer string, texts []string, limits Limits) {
 	switch n := len(texts); {
 	case n == 0:
-		w.add("out_of_range", pointer, "there are 0 texts: there must be from 1 to %d", limits.EmbedInputs)
+		w.add("out_of_range", pointer, "there are 0 texts: there have to be from 1 to %d", limits.EmbedInputs)
 	case n > limits.EmbedInputs:
-		w.add("too_many_inputs", pointer, "there are %d texts: there must be from 1 to %d", n, limits.EmbedInputs)
+		w.add("too_many_inputs", pointer, "there are %d texts: there have to be from 1 to %d", n, limits.EmbedInputs)
 	default:
 		for i, text := range texts {
 			if len(*w) > maxProblems {
