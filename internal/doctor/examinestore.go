@@ -44,6 +44,10 @@ func examineStore(ctx context.Context, config configs.Config, cache provision.Ca
 		f.Status = StatusNote
 		f.Detail += "; " + server.Unwritten(health.Statistics)
 	}
+	if health.Blocked != "" {
+		f.Status = StatusNote
+		f.Detail += "; " + server.Blocked(health)
+	}
 	if health.Status != "green" {
 		f.Status = StatusNote
 		f.Detail += fmt.Sprintf(", %d copies of shards are on no node", health.Unassigned)

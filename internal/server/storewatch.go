@@ -65,6 +65,9 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 	case h.Status != "green":
 		component.Warnings = append(component.Warnings, fmt.Sprintf("the index's health is %s: %d copies of shards are on no node", h.Status, h.Unassigned))
 	}
+	if h.Blocked != "" {
+		component.Warnings = append(component.Warnings, Blocked(h))
+	}
 	if all := h.Passages + h.Deleted; err == nil && float64(h.Deleted) > mostDeleted*float64(all) {
 		component.Warnings = append(component.Warnings, fmt.Sprintf("of the passages in the statistics of words, up to %.0f %% were deleted: settling the index merges them away", 100*float64(h.Deleted)/float64(all)))
 	}
@@ -87,6 +90,11 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 		}
 	}
 	return now
+}
+
+// Blocked says that an index takes no changes, and until when.
+func Blocked(h opensearch.Health) string {
+	return "the index takes no changes, by " + h.Blocked + ": searches go on, and writes are refused until the block is taken away; after a full disk the cluster takes it away by itself when there is room"
 }
 
 // Unwritten says what is not known of passages that older versions wrote.

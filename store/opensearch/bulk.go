@@ -105,7 +105,7 @@ func (d done) again() bool { return d.status == 429 || d.status >= 500 }
 // bulk makes changes and says what became of each. What the cluster cannot do now, or
 // says nothing of, is sent again, with pauses: a conflict is then possible with what went
 // through unnoticed (done.unsure). The error is that of a cluster that did nothing for
-// bulkPatience, or that refuses all.
+// bulkPatience, or that refuses all: a *BlockedError at once.
 func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error) {
 	out := make([]done, len(operations))
 	left := make([]int, len(operations))
@@ -125,6 +125,9 @@ func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error
 			return out, ctx.Err()
 		}
 		var status *StatusError
+		if blocked := s.blocked(err); blocked != nil {
+			return out, blocked
+		}
 		switch known := errors.As(err, &status); {
 		case known && status.Status == 413 && n > 1: // Request Entity Too Large
 			limit = max(1, n/2)
@@ -144,6 +147,9 @@ func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error
 			r := results[i]
 			r.unsure = out[at].unsure || r.status >= 500
 			out[at] = r
+			if blocked := s.blockedBy(r.status, r.why); blocked != nil {
+				return out, blocked
+			}
 			if r.again() {
 				again = append(again, at)
 			} else {
@@ -302,7 +308,7 @@ func (s *Store) askFor(ctx context.Context, patience time.Duration, method, path
 			return nil, ctx.Err()
 		case errors.As(err, &untrusted):
 			return nil, err
-		case errors.As(err, &status) && status.Status != 429 && status.Status < 502, time.Since(since)+pause > patience:
+		case errors.As(err, &status) && status.Status != 429 && status.Status < 502, s.blocked(err) != nil, time.Since(since)+pause > patience:
 			return nil, err
 		}
 		if sleep(ctx, pause) != nil {

@@ -13,6 +13,8 @@ type Health struct {
 	// Unassigned are the copies that are on no node.
 	Unassigned int `json:"unassigned_shards"`
 	Statistics `json:"-"`
+	// Blocked names the blocks by which the index takes no changes; "": it has none.
+	Blocked string `json:"-"`
 	// Recalibrated: the index has another calibration than before.
 	Recalibrated bool `json:"-"`
 }
@@ -37,6 +39,7 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 		return h, fmt.Errorf("asking how index %s is: %w", now.index, err)
 	}
 	now.written.Store(next.written.Load())
+	h.Blocked = next.blocks
 	was, is := now.Manifest(), next.Manifest()
 	switch {
 	case was.ID != is.ID:

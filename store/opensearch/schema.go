@@ -114,6 +114,7 @@ type described struct {
 			Shards     string                       `json:"number_of_shards"`
 			Replicas   string                       `json:"number_of_replicas"`
 			Similarity map[string]map[string]string `json:"similarity"`
+			Blocks     blocks                       `json:"blocks"`
 		} `json:"index"`
 	} `json:"settings"`
 }

@@ -26,6 +26,8 @@ type Store struct {
 	// written: passages have writtenFields. It may become so while a store is open.
 	written atomic.Bool
 
+	blocks string // by which it takes no changes, as it was opened
+
 	pause time.Duration // firstPause, but in tests
 }
 
@@ -63,6 +65,7 @@ func openFrom(ctx context.Context, client *Client, index, whom string, patience 
 	}
 	s.about = *about
 	s.written.Store(has.written())
+	s.blocks = has.Settings.Index.Blocks.changes()
 	for _, m := range []*Manifest{s.about.Manifest, s.about.Plan} {
 		if m == nil {
 			continue

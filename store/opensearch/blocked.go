@@ -1,0 +1,72 @@
+package opensearch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// BlockedError is the error of changes that the cluster refuses, since the index or all of
+// the cluster has a block: nothing was changed, and nothing can be until the block is
+// taken away. Where a disk is as full as a node lets it be (flood stage), it is a
+// syscall.ENOSPC, too; the cluster then takes the block away by itself once there is room.
+type BlockedError struct {
+	Index  string
+	Reason string // in the words of the cluster
+}
+
+func (e *BlockedError) Error() string {
+	return fmt.Sprintf("index %s takes no changes: %s", e.Index, e.Reason)
+}
+
+// Unwrap gives the error of a full disk where that is the reason.
+func (e *BlockedError) Unwrap() error {
+	if strings.Contains(e.Reason, "flood-stage") {
+		return syscall.ENOSPC
+	}
+	return nil
+}
+
+// blockedBy returns the error of a block, by a status and what the cluster says with it,
+// else nil. A cluster that has no manager or just starts has blocks as well, with status
+// 503, which go by themselves.
+func (s *Store) blockedBy(status int, why string) error {
+	if status != http.StatusForbidden && status != http.StatusTooManyRequests || !strings.Contains(why, "cluster_block_exception") {
+		return nil
+	}
+	return &BlockedError{s.index, why}
+}
+
+// blocked is blockedBy of an error.
+func (s *Store) blocked(err error) error {
+	var status *StatusError
+	if !errors.As(err, &status) {
+		return nil
+	}
+	return s.blockedBy(status.Status, reason([]byte(status.Body)))
+}
+
+// blocks are those of an index's settings, by their names.
+type blocks map[string]json.RawMessage
+
+// changes returns the names of the blocks by which the index takes no changes, for people;
+// "": there are none.
+func (b blocks) changes() string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		on := strings.Trim(string(b[name]), `"`) == "true"
+		switch {
+		case !on:
+		case name == "read_only_allow_delete":
+			out = append(out, "index.blocks."+name+" (the disk of a node was filled above its flood-stage watermark, or somebody set it)")
+		case name == "write" || name == "read_only":
+			out = append(out, "index.blocks."+name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
