@@ -42,7 +42,7 @@ func (s *Store) blockedBy(status int, why string) error {
 	return &BlockedError{s.index, why}
 }
 
-// blocked is blockedBy of an error.
+// blocked returns the block that an error of the cluster tells of; nil: of none.
 func (s *Store) blocked(err error) error {
 	var status *StatusError
 	if !errors.As(err, &status) {
