@@ -18,7 +18,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/server/view"
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
 	"example.org/conclave/store/folder"
 )

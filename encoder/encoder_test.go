@@ -18,8 +18,8 @@ import (
 	"example.org/conclave/encoder/wordpiece"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tiny"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/encoder/unigram"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/models"
-	"example.org/conclave/models/t5"
+	"example.org/conclave/models/convert/t5"
 
 	ort "github.com/yalue/onnxruntime_go"
 )

@@ -9,7 +9,7 @@ import (
 
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // TestCheckImported: the published base is taken as it was trained, and refused with another

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tiny"
 )
 
 func passages(tb testing.TB, e *Encoder, texts ...Text) [][]float32 {

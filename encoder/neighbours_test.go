@@ -9,7 +9,7 @@ import (
 
 	"example.org/conclave/encoder/batcher"
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // Whoever else is being served, a question has the same vector: api.md's "the

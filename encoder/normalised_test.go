@@ -6,7 +6,7 @@ import (
 
 	"example.org/conclave/encoder/wordpiece"
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // spellings are the same text to a reader: plain, and as files and keyboards have it.

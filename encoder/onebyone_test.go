@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // dynamic returns a bundle imported from a graph that was quantised as ONNX

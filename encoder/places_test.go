@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // TestPlaces: there is a place for each vector of a passage, and the words at these

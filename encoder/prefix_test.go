@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // TestPrefix: a bundle's prefixes come before what is encoded, on each side its own: the

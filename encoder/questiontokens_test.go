@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // TestOneTokenisation: experts with the same tokenizer file tokenise a question

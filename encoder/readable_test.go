@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // TestReadable: what a question and a passage count, by counting the characters of words

@@ -11,7 +11,7 @@ import (
 
 	"example.org/conclave/encoder/batcher"
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 func openReader(tb testing.TB, r *Runtime, o tiny.Expert) *Reader {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // openAll opens bundles together.

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/disk"
-	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/convert/onnx"
 )
 
 // Check compares the files of the bundle with its manifest. The graphs must have

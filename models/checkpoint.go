@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"example.org/conclave/models/bert"
+	"example.org/conclave/models/convert/bert"
 
 	"go.yaml.in/yaml/v3"
 )

@@ -12,8 +12,8 @@ import (
 	"strings"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/bert"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/bert"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // checkpointForm chooses the form of a checkpoint.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/safetensors"
+	"example.org/conclave/models/convert/safetensors"
 )
 
 // What training/golden/make.py wrote: a base, deltas, and what NumPy makes of

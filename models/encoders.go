@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"example.org/conclave/models/bert"
+	"example.org/conclave/models/convert/bert"
 )
 
 // encoders are the two encoders that an import is from. They are one and the

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"example.org/conclave/internal/disk"
-	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/convert/onnx"
 )
 
 // exported is an encoder that another program exported to ONNX.

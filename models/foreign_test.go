@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // export returns a model as another program might export it: one table, each

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"example.org/conclave/internal/disk"
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/safetensors"
-	"example.org/conclave/models/t5"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/safetensors"
+	"example.org/conclave/models/convert/t5"
 )
 
 // A generator writes an answer from passages: a T5 used as Fusion-in-Decoder (Izacard &
@@ -28,7 +28,7 @@ import (
 // cut at the end to PassageTokens, and attends to the tokens of all.
 
 // Generator describes the graphs of a bundle of kind generator, which are those of
-// conclave/models/t5.
+// conclave/models/convert/t5.
 type Generator struct {
 	// Encoder and Decoder are the graphs' files.
 	Encoder string `yaml:"encoder"`

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 func checkpoint(tb testing.TB, o tiny.Expert, form checkpointForm) string {

@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"example.org/conclave/models/bert"
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/bert"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // A late expert (Khattab & Zaharia 2020, "ColBERT") gives a text one vector

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.org/conclave/models/bert"
+	"example.org/conclave/models/convert/bert"
 )
 
 // Merge makes the bundle outDir: the graphs that Import would write for a

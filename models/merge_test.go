@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"example.org/conclave/models/safetensors"
+	"example.org/conclave/models/convert/safetensors"
 )
 
 // TestMergedWeightsAgreeWithNumPy compares the weights that are about to be

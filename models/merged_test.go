@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 func merge(tb testing.TB, dir string, o models.ImportOptions) *models.Bundle {

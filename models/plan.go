@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/convert/onnx"
 )
 
 // batchScaled are operators that fit one scale to a whole batch, so that a

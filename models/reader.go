@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"example.org/conclave/models/bert"
+	"example.org/conclave/models/convert/bert"
 )
 
 // A reader marks the words of a passage that answer a question (Karpukhin et

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"example.org/conclave/internal/disk"
-	"example.org/conclave/models/safetensors"
+	"example.org/conclave/models/convert/safetensors"
 )
 
 // Representatives are questions that stand for what an expert was trained on,

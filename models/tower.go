@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"example.org/conclave/models/bert"
-	"example.org/conclave/models/safetensors"
+	"example.org/conclave/models/convert/bert"
+	"example.org/conclave/models/convert/safetensors"
 )
 
 // tower is one encoder of a checkpoint: a BertModel, or one of DPR's two.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tiny"
 
 	"golang.org/x/sys/unix"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"example.org/conclave/models/safetensors"
+	"example.org/conclave/models/convert/safetensors"
 )
 
 // deltaFormat is the form of delta.safetensors that this package reads.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"example.org/conclave/cmd/internal/cli"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/research/ablation"
 )
 

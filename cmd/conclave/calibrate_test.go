@@ -19,7 +19,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/server"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // TestUnanswerableCalibration: a record whose method the collection cannot answer by

@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/evaluation"
 	"example.org/conclave/internal/testing/testenv"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 func TestEvaluateUsage(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/testing/testenv"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/shipped"
 )
 

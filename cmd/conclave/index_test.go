@@ -8,7 +8,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/testing/testenv"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // workplace returns a folder with a tiny expert, its runtime, and three passages.

@@ -9,7 +9,7 @@ import (
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
 )
 

@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/testing/tinyexperts"
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/shipped"
 )
 

@@ -13,7 +13,7 @@ import (
 	client "example.org/conclave/client/go"
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/testing/testenv"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
 )
 

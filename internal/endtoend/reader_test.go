@@ -13,7 +13,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/jobs"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
 )
 

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/testing/testenv"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
 )
 

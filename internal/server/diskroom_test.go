@@ -11,7 +11,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/store/folder"
 )
 

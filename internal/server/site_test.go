@@ -18,7 +18,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/testing/testenv"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
 	"example.org/conclave/store/folder"
 

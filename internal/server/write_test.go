@@ -11,7 +11,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
 	"example.org/conclave/store/folder"
 )

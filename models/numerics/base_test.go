@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/internal/testing/golden"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
-	"example.org/conclave/models/bert"
-	"example.org/conclave/models/safetensors"
+	"example.org/conclave/models/convert/bert"
+	"example.org/conclave/models/convert/safetensors"
 )
 
 type sentence struct {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // TestExportedModelsArePooled imports models that another program might have

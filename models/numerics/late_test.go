@@ -12,9 +12,9 @@ import (
 
 	"example.org/conclave/encoder/wordpiece"
 	"example.org/conclave/models"
-	"example.org/conclave/models/bert"
-	"example.org/conclave/models/tensors"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/bert"
+	"example.org/conclave/models/convert/tensors"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // lateRows computes a late expert's rows by its formula, in float64 from the

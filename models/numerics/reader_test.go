@@ -12,8 +12,8 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/bert"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/bert"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // logits are what a reader says of a row.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"example.org/conclave/models/bert"
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/bert"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // reference returns a text's vector by the definitions of pooling, projection and unit

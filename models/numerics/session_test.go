@@ -9,7 +9,7 @@ import (
 
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // start loads ONNX Runtime for one test.

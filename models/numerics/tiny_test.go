@@ -9,8 +9,8 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/bert"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/bert"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // texts draws token ids and types of several lengths.

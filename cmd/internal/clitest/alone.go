@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/testing/testenv"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/shipped/demo"
 )
 

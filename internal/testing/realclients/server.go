@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/server"
 	"example.org/conclave/internal/testing/testenv"
-	"example.org/conclave/models/tiny"
+	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/shipped/demo"
 	"example.org/conclave/store/folder"
 

@@ -11,7 +11,7 @@ import (
 	"errors"
 	"fmt"
 
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // Config is the shape of an encoder, as config.json states it.

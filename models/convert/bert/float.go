@@ -3,7 +3,7 @@ package bert
 import (
 	"fmt"
 
-	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/convert/onnx"
 )
 
 // floatEmbeddings sums the rows of the three tables and normalises the sum:

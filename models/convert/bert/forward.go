@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // Hidden computes the last layer's rows of one text, [tokens, dimension], in plain

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // Head is what follows the last layer.

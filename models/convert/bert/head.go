@@ -1,6 +1,6 @@
 package bert
 
-import "example.org/conclave/models/onnx"
+import "example.org/conclave/models/convert/onnx"
 
 // outputs appends what the head asks for and returns what comes out.
 func (b *builder) outputs(rows string, h Head) (all []*onnx.Value) {

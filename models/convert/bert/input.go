@@ -3,7 +3,7 @@ package bert
 import (
 	"math"
 
-	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/convert/onnx"
 )
 
 // Padding. The usual way, adding a large negative number to the scores of

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // WriteInt8 writes the encoder as an ONNX model whose tables and linear

@@ -3,8 +3,8 @@ package bert
 import (
 	"fmt"
 
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // Late interaction (Khattab & Zaharia 2020, "ColBERT", section 3.1) keeps a

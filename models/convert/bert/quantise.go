@@ -3,7 +3,7 @@ package bert
 import (
 	"math"
 
-	"example.org/conclave/models/onnx"
+	"example.org/conclave/models/convert/onnx"
 )
 
 // Weights have 7 bits and a sign bit is not among them: with them a product

@@ -3,8 +3,8 @@ package bert
 import (
 	"fmt"
 
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // A reader (Karpukhin et al. 2020, DPR, section 6.1) sees a question and a

@@ -10,7 +10,7 @@ import (
 // TestBuckets compares the rows of the position bias with those that transformers takes;
 // see encoder/testdata/fid/make.py.
 func TestBuckets(t *testing.T) {
-	data, err := os.ReadFile("../../encoder/testdata/fid/golden.json")
+	data, err := os.ReadFile("../../../encoder/testdata/fid/golden.json")
 	if err != nil {
 		t.Fatal(err)
 	}

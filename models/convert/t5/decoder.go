@@ -5,8 +5,8 @@ import (
 	"io"
 	"math"
 
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // PastKey and PastValue are what a layer of the decoder keeps of the tokens before;

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // The names of the graphs' inputs and outputs; see WriteEncoder and WriteDecoder.

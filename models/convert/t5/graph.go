@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // Names lists every tensor of a model and its shape.

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/bert"
+	"example.org/conclave/models/convert/bert"
 )
 
 // Expert says which bundle to write. The zero value is a plain expert named "tiny".
@@ -71,7 +71,7 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 		Template: o.Template, Similarity: models.SimilarityInnerProduct, Precision: models.PrecisionFP32,
 		Tokenizer: "vocab.txt",
 		Question:  models.DefaultGraph("encoder.onnx"), Passage: models.DefaultGraph("encoder.onnx"),
-		Lineage: models.Lineage{Source: fmt.Sprintf("random weights, seed %d", o.Seed), Producer: "example.org/conclave/models/tiny", Architecture: c.String(), Licence: "Apache-2.0"},
+		Lineage: models.Lineage{Source: fmt.Sprintf("random weights, seed %d", o.Seed), Producer: "example.org/conclave/models/convert/tiny", Architecture: c.String(), Licence: "Apache-2.0"},
 	}
 	if o.Late > 0 {
 		m.Kind, m.Dimension, m.Pooling = models.KindLate, o.Late, models.PoolingTokens

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"example.org/conclave/models"
-	"example.org/conclave/models/bert"
-	"example.org/conclave/models/onnx"
-	"example.org/conclave/models/tensors"
+	"example.org/conclave/models/convert/bert"
+	"example.org/conclave/models/convert/onnx"
+	"example.org/conclave/models/convert/tensors"
 )
 
 // Weights gives the seeded weights of one side; without TwoTowers both sides
