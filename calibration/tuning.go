@@ -36,7 +36,7 @@ func (t *tuning) fit(ctx context.Context) (x float64, heldOut []float64, err err
 	return x, heldOut, err
 }
 
-// lossAt returns that of a number for some of the questions.
+// lossAt returns the loss of a value for some of the questions.
 func (t *tuning) lossAt(questions []int, x float64) (float64, error) {
 	values, err := t.values(questions, x)
 	if err != nil {

@@ -159,7 +159,7 @@ func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 	return weights
 }
 
-// intercept returns that of a kind of dense sources.
+// intercept returns the constant term of a kind of dense sources.
 func (g *Gate) intercept(k SourceKind) float64 {
 	switch k {
 	case Specialist:

@@ -101,7 +101,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 // servingKey is the key of the context that ends when requests are cut off.
 type servingKey struct{}
 
-// serving returns that context, from one of a request. Outside of Serve it is the
+// serving returns the context of Serve, from one of a request. Outside of Serve it is the
 // request's own.
 func serving(ctx context.Context) context.Context {
 	if whole, ok := ctx.Value(servingKey{}).(context.Context); ok {

@@ -33,7 +33,7 @@ type Placed struct{ Before, Word, After string }
 // after it, that have the two side by side.
 type Neighbours struct{ Before, After float64 }
 
-// vocabulary returns that of a view, nil where it has none.
+// vocabulary returns the vocabulary of the view, nil where it has none.
 func (p *pinned) vocabulary() Vocabulary {
 	if v, ok := p.View.(interface{ Vocabulary() Vocabulary }); ok {
 		return v.Vocabulary()

@@ -49,13 +49,13 @@ func ungranular(names []string) error {
 	return nil
 }
 
-// Fingerprint returns that of the passage encoder and, of an expert with a
-// granularity, of how passages are split.
+// Fingerprint returns the fingerprint of the passage encoder, with how passages are split
+// where the expert has a granularity.
 func (e *Expert) Fingerprint() string {
 	return GranularFingerprint(e.Encoder.Fingerprint(models.Passage), e.granularity)
 }
 
-// GranularFingerprint returns that of a passage encoder, and of a granularity where there is one.
+// GranularFingerprint returns a passage encoder's fingerprint with that of a granularity, where there is one.
 func GranularFingerprint(own string, g *granules.Granularity) string {
 	if g != nil {
 		own += fmt.Sprintf("+granules-%d:%v", granules.Version, *g)

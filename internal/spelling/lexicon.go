@@ -67,7 +67,7 @@ func (x *Lexicon) Len() int { return x.words }
 // Total returns the sum of the counts.
 func (x *Lexicon) Total() int64 { return x.total }
 
-// Count returns that of a word; 0 for one that is not there.
+// Count returns how often a word stands in the collection; 0 for one that does not.
 func (x *Lexicon) Count(word string) int {
 	n := utf8.RuneCountInString(word)
 	if n > LongestWord {

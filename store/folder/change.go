@@ -17,7 +17,7 @@ type Change struct {
 	IfAbsent bool
 }
 
-// ID returns that of the passage that the change concerns.
+// ID returns the id of the passage that the change concerns.
 func (c *Change) ID() string {
 	if c.Put != nil {
 		return c.Put.ID

@@ -265,7 +265,7 @@ func (g *commitGroup) add(c *ready, result *ChangeResult) {
 	g.results = append(g.results, result)
 }
 
-// version returns that of the stored passage, empty when there is none.
+// version returns the version of the stored passage, empty when there is none.
 func (g *commitGroup) version(id string) (string, error) {
 	if version, ok := g.staged[id]; ok {
 		return version, nil

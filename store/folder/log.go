@@ -278,7 +278,7 @@ func (l *changeLog) bytes() int64 {
 	return total
 }
 
-// size returns that of the present file.
+// size returns how many bytes the present file has.
 func (l *changeLog) size() int64 {
 	if l.file == nil {
 		return 0

@@ -90,7 +90,7 @@ func (t *table) full() bool {
 	return len(t.ids) >= mostKnown
 }
 
-// ordinal returns that of an id, a new one where it is seen for the first time. What is 0
+// ordinal returns the ordinal of an id, a new one where it is seen for the first time. What is 0
 // is not known.
 func (t *table) ordinal(id string, bytes int, print uint64) rank.Ordinal {
 	t.mu.Lock()

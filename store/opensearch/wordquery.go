@@ -193,7 +193,7 @@ func (q *wordQuery) queries() []any {
 	return out
 }
 
-// upperBound returns that of package bm25.
+// upperBound returns a value that the score of no passage exceeds, as bm25 works it out.
 func (q *wordQuery) upperBound() float64 {
 	weights := map[string]float64{}
 	for _, t := range q.terms {

@@ -97,7 +97,7 @@ func Marker(tb testing.TB) func(*configs.Config) {
 	}
 }
 
-// configuration returns that of a collection with a base encoder and late interaction.
+// configuration returns the configuration of a collection with a base encoder and late interaction.
 func configuration(tb testing.TB, o ServerOptions) configs.Config {
 	tb.Helper()
 	dir := tb.TempDir()
