@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -160,7 +161,7 @@ func TestUnread(t *testing.T) {
 	if testing.Short() {
 		names = shortAttacks
 	}
-	some := make(chan struct{}, 8) // side by side, since each waits most of the time
+	some := make(chan struct{}, 4) // side by side, since each waits most of the time
 	var running sync.WaitGroup
 	defer running.Wait()
 	for _, name := range names {
@@ -227,6 +228,9 @@ func withstand(t *testing.T, attack attack) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Minute} // no answer at all would be the end
 	for _, path := range []string{"/livez", "/metrics", "/readyz", "/v1/search?q=bees&k=1", "/v1/search?q=bees&k=1"} {
 		response, err := client.Get("http://" + s.address + path)
+		for again := 0; errors.Is(err, io.EOF) && again < 3; again++ { // this test's own process may not have run for as long as patience
+			response, err = client.Get("http://" + s.address + path)
+		}
 		if err != nil {
 			t.Fatal(path, err)
 		}
