@@ -75,7 +75,7 @@ func (x *hnsw) BytesPerVector() float64 { return x.graph.BytesPerVector() }
 //	0.01     45,000 45,700  gave up 46,600 46,900  gave up 43,300 42,600  gave up 43,300 44,100  gave up
 //
 // By the rule they cross at 0.22, so that from 0.2 down to the least share
-// measured, 0.0005, the search is exact. (conclave bench ann --filters prints
+// measured, 0.0005, the search is exact. (conclave-lab bench ann --filters prints
 // the whole table.)
 func scanIsFaster(allowed, n, ef int) bool {
 	if allowed == 0 {
