@@ -35,12 +35,13 @@ setup: build ## fetch the runtime and the base encoder into the cache, and impor
 	@$(BIN) setup
 
 # What needs no cgo is vetted for arm64 too, which takes the Go kernels.
-lint: ## formatting, go vet (for arm64 too), staticcheck, errcheck, known vulnerabilities
+lint: ## formatting, style, go vet (for arm64 too), staticcheck, errcheck, known vulnerabilities
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
 	@go vet ./...
 	@GOARCH=arm64 CGO_ENABLED=0 go vet ./ann/... ./bm25/... ./store/folder/...
 	@go tool staticcheck ./...
 	@go tool errcheck -ignoretests -exclude .errcheck ./...
+	@go test -vet=off -run 'TestStyle|TestCommentsOfFunctions' ./internal/archtest
 	@.ci/vulnerabilities
 
 # Part of make test too; each of these is what one caller once took from all others.

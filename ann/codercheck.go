@@ -36,7 +36,8 @@ func checkCoder(content []byte, v *Vectors) error {
 		below.Add(rank.Ordinal(i))
 	}
 	for level := range levels {
-		here, neighbours := NewFilter(v.count), []uint32(nil)
+		here := NewFilter(v.count)
+		neighbours := []uint32(nil)
 		nodes := r.number(v.count)
 		for range nodes {
 			neighbours = r.node(v, below, here, neighbours)
@@ -109,7 +110,8 @@ func (r *coderReader) node(v *Vectors, below, here *Filter, neighbours []uint32)
 		r.err = fmt.Errorf("node %d has %d elements, the vectors have %d", key, dim, v.dim)
 	}
 	row := v.Vector(rank.Ordinal(key))
-	if stored := unsafe.Slice((*byte)(unsafe.Pointer(&row[0])), 4*v.dim); !bytes.Equal(r.bytes(4*v.dim), stored) && r.err == nil {
+	if stored := unsafe.Slice((*byte)(unsafe.Pointer(&row[0])), 4*v.dim); !bytes.Equal(r.bytes(4*v.dim), stored) &&
+		r.err == nil {
 		r.err = fmt.Errorf("node %d has another vector than row %d", key, key)
 	}
 	for range r.number(v.count) {

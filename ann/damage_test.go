@@ -38,7 +38,8 @@ func pristine(tb testing.TB, kind string) (files [3][]byte) {
 	tb.Helper()
 	paths := [3]string{}
 	if kind == parted {
-		kind, paths[2] = HNSW, writeParts(tb, partsOf(33, 90, 5))
+		paths[2] = writeParts(tb, partsOf(33, 90, 5))
+		kind = HNSW
 	}
 	k, err := KindNamed(kind)
 	if err != nil {
@@ -46,23 +47,27 @@ func pristine(tb testing.TB, kind string) (files [3][]byte) {
 	}
 	rows := clustered(30, 90, damagedDim, 0.5)
 	copy(rows[3*damagedDim:4*damagedDim], rows[7*damagedDim:]) // equal vectors
-	dim, lists := damagedDim, slices.Collect(slices.Chunk(rows, damagedDim))
+	dim := damagedDim
+	lists := slices.Collect(slices.Chunk(rows, damagedDim))
 	if k.Tokens {
-		dim, lists = damagedTokens, tokenLists(32, 24, damagedTokens, 40)
+		lists = tokenLists(32, 24, damagedTokens, 40)
+		dim = damagedTokens
 		lists[3] = lists[7]
 	}
 	paths[0] = writeLists(tb, kind, dim, lists)
 	if k.Graph {
 		paths[1] = filepath.Join(tb.TempDir(), "graph")
 	}
-	if err := Build(context.Background(), disk.OS{}, kind, paths[0], paths[1], BuildOptions{M: 4, EfConstruction: 10, Threads: 1}); err != nil {
+	if err := Build(context.Background(), disk.OS{}, kind, paths[0], paths[1],
+		BuildOptions{M: 4, EfConstruction: 10, Threads: 1}); err != nil {
 		tb.Fatal(err)
 	}
 	for i, path := range paths {
 		if path == "" {
 			continue
 		}
-		if files[i], err = os.ReadFile(path); err != nil {
+		files[i], err = os.ReadFile(path)
+		if err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -118,7 +123,8 @@ func use(tb testing.TB, folder, kind string, files [3][]byte) (u used) {
 		}
 	}
 	u.answers = append(u.answers, scored)
-	for _, o := range []SearchOptions{{K: 1, Ef: 1}, {K: 3, Ef: 4}, {K: 2, Ef: 3, Filter: odd}, {K: 2, Ef: 1, Filter: odd, Walk: true}, {K: 2, Ef: 4, Filter: most, Walk: true}, {K: 5, Exact: true}} {
+	for _, o := range []SearchOptions{{K: 1, Ef: 1}, {K: 3, Ef: 4}, {K: 2, Ef: 3, Filter: odd},
+		{K: 2, Ef: 1, Filter: odd, Walk: true}, {K: 2, Ef: 4, Filter: most, Walk: true}, {K: 5, Exact: true}} {
 		hits, _, err := x.Search(context.Background(), query, o)
 		if err != nil {
 			u.sound, hits = false, nil
@@ -132,7 +138,8 @@ func use(tb testing.TB, folder, kind string, files [3][]byte) (u used) {
 	}
 	together, err := x.SearchExact(context.Background(), [][]float32{query, query}, 4)
 	if err != nil {
-		u.sound, together = false, [][]rank.Hit{nil, nil}
+		u.sound = false
+		together = [][]rank.Hit{nil, nil}
 	}
 	u.answers = append(u.answers, together...)
 	u.sound = x.Check() == nil && u.sound
@@ -205,7 +212,10 @@ func resum(content []byte) {
 	for i := range int(min(get(countAt), 32)) {
 		offset, length := get(sectionsAt+24*i), get(sectionsAt+24*i+8)
 		if size := uint64(len(content)); offset <= size && length <= size-offset {
-			binary.LittleEndian.PutUint64(content[sectionsAt+24*i+16:], uint64(crc32.Checksum(content[offset:offset+length], table)))
+			binary.LittleEndian.PutUint64(
+				content[sectionsAt+24*i+16:],
+				uint64(crc32.Checksum(content[offset:offset+length], table)),
+			)
 		}
 	}
 	binary.LittleEndian.PutUint64(content[sumAt:], uint64(crc32.Checksum(content[:sumAt], table)))

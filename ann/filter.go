@@ -72,7 +72,8 @@ func (f *Filter) rowsOf(p *parts) *Filter {
 		return made
 	}
 	// The rows of those that are fewer are marked, which a few deletions are.
-	words, few := make([]uint64, (p.rows+63)/64), f.count <= p.count/2
+	words := make([]uint64, (p.rows+63)/64)
+	few := f.count <= p.count/2
 	for o := range rank.Ordinal(p.count) {
 		if f.Contains(o) == few {
 			first, end := p.of(o)
@@ -102,7 +103,13 @@ func (f *Filter) check(n int) error {
 	}
 	for i := (n + 63) / 64; i < len(f.words); i++ {
 		if f.words[i] != 0 {
-			return &QueryError{fmt.Sprintf("the filter lets ordinal %d be found; the index has %d vectors", 64*i+bits.TrailingZeros64(f.words[i]), n)}
+			return &QueryError{
+				fmt.Sprintf(
+					"the filter lets ordinal %d be found; the index has %d vectors",
+					64*i+bits.TrailingZeros64(f.words[i]),
+					n,
+				),
+			}
 		}
 	}
 	return nil

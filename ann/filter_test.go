@@ -46,7 +46,8 @@ func filtersOnRealVectors(t *testing.T, x Index, questions []float32) {
 			var want []rank.Ordinal // the first that are allowed
 			for _, row := range near[i] {
 				if o := rank.Ordinal(row); f == nil || f.Contains(o) {
-					if want = append(want, o); len(want) == k {
+					want = append(want, o)
+					if len(want) == k {
 						break
 					}
 				}

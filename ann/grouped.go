@@ -31,7 +31,10 @@ func OpenGrouped(d disk.Disk, kind, vectorsPath, graphPath, partsPath string) (*
 	}
 	g := &Grouped{rows, p}
 	if rows.Len() != p.rows {
-		return nil, errors.Join(fmt.Errorf("%s is of %d vectors, and %s has %d: rebuild them", partsPath, p.rows, vectorsPath, rows.Len()), g.Close())
+		return nil, errors.Join(
+			fmt.Errorf("%s is of %d vectors, and %s has %d: rebuild them", partsPath, p.rows, vectorsPath, rows.Len()),
+			g.Close(),
+		)
 	}
 	return g, nil
 }
@@ -57,9 +60,11 @@ func (g *Grouped) Search(ctx context.Context, query []float32, o SearchOptions) 
 	if err := errors.Join(o.check(g.Len()), g.parts.Verify(ctx)); err != nil {
 		return nil, SearchStats{}, err
 	}
-	wanted, rows := min(o.K, g.Len()), o
+	wanted := min(o.K, g.Len())
+	rows := o
 	if o.Filter != nil {
-		wanted, rows.Filter = min(wanted, o.Filter.Len()), o.Filter.rowsOf(g.parts)
+		wanted = min(wanted, o.Filter.Len())
+		rows.Filter = o.Filter.rowsOf(g.parts)
 	}
 	var total SearchStats
 	for rows.Ef = g.kept(o); ; rows.Ef *= 2 {
@@ -115,7 +120,10 @@ func (g *Grouped) best(query []float32, passages []rank.Hit, k int) ([]rank.Hit,
 	top := rank.NewTopK(k)
 	for i, o := range ordinals {
 		if math.IsNaN(float64(scores[i])) {
-			return nil, &DamageError{Path: g.parts.file.Path(), What: fmt.Sprintf("passage %d has a score that is not a number", o)}
+			return nil, &DamageError{
+				Path: g.parts.file.Path(),
+				What: fmt.Sprintf("passage %d has a score that is not a number", o),
+			}
 		}
 		top.Push(rank.Hit{Ordinal: o, Score: scores[i]})
 	}
@@ -127,7 +135,8 @@ func (g *Grouped) SearchExact(ctx context.Context, queries [][]float32, k int) (
 	if err := errors.Join(SearchOptions{K: k}.check(g.Len()), g.parts.Verify(ctx)); err != nil {
 		return nil, err
 	}
-	wanted, out := min(k, g.Len()), make([][]rank.Hit, len(queries))
+	wanted := min(k, g.Len())
+	out := make([][]rank.Hit, len(queries))
 	missing := make([]int, len(queries))
 	for i := range missing {
 		missing[i] = i
@@ -143,7 +152,8 @@ func (g *Grouped) SearchExact(ctx context.Context, queries [][]float32, k int) (
 		}
 		var again []int
 		for i, at := range missing {
-			if out[at] = g.passages(found[i]); len(out[at]) < wanted {
+			out[at] = g.passages(found[i])
+			if len(out[at]) < wanted {
 				again = append(again, at)
 			}
 			out[at] = out[at][:min(wanted, len(out[at]))]
@@ -190,7 +200,9 @@ func greatest(scores []float32) (best float32, at int) {
 // query, the first of equals, and that product.
 func (g *Grouped) Best(query []float32, o rank.Ordinal) (rank.Span, float32, error) {
 	if len(query) != g.Dimension() {
-		return rank.Span{}, 0, &QueryError{fmt.Sprintf("it has %d elements; the index holds vectors of %d", len(query), g.Dimension())}
+		return rank.Span{}, 0, &QueryError{
+			fmt.Sprintf("it has %d elements; the index holds vectors of %d", len(query), g.Dimension()),
+		}
 	}
 	if err := g.Verify(context.Background()); err != nil {
 		return rank.Span{}, 0, err

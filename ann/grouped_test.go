@@ -27,7 +27,8 @@ func partsOf(seed uint64, n, most int) (out [][]rank.Span) {
 			begin := uint32(7 * i)
 			spans[i] = rank.Span{Begin: begin, End: begin + uint32(rng.IntN(20))}
 		}
-		out, n = append(out, spans), n-len(spans)
+		out = append(out, spans)
+		n = n - len(spans)
 	}
 	return out
 }
@@ -57,7 +58,8 @@ func openGrouped(tb testing.TB, kind string, dim int, rows []float32, passages [
 	tb.Helper()
 	vectors := writeVectors(tb, dim, rows)
 	graph := filepath.Join(filepath.Dir(vectors), "graph")
-	if err := Build(context.Background(), disk.OS{}, kind, vectors, graph, BuildOptions{M: 8, EfConstruction: 60}); err != nil {
+	if err := Build(context.Background(), disk.OS{}, kind, vectors, graph,
+		BuildOptions{M: 8, EfConstruction: 60}); err != nil {
 		tb.Fatal(err)
 	}
 	x, err := OpenGrouped(disk.OS{}, kind, vectors, graph, writeParts(tb, passages))
@@ -74,7 +76,13 @@ func openGrouped(tb testing.TB, kind string, dim int, rows []float32, passages [
 
 // groupedNearest returns the oracle: the k passages of the nearest vectors, by the inner
 // products of all in double precision, and the place of the best vector of each.
-func groupedNearest(dim int, rows, query []float32, passages [][]rank.Span, k int, allowed func(int) bool) (hits []rank.Hit, best []int) {
+func groupedNearest(
+	dim int,
+	rows, query []float32,
+	passages [][]rank.Span,
+	k int,
+	allowed func(int) bool,
+) (hits []rank.Hit, best []int) {
 	var of, place []int
 	for i, spans := range passages {
 		for j := range spans {
@@ -82,7 +90,8 @@ func groupedNearest(dim int, rows, query []float32, passages [][]rank.Span, k in
 		}
 	}
 	seen := map[int]bool{}
-	for _, h := range nearest(dim, rows, query, len(of), func(row int) bool { return allowed == nil || allowed(of[row]) }) {
+	for _, h := range nearest(dim, rows, query, len(of),
+		func(row int) bool { return allowed == nil || allowed(of[row]) }) {
 		if i := of[h.Ordinal]; len(hits) < k && !seen[i] {
 			seen[i] = true
 			hits, best = append(hits, rank.Hit{Ordinal: rank.Ordinal(i), Score: h.Score}), append(best, place[h.Ordinal])
@@ -98,7 +107,8 @@ func TestGrouped(t *testing.T) {
 	const dim = 20
 	for _, kind := range []string{Flat, HNSW} {
 		for _, n := range []int{1, 3, 400, 8000} {
-			rows, passages := clustered(41, n, dim, 0.3), partsOf(uint64(n), n, 9)
+			rows := clustered(41, n, dim, 0.3)
+			passages := partsOf(uint64(n), n, 9)
 			for i := range dim { // two equal vectors, of different passages
 				rows[(n-1)*dim+i] = rows[i]
 			}
@@ -186,7 +196,8 @@ func TestGroupedWidens(t *testing.T) {
 	for _, k := range []int{1, 2, 10, 100} {
 		want, _ := groupedNearest(dim, rows, query, passages, k, nil)
 		hits, stats, err := x.Search(t.Context(), query, SearchOptions{K: k})
-		if found, wanted := compare(hits, want, k); err != nil || len(hits) != k || hits[0].Ordinal != 0 || 10*found < 9*wanted {
+		if found, wanted := compare(hits, want, k); err != nil || len(hits) != k || hits[0].Ordinal != 0 ||
+			10*found < 9*wanted {
 			t.Errorf("k %d: %d of %d nearest in %v, %+v, %v", k, found, wanted, hits[:min(3, len(hits))], stats, err)
 		}
 	}

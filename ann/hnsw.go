@@ -29,7 +29,12 @@ type hnswScratch struct {
 }
 
 func buildHNSW(ctx context.Context, d disk.Disk, v *Vectors, path string, o BuildOptions) error {
-	g, err := graph.Build(ctx, v.rows, v.dim, graph.Params{M: o.M, EfConstruction: o.EfConstruction, Seed: o.Seed, Threads: o.Threads, Progress: o.Progress})
+	g, err := graph.Build(
+		ctx,
+		v.rows,
+		v.dim,
+		graph.Params{M: o.M, EfConstruction: o.EfConstruction, Seed: o.Seed, Threads: o.Threads, Progress: o.Progress},
+	)
 	if err != nil {
 		return err
 	}
@@ -42,7 +47,18 @@ func openHNSW(d disk.Disk, v *Vectors, path string) (Index, error) {
 		return nil, err
 	}
 	if g.Rows() != v.count || g.Dimension() != v.dim || g.Origin.Stamp != v.Stamp() {
-		return nil, errors.Join(fmt.Errorf("%s (%d vectors of dimension %d) was built from other vectors than those in %s (%d of %d): rebuild it", path, g.Rows(), g.Dimension(), v.file.Path(), v.count, v.dim), g.Close())
+		return nil, errors.Join(
+			fmt.Errorf(
+				"%s (%d vectors of dimension %d) was built from other vectors than those in %s (%d of %d): rebuild it",
+				path,
+				g.Rows(),
+				g.Dimension(),
+				v.file.Path(),
+				v.count,
+				v.dim,
+			),
+			g.Close(),
+		)
 	}
 	x := &hnsw{Vectors: v, graph: g}
 	x.scratch.New = func() any { return new(hnswScratch) }
@@ -113,7 +129,13 @@ func (x *hnsw) Search(ctx context.Context, query []float32, o SearchOptions) ([]
 }
 
 // search does what Search does through the graph, while that pays.
-func (x *hnsw) search(ctx context.Context, s *hnswScratch, query []float32, ef, allowed int, o SearchOptions) ([]rank.Hit, SearchStats, error) {
+func (x *hnsw) search(
+	ctx context.Context,
+	s *hnswScratch,
+	query []float32,
+	ef, allowed int,
+	o SearchOptions,
+) ([]rank.Hit, SearchStats, error) {
 	rescored, stats, err := x.walk(ctx, s, query, ef, allowed, o)
 	if errors.Is(err, graph.ErrTooNarrow) {
 		hits, exact, err := x.scan(ctx, query, o)
@@ -135,13 +157,22 @@ const tombstoneShare = 32
 
 // walk finds candidates that may be found, through the graph, and says how many
 // of them are to be rescored.
-func (x *hnsw) walk(ctx context.Context, s *hnswScratch, query []float32, ef, allowed int, o SearchOptions) (rescored int, stats SearchStats, err error) {
+func (x *hnsw) walk(
+	ctx context.Context,
+	s *hnswScratch,
+	query []float32,
+	ef, allowed int,
+	o SearchOptions,
+) (rescored int, stats SearchStats, err error) {
 	if allowed >= x.count-x.count/tombstoneShare {
 		s.candidates, err = x.graph.Search(ctx, &s.Searcher, query, ef, nil, 0, s.candidates)
 		stats.Scored = s.Scored()
 		found := len(s.candidates)
 		if o.Filter != nil {
-			s.candidates = slices.DeleteFunc(s.candidates, func(row uint32) bool { return !o.Filter.Contains(rank.Ordinal(row)) })
+			s.candidates = slices.DeleteFunc(
+				s.candidates,
+				func(row uint32) bool { return !o.Filter.Contains(rank.Ordinal(row)) },
+			)
 		}
 		left := len(s.candidates)
 		if err != nil || o.Filter == nil || found-left <= ef/tombstoneShare && left >= o.K {

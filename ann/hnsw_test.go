@@ -129,12 +129,19 @@ func TestBuildProgressAndCancel(t *testing.T) {
 		vectors := writeLists(t, kind.Name, 16, rows)
 		path := filepath.Join(t.TempDir(), "graph")
 		last := 0
-		err := Build(context.Background(), disk.OS{}, kind.Name, vectors, path, BuildOptions{M: 8, EfConstruction: 20, Progress: func(done, total int) {
-			if done <= last || done > total || total != 3000 {
-				t.Errorf("%s: progress went from %d to %d of %d", kind.Name, last, done, total)
-			}
-			last = done
-		}})
+		err := Build(
+			context.Background(),
+			disk.OS{},
+			kind.Name,
+			vectors,
+			path,
+			BuildOptions{M: 8, EfConstruction: 20, Progress: func(done, total int) {
+				if done <= last || done > total || total != 3000 {
+					t.Errorf("%s: progress went from %d to %d of %d", kind.Name, last, done, total)
+				}
+				last = done
+			}},
+		)
 
 		if err != nil || last != 3000 {
 			t.Errorf("%s: progress ended at %d: %v", kind.Name, last, err)
@@ -144,11 +151,18 @@ func TestBuildProgressAndCancel(t *testing.T) {
 		}
 		folder := t.TempDir()
 		ctx, cancel := context.WithCancel(context.Background())
-		err = Build(ctx, disk.OS{}, kind.Name, vectors, filepath.Join(folder, "graph"), BuildOptions{M: 8, EfConstruction: 20, Progress: func(done, _ int) {
-			if done > 1000 {
-				cancel()
-			}
-		}})
+		err = Build(
+			ctx,
+			disk.OS{},
+			kind.Name,
+			vectors,
+			filepath.Join(folder, "graph"),
+			BuildOptions{M: 8, EfConstruction: 20, Progress: func(done, _ int) {
+				if done > 1000 {
+					cancel()
+				}
+			}},
+		)
 
 		cancel()
 		if !errors.Is(err, context.Canceled) {
@@ -172,7 +186,8 @@ func TestGraphOfOtherVectors(t *testing.T) {
 		changed := slices.Clone(rows)
 		changed[100] = -changed[100]
 		for name, other := range map[string][]float32{"one number changed": changed, "one vector less": rows[:499*16]} {
-			if _, err := Open(disk.OS{}, kind, writeVectors(t, 16, other), graph); err == nil || !strings.Contains(err.Error(), "rebuild") {
+			if _, err := Open(disk.OS{}, kind, writeVectors(t, 16, other), graph); err == nil ||
+				!strings.Contains(err.Error(), "rebuild") {
 				t.Errorf("%s with %s: %v", kind, name, err)
 			}
 		}
@@ -225,13 +240,15 @@ func TestRecallLeavesTheAskingVectorOut(t *testing.T) {
 	if err != nil || m != (Measured{Queries: 200, At10: 1, At100: 1}) {
 		t.Errorf("exact search measures %+v: %v", m, err)
 	}
-	if m, err = RecallOfStored(context.Background(), selfish{x}, 200, 1); err != nil || m.At10 != 0 || m.At100 != 0 {
+	m, err = RecallOfStored(context.Background(), selfish{x}, 200, 1)
+	if err != nil || m.At10 != 0 || m.At100 != 0 {
 		t.Errorf("finding oneself alone measures %+v: %v", m, err)
 	}
 	if r, err := recallOf(context.Background(), x, [][]float32{x.Vector(3)}, nil); err != nil || r.At100 != 1 {
 		t.Errorf("recall of exact search is %v: %v", r, err)
 	}
-	if m, err = RecallOfStored(context.Background(), x, 1000, 1); err != nil || m.Queries != 300 {
+	m, err = RecallOfStored(context.Background(), x, 1000, 1)
+	if err != nil || m.Queries != 300 {
 		t.Errorf("more queries than vectors: %+v, %v", m, err)
 	}
 }

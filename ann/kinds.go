@@ -41,7 +41,11 @@ func Kinds() []Kind {
 	return []Kind{
 		{Name: HNSW, Graph: true, Floor10: 0.95},
 		{Name: Flat, Floor10: 0.999},
-		{Name: Coder, Graph: true, Warning: "github.com/coder/hnsw finds a quarter of the nearest vectors and keeps its whole graph in memory; hnsw finds nearly all and is faster"},
+		{
+			Name:    Coder,
+			Graph:   true,
+			Warning: "github.com/coder/hnsw finds a quarter of the nearest vectors and keeps its whole graph in memory; hnsw finds nearly all and is faster",
+		},
 		{Name: Late, Tokens: true, Floor10: 0.999},
 	}
 }
@@ -77,7 +81,12 @@ func (o BuildOptions) Check(kind string) error {
 	}
 	if !k.Graph {
 		if o.M != 0 || o.EfConstruction != 0 {
-			return fmt.Errorf("an index of kind %s has no graph, so M (%d) and efConstruction (%d) decide nothing: leave them out", kind, o.M, o.EfConstruction)
+			return fmt.Errorf(
+				"an index of kind %s has no graph, so M (%d) and efConstruction (%d) decide nothing: leave them out",
+				kind,
+				o.M,
+				o.EfConstruction,
+			)
 		}
 		return nil
 	}

@@ -32,7 +32,11 @@ func openLate(d disk.Disk, path string) (*late, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &late{tokens: t, kernels: kernel.Best(), questions: sync.Pool{New: func() any { return new(kernel.Question) }}}, nil
+	return &late{
+		tokens:    t,
+		kernels:   kernel.Best(),
+		questions: sync.Pool{New: func() any { return new(kernel.Question) }},
+	}, nil
 }
 
 // Scores writes the scores of a query with the lists of the given ordinals. A
@@ -108,7 +112,12 @@ func (x *late) check(query []float32, o SearchOptions) error {
 const scanLists = 16
 
 // scan compares a query with n lists.
-func (x *late) scan(ctx context.Context, q *kernel.Question, k, n int, at func(int) rank.Ordinal) ([]rank.Hit, SearchStats, error) {
+func (x *late) scan(
+	ctx context.Context,
+	q *kernel.Question,
+	k, n int,
+	at func(int) rank.Ordinal,
+) ([]rank.Hit, SearchStats, error) {
 	top := rank.NewTopK(min(k, n))
 	for i := range n {
 		if i%scanLists == 0 {
@@ -128,7 +137,8 @@ func (x *late) SearchExact(ctx context.Context, queries [][]float32, k int) ([][
 	out := make([][]rank.Hit, len(queries))
 	for i, q := range queries {
 		var err error
-		if out[i], _, err = x.Search(ctx, q, SearchOptions{K: k}); err != nil {
+		out[i], _, err = x.Search(ctx, q, SearchOptions{K: k})
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -79,7 +79,8 @@ func lateScore(question, passage []float32, dim int) float32 {
 		for _, x := range q {
 			top = max(top, x, -x)
 		}
-		unit, best := top/127, math.MinInt
+		unit := top / 127
+		best := math.MinInt
 		for p := range slices.Chunk(passage, dim) {
 			sum := 0
 			for i, x := range q {
@@ -178,7 +179,10 @@ func TestLateFilters(t *testing.T) {
 	beyond := NewFilter(n)
 	beyond.Add(n + 200)
 	var wrong *QueryError
-	if _, _, err := x.Search(context.Background(), lists[0], SearchOptions{K: 1, Filter: beyond}); !errors.As(err, &wrong) {
+	if _, _, err := x.Search(context.Background(), lists[0], SearchOptions{K: 1, Filter: beyond}); !errors.As(
+		err,
+		&wrong,
+	) {
 		t.Errorf("a filter beyond the index: %v", err)
 	}
 }
@@ -265,7 +269,8 @@ func BenchmarkLateScores(b *testing.B) {
 				draws[i] = append(draws[i], rank.Ordinal(rng.IntN(n)))
 			}
 		}
-		query, out := words[:asks*dim], make([]float32, scored)
+		query := words[:asks*dim]
+		out := make([]float32, scored)
 		for _, set := range kernel.All() {
 			b.Run(fmt.Sprintf("%s/%d", set.Name(), n), func(b *testing.B) {
 				x.kernels = set
@@ -295,12 +300,14 @@ func TestSimilarity(t *testing.T) {
 			}
 		}
 	}
-	good, bad := make([]float32, 8), []float32{1, 2, 3, float32(math.NaN())}
+	good := make([]float32, 8)
+	bad := []float32{1, 2, 3, float32(math.NaN())}
 	for name, c := range map[string]struct {
 		question, list []float32
 		dim            int
 	}{
-		"no question": {nil, good, 4}, "no list": {good, nil, 4}, "half a token": {good, good[:6], 4}, "dimension": {good, good, 3},
+		"no question": {nil, good, 4}, "no list": {good, nil, 4}, "half a token": {good, good[:6], 4},
+		"dimension": {good, good, 3},
 		"no number": {good, bad, 4}, "too long": {make([]float32, 4*(maxQuestionTokens+1)), good, 4},
 	} {
 		if got, err := Similarity(c.question, c.list, c.dim); err == nil {

@@ -45,10 +45,19 @@ func openParts(d disk.Disk, path string) (*parts, error) {
 	}
 	count, rows := file.Parameter(0), file.Parameter(1)
 	if count > rows || rows > graph.MaxRows {
-		return nil, errors.Join(fmt.Errorf("parts: the header of %s says %d passages with %d vectors, which is not possible: rebuild it", path, count, rows), file.Close())
+		return nil, errors.Join(
+			fmt.Errorf(
+				"parts: the header of %s says %d passages with %d vectors, which is not possible: rebuild it",
+				path,
+				count,
+				rows,
+			),
+			file.Close(),
+		)
 	}
 	p := &parts{file: file, count: int(count), rows: int(rows)}
-	if p.spans, err = mapped.Values[uint32](file, 0, 2*p.rows); err == nil {
+	p.spans, err = mapped.Values[uint32](file, 0, 2*p.rows)
+	if err == nil {
 		p.offsets, err = mapped.Values[uint32](file, 1, p.count+1)
 	}
 	if err != nil {

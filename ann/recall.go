@@ -43,7 +43,8 @@ func RecallOfStored(ctx context.Context, x Index, n int, seed uint64) (Measured,
 // what is left out of each query's hits. All exact searches share passes over the
 // vectors, which for large files are most of the work.
 func recallOf(ctx context.Context, x Index, queries [][]float32, selves []rank.Ordinal) (Measured, error) {
-	out, more := Measured{Queries: len(queries)}, 0
+	out := Measured{Queries: len(queries)}
+	more := 0
 	if selves != nil {
 		more = 1
 	}

@@ -118,7 +118,11 @@ func (v *Vectors) sorted(top *rank.TopK) ([]rank.Hit, error) {
 	hits := top.Sorted()
 	for _, h := range hits {
 		if math.IsNaN(float64(h.Score)) {
-			return nil, fmt.Errorf("vector %d of %s gives a score that is not a number: the file is damaged; verify it and rebuild it", h.Ordinal, v.file.Path())
+			return nil, fmt.Errorf(
+				"vector %d of %s gives a score that is not a number: the file is damaged; verify it and rebuild it",
+				h.Ordinal,
+				v.file.Path(),
+			)
 		}
 	}
 	return hits, nil

@@ -241,11 +241,15 @@ func TestFilterBeyondTheIndex(t *testing.T) {
 	x := openIndex(t, Flat, 2, []float32{1, 2, 3, 4}, BuildOptions{})
 	f := NewFilter(1000)
 	var wrong *QueryError
-	if hits, _, err := x.Search(context.Background(), []float32{1, 1}, SearchOptions{K: 1, Filter: f}); err != nil || len(hits) != 0 {
+	if hits, _, err := x.Search(context.Background(), []float32{1, 1}, SearchOptions{K: 1, Filter: f}); err != nil ||
+		len(hits) != 0 {
 		t.Errorf("an empty filter with more room than the index: %v, %v", hits, err)
 	}
 	f.Add(100)
-	if _, _, err := x.Search(context.Background(), []float32{1, 1}, SearchOptions{K: 1, Filter: f}); !errors.As(err, &wrong) {
+	if _, _, err := x.Search(context.Background(), []float32{1, 1}, SearchOptions{K: 1, Filter: f}); !errors.As(
+		err,
+		&wrong,
+	) {
 		t.Errorf("a filter with ordinal 100 of 2: %v", err)
 	}
 }
@@ -283,7 +287,8 @@ func TestInvalidQueries(t *testing.T) {
 			{[]float32{1, 2, 3, 4}, 0}, {[]float32{1, 2, 3, 4}, -1},
 		} {
 			var wrong *QueryError
-			if hits, _, err := x.Search(context.Background(), c.query, SearchOptions{K: c.k}); !errors.As(err, &wrong) || hits != nil {
+			if hits, _, err := x.Search(context.Background(), c.query, SearchOptions{K: c.k}); !errors.As(err, &wrong) ||
+				hits != nil {
 				t.Errorf("%s: query %v, k %d gave %v and error %v", kind.Name, c.query, c.k, hits, err)
 			}
 		}

@@ -45,10 +45,19 @@ func openTokens(d disk.Disk, path string) (*tokens, error) {
 	}
 	count, dim := file.Parameter(0), file.Parameter(1)
 	if count > graph.MaxRows || dim > kernel.MaxTokenDimension || kernel.CheckTokenDimension(int(dim)) != nil {
-		return nil, errors.Join(fmt.Errorf("token vectors: the header of %s says %d lists of vectors of dimension %d, which is not possible: rebuild it", path, count, dim), file.Close())
+		return nil, errors.Join(
+			fmt.Errorf(
+				"token vectors: the header of %s says %d lists of vectors of dimension %d, which is not possible: rebuild it",
+				path,
+				count,
+				dim,
+			),
+			file.Close(),
+		)
 	}
 	t := &tokens{file: file, count: int(count), dim: int(dim), size: kernel.BlockTokens * int(dim)}
-	if t.blocks, err = file.Bytes(0); err == nil {
+	t.blocks, err = file.Bytes(0)
+	if err == nil {
 		t.offsets, err = mapped.Values[uint32](file, 1, t.count+1)
 	}
 	if err != nil {

@@ -37,7 +37,8 @@ func TestTokensComeBack(t *testing.T) {
 			bytes += len(back)
 			for j, got := range back {
 				want := float64(list[min(j, len(list)-dim+j%dim)])
-				if want = max(-63/scale, min(63/scale, want)); math.Abs(float64(got)-want) > 0.5001/scale {
+				want = max(-63/scale, min(63/scale, want))
+				if math.Abs(float64(got)-want) > 0.5001/scale {
 					t.Fatalf("dim %d: number %d of list %d is %v, was %v", dim, j, i, got, want)
 				}
 			}
@@ -95,7 +96,8 @@ func TestTokensRefuse(t *testing.T) {
 		"element 5 is NaN":                             {1, 0, 0, 0, 0, nan, 0, 0},
 		"token 1 has length 1.5":                       {1, 0, 0, 0, 0, 1.5, 0, 0},
 	} {
-		if err := w.Append(vector); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "list 0") {
+		if err := w.Append(vector); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "list 0") {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
 	}
@@ -107,7 +109,8 @@ func TestTokensRefuse(t *testing.T) {
 		t.Error("a file that was given up is there")
 	}
 	for _, dim := range []int{-4, 0, 2, 63, 260} {
-		if _, err := Create(disk.OS{}, Late, path, dim); err == nil || !strings.Contains(err.Error(), "multiples of 4 up to 256") {
+		if _, err := Create(disk.OS{}, Late, path, dim); err == nil ||
+			!strings.Contains(err.Error(), "multiples of 4 up to 256") {
 			t.Errorf("dimension %d: %v", dim, err)
 		}
 	}
@@ -118,7 +121,8 @@ func TestTokensRefuse(t *testing.T) {
 		t.Errorf("a file of vectors of dimension 0: %v", err)
 	}
 	// The files of one kind are none of another.
-	vectors, lists := writeVectors(t, 4, []float32{1, 0, 0, 0}), writeLists(t, Late, 4, [][]float32{{1, 0, 0, 0}})
+	vectors := writeVectors(t, 4, []float32{1, 0, 0, 0})
+	lists := writeLists(t, Late, 4, [][]float32{{1, 0, 0, 0}})
 	for kind, path := range map[string]string{Late: vectors, Flat: lists} {
 		if _, err := Open(disk.OS{}, kind, path, ""); err == nil || !strings.Contains(err.Error(), "it holds") {
 			t.Errorf("%s of another's file: %v", kind, err)
@@ -132,7 +136,9 @@ func TestTokensRefuse(t *testing.T) {
 	}
 	var wrong *QueryError
 	x := openLists(t, 4, [][]float32{{1, 0, 0, 0}})
-	if _, err := x.SearchExact(t.Context(), [][]float32{{1, 0, 0, 0}, make([]float32, 513*4)}, 1); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "at most 512") {
+	_, err = x.SearchExact(t.Context(), [][]float32{{1, 0, 0, 0}, make([]float32, 513*4)}, 1)
+	if !errors.As(err, &wrong) ||
+		!strings.Contains(err.Error(), "at most 512") {
 		t.Errorf("a question of 513 tokens: %v", err)
 	}
 }

@@ -40,7 +40,15 @@ func openVectors(d disk.Disk, path string) (*Vectors, error) {
 	}
 	count, dim := file.Parameter(0), file.Parameter(1)
 	if dim < 1 || dim > maxDimension || count > graph.MaxRows {
-		return nil, errors.Join(fmt.Errorf("vectors: the header of %s says %d vectors of dimension %d, which is not possible: rebuild it", path, count, dim), file.Close())
+		return nil, errors.Join(
+			fmt.Errorf(
+				"vectors: the header of %s says %d vectors of dimension %d, which is not possible: rebuild it",
+				path,
+				count,
+				dim,
+			),
+			file.Close(),
+		)
 	}
 	rows, err := mapped.Values[float32](file, 0, int(count*dim))
 	if err != nil {

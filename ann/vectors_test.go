@@ -57,7 +57,8 @@ func clustered(seed uint64, n, dim int, sigma float64) []float32 {
 	out := make([]float32, 0, n*dim)
 	for range n {
 		c := centres[rng.IntN(len(centres)/dim)*dim:][:dim]
-		v, square := make([]float64, dim), 0.0
+		v := make([]float64, dim)
+		square := 0.0
 		for j := range v {
 			v[j] = c[j] + 0.7*rng.NormFloat64()
 			square += v[j] * v[j]

@@ -143,7 +143,8 @@ func (a *analyser) stem() {
 	a.letter = a.letter[:0]
 	wide := false
 	for i := 0; i < len(a.lower); {
-		r, size := rune(a.lower[i]), 1
+		r := rune(a.lower[i])
+		size := 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRune(a.lower[i:])
 		}

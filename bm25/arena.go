@@ -28,7 +28,10 @@ func (a *arena) size() int64 { return int64(len(a.pages)) * arenaPage }
 // full reports that addresses are about to run out.
 func (a *arena) full() bool { return len(a.pages) >= 1<<16-1 }
 
-func (a *arena) reset() { a.pages, a.free = a.pages[:0], 0 }
+func (a *arena) reset() {
+	a.pages = a.pages[:0]
+	a.free = 0
+}
 
 func (a *arena) allocate(n uint32) uint32 {
 	if len(a.pages) == 0 || a.free&(arenaPage-1)+n > arenaPage || a.free>>16 == uint32(len(a.pages)) {
@@ -54,7 +57,9 @@ func (a *arena) put(l *list, c byte) {
 		} else {
 			binary.LittleEndian.PutUint32(a.pages[l.end>>16][l.end&(arenaPage-1):], next)
 		}
-		l.at, l.end, l.chunk = next, next+size-linkSize, size
+		l.at = next
+		l.end = next + size - linkSize
+		l.chunk = size
 	}
 	a.pages[l.at>>16][l.at&(arenaPage-1)] = c
 	l.at++

@@ -88,20 +88,23 @@ func BenchmarkMergeOrdered(b *testing.B) {
 		dealt[i%parts] = append(dealt[i%parts], p)
 	}
 	for _, params := range []Params{{}, {Phrases: true}, {Analysis: Unicode}, {Analysis: Unicode, Phrases: true}} {
-		b.Run(params.Analysis.String()+map[bool]string{false: "-words", true: "-phrases"}[params.Phrases], func(b *testing.B) {
-			params.K1, params.B = DefaultParams().K1, DefaultParams().B
-			var segments []Segment
-			for _, part := range dealt {
-				segments = append(segments, Segment{Index: build(b, params, part)})
-			}
-			path := b.TempDir() + "/words"
-			for b.Loop() {
-				if err := MergeOrdered(context.Background(), disk.OS{}, path, order, segments...); err != nil {
-					b.Fatal(err)
+		b.Run(
+			params.Analysis.String()+map[bool]string{false: "-words", true: "-phrases"}[params.Phrases],
+			func(b *testing.B) {
+				params.K1, params.B = DefaultParams().K1, DefaultParams().B
+				var segments []Segment
+				for _, part := range dealt {
+					segments = append(segments, Segment{Index: build(b, params, part)})
 				}
-			}
-			b.ReportMetric(float64(b.N*len(order))/b.Elapsed().Seconds(), "passages/s")
-		})
+				path := b.TempDir() + "/words"
+				for b.Loop() {
+					if err := MergeOrdered(context.Background(), disk.OS{}, path, order, segments...); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.N*len(order))/b.Elapsed().Seconds(), "passages/s")
+			},
+		)
 	}
 }
 
@@ -110,31 +113,34 @@ func BenchmarkMergeOrdered(b *testing.B) {
 func BenchmarkBuild(b *testing.B) {
 	s := loadGolden(b, "union")
 	for _, params := range []Params{{}, {Phrases: true}, {Analysis: Unicode}, {Analysis: Unicode, Phrases: true}} {
-		b.Run(params.Analysis.String()+map[bool]string{false: "-words", true: "-phrases"}[params.Phrases], func(b *testing.B) {
-			params.K1, params.B = DefaultParams().K1, DefaultParams().B
-			n := 0
-			path := b.TempDir() + "/words"
-			for b.Loop() {
-				builder := NewBuilder(params)
-				for _, p := range s.passages {
-					if err := builder.Add(p.Title, p.Text); err != nil {
+		b.Run(
+			params.Analysis.String()+map[bool]string{false: "-words", true: "-phrases"}[params.Phrases],
+			func(b *testing.B) {
+				params.K1, params.B = DefaultParams().K1, DefaultParams().B
+				n := 0
+				path := b.TempDir() + "/words"
+				for b.Loop() {
+					builder := NewBuilder(params)
+					for _, p := range s.passages {
+						if err := builder.Add(p.Title, p.Text); err != nil {
+							b.Fatal(err)
+						}
+					}
+					if err := builder.Write(disk.OS{}, path); err != nil {
 						b.Fatal(err)
 					}
+					n += len(s.passages)
 				}
-				if err := builder.Write(disk.OS{}, path); err != nil {
+				x, err := Open(disk.OS{}, path)
+				if err != nil {
 					b.Fatal(err)
 				}
-				n += len(s.passages)
-			}
-			x, err := Open(disk.OS{}, path)
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer func() { _ = x.Close() }()
-			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "passages/s")
-			b.ReportMetric(float64(x.Size())/float64(x.Docs()), "B/passage")
-			b.ReportMetric(float64(x.Vocabulary()), "terms")
-		})
+				defer func() { _ = x.Close() }()
+				b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "passages/s")
+				b.ReportMetric(float64(x.Size())/float64(x.Docs()), "B/passage")
+				b.ReportMetric(float64(x.Vocabulary()), "terms")
+			},
+		)
 	}
 }
 

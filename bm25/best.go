@@ -86,7 +86,8 @@ func (b *best) trim() {
 	for _, key := range b.keys {
 		b.counts[scoreStep(uint32(key>>32))]++
 	}
-	b.step, b.above = scoreStep(uint32(b.keys[b.k-1]>>32)), b.k
+	b.step = scoreStep(uint32(b.keys[b.k-1] >> 32))
+	b.above = b.k
 }
 
 // sorted returns the best hits in order.
@@ -104,7 +105,8 @@ func (b *best) sorted() []rank.Hit {
 // place k − 1 (Hoare's selection, with the median of three as pivot). No two
 // keys are equal.
 func selectLargest(keys []uint64, k int) {
-	low, high := 0, len(keys)-1
+	low := 0
+	high := len(keys) - 1
 	for low < high {
 		a, b, c := keys[low], keys[low+(high-low)/2], keys[high]
 		pivot := max(min(a, b), min(max(a, b), c))

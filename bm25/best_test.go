@@ -14,7 +14,8 @@ func TestBest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 0))
 	var b best
 	for trial := range 3000 {
-		n, k := rng.IntN(300), 1+rng.IntN(40)
+		n := rng.IntN(300)
+		k := 1 + rng.IntN(40)
 		scores := make([]int, n)
 		for i := range scores {
 			scores[i] = rng.IntN(1 + rng.IntN(60))

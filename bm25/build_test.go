@@ -196,7 +196,10 @@ func TestRepeatedTerms(t *testing.T) {
 		b := NewBuilder(params)
 		var passages []goldenPassage
 		for i := range 700 {
-			passages = append(passages, goldenPassage{Text: strings.Repeat("cat ", 1+i*i/150) + strings.Repeat("dog ", i) + strings.Repeat("x ", i%3*1200)})
+			passages = append(
+				passages,
+				goldenPassage{Text: strings.Repeat("cat ", 1+i*i/150) + strings.Repeat("dog ", i) + strings.Repeat("x ", i%3*1200)},
+			)
 		}
 		for i := range 70_000 {
 			text := ""
@@ -227,7 +230,8 @@ func TestRepeatedTerms(t *testing.T) {
 }
 
 func TestBuilderRefuses(t *testing.T) {
-	for _, params := range []Params{{K1: -1, B: 0.4}, {K1: math.NaN()}, {K1: math.Inf(1)}, {K1: 1e7}, {K1: 1, B: 1.1}, {K1: 1, B: -0.1}, {K1: 1, B: math.NaN()}} {
+	for _, params := range []Params{{K1: -1, B: 0.4}, {K1: math.NaN()}, {K1: math.Inf(1)}, {K1: 1e7}, {K1: 1, B: 1.1},
+		{K1: 1, B: -0.1}, {K1: 1, B: math.NaN()}} {
 		b := NewBuilder(params)
 		if err := b.Add("", "windmill"); err == nil {
 			t.Errorf("%+v: Add accepts", params)
@@ -275,7 +279,11 @@ func TestWriteFails(t *testing.T) {
 	if left, err := os.ReadDir(folder); err != nil || len(left) != 1 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if err := addAll(t, NewBuilder(DefaultParams()), passages).Write(disk.OS{}, filepath.Join(folder, "not there", "words")); !errors.Is(err, os.ErrNotExist) {
+	if err := addAll(t, NewBuilder(DefaultParams()), passages).Write(disk.OS{},
+		filepath.Join(folder, "not there", "words")); !errors.Is(
+		err,
+		os.ErrNotExist,
+	) {
 		t.Errorf("writing to a folder that is not there: %v", err)
 	}
 }

@@ -87,7 +87,9 @@ func NewBuilder(params Params) *Builder {
 // writing 12 bytes a passage, 50 a distinct term and half a byte a distinct phrase):
 // beyond it, postings are moved to a temporary file in folder.
 func (b *Builder) SpillTo(d disk.Disk, folder string, memory int64) {
-	b.disk, b.folder, b.memory = d, folder, max(memory, 1)
+	b.disk = d
+	b.folder = folder
+	b.memory = max(memory, 1)
 }
 
 // Add indexes a passage: one field, its title and then its text. Any bytes are
@@ -125,7 +127,8 @@ func (b *Builder) post(t *builderTerm, passage, indexed uint32) {
 		b.arena.putVarint(&t.postings, uint64(t.tf))
 	}
 	b.impacts.add(impact{t.tf, indexed})
-	t.last, t.tf = passage+1, 0
+	t.last = passage + 1
+	t.tf = 0
 }
 
 // addWords counts a text's terms into the passage being added, and keeps them in
@@ -237,7 +240,9 @@ func (b *Builder) writePart(ctx context.Context, out io.Writer) (int64, error) {
 // spill makes a part of what is in memory, and forgets it.
 func (b *Builder) spill(ctx context.Context) error {
 	if b.folder == "" {
-		return errors.New("the index builder holds as many postings as it can address: give it a folder to spill to (SpillTo), or write smaller segments")
+		return errors.New(
+			"the index builder holds as many postings as it can address: give it a folder to spill to (SpillTo), or write smaller segments",
+		)
 	}
 	part, err := b.writeTemporary(ctx)
 	if err != nil {
@@ -246,7 +251,10 @@ func (b *Builder) spill(ctx context.Context) error {
 	b.parts = append(b.parts, Segment{Index: part})
 	b.forgetSurfaces(0)
 	clear(b.ids)
-	b.terms, b.texts, b.lengths, b.impacts = b.terms[:0], 0, b.lengths[:0], impactCounts{}
+	b.terms = b.terms[:0]
+	b.texts = 0
+	b.lengths = b.lengths[:0]
+	b.impacts = impactCounts{}
 	b.phrases.reset()
 	b.arena.reset()
 	return nil
@@ -260,7 +268,8 @@ func (b *Builder) writeTemporary(ctx context.Context) (*Index, error) {
 		return nil, err
 	}
 	_, err = b.writePart(ctx, file)
-	if err = errors.Join(err, file.Close()); err != nil {
+	err = errors.Join(err, file.Close())
+	if err != nil {
 		return nil, errors.Join(err, b.disk.Remove(file.Name()))
 	}
 	part, err := Open(b.disk, file.Name())

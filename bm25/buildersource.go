@@ -51,7 +51,8 @@ func (s *builderSource) next() ([]byte, error) {
 }
 
 func (s *builderSource) nextPhrase() (uint64, error) {
-	if s.inPhrase = true; s.phrases == nil {
+	s.inPhrase = true
+	if s.phrases == nil {
 		return 0, io.EOF
 	}
 	if key, ok := s.phrases.next(); ok {

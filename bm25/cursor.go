@@ -45,7 +45,8 @@ func (c *cursor) resetToFind(x *Index, scale *strengths, r termRecord, weight fl
 	c.block, c.decoded, c.place, c.blocks = 0, false, 0, nil
 	if r.blocks > 1 {
 		var err error
-		if c.blocks, err = x.bytes(sectionBlocks, blockSize*uint64(r.first), blockSize*uint64(r.blocks)); err != nil {
+		c.blocks, err = x.bytes(sectionBlocks, blockSize*uint64(r.first), blockSize*uint64(r.blocks))
+		if err != nil {
 			return err
 		}
 	}
@@ -113,12 +114,15 @@ func (c *cursor) bound(to uint32) float64 {
 // decode reads the cursor's block. Whatever the bytes are, the passages come
 // out ascending (equal ones possible) and below the segment's number.
 func (c *cursor) decode() error {
-	from, to := uint64(0), c.record.end-c.record.start
-	base, last := uint32(0), c.index.passages-1
+	from := uint64(0)
+	to := c.record.end - c.record.start
+	base := uint32(0)
+	last := c.index.passages - 1
 	n := int(c.record.df - c.block*blockPostings)
 	if c.blocks != nil {
 		entry := c.blocks[blockSize*c.block:]
-		from, last = uint64(binary.LittleEndian.Uint32(entry[4:])), binary.LittleEndian.Uint32(entry)
+		from = uint64(binary.LittleEndian.Uint32(entry[4:]))
+		last = binary.LittleEndian.Uint32(entry)
 		if c.block+1 < c.record.blocks {
 			to = uint64(binary.LittleEndian.Uint32(entry[blockSize+4:]))
 		}
@@ -136,7 +140,8 @@ func (c *cursor) decode() error {
 	}
 	head := c.record.head
 	if head == 0 {
-		head, raw = raw[0], raw[1:]
+		head = raw[0]
+		raw = raw[1:]
 	}
 	width := int(head & widthMask)
 	if width < 1 || width > 4 || len(raw) < n*(width+1) {
@@ -185,7 +190,8 @@ func (c *cursor) decode() error {
 
 func (c *cursor) damaged() error {
 	block := c.block
-	c.block, c.decoded = c.record.blocks, false
+	c.block = c.record.blocks
+	c.decoded = false
 	return c.index.damaged("block %d of %s is impossible", block, c.record)
 }
 
@@ -265,7 +271,8 @@ func (c *cursor) find(passage uint32) (rank uint32, ok bool, err error) {
 	if low == c.n || c.passages[low] != passage {
 		return 0, false, nil
 	}
-	if rank, ok = c.rankAt(low); !ok {
+	rank, ok = c.rankAt(low)
+	if !ok {
 		return 0, false, c.damaged()
 	}
 	return rank, true, nil

@@ -25,7 +25,8 @@ func (x *Index) check() error {
 	if err != nil {
 		return err
 	}
-	if blocks, err = x.checkPhrases(blocks, lengths, counts); err != nil {
+	blocks, err = x.checkPhrases(blocks, lengths, counts)
+	if err != nil {
 		return err
 	}
 	if uint64(blocks)*blockSize != x.sections[sectionBlocks].length {
@@ -93,7 +94,8 @@ func (x *Index) checkLengths() ([]uint32, error) {
 		return nil, err
 	}
 	lengths := make([]uint32, x.passages)
-	tokens, withTerms := uint64(0), uint32(0)
+	tokens := uint64(0)
+	withTerms := uint32(0)
 	for i := range lengths {
 		lengths[i] = binary.LittleEndian.Uint32(b[4*i:])
 		tokens += uint64(lengths[i])
@@ -102,7 +104,13 @@ func (x *Index) checkLengths() ([]uint32, error) {
 		}
 	}
 	if tokens != x.tokens || withTerms != x.withTerms {
-		return nil, x.damaged("%d passages have %d terms, and %d with %d are claimed", withTerms, tokens, x.withTerms, x.tokens)
+		return nil, x.damaged(
+			"%d passages have %d terms, and %d with %d are claimed",
+			withTerms,
+			tokens,
+			x.withTerms,
+			x.tokens,
+		)
 	}
 	return lengths, nil
 }

@@ -142,7 +142,10 @@ func (s *Searcher) Explain(question string, ordinal rank.Ordinal) (out []TermSco
 		if more > 0 {
 			f := o.of.forms[best]
 			out = append(out, TermScore{
-				Term: strings.TrimPrefix(f.text, formMark), For: strings.Join(o.of.Of, " "), Count: o.of.Count, TF: tf, DF: int(f.df), IDF: f.idf, Score: float32(more),
+				Term: strings.TrimPrefix(
+					f.text,
+					formMark,
+				), For: strings.Join(o.of.Of, " "), Count: o.of.Count, TF: tf, DF: int(f.df), IDF: f.idf, Score: float32(more),
 			})
 		}
 	}

@@ -28,7 +28,9 @@ func TestExplain(t *testing.T) {
 		t.Fatalf("explanation %+v", e)
 	}
 	dog, cat := e[0], e[1]
-	if dog.Term != "dog" || dog.Count != 2 || dog.TF != 3 || dog.DF != 2 || cat.Term != "cat" || cat.Count != 1 || cat.TF != 1 || cat.DF != 3 {
+	if dog.Term != "dog" || dog.Count != 2 || dog.TF != 3 || dog.DF != 2 || cat.Term != "cat" || cat.Count != 1 ||
+		cat.TF != 1 ||
+		cat.DF != 3 {
 		t.Fatalf("terms %+v", e)
 	}
 	near := func(what string, got float32, want float64) {

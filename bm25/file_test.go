@@ -76,7 +76,8 @@ func ask(t testing.TB, path string) (a answers, err error) {
 			a.explains = append(a.explains, e)
 		}
 		if phrases := x.Phrases(); phrases != nil {
-			if hits, err = phrases.Search(t.Context(), question, 20, nil); err != nil {
+			hits, err = phrases.Search(t.Context(), question, 20, nil)
+			if err != nil {
 				return a, err
 			}
 			a.hits = append(a.hits, hits)
@@ -214,11 +215,13 @@ func sign(b []byte) []byte {
 	le := binary.LittleEndian
 	foot := b[len(b)-footerSize:]
 	at := 24 + 8*5
-	from, length := uint64(len(magic)), le.Uint64(foot[at+8*sectionChecksums:])
+	from := uint64(len(magic))
+	length := le.Uint64(foot[at+8*sectionChecksums:])
 	for i := range sectionChecksums {
 		from += le.Uint64(foot[at+8*i:])
 	}
-	if end := uint64(len(b) - footerSize); from <= end && length <= end-from && 8*((from+chunkSize-1)/chunkSize) <= length {
+	if end := uint64(len(b) - footerSize); from <= end && length <= end-from &&
+		8*((from+chunkSize-1)/chunkSize) <= length {
 		for i := range (from + chunkSize - 1) / chunkSize {
 			le.PutUint64(b[from+8*i:], xxh3.Hash(b[i*chunkSize:min((i+1)*chunkSize, from)]))
 		}

@@ -22,7 +22,8 @@ func unaccented(word string) string {
 			marked = true
 			out.WriteRune(r)
 		case unicode.Is(unicode.Mn, r):
-			if marked && unicode.Is(unicode.Inherited, r) || unicode.In(r, unicode.Hebrew, unicode.Arabic) || unicode.Is(unicode.Inherited, r) && 0x64b <= r && r <= 0x670 {
+			if marked && unicode.Is(unicode.Inherited, r) || unicode.In(r, unicode.Hebrew, unicode.Arabic) ||
+				unicode.Is(unicode.Inherited, r) && 0x64b <= r && r <= 0x670 {
 				continue
 			}
 			out.WriteRune(r)

@@ -72,11 +72,12 @@ const (
 	blockSize     = 12 // last passage, offset in the term's postings, largest rank: uint32 each
 	termSize      = 24 // text uint32, df uint32, postings uint64, first block uint32, largest rank uint32
 	runPhrases    = 64
-	runSize       = 24 // first term uint32, second uint32, offset in phrases uint64, bytes of its phrases uint32, first block uint32
-	impactSize    = 16 // tf uint32, length uint32, count uint64
-	footerSize    = 256
-	chunkBits     = 16
-	chunkSize     = 1 << chunkBits
+	// first term uint32, second uint32, offset in phrases uint64, bytes of its phrases uint32, first block uint32
+	runSize    = 24
+	impactSize = 16 // tf uint32, length uint32, count uint64
+	footerSize = 256
+	chunkBits  = 16
+	chunkSize  = 1 << chunkBits
 
 	widthMask   = 0x07
 	wideImpacts = 0x80
@@ -126,7 +127,8 @@ func (f *footer) encode() []byte {
 	for _, v := range [...]uint32{formatVersion, flags, f.analyser, f.passages, f.withTerms, f.terms} {
 		b = le.AppendUint32(b, v)
 	}
-	for _, v := range [...]uint64{f.tokens, math.Float64bits(f.params.K1), math.Float64bits(f.params.B), f.sums, f.phrases} {
+	for _, v := range [...]uint64{f.tokens, math.Float64bits(f.params.K1), math.Float64bits(f.params.B), f.sums,
+		f.phrases} {
 		b = le.AppendUint64(b, v)
 	}
 	for _, s := range f.sections { // each begins where the one before ends
@@ -156,7 +158,10 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 	}
 	flags := words(1)
 	if more := flags &^ flagPhrases; more != 0 {
-		return nil, fmt.Errorf("it has a feature that this program does not know (flags %#x): use the program that wrote it, or build it again", more)
+		return nil, fmt.Errorf(
+			"it has a feature that this program does not know (flags %#x): use the program that wrote it, or build it again",
+			more,
+		)
 	}
 	f := &footer{
 		params: Params{
@@ -172,8 +177,13 @@ func decodeFooter(b []byte, size uint64) (*footer, error) {
 		phrases:   longs(4),
 	}
 	var known bool
-	if f.params.Analysis, known = analysisOf(f.analyser); !known {
-		return nil, fmt.Errorf("its passages were analysed by version %d of the analyser, and this program has versions %d: build it again", f.analyser, analysisVersions)
+	f.params.Analysis, known = analysisOf(f.analyser)
+	if !known {
+		return nil, fmt.Errorf(
+			"its passages were analysed by version %d of the analyser, and this program has versions %d: build it again",
+			f.analyser,
+			analysisVersions,
+		)
 	}
 	if err := f.params.Check(); err != nil {
 		return nil, err

@@ -54,7 +54,23 @@ const (
 // joins reports whether a mark joins the words beside it.
 func joins(r rune) bool {
 	switch r {
-	case '-', '\u2010', '\u2012', '\u2013', '\u2212', '.', '/', '_', '\'', '\u2019', '&', '+', ':', '\u00b7', '\\', '@', '*':
+	case '-',
+		'\u2010',
+		'\u2012',
+		'\u2013',
+		'\u2212',
+		'.',
+		'/',
+		'_',
+		'\'',
+		'\u2019',
+		'&',
+		'+',
+		':',
+		'\u00b7',
+		'\\',
+		'@',
+		'*':
 		return true
 	}
 	return false
@@ -125,7 +141,8 @@ func withSigns(text string, begin, end int) (from, to int) {
 	if to-end > 2 || to < len(text) && isWordPart(text[to:]) {
 		to = end
 	}
-	if from > 0 && text[from-1] == '.' && (from == 1 || text[from-2] == ' ' || text[from-2] == '(' || text[from-2] == '\n' || text[from-2] == '\t') {
+	if from > 0 && text[from-1] == '.' &&
+		(from == 1 || text[from-2] == ' ' || text[from-2] == '(' || text[from-2] == '\n' || text[from-2] == '\t') {
 		from--
 	}
 	return from, to
@@ -214,12 +231,14 @@ type joined struct {
 func (a *analyser) compoundForms(compound string) (forms []joined) {
 	scanner := words.Of(compound)
 	var parts []string
-	slashes, end := []int{0}, 0 // which parts have a slash before them; where the last ends
+	slashes := []int{0}
+	end := 0 // which parts have a slash before them; where the last ends
 	for w := scanner.Next(); w != ""; w = scanner.Next() {
 		if from := scanner.At() - len(w); len(parts) > 0 && compound[from-1] == '/' {
 			slashes = append(slashes, len(parts))
 		}
-		parts, end = append(parts, w), scanner.At()
+		end = scanner.At()
+		parts = append(parts, w)
 	}
 	if end < len(compound) || strings.HasPrefix(compound, ".") { // signs
 		return []joined{{unaccented(string(appendFolded(nil, compound))), nil}}
@@ -264,7 +283,11 @@ func (a *analyser) join(words []string) string {
 // innerPieces returns a word's pieces between marks that are neither letter nor digit.
 func innerPieces(word string) (pieces []string, apostrophes bool) {
 	pieces = strings.FieldsFunc(word, func(r rune) bool {
-		if r < utf8.RuneSelf && ('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') || unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) || unicode.IsSymbol(r) {
+		if r < utf8.RuneSelf && ('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') ||
+			unicode.IsLetter(r) ||
+			unicode.IsNumber(r) ||
+			unicode.IsMark(r) ||
+			unicode.IsSymbol(r) {
 			return false
 		}
 		apostrophes = apostrophes || r == '\'' || r == '\u2019'

@@ -23,29 +23,52 @@ func unicodeParams() Params {
 func TestFormsMeet(t *testing.T) {
 	pairs := [][2]string{
 		{"Jose\u0301", "Jos\u00e9"}, {"José Núñez", "Jose Nunez"}, {"Straße", "Strasse"}, {"STRASSE", "straße"},
-		{"Æsir", "aesir"}, {"Søren", "Soren"}, {"Łódź", "Lodz"}, {"Þór", "Thor"}, {"ﬁnance", "finance"}, {"soft\u00adware", "software"},
-		{"data\u200bbase", "database"}, {"ＡＢＣ１２３", "abc123"}, {"CO₂", "CO2"}, {"ΣΊΣΥΦΟΣ", "σίσυφος"}, {"σίσυφος", "σισυφος"}, {"ёлка", "елка"}, {"don’t", "don't"},
+		{
+			"Æsir",
+			"aesir",
+		}, {"Søren", "Soren"}, {"Łódź", "Lodz"}, {"Þór", "Thor"}, {"ﬁnance", "finance"}, {"soft\u00adware", "software"},
+		{
+			"data\u200bbase",
+			"database",
+		}, {"ＡＢＣ１２３", "abc123"}, {"CO₂", "CO2"}, {"ΣΊΣΥΦΟΣ", "σίσυφος"}, {"σίσυφος", "σισυφος"}, {"ёлка", "елка"}, {"don’t", "don't"},
 		{"naïve", "naive"}, {"İzmir", "izmir"}, {"Diyarbakır", "Diyarbakir"}, {"Nguyễn", "Nguyen"}, {"שָׁלוֹם", "שלום"},
-		{"03-893", "03893"}, {"BC.6613-18", "BC661318"}, {"wi-fi", "wifi"}, {"Wi-Fi", "WiFi"}, {"wi\u2011fi", "wifi"}, {"e-mails", "email"},
-		{"U-1909/G", "U1909G"}, {"TA-729AE2", "TA 729 AE 2"}, {"Windows 11", "Windows11"}, {"covid-19", "covid 19"}, {"COVID19", "covid-19"},
-		{"O'Neill", "ONeill"}, {"node.js", "nodejs"}, {"snake_case", "snake case"}, {"snake_case", "snakecase"}, {"1,000", "1000"}, {"00:1A:2B:3C", "001A2B3C"},
+		{
+			"03-893",
+			"03893",
+		}, {"BC.6613-18", "BC661318"}, {"wi-fi", "wifi"}, {"Wi-Fi", "WiFi"}, {"wi\u2011fi", "wifi"}, {"e-mails", "email"},
+		{
+			"U-1909/G",
+			"U1909G",
+		}, {"TA-729AE2", "TA 729 AE 2"}, {"Windows 11", "Windows11"}, {"covid-19", "covid 19"}, {"COVID19", "covid-19"},
+		{
+			"O'Neill",
+			"ONeill",
+		}, {"node.js", "nodejs"}, {"snake_case", "snake case"}, {"snake_case", "snakecase"}, {"1,000", "1000"}, {"00:1A:2B:3C", "001A2B3C"},
 		{"AT&T", "ATT"}, {"café-bar", "cafebar"}, {"13721-LW-01", "13721LW01"}, {"2024-01-15", "20240115"},
 	}
 	var others []goldenPassage
 	for i := range 40 {
-		others = append(others, goldenPassage{Text: fmt.Sprintf("passage %d of other things, about rivers and stones number %d", i, i*7)})
+		others = append(
+			others,
+			goldenPassage{Text: fmt.Sprintf("passage %d of other things, about rivers and stones number %d", i, i*7)},
+		)
 	}
 	for _, p := range pairs {
 		for i := range p {
 			passage, question := p[i], p[1-i]
-			x := build(t, unicodeParams(), append(others[:40:40], goldenPassage{Text: "We looked at " + passage + " and wrote it down."}))
+			x := build(
+				t,
+				unicodeParams(),
+				append(others[:40:40], goldenPassage{Text: "We looked at " + passage + " and wrote it down."}),
+			)
 			hits, err := x.Search(t.Context(), "what of "+question+"?", 3)
 			if err != nil || len(hits) == 0 || hits[0].Ordinal != 40 {
 				t.Errorf("%+q in a passage, asked for as %+q: %v, %v", passage, question, hits, err)
 				continue
 			}
 			same, err := x.Search(t.Context(), "what of "+passage+"?", 3)
-			if err != nil || len(same) == 0 || same[0].Ordinal != 40 || same[0].Score < hits[0].Score && len(Unicode.Terms(passage)) >= len(Unicode.Terms(question)) {
+			if err != nil || len(same) == 0 || same[0].Ordinal != 40 ||
+				same[0].Score < hits[0].Score && len(Unicode.Terms(passage)) >= len(Unicode.Terms(question)) {
 				t.Errorf("%+q asked for as it stands: %v, %v; as %+q: %v", passage, same, err, question, hits)
 			}
 			bound, err := x.alone().UpperBound("what of " + question + "?")
@@ -67,7 +90,11 @@ func TestExactFormFirst(t *testing.T) {
 		for _, f := range forms {
 			passages = append(passages, goldenPassage{Text: "notes on " + f + " here"})
 		}
-		x := build(t, unicodeParams(), append(passages, goldenPassage{Text: "other"}, goldenPassage{Text: "more"}, goldenPassage{Text: "again"}))
+		x := build(
+			t,
+			unicodeParams(),
+			append(passages, goldenPassage{Text: "other"}, goldenPassage{Text: "more"}, goldenPassage{Text: "again"}),
+		)
 		for i, f := range forms {
 			hits, err := x.Search(t.Context(), f, 9)
 			if err != nil || len(hits) != len(forms) || hits[0].Ordinal != rank.Ordinal(i) && !(f == "C" || f == "net") {
@@ -108,13 +135,20 @@ func TestASCIIAsLucene(t *testing.T) {
 		for i := range s.passages {
 			s.passages[i].Title, s.passages[i].Text = ascii(s.passages[i].Title), ascii(s.passages[i].Text)
 		}
-		lucene, folded := DefaultParams(), unicodeParams()
+		lucene := DefaultParams()
+		folded := unicodeParams()
 		lucene.Phrases = true
 		a, b := build(t, lucene, s.passages), build(t, folded, s.passages)
 		if a.Docs() != b.Docs() || a.Terms() != b.Terms() {
 			t.Fatalf("%s: %d terms in %d passages, and %d in %d", name, a.Terms(), a.Docs(), b.Terms(), b.Docs())
 		}
-		t.Logf("%s: %d bytes with Lucene, %d with Unicode: %.3f times", name, a.Size(), b.Size(), float64(b.Size())/float64(a.Size()))
+		t.Logf(
+			"%s: %d bytes with Lucene, %d with Unicode: %.3f times",
+			name,
+			a.Size(),
+			b.Size(),
+			float64(b.Size())/float64(a.Size()),
+		)
 		for n, run := range s.runs {
 			if n%4 > 0 {
 				continue // all take half a minute
@@ -127,7 +161,8 @@ func TestASCIIAsLucene(t *testing.T) {
 				bounds := [2]float64{}
 				for i := range at {
 					var err error
-					if bounds[i], err = at[i].UpperBound(question); err != nil {
+					bounds[i], err = at[i].UpperBound(question)
+					if err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -159,7 +194,15 @@ func TestASCIIAsLucene(t *testing.T) {
 					case extra == 0 && h.Score != scores[i]:
 						t.Fatalf("%s: %q: passage %d has %v, with Lucene %v", name, question, h.Ordinal, h.Score, scores[i])
 					case math.Abs(float64(h.Score)-float64(scores[i])-extra) > 1e-5:
-						t.Fatalf("%s: %q: passage %d has %v, with Lucene %v and forms that add %v", name, question, h.Ordinal, h.Score, scores[i], extra)
+						t.Fatalf(
+							"%s: %q: passage %d has %v, with Lucene %v and forms that add %v",
+							name,
+							question,
+							h.Ordinal,
+							h.Score,
+							scores[i],
+							extra,
+						)
 					case extra == 0:
 						same++
 					case scores[i] == 0:
@@ -198,15 +241,23 @@ var sightings = map[string]struct {
 	terms, forms []string
 	variants     map[string][]string
 }{
-	"café":      {[]string{"café"}, []string{"~cafe"}, map[string][]string{"café": {"~café", "cafe", "~cafe"}}},
-	"cafè":      {[]string{"cafè"}, []string{"~cafe"}, map[string][]string{"cafè": {"~cafè", "cafe", "~cafe"}}},
-	"cafe":      {[]string{"cafe"}, nil, map[string][]string{"cafe": {"~cafe"}}},
-	"wi-fi":     {[]string{"wi", "fi"}, []string{"~wifi"}, map[string][]string{"wi": {"~wi"}, "fi": {"~fi"}, "wi fi": {"wifi", "~wifi"}}},
-	"wifi":      {[]string{"wifi"}, nil, map[string][]string{"wifi": {"~wifi"}}},
-	"fi":        {[]string{"fi"}, nil, map[string][]string{"fi": {"~fi"}}},
-	"o'hara":    {[]string{"o'hara"}, []string{"~ohara"}, map[string][]string{"o'hara": {"~o'hara", "ohara", "~ohara"}}},
-	"ohara":     {[]string{"ohara"}, nil, map[string][]string{"ohara": {"~ohara"}}},
-	"ax-77":     {[]string{"ax", "77"}, []string{"~ax77"}, map[string][]string{"ax": {"~ax"}, "77": {"~77"}, "ax 77": {"ax77", "~ax77"}}},
+	"café": {[]string{"café"}, []string{"~cafe"}, map[string][]string{"café": {"~café", "cafe", "~cafe"}}},
+	"cafè": {[]string{"cafè"}, []string{"~cafe"}, map[string][]string{"cafè": {"~cafè", "cafe", "~cafe"}}},
+	"cafe": {[]string{"cafe"}, nil, map[string][]string{"cafe": {"~cafe"}}},
+	"wi-fi": {
+		[]string{"wi", "fi"},
+		[]string{"~wifi"},
+		map[string][]string{"wi": {"~wi"}, "fi": {"~fi"}, "wi fi": {"wifi", "~wifi"}},
+	},
+	"wifi":   {[]string{"wifi"}, nil, map[string][]string{"wifi": {"~wifi"}}},
+	"fi":     {[]string{"fi"}, nil, map[string][]string{"fi": {"~fi"}}},
+	"o'hara": {[]string{"o'hara"}, []string{"~ohara"}, map[string][]string{"o'hara": {"~o'hara", "ohara", "~ohara"}}},
+	"ohara":  {[]string{"ohara"}, nil, map[string][]string{"ohara": {"~ohara"}}},
+	"ax-77": {
+		[]string{"ax", "77"},
+		[]string{"~ax77"},
+		map[string][]string{"ax": {"~ax"}, "77": {"~77"}, "ax 77": {"ax77", "~ax77"}},
+	},
 	"ax77":      {[]string{"ax77"}, nil, map[string][]string{"ax77": {"~ax77", "ax 77"}}},
 	"river":     {[]string{"river"}, nil, nil},
 	"stone":     {[]string{"stone"}, nil, nil},
@@ -274,9 +325,18 @@ func TestOtherFormsAgainstFormula(t *testing.T) {
 		found := map[rank.Ordinal]bool{}
 		for _, h := range hits {
 			if math.Abs(float64(h.Score)-want[h.Ordinal]) > 1e-5 || float64(h.Score) > bound*(1+1e-6) {
-				t.Fatalf("seed %d: %q: passage %q has %v (bound %v), by the formula %v", seed, question, own[h.Ordinal], h.Score, bound, want[h.Ordinal])
+				t.Fatalf(
+					"seed %d: %q: passage %q has %v (bound %v), by the formula %v",
+					seed,
+					question,
+					own[h.Ordinal],
+					h.Score,
+					bound,
+					want[h.Ordinal],
+				)
 			}
-			least, found[h.Ordinal] = min(least, float64(h.Score)), true
+			least = min(least, float64(h.Score))
+			found[h.Ordinal] = true
 			single := make([]float32, 1)
 			if err := s.Scores(question, []rank.Ordinal{h.Ordinal}, single); err != nil || single[0] != h.Score {
 				t.Fatalf("seed %d: %q: Scores gives %v for a hit with %v: %v", seed, question, single, h.Score, err)
@@ -284,7 +344,15 @@ func TestOtherFormsAgainstFormula(t *testing.T) {
 		}
 		for o, score := range want {
 			if score > 0 && !found[rank.Ordinal(o)] && (len(hits) < k || score > least+1e-5) {
-				t.Fatalf("seed %d: %q: passage %q with %v is missing; the last hit of %d has %v", seed, question, own[o], score, k, least)
+				t.Fatalf(
+					"seed %d: %q: passage %q with %v is missing; the last hit of %d has %v",
+					seed,
+					question,
+					own[o],
+					score,
+					k,
+					least,
+				)
 			}
 		}
 		chosen, selection := randomSelection(rng, segments, len(passages), 0.05, false)
@@ -294,7 +362,14 @@ func TestOtherFormsAgainstFormula(t *testing.T) {
 		}
 		for _, h := range among {
 			if !chosen[h.Ordinal] || math.Abs(float64(h.Score)-want[h.Ordinal]) > 1e-5 {
-				t.Fatalf("seed %d: %q among a selection: passage %d has %v, by the formula %v", seed, question, h.Ordinal, h.Score, want[h.Ordinal])
+				t.Fatalf(
+					"seed %d: %q among a selection: passage %d has %v, by the formula %v",
+					seed,
+					question,
+					h.Ordinal,
+					h.Score,
+					want[h.Ordinal],
+				)
 			}
 		}
 		if n := 0; true {
@@ -322,7 +397,8 @@ type formOracle struct {
 func newFormOracle(params Params, own [][]string, gone map[int]bool) *formOracle {
 	o := &formOracle{params: params}
 	for i, texts := range own {
-		has, length := map[string]float64{}, 0.0
+		has := map[string]float64{}
+		length := 0.0
 		before := ""
 		for _, w := range texts {
 			for _, term := range sightings[w].terms {
@@ -403,7 +479,8 @@ func (o *formOracle) scores(asked []string) []float64 {
 		if _, asked := counts[v.entries[0]]; asked {
 			continue // the joined form of two terms is a term of the question, too
 		}
-		own, idfs := 0.0, map[string]float64{}
+		own := 0.0
+		idfs := map[string]float64{}
 		for _, term := range strings.Fields(of) {
 			idfs[term], _ = o.idf(term)
 			own += idfs[term]
@@ -430,7 +507,11 @@ func (o *formOracle) scores(asked []string) []float64 {
 
 // TestFrequencyOfForms: a word is known where a question with it finds a passage.
 func TestFrequencyOfForms(t *testing.T) {
-	x := build(t, unicodeParams(), []goldenPassage{{Text: "Jose\u0301 Nún\u0303ez has wi-fi"}, {Text: "nothing of it"}, {Text: "José again"}})
+	x := build(
+		t,
+		unicodeParams(),
+		[]goldenPassage{{Text: "Jose\u0301 Nún\u0303ez has wi-fi"}, {Text: "nothing of it"}, {Text: "José again"}},
+	)
 	for word, want := range map[string]int{"José": 2, "jose": 2, "NUNEZ": 1, "nunéz": 1, "wifi": 1, "wi": 1, "wlan": 0} {
 		if got, term, err := x.alone().Frequency(word); err != nil || !term || got != want {
 			t.Errorf("%q: %d passages, want %d, %v", word, got, want, err)

@@ -76,8 +76,11 @@ func loadGolden(t testing.TB, name string) goldenSet {
 	t.Helper()
 	s := goldenSet{questions: make(map[string]goldenQuestion)}
 	lines := golden.Lines[goldenRun](t, "golden/bm25/"+name+".run.jsonl.gz")
-	s.header, s.runs = lines[0], lines[1:]
-	domains, split, prefix := []string{name}, "test", ""
+	s.header = lines[0]
+	s.runs = lines[1:]
+	domains := []string{name}
+	split := "test"
+	prefix := ""
 	if name == "union" {
 		domains, split = unionDomains, "dev"
 	}
@@ -170,7 +173,12 @@ func TestLucene(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d questions: largest relative difference of scores %.1e, %d hits of equal score in another order", len(s.runs), worst, swapped)
+			t.Logf(
+				"%d questions: largest relative difference of scores %.1e, %d hits of equal score in another order",
+				len(s.runs),
+				worst,
+				swapped,
+			)
 		})
 	}
 }

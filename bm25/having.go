@@ -116,15 +116,17 @@ func (w Wording) In(text string) bool {
 // wordingOf returns a text in lower case as words with one space around each.
 func wordingOf(text string) string {
 	text = normalise.Text(text)
-	out, gap := make([]byte, 0, len(text)+2), true
+	out := make([]byte, 0, len(text)+2)
+	gap := true
 	for _, r := range text {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("+#&@_%$€", r) {
 			if gap {
 				out = append(out, ' ')
 			}
-			gap, out = false, utf8.AppendRune(out, unicode.ToLower(r))
-		} else if gap = true; r == '\'' || r == '’' {
-			gap = false // don't is dont
+			out = utf8.AppendRune(out, unicode.ToLower(r))
+			gap = false
+		} else {
+			gap = r != '\'' && r != '’' // don't is dont
 		}
 	}
 	return string(append(out, ' '))

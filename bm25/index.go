@@ -56,7 +56,8 @@ func (x *Index) readFooter() (err error) {
 		return errNotIndex
 	}
 	size := len(x.data)
-	if x.footer, err = decodeFooter(x.data[size-footerSize:], uint64(size)); err != nil {
+	x.footer, err = decodeFooter(x.data[size-footerSize:], uint64(size))
+	if err != nil {
 		return err
 	}
 	sums := x.sections[sectionChecksums]
@@ -76,7 +77,8 @@ func (x *Index) readFooter() (err error) {
 			return fmt.Errorf("impact %d is of a term that does not occur", i)
 		}
 	}
-	if b, err = x.bytes(sectionCodes, 0, x.sections[sectionCodes].length); err != nil {
+	b, err = x.bytes(sectionCodes, 0, x.sections[sectionCodes].length)
+	if err != nil {
 		return err
 	}
 	x.codes = make([]uint32, len(b)/4)
@@ -148,5 +150,9 @@ type DamageError struct {
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("word index %q is damaged: %s (restore the file from a snapshot, or index the passages again)", e.Path, e.What)
+	return fmt.Sprintf(
+		"word index %q is damaged: %s (restore the file from a snapshot, or index the passages again)",
+		e.Path,
+		e.What,
+	)
 }

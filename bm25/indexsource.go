@@ -23,7 +23,12 @@ type indexSource struct {
 }
 
 func newIndexSource(x *Index) (*indexSource, error) {
-	s := &indexSource{index: x, scale: &strengths{}, renumbered: make([]uint32, x.passages), lengths: make([]uint32, x.passages)}
+	s := &indexSource{
+		index:      x,
+		scale:      &strengths{},
+		renumbered: make([]uint32, x.passages),
+		lengths:    make([]uint32, x.passages),
+	}
 	s.phrases.index = x
 	b, err := x.bytes(sectionLengths, 0, x.sections[sectionLengths].length)
 	if err != nil {
@@ -38,7 +43,10 @@ func newIndexSource(x *Index) (*indexSource, error) {
 
 // countImpacts adds the impacts of the postings that will be kept.
 func (s *indexSource) countImpacts(ctx context.Context, counts *impactCounts) error {
-	defer func() { s.term, s.phrases = 0, phraseReader{index: s.index} }()
+	defer func() {
+		s.term = 0
+		s.phrases = phraseReader{index: s.index}
+	}()
 	count := func(passage, tf uint32) {
 		counts.add(impact{tf, roundLength(s.lengths[passage])})
 	}
@@ -49,12 +57,14 @@ func (s *indexSource) countImpacts(ctx context.Context, counts *impactCounts) er
 		}
 		var err error
 		if terms {
-			if _, err = s.next(); errors.Is(err, io.EOF) {
+			_, err = s.next()
+			if errors.Is(err, io.EOF) {
 				terms = false
 			}
 		}
 		if !terms {
-			if _, err = s.nextPhrase(); errors.Is(err, io.EOF) {
+			_, err = s.nextPhrase()
+			if errors.Is(err, io.EOF) {
 				return nil
 			}
 		}

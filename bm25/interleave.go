@@ -20,7 +20,8 @@ func (x *interleaver) visit(from []source, yield func(passage, tf uint32)) error
 	for _, s := range from {
 		h := head{source: s.(*indexSource)}
 		var err error
-		if h.passage, h.tf, err = h.source.pull(); err != nil {
+		h.passage, h.tf, err = h.source.pull()
+		if err != nil {
 			return err
 		}
 		if h.passage != gone {
@@ -34,7 +35,8 @@ func (x *interleaver) visit(from []source, yield func(passage, tf uint32)) error
 		least, second := 0, gone
 		for i := 1; i < len(heads); i++ {
 			if heads[i].passage < heads[least].passage {
-				least, second = i, heads[least].passage
+				second = heads[least].passage
+				least = i
 			} else {
 				second = min(second, heads[i].passage)
 			}
@@ -43,7 +45,8 @@ func (x *interleaver) visit(from []source, yield func(passage, tf uint32)) error
 		for h.passage < second {
 			yield(h.passage, h.tf)
 			var err error
-			if h.passage, h.tf, err = h.source.pull(); err != nil {
+			h.passage, h.tf, err = h.source.pull()
+			if err != nil {
 				return err
 			}
 		}

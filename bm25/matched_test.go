@@ -29,7 +29,8 @@ func (s *Searcher) matched(ctx context.Context, question string) (int, error) {
 				}
 			}
 			for at, word := range w.touched {
-				if at += int(from / 64); at < len(g.Deleted) {
+				at += int(from / 64)
+				if at < len(g.Deleted) {
 					word &^= g.Deleted[at]
 				}
 				matched += bits.OnesCount64(word)

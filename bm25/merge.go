@@ -55,9 +55,15 @@ func mergedContent(ctx context.Context, segments []Segment, order iter.Seq[Place
 	sources := make([]*indexSource, len(segments))
 	for i, g := range segments {
 		if g.Index.params != content.params {
-			return content, fmt.Errorf("segment %d was built with %+v and segment 0 with %+v: they cannot be merged", i, g.Index.params, content.params)
+			return content, fmt.Errorf(
+				"segment %d was built with %+v and segment 0 with %+v: they cannot be merged",
+				i,
+				g.Index.params,
+				content.params,
+			)
 		}
-		if sources[i], err = newIndexSource(g.Index); err != nil {
+		sources[i], err = newIndexSource(g.Index)
+		if err != nil {
 			return content, err
 		}
 		content.sources = append(content.sources, sources[i])

@@ -52,11 +52,13 @@ func (s *Searcher) otherForms(r *reading, terms []questionTerm) (out []otherTerm
 				f = known[i]
 			} else {
 				f.text = entry
-				if f.df, err = s.documents(&f); err != nil {
+				f.df, err = s.documents(&f)
+				if err != nil {
 					return nil, err
 				}
 			}
-			f.count, f.idf = v.Count, IDF(f.df, uint64(s.statistics.withTerms))
+			f.idf = IDF(f.df, uint64(s.statistics.withTerms))
+			f.count = v.Count
 			if f.df > 0 {
 				o.forms = append(o.forms, f)
 			}
@@ -105,7 +107,9 @@ func (w *scratch) closeOthers() {
 			}
 		}
 		w.spare = append(w.spare, o.terms...)
-		o.of, o.forms, o.terms = nil, o.forms[:0], o.terms[:0]
+		o.of = nil
+		o.forms = o.forms[:0]
+		o.terms = o.terms[:0]
 	}
 	w.others = w.others[:0]
 }
@@ -170,13 +174,16 @@ func (o *otherCursors) more(passage uint32) (more float64, best, tf int, err err
 		}
 		if ok {
 			if score := c.scoreOf(rank); score > more {
-				more, best, tf = score, i, int(c.index.impacts[rank].tf)
+				more = score
+				best = i
+				tf = int(c.index.impacts[rank].tf)
 			}
 		}
 	}
 	if more > 0 {
 		var own float64
-		if own, err = o.own(passage); err == nil {
+		own, err = o.own(passage)
+		if err == nil {
 			more = max(0, more-own)
 		}
 	}

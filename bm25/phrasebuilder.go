@@ -52,14 +52,16 @@ func (p *phraseBuilder) full() bool { return p != nil && p.n >= 1<<31 }
 // reset forgets the terms.
 func (p *phraseBuilder) reset() {
 	if p != nil {
-		p.n, p.other = 0, p.other[:0] // the pages stay for the next ones
+		p.n = 0
+		p.other = p.other[:0] // the pages stay for the next ones
 	}
 }
 
 // each visits all phrases as they come in the passages, which have the given
 // numbers of terms, with the places of their terms in an order.
 func (p *phraseBuilder) each(places, lengths []uint32, visit func(first, second, passage uint32)) {
-	at, before := 0, uint32(0)
+	at := 0
+	before := uint32(0)
 	for passage, n := range lengths {
 		for range n {
 			term := p.pages[at/tokenPage][at%tokenPage]
@@ -129,7 +131,8 @@ type sortedPhrases struct {
 
 // next moves to the next phrase.
 func (s *sortedPhrases) next() (key uint64, ok bool) {
-	if s.at = s.end; s.at == len(s.pairs) {
+	s.at = s.end
+	if s.at == len(s.pairs) {
 		return 0, false
 	}
 	for int(s.ends[s.first]) <= s.at {

@@ -97,12 +97,15 @@ func (x *Index) openRun(number uint64) (phraseRun, error) {
 	}
 	length := uint64(le.Uint32(b[16:]))
 	if number+1 < runsFor(x.phrases) {
-		if b, err = x.bytes(sectionRuns, runSize*(number+1)+8, 8); err != nil {
+		b, err = x.bytes(sectionRuns, runSize*(number+1)+8, 8)
+		if err != nil {
 			return r, err
 		}
 		r.end = le.Uint64(b)
 	}
-	if r.start > r.end || r.end > x.sections[sectionPhrases].length || length > r.end-r.start || r.key>>32 >= uint64(x.terms) || r.key&0xffffffff >= uint64(x.terms) {
+	if r.start > r.end || r.end > x.sections[sectionPhrases].length || length > r.end-r.start ||
+		r.key>>32 >= uint64(x.terms) ||
+		r.key&0xffffffff >= uint64(x.terms) {
 		return r, x.damaged("run %d of phrases is impossible", number)
 	}
 	r.blocks = r.start + length
@@ -146,7 +149,8 @@ func (r *phraseRun) next() error {
 
 // one reads what is known of a phrase in one passage.
 func (r *phraseRun) one() bool {
-	r.df, r.at = 1, r.start+uint64(r.place)
+	r.df = 1
+	r.at = r.start + uint64(r.place)
 	r.place += r.width + 1
 	if r.place <= len(r.entries) && r.entries[r.place-1] == otherImpact {
 		r.place += 4
@@ -163,8 +167,10 @@ func (r *phraseRun) several() bool {
 	if !ok1 || !ok2 || !ok3 || df < 2 || df > uint64(r.index.passages) || length > r.end-r.blocks {
 		return false
 	}
-	r.df, r.high = uint32(df), high
-	r.at, r.to = r.blocks, r.blocks+length
+	r.df = uint32(df)
+	r.high = high
+	r.at = r.blocks
+	r.to = r.blocks + length
 	r.blocks = r.to
 	if df > blockPostings {
 		r.block += blocksOf(r.df)
@@ -206,9 +212,12 @@ func (r *phraseRun) record() (termRecord, error) {
 			return termRecord{}, r.damaged()
 		}
 		r.high = uint64(high)
-	} else if out.blocks = blocksOf(r.df); out.blocks > 1 {
-		out.first = r.first
-		if uint64(out.first)+uint64(out.blocks) > x.sections[sectionBlocks].length/blockSize {
+	} else {
+		out.blocks = blocksOf(r.df)
+		if out.blocks > 1 {
+			out.first = r.first
+		}
+		if out.blocks > 1 && uint64(out.first)+uint64(out.blocks) > x.sections[sectionBlocks].length/blockSize {
 			return termRecord{}, x.damaged("the blocks of %s are missing", out)
 		}
 	}
@@ -244,7 +253,8 @@ func (p *phraseReader) next() error {
 		}
 		before := p.run.key
 		var err error
-		if p.run, err = p.index.openRun(p.runs); err != nil {
+		p.run, err = p.index.openRun(p.runs)
+		if err != nil {
 			return err
 		}
 		if p.runs > 0 && p.run.key <= before {

@@ -138,7 +138,8 @@ func TestPhraseRuns(t *testing.T) {
 		if err := reader.next(); !errors.Is(err, io.EOF) {
 			t.Fatalf("behind the last phrase: %v", err)
 		}
-		if width == 2 && (len(kinds) != 4 || slices.Max(slices.Collect(maps.Values(groups))) <= 2*runPhrases || groups["0first"] > 0 || groups["zzlast"] > 0) {
+		if width == 2 &&
+			(len(kinds) != 4 || slices.Max(slices.Collect(maps.Values(groups))) <= 2*runPhrases || groups["0first"] > 0 || groups["zzlast"] > 0) {
 			t.Fatalf("the test is to have more kinds: %v", kinds)
 		}
 		lookUpStrangers(t, rng, x, want)

@@ -102,7 +102,8 @@ func TestPhrasesAgainstFormula(t *testing.T) {
 			oracle.check(t, question, 50, hits)
 			some += len(hits)
 			checkReadings(t, words.Phrases(), question, hits)
-			if hits, err = merged.Phrases().Search(t.Context(), question, 50, nil); err != nil {
+			hits, err = merged.Phrases().Search(t.Context(), question, 50, nil)
+			if err != nil {
 				t.Fatal(err)
 			}
 			afterMerge.check(t, question, 50, hits)
@@ -208,7 +209,8 @@ func TestPhrasesOfStopWords(t *testing.T) {
 	if err != nil || len(e) != 1 || e[0].Term != "deep lake" || e[0].TF != 3 || e[0].DF != 1 {
 		t.Errorf("%+v, %v", e, err)
 	}
-	for question, want := range map[string]int{"deep lakes": 1, "lake deep": 2, "deep deep": 1, "deep": 0, "": 0, "lake x": 0} {
+	for question, want := range map[string]int{"deep lakes": 1, "lake deep": 2, "deep deep": 1, "deep": 0, "": 0,
+		"lake x": 0} {
 		if hits, err := x.Phrases().Search(t.Context(), question, 9, nil); err != nil || len(hits) != want {
 			t.Errorf("%q: %v, %v, want %d", question, hits, err, want)
 		}
@@ -257,7 +259,9 @@ func TestPhrasesSpill(t *testing.T) {
 		with := build(t, params, passages[:9])
 		params.Phrases = false
 		other := build(t, params, passages[:9])
-		if err := merge(t.Context(), filepath.Join(t.TempDir(), "merged"), Segment{Index: with}, Segment{Index: other}); err == nil || !strings.Contains(err.Error(), "Phrases") {
+		if err := merge(t.Context(), filepath.Join(t.TempDir(), "merged"), Segment{Index: with},
+			Segment{Index: other}); err == nil ||
+			!strings.Contains(err.Error(), "Phrases") {
 			t.Errorf("segments with and without phrases are merged: %v", err)
 		}
 	}

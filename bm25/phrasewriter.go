@@ -72,7 +72,9 @@ func (w *segmentWriter) closeRun() {
 	w.write(r.entries)
 	w.write(r.blocks)
 	w.written += uint64(len(r.entries) + len(r.blocks))
-	r.entries, r.blocks, r.n = r.entries[:0], r.blocks[:0], 0
+	r.entries = r.entries[:0]
+	r.blocks = r.blocks[:0]
+	r.n = 0
 }
 
 // addKey appends what a phrase differs in from the one before.
@@ -101,7 +103,8 @@ func (r *phraseWriter) addOne(passage, rank uint32, code byte) {
 		r.entries = append(r.entries, byte(passage))
 		passage >>= 8
 	}
-	if r.entries = append(r.entries, code); code == otherImpact {
+	r.entries = append(r.entries, code)
+	if code == otherImpact {
 		r.entries = binary.LittleEndian.AppendUint32(r.entries, rank)
 	}
 }

@@ -12,7 +12,10 @@ import (
 func TestPlainWords(t *testing.T) {
 	var passages []goldenPassage
 	for i := range 200 {
-		passages = append(passages, goldenPassage{Text: fmt.Sprintf("%c%c river and %c stone, by mountains", 'b'+i%20, 'c'+i/20, 'd'+i%17)})
+		passages = append(
+			passages,
+			goldenPassage{Text: fmt.Sprintf("%c%c river and %c stone, by mountains", 'b'+i%20, 'c'+i/20, 'd'+i%17)},
+		)
 	}
 	question := strings.Repeat("river stones and mountain, by forest ", 20)
 	var allocations [2]float64

@@ -51,7 +51,8 @@ func (w *postingWriter) add(passage, tf uint32) {
 		return
 	}
 	rank := w.ranks.of(impact{tf, roundLength(w.lengths[passage])})
-	w.gaps[w.n], w.rank[w.n] = passage-w.last, rank
+	w.gaps[w.n] = passage - w.last
+	w.rank[w.n] = rank
 	w.last = passage
 	w.df++
 	w.high = max(w.high, rank)
@@ -69,7 +70,9 @@ func (w *postingWriter) flush() {
 		w.err = fmt.Errorf("the term's postings are longer than 4 GiB: write smaller segments")
 	}
 	start := len(w.out)
-	widest, high, wide := uint32(0), uint32(0), false
+	widest := uint32(0)
+	high := uint32(0)
+	wide := false
 	for i := range w.n {
 		widest = max(widest, w.gaps[i])
 		high = max(high, w.rank[i])

@@ -59,7 +59,8 @@ func (u *understood) nothing() bool { return len(u.terms) == 0 && len(u.others) 
 
 // weigh looks a term up, and says how rare it is.
 func (s *Searcher) weigh(t *questionTerm) (err error) {
-	if t.df, err = s.documents(t); err == nil {
+	t.df, err = s.documents(t)
+	if err == nil {
 		t.idf = IDF(t.df, uint64(s.statistics.withTerms))
 	}
 	return err
@@ -83,7 +84,8 @@ func (s *Searcher) lookupForm(term string) (f questionTerm, err error) {
 			return f, err
 		}
 		if f.records == nil {
-			f.text, f.records = string(entry), make([]termRecord, len(s.segments))
+			f.text = string(entry)
+			f.records = make([]termRecord, len(s.segments))
 		}
 		f.records[i] = r
 		f.df += uint64(r.df - min(dead, r.df))

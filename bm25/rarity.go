@@ -41,7 +41,16 @@ func (s *Searcher) Rarities(text string) ([]Rarity, error) {
 	var out []Rarity
 	for _, t := range terms {
 		df := of[t.text].df
-		out = append(out, Rarity{Term: t.text, Count: t.count, DF: int(df), IDF: IDF(df, n), Relative: float64(IDF(df, n)) / float64(IDF(0, n))})
+		out = append(
+			out,
+			Rarity{
+				Term:     t.text,
+				Count:    t.count,
+				DF:       int(df),
+				IDF:      IDF(df, n),
+				Relative: float64(IDF(df, n)) / float64(IDF(0, n)),
+			},
+		)
 	}
 	return out, nil
 }

@@ -29,7 +29,12 @@ type searchStats struct {
 }
 
 // search does what Search does, and reports what it cost.
-func (s *Searcher) search(ctx context.Context, question string, k int, among Selection) ([]rank.Hit, searchStats, error) {
+func (s *Searcher) search(
+	ctx context.Context,
+	question string,
+	k int,
+	among Selection,
+) ([]rank.Hit, searchStats, error) {
 	var stats searchStats
 	if among != nil && len(among) != len(s.segments) {
 		return nil, stats, fmt.Errorf("the selection is of %d segments and there are %d", len(among), len(s.segments))
@@ -53,14 +58,21 @@ func (s *Searcher) search(ctx context.Context, question string, k int, among Sel
 }
 
 // searchTerms offers the passages of all segments.
-func (s *Searcher) searchTerms(ctx context.Context, u *understood, w *scratch, k int, among Selection) ([]rank.Hit, error) {
+func (s *Searcher) searchTerms(
+	ctx context.Context,
+	u *understood,
+	w *scratch,
+	k int,
+	among Selection,
+) ([]rank.Hit, error) {
 	k = min(k, s.statistics.passages)
 	w.best.reset(k, none)
 	var merged []rank.Hit
 	var err error
 	for i, g := range s.segments {
 		if among != nil {
-			if w.among = among[i]; w.among != nil && len(w.among) == 0 {
+			w.among = among[i]
+			if w.among != nil && len(w.among) == 0 {
 				continue
 			}
 		}
@@ -71,7 +83,8 @@ func (s *Searcher) searchTerms(ctx context.Context, u *understood, w *scratch, k
 			return nil, err
 		}
 		if s.ties != nil {
-			if merged, err = mergeHits(merged, w.best.sorted(), k, s.ties); err != nil {
+			merged, err = mergeHits(merged, w.best.sorted(), k, s.ties)
+			if err != nil {
 				return nil, err
 			}
 			w.best.reset(k, floor(merged, k))

@@ -185,7 +185,8 @@ func TestConcurrentSearches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want[i], err = s.Search(t.Context(), questions[i], 20, nil); err != nil {
+		want[i], err = s.Search(t.Context(), questions[i], 20, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -69,7 +69,12 @@ func NewSearcher(segments ...Segment) (*Searcher, error) {
 	for i, given := range segments {
 		x := given.Index
 		if x.params != s.params {
-			return nil, fmt.Errorf("segment %d was built with %+v and segment 0 with %+v: build them alike", i, x.params, s.params)
+			return nil, fmt.Errorf(
+				"segment %d was built with %+v and segment 0 with %+v: build them alike",
+				i,
+				x.params,
+				s.params,
+			)
 		}
 		if uint64(given.Base) < next {
 			return nil, fmt.Errorf("segment %d begins at ordinal %d and the one before ends at %d", i, given.Base, next)

@@ -58,13 +58,33 @@ func TestUnlikeSegments(t *testing.T) {
 		rng := rand.New(rand.NewPCG(18, uint64(i)))
 		var passages []goldenPassage
 		for range 300 {
-			passages = append(passages, goldenPassage{Text: "cat " + strings.Repeat("cat ", rng.IntN(3)) + strings.Repeat("dog ", rng.IntN(3))})
+			passages = append(
+				passages,
+				goldenPassage{Text: "cat " + strings.Repeat("cat ", rng.IntN(3)) + strings.Repeat("dog ", rng.IntN(3))},
+			)
 		}
 		for range 300 {
-			passages = append(passages, goldenPassage{Text: "cat " + strings.Repeat("cat ", rng.IntN(40)) + strings.Repeat("dog ", rng.IntN(60)) + strings.Repeat("x ", rng.IntN(2000))})
+			passages = append(
+				passages,
+				goldenPassage{
+					Text: "cat " + strings.Repeat(
+						"cat ",
+						rng.IntN(40),
+					) + strings.Repeat(
+						"dog ",
+						rng.IntN(60),
+					) + strings.Repeat(
+						"x ",
+						rng.IntN(2000),
+					),
+				},
+			)
 		}
 		one := build(t, params, passages)
-		many, err := NewSearcher(Segment{Index: build(t, params, passages[:300])}, Segment{Index: build(t, params, passages[300:]), Base: 300})
+		many, err := NewSearcher(
+			Segment{Index: build(t, params, passages[:300])},
+			Segment{Index: build(t, params, passages[300:]), Base: 300},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +98,13 @@ func TestUnlikeSegments(t *testing.T) {
 			for rank := range g.Index.impacts {
 				high = max(high, g.scale.ofRank[rank])
 				if got := g.scale.bound(2, uint32(rank)); got < termScore(2, high) {
-					t.Fatalf("%+v: the bound of rank %d is %v, and an impact up to it scores %v", params, rank, got, termScore(2, high))
+					t.Fatalf(
+						"%+v: the bound of rank %d is %v, and an impact up to it scores %v",
+						params,
+						rank,
+						got,
+						termScore(2, high),
+					)
 				}
 			}
 		}

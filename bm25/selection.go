@@ -46,7 +46,8 @@ func (w *scratch) lookUpSelected(g *segment, from, to uint32) error {
 	}
 	for i := 0; i < len(w.cursors) && n > 0; i++ {
 		var err error
-		if n, err = w.addToCandidates(i, from, n); err != nil {
+		n, err = w.addToCandidates(i, from, n)
+		if err != nil {
 			return err
 		}
 	}

@@ -44,7 +44,13 @@ func TestSelections(t *testing.T) {
 }
 
 // randomSelection selects about a share of the passages.
-func randomSelection(rng *rand.Rand, segments []Segment, passages int, share float64, inOnePiece bool) (map[rank.Ordinal]bool, Selection) {
+func randomSelection(
+	rng *rand.Rand,
+	segments []Segment,
+	passages int,
+	share float64,
+	inOnePiece bool,
+) (map[rank.Ordinal]bool, Selection) {
 	chosen, among := map[rank.Ordinal]bool{}, Selection{}
 	from := rank.Ordinal(rng.Float64() * (1 - share) * float64(passages))
 	for s, g := range segments {
@@ -52,7 +58,8 @@ func randomSelection(rng *rand.Rand, segments []Segment, passages int, share flo
 		among = append(among, make([]uint64, (n+63)/64))
 		for p := range n {
 			o := g.Base + rank.Ordinal(p)
-			if inOnePiece && o >= from && o < from+rank.Ordinal(share*float64(passages)) || !inOnePiece && rng.Float64() < share {
+			if inOnePiece && o >= from && o < from+rank.Ordinal(share*float64(passages)) ||
+				!inOnePiece && rng.Float64() < share {
 				among[s][p/64] |= 1 << (p % 64)
 				chosen[o] = true
 			}
@@ -72,7 +79,14 @@ func randomSelection(rng *rand.Rand, segments []Segment, passages int, share flo
 	return chosen, among
 }
 
-func compareSelection(t *testing.T, rng *rand.Rand, s *Searcher, chosen map[rank.Ordinal]bool, among Selection, question string) {
+func compareSelection(
+	t *testing.T,
+	rng *rand.Rand,
+	s *Searcher,
+	chosen map[rank.Ordinal]bool,
+	among Selection,
+	question string,
+) {
 	t.Helper()
 	all, err := s.Search(t.Context(), question, 1<<30, nil)
 	if err != nil {
@@ -93,7 +107,11 @@ func compareSelection(t *testing.T, rng *rand.Rand, s *Searcher, chosen map[rank
 // TestSelectionOfAZeroScore: a selected passage whose score is too small for 32
 // bits is a hit, one without the term is not.
 func TestSelectionOfAZeroScore(t *testing.T) {
-	x := build(t, Params{K1: 1e6, B: 1}, slices.Concat([]goldenPassage{{Text: "windmill dog"}}, slices.Repeat([]goldenPassage{{Text: "dog"}}, 5000)))
+	x := build(
+		t,
+		Params{K1: 1e6, B: 1},
+		slices.Concat([]goldenPassage{{Text: "windmill dog"}}, slices.Repeat([]goldenPassage{{Text: "dog"}}, 5000)),
+	)
 	s, err := NewSearcher(Segment{Index: x})
 	if err != nil {
 		t.Fatal(err)

@@ -26,10 +26,17 @@ type source interface {
 // mergeSorted visits every key of n sorted lists once, with the lists that have it, in
 // their order. next moves to a list's next key; io.EOF after the last. A key has to
 // be valid until the next call for its list.
-func mergeSorted[K any](ctx context.Context, n int, next func(i int) (K, error), compare func(a, b K) int, visit func(key K, from []int) error) error {
+func mergeSorted[K any](
+	ctx context.Context,
+	n int,
+	next func(i int) (K, error),
+	compare func(a, b K) int,
+	visit func(key K, from []int) error,
+) error {
 	keys, ended := make([]K, n), make([]bool, n)
 	advance := func(i int) (err error) {
-		if keys[i], err = next(i); errors.Is(err, io.EOF) {
+		keys[i], err = next(i)
+		if errors.Is(err, io.EOF) {
 			ended[i], err = true, nil
 		}
 		return err
@@ -84,7 +91,9 @@ func nextMerged(s source, at int, numbers []uint32) (uint64, error) {
 		if err != nil {
 			return 0, err
 		}
-		first, second, n := key>>32, key&math.MaxUint32, uint64(len(numbers))
+		first := key >> 32
+		second := key & math.MaxUint32
+		n := uint64(len(numbers))
 		if first >= n || second >= n {
 			return 0, fmt.Errorf("a phrase is of terms %d and %d, and there are %d", first, second, n)
 		}
@@ -96,7 +105,13 @@ func nextMerged(s source, at int, numbers []uint32) (uint64, error) {
 			return 0, err
 		}
 		if left > 0 {
-			return 0, fmt.Errorf("segment %d has the phrase of terms %d and %d in %d passages that do not have both terms: the segment is damaged (restore it from a snapshot, or index its passages again)", at, first, second, left)
+			return 0, fmt.Errorf(
+				"segment %d has the phrase of terms %d and %d in %d passages that do not have both terms: the segment is damaged (restore it from a snapshot, or index its passages again)",
+				at,
+				first,
+				second,
+				left,
+			)
 		}
 	}
 }

@@ -25,7 +25,8 @@ func (s *Searcher) Beside(before, word, after string) (left, right float64, err 
 	}
 	if preceding := s.params.Analysis.Terms(before); len(preceding) > 0 {
 		neighbour := preceding[len(preceding)-1]
-		if left, err = s.share(neighbour, phrasesOf([]string{neighbour, terms[0]})[0]); err != nil {
+		left, err = s.share(neighbour, phrasesOf([]string{neighbour, terms[0]})[0])
+		if err != nil {
 			return 0, 0, err
 		}
 	}

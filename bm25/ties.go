@@ -34,9 +34,11 @@ func mergeHits(a, b []rank.Hit, k int, ties func(a, b rank.Ordinal) (int, error)
 			first = order <= 0
 		}
 		if first {
-			out, a = append(out, a[0]), a[1:]
+			out = append(out, a[0])
+			a = a[1:]
 		} else {
-			out, b = append(out, b[0]), b[1:]
+			out = append(out, b[0])
+			b = b[1:]
 		}
 	}
 	return out, nil

@@ -29,7 +29,8 @@ func TestPairs(t *testing.T) {
 func FuzzPairs(f *testing.F) {
 	f.Add("The quick", "brown fox's + a_b 3+4 x")
 	f.Fuzz(func(t *testing.T, title, text string) {
-		words, got := Lucene.Words(title, text), Lucene.Pairs(title, text)
+		words := Lucene.Words(title, text)
+		got := Lucene.Pairs(title, text)
 		if len(got) != len(words) {
 			t.Fatalf("%d pairs, %d words: %q, %q", len(got), len(words), got, words)
 		}

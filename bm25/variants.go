@@ -78,7 +78,11 @@ type reading struct {
 
 // find returns the place among the distinct terms, or phrases, of one of them.
 func (r *reading) find(text string) (at int, found bool) {
-	return slices.BinarySearchFunc(r.distinct, text, func(t questionTerm, text string) int { return strings.Compare(t.text, text) })
+	return slices.BinarySearchFunc(
+		r.distinct,
+		text,
+		func(t questionTerm, text string) int { return strings.Compare(t.text, text) },
+	)
 }
 
 // readingOf analyses a question.
@@ -183,9 +187,11 @@ func (r *reading) variants(isForm func(term string) (bool, error)) ([]Variant, e
 		if to == len(r.words) || !r.alternates(from) {
 			continue
 		}
-		run, spaced := []string{r.words[from].text}, false
+		run := []string{r.words[from].text}
+		spaced := false
 		for ; to < len(r.words) && to-from < longestRun && r.alternates(to-1); to++ {
-			run, spaced = append(run, r.words[to].text), spaced || r.text[r.words[to-1].end:r.words[to].begin] == " "
+			run = append(run, r.words[to].text)
+			spaced = spaced || r.text[r.words[to-1].end:r.words[to].begin] == " "
 			if spaced { // else it is a compound
 				join(a.join(run), run)
 			}
@@ -280,7 +286,8 @@ func (a *analyser) phraseForm(word string) string {
 
 // atDigits divides a word where letters and digits meet.
 func atDigits(word string) (pieces []string) {
-	from, last := 0, rune(-1)
+	from := 0
+	last := rune(-1)
 	for i, r := range word {
 		if i > 0 && unicode.IsDigit(r) != unicode.IsDigit(last) && !unicode.IsMark(r) {
 			pieces = append(pieces, word[from:i])

@@ -41,7 +41,8 @@ func (x *Index) lookup(term []byte) (termRecord, error) {
 	forms := formRange{0, x.terms}
 	if IsForm(string(term)) {
 		var err error
-		if forms, err = x.forms(); err != nil || forms.first == forms.end {
+		forms, err = x.forms()
+		if err != nil || forms.first == forms.end {
 			return termRecord{}, err
 		}
 	}
@@ -118,7 +119,8 @@ func (x *Index) record(id uint32) (termRecord, error) {
 		first: le.Uint32(b[16:]),
 		high:  le.Uint32(b[20:]),
 	}
-	if r.df == 0 || r.df > x.passages || r.start > r.end || r.end > x.sections[sectionPostings].length || uint64(r.high) >= uint64(len(x.impacts)) {
+	if r.df == 0 || r.df > x.passages || r.start > r.end || r.end > x.sections[sectionPostings].length ||
+		uint64(r.high) >= uint64(len(x.impacts)) {
 		return termRecord{}, x.damaged("the record of term %d is impossible", id)
 	}
 	r.blocks = blocksOf(r.df)

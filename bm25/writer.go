@@ -165,7 +165,8 @@ func (w *segmentWriter) addTerm(term []byte, from []source) error {
 	p := &w.posting
 	some, err := w.readPostings(from)
 	p.flush()
-	if err = cmp.Or(err, p.err); err != nil {
+	err = cmp.Or(err, p.err)
+	if err != nil {
 		return fmt.Errorf("writing term %q: %w", term, err)
 	}
 	if !some {

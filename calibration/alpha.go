@@ -11,7 +11,12 @@ import (
 // often, for all questions, and for each question on the other folds. sharpness is MUF's
 // for each question. The grid covers unit vectors (some hundredths) and normalised scores
 // (about 1).
-func fitAlpha(ctx context.Context, questions []Question, sharpness []float64, grid []float64) (alpha float64, heldOut []float64, err error) {
+func fitAlpha(
+	ctx context.Context,
+	questions []Question,
+	sharpness []float64,
+	grid []float64,
+) (alpha float64, heldOut []float64, err error) {
 	hybrid, _ := fusion.MethodNamed(fusion.MethodHybrid)
 	t := tuning{grid: grid, loss: meanOf,
 		value: func(i int, alpha float64) (float64, error) {
@@ -21,7 +26,8 @@ func fitAlpha(ctx context.Context, questions []Question, sharpness []float64, gr
 	for _, q := range questions {
 		t.ids = append(t.ids, q.ID)
 	}
-	if alpha, heldOut, err = t.fit(ctx); err != nil {
+	alpha, heldOut, err = t.fit(ctx)
+	if err != nil {
 		return 0, nil, fmt.Errorf("the hybrid's weight of BM25: %w", err)
 	}
 	return alpha, heldOut, nil

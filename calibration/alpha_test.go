@@ -45,12 +45,18 @@ func wins(t *testing.T, id string, threshold float32, above bool) Question {
 func TestAlphaByHand(t *testing.T) {
 	questions := []Question{wins(t, "a", .2, true), wins(t, "b", .4, true), wins(t, "c", .6, false),
 		expertAndWords(t, "d", []float32{2, 1, 1}, []float32{2, 1, 1}, 2)}
-	alpha, _, err := fitAlpha(t.Context(), questions, make([]float64, len(questions)), []float64{0, .1, .3, .45, .5, .55, .7, .8})
+	alpha, _, err := fitAlpha(
+		t.Context(),
+		questions,
+		make([]float64, len(questions)),
+		[]float64{0, .1, .3, .45, .5, .55, .7, .8},
+	)
 	if err != nil || alpha != .5 {
 		t.Errorf("α is %v (%v), want the middle of the plateau, 0.5", alpha, err)
 	}
 	// Only golden section reaches between 0.4 and 0.6 here.
-	if alpha, _, err = fitAlpha(t.Context(), questions, make([]float64, len(questions)), []float64{0, .35, .9}); err != nil || !(alpha > .4 && alpha < .6) {
+	alpha, _, err = fitAlpha(t.Context(), questions, make([]float64, len(questions)), []float64{0, .35, .9})
+	if err != nil || !(alpha > .4 && alpha < .6) {
 		t.Errorf("α is %v (%v), want it between 0.4 and 0.6", alpha, err)
 	}
 }
@@ -60,7 +66,8 @@ func TestAlphaByHand(t *testing.T) {
 func TestAlphaOfServedExperts(t *testing.T) {
 	var alone, beside []Question
 	for i, threshold := range []float32{.2, .4, .6} {
-		id, above := fmt.Sprint(i), threshold < .5
+		id := fmt.Sprint(i)
+		above := threshold < .5
 		alone = append(alone, wins(t, id, threshold, above))
 		q := wins(t, id, threshold, above)
 		// The base is of the other opinion, and loudly so.

@@ -25,7 +25,11 @@ type CCERecord struct {
 // Check returns an error for a record that cannot be served.
 func (r *CCERecord) Check() error {
 	if !(r.Temperature > 0) || math.IsInf(r.Temperature, 0) || len(r.Granularities) == 0 {
-		return fmt.Errorf("temperature %v of granularities %v: a number above 0, and some granularities, are needed", r.Temperature, r.Granularities)
+		return fmt.Errorf(
+			"temperature %v of granularities %v: a number above 0, and some granularities, are needed",
+			r.Temperature,
+			r.Granularities,
+		)
 	}
 	return nil
 }
@@ -81,7 +85,9 @@ func (g *granular) surest(temperature float64) (o Outcome, slope float64) {
 	best := -1.
 	for i, scores := range g.scores {
 		if p, s := fusion.TopProbability(scores, temperature); p > best {
-			best, slope, o = p, s, Outcome{Confidence: p, Correct: g.right[i]}
+			best = p
+			slope = s
+			o = Outcome{Confidence: p, Correct: g.right[i]}
 		}
 	}
 	return o, slope
@@ -134,10 +140,15 @@ func (f CCEFit) chosen(sources []fusion.Observed) (out []fusion.Observed) {
 
 // FitCCE chooses three of the granularities, or takes the named experts, whether
 // granularities or not, and fits their temperature. Nil: there are fewer than two.
-func (e *Evidence) FitCCE(ctx context.Context, among ...string) (record *CCERecord, report *CCEReport, others []CCEFit, err error) {
-	columns, most := e.Questions[0].granularities(), mostGranularities
+func (e *Evidence) FitCCE(
+	ctx context.Context,
+	among ...string,
+) (record *CCERecord, report *CCEReport, others []CCEFit, err error) {
+	columns := e.Questions[0].granularities()
+	most := mostGranularities
 	if len(among) > 0 {
-		columns, most = e.Questions[0].experts(among, e.Sources), len(among)
+		columns = e.Questions[0].experts(among, e.Sources)
+		most = len(among)
 	}
 	if len(columns) < 2 {
 		return nil, nil, nil, nil
@@ -172,7 +183,14 @@ func (e *Evidence) FitCCE(ctx context.Context, among ...string) (record *CCEReco
 		others = append(others, fit)
 	}
 	s := Summarise(heldOut)
-	report = &CCEReport{Alone: map[string]float64{}, Temperature: model.temperature, Top1: shareRight(heldOut), ECE: s.ECE, AUROC: s.AUROC, Reliability: Reliability(heldOut)}
+	report = &CCEReport{
+		Alone:       map[string]float64{},
+		Temperature: model.temperature,
+		Top1:        shareRight(heldOut),
+		ECE:         s.ECE,
+		AUROC:       s.AUROC,
+		Reliability: Reliability(heldOut),
+	}
 	for i, column := range columns {
 		report.Alone[e.Sources[column]] = accuracyAlone(all, i)
 	}
@@ -182,9 +200,17 @@ func (e *Evidence) FitCCE(ctx context.Context, among ...string) (record *CCEReco
 	chosen := choose(all, model.chosen)
 	before := outcomesAt(chosen, firstTemperature)
 	u := &report.Uncalibrated
-	u.Temperature, u.Top1, u.ECE, u.Reliability = firstTemperature, shareRight(before), ECE(before), Reliability(before)
+	u.Temperature = firstTemperature
+	u.Top1 = shareRight(before)
+	u.ECE = ECE(before)
+	u.Reliability = Reliability(before)
 	report.Printed, report.Backtracking = descent(chosen, false), descent(chosen, true)
-	record = &CCERecord{Granularities: report.Granularities, Temperature: model.temperature, ECE: s.ECE, Reliability: report.Reliability}
+	record = &CCERecord{
+		Granularities: report.Granularities,
+		Temperature:   model.temperature,
+		ECE:           s.ECE,
+		Reliability:   report.Reliability,
+	}
 	return record, report, others, record.Check()
 }
 
@@ -203,10 +229,17 @@ func fitCCE(ctx context.Context, questions []granular, most int) (m cceModel, er
 	for i := range questions[0].scores {
 		m.chosen = append(m.chosen, i)
 	}
-	slices.SortStableFunc(m.chosen, func(a, b int) int { return cmp.Compare(accuracyAlone(questions, b), accuracyAlone(questions, a)) })
+	slices.SortStableFunc(
+		m.chosen,
+		func(a, b int) int { return cmp.Compare(accuracyAlone(questions, b), accuracyAlone(questions, a)) },
+	)
 	m.chosen = m.chosen[:min(len(m.chosen), most)]
 	of := choose(questions, m.chosen)
-	m.temperature, err = minimise(ctx, logarithmic(-3, 1, 12), func(t float64) (float64, error) { return ECE(outcomesAt(of, t)), nil })
+	m.temperature, err = minimise(
+		ctx,
+		logarithmic(-3, 1, 12),
+		func(t float64) (float64, error) { return ECE(outcomesAt(of, t)), nil },
+	)
 	return m, err
 }
 
@@ -282,7 +315,10 @@ func descent(questions []granular, backtracking bool) (d Descent) {
 	e, gradient := at(t)
 	d.Temperatures, d.SquaredECE = []float64{t}, []float64{e}
 	for range descentSteps {
-		step, next, there, slope := float64(descentStep), t, e, gradient
+		step := float64(descentStep)
+		next := t
+		there := e
+		slope := gradient
 		for {
 			next = min(max(t-step*gradient, lowestTemperature), highestTemperature)
 			there, slope = at(next)

@@ -90,7 +90,8 @@ func TestSquaredECEGradient(t *testing.T) {
 func TestDescent(t *testing.T) {
 	questions := asked(2000, .07)
 	printed, tracked := descent(questions, false), descent(questions, true)
-	if lowest, highest := slices.Min(printed.Temperatures), slices.Max(printed.Temperatures); lowest > lowestTemperature && highest < highestTemperature {
+	if lowest, highest := slices.Min(printed.Temperatures), slices.Max(printed.Temperatures); lowest > lowestTemperature &&
+		highest < highestTemperature {
 		t.Errorf("as printed: %v", printed.Temperatures)
 	}
 	for i := 1; i < len(tracked.SquaredECE); i++ {
@@ -107,7 +108,11 @@ func TestDescent(t *testing.T) {
 func TestFitCCEChooses(t *testing.T) {
 	questions := make([]granular, 100)
 	for i := range questions {
-		questions[i] = granular{id: fmt.Sprint(i), scores: [][]float64{{2, 1}, {2, 1}, {2, 1}, {2, 1}}, right: []bool{i < 30, i < 50, i < 10, i < 40}}
+		questions[i] = granular{
+			id:     fmt.Sprint(i),
+			scores: [][]float64{{2, 1}, {2, 1}, {2, 1}, {2, 1}},
+			right:  []bool{i < 30, i < 50, i < 10, i < 40},
+		}
 	}
 	m, err := fitCCE(context.Background(), questions, mostGranularities)
 	if err != nil || !slices.Equal(m.chosen, []int{1, 3, 0}) {
@@ -121,11 +126,20 @@ func TestCompareRanksByChosen(t *testing.T) {
 	f := &fitting{record: &Record{CCE: &CCERecord{}}, Evidence: &Evidence{}, surest: map[string]CCEFit{}}
 	for i := range 10 {
 		q := Question{ID: fmt.Sprint(i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{1: 1}}
-		wrong, right := []rank.Hit{{Ordinal: 0, Score: .9}, {Ordinal: 1, Score: .1}}, []rank.Hit{{Ordinal: 1, Score: .6}, {Ordinal: 0, Score: .5}}
+		wrong, right := []rank.Hit{
+			{Ordinal: 0, Score: .9},
+			{Ordinal: 1, Score: .1},
+		}, []rank.Hit{
+			{Ordinal: 1, Score: .6},
+			{Ordinal: 0, Score: .5},
+		}
 		if err := q.Table.Reset([][]rank.Hit{wrong, right}); err != nil {
 			t.Fatal(err)
 		}
-		q.Sources = []fusion.Observed{{Column: 0, Kind: fusion.Base, Granular: true}, {Column: 1, Kind: fusion.Generalist, Granular: true}}
+		q.Sources = []fusion.Observed{
+			{Column: 0, Kind: fusion.Base, Granular: true},
+			{Column: 1, Kind: fusion.Generalist, Granular: true},
+		}
 		f.Questions = append(f.Questions, q)
 		f.surest[q.ID] = CCEFit{Columns: []int{1}, Temperature: .1}
 	}

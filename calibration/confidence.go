@@ -102,7 +102,8 @@ func (c Chances) Of(signals []float64, k int) (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		chance, known = max(chance, x), true
+		chance = max(chance, x)
+		known = true
 	}
 	if !known {
 		return 0, fmt.Errorf("no confidence is calibrated for the first %d passages", k)
@@ -149,8 +150,10 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	pairs, err := crossFit(questions, func(q *RankedQuestion) string { return q.ID }, train,
 		func(b both, q *RankedQuestion) (pair [2]Outcome, err error) {
 			for i, c := range []Confidence{b.platt, b.isotonic} {
-				pair[i].Correct, pair[i].Weight = q.answered(k), q.Weight
-				if pair[i].Confidence, err = c.Of(q.Signals); err != nil {
+				pair[i].Correct = q.answered(k)
+				pair[i].Weight = q.Weight
+				pair[i].Confidence, err = c.Of(q.Signals)
+				if err != nil {
 					return pair, err
 				}
 			}
@@ -167,19 +170,32 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	}
 	byPlatt, byIsotonic := Summarise(platt), Summarise(isotonic)
 	gain, deviation := pairedGain(platt, isotonic)
-	fit.Confidence, fit.HeldOut, fit.Outcomes = final.platt, byPlatt, platt
+	fit.Confidence = final.platt
+	fit.HeldOut = byPlatt
+	fit.Outcomes = platt
 	because := "that is within two standard errors, so the smooth function of few numbers, which keeps different answers apart, is taken"
 	if gain > 2*deviation && len(questions) >= enoughForSteps {
-		fit.Confidence, fit.HeldOut, fit.Outcomes = final.isotonic, byIsotonic, isotonic
+		fit.Confidence = final.isotonic
+		fit.HeldOut = byIsotonic
+		fit.Outcomes = isotonic
 		because = "that is more than two standard errors, so the shape is not a logistic one"
 	} else if gain > 2*deviation {
-		because = fmt.Sprintf("that is more than two standard errors, but with fewer than %d questions steps follow chance", enoughForSteps)
+		because = fmt.Sprintf("that is more than two standard errors, but with fewer than %d questions steps follow chance",
+			enoughForSteps)
 	} else if gain < -2*deviation {
 		because = "that is more than two standard errors the worse"
 	}
 	fit.Confidence.Reason = fmt.Sprintf(
 		"On %d held-out questions the Brier score is %.4f with Platt's scaling and %.4f with isotonic regression (ECE %.4f and %.4f); the second is lower by %.4f with a standard error of %.4f: %s.",
-		len(platt), byPlatt.Brier, byIsotonic.Brier, byPlatt.ECE, byIsotonic.ECE, gain, deviation, because)
+		len(platt),
+		byPlatt.Brier,
+		byIsotonic.Brier,
+		byPlatt.ECE,
+		byIsotonic.ECE,
+		gain,
+		deviation,
+		because,
+	)
 	return fit, nil
 }
 
@@ -188,10 +204,20 @@ func (q *RankedQuestion) answered(k int) bool { return q.First > 0 && q.First <=
 
 // outcome returns whether any of the first k passages answers, to fit to.
 func (q *RankedQuestion) outcome(k int) signalOutcome {
-	return signalOutcome{Signals: q.Signals, Correct: q.answered(k), Weight: q.Weight, Generated: q.Without == There || q.Without == Absent}
+	return signalOutcome{
+		Signals:   q.Signals,
+		Correct:   q.answered(k),
+		Weight:    q.Weight,
+		Generated: q.Without == There || q.Without == Absent,
+	}
 }
 
-func fitBoth(names []string, questions []RankedQuestion, k int, prior *Logistic) (platt, isotonic Confidence, err error) {
+func fitBoth(
+	names []string,
+	questions []RankedQuestion,
+	k int,
+	prior *Logistic,
+) (platt, isotonic Confidence, err error) {
 	outcomes := make([]signalOutcome, len(questions))
 	for i, q := range questions {
 		outcomes[i] = q.outcome(k)
@@ -217,7 +243,8 @@ func fitBoth(names []string, questions []RankedQuestion, k int, prior *Logistic)
 // pairedGain returns how much lower b's Brier score is than a's on the same questions, and
 // the standard error of that difference.
 func pairedGain(a, b []Outcome) (gain, deviation float64) {
-	n, all := float64(len(a)), 0.0
+	n := float64(len(a))
+	all := 0.0
 	for i := range a {
 		gain += a[i].weight() * (brier(a[i]) - brier(b[i]))
 		all += a[i].weight()

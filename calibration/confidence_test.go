@@ -80,7 +80,12 @@ func TestConfidenceChoice(t *testing.T) {
 func TestFewGetNoSteps(t *testing.T) {
 	step := func(s float64) float64 { return map[bool]float64{true: .02, false: .98}[s < .8] }
 	for n, kind := range map[int]Shape{enoughForSteps - 1: Platt, enoughForSteps: IsotonicShape} {
-		fit, err := FitConfidence([]string{"s"}, answered(n, 23, func(s float64) float64 { return step(math.Mod(2.2*s, 1)) }), 1, nil)
+		fit, err := FitConfidence(
+			[]string{"s"},
+			answered(n, 23, func(s float64) float64 { return step(math.Mod(2.2*s, 1)) }),
+			1,
+			nil,
+		)
 		if err != nil || fit.Confidence.Kind != kind {
 			t.Errorf("%d questions: %v, %s: %s", n, err, fit.Confidence.Kind, fit.Confidence.Reason)
 		}
@@ -158,7 +163,10 @@ func TestChances(t *testing.T) {
 	}
 	near(t, "the chance of the first 20", previous, .2+.25+.55*.5, .05)
 	// A fit for 5 that says less than the one for 1 does not come through.
-	inverted := Chances{{K: 1, Kind: Platt, Logistic: Logistic{Intercept: 1}}, {K: 5, Kind: Platt, Logistic: Logistic{Intercept: -1}}}
+	inverted := Chances{
+		{K: 1, Kind: Platt, Logistic: Logistic{Intercept: 1}},
+		{K: 5, Kind: Platt, Logistic: Logistic{Intercept: -1}},
+	}
 	got, err := inverted.Of(nil, 5)
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,13 @@ type coordinates struct {
 // plain returns coordinates in which the parameters are as they are.
 func (p *gateProblem) plain(origin []float64) *coordinates {
 	n := len(origin)
-	c := &coordinates{p: p, origin: origin, to: mat.NewDense(n, n, nil), grad: make([]float64, n), slope: make([]float64, n)}
+	c := &coordinates{
+		p:      p,
+		origin: origin,
+		to:     mat.NewDense(n, n, nil),
+		grad:   make([]float64, n),
+		slope:  make([]float64, n),
+	}
 	for i := range n {
 		c.to.Set(i, i, 1)
 	}

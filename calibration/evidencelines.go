@@ -45,8 +45,17 @@ func (e *Evidence) Write(w io.Writer, specialists int) error {
 
 func (q *Question) line() evidenceLine {
 	features := fusion.FeaturesOf(q.Table, q.Sources)
-	e := evidenceLine{ID: q.ID, Domain: q.Domain, Dense: features.Dense, Lexical: features.Lexical, Late: features.Late, Exact: features.Exact,
-		Scores: make([][]float64, len(q.Sources)), Ranks: make([][]int, len(q.Sources)), Missed: []float64{}}
+	e := evidenceLine{
+		ID:      q.ID,
+		Domain:  q.Domain,
+		Dense:   features.Dense,
+		Lexical: features.Lexical,
+		Late:    features.Late,
+		Exact:   features.Exact,
+		Scores:  make([][]float64, len(q.Sources)),
+		Ranks:   make([][]int, len(q.Sources)),
+		Missed:  []float64{},
+	}
 	columns := make([]int, len(q.Sources))
 	for i, s := range q.Sources {
 		columns[i] = s.Column

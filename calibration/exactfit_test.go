@@ -45,7 +45,14 @@ func TestExactFitLeavesOrdinaryOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(l.Signals) != len(names) || l.Intercept != alone.Intercept {
-		t.Fatalf("seed %d: %d signals, intercept %v; want %d, %v", seed, len(l.Signals), l.Intercept, len(names), alone.Intercept)
+		t.Fatalf(
+			"seed %d: %d signals, intercept %v; want %d, %v",
+			seed,
+			len(l.Signals),
+			l.Intercept,
+			len(names),
+			alone.Intercept,
+		)
 	}
 	for j, term := range alone.Signals {
 		if l.Signals[j] != term {

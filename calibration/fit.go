@@ -92,16 +92,19 @@ func (f *fitting) fit(ctx context.Context) error {
 // settings fits what methods other than the gate have, one number each.
 func (f *fitting) settings(ctx context.Context) (err error) {
 	var sharpness, alphas []float64
-	if f.record.Sharpness, sharpness, err = fitSharpness(ctx, f.Questions, sharpnesses()); err != nil {
+	f.record.Sharpness, sharpness, err = fitSharpness(ctx, f.Questions, sharpnesses())
+	if err != nil {
 		return err
 	}
 	if f.words() {
-		if f.record.Alpha, alphas, err = fitAlpha(ctx, f.Questions, sharpness, alphaGrid()); err != nil {
+		f.record.Alpha, alphas, err = fitAlpha(ctx, f.Questions, sharpness, alphaGrid())
+		if err != nil {
 			return err
 		}
 	}
 	var surest []CCEFit
-	if f.record.CCE, f.report.CCE, surest, err = f.FitCCE(ctx); err != nil {
+	f.record.CCE, f.report.CCE, surest, err = f.FitCCE(ctx)
+	if err != nil {
 		return fmt.Errorf("the granularities: %w", err)
 	}
 	f.others, f.surest = map[string]fusion.Settings{}, map[string]CCEFit{}
@@ -111,7 +114,8 @@ func (f *fitting) settings(ctx context.Context) (err error) {
 			s.Alpha = alphas[i]
 		}
 		if surest != nil {
-			f.surest[q.ID], s.CCE.Temperature = surest[i], surest[i].Temperature
+			s.CCE.Temperature = surest[i].Temperature
+			f.surest[q.ID] = surest[i]
 		}
 		f.others[q.ID] = s
 	}
@@ -181,7 +185,8 @@ func (e *Evidence) FitTemperatures(ctx context.Context) (map[int]temperatureFit,
 		}
 		for _, q := range slices.Concat(e.Unanswerable, e.Nonsense, e.Generated) {
 			if own := q.ensemble(column); own.known() {
-				if q.Sources[column].Confidence, err = own.sure(fit.temperature); err != nil {
+				q.Sources[column].Confidence, err = own.sure(fit.temperature)
+				if err != nil {
 					return nil, err
 				}
 			}
@@ -196,7 +201,14 @@ func (f *fitting) ensembles(temperatures map[int]temperatureFit) {
 		f.record.Experts = append(f.record.Experts, ExpertRecord{Name: name, Fingerprint: f.options.Fingerprints[name],
 			Temperature: t.temperature, Depth: EnsembleDepth, Before: t.before, After: t.after})
 		if t.edge {
-			f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("the temperature of %s, %.3g, is at an end of those that were tried:\nno temperature makes its confidence a probability; it may still tell right from wrong", name, t.temperature))
+			f.report.Warnings = append(
+				f.report.Warnings,
+				fmt.Sprintf(
+					"the temperature of %s, %.3g, is at an end of those that were tried:\nno temperature makes its confidence a probability; it may still tell right from wrong",
+					name,
+					t.temperature,
+				),
+			)
 		}
 		s := Summarise(t.heldOut)
 		f.report.Ensembles = append(f.report.Ensembles, EnsembleReport{name, t.temperature, t.before, s.ECE, s.AUROC})

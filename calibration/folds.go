@@ -42,14 +42,19 @@ func crossFit[Question, Model, Result any](questions []Question, id func(*Questi
 			continue
 		}
 		if len(others) == 0 {
-			return nil, fmt.Errorf("all %d questions are in one fold of %d: there are too few to fit on some and measure on others", len(questions), Folds)
+			return nil, fmt.Errorf(
+				"all %d questions are in one fold of %d: there are too few to fit on some and measure on others",
+				len(questions),
+				Folds,
+			)
 		}
 		model, err := fit(others)
 		if err != nil {
 			return nil, fmt.Errorf("fitting without fold %d: %w", fold+1, err)
 		}
 		for _, i := range held {
-			if results[i], err = apply(model, &questions[i]); err != nil {
+			results[i], err = apply(model, &questions[i])
+			if err != nil {
 				return nil, fmt.Errorf("question %s: %w", id(&questions[i]), err)
 			}
 		}

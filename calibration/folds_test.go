@@ -63,10 +63,16 @@ func TestCrossFit(t *testing.T) {
 		t.Error("one fold alone was accepted")
 	}
 	broken := errors.New("broken")
-	if _, err := crossFit(ids, self, func([]string) (model, error) { return nil, broken }, func(model, *string) (int, error) { return 0, nil }); !errors.Is(err, broken) {
+	if _, err := crossFit(ids, self, func([]string) (model, error) { return nil, broken },
+		func(model, *string) (int, error) { return 0, nil }); !errors.Is(
+		err,
+		broken,
+	) {
 		t.Errorf("a fit that fails: %v", err)
 	}
-	if _, err := crossFit(ids, self, fit, func(model, *string) (int, error) { return 0, broken }); !errors.Is(err, broken) || !strings.Contains(err.Error(), "q") {
+	_, err = crossFit(ids, self, fit, func(model, *string) (int, error) { return 0, broken })
+	if !errors.Is(err, broken) ||
+		!strings.Contains(err.Error(), "q") {
 		t.Errorf("a measurement that fails: %v", err)
 	}
 }

@@ -58,14 +58,19 @@ func FitGate(ctx context.Context, questions []Question, o GateOptions) (fusion.G
 func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Gate, error) {
 	p := problemOf(forms)
 	if len(p.questions) == 0 {
-		return fusion.Gate{}, fmt.Errorf("none of %d questions has a passage that answers among its candidates: there is nothing to fit a gate on", len(forms))
+		return fusion.Gate{}, fmt.Errorf(
+			"none of %d questions has a passage that answers among its candidates: there is nothing to fit a gate on",
+			len(forms),
+		)
 	}
 	if prior := o.towards(p.late); prior != nil {
 		if err := prior.Check(); err != nil {
 			return fusion.Gate{}, fmt.Errorf("the gate to begin with: %w", err)
 		}
 		pull := cmp.Or(o.pull, usualPull) / float64(len(forms))
-		p.origin, p.ridge, p.everywhere = p.standardised(parametersOf(prior)), pull*pull, true
+		p.origin = p.standardised(parametersOf(prior))
+		p.ridge = pull * pull
+		p.everywhere = true
 		for i := range p.questions {
 			p.questions[i].exact = prior.Exact
 		}

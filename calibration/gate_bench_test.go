@@ -19,11 +19,17 @@ func BenchmarkFitGate(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
 	questions := make([]Question, asked)
 	for i := range questions {
-		answer, home := rank.Ordinal(random.IntN(passages)), random.IntN(specialists)
+		answer := rank.Ordinal(random.IntN(passages))
+		home := random.IntN(specialists)
 		lists := make([][]rank.Hit, specialists+3)
 		q := Question{ID: fmt.Sprint("q", i), Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
 		for s := range lists {
-			observed := fusion.Observed{Column: s, Kind: fusion.Specialist, Familiarity: .3 + .1*random.Float64(), Confidence: random.Float64()}
+			observed := fusion.Observed{
+				Column:      s,
+				Kind:        fusion.Specialist,
+				Familiarity: .3 + .1*random.Float64(),
+				Confidence:  random.Float64(),
+			}
 			found := random.Perm(passages)[:100]
 			if random.IntN(4) > 0 && !slices.Contains(found, int(answer)) {
 				found[0] = int(answer)

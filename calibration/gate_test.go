@@ -23,7 +23,8 @@ func planted(t *testing.T, n int, seed uint64) []Question {
 	questions := make([]Question, n)
 	for i := range questions {
 		const passages = 12
-		answer, home := rank.Ordinal(random.IntN(passages)), random.IntN(2)
+		answer := rank.Ordinal(random.IntN(passages))
+		home := random.IntN(2)
 		lists := make([][]rank.Hit, 4)
 		for s := range lists {
 			for o := range rank.Ordinal(passages) {
@@ -78,7 +79,11 @@ func TestGateFindsWhoKnows(t *testing.T) {
 		t.Fatal(err)
 	}
 	others := planted(t, 300, 2)
-	equal := fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: math.Log(.03)}
+	equal := fusion.Gate{
+		Dense:   make([]float64, len(fusion.DenseFeatureNames())),
+		Lexical: make([]float64, len(fusion.LexicalFeatureNames())),
+		Words:   math.Log(.03),
+	}
 	before, after := topOne(t, others, &equal), topOne(t, others, &fit)
 	t.Logf("top-1 with equal weights %.3f, with the gate %.3f, %+v", before, after, fit)
 	// The best that weights can do is about the familiar specialist alone.

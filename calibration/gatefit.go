@@ -20,7 +20,11 @@ const (
 )
 
 // minimise finds the parameters with the least loss.
-func (p *gateProblem) minimise(ctx context.Context, start []float64, rounds int) (x []float64, loss float64, err error) {
+func (p *gateProblem) minimise(
+	ctx context.Context,
+	start []float64,
+	rounds int,
+) (x []float64, loss float64, err error) {
 	part := p.part(min(coarser, len(p.questions)/fewest))
 	if part == nil {
 		return descend(ctx, p.plain(start), rounds, exactly)
@@ -81,7 +85,8 @@ func descend(ctx context.Context, c *coordinates, rounds int, until precision) (
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
 	}
-	if result == nil || err != nil && !errors.Is(err, optimize.ErrLinesearcherFailure) && !errors.Is(err, optimize.ErrNoProgress) {
+	if result == nil ||
+		err != nil && !errors.Is(err, optimize.ErrLinesearcherFailure) && !errors.Is(err, optimize.ErrNoProgress) {
 		return nil, 0, fmt.Errorf("fitting the gate: %w", err)
 	}
 	return c.parameters(result.X), result.F, nil

@@ -35,7 +35,12 @@ func TestCoarseToFine(t *testing.T) {
 	}
 	_, slow, _ := descend(ctx, p.plain(gateStart()), 30, exactly)
 	if _, quick, _ := p.minimise(ctx, gateStart(), 30); quick-plain > (slow-plain)/4 {
-		t.Errorf("after thirty steps over all questions the loss is %v, without the part %v, in the end %v", quick, slow, plain)
+		t.Errorf(
+			"after thirty steps over all questions the loss is %v, without the part %v, in the end %v",
+			quick,
+			slow,
+			plain,
+		)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	alone, _, err := p.minimise(ctx, gateStart(), 200)

@@ -35,7 +35,8 @@ func formsOf(questions []Question, specialists int) ([]askedForms, error) {
 // those of any expert's domain, which development questions of these domains do not show.
 // Nil with fewer than three specialists.
 func abroad(q *Question) *Question {
-	nearest, specialists := -1, 0
+	nearest := -1
+	specialists := 0
 	for i, s := range q.Sources {
 		if s.Kind != fusion.Specialist {
 			continue
@@ -62,7 +63,8 @@ func formOf(q *Question) (gateForm, error) {
 		if s.Column < 0 || s.Column >= q.Table.Sources() {
 			return g, fmt.Errorf("source %d of %d", s.Column, q.Table.Sources())
 		}
-		columns[i], g.sources[i].Column = s.Column, i
+		columns[i] = s.Column
+		g.sources[i].Column = i
 		scores[i] = make([]float64, 0, q.Table.Len())
 	}
 	q.Table.Each(fusion.Exact, func(row int, own []float64) {
@@ -135,7 +137,8 @@ func (p *gateProblem) standardise() {
 	}
 	each(func(at int, v *float64) { d := *v - p.mean[at]; squares[at] += d * d })
 	for j := range squares {
-		if p.deviation[j] = math.Sqrt(squares[j] / max(rows[j], 1)); p.deviation[j] < 1e-9 {
+		p.deviation[j] = math.Sqrt(squares[j] / max(rows[j], 1))
+		if p.deviation[j] < 1e-9 {
 			p.deviation[j] = 1
 		}
 	}

@@ -15,7 +15,8 @@ import (
 func followed(t *testing.T, q *Question, score func(rank.Ordinal) float32) {
 	t.Helper()
 	n := q.Table.Sources()
-	lists, own := make([][]rank.Hit, n+1), map[rank.Ordinal][]float64{}
+	lists := make([][]rank.Hit, n+1)
+	own := map[rank.Ordinal][]float64{}
 	q.Table.Each(fusion.Exact, func(row int, scores []float64) {
 		o := q.Table.Ordinal(row)
 		own[o] = slices.Clone(scores)
@@ -87,7 +88,8 @@ func TestGateFindsLate(t *testing.T) {
 // would be if the others had never been asked: what they alone found is no
 // candidate, and does not show in its features.
 func TestLateOfFewSpecialists(t *testing.T) {
-	questions, random := planted(t, 80, 5), rand.New(rand.NewPCG(8, 8))
+	questions := planted(t, 80, 5)
+	random := rand.New(rand.NewPCG(8, 8))
 	first := 0 // questions with a passage that the first specialist alone found
 	for i := range questions {
 		q := &questions[i]

@@ -38,8 +38,17 @@ func gateStart() []float64 {
 
 // gateOf returns the gate of parameters, which it shares.
 func gateOf(x []float64) fusion.Gate {
-	return fusion.Gate{Specialist: x[atSpecialist], Generalist: x[atGeneralist], Base: x[atBase], Dense: x[atDense:atLexical],
-		Words: x[atWords], Lexical: x[atLexical:atLate], Phrases: math.Exp(min(x[atPhrases], 20)), Tokens: x[atTokens], Late: x[atLate:]}
+	return fusion.Gate{
+		Specialist: x[atSpecialist],
+		Generalist: x[atGeneralist],
+		Base:       x[atBase],
+		Dense:      x[atDense:atLexical],
+		Words:      x[atWords],
+		Lexical:    x[atLexical:atLate],
+		Phrases:    math.Exp(min(x[atPhrases], 20)),
+		Tokens:     x[atTokens],
+		Late:       x[atLate:],
+	}
 }
 
 // parametersOf returns the parameters with which gateOf gives a gate again; what the gate

@@ -26,7 +26,8 @@ func TestFewQuestionsMoveLittle(t *testing.T) {
 		}
 		return questions
 	}
-	as, other := planted(t, 300, 2), opposite(300, 3)
+	as := planted(t, 300, 2)
+	other := opposite(300, 3)
 	before := topOne(t, as, &shipped)
 	few, err := FitGate(ctx, opposite(10, 4), GateOptions{Towards: &shipped, pull: 1e4})
 	if err != nil {
@@ -47,12 +48,26 @@ func TestFewQuestionsMoveLittle(t *testing.T) {
 // TestPulledToTheOneWithoutLate: questions without late interaction begin with the
 // gate for these.
 func TestPulledToTheOneWithoutLate(t *testing.T) {
-	with := fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -1, Tokens: .7, Late: make([]float64, len(fusion.LateFeatureNames()))}
-	without := fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -2}
+	with := fusion.Gate{
+		Dense:   make([]float64, len(fusion.DenseFeatureNames())),
+		Lexical: make([]float64, len(fusion.LexicalFeatureNames())),
+		Words:   -1,
+		Tokens:  .7,
+		Late:    make([]float64, len(fusion.LateFeatureNames())),
+	}
+	without := fusion.Gate{
+		Dense:   make([]float64, len(fusion.DenseFeatureNames())),
+		Lexical: make([]float64, len(fusion.LexicalFeatureNames())),
+		Words:   -2,
+	}
 	for j := range without.Lexical {
 		without.Lexical[j] = float64(j) / 10
 	}
-	fit, err := FitGate(context.Background(), planted(t, 20, 7), GateOptions{Towards: &with, WithoutLate: &without, pull: 1e9})
+	fit, err := FitGate(
+		context.Background(),
+		planted(t, 20, 7),
+		GateOptions{Towards: &with, WithoutLate: &without, pull: 1e9},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

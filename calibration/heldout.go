@@ -36,7 +36,8 @@ func FoldGates(ctx context.Context, questions []Question, o GateOptions) ([]fusi
 			}
 		}
 		var err error
-		if gates[fold], err = fitForms(ctx, others, o); err != nil {
+		gates[fold], err = fitForms(ctx, others, o)
+		if err != nil {
 			return nil, fmt.Errorf("fitting without fold %d: %w", fold+1, err)
 		}
 	}
@@ -93,7 +94,8 @@ func By(questions []Question, method func(q *Question) (fusion.Ranking, error)) 
 		if err != nil {
 			return fmt.Errorf("question %q: %w", questions[i].ID, err)
 		}
-		out[i].First, out[i].Confidence = firstRelevant(r, questions[i].Relevant), r.Confidence
+		out[i].First = firstRelevant(r, questions[i].Relevant)
+		out[i].Confidence = r.Confidence
 		return nil
 	})
 	if err != nil {

@@ -22,11 +22,17 @@ func bruteIsotonic(all []scoredOutcome) map[float64]float64 {
 		}
 	}
 	slices.Sort(scores)
-	best, least := map[float64]float64{}, math.Inf(1)
+	best := map[float64]float64{}
+	least := math.Inf(1)
 	for cuts := range 1 << (len(scores) - 1) {
-		fitted, previous, loss, rises := map[float64]float64{}, math.Inf(-1), 0.0, true
+		fitted := map[float64]float64{}
+		previous := math.Inf(-1)
+		loss := 0.0
+		rises := true
 		for i := 0; i < len(scores); {
-			sum, size, j := sums[scores[i]], sizes[scores[i]], i+1
+			sum := sums[scores[i]]
+			size := sizes[scores[i]]
+			j := i + 1
 			for ; j < len(scores) && cuts>>(j-1)&1 == 0; j++ {
 				sum += sums[scores[j]]
 				size += sizes[scores[j]]
@@ -84,7 +90,8 @@ func TestIsotonicByHand(t *testing.T) {
 	if !slices.Equal(f.Steps, want) {
 		t.Errorf("steps %v, want %v", f.Steps, want)
 	}
-	for _, c := range [][2]float64{{-9, 0}, {1, 0}, {1.5, .25}, {2, .5}, {2.5, .5}, {3, .5}, {4, .75}, {4.5, .875}, {5, 1}, {99, 1}} {
+	for _, c := range [][2]float64{{-9, 0}, {1, 0}, {1.5, .25}, {2, .5}, {2.5, .5}, {3, .5}, {4, .75}, {4.5, .875},
+		{5, 1}, {99, 1}} {
 		near(t, "the chance", f.Of(c[0]), c[1], 1e-15)
 	}
 	near(t, "the chance of no function", Isotonic{}.Of(1), 0, 0)

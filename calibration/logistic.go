@@ -48,7 +48,8 @@ const levelStrength = 5
 
 // fitLogistic returns the logistic function with the highest likelihood, by
 // Newton's method; with a prior, the most likely one where its coefficients, and
-// the log-odds in the middle of the signals, lie about the prior's. The targets are Platt's, (N₊+1)/(N₊+2) and 1/(N₋+2) in
+// the log-odds in the middle of the signals, lie about the prior's. The targets are Platt's,
+// (N₊+1)/(N₊+2) and 1/(N₋+2) in
 // place of 1 and 0, so that signals which separate the outcomes do not give a
 // certainty (Platt, 1999; Lin, Lin and Weng, 2007).
 func fitLogistic(names []string, outcomes []signalOutcome, prior *Logistic) (Logistic, error) {
@@ -69,8 +70,14 @@ func fitLogistic(names []string, outcomes []signalOutcome, prior *Logistic) (Log
 	high, low := (positive+1)/(positive+2), 1/(negative+2)
 
 	mean, deviation := moments(len(names), outcomes)
-	p := likelihood{rows: make([][]float64, len(outcomes)), targets: make([]float64, len(outcomes)), weights: make([]float64, len(outcomes)),
-		about: make([]float64, len(names)+1), ridge: ridge, level: 1e-9}
+	p := likelihood{
+		rows:    make([][]float64, len(outcomes)),
+		targets: make([]float64, len(outcomes)),
+		weights: make([]float64, len(outcomes)),
+		about:   make([]float64, len(names)+1),
+		ridge:   ridge,
+		level:   1e-9,
+	}
 	if prior != nil {
 		if err := prior.pull(&p, names, mean, deviation); err != nil {
 			return Logistic{}, err
@@ -82,7 +89,9 @@ func fitLogistic(names []string, outcomes []signalOutcome, prior *Logistic) (Log
 		for j, x := range o.Signals {
 			row[j+1] = (x - mean[j]) / deviation[j]
 		}
-		p.rows[i], p.targets[i], p.weights[i] = row, low, weightOr1(o.Weight)
+		p.weights[i] = weightOr1(o.Weight)
+		p.rows[i] = row
+		p.targets[i] = low
 		if o.Correct {
 			p.targets[i] = high
 		}
@@ -104,7 +113,9 @@ func (l *Logistic) pull(p *likelihood, names []string, mean, deviation []float64
 	if len(l.Signals) != len(names) {
 		return fmt.Errorf("the prior is for %d signals, not %d", len(l.Signals), len(names))
 	}
-	p.ridge, p.level, p.about[0] = priorStrength, levelStrength, l.Intercept
+	p.ridge = priorStrength
+	p.level = levelStrength
+	p.about[0] = l.Intercept
 	for j, t := range l.Signals {
 		if t.Name != names[j] {
 			return fmt.Errorf("signal %d of the prior is %s, not %s", j+1, t.Name, names[j])
@@ -134,7 +145,8 @@ func moments(n int, outcomes []signalOutcome) (mean, deviation []float64) {
 	values, weights := make([]float64, len(outcomes)), make([]float64, len(outcomes))
 	for j := range n {
 		for i, o := range outcomes {
-			values[i], weights[i] = o.Signals[j], weightOr1(o.Weight)
+			values[i] = o.Signals[j]
+			weights[i] = weightOr1(o.Weight)
 		}
 		mean[j], deviation[j] = stat.PopMeanStdDev(values, weights)
 		if deviation[j] <= 1e-12*math.Abs(mean[j]) || deviation[j] == 0 {
@@ -238,7 +250,8 @@ func (p *likelihood) curvature(curvature *mat.SymDense, b []float64) {
 func (p *likelihood) maximise() ([]float64, error) {
 	result, err := optimize.Minimize(optimize.Problem{Func: p.loss, Grad: p.slope, Hess: p.curvature}, p.about,
 		&optimize.Settings{GradientThreshold: 1e-8, MajorIterations: 100}, &optimize.Newton{})
-	if result == nil || err != nil && !errors.Is(err, optimize.ErrLinesearcherFailure) && !errors.Is(err, optimize.ErrNoProgress) {
+	if result == nil ||
+		err != nil && !errors.Is(err, optimize.ErrLinesearcherFailure) && !errors.Is(err, optimize.ErrNoProgress) {
 		return nil, fmt.Errorf("the logistic fit: %w", err)
 	}
 	return result.X, nil

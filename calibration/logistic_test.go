@@ -9,7 +9,12 @@ import (
 // TestPlattByHand: with one constant signal only the intercept counts, so
 // that the chance is the mean of Platt's targets, here (3·4/5 + 1·1/3)/4.
 func TestPlattByHand(t *testing.T) {
-	all := []signalOutcome{{[]float64{7}, true, 0, false}, {[]float64{7}, true, 0, false}, {[]float64{7}, true, 0, false}, {[]float64{7}, false, 0, false}}
+	all := []signalOutcome{
+		{[]float64{7}, true, 0, false},
+		{[]float64{7}, true, 0, false},
+		{[]float64{7}, true, 0, false},
+		{[]float64{7}, false, 0, false},
+	}
 	for _, names := range [][]string{{"constant"}, {}} {
 		if len(names) == 0 {
 			for i := range all {
@@ -29,7 +34,14 @@ func TestPlattByHand(t *testing.T) {
 
 	// Two values of a signal are two free parameters: each gets the mean of its
 	// own targets. 0: one of three right; 1: two of three.
-	all = []signalOutcome{{[]float64{0}, true, 0, false}, {[]float64{0}, false, 0, false}, {[]float64{0}, false, 0, false}, {[]float64{1}, true, 0, false}, {[]float64{1}, true, 0, false}, {[]float64{1}, false, 0, false}}
+	all = []signalOutcome{
+		{[]float64{0}, true, 0, false},
+		{[]float64{0}, false, 0, false},
+		{[]float64{0}, false, 0, false},
+		{[]float64{1}, true, 0, false},
+		{[]float64{1}, true, 0, false},
+		{[]float64{1}, false, 0, false},
+	}
 	l, err := fitLogistic([]string{"s"}, all, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +113,8 @@ func TestLogisticHardCases(t *testing.T) {
 	late := func(i int) bool { return i >= 10 }
 	for name, all := range map[string][]signalOutcome{
 		"separated": build(20, func(i int) []float64 { return []float64{float64(i), 0} }, late),
-		"repeated":  build(20, func(i int) []float64 { return []float64{float64(i), float64(2 * i)} }, func(i int) bool { return i%3 > 0 }),
+		"repeated": build(20, func(i int) []float64 { return []float64{float64(i), float64(2 * i)} },
+			func(i int) bool { return i%3 > 0 }),
 		"huge":      build(20, func(i int) []float64 { return []float64{1e100 * float64(i), 1e-100 * float64(i)} }, late),
 		"all right": build(20, func(i int) []float64 { return []float64{float64(i), 1} }, func(int) bool { return true }),
 		"all wrong": build(20, func(i int) []float64 { return []float64{float64(i), 1} }, func(int) bool { return false }),

@@ -52,10 +52,14 @@ const surely = 2
 func (f *fitting) choose() (err error) {
 	for _, m := range inOrder(f.methods) {
 		f.record.Auto = m.method
-		if err = f.options.Try(f.record); err == nil {
+		err = f.options.Try(f.record)
+		if err == nil {
 			return nil
 		}
-		f.report.Warnings = append(f.report.Warnings, fmt.Sprintf("%s is passed over, since this collection cannot answer by it: %v", m.method, err))
+		f.report.Warnings = append(
+			f.report.Warnings,
+			fmt.Sprintf("%s is passed over, since this collection cannot answer by it: %v", m.method, err),
+		)
 	}
 	return fmt.Errorf("no method can answer with this calibration, and nothing was written: %w", err)
 }
@@ -81,7 +85,9 @@ func inOrder(methods []method) []method {
 // ahead returns by how many of its standard errors the mean of the difference to
 // another method's answers is above 0.
 func (m method) ahead(other method) float64 {
-	sum, squares, n := 0.0, 0.0, float64(len(m.answers))
+	sum := 0.0
+	squares := 0.0
+	n := float64(len(m.answers))
 	for i := range m.answers {
 		d := worth(m.answers[i]) - worth(other.answers[i])
 		sum += d

@@ -44,16 +44,24 @@ func TestRankedMethods(t *testing.T) {
 func TestChoose(t *testing.T) {
 	broken := errors.New("nobody can")
 	choosing := func(can string) *fitting {
-		return &fitting{record: &Record{}, report: &FitReport{}, methods: []method{{"gate", fusion.MethodGate, []Answered{{First: 1}}}, {"rrf", fusion.MethodRRF, []Answered{{First: 1}}}},
+		return &fitting{
+			record: &Record{},
+			report: &FitReport{},
+			methods: []method{
+				{"gate", fusion.MethodGate, []Answered{{First: 1}}},
+				{"rrf", fusion.MethodRRF, []Answered{{First: 1}}},
+			},
 			options: FitOptions{Try: func(r *Record) error {
 				if r.Auto == can {
 					return nil
 				}
 				return broken
-			}}}
+			}},
+		}
 	}
 	f := choosing(fusion.MethodRRF)
-	if err := f.choose(); err != nil || f.record.Auto != fusion.MethodRRF || len(f.report.Warnings) != 1 || !strings.Contains(f.report.Warnings[0], "gate is passed over, since this collection cannot answer by it: nobody") {
+	if err := f.choose(); err != nil || f.record.Auto != fusion.MethodRRF || len(f.report.Warnings) != 1 ||
+		!strings.Contains(f.report.Warnings[0], "gate is passed over, since this collection cannot answer by it: nobody") {
 		t.Errorf("%s, %v, %v", f.record.Auto, f.report.Warnings, err)
 	}
 	if err := choosing("").choose(); !errors.Is(err, broken) || !strings.Contains(err.Error(), "nothing was written") {

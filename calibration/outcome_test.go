@@ -55,7 +55,13 @@ func TestAccuracyAt(t *testing.T) {
 // TestECE holds a value of the get_ece of MUF's authors, with edges and a
 // confidence above 1, and one that was computed apart for CCE.
 func TestECE(t *testing.T) {
-	near(t, "the authors' ECE", ECE(outcomes(t, []float64{.05, .15, .95, 1, .55, .55, .1, 1.0000001}, "01110111")), .23125, 1e-12)
+	near(
+		t,
+		"the authors' ECE",
+		ECE(outcomes(t, []float64{.05, .15, .95, 1, .55, .55, .1, 1.0000001}, "01110111")),
+		.23125,
+		1e-12,
+	)
 	near(t, "with two outside", ECE(outcomes(t, []float64{-.5, 1.5, .25}, "011")), .75/3, 1e-12)
 	s := Summarise(outcomes(t, []float64{.35, .33, .72, .78, 1}, "01101"))
 	near(t, "ECE", s.ECE, .164, 1e-12)
@@ -103,7 +109,8 @@ func TestReliability(t *testing.T) {
 	got := Reliability(outcomes(t, []float64{.05, .15, .95, 1, .55, .55, .1, 1.5}, "01110111"))
 	want := []Bin{{2, .075, .5}, {1, .15, 1}, {2, .55, .5}, {2, .975, 1}}
 	for i, b := range want {
-		if len(got) != len(want) || got[i].Questions != b.Questions || math.Abs(got[i].Confidence-b.Confidence) > 1e-12 || got[i].Accuracy != b.Accuracy {
+		if len(got) != len(want) || got[i].Questions != b.Questions || math.Abs(got[i].Confidence-b.Confidence) > 1e-12 ||
+			got[i].Accuracy != b.Accuracy {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
 	}

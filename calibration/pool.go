@@ -25,7 +25,12 @@ const (
 // PoolGatherer asks all sources of a collection about some passages; *search.Engine is
 // one.
 type PoolGatherer interface {
-	GatherAmong(ctx context.Context, r search.Request, depth int, choose func(words []rank.Hit) ([]rank.Ordinal, error)) (search.Evidence, error)
+	GatherAmong(
+		ctx context.Context,
+		r search.Request,
+		depth int,
+		choose func(words []rank.Hit) ([]rank.Ordinal, error),
+	) (search.Evidence, error)
 }
 
 // GatherPools works as Gather does where each question is asked about thirty passages:
@@ -35,7 +40,9 @@ func GatherPools(ctx context.Context, engine PoolGatherer, passages PoolPassages
 	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
 	return gather(ctx, passages, domains, progress, func(ctx context.Context, q *Question) (search.Evidence, error) {
 		if len(q.Relevant) == 0 {
-			return search.Evidence{}, fmt.Errorf("nothing answers it, so that it cannot be ranked: leave unanswerable questions out")
+			return search.Evidence{}, fmt.Errorf(
+				"nothing answers it, so that it cannot be ranked: leave unanswerable questions out",
+			)
 		}
 		all := q.Relevant
 		depth := poolHard + len(all)
@@ -58,7 +65,12 @@ type PoolPassages interface {
 }
 
 // poolOf returns the pool of a question, the passage that answers first.
-func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, passages PoolPassages) ([]rank.Ordinal, error) {
+func poolOf(
+	id string,
+	relevant map[rank.Ordinal]float64,
+	words []rank.Hit,
+	passages PoolPassages,
+) ([]rank.Ordinal, error) {
 	pool := []rank.Ordinal{slices.Min(slices.Collect(maps.Keys(relevant)))}
 	for _, h := range words {
 		if _, answers := relevant[h.Ordinal]; !answers && len(pool) <= poolHard {
@@ -67,7 +79,11 @@ func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, pass
 	}
 	size := len(pool) + poolRandom
 	if n := passages.Ordinals(); n < 2*(size+len(relevant)) {
-		return nil, fmt.Errorf("the collection has %d passages, too few to draw %d at random beside those that answer", n, poolRandom)
+		return nil, fmt.Errorf(
+			"the collection has %d passages, too few to draw %d at random beside those that answer",
+			n,
+			poolRandom,
+		)
 	}
 	sum := sha256.Sum256([]byte(id))
 	draws := rand.New(rand.NewPCG(binary.BigEndian.Uint64(sum[:]), binary.BigEndian.Uint64(sum[8:])))
@@ -79,7 +95,8 @@ func poolOf(id string, relevant map[rank.Ordinal]float64, words []rank.Hit, pass
 		if passages.Deleted(o) {
 			continue
 		}
-		if pool = append(pool, o); len(pool) == size {
+		pool = append(pool, o)
+		if len(pool) == size {
 			return pool, nil
 		}
 	}

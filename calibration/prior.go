@@ -67,7 +67,11 @@ func ParsePrior(data []byte) (*Prior, error) {
 
 // Write writes the file that ParsePrior reads.
 func (p *Prior) Write(w io.Writer) error {
-	return writeYAML(w, "# The confidence of collections that nobody calibrated, made by `conclave calibrate\n# prior` (docs/confidence.md has the command).\n", p)
+	return writeYAML(
+		w,
+		"# The confidence of collections that nobody calibrated, made by `conclave calibrate\n# prior` (docs/confidence.md has the command).\n",
+		p,
+	)
 }
 
 // PriorQuestions are the answers to questions in the collection of one domain.
@@ -114,8 +118,11 @@ func (q *PriorQuestions) weighted(size float64) []RankedQuestion {
 // domains or ask nothing.
 func (e *Evidence) PriorQuestions(domain string, gate *fusion.Gate, specialists int) (PriorQuestions, error) {
 	out := PriorQuestions{Domain: domain}
-	if gate == nil || len(e.Questions) == 0 || !slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
-		return out, errors.New("it is not searched by the shipped gate with late interaction: index it with the default experts")
+	if gate == nil || len(e.Questions) == 0 ||
+		!slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
+		return out, errors.New(
+			"it is not searched by the shipped gate with late interaction: index it with the default experts",
+		)
 	}
 	gates := slices.Repeat([]fusion.Gate{*gate}, Folds)
 	answers, err := AnswerByFold(gates, e.Questions, specialists)
@@ -133,7 +140,11 @@ const worstPrior = .1
 // Shippable returns an error where a prior's error, on all domains, is too high to ship it.
 func (d *PriorDomain) Shippable() error {
 	if d.ECE > worstPrior {
-		return fmt.Errorf("the ECE on domains that were left out is %.3f, above %.2f: such a confidence is not to be shipped", d.ECE, worstPrior)
+		return fmt.Errorf(
+			"the ECE on domains that were left out is %.3f, above %.2f: such a confidence is not to be shipped",
+			d.ECE,
+			worstPrior,
+		)
 	}
 	return nil
 }
@@ -147,7 +158,12 @@ func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 	for _, d := range domains {
 		own, foreign := d.of(Answerable), d.of(Unanswerable)
 		if own == 0 || foreign == 0 {
-			return p, all, fmt.Errorf("domain %s has %d questions of its own and %d of other domains: both are needed", d.Domain, own, foreign)
+			return p, all, fmt.Errorf(
+				"domain %s has %d questions of its own and %d of other domains: both are needed",
+				d.Domain,
+				own,
+				foreign,
+			)
 		}
 		size += 2 * float64(own) / float64(len(domains))
 	}

@@ -146,8 +146,13 @@ func (q *Question) creditCopies(found *search.Evidence) {
 }
 
 // gather asks by a function.
-func gather(ctx context.Context, passages questions.Passages, domains []questions.Domain, progress func(done, total int),
-	ask func(ctx context.Context, q *Question) (search.Evidence, error)) (*Evidence, error) {
+func gather(
+	ctx context.Context,
+	passages questions.Passages,
+	domains []questions.Domain,
+	progress func(done, total int),
+	ask func(ctx context.Context, q *Question) (search.Evidence, error),
+) (*Evidence, error) {
 	e := &Evidence{}
 	var all []Question
 	for _, d := range domains {
@@ -164,7 +169,18 @@ func gather(ctx context.Context, passages questions.Passages, domains []question
 				return nil, err
 			}
 			if len(relevant) > 0 || q.Unanswerable || q.Drawn != "" {
-				all = append(all, Question{ID: d.Name + "/" + q.ID, Domain: d.Name, Text: q.Text, Answers: q.Answers, Relevant: relevant, drawn: q.Drawn, absent: q.Unanswerable})
+				all = append(
+					all,
+					Question{
+						ID:       d.Name + "/" + q.ID,
+						Domain:   d.Name,
+						Text:     q.Text,
+						Answers:  q.Answers,
+						Relevant: relevant,
+						drawn:    q.Drawn,
+						absent:   q.Unanswerable,
+					},
+				)
 			}
 		}
 	}

@@ -38,7 +38,9 @@ func rankedBy(scores []float64, answers []int, memory []float64) ranked {
 // the first passage right. Into slopes, which are as many, go its derivatives by
 // the scores.
 func (r *ranked) listwise(slopes []float64) float64 {
-	all, base, answering := r.odds, r.scores[r.best], 0.0
+	all := r.odds
+	base := r.scores[r.best]
+	answering := 0.0
 	top := base
 	for _, score := range r.scores {
 		top = max(top, score)
@@ -70,12 +72,14 @@ func (r *ranked) lateness(slopes []float64) float64 {
 	for _, row := range r.answers {
 		r.odds[row] = 0
 	}
-	rank, chances := 1.0, r.odds
+	rank := 1.0
+	chances := r.odds
 	for row, odds := range r.odds {
 		chances[row] = odds / (1 + odds)
 		rank += chances[row]
 	}
-	by, back := 1/(readDepth+rank), 0.0
+	by := 1 / (readDepth + rank)
+	back := 0.0
 	for row, chance := range chances {
 		slope := by * chance * (1 - chance)
 		slopes[row] += slope

@@ -48,7 +48,9 @@ func TestRankLosses(t *testing.T) {
 	// One that does not answer is level with the best answer: half a rank late.
 	// The other is ahead by ln 3: three quarters.
 	clear(slopes)
-	if got, want := lateness([]float64{1, 1, 1 + math.Log(3)}, []int{0}, slopes), math.Log1p((1+.5+.75)/20); math.Abs(got-want) > 1e-12 {
+	got := lateness([]float64{1, 1, 1 + math.Log(3)}, []int{0}, slopes)
+	want := math.Log1p((1 + .5 + .75) / 20)
+	if math.Abs(got-want) > 1e-12 {
 		t.Errorf("lateness %v, want %v", got, want)
 	}
 	by := 1 / (20 + 2.25)

@@ -59,7 +59,12 @@ type ReadingOptions struct {
 // FitReading lets a reader read the passages of answers, and fits the chances to what it
 // said. The confidences are those of the answers without it. Answers to one question, by
 // its ID, are read together. Half of the answers count as those to questions that have one.
-func FitReading(ctx context.Context, answers []RankedQuestion, confidences []float64, o ReadingOptions) (*ReadingFit, error) {
+func FitReading(
+	ctx context.Context,
+	answers []RankedQuestion,
+	confidences []float64,
+	o ReadingOptions,
+) (*ReadingFit, error) {
 	var order []string
 	places := map[string][]int{} // of a question's answers
 	for i, a := range answers {
@@ -187,7 +192,11 @@ func spread(answers []RankedQuestion) float64 {
 	return sum / n
 }
 
-func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, marks []func(float64) Mark) (*ReadingFit, error) {
+func (o *ReadingOptions) fit(
+	answers []RankedQuestion,
+	confidences []float64,
+	marks []func(float64) Mark,
+) (*ReadingFit, error) {
 	out := &ReadingFit{Reader: o.Reader, Spread: spread(answers)}
 	var priorWords, priorFirst *Logistic
 	weights := rankings()
@@ -197,12 +206,14 @@ func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, ma
 	}
 	out.Ranking, out.Top1, out.WithoutTop1 = ranking(weights, answers, marks)
 	if o.Towards == nil && out.Top1 <= out.WithoutTop1 || o.Towards != nil && worse(out.Ranking, answers, marks) {
-		out.Ranking, out.Top1 = 0, out.WithoutTop1 // such a reader is no judge of passages
+		out.Ranking = 0
+		out.Top1 = out.WithoutTop1 // such a reader is no judge of passages
 	}
 	var words, first []RankedQuestion
 	var before []Outcome
 	for i := range answers {
-		a, m := &answers[i], marks[i](out.Ranking)
+		a := &answers[i]
+		m := marks[i](out.Ranking)
 		id := a.ID
 		if o.ByDomain {
 			id = a.Asked.Domain
@@ -226,11 +237,13 @@ func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, ma
 		}
 	}
 	var err error
-	if out.Words, _, err = fitMarked(search.AnswerSignals(), words, priorWords); err != nil {
+	out.Words, _, err = fitMarked(search.AnswerSignals(), words, priorWords)
+	if err != nil {
 		return nil, fmt.Errorf("the chance that marked words are right: %w", err)
 	}
 	var sure []Outcome
-	if out.First, sure, err = fitMarked(search.ReadSignals(), first, priorFirst); err != nil {
+	out.First, sure, err = fitMarked(search.ReadSignals(), first, priorFirst)
+	if err != nil {
 		return nil, fmt.Errorf("the confidence of what was read: %w", err)
 	}
 	by := map[Without][]Outcome{}
@@ -244,7 +257,8 @@ func (o *ReadingOptions) fit(answers []RankedQuestion, confidences []float64, ma
 		out.Unanswerable = &half
 	}
 	alone := Summarise(before)
-	if out.WithoutECE = alone.ECE; alone.AUROC != nil {
+	out.WithoutECE = alone.ECE
+	if alone.AUROC != nil {
 		out.WithoutAUROC = *alone.AUROC
 	}
 	return out, nil

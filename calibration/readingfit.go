@@ -93,7 +93,8 @@ confidence: ECE %.3f, AUROC %.3f (without the reader %.3f, %.3f)
 		return err
 	}
 	if u := a.Unanswerable; u != nil {
-		if _, err := fmt.Fprintf(out, "  against unanswerable ones: ECE %.3f, AUROC %s\n", u.ECE, areaOf(u.AUROC)); err != nil {
+		if _, err := fmt.Fprintf(out, "  against unanswerable ones: ECE %.3f, AUROC %s\n", u.ECE,
+			areaOf(u.AUROC)); err != nil {
 			return err
 		}
 	}
@@ -105,11 +106,21 @@ confidence: ECE %.3f, AUROC %.3f (without the reader %.3f, %.3f)
 		return nil
 	}
 	x := chosen(a.Thresholds)
-	_, err := fmt.Fprintf(out, "With \"min_confidence\": %.2f, %.1f of 100 right first passages are lost, and %.1f of 100 questions\nwhose passages were taken out get no result.\n", x.MinConfidence, 100*x.Lost, 100*x.TakenOut)
+	_, err := fmt.Fprintf(
+		out,
+		"With \"min_confidence\": %.2f, %.1f of 100 right first passages are lost, and %.1f of 100 questions\nwhose passages were taken out get no result.\n",
+		x.MinConfidence,
+		100*x.Lost,
+		100*x.TakenOut,
+	)
 	return err
 }
 
 // Write writes the file that ParseReading reads.
 func (a *ReadingFit) Write(w io.Writer) error {
-	return writeYAML(w, "# What the shipped reader says of its words and of the first passage, in probabilities: made\n# by `conclave calibrate reader` (docs/answers.md has the command).\n", a)
+	return writeYAML(
+		w,
+		"# What the shipped reader says of its words and of the first passage, in probabilities: made\n# by `conclave calibrate reader` (docs/answers.md has the command).\n",
+		a,
+	)
 }

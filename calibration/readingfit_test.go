@@ -26,14 +26,28 @@ func readFor(n int) (answers []RankedQuestion, confidences []float64) {
 	for i := range n {
 		q := &questions[i]
 		q.Relevant = map[rank.Ordinal]float64{rank.Ordinal(i): 1 - float64(i%2)}
-		answers = append(answers, RankedQuestion{ID: q.ID, First: 1 + i%2, Asked: q, Passages: []rank.Hit{{Ordinal: rank.Ordinal(i), Score: 2}, {Ordinal: 900, Score: 1}}})
+		answers = append(
+			answers,
+			RankedQuestion{
+				ID:       q.ID,
+				First:    1 + i%2,
+				Asked:    q,
+				Passages: []rank.Hit{{Ordinal: rank.Ordinal(i), Score: 2}, {Ordinal: 900, Score: 1}},
+			},
+		)
 	}
 	for i := range n {
-		answers = append(answers, RankedQuestion{ID: questions[i].ID, Without: TakenOut, Asked: &questions[i], Passages: []rank.Hit{{Ordinal: 900}}})
+		answers = append(
+			answers,
+			RankedQuestion{ID: questions[i].ID, Without: TakenOut, Asked: &questions[i], Passages: []rank.Hit{{Ordinal: 900}}},
+		)
 	}
 	for i := range n {
 		q := &questions[n+i]
-		answers = append(answers, RankedQuestion{ID: q.ID, Without: Unanswerable, Asked: q, Passages: []rank.Hit{{Ordinal: 901}}})
+		answers = append(
+			answers,
+			RankedQuestion{ID: q.ID, Without: Unanswerable, Asked: q, Passages: []rank.Hit{{Ordinal: 901}}},
+		)
 	}
 	for range answers {
 		confidences = append(confidences, .4)
@@ -51,38 +65,48 @@ func TestReadingByHand(t *testing.T) {
 	var mu sync.Mutex
 	calls := map[string]int{}
 	options := func(signal float64) ReadingOptions {
-		return ReadingOptions{Reader: "a reader", Progress: func(int, int) {}, Mark: func(_ context.Context, q *Question, of []Ranked) ([]func(float64) Mark, error) {
-			mu.Lock()
-			calls[q.ID] += len(of)
-			mu.Unlock()
-			marks := make([]func(float64) Mark, len(of))
-			for i, a := range of {
-				if a.Confidence != .4 {
-					return nil, fmt.Errorf("a confidence of %v", a.Confidence)
+		return ReadingOptions{
+			Reader:   "a reader",
+			Progress: func(int, int) {},
+			Mark: func(_ context.Context, q *Question, of []Ranked) ([]func(float64) Mark, error) {
+				mu.Lock()
+				calls[q.ID] += len(of)
+				mu.Unlock()
+				marks := make([]func(float64) Mark, len(of))
+				for i, a := range of {
+					if a.Confidence != .4 {
+						return nil, fmt.Errorf("a confidence of %v", a.Confidence)
+					}
+					right := len(a.Passages) == 2 && a.Passages[0].Ordinal%2 == 0
+					m := Mark{
+						Right: right,
+						Words: make([]float64, len(search.AnswerSignals())),
+						First: make([]float64, len(search.ReadSignals())),
+					}
+					if right || signal == alike && a.Passages[0].Ordinal == 901 {
+						m.Words[0], m.First[1] = signal, signal
+					}
+					if q.ID == fmt.Sprint("q", n) {
+						m.Words = nil // it marked nothing
+					}
+					marks[i] = func(float64) Mark { return m }
 				}
-				right := len(a.Passages) == 2 && a.Passages[0].Ordinal%2 == 0
-				m := Mark{Right: right, Words: make([]float64, len(search.AnswerSignals())), First: make([]float64, len(search.ReadSignals()))}
-				if right || signal == alike && a.Passages[0].Ordinal == 901 {
-					m.Words[0], m.First[1] = signal, signal
-				}
-				if q.ID == fmt.Sprint("q", n) {
-					m.Words = nil // it marked nothing
-				}
-				marks[i] = func(float64) Mark { return m }
-			}
-			return marks, nil
-		}}
+				return marks, nil
+			},
+		}
 	}
 	fit, err := FitReading(t.Context(), answers, confidences, options(0))
 	if err != nil || !fit.Of("a reader") || fit.Of("another") || fit.Questions != n {
 		t.Fatalf("%v, %+v", err, fit)
 	}
 	for id, answered := range calls {
-		if want := 1 + map[bool]int{true: 1}[slices.ContainsFunc(answers[:n], func(a RankedQuestion) bool { return a.ID == id })]; answered != want {
+		if want := 1 + map[bool]int{true: 1}[slices.ContainsFunc(answers[:n],
+			func(a RankedQuestion) bool { return a.ID == id })]; answered != want {
 			t.Errorf("%s: %d of its %d answers were read", id, answered, want)
 		}
 	}
-	right, wrong := n/2., n/2.+n // half of each n of the two kinds without an answer
+	right := n / 2.
+	wrong := n/2. + n // half of each n of the two kinds without an answer
 	mean := func(wrong float64) float64 {
 		return (right*(right+1)/(right+2) + wrong/(wrong+2)) / (right + wrong)
 	}
@@ -102,7 +126,8 @@ func TestReadingByHand(t *testing.T) {
 	for _, byDomain := range []bool{false, true} {
 		o := options(1)
 		o.ByDomain = byDomain
-		if fit, err = FitReading(t.Context(), answers, confidences, o); err != nil {
+		fit, err = FitReading(t.Context(), answers, confidences, o)
+		if err != nil {
 			t.Fatal(err)
 		}
 		near(t, "the AUROC of words", fit.Words.AUROC, 1, 0)
@@ -113,16 +138,25 @@ func TestReadingByHand(t *testing.T) {
 	}
 
 	// Of 60 questions with an answer 30 are right, with the signals of all 60 unanswerable ones.
-	if fit, err = FitReading(t.Context(), answers, confidences, options(alike)); err != nil {
+	fit, err = FitReading(t.Context(), answers, confidences, options(alike))
+	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "the AUROC against what was taken out", *fit.TakenOut.AUROC, 1, 0)
-	near(t, "the AUROC against unanswerable questions", *fit.Unanswerable.AUROC, (30+60/2.)/90, .1) // equal but for the folds
+	near(
+		t,
+		"the AUROC against unanswerable questions",
+		*fit.Unanswerable.AUROC,
+		(30+60/2.)/90,
+		.1,
+	) // equal but for the folds
 	var told strings.Builder
-	if err := fit.WriteText(&told); err != nil || !strings.Contains(told.String(), "AUROC 1.000\n  against unanswerable ones: ECE ") {
+	if err := fit.WriteText(&told); err != nil ||
+		!strings.Contains(told.String(), "AUROC 1.000\n  against unanswerable ones: ECE ") {
 		t.Errorf("%v: %s", err, told.String())
 	}
-	if fit, err = FitReading(t.Context(), answers, confidences, options(1)); err != nil {
+	fit, err = FitReading(t.Context(), answers, confidences, options(1))
+	if err != nil {
 		t.Fatal(err)
 	}
 
@@ -144,7 +178,12 @@ func TestReadingByHand(t *testing.T) {
 		return x
 	}
 	if math.Abs(sure(few)-sure(&shifted)) > .1 || sure(alone) < sure(few) {
-		t.Errorf("from 8 questions it is %v, without what is shipped %v, and shipped was %v", sure(few), sure(alone), sure(&shifted))
+		t.Errorf(
+			"from 8 questions it is %v, without what is shipped %v, and shipped was %v",
+			sure(few),
+			sure(alone),
+			sure(&shifted),
+		)
 	}
 
 	// A gate whose scores are four times as large counts a quarter beside the reader.
@@ -157,7 +196,8 @@ func TestReadingByHand(t *testing.T) {
 				larger[i].Passages[n].Score *= size
 			}
 		}
-		if few, err = FitReading(t.Context(), larger, confidences, o); err != nil {
+		few, err = FitReading(t.Context(), larger, confidences, o)
+		if err != nil {
 			t.Fatal(err)
 		}
 		near(t, "the spread", few.Spread, .5*float64(size), 1e-9)
@@ -168,11 +208,16 @@ func TestReadingByHand(t *testing.T) {
 	// of two not.
 	o.Mark = func(_ context.Context, _ *Question, of []Ranked) ([]func(float64) Mark, error) {
 		return slices.Repeat([]func(float64) Mark{func(float64) Mark {
-			return Mark{Top: len(of[0].Passages) - 1, Words: make([]float64, len(search.AnswerSignals())), First: make([]float64, len(search.ReadSignals()))}
+			return Mark{
+				Top:   len(of[0].Passages) - 1,
+				Words: make([]float64, len(search.AnswerSignals())),
+				First: make([]float64, len(search.ReadSignals())),
+			}
 		}}, len(of)), nil
 	}
 	for n, kept := range map[int]bool{16: false, 4: true} {
-		if few, err = FitReading(t.Context(), answers[:n], confidences[:n], o); err != nil || (few.Ranking > 0) != kept {
+		few, err = FitReading(t.Context(), answers[:n], confidences[:n], o)
+		if err != nil || (few.Ranking > 0) != kept {
 			t.Errorf("a reader that loses %d: weight %v, %v", n/2, few.Ranking, err)
 		}
 	}
@@ -194,7 +239,10 @@ func TestRankingByHand(t *testing.T) {
 	for i, right := range [][2]float64{{0, 10}, {10, 1000}, {5, 10}} {
 		q := &Question{ID: fmt.Sprint(i), Domain: fmt.Sprint("d", i), Relevant: map[rank.Ordinal]float64{7: 1}}
 		for range 2 {
-			answers = append(answers, RankedQuestion{ID: q.ID, First: 2 - i%2, Asked: q, Passages: []rank.Hit{{Ordinal: 6}, {Ordinal: 7}}})
+			answers = append(
+				answers,
+				RankedQuestion{ID: q.ID, First: 2 - i%2, Asked: q, Passages: []rank.Hit{{Ordinal: 6}, {Ordinal: 7}}},
+			)
 			marks = append(marks, func(weight float64) (m Mark) {
 				m.First = []float64{}
 				if right[0] <= weight && weight <= right[1] {
@@ -204,7 +252,11 @@ func TestRankingByHand(t *testing.T) {
 			})
 		}
 		// What was taken out, and what nothing answers, says nothing of an order.
-		answers = append(answers, RankedQuestion{ID: q.ID, Asked: q, Without: TakenOut, Passages: []rank.Hit{{Ordinal: 6}}}, RankedQuestion{Without: Unanswerable, Asked: &Question{}})
+		answers = append(
+			answers,
+			RankedQuestion{ID: q.ID, Asked: q, Without: TakenOut, Passages: []rank.Hit{{Ordinal: 6}}},
+			RankedQuestion{Without: Unanswerable, Asked: &Question{}},
+		)
 		marks = append(marks, nil, nil)
 	}
 	weight, held, without := ranking([]float64{2, 5, 10, 20}, answers, marks)
@@ -226,7 +278,11 @@ func TestReadingFile(t *testing.T) {
 	}
 	fit := &ReadingFit{Reader: "a reader", Questions: 7, Ranking: 10, Top1: .7, WithoutTop1: .6,
 		Words: MarkedChance{.01, .9, Confidence{K: 1, Kind: Platt, Logistic: term(search.AnswerSignals())}},
-		First: MarkedChance{.02, .8, Confidence{K: 1, Kind: Platt, Logistic: term(search.ReadSignals())}}, WithoutECE: .1, WithoutAUROC: .7}
+		First: MarkedChance{
+			.02,
+			.8,
+			Confidence{K: 1, Kind: Platt, Logistic: term(search.ReadSignals())},
+		}, WithoutECE: .1, WithoutAUROC: .7}
 	var file strings.Builder
 	if err := fit.Write(&file); err != nil {
 		t.Fatal(err)
@@ -255,12 +311,18 @@ func TestConfidenceWithAReader(t *testing.T) {
 		ece, auroc float64
 		used       bool
 	}{{.04, .9, true}, {.10, .9, true}, {.04, .6, true}, {.10, .6, false}} {
-		fit := &ReadingFit{First: MarkedChance{ECE: c.ece, AUROC: c.auroc}, WithoutECE: .05, WithoutAUROC: .7, Thresholds: []Threshold{{MinConfidence: .2}}}
+		fit := &ReadingFit{
+			First:        MarkedChance{ECE: c.ece, AUROC: c.auroc},
+			WithoutECE:   .05,
+			WithoutAUROC: .7,
+			Thresholds:   []Threshold{{MinConfidence: .2}},
+		}
 		var told strings.Builder
 		if err := fit.WriteText(&told); err != nil {
 			t.Fatal(err)
 		}
-		if fit.Surer() != c.used || strings.Contains(told.String(), "min_confidence") != c.used || strings.Contains(told.String(), "stays that without the reader") == c.used {
+		if fit.Surer() != c.used || strings.Contains(told.String(), "min_confidence") != c.used ||
+			strings.Contains(told.String(), "stays that without the reader") == c.used {
 			t.Errorf("ECE %v, AUROC %v: used is %v: %s", c.ece, c.auroc, fit.Surer(), told.String())
 		}
 	}

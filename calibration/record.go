@@ -107,7 +107,12 @@ func (r *Record) Check() error {
 	}
 	for _, x := range r.Experts {
 		if !(x.Temperature > 0) || x.Depth < 2 {
-			return fmt.Errorf("experts: %s: temperature %v over %d hits; above 0 and at least 2 are needed", x.Name, x.Temperature, x.Depth)
+			return fmt.Errorf(
+				"experts: %s: temperature %v over %d hits; above 0 and at least 2 are needed",
+				x.Name,
+				x.Temperature,
+				x.Depth,
+			)
 		}
 	}
 	if r.Reading != nil {
@@ -137,7 +142,11 @@ func (r *Record) Check() error {
 	}
 	if len(r.Chances) > 0 {
 		if names := fusion.SignalNames(); !slices.Equal(r.Signals, names[:min(len(names), len(r.Signals))]) {
-			return fmt.Errorf("signals: %v; this version of conclave computes %v: calibrate again", r.Signals, fusion.SignalNames())
+			return fmt.Errorf(
+				"signals: %v; this version of conclave computes %v: calibrate again",
+				r.Signals,
+				fusion.SignalNames(),
+			)
 		}
 		for i := range r.Chances {
 			if err := r.Chances[i].Validate(); err != nil {

@@ -95,7 +95,9 @@ type EnsembleReport struct {
 }
 
 func (r *FitReport) addChance(c *ConfidenceFit) {
-	answerable, takenOut, unanswerable := c.Outcomes[:r.Questions], c.Outcomes[r.Questions:2*r.Questions], c.Outcomes[2*r.Questions:]
+	answerable := c.Outcomes[:r.Questions]
+	takenOut := c.Outcomes[r.Questions : 2*r.Questions]
+	unanswerable := c.Outcomes[2*r.Questions:]
 	r.Unanswerable = len(unanswerable)
 	if c.Confidence.K == 1 {
 		r.Thresholds = thresholds(answerable, takenOut, unanswerable)
@@ -120,7 +122,15 @@ func (f *fitting) describe() {
 	for _, m := range f.methods {
 		at := func(k int) float64 { return Accuracy(m.answers, k) }
 		low, high := shareInterval(at(1), len(m.answers))
-		row := MethodReport{Name: m.name, Method: m.method, Top1: at(1), Top5: at(5), Top20: at(20), Top100: at(100), Top1Interval: [2]float64{low, high}}
+		row := MethodReport{
+			Name:         m.name,
+			Method:       m.method,
+			Top1:         at(1),
+			Top5:         at(5),
+			Top20:        at(20),
+			Top100:       at(100),
+			Top1Interval: [2]float64{low, high},
+		}
 		own := map[string][]Answered{}
 		for i, q := range f.Questions {
 			own[q.Domain] = append(own[q.Domain], m.answers[i])
@@ -135,7 +145,13 @@ func (f *fitting) describe() {
 	}
 	if n := r.Questions; n < enough {
 		i := r.Methods[0].Top1Interval
-		r.Warnings = append([]string{fmt.Sprintf("%s few: with so many a figure is good to %.0f points, so little is\nlearned from them. %d are a beginning, 300 and more are good.",
-			map[bool]string{true: "1 question is", false: fmt.Sprintf("%d questions are", n)}[n == 1], 50*(i[1]-i[0]), enough)}, r.Warnings...)
+		r.Warnings = append(
+			[]string{fmt.Sprintf(
+				"%s few: with so many a figure is good to %.0f points, so little is\nlearned from them. %d are a beginning, 300 and more are good.",
+				map[bool]string{true: "1 question is", false: fmt.Sprintf("%d questions are", n)}[n == 1],
+				50*(i[1]-i[0]),
+				enough,
+			)},
+			r.Warnings...)
 	}
 }

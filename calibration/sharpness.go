@@ -11,7 +11,11 @@ import (
 // fitSharpness finds the power of the ensembles' confidences with which MUF's rankings have
 // the highest gain (worthOfRank), for all questions, and for each question on the other
 // folds. 0: there are no two ensembles to weigh.
-func fitSharpness(ctx context.Context, questions []Question, grid []float64) (sharpness float64, heldOut []float64, err error) {
+func fitSharpness(
+	ctx context.Context,
+	questions []Question,
+	grid []float64,
+) (sharpness float64, heldOut []float64, err error) {
 	heldOut = make([]float64, len(questions))
 	muf, _ := fusion.MethodNamed(fusion.MethodMUF)
 	ensembles := 0
@@ -31,7 +35,8 @@ func fitSharpness(ctx context.Context, questions []Question, grid []float64) (sh
 	for _, q := range questions {
 		t.ids = append(t.ids, q.ID)
 	}
-	if sharpness, heldOut, err = t.fit(ctx); err != nil {
+	sharpness, heldOut, err = t.fit(ctx)
+	if err != nil {
 		return 0, nil, fmt.Errorf("the sharpness of MUF: %w", err)
 	}
 	return sharpness, heldOut, nil

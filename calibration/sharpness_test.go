@@ -15,9 +15,13 @@ import (
 func unsure(t *testing.T, id string, lead float32, answer rank.Ordinal) Question {
 	t.Helper()
 	q := Question{ID: id, Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1},
-		Sources:   []fusion.Observed{{Column: 0, Kind: fusion.Specialist, Confidence: .8}, {Column: 1, Kind: fusion.Specialist, Confidence: .4}},
+		Sources: []fusion.Observed{
+			{Column: 0, Kind: fusion.Specialist, Confidence: .8},
+			{Column: 1, Kind: fusion.Specialist, Confidence: .4},
+		},
 		ensembles: []ensembleAnswer{{members: 2}, {members: 2}}}
-	if err := q.Table.Reset([][]rank.Hit{{{Ordinal: 0, Score: 1}, {Ordinal: 1}}, {{Ordinal: 1, Score: lead}, {Ordinal: 0}}}); err != nil {
+	if err := q.Table.Reset([][]rank.Hit{{{Ordinal: 0, Score: 1}, {Ordinal: 1}},
+		{{Ordinal: 1, Score: lead}, {Ordinal: 0}}}); err != nil {
 		t.Fatal(err)
 	}
 	return q
@@ -34,7 +38,8 @@ func TestSharpnessByHand(t *testing.T) {
 		}
 	}
 	questions[0].ensembles = questions[0].ensembles[:1]
-	if got, heldOut, err := fitSharpness(t.Context(), questions, sharpnesses()); err != nil || got != 0 || len(heldOut) != len(questions) {
+	if got, heldOut, err := fitSharpness(t.Context(), questions, sharpnesses()); err != nil || got != 0 ||
+		len(heldOut) != len(questions) {
 		t.Errorf("with one ensemble: %v, %v, %v", got, heldOut, err)
 	}
 }
@@ -43,7 +48,10 @@ func TestSharpnessByHand(t *testing.T) {
 func TestSharpnessHeldOut(t *testing.T) {
 	var questions []Question
 	for i := range 40 {
-		questions = append(questions, unsure(t, fmt.Sprint("q", i), float32(math.Pow(2, .3+float64(i*7%40)/8)), rank.Ordinal(i*13%5/3)))
+		questions = append(
+			questions,
+			unsure(t, fmt.Sprint("q", i), float32(math.Pow(2, .3+float64(i*7%40)/8)), rank.Ordinal(i*13%5/3)),
+		)
 	}
 	grid := []float64{.5, 1, 2, 3, 4, 5}
 	_, heldOut, err := fitSharpness(t.Context(), questions, grid)

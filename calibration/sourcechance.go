@@ -28,7 +28,12 @@ func (s *SourceRecord) Check() error {
 		names = append(names, t.Name)
 	}
 	if want := fusion.SourceSignalNames(s.Kind); !slices.Equal(names, want) {
-		return fmt.Errorf("the signals %v; this version of conclave reads %v of a source of kind %q: calibrate again", names, want, s.Kind)
+		return fmt.Errorf(
+			"the signals %v; this version of conclave reads %v of a source of kind %q: calibrate again",
+			names,
+			want,
+			s.Kind,
+		)
 	}
 	return nil
 }

@@ -30,8 +30,17 @@ func TestSourceChance(t *testing.T) {
 			right++
 		}
 	}
-	if specialist.Kind != fusion.Specialist || len(specialist.Outcomes) != 400 || right < 100 || *specialist.HeldOut.AUROC < .9 || specialist.HeldOut.ECE > .06 {
-		t.Errorf("%s: %d questions, %d right, AUROC %.3f, ECE %.3f", specialist.Kind, len(specialist.Outcomes), right, *specialist.HeldOut.AUROC, specialist.HeldOut.ECE)
+	if specialist.Kind != fusion.Specialist || len(specialist.Outcomes) != 400 || right < 100 ||
+		*specialist.HeldOut.AUROC < .9 ||
+		specialist.HeldOut.ECE > .06 {
+		t.Errorf(
+			"%s: %d questions, %d right, AUROC %.3f, ECE %.3f",
+			specialist.Kind,
+			len(specialist.Outcomes),
+			right,
+			*specialist.HeldOut.AUROC,
+			specialist.HeldOut.ECE,
+		)
 	}
 	words, err := fitSourceChance(questions, 3)
 	if err != nil || words.Kind != fusion.Lexical || *words.HeldOut.AUROC > .7 {

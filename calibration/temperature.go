@@ -45,7 +45,10 @@ func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float6
 	var fit temperatureFit
 	known := slices.DeleteFunc(slices.Clone(answers), func(e ensembleAnswer) bool { return !e.known() })
 	if len(known) == 0 {
-		return fit, fmt.Errorf("none of %d questions has two hits and an ensemble of two: there is nothing to fit a temperature on", len(answers))
+		return fit, fmt.Errorf(
+			"none of %d questions has two hits and an ensemble of two: there is nothing to fit a temperature on",
+			len(answers),
+		)
 	}
 	outcomes := func(places []int, confidences []float64) []Outcome {
 		out := make([]Outcome, len(places))
@@ -62,14 +65,17 @@ func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float6
 	}
 	var of []float64
 	var err error
-	if fit.temperature, of, err = t.fit(ctx); err != nil {
+	fit.temperature, of, err = t.fit(ctx)
+	if err != nil {
 		return fit, err
 	}
 	fit.edge = fit.temperature == grid[0] || fit.temperature == grid[len(grid)-1]
-	if fit.before, err = t.lossAt(places, 1); err != nil {
+	fit.before, err = t.lossAt(places, 1)
+	if err != nil {
 		return fit, err
 	}
-	if fit.after, err = t.lossAt(places, fit.temperature); err != nil {
+	fit.after, err = t.lossAt(places, fit.temperature)
+	if err != nil {
 		return fit, err
 	}
 	next := 0

@@ -21,7 +21,10 @@ func TestTemperatureByHand(t *testing.T) {
 	c := []float32{80, 79.5, 70, 60, 80, 81, 70, 60, 80, 71, 75, 60}
 	questions := []ensembleAnswer{
 		{id: "1", scores: b, members: 3}, {id: "2", scores: b, members: 3, correct: true},
-		{id: "none", members: 3}, {id: "one hit", scores: []float32{1, 2, 3}, members: 3}, {id: "one member", scores: []float32{1, 2}, members: 1},
+		{
+			id:      "none",
+			members: 3,
+		}, {id: "one hit", scores: []float32{1, 2, 3}, members: 3}, {id: "one member", scores: []float32{1, 2}, members: 1},
 		{id: "3", scores: c, members: 3, correct: true}, {id: "4", scores: c, members: 3, correct: true},
 	}
 	fit, err := fitTemperature(t.Context(), questions, []float64{10})
@@ -145,7 +148,8 @@ func TestTemperatureAtAnEnd(t *testing.T) {
 	if err != nil || !fit.edge || fit.temperature != .5 {
 		t.Errorf("temperature %v, at an end %t, %v", fit.temperature, fit.edge, err)
 	}
-	if fit, err = fitTemperature(t.Context(), simulated(t, 500, .05, 2), temperatures()); err != nil || fit.edge {
+	fit, err = fitTemperature(t.Context(), simulated(t, 500, .05, 2), temperatures())
+	if err != nil || fit.edge {
 		t.Errorf("temperature %v in the midst: at an end %t, %v", fit.temperature, fit.edge, err)
 	}
 }

@@ -19,11 +19,25 @@ func (r *FitReport) WriteText(to io.Writer) error {
 	t := newTable(out)
 	_, _ = fmt.Fprintln(t, "method\ttop-1\t95 of 100 times in\ttop-5\ttop-20\ttop-100\t")
 	for _, m := range r.Methods {
-		_, _ = fmt.Fprintf(t, "%s\t%.1f\t%.1f to %.1f\t%.1f\t%.1f\t%.1f\t\n", m.Method, 100*m.Top1, 100*m.Top1Interval[0], 100*m.Top1Interval[1], 100*m.Top5, 100*m.Top20, 100*m.Top100)
+		_, _ = fmt.Fprintf(
+			t,
+			"%s\t%.1f\t%.1f to %.1f\t%.1f\t%.1f\t%.1f\t\n",
+			m.Method,
+			100*m.Top1,
+			100*m.Top1Interval[0],
+			100*m.Top1Interval[1],
+			100*m.Top5,
+			100*m.Top20,
+			100*m.Top100,
+		)
 	}
 	_ = t.Flush()
 	c := r.Chances[0]
-	_, _ = fmt.Fprintf(out, "\nconfidence of the gate's first passage, where half of the questions have no answer.\nOf the surest half of the others %.1f of 100 are right.\n\n", 100*c.SurestHalf)
+	_, _ = fmt.Fprintf(
+		out,
+		"\nconfidence of the gate's first passage, where half of the questions have no answer.\nOf the surest half of the others %.1f of 100 are right.\n\n",
+		100*c.SurestHalf,
+	)
 	t = newTable(out)
 	_, _ = fmt.Fprintln(t, "without an answer are\tECE\tAUROC\t")
 	half := func(without string, h Half) {
@@ -66,10 +80,22 @@ func (c *CCEReport) writeText(out io.Writer) {
 	for i, name := range alone {
 		alone[i] = fmt.Sprintf("%s %.1f", name, 100*c.Alone[name])
 	}
-	_, _ = fmt.Fprintf(out, "\ngranularities, and of how many of 100 questions each alone finds an answer first:\n%s\n", strings.Join(alone, ", "))
+	_, _ = fmt.Fprintf(
+		out,
+		"\ngranularities, and of how many of 100 questions each alone finds an answer first:\n%s\n",
+		strings.Join(alone, ", "),
+	)
 	_, _ = fmt.Fprintf(out, "cce takes %s, at temperature %.3f.\n", strings.Join(c.Granularities, ", "), c.Temperature)
-	_, _ = fmt.Fprintf(out, "The surest is right for %.1f; its confidence has an ECE of %.3f and an AUROC of %s\n(at temperature %.1f: right for %.1f, ECE %.3f).\n",
-		100*c.Top1, c.ECE, areaOf(c.AUROC), c.Uncalibrated.Temperature, 100*c.Uncalibrated.Top1, c.Uncalibrated.ECE)
+	_, _ = fmt.Fprintf(
+		out,
+		"The surest is right for %.1f; its confidence has an ECE of %.3f and an AUROC of %s\n(at temperature %.1f: right for %.1f, ECE %.3f).\n",
+		100*c.Top1,
+		c.ECE,
+		areaOf(c.AUROC),
+		c.Uncalibrated.Temperature,
+		100*c.Uncalibrated.Top1,
+		c.Uncalibrated.ECE,
+	)
 }
 
 // writeThresholds shows what a "min_confidence" costs and gains, and names the highest that
@@ -89,7 +115,11 @@ func writeThresholds(out io.Writer, thresholds []Threshold) {
 		_, _ = fmt.Fprintln(t)
 	}
 	_ = t.Flush()
-	_, _ = fmt.Fprintf(out, "\nTo give no answer rather than a wrong one, ask with \"min_confidence\": %.2f.\n", chosen(thresholds).MinConfidence)
+	_, _ = fmt.Fprintf(
+		out,
+		"\nTo give no answer rather than a wrong one, ask with \"min_confidence\": %.2f.\n",
+		chosen(thresholds).MinConfidence,
+	)
 }
 
 // WritePriorText writes what a prior is worth in each domain, for people.

@@ -12,7 +12,12 @@ func TestThresholds(t *testing.T) {
 	taken := outcomes(t, []float64{.05, .15, .25, .5}, "0000")
 	got := thresholds(own, taken, outcomes(t, []float64{.01, .05, .12, .2, .6}, "00000"))
 	// No more than 2 and 5 of 100 of ten are none; 10 are the one with 0.1; 20 that with 0.2 too.
-	want := []struct{ at, lost, taken, unanswerable float64 }{{.1, 0, .25, .4}, {.2, .1, .5, .6}, {.3, .2, .75, .8}, {.5, .4, .75, .8}}
+	want := []struct{ at, lost, taken, unanswerable float64 }{
+		{.1, 0, .25, .4},
+		{.2, .1, .5, .6},
+		{.3, .2, .75, .8},
+		{.5, .4, .75, .8},
+	}
 	if len(got) != len(want) {
 		t.Fatalf("%+v", got)
 	}
@@ -23,7 +28,10 @@ func TestThresholds(t *testing.T) {
 		near(t, "taken out", g.TakenOut, w.taken, 1e-12)
 		near(t, "unanswerable", *g.Unanswerable, w.unanswerable, 1e-12)
 	}
-	if alone := thresholds(own, taken, nil); slices.ContainsFunc(alone, func(x Threshold) bool { return x.Unanswerable != nil }) {
+	if alone := thresholds(own, taken, nil); slices.ContainsFunc(
+		alone,
+		func(x Threshold) bool { return x.Unanswerable != nil },
+	) {
 		t.Error("unanswerable questions that nobody asked")
 	}
 	for _, x := range thresholds(outcomes(t, []float64{.3}, "0"), taken, nil) {

@@ -29,10 +29,16 @@ func (t *tuning) fit(ctx context.Context) (x float64, heldOut []float64, err err
 	best := func(questions []int) (float64, error) {
 		return minimise(ctx, t.grid, func(x float64) (float64, error) { return t.lossAt(questions, x) })
 	}
-	if x, err = best(all); err != nil {
+	x, err = best(all)
+	if err != nil {
 		return 0, nil, err
 	}
-	heldOut, err = crossFit(all, func(i *int) string { return t.ids[*i] }, best, func(x float64, _ *int) (float64, error) { return x, nil })
+	heldOut, err = crossFit(
+		all,
+		func(i *int) string { return t.ids[*i] },
+		best,
+		func(x float64, _ *int) (float64, error) { return x, nil },
+	)
 	return x, heldOut, err
 }
 
@@ -56,7 +62,8 @@ func (t *tuning) values(questions []int, x float64) ([]float64, error) {
 	err := inParallel(len(questions), func(n int) (err error) {
 		i := questions[n]
 		if math.IsNaN(known[i]) {
-			if known[i], err = t.value(i, x); err != nil {
+			known[i], err = t.value(i, x)
+			if err != nil {
 				return fmt.Errorf("question %s: %w", t.ids[i], err)
 			}
 		}
@@ -102,7 +109,8 @@ func minimise(ctx context.Context, grid []float64, loss func(x float64) (float64
 	}
 	low, high := grid[max(middle-1, 0)], grid[min(middle+1, len(grid)-1)]
 	ratio := (math.Sqrt(5) - 1) / 2
-	left, right := high-ratio*(high-low), low+ratio*(high-low)
+	left := high - ratio*(high-low)
+	right := low + ratio*(high-low)
 	atLeft, atRight := try(left), try(right)
 	for range goldenSteps - 2 {
 		if atLeft <= atRight {
@@ -129,7 +137,8 @@ func middleOfLowest(values []float64) int {
 			j++
 		}
 		if j-i > length {
-			start, length = i, j-i
+			start = i
+			length = j - i
 		}
 		i = max(j, i+1)
 	}

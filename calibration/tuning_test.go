@@ -38,7 +38,11 @@ func TestMinimiseKeepsTheBest(t *testing.T) {
 		t.Errorf("minimum at %v (%v), want 2", x, err)
 	}
 	// And a hollow that only golden section hits is taken.
-	if x, err := minimise(t.Context(), grid, func(x float64) (float64, error) { return math.Abs(x - 2.4), nil }); err != nil || math.Abs(x-2.4) > .02 {
+	if x, err := minimise(t.Context(), grid, func(x float64) (float64, error) {
+		return math.Abs(x - 2.4),
+			nil
+	}); err != nil ||
+		math.Abs(x-2.4) > .02 {
 		t.Errorf("minimum at %v (%v), want 2.4", x, err)
 	}
 }
@@ -63,11 +67,13 @@ func TestMinimisePlateauAndEdges(t *testing.T) {
 		"falling":             {func(x float64) float64 { return -x }, 8},
 		"rising":              {func(x float64) float64 { return x }, 0},
 	} {
-		if x, err := minimise(t.Context(), grid, func(x float64) (float64, error) { return c.f(x), nil }); err != nil || x != c.x {
+		if x, err := minimise(t.Context(), grid, func(x float64) (float64, error) { return c.f(x), nil }); err != nil ||
+			x != c.x {
 			t.Errorf("%s: %v (%v); want %v", name, x, err, c.x)
 		}
 	}
-	if x, err := minimise(t.Context(), []float64{3}, func(x float64) (float64, error) { return x, nil }); err != nil || x != 3 {
+	if x, err := minimise(t.Context(), []float64{3}, func(x float64) (float64, error) { return x, nil }); err != nil ||
+		x != 3 {
 		t.Errorf("a grid of one: %v (%v)", x, err)
 	}
 	broken := errors.New("broken")
@@ -85,7 +91,10 @@ func TestMinimisePlateauAndEdges(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := minimise(cancelled, grid, func(x float64) (float64, error) { return x, nil }); !errors.Is(err, context.Canceled) {
+	if _, err := minimise(cancelled, grid, func(x float64) (float64, error) { return x, nil }); !errors.Is(
+		err,
+		context.Canceled,
+	) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -13,7 +13,8 @@ import (
 func (q *Question) Without() Question {
 	gone := func(o rank.Ordinal) bool { return q.Relevant[o] > 0 }
 	out := *q
-	out.Table, out.Relevant = q.Table.Without(gone), nil
+	out.Table = q.Table.Without(gone)
+	out.Relevant = nil
 	out.Sources = make([]fusion.Observed, len(q.Sources))
 	for i, s := range q.Sources {
 		random := make([]rank.Hit, 0, len(s.Random))
@@ -83,7 +84,13 @@ func mixed(answers []RankedQuestion) []RankedQuestion {
 // without the passages that answer, and behind these those to the questions beside, with
 // the weights of a mixture in which half of the questions have an answer. answers is of the
 // questions, in their order, and gates are those of the folds that gave them.
-func RankAnswers(asked []Question, beside Beside, answers []Answered, gates []fusion.Gate, specialists int) ([]RankedQuestion, error) {
+func RankAnswers(
+	asked []Question,
+	beside Beside,
+	answers []Answered,
+	gates []fusion.Gate,
+	specialists int,
+) ([]RankedQuestion, error) {
 	ranked := make([]RankedQuestion, len(asked))
 	for i := range asked {
 		ranked[i] = rankedAs(Answerable, &asked[i], &answers[i])
@@ -100,7 +107,8 @@ func RankAnswers(asked []Question, beside Beside, answers []Answered, gates []fu
 		var answers []Answered
 		answers, err = AnswerByFold(gates, of.questions, specialists)
 		for i := range answers {
-			q, kind := &of.questions[i], of.kind
+			q := &of.questions[i]
+			kind := of.kind
 			if kind == There && len(q.Relevant) == 0 {
 				kind = Absent
 			}

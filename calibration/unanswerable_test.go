@@ -15,19 +15,35 @@ import (
 // passage any more, and the question itself is as it was.
 func TestWithoutItsAnswer(t *testing.T) {
 	var table fusion.Candidates
-	if err := table.Reset([][]rank.Hit{{{Ordinal: 5, Score: .9}, {Ordinal: 2, Score: .6}, {Ordinal: 3, Score: .5}}, {{Ordinal: 5, Score: 7}}}); err != nil {
+	if err := table.Reset([][]rank.Hit{{{Ordinal: 5, Score: .9}, {Ordinal: 2, Score: .6}, {Ordinal: 3, Score: .5}},
+		{{Ordinal: 5, Score: 7}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := table.Complete(1, []float32{0, 0}); err != nil {
 		t.Fatal(err)
 	}
-	q := Question{ID: "q", Table: &table, Relevant: map[rank.Ordinal]float64{5: 1}, Wording: fusion.Wording{Words: 1, Known: 1}, Sources: []fusion.Observed{
-		{Column: 0, Kind: fusion.Generalist, Confidence: -1, Random: []rank.Hit{{Ordinal: 1, Score: .1}, {Ordinal: 5, Score: .9}}},
-		{Column: 1, Kind: fusion.Lexical, UpperBound: 10},
-	}}
+	q := Question{
+		ID:       "q",
+		Table:    &table,
+		Relevant: map[rank.Ordinal]float64{5: 1},
+		Wording:  fusion.Wording{Words: 1, Known: 1},
+		Sources: []fusion.Observed{
+			{
+				Column:     0,
+				Kind:       fusion.Generalist,
+				Confidence: -1,
+				Random:     []rank.Hit{{Ordinal: 1, Score: .1}, {Ordinal: 5, Score: .9}},
+			},
+			{Column: 1, Kind: fusion.Lexical, UpperBound: 10},
+		},
+	}
 	gates := make([]fusion.Gate, Folds)
 	for i := range gates {
-		gates[i] = fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3}
+		gates[i] = fusion.Gate{
+			Dense:   make([]float64, len(fusion.DenseFeatureNames())),
+			Lexical: make([]float64, len(fusion.LexicalFeatureNames())),
+			Words:   -3,
+		}
 	}
 	answers, err := AnswerByFold(gates, []Question{q}, 0)
 	if err != nil {
@@ -37,7 +53,10 @@ func TestWithoutItsAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(ranked) != 2 || ranked[0].First != 1 || ranked[0].Weight != 1 || ranked[1].First != 0 || ranked[1].Without != TakenOut || ranked[1].Weight != 1 || ranked[1].ID != "q" {
+	if len(ranked) != 2 || ranked[0].First != 1 || ranked[0].Weight != 1 || ranked[1].First != 0 ||
+		ranked[1].Without != TakenOut ||
+		ranked[1].Weight != 1 ||
+		ranked[1].ID != "q" {
 		t.Fatalf("%+v", ranked)
 	}
 	at := map[string]int{}
@@ -70,7 +89,8 @@ func TestMixtureByHand(t *testing.T) {
 			all = append(all, slices.Repeat([]RankedQuestion{{Without: kind, Weight: 7}}, int(n))...)
 		}
 		for _, a := range mixed(all) {
-			if want := map[Without]float64{Answerable: 1, TakenOut: c.ofTakenOut, Unanswerable: c.ofUnanswerable}[a.Without]; a.Weight != want {
+			if want := map[Without]float64{Answerable: 1, TakenOut: c.ofTakenOut,
+				Unanswerable: c.ofUnanswerable}[a.Without]; a.Weight != want {
 				t.Errorf("%+v: %q weighs %v, not %v", c, a.Without, a.Weight, want)
 			}
 		}
@@ -90,7 +110,8 @@ func TestNonsense(t *testing.T) {
 		right := i%2 == 0
 		q := RankedQuestion{ID: fmt.Sprint(i), Signals: []float64{rng.NormFloat64(), 0}}
 		if right {
-			q.First, q.Signals[0] = 1, q.Signals[0]+1
+			q.First = 1
+			q.Signals[0] = q.Signals[0] + 1
 		}
 		asked = append(asked, q)
 	}
@@ -100,7 +121,8 @@ func TestNonsense(t *testing.T) {
 	}
 	nonsense, total := 0.0, 0.0
 	for _, q := range mixed(with) {
-		if total += q.Weight; q.Without == Nonsense {
+		total += q.Weight
+		if q.Without == Nonsense {
 			nonsense += q.Weight
 		}
 	}
@@ -137,7 +159,8 @@ func TestWeightsAreRepetitions(t *testing.T) {
 		once = append(once, o)
 		weighted = append(weighted, Outcome{s, o.Correct, 3})
 	}
-	for name, prior := range map[string]*Logistic{"alone": nil, "about a prior": {Intercept: 1, Signals: []Term{{"s", -2}}}} {
+	for name, prior := range map[string]*Logistic{"alone": nil,
+		"about a prior": {Intercept: 1, Signals: []Term{{"s", -2}}}} {
 		a, err := fitLogistic([]string{"s"}, once, prior)
 		if err != nil {
 			t.Fatal(err)
@@ -221,7 +244,13 @@ func TestFitPrior(t *testing.T) {
 	truth := func(s float64) float64 { return sigmoid(6*s - 3) }
 	var domains []PriorQuestions
 	for i, n := range []int{300, 600, 1200} {
-		domains = append(domains, PriorQuestions{Domain: fmt.Sprint("d", i), Answers: slices.Concat(draw(n, Answerable, truth), draw(n, TakenOut, truth), draw(n, Unanswerable, truth))})
+		domains = append(
+			domains,
+			PriorQuestions{
+				Domain:  fmt.Sprint("d", i),
+				Answers: slices.Concat(draw(n, Answerable, truth), draw(n, TakenOut, truth), draw(n, Unanswerable, truth)),
+			},
+		)
 	}
 	p, all, err := FitPrior(domains)
 	if err != nil || p.Check() != nil || len(p.LeftOut) != 3 || p.For(5) == nil || p.For(2) != nil {
@@ -231,7 +260,8 @@ func TestFitPrior(t *testing.T) {
 	if all.ECE > .04 || all.Questions != 2100 || all.Shippable() != nil {
 		t.Errorf("%+v of domains left out", all)
 	}
-	if all.ECE = .11; all.Shippable() == nil {
+	all.ECE = .11
+	if all.Shippable() == nil {
 		t.Error("an ECE of 0.11 can be shipped")
 	}
 	p.Signals = p.Signals[1:]

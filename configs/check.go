@@ -15,17 +15,22 @@ import (
 
 // check looks for values that their keys' tags do not allow.
 func (r *reader) check() {
-	leaves, values, firsts := root(&r.config).leaves(), map[string]reflect.Value{}, map[string]string{}
+	leaves := root(&r.config).leaves()
+	values := map[string]reflect.Value{}
+	firsts := map[string]string{}
 	for _, k := range leaves {
 		values[k.path] = k.value
 	}
 	for _, k := range leaves {
 		text, isText := k.value.Interface().(string)
-		is, bounds, words := k.tag.Get("is"), strings.Fields(k.tag.Get("between")), strings.Fields(k.tag.Get("oneof"))
+		is := k.tag.Get("is")
+		bounds := strings.Fields(k.tag.Get("between"))
+		words := strings.Fields(k.tag.Get("oneof"))
 		allowed, good := form(is, text)
 		shown := text
 		if is == "sum" {
-			shown, text = "…", strings.ToLower(text) // somebody may have put the key there
+			shown = "…"
+			text = strings.ToLower(text) // somebody may have put the key there
 		}
 		list, _, _ := strings.Cut(k.path, "[")
 		first, again := firsts[list+" "+is+" "+text]
@@ -50,12 +55,24 @@ func (r *reader) check() {
 
 // checkTogether looks for keys that contradict each other.
 func (r *reader) checkTogether() {
-	cfg, cluster, server, keys := r.config, r.config.Cluster, r.config.Server, len(r.config.Auth.Keys) > 0
+	cfg := r.config
+	cluster := r.config.Cluster
+	server := r.config.Server
+	keys := len(r.config.Auth.Keys) > 0
 	if i := slices.Index(server.CORSOrigins, "*"); i >= 0 && !keys {
-		r.fail(fmt.Sprintf("server.cors_origins[%d]", i), "*", "without keys every page on the web could read this server through a visitor's browser; name the origins, or configure auth.keys")
+		r.fail(
+			fmt.Sprintf("server.cors_origins[%d]", i),
+			"*",
+			"without keys every page on the web could read this server through a visitor's browser; name the origins, or configure auth.keys",
+		)
 	}
 	if least := server.ReadTimeout + cfg.Limits.Timeout; server.WriteTimeout != 0 && server.WriteTimeout < least {
-		r.fail("server.write_timeout", server.WriteTimeout, "has to be at least server.read_timeout and limits.timeout together, %v, or 0 for that and 30s", least)
+		r.fail(
+			"server.write_timeout",
+			server.WriteTimeout,
+			"has to be at least server.read_timeout and limits.timeout together, %v, or 0 for that and 30s",
+			least,
+		)
 	}
 	if cluster.Password != "" && cluster.PasswordFile != "" {
 		r.fail("cluster.password_file", cluster.PasswordFile, "%s is set too: leave one of them out", variablePassword)
@@ -63,11 +80,17 @@ func (r *reader) checkTogether() {
 	if cluster.APIKey != "" && cluster.APIKeyFile != "" {
 		r.fail("cluster.api_key_file", cluster.APIKeyFile, "%s is set too: leave one of them out", variableAPIKey)
 	}
-	if (cluster.APIKey != "" || cluster.APIKeyFile != "") && (cluster.User != "" || cluster.Password != "" || cluster.PasswordFile != "") {
+	if (cluster.APIKey != "" || cluster.APIKeyFile != "") &&
+		(cluster.User != "" || cluster.Password != "" || cluster.PasswordFile != "") {
 		r.fail("cluster.user", cluster.User, "a cluster is accessed with a user or with an API key, not with both")
 	}
 	if strings.Contains(cfg.Store, "@") {
-		r.fail("store", "…", "contains a user: put it into cluster.user, and the password into cluster.password_file or %s", variablePassword)
+		r.fail(
+			"store",
+			"…",
+			"contains a user: put it into cluster.user, and the password into cluster.password_file or %s",
+			variablePassword,
+		)
 	}
 	if cfg.Auth.Disabled && keys {
 		r.fail("auth.disabled", true, "contradicts auth.keys; leave one of them out")
@@ -104,18 +127,23 @@ func form(kind, text string) (allowed string, good bool) {
 	case "address":
 		host, port, err := net.SplitHostPort(text)
 		_, wrong := strconv.ParseUint(port, 10, 16)
-		return "an address and a port up to 65535, such as 127.0.0.1:8080 or [::1]:8080", err == nil && wrong == nil && !strings.ContainsAny(host, "/ ")
+		return "an address and a port up to 65535, such as 127.0.0.1:8080 or [::1]:8080", err == nil && wrong == nil &&
+			!strings.ContainsAny(host, "/ ")
 	case "host":
 		return "a host name without scheme and port, such as conclave.example.org, or \"*\" for any",
 			text != "" && (!strings.ContainsAny(text, "/: \t") || net.ParseIP(text) != nil)
 	case "origin":
 		u, err := url.Parse(text)
 		return "an origin: scheme, host and port if it is not the usual one, such as https://app.example.org", text == "*" ||
-			err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(text, u.Scheme+"://"+u.Host) && !strings.Contains(text, "*")
+			err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") &&
+				strings.EqualFold(text, u.Scheme+"://"+u.Host) &&
+				!strings.Contains(text, "*")
 	case "base":
 		const steps = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~/"
 		return "a path of letters, digits and - _ . ~ that begins with a slash and ends with none, such as /conclave",
-			text == "" || strings.HasPrefix(text, "/") && len(text) > 1 && len(text) <= 200 && path.Clean(text) == text && strings.Trim(text, steps) == ""
+			text == "" ||
+				strings.HasPrefix(text, "/") && len(text) > 1 && len(text) <= 200 && path.Clean(text) == text &&
+					strings.Trim(text, steps) == ""
 	case "block":
 		_, err := netip.ParsePrefix(text)
 		return "an address block, such as 10.0.0.0/8 or 127.0.0.1/32", err == nil

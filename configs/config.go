@@ -21,29 +21,30 @@ import (
 // (words), what the text is, and whether it is unique in its list; and what the help of
 // its flag is, with the name of its value in <>.
 type Config struct {
-	Listen     string    `yaml:"listen" is:"address" help:"<address> and port to listen on"`
-	Collection string    `yaml:"collection" is:"path" help:"<folder> of the collection"`
-	Store      string    `yaml:"store" help:"<address> of an index of OpenSearch in place of a collection, opensearch+https://HOST:9200,HOST:9200/INDEX"`
-	Cluster    Cluster   `yaml:"cluster"`
-	ReadOnly   bool      `yaml:"read_only" help:"only search; another process may write"`
-	Snapshots  string    `yaml:"snapshots" is:"path"` // folder; "" means Collection and "-snapshots"
-	Bundles    string    `yaml:"bundles" is:"path" help:"<folder> that holds the experts' bundles"`
-	Experts    []Expert  `yaml:"experts"`
-	Readers    []string  `yaml:"readers" is:"name" unique:"true"` // names of the readers that mark answers; empty: the shipped one, where it is
-	Cache      string    `yaml:"cache" is:"path"`
-	Runtime    string    `yaml:"runtime" is:"path"`
-	Encoder    Encoder   `yaml:"encoder"`
-	Index      Index     `yaml:"index"`
-	Ingest     Ingest    `yaml:"ingest"`
-	Search     Search    `yaml:"search"`
-	Limits     Limits    `yaml:"limits"`
-	Documents  Documents `yaml:"documents"`
-	Rate       Rate      `yaml:"rate"`
-	Auth       Auth      `yaml:"auth"`
-	Server     Server    `yaml:"server"`
-	Metrics    Page      `yaml:"metrics"`
-	Docs       Page      `yaml:"docs"`
-	Log        Log       `yaml:"log"`
+	Listen     string   `yaml:"listen" is:"address" help:"<address> and port to listen on"`
+	Collection string   `yaml:"collection" is:"path" help:"<folder> of the collection"`
+	Store      string   `yaml:"store" help:"<address> of an index of OpenSearch in place of a collection, opensearch+https://HOST:9200,HOST:9200/INDEX"`
+	Cluster    Cluster  `yaml:"cluster"`
+	ReadOnly   bool     `yaml:"read_only" help:"only search; another process may write"`
+	Snapshots  string   `yaml:"snapshots" is:"path"` // folder; "" means Collection and "-snapshots"
+	Bundles    string   `yaml:"bundles" is:"path" help:"<folder> that holds the experts' bundles"`
+	Experts    []Expert `yaml:"experts"`
+	// names of the readers that mark answers; empty: the shipped one, where it is
+	Readers   []string  `yaml:"readers" is:"name" unique:"true"`
+	Cache     string    `yaml:"cache" is:"path"`
+	Runtime   string    `yaml:"runtime" is:"path"`
+	Encoder   Encoder   `yaml:"encoder"`
+	Index     Index     `yaml:"index"`
+	Ingest    Ingest    `yaml:"ingest"`
+	Search    Search    `yaml:"search"`
+	Limits    Limits    `yaml:"limits"`
+	Documents Documents `yaml:"documents"`
+	Rate      Rate      `yaml:"rate"`
+	Auth      Auth      `yaml:"auth"`
+	Server    Server    `yaml:"server"`
+	Metrics   Page      `yaml:"metrics"`
+	Docs      Page      `yaml:"docs"`
+	Log       Log       `yaml:"log"`
 
 	// File is the configuration file that was read, or "".
 	File string `yaml:"-"`
@@ -76,11 +77,15 @@ type Expert struct {
 
 // Encoder says how questions are turned into vectors.
 type Encoder struct {
-	Provider     string `yaml:"provider" oneof:"cpu cuda auto" help:"where to run models: cpu, cuda or auto"`                      // "cpu", "cuda" or "auto"
-	Threads      int    `yaml:"threads" between:"0 1024" help:"threads of one inference (0: the cores divided among the experts)"` // of one inference; 0: the cores, divided among the experts
-	Queue        int    `yaml:"queue" between:"1 1000000"`                                                                         // waiting questions per expert before callers are turned away
-	BatchTokens  int    `yaml:"batch_tokens" between:"512 16777216"`                                                               // padded tokens of one pass
-	CacheEntries int    `yaml:"cache_entries" between:"0 100000000"`                                                               // question vectors kept per expert; 0: none
+	// "cpu", "cuda" or "auto"
+	Provider string `yaml:"provider" oneof:"cpu cuda auto" help:"where to run models: cpu, cuda or auto"`
+	Threads  int    `yaml:"threads" between:"0 1024" help:"threads of one inference (0: the cores divided among the experts)"` // of one inference; 0: the cores, divided among the experts
+	// waiting questions per expert before callers are turned away
+	Queue int `yaml:"queue" between:"1 1000000"`
+	// padded tokens of one pass
+	BatchTokens int `yaml:"batch_tokens" between:"512 16777216"`
+	// question vectors kept per expert; 0: none
+	CacheEntries int `yaml:"cache_entries" between:"0 100000000"`
 }
 
 // Index says what kind of vector index is built and how good it has to be.
@@ -110,13 +115,16 @@ type Ingest struct {
 
 // Search holds what a request gets when it does not say otherwise.
 type Search struct {
-	Fusion     string        `yaml:"fusion" help:"default fusion <method> of requests"`
-	K          int           `yaml:"k" between:"1 limits.k"`
-	Candidates int           `yaml:"candidates" between:"1 limits.candidates"`                                            // per source
-	Missing    string        `yaml:"missing" oneof:"exact min"`                                                           // "exact" or "min"
-	Alpha      float64       `yaml:"alpha" between:"0 1000000" help:"weight of BM25 in the hybrid without a calibration"` // weight of BM25 in the hybrid, before anything is calibrated
-	Correct    bool          `yaml:"correct" help:"take words of questions that nobody knows for mistyped ones"`
-	Timeout    time.Duration `yaml:"timeout" between:"1ms limits.timeout"`
+	Fusion string `yaml:"fusion" help:"default fusion <method> of requests"`
+	K      int    `yaml:"k" between:"1 limits.k"`
+	// per source
+	Candidates int `yaml:"candidates" between:"1 limits.candidates"`
+	// "exact" or "min"
+	Missing string `yaml:"missing" oneof:"exact min"`
+	// weight of BM25 in the hybrid, before anything is calibrated
+	Alpha   float64       `yaml:"alpha" between:"0 1000000" help:"weight of BM25 in the hybrid without a calibration"`
+	Correct bool          `yaml:"correct" help:"take words of questions that nobody knows for mistyped ones"`
+	Timeout time.Duration `yaml:"timeout" between:"1ms limits.timeout"`
 }
 
 // Limits bound what one request may ask for.
@@ -132,7 +140,8 @@ type Limits struct {
 	AnswerBytes   ByteSize      `yaml:"answer_bytes" between:"1KiB 1GiB"` // of one answer, of a batch's together
 	Timeout       time.Duration `yaml:"timeout" between:"1ms 1h"`
 	Concurrency   int           `yaml:"concurrency" between:"1 1000000"` // requests worked on at once
-	Memory        ByteSize      `yaml:"memory" between:"0 65536GiB"`     // of bodies and answers together; 0: a quarter of the machine's
+	// of bodies and answers together; 0: a quarter of the machine's
+	Memory ByteSize `yaml:"memory" between:"0 65536GiB"`
 
 	UploadBytes   ByteSize `yaml:"upload_bytes" between:"1KiB 1024GiB"` // of one bulk upload
 	UploadRate    ByteSize `yaml:"upload_rate" between:"1 1GiB"`        // a second, at least
@@ -147,14 +156,16 @@ type Limits struct {
 
 // Documents says how files are read and cut into passages.
 type Documents struct {
-	Words         int           `yaml:"words" between:"10 2000" help:"words of a passage that is cut from a document, about"`
-	FileBytes     ByteSize      `yaml:"file_bytes" between:"1KiB 1GiB"`     // of one file
-	UnpackedBytes ByteSize      `yaml:"unpacked_bytes" between:"1KiB 1GiB"` // of the parts of a file that is an archive inside
-	TextBytes     ByteSize      `yaml:"text_bytes" between:"1KiB 256MiB"`   // of the text of one file
-	Blocks        int           `yaml:"blocks" between:"1 10000000"`        // headings, paragraphs and the like of one file
-	Members       int           `yaml:"members" between:"1 1000000"`        // files in an archive
-	Depth         int           `yaml:"depth" between:"0 1000"`             // of archives in archives, and mails in mails
-	Time          time.Duration `yaml:"time" between:"100ms 1h"`            // for one file
+	Words     int      `yaml:"words" between:"10 2000" help:"words of a passage that is cut from a document, about"`
+	FileBytes ByteSize `yaml:"file_bytes" between:"1KiB 1GiB"` // of one file
+	// of the parts of a file that is an archive inside
+	UnpackedBytes ByteSize `yaml:"unpacked_bytes" between:"1KiB 1GiB"`
+	TextBytes     ByteSize `yaml:"text_bytes" between:"1KiB 256MiB"` // of the text of one file
+	// headings, paragraphs and the like of one file
+	Blocks  int           `yaml:"blocks" between:"1 10000000"`
+	Members int           `yaml:"members" between:"1 1000000"` // files in an archive
+	Depth   int           `yaml:"depth" between:"0 1000"`      // of archives in archives, and mails in mails
+	Time    time.Duration `yaml:"time" between:"100ms 1h"`     // for one file
 }
 
 // Rate bounds the requests of one caller: of its key, or of its address.
@@ -179,18 +190,20 @@ type Key struct {
 
 // Server holds what concerns connections.
 type Server struct {
-	AllowedHosts      []string      `yaml:"allowed_hosts" is:"host"`
-	CORSOrigins       []string      `yaml:"cors_origins" is:"origin"`
-	TrustedProxies    []string      `yaml:"trusted_proxies" is:"block"`      // address blocks
-	BasePath          string        `yaml:"base_path" is:"base"`             // under which callers reach the server; "": none
+	AllowedHosts   []string `yaml:"allowed_hosts" is:"host"`
+	CORSOrigins    []string `yaml:"cors_origins" is:"origin"`
+	TrustedProxies []string `yaml:"trusted_proxies" is:"block"` // address blocks
+	// under which callers reach the server; "": none
+	BasePath          string        `yaml:"base_path" is:"base"`
 	Connections       int           `yaml:"connections" between:"0 1000000"` // open at once; 0: what the descriptors allow
 	HeaderBytes       ByteSize      `yaml:"header_bytes" between:"1KiB 1MiB"`
 	ReadHeaderTimeout time.Duration `yaml:"read_header_timeout" between:"10ms 10m"`
 	ReadTimeout       time.Duration `yaml:"read_timeout" between:"10ms 1h"`
-	WriteTimeout      time.Duration `yaml:"write_timeout" between:"0s 2h"` // of a whole exchange, from the end of its header
-	IdleTimeout       time.Duration `yaml:"idle_timeout" between:"10ms 2h"`
-	DrainDelay        time.Duration `yaml:"drain_delay" between:"0s 10m"`  // between "not ready" and closing the listener
-	DrainTimeout      time.Duration `yaml:"drain_timeout" between:"0s 1h"` // for requests under way at shutdown
+	// of a whole exchange, from the end of its header
+	WriteTimeout time.Duration `yaml:"write_timeout" between:"0s 2h"`
+	IdleTimeout  time.Duration `yaml:"idle_timeout" between:"10ms 2h"`
+	DrainDelay   time.Duration `yaml:"drain_delay" between:"0s 10m"`  // between "not ready" and closing the listener
+	DrainTimeout time.Duration `yaml:"drain_timeout" between:"0s 1h"` // for requests under way at shutdown
 }
 
 // Page is something served beside the API.
@@ -216,7 +229,8 @@ var defaultsFile []byte
 var Defaults = sync.OnceValue(func() Config {
 	r := reader{places: map[string]string{}}
 	err := r.file("conclave.yaml", defaultsFile)
-	if err = errors.Join(append(r.mistakes, err)...); err != nil {
+	err = errors.Join(append(r.mistakes, err)...)
+	if err != nil {
 		panic(err) // a test reads it
 	}
 	return r.config

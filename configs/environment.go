@@ -49,7 +49,8 @@ func (r *reader) environment(environ []string) (texts map[string]string) {
 		if slices.Contains(keys, name) {
 			texts[name] = text
 		} else if strings.HasPrefix(name, prefix) && !slices.Contains(others, name) && !kubernetes(name) {
-			r.config.Warnings = append(r.config.Warnings, fmt.Sprintf("environment %s: no such variable.%s", name, didYouMean(name, append(others, keys...))))
+			r.config.Warnings = append(r.config.Warnings, fmt.Sprintf("environment %s: no such variable.%s", name,
+				didYouMean(name, append(others, keys...))))
 		}
 	}
 	slices.Sort(r.config.Warnings)

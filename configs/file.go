@@ -28,7 +28,10 @@ func (r *reader) fail(at string, value any, format string, args ...any) {
 		place = r.places[at[:end+1]]
 	}
 	r.mistakes = append(r.mistakes, &Error{
-		Source: cmp.Or(place, "default"), Key: cmp.Or(at, "the file"), Value: fmt.Sprint(value), Detail: fmt.Sprintf(format, args...),
+		Source: cmp.Or(
+			place,
+			"default",
+		), Key: cmp.Or(at, "the file"), Value: fmt.Sprint(value), Detail: fmt.Sprintf(format, args...),
 	})
 }
 
@@ -75,7 +78,8 @@ func (r *reader) text(source string, k key, text string) {
 	} else if k.isList() {
 		n.Kind = yaml.SequenceNode
 		for item := range strings.SplitSeq(text, ",") {
-			if item = strings.TrimSpace(item); item != "" {
+			item = strings.TrimSpace(item)
+			if item != "" {
 				n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: item})
 			}
 		}
@@ -118,7 +122,8 @@ func (r *reader) section(source string, k key, pairs []*yaml.Node) {
 	keys, names := k.below()
 	lines := map[string]int{}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		name, line := pairs[i].Value, lines[pairs[i].Value]
+		name := pairs[i].Value
+		line := lines[pairs[i].Value]
 		x, known := keys[name]
 		if known && line == 0 {
 			lines[name] = pairs[i].Line

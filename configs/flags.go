@@ -12,7 +12,8 @@ import (
 // --limits-k), so that help shows its type and default. Lists of objects have no form
 // on a command line.
 func AddFlags(flags *pflag.FlagSet, paths ...string) {
-	c, keys := Defaults(), map[string]key{}
+	c := Defaults()
+	keys := map[string]key{}
 	for _, k := range root(&c).leaves() {
 		keys[k.path] = k
 	}

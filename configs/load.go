@@ -64,7 +64,8 @@ func whichFile(flags *pflag.FlagSet, environ []string) (name string, named bool)
 // the current one.
 func (r *reader) anchor(folder string) {
 	for _, k := range root(&r.config).leaves() {
-		if path := k.value.String(); k.tag.Get("is") == "path" && r.places[k.path] != "" && path != "" && folder != "." && !filepath.IsAbs(path) {
+		if path := k.value.String(); k.tag.Get("is") == "path" && r.places[k.path] != "" && path != "" && folder != "." &&
+			!filepath.IsAbs(path) {
 			k.value.SetString(filepath.Join(folder, path))
 		}
 	}

@@ -57,8 +57,20 @@ func TestNothingGivesTheDefaults(t *testing.T) {
 
 func TestPrecedence(t *testing.T) {
 	const text = "limits: {k: &k 500, batch: 32}\nlog: {level: warn}\nsearch: {timeout: 3s, candidates: *k}\nserver: {allowed_hosts: [a.example]}"
-	environ := []string{"CONCLAVE_LIMITS_K=600", "CONCLAVE_SERVER_ALLOWED_HOSTS=b.example, c.example", "CONCLAVE_LOG_LEVEL=error"}
-	got, err := load(t, text, environ, "--log-level=debug", "--search-k=7", "--server-cors-origins=https://x.example,https://y.example", "--json")
+	environ := []string{
+		"CONCLAVE_LIMITS_K=600",
+		"CONCLAVE_SERVER_ALLOWED_HOSTS=b.example, c.example",
+		"CONCLAVE_LOG_LEVEL=error",
+	}
+	got, err := load(
+		t,
+		text,
+		environ,
+		"--log-level=debug",
+		"--search-k=7",
+		"--server-cors-origins=https://x.example,https://y.example",
+		"--json",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,21 +190,35 @@ func TestNamesAreDistinct(t *testing.T) {
 
 func TestListsOfObjects(t *testing.T) {
 	want := []Expert{{Name: "Wiki.v2", Bundle: "/b/wiki"}, {Name: "health", Provider: "cuda", Threads: 2}}
-	fromFile, err := load(t, "experts:\n  - {name: Wiki.v2, bundle: /b/wiki}\n  - name: health\n    provider: cuda\n    threads: 2\n", nil)
+	fromFile, err := load(
+		t,
+		"experts:\n  - {name: Wiki.v2, bundle: /b/wiki}\n  - name: health\n    provider: cuda\n    threads: 2\n",
+		nil,
+	)
 	if err != nil || !reflect.DeepEqual(fromFile.Experts, want) {
 		t.Errorf("file: %+v, %v", fromFile.Experts, err)
 	}
-	fromEnvironment, err := load(t, "experts: [{name: other}]", []string{"CONCLAVE_EXPERTS=[{name: Wiki.v2, bundle: /b/wiki}, {name: health, provider: cuda, threads: 2}]"})
+	fromEnvironment, err := load(
+		t,
+		"experts: [{name: other}]",
+		[]string{"CONCLAVE_EXPERTS=[{name: Wiki.v2, bundle: /b/wiki}, {name: health, provider: cuda, threads: 2}]"},
+	)
 	if err != nil || !reflect.DeepEqual(fromEnvironment.Experts, want) {
 		t.Errorf("environment: %+v, %v", fromEnvironment.Experts, err)
 	}
 	sum := strings.Repeat("0f", 32)
-	keyed, err := load(t, "auth: {keys: [{name: app, sha256: "+sum+", scopes: [search, embed], expires: 2027-06-30}]}", nil)
+	keyed, err := load(
+		t,
+		"auth: {keys: [{name: app, sha256: "+sum+", scopes: [search, embed], expires: 2027-06-30}]}",
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	moment := time.Date(2027, 6, 30, 23, 59, 59, 0, time.UTC)
-	if k := keyed.Auth.Keys[0]; k.Name != "app" || k.SHA256 != sum || !reflect.DeepEqual(k.Scopes, []string{"search", "embed"}) || !k.Expires.Equal(moment) {
+	if k := keyed.Auth.Keys[0]; k.Name != "app" || k.SHA256 != sum ||
+		!reflect.DeepEqual(k.Scopes, []string{"search", "embed"}) ||
+		!k.Expires.Equal(moment) {
 		t.Errorf("key: %+v", k)
 	}
 }
@@ -208,7 +234,8 @@ func TestRelativePathsCountFromTheFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.Collection != filepath.Join(dir, "data/index") || got.Runtime != "/lib/x.so" || got.Cache != "here" ||
-		got.Experts[0].Bundle != filepath.Join(dir, "b") || got.Experts[1].Bundle != "" || got.Bundles != "experts" || got.File != file {
+		got.Experts[0].Bundle != filepath.Join(dir, "b") || got.Experts[1].Bundle != "" || got.Bundles != "experts" ||
+		got.File != file {
 		t.Errorf("%+v", got)
 	}
 }
@@ -232,7 +259,10 @@ func TestWhichFileIsRead(t *testing.T) {
 	if c, err := Load(flags, environ); err != nil || c.Log.Level != "error" {
 		t.Errorf("from the flag: %q, %v", c.Log.Level, err)
 	}
-	if _, err := Load(nil, []string{"CONCLAVE_CONFIG=" + filepath.Join(dir, "missing.yaml")}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Load(nil, []string{"CONCLAVE_CONFIG=" + filepath.Join(dir, "missing.yaml")}); !errors.Is(
+		err,
+		os.ErrNotExist,
+	) {
 		t.Errorf("a named file that is missing: %v", err)
 	}
 }
@@ -306,7 +336,17 @@ server: {cors_origins: ["*"], trusted_proxies: [10.0.0.0/8, "fd00::/8"]}
 }
 
 func TestEnvironmentWarnings(t *testing.T) {
-	got, err := load(t, "", []string{"CONCLAVE_LOG_LEVL=warn", "CONCLAVE_SERVICE_HOST=10.0.0.1", "CONCLAVE_PORT=tcp://10.0.0.1:80", "CONCLAVE_PORT_80_TCP=x", "CONCLAVE_QQQQQQQQQQ=1"})
+	got, err := load(
+		t,
+		"",
+		[]string{
+			"CONCLAVE_LOG_LEVL=warn",
+			"CONCLAVE_SERVICE_HOST=10.0.0.1",
+			"CONCLAVE_PORT=tcp://10.0.0.1:80",
+			"CONCLAVE_PORT_80_TCP=x",
+			"CONCLAVE_QQQQQQQQQQ=1",
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +382,8 @@ func TestSecondDocument(t *testing.T) {
 			}
 			continue
 		}
-		if want := fmt.Sprintf("%s:%d", path, line); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "second YAML document") {
+		if want := fmt.Sprintf("%s:%d", path, line); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "second YAML document") {
 			t.Errorf("%q: %v, want an error at %s", text, err, want)
 		}
 	}

@@ -19,26 +19,28 @@ func TestMistakes(t *testing.T) {
 		args    []string
 		want    string // regular expression
 	}{
-		"unknown key":             {"log:\n  level: info\n  levle: warn", nil, nil, `conclave\.yaml:3: log\.levle: no such key\. Did you mean "level"\? Known here: level, format, questions`},
-		"unknown section":         {"limit: {k: 1}", nil, nil, `conclave\.yaml:1: limit: no such key\. Did you mean "limits"\?`},
-		"other case":              {"Listen: x", nil, nil, `conclave\.yaml:1: Listen: no such key\. Did you mean "listen"\?`},
-		"dotted key":              {"limits.k: 5", nil, nil, `conclave\.yaml:1: limits\.k: no such key`},
-		"unknown key in a list":   {"experts:\n- name: a\n- name: b\n  bundel: x", nil, nil, `conclave\.yaml:4: experts\[1\]\.bundel: no such key\. Did you mean "bundle"\?`},
-		"twice":                   {"listen: a:1\nlisten: b:1", nil, nil, `conclave\.yaml:2: listen: written twice, first on line 1`},
-		"not YAML":                {"listen: [", nil, nil, `conclave\.yaml: not YAML: line \d`},
-		"a list of all":           {"- a", nil, nil, `conclave\.yaml:1: the file: has to be keys`},
-		"not a number":            {"limits:\n  k: ten", nil, nil, `conclave\.yaml:2: limits\.k: "ten": has to be a whole number`},
-		"half a number":           {"limits: {k: 1.5}", nil, nil, `limits\.k: "1\.5": has to be a whole number`},
-		"not a duration":          {"search: {timeout: 5}", nil, nil, `search\.timeout: "5": has to be a duration with its unit, such as 200ms`},
-		"not a size":              {"limits: {body_bytes: 1MB}", nil, nil, `limits\.body_bytes: "1MB": has to be a number of bytes, such as`},
-		"size too large":          {"limits: {body_bytes: 99999999999GiB}", nil, nil, `limits\.body_bytes: .* has to be a number of bytes`},
-		"not a bool":              {"log: {questions: yes}", nil, nil, `log\.questions: "yes": has to be true or false`},
-		"NaN":                     {"search: {alpha: .nan}", nil, nil, `search\.alpha: ".nan": has to be a number`},
-		"no number":               {"search: {alpha: nan}", nil, nil, `search\.alpha: "NaN": has to be from 0 to 1e\+06`},
-		"a list for a value":      {"listen: [a]", nil, nil, `listen: has to be a single value`},
-		"a value for a list":      {"experts: a", nil, nil, `experts: "a": has to be a list`},
-		"a value for a section":   {"log: info", nil, nil, `log: "info": has to be keys`},
-		"out of range":            {"limits: {k: 0}", nil, nil, `conclave\.yaml:1: limits\.k: "0": has to be from 1 to 100000`},
+		"unknown key": {"log:\n  level: info\n  levle: warn", nil, nil, `conclave\.yaml:3: log\.levle: no such key\. Did you mean "level"\? Known here: level, format, questions`},
+		"unknown section": {"limit: {k: 1}", nil, nil,
+			`conclave\.yaml:1: limit: no such key\. Did you mean "limits"\?`},
+		"other case":            {"Listen: x", nil, nil, `conclave\.yaml:1: Listen: no such key\. Did you mean "listen"\?`},
+		"dotted key":            {"limits.k: 5", nil, nil, `conclave\.yaml:1: limits\.k: no such key`},
+		"unknown key in a list": {"experts:\n- name: a\n- name: b\n  bundel: x", nil, nil, `conclave\.yaml:4: experts\[1\]\.bundel: no such key\. Did you mean "bundle"\?`},
+		"twice":                 {"listen: a:1\nlisten: b:1", nil, nil, `conclave\.yaml:2: listen: written twice, first on line 1`},
+		"not YAML":              {"listen: [", nil, nil, `conclave\.yaml: not YAML: line \d`},
+		"a list of all":         {"- a", nil, nil, `conclave\.yaml:1: the file: has to be keys`},
+		"not a number":          {"limits:\n  k: ten", nil, nil, `conclave\.yaml:2: limits\.k: "ten": has to be a whole number`},
+		"half a number":         {"limits: {k: 1.5}", nil, nil, `limits\.k: "1\.5": has to be a whole number`},
+		"not a duration":        {"search: {timeout: 5}", nil, nil, `search\.timeout: "5": has to be a duration with its unit, such as 200ms`},
+		"not a size":            {"limits: {body_bytes: 1MB}", nil, nil, `limits\.body_bytes: "1MB": has to be a number of bytes, such as`},
+		"size too large":        {"limits: {body_bytes: 99999999999GiB}", nil, nil, `limits\.body_bytes: .* has to be a number of bytes`},
+		"not a bool":            {"log: {questions: yes}", nil, nil, `log\.questions: "yes": has to be true or false`},
+		"NaN":                   {"search: {alpha: .nan}", nil, nil, `search\.alpha: ".nan": has to be a number`},
+		"no number":             {"search: {alpha: nan}", nil, nil, `search\.alpha: "NaN": has to be from 0 to 1e\+06`},
+		"a list for a value":    {"listen: [a]", nil, nil, `listen: has to be a single value`},
+		"a value for a list":    {"experts: a", nil, nil, `experts: "a": has to be a list`},
+		"a value for a section": {"log: info", nil, nil, `log: "info": has to be keys`},
+		"out of range": {"limits: {k: 0}", nil, nil,
+			`conclave\.yaml:1: limits\.k: "0": has to be from 1 to 100000`},
 		"above another":           {"search: {k: 2000}", nil, nil, `search\.k: "2000": has to be from 1 to 1000`},
 		"below another, default":  {"limits: {k: 5}", nil, nil, `default: search\.k: "10": has to be from 1 to 5`},
 		"unknown word":            {"log: {level: wran}", nil, nil, `log\.level: "wran": has to be one of debug, info, warn, error\. Did you mean "warn"\?`},
@@ -63,14 +65,15 @@ func TestMistakes(t *testing.T) {
 		"an origin with a path":   {"server: {cors_origins: ['https://a.example/x']}", nil, nil, `server\.cors_origins\[0\].*has to be an origin`},
 		"a host with a port":      {"server: {allowed_hosts: ['a.example:80']}", nil, nil, `server\.allowed_hosts\[0\].*has to be a host name`},
 		"an address, no block":    {"server: {trusted_proxies: ['10.0.0.1']}", nil, nil, `server\.trusted_proxies\[0\].*has to be an address block`},
-		"write before read":       {"server: {write_timeout: 1s}", nil, nil, `server\.write_timeout: "1s": has to be at least`},
-		"environment":             {"", []string{"CONCLAVE_LIMITS_K=ten"}, nil, `environment CONCLAVE_LIMITS_K: limits\.k: "ten": has to be a whole number`},
-		"environment, range":      {"limits: {k: 50}", []string{"CONCLAVE_LIMITS_K=-1"}, nil, `environment CONCLAVE_LIMITS_K: limits\.k: "-1": has to be from 1`},
-		"environment, list":       {"", []string{"CONCLAVE_EXPERTS=a,b"}, nil, `environment CONCLAVE_EXPERTS.*: experts: "a,b": has to be a list`},
-		"environment, object":     {"", []string{"CONCLAVE_EXPERTS=[{nam: a}]"}, nil, `environment CONCLAVE_EXPERTS:1: experts\[0\]\.nam: no such key\. Did you mean "name"`},
-		"flag":                    {"", nil, []string{"--search-timeout=1h"}, `flag --search-timeout: search\.timeout: "1h0m0s": has to be from 1ms to 10s`},
-		"flag, size":              {"", nil, []string{"--limits-body-bytes=lots"}, `flag --limits-body-bytes: limits\.body_bytes: "lots": has to be a number of bytes`},
-		"flag, word":              {"", nil, []string{"--log-level=loud"}, `flag --log-level: log\.level: "loud": has to be one of`},
+		"write before read": {"server: {write_timeout: 1s}", nil, nil,
+			`server\.write_timeout: "1s": has to be at least`},
+		"environment":         {"", []string{"CONCLAVE_LIMITS_K=ten"}, nil, `environment CONCLAVE_LIMITS_K: limits\.k: "ten": has to be a whole number`},
+		"environment, range":  {"limits: {k: 50}", []string{"CONCLAVE_LIMITS_K=-1"}, nil, `environment CONCLAVE_LIMITS_K: limits\.k: "-1": has to be from 1`},
+		"environment, list":   {"", []string{"CONCLAVE_EXPERTS=a,b"}, nil, `environment CONCLAVE_EXPERTS.*: experts: "a,b": has to be a list`},
+		"environment, object": {"", []string{"CONCLAVE_EXPERTS=[{nam: a}]"}, nil, `environment CONCLAVE_EXPERTS:1: experts\[0\]\.nam: no such key\. Did you mean "name"`},
+		"flag":                {"", nil, []string{"--search-timeout=1h"}, `flag --search-timeout: search\.timeout: "1h0m0s": has to be from 1ms to 10s`},
+		"flag, size":          {"", nil, []string{"--limits-body-bytes=lots"}, `flag --limits-body-bytes: limits\.body_bytes: "lots": has to be a number of bytes`},
+		"flag, word":          {"", nil, []string{"--log-level=loud"}, `flag --log-level: log\.level: "loud": has to be one of`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, c.text, c.environ, c.args...)
@@ -85,7 +88,12 @@ func TestMistakes(t *testing.T) {
 }
 
 func TestAllMistakesAtOnce(t *testing.T) {
-	_, err := load(t, "listne: x\nlimits: {k: ten}\nlog: {level: info, colour: red}", []string{"CONCLAVE_LIMITS_BATCH=many"}, "--search-k=few")
+	_, err := load(
+		t,
+		"listne: x\nlimits: {k: ten}\nlog: {level: info, colour: red}",
+		[]string{"CONCLAVE_LIMITS_BATCH=many"},
+		"--search-k=few",
+	)
 	if err == nil || strings.Count(err.Error(), "\n") != 4 {
 		t.Errorf("%v", err)
 	}

@@ -26,7 +26,8 @@ func units() []unit { return []unit{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 
 func (b *ByteSize) UnmarshalText(text []byte) error {
 	for _, u := range units() {
 		digits, ok := strings.CutSuffix(string(text), u.suffix)
-		if n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64); ok && err == nil && n >= 0 && n <= math.MaxInt64/u.size {
+		if n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64); ok && err == nil && n >= 0 &&
+			n <= math.MaxInt64/u.size {
 			*b = ByteSize(n * u.size)
 			return nil
 		}
@@ -73,7 +74,8 @@ func parse(text string, v reflect.Value) (allowed string, err error) {
 		*into, err = time.ParseDuration(text)
 		return "a duration with its unit, such as 200ms, 30s or 2m", err
 	case *time.Time:
-		if *into, err = time.Parse(time.DateOnly, text); err == nil {
+		*into, err = time.Parse(time.DateOnly, text)
+		if err == nil {
 			*into = into.AddDate(0, 0, 1).Add(-time.Second) // the end of that day
 		} else {
 			*into, err = time.Parse(time.RFC3339, text)

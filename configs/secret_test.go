@@ -28,7 +28,8 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("it is printed: %s", text)
 		}
 	}
-	if c, err = load(t, "", []string{key}); err != nil || c.Cluster.APIKey != "sesame-2" {
+	c, err = load(t, "", []string{key})
+	if err != nil || c.Cluster.APIKey != "sesame-2" {
 		t.Errorf("%v", err)
 	}
 	for want, x := range map[string]struct {
@@ -41,7 +42,8 @@ func TestSecrets(t *testing.T) {
 		"no such key":                          {"cluster: {user: u, password: sesame-3}", nil},
 		"contains a user":                      {"store: opensearch+https://u:sesame-4@host:9200/x", nil},
 	} {
-		if _, err := load(t, x.file, x.environ); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sesame") {
+		if _, err := load(t, x.file, x.environ); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "sesame") {
 			t.Errorf("%q: %v", want, err)
 		}
 	}

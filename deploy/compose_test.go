@@ -47,7 +47,9 @@ func TestCompose(t *testing.T) {
 		if node && (len(s.Ports) > 0 || !slices.Equal(s.Networks, []string{"nodes"}) || !compose.Networks["nodes"].Internal) {
 			t.Errorf("%s has no keys, and can be reached from outside: %+v", name, s)
 		}
-		if !s.ReadOnly && !node || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}) || s.Restart == "" {
+		if !s.ReadOnly && !node || !slices.Equal(s.CapDrop, []string{"ALL"}) ||
+			!slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}) ||
+			s.Restart == "" {
 			t.Errorf("%s is not hardened: %+v", name, s)
 		}
 		if !exact.MatchString(s.Image) {
@@ -69,7 +71,8 @@ func TestCompose(t *testing.T) {
 			}
 		}
 	}
-	if text, err = os.ReadFile("../Dockerfile"); err != nil {
+	text, err = os.ReadFile("../Dockerfile")
+	if err != nil {
 		t.Fatal(err)
 	}
 	stages := []string{}
@@ -121,7 +124,8 @@ func TestDockerIgnore(t *testing.T) {
 			t.Errorf(".dockerignore has no %s", want)
 		}
 	}
-	packages, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", "example.org/conclave/cmd/conclave").Output()
+	packages, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if .Module}}{{if .Module.Main}}{{.ImportPath}}{{end}}{{end}}", "example.org/conclave/cmd/conclave").
+		Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,8 @@ func TestDocumented(t *testing.T) {
 	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "bin", "conclave")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "example.org/conclave/cmd/conclave").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program,
+		"example.org/conclave/cmd/conclave").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	passages := `{"id":"1","title":"Rice","text":"Cooked rice keeps for a day in the fridge."}` + "\n"
@@ -49,7 +50,14 @@ func TestDocumented(t *testing.T) {
 	address := listener.Addr().String()
 	_ = listener.Close()
 	shell := func(script string) *exec.Cmd {
-		command := exec.CommandContext(t.Context(), "bash", "-euo", "pipefail", "-c", strings.ReplaceAll(script, "127.0.0.1:8080", address))
+		command := exec.CommandContext(
+			t.Context(),
+			"bash",
+			"-euo",
+			"pipefail",
+			"-c",
+			strings.ReplaceAll(script, "127.0.0.1:8080", address),
+		)
 		command.Dir = dir
 		for _, entry := range os.Environ() {
 			if !strings.HasPrefix(entry, "CONCLAVE_") || strings.HasPrefix(entry, "CONCLAVE_CACHE=") {

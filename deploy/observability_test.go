@@ -41,7 +41,8 @@ func expressions(t *testing.T) (all []expression) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text, err = os.ReadFile("observability/alerts.yml"); err == nil {
+	text, err = os.ReadFile("observability/alerts.yml")
+	if err == nil {
 		err = yaml.Unmarshal(text, &alerts)
 	}
 	if err != nil {
@@ -49,7 +50,10 @@ func expressions(t *testing.T) (all []expression) {
 	}
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
-			all = append(all, expression{panel.Title, strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*").Replace(target.Expr)})
+			all = append(
+				all,
+				expression{panel.Title, strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*").Replace(target.Expr)},
+			)
 		}
 	}
 	for _, group := range alerts.Groups {
@@ -80,7 +84,8 @@ func TestMetricsExist(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = response.Body.Close()
-	if response, err = http.Get(url + "/metrics"); err != nil {
+	response, err = http.Get(url + "/metrics")
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()

@@ -29,7 +29,8 @@ func made(tb testing.TB) map[string][]byte {
 		if strings.HasSuffix(f, ".py") || strings.HasSuffix(f, "requirements.txt") {
 			continue
 		}
-		if all[filepath.Base(f)], err = os.ReadFile(f); err != nil {
+		all[filepath.Base(f)], err = os.ReadFile(f)
+		if err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -134,7 +135,12 @@ func TestBombs(t *testing.T) {
 		"brackets.md":   []byte(strings.Repeat("[", 50000) + strings.Repeat("](a)", 50000)),
 		"long.txt":      []byte(strings.Repeat("a", 5<<20)),
 		"objects.pdf":   objects(200_000),
-		"parts.eml":     []byte("From: a\nSubject: b\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n" + strings.Repeat("--x\nContent-Type: multipart/mixed; boundary=x\n\n", 20000)),
+		"parts.eml": []byte(
+			"From: a\nSubject: b\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n" + strings.Repeat(
+				"--x\nContent-Type: multipart/mixed; boundary=x\n\n",
+				20000,
+			),
+		),
 	}
 	for name, data := range files {
 		from := time.Now()
@@ -145,7 +151,8 @@ func TestBombs(t *testing.T) {
 			t.Errorf("%s: %v is no reason", name, err)
 		}
 		t.Logf("%s: %v in %v", name, err, time.Since(from).Round(time.Millisecond))
-		if name == "zip.docx" && ReasonOf(err) != TooLarge || name == "entities.docx" && ReasonOf(err) != Damaged || name == "long.txt" && ReasonOf(err) != TooLarge {
+		if name == "zip.docx" && ReasonOf(err) != TooLarge || name == "entities.docx" && ReasonOf(err) != Damaged ||
+			name == "long.txt" && ReasonOf(err) != TooLarge {
 			t.Errorf("%s was answered with %v", name, err)
 		}
 	}
@@ -165,7 +172,9 @@ func objects(n int) []byte {
 // TestExpand: archives and mailboxes, also in each other, give the files in them.
 func TestExpand(t *testing.T) {
 	files := made(t)
-	inner := zipOf(map[string]string{"notes/a.md": "# A\n\nfirst", ".hidden.md": "no", "__MACOSX/a.md": "no", "../up.txt": "second"})
+	inner := zipOf(
+		map[string]string{"notes/a.md": "# A\n\nfirst", ".hidden.md": "no", "__MACOSX/a.md": "no", "../up.txt": "second"},
+	)
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	w := tar.NewWriter(z)
@@ -183,7 +192,13 @@ func TestExpand(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"all.tar.gz/in.zip/notes/a.md", "all.tar.gz/in.zip/up.txt", "all.tar.gz/handbook.docx", "all.tar.gz/desk.mbox/1.eml", "all.tar.gz/desk.mbox/2.eml"}
+	want := []string{
+		"all.tar.gz/in.zip/notes/a.md",
+		"all.tar.gz/in.zip/up.txt",
+		"all.tar.gz/handbook.docx",
+		"all.tar.gz/desk.mbox/1.eml",
+		"all.tar.gz/desk.mbox/2.eml",
+	}
 	for _, name := range want {
 		if got[name] == 0 {
 			t.Errorf("%s is missing from %v", name, got)
@@ -216,7 +231,18 @@ func FuzzRead(f *testing.F) {
 			f.Add(name, data)
 		}
 	}
-	r := NewReader(Limits{FileBytes: 1 << 20, UnpackedBytes: 1 << 20, TextBytes: 1 << 20, Blocks: 1 << 14, Time: 10 * time.Second, Depth: 2, Members: 100}, nil)
+	r := NewReader(
+		Limits{
+			FileBytes:     1 << 20,
+			UnpackedBytes: 1 << 20,
+			TextBytes:     1 << 20,
+			Blocks:        1 << 14,
+			Time:          10 * time.Second,
+			Depth:         2,
+			Members:       100,
+		},
+		nil,
+	)
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		d, _, err := r.Read(t.Context(), Input{Name: name, Data: data})
 		if err == nil {

@@ -8,7 +8,24 @@ import (
 // ligatures are the letters that fonts draw as one; documents that were set with them
 // have them in their text.
 // Symbol fonts draw a bullet at U+F0B7.
-var ligatures = strings.NewReplacer("\uf0b7", "•", "ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st")
+var ligatures = strings.NewReplacer(
+	"\uf0b7",
+	"•",
+	"ﬀ",
+	"ff",
+	"ﬁ",
+	"fi",
+	"ﬂ",
+	"fl",
+	"ﬃ",
+	"ffi",
+	"ﬄ",
+	"ffl",
+	"ﬅ",
+	"st",
+	"ﬆ",
+	"st",
+)
 
 // clean returns a text as a reader sees it: one space for white space in a row, none at
 // its ends, ligatures as letters, and without characters that are not seen.

@@ -122,7 +122,8 @@ func (c *cutter) section(blocks []Block) {
 // units returns the parts of a section that stay whole.
 func (c *cutter) units(blocks []Block) []unit {
 	var all []unit
-	lead, leadAt := "", -1
+	lead := ""
+	leadAt := -1
 	for i, b := range blocks {
 		text := c.d.TextOf(b)
 		switch b.Kind {
@@ -134,10 +135,14 @@ func (c *cutter) units(blocks []Block) []unit {
 				} else if i > 0 && len(all) > 0 && all[len(all)-1].lead == b.Header {
 					at = all[len(all)-1].leadAt
 				}
-				all = append(all, unit{begin: b.Begin, end: b.End, page: b.Page, size: c.size(text), lead: b.Header, leadAt: at, starts: true})
+				all = append(
+					all,
+					unit{begin: b.Begin, end: b.End, page: b.Page, size: c.size(text), lead: b.Header, leadAt: at, starts: true},
+				)
 				continue
 			}
-			lead, leadAt = "", -1
+			lead = ""
+			leadAt = -1
 		case Item:
 			if i > 0 && blocks[i-1].Kind == Paragraph {
 				lead, leadAt = c.introduction(blocks[i-1])
@@ -179,7 +184,10 @@ func (c *cutter) sentences(all []unit, b Block) []unit {
 	}
 	for i, s := range (granules.Granularity{Sentences: 1}).Split(text, nil) {
 		begin, end := b.Begin+int(s.Begin), b.Begin+int(s.End)
-		all = append(all, unit{begin: begin, end: end, page: b.Page, size: c.size(c.d.Text[begin:end]), leadAt: -1, starts: i == 0})
+		all = append(
+			all,
+			unit{begin: begin, end: end, page: b.Page, size: c.size(c.d.Text[begin:end]), leadAt: -1, starts: i == 0},
+		)
 	}
 	return all
 }
@@ -195,7 +203,10 @@ func (c *cutter) lines(all []unit, b Block) []unit {
 		end := at + len(line)
 		if trimmed := strings.TrimRight(line, "\n"); strings.TrimSpace(trimmed) != "" {
 			blankBefore := i == 0 || strings.HasSuffix(text[:at-b.Begin], "\n\n")
-			all = append(all, unit{begin: at, end: at + len(trimmed), page: b.Page, size: c.size(trimmed), leadAt: -1, starts: blankBefore})
+			all = append(
+				all,
+				unit{begin: at, end: at + len(trimmed), page: b.Page, size: c.size(trimmed), leadAt: -1, starts: blankBefore},
+			)
 		}
 		at = end
 	}

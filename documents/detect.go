@@ -45,7 +45,13 @@ var byEnding = map[string]string{
 }
 
 // byDeclared are other names of the types.
-var byDeclared = map[string]string{"application/xhtml+xml": HTML, "text/x-markdown": Markdown, "application/csv": CSV, "application/x-gzip": Gzip, "application/x-zip-compressed": Zip}
+var byDeclared = map[string]string{
+	"application/xhtml+xml":        HTML,
+	"text/x-markdown":              Markdown,
+	"application/csv":              CSV,
+	"application/x-gzip":           Gzip,
+	"application/x-zip-compressed": Zip,
+}
 
 // mailHeader matches the lines that a mail begins with.
 var mailHeader = regexp.MustCompile(`(?i)^(?:[!-9;-~]+:[^\n]*\n(?:[ \t][^\n]*\n)*){2,}`)
@@ -89,7 +95,9 @@ func Detect(data []byte, name, declared string) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("From ")) && (ending == Mailbox || mailFields.Match(head)):
 		return Mailbox
-	case ending == Mail, mailHeader.Match(head) && len(mailFields.FindAll(head[:min(len(head), 4096)], 3)) >= 2 && ending != Markdown && ending != CSV:
+	case ending == Mail,
+		mailHeader.Match(head) && len(mailFields.FindAll(head[:min(len(head), 4096)], 3)) >= 2 && ending != Markdown &&
+			ending != CSV:
 		return Mail
 	case ending == Markdown, ending == CSV, ending == TSV, ending == HTML:
 		return ending

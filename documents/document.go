@@ -33,7 +33,15 @@ const (
 	Note    // a footnote, or what a speaker says to a slide
 )
 
-var kindNames = [...]string{Heading: "heading", Paragraph: "paragraph", Item: "item", Row: "row", Code: "code", Caption: "caption", Note: "note"}
+var kindNames = [...]string{
+	Heading:   "heading",
+	Paragraph: "paragraph",
+	Item:      "item",
+	Row:       "row",
+	Code:      "code",
+	Caption:   "caption",
+	Note:      "note",
+}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -138,13 +146,22 @@ func (w *writer) addRow(kind Kind, level int, header, text string) {
 		separator = "\n"
 	}
 	if len(w.blocks) >= w.limits.Blocks || w.text.Len()+len(separator)+len(text) > w.limits.TextBytes {
-		w.err = unreadable(TooLarge, nil, "it has more text than is read of one file (%d blocks, %d bytes)", w.limits.Blocks, w.limits.TextBytes)
+		w.err = unreadable(
+			TooLarge,
+			nil,
+			"it has more text than is read of one file (%d blocks, %d bytes)",
+			w.limits.Blocks,
+			w.limits.TextBytes,
+		)
 		return
 	}
 	w.text.WriteString(separator)
 	begin := w.text.Len()
 	w.text.WriteString(text)
-	w.blocks = append(w.blocks, Block{Kind: kind, Level: level, Header: clean(header), Page: w.page, Begin: begin, End: w.text.Len()})
+	w.blocks = append(
+		w.blocks,
+		Block{Kind: kind, Level: level, Header: clean(header), Page: w.page, Begin: begin, End: w.text.Len()},
+	)
 }
 
 // document returns what was collected, or why it is too much or nothing.
@@ -155,5 +172,11 @@ func (w *writer) document(mediaType, title string) (*Document, error) {
 	if len(w.blocks) == 0 {
 		return nil, unreadable(NoText, nil, "it holds no text")
 	}
-	return &Document{Title: clean(title), MediaType: mediaType, Text: w.text.String(), Blocks: w.blocks, Pages: w.page}, nil
+	return &Document{
+		Title:     clean(title),
+		MediaType: mediaType,
+		Text:      w.text.String(),
+		Blocks:    w.blocks,
+		Pages:     w.page,
+	}, nil
 }

@@ -19,14 +19,16 @@ func readDOCX(w *writer, data []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if d.styles, err = readStyles(styles); err != nil {
+	d.styles, err = readStyles(styles)
+	if err != nil {
 		return "", err
 	}
 	notes, err := p.read(ofKind(related, "footnotes"))
 	if err != nil {
 		return "", err
 	}
-	if d.notes, err = footnotes(notes); err != nil {
+	d.notes, err = footnotes(notes)
+	if err != nil {
 		return "", err
 	}
 	if d.paged {
@@ -74,17 +76,20 @@ func (d *docx) read(document []byte) error {
 		case "pStyle":
 			switch style := value(e, "val"); {
 			case d.styles.headings[style] > 0:
-				d.kind, d.level = Heading, d.styles.headings[style]
+				d.kind = Heading
+				d.level = d.styles.headings[style]
 			case d.styles.lists[style]:
 				d.kind, d.level = Item, 1
 			}
 		case "outlineLvl":
 			if n, err := strconv.Atoi(value(e, "val")); err == nil && n < 9 {
-				d.kind, d.level = Heading, n+1
+				d.kind = Heading
+				d.level = n + 1
 			}
 		case "ilvl":
 			if n, err := strconv.Atoi(value(e, "val")); err == nil && d.kind != Heading && n >= 0 && n < 9 {
-				d.kind, d.level = Item, n+1
+				d.kind = Item
+				d.level = n + 1
 			}
 		case "t":
 			inText = true
@@ -116,7 +121,8 @@ func (d *docx) read(document []byte) error {
 			}
 		case "tr":
 			if t := d.table(); t != nil {
-				t.rows, t.heads = append(t.rows, nil), false
+				t.rows = append(t.rows, nil)
+				t.heads = false
 			}
 		case "txbxContent":
 			d.saved = append(d.saved, docx{kind: d.kind, level: d.level})

@@ -13,16 +13,21 @@ import (
 var skipped = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true, atom.Svg: true, atom.Math: false,
 	atom.Head: true, atom.Button: true, atom.Select: true, atom.Option: true, atom.Input: true, atom.Textarea: true,
-	atom.Iframe: true, atom.Object: true, atom.Canvas: true, atom.Audio: true, atom.Video: true, atom.Datalist: true, atom.Dialog: true,
+	atom.Iframe: true, atom.Object: true, atom.Canvas: true, atom.Audio: true, atom.Video: true, atom.Datalist: true,
+	atom.Dialog: true,
 }
 
 // inline are elements inside a line of text; every other one begins a block.
 var inline = map[atom.Atom]bool{
-	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Code: true, atom.Data: true,
-	atom.Del: true, atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true, atom.Ins: true, atom.Kbd: true, atom.Label: true,
-	atom.Mark: true, atom.Q: true, atom.S: true, atom.Samp: true, atom.Small: true, atom.Span: true, atom.Strong: true, atom.Sub: true,
-	atom.Sup: true, atom.Time: true, atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true, atom.Img: true, atom.Math: true,
-	atom.Big: true, atom.Strike: true, atom.Acronym: true, atom.Nobr: true, atom.Ruby: true, atom.Rt: true,
+	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Code: true,
+	atom.Data: true,
+	atom.Del:  true, atom.Dfn: true, atom.Em: true, atom.Font: true, atom.I: true, atom.Ins: true, atom.Kbd: true,
+	atom.Label: true,
+	atom.Mark:  true, atom.Q: true, atom.S: true, atom.Samp: true, atom.Small: true, atom.Span: true, atom.Strong: true,
+	atom.Sub: true,
+	atom.Sup: true, atom.Time: true, atom.Tt: true, atom.U: true, atom.Var: true, atom.Wbr: true, atom.Img: true,
+	atom.Math: true,
+	atom.Big:  true, atom.Strike: true, atom.Acronym: true, atom.Nobr: true, atom.Ruby: true, atom.Rt: true,
 }
 
 // dom writes the blocks of a tree of HTML.
@@ -85,7 +90,9 @@ func (d *dom) node(n *html.Node) {
 	if skipped[n.DataAtom] || hidden(n) || refersToNote(n) {
 		return
 	}
-	if kind := attribute(n, "role"); kind == "doc-endnotes" || kind == "doc-footnote" || attribute(n, "epub:type") == "footnote" || attribute(n, "class") == "footnotes" {
+	if kind := attribute(n, "role"); kind == "doc-endnotes" || kind == "doc-footnote" ||
+		attribute(n, "epub:type") == "footnote" ||
+		attribute(n, "class") == "footnotes" {
 		d.notes(n)
 		return
 	}
@@ -166,7 +173,8 @@ func (d *dom) item(n *html.Node) {
 	}
 	d.line.WriteString(mark)
 	before, at := d.kind, d.level
-	d.kind, d.level = Item, max(1, len(d.lists))
+	d.kind = Item
+	d.level = max(1, len(d.lists))
 	d.childrenOfItem(n, len(mark))
 	d.kind, d.level = before, at
 }
@@ -174,7 +182,8 @@ func (d *dom) item(n *html.Node) {
 // childrenOfItem reads an item. Its first paragraph is on the line of its number.
 func (d *dom) childrenOfItem(n *html.Node, mark int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type == html.ElementNode && c.DataAtom == atom.P && strings.TrimSpace(d.line.String()[min(mark, d.line.Len()):]) == "" {
+		if c.Type == html.ElementNode && c.DataAtom == atom.P &&
+			strings.TrimSpace(d.line.String()[min(mark, d.line.Len()):]) == "" {
 			d.children(c)
 			d.flush()
 			mark = 0

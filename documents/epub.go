@@ -17,7 +17,8 @@ func readEPUB(w *writer, data []byte) (string, error) {
 	}
 	if rights, err := p.read("META-INF/encryption.xml"); err != nil {
 		return "", err
-	} else if strings.Contains(string(rights), "EncryptedData") && !strings.Contains(string(rights), "embedding") { // fonts alone may be obfuscated
+		// fonts alone may be obfuscated
+	} else if strings.Contains(string(rights), "EncryptedData") && !strings.Contains(string(rights), "embedding") {
 		return "", unreadable(Encrypted, nil, "it is encrypted")
 	}
 	container, err := p.read("META-INF/container.xml")

@@ -29,7 +29,13 @@ type File struct {
 // of its folders, in the order of their names. Files and folders whose names begin with a
 // dot are left out, and so are links and what is no regular file: skipped, if it is not
 // nil, is told of them. An error of visit ends the walk.
-func Walk(ctx context.Context, root string, limits Limits, visit func(File) error, skipped func(path, why string)) error {
+func Walk(
+	ctx context.Context,
+	root string,
+	limits Limits,
+	visit func(File) error,
+	skipped func(path, why string),
+) error {
 	info, err := os.Stat(root)
 	if err != nil {
 		return err
@@ -105,7 +111,13 @@ func fileAt(at, below string, info fs.FileInfo, limits Limits) File {
 }
 
 func tooLargeFile(size int64, limits Limits) error {
-	return unreadable(TooLarge, nil, "it has %d MiB, more than the %d MiB that are read of one file", size>>20, limits.FileBytes>>20)
+	return unreadable(
+		TooLarge,
+		nil,
+		"it has %d MiB, more than the %d MiB that are read of one file",
+		size>>20,
+		limits.FileBytes>>20,
+	)
 }
 
 func readBounded(r io.Reader, limits Limits) ([]byte, error) {
@@ -129,7 +141,15 @@ func Expand(name string, data []byte, limits Limits, visit func(Member) error) e
 	return expand(name, data, limits, limits.Depth, &left, &members, visit)
 }
 
-func expand(name string, data []byte, limits Limits, depth int, left *int64, members *int, visit func(Member) error) error {
+func expand(
+	name string,
+	data []byte,
+	limits Limits,
+	depth int,
+	left *int64,
+	members *int,
+	visit func(Member) error,
+) error {
 	inner := func(member string, r io.Reader) error {
 		if *members--; *members < 0 {
 			return unreadable(TooLarge, nil, "it holds more than %d files", limits.Members)

@@ -104,7 +104,18 @@ func beside(n *html.Node) bool {
 // names are words that authors give to what stands beside the text.
 type names []string
 
-var besideByName = names{"cookie", "consent", "gdpr", "breadcrumb", "breadcrumbs", "navbar", "sidebar", "newsletter", "skiplink", "skip-link"}
+var besideByName = names{
+	"cookie",
+	"consent",
+	"gdpr",
+	"breadcrumb",
+	"breadcrumbs",
+	"navbar",
+	"sidebar",
+	"newsletter",
+	"skiplink",
+	"skip-link",
+}
 
 // contains reports whether one of the names is a word of an identifier.
 func (n names) contains(identifiers string) bool {

@@ -64,7 +64,8 @@ func splitMailbox(data []byte) [][]byte {
 	from := []byte("From ")
 	begin := -1
 	for at := 0; at < len(data); {
-		if bytes.HasPrefix(data[at:], from) && (at == 0 || bytes.HasSuffix(data[:at], []byte("\n\n")) || bytes.HasSuffix(data[:at], []byte("\n\r\n"))) {
+		if bytes.HasPrefix(data[at:], from) &&
+			(at == 0 || bytes.HasSuffix(data[:at], []byte("\n\n")) || bytes.HasSuffix(data[:at], []byte("\n\r\n"))) {
 			if begin >= 0 {
 				mails = append(mails, data[begin:at])
 			}

@@ -88,7 +88,17 @@ func (o *odf) write(s string) {
 
 func (o *odf) start(e xml.StartElement) bool {
 	switch e.Name.Local {
-	case "tracked-changes", "table-of-content", "automatic-styles", "font-face-decls", "scripts", "note-citation", "annotation", "desc", "settings", "forms", "shapes":
+	case "tracked-changes",
+		"table-of-content",
+		"automatic-styles",
+		"font-face-decls",
+		"scripts",
+		"note-citation",
+		"annotation",
+		"desc",
+		"settings",
+		"forms",
+		"shapes":
 		return true
 	case "h", "p":
 		if o.note == nil {
@@ -100,11 +110,13 @@ func (o *odf) start(e xml.StartElement) bool {
 				if err != nil || n < 1 {
 					n = 1
 				}
-				o.kind, o.level = Heading, min(n, 9)
+				o.kind = Heading
+				o.level = min(n, 9)
 			case o.title:
 				o.kind, o.level = Heading, 2
 			case o.depth > 0:
-				o.kind, o.level = Item, o.depth
+				o.kind = Item
+				o.level = o.depth
 			}
 		} else {
 			o.note.WriteByte(' ')
@@ -172,7 +184,8 @@ func (o *odf) end(e xml.EndElement) {
 		o.depth = max(0, o.depth-1)
 	case "table-header-rows":
 		if t := o.table(); t != nil {
-			t.inHeader, t.headed = false, len(t.rows)
+			t.inHeader = false
+			t.headed = len(t.rows)
 		}
 	case "table-cell", "covered-table-cell":
 		o.endCell()

@@ -31,7 +31,10 @@ func layOut(answer *pdfAnswer, limits Limits) (*Document, error) {
 	}
 	d.Title = titleOfPDF(answer.Title, d)
 	if n := len(answer.Unread); n > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%d of %d pages cannot be read (the first is page %d)", n, len(pages), answer.Unread[0]))
+		d.Warnings = append(
+			d.Warnings,
+			fmt.Sprintf("%d of %d pages cannot be read (the first is page %d)", n, len(pages), answer.Unread[0]),
+		)
 	}
 	return d, nil
 }
@@ -112,7 +115,8 @@ func alike(a, b pdfLine) bool {
 // ends reports whether a sentence may end with a line.
 func ends(text string) bool {
 	text = strings.TrimRight(text, " \"'”’)]")
-	return strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, ":")
+	return strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") ||
+		strings.HasSuffix(text, ":")
 }
 
 // ended reports whether the paragraph that is being read cannot go on on the next page.
@@ -139,7 +143,8 @@ func (l *layout) heading() int {
 	if at := slices.IndexFunc(l.sizes, func(s float64) bool { return first.Size >= s*0.97 }); at >= 0 && first.Size > 0 {
 		return min(at+1, 6)
 	}
-	if len(l.lines) <= 2 && words <= 14 && first.Bold && !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, ",") && !bulletOnly.MatchString(text) {
+	if len(l.lines) <= 2 && words <= 14 && first.Bold && !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, ",") &&
+		!bulletOnly.MatchString(text) {
 		return min(len(l.sizes)+1, 6)
 	}
 	return 0
@@ -161,7 +166,8 @@ func (l *layout) flush() {
 	if len(l.lines) == 0 {
 		return
 	}
-	kind, level := Paragraph, l.heading()
+	kind := Paragraph
+	level := l.heading()
 	switch {
 	case level > 0:
 		kind = Heading
@@ -185,7 +191,8 @@ func bodySize(pages []pdfPage) float64 {
 			letters[math.Round(line.Size*2)/2] += n * min(n, 100)
 		}
 	}
-	best, most := 0.0, -1
+	best := 0.0
+	most := -1
 	for size, n := range letters {
 		if size > 0 && (n > most || n == most && size < best) {
 			best, most = size, n
@@ -260,7 +267,10 @@ func dropRunning(pages []pdfPage) {
 		if page.Height == 0 || line.Size == 0 || line.Bottom > page.Height*edge && line.Top < page.Height*(1-edge) {
 			return key{}, false
 		}
-		return key{number.ReplaceAllString(strings.ToLower(strings.Join(strings.Fields(line.Text), " ")), "#"), int(math.Round(line.Bottom / 8))}, true
+		return key{
+			number.ReplaceAllString(strings.ToLower(strings.Join(strings.Fields(line.Text), " ")), "#"),
+			int(math.Round(line.Bottom / 8)),
+		}, true
 	}
 	on := map[key]int{}
 	for _, page := range pages {
@@ -314,7 +324,8 @@ func dropContents(pages []pdfPage) {
 // largest heading of the first page.
 func titleOfPDF(named string, d *Document) string {
 	named = clean(named)
-	if named != "" && !strings.HasPrefix(named, "Microsoft ") && !fileName.MatchString(named) && !strings.EqualFold(named, "untitled") {
+	if named != "" && !strings.HasPrefix(named, "Microsoft ") && !fileName.MatchString(named) &&
+		!strings.EqualFold(named, "untitled") {
 		return named
 	}
 	best := Block{}

@@ -65,7 +65,8 @@ func ServePDF(ctx context.Context, in io.Reader, out io.Writer, cache string, te
 		return fmt.Errorf("start PDFium: %w", err)
 	}
 	defer func() { _ = pool.Close() }()
-	r, w := bufio.NewReader(in), bufio.NewWriter(out)
+	r := bufio.NewReader(in)
+	w := bufio.NewWriter(out)
 	for {
 		var length uint64
 		if err := binary.Read(r, binary.LittleEndian, &length); errors.Is(err, io.EOF) {
@@ -133,7 +134,10 @@ func readPDF(pool pdfium.Pool, data []byte, textBytes int) (*pdfAnswer, error) {
 			letters += len(line.Text)
 		}
 		if letters > textBytes {
-			return &pdfAnswer{Reason: TooLarge, Detail: fmt.Sprintf("it has more text than is read of one file (%d bytes)", textBytes)}, nil
+			return &pdfAnswer{
+				Reason: TooLarge,
+				Detail: fmt.Sprintf("it has more text than is read of one file (%d bytes)", textBytes),
+			}, nil
 		}
 	}
 	if letters == 0 {
@@ -153,7 +157,8 @@ func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) 
 	}
 	defer func() { _, _ = p.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: loaded.Page}) }()
 	by := requests.Page{ByReference: &loaded.Page}
-	if size, err := p.FPDF_GetPageSizeByIndex(&requests.FPDF_GetPageSizeByIndex{Document: document, Index: index}); err == nil {
+	if size, err := p.FPDF_GetPageSizeByIndex(&requests.FPDF_GetPageSizeByIndex{Document: document,
+		Index: index}); err == nil {
 		page.Width, page.Height = size.Width, size.Height
 	}
 	text, err := p.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: by})
@@ -212,11 +217,14 @@ func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
 	l.Size = math.Abs(float64(from.Rect.Top - from.Rect.Bottom))
 	// Where a word is hyphenated, PDFium joins two lines to one.
 	l.Bottom, l.Top = float64(min(from.Rect.Bottom, to.Rect.Bottom)), float64(from.Rect.Top)
-	if weight, err := b.p.FPDFText_GetFontWeight(&requests.FPDFText_GetFontWeight{TextPage: b.page, Index: at + first}); err == nil {
+	if weight, err := b.p.FPDFText_GetFontWeight(&requests.FPDFText_GetFontWeight{TextPage: b.page,
+		Index: at + first}); err == nil {
 		l.Bold = weight.FontWeight >= 600
 	}
-	if font, err := b.p.FPDFText_GetFontInfo(&requests.FPDFText_GetFontInfo{TextPage: b.page, Index: at + first}); err == nil {
+	if font, err := b.p.FPDFText_GetFontInfo(&requests.FPDFText_GetFontInfo{TextPage: b.page,
+		Index: at + first}); err == nil {
 		name := strings.ToLower(font.FontName)
-		l.Bold = l.Bold || strings.Contains(name, "bold") || strings.Contains(name, "black") || strings.Contains(name, "heavy")
+		l.Bold = l.Bold || strings.Contains(name, "bold") || strings.Contains(name, "black") ||
+			strings.Contains(name, "heavy")
 	}
 }

@@ -39,7 +39,13 @@ func (r *Reader) Close() error { return r.pdf.close() }
 // is to blame. attached are the files inside a mail.
 func (r *Reader) Read(ctx context.Context, in Input) (d *Document, attached []Member, err error) {
 	if int64(len(in.Data)) > r.limits.FileBytes {
-		return nil, nil, unreadable(TooLarge, nil, "it has %d MiB, more than the %d MiB that are read of one file", len(in.Data)>>20, r.limits.FileBytes>>20)
+		return nil, nil, unreadable(
+			TooLarge,
+			nil,
+			"it has %d MiB, more than the %d MiB that are read of one file",
+			len(in.Data)>>20,
+			r.limits.FileBytes>>20,
+		)
 	}
 	if len(in.Data) == 0 {
 		return nil, nil, unreadable(NoText, nil, "it is empty")
@@ -104,9 +110,19 @@ func (r *Reader) parse(in Input, mediaType string) (d *Document, attached []Memb
 	case Mail:
 		title, attached, warnings, err = readMail(w, in.Data, r.limits)
 	case "application/x-ole-storage":
-		return nil, nil, unreadable(Encrypted, nil, "it is an Office file with a password, or of before 2007: save it without one, as DOCX, PPTX or XLSX")
+		return nil, nil, unreadable(
+			Encrypted,
+			nil,
+			"it is an Office file with a password, or of before 2007: save it without one, as DOCX, PPTX or XLSX",
+		)
 	default:
-		return nil, nil, unreadable(Unsupported, nil, "files of type %s are not read: what is read are %s", mediaType, Formats)
+		return nil, nil, unreadable(
+			Unsupported,
+			nil,
+			"files of type %s are not read: what is read are %s",
+			mediaType,
+			Formats,
+		)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -24,7 +24,15 @@ func TestMain(m *testing.M) {
 }
 
 func limits() Limits {
-	return Limits{FileBytes: 64 << 20, UnpackedBytes: 16 << 20, TextBytes: 4 << 20, Blocks: 1 << 17, Time: time.Minute, Depth: 3, Members: 1000}
+	return Limits{
+		FileBytes:     64 << 20,
+		UnpackedBytes: 16 << 20,
+		TextBytes:     4 << 20,
+		Blocks:        1 << 17,
+		Time:          time.Minute,
+		Depth:         3,
+		Members:       1000,
+	}
 }
 
 // newTestReader reads PDF in processes of the test's own program.
@@ -243,7 +251,8 @@ func TestUnreadable(t *testing.T) {
 		data := c.data
 		if data == nil {
 			var err error
-			if data, err = os.ReadFile(filepath.Join("testdata", c.file)); err != nil {
+			data, err = os.ReadFile(filepath.Join("testdata", c.file))
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -276,7 +285,8 @@ func TestAttached(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, attached, err := newTestReader(t).Read(t.Context(), Input{Name: "fees.eml", Data: data})
-	if err != nil || len(attached) != 1 || attached[0].Name != "fees.csv" || !strings.Contains(string(attached[0].Data), "Switzerland") {
+	if err != nil || len(attached) != 1 || attached[0].Name != "fees.csv" ||
+		!strings.Contains(string(attached[0].Data), "Switzerland") {
 		t.Errorf("attached %+v, %v", attached, err)
 	}
 }

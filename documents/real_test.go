@@ -46,7 +46,8 @@ func TestRealFiles(t *testing.T) {
 			}
 			outcome := "read"
 			if err != nil {
-				if outcome = string(ReasonOf(err)); outcome == "" {
+				outcome = string(ReasonOf(err))
+				if outcome == "" {
 					t.Errorf("%s/%s: %v is no reason", entry.Name(), f.Path, err)
 				}
 				if outcome == string(TooSlow) {

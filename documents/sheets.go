@@ -20,7 +20,10 @@ func readXLSX(w *writer, data []byte) (title string, warnings []string, err erro
 			err = unreadable(Damaged, fmt.Errorf("%v", v), "its sheets cannot be read")
 		}
 	}()
-	book, err := excelize.OpenReader(bytes.NewReader(data), excelize.Options{UnzipSizeLimit: w.limits.UnpackedBytes, UnzipXMLSizeLimit: w.limits.UnpackedBytes})
+	book, err := excelize.OpenReader(
+		bytes.NewReader(data),
+		excelize.Options{UnzipSizeLimit: w.limits.UnpackedBytes, UnzipXMLSizeLimit: w.limits.UnpackedBytes},
+	)
 	if err != nil {
 		switch {
 		case errors.Is(err, excelize.ErrWorkbookFileFormat):
@@ -90,7 +93,8 @@ func (t *sheetWriter) add(cells []string) {
 		return
 	}
 	if !t.begun {
-		if t.first = append(t.first, cells); len(t.first) == looksAt {
+		t.first = append(t.first, cells)
+		if len(t.first) == looksAt {
 			t.begin()
 		}
 		return
@@ -105,7 +109,8 @@ func (t *sheetWriter) begin() {
 	}
 	headed := 0
 	if looksLikeHeader(t.first) {
-		headed, t.header = 1, joinCells(t.first[0])
+		t.header = joinCells(t.first[0])
+		headed = 1
 	}
 	addTable(t.w, t.first, headed)
 	t.first, t.begun = nil, true
@@ -125,7 +130,9 @@ func readCSV(w *writer, data []byte, contentType string) error {
 		return err
 	}
 	r := csv.NewReader(strings.NewReader(text))
-	r.Comma, r.FieldsPerRecord, r.LazyQuotes = separator(text), -1, true
+	r.Comma = separator(text)
+	r.FieldsPerRecord = -1
+	r.LazyQuotes = true
 	t := &sheetWriter{w: w}
 	for {
 		cells, err := r.Read()
@@ -150,7 +157,9 @@ func separator(text string) rune {
 	best, most := ',', 0
 	for _, c := range []rune{',', ';', '\t', '|'} {
 		r := csv.NewReader(strings.NewReader(text))
-		r.Comma, r.FieldsPerRecord, r.LazyQuotes = c, -1, true
+		r.Comma = c
+		r.FieldsPerRecord = -1
+		r.LazyQuotes = true
 		fewest := 0
 		for i := range looksAt {
 			cells, err := r.Read()

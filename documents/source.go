@@ -52,7 +52,12 @@ func Open(ctx context.Context, roots []string, o Options) (*Source, error) {
 	for _, root := range roots {
 		err := Walk(ctx, root, o.Limits, func(f File) error {
 			if other, twice := s.seen[f.Path]; twice {
-				return fmt.Errorf("%s and %s both have a document %q: name the folder above them, so that their paths differ", other, root, f.Path)
+				return fmt.Errorf(
+					"%s and %s both have a document %q: name the folder above them, so that their paths differ",
+					other,
+					root,
+					f.Path,
+				)
 			}
 			s.seen[f.Path] = root
 			s.files = append(s.files, f)
@@ -87,7 +92,12 @@ func (s *Source) Next() (corpus.Passage, error) {
 		s.at++
 		data, err := f.Data()
 		if err == nil {
-			err = Expand(f.Path, data, s.options.Limits, func(m Member) error { return s.read(m, f.ModTime, s.options.Limits.Depth) })
+			err = Expand(
+				f.Path,
+				data,
+				s.options.Limits,
+				func(m Member) error { return s.read(m, f.ModTime, s.options.Limits.Depth) },
+			)
 		}
 		s.done.Add(f.Size)
 		if s.ctx.Err() != nil {
@@ -122,10 +132,14 @@ func (s *Source) read(m Member, modified time.Time, depth int) error {
 	}
 	for _, a := range attached {
 		if depth == 0 {
-			s.failed(m.Name+"/"+a.Name, unreadable(TooLarge, nil, "mails are nested more than %d deep in it", s.options.Limits.Depth))
+			s.failed(
+				m.Name+"/"+a.Name,
+				unreadable(TooLarge, nil, "mails are nested more than %d deep in it", s.options.Limits.Depth),
+			)
 			continue
 		}
-		if err := Expand(m.Name+"/"+a.Name, a.Data, s.options.Limits, func(inner Member) error { return s.read(inner, modified, depth-1) }); err != nil {
+		if err := Expand(m.Name+"/"+a.Name, a.Data, s.options.Limits,
+			func(inner Member) error { return s.read(inner, modified, depth-1) }); err != nil {
 			if s.ctx.Err() != nil {
 				return s.ctx.Err()
 			}
@@ -167,7 +181,12 @@ func PassagesOf(id string, d *Document, data []byte, modified time.Time, usual i
 		if !modified.IsZero() {
 			metadata["modified"] = modified.UTC().Format(time.RFC3339)
 		}
-		passages[i] = corpus.Passage{ID: id + "#" + strconv.Itoa(i+1), Title: titleOfPiece(d, piece), Text: piece.Text(d), Metadata: metadata}
+		passages[i] = corpus.Passage{
+			ID:       id + "#" + strconv.Itoa(i+1),
+			Title:    titleOfPiece(d, piece),
+			Text:     piece.Text(d),
+			Metadata: metadata,
+		}
 	}
 	return passages
 }

@@ -54,7 +54,8 @@ func addParagraph(w *writer, lines []string) {
 			level = 2
 		}
 		w.add(Heading, level, lines[0])
-		if lines = lines[2:]; len(lines) == 0 {
+		lines = lines[2:]
+		if len(lines) == 0 {
 			return
 		}
 	}

@@ -78,7 +78,10 @@ func (p *parts) relations(part string) (map[string]relation, error) {
 	all := map[string]relation{}
 	err = newElements(data).each(func(e xml.StartElement) bool {
 		if e.Name.Local == "Relationship" && value(e, "TargetMode") != "External" {
-			all[value(e, "Id")] = relation{kind: value(e, "Type")[strings.LastIndexByte(value(e, "Type"), '/')+1:], target: within(folder, value(e, "Target"))}
+			all[value(e, "Id")] = relation{
+				kind:   value(e, "Type")[strings.LastIndexByte(value(e, "Type"), '/')+1:],
+				target: within(folder, value(e, "Target")),
+			}
 		}
 		return false
 	}, func(string) {}, func(xml.EndElement) {})
@@ -87,7 +90,8 @@ func (p *parts) relations(part string) (map[string]relation, error) {
 
 // openOffice opens an Office file, and gives its main part with what that relates to.
 func openOffice(data []byte, limits Limits) (p *parts, document []byte, related map[string]relation, err error) {
-	if p, err = openParts(data, limits); err != nil {
+	p, err = openParts(data, limits)
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	root, err := p.relations("")
@@ -95,7 +99,8 @@ func openOffice(data []byte, limits Limits) (p *parts, document []byte, related 
 		return nil, nil, nil, err
 	}
 	part := ofKind(root, "officeDocument")
-	if document, err = p.read(part); err != nil {
+	document, err = p.read(part)
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	if document == nil {

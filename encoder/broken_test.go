@@ -68,8 +68,26 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 	}
 	options := folder.BuildOptions{Index: folder.Index{Kind: "flat"}}
 	config := search.EngineConfig{
-		Limits: search.Limits{K: 10, Candidates: 100, QuestionBytes: 1000, Timeout: 10 * time.Second, Batch: 1, BatchParallel: 1, EmbedInputs: 1, EmbedBytes: 1000, AnswerBytes: 1 << 20},
-		LineUp: search.LineUp{Defaults: search.Defaults{K: 10, Candidates: 100, Timeout: time.Second, Fusion: search.MethodAuto, Missing: fusion.Exact}},
+		Limits: search.Limits{
+			K:             10,
+			Candidates:    100,
+			QuestionBytes: 1000,
+			Timeout:       10 * time.Second,
+			Batch:         1,
+			BatchParallel: 1,
+			EmbedInputs:   1,
+			EmbedBytes:    1000,
+			AnswerBytes:   1 << 20,
+		},
+		LineUp: search.LineUp{
+			Defaults: search.Defaults{
+				K:          10,
+				Candidates: 100,
+				Timeout:    time.Second,
+				Fusion:     search.MethodAuto,
+				Missing:    fusion.Exact,
+			},
+		},
 	}
 	var graphs []*breakable
 	for i, name := range []string{"sound", "broken"} {
@@ -78,7 +96,10 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 		e.model.question.inner = b
 		graphs = append(graphs, b)
 		options.Experts = append(options.Experts, indexed{e})
-		config.Experts = append(config.Experts, search.Expert{Name: name, Encoder: e, Info: search.ExpertInfo{Dimension: e.Dimension()}})
+		config.Experts = append(
+			config.Experts,
+			search.Expert{Name: name, Encoder: e, Info: search.ExpertInfo{Dimension: e.Dimension()}},
+		)
 	}
 	dir := filepath.Join(t.TempDir(), "index")
 	if _, err := folder.Build(t.Context(), dir, source, options); err != nil {

@@ -143,11 +143,13 @@ func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]f
 	if err != nil {
 		return nil, nil, err
 	}
-	if vectors, err = e.encodePassages(ctx, rows); err != nil {
+	vectors, err = e.encodePassages(ctx, rows)
+	if err != nil {
 		return nil, nil, err
 	}
 	for i, v := range vectors {
-		if vectors[i] = e.own(v); e.carried != nil || e.to > 0 {
+		vectors[i] = e.own(v)
+		if e.carried != nil || e.to > 0 {
 			vectors[i] = slices.Clone(vectors[i]) // the other part's memory is not held
 		}
 		if e.Late() {
@@ -159,7 +161,10 @@ func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]f
 
 // ReadPassagesBoth works as ReadPassages does for an encoder and of the one that it
 // carries, in one run.
-func (e *Encoder) ReadPassagesBoth(ctx context.Context, texts []Text) (own, carried [][]float32, read []float64, err error) {
+func (e *Encoder) ReadPassagesBoth(
+	ctx context.Context,
+	texts []Text,
+) (own, carried [][]float32, read []float64, err error) {
 	if e.carried == nil {
 		return nil, nil, nil, errors.New(e.Name() + " carries no other encoder")
 	}
@@ -179,14 +184,19 @@ func (e *Encoder) ReadPassagesBoth(ctx context.Context, texts []Text) (own, carr
 
 // passageRows returns the tokens of texts and Readable of each. The texts whose ends were cut
 // and those that are hardly read are counted for some encoders.
-func (e *Encoder) passageRows(ctx context.Context, texts []Text, counting ...*Encoder) (rows [][]int32, read []float64, err error) {
+func (e *Encoder) passageRows(
+	ctx context.Context,
+	texts []Text,
+	counting ...*Encoder,
+) (rows [][]int32, read []float64, err error) {
 	rows, read = make([][]int32, len(texts)), make([]float64, len(texts))
 	for i, text := range texts {
 		if i%256 == 0 && ctx.Err() != nil {
 			return nil, nil, ctx.Err()
 		}
 		var cut bool
-		if rows[i], cut, err = e.passageRow(text); err != nil {
+		rows[i], cut, err = e.passageRow(text)
+		if err != nil {
 			return nil, nil, err
 		}
 		read[i] = e.readable(text, rows[i])

@@ -99,7 +99,14 @@ func TestQuestionsAndPassages(t *testing.T) {
 	r := library(t)
 	e := open(t, r, bundle(t, tiny.Expert{Name: "small", Template: models.TemplateText}), Running{})
 	if e.Name() != "small" || e.Dimension() != 32 || e.Provider() != CPU || e.Ensemble() != nil || r.Version() == "" {
-		t.Errorf("name %q, dimension %d, provider %q, ensemble %v, version %q", e.Name(), e.Dimension(), e.Provider(), e.Ensemble(), r.Version())
+		t.Errorf(
+			"name %q, dimension %d, provider %q, ensemble %v, version %q",
+			e.Name(),
+			e.Dimension(),
+			e.Provider(),
+			e.Ensemble(),
+			r.Version(),
+		)
 	}
 	if err := e.SelfTest(); err != nil {
 		t.Error(err)
@@ -130,7 +137,8 @@ func TestQuestionsAndPassages(t *testing.T) {
 	if s := e.Stats(); s.PassageRows != 200 || s.QuestionRows == 0 {
 		t.Errorf("stats %+v", s)
 	}
-	for _, text := range []string{"", " ", "\xff\x00", "[SEP] [CLS]", strings.Repeat("long ", 1000), strings.Repeat("x", 100_000)} {
+	for _, text := range []string{"", " ", "\xff\x00", "[SEP] [CLS]", strings.Repeat("long ", 1000),
+		strings.Repeat("x", 100_000)} {
 		if vector := question(t, e, text); math.Abs(length(vector)-1) > 1e-5 {
 			t.Errorf("%.20q: a vector of length %g", text, length(vector))
 		}
@@ -140,8 +148,11 @@ func TestQuestionsAndPassages(t *testing.T) {
 func TestTemplates(t *testing.T) {
 	r := library(t)
 	for template, want := range map[string]func(*wordpiece.Tokenizer, Text) ([]int32, error){
-		models.TemplateText:         func(w *wordpiece.Tokenizer, t Text) ([]int32, error) { return w.Encode(t.Text, 12) },
-		models.TemplateTitleDotText: func(w *wordpiece.Tokenizer, t Text) ([]int32, error) { return w.Encode(t.Title+". "+t.Text, 12) },
+		models.TemplateText: func(w *wordpiece.Tokenizer, t Text) ([]int32, error) { return w.Encode(t.Text, 12) },
+		models.TemplateTitleDotText: func(w *wordpiece.Tokenizer, t Text) ([]int32,
+			error) {
+			return w.Encode(t.Title+". "+t.Text, 12)
+		},
 		models.TemplatePair: func(w *wordpiece.Tokenizer, t Text) ([]int32, error) {
 			ids, _, err := w.EncodePair(t.Title, t.Text, 12)
 			return ids, err
@@ -240,7 +251,8 @@ func TestProviders(t *testing.T) {
 			t.Errorf("cuda does not work, but auto chose %s (%v) of %v", e.Provider(), e.Fallback(), r.CUDA())
 		}
 		_, err := r.Open(b, Running{Provider: CUDA})
-		if err == nil || !strings.Contains(err.Error(), "cuda is not available") || !strings.Contains(err.Error(), "onnxruntime-gpu") {
+		if err == nil || !strings.Contains(err.Error(), "cuda is not available") ||
+			!strings.Contains(err.Error(), "onnxruntime-gpu") {
 			t.Errorf("provider cuda: %v", err)
 		}
 	}
@@ -464,7 +476,8 @@ func TestCuts(t *testing.T) {
 			if n, got := e.QuestionTokens(text.Text); got != (len(whole) > 9) || n != min(len(whole), 9) {
 				t.Errorf("%s: a question of %d tokens, limit 9: %d read, cut %t", template, len(whole), n, got)
 			}
-			if whole, err = e.passageTokens(text, 1000); err != nil {
+			whole, err = e.passageTokens(text, 1000)
+			if err != nil {
 				t.Fatal(err)
 			}
 			if n, got := e.PassageTokens(text); got != (len(whole) > 14) || n != min(len(whole), 14) {

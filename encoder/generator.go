@@ -66,7 +66,13 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("answering from %d passages of together %d tokens takes %d MB of memory, and %d MB are allowed: ask for fewer passages", e.Passages, e.Tokens, megabytes(e.Needed), megabytes(e.Limit))
+	return fmt.Sprintf(
+		"answering from %d passages of together %d tokens takes %d MB of memory, and %d MB are allowed: ask for fewer passages",
+		e.Passages,
+		e.Tokens,
+		megabytes(e.Needed),
+		megabytes(e.Limit),
+	)
 }
 
 // Advice returns the error: it says what to do.
@@ -79,7 +85,11 @@ func megabytes(bytes int64) int64 { return (bytes + 999_999) / 1_000_000 }
 type QuestionError struct{ Tokens, Limit int }
 
 func (e *QuestionError) Error() string {
-	return fmt.Sprintf("the question has %d tokens, and the generator reads %d of a question and a passage: ask a shorter one", e.Tokens, e.Limit)
+	return fmt.Sprintf(
+		"the question has %d tokens, and the generator reads %d of a question and a passage: ask a shorter one",
+		e.Tokens,
+		e.Limit,
+	)
 }
 
 // Advice returns the error: it says what to do.
@@ -89,7 +99,11 @@ func (e *QuestionError) Advice() string { return e.Error() }
 type ScriptError struct{ Unknown, Tokens int }
 
 func (e *ScriptError) Error() string {
-	return fmt.Sprintf("of the question's %d tokens the generator does not know %d: it was trained on other scripts", e.Tokens, e.Unknown)
+	return fmt.Sprintf(
+		"of the question's %d tokens the generator does not know %d: it was trained on other scripts",
+		e.Tokens,
+		e.Unknown,
+	)
 }
 
 // Advice returns the error: there is nothing to do.
@@ -101,7 +115,8 @@ func (r *Runtime) OpenGenerator(b *models.Bundle, o Running) (_ *Generator, err 
 	if b.Manifest.Generator == nil {
 		return nil, fmt.Errorf("%s is of kind %s, and no generator", b.Manifest.Name, b.Manifest.Kind)
 	}
-	if o, err = o.withDefaults(); err != nil {
+	o, err = o.withDefaults()
+	if err != nil {
 		return nil, err
 	}
 	if err := r.opened(); err != nil {
@@ -193,7 +208,12 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
 	if err != nil {
 		return Generated{}, fmt.Errorf("reading %d passages with %s: %w", len(rows), g.name, err)
 	}
-	options := generation.Options{Start: int32(g.shape.Start), End: g.tokenizer.End(), MaxTokens: a.MaxTokens, Beams: g.shape.Beams}
+	options := generation.Options{
+		Start:     int32(g.shape.Start),
+		End:       g.tokenizer.End(),
+		MaxTokens: a.MaxTokens,
+		Beams:     g.shape.Beams,
+	}
 	said := ""
 	if a.Each != nil {
 		options.Each = func(tokens []int32) {
@@ -320,24 +340,29 @@ func (g *Generator) read(ctx context.Context, rows [][]int32) (*states, error) {
 // readSome runs the encoder once, on passages that lie one after another in s.
 func (g *Generator) readSome(ctx context.Context, rows [][]int32, which []int, s *states) (err error) {
 	first, last := which[0], which[len(which)-1]
-	longest, kept := len(rows[last]), s.to[last]-s.from[first]
+	longest := len(rows[last])
+	kept := s.to[last] - s.from[first]
 	numbers := make([]int64, 2*len(which)*longest)
 	ids, mask := numbers[:len(which)*longest], numbers[len(which)*longest:]
 	for i, p := range which {
 		for k, id := range rows[p] {
-			ids[i*longest+k], mask[i*longest+k] = int64(id), 1
+			ids[i*longest+k] = int64(id)
+			mask[i*longest+k] = 1
 		}
 	}
 	outputs := make([]output, len(s.cross))
 	whole := kept == s.tokens
 	for i := range outputs {
-		if outputs[i].shape = ort.NewShape(int64(g.shape.Heads), int64(kept), int64(g.shape.HeadSize)); whole {
+		outputs[i].shape = ort.NewShape(int64(g.shape.Heads), int64(kept), int64(g.shape.HeadSize))
+		if whole {
 			outputs[i].data = s.cross[i]
 		} else {
 			outputs[i].data = make([]float32, g.shape.Heads*kept*g.shape.HeadSize)
 		}
 	}
-	if err := run(ctx, g.encoder, ort.NewShape(int64(len(which)), int64(longest)), [][]int64{ids, mask}, outputs); err != nil || whole {
+	if err := run(ctx, g.encoder, ort.NewShape(int64(len(which)), int64(longest)), [][]int64{ids, mask},
+		outputs); err != nil ||
+		whole {
 		return err
 	}
 	for i, o := range outputs {
@@ -392,7 +417,8 @@ func (d *decoding) several(ctx context.Context, tokens [][]int32, from []int) (l
 	var given []ort.Value
 	defer func() { destroy(given) }()
 	add := func(v ort.Value, failed error) {
-		if err = errors.Join(err, failed); failed == nil {
+		err = errors.Join(err, failed)
+		if failed == nil {
 			given = append(given, v)
 		}
 	}
@@ -409,7 +435,10 @@ func (d *decoding) several(ctx context.Context, tokens [][]int32, from []int) (l
 	add(beamTensor, failed)
 	outputs := []output{newOutput(rows, more, shape.Vocabulary), newOutput(rows*more, d.states.tokens)}
 	for _, values := range d.past {
-		v, failed := ort.NewTensor(ort.NewShape(int64(d.rows), int64(shape.Heads), int64(d.length), int64(shape.HeadSize)), values)
+		v, failed := ort.NewTensor(
+			ort.NewShape(int64(d.rows), int64(shape.Heads), int64(d.length), int64(shape.HeadSize)),
+			values,
+		)
 		add(v, failed)
 		outputs = append(outputs, newOutput(rows, shape.Heads, d.length+more, shape.HeadSize))
 	}
@@ -419,7 +448,8 @@ func (d *decoding) several(ctx context.Context, tokens [][]int32, from []int) (l
 	if err := runOn(ctx, d.g.decoder, slices.Concat(given, d.cross), outputs); err != nil {
 		return nil, nil, err
 	}
-	d.rows, d.length = rows, d.length+more
+	d.rows = rows
+	d.length = d.length + more
 	for i := range d.past {
 		d.past[i] = outputs[2+i].data
 	}

@@ -140,8 +140,15 @@ func TestGeneratorReference(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want := beam.tokenizer.Decode(c.Beam); got.Text != want || math.Abs(got.LogProbability/float64(len(c.Beam))-c.BeamScore) > 1e-4 {
-					t.Errorf("beam search: %q of %g, not %q of %g", got.Text, got.LogProbability/float64(len(c.Beam)), want, c.BeamScore)
+				if want := beam.tokenizer.Decode(c.Beam); got.Text != want ||
+					math.Abs(got.LogProbability/float64(len(c.Beam))-c.BeamScore) > 1e-4 {
+					t.Errorf(
+						"beam search: %q of %g, not %q of %g",
+						got.Text,
+						got.LogProbability/float64(len(c.Beam)),
+						want,
+						c.BeamScore,
+					)
 				}
 			})
 		}
@@ -214,12 +221,14 @@ func (c *fidCase) compareGreedy(t *testing.T, g *Generator) {
 	if complete {
 		tokens--
 	}
-	if got.Text != c.GreedyText || got.Tokens != tokens || got.Complete != complete || math.Abs(got.LogProbability-c.GreedyScore) > 1e-3 {
+	if got.Text != c.GreedyText || got.Tokens != tokens || got.Complete != complete ||
+		math.Abs(got.LogProbability-c.GreedyScore) > 1e-3 {
 		t.Errorf("greedy: %+v, not %q of %d tokens, complete %t, %g", got, c.GreedyText, tokens, complete, c.GreedyScore)
 	}
 	sum := 0.0
 	for i, share := range got.Shares {
-		if sum += share; math.Abs(share-c.Shares[i]) > 1e-4 {
+		sum += share
+		if math.Abs(share-c.Shares[i]) > 1e-4 {
 			t.Errorf("passage %d has %g of the attention, not %g", i, share, c.Shares[i])
 		}
 	}
@@ -290,7 +299,9 @@ func TestGeneratorRefuses(t *testing.T) {
 	// By hand: 2 layers, keys and values, 2 heads of 16, 4 bytes.
 	asking.Memory = int64(2 * 2 * tokens * 2 * 16 * 4)
 	_, err = g.Answer(t.Context(), asking)
-	if m, ok := errors.AsType[*MemoryError](err); !ok || m.Tokens != tokens || m.Passages != 5 || m.Needed <= asking.Memory || m.Needed > asking.Memory+50_000 {
+	if m, ok := errors.AsType[*MemoryError](err); !ok || m.Tokens != tokens || m.Passages != 5 ||
+		m.Needed <= asking.Memory ||
+		m.Needed > asking.Memory+50_000 {
 		t.Errorf("too much memory: %+v", err)
 	}
 	asking.Memory = 0

@@ -38,7 +38,13 @@ func (r *Runtime) OpenHead(b *models.Bundle) (*Head, error) {
 
 func (h *Head) open(b *models.Bundle) (err error) {
 	m := &b.Manifest
-	if h.small, err = openSmall(b.Path(m.Head.File), models.HeadInput, []string{models.HeadVector, models.HeadGate}, m.Dimension); err != nil {
+	h.small, err = openSmall(
+		b.Path(m.Head.File),
+		models.HeadInput,
+		[]string{models.HeadVector, models.HeadGate},
+		m.Dimension,
+	)
+	if err != nil {
 		return err
 	}
 	question := make([]float32, m.Dimension)

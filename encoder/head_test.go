@@ -21,7 +21,13 @@ func goldenHead(t *testing.T) (base, head *models.Bundle) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if head, err = models.Import(t.Context(), golden+"desire-me", filepath.Join(t.TempDir(), "head"), models.ImportOptions{Base: golden + "base"}); err != nil {
+	head, err = models.Import(
+		t.Context(),
+		golden+"desire-me",
+		filepath.Join(t.TempDir(), "head"),
+		models.ImportOptions{Base: golden + "base"},
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return base, head
@@ -79,7 +85,8 @@ func TestHeadGivesNumPysVectors(t *testing.T) {
 	if got := h.Fingerprint(run); got == run || got == hb.Fingerprint(models.Question) || got == h.Fingerprint("other") {
 		t.Errorf("fingerprint %s of the run %s", got, run)
 	}
-	if _, _, err := h.Apply(t.Context(), make([]float32, 7)); err == nil || !strings.Contains(err.Error(), "takes a vector of 32 numbers, not 7") {
+	if _, _, err := h.Apply(t.Context(), make([]float32, 7)); err == nil ||
+		!strings.Contains(err.Error(), "takes a vector of 32 numbers, not 7") {
 		t.Errorf("too few numbers: %v", err)
 	}
 	if err := errors.Join(h.Close(), h.Close()); err != nil {

@@ -40,7 +40,11 @@ const (
 // unrelated texts, and better than with another pooling and than without its prefixes. another
 // makes the same bundle with another pooling; it is nil where the pooling is certain. A bundle
 // that makes no vectors of texts is not looked at.
-func (r *Runtime) CheckImported(ctx context.Context, b *models.Bundle, another func(pooling string) (*models.Bundle, error)) error {
+func (r *Runtime) CheckImported(
+	ctx context.Context,
+	b *models.Bundle,
+	another func(pooling string) (*models.Bundle, error),
+) error {
 	if m := &b.Manifest; m.Kind != models.KindDense || m.Delta != "" {
 		return nil
 	}
@@ -49,7 +53,13 @@ func (r *Runtime) CheckImported(ctx context.Context, b *models.Bundle, another f
 		return err
 	}
 	found := func(p Paraphrased) string {
-		return fmt.Sprintf("%d of %d paraphrases in %s are nearer than unrelated texts (separation %.1f)", p.First, p.Pairs, p.Language, p.Separation)
+		return fmt.Sprintf(
+			"%d of %d paraphrases in %s are nearer than unrelated texts (separation %.1f)",
+			p.First,
+			p.Pairs,
+			p.Language,
+			p.Separation,
+		)
 	}
 	if another != nil {
 		for _, pooling := range []string{models.PoolingMean, models.PoolingCLS} {
@@ -66,7 +76,13 @@ func (r *Runtime) CheckImported(ctx context.Context, b *models.Bundle, another f
 			}
 			if better(other, own) {
 				return &DoubtError{Setting: models.SettingPooling, Better: pooling,
-					Reason: fmt.Sprintf("with pooling %s %s, and with pooling %s %s", b.Manifest.Pooling, found(own), pooling, found(other))}
+					Reason: fmt.Sprintf(
+						"with pooling %s %s, and with pooling %s %s",
+						b.Manifest.Pooling,
+						found(own),
+						pooling,
+						found(other),
+					)}
 			}
 		}
 	}
@@ -79,18 +95,33 @@ func (r *Runtime) CheckImported(ctx context.Context, b *models.Bundle, another f
 		}
 		if better(other, own) {
 			return &DoubtError{Setting: models.SettingPrefix,
-				Reason: fmt.Sprintf("with the prefixes %q and %q %s, and without them %s", b.Manifest.Prefix.Question, b.Manifest.Prefix.Passage, found(own), found(other))}
+				Reason: fmt.Sprintf(
+					"with the prefixes %q and %q %s, and without them %s",
+					b.Manifest.Prefix.Question,
+					b.Manifest.Prefix.Passage,
+					found(own),
+					found(other),
+				)}
 		}
 	}
 	switch {
 	case own.Unknown > mostUnknown:
-		return &DoubtError{Setting: SettingTokenizer + ", or whether it lower-cases,", Reason: fmt.Sprintf("%s, and the vocabulary lacks %.0f of 100 of their words", found(own), 100*own.Unknown)}
+		return &DoubtError{
+			Setting: SettingTokenizer + ", or whether it lower-cases,",
+			Reason:  fmt.Sprintf("%s, and the vocabulary lacks %.0f of 100 of their words", found(own), 100*own.Unknown),
+		}
 	case own.Share() >= leastParaphrases:
 		return nil
 	case another == nil && b.Manifest.Pooling != models.PoolingGraph:
-		return &DoubtError{Setting: models.SettingPooling + ", the " + models.SettingPrefix + " or the " + SettingTokenizer, Reason: found(own)}
+		return &DoubtError{
+			Setting: models.SettingPooling + ", the " + models.SettingPrefix + " or the " + SettingTokenizer,
+			Reason:  found(own),
+		}
 	}
-	return &DoubtError{Setting: SettingTokenizer + ", a missing " + models.SettingPrefix + ", or the model itself, which was not trained to compare texts,", Reason: found(own) + ", with either pooling"}
+	return &DoubtError{
+		Setting: SettingTokenizer + ", a missing " + models.SettingPrefix + ", or the model itself, which was not trained to compare texts,",
+		Reason:  found(own) + ", with either pooling",
+	}
 }
 
 // better reports whether an encoder is clearly the better one of two.

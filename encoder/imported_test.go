@@ -28,7 +28,8 @@ func TestCheckImported(t *testing.T) {
 			if name != "model.safetensors" {
 				data = []byte(change(name, string(data)))
 			}
-			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755), os.WriteFile(filepath.Join(dir, name), data, 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755),
+				os.WriteFile(filepath.Join(dir, name), data, 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -51,9 +52,10 @@ func TestCheckImported(t *testing.T) {
 		o       models.ImportOptions
 		suspect string
 	}{
-		"as trained":         {checkpoint, models.ImportOptions{Int8: true}, ""},
-		"another pooling":    {checkpoint, models.ImportOptions{Pooling: models.PoolingCLS}, models.SettingPooling},
-		"a strange prefix":   {checkpoint, models.ImportOptions{QuestionPrefix: &weather, PassagePrefix: &none}, models.SettingPrefix},
+		"as trained":      {checkpoint, models.ImportOptions{Int8: true}, ""},
+		"another pooling": {checkpoint, models.ImportOptions{Pooling: models.PoolingCLS}, models.SettingPooling},
+		"a strange prefix": {checkpoint, models.ImportOptions{QuestionPrefix: &weather, PassagePrefix: &none},
+			models.SettingPrefix},
 		"another vocabulary": {moved, models.ImportOptions{}, SettingTokenizer},
 		"not lower-cased":    {cased, models.ImportOptions{}, SettingTokenizer},
 	} {

@@ -55,7 +55,9 @@ func TestLateQuestionsAndPassages(t *testing.T) {
 			sum, least, most := 0.0, 1.0, 0.0
 			for j := range asked {
 				share := length(asked[j])
-				sum, least, most = sum+share, min(least, share), max(most, share)
+				sum = sum + share
+				least = min(least, share)
+				most = max(most, share)
 				if n := length(indexed[j]); math.Abs(n-1) > 1e-5 {
 					t.Errorf("%q: the passage's vector %d has length %g", text, j, n)
 				}
@@ -119,8 +121,14 @@ func TestLateTokensAreTheGraphs(t *testing.T) {
 // end, and importances that rounding has made 0 weigh alike.
 func TestLateTextsAtTheLimits(t *testing.T) {
 	const d = 8
-	e := open(t, library(t), bundle(t, tiny.Expert{Late: d, MaxTokens: models.MaxTokens{Question: 9, Passage: 14}}), Running{})
-	for text, want := range map[string][2]int{"": {2, 2}, " \x00": {2, 2}, "story": {1, 1}, strings.Repeat("story ", 100): {7, 12}} {
+	e := open(
+		t,
+		library(t),
+		bundle(t, tiny.Expert{Late: d, MaxTokens: models.MaxTokens{Question: 9, Passage: 14}}),
+		Running{},
+	)
+	for text, want := range map[string][2]int{"": {2, 2}, " \x00": {2, 2}, "story": {1, 1},
+		strings.Repeat("story ", 100): {7, 12}} {
 		flat := question(t, e, text)
 		if n := len(passages(t, e, Text{Text: text})[0]); len(flat) != want[0]*d || n != want[1]*d {
 			t.Errorf("%.10q: %d and %d numbers", text, len(flat), n)
@@ -142,7 +150,8 @@ func TestLateTextsAtTheLimits(t *testing.T) {
 func TestLateCache(t *testing.T) {
 	const d = 8
 	e := open(t, library(t), bundle(t, tiny.Expert{Late: d}), Running{CacheEntries: 2})
-	short, long := "a story", strings.Repeat("water ", 30)
+	short := "a story"
+	long := strings.Repeat("water ", 30)
 	first := question(t, e, short)
 	kept := slices.Clone(first)
 	first[0] = 99 // must not reach the cache
@@ -199,7 +208,8 @@ func TestLateOpenErrors(t *testing.T) {
 	// And one that does is taken.
 	b := bundle(t, tiny.Expert{Late: 4})
 	constantTokens(t, b, []float32{0.6, 0, 0, -0.8, 3})
-	if got := question(t, open(t, r, b, Running{}), "a story"); furthest(got, []float32{0.3, 0, 0, -0.4, 0.3, 0, 0, -0.4}) > 1e-7 {
+	got := question(t, open(t, r, b, Running{}), "a story")
+	if furthest(got, []float32{0.3, 0, 0, -0.4, 0.3, 0, 0, -0.4}) > 1e-7 {
 		t.Errorf("got %v", got)
 	}
 }

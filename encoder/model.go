@@ -31,7 +31,8 @@ func openModel(b *models.Bundle, tokenizer *questionTokens, o Running) (m *model
 	m = &model{manifest: &b.Manifest, options: o}
 	m.users.Store(1)
 	if o.Provider == Auto {
-		if m.fallback = m.openOn(CUDA, b, tokenizer); m.fallback == nil {
+		m.fallback = m.openOn(CUDA, b, tokenizer)
+		if m.fallback == nil {
 			return m, nil
 		}
 		o.Provider = CPU
@@ -42,12 +43,14 @@ func openModel(b *models.Bundle, tokenizer *questionTokens, o Running) (m *model
 func (m *model) openOn(provider string, b *models.Bundle, tokenizer *questionTokens) (err error) {
 	m.provider = provider
 	t := target{provider: provider, threads: m.options.Threads}
-	if m.question, err = openTower(b, m.manifest.Question, tokenizer, t); err != nil {
+	m.question, err = openTower(b, m.manifest.Question, tokenizer, t)
+	if err != nil {
 		return err
 	}
 	m.passage = m.question
 	if m.manifest.Passage != m.manifest.Question {
-		if m.passage, err = openTower(b, m.manifest.Passage, tokenizer, t); err != nil {
+		m.passage, err = openTower(b, m.manifest.Passage, tokenizer, t)
+		if err != nil {
 			return errors.Join(err, m.question.close())
 		}
 	}
@@ -64,9 +67,11 @@ func (m *model) start(machine *batcher.Machine) {
 }
 
 func (m *model) infer(ctx context.Context, lane batcher.Lane, rows [][]int32) ([][]float32, error) {
-	s, finish := m.question, weighted
+	s := m.question
+	finish := weighted
 	if lane == batcher.Passage {
-		s, finish = m.passage, unweighted
+		s = m.passage
+		finish = unweighted
 	}
 	vectors, pooled, err := s.encode(ctx, rows)
 	if err != nil || !s.late {

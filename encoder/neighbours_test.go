@@ -34,7 +34,8 @@ func TestNeighboursDoNotChangeAVector(t *testing.T) {
 				alone[i] = question(t, e, texts[i])
 				// One model serves both sides, but a late expert weighs tokens
 				// in questions alone.
-				if passage[i] = alone[i]; e.Late() {
+				passage[i] = alone[i]
+				if e.Late() {
 					passage[i] = passages(t, e, Text{Text: texts[i]})[0]
 				}
 			}
@@ -80,18 +81,25 @@ func TestNeighboursDoNotChangeAVector(t *testing.T) {
 			// to the longest.
 			rows := make([][]int32, len(texts))
 			for i, text := range texts {
-				if rows[i], err = e.tokenizer.Encode(text, 64); err != nil {
+				rows[i], err = e.tokenizer.Encode(text, 64)
+				if err != nil {
 					t.Fatal(err)
 				}
 			}
-			if vectors, err = e.model.infer(t.Context(), batcher.Question, rows); err != nil {
+			vectors, err = e.model.infer(t.Context(), batcher.Question, rows)
+			if err != nil {
 				t.Fatal(err)
 			}
 			for i := range vectors {
 				see(furthest(vectors[i], alone[i]))
 			}
 			s := e.Stats()
-			t.Logf("%d rows in %d runs, components at most %.2g apart", s.QuestionRows+s.PassageRows, s.QuestionRuns+s.PassageRuns, worst)
+			t.Logf(
+				"%d rows in %d runs, components at most %.2g apart",
+				s.QuestionRows+s.PassageRows,
+				s.QuestionRuns+s.PassageRuns,
+				worst,
+			)
 			if worst > 1e-5 {
 				t.Errorf("neighbours change a component by %g, more than 1e-5", worst)
 			}
@@ -101,8 +109,10 @@ func TestNeighboursDoNotChangeAVector(t *testing.T) {
 
 // someQuestion returns a question of n words.
 func someQuestion(random *rand.Rand, n int) string {
-	words := strings.Fields("what who when where how is are was the a of in river mountain doctor story review price privacy data child " +
-		"wolf king city night health pain medicine camera battery screen policy law consent cookie email phone year capital largest first")
+	words := strings.Fields(
+		"what who when where how is are was the a of in river mountain doctor story review price privacy data child " +
+			"wolf king city night health pain medicine camera battery screen policy law consent cookie email phone year capital largest first",
+	)
 	var text strings.Builder
 	for range n {
 		fmt.Fprintf(&text, "%s ", words[random.IntN(len(words))])

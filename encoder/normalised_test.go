@@ -19,10 +19,13 @@ var spellings = map[string][]string{
 // normalised; ASCII has the same vectors either way, and only the fingerprint of passages
 // tells the two apart.
 func TestNormalised(t *testing.T) {
-	r, b := library(t), bundle(t, tiny.Expert{})
+	r := library(t)
+	b := bundle(t, tiny.Expert{})
 	with, without := open(t, r, b, Running{}), open(t, r, b, Running{Unnormalised: true})
-	if with.Fingerprint(models.Question) != without.Fingerprint(models.Question) || without.Fingerprint(models.Passage) != b.Fingerprint(models.Passage) ||
-		!IsNormalised(with.Fingerprint(models.Passage)) || IsNormalised(without.Fingerprint(models.Passage)) {
+	if with.Fingerprint(models.Question) != without.Fingerprint(models.Question) ||
+		without.Fingerprint(models.Passage) != b.Fingerprint(models.Passage) ||
+		!IsNormalised(with.Fingerprint(models.Passage)) ||
+		IsNormalised(without.Fingerprint(models.Passage)) {
 		t.Error("the fingerprints do not say how passages are read")
 	}
 	ascii := "The king's story: a wolf (old) & $12.50\x00 in C++"
@@ -31,10 +34,12 @@ func TestNormalised(t *testing.T) {
 		t.Error("ASCII has other vectors")
 	}
 	for plain, others := range spellings {
-		want, differ := question(t, with, plain), 0
+		want := question(t, with, plain)
+		differ := 0
 		passage := passages(t, with, Text{plain, plain})[0]
 		for _, other := range others {
-			if !slices.Equal(question(t, with, other), want) || !slices.Equal(passages(t, with, Text{other, other})[0], passage) {
+			if !slices.Equal(question(t, with, other), want) ||
+				!slices.Equal(passages(t, with, Text{other, other})[0], passage) {
 				t.Errorf("%+q has another vector than %q", other, plain)
 			}
 			if !slices.Equal(question(t, without, other), want) {

@@ -46,7 +46,10 @@ func dynamic(t *testing.T) *models.Bundle {
 			onnx.Floats("table", table, len(words), d), onnx.Bytes("weights", weights, d, d),
 			onnx.Bytes("zero", []int8{0}), onnx.Floats("step", []float32{0.01}),
 		},
-		Inputs:  []*onnx.Value{onnx.NewValue("input_ids", onnx.Int64, axes...), onnx.NewValue("attention_mask", onnx.Int64, axes...)},
+		Inputs: []*onnx.Value{
+			onnx.NewValue("input_ids", onnx.Int64, axes...),
+			onnx.NewValue("attention_mask", onnx.Int64, axes...),
+		},
 		Outputs: []*onnx.Value{onnx.NewValue("last_hidden_state", onnx.Float, append(axes[:2:2], onnx.Fixed(d))...)},
 		Nodes: []*onnx.Node{
 			node("Gather", []string{"table", "input_ids"}, []string{"words"}),
@@ -66,8 +69,16 @@ func dynamic(t *testing.T) *models.Bundle {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(source, "vocab.txt"), strings.Join(words, "\n"))
-	b, err := models.Import(context.Background(), source, filepath.Join(t.TempDir(), "dynamic"),
-		models.ImportOptions{Name: "dynamic", Pooling: models.PoolingMean, MaxTokens: models.MaxTokens{Question: 64, Passage: 128}})
+	b, err := models.Import(
+		context.Background(),
+		source,
+		filepath.Join(t.TempDir(), "dynamic"),
+		models.ImportOptions{
+			Name:      "dynamic",
+			Pooling:   models.PoolingMean,
+			MaxTokens: models.MaxTokens{Question: 64, Passage: 128},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +112,8 @@ func TestRowsOfSuchGraphsRunAlone(t *testing.T) {
 	rows := make([][]int32, len(texts))
 	for i, text := range texts {
 		var err error
-		if rows[i], err = e.tokenizer.Encode(text, 64); err != nil {
+		rows[i], err = e.tokenizer.Encode(text, 64)
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,7 +161,8 @@ func TestRowsOfSuchGraphsRunAlone(t *testing.T) {
 			t.Errorf("row %d of a batch: %v, alone %v", i, direct[i], alone[i])
 		}
 	}
-	if s := e.Stats(); s.QuestionRuns != s.QuestionRows || s.PassageRuns != s.PassageRows || s.PaddedTokens != s.RealTokens {
+	if s := e.Stats(); s.QuestionRuns != s.QuestionRows || s.PassageRuns != s.PassageRows ||
+		s.PaddedTokens != s.RealTokens {
 		t.Errorf("rows shared runs: %+v", s)
 	}
 }

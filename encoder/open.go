@@ -50,7 +50,11 @@ func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 				continue
 			}
 			if err := late.carry(dense); err != nil {
-				encoders[i], errs[i] = nil, errors.Join(fmt.Errorf("trying whether %s and %s can share an encoder's runs: %w", dense.Name(), late.Name(), err), late.free())
+				errs[i] = errors.Join(
+					fmt.Errorf("trying whether %s and %s can share an encoder's runs: %w", dense.Name(), late.Name(), err),
+					late.free(),
+				)
+				encoders[i] = nil
 				break
 			}
 		}
@@ -75,11 +79,13 @@ func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 		return nil, err
 	}
 	e = &Encoder{runtime: r, bundle: b, unnormalised: o.Unnormalised}
-	if o, err = o.withDefaults(); err == nil {
+	o, err = o.withDefaults()
+	if err == nil {
 		e.tokenizer, err = r.tokenizers.of(b, o.Unnormalised)
 	}
 	if err == nil {
-		if e.model, err = openModel(b, e.tokenizer, o); err != nil {
+		e.model, err = openModel(b, e.tokenizer, o)
+		if err != nil {
 			e.model = nil
 		}
 	}
@@ -110,8 +116,10 @@ func (e *Encoder) couldCarry(dense *Encoder) bool {
 	a, b := e.model, dense.model
 	return e.Late() && !dense.Late() && e.carried == nil && a != b && dense.to == 0 &&
 		a.question == a.passage && b.question == b.passage && !a.question.oneByOne && !b.question.oneByOne &&
-		a.question.pooled == dense.Dimension() && e.tokenizer == dense.tokenizer && a.provider == b.provider && a.options == b.options &&
-		a.manifest.MaxTokens == b.manifest.MaxTokens && a.manifest.Template == b.manifest.Template && a.manifest.Prefix == b.manifest.Prefix
+		a.question.pooled == dense.Dimension() && e.tokenizer == dense.tokenizer && a.provider == b.provider &&
+		a.options == b.options &&
+		a.manifest.MaxTokens == b.manifest.MaxTokens && a.manifest.Template == b.manifest.Template &&
+		a.manifest.Prefix == b.manifest.Prefix
 }
 
 // sharedWithin is how far the vectors of two graphs may be apart, in every
@@ -119,7 +127,11 @@ func (e *Encoder) couldCarry(dense *Encoder) bool {
 const sharedWithin = 1e-5
 
 // sharedTexts are tried before two encoders share a model.
-var sharedTexts = []string{"", "what does an expert know?", "The river rose in the night; by morning the mill stood in two feet of water."}
+var sharedTexts = []string{
+	"",
+	"what does an expert know?",
+	"The river rose in the night; by morning the mill stood in two feet of water.",
+}
 
 // carry lets a late encoder's model give dense's vectors too, if they are the same
 // as those of dense's own.
@@ -148,8 +160,11 @@ func (e *Encoder) carry(dense *Encoder) error {
 		}
 	}
 	_ = dense.model.close() // an error only means that memory stays in use
-	e.carried, e.from, e.model.carried = dense, dense.Dimension(), dense.Dimension()
-	dense.model, dense.to = e.model, dense.Dimension()
+	e.carried = dense
+	e.from = dense.Dimension()
+	e.model.carried = dense.Dimension()
+	dense.to = dense.Dimension()
+	dense.model = e.model
 	e.model.users.Add(1)
 	return nil
 }

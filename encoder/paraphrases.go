@@ -83,10 +83,12 @@ func (e *Encoder) paraphrased(ctx context.Context, pairs [][2]string) (p Paraphr
 		for j := range passages {
 			if j != i {
 				other := innerProduct(question, passages[j])
-				others, nearest = append(others, other), nearest && other < similarity
+				others = append(others, other)
+				nearest = nearest && other < similarity
 			}
 		}
-		if own = append(own, similarity); nearest {
+		own = append(own, similarity)
+		if nearest {
 			p.First++
 		}
 	}

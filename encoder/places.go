@@ -17,7 +17,8 @@ type Place struct {
 // contains it. The result is nil for a template that puts more than spaces between
 // words, since the places are then not known.
 func (e *Encoder) Places(t Text) ([]Place, error) {
-	whole, text := t.Text, 0 // where the text begins
+	whole := t.Text
+	text := 0 // where the text begins
 	switch template := e.bundle.Manifest.Template; {
 	case template == models.TemplatePair:
 		return nil, nil
@@ -39,7 +40,8 @@ func (e *Encoder) Places(t Text) ([]Place, error) {
 		}
 		place := Place{InTitle: at < text, Begin: at - text, End: end - text}
 		if place.InTitle {
-			place.Begin, place.End = at, min(end, len(t.Title))
+			place.Begin = at
+			place.End = min(end, len(t.Title))
 		}
 		for range min(len(ids)-2, most-len(places)) {
 			places = append(places, place)

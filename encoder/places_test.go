@@ -18,7 +18,24 @@ func TestPlaces(t *testing.T) {
 	e := open(t, r, bundle(t, tiny.Expert{Late: d, MaxTokens: models.MaxTokens{Question: 64, Passage: 24}}), Running{})
 	const seed = 5
 	random := rand.New(rand.NewPCG(seed, 0))
-	odd := []string{"story", "(wolf,", "king's", "naïve", "e\u0301te\u0301", "北京", "…", "\x00", "unheardof", "\u00a0", "can't.", "Ⅷ", "\xff", "😀wolf", ".", "a-b"}
+	odd := []string{
+		"story",
+		"(wolf,",
+		"king's",
+		"naïve",
+		"e\u0301te\u0301",
+		"北京",
+		"…",
+		"\x00",
+		"unheardof",
+		"\u00a0",
+		"can't.",
+		"Ⅷ",
+		"\xff",
+		"😀wolf",
+		".",
+		"a-b",
+	}
 	gaps := []string{" ", "  ", "\n", "\t", " \n "}
 	text := func(n int) string {
 		var b strings.Builder
@@ -61,7 +78,14 @@ func TestPlaces(t *testing.T) {
 			}
 			own = own[1 : len(own)-1]
 			if !slices.Equal(ids[at:at+len(same)], own[:min(len(own), len(same))]) {
-				t.Fatalf("seed %d: %q: the word %q has the tokens %v, at its place are %v", seed, p, word, own, ids[at:at+len(same)])
+				t.Fatalf(
+					"seed %d: %q: the word %q has the tokens %v, at its place are %v",
+					seed,
+					p,
+					word,
+					own,
+					ids[at:at+len(same)],
+				)
 			}
 			at += len(same)
 		}

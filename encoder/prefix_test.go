@@ -36,7 +36,14 @@ func TestPrefix(t *testing.T) {
 		}
 		bareQ, bareP := encode(plain, "the old tree", "Tree", "the house by the river")
 		if distance(q, wantQ) > 1e-5 || distance(p, wantP) > 1e-5 || distance(q, bareQ) < 1e-3 || distance(p, bareP) < 1e-3 {
-			t.Errorf("%s: question %g from the text with its prefix and %g from that without, passage %g and %g", template, distance(q, wantQ), distance(q, bareQ), distance(p, wantP), distance(p, bareP))
+			t.Errorf(
+				"%s: question %g from the text with its prefix and %g from that without, passage %g and %g",
+				template,
+				distance(q, wantQ),
+				distance(q, bareQ),
+				distance(p, wantP),
+				distance(p, bareP),
+			)
 		}
 		_, p = encode(prefixed, "x", "", "the house by the river")
 		if _, want := encode(plain, "x", "", "house passage the house by the river"); distance(p, want) > 1e-5 {

@@ -51,7 +51,10 @@ func appendCUDA(o *ort.SessionOptions) error {
 		err = o.AppendExecutionProviderCUDA(cuda)
 	}
 	if err != nil {
-		return fmt.Errorf("the provider cuda is not available: %w; it needs an NVIDIA GPU with its driver, CUDA and cuDNN, and the library of the PyPI package onnxruntime-gpu", err)
+		return fmt.Errorf(
+			"the provider cuda is not available: %w; it needs an NVIDIA GPU with its driver, CUDA and cuDNN, and the library of the PyPI package onnxruntime-gpu",
+			err,
+		)
 	}
 	return nil
 }

@@ -47,10 +47,12 @@ func (q *questionTokens) question(text string, limit int) *tokenised {
 	t := q.entry(questionKey{text, limit})
 	t.once.Do(func() {
 		q.runs.Add(1)
-		if t.ids, t.err = q.Encode(text, limit+1); t.err == nil && len(t.ids) > limit {
+		t.ids, t.err = q.Encode(text, limit+1)
+		if t.err == nil && len(t.ids) > limit {
 			// What is cut is cut before the closing token.
 			last := t.ids[limit]
-			t.cut, t.ids = true, append(t.ids[:limit-1], last)
+			t.cut = true
+			t.ids = append(t.ids[:limit-1], last)
 		}
 		t.read = counts(q.Words(text).Readable())
 	})

@@ -15,7 +15,17 @@ import (
 // file, is something else.
 func TestOneTokenisation(t *testing.T) {
 	r := library(t)
-	one, two := open(t, r, bundle(t, tiny.Expert{Name: "a", Seed: 1}), Running{}), open(t, r, bundle(t, tiny.Expert{Name: "b", Seed: 2}), Running{})
+	one, two := open(
+		t,
+		r,
+		bundle(t, tiny.Expert{Name: "a", Seed: 1}),
+		Running{},
+	), open(
+		t,
+		r,
+		bundle(t, tiny.Expert{Name: "b", Seed: 2}),
+		Running{},
+	)
 	if one.tokenizer != two.tokenizer {
 		t.Fatal("the same file was loaded twice")
 	}
@@ -59,7 +69,8 @@ func TestQuestionTokensAreTheTokenizers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if got := q.question(question, limit); got.err != nil || !slices.Equal(got.ids, want) || got.cut != (len(longer) > limit) {
+			if got := q.question(question, limit); got.err != nil || !slices.Equal(got.ids, want) ||
+				got.cut != (len(longer) > limit) {
 				t.Fatalf("%q, %d tokens: %v, cut %v, %v; want %v", question, limit, got.ids, got.cut, got.err, want)
 			}
 		}

@@ -58,7 +58,8 @@ func (e *Encoder) hideQuestion(vectors []float32, ids []int32, read float64) {
 	if !e.hide(vectors, ids, read) {
 		return
 	}
-	d, left := e.Dimension(), 0.0
+	d := e.Dimension()
+	left := 0.0
 	for i := 0; i < len(vectors); i += d {
 		squares := 0.0
 		for _, x := range vectors[i : i+d] {

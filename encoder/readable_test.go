@@ -28,7 +28,12 @@ func TestReadable(t *testing.T) {
 	if read, cut := e.ReadablePassage(Text{Title: "story", Text: strings.Repeat("water ", 1000)}); read != 1 || !cut {
 		t.Errorf("a long passage counts %g, cut %t", read, cut)
 	}
-	texts := []Text{{Text: "a story"}, {Text: "ภาษาไทย"}, {Title: "เรื่อง", Text: "ภาษาไทย"}, {Text: strings.Repeat("river ", 1000)}}
+	texts := []Text{
+		{Text: "a story"},
+		{Text: "ภาษาไทย"},
+		{Title: "เรื่อง", Text: "ภาษาไทย"},
+		{Text: strings.Repeat("river ", 1000)},
+	}
 	vectors, read, err := e.ReadPassages(t.Context(), texts)
 	if err != nil {
 		t.Fatal(err)

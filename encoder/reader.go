@@ -63,14 +63,16 @@ func (r *Runtime) OpenReader(b *models.Bundle, o Running) (_ *Reader, err error)
 	if b.Manifest.Kind != models.KindReader {
 		return nil, fmt.Errorf("%s is no reader: it is of kind %s", b.Manifest.Name, b.Manifest.Kind)
 	}
-	if o, err = o.withDefaults(); err != nil {
+	o, err = o.withDefaults()
+	if err != nil {
 		return nil, err
 	}
 	if err := r.opened(); err != nil {
 		return nil, err
 	}
 	x := &Reader{runtime: r, bundle: b}
-	if x.tokenizer, err = r.tokenizers.of(b, false); err == nil {
+	x.tokenizer, err = r.tokenizers.of(b, false)
+	if err == nil {
 		err = x.open(o)
 	}
 	if err != nil {
@@ -89,7 +91,8 @@ func (x *Reader) open(o Running) (err error) {
 	x.provider = o.Provider
 	if o.Provider == Auto {
 		x.provider = CUDA
-		if x.session, x.fallback = openReaderSession(x.bundle, x.tokenizer, target{provider: CUDA, threads: o.Threads}); x.fallback == nil {
+		x.session, x.fallback = openReaderSession(x.bundle, x.tokenizer, target{provider: CUDA, threads: o.Threads})
+		if x.fallback == nil {
 			return nil
 		}
 		x.provider = CPU
@@ -143,7 +146,8 @@ func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]
 	reads := make([]passageRead, len(passages))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, p := range passages {
-		if reads[i], err = x.prepare(asked, p); err != nil {
+		reads[i], err = x.prepare(asked, p)
+		if err != nil {
 			break
 		}
 		for n, w := range reads[i].windows {
@@ -153,7 +157,8 @@ func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]
 			})
 		}
 	}
-	if err = errors.Join(err, group.Wait()); err != nil {
+	err = errors.Join(err, group.Wait())
+	if err != nil {
 		return nil, fmt.Errorf("reading %d passages with %s: %w", len(passages), x.Name(), err)
 	}
 	readings := make([]Reading, len(passages))

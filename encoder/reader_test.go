@@ -30,7 +30,28 @@ func openReader(tb testing.TB, r *Runtime, o tiny.Expert) *Reader {
 
 // oddText has words that normalising changes, removes and splits.
 func oddText(random *rand.Rand, words int) string {
-	odd := []string{"story", "(wolf,", "king's", "naïve", "e\u0301te\u0301", "北京", "…", "\x00", "unheardof", "\u00a0", "can't.", "Ⅷ", "\xff", "😀wolf", ".", "a-b", "river", "the", "ﬁx", "$5.00"}
+	odd := []string{
+		"story",
+		"(wolf,",
+		"king's",
+		"naïve",
+		"e\u0301te\u0301",
+		"北京",
+		"…",
+		"\x00",
+		"unheardof",
+		"\u00a0",
+		"can't.",
+		"Ⅷ",
+		"\xff",
+		"😀wolf",
+		".",
+		"a-b",
+		"river",
+		"the",
+		"ﬁx",
+		"$5.00",
+	}
 	var b strings.Builder
 	for range words {
 		b.WriteString(odd[random.IntN(len(odd))] + []string{" ", "  ", "\n"}[random.IntN(3)])
@@ -45,7 +66,8 @@ func TestLocatedTokens(t *testing.T) {
 	const seed = 3
 	random := rand.New(rand.NewPCG(seed, 0))
 	for range 400 {
-		text, limit := oddText(random, random.IntN(12)), 1+random.IntN(30)
+		text := oddText(random, random.IntN(12))
+		limit := 1 + random.IntN(30)
 		ids, words, err := x.tokenizer.Located(text, limit)
 		if err != nil {
 			t.Fatal(err)
@@ -78,11 +100,13 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 	r := library(t)
 	const seed = 9
 	random := rand.New(rand.NewPCG(seed, 0))
-	for _, o := range []tiny.Expert{{Reader: true}, {Reader: true, NoSelect: true, Template: models.TemplateSQuAD, Seed: 1}} {
+	for _, o := range []tiny.Expert{{Reader: true}, {Reader: true, NoSelect: true, Template: models.TemplateSQuAD,
+		Seed: 1}} {
 		x := openReader(t, r, o)
 		m := &x.bundle.Manifest
 		for _, n := range []int{1, 3, 9, 40, 150} {
-			question, p := "what is the old "+oddText(random, 3), Text{Title: "some wolf", Text: "river " + oddText(random, n)}
+			question := "what is the old " + oddText(random, 3)
+			p := Text{Title: "some wolf", Text: "river " + oddText(random, n)}
 			said, err := x.Read(t.Context(), question, []Text{p})
 			if err != nil {
 				t.Fatal(err)
@@ -94,7 +118,8 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 				t.Fatal(err)
 			}
 			asked, _ := x.tokenizer.Encode(strings.TrimSpace(question), m.MaxTokens.Question+2)
-			head, tail := slices.Clone(asked), 0
+			head := slices.Clone(asked)
+			tail := 0
 			if m.Template == models.TemplateSQuAD {
 				tail = 1
 			} else {
@@ -102,7 +127,9 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 				head = append(head, title[1:]...)
 			}
 			room := m.MaxTokens.Pair - len(head) - tail
-			best, selected, windows := math.Inf(-1), math.Inf(-1), 0
+			best := math.Inf(-1)
+			selected := math.Inf(-1)
+			windows := 0
 			var where Span
 			for first := 0; first == 0 || first+room-(room-min(20, room/2)) < len(text); first += room - min(20, room/2) {
 				windows++
@@ -118,7 +145,8 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 				all := out[0]
 				null := math.Inf(-1)
 				if m.Reader.Select != "" {
-					selected, all = max(selected, float64(all[0])), all[1:]
+					selected = max(selected, float64(all[0]))
+					all = all[1:]
 				} else {
 					null = float64(all[0]) + float64(all[len(row)])
 				}
@@ -126,8 +154,10 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 				for i := range text[first:end] {
 					for j := i; j < min(i+m.LongestSpan, end-first); j++ {
 						score := float64(all[len(head)+i]) + float64(all[len(row)+len(head)+j])
-						if own = max(own, score); score > best+1e-6 {
-							best, where = score, Span{Begin: words[first+i].Begin, End: words[first+j].End}
+						own = max(own, score)
+						if score > best+1e-6 {
+							best = score
+							where = Span{Begin: words[first+i].Begin, End: words[first+j].End}
 						}
 					}
 				}
@@ -136,7 +166,15 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 				}
 			}
 			if first := got.Spans[0]; math.Abs(first.Score-best) > 1e-4 || first.Begin != where.Begin || first.End != where.End {
-				t.Errorf("seed %d, %d words, %d windows: the best span is %+v, not %.6g at %+v", seed, n, windows, first, best, where)
+				t.Errorf(
+					"seed %d, %d words, %d windows: the best span is %+v, not %.6g at %+v",
+					seed,
+					n,
+					windows,
+					first,
+					best,
+					where,
+				)
 			}
 			if math.Abs(got.Select-selected) > 1e-4 {
 				t.Errorf("%d words: select %g, not %g", n, got.Select, selected)
@@ -144,11 +182,13 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 			if n == 150 && windows < 4 {
 				t.Errorf("%d windows", windows)
 			}
-			if !slices.IsSortedFunc(got.Spans, func(a, b Span) int { return int(math.Copysign(1, b.Score-a.Score)) }) || len(got.Spans) > bestSpans {
+			if !slices.IsSortedFunc(got.Spans, func(a, b Span) int { return int(math.Copysign(1, b.Score-a.Score)) }) ||
+				len(got.Spans) > bestSpans {
 				t.Errorf("the spans are not in order: %+v", got.Spans)
 			}
 			for i, s := range got.Spans {
-				if s.Begin >= s.End || s.End > len(p.Text) || slices.ContainsFunc(got.Spans[:i], func(o Span) bool { return o.Begin == s.Begin && o.End == s.End }) {
+				if s.Begin >= s.End || s.End > len(p.Text) ||
+					slices.ContainsFunc(got.Spans[:i], func(o Span) bool { return o.Begin == s.Begin && o.End == s.End }) {
 					t.Errorf("span %+v", s)
 				}
 			}
@@ -181,7 +221,8 @@ func TestReadingTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		a, b := alone[0], together[i+1]
-		if math.Abs(a.Select-b.Select) > 1e-4 || len(a.Spans) != len(b.Spans) || math.Abs(a.Spans[0].Score-b.Spans[0].Score) > 1e-4 {
+		if math.Abs(a.Select-b.Select) > 1e-4 || len(a.Spans) != len(b.Spans) ||
+			math.Abs(a.Spans[0].Score-b.Spans[0].Score) > 1e-4 {
 			t.Errorf("passage %d: %+v alone, %+v beside others", i, a, b)
 		}
 	}
@@ -199,10 +240,12 @@ func TestReadingTogether(t *testing.T) {
 // TestReadersAreNoExperts, and the reverse.
 func TestReadersAreNoExperts(t *testing.T) {
 	r := library(t)
-	if _, err := r.OpenReader(bundle(t, tiny.Expert{}), Running{}); err == nil || !strings.Contains(err.Error(), "tiny is no reader") {
+	if _, err := r.OpenReader(bundle(t, tiny.Expert{}), Running{}); err == nil ||
+		!strings.Contains(err.Error(), "tiny is no reader") {
 		t.Errorf("an expert as a reader: %v", err)
 	}
-	if _, err := r.Open(bundle(t, tiny.Expert{Reader: true}), Running{}); err == nil || !strings.Contains(err.Error(), "makes no vectors") {
+	if _, err := r.Open(bundle(t, tiny.Expert{Reader: true}), Running{}); err == nil ||
+		!strings.Contains(err.Error(), "makes no vectors") {
 		t.Errorf("a reader as an expert: %v", err)
 	}
 }

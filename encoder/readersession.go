@@ -25,7 +25,8 @@ type readerSession struct {
 
 // openReaderSession loads a reader's graph and runs it once, as openTower does.
 func openReaderSession(b *models.Bundle, tokenizer *questionTokens, t target) (*readerSession, error) {
-	m, g := &b.Manifest, b.Manifest.Reader
+	m := &b.Manifest
+	g := b.Manifest.Reader
 	inputs, outputs := []string{g.InputIDs, g.AttentionMask}, []string{g.Start, g.End}
 	if g.TokenTypeIDs != "" {
 		inputs = append(inputs, g.TokenTypeIDs)
@@ -38,7 +39,8 @@ func openReaderSession(b *models.Bundle, tokenizer *questionTokens, t target) (*
 		sep: tokenizer.SEP(), pad: int64(tokenizer.Pad()),
 	}
 	var err error
-	if s.inner, err = load(s.file, inputs, outputs, t); err != nil {
+	s.inner, err = load(s.file, inputs, outputs, t)
+	if err != nil {
 		return nil, err
 	}
 	ids, _, err := tokenizer.EncodePair("what", "a", m.MaxTokens.Pair)

@@ -50,7 +50,8 @@ func (x *Reader) prepare(asked []int32, p Text) (read passageRead, err error) {
 	if err != nil {
 		return read, err
 	}
-	if read.cut = len(text) > most; read.cut {
+	read.cut = len(text) > most
+	if read.cut {
 		text, words = text[:most], words[:most]
 	}
 	read.words = words
@@ -70,7 +71,8 @@ func (x *Reader) prepare(asked []int32, p Text) (read passageRead, err error) {
 func (read *passageRead) reading(longest int) Reading {
 	out := Reading{Select: math.Inf(-1), Starts: math.Inf(-1), Ends: math.Inf(-1), Cut: read.cut}
 	for i, w := range read.windows {
-		said, tokens := read.logits[i], len(w.ids)
+		said := read.logits[i]
+		tokens := len(w.ids)
 		selects := len(said) > 2*tokens
 		starts, ends := said[len(said)-2*tokens:len(said)-tokens], said[len(said)-tokens:]
 		null := float64(starts[0]) + float64(ends[0])

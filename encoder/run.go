@@ -15,9 +15,11 @@ type output struct {
 }
 
 func newOutput(rows int, shape ...int) output {
-	o, size := output{shape: ort.NewShape(int64(rows))}, rows
+	o := output{shape: ort.NewShape(int64(rows))}
+	size := rows
 	for _, n := range shape {
-		o.shape, size = append(o.shape, int64(n)), size*n
+		o.shape = append(o.shape, int64(n))
+		size = size * n
 	}
 	o.data = make([]float32, size)
 	return o
@@ -29,9 +31,16 @@ func (o *output) row(i int) []float32 {
 	return o.data[i*n : (i+1)*n : (i+1)*n]
 }
 
-// run runs a graph whose inputs all have one shape; the graph writes to outputs. A graph whose output has another shape is an error. It ends
+// run runs a graph whose inputs all have one shape; the graph writes to outputs. A graph whose
+// output has another shape is an error. It ends
 // early, with ctx's error, when ctx does.
-func run[T ort.TensorData](ctx context.Context, inner runner, shape ort.Shape, inputs [][]T, outputs []output) (err error) {
+func run[T ort.TensorData](
+	ctx context.Context,
+	inner runner,
+	shape ort.Shape,
+	inputs [][]T,
+	outputs []output,
+) (err error) {
 	defer guard(&err)
 	given := make([]ort.Value, 0, len(inputs))
 	defer func() { destroy(given) }()

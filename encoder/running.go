@@ -63,12 +63,18 @@ func (o Running) sizes(c *batcher.Config, provider string, m *models.Manifest) {
 	if provider == CUDA {
 		c.Threads, c.BatchTokens, c.PassageTokens, c.BusyTokens, c.StartTokens = 0, 8192, 16384, 4096, 512
 	} else {
-		c.Threads, c.BatchTokens, c.PassageTokens, c.BusyTokens, c.StartTokens = o.Threads, 256*o.Threads, 512*o.Threads, 128*o.Threads, 64
+		c.BatchTokens = 256 * o.Threads
+		c.PassageTokens = 512 * o.Threads
+		c.BusyTokens = 128 * o.Threads
+		c.Threads = o.Threads
+		c.StartTokens = 64
 	}
 	c.BatchTokens = min(c.BatchTokens, o.BatchTokens)
 	c.PassageTokens = min(c.PassageTokens, o.BatchTokens)
 	c.BusyTokens = min(c.BusyTokens, o.BatchTokens)
-	c.Queue, c.Cache, c.Runs = o.Queue, o.CacheEntries, 1
+	c.Queue = o.Queue
+	c.Cache = o.CacheEntries
+	c.Runs = 1
 	c.CacheNumbers = c.Cache * m.Dimension
 	if m.Kind == models.KindLate {
 		c.CacheNumbers *= usualTokens

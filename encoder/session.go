@@ -48,13 +48,16 @@ func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t ta
 		outputs = append(outputs, g.Pooled)
 	}
 	s := &session{
-		file: b.Path(g.File), types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: m.Kind == models.KindLate, width: m.Dimension,
+		file: b.Path(
+			g.File,
+		), types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: m.Kind == models.KindLate, width: m.Dimension,
 		pooled: g.PooledDimension, pad: int64(tokenizer.Pad()),
 	}
 	if s.late {
 		s.width++
 	}
-	if s.inner, err = load(s.file, inputs, outputs, t); err != nil {
+	s.inner, err = load(s.file, inputs, outputs, t)
+	if err != nil {
 		return nil, err
 	}
 	vectors, _, err := s.encode(context.Background(), [][]int32{ids})
@@ -175,7 +178,8 @@ func padded(rows [][]int32, pad int64) (inputs [][]int64, longest int) {
 	for i, row := range rows {
 		at := i * longest
 		for k, id := range row {
-			ids[at+k], mask[at+k] = int64(id), 1
+			ids[at+k] = int64(id)
+			mask[at+k] = 1
 		}
 		for k := len(row); k < longest; k++ {
 			ids[at+k] = pad

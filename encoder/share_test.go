@@ -45,7 +45,8 @@ func shared(t *testing.T, r *Runtime, o tiny.Expert, options Running) (dense, la
 	t.Helper()
 	a, b := pair(t, o)
 	both := openAll(t, r, options, a, b)
-	if dense, late = both[0], both[1]; late.Carried() != dense || dense.Carried() != nil {
+	dense, late = both[0], both[1]
+	if late.Carried() != dense || dense.Carried() != nil {
 		t.Fatal("they do not share their runs")
 	}
 	return dense, late
@@ -56,7 +57,8 @@ func shared(t *testing.T, r *Runtime, o tiny.Expert, options Running) (dense, la
 func TestSharedVectorsAreTheOwn(t *testing.T) {
 	r := library(t)
 	for name, o := range map[string]tiny.Expert{
-		"mean": {}, "int8": {Int8: true}, "cls": {Pooling: models.PoolingCLS}, "pooler": {Pooling: models.PoolingPooler, Template: models.TemplatePair},
+		"mean": {}, "int8": {Int8: true}, "cls": {Pooling: models.PoolingCLS},
+		"pooler": {Pooling: models.PoolingPooler, Template: models.TemplatePair},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := pair(t, o)
@@ -80,7 +82,8 @@ func TestSharedVectorsAreTheOwn(t *testing.T) {
 			for _, c := range []struct {
 				e   *Encoder
 				got [][]float32
-			}{{ownDense, vectors}, {ownLate, tokens}, {ownDense, passages(t, dense, texts...)}, {ownLate, passages(t, late, texts...)}} {
+			}{{ownDense, vectors}, {ownLate, tokens}, {ownDense, passages(t, dense, texts...)},
+				{ownLate, passages(t, late, texts...)}} {
 				for i, want := range passages(t, c.e, texts...) {
 					if far := furthest(c.got[i], want); far > 1e-5 {
 						t.Errorf("%s: passage %d is %g from its own", c.e.Name(), i, far)
@@ -156,7 +159,13 @@ func TestWhoDoesNotShare(t *testing.T) {
 			t.Errorf("%s: both vectors without sharing", name)
 		}
 	}
-	both, errs := r.OpenAll([]Opening{{bundle(t, tiny.Expert{}), Running{Threads: 1, Queue: 7}}, {late, Running{}}, {Running: Running{Threads: -1}, Bundle: late}})
+	both, errs := r.OpenAll(
+		[]Opening{
+			{bundle(t, tiny.Expert{}), Running{Threads: 1, Queue: 7}},
+			{late, Running{}},
+			{Running: Running{Threads: -1}, Bundle: late},
+		},
+	)
 	if both[1].Carried() != nil || errs[0] != nil || errs[1] != nil || errs[2] == nil || both[2] != nil {
 		t.Errorf("other options: %v", errs)
 	}

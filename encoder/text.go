@@ -33,7 +33,8 @@ func (e *Encoder) PassageTokens(t Text) (read int, cut bool) {
 // passageRow returns what is encoded of a passage, and whether its end is left out.
 func (e *Encoder) passageRow(t Text) (ids []int32, cut bool, err error) {
 	limit := e.bundle.Manifest.MaxTokens.Passage
-	if ids, err = e.passageTokens(t, limit+1); err == nil && len(ids) > limit {
+	ids, err = e.passageTokens(t, limit+1)
+	if err == nil && len(ids) > limit {
 		cut = true
 		ids, err = e.passageTokens(t, limit)
 	}

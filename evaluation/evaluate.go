@@ -167,7 +167,10 @@ func (o *MeasureOptions) check(domains []questions.Domain) error {
 
 // measures reports whether an expert is measured alone.
 func (o *MeasureOptions) measures(expert string) bool {
-	return slices.ContainsFunc(o.Methods, func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == expert })
+	return slices.ContainsFunc(
+		o.Methods,
+		func(m Method) bool { return m.Kind == KindSource && isExpert(m) && m.Source == expert },
+	)
 }
 
 // own returns a domain's own expert, or "".
@@ -210,7 +213,8 @@ func (o *MeasureOptions) domain(ctx context.Context, engine Engine, d questions.
 	if err != nil {
 		return nil, err
 	}
-	if e, ok := o.State.find(domainPart(d.Name), stamp); ok && e.Measured != nil && (o.Runs == nil || o.Runs.whole(d.Name, o.Methods)) {
+	if e, ok := o.State.find(domainPart(d.Name), stamp); ok && e.Measured != nil &&
+		(o.Runs == nil || o.Runs.whole(d.Name, o.Methods)) {
 		return e.Measured, nil
 	}
 	stage := d.Name
@@ -220,7 +224,8 @@ func (o *MeasureOptions) domain(ctx context.Context, engine Engine, d questions.
 	pass := pass{MeasureOptions: o, progress: func(done, total int) { o.progress(stage, done, total) }}
 	var runs *runWriter
 	if o.Runs != nil {
-		if runs, err = o.Runs.open(d.Name, o.Methods); err != nil {
+		runs, err = o.Runs.open(d.Name, o.Methods)
+		if err != nil {
 			return nil, err
 		}
 		pass.titles = slices.Contains(o.Runs.Forms, RunDPR)
@@ -266,7 +271,14 @@ func (o *MeasureOptions) times(ctx context.Context, engine Engine, domains []que
 	if e, ok := o.State.find(timesPart, stamp); ok && len(e.Latency) == len(o.Methods) {
 		return e.Latency, nil
 	}
-	times, err := timeRequests(ctx, engine, asked, o.Methods, o.Timeout, func(done, total int) { o.progress("timing single requests", done, total) })
+	times, err := timeRequests(
+		ctx,
+		engine,
+		asked,
+		o.Methods,
+		o.Timeout,
+		func(done, total int) { o.progress("timing single requests", done, total) },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -287,8 +299,14 @@ func (o *MeasureOptions) report(domains []questions.Domain, measured []*Measured
 	}
 	for i, m := range measured {
 		s.parts = append(s.parts, part{m, withOracles(m, o.Methods, o.own(m.Domain))})
-		d := DomainInfo{Name: domains[i].Name, Path: domains[i].Path, Questions: len(m.Questions), LeftOut: domains[i].LeftOut,
-			Expert: o.own(m.Domain), Weights: map[string]map[string]float64{}}
+		d := DomainInfo{
+			Name:      domains[i].Name,
+			Path:      domains[i].Path,
+			Questions: len(m.Questions),
+			LeftOut:   domains[i].LeftOut,
+			Expert:    o.own(m.Domain),
+			Weights:   map[string]map[string]float64{},
+		}
 		if domains[i].Of > len(m.Questions) {
 			d.Of = domains[i].Of
 		}
@@ -299,10 +317,21 @@ func (o *MeasureOptions) report(domains []questions.Domain, measured []*Measured
 		}
 		r.Domains = append(r.Domains, d)
 		if n := len(m.BadPatterns); n > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d answers are no regular expression and match nothing, such as %q", m.Domain, n, m.BadPatterns[0]))
+			r.Notes = append(
+				r.Notes,
+				fmt.Sprintf(
+					"%s: %d answers are no regular expression and match nothing, such as %q",
+					m.Domain,
+					n,
+					m.BadPatterns[0],
+				),
+			)
 		}
 		if n := m.unanswerable(); n > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d questions that nothing answers count for the confidences alone", d.Name, n))
+			r.Notes = append(
+				r.Notes,
+				fmt.Sprintf("%s: %d questions that nothing answers count for the confidences alone", d.Name, n),
+			)
 		}
 		if d.LeftOut > 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d questions without a relevant passage are left out", d.Name, d.LeftOut))

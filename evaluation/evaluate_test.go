@@ -16,7 +16,9 @@ import (
 
 func evaluated(t *testing.T, o MeasureOptions) *Report {
 	t.Helper()
-	o.Methods, o.Depth, o.Reference = scriptedMethods(), 4, "X alone"
+	o.Methods = scriptedMethods()
+	o.Depth = 4
+	o.Reference = "X alone"
 	r, err := Evaluate(context.Background(), scripted(), scriptedDomains(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -60,13 +62,16 @@ func TestTablesByHand(t *testing.T) {
 		{"all questions", "x alone", "top1", 2. / 5}, {"all questions", "y alone", "top1", 1. / 5},
 		{"all questions", "bm25 alone", "top1", 1. / 5}, {"all questions", "rrf", "top1", 3. / 5},
 		{"all questions", "x alone", "top5", 4. / 5}, {"all questions", "bm25 alone", "top100", 3. / 5},
-		{"x", "x alone", "top1", 2. / 3}, {"y", "x alone", "top1", 0}, {"y", "y alone", "top1", 1. / 2}, {"x", "rrf", "top1", 1},
+		{"x", "x alone", "top1", 2. / 3}, {"y", "x alone", "top1", 0}, {"y", "y alone", "top1", 1. / 2},
+		{"x", "rrf", "top1", 1},
 		{"mean over domains", "x alone", "top1", 1. / 3}, {"mean over domains", "y alone", "top1", 1. / 4},
 		{"mean over domains", "bm25 alone", "top1", 1. / 4}, {"mean over domains", "rrf", "top1", 1. / 2},
 		{"all questions", OracleIndicator, "top1", 3. / 5}, {"mean over domains", OracleIndicator, "top1", 7. / 12},
 		{"all questions", OracleExpert, "top1", 3. / 5}, {"all questions", OracleSource, "top1", 4. / 5},
-		{"all questions", OracleExpert, "mrr10", (1 + .5 + 1 + 1 + .5) / 5}, {"all questions", OracleSource, "mrr10", (1 + .5 + 1 + 1 + 1) / 5},
-		{"all questions", "rrf", "mrr10", (1 + 1 + 1 + .5) / 5}, {"all questions", "x alone", "mrr10", (1 + .5 + 1 + 1./3) / 5},
+		{"all questions", OracleExpert, "mrr10", (1 + .5 + 1 + 1 + .5) / 5},
+		{"all questions", OracleSource, "mrr10", (1 + .5 + 1 + 1 + 1) / 5},
+		{"all questions", "rrf", "mrr10", (1 + 1 + 1 + .5) / 5},
+		{"all questions", "x alone", "mrr10", (1 + .5 + 1 + 1./3) / 5},
 		{"x", "x alone", "map", (1 + .5 + (1+2./3)/2) / 3}, {"x", "y alone", "map", (0 + 1./3 + (1./2)/2) / 3},
 		{"x", "x alone", "recall100", 1}, {"x", "y alone", "recall100", (0 + 1 + .5) / 3},
 		{"x", "x alone", "ndcg10", (1 + 1/math.Log2(3) + (1+2/math.Log2(4))/ideal) / 3},
@@ -134,7 +139,12 @@ func TestIndicatorNeedsAnOwner(t *testing.T) {
 	domains := scriptedDomains()
 	domains[1].Name = "z"
 	ask := func(otherwise string) (*Report, error) {
-		return Evaluate(context.Background(), scripted(), domains, MeasureOptions{Methods: scriptedMethods(), Depth: 4, Otherwise: otherwise})
+		return Evaluate(
+			context.Background(),
+			scripted(),
+			domains,
+			MeasureOptions{Methods: scriptedMethods(), Depth: 4, Otherwise: otherwise},
+		)
 	}
 	r, err := ask("")
 	if err != nil || has(r, "all questions") || has(r, "z") || !has(r, "x") {
@@ -144,8 +154,14 @@ func TestIndicatorNeedsAnOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "top-1 of the indicator that asks x otherwise", r.row(t, "all questions", OracleIndicator).Values["top1"], 2./5)
-	if _, err = ask("nobody"); err == nil || !strings.Contains(err.Error(), "nobody") {
+	near(
+		t,
+		"top-1 of the indicator that asks x otherwise",
+		r.row(t, "all questions", OracleIndicator).Values["top1"],
+		2./5,
+	)
+	_, err = ask("nobody")
+	if err == nil || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("an owner that is not there: %v", err)
 	}
 }
@@ -164,7 +180,12 @@ func TestAnswersByHand(t *testing.T) {
 		for i := range domains[0].Questions {
 			domains[0].Questions[i].Answers = c.answers
 		}
-		r, err := Evaluate(context.Background(), scripted(), domains, MeasureOptions{Methods: scriptedMethods(), Depth: 4, Patterns: c.patterns})
+		r, err := Evaluate(
+			context.Background(),
+			scripted(),
+			domains,
+			MeasureOptions{Methods: scriptedMethods(), Depth: 4, Patterns: c.patterns},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,7 +195,8 @@ func TestAnswersByHand(t *testing.T) {
 		}
 	}
 	domains := scriptedDomains()[:1]
-	domains[0].Questions[1].Answers, domains[0].Questions[1].Place = []string{" "}, "file line 7"
+	domains[0].Questions[1].Answers = []string{" "}
+	domains[0].Questions[1].Place = "file line 7"
 	_, err := Evaluate(context.Background(), scripted(), domains, MeasureOptions{Methods: scriptedMethods()})
 	if err == nil || !strings.Contains(err.Error(), `file line 7, field "answers"`) {
 		t.Errorf("an answer that matches everything: %v", err)
@@ -184,7 +206,12 @@ func TestAnswersByHand(t *testing.T) {
 // TestOnePass asks every question once, whatever is measured.
 func TestOnePass(t *testing.T) {
 	s := scripted()
-	_, err := Evaluate(context.Background(), s, scriptedDomains(), MeasureOptions{Methods: scriptedMethods(), Depth: 4, Timed: 2})
+	_, err := Evaluate(
+		context.Background(),
+		s,
+		scriptedDomains(),
+		MeasureOptions{Methods: scriptedMethods(), Depth: 4, Timed: 2},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,10 +255,13 @@ func TestEvaluateRefuses(t *testing.T) {
 		"a method twice":    {scriptedDomains(), MeasureOptions{Methods: twice}, `two methods called "x alone": choose a name that none of x alone, y alone, bm25 alone, rrf, `},
 		"a domain twice":    {append(scriptedDomains(), scriptedDomains()...), MeasureOptions{Methods: methods}, "two sets"},
 		"unknown reference": {scriptedDomains(), MeasureOptions{Methods: methods, Reference: "magic"}, "bm25 alone"},
-		"unknown run":       {scriptedDomains(), MeasureOptions{Methods: methods, Runs: &Runs{Of: []string{"magic"}}}, "magic"},
-		"unknown form":      {scriptedDomains(), MeasureOptions{Methods: methods, Runs: &Runs{Forms: []string{"xml"}}}, "xml"},
+		"unknown run": {scriptedDomains(), MeasureOptions{Methods: methods, Runs: &Runs{Of: []string{"magic"}}},
+			"magic"},
+		"unknown form": {scriptedDomains(), MeasureOptions{Methods: methods, Runs: &Runs{Forms: []string{"xml"}}},
+			"xml"},
 	} {
-		if _, err := Evaluate(context.Background(), scripted(), c.domains, c.options); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := Evaluate(context.Background(), scripted(), c.domains, c.options); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want an error with %q", name, err, c.says)
 		}
 	}
@@ -239,13 +269,23 @@ func TestEvaluateRefuses(t *testing.T) {
 
 // TestWhatWasMissedCounts: a source that was left out of one answer ends it.
 func TestWhatWasMissedCounts(t *testing.T) {
-	_, err := Evaluate(context.Background(), degraded{scripted()}, scriptedDomains(), MeasureOptions{Methods: scriptedMethods()})
+	_, err := Evaluate(
+		context.Background(),
+		degraded{scripted()},
+		scriptedDomains(),
+		MeasureOptions{Methods: scriptedMethods()},
+	)
 	if err == nil || !strings.Contains(err.Error(), "too late") {
 		t.Errorf("a degraded answer was averaged over: %v", err)
 	}
 	// But for experts that are known to be out: that is said once.
 	late := search.Missing{Source: "bm25", Reason: "too late"}
-	r, err := Evaluate(context.Background(), degraded{scripted()}, scriptedDomains(), MeasureOptions{Methods: scriptedMethods(), Out: []search.Missing{late}})
+	r, err := Evaluate(
+		context.Background(),
+		degraded{scripted()},
+		scriptedDomains(),
+		MeasureOptions{Methods: scriptedMethods(), Out: []search.Missing{late}},
+	)
 	if err != nil || !slices.Contains(r.Notes, "bm25 is left out: too late") {
 		t.Errorf("an expert that is left out: %v", err)
 	}

@@ -26,14 +26,22 @@ func (o *MeasureOptions) Calibrated(record []byte, domains []questions.Domain) e
 	}
 	var names []string
 	for _, d := range domains {
-		if slices.ContainsFunc(by.Questions, func(s calibration.QuestionSet) bool { return s.SHA256 == d.SHA256 || s.SHA256 == d.Whole }) {
+		if slices.ContainsFunc(
+			by.Questions,
+			func(s calibration.QuestionSet) bool { return s.SHA256 == d.SHA256 || s.SHA256 == d.Whole },
+		) {
 			names = append(names, d.Name)
 		}
 	}
 	if names == nil {
 		return nil
 	}
-	o.Notes = append(o.Notes, fmt.Sprintf("auto, gate, hybrid and the confidences were fitted on these very questions (%s): expect less on others. Calibration and ablation measure on questions left out of the fit",
-		strings.Join(names, ", ")))
+	o.Notes = append(
+		o.Notes,
+		fmt.Sprintf(
+			"auto, gate, hybrid and the confidences were fitted on these very questions (%s): expect less on others. Calibration and ablation measure on questions left out of the fit",
+			strings.Join(names, ", "),
+		),
+	)
 	return nil
 }

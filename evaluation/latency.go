@@ -25,7 +25,14 @@ const warmUp = 3
 // timeRequests asks each question by each method as a user would, with the engine's
 // defaults for everything that the method does not say. The methods take turns, so that a
 // machine that slows down affects all alike.
-func timeRequests(ctx context.Context, engine Engine, asked []questions.Question, methods []Method, timeout time.Duration, progress func(done, total int)) ([]Latency, error) {
+func timeRequests(
+	ctx context.Context,
+	engine Engine,
+	asked []questions.Question,
+	methods []Method,
+	timeout time.Duration,
+	progress func(done, total int),
+) ([]Latency, error) {
 	took := make([][]float64, len(methods))
 	rounds := min(warmUp, len(asked)) + len(asked)
 	for round := range rounds {
@@ -33,7 +40,8 @@ func timeRequests(ctx context.Context, engine Engine, asked []questions.Question
 		for turn := range methods {
 			i := (turn + round) % len(methods)
 			r := methods[i].Request
-			r.Question, r.TimeoutMS = q.Text, int(timeout.Milliseconds())
+			r.TimeoutMS = int(timeout.Milliseconds())
+			r.Question = q.Text
 			started := time.Now()
 			if _, err := engine.Search(ctx, r); err != nil {
 				return nil, fmt.Errorf("timing %s with question %s: %w", methods[i].Name, q.ID, err)
@@ -52,7 +60,12 @@ func timeRequests(ctx context.Context, engine Engine, asked []questions.Question
 	out := make([]Latency, len(methods))
 	for i := range took {
 		slices.Sort(took[i])
-		out[i] = Latency{P50: quantile(took[i], 0.50), P95: quantile(took[i], 0.95), P99: quantile(took[i], 0.99), Questions: len(took[i])}
+		out[i] = Latency{
+			P50:       quantile(took[i], 0.50),
+			P95:       quantile(took[i], 0.95),
+			P99:       quantile(took[i], 0.99),
+			Questions: len(took[i]),
+		}
 	}
 	return out, nil
 }

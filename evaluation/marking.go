@@ -27,15 +27,18 @@ func Reading(engine AnswerEngine, passages PassageIDs, progress func(done, total
 
 // marker lets a reader of the engine read passages.
 func marker(engine AnswerEngine, reader string, passages PassageIDs) calibration.Marker {
-	return func(ctx context.Context, q *calibration.Question, answers []calibration.Ranked) ([]func(float64) calibration.Mark, error) {
-		ids, all := make([][]string, len(answers)), []string{}
+	return func(ctx context.Context, q *calibration.Question,
+		answers []calibration.Ranked) ([]func(float64) calibration.Mark, error) {
+		ids := make([][]string, len(answers))
+		all := []string{}
 		for i, a := range answers {
 			ordinals := make([]rank.Ordinal, len(a.Passages))
 			for n, p := range a.Passages {
 				ordinals[n] = p.Ordinal
 			}
 			var err error
-			if ids[i], err = passages.IDs(ctx, ordinals); err != nil {
+			ids[i], err = passages.IDs(ctx, ordinals)
+			if err != nil {
 				return nil, err
 			}
 			all = append(all, ids[i]...)
@@ -58,7 +61,8 @@ func marker(engine AnswerEngine, reader string, passages PassageIDs) calibration
 				}
 				m.First = of.Signals(a.Confidence)
 				if found, ok := of.First(search.CombineBest, &a.Confidence); ok {
-					m.Words, m.Right = found.Signals, ExactMatch(found.Text, q.Answers) == 1
+					m.Right = ExactMatch(found.Text, q.Answers) == 1
+					m.Words = found.Signals
 				}
 				return m
 			}

@@ -149,7 +149,11 @@ func (m *measuring) requests(q *questions.Question) []search.Request {
 	requests := make([]search.Request, len(m.pass.Methods))
 	for i, method := range m.pass.Methods {
 		r := method.Request
-		r.Question, r.K, r.Candidates, r.Exact, r.Fields = q.Text, m.pass.Depth, m.pass.Candidates, m.pass.Exact, fields
+		r.Question = q.Text
+		r.K = m.pass.Depth
+		r.Candidates = m.pass.Candidates
+		r.Exact = m.pass.Exact
+		r.Fields = fields
 		r.TimeoutMS = int(m.pass.Timeout.Milliseconds())
 		requests[i] = r
 	}
@@ -200,7 +204,9 @@ func (m *measuring) finish() *Measured {
 		}
 	}
 	slices.Sort(m.bad)
-	m.out.Weights, m.out.Meant, m.out.BadPatterns = m.weights, m.meant, slices.Compact(m.bad)
+	m.out.Weights = m.weights
+	m.out.Meant = m.meant
+	m.out.BadPatterns = slices.Compact(m.bad)
 	return m.out
 }
 

@@ -42,7 +42,15 @@ type Lineup []search.ExpertInfo
 // fusions, "all" that make sense, "none", or their names with commas; and others that
 // were asked for. A fusion that the engine refuses is left out with a note, for instance
 // one that needs a calibration that is missing.
-func (l Lineup) Choose(ctx context.Context, engine Engine, alone bool, fusions string, others []Method, question string, timeout time.Duration) (kept []Method, notes []string, err error) {
+func (l Lineup) Choose(
+	ctx context.Context,
+	engine Engine,
+	alone bool,
+	fusions string,
+	others []Method,
+	question string,
+	timeout time.Duration,
+) (kept []Method, notes []string, err error) {
 	var all []Method
 	if alone {
 		all = l.Alone()
@@ -53,7 +61,10 @@ func (l Lineup) Choose(ctx context.Context, engine Engine, alone bool, fusions s
 		all = append(all, l.Fusions()...)
 	default:
 		for _, name := range strings.Split(fusions, ",") {
-			all = append(all, Method{Name: name, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}})
+			all = append(
+				all,
+				Method{Name: name, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}},
+			)
 		}
 	}
 	all = append(all, others...)
@@ -101,15 +112,27 @@ func (l Lineup) Alone() []Method {
 	var out []Method
 	for _, x := range l {
 		// MUF over one expert is its ranking with its confidence.
-		name, normalisation := fusion.MethodSum, "raw"
+		name := fusion.MethodSum
+		normalisation := "raw"
 		if x.Calibration != nil && x.EnsembleMembers > 1 {
-			name, normalisation = fusion.MethodMUF, ""
+			name = fusion.MethodMUF
+			normalisation = ""
 		}
 		out = append(out, Method{Name: x.Name + " alone", Kind: KindSource, Source: x.Name,
-			Request: search.Request{Fusion: search.Methods{Names: []string{name}}, Experts: &[]string{x.Name}, BM25: &no, Normalisation: normalisation}})
+			Request: search.Request{
+				Fusion:        search.Methods{Names: []string{name}},
+				Experts:       &[]string{x.Name},
+				BM25:          &no,
+				Normalisation: normalisation,
+			}})
 	}
 	return append(out, Method{Name: search.WordSource + " alone", Kind: KindSource, Source: search.WordSource,
-		Request: search.Request{Fusion: search.Methods{Names: []string{fusion.MethodSum}}, Experts: &[]string{}, BM25: &yes, Normalisation: "raw"}})
+		Request: search.Request{
+			Fusion:        search.Methods{Names: []string{fusion.MethodSum}},
+			Experts:       &[]string{},
+			BM25:          &yes,
+			Normalisation: "raw",
+		}})
 }
 
 // Fusions returns "auto" and every variant of every fusion method that makes sense with
@@ -119,10 +142,18 @@ func (l Lineup) Fusions() []Method {
 	if len(l) == 0 {
 		return nil // one source: there is nothing to fuse
 	}
-	calibrated, several := l.calibrated(), len(l) > 1
-	out := []Method{{Name: search.MethodAuto, Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{search.MethodAuto}}}}}
+	calibrated := l.calibrated()
+	several := len(l) > 1
+	out := []Method{
+		{
+			Name:    search.MethodAuto,
+			Kind:    KindFusion,
+			Request: search.Request{Fusion: search.Methods{Names: []string{search.MethodAuto}}},
+		},
+	}
 	for _, m := range fusion.Methods() {
-		if m.Confidence && !m.OnlyAmong && len(calibrated) < 2 || m.Granular && !slices.ContainsFunc(l, func(x search.ExpertInfo) bool { return x.Parts }) {
+		if m.Confidence && !m.OnlyAmong && len(calibrated) < 2 ||
+			m.Granular && !slices.ContainsFunc(l, func(x search.ExpertInfo) bool { return x.Parts }) {
 			continue
 		}
 		for _, v := range m.Variants {
@@ -130,7 +161,12 @@ func (l Lineup) Fusions() []Method {
 			if v.ExpertsAlone && !several || v.CalibratedAlone && !(some && len(calibrated) > 1) {
 				continue
 			}
-			r := search.Request{Fusion: search.Methods{Names: []string{m.Name}}, Missing: string(v.Missing), Normalisation: string(v.Normalisation), Sharpness: v.Sharpness}
+			r := search.Request{
+				Fusion:        search.Methods{Names: []string{m.Name}},
+				Missing:       string(v.Missing),
+				Normalisation: string(v.Normalisation),
+				Sharpness:     v.Sharpness,
+			}
 			if (m.Confidence || v.CalibratedAlone) && some {
 				r.Experts = &calibrated
 			}
@@ -146,10 +182,17 @@ func (l Lineup) Fusions() []Method {
 // possible asks the engine one question by each method and keeps those that it does not
 // refuse. The refusal of a method that is no fusion is an error, since the user asked for
 // it. timeout is for one method.
-func possible(ctx context.Context, engine Engine, methods []Method, question string, timeout time.Duration) (kept []Method, notes []string, err error) {
+func possible(
+	ctx context.Context,
+	engine Engine,
+	methods []Method,
+	question string,
+	timeout time.Duration,
+) (kept []Method, notes []string, err error) {
 	for _, m := range methods {
 		r := m.Request
-		r.Question, r.TimeoutMS = question, int(timeout.Milliseconds())
+		r.TimeoutMS = int(timeout.Milliseconds())
+		r.Question = question
 		_, err := engine.Compare(ctx, []search.Request{r})
 		var refused *search.Error
 		switch {
@@ -179,7 +222,9 @@ func ParseMethod(text string) (Method, error) {
 	words := strings.Fields(rest)
 	name = strings.TrimSpace(name)
 	if !found || name == "" || len(words) == 0 {
-		return wrong("NAME: FUSION is expected, and after it what is special about it, such as \"base and BM25: hybrid experts=base alpha=0.05\"")
+		return wrong(
+			"NAME: FUSION is expected, and after it what is special about it, such as \"base and BM25: hybrid experts=base alpha=0.05\"",
+		)
 	}
 	if !slices.Contains(search.MethodNames(), words[0]) {
 		return wrong("there is no fusion method %q: %s are known", words[0], strings.Join(search.MethodNames(), ", "))
@@ -220,7 +265,8 @@ func ParseMethod(text string) (Method, error) {
 		case "weights":
 			for pair := range strings.SplitSeq(value, ",") {
 				source, number, _ := strings.Cut(pair, ":")
-				if err = weigh(source, number); err != nil {
+				err = weigh(source, number)
+				if err != nil {
 					break
 				}
 			}

@@ -25,11 +25,19 @@ func TestPossible(t *testing.T) {
 	method := func(kind MethodKind, name string) Method {
 		return Method{Name: name, Kind: kind, Request: search.Request{Fusion: search.Methods{Names: []string{name}}}}
 	}
-	kept, notes, err := possible(t.Context(), picky{}, []Method{method(KindFusion, "muf"), method(KindFusion, "rrf")}, "who?", time.Second)
+	kept, notes, err := possible(
+		t.Context(),
+		picky{},
+		[]Method{method(KindFusion, "muf"), method(KindFusion, "rrf")},
+		"who?",
+		time.Second,
+	)
 	if err != nil || names(kept) != "rrf" || !slices.Equal(notes, []string{"muf is left out: nobody is calibrated"}) {
 		t.Errorf("kept %q, notes %q, %v", names(kept), notes, err)
 	}
-	if _, _, err := possible(t.Context(), picky{}, []Method{method(KindComparison, "muf")}, "who?", time.Second); err == nil || !strings.Contains(err.Error(), `"muf"`) {
+	if _, _, err := possible(t.Context(), picky{}, []Method{method(KindComparison, "muf")}, "who?",
+		time.Second); err == nil ||
+		!strings.Contains(err.Error(), `"muf"`) {
 		t.Errorf("a method that was asked for and is refused: %v", err)
 	}
 }
@@ -39,11 +47,14 @@ func TestParseMethod(t *testing.T) {
 	for text, want := range map[string]Method{
 		"a: rrf": {Name: "a", Request: search.Request{Fusion: search.Methods{Names: []string{"rrf"}}}},
 		"base and BM25 : hybrid experts=base alpha=0.05": {Name: "base and BM25", Request: search.Request{
-			Fusion: search.Methods{Names: []string{"hybrid"}}, Experts: &[]string{"base"}, Weights: map[string]float64{"bm25": .05}}},
-		"b: sum experts=x,y bm25=no weights=x:2,y:.5 missing=min normalisation=zscore sharpness=1.5": {Name: "b", Request: search.Request{
-			Fusion: search.Methods{Names: []string{"sum"}}, Experts: &[]string{"x", "y"}, BM25: &no,
-			Weights: map[string]float64{"x": 2, "y": .5}, Missing: "min", Normalisation: "zscore", Sharpness: 1.5}},
-		"c: rrf experts=none": {Name: "c", Request: search.Request{Fusion: search.Methods{Names: []string{"rrf"}}, Experts: &[]string{}}},
+			Fusion: search.Methods{Names: []string{"hybrid"}}, Experts: &[]string{"base"},
+			Weights: map[string]float64{"bm25": .05}}},
+		"b: sum experts=x,y bm25=no weights=x:2,y:.5 missing=min normalisation=zscore sharpness=1.5": {Name: "b",
+			Request: search.Request{
+				Fusion: search.Methods{Names: []string{"sum"}}, Experts: &[]string{"x", "y"}, BM25: &no,
+				Weights: map[string]float64{"x": 2, "y": .5}, Missing: "min", Normalisation: "zscore", Sharpness: 1.5}},
+		"c: rrf experts=none": {Name: "c", Request: search.Request{Fusion: search.Methods{Names: []string{"rrf"}},
+			Experts: &[]string{}}},
 	} {
 		want.Kind = KindComparison
 		if got, err := ParseMethod(text); err != nil || !reflect.DeepEqual(got, want) {
@@ -100,7 +111,8 @@ func TestLineup(t *testing.T) {
 		}
 	}
 	fusions := Lineup([]search.ExpertInfo{plain, a, b}).Fusions()
-	if r := fusions[methodNamed(fusions, "muf")].Request; r.Experts == nil || !slices.Equal(*r.Experts, []string{"a", "b"}) {
+	if r := fusions[methodNamed(fusions, "muf")].Request; r.Experts == nil ||
+		!slices.Equal(*r.Experts, []string{"a", "b"}) {
 		t.Errorf("MUF is over %v, want those that can say how sure they are", r.Experts)
 	}
 	if r := fusions[methodNamed(fusions, "rrf")].Request; r.Experts != nil {

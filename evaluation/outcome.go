@@ -87,7 +87,8 @@ func newJudge(q *questions.Question, patterns bool) (*judge, error) {
 		j.answers, j.bad = regexAnswers(q.Answers)
 	default:
 		var err error
-		if j.answers, err = stringAnswers(q.Answers); err != nil {
+		j.answers, err = stringAnswers(q.Answers)
+		if err != nil {
 			return nil, fmt.Errorf("%s, field \"answers\": %w", q.Place, err)
 		}
 	}

@@ -84,7 +84,10 @@ func Pools(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*Poo
 	}
 	for _, among := range sets {
 		for _, name := range among {
-			if !slices.ContainsFunc(e.Questions[0].Sources, func(o fusion.Observed) bool { return o.Kind.Dense() && e.Sources[o.Column] == name }) {
+			if !slices.ContainsFunc(
+				e.Questions[0].Sources,
+				func(o fusion.Observed) bool { return o.Kind.Dense() && e.Sources[o.Column] == name },
+			) {
 				return nil, fmt.Errorf("the collection has no expert %s", name)
 			}
 		}
@@ -92,7 +95,8 @@ func Pools(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*Poo
 		if err != nil {
 			return nil, err
 		}
-		row, set := r.Rows[len(r.Rows)-1], PoolSet{Among: among, CCE: cce}
+		row := r.Rows[len(r.Rows)-1]
+		set := PoolSet{Among: among, CCE: cce}
 		set.P = PairedRandomisation(row.hits, best.hits, testRounds, 1)
 		for d := range r.Domains {
 			highest := slices.MaxFunc(alone, func(a, b PoolRow) int { return cmp.Compare(a.Domains[d], b.Domains[d]) })
@@ -104,7 +108,11 @@ func Pools(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*Poo
 }
 
 // add measures a method, whose fuse ranks question i.
-func (r *PoolReport) add(e *calibration.Evidence, name string, fuse func(i int, table *fusion.Candidates) (fusion.Ranking, error)) error {
+func (r *PoolReport) add(
+	e *calibration.Evidence,
+	name string,
+	fuse func(i int, table *fusion.Candidates) (fusion.Ranking, error),
+) error {
 	row := PoolRow{Method: name, Domains: make([]float64, len(r.Domains)), hits: make([]float64, len(e.Questions))}
 	for i := range e.Questions {
 		q := &e.Questions[i]
@@ -124,7 +132,11 @@ func (r *PoolReport) add(e *calibration.Evidence, name string, fuse func(i int, 
 }
 
 // addSet measures what can be made of some granularities, CCE with its fit last.
-func (r *PoolReport) addSet(ctx context.Context, e *calibration.Evidence, among []string) (*calibration.CCEReport, error) {
+func (r *PoolReport) addSet(
+	ctx context.Context,
+	e *calibration.Evidence,
+	among []string,
+) (*calibration.CCEReport, error) {
 	_, report, fits, err := e.FitCCE(ctx, among...)
 	if err != nil {
 		return nil, err
@@ -145,14 +157,18 @@ func (r *PoolReport) addSet(ctx context.Context, e *calibration.Evidence, among 
 			return fusion.Sum(table, all, fusion.LinearOptions{}, 1)
 		}},
 		{"CCE" + of + ", weighted sum", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
-			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature, Sharpness: fusion.PaperSharpness}, fusion.Exact, 1)
+			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature,
+				Sharpness: fusion.PaperSharpness}, fusion.Exact, 1)
 		}},
-		{fmt.Sprintf("CCE%s, sharpness %d", of, fusion.DefaultSharpness), func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
-			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature, Sharpness: fusion.DefaultSharpness}, fusion.Exact, 1)
-		}},
-		{fmt.Sprintf("CCE%s, temperature %g", of, report.Uncalibrated.Temperature), func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
-			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{}, fusion.Exact, 1)
-		}},
+		{fmt.Sprintf("CCE%s, sharpness %d", of, fusion.DefaultSharpness),
+			func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
+				return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature,
+					Sharpness: fusion.DefaultSharpness}, fusion.Exact, 1)
+			}},
+		{fmt.Sprintf("CCE%s, temperature %g", of, report.Uncalibrated.Temperature),
+			func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
+				return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{}, fusion.Exact, 1)
+			}},
 		{"CCE" + of + ", calibrated on other folds", func(i int, table *fusion.Candidates) (fusion.Ranking, error) {
 			return fusion.CCE(table, fits[i].Columns, fusion.CCEOptions{Temperature: fits[i].Temperature}, fusion.Exact, 1)
 		}},
@@ -184,8 +200,22 @@ func (r *PoolReport) WriteText(to io.Writer) error {
 	_ = t.Flush()
 	for _, set := range r.Sets {
 		c := set.CCE
-		_, _ = fmt.Fprintf(out, "\nCCE of %s against %s: p %.4f; behind each domain's best granularity by %.1f on average\n", strings.Join(set.Among, ", "), r.Best, set.P, 100*set.Regret)
-		_, _ = fmt.Fprintf(out, "temperature by golden section %.4f: ECE %.3f on other folds; at %.1f: %.3f\n", c.Temperature, c.ECE, c.Uncalibrated.Temperature, c.Uncalibrated.ECE)
+		_, _ = fmt.Fprintf(
+			out,
+			"\nCCE of %s against %s: p %.4f; behind each domain's best granularity by %.1f on average\n",
+			strings.Join(set.Among, ", "),
+			r.Best,
+			set.P,
+			100*set.Regret,
+		)
+		_, _ = fmt.Fprintf(
+			out,
+			"temperature by golden section %.4f: ECE %.3f on other folds; at %.1f: %.3f\n",
+			c.Temperature,
+			c.ECE,
+			c.Uncalibrated.Temperature,
+			c.Uncalibrated.ECE,
+		)
 		writeDescent(out, "gradient descent as printed", c.Printed)
 		writeDescent(out, "with back-tracking", c.Backtracking)
 		_, _ = fmt.Fprintln(out, "confidence, and how often it was right, by tenth:")

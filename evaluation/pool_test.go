@@ -31,9 +31,17 @@ func TestPools(t *testing.T) {
 		if x {
 			lead = [2]float32{.3, .01}
 		}
-		q := calibration.Question{ID: fmt.Sprint(i), Domain: map[bool]string{true: "x", false: "y"}[x], Table: new(fusion.Candidates),
+		q := calibration.Question{
+			ID:       fmt.Sprint(i),
+			Domain:   map[bool]string{true: "x", false: "y"}[x],
+			Table:    new(fusion.Candidates),
 			Relevant: map[rank.Ordinal]float64{0: 1},
-			Sources:  []fusion.Observed{{Column: 0, Kind: fusion.Base, Granular: true}, {Column: 1, Kind: fusion.Generalist, Granular: true}, {Column: 2, Kind: fusion.Lexical}}}
+			Sources: []fusion.Observed{
+				{Column: 0, Kind: fusion.Base, Granular: true},
+				{Column: 1, Kind: fusion.Generalist, Granular: true},
+				{Column: 2, Kind: fusion.Lexical},
+			},
+		}
 		if err := q.Table.Reset([][]rank.Hit{hits(x, lead[0]), hits(!x, lead[1]), hits(i < 3, 1)}); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +51,12 @@ func TestPools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][4]float64{"base": {.5, .5, 1, 0}, "base@1": {.5, .5, 0, 1}, "bm25": {.1, .1, 2. / 15, 1. / 15}, "CCE of base, base@1, calibrated on other folds": {1, 1, 1, 1}}
+	want := map[string][4]float64{
+		"base":   {.5, .5, 1, 0},
+		"base@1": {.5, .5, 0, 1},
+		"bm25":   {.1, .1, 2. / 15, 1. / 15},
+		"CCE of base, base@1, calibrated on other folds": {1, 1, 1, 1},
+	}
 	for _, row := range r.Rows {
 		w, ok := want[row.Method]
 		if got := [4]float64{row.All, row.Mean, row.Domains[0], row.Domains[1]}; ok {

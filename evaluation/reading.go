@@ -62,11 +62,24 @@ type AnswerRow struct {
 }
 
 // Answers measures a reader on questions with answers, over the passages of a collection.
-func Answers(ctx context.Context, engine AnswerEngine, passages questions.Passages, domains []questions.Domain, o AnswerOptions) (*AnswerReport, error) {
+func Answers(
+	ctx context.Context,
+	engine AnswerEngine,
+	passages questions.Passages,
+	domains []questions.Domain,
+	o AnswerOptions,
+) (*AnswerReport, error) {
 	readers := engine.Readers()
-	at := slices.IndexFunc(readers, func(r search.ReaderInfo) bool { return !r.Generates && (o.Reader == "" || r.Name == o.Reader) })
+	at := slices.IndexFunc(
+		readers,
+		func(r search.ReaderInfo) bool { return !r.Generates && (o.Reader == "" || r.Name == o.Reader) },
+	)
 	if at < 0 {
-		return nil, fmt.Errorf("there is no reader %q among the %d that are loaded: name it under readers in the configuration", o.Reader, len(readers))
+		return nil, fmt.Errorf(
+			"there is no reader %q among the %d that are loaded: name it under readers in the configuration",
+			o.Reader,
+			len(readers),
+		)
 	}
 	o.Reader = readers[at].Name
 	report := &AnswerReport{Reader: o.Reader, Passages: o.Passages, Top1: map[string]float64{}}
@@ -112,7 +125,8 @@ func Answers(ctx context.Context, engine AnswerEngine, passages questions.Passag
 func (r *AnswerReport) means() {
 	rows := r.Rows
 	for _, way := range AnswerWays() {
-		mean, n := AnswerRow{Domain: "mean", Way: way}, 0.0
+		mean := AnswerRow{Domain: "mean", Way: way}
+		n := 0.0
 		for _, row := range rows {
 			if row.Way == way {
 				mean.Questions, mean.EM, mean.F1, n = mean.Questions+row.Questions, mean.EM+row.EM, mean.F1+row.F1, n+1
@@ -137,9 +151,16 @@ type answering struct {
 
 // ask returns what each way says to a question; nil where nobody knows its answers.
 func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, error) {
-	request := search.Request{Question: q.Text, K: m.Passages, Fields: []string{}, TimeoutMS: int(m.Timeout.Milliseconds())}
+	request := search.Request{
+		Question:  q.Text,
+		K:         m.Passages,
+		Fields:    []string{},
+		TimeoutMS: int(m.Timeout.Milliseconds()),
+	}
 	words := request
-	words.Fusion, words.Experts, words.Late = search.Methods{Names: []string{"rrf"}}, &[]string{}, new(bool)
+	words.Fusion = search.Methods{Names: []string{"rrf"}}
+	words.Experts = &[]string{}
+	words.Late = new(bool)
 	responses, err := m.engine.Compare(ctx, []search.Request{request, words})
 	if err != nil {
 		return nil, err
@@ -188,11 +209,19 @@ func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, e
 	}
 	found, _ := both.First(search.CombineBest, nil)
 	summed, _ := both.First(search.CombineSum, nil)
-	said := []string{found.Text, summed.Text, first(auto, search.CombineBest), first(bm25, search.CombineBest), first(gold, search.CombineBest), ""}
+	said := []string{
+		found.Text,
+		summed.Text,
+		first(auto, search.CombineBest),
+		first(bm25, search.CombineBest),
+		first(gold, search.CombineBest),
+		"",
+	}
 	best := -1.0
 	for _, id := range auto {
 		if text := first([]string{id}, search.CombineBest); ExactMatch(text, q.Answers)+TokenF1(text, q.Answers) > best {
-			said[5], best = text, ExactMatch(text, q.Answers)+TokenF1(text, q.Answers)
+			best = ExactMatch(text, q.Answers) + TokenF1(text, q.Answers)
+			said[5] = text
 		}
 	}
 	return said, nil
@@ -242,7 +271,12 @@ func (r *AnswerReport) WriteText(w io.Writer) error {
 		if share, ok := r.Top1["both"]; ok {
 			both = fmt.Sprintf("by both %.1f %%", share)
 		}
-		first = fmt.Sprintf("first passage answers: auto %.1f %%, by the reader's selection %.1f %%, %s", r.Top1["auto"], r.Top1["select"], both)
+		first = fmt.Sprintf(
+			"first passage answers: auto %.1f %%, by the reader's selection %.1f %%, %s",
+			r.Top1["auto"],
+			r.Top1["select"],
+			both,
+		)
 	}
 	_, err := fmt.Fprintf(w, "\n%s; a passage was read in %.1f ms\n", first, r.ReadMS)
 	return err

@@ -51,7 +51,10 @@ func (m *marked) Compare(_ context.Context, requests []search.Request) ([]search
 		}
 		responses[i].Confidence = &sure
 		for _, id := range strings.Fields(ranking) {
-			responses[i].Results = append(responses[i].Results, search.Result{ID: id, Score: -float64(len(responses[i].Results))})
+			responses[i].Results = append(
+				responses[i].Results,
+				search.Result{ID: id, Score: -float64(len(responses[i].Results))},
+			)
 		}
 	}
 	return responses, nil
@@ -65,7 +68,13 @@ func (m *marked) Readings(_ context.Context, reader, _ string, ids []string) (re
 			return read, fmt.Errorf("reader %s, passage %s", reader, id)
 		}
 		read.Passages = append(read.Passages, corpus.Passage{ID: id, Text: p.text})
-		read.Readings = append(read.Readings, search.Reading{Select: math.Log(p.selection), Spans: []search.Span{{Start: 0, End: len(p.text), Score: math.Log(p.words)}}})
+		read.Readings = append(
+			read.Readings,
+			search.Reading{
+				Select: math.Log(p.selection),
+				Spans:  []search.Span{{Start: 0, End: len(p.text), Score: math.Log(p.words)}},
+			},
+		)
 	}
 	read.Ranking = m.ranking
 	return read, nil
@@ -92,8 +101,16 @@ func TestAnswersOfAReaderByHand(t *testing.T) {
 		auto:    map[string]string{"q1": "d c b a e", "q2": "h m i", "q3": "h", "q5": "l"},
 		bm25:    map[string]string{"q1": "f", "q4": "k"},
 		passages: map[string]markedPassage{
-			"a": {5, .2, "blue dog"}, "b": {1, .9, "red cat"}, "c": {4, .4, "cat"}, "d": {2, .5, "The cat"}, "e": {3, .8, "red cat sat"},
-			"f": {1, .6, "red dog"}, "h": {1, .5, "ten"}, "i": {2, .4, "10 years"}, "k": {1, .5, "Moon!"}, "l": {1, .5, "the moon"}, "m": {1, .1, "eleven"},
+			"a": {
+				5,
+				.2,
+				"blue dog",
+			}, "b": {1, .9, "red cat"}, "c": {4, .4, "cat"}, "d": {2, .5, "The cat"}, "e": {3, .8, "red cat sat"},
+			"f": {
+				1,
+				.6,
+				"red dog",
+			}, "h": {1, .5, "ten"}, "i": {2, .4, "10 years"}, "k": {1, .5, "Moon!"}, "l": {1, .5, "the moon"}, "m": {1, .1, "eleven"},
 		},
 	}
 	domains := []questions.Domain{
@@ -114,7 +131,10 @@ func TestAnswersOfAReaderByHand(t *testing.T) {
 	}
 	type sums struct{ em, f1 []float64 } // in the order of AnswerWays
 	want := map[string]sums{
-		"x": {[]float64{.5, .5, 0, 0, .5, 1}, []float64{(2./3 + 1) / 2, (2./3 + 1) / 2, (4./5 + 2./3) / 2, 1. / 4, (2./3 + 1) / 2, 1}},
+		"x": {
+			[]float64{.5, .5, 0, 0, .5, 1},
+			[]float64{(2./3 + 1) / 2, (2./3 + 1) / 2, (4./5 + 2./3) / 2, 1. / 4, (2./3 + 1) / 2, 1},
+		},
 		"z": {[]float64{.5, .5, .5, .5, 1, .5}, []float64{.5, .5, .5, .5, 1, .5}},
 	}
 	mean := sums{make([]float64, 6), make([]float64, 6)}
@@ -139,7 +159,8 @@ func TestAnswersOfAReaderByHand(t *testing.T) {
 	for name, share := range map[string]float64{"auto": 2. / 3, "select": 1. / 3, "both": 1} {
 		near(t, "the first passage by "+name, r.Top1[name], 100*share)
 	}
-	if last := []string{"b", "c", "d", "e", "f"}; len(engine.read) != 5 || !slices.Equal(engine.read[0], append([]string{"a"}, last...)) {
+	if last := []string{"b", "c", "d", "e", "f"}; len(engine.read) != 5 ||
+		!slices.Equal(engine.read[0], append([]string{"a"}, last...)) {
 		t.Errorf("read %v", engine.read)
 	}
 	if !slices.Equal(told, []string{"1/5", "2/5", "3/5", "4/5", "5/5"}) {
@@ -158,7 +179,8 @@ func TestAnswersOfAReaderByHand(t *testing.T) {
 
 	// A reader without a part in the order: the words are those by the reader alone, and nothing is said of both.
 	engine.ranking = 0
-	if r, err = Answers(t.Context(), engine, engine, domains, o); err != nil {
+	r, err = Answers(t.Context(), engine, engine, domains, o)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, told := r.Top1["both"]; told || len(r.Top1) != 2 {
@@ -170,12 +192,14 @@ func TestAnswersOfAReaderByHand(t *testing.T) {
 	near(t, "no part, exact match of auto in x", r.Rows[0].EM, 0)
 	near(t, "no part, F1 of auto in x", r.Rows[0].F1, 100*(4./5+2./3)/2)
 	text.Reset()
-	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "no part in the order") || strings.Contains(text.String(), "by both") {
+	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "no part in the order") ||
+		strings.Contains(text.String(), "by both") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 
 	engine.fail = errors.New("the engine fell over")
-	if _, err := Answers(t.Context(), engine, engine, domains, o); !errors.Is(err, engine.fail) || !strings.Contains(err.Error(), "question 1 of x") {
+	if _, err := Answers(t.Context(), engine, engine, domains, o); !errors.Is(err, engine.fail) ||
+		!strings.Contains(err.Error(), "question 1 of x") {
 		t.Errorf("the engine fails: %v", err)
 	}
 }

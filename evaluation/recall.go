@@ -19,7 +19,13 @@ const recallQuestions = 50
 // measureRecall fills in how much of an exact search each expert's index finds, where nobody
 // measured that when it was built: in a store, whose cluster builds the graphs. The note says
 // what was found, or why it cannot be measured.
-func measureRecall(ctx context.Context, engine Engine, experts []search.ExpertInfo, domains []questions.Domain, timeout time.Duration) (note string, err error) {
+func measureRecall(
+	ctx context.Context,
+	engine Engine,
+	experts []search.ExpertInfo,
+	domains []questions.Domain,
+	timeout time.Duration,
+) (note string, err error) {
 	asked := questions.InTurns(domains, recallQuestions)
 	var found []string
 	for i := range experts {
@@ -59,14 +65,36 @@ func measureRecall(ctx context.Context, engine Engine, experts []search.ExpertIn
 	if len(found) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("of the first 10 and 100 passages of an exact search the indexes find: %s (%d questions)", strings.Join(found, ", "), len(asked)), nil
+	return fmt.Sprintf(
+		"of the first 10 and 100 passages of an exact search the indexes find: %s (%d questions)",
+		strings.Join(found, ", "),
+		len(asked),
+	), nil
 }
 
 // firstBy returns the ids of an expert's first 100 passages.
-func firstBy(ctx context.Context, engine Engine, expert, question string, exact bool, timeout time.Duration) (ids []string, err error) {
+func firstBy(
+	ctx context.Context,
+	engine Engine,
+	expert, question string,
+	exact bool,
+	timeout time.Duration,
+) (ids []string, err error) {
 	no := false
-	r, err := engine.Search(ctx, search.Request{Question: question, Experts: &[]string{expert}, BM25: &no, Fusion: search.Methods{Names: []string{fusion.MethodSum}},
-		K: 100, Candidates: 100, Exact: exact, Fields: []string{}, TimeoutMS: int(timeout.Milliseconds())})
+	r, err := engine.Search(
+		ctx,
+		search.Request{
+			Question:   question,
+			Experts:    &[]string{expert},
+			BM25:       &no,
+			Fusion:     search.Methods{Names: []string{fusion.MethodSum}},
+			K:          100,
+			Candidates: 100,
+			Exact:      exact,
+			Fields:     []string{},
+			TimeoutMS:  int(timeout.Milliseconds()),
+		},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("measuring the recall of %s: question %q: %w", expert, question, err)
 	}

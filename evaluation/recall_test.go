@@ -47,7 +47,8 @@ func TestRecallIsMeasured(t *testing.T) {
 		}
 	}
 	engine.refuses, experts[0].Recall = true, nil
-	if note, err = measureRecall(t.Context(), engine, experts, scriptedDomains(), 2*time.Second); err != nil || !strings.HasSuffix(note, "is not measured: too many passages") || experts[0].Recall != nil {
+	note, err = measureRecall(t.Context(), engine, experts, scriptedDomains(), 2*time.Second)
+	if err != nil || !strings.HasSuffix(note, "is not measured: too many passages") || experts[0].Recall != nil {
 		t.Errorf("%q, %v, %v", note, err, experts[0].Recall)
 	}
 }

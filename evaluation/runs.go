@@ -56,7 +56,16 @@ func (r *Runs) paths(domain string, methods []Method) []*runFile {
 		for _, form := range r.Forms {
 			name := fileName(m.Name)
 			ending := map[string]string{RunTREC: ".trec", RunDPR: ".dpr.json"}[form]
-			out = append(out, &runFile{method: i, form: form, name: name, first: true, path: filepath.Join(r.Folder, fileName(domain), name+ending)})
+			out = append(
+				out,
+				&runFile{
+					method: i,
+					form:   form,
+					name:   name,
+					first:  true,
+					path:   filepath.Join(r.Folder, fileName(domain), name+ending),
+				},
+			)
 		}
 	}
 	return out
@@ -79,7 +88,10 @@ func (r *Runs) check(domains []questions.Domain, methods []Method) error {
 	for _, d := range domains {
 		for _, f := range r.paths(d.Name, methods) {
 			if seen[f.path] {
-				return fmt.Errorf("two runs would be written to %s: give the methods or domains names that differ in letters and digits", f.path)
+				return fmt.Errorf(
+					"two runs would be written to %s: give the methods or domains names that differ in letters and digits",
+					f.path,
+				)
 			}
 			seen[f.path] = true
 		}
@@ -101,7 +113,8 @@ func (r *Runs) whole(domain string, methods []Method) bool {
 func (r *Runs) open(domain string, methods []Method) (w *runWriter, err error) {
 	w = &runWriter{files: r.paths(domain, methods)}
 	for _, f := range w.files {
-		if err = disk.MkdirAll(filepath.Dir(f.path), 0o755); err == nil {
+		err = disk.MkdirAll(filepath.Dir(f.path), 0o755)
+		if err == nil {
 			f.file, err = disk.Replace(disk.OS{}, f.path)
 		}
 		if err != nil {
@@ -207,7 +220,12 @@ type dprContext struct {
 
 // dpr writes an element of DPR's result.
 func (f *runFile) dpr(a *Answered, ranked *Ranked) error {
-	element := dprAnswer{Question: a.Question.Text, Answers: a.Question.Answers, Confidence: ranked.Confidence, Contexts: []dprContext{}}
+	element := dprAnswer{
+		Question:   a.Question.Text,
+		Answers:    a.Question.Answers,
+		Confidence: ranked.Confidence,
+		Contexts:   []dprContext{},
+	}
 	if element.Answers == nil {
 		element.Answers = []string{}
 	}

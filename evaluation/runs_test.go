@@ -75,10 +75,13 @@ func TestRuns(t *testing.T) {
 	if err := decoder.Decode(&dpr); err != nil {
 		t.Fatal(err)
 	}
-	if len(dpr) != 3 || dpr[0].Question != "q1" || *dpr[0].Confidence != .9 || len(dpr[0].Ctxs) != 3 || dpr[1].Answers == nil {
+	if len(dpr) != 3 || dpr[0].Question != "q1" || *dpr[0].Confidence != .9 || len(dpr[0].Ctxs) != 3 ||
+		dpr[1].Answers == nil {
 		t.Fatalf("DPR's result is\n%s", data)
 	}
-	if c := dpr[0].Ctxs[2]; c.ID != "n2" || c.Title != "title of n2" || c.Text != "text of n2" || c.Score != "1" || !c.HasAnswer || dpr[0].Ctxs[0].HasAnswer {
+	if c := dpr[0].Ctxs[2]; c.ID != "n2" || c.Title != "title of n2" || c.Text != "text of n2" || c.Score != "1" ||
+		!c.HasAnswer ||
+		dpr[0].Ctxs[0].HasAnswer {
 		t.Errorf("the third passage is %+v", c)
 	}
 }
@@ -140,7 +143,8 @@ func TestRunsKeepTheOrder(t *testing.T) {
 		}
 	}
 	f := &runFile{out: bufio.NewWriter(&bytes.Buffer{})}
-	if err := f.trec(&Answered{Question: &questions.Question{ID: "q"}}, &Ranked{Results: []search.Result{{ID: "a b"}}}); err == nil {
+	if err := f.trec(&Answered{Question: &questions.Question{ID: "q"}},
+		&Ranked{Results: []search.Result{{ID: "a b"}}}); err == nil {
 		t.Error("an id with a space in it was written into a TREC run")
 	}
 }

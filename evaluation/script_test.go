@@ -43,7 +43,11 @@ func scriptedDomains() []questions.Domain {
 		{Name: "x", Path: "x.jsonl", Questions: []questions.Question{
 			{ID: "1", Text: "q1", PositiveIDs: one}, {ID: "2", Text: "q2", PositiveIDs: one},
 			{ID: "3", Text: "q3", Grades: map[string]float64{"G": 2, "H": 1, "n1": 0}}}},
-		{Name: "y", Path: "y.jsonl", Questions: []questions.Question{{ID: "1", Text: "q4", PositiveIDs: one}, {ID: "2", Text: "q5", PositiveIDs: one}}},
+		{
+			Name:      "y",
+			Path:      "y.jsonl",
+			Questions: []questions.Question{{ID: "1", Text: "q4", PositiveIDs: one}, {ID: "2", Text: "q5", PositiveIDs: one}},
+		},
 	}
 }
 
@@ -51,7 +55,10 @@ func scriptedMethods() []Method {
 	calibrated := &search.CalibrationInfo{Temperature: 1, Depth: 20}
 	l := Lineup([]search.ExpertInfo{
 		{Name: "x", EnsembleMembers: 5, Calibration: calibrated}, {Name: "y", EnsembleMembers: 5, Calibration: calibrated}})
-	return append(l.Alone(), Method{Name: "rrf", Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{"rrf"}}}})
+	return append(
+		l.Alone(),
+		Method{Name: "rrf", Kind: KindFusion, Request: search.Request{Fusion: search.Methods{Names: []string{"rrf"}}}},
+	)
 }
 
 func (s *script) Compare(_ context.Context, requests []search.Request) ([]search.Response, error) {
@@ -91,7 +98,10 @@ func (s *script) Compare(_ context.Context, requests []search.Request) ([]search
 			}
 		}
 		for i, id := range strings.Fields(ranking)[:min(r.K, 4)] {
-			response.Results = append(response.Results, search.Result{Rank: i + 1, ID: id, Text: "text of " + id, Title: "title of " + id, Score: 2 - float64(i/2)})
+			response.Results = append(
+				response.Results,
+				search.Result{Rank: i + 1, ID: id, Text: "text of " + id, Title: "title of " + id, Score: 2 - float64(i/2)},
+			)
 		}
 		out = append(out, response)
 	}

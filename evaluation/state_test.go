@@ -40,7 +40,12 @@ func TestResume(t *testing.T) {
 	if s.compared["q1"]+s.compared["q2"]+s.compared["q3"] != 0 || s.compared["q4"] != 1 || s.compared["q5"] != 1 {
 		t.Errorf("asked were %v, want q4 and q5 alone", s.compared)
 	}
-	whole, err := Evaluate(context.Background(), scripted(), scriptedDomains(), MeasureOptions{Methods: scriptedMethods(), Depth: 4, Reference: "rrf"})
+	whole, err := Evaluate(
+		context.Background(),
+		scripted(),
+		scriptedDomains(),
+		MeasureOptions{Methods: scriptedMethods(), Depth: 4, Reference: "rrf"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,12 +69,17 @@ func TestResume(t *testing.T) {
 		change func(*MeasureOptions, []questions.Domain)
 		asked  int
 	}{
-		"nothing":            {nil, 0},
-		"another reference":  {func(o *MeasureOptions, _ []questions.Domain) { o.Reference = "x alone" }, 0},
-		"another judgement":  {func(_ *MeasureOptions, d []questions.Domain) { d[1].Questions[0].PositiveIDs = []string{"n1"} }, 2},
+		"nothing":           {nil, 0},
+		"another reference": {func(o *MeasureOptions, _ []questions.Domain) { o.Reference = "x alone" }, 0},
+		"another judgement": {func(_ *MeasureOptions, d []questions.Domain) {
+			d[1].Questions[0].PositiveIDs = []string{"n1"}
+		}, 2},
 		"another depth":      {func(o *MeasureOptions, _ []questions.Domain) { o.Depth = 3 }, 5},
 		"another generation": {func(o *MeasureOptions, _ []questions.Domain) { o.About.Generation = 7 }, 5},
-		"runs to write":      {func(o *MeasureOptions, _ []questions.Domain) { o.Runs = &Runs{Folder: t.TempDir(), Forms: RunForms()} }, 5},
+		"runs to write": {func(o *MeasureOptions, _ []questions.Domain) {
+			o.Runs = &Runs{Folder: t.TempDir(),
+				Forms: RunForms()}
+		}, 5},
 	} {
 		before, err := os.ReadFile(path)
 		if err != nil {

@@ -108,7 +108,8 @@ func (s *summing) table(name string, scope Scope, parts []part, detailed bool) T
 			row.Values["silent"] = 1 - calibration.AtLeast(empty, .5, false)
 		}
 		if detailed {
-			row.Curve, row.Reliability = curve(parts, i, s.depth), calibration.Reliability(outcomes)
+			row.Curve = curve(parts, i, s.depth)
+			row.Reliability = calibration.Reliability(outcomes)
 		}
 		t.Rows = append(t.Rows, row)
 	}

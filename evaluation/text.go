@@ -17,9 +17,17 @@ const textColumns = 100
 // times. The page and the JSON hold the other measures and each domain.
 func (r *Report) WriteText(out io.Writer) error {
 	w := &textWriter{out: out}
-	w.printf("%s: %s, %s of %s\n", r.Collection, counted(r.Passages, "passage"), counted(r.questions(), "question"), counted(len(r.Domains), "domain"))
+	w.printf(
+		"%s: %s, %s of %s\n",
+		r.Collection,
+		counted(r.Passages, "passage"),
+		counted(r.questions(), "question"),
+		counted(len(r.Domains), "domain"),
+	)
 	if r.Reference != "" {
-		w.wrapped(fmt.Sprintf("p: against %q, paired randomisation, two-sided, not corrected for the number of methods", r.Reference))
+		w.wrapped(
+			fmt.Sprintf("p: against %q, paired randomisation, two-sided, not corrected for the number of methods", r.Reference),
+		)
 	}
 	for _, note := range r.Notes {
 		w.wrapped(note)

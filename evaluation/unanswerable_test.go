@@ -13,8 +13,20 @@ import (
 // else; alone it is a domain without a top-1.
 func TestUnanswerableQuestions(t *testing.T) {
 	s := scripted()
-	s.answers["q6"] = map[string]string{"x": "n1 n2 n3 n4|.3", "y": "n1 n2 n3 n4|.7", "bm25": "n1 n2 n3 n4", "rrf": "n1 n2 n3 n4"}
-	domains := append(scriptedDomains(), questions.Domain{Name: "z", Path: "z.jsonl", Questions: []questions.Question{{ID: "1", Text: "q6", Unanswerable: true}}})
+	s.answers["q6"] = map[string]string{
+		"x":    "n1 n2 n3 n4|.3",
+		"y":    "n1 n2 n3 n4|.7",
+		"bm25": "n1 n2 n3 n4",
+		"rrf":  "n1 n2 n3 n4",
+	}
+	domains := append(
+		scriptedDomains(),
+		questions.Domain{
+			Name:      "z",
+			Path:      "z.jsonl",
+			Questions: []questions.Question{{ID: "1", Text: "q6", Unanswerable: true}},
+		},
+	)
 	r, err := Evaluate(context.Background(), s, domains, MeasureOptions{Methods: scriptedMethods(), Depth: 4})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,8 @@ import (
 func fixture(sources int) (lists [][]rank.Hit) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range sources {
-		top, seen := rank.NewTopK(100), map[rank.Ordinal]bool{}
+		top := rank.NewTopK(100)
+		seen := map[rank.Ordinal]bool{}
 		for len(seen) < 100 {
 			o := rank.Ordinal(random.IntN(43378))
 			if len(seen)%2 == 0 {

@@ -111,7 +111,8 @@ func TestTiesAskForFewIDs(t *testing.T) {
 		slices.Reverse(list)
 	})
 	r, err := Sum(&c, []Source{{0, 1}}, LinearOptions{}, 10)
-	if err != nil || len(r.Items) != 10 || r.Items[9].Ordinal != 10 || len(asked) != 1 || !slices.Equal(asked[0], []rank.Ordinal{9, 10}) {
+	if err != nil || len(r.Items) != 10 || r.Items[9].Ordinal != 10 || len(asked) != 1 ||
+		!slices.Equal(asked[0], []rank.Ordinal{9, 10}) {
 		t.Errorf("%v: %+v, asked %v", err, r.Items, asked)
 	}
 }

@@ -106,7 +106,11 @@ func Origins() map[string]Origin {
 // order of its scores (the order of equal ones is the source's own), hold each
 // passage once, and have finite scores.
 func (c *Candidates) Reset(lists [][]rank.Hit) error {
-	c.ordinals, c.cells, c.columns, c.keys, c.byID = c.ordinals[:0], c.cells[:0], c.columns[:0], c.keys[:0], nil
+	c.ordinals = c.ordinals[:0]
+	c.cells = c.cells[:0]
+	c.columns = c.columns[:0]
+	c.keys = c.keys[:0]
+	c.byID = nil
 	if len(lists) > MaxSources {
 		return fmt.Errorf("%d sources to fuse, at most %d are possible", len(lists), MaxSources)
 	}
@@ -130,7 +134,9 @@ func (c *Candidates) Reset(lists [][]rank.Hit) error {
 	}
 	slices.Sort(c.keys)
 	for _, key := range c.keys {
-		ordinal, source, position := rank.Ordinal(key>>32), int(key>>24&0xff), int(key&maxHits)
+		ordinal := rank.Ordinal(key >> 32)
+		source := int(key >> 24 & 0xff)
+		position := int(key & maxHits)
 		if n := len(c.ordinals); n == 0 || c.ordinals[n-1] != ordinal {
 			c.ordinals = append(c.ordinals, ordinal)
 			c.cells = append(c.cells, make([]cell, len(lists))...)

@@ -100,7 +100,8 @@ func TestCCESum(t *testing.T) {
 }
 
 func TestCCERefuses(t *testing.T) {
-	for _, o := range []CCEOptions{{Temperature: -1}, {Temperature: math.NaN()}, {Temperature: math.Inf(1)}, {Depth: -1}, {Sharpness: -1}} {
+	for _, o := range []CCEOptions{{Temperature: -1}, {Temperature: math.NaN()}, {Temperature: math.Inf(1)}, {Depth: -1},
+		{Sharpness: -1}} {
 		if _, err := CCE(granularities(t), []int{0, 1}, o, Exact, 1); err == nil {
 			t.Errorf("%+v was not refused", o)
 		}

@@ -84,7 +84,8 @@ func softmax(logits, p, marginal []float64) float64 {
 	for _, x := range p {
 		sum += x
 	}
-	logSum, h := math.Log(sum), 0.0
+	logSum := math.Log(sum)
+	h := 0.0
 	for i := range p {
 		p[i] /= sum
 		x := p[i]

@@ -60,7 +60,10 @@ func MostFamiliar(sources []Observed, most int) []Observed {
 	if len(specialists) <= most {
 		return sources
 	}
-	slices.SortStableFunc(specialists, func(a, b int) int { return cmp.Compare(sources[b].Familiarity, sources[a].Familiarity) })
+	slices.SortStableFunc(
+		specialists,
+		func(a, b int) int { return cmp.Compare(sources[b].Familiarity, sources[a].Familiarity) },
+	)
 	passedOver := specialists[max(most, 0):]
 	kept := make([]Observed, 0, len(sources)-len(passedOver))
 	for i, s := range sources {

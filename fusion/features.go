@@ -52,12 +52,13 @@ type Observed struct {
 // order is that of the coefficients in a Gate.
 const (
 	relativeFamiliarity = iota // own familiarity less the highest; 0 for one without a domain
-	familiarHere               // own familiarity less the highest, times the highest: differences matter little where no specialist is familiar
-	highestFamiliarity         // of all specialists; 0 without any
-	surest                     // MUF's confidence; 0 where it is not known
-	gapFirst                   // score of the first hit less that of the second
-	gapTenth                   // score of the first hit less that of the tenth
-	sharedWords                // share of the first ten hits that are among BM25's first ten
+	// own familiarity less the highest, times the highest: differences matter little where no specialist is familiar
+	familiarHere
+	highestFamiliarity // of all specialists; 0 without any
+	surest             // MUF's confidence; 0 where it is not known
+	gapFirst           // score of the first hit less that of the second
+	gapTenth           // score of the first hit less that of the tenth
+	sharedWords        // share of the first ten hits that are among BM25's first ten
 	denseFeatures
 )
 
@@ -76,13 +77,30 @@ const (
 
 // DenseFeatureNames returns the features that decide about a dense source's weight.
 func DenseFeatureNames() []string {
-	return []string{"relative_familiarity", "relative_times_highest", "highest_familiarity", "confidence", "gap_first", "gap_tenth", "shared_with_words"}
+	return []string{
+		"relative_familiarity",
+		"relative_times_highest",
+		"highest_familiarity",
+		"confidence",
+		"gap_first",
+		"gap_tenth",
+		"shared_with_words",
+	}
 }
 
 // LexicalFeatureNames returns the features that decide about BM25's weight.
 func LexicalFeatureNames() []string {
-	return []string{"highest_familiarity", "log_top", "coverage", "relative_gap_first", "relative_gap_tenth", "shared_with_experts",
-		"log_spread", "height_in_experts", "height_of_late"}
+	return []string{
+		"highest_familiarity",
+		"log_top",
+		"coverage",
+		"relative_gap_first",
+		"relative_gap_tenth",
+		"shared_with_experts",
+		"log_spread",
+		"height_in_experts",
+		"height_of_late",
+	}
 }
 
 // Features are what a Gate reads: of every dense source, and of the question
@@ -98,7 +116,10 @@ type Features struct {
 // was observed. Leads and shares are computed from the sources' own hits, spreads and
 // heights from all scores that the table has of the candidates of these sources.
 func FeaturesOf(c *Candidates, sources []Observed) Features {
-	lexical, late, bound, exact := -1, -1, 0.0, 0.0
+	lexical := -1
+	late := -1
+	bound := 0.0
+	exact := 0.0
 	highest := math.Inf(-1)
 	for _, s := range sources {
 		switch s.Kind {

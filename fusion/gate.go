@@ -42,7 +42,8 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 	}
 	if len(r.Items) == 0 { // of no passages none answers
 		none := 0.0
-		if r.Confidence = &none; k > 1 {
+		r.Confidence = &none
+		if k > 1 {
 			r.Any = &none
 		}
 		return nil
@@ -85,11 +86,14 @@ type Gate struct {
 	Base       float64   `yaml:"base" json:"base"`
 	Dense      []float64 `yaml:"dense" json:"dense"` // by DenseFeatureNames
 	Lexical    []float64 `yaml:"lexical" json:"lexical"`
-	Words      float64   `yaml:"words" json:"words"`                         // intercept of BM25's logarithmic weight
-	Exact      float64   `yaml:"exact,omitempty" json:"exact,omitempty"`     // what Features.Exact adds to that logarithm
-	Phrases    float64   `yaml:"phrases,omitempty" json:"phrases,omitempty"` // their weight divided by BM25's; 0: they do not count
-	Tokens     float64   `yaml:"tokens,omitempty" json:"tokens,omitempty"`   // intercept of late interaction's logarithmic weight
-	Late       []float64 `yaml:"late,omitempty" json:"late,omitempty"`       // by LateFeatureNames; none: late interaction does not count
+	Words      float64   `yaml:"words" json:"words"`                     // intercept of BM25's logarithmic weight
+	Exact      float64   `yaml:"exact,omitempty" json:"exact,omitempty"` // what Features.Exact adds to that logarithm
+	// their weight divided by BM25's; 0: they do not count
+	Phrases float64 `yaml:"phrases,omitempty" json:"phrases,omitempty"`
+	// intercept of late interaction's logarithmic weight
+	Tokens float64 `yaml:"tokens,omitempty" json:"tokens,omitempty"`
+	// by LateFeatureNames; none: late interaction does not count
+	Late []float64 `yaml:"late,omitempty" json:"late,omitempty"`
 }
 
 // Check refuses coefficients that cannot be used.
@@ -101,12 +105,17 @@ func (g *Gate) Check() error {
 		return fmt.Errorf("a gate of %d coefficients for BM25: %d are needed", len(g.Lexical), lexicalFeatures)
 	}
 	if !(g.Phrases >= 0 && g.Phrases <= MaxWeight) {
-		return fmt.Errorf("a gate's weight of phrases beside words is %v: it must be from 0 to %g", g.Phrases, float64(MaxWeight))
+		return fmt.Errorf(
+			"a gate's weight of phrases beside words is %v: it must be from 0 to %g",
+			g.Phrases,
+			float64(MaxWeight),
+		)
 	}
 	if len(g.Late) != 0 && len(g.Late) != lateFeatures {
 		return fmt.Errorf("a gate of %d coefficients for late interaction: %d are needed, or none", len(g.Late), lateFeatures)
 	}
-	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Base, g.Words, g.Exact, g.Tokens}, g.Dense, g.Lexical, g.Late} {
+	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Base, g.Words, g.Exact, g.Tokens}, g.Dense,
+		g.Lexical, g.Late} {
 		for _, x := range list {
 			if math.IsNaN(x) || math.Abs(x) > MaxWeight {
 				return fmt.Errorf("a gate's coefficient is %v", x)
@@ -124,7 +133,8 @@ func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 	if f.Lexical != nil {
 		words = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical)+g.Exact*f.Exact, maxLogWeight))
 	}
-	highest, dense := math.Inf(-1), 0
+	highest := math.Inf(-1)
+	dense := 0
 	for i, s := range sources {
 		weights[i] = Source{Column: s.Column}
 		switch s.Kind {

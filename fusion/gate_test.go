@@ -59,7 +59,13 @@ func TestFeaturesByHand(t *testing.T) {
 // the confidence, BM25 weighted e^(-3).
 func TestGateByHand(t *testing.T) {
 	c, sources := twoExperts(t)
-	g := Gate{Specialist: math.Log(3), Generalist: 7, Dense: make([]float64, denseFeatures), Lexical: make([]float64, lexicalFeatures), Words: -3}
+	g := Gate{
+		Specialist: math.Log(3),
+		Generalist: 7,
+		Dense:      make([]float64, denseFeatures),
+		Lexical:    make([]float64, lexicalFeatures),
+		Words:      -3,
+	}
 	g.Dense[surest] = 4 * math.Log(3) // times .25
 	r, err := Gated(c, &g, sources, Exact, 4)
 	if err != nil {
@@ -95,8 +101,17 @@ func TestGatePhrasesByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sources := []Observed{{Column: 0, Kind: Generalist, Confidence: -1}, {Column: 1, Kind: Lexical, UpperBound: 20}, {Column: 2, Kind: Phrases}}
-	g := Gate{Dense: make([]float64, denseFeatures), Lexical: make([]float64, lexicalFeatures), Words: math.Log(.1), Phrases: .5}
+	sources := []Observed{
+		{Column: 0, Kind: Generalist, Confidence: -1},
+		{Column: 1, Kind: Lexical, UpperBound: 20},
+		{Column: 2, Kind: Phrases},
+	}
+	g := Gate{
+		Dense:   make([]float64, denseFeatures),
+		Lexical: make([]float64, lexicalFeatures),
+		Words:   math.Log(.1),
+		Phrases: .5,
+	}
 	r, err := Gated(&c, &g, sources, Exact, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +124,8 @@ func TestGatePhrasesByHand(t *testing.T) {
 		}
 	}
 	with, without := FeaturesOf(&c, sources), FeaturesOf(&c, sources[:2])
-	if !reflect.DeepEqual(with.Dense, without.Dense) || !slices.Equal(with.Lexical[:wordsSpread], without.Lexical[:wordsSpread]) {
+	if !reflect.DeepEqual(with.Dense, without.Dense) ||
+		!slices.Equal(with.Lexical[:wordsSpread], without.Lexical[:wordsSpread]) {
 		t.Errorf("features with phrases %v, without %v", with, without)
 	}
 	for at, o := range sources {
@@ -120,7 +136,8 @@ func TestGatePhrasesByHand(t *testing.T) {
 	wordless := []Observed{sources[0], sources[2]}
 	near(t, "weights without words", []float64{g.Weigh(nil, wordless, FeaturesOf(&c, wordless))[1].Weight}, []float64{0})
 	for _, bad := range []float64{-1, math.NaN(), math.Inf(1)} {
-		if g.Phrases = bad; g.Check() == nil {
+		g.Phrases = bad
+		if g.Check() == nil {
 			t.Errorf("phrases' weight %v was accepted", bad)
 		}
 	}
@@ -132,7 +149,12 @@ func TestGateProperties(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
 		c, sources := twoExperts(t)
-		g := Gate{Specialist: random.NormFloat64() * 100, Generalist: random.NormFloat64() * 100, Base: random.NormFloat64() * 100, Words: random.NormFloat64() * 100}
+		g := Gate{
+			Specialist: random.NormFloat64() * 100,
+			Generalist: random.NormFloat64() * 100,
+			Base:       random.NormFloat64() * 100,
+			Words:      random.NormFloat64() * 100,
+		}
 		for range denseFeatures {
 			g.Dense = append(g.Dense, random.NormFloat64()*1000)
 		}
@@ -140,7 +162,8 @@ func TestGateProperties(t *testing.T) {
 			g.Lexical = append(g.Lexical, random.NormFloat64()*1000)
 		}
 		first := g.Weigh(nil, sources, FeaturesOf(c, sources))
-		if sum := first[0].Weight + first[1].Weight; math.Abs(sum-1) > 1e-12 || !(first[2].Weight >= 0) || math.IsInf(first[2].Weight, 0) {
+		if sum := first[0].Weight + first[1].Weight; math.Abs(sum-1) > 1e-12 || !(first[2].Weight >= 0) ||
+			math.IsInf(first[2].Weight, 0) {
 			t.Fatalf("weights %v of gate %+v", first, g)
 		}
 		swapped := []Observed{sources[2], sources[1], sources[0]}

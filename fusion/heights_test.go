@@ -16,7 +16,8 @@ func TestHeightsByHand(t *testing.T) {
 	late := make([]float32, 12)
 	for i := range dense {
 		dense[i] = rank.Hit{Ordinal: rank.Ordinal(i), Score: .5}
-		words[i], late[i] = 6, float32(12-i)
+		words[i] = 6
+		late[i] = float32(12 - i)
 	}
 	words[0], words[10], words[11] = 12, 0, 0 // mean 5.5, late's first ten 6.6
 	if err := c.Reset([][]rank.Hit{dense, {{Ordinal: 0, Score: 12}}, nil}); err != nil {

@@ -14,7 +14,8 @@ func hybrid() Method {
 		Variants: []Variant{{Name: "hybrid"}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
 			experts, known := in.sure()
-			if !known && len(experts) > 1 && !slices.ContainsFunc(in.Sources, func(o Observed) bool { return o.Kind.Dense() && o.Confidence >= 0 }) {
+			if !known && len(experts) > 1 &&
+				!slices.ContainsFunc(in.Sources, func(o Observed) bool { return o.Kind.Dense() && o.Confidence >= 0 }) {
 				if _, err := in.Table.sureAlone(experts, s.CCE); err != nil {
 					return Ranking{}, err
 				}
@@ -95,7 +96,8 @@ func (f *linear) fusedDense(kind Normalisation) line {
 	var lowest []int32
 	for row := range f.c.ordinals {
 		found := f.c.foundBy(row, f.sources[:f.dense])
-		if found || f.missing == Exact && f.c.at(row, f.sources[0].Column).origin == FromExact && f.c.foundBy(row, f.sources) {
+		if found ||
+			f.missing == Exact && f.c.at(row, f.sources[0].Column).origin == FromExact && f.c.foundBy(row, f.sources) {
 			x := score(row)
 			if len(s.list) == 0 || x < s.low {
 				lowest = lowest[:0]

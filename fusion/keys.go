@@ -77,7 +77,8 @@ func (k *Keys) held(passage rank.Ordinal, shortness float64) (signals [heldSigna
 			}
 			continue
 		}
-		rarest, codes = max(rarest, rare), codes+rare
+		rarest = max(rarest, rare)
+		codes = codes + rare
 		if has(i) {
 			there += rare
 		}
@@ -99,7 +100,8 @@ func (k *Keys) held(passage rank.Ordinal, shortness float64) (signals [heldSigna
 // words that are rare themselves (two common words may stand together once by chance), and
 // little beside it.
 func (k *Keys) nameOf(has func(int) bool) float64 {
-	best, of := 0.0, uint64(0)
+	best := 0.0
+	of := uint64(0)
 	for i, x := range k.List {
 		if !x.Pair || !has(i) {
 			continue
@@ -111,7 +113,8 @@ func (k *Keys) nameOf(has func(int) bool) float64 {
 			}
 		}
 		if rare := ramp(x.Rarity, commonPair, rarePair) * ramp(commoner, commonName, rareName); rare > best {
-			best, of = rare, x.Of
+			best = rare
+			of = x.Of
 		}
 	}
 	beside := 0.0

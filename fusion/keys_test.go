@@ -23,19 +23,24 @@ func TestHeldByHand(t *testing.T) {
 	}{
 		"nothing is known": {Keys{}, [heldSignals]float64{}, 1},
 		// (.6 - .25) / .45 of 2 words beside it
-		"a code that it has":     {holding(1, code, word), [heldSignals]float64{codesHeld: 1}, 0},
-		"a code beside a word":   {holding(3, code, word), [heldSignals]float64{codesHeld: 1 - .35/.9, shortAllHeld: .5 * .35 / .9}, .35 / .9},
+		"a code that it has": {holding(1, code, word), [heldSignals]float64{codesHeld: 1}, 0},
+		"a code beside a word": {holding(3, code, word),
+			[heldSignals]float64{codesHeld: 1 - .35/.9, shortAllHeld: .5 * .35 / .9}, .35 / .9},
 		"a code among the words": {holding(31, code, word, word, word, word), [heldSignals]float64{shortAllHeld: .5}, 1},
 		// (.55 - .4) / .3 = .5
-		"a code that is not so rare":         {holding(1, common, word), [heldSignals]float64{codesHeld: .5}, .5},
-		"a code of few characters":           {holding(1, Key{Rarity: .9, Code: .5}, word), [heldSignals]float64{codesHeld: .5}, .5},
-		"a number of a digit":                {holding(1, Key{Rarity: .9}, word), [heldSignals]float64{}, 1},
-		"a code that it lacks":               {holding(0, code, word), [heldSignals]float64{codesMissing: 1}, 0},
-		"a code that it lacks beside a word": {holding(2, code, word), [heldSignals]float64{codesMissing: 1 - .35/.9}, .35 / .9},
+		"a code that is not so rare": {holding(1, common, word), [heldSignals]float64{codesHeld: .5}, .5},
+		"a code of few characters": {holding(1, Key{Rarity: .9, Code: .5}, word),
+			[heldSignals]float64{codesHeld: .5}, .5},
+		"a number of a digit":  {holding(1, Key{Rarity: .9}, word), [heldSignals]float64{}, 1},
+		"a code that it lacks": {holding(0, code, word), [heldSignals]float64{codesMissing: 1}, 0},
+		"a code that it lacks beside a word": {holding(2, code, word), [heldSignals]float64{codesMissing: 1 - .35/.9},
+			.35 / .9},
 		// 1.5 of codes, of which it has 1
-		"one code of two":        {holding(1|4, code, common, word), [heldSignals]float64{codesHeld: (1 - .35/.9) / 1.5, codesMissing: (1 - .35/.9) * .5 / 1.5}, .35 / .9},
-		"a name alone":           {holding(7, word, word, pair), [heldSignals]float64{nameHeld: 1, shortAllHeld: .5}, 1},
-		"a name beside a word":   {holding(15, word, word, pair, Key{Rarity: .2}), [heldSignals]float64{nameHeld: .5, shortAllHeld: .5}, 1},
+		"one code of two": {holding(1|4, code, common, word),
+			[heldSignals]float64{codesHeld: (1 - .35/.9) / 1.5, codesMissing: (1 - .35/.9) * .5 / 1.5}, .35 / .9},
+		"a name alone": {holding(7, word, word, pair), [heldSignals]float64{nameHeld: 1, shortAllHeld: .5}, 1},
+		"a name beside a word": {holding(15, word, word, pair, Key{Rarity: .2}),
+			[heldSignals]float64{nameHeld: .5, shortAllHeld: .5}, 1},
 		"a pair of common words": {holding(7, Key{Rarity: .3}, word, pair), [heldSignals]float64{shortAllHeld: .5}, 1},
 		"a name that it lacks":   {holding(2, word, word, pair), [heldSignals]float64{}, 1},
 		"all words":              {holding(3, word, word), [heldSignals]float64{shortAllHeld: .5}, 1},
@@ -72,10 +77,22 @@ func TestKeysChangeNoOtherSignal(t *testing.T) {
 // as ever, to the bit, where no word is exact.
 func TestExactOutweighs(t *testing.T) {
 	c, sources := answeredWithLate(t)
-	g := Gate{Dense: make([]float64, denseFeatures), Lexical: make([]float64, lexicalFeatures), Words: -2, Phrases: .5, Tokens: 1, Late: make([]float64, lateFeatures)}
+	g := Gate{
+		Dense:   make([]float64, denseFeatures),
+		Lexical: make([]float64, lexicalFeatures),
+		Words:   -2,
+		Phrases: .5,
+		Tokens:  1,
+		Late:    make([]float64, lateFeatures),
+	}
 	before := g.Weigh(nil, sources, FeaturesOf(c, sources))
 	g.Exact = 3
-	if same := g.Weigh(nil, sources, FeaturesOf(c, sources)); !equalWeights(before, same, func(SourceKind) float64 { return 1 }, sources) {
+	if same := g.Weigh(nil, sources, FeaturesOf(c, sources)); !equalWeights(
+		before,
+		same,
+		func(SourceKind) float64 { return 1 },
+		sources,
+	) {
 		t.Errorf("%v, before %v", same, before)
 	}
 	for i := range sources {

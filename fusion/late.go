@@ -18,7 +18,16 @@ const (
 
 // LateFeatureNames returns the features that decide about late interaction's weight.
 func LateFeatureNames() []string {
-	return []string{"highest_familiarity", "top", "gap_first", "gap_tenth", "shared_with_words", "coverage", "log_spread", "height_of_words"}
+	return []string{
+		"highest_familiarity",
+		"top",
+		"gap_first",
+		"gap_tenth",
+		"shared_with_words",
+		"coverage",
+		"log_spread",
+		"height_of_words",
+	}
 }
 
 // lateFeaturesOf fills in what a column of late interaction says itself: how high
@@ -31,7 +40,9 @@ func (c *Candidates) lateFeaturesOf(sources []Observed, late, lexical int) []flo
 		return x
 	}
 	score := func(n int) float64 { return float64(c.at(int(first[min(n, len(first)-1)]), late).score) }
-	x[lateTop], x[lateGapFirst], x[lateGapTenth] = score(0), score(0)-score(1), score(0)-score(headDepth-1)
+	x[lateTop] = score(0)
+	x[lateGapFirst] = score(0) - score(1)
+	x[lateGapTenth] = score(0) - score(headDepth-1)
 	if lexical >= 0 {
 		for _, row := range first {
 			if r := c.at(int(row), lexical).rank; r > 0 && r <= headDepth {

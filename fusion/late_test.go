@@ -45,7 +45,8 @@ func TestLateFeaturesByHand(t *testing.T) {
 		want    []float64
 	}{
 		{sources, []float64{.25, .6, .1, .4, .3, .5, math.Log(math.Sqrt(.02) + .005), -1}},
-		{slices.Delete(slices.Clone(sources), 1, 2), []float64{.25, .5, .1, .3, .3, .5, math.Log(math.Sqrt(.0125) + .005), -1}},
+		{slices.Delete(slices.Clone(sources), 1, 2), []float64{.25, .5, .1, .3, .3, .5, math.Log(math.Sqrt(.0125) + .005),
+			-1}},
 		{[]Observed{sources[1], sources[3]}, []float64{0, .6, 0, 0, 0, 0, math.Log(.005), 0}},
 	} {
 		got := FeaturesOf(c, of.sources).Late

@@ -77,7 +77,8 @@ func (f *linear) part(row, i int) Part {
 		from = f.standIn
 	}
 	score, origin := f.score(from, s.Column)
-	p.Score, p.Origin = float64(score), origin
+	p.Score = float64(score)
+	p.Origin = origin
 	switch {
 	case origin == FromNone:
 	case standsIn:

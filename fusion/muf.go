@@ -10,7 +10,10 @@ func muf() Method {
 		Name:       MethodMUF,
 		NeedsDense: true, Confidence: true, Completes: true, Normalises: true, Sharpens: true,
 		Variants: []Variant{
-			{Name: "muf"}, {Name: "muf, sharpness 1", Sharpness: PaperSharpness}, {Name: "muf, the paper's", Missing: Min, Sharpness: PaperSharpness},
+			{
+				Name: "muf",
+			}, {Name: "muf, sharpness 1", Sharpness: PaperSharpness}, {Name: "muf, the paper's", Missing: Min,
+				Sharpness: PaperSharpness},
 			{Name: "muf, z-scores", Normalisation: ZScore}, {Name: "muf, min-max", Normalisation: MinMax},
 		},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
@@ -33,7 +36,11 @@ const (
 
 // linear returns the options of MUF and of what is made with it.
 func (s *Settings) linear() LinearOptions {
-	return LinearOptions{Normalisation: s.Normalisation, Missing: s.Missing, Sharpness: cmp.Or(s.Sharpness, DefaultSharpness)}
+	return LinearOptions{
+		Normalisation: s.Normalisation,
+		Missing:       s.Missing,
+		Sharpness:     cmp.Or(s.Sharpness, DefaultSharpness),
+	}
 }
 
 func mufSparse() Method {
@@ -105,7 +112,8 @@ func byConfidence(experts []Source, sharpness float64) (weighted []Source, mean 
 		highest = max(highest, e.Weight)
 	}
 	for i, c := range confidences {
-		if powers[i] = c; sharpness != 1 && highest > 0 {
+		powers[i] = c
+		if sharpness != 1 && highest > 0 {
 			powers[i] = math.Pow(c/highest, sharpness) // of the highest's share, which no power makes 0
 		}
 	}

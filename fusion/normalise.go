@@ -18,10 +18,11 @@ type Normalisation string
 // statistics over all candidates gave top-1/top-20 of 52.6/83.2 for ZScore and
 // 52.5/83.2 for MinMax; over the hits alone, 52.0/81.4 and 51.0/81.4.)
 const (
-	Raw         Normalisation = "raw"          // as they are
-	MinMax      Normalisation = "minmax"       // (s - min)/(max - min); a constant list is 1 throughout
-	CentreRange Normalisation = "centre-range" // (s - (min+max)/2)/(max - min), as Pyserini has it; a constant list is 0 throughout
-	ZScore      Normalisation = "zscore"       // (s - mean)/deviation (of the population); a constant list is 0 throughout
+	Raw    Normalisation = "raw"    // as they are
+	MinMax Normalisation = "minmax" // (s - min)/(max - min); a constant list is 1 throughout
+	// (s - (min+max)/2)/(max - min), as Pyserini has it; a constant list is 0 throughout
+	CentreRange Normalisation = "centre-range"
+	ZScore      Normalisation = "zscore" // (s - mean)/deviation (of the population); a constant list is 0 throughout
 )
 
 // Normalisations lists the known ones.
@@ -95,7 +96,9 @@ func (s *spread) line(kind Normalisation) line {
 		return line{shift: (s.low + s.high) / 2, unit: s.high - s.low}
 	}
 	slices.Sort(s.list)
-	sum, squares, n := 0.0, 0.0, float64(len(s.list))
+	sum := 0.0
+	squares := 0.0
+	n := float64(len(s.list))
 	for _, score := range s.list {
 		sum += score
 	}

@@ -53,7 +53,8 @@ func TestOnlyIsTheTableOfFewer(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := table(columns...)
-		if !slices.Equal(got.ordinals, want.ordinals) || !reflect.DeepEqual(got.cells, want.cells) || !reflect.DeepEqual(got.columns, want.columns) {
+		if !slices.Equal(got.ordinals, want.ordinals) || !reflect.DeepEqual(got.cells, want.cells) ||
+			!reflect.DeepEqual(got.columns, want.columns) {
 			t.Errorf("columns %v: %d candidates, %d alone", columns, got.Len(), want.Len())
 		}
 	}

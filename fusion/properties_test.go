@@ -29,7 +29,11 @@ func drawWorld(t *rapid.T, most int) world {
 	passages := rapid.IntRange(1, 12).Draw(t, "passages")
 	w := world{}
 	for range rapid.IntRange(1, most).Draw(t, "sources") {
-		w.truth = append(w.truth, rapid.SliceOfN(rapid.Map(rapid.IntRange(-5, 20), func(i int) float32 { return float32(i) }), passages, passages).Draw(t, "scores"))
+		w.truth = append(
+			w.truth,
+			rapid.SliceOfN(rapid.Map(rapid.IntRange(-5, 20), func(i int) float32 { return float32(i) }), passages, passages).
+				Draw(t, "scores"),
+		)
 		w.depth = append(w.depth, rapid.IntRange(0, passages).Draw(t, "depth"))
 		w.weights = append(w.weights, float64(rapid.IntRange(0, 4).Draw(t, "weight"))/4)
 	}
@@ -138,7 +142,10 @@ func TestOrderOfColumnsDoesNotMatter(t *testing.T) {
 			other.truth, other.depth = append(other.truth, w.truth[i]), append(other.depth, w.depth[i])
 			other.weights = append(other.weights, w.weights[i])
 		}
-		complete, sharpness := rapid.Bool().Draw(rt, "complete"), rapid.SampledFrom([]float64{0, .5, 3, MaxSharpness}).Draw(rt, "sharpness")
+		complete, sharpness := rapid.Bool().
+			Draw(rt, "complete"),
+			rapid.SampledFrom([]float64{0, .5, 3, MaxSharpness}).
+				Draw(rt, "sharpness")
 		for _, missing := range []Missing{Exact, Min, None} {
 			for _, n := range Normalisations() {
 				a, errA := MUF(w.candidates(t, complete), w.sources(), LinearOptions{n, missing, sharpness}, 100)

@@ -55,7 +55,12 @@ type Part struct {
 
 // rankBy scores every candidate of the sources by what each of them contributes, and
 // returns the best k with the parts that explain it.
-func (c *Candidates) rankBy(sources []Source, k int, contribution func(row, i int) float64, part func(row, i int) Part) Ranking {
+func (c *Candidates) rankBy(
+	sources []Source,
+	k int,
+	contribution func(row, i int) float64,
+	part func(row, i int) Part,
+) Ranking {
 	m := len(sources)
 	all := m == len(c.columns)
 	candidate := func(row int) bool { return all || c.foundBy(row, sources) }
@@ -132,7 +137,12 @@ func (c *Candidates) check(sources []Source) error {
 		}
 		seen[s.Column] = true
 		if !(s.Weight >= 0 && s.Weight <= MaxWeight) { // also refuses NaN
-			return fmt.Errorf("the weight of source %d is %v: it must be between 0 and %g", s.Column, s.Weight, float64(MaxWeight))
+			return fmt.Errorf(
+				"the weight of source %d is %v: it must be between 0 and %g",
+				s.Column,
+				s.Weight,
+				float64(MaxWeight),
+			)
 		}
 	}
 	return nil

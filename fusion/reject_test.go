@@ -63,7 +63,8 @@ func TestBadArguments(t *testing.T) {
 	c := table(t, []rank.Hit{{Ordinal: 1, Score: 2}}, []rank.Hit{{Ordinal: 4, Score: 3}})
 	for name, sources := range map[string][]Source{
 		"no such column": {{2, 1}}, "negative column": {{-1, 1}}, "twice": {{0, 1}, {0, 1}},
-		"negative weight": {{0, -1}}, "infinite weight": {{0, math.Inf(1)}}, "no number": {{0, math.NaN()}}, "huge weight": {{0, 2 * MaxWeight}},
+		"negative weight": {{0, -1}}, "infinite weight": {{0, math.Inf(1)}}, "no number": {{0, math.NaN()}},
+		"huge weight": {{0, 2 * MaxWeight}},
 	} {
 		for _, m := range methods() {
 			if strings.HasPrefix(m.name, "hybrid") {
@@ -97,7 +98,8 @@ func TestBadArguments(t *testing.T) {
 			t.Errorf("temperature %v: no error", temperature)
 		}
 	}
-	for _, scores := range [][]float32{{1, 2, 3}, {1, float32(math.NaN())}, {float32(math.Inf(1)), 0}, {float32(math.Inf(-1)), 0}} {
+	for _, scores := range [][]float32{{1, 2, 3}, {1, float32(math.NaN())}, {float32(math.Inf(1)), 0},
+		{float32(math.Inf(-1)), 0}} {
 		if _, err := MutualInformation(scores, 2, 1); err == nil && len(scores) > 2 {
 			t.Errorf("scores %v of 2 members: no error", scores)
 		}
@@ -153,7 +155,12 @@ func TestDegenerate(t *testing.T) {
 
 // TestSubset: a method sees only what its own sources found.
 func TestSubset(t *testing.T) {
-	c := table(t, []rank.Hit{{Ordinal: 1, Score: 2}}, []rank.Hit{{Ordinal: 4, Score: 3}}, []rank.Hit{{Ordinal: 7, Score: 1}})
+	c := table(
+		t,
+		[]rank.Hit{{Ordinal: 1, Score: 2}},
+		[]rank.Hit{{Ordinal: 4, Score: 3}},
+		[]rank.Hit{{Ordinal: 7, Score: 1}},
+	)
 	for i, want := range []rank.Ordinal{1, 4, 7} {
 		for _, fuse := range []func() (Ranking, error){
 			func() (Ranking, error) { return MUF(c, []Source{{i, 1}}, LinearOptions{Missing: Min}, 9) },

@@ -18,7 +18,10 @@ type Said struct {
 // must be those of its scores; the lowest score among its hits is that of the last one
 // that is given.
 func (c *Candidates) Restore(columns int, said [][]Said) error {
-	c.ordinals, c.cells, c.columns, c.byID = c.ordinals[:0], c.cells[:0], make([]column, columns), nil
+	c.ordinals = c.ordinals[:0]
+	c.cells = c.cells[:0]
+	c.columns = make([]column, columns)
+	c.byID = nil
 	if columns > MaxSources {
 		return fmt.Errorf("%d sources to fuse, at most %d are possible", columns, MaxSources)
 	}

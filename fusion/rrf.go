@@ -31,7 +31,9 @@ func RRF(c *Candidates, sources []Source, k int) (Ranking, error) {
 func (c *Candidates) reciprocal(row int, s Source) Part {
 	p := Part{Column: s.Column, Weight: s.Weight}
 	if at := c.at(row, s.Column); at.origin == FromHit {
-		p.Score, p.Rank, p.Origin = float64(at.score), int(at.rank), FromHit
+		p.Score = float64(at.score)
+		p.Rank = int(at.rank)
+		p.Origin = FromHit
 		p.Contribution = s.Weight / float64(rrfConstant+at.rank)
 	}
 	return p

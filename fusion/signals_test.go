@@ -30,7 +30,12 @@ func answeredWithLate(t *testing.T) (*Candidates, []Observed) {
 		t.Fatal(err)
 	}
 	return &c, []Observed{
-		{Column: 0, Kind: Generalist, Confidence: -1, Random: []rank.Hit{{Ordinal: 7, Score: .1}, {Ordinal: 2, Score: .8}, {Ordinal: 9, Score: .3}}},
+		{
+			Column:     0,
+			Kind:       Generalist,
+			Confidence: -1,
+			Random:     []rank.Hit{{Ordinal: 7, Score: .1}, {Ordinal: 2, Score: .8}, {Ordinal: 9, Score: .3}},
+		},
 		{Column: 1, Kind: Lexical, UpperBound: 20},
 		{Column: 2, Kind: Late, Confidence: -1, Random: []rank.Hit{{Ordinal: 7, Score: .4}, {Ordinal: 9, Score: .4}}},
 	}
@@ -56,7 +61,8 @@ func TestSignalsByHand(t *testing.T) {
 	}
 	// Passage 4 is .2 above the random ones for late interaction, and .1 below them for the base.
 	for words, want := range map[int]float64{0: .3, 1: .3, 2: .225, 4: .075, 5: 0, 9: 0} {
-		if got := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 4}}}, Wording{Words: words})[14]; math.Abs(got-want) > 1e-6 {
+		got := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 4}}}, Wording{Words: words})[14]
+		if math.Abs(got-want) > 1e-6 {
 			t.Errorf("of %d words, late interaction is beyond the base by %v, not %v", words, got, want)
 		}
 	}
@@ -72,7 +78,12 @@ func TestSignalsByHand(t *testing.T) {
 // for which passage is first.
 func TestSignalsAreNotOfWeights(t *testing.T) {
 	c, sources := answeredWithLate(t)
-	one := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: 3}, {Ordinal: 2, Score: 1}}}, Wording{Words: 4, Known: 1})
+	one := Signals(
+		c,
+		sources,
+		Ranking{Items: []Item{{Ordinal: 1, Score: 3}, {Ordinal: 2, Score: 1}}},
+		Wording{Words: 4, Known: 1},
+	)
 	two := Signals(c, sources, Ranking{Items: []Item{{Ordinal: 1, Score: .1}}}, Wording{Words: 4, Known: 1})
 	if !reflect.DeepEqual(one, two) {
 		t.Errorf("%v, and with other weights %v", one, two)
@@ -106,7 +117,10 @@ func TestWithout(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := c.Without(gone)
-		if len(got.ordinals) != len(want.ordinals) || len(want.ordinals) > 0 && (!reflect.DeepEqual(got.ordinals, want.ordinals) || !reflect.DeepEqual(got.cells, want.cells)) || !reflect.DeepEqual(got.columns, want.columns) {
+		if len(got.ordinals) != len(want.ordinals) ||
+			len(want.ordinals) > 0 &&
+				(!reflect.DeepEqual(got.ordinals, want.ordinals) || !reflect.DeepEqual(got.cells, want.cells)) ||
+			!reflect.DeepEqual(got.columns, want.columns) {
 			t.Fatalf("%v %v %v, want %v %v %v", got.ordinals, got.cells, got.columns, want.ordinals, want.cells, want.columns)
 		}
 	}

@@ -52,5 +52,11 @@ func SourceSignals(c *Candidates, sources []Observed, f Features, at int) []floa
 	}
 	// A lead says more where scores are low: the same one is worth more to an
 	// expert whose passages are all far away.
-	return append(signals, dense[gapTenth]/math.Max(first, lowestScale), dense[sharedWords], words[wordsCoverage], words[wordsTop])
+	return append(
+		signals,
+		dense[gapTenth]/math.Max(first, lowestScale),
+		dense[sharedWords],
+		words[wordsCoverage],
+		words[wordsTop],
+	)
 }

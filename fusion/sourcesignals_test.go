@@ -12,7 +12,12 @@ func TestSourceSignalsByHand(t *testing.T) {
 	sources[0].Rival, sources[1].Rival, sources[2].Rival = .75, .75, .75
 	f := FeaturesOf(c, sources)
 	// behind its rival by .15; passage 1 is among the words' first too; 10 of at most 25
-	near(t, "specialist", SourceSignals(c, sources, f, 0), []float64{.9, .2, .3, .6, -.15, -.15, -.135, .54, .3 / .9, .1, .4, math.Log(11)})
+	near(
+		t,
+		"specialist",
+		SourceSignals(c, sources, f, 0),
+		[]float64{.9, .2, .3, .6, -.15, -.15, -.135, .54, .3 / .9, .1, .4, math.Log(11)},
+	)
 	near(t, "base", SourceSignals(c, sources, f, 1), []float64{.8, .3, .3, .75, .3 / .8, .1, .4, math.Log(11)})
 	near(t, "words", SourceSignals(c, sources, f, 2), []float64{math.Log(11), .4, .5, .5, .75})
 	sources[0].Rival = .5
@@ -29,7 +34,12 @@ func TestSourceSignalsByHand(t *testing.T) {
 }
 
 func TestRivals(t *testing.T) {
-	sources := []Observed{{Kind: Base}, {Kind: Specialist, Familiarity: .4}, {Kind: Specialist, Familiarity: .7}, {Kind: Lexical}}
+	sources := []Observed{
+		{Kind: Base},
+		{Kind: Specialist, Familiarity: .4},
+		{Kind: Specialist, Familiarity: .7},
+		{Kind: Lexical},
+	}
 	Rivals(sources)
 	for i, want := range []float64{.7, .7, .4, .7} {
 		if sources[i].Rival != want {

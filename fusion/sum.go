@@ -5,8 +5,17 @@ func sum() Method {
 		Name:  MethodSum,
 		Words: true, Completes: true, Normalises: true, Weighs: Everybody,
 		Variants: []Variant{
-			{Name: "sum of experts", Normalisation: Raw, ExpertsAlone: true}, {Name: "sum of experts, z-scores", Normalisation: ZScore, ExpertsAlone: true},
-			{Name: "sum of calibrated experts", Normalisation: Raw, ExpertsAlone: true, CalibratedAlone: true}, // what MUF is to be compared with
+			{
+				Name:          "sum of experts",
+				Normalisation: Raw,
+				ExpertsAlone:  true,
+			}, {Name: "sum of experts, z-scores", Normalisation: ZScore, ExpertsAlone: true},
+			{
+				Name:            "sum of calibrated experts",
+				Normalisation:   Raw,
+				ExpertsAlone:    true,
+				CalibratedAlone: true,
+			}, // what MUF is to be compared with
 			{Name: "sum, z-scores", Normalisation: ZScore}, {Name: "sum, min-max", Normalisation: MinMax},
 		},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {

@@ -226,7 +226,12 @@ func TestMUFSharpness(t *testing.T) {
 		t.Errorf("confidence %v, want 0.75, the mean", r.Confidence)
 	}
 	for _, scale := range []float64{1, 1e-9} {
-		r, err = MUF(lists(), []Source{{0, .9 * scale}, {1, .6 * scale}}, LinearOptions{Missing: Min, Sharpness: MaxSharpness}, 10)
+		r, err = MUF(
+			lists(),
+			[]Source{{0, .9 * scale}, {1, .6 * scale}},
+			LinearOptions{Missing: Min, Sharpness: MaxSharpness},
+			10,
+		)
 		if err != nil || math.Abs(r.Weights[0]-1) > 1e-12 || r.Weights[1] > 1e-12 {
 			t.Errorf("weights %v, %v; want all for the surest", r.Weights, err)
 		}
@@ -236,7 +241,14 @@ func TestMUFSharpness(t *testing.T) {
 			t.Errorf("sharpness %v: no error", bad)
 		}
 	}
-	hybrid, err := Hybrid(table(t, letters(t, "ab", 82, 80), letters(t, "ba", 75, 70), letters(t, "b", 20)), []Source{{0, .9}, {1, .6}}, 2, 1, LinearOptions{Missing: Min, Sharpness: 2}, 10)
+	hybrid, err := Hybrid(
+		table(t, letters(t, "ab", 82, 80), letters(t, "ba", 75, 70), letters(t, "b", 20)),
+		[]Source{{0, .9}, {1, .6}},
+		2,
+		1,
+		LinearOptions{Missing: Min, Sharpness: 2},
+		10,
+	)
 	wantRanking(t, hybrid, err, "ba", (9*80+4*75)/13.+20, (9*82+4*70)/13.+20) // the lowest of BM25 is its only score
 }
 
@@ -325,7 +337,8 @@ func TestHybridLowestIsTheFusedListsLowest(t *testing.T) {
 	c := table(t, letters(t, "ab", 13, 1), letters(t, "ba", 11, 1), letters(t, "x", 2))
 	r, err := Hybrid(c, []Source{{0, .5}, {1, .5}}, 2, 1, LinearOptions{Missing: Min}, 10)
 	wantRanking(t, r, err, "abx", 9, 8, 8)
-	if parts := r.Items[2].Parts; parts[0].Score != 1 || parts[1].Score != 11 || parts[0].Origin != FromMin || parts[1].Origin != FromMin {
+	if parts := r.Items[2].Parts; parts[0].Score != 1 || parts[1].Score != 11 || parts[0].Origin != FromMin ||
+		parts[1].Origin != FromMin {
 		t.Errorf("x by the experts: %+v, want b's scores as the lowest", parts)
 	}
 }

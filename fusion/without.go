@@ -25,7 +25,8 @@ func (c *Candidates) Without(gone func(rank.Ordinal) bool) *Candidates {
 		out.cells = append(out.cells, cells...)
 	}
 	for source := range c.columns {
-		ranks, next := make([]int32, len(up[source])), int32(0)
+		ranks := make([]int32, len(up[source]))
+		next := int32(0)
 		for place := 1; place < len(ranks); place++ {
 			if !up[source][place] {
 				next++
@@ -38,7 +39,8 @@ func (c *Candidates) Without(gone func(rank.Ordinal) bool) *Candidates {
 			if x.rank == 0 {
 				continue
 			}
-			if x.rank = ranks[x.rank]; x.rank == next {
+			x.rank = ranks[x.rank]
+			if x.rank == next {
 				out.columns[source].lowest = x.score
 			}
 		}

@@ -14,7 +14,12 @@ func testKeys() []Key {
 		{Name: "reader", SHA256: sha256.Sum256([]byte("read-secret")), Scopes: []Scope{ScopeSearch}},
 		{Name: "embedder", SHA256: sha256.Sum256([]byte("embed-secret")), Scopes: []Scope{ScopeEmbed}},
 		{Name: "boss", SHA256: sha256.Sum256([]byte("admin-secret")), Scopes: []Scope{ScopeAdmin}},
-		{Name: "old", SHA256: sha256.Sum256([]byte("old-secret")), Scopes: []Scope{ScopeAdmin}, Expires: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)},
+		{
+			Name:    "old",
+			SHA256:  sha256.Sum256([]byte("old-secret")),
+			Scopes:  []Scope{ScopeAdmin},
+			Expires: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		},
 	}
 }
 
@@ -67,7 +72,8 @@ func TestKeys(t *testing.T) {
 				body = []string{"Content-Type", "application/json"}
 			}
 			r := s.send(c.method, c.path, c.body, append(body, c.header...)...)
-			if r.StatusCode != c.status || !strings.Contains(r.Header.Get("WWW-Authenticate"), c.challenge) || c.status == 401 && c.challenge == "" {
+			if r.StatusCode != c.status || !strings.Contains(r.Header.Get("WWW-Authenticate"), c.challenge) ||
+				c.status == 401 && c.challenge == "" {
 				t.Errorf("%d %.300s %q", r.StatusCode, r.body, r.Header.Get("WWW-Authenticate"))
 			}
 		})
@@ -100,13 +106,16 @@ func TestForeignPages(t *testing.T) {
 		header []string
 		status int
 	}{
-		"curl":                         {"POST", nil, 200},
-		"own page":                     {"POST", []string{"Origin", "http://" + s.address, "Sec-Fetch-Site", "same-origin"}, 200},
-		"own page, older browser":      {"POST", []string{"Origin", "http://" + s.address}, 200},
-		"foreign page":                 {"POST", []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}, 403},
-		"foreign page, older browser":  {"POST", []string{"Origin", "https://evil.example"}, 403},
-		"sandboxed page":               {"POST", []string{"Origin", "null"}, 403},
-		"another port of this machine": {"POST", []string{"Origin", "http://127.0.0.1:1", "Sec-Fetch-Site", "same-site"}, 403},
+		"curl": {"POST", nil, 200},
+		"own page": {"POST", []string{"Origin", "http://" + s.address, "Sec-Fetch-Site", "same-origin"},
+			200},
+		"own page, older browser": {"POST", []string{"Origin", "http://" + s.address}, 200},
+		"foreign page": {"POST", []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"},
+			403},
+		"foreign page, older browser": {"POST", []string{"Origin", "https://evil.example"}, 403},
+		"sandboxed page":              {"POST", []string{"Origin", "null"}, 403},
+		"another port of this machine": {"POST", []string{"Origin", "http://127.0.0.1:1", "Sec-Fetch-Site", "same-site"},
+			403},
 		"foreign page's GET":           {"GET", []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors"}, 403},
 		"foreign page's image":         {"GET", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, 403},
 		"a link that somebody clicked": {"GET", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200},
@@ -148,21 +157,36 @@ func TestForeignPages(t *testing.T) {
 
 func TestCORS(t *testing.T) {
 	s := start(t, Options{CORSOrigins: []string{"https://app.example"}})
-	preflight := s.send(http.MethodOptions, "/v1/search", "", "Origin", "https://app.example", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type,mcp-protocol-version,x-api-key")
-	if preflight.StatusCode >= 300 || preflight.Header.Get("Access-Control-Allow-Origin") != "https://app.example" || !strings.Contains(strings.ToLower(preflight.Header.Get("Access-Control-Allow-Headers")), "mcp-protocol-version") {
+	preflight := s.send(
+		http.MethodOptions,
+		"/v1/search",
+		"",
+		"Origin",
+		"https://app.example",
+		"Access-Control-Request-Method",
+		"POST",
+		"Access-Control-Request-Headers",
+		"content-type,mcp-protocol-version,x-api-key",
+	)
+	if preflight.StatusCode >= 300 || preflight.Header.Get("Access-Control-Allow-Origin") != "https://app.example" ||
+		!strings.Contains(strings.ToLower(preflight.Header.Get("Access-Control-Allow-Headers")), "mcp-protocol-version") {
 		t.Errorf("%d %v", preflight.StatusCode, preflight.Header)
 	}
 	r := s.post("/v1/search", `{"question":"bees"}`, "Origin", "https://app.example", "Sec-Fetch-Site", "cross-site")
-	if r.StatusCode != http.StatusOK || r.Header.Get("Access-Control-Allow-Origin") != "https://app.example" || r.Header.Get("Access-Control-Allow-Credentials") != "" {
+	if r.StatusCode != http.StatusOK || r.Header.Get("Access-Control-Allow-Origin") != "https://app.example" ||
+		r.Header.Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("%d %v", r.StatusCode, r.Header)
 	}
 	for _, origin := range []string{"https://evil.example", "http://app.example", "https://app.example.evil.example"} {
-		if r := s.post("/v1/search", `{"question":"bees"}`, "Origin", origin); r.StatusCode != http.StatusForbidden || r.Header.Get("Access-Control-Allow-Origin") != "" {
+		if r := s.post("/v1/search", `{"question":"bees"}`, "Origin", origin); r.StatusCode != http.StatusForbidden ||
+			r.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: %d %v", origin, r.StatusCode, r.Header)
 		}
 	}
 	all := start(t, Options{CORSOrigins: []string{"*"}, Keys: testKeys()})
-	if r := all.post("/v1/search", `{"question":"bees"}`, "Origin", "https://any.example", "X-API-Key", "read-secret"); r.StatusCode != http.StatusOK || r.Header.Get("Access-Control-Allow-Origin") != "*" {
+	if r := all.post("/v1/search", `{"question":"bees"}`, "Origin", "https://any.example", "X-API-Key",
+		"read-secret"); r.StatusCode != http.StatusOK ||
+		r.Header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("%d %v", r.StatusCode, r.Header)
 	}
 }
@@ -187,7 +211,8 @@ func TestListen(t *testing.T) {
 	}
 	// Nor does a listener from elsewhere get around it.
 	l := &openToAll{}
-	if err := open.Serve(t.Context(), l, ServeOptions{}); err == nil || !strings.Contains(err.Error(), "auth.keys") || !l.closed {
+	if err := open.Serve(t.Context(), l, ServeOptions{}); err == nil || !strings.Contains(err.Error(), "auth.keys") ||
+		!l.closed {
 		t.Errorf("%v", err)
 	}
 	for _, o := range []Options{{Keys: testKeys()}, {AuthDisabled: true}} {

@@ -6,7 +6,8 @@ import "golang.org/x/sys/unix"
 func (c *connection) acknowledged() (bytes int64, ok bool) {
 	c.raw(func(fd int) {
 		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
-			bytes, ok = int64(info.Bytes_acked), true
+			bytes = int64(info.Bytes_acked)
+			ok = true
 		}
 	})
 	return bytes, ok
@@ -18,7 +19,8 @@ func (c *connection) ended() (ended, left bool) {
 	const closeWait, closed = 8, 7 // states of TCP
 	c.raw(func(fd int) {
 		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
-			ended, left = info.State == closeWait || info.State == closed, info.State == closed
+			ended = info.State == closeWait || info.State == closed
+			left = info.State == closed
 		}
 	})
 	return ended, left

@@ -28,7 +28,10 @@ func echoing(scope Scope) Adapter {
 			case `"odd"`:
 				return answer, &search.Error{Kind: search.Invalid, Code: "invalid_message", Detail: "as asked"}
 			}
-			found, err := e.Search(r.Context(), search.Request{Question: strings.Trim(string(body), `"`), K: 1, Experts: &[]string{}})
+			found, err := e.Search(
+				r.Context(),
+				search.Request{Question: strings.Trim(string(body), `"`), K: 1, Experts: &[]string{}},
+			)
 			if err != nil {
 				return answer, err
 			}
@@ -45,7 +48,16 @@ func TestAdapters(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, Options{Keys: testKeys(), Adapters: []Adapter{echoing(ScopeSearch)}, Admission: control, BodyBytes: 100 << 10, RateRequests: 20})
+	s := start(
+		t,
+		Options{
+			Keys:         testKeys(),
+			Adapters:     []Adapter{echoing(ScopeSearch)},
+			Admission:    control,
+			BodyBytes:    100 << 10,
+			RateRequests: 20,
+		},
+	)
 	ask := func(method, body string, headers ...string) (int, string) {
 		t.Helper()
 		request, err := http.NewRequest(method, "http://"+s.address+"/others/some%20one/search", strings.NewReader(body))
@@ -64,7 +76,8 @@ func TestAdapters(t *testing.T) {
 		if err := errors.Join(err, response.Body.Close()); err != nil {
 			t.Fatal(err)
 		}
-		status, got := response.StatusCode, strings.TrimSpace(string(answer))
+		status := response.StatusCode
+		got := strings.TrimSpace(string(answer))
 		if code, ok := strings.CutPrefix(got, "["); ok && status == http.StatusTeapot {
 			provoked([]byte(`"code":` + code)) // in the shape in which others' codes come
 		}
@@ -146,7 +159,12 @@ func TestAdmitting(t *testing.T) {
 	// ask asks in a call, and says how much room the answer took.
 	ask := func(what func(e Admitted) error) (room int64, err error) {
 		r := requestTo("/", "")
-		c := &call{api: api, operation: &operation{}, cost: Answering(0), r: r.WithContext(context.WithValue(r.Context(), exchangeKey{}, &exchange{arrived: time.Now()}))}
+		c := &call{
+			api:       api,
+			operation: &operation{},
+			cost:      Answering(0),
+			r:         r.WithContext(context.WithValue(r.Context(), exchangeKey{}, &exchange{arrived: time.Now()})),
+		}
 		defer c.leave()
 		if err := c.enter(); err != nil {
 			return 0, err

@@ -55,12 +55,18 @@ func (a *API) deletePassages(c *call, _ none) (job jobs.Job, err error) {
 		return job, err
 	}
 	if len(c.query) == 0 {
-		return job, newProblem("missing_parameter", "Say which passages to delete, by tags_all, tags_any or both, or by ids: without a filter it would be all of them.")
+		return job, newProblem(
+			"missing_parameter",
+			"Say which passages to delete, by tags_all, tags_any or both, or by ids: without a filter it would be all of them.",
+		)
 	}
 	filter := search.Filter{TagsAll: texts(c.query["tags_all"]), TagsAny: texts(c.query["tags_any"])}
 	ids := texts(c.query["ids"])
 	if len(ids) > 0 && len(c.query) > 1 {
-		return job, newProblem("invalid_query", "ids stands alone: it is not known which of the passages with tags are meant, those with the ids or all of them.")
+		return job, newProblem(
+			"invalid_query",
+			"ids stands alone: it is not known which of the passages with tags are meant, those with the ids or all of them.",
+		)
 	}
 	query := url.Values{}
 	for _, name := range slices.Sorted(maps.Keys(c.query)) {
@@ -76,7 +82,10 @@ func (a *API) deletePassages(c *call, _ none) (job jobs.Job, err error) {
 	}
 	// Tags and ids that come from a query string have no commas.
 	name := strings.ReplaceAll(query.Encode(), "%2C", ",")
-	return a.submit(c, jobs.Request{Kind: jobs.DeleteTagged, Name: name, TagsAll: filter.TagsAll, TagsAny: filter.TagsAny, IDs: ids})
+	return a.submit(
+		c,
+		jobs.Request{Kind: jobs.DeleteTagged, Name: name, TagsAll: filter.TagsAll, TagsAny: filter.TagsAny, IDs: ids},
+	)
 }
 
 // submit asks for a job and answers where to follow it.
@@ -85,7 +94,8 @@ func (a *API) submit(c *call, request jobs.Request) (job jobs.Job, err error) {
 	if err != nil {
 		return job, err
 	}
-	if job, err = writer.jobs.Submit(c.r.Context(), request); err != nil {
+	job, err = writer.jobs.Submit(c.r.Context(), request)
+	if err != nil {
 		return job, jobProblem(err)
 	}
 	c.w.Header().Set("Location", BasePath(c.r.Context())+"/v1/jobs/"+job.ID)
@@ -116,7 +126,8 @@ func (a *API) getJobs(c *call, _ none) (list JobList, err error) {
 	if err != nil {
 		return list, err
 	}
-	if list.Jobs, err = writer.jobs.Jobs(c.r.Context()); err != nil {
+	list.Jobs, err = writer.jobs.Jobs(c.r.Context())
+	if err != nil {
 		err = jobsUnread(err)
 	}
 	return list, err
@@ -133,7 +144,10 @@ func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
 		return job, jobsUnread(err)
 	}
 	if !ok {
-		return job, newProblem("unknown_job", fmt.Sprintf("There is no job %s; /v1/jobs lists those that are remembered.", quoted(c.name)))
+		return job, newProblem(
+			"unknown_job",
+			fmt.Sprintf("There is no job %s; /v1/jobs lists those that are remembered.", quoted(c.name)),
+		)
 	}
 	return job, nil
 }
@@ -144,7 +158,8 @@ func (a *API) deleteJob(c *call, _ none) (job jobs.Job, err error) {
 	if err != nil {
 		return job, err
 	}
-	if job, err = writer.jobs.Cancel(c.r.Context(), c.name); err != nil {
+	job, err = writer.jobs.Cancel(c.r.Context(), c.name)
+	if err != nil {
 		return job, jobProblem(err)
 	}
 	return job, nil

@@ -19,7 +19,14 @@ func TestJobs(t *testing.T) {
 		begun <- task.Name
 		select {
 		case err := <-release:
-			return jobs.Result{Generation: 7, Passages: 3, Bytes: 9, Folder: "/f", Recall: map[string]float64{"recall@10": 1}, Warnings: []string{"w"}}, err
+			return jobs.Result{
+				Generation: 7,
+				Passages:   3,
+				Bytes:      9,
+				Folder:     "/f",
+				Recall:     map[string]float64{"recall@10": 1},
+				Warnings:   []string{"w"},
+			}, err
 		case <-ctx.Done():
 			return jobs.Result{}, ctx.Err()
 		}
@@ -112,7 +119,11 @@ func TestJobs(t *testing.T) {
 	if p := s.send(http.MethodDelete, "/v1/jobs/"+third.ID, "").problem(t); p.Code != "job_ended" {
 		t.Errorf("%+v", p)
 	}
-	if r := s.send(http.MethodGet, "/v1/jobs", ""); strings.Index(string(r.body), "remove_expert") > strings.Index(string(r.body), "add_expert") {
+	r := s.send(http.MethodGet, "/v1/jobs", "")
+	if strings.Index(string(r.body), "remove_expert") > strings.Index(
+		string(r.body),
+		"add_expert",
+	) {
 		t.Errorf("the list is not newest first: %s", r.body)
 	}
 	if j := ask(s.post("/v1/admin/snapshots", `{}`)); j.Name == "" {

@@ -136,7 +136,9 @@ func (a *API) takeRoom(r *http.Request) func(context.Context, int) error {
 	return func(ctx context.Context, bytes int) error {
 		held := &exchangeOf(r.Context()).admitted
 		held.mu.Lock()
-		place, beside, had := held.place, held.beside, held.room.bytes > 0
+		place := held.place
+		beside := held.beside
+		had := held.room.bytes > 0
 		held.mu.Unlock()
 		if had { // it does not wait with what others may wait for
 			return a.widen(held, held.room.bytes+int64(bytes))
@@ -168,7 +170,8 @@ func (a *API) widenTo(r *http.Request, bytes int) error {
 // roomFor waits until there is room for an answer that takes so many bytes. place is
 // the caller's; nil: it has none.
 func (a *API) roomFor(ctx context.Context, r *http.Request, place *overload.Place, bytes int) (share, error) {
-	whole, places := int64(bytes)+overhead(r), 0
+	whole := int64(bytes) + overhead(r)
+	places := 0
 	if place != nil {
 		places = place.Cost()
 		defer place.Idle()()
@@ -176,17 +179,29 @@ func (a *API) roomFor(ctx context.Context, r *http.Request, place *overload.Plac
 	took, err := a.room.take(ctx, whole, places)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return took, newProblem("answer_too_large", fmt.Sprintf("The answer takes %d bytes while it is made, which is more than the memory for answers (limits.memory): ask for less at once.", whole))
+		return took, newProblem(
+			"answer_too_large",
+			fmt.Sprintf(
+				"The answer takes %d bytes while it is made, which is more than the memory for answers (limits.memory): ask for less at once.",
+				whole,
+			),
+		)
 	case errors.Is(err, errCrowded):
 		return took, crowdedOut()
 	case errors.Is(err, context.DeadlineExceeded):
-		return took, newProblem("deadline", "The answers that are being sent take all the memory that there is for them (limits.memory), and none came free in time.").because(err)
+		return took, newProblem(
+			"deadline",
+			"The answers that are being sent take all the memory that there is for them (limits.memory), and none came free in time.",
+		).because(err)
 	}
 	return took, err
 }
 
 func crowdedOut() *Problem {
-	return newProblem("too_many_requests", "The answers that are being sent take all the memory that there is for them (limits.memory).")
+	return newProblem(
+		"too_many_requests",
+		"The answers that are being sent take all the memory that there is for them (limits.memory).",
+	)
 }
 
 // shrink gives back what an answer does not need once it is written as JSON. Where it

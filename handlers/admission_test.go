@@ -65,11 +65,15 @@ func TestAdmission(t *testing.T) {
 func TestAnswerTooLarge(t *testing.T) {
 	s := start(t, Options{Engine: testEngine(t, engineOptions{limits: search.Limits{AnswerBytes: 20 << 10}})})
 	// The text called long has 7 kB.
-	if p := s.post("/v1/search", `{"question":"long passage worth compressing","k":44,"fields":["text","contributions"]}`).problem(t); p.Code != "answer_too_large" || p.Status != http.StatusRequestEntityTooLarge {
+	if p := s.post("/v1/search", `{"question":"long passage worth compressing","k":44,"fields":["text","contributions"]}`).problem(t); p.Code != "answer_too_large" ||
+		p.Status != http.StatusRequestEntityTooLarge {
 		t.Errorf("%+v", p)
 	}
 	one := `{"question":"long passage worth compressing","k":1}`
-	r := s.post("/v1/search/batch", `{"searches":[`+one+`,`+one+`,`+one+`,{"question":""},{"question":"bees","k":1,"fields":[]}]}`)
+	r := s.post(
+		"/v1/search/batch",
+		`{"searches":[`+one+`,`+one+`,`+one+`,{"question":""},{"question":"bees","k":1,"fields":[]}]}`,
+	)
 	var out struct{ Answers []Problem }
 	if err := json.Unmarshal(r.body, &out); err != nil || len(out.Answers) != 5 {
 		t.Fatalf("%v %s", err, r.body)

@@ -129,8 +129,19 @@ func New(o Options) (*API, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Admission == nil || o.BodyBytes < 1 || o.AnswerMemory < 1 || o.BodyMemory < 1 || o.Timeout <= 0 || o.RateRequests < 0 || o.RateWindow < time.Second {
-		return nil, fmt.Errorf("handlers: impossible limits: bodies of %d bytes, %d and %d bytes of memory, %v for a request, %d requests in %v, admission %v", o.BodyBytes, o.AnswerMemory, o.BodyMemory, o.Timeout, o.RateRequests, o.RateWindow, o.Admission != nil)
+	if o.Admission == nil || o.BodyBytes < 1 || o.AnswerMemory < 1 || o.BodyMemory < 1 || o.Timeout <= 0 ||
+		o.RateRequests < 0 ||
+		o.RateWindow < time.Second {
+		return nil, fmt.Errorf(
+			"handlers: impossible limits: bodies of %d bytes, %d and %d bytes of memory, %v for a request, %d requests in %v, admission %v",
+			o.BodyBytes,
+			o.AnswerMemory,
+			o.BodyMemory,
+			o.Timeout,
+			o.RateRequests,
+			o.RateWindow,
+			o.Admission != nil,
+		)
 	}
 	o.Write.Grace = cmp.Or(o.Write.Grace, 10*time.Second)
 	if err := o.Write.check(); err != nil {
@@ -141,8 +152,10 @@ func New(o Options) (*API, error) {
 	a.connections = newConnections(a.options.Write.BytesASecond)
 	a.storing = semaphore.NewWeighted(int64(a.options.Write.Uploads))
 	a.uploads = semaphore.NewWeighted(openUploads * int64(a.options.Write.Uploads))
-	a.room, a.bodies = newRoom(o.AnswerMemory, o.Admission.Most()), semaphore.NewWeighted(o.BodyMemory)
-	if a.crossOrigin, err = newCrossOrigin(o.CORSOrigins); err != nil {
+	a.room = newRoom(o.AnswerMemory, o.Admission.Most())
+	a.bodies = semaphore.NewWeighted(o.BodyMemory)
+	a.crossOrigin, err = newCrossOrigin(o.CORSOrigins)
+	if err != nil {
 		return nil, fmt.Errorf("handlers: %w", err)
 	}
 	var proxies []netip.Prefix
@@ -156,14 +169,16 @@ func New(o Options) (*API, error) {
 	if o.BasePath != "" && !IsBasePath(o.BasePath) {
 		return nil, fmt.Errorf("handlers: the base path %q is no path such as /conclave", o.BasePath)
 	}
-	if err = errors.Join(a.connections.watch(o.Metrics), a.room.watch(o.Metrics), o.Metrics.watch(o.Readiness)); err != nil {
+	err = errors.Join(a.connections.watch(o.Metrics), a.room.watch(o.Metrics), o.Metrics.watch(o.Readiness))
+	if err != nil {
 		return nil, fmt.Errorf("handlers: metrics: %w", err)
 	}
 	router, err := a.route()
 	if err != nil {
 		return nil, err
 	}
-	if a.handler, err = a.stack(router, proxies); err != nil {
+	a.handler, err = a.stack(router, proxies)
+	if err != nil {
 		return nil, err
 	}
 	if o.Engine != nil {

@@ -51,10 +51,12 @@ func (c *connection) framedTwice(r *http.Request) (twice bool) {
 	chunked := len(r.TransferEncoding) > 0
 	c.change(func(time.Time) {
 		header, _, whole := bytes.Cut(c.header, []byte("\r\n\r\n"))
-		if twice = chunked && !whole; chunked || !r.ProtoAtLeast(1, 1) {
+		twice = chunked && !whole
+		if chunked || !r.ProtoAtLeast(1, 1) {
 			for line := range bytes.Lines(header) {
 				name, _, _ := bytes.Cut(line, []byte(":"))
-				twice = twice || bytes.EqualFold(name, []byte("Content-Length")) && chunked || bytes.EqualFold(name, []byte("Transfer-Encoding")) && !chunked
+				twice = twice || bytes.EqualFold(name, []byte("Content-Length")) && chunked ||
+					bytes.EqualFold(name, []byte("Transfer-Encoding")) && !chunked
 			}
 		}
 		c.header = nil
@@ -69,7 +71,10 @@ func atWork(ctx context.Context) (done func()) {
 	if c == nil {
 		return func() {}
 	}
-	c.change(func(time.Time) { c.working, c.begun = c.working+1, true })
+	c.change(func(time.Time) {
+		c.working = c.working + 1
+		c.begun = true
+	})
 	return func() { c.change(func(time.Time) { c.working-- }) }
 }
 

@@ -83,7 +83,12 @@ func (a *API) presented(r *http.Request) identity {
 	case found == nil:
 		return identity{problem: unauthorized(invalidToken, "This key is not known here.")}
 	case !found.Expires.IsZero() && a.options.Now().After(found.Expires):
-		return identity{problem: unauthorized(invalidToken, fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)))}
+		return identity{
+			problem: unauthorized(
+				invalidToken,
+				fmt.Sprintf("This key expired on %s.", found.Expires.UTC().Format(time.RFC3339)),
+			),
+		}
 	}
 	return identity{key: found}
 }
@@ -100,7 +105,8 @@ func credential(r *http.Request) (string, *Problem) {
 		return plain[0], nil
 	}
 	scheme, text, ok := strings.Cut(bearer[0], " ")
-	if text = strings.TrimSpace(text); !ok || !strings.EqualFold(scheme, "Bearer") || text == "" {
+	text = strings.TrimSpace(text)
+	if !ok || !strings.EqualFold(scheme, "Bearer") || text == "" {
 		return "", unauthorized("invalid_request", "Authorization has to be \"Bearer KEY\".")
 	}
 	return text, nil
@@ -128,7 +134,10 @@ func (a *API) require(ctx context.Context, scope Scope) *Problem {
 		return id.problem
 	}
 	if !id.key.allows(scope) {
-		p := newProblem("insufficient_scope", fmt.Sprintf("This needs a key with the scope %q; the key %q has %s.", scope, id.key.Name, scopeList(id.key.Scopes)))
+		p := newProblem(
+			"insufficient_scope",
+			fmt.Sprintf("This needs a key with the scope %q; the key %q has %s.", scope, id.key.Name, scopeList(id.key.Scopes)),
+		)
 		p.challenge = fmt.Sprintf(`Bearer realm="conclave", error="insufficient_scope", scope=%q`, scope)
 		return p
 	}

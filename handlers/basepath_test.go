@@ -34,21 +34,29 @@ func TestUnderBasePath(t *testing.T) {
 		return response.StatusCode, string(text), response.Header
 	}
 	for _, path := range []string{base + "/docs", "/docs", base + "/", base + "/guide/"} {
-		if status, text, _ := get(own, path); status != http.StatusOK || !strings.Contains(text, `href="`+base+`/docs/icon.svg"`) || strings.Contains(text, `"/docs`) {
+		if status, text, _ := get(own, path); status != http.StatusOK ||
+			!strings.Contains(text, `href="`+base+`/docs/icon.svg"`) ||
+			strings.Contains(text, `"/docs`) {
 			t.Errorf("%s: %d %.300s", path, status, text)
 		}
 	}
-	if status, _, header := get(own, base+"?q=a%20b"); status != http.StatusPermanentRedirect || header.Get("Location") != base+"/?q=a%20b" {
+	if status, _, header := get(own, base+"?q=a%20b"); status != http.StatusPermanentRedirect ||
+		header.Get("Location") != base+"/?q=a%20b" {
 		t.Errorf("without the slash: %d %q", status, header.Get("Location"))
 	}
-	if status, text, _ := get(own, base+"/v1/passages/a%2Fb"); status != http.StatusNotFound || !strings.Contains(text, `"type":"`+base+`/docs#problem-unknown_passage"`) || !strings.Contains(text, "a/b") {
+	if status, text, _ := get(own, base+"/v1/passages/a%2Fb"); status != http.StatusNotFound ||
+		!strings.Contains(text, `"type":"`+base+`/docs#problem-unknown_passage"`) ||
+		!strings.Contains(text, "a/b") {
 		t.Errorf("an escaped id: %d %s", status, text)
 	}
 	if status, _, _ := get(own, base+"other/livez"); status != http.StatusNotFound {
 		t.Errorf("beside the path: %d", status)
 	}
 	for prefix, want := range map[string]string{"/a": "/a", "/a/b/": "/a/b", "": "", "a": "", "/a/../b": "", "//a": "", `/"x`: "", "/a?b": "", "https://x": ""} {
-		if _, text, _ := get(trusted, "/docs", "X-Forwarded-Prefix", prefix); !strings.Contains(text, `href="`+want+`/docs/icon.svg"`) {
+		if _, text, _ := get(trusted, "/docs", "X-Forwarded-Prefix", prefix); !strings.Contains(
+			text,
+			`href="`+want+`/docs/icon.svg"`,
+		) {
 			t.Errorf("X-Forwarded-Prefix %q: %.300s", prefix, text)
 		}
 		if _, text, _ := get(other, "/docs", "X-Forwarded-Prefix", prefix); !strings.Contains(text, `href="/docs/icon.svg"`) {
@@ -58,7 +66,8 @@ func TestUnderBasePath(t *testing.T) {
 	for _, name := range []string{"/openapi.json", "/openapi.yaml"} {
 		_, plain, _ := get(other, name)
 		_, text, _ := get(trusted, name, "X-Forwarded-Prefix", "/a/b")
-		if len(text) != len(plain)+len("/a/b")-1 || !strings.Contains(strings.NewReplacer(`"`, "", " ", "").Replace(text), "url:/a/b") {
+		if len(text) != len(plain)+len("/a/b")-1 ||
+			!strings.Contains(strings.NewReplacer(`"`, "", " ", "").Replace(text), "url:/a/b") {
 			t.Errorf("%s does not name the server under its path", name)
 		}
 	}
@@ -68,7 +77,17 @@ func TestUnderBasePath(t *testing.T) {
 func TestPreflight(t *testing.T) {
 	s := start(t, Options{CORSOrigins: []string{"https://app.example"}})
 	for origin, want := range map[string]bool{"https://app.example": true, "https://other.example": false} {
-		r := s.send(http.MethodOptions, "/v1/embed", "", "Origin", origin, "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type,x-stainless-lang,x-stainless-retry-count")
+		r := s.send(
+			http.MethodOptions,
+			"/v1/embed",
+			"",
+			"Origin",
+			origin,
+			"Access-Control-Request-Method",
+			"POST",
+			"Access-Control-Request-Headers",
+			"authorization,content-type,x-stainless-lang,x-stainless-retry-count",
+		)
 		if allowed := strings.Contains(strings.ToLower(r.Header.Get("Access-Control-Allow-Headers")), "x-stainless-retry-count") && r.Header.Get("Access-Control-Allow-Origin") == origin; allowed != want {
 			t.Errorf("%s: %d %v", origin, r.StatusCode, r.Header)
 		}

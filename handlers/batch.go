@@ -35,17 +35,29 @@ func (a *API) postBatch(c *call) error {
 	items, _ := body.(map[string]any)["searches"].([]any)
 	limits := engine.Limits()
 	if most := limits.Batch; len(items) > most {
-		return newProblem("batch_too_large", fmt.Sprintf("There are %d searches; at most %d are taken in one request.", len(items), most),
-			ProblemField{Pointer: "/searches", Detail: fmt.Sprintf("has %d items", len(items))})
+		return newProblem(
+			"batch_too_large",
+			fmt.Sprintf("There are %d searches; at most %d are taken in one request.", len(items), most),
+			ProblemField{Pointer: "/searches", Detail: fmt.Sprintf("has %d items", len(items))},
+		)
 	}
 	if p := c.hasten(body); p != nil {
 		return p
 	}
-	b := &batch{api: a, w: c.w, r: c.r, clock: c.clock, most: limits.AnswerBytes, left: limits.AnswerBytes, problems: make([]*Problem, len(items))}
+	b := &batch{
+		api:      a,
+		w:        c.w,
+		r:        c.r,
+		clock:    c.clock,
+		most:     limits.AnswerBytes,
+		left:     limits.AnswerBytes,
+		problems: make([]*Problem, len(items)),
+	}
 	var requests []search.Request
 	for i, item := range items {
 		request, p := searchRequest(limits, item, max(1, 5*maxViolations/len(items)))
-		if b.problems[i] = p; p == nil {
+		b.problems[i] = p
+		if p == nil {
 			requests = append(requests, request)
 		}
 	}
@@ -127,7 +139,15 @@ func (b *batch) deliver(answer search.Answer) error {
 	}
 	text := line.Bytes()
 	if len(text) > b.left {
-		return b.refuse(newProblem("answer_too_large", fmt.Sprintf("The answers of the whole batch have more than %d bytes (limits.answer_bytes) with this one. Send fewer searches at once, or name in fields only what you need.", b.most)))
+		return b.refuse(
+			newProblem(
+				"answer_too_large",
+				fmt.Sprintf(
+					"The answers of the whole batch have more than %d bytes (limits.answer_bytes) with this one. Send fewer searches at once, or name in fields only what you need.",
+					b.most,
+				),
+			),
+		)
 	}
 	b.left -= len(text)
 	if p := b.api.shrink(b.r, text); p != nil {

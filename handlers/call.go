@@ -79,7 +79,8 @@ func (c *call) check() (err error) {
 		return newProblem("unexpected_body", fmt.Sprintf("%s takes its parameters from the path and the query string; the body would be ignored.", c.r.Method))
 	}
 	if prefix, _, ok := strings.Cut(o.path, "{"); ok {
-		if c.name, err = lastOf(c.r, prefix); err != nil {
+		c.name, err = lastOf(c.r, prefix)
+		if err != nil {
 			return err
 		}
 	}

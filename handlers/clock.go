@@ -32,7 +32,8 @@ func (k *clock) over() bool { return context.Cause(k.ctx) == context.DeadlineExc
 // shorten leaves at most so much of the whole time, of which some has passed.
 func (k *clock) shorten(whole, passed time.Duration) {
 	if k.timer.Stop() {
-		k.left, k.since = min(k.left, max(whole-passed, 0)), time.Now()
+		k.left = min(k.left, max(whole-passed, 0))
+		k.since = time.Now()
 		k.timer.Reset(k.left)
 	}
 }

@@ -64,7 +64,8 @@ func TestCodesInSource(t *testing.T) {
 			for _, found := range made.FindAllSubmatch(text, -1) {
 				code := string(found[1]) + string(found[2])
 				n++
-				if _, ok := theDocument().conditions[code]; !ok && !strings.HasSuffix(file, "_test.go") && code != "not_comparable" { // never served
+				if _, ok := theDocument().conditions[code]; !ok && !strings.HasSuffix(file, "_test.go") &&
+					code != "not_comparable" { // never served
 					t.Errorf("%s: %s is not in openapi.yaml", file, code)
 				}
 			}
@@ -117,7 +118,13 @@ func TestRareCodes(t *testing.T) {
 
 	// A caller who closes the sending half: behind half a body, and behind a whole one.
 	halfClosed := func(s *server, body string, declared int) string {
-		c := s.drip(fmt.Sprintf("POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", declared, body))
+		c := s.drip(
+			fmt.Sprintf(
+				"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+				declared,
+				body,
+			),
+		)
 		_ = c.(*net.TCPConn).CloseWrite()
 		_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 		out, _ := io.ReadAll(c)
@@ -139,7 +146,13 @@ func TestRareCodes(t *testing.T) {
 		}
 		return nil
 	}}
-	lost := startWriting(t, writingOptions{Options: Options{TempDir: filepath.Join(t.TempDir(), "nowhere")}, kinds: map[string]jobs.Handler{jobs.AddExpert: refusing}})
+	lost := startWriting(
+		t,
+		writingOptions{
+			Options: Options{TempDir: filepath.Join(t.TempDir(), "nowhere")},
+			kinds:   map[string]jobs.Handler{jobs.AddExpert: refusing},
+		},
+	)
 	for code, status := range map[string]int{"expert_exists": 409, "expert_in_use": 409, "invalid_name": 422, "unknown_bundle": 422} {
 		expect(lost.post("/v1/admin/experts", fmt.Sprintf(`{"name":%q}`, code)), status, code)
 	}
@@ -149,7 +162,8 @@ func TestRareCodes(t *testing.T) {
 			break
 		}
 	}
-	if _, _, last := lost.upload("/v1/passages", strings.Repeat("{\"id\":\"a\",\"text\":\"x\"}\n", 10_000)); last == nil || last.Code != "answer_lost" {
+	if _, _, last := lost.upload("/v1/passages", strings.Repeat("{\"id\":\"a\",\"text\":\"x\"}\n", 10_000)); last == nil ||
+		last.Code != "answer_lost" {
 		t.Errorf("an answer that cannot be kept: %+v", last)
 	}
 }
@@ -171,11 +185,13 @@ func TestEveryCode(t *testing.T) {
 	}
 	for _, listed := range document.Problems {
 		p := newProblem(listed.Code, "x")
-		if p.Code != listed.Code || p.Status != listed.Status || p.Title == "" || !strings.HasSuffix(p.Type, "#problem-"+listed.Code) {
+		if p.Code != listed.Code || p.Status != listed.Status || p.Title == "" ||
+			!strings.HasSuffix(p.Type, "#problem-"+listed.Code) {
 			t.Errorf("%+v", p)
 		}
 		// No operation answers 405: another method of its path does.
-		if r, some := document.Components.Responses[problemName(p.Status)]; (some || p.Status != 405) && !strings.Contains(r.Description, "`"+p.Code+"`") {
+		if r, some := document.Components.Responses[problemName(p.Status)]; (some || p.Status != 405) &&
+			!strings.Contains(r.Description, "`"+p.Code+"`") {
 			t.Errorf("the responses do not name %s", p.Code)
 		}
 	}

@@ -114,7 +114,8 @@ func (c *conform) object(s *schema, object map[string]any, pointer string) {
 		}
 		return
 	}
-	known, there := slices.Sorted(maps.Keys(s.Properties)), 0
+	known := slices.Sorted(maps.Keys(s.Properties))
+	there := 0
 	for _, name := range known {
 		if value, ok := object[name]; ok {
 			there++
@@ -153,7 +154,15 @@ func (c *conform) unknown(s *schema, object map[string]any, at func(string) stri
 		if n > maxViolations {
 			more = fmt.Sprintf(" (and %d more are none)", n-1)
 		}
-		c.fail("unknown_field", at(name), "%s is no field here%s%s; the fields are %s", quoted(name), more, didYouMean(name, s.Properties), strings.Join(known, ", "))
+		c.fail(
+			"unknown_field",
+			at(name),
+			"%s is no field here%s%s; the fields are %s",
+			quoted(name),
+			more,
+			didYouMean(name, s.Properties),
+			strings.Join(known, ", "),
+		)
 	}
 }
 

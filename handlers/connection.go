@@ -72,7 +72,8 @@ func (c *connection) late(now time.Time) time.Duration {
 	if c.clock.IsZero() || c.spoken {
 		return 0
 	}
-	if debt += now.Sub(c.clock); debt < patience {
+	debt += now.Sub(c.clock)
+	if debt < patience {
 		return 0
 	}
 	return debt
@@ -86,7 +87,8 @@ func (c *connection) change(do func(now time.Time)) {
 			c.debt += now.Sub(c.clock)
 		}
 		do(now)
-		if c.clock = now; !c.waited() {
+		c.clock = now
+		if !c.waited() {
 			c.clock = time.Time{}
 		}
 	})
@@ -120,11 +122,13 @@ func (c *connection) Read(b []byte) (n int, err error) {
 		return 0, io.EOF
 	}
 	c.change(func(time.Time) {
-		if n = copy(b, c.ahead); n == 0 {
+		n = copy(b, c.ahead)
+		if n == 0 {
 			c.reading = true
 			return
 		}
-		if c.ahead = c.ahead[n:]; len(c.ahead) == 0 {
+		c.ahead = c.ahead[n:]
+		if len(c.ahead) == 0 {
 			c.ahead = nil
 		}
 		c.received(b[:n])
@@ -134,7 +138,8 @@ func (c *connection) Read(b []byte) (n int, err error) {
 	}
 	n, err = c.Conn.Read(b)
 	c.change(func(time.Time) {
-		if c.reading = false; n > 0 {
+		c.reading = false
+		if n > 0 {
 			c.received(b[:n])
 		}
 	})
@@ -147,7 +152,8 @@ func (c *connection) received(b []byte) {
 		c.debt = 0 // a request begins
 	}
 	c.preface(b)
-	c.came, c.spoken = c.came+len(b), false
+	c.came = c.came + len(b)
+	c.spoken = false
 	if !c.http2 && c.state != http.StateActive {
 		c.sent(len(b)) // of a header
 		c.header = append(c.header, b[:min(len(b), max(mostHeader-len(c.header), 0))]...)
@@ -194,7 +200,8 @@ func (c *connection) look(now time.Time) {
 	if !ok {
 		return
 	}
-	c.debt, c.clock = c.debt+now.Sub(c.clock), now
+	c.debt = c.debt + now.Sub(c.clock)
+	c.clock = now
 	if c.looked {
 		c.took(taken - c.taken)
 	} else {
@@ -266,16 +273,19 @@ func (f *frames) bodies(b []byte) (bytes int) {
 		if f.left == 0 {
 			n := copy(f.head[f.have:], b)
 			b = b[n:]
-			if f.have += n; f.have < len(f.head) {
+			f.have += n
+			if f.have < len(f.head) {
 				break
 			}
-			f.have, f.left = 0, int(f.head[0])<<16|int(f.head[1])<<8|int(f.head[2])
+			f.have = 0
+			f.left = int(f.head[0])<<16 | int(f.head[1])<<8 | int(f.head[2])
 		}
 		n := min(f.left, len(b))
 		if f.head[3] == dataFrame {
 			bytes += n
 		}
-		b, f.left = b[n:], f.left-n
+		b = b[n:]
+		f.left = f.left - n
 	}
 	return bytes
 }

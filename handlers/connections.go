@@ -35,11 +35,16 @@ type connections struct {
 }
 
 func newConnections(bytesASecond int) *connections {
-	return &connections{rate: float64(bytesASecond), open: map[*connection]struct{}{}, probes: map[*connection]struct{}{}, room: make(chan struct{}),
+	return &connections{
+		rate:   float64(bytesASecond),
+		open:   map[*connection]struct{}{},
+		probes: map[*connection]struct{}{},
+		room:   make(chan struct{}),
 		givenUp: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conclave_connections_given_up_total",
 			Help: "Connections closed for others to have their place: idle ones, new ones that had sent no request, active ones whose request came or whose answer was taken too slowly, and waiting ones for which there was no place.",
-		}, []string{"state"})}
+		}, []string{"state"}),
+	}
 }
 
 // grace is how long a new connection may be silent before it can be given up: a caller
@@ -87,7 +92,8 @@ func (n *connections) enter(c *connection) (entered bool, room <-chan struct{}) 
 			n.mu.Unlock()
 			return true, nil
 		}
-		last, room := n.last(), n.room
+		last := n.last()
+		room := n.room
 		if last != nil {
 			n.givenUp.WithLabelValues(last.state.String()).Inc()
 			delete(n.open, last)
@@ -112,14 +118,16 @@ func (n *connections) enterProbe(c *connection) (wait time.Duration) {
 				oldest = p
 			}
 		}
-		if wait = grace - time.Since(oldest.since); wait > 0 {
+		wait = grace - time.Since(oldest.since)
+		if wait > 0 {
 			n.mu.Unlock()
 			return wait
 		}
 		n.givenUp.WithLabelValues(oldest.state.String()).Inc()
 		delete(n.probes, oldest)
 	}
-	c.since, c.probe = time.Now(), true
+	c.since = time.Now()
+	c.probe = true
 	n.probes[c] = struct{}{}
 	n.mu.Unlock()
 	if oldest != nil {
@@ -203,7 +211,11 @@ func (n *connections) watch(m *Metrics) error {
 		n.givenUp.WithLabelValues(state.String())
 	}
 	n.givenUp.WithLabelValues(waitingName)
-	return errors.Join(m.Register(n.givenUp),
+	return errors.Join(
+		m.Register(n.givenUp),
 		m.Register(gauge("conclave_connections", "Connections that are open.", func() int { return len(n.open) })),
-		m.Register(gauge("conclave_connections_limit", "Connections that may be open; 0 is any number.", func() int { return n.most })))
+		m.Register(
+			gauge("conclave_connections_limit", "Connections that may be open; 0 is any number.", func() int { return n.most }),
+		),
+	)
 }

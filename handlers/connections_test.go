@@ -95,7 +95,8 @@ func TestArrivedRequestsStay(t *testing.T) {
 	for _, want := range []*connection{silent, later} {
 		time.Sleep(2 * grace)
 		newest := enter(askLive)
-		for name, c := range map[string]*connection{"that asks": asks, "with its second request": idle, "that came last": newest} {
+		for name, c := range map[string]*connection{"that asks": asks, "with its second request": idle,
+			"that came last": newest} {
 			if _, ok := p.all.open[c]; !ok {
 				t.Errorf("the connection %s was given up", name)
 			}
@@ -226,7 +227,8 @@ func TestBodiesOfFrames(t *testing.T) {
 func TestConnectionsGiveWay(t *testing.T) {
 	entered, release := make(chan struct{}, 8), make(chan struct{})
 	timeouts := testTimeouts()
-	timeouts.ReadHeaderTimeout, timeouts.Connections = 20*time.Second, 4
+	timeouts.ReadHeaderTimeout = 20 * time.Second
+	timeouts.Connections = 4
 	s := start(t, Options{Engine: testEngine(t, engineOptions{before: gate(entered, release)})}, timeouts)
 	busy := s.drip("GET /v1/search?q=bees&experts=wiki HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	<-entered
@@ -267,7 +269,8 @@ func TestConnectionsGiveWay(t *testing.T) {
 // does not.
 func TestSlowRequestsGiveWay(t *testing.T) {
 	timeouts := testTimeouts()
-	timeouts.ReadTimeout, timeouts.Connections = 10*time.Minute, 6
+	timeouts.ReadTimeout = 10 * time.Minute
+	timeouts.Connections = 6
 	s := startWriting(t, writingOptions{timeouts: []ServeOptions{timeouts}})
 	body, send := io.Pipe()
 	uploaded := make(chan reply, 1)
@@ -408,7 +411,8 @@ func TestConnectionFlood(t *testing.T) {
 		t.Errorf("%d of 50 were answered", answered)
 	}
 	metrics := string(s.send(http.MethodGet, "/metrics", "").body)
-	if !strings.Contains(metrics, "conclave_connections_limit 20") || !strings.Contains(metrics, `conclave_connections_given_up_total{state="new"}`) {
+	if !strings.Contains(metrics, "conclave_connections_limit 20") ||
+		!strings.Contains(metrics, `conclave_connections_given_up_total{state="new"}`) {
 		t.Errorf("%.3000s", metrics)
 	}
 }

@@ -32,7 +32,11 @@ var theContract = sync.OnceValues(func() (*contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &contract{document: parsed.(map[string]any), compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}}
+	c := &contract{
+		document: parsed.(map[string]any),
+		compiler: jsonschema.NewCompiler(),
+		compiled: map[string]*jsonschema.Schema{},
+	}
 	for _, s := range at(c.document, "components", "schemas").(map[string]any) {
 		if s := s.(map[string]any); s["properties"] != nil && s["additionalProperties"] == nil {
 			s["additionalProperties"] = false
@@ -95,7 +99,11 @@ func (c *contract) check(method, path string, r reply) error {
 	escape := func(s string) string {
 		return url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(s))
 	}
-	pointer := "/paths/" + escape(template) + "/" + strings.ToLower(map[bool]string{true: "get", false: method}[method == http.MethodHead]) + "/responses/" + status
+	pointer := "/paths/" + escape(
+		template,
+	) + "/" + strings.ToLower(
+		map[bool]string{true: "get", false: method}[method == http.MethodHead],
+	) + "/responses/" + status
 	if ref, ok := response["$ref"].(string); ok {
 		pointer = strings.TrimPrefix(ref, "#")
 		response, _ = at(c.document, strings.Split(pointer, "/")[1:]...).(map[string]any)
@@ -119,7 +127,8 @@ func (c *contract) check(method, path string, r reply) error {
 	if method == http.MethodHead || !strings.HasSuffix(contentType, "json") {
 		return nil
 	}
-	of, texts := "/schema", [][]byte{r.body}
+	of := "/schema"
+	texts := [][]byte{r.body}
 	if contentType == typeLines {
 		of = "/schema/contentSchema"
 		texts = bytes.Split(bytes.TrimSuffix(r.body, []byte("\n")), []byte("\n"))
@@ -165,8 +174,9 @@ func TestContractNotices(t *testing.T) {
 	header := http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {"a"}}
 	good := `{"status":"ok"}`
 	for name, r := range map[string]reply{
-		"status":  {&http.Response{StatusCode: 418, Header: header}, []byte(good)},
-		"type":    {&http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/plain"}, "X-Request-Id": {"a"}}}, []byte(good)},
+		"status": {&http.Response{StatusCode: 418, Header: header}, []byte(good)},
+		"type": {&http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/plain"},
+			"X-Request-Id": {"a"}}}, []byte(good)},
 		"header":  {&http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}}, []byte(good)},
 		"field":   {&http.Response{StatusCode: 200, Header: header}, []byte(`{"status":"ok","x":1}`)},
 		"missing": {&http.Response{StatusCode: 200, Header: header}, []byte(`{}`)},
@@ -175,7 +185,8 @@ func TestContractNotices(t *testing.T) {
 			t.Errorf("a wrong %s is not noticed", name)
 		}
 	}
-	if err := c.check(http.MethodGet, "/livez", reply{&http.Response{StatusCode: 200, Header: header}, []byte(good)}); err != nil {
+	if err := c.check(http.MethodGet, "/livez", reply{&http.Response{StatusCode: 200, Header: header},
+		[]byte(good)}); err != nil {
 		t.Error(err)
 	}
 }
@@ -193,7 +204,8 @@ func TestRequestExamples(t *testing.T) {
 	for path, item := range c.document["paths"].(map[string]any) {
 		if lines, ok := at(item, "post", "requestBody", "content", typeLines, "example").(string); ok {
 			n++
-			if r := writing.send(http.MethodPost, path, lines, "Content-Type", typeLines); r.StatusCode != http.StatusOK || r.Header.Get("Conclave-Accepted") != "2" {
+			if r := writing.send(http.MethodPost, path, lines, "Content-Type", typeLines); r.StatusCode != http.StatusOK ||
+				r.Header.Get("Conclave-Accepted") != "2" {
 				t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
 			}
 		}

@@ -69,10 +69,14 @@ func (p *strictParser) value() (any, error) {
 			}
 			name := key.String()
 			if _, twice := object[name]; twice {
-				return nil, newProblem("duplicate_key", fmt.Sprintf("The key %s is written twice; which of them is meant is not clear.", quoted(name)),
-					ProblemField{Pointer: shorten(string(p.StackPointer())), Detail: "written twice"})
+				return nil, newProblem(
+					"duplicate_key",
+					fmt.Sprintf("The key %s is written twice; which of them is meant is not clear.", quoted(name)),
+					ProblemField{Pointer: shorten(string(p.StackPointer())), Detail: "written twice"},
+				)
 			}
-			if object[name], err = p.value(); err != nil {
+			object[name], err = p.value()
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -51,7 +51,8 @@ func FuzzParseJSON(f *testing.F) {
 					t.Fatal(err)
 				}
 				// A repaired key may have become equal to another one, and so be lost.
-				if !bytes.Contains(text, []byte("\ufffd")) && !bytes.Contains(text, []byte(`\ufffd`)) && !bytes.Contains(data, []byte("{")) {
+				if !bytes.Contains(text, []byte("\ufffd")) && !bytes.Contains(text, []byte(`\ufffd`)) &&
+					!bytes.Contains(data, []byte("{")) {
 					t.Fatalf("%q has nothing to repair: %q", data, text)
 				}
 			}
@@ -68,7 +69,11 @@ func FuzzParseJSON(f *testing.F) {
 // FuzzSearchBody puts anything through the whole of decoding: a request whose
 // values are those that were written, or a problem with a 4xx.
 func FuzzSearchBody(f *testing.F) {
-	f.Add([]byte(`{"question":"how","k":3.0,"fusion":["rrf"],"experts":null,"bm25":false,"weights":{"a.b[0]":1e0},"timeout_ms":1e3}`))
+	f.Add(
+		[]byte(
+			`{"question":"how","k":3.0,"fusion":["rrf"],"experts":null,"bm25":false,"weights":{"a.b[0]":1e0},"timeout_ms":1e3}`,
+		),
+	)
 	f.Add([]byte(`{"question":"how","k":9007199254740993,"fusion":{},"fields":[["title"]]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		body, problem := parseJSON(data)
@@ -98,7 +103,11 @@ func TestIntegers(t *testing.T) {
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		request, problem := searchRequest(search.Limits{K: 1000, Candidates: 1000, Timeout: 10 * time.Second}, body, maxViolations)
+		request, problem := searchRequest(
+			search.Limits{K: 1000, Candidates: 1000, Timeout: 10 * time.Second},
+			body,
+			maxViolations,
+		)
 		if problem != nil || request.K != want {
 			t.Errorf("%s: %d, %v", text, request.K, problem)
 		}
@@ -129,7 +138,8 @@ func TestSchemaIsTheEngines(t *testing.T) {
 		for _, value := range values {
 			n++
 			body := map[string]any{"question": "bees", "experts": []string{"wiki", "health"}, "fusion": "sum"}
-			if body[name] = value; list {
+			body[name] = value
+			if list {
 				body[name] = []any{value}
 			}
 			text, err := json.Marshal(body)

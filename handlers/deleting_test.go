@@ -39,11 +39,15 @@ func TestDeletePassages(t *testing.T) {
 		"?tags_any=" + strings.Repeat("t", 2000): {422, "tag_too_long", "2000 bytes"},
 	} {
 		r := ask(query)
-		if p := r.problem(t); r.StatusCode != want.status || p.Code != want.code || !strings.Contains(p.Detail, want.says) || strings.Contains(p.Detail, "POST") {
+		if p := r.problem(t); r.StatusCode != want.status || p.Code != want.code || !strings.Contains(p.Detail, want.says) ||
+			strings.Contains(p.Detail, "POST") {
 			t.Errorf("%.60s: %d %s", query, r.StatusCode, r.body)
 		}
 	}
-	if r := s.send(http.MethodDelete, "/v1/passages", `{"filter":{"tags_any":["a"]}}`, "Content-Type", typeJSON); r.problem(t).Code != "unexpected_body" {
+	if r := s.send(http.MethodDelete, "/v1/passages", `{"filter":{"tags_any":["a"]}}`, "Content-Type",
+		typeJSON); r.problem(
+		t,
+	).Code != "unexpected_body" {
 		t.Errorf("a body: %d %s", r.StatusCode, r.body)
 	}
 	p := ask("?tags_any=x,%20").problem(t)
@@ -56,17 +60,22 @@ func TestDeletePassages(t *testing.T) {
 
 	r := ask("?tags_any=b%26%C3%A9,c%20d&tags_all=a")
 	var j jobs.Job
-	if err := json.Unmarshal(r.body, &j); err != nil || r.StatusCode != http.StatusAccepted || r.Header.Get("Location") != "/v1/jobs/"+j.ID {
+	if err := json.Unmarshal(r.body, &j); err != nil || r.StatusCode != http.StatusAccepted ||
+		r.Header.Get("Location") != "/v1/jobs/"+j.ID {
 		t.Fatalf("%d %s %s", r.StatusCode, r.body, r.Header.Get("Location"))
 	}
-	if j.Kind != "delete_passages" || j.Name != "tags_all=a&tags_any=b%26%C3%A9,c+d" || !slices.Equal(j.TagsAll, []string{"a"}) || !slices.Equal(j.TagsAny, []string{"b&é", "c d"}) {
+	if j.Kind != "delete_passages" || j.Name != "tags_all=a&tags_any=b%26%C3%A9,c+d" ||
+		!slices.Equal(j.TagsAll, []string{"a"}) ||
+		!slices.Equal(j.TagsAny, []string{"b&é", "c d"}) {
 		t.Errorf("%+v", j)
 	}
 	if p := ask("?" + j.Name).problem(t); p.Code != "job_under_way" {
 		t.Errorf("the same again: %+v", p)
 	}
 	var named jobs.Job
-	if r := ask("?ids=.,..,b%26c"); json.Unmarshal(r.body, &named) != nil || named.Name != "ids=.,..,b%26c" || !slices.Equal(named.IDs, []string{".", "..", "b&c"}) || len(named.TagsAll)+len(named.TagsAny) > 0 {
+	if r := ask("?ids=.,..,b%26c"); json.Unmarshal(r.body, &named) != nil || named.Name != "ids=.,..,b%26c" ||
+		!slices.Equal(named.IDs, []string{".", "..", "b&c"}) ||
+		len(named.TagsAll)+len(named.TagsAny) > 0 {
 		t.Errorf("by ids: %d %s", r.StatusCode, r.body)
 	}
 	if r := ask("?tags_all=a"); r.StatusCode != http.StatusAccepted {

@@ -23,7 +23,8 @@ func TestDidYouMean(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{"question=x": `did you mean "q"?`, "query=x": `did you mean "q"?`, "q=x&top_k=3": `did you mean "k"?`} {
-		if p := s.send(http.MethodGet, "/v1/search?"+query, "").problem(t); p.Code != "unknown_parameter" || !strings.Contains(p.Detail, want) {
+		if p := s.send(http.MethodGet, "/v1/search?"+query, "").problem(t); p.Code != "unknown_parameter" ||
+			!strings.Contains(p.Detail, want) {
 			t.Errorf("%s: %+v", query, p)
 		}
 	}

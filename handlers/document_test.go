@@ -23,15 +23,20 @@ func typesOfDocument() map[string]reflect.Type {
 		"PassageRequest": reflect.TypeFor[corpus.Passage](), "SnapshotRequest": reflect.TypeFor[snapshotBody](), "ExpertRequest": reflect.TypeFor[expertBody](),
 		"Filter":      reflect.TypeFor[search.Filter](),
 		"FuseRequest": reflect.TypeFor[search.FuseRequest](), "Highlight": reflect.TypeFor[search.Highlight](), "Candidate": reflect.TypeFor[search.Candidate](), "CandidateScore": reflect.TypeFor[search.Said](), "FuseResponse": reflect.TypeFor[search.FuseResponse](),
-		"SearchResponse": reflect.TypeFor[search.Response](), "Ranking": reflect.TypeFor[search.Ranking](), "Result": reflect.TypeFor[search.Result](),
-		"Contribution": reflect.TypeFor[search.Contribution](), "TermScore": reflect.TypeFor[search.TermScore](), "Source": reflect.TypeFor[search.Source](),
+		"SearchResponse": reflect.TypeFor[search.Response](), "Ranking": reflect.TypeFor[search.Ranking](),
+		"Result":       reflect.TypeFor[search.Result](),
+		"Contribution": reflect.TypeFor[search.Contribution](), "TermScore": reflect.TypeFor[search.TermScore](),
+		"Source": reflect.TypeFor[search.Source](),
 		"Answer": reflect.TypeFor[search.Extract](), "Generated": reflect.TypeFor[search.Generated](), "Support": reflect.TypeFor[search.Support](), "Reader": reflect.TypeFor[search.ReaderInfo](), "Took": reflect.TypeFor[search.Took](), "Degradation": reflect.TypeFor[search.Missing](), "EmbedResponse": reflect.TypeFor[search.EmbedResponse](),
-		"Passage": reflect.TypeFor[corpus.Passage](), "PassageList": reflect.TypeFor[PassageList](), "ExpertList": reflect.TypeFor[ExpertList](),
-		"Expert": reflect.TypeFor[search.ExpertInfo](), "Calibration": reflect.TypeFor[search.CalibrationInfo](), "ReliabilityBin": reflect.TypeFor[search.ReliabilityBin](), "Limits": reflect.TypeFor[Limits](),
+		"Passage": reflect.TypeFor[corpus.Passage](), "PassageList": reflect.TypeFor[PassageList](),
+		"ExpertList": reflect.TypeFor[ExpertList](),
+		"Expert":     reflect.TypeFor[search.ExpertInfo](), "Calibration": reflect.TypeFor[search.CalibrationInfo](), "ReliabilityBin": reflect.TypeFor[search.ReliabilityBin](), "Limits": reflect.TypeFor[Limits](),
 		"LimitDefaults": reflect.TypeFor[LimitDefaults](), "Health": reflect.TypeFor[Health](), "Component": reflect.TypeFor[Component](), "Backlog": reflect.TypeFor[Backlog](),
-		"Problem": reflect.TypeFor[Problem](), "ProblemField": reflect.TypeFor[ProblemField](), "WriteResult": reflect.TypeFor[WriteResult](),
-		"Message": reflect.TypeFor[search.Message](), "UploadLine": reflect.TypeFor[UploadLine](), "UploadProblem": reflect.TypeFor[uploadProblem](), "Job": reflect.TypeFor[jobs.Job](),
-		"JobProgress": reflect.TypeFor[jobs.Progress](), "JobResult": reflect.TypeFor[jobs.Result](), "JobList": reflect.TypeFor[JobList](),
+		"Problem": reflect.TypeFor[Problem](), "ProblemField": reflect.TypeFor[ProblemField](),
+		"WriteResult": reflect.TypeFor[WriteResult](),
+		"Message":     reflect.TypeFor[search.Message](), "UploadLine": reflect.TypeFor[UploadLine](), "UploadProblem": reflect.TypeFor[uploadProblem](), "Job": reflect.TypeFor[jobs.Job](),
+		"JobProgress": reflect.TypeFor[jobs.Progress](), "JobResult": reflect.TypeFor[jobs.Result](),
+		"JobList":      reflect.TypeFor[JobList](),
 		"SnapshotList": reflect.TypeFor[SnapshotList](), "SnapshotInfo": reflect.TypeFor[SnapshotInfo](),
 	}
 }
@@ -102,7 +107,12 @@ func TestSchemasAreTheTypes(t *testing.T) {
 		}
 		fields := fieldsOf(of)
 		if !slices.Equal(slices.Sorted(maps.Keys(fields)), slices.Sorted(maps.Keys(properties))) {
-			t.Errorf("%s has the fields %v, its type %v", name, slices.Sorted(maps.Keys(properties)), slices.Sorted(maps.Keys(fields)))
+			t.Errorf(
+				"%s has the fields %v, its type %v",
+				name,
+				slices.Sorted(maps.Keys(properties)),
+				slices.Sorted(maps.Keys(fields)),
+			)
 			continue
 		}
 		required := fmt.Sprint(at(s, "required"))
@@ -112,7 +122,8 @@ func TestSchemasAreTheTypes(t *testing.T) {
 				property = schemas[strings.TrimPrefix(ref, schemaPrefix)]
 			}
 			optional := strings.Contains(of.Tag.Get("json"), ",omit")
-			if must := slices.Contains(strings.Fields(strings.Trim(required, "[]")), field); must == optional && !strings.HasSuffix(name, "Request") {
+			if must := slices.Contains(strings.Fields(strings.Trim(required, "[]")), field); must == optional &&
+				!strings.HasSuffix(name, "Request") {
 				t.Errorf("%s.%s: required %v, and omitted when empty %v", name, field, must, optional)
 			}
 			var given []string
@@ -158,7 +169,23 @@ func TestSchemasAreEnforced(t *testing.T) {
 		"SnapshotRequest": `{"name":"a"}`,
 		"FuseRequest":     `{"fusion":"rrf","candidates":[{"id":"a","contributions":[{"source":"b","score":0.5,"rank":null}],"rank":1,"score":2}],"k":1,"weights":{"b":2},"confidences":{"b":1},"missing":"min","normalisation":"raw"}`,
 	}
-	others := []any{nil, true, "x", "rrf", json.Number("1"), json.Number("0"), json.Number("-1"), json.Number("1.5"), json.Number("1e3"), json.Number("300"), []any{}, []any{"title"}, []any{json.Number("7")}, map[string]any{}, map[string]any{"tags_any": "x"}}
+	others := []any{
+		nil,
+		true,
+		"x",
+		"rrf",
+		json.Number("1"),
+		json.Number("0"),
+		json.Number("-1"),
+		json.Number("1.5"),
+		json.Number("1e3"),
+		json.Number("300"),
+		[]any{},
+		[]any{"title"},
+		[]any{json.Number("7")},
+		map[string]any{},
+		map[string]any{"tags_any": "x"},
+	}
 	taken, refused := 0, 0
 	for _, name := range slices.Sorted(maps.Keys(good)) {
 		library, err := c.schemaAt("/components/schemas/" + name)

@@ -103,7 +103,11 @@ func (s haltedWriter) Apply(ctx context.Context, changes []folder.Change) ([]fol
 	return out, s.wait(ctx)
 }
 
-func (s haltedWriter) Passage(ctx context.Context, id string, room func(int) error) (p corpus.Passage, version string, ok bool, err error) {
+func (s haltedWriter) Passage(
+	ctx context.Context,
+	id string,
+	room func(int) error,
+) (p corpus.Passage, version string, ok bool, err error) {
 	if err := s.wait(ctx); err != nil {
 		return p, "", false, err
 	}
@@ -163,7 +167,12 @@ func bodies() map[string]string {
 
 // arguments returns what to call a tool with, by its name.
 func arguments() map[string]string {
-	return map[string]string{"search": `{"query":"bees"}`, "fetch": `{"id":"bees"}`, "list_experts": `{}`, "explain": `{"query":"bees"}`}
+	return map[string]string{
+		"search":       `{"query":"bees"}`,
+		"fetch":        `{"id":"bees"}`,
+		"list_experts": `{}`,
+		"explain":      `{"query":"bees"}`,
+	}
 }
 
 // visitor is something that can be asked for.
@@ -176,7 +185,8 @@ type visitor struct {
 func (v *visitor) request(ctx context.Context, key string) *http.Request {
 	r := httptest.NewRequest(v.method, "http://localhost"+v.path, strings.NewReader(v.body)).WithContext(ctx)
 	if v.body == "" {
-		r.Body, r.ContentLength = http.NoBody, 0
+		r.Body = http.NoBody
+		r.ContentLength = 0
 	} else {
 		r.Header.Set("Content-Type", v.contentType)
 	}
@@ -189,7 +199,8 @@ func (v *visitor) request(ctx context.Context, key string) *http.Request {
 // visit asks an API, and fails where there is no answer for too long.
 func (v *visitor) visit(t *testing.T, api *API, ctx context.Context, key string) *httptest.ResponseRecorder {
 	t.Helper()
-	w, done := httptest.NewRecorder(), make(chan struct{})
+	w := httptest.NewRecorder()
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		api.ServeHTTP(w, v.request(ctx, key))
@@ -206,7 +217,8 @@ func (v *visitor) visit(t *testing.T, api *API, ctx context.Context, key string)
 // everything returns all that is served: every method of every path, and every tool.
 func everything(t *testing.T, api *API) (all []visitor) {
 	t.Helper()
-	known, pagesToo := bodies(), map[string]bool{}
+	known := bodies()
+	pagesToo := map[string]bool{}
 	shown, err := pages()
 	if err != nil {
 		t.Fatal(err)
@@ -215,11 +227,20 @@ func everything(t *testing.T, api *API) (all []visitor) {
 		pagesToo[p.path] = true
 	}
 	for _, e := range api.doorways {
-		path := strings.NewReplacer("/passages/*", "/passages/bees", "/experts/{name}", "/experts/wiki", "/{name}", "/x", "/{id}", "/1", "{collection}", "c").Replace(e.pattern)
-		v := visitor{name: e.method + " " + e.pattern, method: e.method, path: path, cost: e.cost, page: pagesToo[path], contentType: typeJSON}
+		path := strings.NewReplacer("/passages/*", "/passages/bees", "/experts/{name}", "/experts/wiki", "/{name}", "/x", "/{id}", "/1", "{collection}", "c").
+			Replace(e.pattern)
+		v := visitor{
+			name:        e.method + " " + e.pattern,
+			method:      e.method,
+			path:        path,
+			cost:        e.cost,
+			page:        pagesToo[path],
+			contentType: typeJSON,
+		}
 		switch {
 		case e.method == http.MethodPost || e.method == http.MethodPut:
-			if v.body = known[path]; v.body == "" {
+			v.body = known[path]
+			if v.body == "" {
 				t.Fatalf("tell this test what to send to %s", path)
 			}
 		case path == "/v1/search":
@@ -249,8 +270,14 @@ func everything(t *testing.T, api *API) (all []visitor) {
 			t.Fatalf("tell this test what to call the tool %s with", x.Name)
 		}
 		v := mcp
-		v.name, v.tool, v.cost = "the tool "+x.Name, true, Answering(1)
-		v.body = fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, x.Name, given)
+		v.cost = Answering(1)
+		v.name = "the tool " + x.Name
+		v.tool = true
+		v.body = fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`,
+			x.Name,
+			given,
+		)
 		all = append(all, v)
 	}
 	return all
@@ -263,7 +290,9 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 		t.Fatal("there are no adapters")
 	}
 	s := &halted{Engine: testEngine(t, engineOptions{})}
-	o.Engine, o.Adapters, o.TempDir = s, walked, t.TempDir()
+	o.TempDir = t.TempDir()
+	o.Engine = s
+	o.Adapters = walked
 	api := newAPI(t, o)
 	if err := api.AttachWriter(haltedWriter{s}, haltedJobs{s}, emptySnapshots{}); err != nil {
 		t.Fatal(err)
@@ -296,11 +325,15 @@ func TestOneDoor(t *testing.T) {
 		case full.Code != http.StatusTooManyRequests || full.Header().Get("Retry-After") == "":
 			t.Errorf("%s with no place: %d %.200s", v.name, full.Code, full.Body)
 		}
-		if w := v.visit(t, api, t.Context(), ""); w.Code >= 400 && w.Code != http.StatusUnprocessableEntity && w.Code != http.StatusServiceUnavailable {
+		if w := v.visit(t, api, t.Context(), ""); w.Code >= 400 && w.Code != http.StatusUnprocessableEntity &&
+			w.Code != http.StatusServiceUnavailable {
 			t.Errorf("%s with places: %d %.300s", v.name, w.Code, w.Body)
 		}
 	}
-	if got := slices.Sorted(maps.Keys(probes)); !slices.Equal(got, []string{"/livez", "/metrics", "/readyz", "/startupz"}) {
+	if got := slices.Sorted(maps.Keys(probes)); !slices.Equal(
+		got,
+		[]string{"/livez", "/metrics", "/readyz", "/startupz"},
+	) {
 		t.Errorf("%q are answered whatever else there is to do", got)
 	}
 	if api.room.taken != 0 {
@@ -313,7 +346,10 @@ func TestOneDoor(t *testing.T) {
 func TestDoorCountsRates(t *testing.T) {
 	keys := []Key{{Name: "lists", SHA256: sha256.Sum256([]byte("lists")), Scopes: []Scope{ScopeAdmin}}}
 	for i := range 200 {
-		keys = append(keys, Key{Name: fmt.Sprint(i), SHA256: sha256.Sum256([]byte(fmt.Sprint(i))), Scopes: []Scope{ScopeAdmin}})
+		keys = append(
+			keys,
+			Key{Name: fmt.Sprint(i), SHA256: sha256.Sum256([]byte(fmt.Sprint(i))), Scopes: []Scope{ScopeAdmin}},
+		)
 	}
 	open, _ := walkedAPI(t, Options{})
 	api, _ := walkedAPI(t, Options{Keys: keys, RateRequests: 2})
@@ -414,7 +450,10 @@ func TestNothingWithoutCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := newAPI(t, Options{}).options
-	o.Admission, o.Adapters, o.Metrics, o.Readiness = control, []Adapter{x}, nil, nil
+	o.Admission = control
+	o.Adapters = []Adapter{x}
+	o.Metrics = nil
+	o.Readiness = nil
 	if _, err := New(o); err == nil || !strings.Contains(err.Error(), "costs") {
 		t.Errorf("an adapter without a cost: %v", err)
 	}
@@ -432,12 +471,15 @@ func TestNothingWithoutCost(t *testing.T) {
 		in[e.method+" "+e.pattern] = true
 	}
 	n := 0
-	err = chi.Walk(built.(chi.Router), func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		if n++; method != http.MethodOptions && !in[method+" "+pattern] {
-			t.Errorf("%s %s came in by another way", method, pattern)
-		}
-		return nil
-	})
+	err = chi.Walk(
+		built.(chi.Router),
+		func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+			if n++; method != http.MethodOptions && !in[method+" "+pattern] {
+				t.Errorf("%s %s came in by another way", method, pattern)
+			}
+			return nil
+		},
+	)
 	if err != nil || n < 60 {
 		t.Errorf("%d routes, %v", n, err)
 	}
@@ -464,7 +506,8 @@ func sources(t *testing.T) map[string]*ast.File {
 	out := map[string]*ast.File{}
 	for _, e := range entries {
 		if name := e.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
-			if out[name], err = parser.ParseFile(gotoken.NewFileSet(), name, nil, 0); err != nil {
+			out[name], err = parser.ParseFile(gotoken.NewFileSet(), name, nil, 0)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -481,14 +524,26 @@ func TestBatchOver(t *testing.T) {
 		return ctx.Err()
 	}
 	wait := func(ctx context.Context) error { return nil }
-	engine := testEngine(t, engineOptions{before: func(ctx context.Context) error { return wait(ctx) }, limits: search.Limits{Timeout: time.Minute}})
+	engine := testEngine(
+		t,
+		engineOptions{
+			before: func(ctx context.Context) error { return wait(ctx) },
+			limits: search.Limits{Timeout: time.Minute},
+		},
+	)
 	api := newAPI(t, Options{Engine: engine, Timeout: time.Minute})
 	wait = slow
 	searches := []string{`{"question":"bees","experts":[]}`, `{"question":" "}`}
 	for range 20 {
 		searches = append(searches, `{"question":"bees","experts":["wiki"],"bm25":false,"timeout_ms":60000}`)
 	}
-	v := visitor{name: "a batch", method: http.MethodPost, path: batchPath, contentType: typeJSON, body: `{"timeout_ms":80,"searches":[` + strings.Join(searches, ",") + `]}`}
+	v := visitor{
+		name:        "a batch",
+		method:      http.MethodPost,
+		path:        batchPath,
+		contentType: typeJSON,
+		body:        `{"timeout_ms":80,"searches":[` + strings.Join(searches, ",") + `]}`,
+	}
 	w := v.visit(t, api, t.Context(), "")
 	var out struct {
 		Answers []struct{ Code, Question string }
@@ -505,7 +560,8 @@ func TestBatchOver(t *testing.T) {
 		}
 	}
 	v.body = `{"timeout_ms":60001,"searches":[{"question":"x"}]}`
-	if w := v.visit(t, api, t.Context(), ""); w.Code != http.StatusUnprocessableEntity || !bytes.Contains(w.Body.Bytes(), []byte("60000")) {
+	if w := v.visit(t, api, t.Context(), ""); w.Code != http.StatusUnprocessableEntity ||
+		!bytes.Contains(w.Body.Bytes(), []byte("60000")) {
 		t.Errorf("more time than there is: %d %s", w.Code, w.Body)
 	}
 }

@@ -34,13 +34,26 @@ type library struct {
 
 func testLibrary() *library {
 	l := &library{vectors: map[string][][]float32{}, passages: []corpus.Passage{
-		{ID: "bees", Title: "Bees", Text: "Bees find their way back to the hive by the sun and by landmarks.", Tags: []string{"nature"}, Metadata: map[string]any{"year": 2020}},
+		{
+			ID:       "bees",
+			Title:    "Bees",
+			Text:     "Bees find their way back to the hive by the sun and by landmarks.",
+			Tags:     []string{"nature"},
+			Metadata: map[string]any{"year": 2020},
+		},
 		{ID: "wiki/42", Title: "Answers", Text: "Forty two is the answer to everything."},
 		{ID: "a b&c%d é", Text: "An id that needs escaping everywhere."},
 		{ID: "long", Title: "Long", Text: strings.Repeat("A long passage is worth compressing. ", 200)},
 	}}
 	for i := range 40 {
-		l.passages = append(l.passages, corpus.Passage{ID: fmt.Sprintf("p%02d", i), Title: fmt.Sprintf("Passage %d", i), Text: fmt.Sprintf("Filler number %d about house tree river %d.", i, i%7)})
+		l.passages = append(
+			l.passages,
+			corpus.Passage{
+				ID:    fmt.Sprintf("p%02d", i),
+				Title: fmt.Sprintf("Passage %d", i),
+				Text:  fmt.Sprintf("Filler number %d about house tree river %d.", i, i%7),
+			},
+		)
 	}
 	for _, expert := range []string{"wiki", "health", "plain"} {
 		for i := range l.passages {
@@ -69,8 +82,12 @@ func (l *library) Vectors(expert string) (search.VectorIndex, bool) {
 }
 
 // Among leaves out of the indexes' hits what the filter does not let through.
-func (l *library) Among(_ context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
-	a, n := amongSome{l, func(o rank.Ordinal) bool { return lets(f, l.passages[o]) }}, 0
+func (l *library) Among(
+	_ context.Context,
+	f search.Filter,
+) (search.Indexes, func(context.Context) (int, error), error) {
+	a := amongSome{l, func(o rank.Ordinal) bool { return lets(f, l.passages[o]) }}
+	n := 0
 	for i := range l.passages {
 		if a.lets(rank.Ordinal(i)) {
 			n++
@@ -81,7 +98,8 @@ func (l *library) Among(_ context.Context, f search.Filter) (search.Indexes, fun
 
 func lets(f search.Filter, p corpus.Passage) bool {
 	has := func(tag string) bool { return slices.Contains(p.Tags, tag) }
-	return (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has)) && !slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) })
+	return (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has)) &&
+		!slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) })
 }
 
 type amongSome struct {
@@ -247,7 +265,10 @@ func (s *wordScan) Explain(_ context.Context, question string, o rank.Ordinal) (
 	var terms []search.TermScore
 	for _, word := range strings.Fields(strings.ToLower(question)) {
 		if n := strings.Count(strings.ToLower((*library)(s).text(o)), word); n > 0 {
-			terms = append(terms, search.TermScore{Term: word, Frequency: n, DocFrequency: 1, IDF: 1, Boost: 1, Score: float64(n)})
+			terms = append(
+				terms,
+				search.TermScore{Term: word, Frequency: n, DocFrequency: 1, IDF: 1, Boost: 1, Score: float64(n)},
+			)
 		}
 	}
 	return terms, nil
@@ -324,12 +345,27 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 		}
 		if calibrated {
 			x.Ensemble = testEnsemble{}
-			x.Info.Calibration = &search.CalibrationInfo{Temperature: 0.05, Depth: 5, ECEBefore: 0.2, ECEAfter: 0.05, Questions: "dev"}
+			x.Info.Calibration = &search.CalibrationInfo{
+				Temperature: 0.05,
+				Depth:       5,
+				ECEBefore:   0.2,
+				ECEAfter:    0.05,
+				Questions:   "dev",
+			}
 		}
 		return x
 	}
 	limits := testLimits()
-	limits.Timeout, limits.K, limits.AnswerBytes = cmp.Or(o.limits.Timeout, limits.Timeout), cmp.Or(o.limits.K, limits.K), cmp.Or(o.limits.AnswerBytes, limits.AnswerBytes)
+	limits.Timeout, limits.K, limits.AnswerBytes = cmp.Or(
+		o.limits.Timeout,
+		limits.Timeout,
+	), cmp.Or(
+		o.limits.K,
+		limits.K,
+	), cmp.Or(
+		o.limits.AnswerBytes,
+		limits.AnswerBytes,
+	)
 	books := o.library
 	if books == nil {
 		books = testLibrary()
@@ -341,7 +377,10 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 	}
 	lineUp.Defaults.Timeout = min(lineUp.Defaults.Timeout, limits.Timeout)
 	lineUp.Defaults.Gate = &fusion.Gate{
-		Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
+		Dense: make(
+			[]float64,
+			len(fusion.DenseFeatureNames()),
+		), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
 	}
 	if o.lineUp != nil {
 		o.lineUp(&lineUp)
@@ -355,11 +394,28 @@ func testEngine(t testing.TB, o engineOptions) *search.Engine {
 }
 
 func testLimits() search.Limits {
-	return search.Limits{K: 1000, Candidates: 1000, QuestionBytes: 8 << 10, Timeout: 5 * time.Second, Batch: 100, BatchParallel: 8, EmbedInputs: 256, EmbedBytes: 64 << 10, AnswerBytes: 32 << 20}
+	return search.Limits{
+		K:             1000,
+		Candidates:    1000,
+		QuestionBytes: 8 << 10,
+		Timeout:       5 * time.Second,
+		Batch:         100,
+		BatchParallel: 8,
+		EmbedInputs:   256,
+		EmbedBytes:    64 << 10,
+		AnswerBytes:   32 << 20,
+	}
 }
 
 func testDefaults() search.Defaults {
-	return search.Defaults{K: 10, Candidates: 100, Timeout: 2 * time.Second, Fusion: search.MethodAuto, Missing: fusion.Exact, Alpha: .03}
+	return search.Defaults{
+		K:          10,
+		Candidates: 100,
+		Timeout:    2 * time.Second,
+		Fusion:     search.MethodAuto,
+		Missing:    fusion.Exact,
+		Alpha:      .03,
+	}
 }
 
 // overloadedError is what an encoder with a full queue says.

@@ -49,7 +49,13 @@ type entered struct {
 }
 
 // newEntrance begins to accept connections. wait returns when it has ended.
-func newEntrance(l net.Listener, all *connections, most int, within time.Duration, isProbe func(string) bool) *entrance {
+func newEntrance(
+	l net.Listener,
+	all *connections,
+	most int,
+	within time.Duration,
+	isProbe func(string) bool,
+) *entrance {
 	e := &entrance{Listener: l, connections: all, most: max(most, 1), within: within, isProbe: isProbe,
 		in: make(chan entered), closed: make(chan struct{}), came: make(chan struct{}, 1)}
 	e.running.Go(e.welcome)
@@ -171,12 +177,15 @@ func (e *entrance) makeRoom() (wait time.Duration) {
 			return
 		}
 		if len(e.unheard) > 0 {
-			if wait = grace - time.Since(e.unheard[0].came); wait <= 0 {
+			wait = grace - time.Since(e.unheard[0].came)
+			if wait <= 0 {
 				away = e.unheard[0]
 			}
 		}
 		if away == nil && len(e.waiting) > 0 {
-			away, heard, wait = e.waiting[0], true, 0
+			away = e.waiting[0]
+			heard = true
+			wait = 0
 		}
 		if away != nil {
 			e.leave(away)
@@ -261,7 +270,8 @@ func (e *entrance) asksHealth(line string) bool {
 // mayHaveBody reports whether a header announces a body, or is not whole.
 func mayHaveBody(header []byte) bool {
 	header, _, whole := bytes.Cut(bytes.ToLower(header), []byte("\r\n\r\n"))
-	return !whole || bytes.Contains(header, []byte("\r\ncontent-length")) || bytes.Contains(header, []byte("\r\ntransfer-encoding"))
+	return !whole || bytes.Contains(header, []byte("\r\ncontent-length")) ||
+		bytes.Contains(header, []byte("\r\ntransfer-encoding"))
 }
 
 // checkHealth gives a health check its place.
@@ -303,7 +313,8 @@ func (e *entrance) usher() {
 		if ok {
 			gone := false
 			e.locked(func() {
-				if gone = next.gone; !gone {
+				gone = next.gone
+				if !gone {
 					e.leave(next)
 				}
 			})
@@ -334,7 +345,15 @@ func (g *guest) refuse() {
 	if err != nil {
 		return
 	}
-	_, _ = fmt.Fprintf(g.Conn, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nX-Request-ID: %s\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
-		p.Status, http.StatusText(p.Status), typeProblem, p.RequestID, len(text), text)
+	_, _ = fmt.Fprintf(
+		g.Conn,
+		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nX-Request-ID: %s\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		p.Status,
+		http.StatusText(p.Status),
+		typeProblem,
+		p.RequestID,
+		len(text),
+		text,
+	)
 	_ = g.CloseWrite()
 }

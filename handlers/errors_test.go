@@ -44,42 +44,44 @@ func TestErrors(t *testing.T) {
 		"a key twice":               {"POST", "/v1/search", `{"question":"x","k":1,"k":2}`, json, 400, "duplicate_key", "/k"},
 		"a key twice, escaped":      {"POST", "/v1/search", `{"question":"x","\u0071uestion":"y"}`, json, 400, "duplicate_key", "/question"},
 		"a weight twice":            {"POST", "/v1/search", `{"question":"x","weights":{"a/b":1,"a/b":2}}`, json, 400, "duplicate_key", "/weights/a~1b"},
-		"unknown field":             {"POST", "/v1/search", `{"question":"x","top_k":1}`, json, 400, "unknown_field", "/top_k"},
-		"other case":                {"POST", "/v1/search", `{"Question":"x"}`, json, 400, "unknown_field", "/Question"},
-		"empty key":                 {"POST", "/v1/search", `{"question":"x","":1}`, json, 400, "unknown_field", "/"},
-		"unknown field of filter":   {"POST", "/v1/search", `{"question":"x","filter":{"tags":["a"]}}`, json, 400, "unknown_field", "/filter/tags"},
-		"prototype":                 {"POST", "/v1/search", `{"question":"x","__proto__":{}}`, json, 400, "unknown_field", "/__proto__"},
-		"no question":               {"POST", "/v1/search", `{}`, json, 400, "missing_field", "/question"},
-		"another's question":        {"POST", "/v1/search", `{"query":"x"}`, json, 400, "unknown_field", "/query"},
-		"empty question":            {"POST", "/v1/search", `{"question":""}`, json, 400, "empty_question", "/question"},
-		"blank question":            {"POST", "/v1/search", `{"question":" \t\u00a0\u3000\u200b\u200f\u0000 "}`, json, 400, "empty_question", "/question"},
-		"null question":             {"POST", "/v1/search", `{"question":null}`, json, 422, "wrong_type", "/question"},
-		"deep JSON":                 {"POST", "/v1/search", deep, json, 400, "not_json", ""},
-		"less deep JSON":            {"POST", "/v1/search", `{"question":` + strings.Repeat("[", 30) + strings.Repeat("]", 30) + "}", json, 400, "too_deep", ""},
+		"unknown field": {"POST", "/v1/search", `{"question":"x","top_k":1}`, json, 400, "unknown_field",
+			"/top_k"},
+		"other case":              {"POST", "/v1/search", `{"Question":"x"}`, json, 400, "unknown_field", "/Question"},
+		"empty key":               {"POST", "/v1/search", `{"question":"x","":1}`, json, 400, "unknown_field", "/"},
+		"unknown field of filter": {"POST", "/v1/search", `{"question":"x","filter":{"tags":["a"]}}`, json, 400, "unknown_field", "/filter/tags"},
+		"prototype":               {"POST", "/v1/search", `{"question":"x","__proto__":{}}`, json, 400, "unknown_field", "/__proto__"},
+		"no question":             {"POST", "/v1/search", `{}`, json, 400, "missing_field", "/question"},
+		"another's question":      {"POST", "/v1/search", `{"query":"x"}`, json, 400, "unknown_field", "/query"},
+		"empty question":          {"POST", "/v1/search", `{"question":""}`, json, 400, "empty_question", "/question"},
+		"blank question":          {"POST", "/v1/search", `{"question":" \t\u00a0\u3000\u200b\u200f\u0000 "}`, json, 400, "empty_question", "/question"},
+		"null question":           {"POST", "/v1/search", `{"question":null}`, json, 422, "wrong_type", "/question"},
+		"deep JSON":               {"POST", "/v1/search", deep, json, 400, "not_json", ""},
+		"less deep JSON":          {"POST", "/v1/search", `{"question":` + strings.Repeat("[", 30) + strings.Repeat("]", 30) + "}", json, 400, "too_deep", ""},
 
-		"k is text":           {"POST", "/v1/search", `{"question":"x","k":"ten"}`, json, 422, "wrong_type", "/k"},
-		"k is half":           {"POST", "/v1/search", `{"question":"x","k":1.5}`, json, 422, "wrong_type", "/k"},
-		"k is null":           {"POST", "/v1/search", `{"question":"x","k":null}`, json, 422, "wrong_type", "/k"},
-		"k is 0":              {"POST", "/v1/search", `{"question":"x","k":0}`, json, 422, "out_of_range", "/k"},
-		"k is -1":             {"POST", "/v1/search", `{"question":"x","k":-1}`, json, 422, "out_of_range", "/k"},
-		"k is -0":             {"POST", "/v1/search", `{"question":"x","k":-0}`, json, 422, "out_of_range", "/k"},
-		"k is above":          {"POST", "/v1/search", `{"question":"x","k":1001}`, json, 422, "out_of_range", "/k"},
-		"k is huge":           {"POST", "/v1/search", `{"question":"x","k":99999999999999999999}`, json, 422, "out_of_range", "/k"},
-		"k is beyond":         {"POST", "/v1/search", `{"question":"x","k":1e999}`, json, 422, "out_of_range", "/k"},
-		"candidates":          {"POST", "/v1/search", `{"question":"x","candidates":1001}`, json, 422, "out_of_range", "/candidates"},
-		"timeout":             {"POST", "/v1/search", `{"question":"x","timeout_ms":3600000}`, json, 422, "out_of_range", "/timeout_ms"},
-		"weight is text":      {"POST", "/v1/search", `{"question":"x","weights":{"bm25":"1"}}`, json, 422, "wrong_type", "/weights/bm25"},
-		"weight below zero":   {"POST", "/v1/search", `{"question":"x","weights":{"bm25":-1}}`, json, 422, "out_of_range", "/weights/bm25"},
-		"weight of nobody":    {"POST", "/v1/search", `{"question":"x","weights":{"x.y":1}}`, json, 422, "unknown_source", "/weights/x.y"},
-		"filter is null":      {"POST", "/v1/search", `{"question":"x","filter":null}`, json, 422, "wrong_type", "/filter"},
-		"filter is a list":    {"POST", "/v1/search", `{"question":"x","filter":["a"]}`, json, 422, "wrong_type", "/filter"},
-		"tags is text":        {"POST", "/v1/search", `{"question":"x","filter":{"tags_all":"a"}}`, json, 422, "wrong_type", "/filter/tags_all"},
-		"a tag is 7":          {"POST", "/v1/search", `{"question":"x","filter":{"tags_any":["a",7]}}`, json, 422, "wrong_type", "/filter/tags_any/1"},
-		"an empty tag":        {"POST", "/v1/search", `{"question":"x","filter":{"tags_any":["a",""]}}`, json, 422, "empty_tag", "/filter/tags_any/1"},
-		"a long tag":          {"POST", "/v1/search", `{"question":"x","filter":{"tags_all":["` + strings.Repeat("t", 257) + `"]}}`, json, 422, "tag_too_long", "/filter/tags_all/0"},
-		"many tags":           {"POST", "/v1/search", `{"question":"x","filter":{"tags_all":[` + strings.Repeat(`"t",`, search.MaxFilterTags) + `"t"]}}`, json, 422, "too_many_tags", "/filter/tags_all"},
-		"unknown expert":      {"POST", "/v1/search", `{"question":"x","experts":["wiki","nobody"]}`, json, 422, "unknown_expert", "/experts/1"},
-		"experts is text":     {"POST", "/v1/search", `{"question":"x","experts":"wiki"}`, json, 422, "wrong_type", "/experts"},
+		"k is text":         {"POST", "/v1/search", `{"question":"x","k":"ten"}`, json, 422, "wrong_type", "/k"},
+		"k is half":         {"POST", "/v1/search", `{"question":"x","k":1.5}`, json, 422, "wrong_type", "/k"},
+		"k is null":         {"POST", "/v1/search", `{"question":"x","k":null}`, json, 422, "wrong_type", "/k"},
+		"k is 0":            {"POST", "/v1/search", `{"question":"x","k":0}`, json, 422, "out_of_range", "/k"},
+		"k is -1":           {"POST", "/v1/search", `{"question":"x","k":-1}`, json, 422, "out_of_range", "/k"},
+		"k is -0":           {"POST", "/v1/search", `{"question":"x","k":-0}`, json, 422, "out_of_range", "/k"},
+		"k is above":        {"POST", "/v1/search", `{"question":"x","k":1001}`, json, 422, "out_of_range", "/k"},
+		"k is huge":         {"POST", "/v1/search", `{"question":"x","k":99999999999999999999}`, json, 422, "out_of_range", "/k"},
+		"k is beyond":       {"POST", "/v1/search", `{"question":"x","k":1e999}`, json, 422, "out_of_range", "/k"},
+		"candidates":        {"POST", "/v1/search", `{"question":"x","candidates":1001}`, json, 422, "out_of_range", "/candidates"},
+		"timeout":           {"POST", "/v1/search", `{"question":"x","timeout_ms":3600000}`, json, 422, "out_of_range", "/timeout_ms"},
+		"weight is text":    {"POST", "/v1/search", `{"question":"x","weights":{"bm25":"1"}}`, json, 422, "wrong_type", "/weights/bm25"},
+		"weight below zero": {"POST", "/v1/search", `{"question":"x","weights":{"bm25":-1}}`, json, 422, "out_of_range", "/weights/bm25"},
+		"weight of nobody":  {"POST", "/v1/search", `{"question":"x","weights":{"x.y":1}}`, json, 422, "unknown_source", "/weights/x.y"},
+		"filter is null":    {"POST", "/v1/search", `{"question":"x","filter":null}`, json, 422, "wrong_type", "/filter"},
+		"filter is a list":  {"POST", "/v1/search", `{"question":"x","filter":["a"]}`, json, 422, "wrong_type", "/filter"},
+		"tags is text":      {"POST", "/v1/search", `{"question":"x","filter":{"tags_all":"a"}}`, json, 422, "wrong_type", "/filter/tags_all"},
+		"a tag is 7":        {"POST", "/v1/search", `{"question":"x","filter":{"tags_any":["a",7]}}`, json, 422, "wrong_type", "/filter/tags_any/1"},
+		"an empty tag":      {"POST", "/v1/search", `{"question":"x","filter":{"tags_any":["a",""]}}`, json, 422, "empty_tag", "/filter/tags_any/1"},
+		"a long tag":        {"POST", "/v1/search", `{"question":"x","filter":{"tags_all":["` + strings.Repeat("t", 257) + `"]}}`, json, 422, "tag_too_long", "/filter/tags_all/0"},
+		"many tags":         {"POST", "/v1/search", `{"question":"x","filter":{"tags_all":[` + strings.Repeat(`"t",`, search.MaxFilterTags) + `"t"]}}`, json, 422, "too_many_tags", "/filter/tags_all"},
+		"unknown expert":    {"POST", "/v1/search", `{"question":"x","experts":["wiki","nobody"]}`, json, 422, "unknown_expert", "/experts/1"},
+		"experts is text": {"POST", "/v1/search", `{"question":"x","experts":"wiki"}`, json, 422, "wrong_type",
+			"/experts"},
 		"an expert is 7":      {"POST", "/v1/search", `{"question":"x","experts":["wiki",7]}`, json, 422, "wrong_type", "/experts/1"},
 		"unknown method":      {"POST", "/v1/search", `{"question":"x","fusion":"magic"}`, json, 422, "unknown_method", "/fusion"},
 		"unknown method in":   {"POST", "/v1/search", `{"question":"x","fusion":["rrf","magic"]}`, json, 422, "unknown_method", "/fusion/1"},
@@ -102,34 +104,38 @@ func TestErrors(t *testing.T) {
 		"batch, unknown field": {"POST", "/v1/search/batch", `{"searches":[{"question":"x"}],"k":1}`, json, 400, "unknown_field", "/k"},
 		"batch is a list":      {"POST", "/v1/search/batch", `[{"question":"x"}]`, json, 422, "wrong_type", ""},
 
-		"embed nobody":       {"POST", "/v1/embed", `{"expert":"nobody","input":["x"]}`, json, 422, "unknown_expert", "/expert"},
-		"embed nothing":      {"POST", "/v1/embed", `{"expert":"wiki","input":[]}`, json, 422, "out_of_range", "/input"},
-		"embed without":      {"POST", "/v1/embed", `{"expert":"wiki"}`, json, 400, "missing_field", "/input"},
-		"embed text":         {"POST", "/v1/embed", `{"expert":"wiki","input":"x"}`, json, 422, "wrong_type", "/input"},
-		"embed too many":     {"POST", "/v1/embed", `{"expert":"wiki","input":[` + strings.Repeat(`"x",`, 256) + `"x"]}`, json, 413, "too_many_inputs", "/input"},
-		"embed too long":     {"POST", "/v1/embed", `{"expert":"wiki","input":["` + strings.Repeat("x", 64<<10+1) + `"]}`, json, 413, "too_long", "/input/0"},
-		"embed other kind":   {"POST", "/v1/embed", `{"expert":"wiki","input":["x"],"kind":"query"}`, json, 422, "unknown_value", "/kind"},
-		"embed an empty one": {"POST", "/v1/embed", `{"expert":"wiki","input":["x",""]}`, json, 422, "empty_text", "/input/1"},
+		"embed nobody": {"POST", "/v1/embed", `{"expert":"nobody","input":["x"]}`, json, 422, "unknown_expert",
+			"/expert"},
+		"embed nothing":    {"POST", "/v1/embed", `{"expert":"wiki","input":[]}`, json, 422, "out_of_range", "/input"},
+		"embed without":    {"POST", "/v1/embed", `{"expert":"wiki"}`, json, 400, "missing_field", "/input"},
+		"embed text":       {"POST", "/v1/embed", `{"expert":"wiki","input":"x"}`, json, 422, "wrong_type", "/input"},
+		"embed too many":   {"POST", "/v1/embed", `{"expert":"wiki","input":[` + strings.Repeat(`"x",`, 256) + `"x"]}`, json, 413, "too_many_inputs", "/input"},
+		"embed too long":   {"POST", "/v1/embed", `{"expert":"wiki","input":["` + strings.Repeat("x", 64<<10+1) + `"]}`, json, 413, "too_long", "/input/0"},
+		"embed other kind": {"POST", "/v1/embed", `{"expert":"wiki","input":["x"],"kind":"query"}`, json, 422, "unknown_value", "/kind"},
+		"embed an empty one": {"POST", "/v1/embed", `{"expert":"wiki","input":["x",""]}`, json, 422, "empty_text",
+			"/input/1"},
 
-		"GET without q":       {"GET", "/v1/search", "", nil, 400, "missing_field", "/q"},
-		"GET without words":   {"GET", "/v1/search?q=", "", nil, 400, "empty_question", "/q"},
-		"GET empty q":         {"GET", "/v1/search?q=+", "", nil, 400, "empty_question", "/q"},
-		"GET unknown":         {"GET", "/v1/search?q=x&top=1", "", nil, 400, "unknown_parameter", "/top"},
-		"GET question":        {"GET", "/v1/search?question=x", "", nil, 400, "unknown_parameter", "/question"},
-		"GET weights":         {"GET", "/v1/search?q=x&weights=bm25", "", nil, 400, "unknown_parameter", "/weights"},
-		"GET other case":      {"GET", "/v1/search?Q=x", "", nil, 400, "unknown_parameter", "/Q"},
-		"GET repeated":        {"GET", "/v1/search?q=x&q=y", "", nil, 400, "repeated_parameter", "/q"},
-		"GET experts twice":   {"GET", "/v1/search?q=x&experts=wiki&experts=health", "", nil, 400, "repeated_parameter", "/experts"},
-		"GET k is text":       {"GET", "/v1/search?q=x&k=ten", "", nil, 422, "wrong_type", "/k"},
-		"GET k is above":      {"GET", "/v1/search?q=x&k=1001", "", nil, 422, "out_of_range", "/k"},
-		"GET k is empty":      {"GET", "/v1/search?q=x&k=", "", nil, 422, "wrong_type", "/k"},
-		"GET bool":            {"GET", "/v1/search?q=x&exact=yes", "", nil, 422, "wrong_type", "/exact"},
-		"an empty word":       {"POST", "/v1/search", `{"question":"x","must":["a","?"]}`, json, 422, "empty_word", "/must/1"},
-		"a long word":         {"POST", "/v1/search", `{"question":"x","must_not":["` + strings.Repeat("t", 600) + `"]}`, json, 422, "word_too_long", "/must_not/0"},
-		"many words":          {"POST", "/v1/search", `{"question":"x","must":[` + strings.Repeat(`"t",`, 64) + `"t"]}`, json, 422, "too_many_words", "/must"},
-		"GET an empty word":   {"GET", "/v1/search?q=x&must_not=a,,b", "", nil, 422, "empty_word", "/must_not/1"},
-		"GET an empty tag":    {"GET", "/v1/search?q=x&tags_any=a,,b", "", nil, 422, "empty_tag", "/tags_any/1"},
-		"GET tags twice":      {"GET", "/v1/search?q=x&tags_all=a&tags_all=b", "", nil, 400, "repeated_parameter", "/tags_all"},
+		"GET without q":     {"GET", "/v1/search", "", nil, 400, "missing_field", "/q"},
+		"GET without words": {"GET", "/v1/search?q=", "", nil, 400, "empty_question", "/q"},
+		"GET empty q":       {"GET", "/v1/search?q=+", "", nil, 400, "empty_question", "/q"},
+		"GET unknown":       {"GET", "/v1/search?q=x&top=1", "", nil, 400, "unknown_parameter", "/top"},
+		"GET question":      {"GET", "/v1/search?question=x", "", nil, 400, "unknown_parameter", "/question"},
+		"GET weights":       {"GET", "/v1/search?q=x&weights=bm25", "", nil, 400, "unknown_parameter", "/weights"},
+		"GET other case":    {"GET", "/v1/search?Q=x", "", nil, 400, "unknown_parameter", "/Q"},
+		"GET repeated":      {"GET", "/v1/search?q=x&q=y", "", nil, 400, "repeated_parameter", "/q"},
+		"GET experts twice": {"GET", "/v1/search?q=x&experts=wiki&experts=health", "", nil, 400, "repeated_parameter", "/experts"},
+		"GET k is text":     {"GET", "/v1/search?q=x&k=ten", "", nil, 422, "wrong_type", "/k"},
+		"GET k is above":    {"GET", "/v1/search?q=x&k=1001", "", nil, 422, "out_of_range", "/k"},
+		"GET k is empty":    {"GET", "/v1/search?q=x&k=", "", nil, 422, "wrong_type", "/k"},
+		"GET bool":          {"GET", "/v1/search?q=x&exact=yes", "", nil, 422, "wrong_type", "/exact"},
+		"an empty word": {"POST", "/v1/search", `{"question":"x","must":["a","?"]}`, json, 422, "empty_word",
+			"/must/1"},
+		"a long word":       {"POST", "/v1/search", `{"question":"x","must_not":["` + strings.Repeat("t", 600) + `"]}`, json, 422, "word_too_long", "/must_not/0"},
+		"many words":        {"POST", "/v1/search", `{"question":"x","must":[` + strings.Repeat(`"t",`, 64) + `"t"]}`, json, 422, "too_many_words", "/must"},
+		"GET an empty word": {"GET", "/v1/search?q=x&must_not=a,,b", "", nil, 422, "empty_word", "/must_not/1"},
+		"GET an empty tag":  {"GET", "/v1/search?q=x&tags_any=a,,b", "", nil, 422, "empty_tag", "/tags_any/1"},
+		"GET tags twice": {"GET", "/v1/search?q=x&tags_all=a&tags_all=b", "", nil, 400, "repeated_parameter",
+			"/tags_all"},
 		"GET filter":          {"GET", "/v1/search?q=x&filter=a", "", nil, 400, "unknown_parameter", "/filter"},
 		"GET unknown expert":  {"GET", "/v1/search?q=x&experts=wiki,nobody", "", nil, 422, "unknown_expert", "/experts/1"},
 		"GET bad percent":     {"GET", "/v1/search?q=100%zz", "", nil, 400, "invalid_query", ""},
@@ -227,9 +233,10 @@ func TestEngineErrors(t *testing.T) {
 		"no source":  {&search.Error{Kind: search.Unavailable, Code: "unavailable", Detail: "none"}, 503, "unavailable"},
 		"deadline":   {fmt.Errorf("asking: %w", &search.Error{Kind: search.Deadline, Code: "deadline", Detail: "late"}), 504, "deadline"},
 		"invalid":    {&search.Error{Kind: search.Invalid, Code: "needs_calibration", Detail: "a method"}, 422, "needs_calibration"},
-		"expert":     {&search.Error{Kind: search.NotFound, Code: "expert_not_found", Detail: "gone"}, 404, "expert_not_found"},
-		"context":    {fmt.Errorf("x: %w", context.DeadlineExceeded), 504, "deadline"},
-		"anything":   {errors.New("secret detail of the inside"), 500, "internal"},
+		"expert": {&search.Error{Kind: search.NotFound, Code: "expert_not_found", Detail: "gone"}, 404,
+			"expert_not_found"},
+		"context":  {fmt.Errorf("x: %w", context.DeadlineExceeded), 504, "deadline"},
+		"anything": {errors.New("secret detail of the inside"), 500, "internal"},
 	} {
 		p := problemOf(context.Background(), c.err)
 		if p.Status != c.status || p.Code != c.code || p.Title == "" || p.Detail == "" {
@@ -263,7 +270,10 @@ func TestUnderLoad(t *testing.T) {
 		"slow":   {func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 504, "deadline"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := start(t, Options{Engine: testEngine(t, engineOptions{before: c.before, limits: search.Limits{Timeout: time.Second}})})
+			s := start(
+				t,
+				Options{Engine: testEngine(t, engineOptions{before: c.before, limits: search.Limits{Timeout: time.Second}})},
+			)
 			for _, path := range []string{"/v1/search", "/v1/embed"} {
 				body := query
 				if path == "/v1/embed" {
@@ -306,7 +316,8 @@ func TestPanics(t *testing.T) {
 	if p.Status != 500 || p.Code != "internal" || strings.Contains(p.Detail, "London") {
 		t.Errorf("%+v", p)
 	}
-	if log := s.log.String(); !strings.Contains(log, "London") || !strings.Contains(log, p.RequestID) || !strings.Contains(log, "errors_test.go") {
+	if log := s.log.String(); !strings.Contains(log, "London") || !strings.Contains(log, p.RequestID) ||
+		!strings.Contains(log, "errors_test.go") {
 		t.Errorf("the log has no cause: %s", log)
 	}
 	if r := s.send(http.MethodGet, "/v1/limits", ""); r.StatusCode != http.StatusInternalServerError {
@@ -320,7 +331,8 @@ func TestPanics(t *testing.T) {
 // TestTable keeps the one table of statuses in order.
 func TestTable(t *testing.T) {
 	for code, c := range theDocument().conditions {
-		if c.Code != code || code == "" || c.Title == "" || c.Status < 400 || c.Status > 599 || strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" {
+		if c.Code != code || code == "" || c.Title == "" || c.Status < 400 || c.Status > 599 ||
+			strings.Trim(code, "abcdefghijklmnopqrstuvwxyz_0123456789") != "" {
 			t.Errorf("%+v", c)
 		}
 		if wants := c.Status == 429 || c.Status == 503; wants != (c.RetryAfter > 0) && code != "rate_limited" {
@@ -341,7 +353,8 @@ func mustUnmarshal(t *testing.T, data []byte, into any) {
 func TestUnspeakableAnswer(t *testing.T) {
 	s := start(t, Options{Engine: cannedEngine{testEngine(t, engineOptions{}), search.Response{TookMS: math.NaN()}}})
 	r := s.post("/v1/search", `{"question":"bees"}`)
-	if p := r.problem(t); p.Code != "internal" || r.Header.Get("Server-Timing") != "" || r.Header.Get("Cache-Control") != "no-store" {
+	if p := r.problem(t); p.Code != "internal" || r.Header.Get("Server-Timing") != "" ||
+		r.Header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s %v", r.body, r.Header)
 	}
 }

@@ -56,9 +56,15 @@ func (x *exchange) note(attributes ...slog.Attr) {
 func (a *API) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := a.options.Now()
-		x := &exchange{arrived: time.Now(), requestID: requestID(r.Header.Values("X-Request-ID")), refusal: a.refusalOf(r.URL.Path)}
+		x := &exchange{
+			arrived:   time.Now(),
+			requestID: requestID(r.Header.Values("X-Request-ID")),
+			refusal:   a.refusalOf(r.URL.Path),
+		}
 		if parent := spanOf(r); parent.IsValid() {
-			x.traceID, x.parentID, x.spanID = parent.TraceID().String(), parent.SpanID().String(), randomHex(8)
+			x.traceID = parent.TraceID().String()
+			x.parentID = parent.SpanID().String()
+			x.spanID = randomHex(8)
 		}
 		w.Header().Set("X-Request-ID", x.requestID)
 		rec := &recorder{ResponseWriter: w}
@@ -106,7 +112,12 @@ func (a *API) logRequest(r *http.Request, x *exchange, rec *recorder, took time.
 		slog.String("client", middleware.GetClientIP(r.Context())),
 	}
 	if x.traceID != "" {
-		attributes = append(attributes, slog.String("trace_id", x.traceID), slog.String("span_id", x.spanID), slog.String("parent_id", x.parentID))
+		attributes = append(
+			attributes,
+			slog.String("trace_id", x.traceID),
+			slog.String("span_id", x.spanID),
+			slog.String("parent_id", x.parentID),
+		)
 	}
 	if x.key != nil {
 		attributes = append(attributes, slog.String("key", x.key.Name))

@@ -22,7 +22,11 @@ func forgiving(object map[string]any, unknown func(name string)) *Problem {
 	if other, ok := object["_id"]; ok {
 		delete(object, "_id")
 		if id, both := object["id"]; both && id != other {
-			return newProblem("invalid_passage", "/_id differs from /id; give one of them.", ProblemField{Pointer: "/_id", Detail: "differs from id"})
+			return newProblem(
+				"invalid_passage",
+				"/_id differs from /id; give one of them.",
+				ProblemField{Pointer: "/_id", Detail: "differs from id"},
+			)
 		}
 		object["id"] = other
 	}

@@ -35,7 +35,11 @@ func TestForgivingUpload(t *testing.T) {
 		"list":   {typeJSON, " [" + strings.Join(objects, " ,\n") + "]\n", nil},
 		"gzip":   {typeLines, packed.String(), []string{"Content-Encoding", "gzip"}},
 	} {
-		r := s.send(http.MethodPost, "/v1/passages?refresh=wait", c.body, append([]string{"Content-Type", c.contentType}, c.header...)...)
+		r := s.send(
+			http.MethodPost,
+			"/v1/passages?refresh=wait",
+			c.body,
+			append([]string{"Content-Type", c.contentType}, c.header...)...)
 		lines, last := parseAnswer(t, r.body)
 		if r.StatusCode != http.StatusOK || last != nil || len(lines) != 3 {
 			t.Fatalf("%s: %d %s", name, r.StatusCode, r.body)
@@ -105,15 +109,20 @@ func TestRejectedUpload(t *testing.T) {
 	}
 	r := post("/v1/passages?strict=true", typeLines, `{"id":"a","text":"b","url":"x"}`+"\n"+`{"id":"b"}`)
 	lines, last := parseAnswer(t, r.body)
-	if r.StatusCode != http.StatusUnprocessableEntity || last != nil || len(lines) != 2 || lines[0].Error.Code != "unknown_field" || lines[1].Error.Code != "missing_field" || r.Header.Get("Content-Type") != typeLines {
+	if r.StatusCode != http.StatusUnprocessableEntity || last != nil || len(lines) != 2 ||
+		lines[0].Error.Code != "unknown_field" ||
+		lines[1].Error.Code != "missing_field" ||
+		r.Header.Get("Content-Type") != typeLines {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
-	if r := post("/v1/passages", typeLines, `{"id":"a","text":"b","_id":"c"}`); r.StatusCode != http.StatusUnprocessableEntity {
+	r = post("/v1/passages", typeLines, `{"id":"a","text":"b","_id":"c"}`)
+	if r.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
 	for body, code := range map[string]string{`{"id":"a","text":"b"}`: "not_json", `[{"id":"a","text":"b"}] x`: "not_json", `[{"id":"a","text":"b"}`: "incomplete_body", `[{"id":]`: "not_json", `[]`: ""} {
 		r := post("/v1/passages", typeJSON, body)
-		if got := string(r.body); code != "" && !strings.Contains(got, `"code":"`+code+`"`) || code == "" && (got != "" || r.StatusCode != http.StatusOK) {
+		if got := string(r.body); code != "" && !strings.Contains(got, `"code":"`+code+`"`) ||
+			code == "" && (got != "" || r.StatusCode != http.StatusOK) {
 			t.Errorf("%s: %d %s", body, r.StatusCode, r.body)
 		}
 	}

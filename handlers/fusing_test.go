@@ -13,7 +13,10 @@ func TestFuse(t *testing.T) {
 	s := start(t, Options{})
 	ask := func(method string) (results json.RawMessage, order []string) {
 		t.Helper()
-		r := s.post("/v1/search", `{"question":"how do bees find the hive","k":50,"explain":true,"fields":["title","text","tags","metadata","contributions"],"fusion":"`+method+`"}`)
+		r := s.post(
+			"/v1/search",
+			`{"question":"how do bees find the hive","k":50,"explain":true,"fields":["title","text","tags","metadata","contributions"],"fusion":"`+method+`"}`,
+		)
 		var answer struct{ Results json.RawMessage }
 		if err := json.Unmarshal(r.body, &answer); err != nil || r.StatusCode != http.StatusOK {
 			t.Fatalf("%v: %s", err, r.body)
@@ -38,8 +41,12 @@ func TestFuse(t *testing.T) {
 			t.Errorf("%s: %d %v, the search says %v", method, r.StatusCode, got, want)
 		}
 	}
-	twice := s.post("/v1/fuse", `{"fusion":"rrf","candidates":[{"id":"a","contributions":[]},{"id":"a","contributions":[]}]}`)
-	if p := twice.problem(t); twice.StatusCode != http.StatusUnprocessableEntity || p.Code != "duplicate_id" || p.Errors[0].Pointer != "/candidates/1/id" {
+	twice := s.post(
+		"/v1/fuse",
+		`{"fusion":"rrf","candidates":[{"id":"a","contributions":[]},{"id":"a","contributions":[]}]}`,
+	)
+	if p := twice.problem(t); twice.StatusCode != http.StatusUnprocessableEntity || p.Code != "duplicate_id" ||
+		p.Errors[0].Pointer != "/candidates/1/id" {
 		t.Errorf("%d %s", twice.StatusCode, twice.body)
 	}
 }

@@ -61,14 +61,28 @@ func (a *API) getReady(c *call, _ none) (health Health, err error) {
 	health = Health{Status: Ready, Generation: &generation, Passages: &passages, Components: parts}
 	if writer := a.writing.Load(); writer != nil {
 		b := writer.Backlog()
-		health.Backlog = &Backlog{Changes: b.Changes, OldestMS: b.Oldest.Milliseconds(), LogBytes: b.LogBytes, Segments: b.Segments}
+		health.Backlog = &Backlog{
+			Changes:  b.Changes,
+			OldestMS: b.Oldest.Milliseconds(),
+			LogBytes: b.LogBytes,
+			Segments: b.Segments,
+		}
 		switch {
 		case errors.Is(b.Trouble, folder.ErrOtherWriter):
-			health.Warnings = append(health.Warnings, "nothing can be written: another writer changed the collection; end all writers but one, and restart it")
+			health.Warnings = append(
+				health.Warnings,
+				"nothing can be written: another writer changed the collection; end all writers but one, and restart it",
+			)
 		case errors.Is(b.Trouble, folder.ErrUnsettled):
-			health.Warnings = append(health.Warnings, "nothing can be written at the moment: the disk does not say whether what was indexed last would survive a power cut; the server goes on trying, and its log says why")
+			health.Warnings = append(
+				health.Warnings,
+				"nothing can be written at the moment: the disk does not say whether what was indexed last would survive a power cut; the server goes on trying, and its log says why",
+			)
 		case b.Trouble != nil:
-			health.Warnings = append(health.Warnings, "changes cannot be logged, indexed or merged at the moment; the server goes on trying, and its log says why")
+			health.Warnings = append(
+				health.Warnings,
+				"changes cannot be logged, indexed or merged at the moment; the server goes on trying, and its log says why",
+			)
 		}
 	}
 	for _, c := range parts {

@@ -57,18 +57,24 @@ func (a *API) getLimits(c *call, _ none) (limits Limits, err error) {
 	if err != nil {
 		return limits, err
 	}
-	l, d := engine.Limits(), engine.Defaults()
+	l := engine.Limits()
+	d := engine.Defaults()
 	write := a.options.Write
 	limits = Limits{
-		UploadBytes: write.UploadBytes, UploadRate: write.BytesASecond, Uploads: write.Uploads, LineBytes: write.LineBytes, PassageBytes: write.PassageBytes,
-		Tags: write.Tags, MetadataBytes: write.MetadataBytes, AnswerBytes: l.AnswerBytes, UploadAnswer: write.AnswerBytes, ReadOnly: a.options.ReadOnly,
-		BodyBytes: a.options.BodyBytes, QuestionBytes: l.QuestionBytes, QuestionTokens: map[string]int{},
+		UploadBytes: write.UploadBytes, UploadRate: write.BytesASecond, Uploads: write.Uploads, LineBytes: write.LineBytes,
+		PassageBytes: write.PassageBytes,
+		Tags:         write.Tags, MetadataBytes: write.MetadataBytes, AnswerBytes: l.AnswerBytes,
+		UploadAnswer: write.AnswerBytes,
+		ReadOnly:     a.options.ReadOnly,
+		BodyBytes:    a.options.BodyBytes, QuestionBytes: l.QuestionBytes, QuestionTokens: map[string]int{},
 		FilterTags: search.MaxFilterTags, FilterTagBytes: corpus.MaxTagBytes,
 		K: l.K, Candidates: l.Candidates, Batch: l.Batch, EmbedInputs: l.EmbedInputs, EmbedBytes: l.EmbedBytes,
 		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: a.options.Admission.Most(),
-		RateRequests: a.options.RateRequests, RateWindowMS: a.options.RateWindow.Milliseconds(), JSONDepth: maxDepth, JSONValues: maxValues,
+		RateRequests: a.options.RateRequests, RateWindowMS: a.options.RateWindow.Milliseconds(), JSONDepth: maxDepth,
+		JSONValues: maxValues,
 		Defaults: LimitDefaults{
-			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists, Missing: string(d.Missing), TimeoutMS: d.Timeout.Milliseconds(), Alpha: d.Alpha, Sharpness: d.Sharpness,
+			Fusion: d.Fusion, Auto: d.Auto, K: d.K, Candidates: d.Candidates, Specialists: d.Specialists,
+			Missing: string(d.Missing), TimeoutMS: d.Timeout.Milliseconds(), Alpha: d.Alpha, Sharpness: d.Sharpness,
 		},
 	}
 	for _, expert := range engine.Experts() {

@@ -36,5 +36,8 @@ func (a *API) mayServe(l net.Listener) error {
 }
 
 func refused(address string) error {
-	return fmt.Errorf("refusing to listen on %s without keys, since everybody who reaches it could use the server: configure auth.keys, or listen on 127.0.0.1, or say auth.disabled: true where something else asks for keys", address)
+	return fmt.Errorf(
+		"refusing to listen on %s without keys, since everybody who reaches it could use the server: configure auth.keys, or listen on 127.0.0.1, or say auth.disabled: true where something else asks for keys",
+		address,
+	)
 }

@@ -29,7 +29,11 @@ func (a *API) getPassages(c *call) error {
 		n, err := given.Int64()
 		if err != nil || n < 1 || n > int64(most) {
 			detail := fmt.Sprintf("has to be from 1 to %d", most)
-			return newProblem("out_of_range", fmt.Sprintf("limit is %s; it %s.", given, detail), ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail})
+			return newProblem(
+				"out_of_range",
+				fmt.Sprintf("limit is %s; it %s.", given, detail),
+				ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail},
+			)
 		}
 		limit = int(n)
 	}

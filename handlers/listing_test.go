@@ -34,7 +34,8 @@ func TestListing(t *testing.T) {
 	slices.Sort(want)
 	want = slices.Compact(want)
 	gone := want[5]
-	if r := s.send(http.MethodDelete, "/v1/passages/"+url.PathEscape(gone)+"?refresh=wait", ""); r.StatusCode != http.StatusOK {
+	if r := s.send(http.MethodDelete, "/v1/passages/"+url.PathEscape(gone)+"?refresh=wait",
+		""); r.StatusCode != http.StatusOK {
 		t.Fatal(r.StatusCode)
 	}
 	want = slices.DeleteFunc(want, func(id string) bool { return id == gone })
@@ -49,7 +50,8 @@ func TestListing(t *testing.T) {
 			for _, p := range list.Passages {
 				got = append(got, p.ID)
 			}
-			if after = list.Next; after == "" {
+			after = list.Next
+			if after == "" {
 				break
 			}
 		}
@@ -85,7 +87,8 @@ func TestListingOfACutFile(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if r := s.send(http.MethodGet, "/v1/passages", ""); r.StatusCode != http.StatusServiceUnavailable || r.problem(t).Code != "unavailable" {
+		if r := s.send(http.MethodGet, "/v1/passages", ""); r.StatusCode != http.StatusServiceUnavailable ||
+			r.problem(t).Code != "unavailable" {
 			t.Errorf("%d %s", r.StatusCode, r.body)
 		}
 	}

@@ -26,7 +26,8 @@ func (a *API) postEmbed(c *call) error {
 		return c.respond(http.StatusOK, out)
 	}
 	if len(out.Truncated) > 0 {
-		c.w.Header().Set("Conclave-Truncated", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(out.Truncated)), ","), "[]"))
+		c.w.Header().
+			Set("Conclave-Truncated", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(out.Truncated)), ","), "[]"))
 	}
 	return c.send(http.StatusOK, typeNpy, npy(out.Embeddings, out.Dimension))
 }
@@ -44,7 +45,9 @@ func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 	if err != nil {
 		return out, err
 	}
-	out.Experts, out.Readers, out.Reliability = []search.ExpertInfo{}, engine.Readers(), engine.Defaults().Reliability
+	out.Experts = []search.ExpertInfo{}
+	out.Readers = engine.Readers()
+	out.Reliability = engine.Defaults().Reliability
 	for _, expert := range engine.Experts() {
 		out.Experts = append(out.Experts, withoutNulls(expert))
 	}

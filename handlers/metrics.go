@@ -50,7 +50,8 @@ func NewMetrics() *Metrics {
 		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conclave_answers_total", Help: "Answers of searches: degraded where a source was left out, abstained where the confidence was too low, else complete."}, []string{"outcome"}),
 		sure: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "conclave_answer_confidence", Help: "Confidences of answers, where they are known.", Buckets: prometheus.LinearBuckets(0.1, 0.1, 10)}),
+			Name: "conclave_answer_confidence", Help: "Confidences of answers, where they are known.",
+			Buckets: prometheus.LinearBuckets(0.1, 0.1, 10)}),
 	}
 	m.watchWrites(buckets)
 	m.registry.MustRegister(m.requests, m.seconds, m.problems, m.inFlight, m.stages, m.sources, m.answers, m.sure,
@@ -77,7 +78,13 @@ func (m *Metrics) watch(r *Readiness) error {
 // label each, or a scanner would make a new series with every guess.
 func (m *Metrics) request(method string, x *exchange, status int, took time.Duration) {
 	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodPatch:
+	case http.MethodGet,
+		http.MethodHead,
+		http.MethodPost,
+		http.MethodPut,
+		http.MethodDelete,
+		http.MethodOptions,
+		http.MethodPatch:
 	default:
 		method = "other"
 	}

@@ -112,12 +112,22 @@ func mutate(rng *rand.Rand) mutation {
 	)
 	switch rng.IntN(8) {
 	case 0:
-		m.path, m.body = "/v1/search/batch", `{"searches":[`+m.body+`,{"question":"y","k":1}]}`
+		m.path = "/v1/search/batch"
+		m.body = `{"searches":[` + m.body + `,{"question":"y","k":1}]}`
 	case 1:
 		m.path, m.body = "/v1/embed", `{"expert":"wiki","input":["one","two"],"kind":"question"}`
 	case 2:
-		m.method, m.body, m.header = http.MethodGet, "", nil
-		m.path = pick("/v1/search?q=bees&k=3&fusion=rrf,sum&experts=wiki&exact=true", "/v1/passages/bees", "/v1/passages/wiki%2F42", "/v1/experts/wiki", "/v1/limits", "/readyz")
+		m.method = http.MethodGet
+		m.body = ""
+		m.header = nil
+		m.path = pick(
+			"/v1/search?q=bees&k=3&fusion=rrf,sum&experts=wiki&exact=true",
+			"/v1/passages/bees",
+			"/v1/passages/wiki%2F42",
+			"/v1/experts/wiki",
+			"/v1/limits",
+			"/readyz",
+		)
 	}
 	for range rng.IntN(4) {
 		switch target := rng.IntN(10); {
@@ -126,8 +136,35 @@ func mutate(rng *rand.Rand) mutation {
 		case target < 9:
 			m.path = "/" + damage(rng, m.path[1:])
 		default:
-			m.header = append(m.header, pick("Accept", "Content-Type", "Content-Encoding", "X-Request-ID", "Traceparent", "If-None-Match", "Accept-Encoding", "Origin", "Authorization", "Range", "Connection"),
-				pick("application/json", "*/*;q=0", "gzip", "\"x\"", "W/\"", "http://evil.example", "bytes=0-1", "close", "00-00-00-00", "é", strings.Repeat("a", 300)))
+			m.header = append(
+				m.header,
+				pick(
+					"Accept",
+					"Content-Type",
+					"Content-Encoding",
+					"X-Request-ID",
+					"Traceparent",
+					"If-None-Match",
+					"Accept-Encoding",
+					"Origin",
+					"Authorization",
+					"Range",
+					"Connection",
+				),
+				pick(
+					"application/json",
+					"*/*;q=0",
+					"gzip",
+					"\"x\"",
+					"W/\"",
+					"http://evil.example",
+					"bytes=0-1",
+					"close",
+					"00-00-00-00",
+					"é",
+					strings.Repeat("a", 300),
+				),
+			)
 		}
 	}
 	return m

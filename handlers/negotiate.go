@@ -29,7 +29,10 @@ func acceptable(r *http.Request, produced []string) *Problem {
 			return nil
 		}
 	}
-	return newProblem("not_acceptable", fmt.Sprintf("Accept is %s; this path answers with %s.", quoted(accept), strings.Join(produced, " or ")))
+	return newProblem(
+		"not_acceptable",
+		fmt.Sprintf("Accept is %s; this path answers with %s.", quoted(accept), strings.Join(produced, " or ")),
+	)
 }
 
 // quality returns how much an Accept header wants a type, 0 to 1: the most specific
@@ -37,7 +40,8 @@ func acceptable(r *http.Request, produced []string) *Problem {
 // Ranges that are malformed say nothing.
 func quality(accept, offered string) float64 {
 	offeredType, _, _ := strings.Cut(offered, "/")
-	best, most := -1, 0.0
+	best := -1
+	most := 0.0
 	for element := range strings.SplitSeq(accept, ",") {
 		name, parameters, err := mime.ParseMediaType(element)
 		if err != nil && name == "" {
@@ -56,7 +60,8 @@ func quality(accept, offered string) float64 {
 		}
 		q := 1.0
 		if text, ok := parameters["q"]; ok {
-			if q, err = strconv.ParseFloat(text, 64); err != nil || q < 0 || q > 1 {
+			q, err = strconv.ParseFloat(text, 64)
+			if err != nil || q < 0 || q > 1 {
 				continue
 			}
 		}
@@ -75,12 +80,16 @@ func quality(accept, offered string) float64 {
 // declared returns nil when the body is declared to have a type and an encoding that the
 // operation takes.
 func declared(r *http.Request, o *operation) *Problem {
-	given, usual := r.Header.Values("Content-Type"), typeJSON
+	given := r.Header.Values("Content-Type")
+	usual := typeJSON
 	if o.takesLines() {
 		usual = typeLines
 	}
 	unsupported := func(format string, args ...any) *Problem {
-		return newProblem("unsupported_media_type", fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: "+usual+"\".")
+		return newProblem(
+			"unsupported_media_type",
+			fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: "+usual+"\".",
+		)
 	}
 	if len(given) == 0 || given[0] == "" {
 		return unsupported("The body's type is not declared.")
@@ -93,12 +102,17 @@ func declared(r *http.Request, o *operation) *Problem {
 		return unsupported("The body is declared as %s, and JSON is UTF-8.", quoted(given[0]))
 	}
 	encoding := r.Header.Values("Content-Encoding")
-	if len(encoding) == 0 || slices.Equal(encoding, []string{"identity"}) || o.takesLines() && slices.Equal(encoding, []string{"gzip"}) {
+	if len(encoding) == 0 || slices.Equal(encoding, []string{"identity"}) ||
+		o.takesLines() && slices.Equal(encoding, []string{"gzip"}) {
 		return nil
 	}
 	taken := "as it is alone"
 	if o.takesLines() {
 		taken = "as it is, or with gzip"
 	}
-	return unsupported("The body is declared to be encoded (%s), and is taken %s.", quoted(strings.Join(encoding, ", ")), taken)
+	return unsupported(
+		"The body is declared to be encoded (%s), and is taken %s.",
+		quoted(strings.Join(encoding, ", ")),
+		taken,
+	)
 }

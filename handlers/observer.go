@@ -48,8 +48,19 @@ func (o Observer) Answer(ctx context.Context, answer search.Response) {
 		return
 	}
 	// Without its question: the request's line has that, where it is wanted.
-	o.Logger.LogAttrs(ctx, slog.LevelWarn, "slow search", slog.String("request_id", exchangeOf(ctx).requestID),
-		slog.Float64("took_ms", answer.TookMS), slog.String("fusion", answer.Fusion), slog.String("stages", serverTiming(answer)), slog.Any("degraded", answer.Degraded))
+	o.Logger.LogAttrs(
+		ctx,
+		slog.LevelWarn,
+		"slow search",
+		slog.String("request_id", exchangeOf(ctx).requestID),
+		slog.Float64(
+			"took_ms",
+			answer.TookMS,
+		),
+		slog.String("fusion", answer.Fusion),
+		slog.String("stages", serverTiming(answer)),
+		slog.Any("degraded", answer.Degraded),
+	)
 }
 
 // Source implements search.Observer.

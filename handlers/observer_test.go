@@ -15,7 +15,12 @@ import (
 func TestSlowSearches(t *testing.T) {
 	var log bytes.Buffer
 	o := Observer{Metrics: NewMetrics(), Logger: slog.New(slog.NewJSONHandler(&log, nil)), Slow: 100 * time.Millisecond}
-	answer := search.Response{Question: "secret", Fusion: "gate", TookMS: 99.9, Sources: []search.Source{{Name: "base", Took: search.Took{Encode: 70.5}}}}
+	answer := search.Response{
+		Question: "secret",
+		Fusion:   "gate",
+		TookMS:   99.9,
+		Sources:  []search.Source{{Name: "base", Took: search.Took{Encode: 70.5}}},
+	}
 	o.Answer(t.Context(), answer)
 	if log.Len() > 0 {
 		t.Errorf("99.9 ms are slow: %s", log.String())

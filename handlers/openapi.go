@@ -114,7 +114,11 @@ var theDocument = sync.OnceValue(func() *document {
 
 func readDocument(source []byte) (*document, error) {
 	for _, option := range []string{"missing", "weights", "normalisation", "sharpness"} {
-		source = bytes.ReplaceAll(source, []byte("{methods with "+option+"}"), []byte(strings.Join(search.MethodsWith(option), ", ")))
+		source = bytes.ReplaceAll(
+			source,
+			[]byte("{methods with "+option+"}"),
+			[]byte(strings.Join(search.MethodsWith(option), ", ")),
+		)
 	}
 	var text yaml.Node
 	var tree map[string]any
@@ -142,7 +146,8 @@ func readDocument(source []byte) (*document, error) {
 	if err := encoder.Encode(tree); err != nil {
 		return nil, err
 	}
-	d.json, d.yaml = pretty.Bytes(), sync.OnceValues(func() ([]byte, error) { return yaml.Marshal(tree) })
+	d.json = pretty.Bytes()
+	d.yaml = sync.OnceValues(func() ([]byte, error) { return yaml.Marshal(tree) })
 	return d, d.enforce()
 }
 
@@ -166,7 +171,9 @@ func complete(tree map[string]any, table []condition, paths yaml.Node) {
 		all[problemName(c.Status)] = map[string]any{
 			"description": strings.Join(titles[c.Status], "; ") + ".",
 			"headers":     map[string]any{"X-Request-ID": map[string]any{"$ref": "#/components/headers/RequestID"}},
-			"content":     map[string]any{typeProblem: map[string]any{"schema": map[string]any{"$ref": schemaPrefix + "Problem"}}},
+			"content": map[string]any{
+				typeProblem: map[string]any{"schema": map[string]any{"$ref": schemaPrefix + "Problem"}},
+			},
 		}
 	}
 	member(tree, "components")["responses"] = responses
@@ -295,14 +302,16 @@ func (d *document) enforce() error {
 // getOpenAPI serves the document.
 func getOpenAPI(contentType string) func(*call) error {
 	return func(c *call) error {
-		text, err := theDocument().json, error(nil)
+		text := theDocument().json
+		err := error(nil)
 		if contentType == typeYAML {
 			text, err = theDocument().yaml()
 		}
 		if err != nil {
 			return err
 		}
-		if text, err = describedAt(text, BasePath(c.r.Context())); err != nil {
+		text, err = describedAt(text, BasePath(c.r.Context()))
+		if err != nil {
 			return err
 		}
 		return c.sendOnce(contentType, text)

@@ -27,7 +27,9 @@ func (a *API) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.ownHost(r) {
 			writeProblem(w, r, newProblem("foreign_host", fmt.Sprintf(
-				"Host is %s. Without keys it has to be localhost, a loopback address or a name in server.allowed_hosts.", quoted(r.Host))))
+				"Host is %s. Without keys it has to be localhost, a loopback address or a name in server.allowed_hosts.",
+				quoted(r.Host),
+			)))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -52,7 +54,8 @@ func (a *API) ownHost(r *http.Request) bool {
 	if err != nil {
 		return false
 	}
-	if address = address.Unmap(); address.IsLoopback() {
+	address = address.Unmap()
+	if address.IsLoopback() {
 		return true
 	}
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
@@ -80,7 +83,9 @@ func (a *API) checkOrigin(next http.Handler) http.Handler {
 		probe.Method = http.MethodPost
 		if err := a.crossOrigin.Check(&probe); err != nil {
 			writeProblem(w, r, newProblem("foreign_origin", fmt.Sprintf(
-				"A page of another origin (%s) may not call this server; server.cors_origins lists those that may.", quoted(r.Header.Get("Origin")))).because(err))
+				"A page of another origin (%s) may not call this server; server.cors_origins lists those that may.",
+				quoted(r.Header.Get("Origin")),
+			)).because(err))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -113,8 +118,20 @@ func (a *API) allowCORS(next http.Handler) http.Handler {
 		// Any: clients of OpenAI's interface send some of their own (X-Stainless-Lang), and
 		// what a listed origin sends is no worse for its name.
 		AllowedHeaders: []string{"*"},
-		ExposedHeaders: []string{backlogHeader, acceptedHeader, rejectedHeader, "ETag", "Location", "Retry-After", "Server-Timing", "X-Request-ID", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"},
-		MaxAge:         600,
+		ExposedHeaders: []string{
+			backlogHeader,
+			acceptedHeader,
+			rejectedHeader,
+			"ETag",
+			"Location",
+			"Retry-After",
+			"Server-Timing",
+			"X-Request-ID",
+			"X-RateLimit-Limit",
+			"X-RateLimit-Remaining",
+			"X-RateLimit-Reset",
+		},
+		MaxAge: 600,
 	})(next)
 }
 

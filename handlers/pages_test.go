@@ -60,7 +60,8 @@ func TestAppParts(t *testing.T) {
 		seen[at] = true
 		r := s.send(http.MethodGet, at, "")
 		want := map[string]string{".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}[path.Ext(at)]
-		if r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), want) || r.Header.Get("Content-Security-Policy") != pagePolicy {
+		if r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), want) ||
+			r.Header.Get("Content-Security-Policy") != pagePolicy {
 			t.Errorf("%s: %d %v", at, r.StatusCode, r.Header)
 		}
 		text := string(r.body)
@@ -121,7 +122,8 @@ func TestGuide(t *testing.T) {
 		if path.Ext(at) != "" {
 			continue
 		}
-		if strings.Contains(text[at], "style=") || strings.Contains(text[at], "<script") || strings.Contains(text[at], `src="http`) {
+		if strings.Contains(text[at], "style=") || strings.Contains(text[at], "<script") ||
+			strings.Contains(text[at], `src="http`) {
 			t.Errorf("%s has what the policy forbids", at)
 		}
 		seen := map[string]bool{}
@@ -141,7 +143,8 @@ func TestGuide(t *testing.T) {
 				t.Errorf("%s leads away, to %s", at, link[1])
 				continue
 			}
-			queue, from[to] = append(queue, to), at
+			queue = append(queue, to)
+			from[to] = at
 		}
 	}
 	for place, at := range wanted {

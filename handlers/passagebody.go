@@ -37,7 +37,8 @@ func (a *API) parsePassage(text []byte, also func(object map[string]any) *Proble
 	// The schema has made sure of the types.
 	out.Title, _ = object["title"].(string)
 	said, given := object["text"].(string)
-	if out.Text = said; !given && strings.TrimSpace(out.Title) == "" {
+	out.Text = said
+	if !given && strings.TrimSpace(out.Title) == "" {
 		return out, missingText()
 	}
 	out.Tags = texts(object["tags"])
@@ -68,7 +69,8 @@ func (a *API) withinLimits(p *corpus.Passage) *Problem {
 	metadata := []byte(nil)
 	if len(p.Metadata) > 0 {
 		var err error
-		if metadata, err = json.Marshal(p.Metadata); err != nil { // it came from JSON
+		metadata, err = json.Marshal(p.Metadata)
+		if err != nil { // it came from JSON
 			return newProblem("internal", "The metadata could not be read.").because(err)
 		}
 	}
@@ -82,8 +84,11 @@ func (a *API) withinLimits(p *corpus.Passage) *Problem {
 		{len(metadata), l.MetadataBytes, "too_long", "metadata", "bytes", ""},
 	} {
 		if bound.n > bound.most {
-			return newProblem(bound.code, fmt.Sprintf("/%s has %d %s; at most %d are allowed.%s", bound.field, bound.n, bound.unit, bound.most, bound.advice),
-				ProblemField{Pointer: "/" + bound.field, Detail: fmt.Sprintf("has %d %s", bound.n, bound.unit)})
+			return newProblem(
+				bound.code,
+				fmt.Sprintf("/%s has %d %s; at most %d are allowed.%s", bound.field, bound.n, bound.unit, bound.most, bound.advice),
+				ProblemField{Pointer: "/" + bound.field, Detail: fmt.Sprintf("has %d %s", bound.n, bound.unit)},
+			)
 		}
 	}
 	return nil
@@ -120,5 +125,9 @@ func invalidPassage(e *corpus.FieldError) *Problem {
 	if e.Value != "" {
 		detail = fmt.Sprintf("(%s) %s", e.Value, e.Problem)
 	}
-	return newProblem("invalid_passage", strings.TrimSpace(pointer+" "+detail)+".", ProblemField{Pointer: pointer, Detail: detail})
+	return newProblem(
+		"invalid_passage",
+		strings.TrimSpace(pointer+" "+detail)+".",
+		ProblemField{Pointer: pointer, Detail: detail},
+	)
 }

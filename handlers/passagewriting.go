@@ -39,7 +39,8 @@ func (a *API) putPassage(c *call) error {
 	}
 	var passage corpus.Passage
 	var p *Problem
-	if err := a.options.Admission.Work(c.r.Context(), whose(c.r), func() { passage, p = a.parsePassage(raw, asItIs) }); err != nil {
+	if err := a.options.Admission.Work(c.r.Context(), whose(c.r),
+		func() { passage, p = a.parsePassage(raw, asItIs) }); err != nil {
 		return err
 	}
 	if p != nil {
@@ -50,8 +51,11 @@ func (a *API) putPassage(c *call) error {
 		passage.ID = c.name
 	case c.name:
 	default:
-		return newProblem("id_mismatch", fmt.Sprintf("The body's id is %s, and the path's is %s.", quoted(passage.ID), quoted(c.name)),
-			ProblemField{Pointer: "/id", Detail: "is not the path's; leave it out"})
+		return newProblem(
+			"id_mismatch",
+			fmt.Sprintf("The body's id is %s, and the path's is %s.", quoted(passage.ID), quoted(c.name)),
+			ProblemField{Pointer: "/id", Detail: "is not the path's; leave it out"},
+		)
 	}
 	if p := passageProblem(&passage); p != nil {
 		return p
@@ -81,9 +85,15 @@ func readConditions(r *http.Request, change *folder.Change) *Problem {
 	none = slices.DeleteFunc(none, func(tag string) bool { return tag == "" })
 	switch {
 	case len(match) > 0 && len(none) > 0:
-		return newProblem("impossible_condition", "If-Match asks for a passage that is there, and If-None-Match for none; send one of them.")
+		return newProblem(
+			"impossible_condition",
+			"If-Match asks for a passage that is there, and If-None-Match for none; send one of them.",
+		)
 	case len(none) > 0 && (len(none) > 1 || none[0] != "*" || r.Method == http.MethodDelete):
-		return newProblem("impossible_condition", "If-None-Match may be * alone, with PUT, to create a passage that is not there; send the version that you know as If-Match.")
+		return newProblem(
+			"impossible_condition",
+			"If-None-Match may be * alone, with PUT, to create a passage that is not there; send the version that you know as If-Match.",
+		)
 	case len(match) > 1:
 		return newProblem("impossible_condition", "If-Match may name one version, or be *.")
 	case len(match) == 1:
@@ -126,7 +136,10 @@ func (a *API) write(c *call, writer *writing, change folder.Change) error {
 		status = http.StatusCreated
 		h.Set("Location", BasePath(r.Context())+passagePath(result.ID))
 	}
-	return c.respond(status, WriteResult{ID: result.ID, Status: string(result.Outcome), Version: result.Version, ReadAs: a.readAs(change.Put)})
+	return c.respond(
+		status,
+		WriteResult{ID: result.ID, Status: string(result.Outcome), Version: result.Version, ReadAs: a.readAs(change.Put)},
+	)
 }
 
 // passagePath returns the path of a passage. An id may hold anything but control
@@ -137,8 +150,13 @@ func passagePath(id string) string { return "/v1/passages/" + url.PathEscape(id)
 // server writes, and as searches see it where it only reads.
 func (a *API) stored(c *call) (corpus.Passage, string, error) {
 	if writer := a.writing.Load(); writer != nil {
-		ctx, take := c.r.Context(), a.takeRoom(c.r)
-		passage, version, ok, err := writer.Passage(ctx, c.name, func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) })
+		ctx := c.r.Context()
+		take := a.takeRoom(c.r)
+		passage, version, ok, err := writer.Passage(
+			ctx,
+			c.name,
+			func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) },
+		)
 		if err == nil && !ok {
 			return passage, "", newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", quoted(c.name)))
 		}

@@ -68,8 +68,11 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p *Problem) {
 	x := exchangeOf(r.Context())
 	x.code, x.cause = p.Code, p.cause
 	q := *p
-	q.RequestID, q.Type = x.requestID, BasePath(r.Context())+q.Type
-	status, contentType, answer := q.Status, typeProblem, any(&q)
+	q.Type = BasePath(r.Context()) + q.Type
+	q.RequestID = x.requestID
+	status := q.Status
+	contentType := typeProblem
+	answer := any(&q)
 	if x.refusal != nil {
 		contentType = typeJSON
 		status, answer = x.refusal(&q)

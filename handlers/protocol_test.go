@@ -18,7 +18,8 @@ func TestHeadAndOptions(t *testing.T) {
 	s := start(t, Options{})
 	for _, path := range []string{"/v1/search?q=bees", "/v1/passages/bees", "/livez", "/openapi.json", "/docs"} {
 		get, head := s.send(http.MethodGet, path, ""), s.send(http.MethodHead, path, "")
-		if head.StatusCode != get.StatusCode || len(head.body) != 0 || head.Header.Get("Content-Type") != get.Header.Get("Content-Type") {
+		if head.StatusCode != get.StatusCode || len(head.body) != 0 ||
+			head.Header.Get("Content-Type") != get.Header.Get("Content-Type") {
 			t.Errorf("%s: %d %v", path, head.StatusCode, head.Header)
 		}
 	}
@@ -40,7 +41,8 @@ func TestHeadAndOptions(t *testing.T) {
 
 func TestAccept(t *testing.T) {
 	for accept, want := range map[string]bool{
-		"application/json": true, "*/*": true, "application/*;q=0.1": true, "text/html, */*;q=0.1": true, "APPLICATION/JSON": true,
+		"application/json": true, "*/*": true, "application/*;q=0.1": true, "text/html, */*;q=0.1": true,
+		"APPLICATION/JSON":               true,
 		"application/json;charset=utf-8": true, "text/html": false, "*/*;q=0": false, "application/json;q=0, */*;q=1": false,
 		"application/*;q=0, */*": false, "application/json;q=0.0": false, "application/json;q=2": false, ";": false, "application/jsonx": false,
 		"application/json;charset=latin1": false, "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8": true,
@@ -62,7 +64,9 @@ func TestRequestID(t *testing.T) {
 			t.Errorf("%q became %q", given, got)
 		}
 	}
-	if r := s.send(http.MethodGet, "/livez", "", "X-Request-ID", "a", "X-Request-ID", "b"); !made.MatchString(r.Header.Get("X-Request-ID")) {
+	if r := s.send(http.MethodGet, "/livez", "", "X-Request-ID", "a", "X-Request-ID", "b"); !made.MatchString(
+		r.Header.Get("X-Request-ID"),
+	) {
 		t.Errorf("two ids became %q", r.Header.Get("X-Request-ID"))
 	}
 	if a, b := requestID(nil), requestID(nil); a == b {
@@ -99,7 +103,9 @@ func TestTraceParent(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Error(err)
 	}
-	if log := s.log.String(); !strings.Contains(log, `"trace_id":"`+trace+`"`) || !strings.Contains(log, `"parent_id":"`+parent+`"`) || !regexp.MustCompile(`"span_id":"[0-9a-f]{16}"`).MatchString(log) {
+	if log := s.log.String(); !strings.Contains(log, `"trace_id":"`+trace+`"`) ||
+		!strings.Contains(log, `"parent_id":"`+parent+`"`) ||
+		!regexp.MustCompile(`"span_id":"[0-9a-f]{16}"`).MatchString(log) {
 		t.Errorf("%s", log)
 	}
 }
@@ -208,7 +214,9 @@ func TestCompression(t *testing.T) {
 		if len(plain) < 1400 {
 			continue
 		}
-		if response.Header.Get("Content-Encoding") != "gzip" || !strings.Contains(response.Header.Get("Vary"), "Accept-Encoding") || len(packed) >= len(plain) {
+		if response.Header.Get("Content-Encoding") != "gzip" ||
+			!strings.Contains(response.Header.Get("Vary"), "Accept-Encoding") ||
+			len(packed) >= len(plain) {
 			t.Errorf("%s: %v, %d bytes of %d", path, response.Header, len(packed), len(plain))
 			continue
 		}
@@ -239,13 +247,18 @@ func TestHTTP2(t *testing.T) {
 	transport := &http.Transport{Protocols: &protocols}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, Timeout: 10 * time.Second}
-	response, err := client.Post("http://"+s.address+"/v1/search", "application/json", strings.NewReader(`{"question":"bees"}`))
+	response, err := client.Post(
+		"http://"+s.address+"/v1/search",
+		"application/json",
+		strings.NewReader(`{"question":"bees"}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
-	if err != nil || response.ProtoMajor != 2 || response.StatusCode != http.StatusOK || len(decodeResponse(t, body).Results) == 0 {
+	if err != nil || response.ProtoMajor != 2 || response.StatusCode != http.StatusOK ||
+		len(decodeResponse(t, body).Results) == 0 {
 		t.Errorf("%v %s %d %.200s", err, response.Proto, response.StatusCode, body)
 	}
 }
@@ -259,7 +272,10 @@ func TestPages(t *testing.T) {
 	} {
 		r := s.send(http.MethodGet, path, "")
 		policy := r.Header.Get("Content-Security-Policy")
-		if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != contentType || !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || r.Header.Get("X-Content-Type-Options") != "nosniff" {
+		if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != contentType ||
+			!strings.Contains(policy, "default-src 'none'") ||
+			strings.Contains(policy, "unsafe") ||
+			r.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: %d %v", path, r.StatusCode, r.Header)
 		}
 		for _, reference := range regexp.MustCompile(`(?i)(?:src|href|url)\s*[=(]\s*["']?((?:https?:)?//[^"')\s]+)`).FindAllStringSubmatch(string(r.body), -1) {
@@ -323,8 +339,12 @@ func TestFramedTwice(t *testing.T) {
 		"both, behind another":      {askLive, "1.1", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", 2},
 		"chunks of HTTP/1.0":        {"", "1.0", "Connection: keep-alive\r\nContent-Length: 21\r\nTransfer-Encoding: chunked\r\n", 1},
 	} {
-		text := s.raw(c.before+"POST /v1/search HTTP/"+c.version+"\r\nHost: localhost\r\nContent-Type: application/json\r\n"+c.header+"\r\n"+body+askLive, time.Second)
-		if n := strings.Count(text, "HTTP/1."); n != c.answers || c.answers == 1 && !strings.Contains(text, "Connection: close") {
+		text := s.raw(
+			c.before+"POST /v1/search HTTP/"+c.version+"\r\nHost: localhost\r\nContent-Type: application/json\r\n"+c.header+"\r\n"+body+askLive,
+			time.Second,
+		)
+		if n := strings.Count(text, "HTTP/1."); n != c.answers ||
+			c.answers == 1 && !strings.Contains(text, "Connection: close") {
 			t.Errorf("%s: %d answers, want %d: %.600s", what, n, c.answers, text)
 		}
 	}

@@ -23,13 +23,23 @@ const questionParameter = "q"
 func (o *operation) readQuery(raw string) (map[string]any, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, newProblem("invalid_query", fmt.Sprintf("The query string is malformed: %s. Write %% as %%25, & as %%26, + as %%2B and ; as %%3B.", sentence(err.Error()))).because(err)
+		return nil, newProblem(
+			"invalid_query",
+			fmt.Sprintf(
+				"The query string is malformed: %s. Write %% as %%25, & as %%26, + as %%2B and ; as %%3B.",
+				sentence(err.Error()),
+			),
+		).because(err)
 	}
 	out, c := map[string]any{}, conform{most: maxViolations}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		property, ok := o.parameters[name]
 		wrong := func(code, detail, text string) error {
-			return newProblem(code, text, ProblemField{Pointer: "/" + escapePointer(shorten(name)), Parameter: shorten(name), Detail: detail})
+			return newProblem(
+				code,
+				text,
+				ProblemField{Pointer: "/" + escapePointer(shorten(name)), Parameter: shorten(name), Detail: detail},
+			)
 		}
 		switch {
 		case !utf8.ValidString(name) || !utf8.ValidString(values[name][0]):
@@ -42,9 +52,17 @@ func (o *operation) readQuery(raw string) (map[string]any, error) {
 			if o.id == simpleSearch {
 				there += ". POST takes weights too"
 			}
-			return nil, wrong("unknown_parameter", "is not known", fmt.Sprintf("There is no parameter %s%s; %s.", quoted(name), didYouMean(name, o.parameters), there))
+			return nil, wrong(
+				"unknown_parameter",
+				"is not known",
+				fmt.Sprintf("There is no parameter %s%s; %s.", quoted(name), didYouMean(name, o.parameters), there),
+			)
 		case len(values[name]) > 1:
-			return nil, wrong("repeated_parameter", "is given more than once", fmt.Sprintf("The parameter %s is given %d times; lists are separated by commas.", quoted(name), len(values[name])))
+			return nil, wrong(
+				"repeated_parameter",
+				"is given more than once",
+				fmt.Sprintf("The parameter %s is given %d times; lists are separated by commas.", quoted(name), len(values[name])),
+			)
 		}
 		out[name] = queryValue(property, values[name][0])
 		if o.id != simpleSearch { // whose parameters are checked as the fields of a body

@@ -16,9 +16,23 @@ func (a *API) limitRate(next http.Handler) http.Handler {
 	if a.options.RateRequests == 0 {
 		return next
 	}
-	limited := httprate.LimitBy(a.options.RateRequests, a.options.RateWindow, caller, httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, r, newProblem("rate_limited", fmt.Sprintf("At most %d requests in %v are served to one caller.", a.options.RateRequests, a.options.RateWindow)))
-	}))(next)
+	limited := httprate.LimitBy(
+		a.options.RateRequests,
+		a.options.RateWindow,
+		caller,
+		httprate.WithLimitHandler(func(w http.ResponseWriter, r *http.Request) {
+			writeProblem(
+				w,
+				r,
+				newProblem(
+					"rate_limited",
+					fmt.Sprintf("At most %d requests in %v are served to one caller.", a.options.RateRequests, a.options.RateWindow),
+				),
+			)
+		}),
+	)(
+		next,
+	)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if quiet(r.URL.Path) {
 			next.ServeHTTP(w, r)

@@ -10,7 +10,9 @@ import (
 
 // absolutePath is a path from the root: of two elements or more, so that the
 // slash of "and/or" is none.
-var absolutePath = regexp.MustCompile(`(^|[^\w/.:])((?:[A-Za-z]:)?(?:[/\\][^\s/\\"'` + "`" + `:;,()\[\]{}<>|]+){2,}[/\\]?)`)
+var absolutePath = regexp.MustCompile(
+	`(^|[^\w/.:])((?:[A-Za-z]:)?(?:[/\\][^\s/\\"'` + "`" + `:;,()\[\]{}<>|]+){2,}[/\\]?)`,
+)
 
 // WithoutPaths cuts absolute paths in an error to their last element, for those who may
 // not know where things are on this machine.

@@ -61,7 +61,8 @@ const small = 4 << 10
 // send sends an answer. What the request was made with is given back before: how
 // slowly its answer is read is no matter of others.
 func (c *call) send(status int, contentType string, text []byte) error {
-	ctx, a := c.r.Context(), c.api
+	ctx := c.r.Context()
+	a := c.api
 	a.made(ctx)
 	if h := c.w.Header(); h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")

@@ -54,10 +54,16 @@ const sendWithin = 10 * time.Second
 
 // newRoom makes room of some bytes, in a server of so many places.
 func newRoom(size int64, places int) *room {
-	return &room{size: size, free: semaphore.NewWeighted(size), large: semaphore.NewWeighted(size - size/4), places: (places + 1) / 2, sending: map[*sending]struct{}{},
+	return &room{
+		size:    size,
+		free:    semaphore.NewWeighted(size),
+		large:   semaphore.NewWeighted(size - size/4),
+		places:  (places + 1) / 2,
+		sending: map[*sending]struct{}{},
 		given: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conclave_answers_given_up_total", Help: "Answers that were broken off because they were read too slowly while others waited: for memory, or for a place.",
-		}, []string{"for"})}
+		}, []string{"for"}),
+	}
 }
 
 var (
@@ -85,7 +91,8 @@ func (r *room) take(ctx context.Context, bytes int64, places int) (share, error)
 	}
 	crowded := false
 	r.locked(func() {
-		if crowded = s.large && r.waiting > 0 && r.waiting+places > r.places; !crowded {
+		crowded = s.large && r.waiting > 0 && r.waiting+places > r.places
+		if !crowded {
 			r.waiting += places
 			r.wanted += bytes
 		}
@@ -228,7 +235,14 @@ const piece = 32 << 10
 // longer counted. An error says that it could not be written whole.
 func (r *room) send(w http.ResponseWriter, text []byte, held int64, placed bool) error {
 	now := time.Now()
-	s := &sending{control: http.NewResponseController(w), began: now, moved: now, bytes: len(text), held: held, placed: placed}
+	s := &sending{
+		control: http.NewResponseController(w),
+		began:   now,
+		moved:   now,
+		bytes:   len(text),
+		held:    held,
+		placed:  placed,
+	}
 	r.locked(func() { r.sending[s] = struct{}{} })
 	defer r.locked(func() {
 		delete(r.sending, s)
@@ -270,10 +284,14 @@ func (r *room) watch(m *Metrics) error {
 			return v
 		})
 	}
-	return errors.Join(m.Register(r.given),
-		m.Register(gauge("conclave_answer_bytes", "Memory taken for answers that are made or sent.", func() int64 { return r.taken })),
+	return errors.Join(
+		m.Register(r.given),
+		m.Register(
+			gauge("conclave_answer_bytes", "Memory taken for answers that are made or sent.", func() int64 { return r.taken }),
+		),
 		m.Register(gauge("conclave_answer_wanted_bytes", "Memory that answers wait for.", func() int64 { return r.wanted })),
-		m.Register(gauge("conclave_answer_bytes_limit", "Memory that answers may take.", func() int64 { return r.size })))
+		m.Register(gauge("conclave_answer_bytes_limit", "Memory that answers may take.", func() int64 { return r.size })),
+	)
 }
 
 // RoomFor returns the least room for answers in which one that takes so many bytes while it

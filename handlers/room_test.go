@@ -28,11 +28,14 @@ func TestRoom(t *testing.T) {
 		const size = 1000
 		r := newRoom(size, 8)
 		var mu sync.Mutex
-		inUse, had, missed := int64(0), 0, 0
+		inUse := int64(0)
+		had := 0
+		missed := 0
 		use := func(bytes int64) {
 			mu.Lock()
 			defer mu.Unlock()
-			if inUse += bytes; inUse > size || inUse < 0 {
+			inUse += bytes
+			if inUse > size || inUse < 0 {
 				t.Errorf("%d of %d bytes are in use", inUse, size)
 			}
 		}
@@ -57,7 +60,8 @@ func TestRoom(t *testing.T) {
 					use(bytes)
 					if other := rng.Int64N(size / 2); other <= bytes {
 						use(other - bytes) // before anybody else may have it
-						if bytes = other; !r.resize(&held, bytes) {
+						bytes = other
+						if !r.resize(&held, bytes) {
 							t.Error("no less may be had")
 						}
 					} else if r.resize(&held, other) {
@@ -153,7 +157,10 @@ func largeAnswers() *library {
 	l := testLibrary()
 	l.vectors = map[string][][]float32{}
 	for i := range 50 {
-		l.passages = append(l.passages, corpus.Passage{ID: fmt.Sprintf("large%02d", i), Text: strings.Repeat("large words ", 256<<10/12)})
+		l.passages = append(
+			l.passages,
+			corpus.Passage{ID: fmt.Sprintf("large%02d", i), Text: strings.Repeat("large words ", 256<<10/12)},
+		)
 	}
 	for _, expert := range []string{"wiki", "health", "plain"} {
 		l.vectors[expert] = make([][]float32, len(l.passages))
@@ -167,7 +174,14 @@ func largeAnswers() *library {
 // neverRead asks and reads nothing of the answer.
 func (s *server) neverRead(path, body string) net.Conn {
 	s.t.Helper()
-	return s.drip(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body))
+	return s.drip(
+		fmt.Sprintf(
+			"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+			path,
+			len(body),
+			body,
+		),
+	)
 }
 
 const searchPath, batchPath = "/v1/search", "/v1/search/batch"
@@ -190,7 +204,18 @@ func (s *server) roomWanted() (wanted int64) {
 // batches, take all the memory that there is for answers and all places. Others are
 // answered for all that, and what the slow ones took is free when they are gone.
 func TestReadersGiveWay(t *testing.T) {
-	s := start(t, Options{Engine: testEngine(t, engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}}), AnswerMemory: 24 << 20, Admission: admit(t, 40)}, ServeOptions{WriteTimeout: time.Minute, DrainTimeout: 5 * time.Second})
+	s := start(
+		t,
+		Options{
+			Engine: testEngine(
+				t,
+				engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}},
+			),
+			AnswerMemory: 24 << 20,
+			Admission:    admit(t, 40),
+		},
+		ServeOptions{WriteTimeout: time.Minute, DrainTimeout: 5 * time.Second},
+	)
 	var open []net.Conn
 	// They come again until one waits for memory: where the machine is busy, those who were
 	// first may be refused.
@@ -207,9 +232,13 @@ func TestReadersGiveWay(t *testing.T) {
 	}
 	answered := 0
 	given := func() bool {
-		return !strings.Contains(string(s.send(http.MethodGet, "/metrics", "").body), `conclave_answers_given_up_total{for="memory"} 0`)
+		return !strings.Contains(
+			string(s.send(http.MethodGet, "/metrics", "").body),
+			`conclave_answers_given_up_total{for="memory"} 0`,
+		)
 	}
-	for end := time.Now().Add(30 * time.Second); (answered < 10 || !given()) && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); (answered < 10 || !given()) &&
+		time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		switch r := s.post(searchPath, `{"question":"bees","k":1,"timeout_ms":10000}`); r.StatusCode {
 		case http.StatusOK:
 			answered++
@@ -237,8 +266,18 @@ func TestReadersGiveWay(t *testing.T) {
 // TestAnswerAboveMemory: one that all the memory for answers does not hold is refused
 // at once, and one for which none comes free in time ends with its deadline.
 func TestAnswerAboveMemory(t *testing.T) {
-	s := start(t, Options{Engine: testEngine(t, engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}}), AnswerMemory: 8 << 20})
-	if p := s.post(searchPath, largeQuestion).problem(t); p.Code != "answer_too_large" || !strings.Contains(p.Detail, "limits.memory") {
+	s := start(
+		t,
+		Options{
+			Engine: testEngine(
+				t,
+				engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}},
+			),
+			AnswerMemory: 8 << 20,
+		},
+	)
+	if p := s.post(searchPath, largeQuestion).problem(t); p.Code != "answer_too_large" ||
+		!strings.Contains(p.Detail, "limits.memory") {
 		t.Errorf("%+v", p)
 	}
 	all := share{}
@@ -250,7 +289,8 @@ func TestAnswerAboveMemory(t *testing.T) {
 		if path == batchPath {
 			body = `{"searches":[` + body + `]}`
 		}
-		if r := s.post(path, body); !strings.Contains(string(r.body), `"code":"deadline"`) || !strings.Contains(string(r.body), "limits.memory") {
+		if r := s.post(path, body); !strings.Contains(string(r.body), `"code":"deadline"`) ||
+			!strings.Contains(string(r.body), "limits.memory") {
 			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
 		}
 	}
@@ -262,7 +302,13 @@ func TestAnswerAboveMemory(t *testing.T) {
 
 // TestNobodyWaits: while there is room, a reader may be slow.
 func TestNobodyWaits(t *testing.T) {
-	s := start(t, Options{Engine: testEngine(t, engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}})}, ServeOptions{WriteTimeout: time.Minute, DrainTimeout: 5 * time.Second})
+	s := start(
+		t,
+		Options{
+			Engine: testEngine(t, engineOptions{library: largeAnswers(), limits: search.Limits{Timeout: 10 * time.Second}}),
+		},
+		ServeOptions{WriteTimeout: time.Minute, DrainTimeout: 5 * time.Second},
+	)
 	c := s.neverRead(searchPath, largeQuestion)
 	for s.roomTaken() == 0 {
 		time.Sleep(time.Millisecond)

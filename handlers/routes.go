@@ -101,7 +101,11 @@ func (a *API) route() (http.Handler, error) {
 		}))
 	}
 	missing := func(w http.ResponseWriter, r *http.Request) {
-		writeProblem(w, r, newProblem("no_such_path", fmt.Sprintf("There is no %s; /docs lists what there is.", quoted(r.URL.Path))))
+		writeProblem(
+			w,
+			r,
+			newProblem("no_such_path", fmt.Sprintf("There is no %s; /docs lists what there is.", quoted(r.URL.Path))),
+		)
 	}
 	router.NotFound(missing)
 	router.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) {
@@ -113,7 +117,10 @@ func (a *API) route() (http.Handler, error) {
 			missing(w, r)
 			return
 		}
-		p := newProblem("method_not_allowed", fmt.Sprintf("%s does not take %s; it takes %s.", quoted(r.URL.Path), quoted(r.Method), allowed))
+		p := newProblem(
+			"method_not_allowed",
+			fmt.Sprintf("%s does not take %s; it takes %s.", quoted(r.URL.Path), quoted(r.Method), allowed),
+		)
 		p.allow = allowed
 		writeProblem(w, r, p)
 	})

@@ -25,12 +25,17 @@ func decodeResponse(t *testing.T, body []byte) search.Response {
 
 func TestSearch(t *testing.T) {
 	s := start(t, Options{})
-	r := s.post("/v1/search", `{"question":"how do bees find the hive","k":3,"fusion":"muf","experts":["wiki","health"],"explain":true,"fields":["title","text","tags","metadata","contributions","sources"]}`)
+	r := s.post(
+		"/v1/search",
+		`{"question":"how do bees find the hive","k":3,"fusion":"muf","experts":["wiki","health"],"explain":true,"fields":["title","text","tags","metadata","contributions","sources"]}`,
+	)
 	if r.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", r.StatusCode, r.body)
 	}
 	answer := decodeResponse(t, r.body)
-	if len(answer.Results) != 3 || answer.Results[0].ID != "bees" || answer.RequestID != r.Header.Get("X-Request-ID") || answer.Generation != 12 || answer.Confidence == nil {
+	if len(answer.Results) != 3 || answer.Results[0].ID != "bees" || answer.RequestID != r.Header.Get("X-Request-ID") ||
+		answer.Generation != 12 ||
+		answer.Confidence == nil {
 		t.Errorf("%s", r.body)
 	}
 	for _, result := range answer.Results {
@@ -42,7 +47,8 @@ func TestSearch(t *testing.T) {
 			t.Errorf("contributions of %s add up to %v, the score is %v", result.ID, sum, result.Score)
 		}
 	}
-	if timing := r.Header.Get("Server-Timing"); !regexp.MustCompile(`^(encode-wiki;dur=[0-9.]+, )?.*total;dur=[0-9.]+$`).MatchString(timing) {
+	if timing := r.Header.Get("Server-Timing"); !regexp.MustCompile(`^(encode-wiki;dur=[0-9.]+, )?.*total;dur=[0-9.]+$`).
+		MatchString(timing) {
 		t.Errorf("Server-Timing: %q", timing)
 	}
 	if r.Header.Get("Cache-Control") != "no-store" || r.Header.Get("Content-Type") != "application/json" {
@@ -69,7 +75,8 @@ func TestGetIsPost(t *testing.T) {
 		"q=bees&missing=min&fusion=sum&timeout_ms=1000&k=1e0": `{"question":"bees","missing":"min","fusion":"sum","timeout_ms":1000,"k":1.0}`,
 		"q=bees&fusion=sum&normalisation=minmax&k=2":          `{"question":"bees","fusion":"sum","normalisation":"minmax","k":2}`,
 	} {
-		get, post := s.send(http.MethodGet, "/v1/search?"+query, ""), s.post("/v1/search", body)
+		get := s.send(http.MethodGet, "/v1/search?"+query, "")
+		post := s.post("/v1/search", body)
 		if get.StatusCode != post.StatusCode {
 			t.Errorf("%s: %d %s\n%d %s", query, get.StatusCode, get.body, post.StatusCode, post.body)
 			continue
@@ -92,14 +99,20 @@ func TestGetIsPost(t *testing.T) {
 func TestSeveralMethods(t *testing.T) {
 	s := start(t, Options{})
 	answer := decodeResponse(t, s.post("/v1/search", `{"question":"bees","fusion":["rrf"],"k":2}`).body)
-	if len(answer.Rankings) != 1 || answer.Results != nil || answer.Rankings[0].Fusion != "rrf" || len(answer.Rankings[0].Results) != 2 {
+	if len(answer.Rankings) != 1 || answer.Results != nil || answer.Rankings[0].Fusion != "rrf" ||
+		len(answer.Rankings[0].Results) != 2 {
 		t.Errorf("a list of one method: %+v", answer)
 	}
 }
 
 func TestBatch(t *testing.T) {
 	s := start(t, Options{})
-	r := s.post("/v1/search/batch", `{"searches":[{"question":"bees","k":1},{"question":"x","kk":1},{"question":" "},{"question":"everything","k":1},{"question":"x","experts":["nobody"]},7]}`, "X-Request-ID", "batch-1")
+	r := s.post(
+		"/v1/search/batch",
+		`{"searches":[{"question":"bees","k":1},{"question":"x","kk":1},{"question":" "},{"question":"everything","k":1},{"question":"x","experts":["nobody"]},7]}`,
+		"X-Request-ID",
+		"batch-1",
+	)
 	if r.StatusCode != http.StatusOK {
 		t.Fatalf("%d %s", r.StatusCode, r.body)
 	}
@@ -125,7 +138,8 @@ func TestBatch(t *testing.T) {
 		if err := json.Unmarshal(out.Answers[i], &p); err != nil {
 			t.Fatal(err)
 		}
-		if p.Status != want.status || p.Code != want.code || len(p.Errors) != 1 || p.Errors[0].Pointer != want.pointer || p.RequestID != "batch-1" {
+		if p.Status != want.status || p.Code != want.code || len(p.Errors) != 1 || p.Errors[0].Pointer != want.pointer ||
+			p.RequestID != "batch-1" {
 			t.Errorf("%d: %s", i, out.Answers[i])
 		}
 	}
@@ -134,22 +148,33 @@ func TestBatch(t *testing.T) {
 func TestLookups(t *testing.T) {
 	s := start(t, Options{})
 	var list ExpertList
-	if err := json.Unmarshal(s.send(http.MethodGet, "/v1/experts", "").body, &list); err != nil || len(list.Experts) != 3 || list.Experts[2].Calibration != nil {
+	if err := json.Unmarshal(s.send(http.MethodGet, "/v1/experts", "").body, &list); err != nil ||
+		len(list.Experts) != 3 ||
+		list.Experts[2].Calibration != nil {
 		t.Errorf("%+v, %v", list, err)
 	}
 	var expert search.ExpertInfo
-	if err := json.Unmarshal(s.send(http.MethodGet, "/v1/experts/wiki", "").body, &expert); err != nil || expert.Name != "wiki" || expert.EnsembleMembers != 3 {
+	if err := json.Unmarshal(s.send(http.MethodGet, "/v1/experts/wiki", "").body, &expert); err != nil ||
+		expert.Name != "wiki" ||
+		expert.EnsembleMembers != 3 {
 		t.Errorf("%+v, %v", expert, err)
 	}
 	if p := s.send(http.MethodGet, "/v1/experts/nobody", "").problem(t); p.Status != 404 || p.Code != "expert_not_found" {
 		t.Errorf("%+v", p)
 	}
 	var limits Limits
-	if err := json.Unmarshal(s.send(http.MethodGet, "/v1/limits", "").body, &limits); err != nil || limits.K != 1000 || limits.QuestionTokens["wiki"] != 64 || limits.BodyBytes != 1<<20 || limits.Defaults.Auto != "rrf" {
+	if err := json.Unmarshal(s.send(http.MethodGet, "/v1/limits", "").body, &limits); err != nil || limits.K != 1000 ||
+		limits.QuestionTokens["wiki"] != 64 ||
+		limits.BodyBytes != 1<<20 ||
+		limits.Defaults.Auto != "rrf" {
 		t.Errorf("%+v, %v", limits, err)
 	}
 	var vectors search.EmbedResponse
-	if err := json.Unmarshal(s.post("/v1/embed", `{"expert":"wiki","input":["one","two"],"kind":"passage"}`).body, &vectors); err != nil || len(vectors.Embeddings) != 2 || len(vectors.Embeddings[1]) != testDimension || vectors.Dimension != testDimension {
+	if err := json.Unmarshal(s.post("/v1/embed", `{"expert":"wiki","input":["one","two"],"kind":"passage"}`).body,
+		&vectors); err != nil ||
+		len(vectors.Embeddings) != 2 ||
+		len(vectors.Embeddings[1]) != testDimension ||
+		vectors.Dimension != testDimension {
 		t.Errorf("%+v, %v", vectors, err)
 	}
 }
@@ -227,17 +252,25 @@ func TestFilteredSearch(t *testing.T) {
 	one, none := `{"question":"bees","fusion":"rrf","filter":{"tags_all":["nature"]},"fields":["tags","metadata"]}`, `{"question":"bees","filter":{"tags_any":["nobody's"]}}`
 	for name, r := range map[string]reply{"POST": s.post("/v1/search", one), "GET": s.send(http.MethodGet, "/v1/search?q=bees&fusion=rrf&tags_all=nature&fields=tags,metadata", "")} {
 		answer := decodeResponse(t, r.body)
-		if r.StatusCode != http.StatusOK || len(answer.Results) != 1 || answer.Results[0].ID != "bees" || answer.Selected == nil || *answer.Selected != 1 {
+		if r.StatusCode != http.StatusOK || len(answer.Results) != 1 || answer.Results[0].ID != "bees" ||
+			answer.Selected == nil ||
+			*answer.Selected != 1 {
 			t.Fatalf("%s: %d %s", name, r.StatusCode, r.body)
 		}
-		if got := answer.Results[0]; len(got.Tags) != 1 || got.Tags[0] != "nature" || got.Metadata["year"] == nil || got.Text != "" {
+		if got := answer.Results[0]; len(got.Tags) != 1 || got.Tags[0] != "nature" || got.Metadata["year"] == nil ||
+			got.Text != "" {
 			t.Errorf("%s: %s", name, r.body)
 		}
 	}
-	if r := s.post("/v1/search", none); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), `"results":[]`) || !strings.Contains(string(r.body), `"selected":0`) {
+	if r := s.post("/v1/search", none); r.StatusCode != http.StatusOK ||
+		!strings.Contains(string(r.body), `"results":[]`) ||
+		!strings.Contains(string(r.body), `"selected":0`) {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
-	r := s.post("/v1/search/batch", `{"searches":[`+one+`,`+none+`,{"question":"bees"},{"question":"bees","filter":{"tags_all":[""]}}]}`)
+	r := s.post(
+		"/v1/search/batch",
+		`{"searches":[`+one+`,`+none+`,{"question":"bees"},{"question":"bees","filter":{"tags_all":[""]}}]}`,
+	)
 	var batch struct{ Answers []json.RawMessage }
 	if err := json.Unmarshal(r.body, &batch); err != nil || len(batch.Answers) != 4 {
 		t.Fatalf("%v in %s", err, r.body)
@@ -250,7 +283,9 @@ func TestFilteredSearch(t *testing.T) {
 	if strings.Contains(string(batch.Answers[2]), "selected") {
 		t.Errorf("%s", batch.Answers[2])
 	}
-	if r := s.send(http.MethodGet, "/v1/limits", ""); !strings.Contains(string(r.body), fmt.Sprintf(`"filter_tags":%d,`, search.MaxFilterTags)) || !strings.Contains(string(r.body), `"filter_tag_bytes":256`) {
+	r = s.send(http.MethodGet, "/v1/limits", "")
+	if !strings.Contains(string(r.body), fmt.Sprintf(`"filter_tags":%d,`, search.MaxFilterTags)) ||
+		!strings.Contains(string(r.body), `"filter_tag_bytes":256`) {
 		t.Errorf("%s", r.body)
 	}
 }
@@ -264,17 +299,23 @@ func TestTypedQuestions(t *testing.T) {
 		"?q=bees+-wasps&must=hive&must_not=honey,%20wax": `{"question":"bees","must":["hive"],"must_not":["honey","wax","wasps"]}`,
 		"?q=state-of-the-art+-40":                        `{"question":"state-of-the-art -40"}`,
 	} {
-		got, want := s.send(http.MethodGet, "/v1/search"+address+"&fusion=rrf", ""), s.post("/v1/search", body[:len(body)-1]+`,"fusion":"rrf"}`)
+		got := s.send(http.MethodGet, "/v1/search"+address+"&fusion=rrf", "")
+		want := s.post("/v1/search", body[:len(body)-1]+`,"fusion":"rrf"}`)
 		var a, b search.Response
-		if err := errors.Join(json.Unmarshal(got.body, &a), json.Unmarshal(want.body, &b)); err != nil || got.StatusCode != 200 || want.StatusCode != 200 {
+		if err := errors.Join(json.Unmarshal(got.body, &a), json.Unmarshal(want.body, &b)); err != nil ||
+			got.StatusCode != 200 ||
+			want.StatusCode != 200 {
 			t.Fatalf("%s: %d %s, %d %s, %v", address, got.StatusCode, got.body, want.StatusCode, want.body, err)
 		}
-		if a.Question != b.Question || !reflect.DeepEqual(a.Results, b.Results) || !reflect.DeepEqual(a.Selected, b.Selected) {
+		if a.Question != b.Question || !reflect.DeepEqual(a.Results, b.Results) ||
+			!reflect.DeepEqual(a.Selected, b.Selected) {
 			t.Errorf("%s: %s\n%s: %s", address, got.body, body, want.body)
 		}
 	}
 	var literal search.Response
-	if r := s.post("/v1/search", `{"question":"\"bees\" -wasps"}`); json.Unmarshal(r.body, &literal) != nil || literal.Question != `"bees" -wasps` || literal.Selected != nil {
+	if r := s.post("/v1/search", `{"question":"\"bees\" -wasps"}`); json.Unmarshal(r.body, &literal) != nil ||
+		literal.Question != `"bees" -wasps` ||
+		literal.Selected != nil {
 		t.Errorf("%s", r.body)
 	}
 }

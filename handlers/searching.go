@@ -78,7 +78,11 @@ func searchRequest(limits search.Limits, body any, mistakes int) (request search
 	if !strings.ContainsFunc(request.Question, func(r rune) bool {
 		return !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r)
 	}) {
-		return request, newProblem("empty_question", "The question has nothing in it to search for.", ProblemField{Pointer: "/question", Detail: "is empty"})
+		return request, newProblem(
+			"empty_question",
+			"The question has nothing in it to search for.",
+			ProblemField{Pointer: "/question", Detail: "is empty"},
+		)
 	}
 	return request, nil
 }
@@ -88,8 +92,10 @@ func searchRequest(limits search.Limits, body any, mistakes int) (request search
 func within(limits search.Limits, s *schema) *schema {
 	limited := *s
 	limited.Properties = maps.Clone(s.Properties)
-	for name, most := range map[string]int{"k": limits.K, "candidates": limits.Candidates, "timeout_ms": int(limits.Timeout.Milliseconds())} {
-		property, high := *limited.Properties[name], float64(most)
+	for name, most := range map[string]int{"k": limits.K, "candidates": limits.Candidates,
+		"timeout_ms": int(limits.Timeout.Milliseconds())} {
+		property := *limited.Properties[name]
+		high := float64(most)
 		property.Maximum = &high
 		limited.Properties[name] = &property
 	}

@@ -38,7 +38,10 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	if err := a.mayServe(listener); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	a.connections.locked(func() { a.connections.most, a.connections.probePlaces = o.Connections, max(o.Probes, 1) })
+	a.connections.locked(func() {
+		a.connections.most = o.Connections
+		a.connections.probePlaces = max(o.Probes, 1)
+	})
 	a.readTimeout.Store(int64(o.ReadTimeout))
 	a.writeTimeout.Store(int64(o.WriteTimeout))
 	// Requests outlive ctx: they are drained, not cancelled.
@@ -75,7 +78,15 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	if a.engine.Load() == nil {
 		level = slog.LevelDebug // a start that failed says only why
 	}
-	a.options.Logger.Log(ctx, level, "shutting down", "requests", a.running.Load(), "drain_timeout", o.DrainTimeout.String())
+	a.options.Logger.Log(
+		ctx,
+		level,
+		"shutting down",
+		"requests",
+		a.running.Load(),
+		"drain_timeout",
+		o.DrainTimeout.String(),
+	)
 	time.Sleep(o.DrainDelay)
 	draining, stop := context.WithTimeout(requests, o.DrainTimeout)
 	defer stop()

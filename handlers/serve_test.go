@@ -49,7 +49,9 @@ func TestReadiness(t *testing.T) {
 	}
 	readiness.Set(Component{Name: "wiki", Status: Ready, Warnings: []string{"its index finds 25 % of the neighbours"}})
 	r := s.send(http.MethodGet, "/readyz", "")
-	if r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), `"warnings":["wiki: its index finds 25 % of the neighbours"]`) || !strings.Contains(string(r.body), `"generation":12`) {
+	if r.StatusCode != http.StatusOK ||
+		!strings.Contains(string(r.body), `"warnings":["wiki: its index finds 25 % of the neighbours"]`) ||
+		!strings.Contains(string(r.body), `"generation":12`) {
 		t.Errorf("ready with a warning: %d %s", r.StatusCode, r.body)
 	}
 	readiness.Set(Component{Name: "health", Status: Failed})
@@ -93,7 +95,12 @@ func startShutdown(t *testing.T, o ServeOptions) *shutdown {
 	t.Helper()
 	entered := make(chan struct{}, 1)
 	x := &shutdown{release: make(chan struct{}), served: make(chan error, 1), answered: make(chan error, 1)}
-	api := newAPI(t, Options{Engine: testEngine(t, engineOptions{before: gate(entered, x.release), limits: search.Limits{Timeout: time.Minute}})})
+	api := newAPI(
+		t,
+		Options{
+			Engine: testEngine(t, engineOptions{before: gate(entered, x.release), limits: search.Limits{Timeout: time.Minute}}),
+		},
+	)
 	listener, err := api.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +116,8 @@ func startShutdown(t *testing.T, o ServeOptions) *shutdown {
 		response, err := x.client.Post("http://"+x.address+"/v1/search", "application/json",
 			strings.NewReader(`{"question":"bees","experts":["wiki"],"bm25":false,"timeout_ms":60000}`))
 		if err == nil {
-			if _, err = io.ReadAll(response.Body); err == nil && response.StatusCode != http.StatusOK {
+			_, err = io.ReadAll(response.Body)
+			if err == nil && response.StatusCode != http.StatusOK {
 				err = errors.New(response.Status)
 			}
 			_ = response.Body.Close()
@@ -184,7 +192,8 @@ func TestListenerFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = listener.Close()
-	if err := api.Serve(t.Context(), listener, ServeOptions{}); err == nil || !strings.Contains(err.Error(), listener.Addr().String()) {
+	if err := api.Serve(t.Context(), listener, ServeOptions{}); err == nil ||
+		!strings.Contains(err.Error(), listener.Addr().String()) {
 		t.Errorf("%v", err)
 	}
 }
@@ -194,17 +203,30 @@ func TestCallerGoes(t *testing.T) {
 	entered, release := make(chan struct{}, 1), make(chan struct{})
 	var stopped atomic.Bool
 	hold := gate(entered, release)
-	s := start(t, Options{Engine: testEngine(t, engineOptions{limits: search.Limits{Timeout: time.Minute}, before: func(ctx context.Context) error {
-		err := hold(ctx)
-		stopped.Store(err != nil)
-		return err
-	}})})
+	s := start(
+		t,
+		Options{
+			Engine: testEngine(
+				t,
+				engineOptions{limits: search.Limits{Timeout: time.Minute}, before: func(ctx context.Context) error {
+					err := hold(ctx)
+					stopped.Store(err != nil)
+					return err
+				}},
+			),
+		},
+	)
 	c, err := net.Dial("tcp", s.address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	body := `{"question":"bees","experts":["wiki"],"bm25":false,"timeout_ms":60000}`
-	_, _ = io.WriteString(c, "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "+itoa(len(body))+"\r\n\r\n"+body)
+	_, _ = io.WriteString(
+		c,
+		"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "+itoa(
+			len(body),
+		)+"\r\n\r\n"+body,
+	)
 	<-entered
 	_ = c.Close()
 	if err := s.stop(); err != nil { // waits for the handler
@@ -250,7 +272,8 @@ func TestSlowClients(t *testing.T) {
 	const head = "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	// A body that stops.
 	out := s.raw(head+"Content-Length: 100\r\n\r\n{\"question\":", 5*time.Second)
-	if !strings.HasPrefix(out, "HTTP/1.1 408 ") || !strings.Contains(out, "slow_request") || !strings.Contains(out, "Connection: close") {
+	if !strings.HasPrefix(out, "HTTP/1.1 408 ") || !strings.Contains(out, "slow_request") ||
+		!strings.Contains(out, "Connection: close") {
 		t.Errorf("a body that stops: %q", out)
 	}
 	// A header that stops, wherever it does, and one that comes by drops.
@@ -282,7 +305,10 @@ func TestSlowClients(t *testing.T) {
 func TestPipelining(t *testing.T) {
 	s := start(t, Options{})
 	get := "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
-	out := s.raw(get+get+"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\nrubbish"+get+"rubbish\r\n\r\n"+get, 5*time.Second)
+	out := s.raw(
+		get+get+"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\nrubbish"+get+"rubbish\r\n\r\n"+get,
+		5*time.Second,
+	)
 	var statuses []string
 	for _, part := range strings.Split(out, "HTTP/1.1 ")[1:] {
 		statuses = append(statuses, part[:3])
@@ -291,11 +317,17 @@ func TestPipelining(t *testing.T) {
 		t.Errorf("%s in %q", got, out)
 	}
 	// A smuggler's request: two lengths that disagree.
-	out = s.raw("POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"+get, 2*time.Second)
+	out = s.raw(
+		"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"+get,
+		2*time.Second,
+	)
 	if strings.Count(out, "HTTP/1.1 200") > 1 {
 		t.Errorf("%q", out)
 	}
-	if out := s.raw("GET /livez HTTP/1.0\r\nHost: localhost\r\n\r\n", 2*time.Second); !strings.HasPrefix(out, "HTTP/1.0 200") {
+	if out := s.raw("GET /livez HTTP/1.0\r\nHost: localhost\r\n\r\n", 2*time.Second); !strings.HasPrefix(
+		out,
+		"HTTP/1.0 200",
+	) {
 		t.Errorf("HTTP/1.0: %q", out)
 	}
 }
@@ -309,7 +341,10 @@ func TestLargeBodies(t *testing.T) {
 		t.Errorf("declared: %q", out)
 	}
 	chunk := "1000\r\n" + strings.Repeat(" ", 0x1000) + "\r\n"
-	if out := s.raw(head+"Transfer-Encoding: chunked\r\n\r\n"+chunk+chunk, 5*time.Second); !strings.HasPrefix(out, "HTTP/1.1 413 ") {
+	if out := s.raw(head+"Transfer-Encoding: chunked\r\n\r\n"+chunk+chunk, 5*time.Second); !strings.HasPrefix(
+		out,
+		"HTTP/1.1 413 ",
+	) {
 		t.Errorf("in chunks: %q", out)
 	}
 	body := `{"question":"bees"}`

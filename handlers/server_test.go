@@ -27,7 +27,8 @@ import (
 // TestMain also fails when a code of the document came in no answer to any test.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(exit int) {
-		if exit == 0 && flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.list").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == "" {
+		if exit == 0 && flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.list").Value.String() == "" &&
+			flag.Lookup("test.fuzz").Value.String() == "" {
 			exit = unprovoked()
 		}
 		os.Exit(exit)
@@ -58,11 +59,44 @@ func newAPI(t testing.TB, o Options) *API {
 	if o.Admission == nil {
 		o.Admission = admit(t, 256)
 	}
-	o.BodyBytes, o.RateWindow, o.Timeout = cmp.Or(o.BodyBytes, 1<<20), cmp.Or(o.RateWindow, time.Minute), cmp.Or(o.Timeout, 10*time.Second)
+	o.BodyBytes, o.RateWindow, o.Timeout = cmp.Or(
+		o.BodyBytes,
+		1<<20,
+	), cmp.Or(
+		o.RateWindow,
+		time.Minute,
+	), cmp.Or(
+		o.Timeout,
+		10*time.Second,
+	)
 	o.AnswerMemory, o.BodyMemory = cmp.Or(o.AnswerMemory, 1<<30), cmp.Or(o.BodyMemory, 128<<20)
 	w := &o.Write
-	w.UploadBytes, w.Uploads, w.AnswerBytes, w.BytesASecond = cmp.Or(w.UploadBytes, 1<<30), cmp.Or(w.Uploads, 4), cmp.Or(w.AnswerBytes, 256<<20), cmp.Or(w.BytesASecond, 1<<10)
-	w.LineBytes, w.PassageBytes, w.MetadataBytes, w.Tags = cmp.Or(w.LineBytes, 1<<20), cmp.Or(w.PassageBytes, 256<<10), cmp.Or(w.MetadataBytes, 16<<10), cmp.Or(w.Tags, 64)
+	w.UploadBytes, w.Uploads, w.AnswerBytes, w.BytesASecond = cmp.Or(
+		w.UploadBytes,
+		1<<30,
+	), cmp.Or(
+		w.Uploads,
+		4,
+	), cmp.Or(
+		w.AnswerBytes,
+		256<<20,
+	), cmp.Or(
+		w.BytesASecond,
+		1<<10,
+	)
+	w.LineBytes, w.PassageBytes, w.MetadataBytes, w.Tags = cmp.Or(
+		w.LineBytes,
+		1<<20,
+	), cmp.Or(
+		w.PassageBytes,
+		256<<10,
+	), cmp.Or(
+		w.MetadataBytes,
+		16<<10,
+	), cmp.Or(
+		w.Tags,
+		64,
+	)
 	api, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +176,8 @@ func (r reply) problem(t testing.TB) Problem {
 	if err := d.Decode(&p); err != nil {
 		t.Fatalf("%v in %s", err, r.body)
 	}
-	if p.Status != r.StatusCode || p.Code == "" || p.Title == "" || p.Detail == "" || p.RequestID == "" || p.RequestID != r.Header.Get("X-Request-ID") {
+	if p.Status != r.StatusCode || p.Code == "" || p.Title == "" || p.Detail == "" || p.RequestID == "" ||
+		p.RequestID != r.Header.Get("X-Request-ID") {
 		t.Errorf("incomplete problem with status %d: %s", r.StatusCode, r.body)
 	}
 	return p

@@ -50,7 +50,13 @@ const (
 func TestSlowBodies(t *testing.T) {
 	timeouts := testTimeouts()
 	timeouts.ReadTimeout = 5 * time.Minute // all of them are open at once on a busy machine, too
-	s := startWriting(t, writingOptions{Options: Options{Admission: admit(t, 2), Write: WriteLimits{Uploads: 2}}, timeouts: []ServeOptions{timeouts}})
+	s := startWriting(
+		t,
+		writingOptions{
+			Options:  Options{Admission: admit(t, 2), Write: WriteLimits{Uploads: 2}},
+			timeouts: []ServeOptions{timeouts},
+		},
+	)
 	for range 300 {
 		s.drip(slowSearch)
 	}
@@ -62,7 +68,8 @@ func TestSlowBodies(t *testing.T) {
 		if r := s.post("/v1/search", `{"question":"beginning"}`); r.StatusCode != http.StatusOK {
 			t.Fatalf("search %d: %d %s", i, r.StatusCode, r.body)
 		}
-		if r, _, _ := s.upload("/v1/passages", fmt.Sprintf("{\"id\":\"u%d\",\"text\":\"zebra\"}\n", i)); r.StatusCode != http.StatusOK {
+		if r, _, _ := s.upload("/v1/passages", fmt.Sprintf("{\"id\":\"u%d\",\"text\":\"zebra\"}\n",
+			i)); r.StatusCode != http.StatusOK {
 			t.Fatalf("upload %d: %d %s", i, r.StatusCode, r.body)
 		}
 	}
@@ -73,7 +80,13 @@ func TestSlowBodies(t *testing.T) {
 func TestSlowUpload(t *testing.T) {
 	timeouts := testTimeouts()
 	timeouts.ReadTimeout = 20 * time.Second
-	s := startWriting(t, writingOptions{Options: Options{Write: WriteLimits{Grace: 300 * time.Millisecond, BytesASecond: 1 << 20}}, timeouts: []ServeOptions{timeouts}})
+	s := startWriting(
+		t,
+		writingOptions{
+			Options:  Options{Write: WriteLimits{Grace: 300 * time.Millisecond, BytesASecond: 1 << 20}},
+			timeouts: []ServeOptions{timeouts},
+		},
+	)
 	c := s.drip(slowUpload + "xt\":\"zebra\"}\n")
 	_ = c.SetDeadline(time.Now().Add(15 * time.Second))
 	go func() {
@@ -85,7 +98,8 @@ func TestSlowUpload(t *testing.T) {
 		}
 	}()
 	out, _ := io.ReadAll(c)
-	if text := string(out); !strings.Contains(text, `"id":"slow","status":"created"`) || !strings.Contains(text, `"code":"slow_request"`) {
+	if text := string(out); !strings.Contains(text, `"id":"slow","status":"created"`) ||
+		!strings.Contains(text, `"code":"slow_request"`) {
 		t.Errorf("%.2000s", text)
 	}
 }
@@ -94,7 +108,10 @@ func TestSlowUpload(t *testing.T) {
 func TestUploadsUnderWay(t *testing.T) {
 	timeouts := testTimeouts()
 	timeouts.ReadTimeout = 20 * time.Second
-	s := startWriting(t, writingOptions{Options: Options{Write: WriteLimits{Uploads: 1}}, timeouts: []ServeOptions{timeouts}})
+	s := startWriting(
+		t,
+		writingOptions{Options: Options{Write: WriteLimits{Uploads: 1}}, timeouts: []ServeOptions{timeouts}},
+	)
 	// The server says 100 Continue to an upload that it has begun to read.
 	const reads = "HTTP/1.1 100 Continue\r\n\r\n"
 	var open []net.Conn
@@ -106,7 +123,9 @@ func TestUploadsUnderWay(t *testing.T) {
 		}
 		open = append(open, c)
 	}
-	if r := s.send(http.MethodPost, "/v1/passages", `{"id":"b","text":"x"}`, "Content-Type", typeLines); r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") == "" {
+	if r := s.send(http.MethodPost, "/v1/passages", `{"id":"b","text":"x"}`, "Content-Type",
+		typeLines); r.StatusCode != http.StatusTooManyRequests ||
+		r.Header.Get("Retry-After") == "" {
 		t.Errorf("one more: %d", r.StatusCode)
 	}
 	for _, c := range open {

@@ -29,7 +29,9 @@ func (n *noSnapshots) Remove(name string) error {
 func TestSnapshotsListed(t *testing.T) {
 	s := startWriting(t, writingOptions{})
 	var list SnapshotList
-	if err := json.Unmarshal(s.send(http.MethodGet, "/v1/admin/snapshots", "").body, &list); err != nil || len(list.Snapshots) != 1 || list.Snapshots[0].Passages != 7 {
+	if err := json.Unmarshal(s.send(http.MethodGet, "/v1/admin/snapshots", "").body, &list); err != nil ||
+		len(list.Snapshots) != 1 ||
+		list.Snapshots[0].Passages != 7 {
 		t.Errorf("%+v, %v", list, err)
 	}
 	for i, status := range []int{http.StatusNoContent, http.StatusNotFound} {

@@ -35,7 +35,16 @@ func TestStagesAreAdministrators(t *testing.T) {
 			}
 			text := ""
 			if c.accept == typeEvents {
-				text = s.raw(fmt.Sprintf("POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: %s\r\nX-API-Key: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", c.accept, cmp.Or(key, "none"), len(c.body), c.body), 20*time.Second)
+				text = s.raw(
+					fmt.Sprintf(
+						"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: %s\r\nX-API-Key: %s\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+						c.accept,
+						cmp.Or(key, "none"),
+						len(c.body),
+						c.body,
+					),
+					20*time.Second,
+				)
 			} else {
 				r := s.send(c.method, c.path, c.body, header...)
 				text = r.Header.Get("Server-Timing") + string(r.body)

@@ -54,7 +54,12 @@ type stalledServer struct {
 
 func startStalled(t *testing.T, version string) *stalledServer {
 	t.Helper()
-	s := &stalledServer{version: version, entered: make(chan struct{}, 16), release: make(chan struct{}), shown: make(chan struct{})}
+	s := &stalledServer{
+		version: version,
+		entered: make(chan struct{}, 16),
+		release: make(chan struct{}),
+		shown:   make(chan struct{}),
+	}
 	s.writingServer = startWriting(t, writingOptions{
 		wrap: func(w Writer) Writer { return stalling{w, s.entered, s.release, s.shown} },
 		timeouts: []ServeOptions{{
@@ -102,7 +107,9 @@ func (s *stalledServer) ask(method, path, contentType string, body io.Reader) an
 	if err == nil && response.Proto != s.version {
 		err = fmt.Errorf("answered in %s", response.Proto)
 	}
-	a.status, a.text, a.err = response.StatusCode, string(text), err
+	a.status = response.StatusCode
+	a.text = string(text)
+	a.err = err
 	return a
 }
 
@@ -138,9 +145,11 @@ func TestStalledChange(t *testing.T) {
 			close(s.shown)
 			for range 2 {
 				a := <-answers
-				status, outcome := http.StatusCreated, `"status":"created"`
+				status := http.StatusCreated
+				outcome := `"status":"created"`
 				if a.what == http.MethodDelete {
-					status, outcome = http.StatusOK, `"status":"deleted"`
+					status = http.StatusOK
+					outcome = `"status":"deleted"`
 				}
 				if a.err != nil || a.status != status || !strings.Contains(a.text, outcome) {
 					t.Errorf("%s: %d %s %v", a.what, a.status, a.text, a.err)

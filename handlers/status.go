@@ -42,7 +42,10 @@ func problemOf(ctx context.Context, err error) *Problem {
 	case errors.Is(err, context.DeadlineExceeded):
 		return newProblem("deadline", "The time ran out before any source answered.").because(err)
 	}
-	return newProblem("internal", "The server failed in a way that it did not expect; its log has the cause under this request id.").because(err)
+	return newProblem(
+		"internal",
+		"The server failed in a way that it did not expect; its log has the cause under this request id.",
+	).because(err)
 }
 
 // sentence begins with a capital letter, or a field's name as it is written, and ends with a

@@ -47,10 +47,12 @@ func TestStorageFull(t *testing.T) {
 			t.Fatalf("%s was acknowledged and is not there", l.ID)
 		}
 	}
-	if r, _, _ := s.upload("/v1/passages", body.String()); r.StatusCode != http.StatusInsufficientStorage || r.problem(t).Code != "storage_full" {
+	if r, _, _ := s.upload("/v1/passages", body.String()); r.StatusCode != http.StatusInsufficientStorage ||
+		r.problem(t).Code != "storage_full" {
 		t.Errorf("an upload: %d %s", r.StatusCode, r.body)
 	}
-	for _, r := range []reply{s.put("/v1/passages/x", `{"text":"x"}`), s.send(http.MethodDelete, "/v1/passages/seed0", "")} {
+	for _, r := range []reply{s.put("/v1/passages/x", `{"text":"x"}`),
+		s.send(http.MethodDelete, "/v1/passages/seed0", "")} {
 		if p := r.problem(t); r.StatusCode != http.StatusInsufficientStorage || p.Code != "storage_full" {
 			t.Errorf("%d %s", r.StatusCode, r.body)
 		}
@@ -66,9 +68,13 @@ func TestStorageFull(t *testing.T) {
 // TestLogBroken: any other trouble with the log is 503.
 func TestLogBroken(t *testing.T) {
 	var left atomic.Int64
-	s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return full{w, &left, errors.New("an input/output error")} }})
+	s := startWriting(
+		t,
+		writingOptions{wrap: func(w Writer) Writer { return full{w, &left, errors.New("an input/output error")} }},
+	)
 	r := s.put("/v1/passages/x", `{"text":"x"}`)
-	if p := r.problem(t); r.StatusCode != http.StatusServiceUnavailable || p.Code != "not_written" || r.Header.Get("Retry-After") == "" {
+	if p := r.problem(t); r.StatusCode != http.StatusServiceUnavailable || p.Code != "not_written" ||
+		r.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
 	if !strings.Contains(s.log.String(), "an input/output error") {
@@ -87,10 +93,12 @@ func TestNotVisible(t *testing.T) {
 	if p := r.problem(t); r.StatusCode != http.StatusServiceUnavailable || p.Code != "not_visible" {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
-	if _, lines, last := s.upload("/v1/passages?refresh=wait", `{"id":"y","text":"x"}`); len(lines) != 1 || last == nil || last.Code != "not_visible" {
+	if _, lines, last := s.upload("/v1/passages?refresh=wait", `{"id":"y","text":"x"}`); len(lines) != 1 || last == nil ||
+		last.Code != "not_visible" {
 		t.Errorf("%v, then %+v", lines, last)
 	}
-	if r := s.send(http.MethodGet, "/readyz", ""); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), "cannot be ") {
+	if r := s.send(http.MethodGet, "/readyz", ""); r.StatusCode != http.StatusOK ||
+		!strings.Contains(string(r.body), "cannot be ") {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
 }
@@ -111,11 +119,17 @@ func (s stopped) Apply(context.Context, []folder.Change) ([]folder.ChangeResult,
 // not written by one process alone, refuses changes and says why in /readyz.
 func TestWritingStopped(t *testing.T) {
 	for why, say := range map[error]string{folder.ErrUnsettled: "would survive a power cut", folder.ErrOtherWriter: "another writer"} {
-		s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return stopped{w, fmt.Errorf("publishing: %w", why)} }})
-		if r := s.put("/v1/passages/x", `{"text":"x"}`); r.StatusCode != http.StatusServiceUnavailable || r.problem(t).Code != "not_written" {
+		s := startWriting(
+			t,
+			writingOptions{wrap: func(w Writer) Writer { return stopped{w, fmt.Errorf("publishing: %w", why)} }},
+		)
+		if r := s.put("/v1/passages/x", `{"text":"x"}`); r.StatusCode != http.StatusServiceUnavailable ||
+			r.problem(t).Code != "not_written" {
 			t.Errorf("%d %s", r.StatusCode, r.body)
 		}
-		if r := s.send(http.MethodGet, "/readyz", ""); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), "nothing can be written") || !strings.Contains(string(r.body), say) {
+		if r := s.send(http.MethodGet, "/readyz", ""); r.StatusCode != http.StatusOK ||
+			!strings.Contains(string(r.body), "nothing can be written") ||
+			!strings.Contains(string(r.body), say) {
 			t.Errorf("%d %s", r.StatusCode, r.body)
 		}
 		if found := s.found("beginning"); len(found) != 3 {

@@ -18,7 +18,9 @@ func spanOf(r *http.Request) trace.SpanContext {
 	if len(r.Header.Values("Traceparent")) != 1 {
 		return trace.SpanContext{}
 	}
-	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header)))
+	return trace.SpanContextFromContext(
+		propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header)),
+	)
 }
 
 // trace begins the span of a request, below the caller's (traceparent), and ends it.
@@ -32,8 +34,12 @@ func (a *API) trace(r *http.Request, x *exchange) (_ *http.Request, end func(sta
 	x.traceID, x.spanID = span.SpanContext().TraceID().String(), span.SpanContext().SpanID().String()
 	return r.WithContext(ctx), func(status int) {
 		span.SetName(strings.TrimSpace(shorten(r.Method) + " " + x.route))
-		span.SetAttributes(attribute.String("http.request.method", shorten(r.Method)), attribute.String("http.route", x.route),
-			attribute.Int("http.response.status_code", status), attribute.String("conclave.request_id", x.requestID))
+		span.SetAttributes(
+			attribute.String("http.request.method", shorten(r.Method)),
+			attribute.String("http.route", x.route),
+			attribute.Int("http.response.status_code", status),
+			attribute.String("conclave.request_id", x.requestID),
+		)
 		if x.code != "" {
 			span.SetAttributes(attribute.String("error.type", x.code))
 		}

@@ -83,7 +83,9 @@ func asks2(window uint32, path string) attack {
 			go func() { _, _ = io.Copy(io.Discard, c) }()
 		}
 		for id := uint32(1); id < 400; id += 2 {
-			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: block("GET", path), EndStream: true, EndHeaders: true})
+			_ = f.WriteHeaders(
+				http2.HeadersFrameParam{StreamID: id, BlockFragment: block("GET", path), EndStream: true, EndHeaders: true},
+			)
 		}
 		for err := error(nil); err == nil; time.Sleep(50 * time.Millisecond) {
 			err = f.WritePing(false, [8]byte{})
@@ -96,7 +98,13 @@ func body2(dripping bool) attack {
 	return func(c net.Conn) {
 		f := frames2(c, 1<<20)
 		go func() { _, _ = io.Copy(io.Discard, c) }()
-		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: block("POST", "/v1/search", "content-type", "application/json"), EndHeaders: true})
+		_ = f.WriteHeaders(
+			http2.HeadersFrameParam{
+				StreamID:      1,
+				BlockFragment: block("POST", "/v1/search", "content-type", "application/json"),
+				EndHeaders:    true,
+			},
+		)
 		err := f.WriteData(1, false, []byte(`{"question":"`))
 		for ; err == nil; time.Sleep(50 * time.Millisecond) {
 			if dripping {
@@ -127,11 +135,13 @@ func header2(dripping bool) attack {
 const get = "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 var attacks = map[string]attack{
-	"silence":            once(""),
-	"header":             once("GET /v1/search?q=bees HTTP/1.1\r\nHost: loc"),
-	"dripping header":    drips("GET /v1/search?q=bees HTTP/1.1\r\nHost: loc"),
-	"body":               once(slowSearch),
-	"endless body":       drips(strings.Replace(slowSearch, "Content-Length: 1000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nfffff\r\n", 1)),
+	"silence":         once(""),
+	"header":          once("GET /v1/search?q=bees HTTP/1.1\r\nHost: loc"),
+	"dripping header": drips("GET /v1/search?q=bees HTTP/1.1\r\nHost: loc"),
+	"body":            once(slowSearch),
+	"endless body": drips(
+		strings.Replace(slowSearch, "Content-Length: 1000000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\nfffff\r\n", 1),
+	),
 	"endless upload":     drips(slowUpload),
 	"answers":            repeats(fmt.Sprintf(get, "/v1/search?q=bees&k=100")),
 	"pages":              repeats(fmt.Sprintf(get, "/docs/docs.js")),
@@ -151,7 +161,15 @@ var attacks = map[string]attack{
 
 // shortAttacks are those of a short run: one of each way to keep a place, by what comes in
 // and by what is not taken, of both versions of HTTP.
-var shortAttacks = []string{"silence", "dripping header", "body", "pages", "2: header", "2: endless body", "2: window 0"}
+var shortAttacks = []string{
+	"silence",
+	"dripping header",
+	"body",
+	"pages",
+	"2: header",
+	"2: endless body",
+	"2: window 0",
+}
 
 // TestUnread: half as many callers again as there are places do something that does not
 // end, and begin anew where their connection is closed. Health checks and searches are
@@ -188,7 +206,8 @@ func takesLittle(_, _ string, raw syscall.RawConn) (err error) {
 func withstand(t *testing.T, attack attack) {
 	const places = 8
 	s := startWriting(t, writingOptions{timeouts: []ServeOptions{{
-		Connections: places, Waiting: 64, Probes: 4, HeaderBytes: 8 << 10, ReadHeaderTimeout: time.Hour, ReadTimeout: time.Hour, WriteTimeout: time.Hour, IdleTimeout: time.Hour,
+		Connections: places, Waiting: 64, Probes: 4, HeaderBytes: 8 << 10, ReadHeaderTimeout: time.Hour,
+		ReadTimeout: time.Hour, WriteTimeout: time.Hour, IdleTimeout: time.Hour,
 		DrainTimeout: 20 * time.Second,
 	}}})
 	dialer := net.Dialer{Control: takesLittle}
@@ -225,10 +244,14 @@ func withstand(t *testing.T, attack attack) {
 		s.api.connections.locked(func() { n = len(s.api.connections.open) })
 		return n == places
 	})
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Minute} // no answer at all would be the end
+	client := &http.Client{
+		Transport: &http.Transport{DisableKeepAlives: true},
+		Timeout:   5 * time.Minute,
+	} // no answer at all would be the end
 	for _, path := range []string{"/livez", "/metrics", "/readyz", "/v1/search?q=bees&k=1", "/v1/search?q=bees&k=1"} {
 		response, err := client.Get("http://" + s.address + path)
-		for again := 0; errors.Is(err, io.EOF) && again < 3; again++ { // this test's own process may not have run for as long as patience
+		// this test's own process may not have run for as long as patience
+		for again := 0; errors.Is(err, io.EOF) && again < 3; again++ {
 			response, err = client.Get("http://" + s.address + path)
 		}
 		if err != nil {

@@ -76,14 +76,28 @@ func (a *API) postPassages(c *call) error {
 		return tooMuch(a.options.Write.UploadBytes)
 	}
 	if !a.uploads.TryAcquire(1) {
-		return newProblem("too_many_requests", fmt.Sprintf("%d uploads are under way, which is as many as may be.", openUploads*a.options.Write.Uploads))
+		return newProblem(
+			"too_many_requests",
+			fmt.Sprintf("%d uploads are under way, which is as many as may be.", openUploads*a.options.Write.Uploads),
+		)
 	}
 	defer a.uploads.Release(1)
 	control := http.NewResponseController(w)
 	// Without it the first write of an answer ends the reading of an HTTP/1
 	// body. HTTP/2 needs none.
 	_ = control.EnableFullDuplex()
-	u := &upload{api: a, writer: writer, request: r, control: control, w: w, header: w.Header(), who: whose(r), looked: time.Now(), strict: c.query["strict"] == true, seen: map[string]bool{}}
+	u := &upload{
+		api:     a,
+		writer:  writer,
+		request: r,
+		control: control,
+		w:       w,
+		header:  w.Header(),
+		who:     whose(r),
+		looked:  time.Now(),
+		strict:  c.query["strict"] == true,
+		seen:    map[string]bool{},
+	}
 	// What came in is stored, also when the client closes its half of the
 	// connection behind it, which ends the request's context.
 	storing, done := context.WithCancel(context.WithoutCancel(r.Context()))
@@ -168,7 +182,8 @@ func (u *upload) take(body io.Reader) *Problem {
 		err := u.read(wanted, counted, chunks)
 		if wanted.Err() != nil {
 			// The client may read nothing before it has sent everything.
-			if _, err = io.Copy(io.Discard, counted); err == nil {
+			_, err = io.Copy(io.Discard, counted)
+			if err == nil {
 				err = io.EOF
 			}
 		}
@@ -261,13 +276,25 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *Problem {
 			}
 			n := min(len(chunk), uploadGroup)
 			if most := min(u.api.options.Write.AnswerBytes, answerFree+answerPerByte*body.read.Load()); u.answer.size() > most {
-				return newProblem("answer_too_large", fmt.Sprintf("The answer has more than %d bytes, which wait until the body ends. What follows was not stored: send it by itself, or use ?stream=true and read while you send.", most))
+				return newProblem(
+					"answer_too_large",
+					fmt.Sprintf(
+						"The answer has more than %d bytes, which wait until the body ends. What follows was not stored: send it by itself, or use ?stream=true and read while you send.",
+						most,
+					),
+				)
 			}
 			if p := u.group(chunk[:n]); p != nil {
 				return p
 			}
 			if u.inARow > mostRejected {
-				return newProblem("too_many_rejected", fmt.Sprintf("The last %d lines were rejected, for reasons that the answers to them give. What follows was not looked at.", u.inARow))
+				return newProblem(
+					"too_many_rejected",
+					fmt.Sprintf(
+						"The last %d lines were rejected, for reasons that the answers to them give. What follows was not looked at.",
+						u.inARow,
+					),
+				)
 			}
 			chunk = chunk[n:]
 		}
@@ -301,12 +328,16 @@ func (u *upload) group(lines []rawLine) *Problem {
 		for i := range lines {
 			line := UploadLine{Line: lines[i].number}
 			passage, p := u.parseLine(&lines[i])
-			unknown[i], u.unknown = u.unknown, nil
+			unknown[i] = u.unknown
+			u.unknown = nil
 			if p == nil {
 				changes, places = append(changes, folder.Change{Put: &passage}), append(places, i)
 				continue
 			}
-			line.ID, line.Status, line.Error, line.Unknown = shorten(passage.ID), statusRejected, u.told(p), unknown[i]
+			line.ID = shorten(passage.ID)
+			line.Status = statusRejected
+			line.Error = u.told(p)
+			line.Unknown = unknown[i]
 			answers[i] = line
 			rejected++
 		}
@@ -320,11 +351,19 @@ func (u *upload) group(lines []rawLine) *Problem {
 			return problemOf(u.storing, err)
 		}
 		for n, result := range results {
-			line := UploadLine{Line: lines[places[n]].number, ID: result.ID, Status: string(result.Outcome), Version: result.Version, Unknown: unknown[places[n]]}
+			line := UploadLine{
+				Line:    lines[places[n]].number,
+				ID:      result.ID,
+				Status:  string(result.Outcome),
+				Version: result.Version,
+				Unknown: unknown[places[n]],
+			}
 			if result.Err != nil {
 				p := refusedChange(result.Err)
 				exchangeOf(u.request.Context()).cause = p.cause
-				line.Status, line.Version, line.Error = statusRejected, "", u.told(p)
+				line.Error = u.told(p)
+				line.Status = statusRejected
+				line.Version = ""
 				rejected++
 			} else {
 				line.ReadAs = u.api.readAs(changes[n].Put)
@@ -342,7 +381,10 @@ func (u *upload) group(lines []rawLine) *Problem {
 	u.rejected += rejected
 	u.accepted += len(lines) - rejected
 	if err := u.answer.add(answers...); err != nil {
-		return newProblem("answer_lost", "The answer could not be kept until the body ends. Some of the lines that follow were stored; send them again, which does no harm.").because(err)
+		return newProblem(
+			"answer_lost",
+			"The answer could not be kept until the body ends. Some of the lines that follow were stored; send them again, which does no harm.",
+		).because(err)
 	}
 	u.lines += len(lines)
 	u.reached = lines[len(lines)-1].number
@@ -362,13 +404,17 @@ func (u *upload) reads(r ReadAs) {
 // parseLine reads one line.
 func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *Problem) {
 	if line.tooLong {
-		return passage, newProblem("line_too_long", fmt.Sprintf("The line has more than %d bytes.", u.api.options.Write.LineBytes))
+		return passage, newProblem(
+			"line_too_long",
+			fmt.Sprintf("The line has more than %d bytes.", u.api.options.Write.LineBytes),
+		)
 	}
 	inOrder := asItIs
 	if !u.strict {
 		inOrder = func(object map[string]any) *Problem { return forgiving(object, u.noteUnknown) }
 	}
-	if passage, p = u.api.parsePassage(line.text, inOrder); p != nil {
+	passage, p = u.api.parsePassage(line.text, inOrder)
+	if p != nil {
 		return passage, p
 	}
 	if passage.ID == "" {
@@ -379,7 +425,8 @@ func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *Problem) {
 
 // noteUnknown keeps the name of an unknown field, the first time that it comes.
 func (u *upload) noteUnknown(name string) {
-	if name = shorten(name); !u.seen[name] && len(u.seen) < maxUnknown {
+	name = shorten(name)
+	if !u.seen[name] && len(u.seen) < maxUnknown {
 		u.seen[name] = true
 		u.unknown = append(u.unknown, name)
 	}
@@ -388,7 +435,8 @@ func (u *upload) noteUnknown(name string) {
 // told returns a problem as the answer shows it.
 func (u *upload) told(p *Problem) *Problem {
 	q := *p
-	q.RequestID, q.Type = exchangeOf(u.request.Context()).requestID, BasePath(u.request.Context())+q.Type
+	q.RequestID = exchangeOf(u.request.Context()).requestID
+	q.Type = BasePath(u.request.Context()) + q.Type
 	return &q
 }
 
@@ -407,7 +455,14 @@ func (u *upload) head(h http.Header) {
 // note writes into the log line how the upload went.
 func (u *upload) note(p *Problem) {
 	x := exchangeOf(u.request.Context())
-	x.note(slog.Int("accepted", u.accepted), slog.Int("rejected", u.rejected), slog.Int("truncated", u.cut), slog.Int("unread", u.unread), slog.Int64("body_bytes", u.bytes), slog.Int("backlog", u.writer.Backlog().Changes))
+	x.note(
+		slog.Int("accepted", u.accepted),
+		slog.Int("rejected", u.rejected),
+		slog.Int("truncated", u.cut),
+		slog.Int("unread", u.unread),
+		slog.Int64("body_bytes", u.bytes),
+		slog.Int("backlog", u.writer.Backlog().Changes),
+	)
 	if p != nil {
 		x.code, x.cause = p.Code, p.cause
 	}

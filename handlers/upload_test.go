@@ -108,7 +108,8 @@ func TestUploadLines(t *testing.T) {
 	if got := told(lines); got != want || last != nil {
 		t.Errorf("%s\nwant %s\nand then %+v", got, want, last)
 	}
-	if a, b := r.Header.Get("Conclave-Accepted"), r.Header.Get("Conclave-Rejected"); a != "5" || b != "8" || r.Header.Get("Conclave-Backlog") != "0" {
+	if a, b := r.Header.Get("Conclave-Accepted"), r.Header.Get("Conclave-Rejected"); a != "5" || b != "8" ||
+		r.Header.Get("Conclave-Backlog") != "0" {
 		t.Errorf("accepted %s, rejected %s, backlog %s", a, b, r.Header.Get("Conclave-Backlog"))
 	}
 	found := s.found("zebra")
@@ -116,16 +117,21 @@ func TestUploadLines(t *testing.T) {
 	if !slices.Equal(found, []string{"a", "b", "i"}) {
 		t.Errorf("a search finds %v", found)
 	}
-	if r := s.send(http.MethodGet, "/v1/passages/b", ""); !strings.Contains(string(r.body), "zebra four") || r.Header.Get("ETag") != `"`+lines[9].Version+`"` {
+	if r := s.send(http.MethodGet, "/v1/passages/b", ""); !strings.Contains(string(r.body), "zebra four") ||
+		r.Header.Get("ETag") != `"`+lines[9].Version+`"` {
 		t.Errorf("b is %s", r.body)
 	}
 	if log := s.log.String(); !strings.Contains(log, `"accepted":5,"rejected":8`) {
 		t.Errorf("the log says %s", log)
 	}
-	if metrics := s.send(http.MethodGet, "/metrics", ""); !strings.Contains(string(metrics.body), `conclave_writes_total{outcome="rejected"} 8`) || !strings.Contains(string(metrics.body), `conclave_writes_total{outcome="created"} 3`) {
+	metrics := s.send(http.MethodGet, "/metrics", "")
+	if !strings.Contains(string(metrics.body), `conclave_writes_total{outcome="rejected"} 8`) ||
+		!strings.Contains(string(metrics.body), `conclave_writes_total{outcome="created"} 3`) {
 		t.Errorf("%s", metrics.body)
 	}
-	if r, lines, last := s.upload("/v1/passages", "\n\n"); r.StatusCode != http.StatusOK || len(lines) != 0 || last != nil || len(r.body) != 0 {
+	if r, lines, last := s.upload("/v1/passages", "\n\n"); r.StatusCode != http.StatusOK || len(lines) != 0 ||
+		last != nil ||
+		len(r.body) != 0 {
 		t.Errorf("blank lines alone: %d %s", r.StatusCode, r.body)
 	}
 }
@@ -153,13 +159,16 @@ func TestUploadRefusals(t *testing.T) {
 			t.Errorf("%s as %s: %d %s", c.path, c.contentType, r.StatusCode, r.body)
 		}
 	}
-	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", typeLines, "Content-Encoding", "br"); r.StatusCode != 415 {
+	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", typeLines, "Content-Encoding",
+		"br"); r.StatusCode != 415 {
 		t.Errorf("compressed: %d", r.StatusCode)
 	}
-	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", typeLines, "Accept", typeJSON); r.StatusCode != 406 {
+	if r := s.send(http.MethodPost, "/v1/passages", "{}", "Content-Type", typeLines, "Accept",
+		typeJSON); r.StatusCode != 406 {
 		t.Errorf("asking for JSON: %d", r.StatusCode)
 	}
-	if r := s.send(http.MethodPatch, "/v1/passages", ""); r.StatusCode != 405 || r.Header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS, POST" {
+	if r := s.send(http.MethodPatch, "/v1/passages", ""); r.StatusCode != 405 ||
+		r.Header.Get("Allow") != "DELETE, GET, HEAD, OPTIONS, POST" {
 		t.Errorf("PATCH: %d, Allow %s", r.StatusCode, r.Header.Get("Allow"))
 	}
 }
@@ -209,14 +218,17 @@ func TestUploadBreaksOff(t *testing.T) {
 	}
 	for id, want := range map[string]string{"stops": "slow_request", "ends": "incomplete_body"} {
 		out := ask(id, id == "ends")
-		if !strings.HasPrefix(out, "HTTP/1.1 200 ") || !strings.Contains(out, `"id":"`+id+`","status":"created"`) || !strings.Contains(out, `"code":"`+want+`"`) || !strings.Contains(out, `"line":2}`) {
+		if !strings.HasPrefix(out, "HTTP/1.1 200 ") || !strings.Contains(out, `"id":"`+id+`","status":"created"`) ||
+			!strings.Contains(out, `"code":"`+want+`"`) ||
+			!strings.Contains(out, `"line":2}`) {
 			t.Errorf("%s: %q", id, out)
 		}
 		if _, _, ok, _ := s.live.Passage(t.Context(), id, anyRoom); !ok {
 			t.Errorf("%s is not there", id)
 		}
 	}
-	if out := s.raw(head, 20*time.Second); !strings.HasPrefix(out, "HTTP/1.1 408 ") || !strings.Contains(out, "application/problem+json") {
+	if out := s.raw(head, 20*time.Second); !strings.HasPrefix(out, "HTTP/1.1 408 ") ||
+		!strings.Contains(out, "application/problem+json") {
 		t.Errorf("nothing at all: %q", out)
 	}
 }

@@ -55,7 +55,8 @@ func (s *spool) add(lines ...any) error {
 		}
 		if s.out == nil {
 			if err := s.open(); err != nil {
-				s.lost, s.written = true, s.written-int64(len(text))
+				s.lost = true
+				s.written = s.written - int64(len(text))
 				return err
 			}
 		}
@@ -69,7 +70,8 @@ func (s *spool) add(lines ...any) error {
 // open begins the file. Its name is removed at once, so that nothing is left
 // behind however the process ends.
 func (s *spool) open() (err error) {
-	if s.file, err = os.CreateTemp(s.dir, "conclave-answer-"); err != nil {
+	s.file, err = os.CreateTemp(s.dir, "conclave-answer-")
+	if err != nil {
 		return err
 	}
 	_ = os.Remove(s.file.Name())

@@ -47,7 +47,8 @@ func (u *upload) extend() {
 // beginReading gives the client its time to send.
 func (u *upload) beginReading() {
 	u.deadlines.Lock()
-	u.pace.reading, u.pace.since = true, time.Now()
+	u.pace.reading = true
+	u.pace.since = time.Now()
 	u.deadlines.Unlock()
 	u.extend()
 }

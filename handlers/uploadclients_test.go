@@ -82,7 +82,9 @@ func startBulk(t *testing.T) *writingServer {
 	return startWriting(t, writingOptions{
 		live: folder.LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 20},
 		// Shorter than an upload takes: what goes on is not cut off.
-		timeouts: []ServeOptions{{ReadTimeout: 2 * time.Second, WriteTimeout: 3 * time.Second, DrainTimeout: 5 * time.Second}},
+		timeouts: []ServeOptions{
+			{ReadTimeout: 2 * time.Second, WriteTimeout: 3 * time.Second, DrainTimeout: 5 * time.Second},
+		},
 	})
 }
 
@@ -102,7 +104,22 @@ func TestCurl(t *testing.T) {
 			if name == "answer at once" {
 				url += "?stream=true"
 			}
-			cmd := exec.CommandContext(t.Context(), curl, append([]string{"-sS", "--fail-with-body", "--max-time", "120", "-X", "POST", "-H", "Content-Type: application/x-ndjson", url}, arguments...)...)
+			cmd := exec.CommandContext(
+				t.Context(),
+				curl,
+				append(
+					[]string{
+						"-sS",
+						"--fail-with-body",
+						"--max-time",
+						"120",
+						"-X",
+						"POST",
+						"-H",
+						"Content-Type: application/x-ndjson",
+						url,
+					},
+					arguments...)...)
 			if strings.Contains(strings.Join(arguments, " "), "-T -") {
 				in, err := os.Open(file)
 				if err != nil {

@@ -84,7 +84,11 @@ func TestUploadSendsFirst(t *testing.T) {
 	}
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(time.Minute))
-	_, _ = fmt.Fprintf(c, "POST /v1/passages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n", len(body))
+	_, _ = fmt.Fprintf(
+		c,
+		"POST /v1/passages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n\r\n",
+		len(body),
+	)
 	if _, err := c.Write(body); err != nil {
 		t.Fatal(err)
 	}
@@ -103,14 +107,21 @@ func TestUploadSendsFirst(t *testing.T) {
 // answered is stored, what was not is not.
 func TestUploadAnswerTooLarge(t *testing.T) {
 	dir := t.TempDir()
-	s := startWriting(t, writingOptions{Options: Options{TempDir: dir, Write: WriteLimits{AnswerBytes: 400 << 10}}, live: folder.LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 20}})
+	s := startWriting(
+		t,
+		writingOptions{
+			Options: Options{TempDir: dir, Write: WriteLimits{AnswerBytes: 400 << 10}},
+			live:    folder.LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 20},
+		},
+	)
 	var body strings.Builder
 	const n = 20_000
 	for i := range n {
 		fmt.Fprintf(&body, "{\"id\":\"%d\",\"text\":\"zebra\"}\n", i)
 	}
 	_, lines, last := s.upload("/v1/passages", body.String())
-	if last == nil || last.Code != "answer_too_large" || last.Status != len(lines)+1 || len(lines) < 1000 || len(lines) > n-1000 {
+	if last == nil || last.Code != "answer_too_large" || last.Status != len(lines)+1 || len(lines) < 1000 ||
+		len(lines) > n-1000 {
 		t.Fatalf("%d lines, then %+v", len(lines), last)
 	}
 	if b := s.live.Backlog(); b.Changes != len(lines) {
@@ -132,7 +143,15 @@ type forgetful struct{ Writer }
 // sending for ever.
 func TestUploadHoldsBack(t *testing.T) {
 	release := make(chan struct{})
-	s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return slow{forgetful{w}, release} }, timeouts: []ServeOptions{{ReadTimeout: 20 * time.Second, WriteTimeout: 20 * time.Second, DrainTimeout: 5 * time.Second}}})
+	s := startWriting(
+		t,
+		writingOptions{
+			wrap: func(w Writer) Writer { return slow{forgetful{w}, release} },
+			timeouts: []ServeOptions{
+				{ReadTimeout: 20 * time.Second, WriteTimeout: 20 * time.Second, DrainTimeout: 5 * time.Second},
+			},
+		},
+	)
 	body, send := io.Pipe()
 	var sent atomic.Int64
 	line := fmt.Sprintf("{\"id\":\"a\",\"text\":%q}\n", strings.Repeat("zebra ", 17_000))

@@ -36,7 +36,8 @@ type atMost struct {
 
 func (a *atMost) Read(b []byte) (int, error) {
 	n, err := a.from.Read(b)
-	if a.left -= int64(n); a.left < 0 {
+	a.left -= int64(n)
+	if a.left < 0 {
 		return 0, errTooMuch
 	}
 	return n, err
@@ -88,7 +89,8 @@ func (l *listReader) next() (lines []rawLine, err error) {
 		}
 		l.item++
 		lines = append(lines, rawLine{number: l.item, text: text})
-		if size += len(text); len(lines) == uploadGroup {
+		size += len(text)
+		if len(lines) == uploadGroup {
 			break
 		}
 	}

@@ -109,7 +109,10 @@ func brokenOff(err error, most int64) *Problem {
 	case errors.Is(err, errTooMuch):
 		return tooMuch(most)
 	case errors.Is(err, errNotList):
-		return newProblem("not_json", "A body that is declared as application/json has to be one list of passages; send a passage a line as application/x-ndjson.")
+		return newProblem(
+			"not_json",
+			"A body that is declared as application/json has to be one list of passages; send a passage a line as application/x-ndjson.",
+		)
 	case errors.Is(err, errItemTooLong):
 		return newProblem("line_too_long", "A passage of the list is longer than limits.line_bytes allows.")
 	case errors.Is(err, os.ErrDeadlineExceeded):

@@ -63,7 +63,11 @@ func TestUploadMemory(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			s := startWriting(t, writingOptions{
 				live: folder.LiveOptions{
-					Build:      folder.BuildOptions{Experts: []folder.PassageEncoder{counting{}}, Index: folder.Index{Kind: "flat"}, Threads: 1},
+					Build: folder.BuildOptions{
+						Experts: []folder.PassageEncoder{counting{}},
+						Index:   folder.Index{Kind: "flat"},
+						Threads: 1,
+					},
 					FlushAfter: time.Second, FlushPassages: 2000, MaxPending: 4000,
 				},
 				timeouts: []ServeOptions{{ReadTimeout: time.Minute, WriteTimeout: time.Minute, DrainTimeout: 5 * time.Second}},
@@ -107,7 +111,12 @@ func writeLines(to io.Writer, n, words int) (bytes int64, err error) {
 	out := bufio.NewWriter(to)
 	for i := range n {
 		first := rng.IntN(len(begins) - words)
-		wrote, err := fmt.Fprintf(out, "{\"id\":\"%d\",\"text\":\"%s\"}\n", i, long.String()[begins[first]:begins[first+words]])
+		wrote, err := fmt.Fprintf(
+			out,
+			"{\"id\":\"%d\",\"text\":\"%s\"}\n",
+			i,
+			long.String()[begins[first]:begins[first+words]],
+		)
 		bytes += int64(wrote)
 		if err != nil {
 			return bytes, err
@@ -152,7 +161,8 @@ func watchHeap() (grown func() int64) {
 	before := live()
 	stop, highest := make(chan struct{}), make(chan int64)
 	go func() {
-		most, again := before, time.NewTicker(20*time.Millisecond)
+		most := before
+		again := time.NewTicker(20 * time.Millisecond)
 		defer again.Stop()
 		for {
 			select {

@@ -18,14 +18,20 @@ func TestAfterBadUpload(t *testing.T) {
 	s := startWriting(t, writingOptions{})
 	const next = "GET /v1/search?q=zebra HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	upload := func(header, body string, more int) string {
-		return fmt.Sprintf("POST /v1/passages HTTP/1.1\r\nHost: localhost\r\n%s\r\nContent-Length: %d\r\n\r\n%s", header, len(body)+more, body)
+		return fmt.Sprintf(
+			"POST /v1/passages HTTP/1.1\r\nHost: localhost\r\n%s\r\nContent-Length: %d\r\n\r\n%s",
+			header,
+			len(body)+more,
+			body,
+		)
 	}
 	const list = "Content-Type: application/json"
 	for name, c := range map[string]struct {
 		request string
 		ends    bool
 	}{
-		"no gzip":            {upload("Content-Type: application/x-ndjson\r\nContent-Encoding: gzip", "no gzip, and all of it", 0), false},
+		"no gzip": {upload("Content-Type: application/x-ndjson\r\nContent-Encoding: gzip",
+			"no gzip, and all of it", 0), false},
 		"no list":            {upload(list, "0", 0), false},
 		"a list that breaks": {upload(list, `[{"id":"a","text":"b"},]`, 0), false},
 		"half of no list":    {upload(list, "0", len(next)), true},
@@ -47,14 +53,17 @@ func TestAfterBadUpload(t *testing.T) {
 				t.Fatalf("%d, closing %t: %s, %v", first.StatusCode, first.Close, said, err)
 			}
 			for range 2 {
-				if _, err = io.WriteString(conn, next); err != nil {
+				_, err = io.WriteString(conn, next)
+				if err != nil {
 					break
 				}
 				var second *http.Response
-				if second, err = http.ReadResponse(from, nil); err != nil {
+				second, err = http.ReadResponse(from, nil)
+				if err != nil {
 					break
 				}
-				if said, err = io.ReadAll(second.Body); err != nil || second.StatusCode != http.StatusOK {
+				said, err = io.ReadAll(second.Body)
+				if err != nil || second.StatusCode != http.StatusOK {
 					t.Errorf("the next request: %d %s %v", second.StatusCode, said, err)
 				}
 			}

@@ -45,7 +45,8 @@ func TestBlankLinesAreSkipped(t *testing.T) {
 		}
 		var want []string
 		for i, line := range strings.Split(text.String(), "\n") {
-			if line = strings.TrimSpace(line); line != "" {
+			line = strings.TrimSpace(line)
+			if line != "" {
 				want = append(want, fmt.Sprint(i+1, " ", line))
 			}
 		}
@@ -81,8 +82,9 @@ func TestUploadRejects(t *testing.T) {
 		"nothing but bad lines":  {strings.Repeat(bad, 1_000_000), typeLines, "too_many_rejected", 4 << 20},
 		"bad ones behind a good": {good + strings.Repeat(bad, 1_000_000), typeLines, "too_many_rejected", 4 << 20},
 		"a list of bad ones":     {"[" + strings.Repeat("{},", 100_000) + "{}]", typeJSON, "too_many_rejected", 4 << 20},
-		"one good of a hundred":  {strings.Repeat(strings.Repeat(bad, 99)+good, 10_000), typeLines, "answer_too_large", 18 << 20},
-		"one good of a few":      {strings.Repeat(strings.Repeat(bad, 99)+good, 300), typeLines, "", 18 << 20},
+		"one good of a hundred": {strings.Repeat(strings.Repeat(bad, 99)+good, 10_000), typeLines, "answer_too_large",
+			18 << 20},
+		"one good of a few": {strings.Repeat(strings.Repeat(bad, 99)+good, 300), typeLines, "", 18 << 20},
 	} {
 		body := packed(t, c.body)
 		request, err := http.NewRequest(http.MethodPost, "http://"+s.address+"/v1/passages", strings.NewReader(body))
@@ -136,7 +138,10 @@ func (l lasting) Apply(_ context.Context, changes []folder.Change) ([]folder.Cha
 // of the connection is answered whole.
 func TestUploadEndsWithItsClient(t *testing.T) {
 	body := packed(t, strings.Repeat(`{"id":"a","text":"zebra"}`+"\n", 100_000))
-	head := fmt.Sprintf("POST /v1/passages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\nConnection: close\r\n\r\n", len(body))
+	head := fmt.Sprintf(
+		"POST /v1/passages HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
+		len(body),
+	)
 	for what, leave := range map[string]func(address string, stored <-chan int) (answer string){
 		"leaves": func(address string, stored <-chan int) string {
 			c, err := net.Dial("tcp", address)
@@ -154,7 +159,8 @@ func TestUploadEndsWithItsClient(t *testing.T) {
 			transport := &http.Transport{Protocols: &protocols}
 			defer transport.CloseIdleConnections()
 			ctx, cancel := context.WithCancel(t.Context())
-			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/v1/passages", strings.NewReader(body))
+			request, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/v1/passages",
+				strings.NewReader(body))
 			request.Header.Set("Content-Type", typeLines)
 			request.Header.Set("Content-Encoding", "gzip")
 			go func() {
@@ -186,7 +192,13 @@ func TestUploadEndsWithItsClient(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			stored := make(chan int, 1000)
-			s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return lasting{w, stored} }, timeouts: []ServeOptions{{ReadTimeout: time.Minute, WriteTimeout: time.Minute, DrainTimeout: time.Minute}}})
+			s := startWriting(
+				t,
+				writingOptions{
+					wrap:     func(w Writer) Writer { return lasting{w, stored} },
+					timeouts: []ServeOptions{{ReadTimeout: time.Minute, WriteTimeout: time.Minute, DrainTimeout: time.Minute}},
+				},
+			)
 			if answer := leave(s.address, stored); answer != "" {
 				t.Error(answer)
 			}

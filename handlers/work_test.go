@@ -64,13 +64,25 @@ func costly() map[string]func(rng *rand.Rand, n int) (path, body string) {
 		},
 		"lists below long keys": func(_ *rand.Rand, n int) (string, string) {
 			long := fmt.Sprintf("{%q:", strings.Repeat("a", n/16))
-			return searchPath, strings.Repeat(long, 12) + "[" + many(n/4, func(int) string { return "1" }) + "]" + strings.Repeat("}", 12)
+			return searchPath, strings.Repeat(
+				long,
+				12,
+			) + "[" + many(
+				n/4,
+				func(int) string { return "1" },
+			) + "]" + strings.Repeat(
+				"}",
+				12,
+			)
 		},
 		"weights": func(_ *rand.Rand, n int) (string, string) {
 			return searchPath, `{"question":"x","weights":{` + many(n, key) + "}}"
 		},
 		"experts": func(_ *rand.Rand, n int) (string, string) {
-			return searchPath, `{"question":"x","experts":[` + many(n, func(i int) string { return fmt.Sprintf(`"%d"`, i) }) + "]}"
+			return searchPath, `{"question":"x","experts":[` + many(
+				n,
+				func(i int) string { return fmt.Sprintf(`"%d"`, i) },
+			) + "]}"
 		},
 		"methods": func(_ *rand.Rand, n int) (string, string) {
 			return searchPath, `{"question":"x","fusion":[` + many(n, func(int) string { return `"rrf"` }) + "]}"
@@ -126,7 +138,12 @@ func costly() map[string]func(rng *rand.Rand, n int) (path, body string) {
 			return searchPath, string(b)
 		},
 		"damaged": func(rng *rand.Rand, n int) (string, string) {
-			b := []byte(`{"question":"x","experts":[` + many(n, func(i int) string { return fmt.Sprintf(`"expert%d"`, i) }) + `],"weights":{"bm25":1}}`)
+			b := []byte(
+				`{"question":"x","experts":[` + many(
+					n,
+					func(i int) string { return fmt.Sprintf(`"expert%d"`, i) },
+				) + `],"weights":{"bm25":1}}`,
+			)
 			for range 1 + rng.IntN(3) {
 				b[rng.IntN(len(b))] = byte(rng.IntN(256))
 			}
@@ -219,7 +236,8 @@ func TestProcessorTime(t *testing.T) {
 			body = body[:1<<20]
 		}
 		ask := func() time.Duration {
-			r, w := requestTo(path, body), httptest.NewRecorder()
+			r := requestTo(path, body)
+			w := httptest.NewRecorder()
 			w.Body = bytes.NewBuffer(nil)
 			before := processorTime(t)
 			api.ServeHTTP(w, r)
@@ -240,7 +258,14 @@ func TestProcessorTime(t *testing.T) {
 	for _, name := range names {
 		slices.Sort(took[name])
 		if m := len(took[name]); m > 0 {
-			t.Logf("%-22s %6d: median %9v, 99th percentile %9v, most %9v", name, m, took[name][m/2], took[name][m*99/100], took[name][m-1])
+			t.Logf(
+				"%-22s %6d: median %9v, 99th percentile %9v, most %9v",
+				name,
+				m,
+				took[name][m/2],
+				took[name][m*99/100],
+				took[name][m-1],
+			)
 		}
 	}
 }

@@ -33,18 +33,31 @@ func (m *Metrics) rejectedLines(n int) { m.writes.WithLabelValues(statusRejected
 // watchWriting adds gauges of what waits to be seen by searches, and of jobs.
 func (m *Metrics) watchWriting(w *writing) error {
 	gauge := func(name, help string, labels prometheus.Labels, value func() float64) error {
-		return m.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + name, Help: help, ConstLabels: labels}, value))
+		return m.Register(
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + name, Help: help, ConstLabels: labels}, value),
+		)
 	}
 	err := errors.Join(
-		gauge("backlog_changes", "Changes that are stored and that searches do not see yet.", nil, func() float64 { return float64(w.Backlog().Changes) }),
-		gauge("backlog_oldest_seconds", "How long the oldest of them has waited.", nil, func() float64 { return w.Backlog().Oldest.Seconds() }),
+		gauge(
+			"backlog_changes",
+			"Changes that are stored and that searches do not see yet.",
+			nil,
+			func() float64 { return float64(w.Backlog().Changes) },
+		),
+		gauge(
+			"backlog_oldest_seconds",
+			"How long the oldest of them has waited.",
+			nil,
+			func() float64 { return w.Backlog().Oldest.Seconds() },
+		),
 		gauge("log_bytes", "Bytes in the log of changes.", nil, func() float64 { return float64(w.Backlog().LogBytes) }),
 		gauge("indexing_failing", "1 while changes cannot be logged, indexed or merged.", nil, func() float64 {
 			if w.Backlog().Trouble != nil {
 				return 1
 			}
 			return 0
-		}))
+		}),
+	)
 	return errors.Join(err, m.Register(jobsMetric{w.jobs}))
 }
 
@@ -54,7 +67,12 @@ type jobsMetric struct{ of Jobs }
 // jobsWithin is how long the other metrics wait for the jobs of a store.
 const jobsWithin = time.Second
 
-var jobsDescription = prometheus.NewDesc("conclave_jobs", "Jobs that are remembered, by their state.", []string{"state"}, nil)
+var jobsDescription = prometheus.NewDesc(
+	"conclave_jobs",
+	"Jobs that are remembered, by their state.",
+	[]string{"state"},
+	nil,
+)
 
 // Describe implements prometheus.Collector.
 func (jobsMetric) Describe(out chan<- *prometheus.Desc) { out <- jobsDescription }

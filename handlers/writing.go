@@ -22,7 +22,11 @@ type Writer interface {
 	Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error)
 	// Passage reads a passage as it was acknowledged last. room waits until there is
 	// memory for one of so many bytes; its error ends the reading.
-	Passage(ctx context.Context, id string, room func(bytes int) error) (p corpus.Passage, version string, ok bool, err error)
+	Passage(
+		ctx context.Context,
+		id string,
+		room func(bytes int) error,
+	) (p corpus.Passage, version string, ok bool, err error)
 	// Wait waits until searches see the change with the number seq.
 	Wait(ctx context.Context, seq uint64) error
 	Backlog() folder.Backlog
@@ -51,7 +55,9 @@ type WriteLimits struct {
 }
 
 func (l WriteLimits) check() error {
-	if l.BytesASecond < 1 || l.UploadBytes < 1 || l.Uploads < 1 || l.LineBytes < 1 || l.PassageBytes < 1 || l.Tags < 0 || l.MetadataBytes < 0 || l.AnswerBytes < 1 {
+	if l.BytesASecond < 1 || l.UploadBytes < 1 || l.Uploads < 1 || l.LineBytes < 1 || l.PassageBytes < 1 || l.Tags < 0 ||
+		l.MetadataBytes < 0 ||
+		l.AnswerBytes < 1 {
 		return fmt.Errorf("handlers: impossible limits of writing: %+v", l)
 	}
 	return nil
@@ -100,7 +106,10 @@ func (a *API) writer() (*writing, error) {
 		return w, nil
 	}
 	if a.options.ReadOnly {
-		return nil, newProblem("read_only", "This server only reads its collection. Start it without read_only to write, or use the server that writes to it.")
+		return nil, newProblem(
+			"read_only",
+			"This server only reads its collection. Start it without read_only to write, or use the server that writes to it.",
+		)
 	}
 	return nil, newProblem("not_ready", "The collection is still being opened; /readyz tells how far it is.")
 }
@@ -108,7 +117,12 @@ func (a *API) writer() (*writing, error) {
 // apply makes changes, and times it. Until they are made, which a full backlog
 // delays for as long as it is full, extend keeps the connection's deadlines
 // away; afterwards it is not called any more.
-func (a *API) apply(ctx context.Context, w Writer, changes []folder.Change, extend func()) ([]folder.ChangeResult, error) {
+func (a *API) apply(
+	ctx context.Context,
+	w Writer,
+	changes []folder.Change,
+	extend func(),
+) ([]folder.ChangeResult, error) {
 	began := time.Now()
 	stop := a.keepExtending(extend)
 	results, err := w.Apply(ctx, changes)
@@ -129,11 +143,17 @@ func notWritten(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
-		return newProblem("storage_full", "The change could not be stored, since the disk is full or the file as large as it may be. What was acknowledged before is safe, and searches go on. Free some space and send it again.").because(err)
+		return newProblem(
+			"storage_full",
+			"The change could not be stored, since the disk is full or the file as large as it may be. What was acknowledged before is safe, and searches go on. Free some space and send it again.",
+		).because(err)
 	case errors.Is(err, folder.ErrClosed):
 		return newProblem("not_ready", "The server is shutting down; the change was not made.").because(err)
 	}
-	return newProblem("not_written", "The change could not be stored; the server's log says why. What was acknowledged before is safe, and searches go on.").because(err)
+	return newProblem(
+		"not_written",
+		"The change could not be stored; the server's log says why. What was acknowledged before is safe, and searches go on.",
+	).because(err)
 }
 
 // refusedChange makes a problem of the error of one change.
@@ -144,13 +164,20 @@ func refusedChange(err error) *Problem {
 	case errors.As(err, &version):
 		p := newProblem("version_mismatch", sentence(version.Error()))
 		if version.Want == "absent" {
-			p.Detail = fmt.Sprintf("There is a passage %s already, with the version %s, and If-None-Match asks that there be none.", quoted(version.ID), version.Have)
+			p.Detail = fmt.Sprintf(
+				"There is a passage %s already, with the version %s, and If-None-Match asks that there be none.",
+				quoted(version.ID),
+				version.Have,
+			)
 		}
 		return p
 	case errors.As(err, &field):
 		return invalidPassage(field)
 	}
-	return newProblem("internal", "The server failed in a way that it did not expect; its log has the cause under this request id.").because(err)
+	return newProblem(
+		"internal",
+		"The server failed in a way that it did not expect; its log has the cause under this request id.",
+	).because(err)
 }
 
 // awaitVisible waits until searches see the change seq, however long that
@@ -167,7 +194,10 @@ func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *htt
 			return err
 		}
 		if trouble := w.Backlog().Trouble; trouble != nil {
-			return newProblem("not_visible", "What was written is stored and safe, but searches do not see it yet: the server cannot index it at the moment, and goes on trying. Its log says why.").because(trouble)
+			return newProblem(
+				"not_visible",
+				"What was written is stored and safe, but searches do not see it yet: the server cannot index it at the moment, and goes on trying. Its log says why.",
+			).because(trouble)
 		}
 	}
 }

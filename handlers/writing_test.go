@@ -32,7 +32,10 @@ func (s *seed) Next() (corpus.Passage, error) {
 		return corpus.Passage{}, io.EOF
 	}
 	s.left--
-	return corpus.Passage{ID: fmt.Sprint("seed", s.left), Text: fmt.Sprint("A passage of the beginning, number ", s.left)}, nil
+	return corpus.Passage{
+		ID:   fmt.Sprint("seed", s.left),
+		Text: fmt.Sprint("A passage of the beginning, number ", s.left),
+	}, nil
 }
 
 func (s *seed) Place() corpus.Place      { return corpus.Place{} }
@@ -73,7 +76,13 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 			t.Error(err)
 		}
 	})
-	engine, err := search.NewEngine(search.EngineConfig{Corpus: view.Of(live.Collection()), Limits: testLimits(), LineUp: search.LineUp{Defaults: testDefaults()}})
+	engine, err := search.NewEngine(
+		search.EngineConfig{
+			Corpus: view.Of(live.Collection()),
+			Limits: testLimits(),
+			LineUp: search.LineUp{Defaults: testDefaults()},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +127,8 @@ func (s *writingServer) put(path, body string, header ...string) reply {
 func TestDotsAreNoIDs(t *testing.T) {
 	s := startWriting(t, writingOptions{})
 	for _, path := range []string{"/v1/passages/%2E", "/v1/passages/%2E%2E"} {
-		if p := s.put(path, `{"text":"zebra"}`).problem(t); p.Code != "invalid_passage" || !strings.Contains(p.Detail, "another id") {
+		if p := s.put(path, `{"text":"zebra"}`).problem(t); p.Code != "invalid_passage" ||
+			!strings.Contains(p.Detail, "another id") {
 			t.Errorf("%s: %+v", path, p)
 		}
 	}
@@ -133,32 +143,45 @@ func TestPutGetDelete(t *testing.T) {
 	// An id with everything in it that needs care in a path.
 	for _, id := range []string{"plain", "wiki/42", "a b&c%d é?#;+", "%2F", "日本", strings.Repeat("x", 512), "a//b/"} {
 		path := passagePath(id)
-		r := s.put(path, `{"title":"T","text":"some zebra <text>","tags":["a","b"],"metadata":{"year":2020,"exact":12345678901234567890,"open":true,"who":"me"}}`)
+		r := s.put(
+			path,
+			`{"title":"T","text":"some zebra <text>","tags":["a","b"],"metadata":{"year":2020,"exact":12345678901234567890,"open":true,"who":"me"}}`,
+		)
 		etag := r.Header.Get("ETag")
 		var result WriteResult
-		if err := json.Unmarshal(r.body, &result); err != nil || r.StatusCode != http.StatusCreated || result.ID != id || result.Status != "created" || etag != `"`+result.Version+`"` {
+		if err := json.Unmarshal(r.body, &result); err != nil || r.StatusCode != http.StatusCreated || result.ID != id ||
+			result.Status != "created" ||
+			etag != `"`+result.Version+`"` {
 			t.Fatalf("%q: %d %s, ETag %s", id, r.StatusCode, r.body, etag)
 		}
 		if r.Header.Get("Location") != path {
 			t.Errorf("%q: Location %q, want %q", id, r.Header.Get("Location"), path)
 		}
 		r = s.send(http.MethodGet, path, "")
-		if want := `"title":"T","text":"some zebra <text>","tags":["a","b"],"metadata":{"exact":12345678901234567890,"open":true,"who":"me","year":2020}}`; r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), want) || r.Header.Get("ETag") != etag {
+		if want := `"title":"T","text":"some zebra <text>","tags":["a","b"],"metadata":{"exact":12345678901234567890,"open":true,"who":"me","year":2020}}`; r.StatusCode != http.StatusOK ||
+			!strings.Contains(string(r.body), want) ||
+			r.Header.Get("ETag") != etag {
 			t.Fatalf("%q: GET: %d %s", id, r.StatusCode, r.body)
 		}
 		if r := s.send(http.MethodGet, path, "", "If-None-Match", etag); r.StatusCode != http.StatusNotModified {
 			t.Errorf("%q: GET of the version that is known: %d", id, r.StatusCode)
 		}
-		if r := s.put(path, `{"title":"T","text":"some zebra <text>","tags":["a","b"],"metadata":{"who":"me","open":true,"year":2020,"exact":12345678901234567890}}`); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), `"status":"unchanged"`) || r.Header.Get("ETag") != etag {
+		if r := s.put(path, `{"title":"T","text":"some zebra <text>","tags":["a","b"],"metadata":{"who":"me","open":true,"year":2020,"exact":12345678901234567890}}`); r.StatusCode != http.StatusOK ||
+			!strings.Contains(string(r.body), `"status":"unchanged"`) ||
+			r.Header.Get("ETag") != etag {
 			t.Errorf("%q: the same again: %d %s", id, r.StatusCode, r.body)
 		}
-		if r := s.put(path+"?refresh=wait", `{"id":`+quoted2(id)+`,"text":"another zebra"}`); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), `"status":"replaced"`) || r.Header.Get("ETag") == etag {
+		if r := s.put(path+"?refresh=wait", `{"id":`+quoted2(id)+`,"text":"another zebra"}`); r.StatusCode != http.StatusOK ||
+			!strings.Contains(string(r.body), `"status":"replaced"`) ||
+			r.Header.Get("ETag") == etag {
 			t.Errorf("%q: another text: %d %s", id, r.StatusCode, r.body)
 		}
 		if found := s.found("zebra"); len(found) != 1 || found[0] != id {
 			t.Errorf("%q: a search finds %q", id, found)
 		}
-		if r := s.send(http.MethodDelete, path+"?refresh=wait", ""); r.StatusCode != http.StatusOK || !strings.Contains(string(r.body), `"status":"deleted"`) || r.Header.Get("Conclave-Backlog") != "0" {
+		if r := s.send(http.MethodDelete, path+"?refresh=wait", ""); r.StatusCode != http.StatusOK ||
+			!strings.Contains(string(r.body), `"status":"deleted"`) ||
+			r.Header.Get("Conclave-Backlog") != "0" {
 			t.Errorf("%q: DELETE: %d %s", id, r.StatusCode, r.body)
 		}
 		if found := s.found("zebra"); len(found) != 0 {
@@ -194,10 +217,14 @@ func TestReadYourWrites(t *testing.T) {
 	if ready := s.send(http.MethodGet, "/readyz", ""); !strings.Contains(string(ready.body), `"backlog":{"changes":1,`) {
 		t.Errorf("%s", ready.body)
 	}
-	if metrics := s.send(http.MethodGet, "/metrics", ""); !strings.Contains(string(metrics.body), "conclave_backlog_changes 1\n") || !strings.Contains(string(metrics.body), `conclave_writes_total{outcome="created"} 1`) || !strings.Contains(string(metrics.body), "conclave_commit_seconds_count 1\n") {
+	metrics := s.send(http.MethodGet, "/metrics", "")
+	if !strings.Contains(string(metrics.body), "conclave_backlog_changes 1\n") ||
+		!strings.Contains(string(metrics.body), `conclave_writes_total{outcome="created"} 1`) ||
+		!strings.Contains(string(metrics.body), "conclave_commit_seconds_count 1\n") {
 		t.Errorf("%s", metrics.body)
 	}
-	if r := s.send(http.MethodDelete, "/v1/passages/a?refresh=wait", ""); r.StatusCode != http.StatusOK || r.Header.Get("Conclave-Backlog") != "0" {
+	if r := s.send(http.MethodDelete, "/v1/passages/a?refresh=wait", ""); r.StatusCode != http.StatusOK ||
+		r.Header.Get("Conclave-Backlog") != "0" {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
 }
@@ -260,7 +287,10 @@ func TestNullIsAbsent(t *testing.T) {
 		if got := strings.TrimSpace(string(s.send(http.MethodGet, "/v1/passages/a", "").body)); got != want {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
-		lines, _ := parseAnswer(t, s.send(http.MethodPost, "/v1/passages", `{"id":"b",`+body[1:], "Content-Type", typeLines).body)
+		lines, _ := parseAnswer(
+			t,
+			s.send(http.MethodPost, "/v1/passages", `{"id":"b",`+body[1:], "Content-Type", typeLines).body,
+		)
 		if len(lines) != 1 || lines[0].Error != nil {
 			t.Errorf("%s: as a line %+v", body, lines)
 		}
@@ -271,14 +301,29 @@ func TestNullIsAbsent(t *testing.T) {
 // that were put together is passed over.
 func TestOtherEncodings(t *testing.T) {
 	s := startWriting(t, writingOptions{})
-	lines, _ := parseAnswer(t, s.send(http.MethodPost, "/v1/passages", "\ufeff{\"id\":\"a\",\"text\":\"x\"}\n\ufeff{\"id\":\"b\",\"text\":\"y\"}\n{\"id\":\"c\",\"text\":\"caf\xe9\"}\n", "Content-Type", typeLines).body)
-	if len(lines) != 3 || lines[0].Error != nil || lines[1].Error != nil || lines[2].Error == nil || !strings.Contains(lines[2].Error.Detail, "iconv -f WINDOWS-1252 -t UTF-8 FILE > FILE.utf8") {
+	lines, _ := parseAnswer(
+		t,
+		s.send(
+			http.MethodPost,
+			"/v1/passages",
+			"\ufeff{\"id\":\"a\",\"text\":\"x\"}\n\ufeff{\"id\":\"b\",\"text\":\"y\"}\n{\"id\":\"c\",\"text\":\"caf\xe9\"}\n",
+			"Content-Type",
+			typeLines,
+		).body,
+	)
+	if len(lines) != 3 || lines[0].Error != nil || lines[1].Error != nil || lines[2].Error == nil ||
+		!strings.Contains(lines[2].Error.Detail, "iconv -f WINDOWS-1252 -t UTF-8 FILE > FILE.utf8") {
 		t.Errorf("%+v", lines)
 	}
 }
 
 func TestBadPassages(t *testing.T) {
-	s := startWriting(t, writingOptions{Options: Options{Write: WriteLimits{LineBytes: 3000, PassageBytes: 1000, Tags: 3, MetadataBytes: 100}}})
+	s := startWriting(
+		t,
+		writingOptions{
+			Options: Options{Write: WriteLimits{LineBytes: 3000, PassageBytes: 1000, Tags: 3, MetadataBytes: 100}},
+		},
+	)
 	long := strings.Repeat("x", 1001)
 	for body, want := range map[string]struct {
 		status        int
@@ -334,10 +379,12 @@ func TestBadPassages(t *testing.T) {
 			t.Errorf("%.40s: %+v", path, p)
 		}
 	}
-	if r := s.send(http.MethodPut, "/v1/passages/a", `{"text":"a"}`, "Content-Type", "text/plain"); r.StatusCode != http.StatusUnsupportedMediaType {
+	if r := s.send(http.MethodPut, "/v1/passages/a", `{"text":"a"}`, "Content-Type",
+		"text/plain"); r.StatusCode != http.StatusUnsupportedMediaType {
 		t.Errorf("as text: %d", r.StatusCode)
 	}
-	if r := s.send(http.MethodDelete, "/v1/passages/a", `{}`, "Content-Type", "application/json"); r.StatusCode != http.StatusBadRequest {
+	if r := s.send(http.MethodDelete, "/v1/passages/a", `{}`, "Content-Type",
+		"application/json"); r.StatusCode != http.StatusBadRequest {
 		t.Errorf("DELETE with a body: %d", r.StatusCode)
 	}
 	if n, _ := s.live.Collection().Reload(nil); n || s.live.Backlog().Changes > 0 {
@@ -369,7 +416,10 @@ func TestReadOnly(t *testing.T) {
 		if r := s.send(http.MethodGet, "/v1/passages/bees", ""); r.StatusCode != http.StatusOK { // as searches see it
 			t.Errorf("GET: %d", r.StatusCode)
 		}
-		if r := s.send(http.MethodGet, "/v1/limits", ""); !strings.Contains(string(r.body), fmt.Sprintf(`"read_only":%v`, c.readOnly)) {
+		if r := s.send(http.MethodGet, "/v1/limits", ""); !strings.Contains(
+			string(r.body),
+			fmt.Sprintf(`"read_only":%v`, c.readOnly),
+		) {
 			t.Errorf("%s", r.body)
 		}
 	}
@@ -380,7 +430,11 @@ func TestReadOnly(t *testing.T) {
 func TestWriteScopes(t *testing.T) {
 	s := startWriting(t, writingOptions{
 		Options: Options{Keys: []Key{
-			{Name: "s", SHA256: sha256.Sum256([]byte("s")), Scopes: []Scope{ScopeSearch}}, {Name: "i", SHA256: sha256.Sum256([]byte("i")), Scopes: []Scope{ScopeIngest}}, {Name: "a", SHA256: sha256.Sum256([]byte("a")), Scopes: []Scope{ScopeAdmin}},
+			{
+				Name:   "s",
+				SHA256: sha256.Sum256([]byte("s")),
+				Scopes: []Scope{ScopeSearch},
+			}, {Name: "i", SHA256: sha256.Sum256([]byte("i")), Scopes: []Scope{ScopeIngest}}, {Name: "a", SHA256: sha256.Sum256([]byte("a")), Scopes: []Scope{ScopeAdmin}},
 		}},
 		kinds: map[string]jobs.Handler{jobs.Snapshot: {}, jobs.AddExpert: {}, jobs.RemoveExpert: {}, jobs.DeleteTagged: {}},
 	})
@@ -414,7 +468,8 @@ func TestWriteScopes(t *testing.T) {
 			if c.method == http.MethodDelete && c.path == "/v1/passages/a" && key == "a" {
 				allowed, status = true, 200 // it is gone by now
 			}
-			if !allowed && status != http.StatusForbidden || allowed && (status == http.StatusForbidden || c.status != 0 && status != c.status) {
+			if !allowed && status != http.StatusForbidden ||
+				allowed && (status == http.StatusForbidden || c.status != 0 && status != c.status) {
 				t.Errorf("%s %s with the key %s: %d", c.method, c.path, key, status)
 			}
 		}

@@ -56,7 +56,8 @@ func (b *Bundle) read(files fs.FS) (sum string, err error) {
 	} else if err != nil {
 		return "", err
 	}
-	if b.Manifest, err = ParseManifest(data); err != nil {
+	b.Manifest, err = ParseManifest(data)
+	if err != nil {
 		return "", fmt.Errorf("%s: %w", b.Path(ManifestFile), err)
 	}
 	calibration, err := disk.ReadRegularIn(files, CalibrationFile, mostSmall)

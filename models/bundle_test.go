@@ -23,7 +23,18 @@ func write(tb testing.TB, o tiny.Expert) *models.Bundle {
 }
 
 func full() tiny.Expert {
-	return tiny.Expert{TwoTowers: true, EnsembleMembers: 3, Calibration: &models.Calibration{Temperature: 0.05, Depth: 20, ECEBefore: 0.3, ECEAfter: 0.05, Questions: "dev", QuestionCount: 9}}
+	return tiny.Expert{
+		TwoTowers:       true,
+		EnsembleMembers: 3,
+		Calibration: &models.Calibration{
+			Temperature:   0.05,
+			Depth:         20,
+			ECEBefore:     0.3,
+			ECEAfter:      0.05,
+			Questions:     "dev",
+			QuestionCount: 9,
+		},
+	}
 }
 
 func TestLoadNamesTheChangedFile(t *testing.T) {
@@ -69,7 +80,8 @@ func TestLoadNamesTheChangedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Calibration == nil || got.Calibration.Depth != 20 || got.Calibration.Encoder != got.Fingerprint(models.Question) {
+	if got.Calibration == nil || got.Calibration.Depth != 20 ||
+		got.Calibration.Encoder != got.Fingerprint(models.Question) {
 		t.Errorf("calibration %+v", got.Calibration)
 	}
 	if err := got.Check(); err != nil {
@@ -137,14 +149,21 @@ func TestFingerprint(t *testing.T) {
 		t.Error("the sides have other length limits and the same fingerprint")
 	}
 	for name, o := range map[string]tiny.Expert{
-		"weights": {Seed: 1}, "pooling": {Pooling: models.PoolingCLS}, "unit length": {RawLength: true}, "template": {Template: models.TemplateText},
+		"weights": {Seed: 1}, "pooling": {Pooling: models.PoolingCLS}, "unit length": {RawLength: true},
+		"template":   {Template: models.TemplateText},
 		"vocabulary": {Vocabulary: append(tiny.Vocabulary(), "zebra")}, "limit": {MaxTokens: models.MaxTokens{Passage: 128}}, "int8": {Int8: true},
 	} {
 		if write(t, o).Fingerprint(models.Passage) == base.Fingerprint(models.Passage) {
 			t.Errorf("another %s has the same fingerprint", name)
 		}
 	}
-	if write(t, tiny.Expert{Template: models.TemplateText}).Fingerprint(models.Question) != base.Fingerprint(models.Question) {
+	if write(
+		t,
+		tiny.Expert{Template: models.TemplateText},
+	).Fingerprint(models.Question) !=
+		base.Fingerprint(
+			models.Question,
+		) {
 		t.Error("the passages' template changed the questions' fingerprint")
 	}
 	for name, change := range map[string]func(*models.Manifest){
@@ -181,7 +200,10 @@ func TestList(t *testing.T) {
 	if err != nil || len(all) != 3 {
 		t.Fatalf("%v, %v", all, err)
 	}
-	if all[0].Name != "a" || all[1].Name != "b" || all[0].Fingerprint == "" || all[0].Error != "" || all[2].Name != "broken" || all[2].Error == "" || all[2].Fingerprint != "" {
+	if all[0].Name != "a" || all[1].Name != "b" || all[0].Fingerprint == "" || all[0].Error != "" ||
+		all[2].Name != "broken" ||
+		all[2].Error == "" ||
+		all[2].Fingerprint != "" {
 		t.Errorf("%+v", all)
 	}
 	if _, err := models.List(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) {

@@ -94,7 +94,12 @@ func (b *Bundle) readCalibration(data []byte) (*Calibration, error) {
 		if b.Manifest.Delta != "" {
 			what = "delta"
 		}
-		return nil, fmt.Errorf("it was fitted for another %s (%.12s, this one is %.12s): calibrate again, or delete the file", what, c.Encoder, own)
+		return nil, fmt.Errorf(
+			"it was fitted for another %s (%.12s, this one is %.12s): calibrate again, or delete the file",
+			what,
+			c.Encoder,
+			own,
+		)
 	}
 	return &c, nil
 }

@@ -18,14 +18,24 @@ func writeCard(w io.Writer, m *Manifest) error {
 	if m.Kind == KindLate {
 		what = "each token of a text becomes a vector"
 	}
-	what = fmt.Sprintf("An expert bundle for conclave: %s of %d numbers, compared by %s.", what, m.Dimension, strings.ReplaceAll(m.Similarity, "-", " "))
+	what = fmt.Sprintf(
+		"An expert bundle for conclave: %s of %d numbers, compared by %s.",
+		what,
+		m.Dimension,
+		strings.ReplaceAll(m.Similarity, "-", " "),
+	)
 	longest := fmt.Sprintf("%d, %d tokens", m.MaxTokens.Question, m.MaxTokens.Passage)
 	switch m.Kind {
 	case KindGenerator:
 		what = "A generator for conclave: it writes an answer to a question from passages (Fusion-in-Decoder)."
 	case KindReader:
 		what = "A reader for conclave: it marks the words of a passage that answer a question."
-		longest = fmt.Sprintf("%d tokens of a question, %d of a title, %d of both and the text", m.MaxTokens.Question, m.MaxTokens.Title, m.MaxTokens.Pair)
+		longest = fmt.Sprintf(
+			"%d tokens of a question, %d of a title, %d of both and the text",
+			m.MaxTokens.Question,
+			m.MaxTokens.Title,
+			m.MaxTokens.Pair,
+		)
 	}
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n", m.Name, what)
 	row := func(key, value string) {

@@ -94,7 +94,10 @@ func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.
 	}
 	for _, t := range model.Graph.Initialisers {
 		if from, err := t.File(); from != nil || err != nil {
-			return errors.Join(fmt.Errorf("%s: the weight %q lies in another file: a bundle's graphs hold their weights", path, t.Name), err)
+			return errors.Join(
+				fmt.Errorf("%s: the weight %q lies in another file: a bundle's graphs hold their weights", path, t.Name),
+				err,
+			)
 		}
 	}
 	for _, side := range []struct {
@@ -106,7 +109,13 @@ func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.
 		}
 		for _, want := range side.wants {
 			if !slices.ContainsFunc(side.have, func(v *onnx.Value) bool { return fits(v, want) }) {
-				return fmt.Errorf("%s has the %s %s; the manifest wants %s", path, side.what, describe(side.have...), describe(want))
+				return fmt.Errorf(
+					"%s has the %s %s; the manifest wants %s",
+					path,
+					side.what,
+					describe(side.have...),
+					describe(want),
+				)
 			}
 		}
 	}
@@ -117,5 +126,8 @@ func (b *Bundle) checkGraph(file string, inputs []*onnx.Value, outputs ...*onnx.
 // any length.
 func fits(v, want *onnx.Value) bool {
 	return v.Name == want.Name && v.Elem() == want.Elem() && (v.Shape() == nil ||
-		slices.EqualFunc(v.Shape(), want.Shape(), func(has, wants *onnx.Dim) bool { return has.Size <= 0 || has.Size == wants.Size }))
+		slices.EqualFunc(v.Shape(), want.Shape(), func(has, wants *onnx.Dim) bool {
+			return has.Size <= 0 ||
+				has.Size == wants.Size
+		}))
 }

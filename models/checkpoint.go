@@ -53,7 +53,11 @@ func readCheckpoint(dir string) (*checkpoint, error) {
 		return nil, err
 	}
 	if h.ModelType != "bert" && h.ModelType != "dpr" {
-		return nil, fmt.Errorf("%s: model_type is %q; bert and dpr are imported (another encoder can be exported to ONNX first, where its tokenizer is WordPiece)", path, h.ModelType)
+		return nil, fmt.Errorf(
+			"%s: model_type is %q; bert and dpr are imported (another encoder can be exported to ONNX first, where its tokenizer is WordPiece)",
+			path,
+			h.ModelType,
+		)
 	}
 	if h.PositionType != nil && *h.PositionType != "absolute" {
 		return nil, fmt.Errorf("%s: position_embedding_type is %q; only absolute is supported", path, *h.PositionType)
@@ -61,11 +65,15 @@ func readCheckpoint(dir string) (*checkpoint, error) {
 	if h.IsDecoder {
 		return nil, fmt.Errorf("%s: is_decoder is true; only encoders are imported", path)
 	}
-	c.dpr, c.architectures = h.ModelType == "dpr", h.Architectures
+	c.dpr = h.ModelType == "dpr"
+	c.architectures = h.Architectures
 	c.config = bert.Config{
 		Vocabulary: h.Vocabulary, Dimension: h.Hidden, Layers: h.Layers, Heads: h.Heads,
 		Intermediate: h.Intermediate, Positions: h.Positions, Projection: h.Projection,
-		TokenTypes: value(h.TokenTypes, 2), Activation: value(h.Activation, "gelu"), LayerNormEps: float32(value(h.Epsilon, 1e-12)),
+		TokenTypes: value(
+			h.TokenTypes,
+			2,
+		), Activation: value(h.Activation, "gelu"), LayerNormEps: float32(value(h.Epsilon, 1e-12)),
 	}
 	if err := c.config.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -48,7 +48,8 @@ func writeCheckpoint(dir string, o tiny.Expert, form checkpointForm) error {
 		"position_embedding_type": "absolute",
 	}
 	if dpr {
-		config["model_type"], config["projection_dim"] = "dpr", c.Projection
+		config["model_type"] = "dpr"
+		config["projection_dim"] = c.Projection
 	}
 	if form.Config != nil {
 		form.Config(config)
@@ -58,13 +59,19 @@ func writeCheckpoint(dir string, o tiny.Expert, form checkpointForm) error {
 		"tokenizer_config.json": map[string]any{"do_lower_case": true},
 	}
 	if !dpr {
-		modules := []map[string]string{{"type": "sentence_transformers.models.Transformer"}, {"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"}}
+		modules := []map[string]string{
+			{"type": "sentence_transformers.models.Transformer"},
+			{"type": "sentence_transformers.models.Pooling", "path": "1_Pooling"},
+		}
 		if !o.RawLength {
 			modules = append(modules, map[string]string{"type": "sentence_transformers.models.Normalize"})
 		}
 		if o.Pooling != models.PoolingPooler { // sentence-transformers has no such mode
 			files["modules.json"] = modules
-			files["1_Pooling/config.json"] = map[string]any{"pooling_mode_cls_token": o.Pooling == models.PoolingCLS, "pooling_mode_mean_tokens": o.Pooling == models.PoolingMean}
+			files["1_Pooling/config.json"] = map[string]any{
+				"pooling_mode_cls_token":   o.Pooling == models.PoolingCLS,
+				"pooling_mode_mean_tokens": o.Pooling == models.PoolingMean,
+			}
 		}
 	}
 	for name, content := range files {

@@ -56,7 +56,8 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.changes, err = readUpdate(weights, m.Base.WeightsSHA256); err == nil {
+	d.changes, err = readUpdate(weights, m.Base.WeightsSHA256)
+	if err == nil {
 		err = d.changes.suits(m)
 	}
 	if err != nil {
@@ -92,7 +93,10 @@ func (d *Delta) Tied() bool { return d.changes[sharedTower] != nil }
 
 // travelling names the files that a merged bundle takes over.
 func (d *Delta) travelling() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.Manifest.Files)), func(name string) bool { return name == d.Manifest.Delta })
+	return slices.DeleteFunc(
+		slices.Sorted(maps.Keys(d.Manifest.Files)),
+		func(name string) bool { return name == d.Manifest.Delta },
+	)
 }
 
 // verifyFiles compares the files of a bundle with the manifest's SHA-256. Its
@@ -107,7 +111,15 @@ func verifyFiles(files fs.FS, place string, m *Manifest) error {
 		case err != nil:
 			all = append(all, fmt.Errorf("%s: %w", filepath.Join(place, name), err))
 		case sum != m.Files[name]:
-			all = append(all, fmt.Errorf("%s has changed: its SHA-256 is %s, the manifest has %s; restore the file or import the bundle again", filepath.Join(place, name), sum, m.Files[name]))
+			all = append(
+				all,
+				fmt.Errorf(
+					"%s has changed: its SHA-256 is %s, the manifest has %s; restore the file or import the bundle again",
+					filepath.Join(place, name),
+					sum,
+					m.Files[name],
+				),
+			)
 		}
 	}
 	return errors.Join(all...)

@@ -48,7 +48,8 @@ func readDelta(tb testing.TB, dir string) *written {
 		tb.Fatal(err)
 	}
 	w := &written{}
-	if w.manifest, err = models.ParseManifest(data); err != nil {
+	w.manifest, err = models.ParseManifest(data)
+	if err != nil {
 		tb.Fatal(err)
 	}
 	w.metadata, w.tensors = readTensors(tb, filepath.Join(dir, w.manifest.Delta))
@@ -146,7 +147,10 @@ func TestDeltaErrorsNameTheTensor(t *testing.T) {
 			w.drop(bias + ".diff")
 			w.add(bias+".diff", "F32", 32)
 		},
-		`"` + bias + `.diff" has the value NaN at element 1`: func(w *written) { copy(w.tensors[w.at(bias+".diff")].Raw[2:], []byte{0, 0x7e}) },
+		`"` + bias + `.diff" has the value NaN at element 1`: func(w *written) {
+			copy(w.tensors[w.at(bias+".diff")].Raw[2:],
+				[]byte{0, 0x7e})
+		},
 		`"` + matrix + `.up" has the value +Inf at element 0`: func(w *written) {
 			copy(w.tensors[w.at(matrix+".up")].Raw, []byte{0, 0x7c})
 		},
@@ -206,7 +210,9 @@ func TestDeltaIsVerified(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := models.OpenDelta(os.DirFS(dir)); err == nil || name != models.ManifestFile && !strings.Contains(err.Error(), name) || name == models.ManifestFile && !errors.Is(err, fs.ErrNotExist) {
+		if _, err := models.OpenDelta(os.DirFS(dir)); err == nil ||
+			name != models.ManifestFile && !strings.Contains(err.Error(), name) ||
+			name == models.ManifestFile && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s missing: %v", name, err)
 		}
 	}
@@ -219,7 +225,8 @@ func TestDeltaIsVerified(t *testing.T) {
 	}
 	w := readDelta(t, goldenTied)
 	w.metadata["format"] = "other"
-	if b, err = models.Load(w.write(t, goldenTied)); err != nil {
+	b, err = models.Load(w.write(t, goldenTied))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Check(); err == nil || !strings.Contains(err.Error(), "other") {

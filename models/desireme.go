@@ -50,8 +50,14 @@ func (m *Manifest) validateHead(fail func(key, format string, a ...any), file fu
 		fail("base", "a %s expert must say on whose vectors it works", m.Kind)
 	}
 	if m.Pooling != "" || m.Template != "" || m.Similarity != "" || m.MaxTokens != (MaxTokens{}) || m.LowerCase || m.Tokenizer != "" ||
-		m.Question != (Graph{}) || m.Passage != (Graph{}) || m.Ensemble != nil || m.Representatives != "" {
-		fail("kind", "%q; pooling, template, similarity, max_tokens, lower_case, tokenizer, question and passage are the base's, and it has no ensemble and no representatives", m.Kind)
+		m.Question != (Graph{}) || m.Passage != (Graph{}) ||
+		m.Ensemble != nil ||
+		m.Representatives != "" {
+		fail(
+			"kind",
+			"%q; pooling, template, similarity, max_tokens, lower_case, tokenizer, question and passage are the base's, and it has no ensemble and no representatives",
+			m.Kind,
+		)
 	}
 	switch {
 	case m.Head == nil:
@@ -91,6 +97,8 @@ func (d *Delta) mergeHead(ctx context.Context, outDir string, o ImportOptions) (
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
 		files = append(files, bundleFile{name, func(w io.Writer) error { return d.copy(w, name) }})
 	}
-	m.Delta, m.Name, m.Lineage = "", cmp.Or(o.Name, m.Name), d.lineage()
+	m.Lineage = d.lineage()
+	m.Delta = ""
+	m.Name = cmp.Or(o.Name, m.Name)
 	return writeBundle(outDir, m, nil, o.Check, files)
 }

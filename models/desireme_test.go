@@ -17,8 +17,10 @@ func TestImportedHead(t *testing.T) {
 	d := openDelta(t, goldenHead)
 	b := merge(t, goldenHead, models.ImportOptions{})
 	m := b.Manifest
-	if m.Kind != models.KindDesireMe || m.Delta != "" || m.Dimension != 32 || m.Lineage.MergedFrom != d.SHA256 || m.Lineage.Producer != models.Producer ||
-		m.Head == nil || !slices.Equal(m.Head.Domains, []string{"left", "middle", "right"}) {
+	if m.Kind != models.KindDesireMe || m.Delta != "" || m.Dimension != 32 || m.Lineage.MergedFrom != d.SHA256 ||
+		m.Lineage.Producer != models.Producer ||
+		m.Head == nil ||
+		!slices.Equal(m.Head.Domains, []string{"left", "middle", "right"}) {
 		t.Errorf("%+v", m)
 	}
 	if b.Fingerprint(models.Question) != m.Files["head.onnx"] || b.Fingerprint(models.Passage) != m.Files["head.onnx"] {
@@ -33,17 +35,21 @@ func TestImportedHead(t *testing.T) {
 	if len(seen) != 4 {
 		t.Error("fingerprints do not depend on both")
 	}
-	if got := imported(t, goldenHead, models.ImportOptions{Base: goldenBase, Name: "other"}).Manifest.Name; got != "other" {
+	if got := imported(t, goldenHead, models.ImportOptions{Base: goldenBase,
+		Name: "other"}).Manifest.Name; got != "other" {
 		t.Errorf("name %q", got)
 	}
-	if _, err := models.Import(t.Context(), goldenHead, t.TempDir()+"/x", models.ImportOptions{}); err == nil || !strings.Contains(err.Error(), "needs its base") {
+	if _, err := models.Import(t.Context(), goldenHead, t.TempDir()+"/x", models.ImportOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "needs its base") {
 		t.Errorf("without its base: %v", err)
 	}
 	listed, err := models.List("../training/golden")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if at := slices.IndexFunc(listed, func(l models.Listed) bool { return l.Name == "desire-me" }); at < 0 || !listed[at].Delta || listed[at].Error != "" {
+	if at := slices.IndexFunc(listed, func(l models.Listed) bool { return l.Name == "desire-me" }); at < 0 ||
+		!listed[at].Delta ||
+		listed[at].Error != "" {
 		t.Errorf("%+v", listed)
 	}
 	if v := models.Verify(goldenHead); !v.Fine {
@@ -75,7 +81,8 @@ func TestImpossibleHeads(t *testing.T) {
 		if !strings.Contains(text, from) {
 			t.Fatalf("%q is not in the manifest", from)
 		}
-		if _, err := models.ParseManifest([]byte(strings.Replace(text, from, c.to, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := models.ParseManifest([]byte(strings.Replace(text, from, c.to, 1))); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q for %q: %v, want %s", c.to, from, err, c.want)
 		}
 	}

@@ -26,16 +26,25 @@ func openEncoders(ctx context.Context, dir, passageDir string) (*encoders, error
 	}
 	e := &encoders{question: question, passage: question}
 	if passageDir != "" {
-		if e.passage, err = openTower(ctx, passageDir); err != nil {
+		e.passage, err = openTower(ctx, passageDir)
+		if err != nil {
 			question.close()
 			return nil, err
 		}
 	}
 	switch {
 	case e.question.head == passagePrefix:
-		err = fmt.Errorf("%s holds no question encoder (%s…): give the question encoder's checkpoint first and this one as the passage encoder's", dir, questionPrefix)
+		err = fmt.Errorf(
+			"%s holds no question encoder (%s…): give the question encoder's checkpoint first and this one as the passage encoder's",
+			dir,
+			questionPrefix,
+		)
 	case e.passage.head == questionPrefix && passageDir == "":
-		err = fmt.Errorf("%s holds a question encoder and no passage encoder (%s…): name the passage encoder's checkpoint too", dir, passagePrefix)
+		err = fmt.Errorf(
+			"%s holds a question encoder and no passage encoder (%s…): name the passage encoder's checkpoint too",
+			dir,
+			passagePrefix,
+		)
 	case e.passage.head == questionPrefix:
 		err = fmt.Errorf("%s holds no passage encoder (%s…)", passageDir, passagePrefix)
 	default:
@@ -78,7 +87,13 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 	if err != nil {
 		return Manifest{}, err
 	}
-	m, err := newManifest(srcDir, outDir, o, [2]importedSide{{q.checkpoint, q.tokenizer, q.config.Output()}, {p.checkpoint, p.tokenizer, p.config.Output()}}, q.isDPR())
+	m, err := newManifest(
+		srcDir,
+		outDir,
+		o,
+		[2]importedSide{{q.checkpoint, q.tokenizer, q.config.Output()}, {p.checkpoint, p.tokenizer, p.config.Output()}},
+		q.isDPR(),
+	)
 	if err != nil {
 		return m, err
 	}
@@ -88,7 +103,8 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 	if q.isDPR() && q.normalise == nil {
 		q.normalise = new(false)
 	}
-	if m.Pooling, err = q.poolingOf(o); err != nil {
+	m.Pooling, err = q.poolingOf(o)
+	if err != nil {
 		return m, err
 	}
 	m.Normalise = q.unitLength(o)
@@ -99,7 +115,8 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 	if o.Int8 {
 		m.Precision = PrecisionInt8
 	}
-	m.Lineage.SourceSHA256, m.Lineage.Architecture = hash, q.config.String()
+	m.Lineage.Architecture = q.config.String()
+	m.Lineage.SourceSHA256 = hash
 	return m, err
 }
 
@@ -114,24 +131,39 @@ type importedSide struct {
 func newManifest(srcDir, outDir string, o ImportOptions, sides [2]importedSide, dpr bool) (m Manifest, err error) {
 	q, p := sides[Question], sides[Passage]
 	if q.dimension != p.dimension {
-		return m, fmt.Errorf("the question encoder gives vectors of %d numbers and the passage encoder of %d", q.dimension, p.dimension)
+		return m, fmt.Errorf(
+			"the question encoder gives vectors of %d numbers and the passage encoder of %d",
+			q.dimension,
+			p.dimension,
+		)
 	}
 	if err := q.words.same(p.words); err != nil {
 		return m, err
 	}
-	template, longest := TemplateTitleDotText, MaxTokens{Question: 64, Passage: 256}
+	template := TemplateTitleDotText
+	longest := MaxTokens{Question: 64, Passage: 256}
 	if dpr {
 		template, longest.Question = TemplatePair, 256
 	}
 	m = Manifest{
-		Format: Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: KindDense, Dimension: q.dimension, LowerCase: q.words.lowerCase,
-		Template: cmp.Or(o.Template, template), Similarity: SimilarityInnerProduct, Precision: PrecisionFP32, Tokenizer: q.words.name,
-		Lineage: Lineage{Source: cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))), Licence: cmp.Or(o.Licence, q.licence), Producer: Producer},
+		Format: Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: KindDense, Dimension: q.dimension,
+		LowerCase: q.words.lowerCase,
+		Template: cmp.Or(
+			o.Template,
+			template,
+		), Similarity: SimilarityInnerProduct, Precision: PrecisionFP32, Tokenizer: q.words.name,
+		Lineage: Lineage{
+			Source:   cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))),
+			Licence:  cmp.Or(o.Licence, q.licence),
+			Producer: Producer,
+		},
 	}
-	if m.Prefix, err = q.prefixes(o); err != nil {
+	m.Prefix, err = q.prefixes(o)
+	if err != nil {
 		return m, err
 	}
-	if m.MaxTokens.Question, err = q.limit("question", o.MaxTokens.Question, longest.Question); err != nil {
+	m.MaxTokens.Question, err = q.limit("question", o.MaxTokens.Question, longest.Question)
+	if err != nil {
 		return m, err
 	}
 	m.MaxTokens.Passage, err = p.limit("passage", o.MaxTokens.Passage, longest.Passage)

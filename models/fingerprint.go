@@ -36,7 +36,9 @@ func (b *Bundle) Fingerprint(side Side) string {
 	if m.Head != nil {
 		return m.Files[m.Head.File]
 	}
-	graph, limit, template := m.Question, m.MaxTokens.Question, TemplateText
+	graph := m.Question
+	limit := m.MaxTokens.Question
+	template := TemplateText
 	if side == Passage {
 		graph, limit, template = m.Passage, m.MaxTokens.Passage, m.Template
 	}
@@ -46,10 +48,26 @@ func (b *Bundle) Fingerprint(side Side) string {
 	hash := sha256.New()
 	// One value a line, each under its name: no two different manifests give
 	// the same bytes.
-	_, _ = fmt.Fprintf(hash, "conclave encoder 1\nkind %q\ndimension %d\npooling %q\nnormalise %t\nmax_tokens %d\nlower_case %t\ntemplate %q\nsimilarity %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q\none_by_one %t\n",
-		m.Kind, m.Dimension, m.Pooling, m.Normalise, limit, m.LowerCase, template, m.Similarity, m.Precision,
-		m.Files[m.Tokenizer], m.Files[graph.File],
-		graph.InputIDs, graph.AttentionMask, graph.TokenTypeIDs, graph.Embedding, graph.OneByOne)
+	_, _ = fmt.Fprintf(
+		hash,
+		"conclave encoder 1\nkind %q\ndimension %d\npooling %q\nnormalise %t\nmax_tokens %d\nlower_case %t\ntemplate %q\nsimilarity %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q\none_by_one %t\n",
+		m.Kind,
+		m.Dimension,
+		m.Pooling,
+		m.Normalise,
+		limit,
+		m.LowerCase,
+		template,
+		m.Similarity,
+		m.Precision,
+		m.Files[m.Tokenizer],
+		m.Files[graph.File],
+		graph.InputIDs,
+		graph.AttentionMask,
+		graph.TokenTypeIDs,
+		graph.Embedding,
+		graph.OneByOne,
+	)
 	if prefix := [...]string{Question: m.Prefix.Question, Passage: m.Prefix.Passage}[side]; prefix != "" {
 		_, _ = fmt.Fprintf(hash, "prefix %q\n", prefix) // encoders without one keep their fingerprints
 	}
@@ -59,11 +77,28 @@ func (b *Bundle) Fingerprint(side Side) string {
 // readerFingerprint hashes everything that decides which answers a reader marks. It is
 // the same for both sides.
 func (b *Bundle) readerFingerprint() string {
-	m, g := &b.Manifest, b.Manifest.Reader
+	m := &b.Manifest
+	g := b.Manifest.Reader
 	hash := sha256.New()
-	_, _ = fmt.Fprintf(hash, "conclave reader 1\nmax_tokens %d %d %d\nlongest_span %d\nlower_case %t\ntemplate %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q %q %q\n",
-		m.MaxTokens.Question, m.MaxTokens.Title, m.MaxTokens.Pair, m.LongestSpan, m.LowerCase, m.Template, m.Precision,
-		m.Files[m.Tokenizer], m.Files[g.File], g.InputIDs, g.AttentionMask, g.TokenTypeIDs, g.Start, g.End, g.Select)
+	_, _ = fmt.Fprintf(
+		hash,
+		"conclave reader 1\nmax_tokens %d %d %d\nlongest_span %d\nlower_case %t\ntemplate %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q %q %q\n",
+		m.MaxTokens.Question,
+		m.MaxTokens.Title,
+		m.MaxTokens.Pair,
+		m.LongestSpan,
+		m.LowerCase,
+		m.Template,
+		m.Precision,
+		m.Files[m.Tokenizer],
+		m.Files[g.File],
+		g.InputIDs,
+		g.AttentionMask,
+		g.TokenTypeIDs,
+		g.Start,
+		g.End,
+		g.Select,
+	)
 	return hex.EncodeToString(hash.Sum(nil))
 }
 

@@ -51,10 +51,12 @@ func (f *Folder) Create(name string, write func(io.Writer) error) error {
 	}
 	hash := sha256.New()
 	buffered := bufio.NewWriterSize(io.MultiWriter(file, hash), 1<<20)
-	if err = write(buffered); err == nil {
+	err = write(buffered)
+	if err == nil {
 		err = errors.Join(buffered.Flush(), file.Sync())
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
+	err = errors.Join(err, file.Close())
+	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
 	f.sums[name] = hex.EncodeToString(hash.Sum(nil))
@@ -69,7 +71,13 @@ type bundleFile struct {
 
 // writeBundle makes the bundle dir from its files; calibration and check may be nil (see
 // ImportOptions.Check).
-func writeBundle(dir string, m Manifest, calibration *Calibration, check func(*Bundle) error, files []bundleFile) (*Bundle, error) {
+func writeBundle(
+	dir string,
+	m Manifest,
+	calibration *Calibration,
+	check func(*Bundle) error,
+	files []bundleFile,
+) (*Bundle, error) {
 	folder, err := NewFolder(dir)
 	if err != nil {
 		return nil, err
@@ -92,7 +100,8 @@ func (f *Folder) Finish(m Manifest) (*Bundle, error) {
 			return nil, err
 		}
 	}
-	m.Format, m.Files = Format, f.sums
+	m.Format = Format
+	m.Files = f.sums
 	data, err := m.Encode()
 	if err != nil {
 		return nil, fmt.Errorf("bundle %q: %w", m.Name, err)

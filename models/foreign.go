@@ -69,7 +69,8 @@ func importExported(ctx context.Context, srcDir, outDir string, o ImportOptions)
 	}
 	passage := question
 	if o.PassageDir != "" {
-		if passage, err = openExported(o.PassageDir, o); err != nil {
+		passage, err = openExported(o.PassageDir, o)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +96,8 @@ func openExported(dir string, o ImportOptions) (*exported, error) {
 	}
 	sum := sha256.Sum256(data)
 	e.sha256 = hex.EncodeToString(sum[:])
-	if e.model, err = onnx.Read(data); err != nil {
+	e.model, err = onnx.Read(data)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.path, err)
 	}
 	e.checkpoint.dir = dir
@@ -108,7 +110,8 @@ func openExported(dir string, o ImportOptions) (*exported, error) {
 	if err := e.readSentenceTransformers(); err != nil {
 		return nil, err
 	}
-	if e.tokenizer, err = readTokenizer(dir, h.Vocabulary); err != nil {
+	e.tokenizer, err = readTokenizer(dir, h.Vocabulary)
+	if err != nil {
 		return nil, err
 	}
 	if err := e.plan(o); err != nil {
@@ -118,26 +121,41 @@ func openExported(dir string, o ImportOptions) (*exported, error) {
 }
 
 func exportedManifest(q, p *exported, srcDir, outDir string, o ImportOptions) (Manifest, error) {
-	m, err := newManifest(srcDir, outDir, o, [2]importedSide{{&q.checkpoint, q.tokenizer, q.config.Dimension}, {&p.checkpoint, p.tokenizer, p.config.Dimension}}, false)
-	m.Pooling, m.Normalise = cmp.Or(q.pooling, PoolingGraph), q.normalise
+	m, err := newManifest(
+		srcDir,
+		outDir,
+		o,
+		[2]importedSide{{&q.checkpoint, q.tokenizer, q.config.Dimension}, {&p.checkpoint, p.tokenizer, p.config.Dimension}},
+		false,
+	)
+	m.Pooling = cmp.Or(q.pooling, PoolingGraph)
+	m.Normalise = q.normalise
 	m.Question, m.Passage = q.graph, p.graph
 	m.Question.File, m.Passage.File = bothFile, bothFile
 	if q != p {
 		m.Question.File, m.Passage.File = questionFile, passageFile
 		if err == nil && (q.pooling != p.pooling || q.normalise != p.normalise) {
-			err = fmt.Errorf("the encoders pool differently: %q (unit length: %t) and %q (%t)", q.pooling, q.normalise, p.pooling, p.normalise)
+			err = fmt.Errorf(
+				"the encoders pool differently: %q (unit length: %t) and %q (%t)",
+				q.pooling,
+				q.normalise,
+				p.pooling,
+				p.normalise,
+			)
 		}
 	}
 	if q.model.Uses(quantisedOperators...) {
 		m.Precision = PrecisionInt8
 	}
-	m.Lineage.SourceSHA256, m.Lineage.Architecture = q.sha256, "exported ONNX model"
+	m.Lineage.SourceSHA256 = q.sha256
+	m.Lineage.Architecture = "exported ONNX model"
 	return m, err
 }
 
 // quantisedOperators work on 8 or fewer bits.
 var quantisedOperators = []string{
-	"MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulIntegerToFloat", "QGemm", "QAttention", "MatMulNBits",
+	"MatMulInteger", "QLinearMatMul", "DynamicQuantizeMatMul", "MatMulIntegerToFloat", "QGemm", "QAttention",
+	"MatMulNBits",
 }
 
 // embed takes the weights that lie beside the model into it.
@@ -184,7 +202,13 @@ func fetch(folder *os.Root, from *onnx.File) ([]byte, error) {
 		length = info.Size() - from.Offset
 	}
 	if length < 0 || from.Offset > info.Size()-length {
-		return nil, fmt.Errorf("bytes %d to %d of %s, which has %d", from.Offset, from.Offset+length, from.Location, info.Size())
+		return nil, fmt.Errorf(
+			"bytes %d to %d of %s, which has %d",
+			from.Offset,
+			from.Offset+length,
+			from.Location,
+			info.Size(),
+		)
 	}
 	raw := make([]byte, length)
 	_, err = file.ReadAt(raw, from.Offset)

@@ -18,11 +18,18 @@ import (
 func export() *onnx.Model {
 	tokens := []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence")}
 	return onnx.New("pytorch", 14, &onnx.Graph{
-		Name:         "exported",
-		Nodes:        []*onnx.Node{{Name: "look", Op: "Gather", Inputs: []string{"table", "input_ids"}, Outputs: []string{"last_hidden_state"}}},
-		Initialisers: []*onnx.Tensor{onnx.Floats("table", make([]float32, 4*len(tiny.Vocabulary())), len(tiny.Vocabulary()), 4)},
-		Inputs:       []*onnx.Value{onnx.NewValue("input_ids", onnx.Int64, tokens...), onnx.NewValue("attention_mask", onnx.Int64, tokens...)},
-		Outputs:      []*onnx.Value{onnx.NewValue("last_hidden_state", onnx.Float, append(tokens[:2:2], onnx.Fixed(4))...)},
+		Name: "exported",
+		Nodes: []*onnx.Node{
+			{Name: "look", Op: "Gather", Inputs: []string{"table", "input_ids"}, Outputs: []string{"last_hidden_state"}},
+		},
+		Initialisers: []*onnx.Tensor{
+			onnx.Floats("table", make([]float32, 4*len(tiny.Vocabulary())), len(tiny.Vocabulary()), 4),
+		},
+		Inputs: []*onnx.Value{
+			onnx.NewValue("input_ids", onnx.Int64, tokens...),
+			onnx.NewValue("attention_mask", onnx.Int64, tokens...),
+		},
+		Outputs: []*onnx.Value{onnx.NewValue("last_hidden_state", onnx.Float, append(tokens[:2:2], onnx.Fixed(4))...)},
 	})
 }
 
@@ -34,7 +41,8 @@ func exported(t *testing.T, m *onnx.Model) string {
 	if err := m.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string]string{"model.onnx": b.String(), "vocab.txt": strings.Join(tiny.Vocabulary(), "\n")} {
+	for name, data := range map[string]string{"model.onnx": b.String(),
+		"vocab.txt": strings.Join(tiny.Vocabulary(), "\n")} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +58,9 @@ func TestImportExported(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	raw := false
-	if m := imported(t, exported(t, export()), models.ImportOptions{Pooling: models.PoolingCLS, Normalise: &raw}).Manifest; m.Pooling != models.PoolingCLS || m.Normalise {
+	if m := imported(t, exported(t, export()), models.ImportOptions{Pooling: models.PoolingCLS,
+		Normalise: &raw}).Manifest; m.Pooling != models.PoolingCLS ||
+		m.Normalise {
 		t.Errorf("%+v", m)
 	}
 
@@ -66,20 +76,33 @@ func TestImportExported(t *testing.T) {
 	several.Graph.Outputs = append(several.Graph.Outputs,
 		onnx.NewValue("pooler_output", onnx.Float, onnx.Varying("batch"), onnx.Fixed(7)),
 		onnx.NewValue("ids", onnx.Int64, onnx.Varying("batch")))
-	if m := imported(t, exported(t, several), models.ImportOptions{Pooling: models.PoolingCLS}).Manifest; m.Dimension != 4 || m.Pooling != models.PoolingCLS {
+	m = imported(t, exported(t, several), models.ImportOptions{Pooling: models.PoolingCLS}).Manifest
+	if m.Dimension != 4 || m.Pooling != models.PoolingCLS {
 		t.Errorf("%+v", m)
 	}
-	if m := imported(t, exported(t, several), models.ImportOptions{Pooling: models.PoolingPooler, Normalise: &raw}).Manifest; m.Dimension != 7 || m.Question.Embedding != "pooler_output" {
+	m = imported(t, exported(t, several), models.ImportOptions{Pooling: models.PoolingPooler, Normalise: &raw}).Manifest
+	if m.Dimension != 7 || m.Question.Embedding != "pooler_output" {
 		t.Errorf("%+v", m)
 	}
-	if m := imported(t, exported(t, several), models.ImportOptions{Output: "pooler_output", Normalise: &raw}).Manifest; m.Dimension != 7 || m.Pooling != models.PoolingGraph {
+	if m := imported(t, exported(t, several), models.ImportOptions{Output: "pooler_output",
+		Normalise: &raw}).Manifest; m.Dimension != 7 ||
+		m.Pooling != models.PoolingGraph {
 		t.Errorf("%+v", m)
 	}
 
 	dynamic := export()
-	dynamic.Graph.Nodes = append(dynamic.Graph.Nodes, &onnx.Node{Name: "q", Op: "DynamicQuantizeLinear", Inputs: []string{"last_hidden_state"}, Outputs: []string{"a", "b", "c"}},
-		&onnx.Node{Name: "m", Op: "MatMulInteger", Inputs: []string{"a", "a"}, Outputs: []string{"d"}})
-	if m := imported(t, exported(t, dynamic), models.ImportOptions{Pooling: models.PoolingCLS}).Manifest; !m.Question.OneByOne || m.Precision != models.PrecisionInt8 {
+	dynamic.Graph.Nodes = append(
+		dynamic.Graph.Nodes,
+		&onnx.Node{
+			Name:    "q",
+			Op:      "DynamicQuantizeLinear",
+			Inputs:  []string{"last_hidden_state"},
+			Outputs: []string{"a", "b", "c"},
+		},
+		&onnx.Node{Name: "m", Op: "MatMulInteger", Inputs: []string{"a", "a"}, Outputs: []string{"d"}},
+	)
+	m = imported(t, exported(t, dynamic), models.ImportOptions{Pooling: models.PoolingCLS}).Manifest
+	if !m.Question.OneByOne || m.Precision != models.PrecisionInt8 {
 		t.Errorf("one scale for a batch went unnoticed: %+v", m)
 	}
 }
@@ -131,7 +154,11 @@ func TestExternalWeights(t *testing.T) {
 	} {
 		m := export()
 		m.Graph.Initialisers[0].Raw, m.Graph.Initialisers[0].Location = nil, 1
-		m.Graph.Initialisers[0].External = []*onnx.Setting{{Key: "location", Value: location}, {Key: "offset", Value: "16"}, {Key: "length", Value: fmt.Sprint(len(table.Raw))}}
+		m.Graph.Initialisers[0].External = []*onnx.Setting{
+			{Key: "location", Value: location},
+			{Key: "offset", Value: "16"},
+			{Key: "length", Value: fmt.Sprint(len(table.Raw))},
+		}
 		dir := exported(t, m)
 		outside := filepath.Join(t.TempDir(), "secret")
 		for name, content := range map[string][]byte{

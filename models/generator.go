@@ -68,10 +68,20 @@ func (g *Generator) AnswerBytes(tokens, answer int) int64 {
 	return g.CrossBytes(tokens) + 2*int64(g.Beams)*(g.CrossBytes(answer)+4*int64(g.Vocabulary))
 }
 
-func (m *Manifest) validateGenerator(fail func(key, format string, a ...any), file func(key, name string), between func(key string, value, low, high int)) {
+func (m *Manifest) validateGenerator(
+	fail func(key, format string, a ...any),
+	file func(key, name string),
+	between func(key string, value, low, high int),
+) {
 	if m.Dimension != 0 || m.Pooling != "" || m.Normalise || m.Similarity != "" || m.Template != "" || m.MaxTokens != (MaxTokens{}) || m.Delta != "" ||
-		m.Ensemble != nil || m.Representatives != "" || m.Question != (Graph{}) || m.Passage != (Graph{}) {
-		fail("kind", "%q; a generator makes no vectors: dimension, pooling, normalise, similarity, template, max_tokens, delta, ensemble, representatives, question and passage must be left out", m.Kind)
+		m.Ensemble != nil || m.Representatives != "" ||
+		m.Question != (Graph{}) ||
+		m.Passage != (Graph{}) {
+		fail(
+			"kind",
+			"%q; a generator makes no vectors: dimension, pooling, normalise, similarity, template, max_tokens, delta, ensemble, representatives, question and passage must be left out",
+			m.Kind,
+		)
 	}
 	file("tokenizer", m.Tokenizer)
 	g := m.Generator
@@ -92,10 +102,19 @@ func (m *Manifest) validateGenerator(fail func(key, format string, a ...any), fi
 
 // generatorFingerprint hashes everything that decides which answer is written.
 func (b *Bundle) generatorFingerprint() string {
-	m, g := &b.Manifest, b.Manifest.Generator
+	m := &b.Manifest
+	g := b.Manifest.Generator
 	hash := sha256.New()
-	_, _ = fmt.Fprintf(hash, "conclave generator 1\nencoder %s\ndecoder %s\ntokenizer %s\nstart %d\npassage_tokens %d\nbeams %d\n",
-		m.Files[g.Encoder], m.Files[g.Decoder], m.Files[m.Tokenizer], g.Start, g.PassageTokens, g.Beams)
+	_, _ = fmt.Fprintf(
+		hash,
+		"conclave generator 1\nencoder %s\ndecoder %s\ntokenizer %s\nstart %d\npassage_tokens %d\nbeams %d\n",
+		m.Files[g.Encoder],
+		m.Files[g.Decoder],
+		m.Files[m.Tokenizer],
+		g.Start,
+		g.PassageTokens,
+		g.Beams,
+	)
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
@@ -103,9 +122,15 @@ func (b *Bundle) checkGenerator() []error {
 	g := b.Manifest.Generator
 	open := onnx.Varying("")
 	heads, size := onnx.Fixed(g.Heads), onnx.Fixed(g.HeadSize)
-	tokens := []*onnx.Value{onnx.NewValue(t5.InputIDs, onnx.Int64, open, open), onnx.NewValue(t5.AttentionMask, onnx.Int64, open, open)}
+	tokens := []*onnx.Value{
+		onnx.NewValue(t5.InputIDs, onnx.Int64, open, open),
+		onnx.NewValue(t5.AttentionMask, onnx.Int64, open, open),
+	}
 	step := []*onnx.Value{tokens[0], onnx.NewValue(t5.Beams, onnx.Int64, open)}
-	said := []*onnx.Value{onnx.NewValue(t5.Logits, onnx.Float, open, open, onnx.Fixed(g.Vocabulary)), onnx.NewValue(t5.Attention, onnx.Float, open, open)}
+	said := []*onnx.Value{
+		onnx.NewValue(t5.Logits, onnx.Float, open, open, onnx.Fixed(g.Vocabulary)),
+		onnx.NewValue(t5.Attention, onnx.Float, open, open),
+	}
 	var crossed []*onnx.Value
 	for i := range g.Layers {
 		for _, name := range []string{t5.CrossKey(i), t5.CrossValue(i)} {
@@ -236,14 +261,16 @@ func (c *t5Checkpoint) wanted() (all []wantedTensor) {
 // computes: other names of the table of pieces, and a bias that old checkpoints have for
 // the attention to the encoder, which is not used.
 func (c *t5Checkpoint) spare(name string) bool {
-	return name == "shared.weight" || strings.HasSuffix(name, "embed_tokens.weight") || strings.HasSuffix(name, "EncDecAttention.relative_attention_bias.weight")
+	return name == "shared.weight" || strings.HasSuffix(name, "embed_tokens.weight") ||
+		strings.HasSuffix(name, "EncDecAttention.relative_attention_bias.weight")
 }
 
 // importGenerator makes a bundle of a T5.
 func importGenerator(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
 	for option, given := range map[string]bool{
 		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "", "output": o.Output != "",
-		"passage encoder": o.PassageDir != "", "base": o.Base != "", "8-bit precision": o.Int8, "longest question": o.MaxTokens.Question != 0,
+		"passage encoder": o.PassageDir != "", "base": o.Base != "", "8-bit precision": o.Int8,
+		"longest question": o.MaxTokens.Question != 0,
 	} {
 		if given {
 			return nil, fmt.Errorf("this is a T5, which becomes a generator: the %s cannot be chosen", option)
@@ -260,7 +287,11 @@ func importGenerator(ctx context.Context, srcDir, outDir string, o ImportOptions
 	const words = "tokenizer.json"
 	tokenizer, err := disk.ReadRegular(filepath.Join(srcDir, words), mostTokenizer)
 	if err != nil {
-		return nil, fmt.Errorf("%w (that of the T5 that it was trained from: save its tokenizer in transformers, which writes %s)", err, words)
+		return nil, fmt.Errorf(
+			"%w (that of the T5 that it was trained from: save its tokenizer in transformers, which writes %s)",
+			err,
+			words,
+		)
 	}
 	sum, err := hashFile(c.set.Path)
 	if err != nil {
@@ -269,11 +300,18 @@ func importGenerator(ctx context.Context, srcDir, outDir string, o ImportOptions
 	m := Manifest{
 		Format: Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: KindGenerator, Precision: PrecisionFP32, Tokenizer: words,
 		Generator: &Generator{
-			Encoder: generatorEncoder, Decoder: generatorDecoder, Layers: c.config.DecoderLayers, Heads: c.config.Heads, HeadSize: c.config.HeadSize,
-			Vocabulary: c.config.Vocabulary, Start: c.start, PassageTokens: cmp.Or(o.MaxTokens.Passage, generatorTokens), Beams: cmp.Or(o.Beams, generatorBeams),
+			Encoder: generatorEncoder, Decoder: generatorDecoder, Layers: c.config.DecoderLayers, Heads: c.config.Heads,
+			HeadSize:   c.config.HeadSize,
+			Vocabulary: c.config.Vocabulary, Start: c.start, PassageTokens: cmp.Or(o.MaxTokens.Passage, generatorTokens),
+			Beams: cmp.Or(o.Beams, generatorBeams),
 		},
-		Lineage: Lineage{Source: cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))), SourceSHA256: sum, Producer: Producer,
-			Licence: cmp.Or(o.Licence, readLicence(filepath.Join(srcDir, "README.md"))), Architecture: c.config.String()},
+		Lineage: Lineage{
+			Source:       cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))),
+			SourceSHA256: sum,
+			Producer:     Producer,
+			Licence:      cmp.Or(o.Licence, readLicence(filepath.Join(srcDir, "README.md"))),
+			Architecture: c.config.String(),
+		},
 	}
 	return writeBundle(outDir, m, nil, o.Check, []bundleFile{
 		{words, func(w io.Writer) error { _, err := w.Write(tokenizer); return err }},
@@ -300,7 +338,10 @@ func checkTensors(dir string, set *safetensors.File, wanted []wantedTensor, spar
 		case !ok:
 			wrong = append(wrong, fmt.Sprintf("tensor %q is missing", want.name))
 		case !slices.Equal(info.Shape, want.shape):
-			wrong = append(wrong, fmt.Sprintf("tensor %q has shape %v, and %v by config.json", want.name, info.Shape, want.shape))
+			wrong = append(
+				wrong,
+				fmt.Sprintf("tensor %q has shape %v, and %v by config.json", want.name, info.Shape, want.shape),
+			)
 		case info.Type != "F32" && info.Type != "F16" && info.Type != "BF16":
 			wrong = append(wrong, fmt.Sprintf("tensor %q has type %s; F32, F16 and BF16 are read", want.name, info.Type))
 		}

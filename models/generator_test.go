@@ -16,7 +16,8 @@ import (
 // config.json, and a tokenizer.json that Import only copies.
 func t5Folder(t *testing.T, name string, changes map[string]any) string {
 	t.Helper()
-	from, dir := filepath.Join("..", "encoder", "testdata", "fid", name), t.TempDir()
+	from := filepath.Join("..", "encoder", "testdata", "fid", name)
+	dir := t.TempDir()
 	weights, err := os.ReadFile(filepath.Join(from, "model.safetensors"))
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +33,8 @@ func t5Folder(t *testing.T, name string, changes map[string]any) string {
 	for key, value := range changes {
 		config[key] = value
 	}
-	if data, err = json.Marshal(config); err != nil {
+	data, err = json.Marshal(config)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for file, content := range map[string][]byte{"config.json": data, "model.safetensors": weights, "tokenizer.json": []byte("{}")} {
@@ -47,12 +49,27 @@ func TestImportT5(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "Mine")
 	var sums []string
 	for range 2 {
-		b, err := models.Import(t.Context(), t5Folder(t, "fid", nil), out, models.ImportOptions{Beams: 3, Licence: "Apache-2.0"})
+		b, err := models.Import(
+			t.Context(),
+			t5Folder(t, "fid", nil),
+			out,
+			models.ImportOptions{Beams: 3, Licence: "Apache-2.0"},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := models.Generator{Encoder: "encoder.onnx", Decoder: "decoder.onnx", Layers: 2, Heads: 2, HeadSize: 16, Vocabulary: 400, PassageTokens: 250, Beams: 3}
-		if m := b.Manifest; m.Kind != models.KindGenerator || m.Name != "mine" || *m.Generator != g || m.Generator.CrossBytes(10) != 10*2*2*2*16*4 {
+		g := models.Generator{
+			Encoder:       "encoder.onnx",
+			Decoder:       "decoder.onnx",
+			Layers:        2,
+			Heads:         2,
+			HeadSize:      16,
+			Vocabulary:    400,
+			PassageTokens: 250,
+			Beams:         3,
+		}
+		if m := b.Manifest; m.Kind != models.KindGenerator || m.Name != "mine" || *m.Generator != g ||
+			m.Generator.CrossBytes(10) != 10*2*2*2*16*4 {
 			t.Errorf("%+v, %+v", m, m.Generator)
 		}
 		if found := models.Verify(out); !found.Fine {
@@ -80,11 +97,16 @@ func TestImportT5Refuses(t *testing.T) {
 		changes    map[string]any
 		options    models.ImportOptions
 	}{
-		{"plain", `"encoder.block.0.layer.1.DenseReluDense.wi.weight" has shape [64 32], and [65 32]`, map[string]any{"d_ff": 65}, models.ImportOptions{}},
-		{"plain", `"encoder.block.2.layer.0.SelfAttention.q.weight" is missing`, map[string]any{"num_layers": 3}, models.ImportOptions{}},
-		{"plain", `"decoder.block.1.layer.0.SelfAttention.k.weight" is unexpected`, map[string]any{"num_decoder_layers": 1}, models.ImportOptions{}},
-		{"plain", `DenseReluDense.wi_0.weight" is missing`, map[string]any{"feed_forward_proj": "gated-gelu"}, models.ImportOptions{}},
-		{"fid", `"encoder.encoder.block.3.module.layer.0.layer_norm.weight" is missing`, map[string]any{"num_layers": 4}, models.ImportOptions{}},
+		{"plain", `"encoder.block.0.layer.1.DenseReluDense.wi.weight" has shape [64 32], and [65 32]`,
+			map[string]any{"d_ff": 65}, models.ImportOptions{}},
+		{"plain", `"encoder.block.2.layer.0.SelfAttention.q.weight" is missing`, map[string]any{"num_layers": 3},
+			models.ImportOptions{}},
+		{"plain", `"decoder.block.1.layer.0.SelfAttention.k.weight" is unexpected`, map[string]any{"num_decoder_layers": 1},
+			models.ImportOptions{}},
+		{"plain", `DenseReluDense.wi_0.weight" is missing`, map[string]any{"feed_forward_proj": "gated-gelu"},
+			models.ImportOptions{}},
+		{"fid", `"encoder.encoder.block.3.module.layer.0.layer_norm.weight" is missing`, map[string]any{"num_layers": 4},
+			models.ImportOptions{}},
 		{"plain", `feed_forward_proj is "swish"`, map[string]any{"feed_forward_proj": "swish"}, models.ImportOptions{}},
 		{"plain", "num_heads is 0", map[string]any{"num_heads": 0}, models.ImportOptions{}},
 		{"plain", "start", map[string]any{"decoder_start_token_id": 400}, models.ImportOptions{}},
@@ -92,7 +114,8 @@ func TestImportT5Refuses(t *testing.T) {
 		{"plain", "the unit length cannot be chosen", nil, models.ImportOptions{Normalise: &yes}},
 	} {
 		out := filepath.Join(t.TempDir(), "mine")
-		if _, err := models.Import(t.Context(), t5Folder(t, c.name, c.changes), out, c.options); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := models.Import(t.Context(), t5Folder(t, c.name, c.changes), out, c.options); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.want, err)
 		}
 		if _, err := os.Stat(out); err == nil {
@@ -103,7 +126,9 @@ func TestImportT5Refuses(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "tokenizer.json")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := models.Import(t.Context(), dir, filepath.Join(t.TempDir(), "mine"), models.ImportOptions{}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "tokenizer.json") {
+	_, err := models.Import(t.Context(), dir, filepath.Join(t.TempDir(), "mine"), models.ImportOptions{})
+	if !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "tokenizer.json") {
 		t.Errorf("without a tokenizer: %v", err)
 	}
 }

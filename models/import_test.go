@@ -46,7 +46,8 @@ func TestImportFindsTheTensors(t *testing.T) {
 	cls := write(t, tiny.Expert{Seed: 3, Pooling: models.PoolingCLS, RawLength: true}).Manifest.Files["encoder.onnx"]
 	old := func(all []models.Tensor) []models.Tensor {
 		for i := range all {
-			all[i].Name = strings.NewReplacer("LayerNorm.weight", "LayerNorm.gamma", "LayerNorm.bias", "LayerNorm.beta").Replace(all[i].Name)
+			all[i].Name = strings.NewReplacer("LayerNorm.weight", "LayerNorm.gamma", "LayerNorm.bias", "LayerNorm.beta").
+				Replace(all[i].Name)
 		}
 		return append(all,
 			models.Tensor{Name: "bert.embeddings.position_ids", Type: "I64", Shape: []int{1}, Raw: make([]byte, 8)},
@@ -80,19 +81,31 @@ func TestImportDPR(t *testing.T) {
 			t.Errorf("%s differs from the weights' own", file)
 		}
 	}
-	if m.Template != models.TemplatePair || m.Dimension != 16 || m.MaxTokens.Question != 256 || m.Pooling != models.PoolingCLS || m.Normalise {
+	if m.Template != models.TemplatePair || m.Dimension != 16 || m.MaxTokens.Question != 256 ||
+		m.Pooling != models.PoolingCLS ||
+		m.Normalise {
 		t.Errorf("%+v", m)
 	}
-	if _, err := models.Import(context.Background(), question, filepath.Join(t.TempDir(), "x"), models.ImportOptions{PassageDir: question}); err == nil || !strings.Contains(err.Error(), "no passage encoder") {
+	if _, err := models.Import(context.Background(), question, filepath.Join(t.TempDir(), "x"),
+		models.ImportOptions{PassageDir: question}); err == nil ||
+		!strings.Contains(err.Error(), "no passage encoder") {
 		t.Errorf("twice the question encoder: %v", err)
 	}
 	for dir, want := range map[string]string{question: "no passage encoder", passage: "no question encoder"} {
-		if _, err := models.Import(context.Background(), dir, filepath.Join(t.TempDir(), "x"), models.ImportOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := models.Import(context.Background(), dir, filepath.Join(t.TempDir(), "x"),
+			models.ImportOptions{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("one tower alone: %v, want something with %q", err, want)
 		}
 	}
-	other := checkpoint(t, tiny.Expert{Vocabulary: append(tiny.Vocabulary(), "zebra"), Projection: 16}, checkpointForm{Prefix: "ctx_encoder.bert_model."})
-	if _, err := models.Import(context.Background(), question, filepath.Join(t.TempDir(), "x"), models.ImportOptions{PassageDir: other}); err == nil || !strings.Contains(err.Error(), "different tokenizers") {
+	other := checkpoint(
+		t,
+		tiny.Expert{Vocabulary: append(tiny.Vocabulary(), "zebra"), Projection: 16},
+		checkpointForm{Prefix: "ctx_encoder.bert_model."},
+	)
+	if _, err := models.Import(context.Background(), question, filepath.Join(t.TempDir(), "x"),
+		models.ImportOptions{PassageDir: other}); err == nil ||
+		!strings.Contains(err.Error(), "different tokenizers") {
 		t.Errorf("two vocabularies: %v", err)
 	}
 }
@@ -137,7 +150,12 @@ func TestImportErrorsNameTheTensor(t *testing.T) {
 	} {
 		refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{Change: change}), models.ImportOptions{}, want)
 	}
-	refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{}), models.ImportOptions{Pooling: models.PoolingPooler}, `"pooler.dense.weight" is missing`)
+	refuse(
+		t,
+		checkpoint(t, tiny.Expert{}, checkpointForm{}),
+		models.ImportOptions{Pooling: models.PoolingPooler},
+		`"pooler.dense.weight" is missing`,
+	)
 }
 
 // refuse imports and expects an error, and nothing on disk.
@@ -169,8 +187,11 @@ func TestImportErrorsOfConfiguration(t *testing.T) {
 		refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{Config: change}), models.ImportOptions{}, want)
 	}
 	for want, change := range map[string]func(dir string) error{
-		"config.json":                     func(dir string) error { return os.Remove(filepath.Join(dir, "config.json")) },
-		"model.safetensors":               func(dir string) error { return os.Remove(filepath.Join(dir, "model.safetensors")) },
+		"config.json": func(dir string) error { return os.Remove(filepath.Join(dir, "config.json")) },
+		"model.safetensors": func(dir string) error {
+			return os.Remove(filepath.Join(dir,
+				"model.safetensors"))
+		},
 		"neither tokenizer.json nor voca": func(dir string) error { return os.Remove(filepath.Join(dir, "vocab.txt")) },
 		"no word piece [SEP]": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "vocab.txt"), []byte("[PAD]\n[UNK]\n[CLS]\n"), 0o644)
@@ -179,10 +200,12 @@ func TestImportErrorsOfConfiguration(t *testing.T) {
 			return os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(`{"model":{"type":"BPE"}}`), 0o644)
 		},
 		"is not supported": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "1_Pooling", "config.json"), []byte(`{"pooling_mode_max_tokens":true}`), 0o644)
+			return os.WriteFile(filepath.Join(dir, "1_Pooling", "config.json"), []byte(`{"pooling_mode_max_tokens":true}`),
+				0o644)
 		},
 		"sentence_transformers.models.Dense": func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "modules.json"), []byte(`[{"type":"sentence_transformers.models.Dense"}]`), 0o644)
+			return os.WriteFile(filepath.Join(dir, "modules.json"), []byte(`[{"type":"sentence_transformers.models.Dense"}]`),
+				0o644)
 		},
 		"default_prompt_name is": func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "config_sentence_transformers.json"), []byte(`{"default_prompt_name":"q","prompts":{"p":"query: "}}`), 0o644)
@@ -237,7 +260,12 @@ func TestInterruptedImportLeavesNothing(t *testing.T) {
 	dir := checkpoint(t, tiny.Expert{}, checkpointForm{})
 	parent := t.TempDir()
 	for _, looks := range []int{0, 1, 20, 36} {
-		_, err := models.Import(&endingAfter{context.Background(), looks}, dir, filepath.Join(parent, "bundle"), models.ImportOptions{})
+		_, err := models.Import(
+			&endingAfter{context.Background(), looks},
+			dir,
+			filepath.Join(parent, "bundle"),
+			models.ImportOptions{},
+		)
 		if left, _ := os.ReadDir(parent); !errors.Is(err, context.Canceled) || len(left) > 0 {
 			t.Errorf("after %d tensors: %v, left behind %v", looks, err, left)
 		}
@@ -246,12 +274,16 @@ func TestInterruptedImportLeavesNothing(t *testing.T) {
 
 func TestCardAndLineage(t *testing.T) {
 	dir := checkpoint(t, tiny.Expert{}, checkpointForm{})
-	if err := os.WriteFile(filepath.Join(dir, "README.md"), []byte("---\nlanguage: en\nlicense: apache-2.0\n---\n# Model\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "README.md"),
+		[]byte("---\nlanguage: en\nlicense: apache-2.0\n---\n# Model\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	b := imported(t, dir, models.ImportOptions{Name: "general"})
 	m := b.Manifest
-	if m.Name != "general" || m.Lineage.Licence != "apache-2.0" || m.Lineage.Source != "checkpoint" || m.Pooling != models.PoolingMean || !m.Normalise || !m.LowerCase {
+	if m.Name != "general" || m.Lineage.Licence != "apache-2.0" || m.Lineage.Source != "checkpoint" ||
+		m.Pooling != models.PoolingMean ||
+		!m.Normalise ||
+		!m.LowerCase {
 		t.Errorf("%+v", m)
 	}
 	card, err := os.ReadFile(b.Path(models.CardFile))

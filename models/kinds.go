@@ -13,17 +13,63 @@ var heads = []struct {
 	class, tensors string
 	kind           KindError
 }{
-	{"ForMaskedLM", "cls.predictions.", KindError{"a masked language model (BertForMaskedLM), as SPLADE's sparse encoders are",
-		sparsePossible + ". A dense encoder that was trained from such a model is a BertModel: save it as one (AutoModel in transformers does)"}},
-	{"ForPreTraining", "cls.predictions.", KindError{"a model for pre-training (BertForPreTraining), which was not trained to compare texts",
-		"Import a dense encoder that was trained from it, saved as a BertModel"}},
-	{"ForSequenceClassification", "classifier.", KindError{"a classifier or a cross-encoder (BertForSequenceClassification), which scores a question together with a passage and makes no vectors",
-		"Import a dense encoder; the models that read question and passage together are readers (BertForQuestionAnswering, DPRReader)"}},
-	{"ForTokenClassification", "classifier.", KindError{"a model that labels words (BertForTokenClassification), which makes no vectors of texts", "Import a dense encoder, saved as a BertModel"}},
-	{"ForMultipleChoice", "classifier.", KindError{"a model for multiple choice, which makes no vectors of texts", "Import a dense encoder, saved as a BertModel"}},
-	{"ForNextSentencePrediction", "cls.seq_relationship.", KindError{"a model for next sentence prediction, which makes no vectors of texts", "Import a dense encoder, saved as a BertModel"}},
-	{"LMHeadModel", "cls.predictions.", KindError{"a language model, which was not trained to compare texts", "Import a dense encoder, saved as a BertModel"}},
-	{"ColBERT", "linear.weight", KindError{"a model of late interaction (ColBERT)", "Late interaction is imported as a delta to its base, which training makes"}},
+	{
+		"ForMaskedLM",
+		"cls.predictions.",
+		KindError{"a masked language model (BertForMaskedLM), as SPLADE's sparse encoders are",
+			sparsePossible + ". A dense encoder that was trained from such a model is a BertModel: save it as one (AutoModel in transformers does)"},
+	},
+	{
+		"ForPreTraining",
+		"cls.predictions.",
+		KindError{"a model for pre-training (BertForPreTraining), which was not trained to compare texts",
+			"Import a dense encoder that was trained from it, saved as a BertModel"},
+	},
+	{
+		"ForSequenceClassification",
+		"classifier.",
+		KindError{
+			"a classifier or a cross-encoder (BertForSequenceClassification), which scores a question together with a passage and makes no vectors",
+			"Import a dense encoder; the models that read question and passage together are readers (BertForQuestionAnswering, DPRReader)",
+		},
+	},
+	{
+		"ForTokenClassification",
+		"classifier.",
+		KindError{
+			"a model that labels words (BertForTokenClassification), which makes no vectors of texts",
+			"Import a dense encoder, saved as a BertModel",
+		},
+	},
+	{
+		"ForMultipleChoice",
+		"classifier.",
+		KindError{
+			"a model for multiple choice, which makes no vectors of texts",
+			"Import a dense encoder, saved as a BertModel",
+		},
+	},
+	{
+		"ForNextSentencePrediction",
+		"cls.seq_relationship.",
+		KindError{
+			"a model for next sentence prediction, which makes no vectors of texts",
+			"Import a dense encoder, saved as a BertModel",
+		},
+	},
+	{
+		"LMHeadModel",
+		"cls.predictions.",
+		KindError{"a language model, which was not trained to compare texts", "Import a dense encoder, saved as a BertModel"},
+	},
+	{
+		"ColBERT",
+		"linear.weight",
+		KindError{
+			"a model of late interaction (ColBERT)",
+			"Late interaction is imported as a delta to its base, which training makes",
+		},
+	},
 }
 
 // checkKind returns a *KindError for a model that is no dense encoder, by its classes and the
@@ -39,7 +85,10 @@ func (c *checkpoint) checkKind(tensors []string) error {
 	}
 	for _, class := range c.architectures {
 		if strings.Contains(class, "For") {
-			return &KindError{"a " + class, "Dense encoders are imported (BertModel, DPR), readers (BertForQuestionAnswering, DPRReader) and T5"}
+			return &KindError{
+				"a " + class,
+				"Dense encoders are imported (BertModel, DPR), readers (BertForQuestionAnswering, DPRReader) and T5",
+			}
 		}
 	}
 	if len(c.architectures) > 0 {
@@ -60,7 +109,13 @@ func (t *tower) strange() error {
 	if _, ok := t.set.Info(t.name(first)); ok {
 		return nil
 	}
-	known := fmt.Sprintf("those of a BertModel are expected (%s), alone or with %q, %q or %q in front", first, taskPrefix, questionPrefix+dprBody, passagePrefix+dprBody)
+	known := fmt.Sprintf(
+		"those of a BertModel are expected (%s), alone or with %q, %q or %q in front",
+		first,
+		taskPrefix,
+		questionPrefix+dprBody,
+		passagePrefix+dprBody,
+	)
 	var prefixes []string
 	for _, name := range t.set.Names() {
 		if prefix, ok := strings.CutSuffix(name, first); ok {
@@ -69,9 +124,21 @@ func (t *tower) strange() error {
 	}
 	if len(prefixes) > 0 {
 		slices.Sort(prefixes)
-		return fmt.Errorf("%s: the names of the tensors begin with %q; %s. Save the encoder itself, as a BertModel, which drops the prefix", t.dir, prefixes, known)
+		return fmt.Errorf(
+			"%s: the names of the tensors begin with %q; %s. Save the encoder itself, as a BertModel, which drops the prefix",
+			t.dir,
+			prefixes,
+			known,
+		)
 	}
 	names := slices.Sorted(slices.Values(t.set.Names()))
 	some := names[:min(3, len(names))]
-	return fmt.Errorf("%s: it has %d tensors, such as %q, and none is called %s; %s", t.dir, len(names), some, first, known)
+	return fmt.Errorf(
+		"%s: it has %d tensors, such as %q, and none is called %s; %s",
+		t.dir,
+		len(names),
+		some,
+		first,
+		known,
+	)
 }

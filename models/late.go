@@ -28,7 +28,9 @@ const (
 // file, on a base whose vectors have the given dimension.
 func LateGraph(file string, base int) Graph {
 	g := DefaultGraph(file)
-	g.Embedding, g.Pooled, g.PooledDimension = bert.Tokens, bert.Embedding, base
+	g.Pooled = bert.Embedding
+	g.Embedding = bert.Tokens
+	g.PooledDimension = base
 	return g
 }
 
@@ -45,7 +47,11 @@ func (m *Manifest) graph(file string, base *tower) Graph {
 func headOf(m *Manifest, base *tower) bert.Head {
 	switch m.Kind {
 	case KindLate:
-		return bert.Head{Pooling: cmp.Or(base.pooling, PoolingCLS), Normalise: value(base.normalise, false), Late: m.Dimension}
+		return bert.Head{
+			Pooling:   cmp.Or(base.pooling, PoolingCLS),
+			Normalise: value(base.normalise, false),
+			Late:      m.Dimension,
+		}
 	case KindReader:
 		return bert.Head{Reader: true, Selects: m.Reader.Select != ""}
 	}
@@ -103,7 +109,11 @@ func (u update) suits(m *Manifest) error {
 		return nil
 	}
 	if u[sharedTower] == nil {
-		return fmt.Errorf("a %s has one encoder for both sides: its tensors' names begin with %q", m.kindInWords(), sharedTower+".")
+		return fmt.Errorf(
+			"a %s has one encoder for both sides: its tensors' names begin with %q",
+			m.kindInWords(),
+			sharedTower+".",
+		)
 	}
 	// How long the base's rows are is seen when the delta is merged; here all
 	// must agree with one of them.
@@ -122,7 +132,11 @@ func (u update) suits(m *Manifest) error {
 		}
 	}
 	if len(fresh) > 0 {
-		return fmt.Errorf("tensor %q is new, and a %s has no such tensor", sharedTower+"."+slices.Sorted(maps.Keys(fresh))[0]+".new", m.kindInWords())
+		return fmt.Errorf(
+			"tensor %q is new, and a %s has no such tensor",
+			sharedTower+"."+slices.Sorted(maps.Keys(fresh))[0]+".new",
+			m.kindInWords(),
+		)
 	}
 	return nil
 }

@@ -20,9 +20,13 @@ func TestMergedLateBundle(t *testing.T) {
 	for _, int8 := range []bool{false, true} {
 		b := merge(t, goldenLate, models.ImportOptions{Int8: int8})
 		m := b.Manifest
-		if m.Kind != models.KindLate || m.Pooling != models.PoolingTokens || m.Dimension != 8 || !m.Normalise || m.Delta != "" ||
-			m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Lineage.MergedFrom != d.SHA256 || m.Lineage.Producer != models.Producer ||
-			m.Question != models.LateGraph("encoder.onnx", 32) || m.Passage != m.Question || m.Question.Embedding != "tokens" {
+		if m.Kind != models.KindLate || m.Pooling != models.PoolingTokens || m.Dimension != 8 || !m.Normalise ||
+			m.Delta != "" ||
+			m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Lineage.MergedFrom != d.SHA256 ||
+			m.Lineage.Producer != models.Producer ||
+			m.Question != models.LateGraph("encoder.onnx", 32) ||
+			m.Passage != m.Question ||
+			m.Question.Embedding != "tokens" {
 			t.Errorf("%+v", m)
 		}
 		if again := merge(t, goldenLate, models.ImportOptions{Int8: int8}); !sameFiles(t, b.Dir, again.Dir) {
@@ -74,17 +78,23 @@ func TestLateDeltaErrorsNameTheTensor(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(*written){
-		`needs the tensor "` + projection + `", and there`:                        func(w *written) { w.drop(projection) },
-		`needs the tensor "` + importance + `", and there`:                        func(w *written) { w.drop(importance) },
-		`needs the tensor "` + importanceBias + `", and there`:                    func(w *written) { w.drop(importanceBias) },
-		`"` + projection + `" has shape [12 32]; [8 32] is needed`:                replace(projection, "F16", 12, 32),
-		`"` + projection + `" has shape [256]; [8 0] is needed`:                   replace(projection, "F16", 256),
-		`"` + importance + `" has shape [32]; [1 32] is needed`:                   replace(importance, "F16", 32),
-		`"` + importance + `" has shape [1 16]; [1 32] is needed`:                 replace(importance, "F16", 1, 16),
-		`"` + importanceBias + `" has shape [2]; [1] is needed`:                   replace(importanceBias, "F16", 2),
-		`"` + projection + `" has type F32`:                                       replace(projection, "F32", 8, 32),
-		`"` + projection + `" has the value +Inf at element 1`:                    func(w *written) { copy(w.tensors[w.at(projection)].Raw[2:], []byte{0, 0x7c}) },
-		`"` + importanceBias + `" has the value NaN at element 0`:                 func(w *written) { copy(w.tensors[w.at(importanceBias)].Raw, []byte{0, 0x7e}) },
+		`needs the tensor "` + projection + `", and there`: func(w *written) { w.drop(projection) },
+		`needs the tensor "` + importance + `", and there`: func(w *written) { w.drop(importance) },
+		`needs the tensor "` + importanceBias + `", and there`: func(w *written) {
+			w.drop(importanceBias)
+		},
+		`"` + projection + `" has shape [12 32]; [8 32] is needed`: replace(projection, "F16", 12, 32),
+		`"` + projection + `" has shape [256]; [8 0] is needed`:    replace(projection, "F16", 256),
+		`"` + importance + `" has shape [32]; [1 32] is needed`:    replace(importance, "F16", 32),
+		`"` + importance + `" has shape [1 16]; [1 32] is needed`:  replace(importance, "F16", 1, 16),
+		`"` + importanceBias + `" has shape [2]; [1] is needed`:    replace(importanceBias, "F16", 2),
+		`"` + projection + `" has type F32`:                        replace(projection, "F32", 8, 32),
+		`"` + projection + `" has the value +Inf at element 1`: func(w *written) {
+			copy(w.tensors[w.at(projection)].Raw[2:], []byte{0, 0x7c})
+		},
+		`"` + importanceBias + `" has the value NaN at element 0`: func(w *written) {
+			copy(w.tensors[w.at(importanceBias)].Raw, []byte{0, 0x7e})
+		},
 		`"shared.late.gate.weight.new" is new, and a late expert has no such`:     func(w *written) { w.add("shared.late.gate.weight.new", "F16", 1, 32) },
 		`"shared.pooler.dense.bias.new" is new, and a late expert has no such`:    func(w *written) { w.add("shared.pooler.dense.bias.new", "F16", 32) },
 		`shared.late.importance.bias is changed twice`:                            func(w *written) { w.add("shared.late.importance.bias.diff", "F16", 1) },
@@ -98,7 +108,9 @@ func TestLateDeltaErrorsNameTheTensor(t *testing.T) {
 			replace(importance, "F16", 1, 16)(w)
 		},
 		`"shared.late.importance.bias.new" is new; a dense expert`: func(w *written) {
-			w.manifest.Kind, w.manifest.Pooling, w.manifest.Dimension = models.KindDense, models.PoolingMean, 32
+			w.manifest.Kind = models.KindDense
+			w.manifest.Pooling = models.PoolingMean
+			w.manifest.Dimension = 32
 		},
 		"texts of 49 tokens; the base has 48": func(w *written) { w.manifest.MaxTokens.Passage = 49 },
 	} {
@@ -108,7 +120,12 @@ func TestLateDeltaErrorsNameTheTensor(t *testing.T) {
 	}
 	w := readDelta(t, goldenTied)
 	w.add("shared.late.projection.weight.diff", "F16", 32, 32)
-	refuse(t, w.write(t, goldenTied), models.ImportOptions{Base: goldenBase}, `"shared.late.projection.weight" is to change, and the base has no such tensor`)
+	refuse(
+		t,
+		w.write(t, goldenTied),
+		models.ImportOptions{Base: goldenBase},
+		`"shared.late.projection.weight" is to change, and the base has no such tensor`,
+	)
 	refuse(t, goldenBase, models.ImportOptions{Pooling: models.PoolingTokens}, `the pooling "tokens" is for late experts`)
 }
 

@@ -48,8 +48,12 @@ func List(dir string) ([]Listed, error) {
 
 func (l *Listed) describe(b *Bundle) {
 	m := &b.Manifest
-	l.Dimension, l.Precision, l.Delta = m.Dimension, m.Precision, m.Delta != ""
-	l.Calibrated, l.Familiarity, l.Fingerprint = b.Calibration != nil, m.Representatives != "", b.Fingerprint(Passage)
+	l.Dimension = m.Dimension
+	l.Precision = m.Precision
+	l.Delta = m.Delta != ""
+	l.Fingerprint = b.Fingerprint(Passage)
+	l.Calibrated = b.Calibration != nil
+	l.Familiarity = m.Representatives != ""
 	if m.Ensemble != nil {
 		l.Members = m.Ensemble.Members
 	}
@@ -77,5 +81,12 @@ func Verify(dir string) Verified {
 		return Verified{Folder: dir, Error: err.Error()}
 	}
 	m := &b.Manifest
-	return Verified{Folder: dir, Fine: true, Name: m.Name, Delta: m.Delta != "", Files: len(m.Files), Fingerprint: b.Fingerprint(Passage)}
+	return Verified{
+		Folder:      dir,
+		Fine:        true,
+		Name:        m.Name,
+		Delta:       m.Delta != "",
+		Files:       len(m.Files),
+		Fingerprint: b.Fingerprint(Passage),
+	}
 }

@@ -200,7 +200,13 @@ type Lineage struct {
 
 // DefaultGraph returns the graph that Import writes, in the given file.
 func DefaultGraph(file string) Graph {
-	return Graph{File: file, InputIDs: "input_ids", AttentionMask: "attention_mask", TokenTypeIDs: "token_type_ids", Embedding: "embedding"}
+	return Graph{
+		File:          file,
+		InputIDs:      "input_ids",
+		AttentionMask: "attention_mask",
+		TokenTypeIDs:  "token_type_ids",
+		Embedding:     "embedding",
+	}
 }
 
 // ParseManifest reads an expert.yaml. Unknown keys, missing values and
@@ -309,7 +315,12 @@ func (m *Manifest) validateFiles(fail func(key, format string, a ...any)) {
 }
 
 // validateVectors checks the kinds that make vectors.
-func (m *Manifest) validateVectors(fail func(key, format string, a ...any), file func(key, name string), oneOf func(key, value string, allowed ...string), between func(key string, value, low, high int)) {
+func (m *Manifest) validateVectors(
+	fail func(key, format string, a ...any),
+	file func(key, name string),
+	oneOf func(key, value string, allowed ...string),
+	between func(key string, value, low, high int),
+) {
 	between("dimension", m.Dimension, 1, 1<<16)
 	if m.Kind == KindLate {
 		m.validateLate(fail)
@@ -338,7 +349,11 @@ func (m *Manifest) validateVectors(fail func(key, format string, a ...any), file
 	}
 }
 
-func (m *Manifest) validateGraphs(fail func(key, format string, a ...any), file func(key, name string), between func(key string, value, low, high int)) {
+func (m *Manifest) validateGraphs(
+	fail func(key, format string, a ...any),
+	file func(key, name string),
+	between func(key string, value, low, high int),
+) {
 	file("tokenizer", m.Tokenizer)
 	for key, g := range map[string]Graph{"question": m.Question, "passage": m.Passage} {
 		file(key+".file", g.File)

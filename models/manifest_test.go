@@ -21,7 +21,13 @@ func manifest() models.Manifest {
 		Question: models.DefaultGraph("question.onnx"), Passage: models.DefaultGraph("passage.onnx"),
 		Ensemble: &models.Ensemble{File: "ensemble.onnx", Members: 20},
 		Lineage:  models.Lineage{Source: "somewhere", Notes: map[string]string{"seed": "7"}},
-		Files:    map[string]string{"vocab.txt": hash, "question.onnx": hash, "passage.onnx": hash, "ensemble.onnx": hash, "extra.bin": hash},
+		Files: map[string]string{
+			"vocab.txt":     hash,
+			"question.onnx": hash,
+			"passage.onnx":  hash,
+			"ensemble.onnx": hash,
+			"extra.bin":     hash,
+		},
 	}
 }
 
@@ -104,7 +110,10 @@ func TestManifestErrorsNameTheKey(t *testing.T) {
 func TestLateManifestErrorsNameTheKey(t *testing.T) {
 	late := func() models.Manifest {
 		m := manifest()
-		m.Kind, m.Pooling, m.Dimension, m.Ensemble = models.KindLate, models.PoolingTokens, 64, nil
+		m.Kind = models.KindLate
+		m.Pooling = models.PoolingTokens
+		m.Dimension = 64
+		m.Ensemble = nil
 		m.Question, m.Passage = models.LateGraph("question.onnx", 384), models.LateGraph("passage.onnx", 384)
 		m.Base = &models.Base{WeightsSHA256: hash}
 		return m
@@ -126,8 +135,11 @@ func TestLateManifestErrorsNameTheKey(t *testing.T) {
 		"question.pooled_dimension: 0 is not":          func(m *models.Manifest) { m.Question.PooledDimension = 0 },
 		"pooled_dimension: 384, and pooled names no":   func(m *models.Manifest) { m.Passage.Pooled = "" },
 		`passage.pooled: "tokens" is the output of`:    func(m *models.Manifest) { m.Passage.Pooled = "tokens" },
-		"embedding alone":                              func(m *models.Manifest) { m.Kind, m.Pooling = models.KindDense, models.PoolingMean },
-		"representatives: a late expert":               func(m *models.Manifest) { m.Representatives = "extra.bin" },
+		"embedding alone": func(m *models.Manifest) {
+			m.Kind, m.Pooling = models.KindDense,
+				models.PoolingMean
+		},
+		"representatives: a late expert": func(m *models.Manifest) { m.Representatives = "extra.bin" },
 	} {
 		m := late()
 		change(&m)
@@ -216,7 +228,11 @@ func TestFingerprintsAreTheTrainings(t *testing.T) {
 		MaxTokens: models.MaxTokens{Question: 64, Passage: 256}, LowerCase: true, Template: "title-dot-text",
 		Similarity: "inner-product", Precision: "fp32", Tokenizer: "vocab.txt",
 		Question: graph("question.onnx"), Passage: graph("passage.onnx"),
-		Files: map[string]string{"vocab.txt": strings.Repeat("a", 64), "question.onnx": strings.Repeat("b", 64), "passage.onnx": strings.Repeat("c", 64)},
+		Files: map[string]string{
+			"vocab.txt":     strings.Repeat("a", 64),
+			"question.onnx": strings.Repeat("b", 64),
+			"passage.onnx":  strings.Repeat("c", 64),
+		},
 	}}
 	for side, want := range map[models.Side]string{
 		models.Question: "088bb91113f690dccca59cee473bd89f984621235c096555acb00c34e950e2e0",

@@ -32,7 +32,11 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bun
 		}
 	}
 	if o.Base == "" {
-		return nil, fmt.Errorf("a delta needs its base: name the folder of the checkpoint of %q, whose weights have the SHA-256 %s", d.Manifest.Base.Name, d.Manifest.Base.WeightsSHA256)
+		return nil, fmt.Errorf(
+			"a delta needs its base: name the folder of the checkpoint of %q, whose weights have the SHA-256 %s",
+			d.Manifest.Base.Name,
+			d.Manifest.Base.WeightsSHA256,
+		)
 	}
 	if d.Manifest.Kind == KindDesireMe {
 		return d.mergeHead(ctx, outDir, o)
@@ -65,7 +69,13 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bun
 func (d *Delta) suitsBase(base *encoders) error {
 	sum, err := hashWeights(base.distinct())
 	if want := d.Manifest.Base.WeightsSHA256; err == nil && sum != want {
-		err = fmt.Errorf("the delta changes a base whose weights have the SHA-256 %s (%s); those in %s have %s", want, d.Manifest.Base.Name, base.question.dir, sum)
+		err = fmt.Errorf(
+			"the delta changes a base whose weights have the SHA-256 %s (%s); those in %s have %s",
+			want,
+			d.Manifest.Base.Name,
+			base.question.dir,
+			sum,
+		)
 	}
 	return err
 }
@@ -75,7 +85,10 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 	if err := d.suitsBase(base); err != nil {
 		return nil, err
 	}
-	all := []encoderGraph{{name: questionTower, file: questionFile, tower: base.question}, {name: passageTower, file: passageFile, tower: base.passage}}
+	all := []encoderGraph{
+		{name: questionTower, file: questionFile, tower: base.question},
+		{name: passageTower, file: passageFile, tower: base.passage},
+	}
 	if d.Tied() {
 		if base.question != base.passage {
 			return nil, fmt.Errorf("the delta changes one encoder for both sides, and the base in %s has two", base.question.dir)
@@ -105,9 +118,16 @@ func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 		return m, fmt.Errorf("the manifest allows texts of %d tokens; the base has %d positions", tokens, c.Positions)
 	}
 	if m.Pooling == PoolingGraph {
-		return m, fmt.Errorf("the manifest's pooling is %q; a delta's is %s, %s or %s", m.Pooling, PoolingCLS, PoolingMean, PoolingPooler)
+		return m, fmt.Errorf(
+			"the manifest's pooling is %q; a delta's is %s, %s or %s",
+			m.Pooling,
+			PoolingCLS,
+			PoolingMean,
+			PoolingPooler,
+		)
 	}
-	m.Delta, m.Name = "", cmp.Or(o.Name, m.Name)
+	m.Delta = ""
+	m.Name = cmp.Or(o.Name, m.Name)
 	if o.Int8 {
 		m.Precision = PrecisionInt8
 	}
@@ -135,12 +155,15 @@ func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 
 // lineage returns the lineage of the merged bundle.
 func (d *Delta) lineage() Lineage {
-	l, notes := d.Manifest.Lineage, map[string]string{}
+	l := d.Manifest.Lineage
+	notes := map[string]string{}
 	maps.Copy(notes, l.Notes)
 	if l.Producer != "" {
 		notes["trained by"] = l.Producer
 	}
-	l.Notes, l.Producer, l.MergedFrom = notes, Producer, d.SHA256
+	l.Notes = notes
+	l.Producer = Producer
+	l.MergedFrom = d.SHA256
 	return l
 }
 
@@ -188,7 +211,8 @@ func (g encoderGraph) fit(dimension int) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.changes)) {
-		full, shape := g.name+"."+name, shapes[name]
+		full := g.name + "." + name
+		shape := shapes[name]
 		switch change := g.changes[name]; {
 		case change.fresh != nil && slices.Equal(fresh[name], change.shape):
 		case change.fresh != nil:

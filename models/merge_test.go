@@ -96,8 +96,17 @@ func FuzzReadUpdate(f *testing.F) {
 				switch n := len(c.shape); {
 				case c.fresh != nil && (c.up != nil || c.diff != nil):
 					t.Errorf("%s.%s: a new tensor and a change of it", tower, name)
-				case c.fresh == nil && c.diff == nil && (n != 2 || len(c.up) != c.shape[0]*c.rank || len(c.down) != c.rank*c.shape[1]):
-					t.Errorf("%s.%s: factors of %d and %d numbers, rank %d, for %v", tower, name, len(c.up), len(c.down), c.rank, c.shape)
+				case c.fresh == nil && c.diff == nil && (n != 2 || len(c.up) != c.shape[0]*c.rank ||
+					len(c.down) != c.rank*c.shape[1]):
+					t.Errorf(
+						"%s.%s: factors of %d and %d numbers, rank %d, for %v",
+						tower,
+						name,
+						len(c.up),
+						len(c.down),
+						c.rank,
+						c.shape,
+					)
 				case c.diff != nil && (c.up != nil || c.down != nil):
 					t.Errorf("%s.%s: factors and a difference", tower, name)
 				}

@@ -43,8 +43,11 @@ func TestMergedBundle(t *testing.T) {
 			b := merge(t, dir, models.ImportOptions{Int8: int8})
 			m, from := b.Manifest, d.Manifest
 			if m.Delta != "" || m.Name != from.Name || *m.Base != *from.Base || m.MaxTokens != from.MaxTokens || m.Template != from.Template || m.Tokenizer != "vocab.txt" ||
-				m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Question.File != graphs[0] || m.Passage.File != graphs[1] ||
-				m.Lineage.SourceSHA256 != m.Base.WeightsSHA256 || m.Lineage.MergedFrom != d.SHA256 || m.Lineage.Notes["trained by"] != "conclave-train" || m.Lineage.Producer != models.Producer {
+				m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Question.File != graphs[0] ||
+				m.Passage.File != graphs[1] ||
+				m.Lineage.SourceSHA256 != m.Base.WeightsSHA256 || m.Lineage.MergedFrom != d.SHA256 ||
+				m.Lineage.Notes["trained by"] != "conclave-train" ||
+				m.Lineage.Producer != models.Producer {
 				t.Errorf("%s: %+v", dir, m)
 			}
 			for _, name := range []string{"CARD.md", "ensemble.onnx", "representatives.safetensors"} {
@@ -86,7 +89,8 @@ func TestMergedGraphIsTheImporters(t *testing.T) {
 	writeTensors(t, filepath.Join(changed, "model.safetensors"), metadata, all)
 	for _, int8 := range []bool{false, true} {
 		want := imported(t, changed, models.ImportOptions{Int8: int8}).Manifest.Files["encoder.onnx"]
-		if got := merge(t, w.write(t, goldenTied), models.ImportOptions{Int8: int8}).Manifest.Files["encoder.onnx"]; got != want {
+		files := merge(t, w.write(t, goldenTied), models.ImportOptions{Int8: int8}).Manifest.Files
+		if got := files["encoder.onnx"]; got != want {
 			t.Errorf("int8 %t: another graph than a checkpoint with these weights gives", int8)
 		}
 		if plain := imported(t, goldenBase, models.ImportOptions{Int8: int8}).Manifest.Files["encoder.onnx"]; plain == want {
@@ -100,7 +104,9 @@ func TestSideWithoutChangesIsTheBase(t *testing.T) {
 	w := readDelta(t, goldenTwo)
 	w.tensors = slices.DeleteFunc(w.tensors, func(x models.Tensor) bool { return strings.HasPrefix(x.Name, "passage.") })
 	m := merge(t, w.write(t, goldenTwo), models.ImportOptions{}).Manifest
-	if base := imported(t, goldenBase, models.ImportOptions{}).Manifest.Files["encoder.onnx"]; m.Files["passage.onnx"] != base || m.Files["question.onnx"] == base {
+	base := imported(t, goldenBase, models.ImportOptions{}).Manifest.Files["encoder.onnx"]
+	if m.Files["passage.onnx"] != base ||
+		m.Files["question.onnx"] == base {
 		t.Error("the passages' encoder is not the base's, or the questions' is")
 	}
 }
@@ -112,12 +118,27 @@ func TestImportRecognisesADelta(t *testing.T) {
 		t.Error("Import and Merge differ")
 	}
 	refuse(t, goldenTied, models.ImportOptions{}, "004f6db8a5fc1471734cd9ef4e23ca4661e8b9025ad4f7f0bddabe4b73a3bb37")
-	refuse(t, goldenTied, models.ImportOptions{Base: goldenBase, Template: "text"}, "the template of a delta cannot be chosen")
-	refuse(t, goldenTied, models.ImportOptions{Base: goldenBase, Pooling: "cls"}, "the pooling of a delta cannot be chosen")
+	refuse(
+		t,
+		goldenTied,
+		models.ImportOptions{Base: goldenBase, Template: "text"},
+		"the template of a delta cannot be chosen",
+	)
+	refuse(
+		t,
+		goldenTied,
+		models.ImportOptions{Base: goldenBase, Pooling: "cls"},
+		"the pooling of a delta cannot be chosen",
+	)
 	refuse(t, goldenBase, models.ImportOptions{Base: goldenBase}, "a base is for deltas")
 	refuse(t, b.Dir, models.ImportOptions{Base: goldenBase}, models.ErrNotDelta.Error())
 	refuse(t, goldenTied, models.ImportOptions{Base: filepath.Join(t.TempDir(), "none")}, "config.json")
-	refuse(t, goldenTied, models.ImportOptions{Base: checkpoint(t, tiny.Expert{}, checkpointForm{})}, "the delta changes a base whose weights have the SHA-256 004f6db8")
+	refuse(
+		t,
+		goldenTied,
+		models.ImportOptions{Base: checkpoint(t, tiny.Expert{}, checkpointForm{})},
+		"the delta changes a base whose weights have the SHA-256 004f6db8",
+	)
 }
 
 // TestDeltaOfTwoEncoders: a base as DPR publishes it.
@@ -129,7 +150,9 @@ func TestDeltaOfTwoEncoders(t *testing.T) {
 	w := readDelta(t, goldenTwo)
 	w.manifest.Base = &models.Base{Name: "dpr", WeightsSHA256: plain.Manifest.Lineage.SourceSHA256}
 	w.metadata["base_sha256"] = w.manifest.Base.WeightsSHA256
-	w.manifest.Dimension, w.manifest.Pooling, w.manifest.Normalise = 16, models.PoolingCLS, false
+	w.manifest.Dimension = 16
+	w.manifest.Pooling = models.PoolingCLS
+	w.manifest.Normalise = false
 	w.manifest.Ensemble, w.manifest.Representatives = nil, ""
 	w.tensors = nil
 	w.add("question.encode_proj.weight.up", "F16", 16, 1)
@@ -156,7 +179,14 @@ func TestCalibrationTravels(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := openDelta(t, dir).SHA256
-	c := models.Calibration{Temperature: 0.05, Depth: 20, ECEBefore: 0.3, ECEAfter: 0.05, Questions: "dev", QuestionCount: 9}
+	c := models.Calibration{
+		Temperature:   0.05,
+		Depth:         20,
+		ECEBefore:     0.3,
+		ECEAfter:      0.05,
+		Questions:     "dev",
+		QuestionCount: 9,
+	}
 	if err := delta.WriteCalibration(c); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +199,8 @@ func TestCalibrationTravels(t *testing.T) {
 	}
 	for _, int8 := range []bool{false, true} {
 		b := merge(t, dir, models.ImportOptions{Int8: int8})
-		if b.Calibration == nil || b.Calibration.Temperature != c.Temperature || b.Calibration.Depth != c.Depth || b.Calibration.Encoder != b.Fingerprint(models.Question) {
+		if b.Calibration == nil || b.Calibration.Temperature != c.Temperature || b.Calibration.Depth != c.Depth ||
+			b.Calibration.Encoder != b.Fingerprint(models.Question) {
 			t.Errorf("calibration %+v", b.Calibration)
 		}
 	}
@@ -192,7 +223,11 @@ func TestInterruptedMergeLeavesNothing(t *testing.T) {
 	d := openDelta(t, goldenTwo)
 	parent := t.TempDir()
 	for _, looks := range []int{0, 30, 60} {
-		_, err := d.Merge(&endingAfter{context.Background(), looks}, filepath.Join(parent, "bundle"), models.ImportOptions{Base: goldenBase})
+		_, err := d.Merge(
+			&endingAfter{context.Background(), looks},
+			filepath.Join(parent, "bundle"),
+			models.ImportOptions{Base: goldenBase},
+		)
 		if left, _ := os.ReadDir(parent); !errors.Is(err, context.Canceled) || len(left) > 0 {
 			t.Errorf("after %d tensors: %v, left behind %v", looks, err, left)
 		}

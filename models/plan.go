@@ -29,7 +29,8 @@ func (e *exported) plan(o ImportOptions) error {
 	if d := dims[len(dims)-1]; d.Size > 0 {
 		e.config.Dimension = int(d.Size)
 	} else if e.config.Dimension <= 0 {
-		return fmt.Errorf("the last axis of output %s has no fixed length, and no config.json says hidden_size", describe(e.output))
+		return fmt.Errorf("the last axis of output %s has no fixed length, and no config.json says hidden_size",
+			describe(e.output))
 	}
 	if d := dims[0]; d.Size > 0 {
 		return fmt.Errorf("output %s is for %d texts a call: export with a dynamic batch axis", describe(e.output), d.Size)
@@ -37,7 +38,11 @@ func (e *exported) plan(o ImportOptions) error {
 	e.normalise = e.unitLength(o)
 	for _, set := range e.model.Opsets {
 		if set.Domain == "" && set.Version < oldestOpset && (e.pooling != "" || e.normalise) {
-			return fmt.Errorf("operator set %d is too old for pooling to be added; %d or newer is needed", set.Version, oldestOpset)
+			return fmt.Errorf(
+				"operator set %d is too old for pooling to be added; %d or newer is needed",
+				set.Version,
+				oldestOpset,
+			)
 		}
 	}
 	e.extend()
@@ -55,7 +60,10 @@ func (e *exported) planInputs() error {
 		case "token_type_ids":
 			e.graph.TokenTypeIDs = v.Name
 		default:
-			return fmt.Errorf("it wants the input %s; only input_ids, attention_mask and token_type_ids can be given", describe(v))
+			return fmt.Errorf(
+				"it wants the input %s; only input_ids, attention_mask and token_type_ids can be given",
+				describe(v),
+			)
 		}
 		if v.Elem() != onnx.Int64 && v.Elem() != onnx.Int32 {
 			return fmt.Errorf("input %s: int64 or int32 is needed", describe(v))
@@ -65,7 +73,10 @@ func (e *exported) planInputs() error {
 		}
 		for _, d := range v.Shape() {
 			if d.Size > 0 {
-				return fmt.Errorf("input %s has an axis of fixed length: export with dynamic axes for batch and sequence", describe(v))
+				return fmt.Errorf(
+					"input %s has an axis of fixed length: export with dynamic axes for batch and sequence",
+					describe(v),
+				)
 			}
 		}
 	}
@@ -127,15 +138,29 @@ func (e *exported) planOutput(o ImportOptions) error {
 			e.output = tokens[0]
 		}
 	default:
-		return fmt.Errorf("which output has the vectors? It has %s; name one of shape [batch, dimension] or [batch, sequence, dimension]", describe(e.model.Graph.Outputs...))
+		return fmt.Errorf(
+			"which output has the vectors? It has %s; name one of shape [batch, dimension] or [batch, sequence, dimension]",
+			describe(e.model.Graph.Outputs...),
+		)
 	}
 	switch e.pooling, _ = e.poolingOf(o); e.pooling {
 	case PoolingCLS, PoolingMean:
 		return nil
 	case "":
-		return &UndecidedError{Setting: SettingPooling, Reason: fmt.Sprintf("output %s has one vector a token, and %s has no 1_Pooling/config.json that says how they become one; the model's card does: cls (the first token's) or mean", describe(e.output), e.dir)}
+		return &UndecidedError{
+			Setting: SettingPooling,
+			Reason: fmt.Sprintf(
+				"output %s has one vector a token, and %s has no 1_Pooling/config.json that says how they become one; the model's card does: cls (the first token's) or mean",
+				describe(e.output),
+				e.dir,
+			),
+		}
 	}
-	return fmt.Errorf("output %s has one vector a token; it can be pooled by cls or mean, not %q", describe(e.output), pooling)
+	return fmt.Errorf(
+		"output %s has one vector a token; it can be pooled by cls or mean, not %q",
+		describe(e.output),
+		pooling,
+	)
 }
 
 // scores returns what a model is whose output has a score for each word piece or each class, in
@@ -148,10 +173,21 @@ func (e *exported) scores(v *onnx.Value) error {
 	last := dims[len(dims)-1].Size
 	switch words := int64(e.tokenizer.pieces); {
 	case last > 0 && words >= fewestPieces && (last == words || last == int64(e.config.Vocabulary)):
-		return &KindError{What: fmt.Sprintf("a model with a score for each word piece (output %s), a masked language model or a sparse encoder such as SPLADE", describe(v)), Possible: sparsePossible}
+		return &KindError{
+			What: fmt.Sprintf(
+				"a model with a score for each word piece (output %s), a masked language model or a sparse encoder such as SPLADE",
+				describe(v),
+			),
+			Possible: sparsePossible,
+		}
 	case v.Name == "logits":
-		return &KindError{What: fmt.Sprintf("a model with scores for classes or words (output %s), such as a cross-encoder, which makes no vectors", describe(v)),
-			Possible: "Export the encoder itself, as a model for feature extraction (the task feature-extraction of optimum)"}
+		return &KindError{
+			What: fmt.Sprintf(
+				"a model with scores for classes or words (output %s), such as a cross-encoder, which makes no vectors",
+				describe(v),
+			),
+			Possible: "Export the encoder itself, as a model for feature extraction (the task feature-extraction of optimum)",
+		}
 	}
 	return nil
 }

@@ -53,7 +53,14 @@ const (
 
 // DefaultReader returns the graph that Import writes; selects says that it has a selection.
 func DefaultReader(selects bool) *ReaderGraph {
-	g := &ReaderGraph{File: readerFile, InputIDs: "input_ids", AttentionMask: "attention_mask", TokenTypeIDs: "token_type_ids", Start: bert.Start, End: bert.End}
+	g := &ReaderGraph{
+		File:          readerFile,
+		InputIDs:      "input_ids",
+		AttentionMask: "attention_mask",
+		TokenTypeIDs:  "token_type_ids",
+		Start:         bert.Start,
+		End:           bert.End,
+	}
 	if selects {
 		g.Select = bert.Select
 	}
@@ -66,7 +73,11 @@ func (m *Manifest) TextAt() int {
 	return specials + m.MaxTokens.Question + m.MaxTokens.Title
 }
 
-func (m *Manifest) validateReader(fail func(key, format string, a ...any), file func(key, name string), between func(key string, value, low, high int)) {
+func (m *Manifest) validateReader(
+	fail func(key, format string, a ...any),
+	file func(key, name string),
+	between func(key string, value, low, high int),
+) {
 	between("max_tokens.question", m.MaxTokens.Question, 3, 1<<16)
 	between("max_tokens.title", m.MaxTokens.Title, 0, 1<<16)
 	between("max_tokens.pair", m.MaxTokens.Pair, m.TextAt()+readerRoom, 1<<16)
@@ -76,7 +87,11 @@ func (m *Manifest) validateReader(fail func(key, format string, a ...any), file 
 	}
 	if m.Dimension != 0 || m.Pooling != "" || m.Normalise || m.Similarity != "" || m.MaxTokens.Passage != 0 ||
 		m.Ensemble != nil || m.Representatives != "" || m.Question != (Graph{}) || m.Passage != (Graph{}) {
-		fail("kind", "%q; a reader makes no vectors: dimension, pooling, normalise, similarity, max_tokens.passage, ensemble, representatives, question and passage must be left out", m.Kind)
+		fail(
+			"kind",
+			"%q; a reader makes no vectors: dimension, pooling, normalise, similarity, max_tokens.passage, ensemble, representatives, question and passage must be left out",
+			m.Kind,
+		)
 	}
 	if m.Delta != "" {
 		m.validateDelta(fail, file)
@@ -120,10 +135,16 @@ func (t *tower) importReader(srcDir, outDir string, o ImportOptions) (*Bundle, e
 	}
 	selects := t.selects()
 	m := Manifest{
-		Format: Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: KindReader, MaxTokens: readerTokens, LongestSpan: readerSpan,
-		LowerCase: t.tokenizer.lowerCase, Precision: PrecisionFP32, Tokenizer: t.tokenizer.name, Reader: DefaultReader(selects),
-		Lineage: Lineage{Source: cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))), Licence: cmp.Or(o.Licence, t.licence),
-			Producer: Producer, Architecture: t.config.String()},
+		Format: Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: KindReader, MaxTokens: readerTokens,
+		LongestSpan: readerSpan,
+		LowerCase:   t.tokenizer.lowerCase, Precision: PrecisionFP32, Tokenizer: t.tokenizer.name,
+		Reader: DefaultReader(selects),
+		Lineage: Lineage{
+			Source:       cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))),
+			Licence:      cmp.Or(o.Licence, t.licence),
+			Producer:     Producer,
+			Architecture: t.config.String(),
+		},
 	}
 	if !t.isDPR() {
 		m.Template, m.MaxTokens = TemplateSQuAD, squadTokens
@@ -139,12 +160,19 @@ func (t *tower) importReader(srcDir, outDir string, o ImportOptions) (*Bundle, e
 		m.Precision = PrecisionInt8
 	}
 	var err error
-	if m.Lineage.SourceSHA256, err = hashWeights([]*tower{t}); err != nil {
+	m.Lineage.SourceSHA256, err = hashWeights([]*tower{t})
+	if err != nil {
 		return nil, err
 	}
 	head := bert.Head{Reader: true, Selects: selects}
 	if err := t.check(head); err != nil {
 		return nil, err
 	}
-	return writeBundle(outDir, m, nil, o.Check, append(t.tokenizer.file(), graphFiles([]encoderGraph{{file: m.Reader.File, tower: t}}, head, o.Int8)...))
+	return writeBundle(
+		outDir,
+		m,
+		nil,
+		o.Check,
+		append(t.tokenizer.file(), graphFiles([]encoderGraph{{file: m.Reader.File, tower: t}}, head, o.Int8)...),
+	)
 }

@@ -64,17 +64,27 @@ func readRepresentatives(data []byte, m *Manifest) (*Representatives, error) {
 		return nil, fmt.Errorf("its format is %q; this version of conclave reads %q", format, representativesFormat)
 	}
 	if sum := file.Metadata["base_sha256"]; sum != m.Base.WeightsSHA256 {
-		return nil, fmt.Errorf("its vectors are of a base with SHA-256 %q, and the manifest names %s", sum, m.Base.WeightsSHA256)
+		return nil, fmt.Errorf(
+			"its vectors are of a base with SHA-256 %q, and the manifest names %s",
+			sum,
+			m.Base.WeightsSHA256,
+		)
 	}
 	info, ok := file.Info(representativesTensor)
 	if !ok || len(file.Names()) != 1 {
 		return nil, fmt.Errorf("it has the tensors %q; %q alone is expected", file.Names(), representativesTensor)
 	}
 	if len(info.Shape) != 2 || info.Shape[0] < 1 || info.Shape[1] != m.Dimension {
-		return nil, fmt.Errorf("tensor %q has shape %v; [R, %d] with one row or more is needed", representativesTensor, info.Shape, m.Dimension)
+		return nil, fmt.Errorf(
+			"tensor %q has shape %v; [R, %d] with one row or more is needed",
+			representativesTensor,
+			info.Shape,
+			m.Dimension,
+		)
 	}
 	r := &Representatives{BaseSHA256: m.Base.WeightsSHA256, Dimension: m.Dimension}
-	if r.Vectors, err = file.Floats(representativesTensor, info.Shape...); err != nil {
+	r.Vectors, err = file.Floats(representativesTensor, info.Shape...)
+	if err != nil {
 		return nil, err
 	}
 	for i := range r.Len() {

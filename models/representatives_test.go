@@ -61,7 +61,8 @@ func TestRepresentativesErrors(t *testing.T) {
 			return all
 		},
 		"one row or more": func(_ map[string]string, all []models.Tensor) []models.Tensor {
-			all[0].Shape, all[0].Raw = []int{0, 32}, nil
+			all[0].Shape = []int{0, 32}
+			all[0].Raw = nil
 			return all
 		},
 		`row 1 of "questions" has length 0.0000`: func(_ map[string]string, all []models.Tensor) []models.Tensor {
@@ -75,7 +76,8 @@ func TestRepresentativesErrors(t *testing.T) {
 		all = change(metadata, all)
 		w.manifest.Files[file] = writeTensors(t, filepath.Join(dir, file), metadata, all)
 		writeManifest(t, dir, w.manifest)
-		if _, err := models.OpenDelta(os.DirFS(dir)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
+		if _, err := models.OpenDelta(os.DirFS(dir)); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), file) {
 			t.Errorf("want an error with %q, have %v", want, err)
 		}
 		b, err := models.Load(dir)

@@ -41,7 +41,9 @@ func verifySealed(data []byte) error {
 	}
 	sum := sha256.Sum256(data[:start])
 	if string(line) != sealPrefix+hex.EncodeToString(sum[:]) || len(body) == len(data) {
-		return errors.New("the file was changed after it was written: its last line is no SHA-256 of the lines above (if you edited it, delete that line)")
+		return errors.New(
+			"the file was changed after it was written: its last line is no SHA-256 of the lines above (if you edited it, delete that line)",
+		)
 	}
 	return nil
 }

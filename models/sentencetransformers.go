@@ -38,7 +38,12 @@ func (p *prompts) of(names []string) string {
 func (p *prompts) check(path string) error {
 	if p.Default != nil {
 		if _, ok := p.Texts[*p.Default]; !ok {
-			return fmt.Errorf("%s: default_prompt_name is %q, and prompts has %q", path, *p.Default, slices.Sorted(maps.Keys(p.Texts)))
+			return fmt.Errorf(
+				"%s: default_prompt_name is %q, and prompts has %q",
+				path,
+				*p.Default,
+				slices.Sorted(maps.Keys(p.Texts)),
+			)
 		}
 		return nil
 	}
@@ -54,7 +59,14 @@ func (p *prompts) check(path string) error {
 	if others == nil {
 		return nil
 	}
-	return &UndecidedError{Setting: SettingPrefix, Reason: fmt.Sprintf("%s has the prompts %s, and says of none that it is for questions (query) or for passages (document)", path, strings.Join(others, ", "))}
+	return &UndecidedError{
+		Setting: SettingPrefix,
+		Reason: fmt.Sprintf(
+			"%s has the prompts %s, and says of none that it is for questions (query) or for passages (document)",
+			path,
+			strings.Join(others, ", "),
+		),
+	}
 }
 
 // readSentenceTransformers reads how sentence-transformers would use the
@@ -74,12 +86,17 @@ func (c *checkpoint) readSentenceTransformers() error {
 	case err != nil:
 		return err
 	}
-	c.modules, c.normalise = true, new(bool)
+	c.modules = true
+	c.normalise = new(bool)
 	for _, module := range modules {
 		switch kind := module.Type[strings.LastIndexByte(module.Type, '.')+1:]; kind {
 		case "Transformer":
 			if path := filepath.Join(c.dir, "config.json"); module.Path != "" && !exists(path) {
-				return fmt.Errorf("%s says that the encoder lies in %q: put the files of that folder beside modules.json", filepath.Join(c.dir, "modules.json"), module.Path)
+				return fmt.Errorf(
+					"%s says that the encoder lies in %q: put the files of that folder beside modules.json",
+					filepath.Join(c.dir, "modules.json"),
+					module.Path,
+				)
 			}
 		case "Pooling":
 			if !filepath.IsLocal(module.Path) {
@@ -100,7 +117,8 @@ func (c *checkpoint) readSentenceTransformers() error {
 	var limits struct {
 		Max *int `json:"max_seq_length"`
 	}
-	if err := readJSON(filepath.Join(c.dir, "sentence_bert_config.json"), &limits); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := readJSON(filepath.Join(c.dir, "sentence_bert_config.json"), &limits); err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	c.maxTokens = value(limits.Max, 0)
@@ -128,7 +146,11 @@ func (c *checkpoint) readPrompts() error {
 		}
 	case "":
 	default:
-		return fmt.Errorf("%s: vectors are compared by %q (similarity_fn_name); cosine and dot are possible", path, similarity)
+		return fmt.Errorf(
+			"%s: vectors are compared by %q (similarity_fn_name); cosine and dot are possible",
+			path,
+			similarity,
+		)
 	}
 	return nil
 }
@@ -155,7 +177,10 @@ func (c *checkpoint) readPooling(name string) error {
 		return err
 	}
 	if modes["include_prompt"] == false {
-		return fmt.Errorf("%s: include_prompt is false: the tokens of a prompt have no part in the vectors, which bundles cannot say", path)
+		return fmt.Errorf(
+			"%s: include_prompt is false: the tokens of a prompt have no part in the vectors, which bundles cannot say",
+			path,
+		)
 	}
 	var on []string
 	for key, v := range modes {

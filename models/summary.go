@@ -5,10 +5,12 @@ import "fmt"
 // Summary describes a bundle in a line, for people.
 func (b *Bundle) Summary() string {
 	m := &b.Manifest
-	what, side := fmt.Sprintf("%d dimensions, pooling %s, %s", m.Dimension, m.Pooling, m.Precision), Passage
+	what := fmt.Sprintf("%d dimensions, pooling %s, %s", m.Dimension, m.Pooling, m.Precision)
+	side := Passage
 	switch m.Kind {
 	case KindDesireMe:
-		what, side = fmt.Sprintf("a head on the question vectors of %s, %d domains", m.Base.Name, len(m.Head.Domains)), Question
+		what = fmt.Sprintf("a head on the question vectors of %s, %d domains", m.Base.Name, len(m.Head.Domains))
+		side = Question
 	case KindGenerator:
 		what = "a generator, " + m.Lineage.Architecture
 	case KindReader:

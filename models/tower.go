@@ -55,9 +55,11 @@ func openTower(ctx context.Context, dir string) (*tower, error) {
 	}
 	switch {
 	case has(questionPrefix + dprBody):
-		t.head, t.body = questionPrefix, questionPrefix+dprBody
+		t.head = questionPrefix
+		t.body = questionPrefix + dprBody
 	case has(passagePrefix + dprBody):
-		t.head, t.body = passagePrefix, passagePrefix+dprBody
+		t.head = passagePrefix
+		t.body = passagePrefix + dprBody
 	case has(spanBody):
 		t.head, t.body = spanPrefix, spanBody
 	case has(taskPrefix + "embeddings."):
@@ -84,7 +86,12 @@ func (t *tower) name(plain string) string {
 	if _, ok := t.set.Info(full); ok {
 		return full
 	}
-	old := strings.Replace(strings.Replace(full, "LayerNorm.weight", "LayerNorm.gamma", 1), "LayerNorm.bias", "LayerNorm.beta", 1)
+	old := strings.Replace(
+		strings.Replace(full, "LayerNorm.weight", "LayerNorm.gamma", 1),
+		"LayerNorm.bias",
+		"LayerNorm.beta",
+		1,
+	)
 	if _, ok := t.set.Info(old); ok {
 		return old
 	}
@@ -127,5 +134,6 @@ func (t *tower) spare(name string) bool {
 		return true
 	}
 	plain, ok := strings.CutPrefix(name, t.body)
-	return ok && (plain == "embeddings.position_ids" || plain == "embeddings.token_type_ids" || strings.HasPrefix(plain, "pooler.dense."))
+	return ok &&
+		(plain == "embeddings.position_ids" || plain == "embeddings.token_type_ids" || strings.HasPrefix(plain, "pooler.dense."))
 }

@@ -47,7 +47,10 @@ func (c *checkpoint) poolingOf(o ImportOptions) (string, error) {
 	case c.pooling != "":
 		return c.pooling, nil
 	}
-	return "", &UndecidedError{Setting: SettingPooling, Reason: c.dir + " has no 1_Pooling/config.json that says how the tokens' vectors become one; the model's card does: cls (the first token's), mean, or pooler"}
+	return "", &UndecidedError{
+		Setting: SettingPooling,
+		Reason:  c.dir + " has no 1_Pooling/config.json that says how the tokens' vectors become one; the model's card does: cls (the first token's), mean, or pooler",
+	}
 }
 
 // unitLength says whether vectors are scaled to unit length: as asked for, else as the
@@ -60,7 +63,10 @@ func (c *checkpoint) unitLength(o ImportOptions) bool {
 	if known != nil {
 		return *known
 	}
-	o.tell(SettingNormalise, c.dir+" does not say how vectors are compared: they are scaled to unit length, which compares them by their cosine. A model that was trained for the inner product of vectors of any length needs these lengths")
+	o.tell(
+		SettingNormalise,
+		c.dir+" does not say how vectors are compared: they are scaled to unit length, which compares them by their cosine. A model that was trained for the inner product of vectors of any length needs these lengths",
+	)
 	return true
 }
 

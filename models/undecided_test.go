@@ -49,27 +49,32 @@ func TestImportDoesNotGuess(t *testing.T) {
 	} {
 		var undecided *models.UndecidedError
 		out := filepath.Join(t.TempDir(), "bundle")
-		if _, err := models.Import(t.Context(), dir, out, models.ImportOptions{}); !errors.As(err, &undecided) || undecided.Setting != models.SettingPooling {
+		if _, err := models.Import(t.Context(), dir, out, models.ImportOptions{}); !errors.As(err, &undecided) ||
+			undecided.Setting != models.SettingPooling {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := os.Stat(out); err == nil {
 			t.Errorf("%s left a bundle", name)
 		}
-		if m := imported(t, dir, models.ImportOptions{Pooling: models.PoolingMean}).Manifest; m.Pooling != models.PoolingMean || !m.Normalise {
+		m := imported(t, dir, models.ImportOptions{Pooling: models.PoolingMean}).Manifest
+		if m.Pooling != models.PoolingMean || !m.Normalise {
 			t.Errorf("%s, mean: pooling %s, unit length %t", name, m.Pooling, m.Normalise)
 		}
 	}
 	pooled := export()
-	pooled.Graph.Outputs = []*onnx.Value{onnx.NewValue("sentence_embedding", onnx.Float, onnx.Varying("batch"), onnx.Fixed(4))}
+	pooled.Graph.Outputs = []*onnx.Value{
+		onnx.NewValue("sentence_embedding", onnx.Float, onnx.Varying("batch"), onnx.Fixed(4)),
+	}
 	no := false
 	for name, c := range map[string]struct {
 		dir        string
 		o          models.ImportOptions
 		told, unit bool
 	}{
-		"a lone ONNX":                  {exported(t, pooled), models.ImportOptions{}, true, true},
-		"a lone ONNX, as asked":        {exported(t, pooled), models.ImportOptions{Normalise: &no}, false, false},
-		"modules.json without it":      {checkpoint(t, tiny.Expert{RawLength: true}, checkpointForm{}), models.ImportOptions{}, false, false},
+		"a lone ONNX":           {exported(t, pooled), models.ImportOptions{}, true, true},
+		"a lone ONNX, as asked": {exported(t, pooled), models.ImportOptions{Normalise: &no}, false, false},
+		"modules.json without it": {checkpoint(t, tiny.Expert{RawLength: true}, checkpointForm{}),
+			models.ImportOptions{}, false, false},
 		"modules.json with it":         {plain(), models.ImportOptions{}, false, true},
 		"no modules.json":              {without(t, plain(), "modules.json"), models.ImportOptions{}, true, true},
 		"no modules.json, dot product": {with(t, without(t, plain(), "modules.json"), map[string]string{"config_sentence_transformers.json": `{"similarity_fn_name":"dot"}`}), models.ImportOptions{}, false, false},
@@ -95,18 +100,22 @@ func TestImportPrefixes(t *testing.T) {
 		want   models.Prefix
 		fails  bool
 	}{
-		"no file":             {"", models.ImportOptions{}, models.Prefix{}, false},
-		"arctic":              {`{"prompts":{"query":"Represent this sentence for searching relevant passages: "},"default_prompt_name":null}`, models.ImportOptions{}, models.Prefix{Question: "Represent this sentence for searching relevant passages: "}, false},
-		"both":                {`{"prompts":{"query":"q: ","document":"d: ","passage":"p: "}}`, models.ImportOptions{}, models.Prefix{Question: "q: ", Passage: "d: "}, false},
-		"passage":             {`{"prompts":{"query":"query: ","passage":"passage: "}}`, models.ImportOptions{}, models.Prefix{Question: "query: ", Passage: "passage: "}, false},
-		"a default alone":     {`{"prompts":{"x":"x: "},"default_prompt_name":"x"}`, models.ImportOptions{}, models.Prefix{Question: "x: ", Passage: "x: "}, false},
-		"a default beside":    {`{"prompts":{"query":"q: ","x":"x: "},"default_prompt_name":"x"}`, models.ImportOptions{}, models.Prefix{Question: "q: ", Passage: "x: "}, false},
-		"newer, empty":        {`{"prompts":{"query":"","document":""},"default_prompt_name":null,"similarity_fn_name":"cosine"}`, models.ImportOptions{}, models.Prefix{}, false},
-		"others":              {`{"prompts":{"clustering":"c: "}}`, models.ImportOptions{}, models.Prefix{}, true},
-		"others, one chosen":  {`{"prompts":{"clustering":"c: "}}`, models.ImportOptions{QuestionPrefix: &query}, models.Prefix{Question: query}, false},
-		"others, none chosen": {`{"prompts":{"clustering":"c: "}}`, models.ImportOptions{QuestionPrefix: &none}, models.Prefix{}, false},
-		"overridden":          {`{"prompts":{"query":"q: ","document":"d: "}}`, models.ImportOptions{QuestionPrefix: &own, PassagePrefix: &none}, models.Prefix{Question: own}, false},
-		"E5":                  {"", models.ImportOptions{QuestionPrefix: &query, PassagePrefix: &own}, models.Prefix{Question: query, Passage: own}, false},
+		"no file":          {"", models.ImportOptions{}, models.Prefix{}, false},
+		"arctic":           {`{"prompts":{"query":"Represent this sentence for searching relevant passages: "},"default_prompt_name":null}`, models.ImportOptions{}, models.Prefix{Question: "Represent this sentence for searching relevant passages: "}, false},
+		"both":             {`{"prompts":{"query":"q: ","document":"d: ","passage":"p: "}}`, models.ImportOptions{}, models.Prefix{Question: "q: ", Passage: "d: "}, false},
+		"passage":          {`{"prompts":{"query":"query: ","passage":"passage: "}}`, models.ImportOptions{}, models.Prefix{Question: "query: ", Passage: "passage: "}, false},
+		"a default alone":  {`{"prompts":{"x":"x: "},"default_prompt_name":"x"}`, models.ImportOptions{}, models.Prefix{Question: "x: ", Passage: "x: "}, false},
+		"a default beside": {`{"prompts":{"query":"q: ","x":"x: "},"default_prompt_name":"x"}`, models.ImportOptions{}, models.Prefix{Question: "q: ", Passage: "x: "}, false},
+		"newer, empty":     {`{"prompts":{"query":"","document":""},"default_prompt_name":null,"similarity_fn_name":"cosine"}`, models.ImportOptions{}, models.Prefix{}, false},
+		"others":           {`{"prompts":{"clustering":"c: "}}`, models.ImportOptions{}, models.Prefix{}, true},
+		"others, one chosen": {`{"prompts":{"clustering":"c: "}}`, models.ImportOptions{QuestionPrefix: &query},
+			models.Prefix{Question: query}, false},
+		"others, none chosen": {`{"prompts":{"clustering":"c: "}}`, models.ImportOptions{QuestionPrefix: &none},
+			models.Prefix{}, false},
+		"overridden": {`{"prompts":{"query":"q: ","document":"d: "}}`,
+			models.ImportOptions{QuestionPrefix: &own, PassagePrefix: &none}, models.Prefix{Question: own}, false},
+		"E5": {"", models.ImportOptions{QuestionPrefix: &query, PassagePrefix: &own},
+			models.Prefix{Question: query, Passage: own}, false},
 	} {
 		dir := checkpoint(t, tiny.Expert{}, checkpointForm{})
 		if c.config != "" {
@@ -115,7 +124,8 @@ func TestImportPrefixes(t *testing.T) {
 		b, err := models.Import(t.Context(), dir, filepath.Join(t.TempDir(), "bundle"), c.o)
 		if c.fails {
 			var undecided *models.UndecidedError
-			if !errors.As(err, &undecided) || undecided.Setting != models.SettingPrefix || !strings.Contains(err.Error(), "clustering") {
+			if !errors.As(err, &undecided) || undecided.Setting != models.SettingPrefix ||
+				!strings.Contains(err.Error(), "clustering") {
 				t.Errorf("%s: %v", name, err)
 			}
 			continue
@@ -130,13 +140,19 @@ func TestImportPrefixes(t *testing.T) {
 		}
 	}
 	with := func(q, p string) *models.Bundle {
-		return imported(t, checkpoint(t, tiny.Expert{}, checkpointForm{}), models.ImportOptions{QuestionPrefix: &q, PassagePrefix: &p})
+		return imported(
+			t,
+			checkpoint(t, tiny.Expert{}, checkpointForm{}),
+			models.ImportOptions{QuestionPrefix: &q, PassagePrefix: &p},
+		)
 	}
 	a, b, c := with("", ""), with("q: ", ""), with("q: ", "p: ")
 	if before := write(t, tiny.Expert{}); a.Fingerprint(models.Passage) != before.Fingerprint(models.Passage) {
 		t.Error("an encoder without a prefix has another fingerprint than before there were any")
 	}
-	if a.Fingerprint(models.Question) == b.Fingerprint(models.Question) || a.Fingerprint(models.Passage) != b.Fingerprint(models.Passage) || b.Fingerprint(models.Passage) == c.Fingerprint(models.Passage) {
+	if a.Fingerprint(models.Question) == b.Fingerprint(models.Question) ||
+		a.Fingerprint(models.Passage) != b.Fingerprint(models.Passage) ||
+		b.Fingerprint(models.Passage) == c.Fingerprint(models.Passage) {
 		t.Error("the fingerprints of a side are not those of its prefix")
 	}
 }
@@ -157,7 +173,9 @@ func TestImportSaysWhatItIs(t *testing.T) {
 	mlm := func(all []models.Tensor) []models.Tensor {
 		return append(all, models.Tensor{Name: "cls.predictions.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)})
 	}
-	unigram, err := json.Marshal(map[string]any{"model": map[string]any{"type": "Unigram", "unk_id": 0, "vocab": [][]any{{"<unk>", 0}, {"▁a", -1.5}}}})
+	unigram, err := json.Marshal(
+		map[string]any{"model": map[string]any{"type": "Unigram", "unk_id": 0, "vocab": [][]any{{"<unk>", 0}, {"▁a", -1.5}}}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +212,12 @@ func TestImportSaysWhatItIs(t *testing.T) {
 		large = append(large, "w"+strings.Repeat("x", i%7)+string(rune('a'+i%26))+strings.Repeat("y", i/26))
 	}
 	dir := logits("prediction", onnx.Varying("batch"), onnx.Fixed(len(large)))
-	refuse(t, with(t, dir, map[string]string{"vocab.txt": strings.Join(large, "\n")}), models.ImportOptions{}, "a score for each word piece")
+	refuse(
+		t,
+		with(t, dir, map[string]string{"vocab.txt": strings.Join(large, "\n")}),
+		models.ImportOptions{},
+		"a score for each word piece",
+	)
 }
 
 // TestImportReadsRegularFiles: a link to a device that never ends, or a pipe that nobody
@@ -202,7 +225,11 @@ func TestImportSaysWhatItIs(t *testing.T) {
 func TestImportReadsRegularFiles(t *testing.T) {
 	fresh := map[string]func() string{
 		"checkpoint": func() string {
-			return with(t, checkpoint(t, tiny.Expert{}, checkpointForm{}), map[string]string{"config_sentence_transformers.json": "{}", "sentence_bert_config.json": "{}"})
+			return with(
+				t,
+				checkpoint(t, tiny.Expert{}, checkpointForm{}),
+				map[string]string{"config_sentence_transformers.json": "{}", "sentence_bert_config.json": "{}"},
+			)
 		},
 		"ONNX": func() string {
 			return with(t, exported(t, export()), map[string]string{"config.json": `{"hidden_size":4}`})

@@ -63,38 +63,54 @@ func (u update) take(file *safetensors.File, full string) error {
 	tower, rest, _ := strings.Cut(full, ".")
 	at := strings.LastIndexByte(rest, '.')
 	if at <= 0 || tower != sharedTower && tower != questionTower && tower != passageTower {
-		return fmt.Errorf("tensor %q: names are TOWER.NAME.SUFFIX, with %s, %s or %s first", full, sharedTower, questionTower, passageTower)
+		return fmt.Errorf(
+			"tensor %q: names are TOWER.NAME.SUFFIX, with %s, %s or %s first",
+			full,
+			sharedTower,
+			questionTower,
+			passageTower,
+		)
 	}
 	name, suffix := rest[:at], rest[at+1:]
 	c := u[tower][name]
 	if c.shape != nil && suffix != "down" {
-		return fmt.Errorf("tensor %q: %s.%s is changed twice: of factors, a difference and a new tensor there can be one", full, tower, name)
+		return fmt.Errorf(
+			"tensor %q: %s.%s is changed twice: of factors, a difference and a new tensor there can be one",
+			full,
+			tower,
+			name,
+		)
 	}
 	var err error
 	switch stem := strings.TrimSuffix(full, suffix); suffix {
 	case "diff":
-		if c.diff, c.shape, err = halves(file, full); err != nil {
+		c.diff, c.shape, err = halves(file, full)
+		if err != nil {
 			return err
 		}
 	case "new":
-		if c.fresh, c.shape, err = halves(file, full); err != nil {
+		c.fresh, c.shape, err = halves(file, full)
+		if err != nil {
 			return err
 		}
 	case "up":
 		var up, down []int
-		if c.up, up, err = halves(file, full); err != nil {
+		c.up, up, err = halves(file, full)
+		if err != nil {
 			return err
 		}
 		if _, ok := file.Info(stem + "down"); !ok {
 			return fmt.Errorf("there is a tensor %q and no %q", full, stem+"down")
 		}
-		if c.down, down, err = halves(file, stem+"down"); err != nil {
+		c.down, down, err = halves(file, stem+"down")
+		if err != nil {
 			return err
 		}
 		if len(up) != 2 || len(down) != 2 || up[1] != down[0] {
 			return fmt.Errorf("tensors %q %v and %q %v: [out, r] and [r, in] are needed", full, up, stem+"down", down)
 		}
-		c.shape, c.rank = []int{up[0], down[1]}, up[1]
+		c.shape = []int{up[0], down[1]}
+		c.rank = up[1]
 	case "down": // read with its up
 		if _, ok := file.Info(stem + "up"); !ok {
 			return fmt.Errorf("there is a tensor %q and no %q", full, stem+"up")
@@ -125,7 +141,10 @@ func (u update) check() error {
 	case len(u) == 0:
 		return errors.New("it changes nothing")
 	case u[sharedTower] != nil && len(u) > 1:
-		return fmt.Errorf("it has tensors for %s and for one side: either both sides share an encoder or they do not", sharedTower)
+		return fmt.Errorf(
+			"it has tensors for %s and for one side: either both sides share an encoder or they do not",
+			sharedTower,
+		)
 	}
 	return nil
 }

@@ -30,13 +30,16 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	t := &tokenizer{name: "tokenizer.json"}
 	var ids map[string]int
 	var err error
-	if t.data, err = disk.ReadRegular(filepath.Join(dir, t.name), mostTokenizer); err == nil {
-		if ids, err = t.parseJSON(); err != nil {
+	t.data, err = disk.ReadRegular(filepath.Join(dir, t.name), mostTokenizer)
+	if err == nil {
+		ids, err = t.parseJSON()
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, t.name), err)
 		}
 	} else if errors.Is(err, os.ErrNotExist) {
 		t.name = "vocab.txt"
-		if t.data, err = disk.ReadRegular(filepath.Join(dir, t.name), mostTokenizer); errors.Is(err, os.ErrNotExist) {
+		t.data, err = disk.ReadRegular(filepath.Join(dir, t.name), mostTokenizer)
+		if errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("%s has neither tokenizer.json nor vocab.txt", dir)
 		} else if err == nil {
 			ids = lineIDs(t.data)
@@ -53,10 +56,18 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	}
 	for piece, id := range ids {
 		if id < 0 || rows > 0 && id >= rows {
-			return nil, fmt.Errorf("%s: word piece %q has id %d, and the model has %d rows (vocab_size)", filepath.Join(dir, t.name), piece, id, rows)
+			return nil, fmt.Errorf(
+				"%s: word piece %q has id %d, and the model has %d rows (vocab_size)",
+				filepath.Join(dir, t.name),
+				piece,
+				id,
+				rows,
+			)
 		}
 	}
-	t.cls, t.sep, t.pieces = ids["[CLS]"], ids["[SEP]"], len(ids)
+	t.cls = ids["[CLS]"]
+	t.sep = ids["[SEP]"]
+	t.pieces = len(ids)
 	return t, nil
 }
 
@@ -71,7 +82,13 @@ func (t *tokenizer) file() []bundleFile {
 // same says whether two encoders can share one tokenizer.
 func (t *tokenizer) same(other *tokenizer) error {
 	if t.name != other.name || t.lowerCase != other.lowerCase || !bytes.Equal(t.data, other.data) {
-		return fmt.Errorf("the encoders have different tokenizers: %s and %s, lower case %t and %t", t.name, other.name, t.lowerCase, other.lowerCase)
+		return fmt.Errorf(
+			"the encoders have different tokenizers: %s and %s, lower case %t and %t",
+			t.name,
+			other.name,
+			t.lowerCase,
+			other.lowerCase,
+		)
 	}
 	return nil
 }
@@ -126,7 +143,10 @@ func otherTokenizer(kind string) error {
 	case "WordLevel":
 		what = "a tokenizer of whole words (WordLevel)"
 	}
-	return &KindError{What: what, Possible: "Experts need BERT's WordPiece, as bert-base, all-MiniLM, BGE, E5 and Arctic have it; a T5 can be imported as a generator"}
+	return &KindError{
+		What:     what,
+		Possible: "Experts need BERT's WordPiece, as bert-base, all-MiniLM, BGE, E5 and Arctic have it; a T5 can be imported as a generator",
+	}
 }
 
 // lowerCase reports what tokenizer_config.json says, or else whether the vocabulary
@@ -148,7 +168,12 @@ func lowerCase(dir string, ids map[string]int) (bool, error) {
 	}
 	lower = value(settings.LowerCase, lower)
 	if settings.Accents != nil && *settings.Accents != lower {
-		return false, fmt.Errorf("%s: strip_accents is %t and do_lower_case %t; a tokenizer.json is needed to say that", path, *settings.Accents, lower)
+		return false, fmt.Errorf(
+			"%s: strip_accents is %t and do_lower_case %t; a tokenizer.json is needed to say that",
+			path,
+			*settings.Accents,
+			lower,
+		)
 	}
 	return lower, nil
 }

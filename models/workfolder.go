@@ -36,7 +36,8 @@ func workFolder(target string) (string, *os.File, error) {
 	for _, entry := range left {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(work, entry.Name())))
 	}
-	if err = errors.Join(err, os.RemoveAll(work+".old")); err != nil {
+	err = errors.Join(err, os.RemoveAll(work+".old"))
+	if err != nil {
 		_ = lock.Close()
 		return "", nil, err
 	}

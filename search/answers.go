@@ -154,7 +154,11 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 	}
 	p.answer, p.reads = o, true
 	if p.listed {
-		wrong.add("not_one_ranking", "/answer", "answers are read in one ranking, and fusion is a list of methods: name one method, or leave out answer")
+		wrong.add(
+			"not_one_ranking",
+			"/answer",
+			"answers are read in one ranking, and fusion is a list of methods: name one method, or leave out answer",
+		)
 	}
 	p.reader = l.readerFor(o.Reader, wrong)
 	if p.reader != nil && p.reader.Generator != nil {
@@ -167,7 +171,12 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 		wrong.add("out_of_range", "/answer/min_chance", "min_chance is %v: it has to be from 0 to 1", *least)
 	}
 	if o.MaxTokens != 0 && p.reader != nil {
-		wrong.add("unused_option", "/answer/max_tokens", "max_tokens is for readers that write, and %s marks words: leave it out", quote(p.reader.Name))
+		wrong.add(
+			"unused_option",
+			"/answer/max_tokens",
+			"max_tokens is for readers that write, and %s marks words: leave it out",
+			quote(p.reader.Name),
+		)
 	}
 }
 
@@ -182,7 +191,8 @@ func (l *lineUp) readerFor(name string, wrong *problems) *LoadedReader {
 	}
 	names := make([]string, len(l.readers))
 	for i := range l.readers {
-		if names[i] = l.readers[i].Name; names[i] == name {
+		names[i] = l.readers[i].Name
+		if names[i] == name {
 			return &l.readers[i]
 		}
 	}

@@ -35,7 +35,12 @@ func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) 
 	m.read = nil
 	for _, p := range passages {
 		m.read = append(m.read, p.ID)
-		r := Reading{Select: float64(strings.Count(p.Text, "red")), Starts: math.Inf(-1), Ends: math.Inf(-1), Cut: m.cut[p.ID]}
+		r := Reading{
+			Select: float64(strings.Count(p.Text, "red")),
+			Starts: math.Inf(-1),
+			Ends:   math.Inf(-1),
+			Cut:    m.cut[p.ID],
+		}
 		for _, w := range []struct {
 			word  string
 			logit float64
@@ -62,7 +67,8 @@ func (m *marker) Read(ctx context.Context, _ string, passages []corpus.Passage) 
 
 // withReader returns a stage of 60 passages with a marker.
 func withReader() (*stage, *marker) {
-	s, m := newStage("A", 60), new(marker)
+	s := newStage("A", 60)
+	m := new(marker)
 	s.config.Readers = []LoadedReader{{Reader: m, Name: "marker"}, {Reader: m, Name: "other"}}
 	return s, m
 }
@@ -127,10 +133,15 @@ func TestWhichPassagesAreRead(t *testing.T) {
 	s, m := withReader()
 	all := s.ask(t, Request{Question: question, K: 40})
 	first := ids(all.Results)
-	for _, c := range []struct{ k, offset, passages, from, to int }{{5, 0, 0, 0, 5}, {20, 0, 0, 0, 5}, {3, 0, 12, 0, 12}, {4, 6, 0, 6, 10}, {4, 6, 2, 6, 8}} {
+	for _, c := range []struct{ k, offset, passages, from, to int }{{5, 0, 0, 0, 5}, {20, 0, 0, 0, 5}, {3, 0, 12, 0, 12},
+		{4, 6, 0, 6, 10}, {4, 6, 2, 6, 8}} {
 		engine := s.engine(t)
-		got, err := engine.Search(context.Background(), Request{Question: question, K: c.k, Offset: c.offset, Answer: wanted(AnswerOptions{Passages: c.passages})})
-		if err = errors.Join(err, engine.Close(context.Background())); err != nil {
+		got, err := engine.Search(
+			context.Background(),
+			Request{Question: question, K: c.k, Offset: c.offset, Answer: wanted(AnswerOptions{Passages: c.passages})},
+		)
+		err = errors.Join(err, engine.Close(context.Background()))
+		if err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(m.read, first[c.from:c.to]) || len(got.Results) != c.k {
@@ -181,7 +192,12 @@ func TestSilence(t *testing.T) {
 // there are; of one that was not read it says nothing.
 func TestCutPassagesAreTold(t *testing.T) {
 	s, m := withReader()
-	request := Request{Question: "q", K: 3, Fusion: methodsOf(fusion.MethodRRF), Answer: wanted(AnswerOptions{Passages: 2})}
+	request := Request{
+		Question: "q",
+		K:        3,
+		Fusion:   methodsOf(fusion.MethodRRF),
+		Answer:   wanted(AnswerOptions{Passages: 2}),
+	}
 	found := ids(s.ask(t, request).Results)
 	for _, c := range []struct {
 		cut  []string
@@ -204,7 +220,9 @@ func TestReaderInTrouble(t *testing.T) {
 		s, m := withReader()
 		m.hook = func(context.Context) error { return hook }
 		got := s.ask(t, Request{Question: question, Answer: wanted(AnswerOptions{})})
-		if len(got.Results) != 10 || got.Answers == nil || len(got.Answers) > 0 || len(got.Degraded) != 1 || got.Degraded[0].Source != "marker" || !strings.Contains(got.Degraded[0].Reason, want) {
+		if len(got.Results) != 10 || got.Answers == nil || len(got.Answers) > 0 || len(got.Degraded) != 1 ||
+			got.Degraded[0].Source != "marker" ||
+			!strings.Contains(got.Degraded[0].Reason, want) {
 			t.Errorf("%v: %d results, %v, %+v", hook, len(got.Results), got.Answers, got.Degraded)
 		}
 	}
@@ -219,7 +237,10 @@ func TestReaderHasItsTime(t *testing.T) {
 		m.hook = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 		engine := s.engine(t)
 		started := time.Now()
-		got, err := engine.Search(context.Background(), Request{Question: question, TimeoutMS: 1000, Answer: wanted(AnswerOptions{})})
+		got, err := engine.Search(
+			context.Background(),
+			Request{Question: question, TimeoutMS: 1000, Answer: wanted(AnswerOptions{})},
+		)
 		if err != nil || len(got.Degraded) != 2 || len(got.Results) != 10 {
 			t.Fatalf("%v, %+v", err, got.Degraded)
 		}
@@ -248,7 +269,8 @@ func TestAnswersRefused(t *testing.T) {
 		{Request{Fusion: listOf("rrf", "sum"), Answer: wanted(one)}, "not_one_ranking", "/answer", "name one method"},
 	} {
 		c.r.Question = question
-		if e := s.refused(t, c.r); e.Code != c.code || e.Fields[0].Pointer != c.pointer || !strings.Contains(e.Detail, c.says) {
+		if e := s.refused(t, c.r); e.Code != c.code || e.Fields[0].Pointer != c.pointer ||
+			!strings.Contains(e.Detail, c.says) {
 			t.Errorf("%+v: %+v", c.r.Answer, e)
 		}
 	}
@@ -262,11 +284,16 @@ func TestAnswersRefused(t *testing.T) {
 func TestAnswerInJSON(t *testing.T) {
 	for text, want := range map[string]AnswerOptions{
 		`true`: {Wanted: true}, `false`: {}, `null`: {}, `{}`: {Wanted: true},
-		`{"reader":"x","passages":3,"combine":"sum","min_chance":0}`: {Wanted: true, Reader: "x", Passages: 3, Combine: "sum", MinChance: ptr(0.0)},
+		`{"reader":"x","passages":3,"combine":"sum","min_chance":0}`: {Wanted: true, Reader: "x", Passages: 3,
+			Combine: "sum", MinChance: ptr(0.0)},
 		`{"max_tokens":5}`: {Wanted: true, MaxTokens: 5},
 	} {
 		var got AnswerOptions
-		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Wanted != want.Wanted || got.Reader != want.Reader || got.Passages != want.Passages || got.Combine != want.Combine || got.MaxTokens != want.MaxTokens || (got.MinChance == nil) != (want.MinChance == nil) {
+		if err := json.Unmarshal([]byte(text), &got); err != nil || got.Wanted != want.Wanted || got.Reader != want.Reader ||
+			got.Passages != want.Passages ||
+			got.Combine != want.Combine ||
+			got.MaxTokens != want.MaxTokens ||
+			(got.MinChance == nil) != (want.MinChance == nil) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
 		data, err := json.Marshal(got)
@@ -315,7 +342,8 @@ func TestRankedByReader(t *testing.T) {
 		s.config.Readers[i].Ranking = weight
 	}
 	red := func(x Result) float64 { return float64(strings.Count(x.Text, "red")) }
-	read, least := slices.Clone(before.Results[:12]), math.Inf(1)
+	read := slices.Clone(before.Results[:12])
+	least := math.Inf(1)
 	for _, x := range read {
 		least = min(least, red(x))
 	}
@@ -324,7 +352,8 @@ func TestRankedByReader(t *testing.T) {
 	})
 	r.Answer = wanted(AnswerOptions{Passages: 12, Combine: CombineBest})
 	got := s.ask(t, r) // which adds up the contributions
-	if want := append(ids(read), ids(before.Results[12:])...); !slices.Equal(ids(got.Results), want) || slices.Equal(want, ids(before.Results)) {
+	if want := append(ids(read), ids(before.Results[12:])...); !slices.Equal(ids(got.Results), want) ||
+		slices.Equal(want, ids(before.Results)) {
 		t.Fatalf("%v, by hand %v, without %v", ids(got.Results), want, ids(before.Results))
 	}
 	for i, x := range got.Results {
@@ -333,7 +362,8 @@ func TestRankedByReader(t *testing.T) {
 			if c.Origin == OriginRead {
 				t.Errorf("%s was not read: %+v", x.ID, c)
 			}
-		} else if c.Source != "marker" || c.Origin != OriginRead || math.Abs(*c.Score-(red(x)-least)) > 1e-9 || math.Abs(x.Score-read[i].Score-(red(x)-least)/weight) > 1e-6 {
+		} else if c.Source != "marker" || c.Origin != OriginRead || math.Abs(*c.Score-(red(x)-least)) > 1e-9 ||
+			math.Abs(x.Score-read[i].Score-(red(x)-least)/weight) > 1e-6 {
 			t.Errorf("%s: %+v", x.ID, c)
 		}
 	}
@@ -346,7 +376,8 @@ func TestRankedByReader(t *testing.T) {
 	all, best := 0.0, 0.0
 	for word, logit := range map[string]float64{"cat": 3, "dog": 2, "runs": 1} {
 		if n := strings.Count(got.Results[at].Text, word); n > 0 {
-			all, best = all+float64(n)*math.Exp(logit), max(best, logit)
+			all = all + float64(n)*math.Exp(logit)
+			best = max(best, logit)
 		}
 	}
 	if want := joint(got.Results[at]) / sum * math.Exp(2*best) / all / all; math.Abs(got.Answers[0].Score-want) > 1e-6 {
@@ -360,7 +391,8 @@ func TestRankedByReader(t *testing.T) {
 	r.K, r.Offset = 4, 4
 	engine := s.engine(t)
 	page, err := engine.Search(t.Context(), r)
-	if err = errors.Join(err, engine.Close(t.Context())); err != nil || !slices.Equal(ids(page.Results), ids(before.Results[4:8])) {
+	err = errors.Join(err, engine.Close(t.Context()))
+	if err != nil || !slices.Equal(ids(page.Results), ids(before.Results[4:8])) {
 		t.Errorf("the second page: %v, %v", err, ids(page.Results))
 	}
 	other := Request{Question: question, Fusion: methodsOf(fusion.MethodRRF), K: 20}
@@ -375,7 +407,10 @@ func TestRankedByReader(t *testing.T) {
 		for _, x := range of.Results {
 			c := Candidate{ID: x.ID}
 			for _, by := range x.Contributions {
-				c.Contributions = append(c.Contributions, Said{Source: by.Source, Score: by.Score, Rank: by.Rank, Origin: by.Origin})
+				c.Contributions = append(
+					c.Contributions,
+					Said{Source: by.Source, Score: by.Score, Rank: by.Rank, Origin: by.Origin},
+				)
 			}
 			f.Candidates = append(f.Candidates, c)
 		}

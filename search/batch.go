@@ -78,7 +78,8 @@ const BatchOver = "the time of the whole batch was over before this search was d
 func (l *lineUp) oneOf(ctx context.Context, r Request, ahead <-chan struct{}) (answer Answer) {
 	defer func() {
 		var known *Error
-		if answer.Err != nil && context.Cause(ctx) == context.DeadlineExceeded && !(errors.As(answer.Err, &known) && known.Kind == Invalid) {
+		if answer.Err != nil && context.Cause(ctx) == context.DeadlineExceeded &&
+			!(errors.As(answer.Err, &known) && known.Kind == Invalid) {
 			answer.Err = &Error{Kind: Deadline, Code: "deadline", Detail: BatchOver, Err: context.DeadlineExceeded}
 		}
 	}()

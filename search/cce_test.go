@@ -18,7 +18,8 @@ func TestCCE(t *testing.T) {
 		columns []int
 	}{{nil, []int{0, 1}}, {[]string{"B"}, []int{1}}} {
 		s := newStage("ABC", 60)
-		s.config.Defaults.CCE, s.config.Defaults.Granularities = fusion.CCEOptions{Temperature: .3}, c.chosen
+		s.config.Defaults.CCE = fusion.CCEOptions{Temperature: .3}
+		s.config.Defaults.Granularities = c.chosen
 		engine := s.engine(t)
 		found, err := engine.Gather(context.Background(), Request{Question: question}, 15)
 		if err != nil {
@@ -97,7 +98,9 @@ func TestCCEOfNamedExperts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if name == "hybrid" { // with no weight of words, which find more candidates
-			r.Fusion, r.Weights, r.K = methodsOf(fusion.MethodHybrid), map[string]float64{WordSource: 0}, 60
+			r.Fusion = methodsOf(fusion.MethodHybrid)
+			r.Weights = map[string]float64{WordSource: 0}
+			r.K = 60
 		}
 		got := s.ask(t, r)
 		if got.Basis != "" {
@@ -115,7 +118,10 @@ func TestCCEOfNamedExperts(t *testing.T) {
 				}
 			}
 		}
-		if name != "hybrid" && (same != len(got.Results) || *got.Confidence != printed(*want.Confidence) || got.Results[0].ID != s.library.shelf.passages[want.Items[0].Ordinal].ID) || same < 10 {
+		if name != "hybrid" &&
+			(same != len(got.Results) || *got.Confidence != printed(*want.Confidence) ||
+				got.Results[0].ID != s.library.shelf.passages[want.Items[0].Ordinal].ID) ||
+			same < 10 {
 			t.Errorf("%s: %d of %d, confidence %v", name, same, len(got.Results), got.Confidence)
 		}
 	}
@@ -127,19 +133,24 @@ func TestGatherAmong(t *testing.T) {
 	engine := s.engine(t)
 	defer func() { _ = engine.Close(context.Background()) }()
 	var chosen []rank.Ordinal
-	found, err := engine.GatherAmong(context.Background(), Request{Question: question}, 20, func(words []rank.Hit) ([]rank.Ordinal, error) {
-		if len(words) == 0 {
-			t.Error("BM25 found nothing to choose from")
-		}
-		chosen = []rank.Ordinal{51, 3, 17, 40}
-		for _, h := range words {
-			if !slices.Contains(chosen, h.Ordinal) {
-				chosen = append(chosen, h.Ordinal)
-				break
+	found, err := engine.GatherAmong(
+		context.Background(),
+		Request{Question: question},
+		20,
+		func(words []rank.Hit) ([]rank.Ordinal, error) {
+			if len(words) == 0 {
+				t.Error("BM25 found nothing to choose from")
 			}
-		}
-		return chosen, nil
-	})
+			chosen = []rank.Ordinal{51, 3, 17, 40}
+			for _, h := range words {
+				if !slices.Contains(chosen, h.Ordinal) {
+					chosen = append(chosen, h.Ordinal)
+					break
+				}
+			}
+			return chosen, nil
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +168,8 @@ func TestGatherAmong(t *testing.T) {
 			t.Fatalf("%s: %d passages, %v", name, len(ranking.Items), err)
 		}
 		for _, item := range ranking.Items {
-			if id := s.library.shelf.passages[item.Ordinal].ID; printed(item.Score) != all[id] || !slices.Contains(chosen, item.Ordinal) {
+			if id := s.library.shelf.passages[item.Ordinal].ID; printed(item.Score) != all[id] ||
+				!slices.Contains(chosen, item.Ordinal) {
 				t.Errorf("%s scores %s %v, alone %v", name, id, item.Score, all[id])
 			}
 		}
@@ -181,7 +193,8 @@ func TestHighlightOfGranularities(t *testing.T) {
 		s.library.shelf.vectors[name] = partVectors{s.vectors[name]}
 	}
 	shown := []string{"text", "contributions", "sources", "highlights"}
-	for _, method := range []string{fusion.MethodCCE, fusion.MethodSum, fusion.MethodRRF, fusion.MethodGate, fusion.MethodMUF} {
+	for _, method := range []string{fusion.MethodCCE, fusion.MethodSum, fusion.MethodRRF, fusion.MethodGate,
+		fusion.MethodMUF} {
 		r := s.ask(t, Request{Question: question, Fusion: methodsOf(method), Fields: shown})
 		for _, result := range r.Results {
 			best := -2.
@@ -195,7 +208,8 @@ func TestHighlightOfGranularities(t *testing.T) {
 			}
 		}
 	}
-	if r := s.ask(t, Request{Question: question, Experts: &[]string{"C"}, Fusion: methodsOf(fusion.MethodSum), Fields: shown}); r.Results[0].Highlight != nil {
+	if r := s.ask(t, Request{Question: question, Experts: &[]string{"C"}, Fusion: methodsOf(fusion.MethodSum),
+		Fields: shown}); r.Results[0].Highlight != nil {
 		t.Errorf("an expert without granules has the highlight %+v", r.Results[0].Highlight)
 	}
 }

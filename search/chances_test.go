@@ -36,8 +36,16 @@ func TestAbstains(t *testing.T) {
 		none  bool
 	}{{0, false}, {.4, false}, {.41, true}} {
 		r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: c.least, K: 5})
-		if *r.Confidence != .4 || *r.Any != .7 || r.Abstained != c.none || (len(r.Results) == 0) != c.none || r.Results == nil {
-			t.Errorf("at %v: confidence %v, any %v, abstained %v, %d results", c.least, *r.Confidence, *r.Any, r.Abstained, len(r.Results))
+		if *r.Confidence != .4 || *r.Any != .7 || r.Abstained != c.none || (len(r.Results) == 0) != c.none ||
+			r.Results == nil {
+			t.Errorf(
+				"at %v: confidence %v, any %v, abstained %v, %d results",
+				c.least,
+				*r.Confidence,
+				*r.Any,
+				r.Abstained,
+				len(r.Results),
+			)
 		}
 	}
 	if len(judge.seen) != len(fusion.SignalNames()) || judge.seen[5] == 0 {
@@ -78,7 +86,8 @@ func TestMinConfidenceNeedsOneThatTells(t *testing.T) {
 	s.config.Defaults.ConfidenceAUROC = map[string]float64{fusion.MethodMUF: .599, fusion.MethodMUFSparse: .6}
 	for _, methods := range []Methods{methodsOf(fusion.MethodMUF), listOf(fusion.MethodMUFSparse, fusion.MethodMUF)} {
 		e := s.refused(t, Request{Question: question, Fusion: methods, MinConfidence: .01})
-		if e.Code != "uninformative_confidence" || len(e.Fields) != 1 || e.Fields[0].Pointer != "/min_confidence" || !strings.Contains(e.Fields[0].Detail, `"muf"`) {
+		if e.Code != "uninformative_confidence" || len(e.Fields) != 1 || e.Fields[0].Pointer != "/min_confidence" ||
+			!strings.Contains(e.Fields[0].Detail, `"muf"`) {
 			t.Errorf("%v: %+v", methods, e)
 		}
 	}
@@ -140,7 +149,8 @@ func TestSourcesHaveChances(t *testing.T) {
 			}
 		}
 	}
-	if len(b.seen[0]) != len(fusion.SourceSignalNames(fusion.Specialist)) || len(words.seen[0]) != len(fusion.SourceSignalNames(fusion.Lexical)) {
+	if len(b.seen[0]) != len(fusion.SourceSignalNames(fusion.Specialist)) ||
+		len(words.seen[0]) != len(fusion.SourceSignalNames(fusion.Lexical)) {
 		t.Errorf("%d and %d signals", len(b.seen[0]), len(words.seen[0]))
 	}
 }
@@ -178,7 +188,8 @@ func TestQuestionsNobodyReads(t *testing.T) {
 		if got, want := judge.seen[12], float64(c.whole)/4; got != want {
 			t.Errorf("the share of known words is %v, want %v", got, want)
 		}
-		if alone := s.ask(t, Request{Question: "as many as four", Experts: &[]string{}, Fusion: methodsOf(fusion.MethodRRF)}); len(alone.Notes) != 0 {
+		alone := s.ask(t, Request{Question: "as many as four", Experts: &[]string{}, Fusion: methodsOf(fusion.MethodRRF)})
+		if len(alone.Notes) != 0 {
 			t.Errorf("words alone: notes %q", alone.Notes)
 		}
 	}
@@ -194,17 +205,20 @@ func TestConfidenceSaysWhence(t *testing.T) {
 		t.Errorf("the basis is %q", r.Basis)
 	}
 	s = newStage("ABC", 60)
-	s.config.Defaults.Chances, s.config.Defaults.ChancesBasis = &sure{first: .4, any: .7}, BasisShipped
+	s.config.Defaults.Chances = &sure{first: .4, any: .7}
+	s.config.Defaults.ChancesBasis = BasisShipped
 	if r := s.ask(t, request); r.Confidence != nil || r.Basis != "" {
 		t.Errorf("without late interaction the shipped confidence is %v, %q", r.Confidence, r.Basis)
 	}
 	s, _, _ = lateStage()
-	s.config.Defaults.Chances, s.config.Defaults.ChancesBasis = &sure{first: .4, any: .7}, BasisShipped
+	s.config.Defaults.Chances = &sure{first: .4, any: .7}
+	s.config.Defaults.ChancesBasis = BasisShipped
 	if r := s.ask(t, request); r.Confidence == nil || r.Basis != BasisShipped {
 		t.Errorf("with late interaction the shipped confidence is %v, %q", r.Confidence, r.Basis)
 	}
 	s = newStage("ABC", 60)
-	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)}); r.Confidence != nil || r.Basis != "" {
+	if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)}); r.Confidence != nil ||
+		r.Basis != "" {
 		t.Errorf("no confidence, and its basis is %q", r.Basis)
 	}
 }
@@ -237,14 +251,16 @@ func TestConfidenceWithAReader(t *testing.T) {
 	}
 	// By hand: ln(.4/.6); how many times "red" is in the first; less the most in the others;
 	// its best words, "cat" or "dog", among all.
-	selections, words := []float64{}, math.Inf(-1)
+	selections := []float64{}
+	words := math.Inf(-1)
 	for i, x := range r.Results {
 		selections = append(selections, float64(strings.Count(x.Text, "red")))
 		if i == 0 {
 			all, best := 0.0, 0.0
 			for word, logit := range map[string]float64{"cat": 3, "dog": 2, "runs": 1} {
 				if n := strings.Count(x.Text, word); n > 0 {
-					all, best = all+float64(n)*math.Exp(logit), max(best, logit)
+					all = all + float64(n)*math.Exp(logit)
+					best = max(best, logit)
 				}
 			}
 			words = 2*best - 2*math.Log(all)
@@ -257,7 +273,9 @@ func TestConfidenceWithAReader(t *testing.T) {
 	}
 	judge.confidence = .1
 	read.MinConfidence = .3
-	if r := s.ask(t, read); !r.Abstained || *r.Confidence != .1 || *r.Any != .7 || len(r.Results) != 0 || r.Answers == nil || len(r.Answers) != 0 {
+	if r := s.ask(t, read); !r.Abstained || *r.Confidence != .1 || *r.Any != .7 || len(r.Results) != 0 ||
+		r.Answers == nil ||
+		len(r.Answers) != 0 {
 		t.Errorf("in doubt: %+v", r)
 	}
 	m.unknown = 3

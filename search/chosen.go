@@ -27,7 +27,8 @@ const mostAnswers = 3
 
 // spansOf returns all spans of all passages, with their probabilities.
 func spansOf(passages []corpus.Passage, readings []Reading) []candidate {
-	largest, sum := math.Inf(-1), 0.0
+	largest := math.Inf(-1)
+	sum := 0.0
 	for _, r := range readings {
 		largest = max(largest, r.Select)
 	}
@@ -38,7 +39,12 @@ func spansOf(passages []corpus.Passage, readings []Reading) []candidate {
 	totals := map[string]float64{}
 	for i, r := range readings {
 		for _, s := range r.Spans {
-			c := candidate{passage: i, Span: s, words: NormaliseAnswer(passages[i].Text[s.Start:s.End]), within: math.Exp(s.Score - r.Starts - r.Ends)}
+			c := candidate{
+				passage: i,
+				Span:    s,
+				words:   NormaliseAnswer(passages[i].Text[s.Start:s.End]),
+				within:  math.Exp(s.Score - r.Starts - r.Ends),
+			}
 			if c.words == "" { // punctuation
 				continue
 			}
@@ -67,7 +73,11 @@ func chosen(passages []corpus.Passage, readings []Reading, combine string) []can
 	})
 	var out []candidate
 	for _, c := range all {
-		if len(out) < mostAnswers && !slices.ContainsFunc(out, func(o candidate) bool { return o.words == c.words || combine == CombineBest && o.passage == c.passage }) {
+		if len(out) < mostAnswers &&
+			!slices.ContainsFunc(
+				out,
+				func(o candidate) bool { return o.words == c.words || combine == CombineBest && o.passage == c.passage },
+			) {
 			out = append(out, c)
 		}
 	}

@@ -46,7 +46,8 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 	responses := make([]Response, len(plans))
 	return responses, l.pass(ctx, union(plans), started, func(ctx context.Context, found *pass) (err error) {
 		for i, p := range plans {
-			if responses[i], err = found.conclude(ctx, p, found.of(p), started); err != nil {
+			responses[i], err = found.conclude(ctx, p, found.of(p), started)
+			if err != nil {
 				return comparing(i, err)
 			}
 		}
@@ -72,7 +73,8 @@ func (p *pass) of(by *plan) []finding {
 // union returns the inquiry whose findings serve all plans.
 func union(plans []*plan) inquiry {
 	all := plans[0].inquiry
-	all.wanted, all.unused = nil, map[int]string{}
+	all.wanted = nil
+	all.unused = map[int]string{}
 	for _, p := range plans {
 		all.chosenOnly = all.chosenOnly && p.chosenOnly
 		all.wanted = append(all.wanted, p.wanted...)
@@ -83,7 +85,8 @@ func union(plans []*plan) inquiry {
 	for _, at := range all.wanted {
 		for _, p := range plans {
 			if slices.Contains(p.wanted, at) {
-				if all.unused[at] = p.unused[at]; all.unused[at] == "" {
+				all.unused[at] = p.unused[at]
+				if all.unused[at] == "" {
 					break
 				}
 			}
@@ -102,8 +105,20 @@ func alike(requests []Request) error {
 		return invalid("there is nothing to compare")
 	}
 	asked := func(r Request) Request {
-		r.K, r.Fusion, r.Experts, r.BM25, r.Late, r.Missing, r.Weights = 0, Methods{}, nil, nil, nil, "", nil
-		r.Explain, r.Fields, r.Normalisation, r.Sharpness, r.MinConfidence, r.Offsets, r.Answer = false, nil, "", 0, 0, "", AnswerOptions{}
+		r.K = 0
+		r.Fusion = Methods{}
+		r.Experts = nil
+		r.BM25 = nil
+		r.Late = nil
+		r.Missing = ""
+		r.Weights = nil
+		r.Explain = false
+		r.Fields = nil
+		r.Normalisation = ""
+		r.Sharpness = 0
+		r.MinConfidence = 0
+		r.Offsets = ""
+		r.Answer = AnswerOptions{}
 		return r
 	}
 	named := func(r Request) []string {
@@ -113,11 +128,15 @@ func alike(requests []Request) error {
 		return *r.Experts
 	}
 	for i, r := range requests[1:] {
-		if r.Specialists != 0 && (!slices.Equal(named(r), named(requests[0])) || (r.Experts == nil) != (requests[0].Experts == nil)) {
+		if r.Specialists != 0 &&
+			(!slices.Equal(named(r), named(requests[0])) || (r.Experts == nil) != (requests[0].Experts == nil)) {
 			return invalid("request %d names other experts than request 1: the most familiar ones would be others too", i+2)
 		}
 		if !reflect.DeepEqual(asked(r), asked(requests[0])) {
-			return invalid("request %d asks the sources for something else than request 1: only what is done with their answers may differ", i+2)
+			return invalid(
+				"request %d asks the sources for something else than request 1: only what is done with their answers may differ",
+				i+2,
+			)
 		}
 	}
 	return nil

@@ -18,11 +18,28 @@ func comparison() []Request {
 			Request{Question: question, Fusion: methodsOf(name), Experts: &[]string{"C", "A"}, K: 3},
 			Request{Question: question, Fusion: methodsOf(name), Experts: &[]string{"B"}, BM25: &yes})
 	}
-	return append(all,
-		Request{Question: question, Fusion: Methods{Names: []string{"sum", "rrf"}, Listed: true}, Experts: &[]string{"d", "A"}},
+	return append(
+		all,
+		Request{
+			Question: question,
+			Fusion:   Methods{Names: []string{"sum", "rrf"}, Listed: true},
+			Experts:  &[]string{"d", "A"},
+		},
 		Request{Question: question, Fusion: methodsOf("sum"), Experts: &[]string{"d"}, BM25: &no, Normalisation: "raw"},
-		Request{Question: question, Fusion: methodsOf("sum"), Experts: &[]string{}, Explain: true, Fields: []string{"tags", "contributions", "sources"}},
-		Request{Question: question, Fusion: methodsOf("hybrid"), Experts: &[]string{"A", "C"}, Weights: map[string]float64{"bm25": .5}})
+		Request{
+			Question: question,
+			Fusion:   methodsOf("sum"),
+			Experts:  &[]string{},
+			Explain:  true,
+			Fields:   []string{"tags", "contributions", "sources"},
+		},
+		Request{
+			Question: question,
+			Fusion:   methodsOf("hybrid"),
+			Experts:  &[]string{"A", "C"},
+			Weights:  map[string]float64{"bm25": .5},
+		},
+	)
 }
 
 // withoutTimes takes out what differs between two answers to one request.
@@ -109,7 +126,10 @@ func TestCompareWithoutASource(t *testing.T) {
 		t.Errorf("degraded are %v and %v, want B and none", got[0].Degraded, got[1].Degraded)
 	}
 	no := false
-	_, err = engine.Compare(context.Background(), append(requests, Request{Question: question, Experts: &[]string{"B"}, BM25: &no}))
+	_, err = engine.Compare(
+		context.Background(),
+		append(requests, Request{Question: question, Experts: &[]string{"B"}, BM25: &no}),
+	)
 	var known *Error
 	if !errors.As(err, &known) || known.Kind != Unavailable || !strings.Contains(known.Detail, "request 3") {
 		t.Errorf("a request whose only source failed: %v", err)

@@ -43,7 +43,8 @@ func (a *answer) complete(ctx context.Context) error {
 	if err := a.tabulate(); err != nil {
 		return err
 	}
-	exact := a.plan.missing == fusion.Exact && slices.ContainsFunc(a.plan.methods, func(m plannedMethod) bool { return m.Completes })
+	exact := a.plan.missing == fusion.Exact &&
+		slices.ContainsFunc(a.plan.methods, func(m plannedMethod) bool { return m.Completes })
 	if exact || slices.ContainsFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.follows }) {
 		gone, err := a.view.narrowed.Prefetch(ctx, a.table.Ordinals())
 		if err != nil {

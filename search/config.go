@@ -103,12 +103,25 @@ func (c *EngineConfig) complete() error {
 // complete fills in what is left out and refuses what cannot work within limits.
 func (c *LineUp) complete(l Limits) error {
 	d := &c.Defaults
-	d.Auto, d.Sharpness, d.ChancesBasis = cmp.Or(d.Auto, fusion.MethodRRF), cmp.Or(d.Sharpness, fusion.DefaultSharpness), cmp.Or(d.ChancesBasis, BasisCalibrated)
+	d.Auto, d.Sharpness, d.ChancesBasis = cmp.Or(
+		d.Auto,
+		fusion.MethodRRF,
+	), cmp.Or(
+		d.Sharpness,
+		fusion.DefaultSharpness,
+	), cmp.Or(
+		d.ChancesBasis,
+		BasisCalibrated,
+	)
 	switch {
 	case d.K < 1 || d.K > l.K:
 		return fmt.Errorf("search: defaults.k is %d: it has to be from 1 to its limit of %d", d.K, l.K)
 	case d.Candidates < 1 || d.Candidates > l.Candidates:
-		return fmt.Errorf("search: defaults.candidates is %d: it has to be from 1 to its limit of %d", d.Candidates, l.Candidates)
+		return fmt.Errorf(
+			"search: defaults.candidates is %d: it has to be from 1 to its limit of %d",
+			d.Candidates,
+			l.Candidates,
+		)
 	case d.Timeout < time.Millisecond || d.Timeout > l.Timeout:
 		return fmt.Errorf("search: defaults.timeout is %v: it has to be from 1ms to its limit of %v", d.Timeout, l.Timeout)
 	case !slices.Contains(MethodNames(), d.Fusion):
@@ -143,14 +156,20 @@ func (c *LineUp) checkExperts() error {
 		case x.Name == "":
 			return fmt.Errorf("search: expert %d has no name", i+1)
 		case x.Name == WordSource || x.Name == PhraseSource:
-			return fmt.Errorf("search: an expert is called %q, which is BM25's name (%s over words, %s over pairs of them)", x.Name, WordSource, PhraseSource)
+			return fmt.Errorf(
+				"search: an expert is called %q, which is BM25's name (%s over words, %s over pairs of them)",
+				x.Name,
+				WordSource,
+				PhraseSource,
+			)
 		case names[x.Name]:
 			return fmt.Errorf("search: two experts are called %q", x.Name)
 		case x.Encoder == nil:
 			return fmt.Errorf("search: expert %q has no question encoder", x.Name)
 		}
 		names[x.Name] = true
-		x.Info.Name, x.Info.Kind = x.Name, KindDense
+		x.Info.Name = x.Name
+		x.Info.Kind = KindDense
 		if x.Head != nil {
 			x.Info.Domains = x.Head.Domains()
 		}
@@ -159,14 +178,20 @@ func (c *LineUp) checkExperts() error {
 		}
 		if cal := x.Info.Calibration; cal != nil {
 			if !(cal.Temperature > 0) || math.IsInf(cal.Temperature, 0) || cal.Depth < 2 {
-				return fmt.Errorf("search: expert %q is calibrated with temperature %v and depth %d: they have to be above 0 and at least 2",
-					x.Name, cal.Temperature, cal.Depth)
+				return fmt.Errorf(
+					"search: expert %q is calibrated with temperature %v and depth %d: they have to be above 0 and at least 2",
+					x.Name,
+					cal.Temperature,
+					cal.Depth,
+				)
 			}
 		}
 	}
 	if x := c.Late; x != nil {
 		late := *x
-		late.Info.Name, late.Info.Kind, c.Late = late.Name, KindLate, &late
+		late.Info.Name = late.Name
+		late.Info.Kind = KindLate
+		c.Late = &late
 		if x.Encoder == nil {
 			return fmt.Errorf("search: expert %q has no question encoder", x.Name)
 		}
@@ -185,12 +210,20 @@ func (c *LineUp) checkReference() error {
 		return fmt.Errorf("search: the reference %q is not among the experts", c.Reference)
 	}
 	if c.Experts[at].Head != nil {
-		return fmt.Errorf("search: the reference %q has a head: familiarity is measured with the vectors of an encoder's run", c.Reference)
+		return fmt.Errorf(
+			"search: the reference %q has a head: familiarity is measured with the vectors of an encoder's run",
+			c.Reference,
+		)
 	}
 	d := c.Experts[at].Info.Dimension
 	for _, x := range c.Experts {
 		if len(x.Representatives) > 0 && (d < 1 || len(x.Representatives)%d != 0) {
-			return fmt.Errorf("search: expert %q has representatives of %d numbers, which are no vectors of the reference's %d", x.Name, len(x.Representatives), d)
+			return fmt.Errorf(
+				"search: expert %q has representatives of %d numbers, which are no vectors of the reference's %d",
+				x.Name,
+				len(x.Representatives),
+				d,
+			)
 		}
 	}
 	return nil

@@ -82,7 +82,8 @@ func (c *duplicates) firsts(ctx context.Context, hits []rank.Hit) ([]rank.Hit, e
 		if x == 0 || !seen[x] {
 			first = append(first, h)
 		}
-		if seen[x] = true; x != 0 && c.of[h.Ordinal] == 0 {
+		seen[x] = true
+		if x != 0 && c.of[h.Ordinal] == 0 {
 			c.of[h.Ordinal] = x
 			c.groups[x] = append(c.groups[x], h.Ordinal)
 		}

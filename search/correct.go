@@ -81,7 +81,9 @@ func (l *lineUp) correct(ctx context.Context, view *pinned, question string) (st
 	}
 	passages := float64(max(view.Passages().Len(), leastPassages))
 	var corrections []Correction
-	out, last, unknown := strings.Builder{}, 0, 0
+	out := strings.Builder{}
+	last := 0
+	unknown := 0
 	for i, s := range suspects {
 		if looked[i].Known {
 			continue
@@ -121,7 +123,13 @@ func languageOf(x *Expert) *spelling.Language {
 }
 
 // meant returns the word that a suspect was most probably meant as; "" where that is as it is.
-func (s *suspect) meant(ctx context.Context, v Vocabulary, language *spelling.Language, near []spelling.Candidate, passages float64) (string, error) {
+func (s *suspect) meant(
+	ctx context.Context,
+	v Vocabulary,
+	language *spelling.Language,
+	near []spelling.Candidate,
+	passages float64,
+) (string, error) {
 	type candidate struct {
 		spelling.Candidate
 		own, general float64 // the probabilities in the collection and in the language
@@ -226,8 +234,11 @@ func suspectsOf(question string, language *spelling.Language) (suspects []suspec
 				case n < leastLetters || n > spelling.LongestWord || language != nil && language.Count(lower) > 0:
 				case !loud && n > 1 && word == strings.ToUpper(word) && word != lower:
 				default:
-					suspects = append(suspects, suspect{begin: begin + from, end: begin + to, word: lower, name: !loud && !first && unicode.IsUpper(head),
-						placed: Placed{Before: question[:begin+from], After: question[begin+to:]}})
+					suspects = append(
+						suspects,
+						suspect{begin: begin + from, end: begin + to, word: lower, name: !loud && !first && unicode.IsUpper(head),
+							placed: Placed{Before: question[:begin+from], After: question[begin+to:]}},
+					)
 				}
 				first = false
 			})
@@ -246,7 +257,11 @@ func eachWord(chunk string, yield func(from, to int)) {
 		return
 	}
 	_, size := utf8.DecodeRuneInString(chunk[to:])
-	if to += size; strings.ContainsFunc(chunk[:from]+chunk[to:], func(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune(`_@/\#$%&*+=<>|~^`, r) }) {
+	to += size
+	if strings.ContainsFunc(
+		chunk[:from]+chunk[to:],
+		func(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune(`_@/\#$%&*+=<>|~^`, r) },
+	) {
 		return
 	}
 	core := chunk[from:to]

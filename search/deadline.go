@@ -42,7 +42,12 @@ const readingMost = 500 * time.Millisecond
 
 // within limits a request, and in it the sources, to its time: timeout, or less where
 // some of it has passed or the caller has less.
-func within(ctx context.Context, timeout time.Duration, began time.Time, reads, writes bool) (whole, sources context.Context, left time.Duration, cancel func()) {
+func within(
+	ctx context.Context,
+	timeout time.Duration,
+	began time.Time,
+	reads, writes bool,
+) (whole, sources context.Context, left time.Duration, cancel func()) {
 	end := began.Add(timeout)
 	if arrived, ok := ctx.Value(arrivalKey{}).(time.Time); ok {
 		end = arrived.Add(timeout)

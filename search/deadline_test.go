@@ -139,7 +139,8 @@ func TestComputingWaitsForItsTurn(t *testing.T) {
 			t.Errorf("%v, %+v; at most %d turns, %d left", err, got.Degraded, processors.most.Load(), len(processors.turns))
 		}
 		processors.turns <- struct{}{} // somebody else has it
-		if _, err := engine.Search(context.Background(), Request{Question: question, Experts: &[]string{}, TimeoutMS: 20}); kindOf(err) != Deadline {
+		_, err = engine.Search(context.Background(), Request{Question: question, Experts: &[]string{}, TimeoutMS: 20})
+		if kindOf(err) != Deadline {
 			t.Errorf("without a turn: %v", err)
 		}
 	})
@@ -168,12 +169,26 @@ func TestWaitingElsewhereTakesNoTurn(t *testing.T) {
 		}
 		began := time.Now()
 		got, err := engine.Search(context.Background(), Request{Question: question, Fusion: methodsOf("sum")})
-		if took := time.Since(began); err != nil || len(got.Degraded) > 0 || took != 40*time.Millisecond || processors.most.Load() != 1 || len(processors.turns) != 0 {
-			t.Errorf("%v, %+v; three waited for %v; at most %d turns, %d left", err, got.Degraded, took, processors.most.Load(), len(processors.turns))
+		if took := time.Since(began); err != nil || len(got.Degraded) > 0 || took != 40*time.Millisecond ||
+			processors.most.Load() != 1 ||
+			len(processors.turns) != 0 {
+			t.Errorf(
+				"%v, %+v; three waited for %v; at most %d turns, %d left",
+				err,
+				got.Degraded,
+				took,
+				processors.most.Load(),
+				len(processors.turns),
+			)
 		}
-		other := time.AfterFunc(20*time.Millisecond, func() { processors.turns <- struct{}{} }) // somebody else has it, and keeps it
+		other := time.AfterFunc(
+			20*time.Millisecond,
+			func() { processors.turns <- struct{}{} },
+		) // somebody else has it, and keeps it
 		defer other.Stop()
-		if _, err := engine.Search(context.Background(), Request{Question: question, Fusion: methodsOf("sum"), TimeoutMS: 200}); kindOf(err) != Deadline || len(processors.turns) != 1 {
+		_, err = engine.Search(context.Background(), Request{Question: question, Fusion: methodsOf("sum"), TimeoutMS: 200})
+		if kindOf(err) != Deadline ||
+			len(processors.turns) != 1 {
 			t.Errorf("who gets no turn any more: %v; %d turns are taken", err, len(processors.turns))
 		}
 		<-processors.turns

@@ -63,13 +63,15 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	}
 	// The mutual information looks at the depth that was calibrated, so that
 	// it does not change with the number of candidates.
-	k, asked := p.candidates, p.confidence && x.calibrated()
+	k := p.candidates
+	asked := p.confidence && x.calibrated()
 	if asked {
 		k = max(k, x.Info.Calibration.Depth)
 	}
 	err = p.search(ctx, f, func(ctx context.Context) (err error) {
 		f.hits, err = p.distinct(ctx, k, func(k int) ([]rank.Hit, error) { return vectors.Search(ctx, question, k, p.exact) })
-		if err = f.partly(err); err != nil {
+		err = f.partly(err)
+		if err != nil {
 			return fmt.Errorf("searching the vectors: %w", err)
 		}
 		return checkHits(f.hits, p.view.Passages().Ordinals())
@@ -141,8 +143,15 @@ func (x *dense) certain(ctx context.Context, f *finding) (*certainty, error) {
 
 // memberScores returns the inner products of the members' vectors of a question
 // with the stored vectors of its hits: Members × hits, member by member.
-func memberScores(ctx context.Context, ensemble Ensemble, vectors VectorIndex, question []float32, hits []rank.Hit) ([]float32, error) {
-	members, d := ensemble.EnsembleMembers(), len(question)
+func memberScores(
+	ctx context.Context,
+	ensemble Ensemble,
+	vectors VectorIndex,
+	question []float32,
+	hits []rank.Hit,
+) ([]float32, error) {
+	members := ensemble.EnsembleMembers()
+	d := len(question)
 	of, err := ensemble.Members(ctx, question)
 	if err != nil {
 		return nil, fmt.Errorf("asking the ensemble: %w", err)

@@ -28,8 +28,9 @@ type EmbedResponse struct {
 	Expert     string      `json:"expert"`
 	Dimension  int         `json:"dimension"`
 	Embeddings [][]float32 `json:"embeddings"`
-	Truncated  []int       `json:"truncated,omitempty"` // the texts of which the expert reads only the beginning, by position
-	Tokens     int         `json:"-"`                   // that the expert read of all texts; 0: its encoder does not say
+	// the texts of which the expert reads only the beginning, by position
+	Truncated []int `json:"truncated,omitempty"`
+	Tokens    int   `json:"-"` // that the expert read of all texts; 0: its encoder does not say
 }
 
 // embedParallel is how many questions of one Embed wait in the encoder's queue
@@ -48,7 +49,12 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	var wrong problems
 	i := l.numberOf(r.Expert)
 	if l.late != nil && r.Expert == l.late.name() {
-		wrong.add("unknown_expert", "/expert", "expert %s gives every token a vector, and none to a text: it cannot be asked for one", quote(r.Expert))
+		wrong.add(
+			"unknown_expert",
+			"/expert",
+			"expert %s gives every token a vector, and none to a text: it cannot be asked for one",
+			quote(r.Expert),
+		)
 		return EmbedResponse{}, wrong.err()
 	}
 	if i < 0 {
@@ -59,7 +65,12 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	kind := oneOf(&wrong, "/kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
 	wrong.texts("/input", r.Input, l.limits)
 	if kind == KindPassage && x.Passages == nil {
-		wrong.add("no_passage_encoder", "/kind", "expert %q has no passage encoder here: only questions can be embedded", x.Name)
+		wrong.add(
+			"no_passage_encoder",
+			"/kind",
+			"expert %q has no passage encoder here: only questions can be embedded",
+			x.Name,
+		)
 	}
 	if err := wrong.err(); err != nil {
 		return EmbedResponse{}, err
@@ -84,17 +95,24 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 	return out, nil
 }
 
-func embedQuestions(ctx context.Context, x *Expert, texts []string, check func([]float32, int) error) ([][]float32, error) {
+func embedQuestions(
+	ctx context.Context,
+	x *Expert,
+	texts []string,
+	check func([]float32, int) error,
+) ([][]float32, error) {
 	group, ctx := errgroup.WithContext(ctx) // the first error stops the rest
 	group.SetLimit(embedParallel)
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
 		group.Go(func() error {
 			err := guard(func() (err error) {
-				if vectors[i], err = x.Encoder.EncodeQuestion(ctx, text); err != nil {
+				vectors[i], err = x.Encoder.EncodeQuestion(ctx, text)
+				if err != nil {
 					return err
 				}
-				if err = check(vectors[i], x.Info.Dimension); err == nil {
+				err = check(vectors[i], x.Info.Dimension)
+				if err == nil {
 					vectors[i], _, err = x.behind(ctx, vectors[i])
 				}
 				return err
@@ -108,13 +126,19 @@ func embedQuestions(ctx context.Context, x *Expert, texts []string, check func([
 	return vectors, group.Wait()
 }
 
-func embedPassages(ctx context.Context, x *Expert, texts []string, check func([]float32, int) error) (vectors [][]float32, err error) {
+func embedPassages(
+	ctx context.Context,
+	x *Expert,
+	texts []string,
+	check func([]float32, int) error,
+) (vectors [][]float32, err error) {
 	passages := make([]corpus.Passage, len(texts))
 	for i, text := range texts {
 		passages[i].Text = text
 	}
 	err = guard(func() (err error) {
-		if vectors, err = x.Passages.EncodePassages(ctx, passages); err != nil {
+		vectors, err = x.Passages.EncodePassages(ctx, passages)
+		if err != nil {
 			return err
 		}
 		if len(vectors) != len(texts) {
@@ -135,9 +159,24 @@ func (l *lineUp) embedError(ctx context.Context, x *Expert, err error) error {
 	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("the caller has gone: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{Kind: Deadline, Code: "deadline", Detail: fmt.Sprintf("expert %q did not encode all texts in %v", x.Name, l.limits.Timeout), Err: err}
+		return &Error{
+			Kind:   Deadline,
+			Code:   "deadline",
+			Detail: fmt.Sprintf("expert %q did not encode all texts in %v", x.Name, l.limits.Timeout),
+			Err:    err,
+		}
 	case overloaded(err):
-		return &Error{Kind: Overloaded, Code: "overloaded", Detail: fmt.Sprintf("the queue of expert %q is full; try again in a moment, or with fewer texts", x.Name), Err: err}
+		return &Error{
+			Kind:   Overloaded,
+			Code:   "overloaded",
+			Detail: fmt.Sprintf("the queue of expert %q is full; try again in a moment, or with fewer texts", x.Name),
+			Err:    err,
+		}
 	}
-	return &Error{Kind: Unavailable, Code: "unavailable", Detail: fmt.Sprintf("expert %q failed; the server's log says why", x.Name), Err: err}
+	return &Error{
+		Kind:   Unavailable,
+		Code:   "unavailable",
+		Detail: fmt.Sprintf("expert %q failed; the server's log says why", x.Name),
+		Err:    err,
+	}
 }

@@ -33,11 +33,13 @@ func (p *pass) encode(ctx context.Context, x *dense) *encoding {
 			}
 		}
 		e.err = guard(func() (err error) {
-			if e.vector, err = p.encodeBy(ctx, x.Expert, checkVector, &e.took); err != nil {
+			e.vector, err = p.encodeBy(ctx, x.Expert, checkVector, &e.took)
+			if err != nil {
 				return err
 			}
 			_, e.cut = x.Encoder.QuestionTokens(p.question)
-			if e.read = x.Encoder.Readable(p.question); e.read < 1 {
+			e.read = x.Encoder.Readable(p.question)
+			if e.read < 1 {
 				for i := range e.vector {
 					e.vector[i] *= float32(e.read)
 				}
@@ -58,9 +60,15 @@ func (p *pass) encodeNow(ctx context.Context, x *dense) error {
 }
 
 // encodeBy runs an expert's encoder. On an error there is no vector.
-func (p *pass) encodeBy(ctx context.Context, x *Expert, check func(vector []float32, dimension int) error, took *float64) (vector []float32, err error) {
+func (p *pass) encodeBy(
+	ctx context.Context,
+	x *Expert,
+	check func(vector []float32, dimension int) error,
+	took *float64,
+) (vector []float32, err error) {
 	err = p.stage(ctx, x.Name, StageEncode, took, func() error {
-		if vector, err = x.Encoder.EncodeQuestion(ctx, p.question); err != nil {
+		vector, err = x.Encoder.EncodeQuestion(ctx, p.question)
+		if err != nil {
 			return fmt.Errorf("encoding the question: %w", err)
 		}
 		return check(vector, x.Info.Dimension)

@@ -102,7 +102,8 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 				return found.unfinished(whole, err)
 			}
 			defer cancel()
-			whole, started = left, started.Add(waited)
+			started = started.Add(waited)
+			whole = left
 		}
 		response, err = a.finish(whole, started)
 		return err
@@ -112,7 +113,12 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 
 // pass pins a generation, asks the sources, and hands over what they found, in the
 // context of the whole request.
-func (l *lineUp) pass(ctx context.Context, q inquiry, started time.Time, then func(ctx context.Context, found *pass) error) error {
+func (l *lineUp) pass(
+	ctx context.Context,
+	q inquiry,
+	started time.Time,
+	then func(ctx context.Context, found *pass) error,
+) error {
 	view := l.pin()
 	defer view.letGo()
 	if q.exact {
@@ -131,7 +137,8 @@ func (l *lineUp) pass(ctx context.Context, q inquiry, started time.Time, then fu
 		q.question, corrections = l.corrected(asking, view, q.question)
 	}
 	found := l.ask(asking, q, view)
-	if found.corrections = corrections; part != whole {
+	found.corrections = corrections
+	if part != whole {
 		found.part = part
 	}
 	l.observer.Stage(ctx, "", StageSources, time.Since(started))
@@ -146,7 +153,13 @@ func (l *lineUp) allowExact(wanted []int, view View) error {
 	for _, at := range wanted {
 		if x, ok := view.Index(l.sources[at].name()); ok && x.MostExact > 0 && x.Passages > x.MostExact {
 			var wrong problems
-			wrong.add("out_of_range", "/exact", "exact compares the question with all %d passages: at most %d are possible here", x.Passages, x.MostExact)
+			wrong.add(
+				"out_of_range",
+				"/exact",
+				"exact compares the question with all %d passages: at most %d are possible here",
+				x.Passages,
+				x.MostExact,
+			)
 			return wrong.err()
 		}
 	}
@@ -236,9 +249,17 @@ func (p *pass) unfinished(ctx context.Context, cause error) error {
 		return known
 	case errors.Is(cause, context.DeadlineExceeded):
 		return &Error{Kind: Deadline, Code: "deadline", Err: cause,
-			Detail: fmt.Sprintf("the sources answered, and the answer was not put together within %g ms", milliseconds(p.timeout))}
+			Detail: fmt.Sprintf(
+				"the sources answered, and the answer was not put together within %g ms",
+				milliseconds(p.timeout),
+			)}
 	}
-	return &Error{Kind: Unavailable, Code: "failed", Detail: "the answer could not be put together; the server's log says why", Err: cause}
+	return &Error{
+		Kind:   Unavailable,
+		Code:   "failed",
+		Detail: "the answer could not be put together; the server's log says why",
+		Err:    cause,
+	}
 }
 
 // nothingAnswered returns the error when no source is left that any of the methods

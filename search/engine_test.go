@@ -26,14 +26,24 @@ func checkResponse(t testing.TB, r Response) {
 	if err := json.Unmarshal(encoded, &printed); err != nil {
 		t.Fatal(err)
 	}
-	rankings := append([]Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Results: printed.Results}}, printed.Rankings...)
+	rankings := append(
+		[]Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Results: printed.Results}},
+		printed.Rankings...)
 	for _, ranking := range rankings {
 		for i, result := range ranking.Results {
 			sum := 0.0
 			for _, c := range result.Contributions {
 				sum += c.Contribution
 				if (c.Rank == nil) == (c.Origin == "hit") || (c.Score == nil) != (c.Origin == "none") {
-					t.Errorf("%s: %s by %s: origin %q, rank %v, score %v", ranking.Fusion, result.ID, c.Source, c.Origin, c.Rank, c.Score)
+					t.Errorf(
+						"%s: %s by %s: origin %q, rank %v, score %v",
+						ranking.Fusion,
+						result.ID,
+						c.Source,
+						c.Origin,
+						c.Rank,
+						c.Score,
+					)
 				}
 			}
 			if math.Abs(sum-result.Score) > 1e-6*math.Max(1, ranking.Results[0].Score*1e-3) {
@@ -53,7 +63,11 @@ func checkResponse(t testing.TB, r Response) {
 }
 
 // muf computes MUF written out, without the fusion package: float64 sums over maps.
-func (s *stage) muf(candidates, depth int, temperature, sharpness float64, missing string) (scores map[string]float64, confidences map[string]float64) {
+func (s *stage) muf(
+	candidates, depth int,
+	temperature, sharpness float64,
+	missing string,
+) (scores map[string]float64, confidences map[string]float64) {
 	lists, confidences := map[string][]rank.Hit{}, map[string]float64{}
 	union := map[rank.Ordinal]bool{}
 	for name, ens := range s.ensembles {
@@ -115,7 +129,8 @@ func TestMUF(t *testing.T) {
 		"the paper's": {"min", 2, fusion.PaperSharpness, fusion.PaperSharpness}, "calibrated": {"exact", 2, 0, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, missing := newStage("ABC", 60), c.missing
+			s := newStage("ABC", 60)
+			missing := c.missing
 			s.config.Defaults.Sharpness = c.fitted
 			got := s.ask(t, Request{Question: question, Fusion: methodsOf("muf"), Missing: missing, Sharpness: c.asked, K: 100})
 			scores, confidences := s.muf(15, 20, .5, c.has, missing)
@@ -153,8 +168,16 @@ func TestMUF(t *testing.T) {
 				mean += *source.Confidence / 3
 				weights += *source.Weight
 			}
-			if math.Abs(*got.Confidence-mean) > 1e-8 || math.Abs(weights-1) > 1e-8 || got.Generation != 12 || got.Fusion != "muf" {
-				t.Errorf("confidence %v (mean %v), weights add up to %v, generation %d, fusion %q", *got.Confidence, mean, weights, got.Generation, got.Fusion)
+			if math.Abs(*got.Confidence-mean) > 1e-8 || math.Abs(weights-1) > 1e-8 || got.Generation != 12 ||
+				got.Fusion != "muf" {
+				t.Errorf(
+					"confidence %v (mean %v), weights add up to %v, generation %d, fusion %q",
+					*got.Confidence,
+					mean,
+					weights,
+					got.Generation,
+					got.Fusion,
+				)
 			}
 		})
 	}
@@ -197,7 +220,8 @@ func TestOnePass(t *testing.T) {
 	for i, name := range names {
 		one := s.ask(t, Request{Question: question, Fusion: methodsOf(name)})
 		ranking := all.Rankings[i]
-		if ranking.Fusion != name || !reflect.DeepEqual(ranking.Results, one.Results) || !reflect.DeepEqual(ranking.Confidence, one.Confidence) {
+		if ranking.Fusion != name || !reflect.DeepEqual(ranking.Results, one.Results) ||
+			!reflect.DeepEqual(ranking.Confidence, one.Confidence) {
 			t.Errorf("%s in a list: %+v\nalone: %+v", name, ranking, one.Results)
 		}
 	}
@@ -215,7 +239,10 @@ func TestOnePass(t *testing.T) {
 
 // TestSources: which sources each method asks.
 func TestSources(t *testing.T) {
-	none, one, yes, no := []string{}, []string{"B"}, true, false
+	none := []string{}
+	one := []string{"B"}
+	yes := true
+	no := false
 	for _, c := range []struct {
 		request Request
 		want    string
@@ -257,7 +284,8 @@ func TestMUFOfOneExpert(t *testing.T) {
 	q, _ := s.encoders["A"].EncodeQuestion(context.Background(), question)
 	hits, _ := s.vectors["A"].Search(context.Background(), q, 15, true)
 	for i, h := range hits {
-		if got := r.Results[i]; got.ID != s.library.shelf.passages[h.Ordinal].ID || math.Abs(got.Score-float64(h.Score)) > 1e-8 {
+		if got := r.Results[i]; got.ID != s.library.shelf.passages[h.Ordinal].ID ||
+			math.Abs(got.Score-float64(h.Score)) > 1e-8 {
 			t.Errorf("result %d: %s %v, want passage %d with %v", i, got.ID, got.Score, h.Ordinal, h.Score)
 		}
 	}
@@ -281,7 +309,8 @@ func TestHybrid(t *testing.T) {
 				t.Errorf("alpha %v: %s has %v, want %v", alpha, result.ID, result.Score, want)
 			}
 		}
-		if *r.Sources[0].Weight != 1 || *r.Sources[1].Weight != alpha || r.Confidence != nil || r.Sources[0].Confidence != nil {
+		if *r.Sources[0].Weight != 1 || *r.Sources[1].Weight != alpha || r.Confidence != nil ||
+			r.Sources[0].Confidence != nil {
 			t.Errorf("alpha %v: sources %+v, confidence %v", alpha, r.Sources, r.Confidence)
 		}
 	}
@@ -292,7 +321,8 @@ func TestHybridMissing(t *testing.T) {
 	s := newStage("a", 60)
 	for _, missing := range []string{"", "exact", "min"} {
 		origins := map[string]bool{}
-		for _, result := range s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid"), Missing: missing, K: 100}).Results {
+		for _, result := range s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid"), Missing: missing,
+			K: 100}).Results {
 			for _, c := range result.Contributions {
 				origins[c.Origin] = true
 			}
@@ -306,7 +336,10 @@ func TestHybridMissing(t *testing.T) {
 	s = newStage("AB", 60)
 	s.library.shelf.vectors["A"] = wrong{hits: []rank.Hit{{Ordinal: 0, Score: 13}, {Ordinal: 1, Score: 1}}}
 	s.library.shelf.vectors["B"] = wrong{hits: []rank.Hit{{Ordinal: 1, Score: 11}, {Ordinal: 0, Score: 1}}}
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid"), Missing: "min", Weights: map[string]float64{"bm25": 0}})
+	r := s.ask(
+		t,
+		Request{Question: question, Fusion: methodsOf("hybrid"), Missing: "min", Weights: map[string]float64{"bm25": 0}},
+	)
 	for i, want := range []float64{7, 6, 6} {
 		if got := r.Results[i].Score; math.Abs(got-want) > 1e-8 {
 			t.Errorf("result %d: %v, want %v", i+1, got, want)
@@ -316,7 +349,8 @@ func TestHybridMissing(t *testing.T) {
 
 // TestNothingFetchedInVain: true scores are read for methods that use them.
 func TestNothingFetchedInVain(t *testing.T) {
-	s, no := newStage("AB", 60), false
+	s := newStage("AB", 60)
+	no := false
 	s.vectors["A"].scores = func() { t.Error("a score was read that nobody needs") }
 	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf")})
 	s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Missing: "min"})
@@ -326,7 +360,8 @@ func TestNothingFetchedInVain(t *testing.T) {
 // TestSum: raw among experts, z-scores as soon as BM25 takes part, and what
 // the request says instead.
 func TestSum(t *testing.T) {
-	s, no := newStage("ab", 60), false
+	s := newStage("ab", 60)
+	no := false
 	part := func(r Response, source int) Contribution { return r.Results[0].Contributions[source] }
 	r := s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), BM25: &no})
 	if c := part(r, 0); c.Contribution != *c.Score || c.Weight != 1 {
@@ -343,18 +378,27 @@ func TestSum(t *testing.T) {
 			t.Errorf("%s: mean %v, variance %v, want z-scores", r.Sources[source].Name, mean/n, squares/n)
 		}
 	}
-	r = s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Normalisation: "raw", Weights: map[string]float64{"bm25": .25}})
+	r = s.ask(
+		t,
+		Request{Question: question, Fusion: methodsOf("sum"), Normalisation: "raw", Weights: map[string]float64{"bm25": .25}},
+	)
 	if c := part(r, 2); c.Weight != .25 || math.Abs(c.Contribution-.25**c.Score) > 1e-9 {
 		t.Errorf("weighted raw: %+v", c)
 	}
-	r = s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Weights: map[string]float64{"bm25": 0, "a": 0, "b": 0}})
+	r = s.ask(
+		t,
+		Request{Question: question, Fusion: methodsOf("sum"), Weights: map[string]float64{"bm25": 0, "a": 0, "b": 0}},
+	)
 	if c := part(r, 2); c.Weight != 1 {
 		t.Errorf("all weights zero: %+v, want equal ones", c)
 	}
 }
 
 func TestRRF(t *testing.T) {
-	r := newStage("ab", 60).ask(t, Request{Question: question, Fusion: methodsOf("rrf"), K: 100, Weights: map[string]float64{"a": 2}})
+	r := newStage(
+		"ab",
+		60,
+	).ask(t, Request{Question: question, Fusion: methodsOf("rrf"), K: 100, Weights: map[string]float64{"a": 2}})
 	for _, result := range r.Results {
 		for _, c := range result.Contributions {
 			want := 0.0
@@ -379,7 +423,10 @@ func TestSameAgain(t *testing.T) {
 	var first Response
 	for _, experts := range [][]string{{"A", "B", "C"}, {"C", "A", "B"}, {"B", "C", "A"}} {
 		for range 5 {
-			r, err := engine.Search(context.Background(), Request{Question: question, Fusion: listOf(MethodNames()...), Experts: &experts, Explain: true})
+			r, err := engine.Search(
+				context.Background(),
+				Request{Question: question, Fusion: listOf(MethodNames()...), Experts: &experts, Explain: true},
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

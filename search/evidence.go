@@ -51,17 +51,28 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 // GatherAmong works as Gather does where every source ranks the same passages and
 // nothing else: those that choose names when it is told BM25's first depth hits. There
 // are no scores of ensembles' members.
-func (e *Engine) GatherAmong(ctx context.Context, r Request, depth int, choose func(words []rank.Hit) ([]rank.Ordinal, error)) (Evidence, error) {
+func (e *Engine) GatherAmong(
+	ctx context.Context,
+	r Request,
+	depth int,
+	choose func(words []rank.Hit) ([]rank.Ordinal, error),
+) (Evidence, error) {
 	return e.gather(ctx, r, depth, choose)
 }
 
-func (e *Engine) gather(ctx context.Context, r Request, depth int, choose func([]rank.Hit) ([]rank.Ordinal, error)) (Evidence, error) {
+func (e *Engine) gather(
+	ctx context.Context,
+	r Request,
+	depth int,
+	choose func([]rank.Hit) ([]rank.Ordinal, error),
+) (Evidence, error) {
 	l, err := e.begin()
 	if err != nil {
 		return Evidence{}, err
 	}
 	defer l.leave()
-	r.Fusion, r.Specialists = Methods{Names: []string{fusion.MethodSum}}, 0
+	r.Fusion = Methods{Names: []string{fusion.MethodSum}}
+	r.Specialists = 0
 	p, err := l.plan(&r)
 	if err != nil {
 		return Evidence{}, err
@@ -77,7 +88,8 @@ func (e *Engine) gather(ctx context.Context, r Request, depth int, choose func([
 	var found Evidence
 	err = l.pass(ctx, q, time.Now(), func(_ context.Context, asked *pass) (err error) {
 		if choose != nil {
-			if err = asked.among(ctx, choose); err != nil {
+			err = asked.among(ctx, choose)
+			if err != nil {
 				return err
 			}
 		}
@@ -108,7 +120,9 @@ func (p *pass) among(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordina
 		if err := guard(func() error { return f.score(ctx, chosen, scores) }); err != nil {
 			return fmt.Errorf("source %s: %w", f.source.name(), err)
 		}
-		f.hits, f.members, f.follows = make([]rank.Hit, len(chosen)), nil, false
+		f.hits = make([]rank.Hit, len(chosen))
+		f.members = nil
+		f.follows = false
 		for n, o := range chosen {
 			f.hits[n] = rank.Hit{Ordinal: o, Score: scores[n]}
 		}
@@ -131,7 +145,8 @@ func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, err
 		s := SourceEvidence{Name: f.source.name()}
 		if f.members != nil && len(f.hits) > 1 {
 			var err error
-			if s.MemberScores, s.Members, err = f.members(ctx, f.hits[:min(len(f.hits), depth)]); err != nil {
+			s.MemberScores, s.Members, err = f.members(ctx, f.hits[:min(len(f.hits), depth)])
+			if err != nil {
 				return Evidence{}, fmt.Errorf("source %s: %w", s.Name, err)
 			}
 		}

@@ -52,11 +52,20 @@ func TestGatherIsWhatSearchFuses(t *testing.T) {
 			t.Errorf("%s: the members' scores say %v, MUF says %v", source.Name, got, want)
 		}
 		if len(source.Hits) != 15 || len(source.MemberScores) != 5*20 {
-			t.Errorf("%s: %d hits and %d scores of members, want 15 and 100", source.Name, len(source.Hits), len(source.MemberScores))
+			t.Errorf(
+				"%s: %d hits and %d scores of members, want 15 and 100",
+				source.Name,
+				len(source.Hits),
+				len(source.MemberScores),
+			)
 		}
 	}
 	if d, words := found.Sources[3], found.Sources[4]; len(d.MemberScores) != 0 || words.Kind != fusion.Lexical {
-		t.Errorf("d has %d scores of members it does not have, or BM25 is no lexical source: %+v", len(d.MemberScores), words.Kind)
+		t.Errorf(
+			"d has %d scores of members it does not have, or BM25 is no lexical source: %+v",
+			len(d.MemberScores),
+			words.Kind,
+		)
 	}
 }
 

@@ -59,11 +59,21 @@ func breakages() []breakage {
 		{"ensemble panics", hooked("ensemble", "panic"), StatusFailed, failed},
 		{"ensemble is full", hooked("ensemble", "full"), StatusOverloaded, "queue is full"},
 		{"scores panic", func(s *stage) { s.vectors["B"].scores = func() { panic("no scores") } }, StatusFailed, failed},
-		{"no vectors", func(s *stage) { delete(s.library.shelf.vectors, "B") }, StatusFailed, "this collection has no vectors of the expert"},
+		{
+			"no vectors",
+			func(s *stage) { delete(s.library.shelf.vectors, "B") },
+			StatusFailed,
+			"this collection has no vectors of the expert",
+		},
 		{"no passage", index(wrong{hits: []rank.Hit{{Ordinal: 60, Score: 1}}}), StatusFailed, failed},
 		{"no number", index(wrong{hits: []rank.Hit{{Ordinal: 6, Score: nan()}}}), StatusFailed, failed},
 		{"no vector index", index(nil), StatusFailed, failed},
-		{"ensemble of another size", func(s *stage) { s.config.Experts[1].Ensemble = oversized{s.ensembles["B"]} }, StatusFailed, failed},
+		{
+			"ensemble of another size",
+			func(s *stage) { s.config.Experts[1].Ensemble = oversized{s.ensembles["B"]} },
+			StatusFailed,
+			failed,
+		},
 		{"short vectors", func(s *stage) { s.config.Experts[1].Info.Dimension = 9 }, StatusFailed, failed},
 	}
 }
@@ -102,7 +112,9 @@ func TestOneSourceFails(t *testing.T) {
 			if strings.Contains(fmt.Sprint(got.Degraded), "secret") {
 				t.Errorf("the reason gives the cause away: %v", got.Degraded)
 			}
-			if source := got.Sources[1]; source.Name != "B" || source.Status != b.status || source.Hits != 0 || source.Confidence != nil || source.Weight != nil {
+			if source := got.Sources[1]; source.Name != "B" || source.Status != b.status || source.Hits != 0 ||
+				source.Confidence != nil ||
+				source.Weight != nil {
 				t.Errorf("source %+v, want status %s", source, b.status)
 			}
 		})
@@ -116,7 +128,8 @@ func TestWordsFail(t *testing.T) {
 		"panic": func(s *stage) { s.words.hook = func(context.Context) error { panic("x") } },
 		"none":  func(s *stage) { s.library.shelf.words = nil },
 	} {
-		s, no := newStage("AB", 60), false
+		s := newStage("AB", 60)
+		no := false
 		want := s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), BM25: &no})
 		do(s)
 		got := s.ask(t, Request{Question: question, Fusion: methodsOf("sum")})
@@ -127,7 +140,8 @@ func TestWordsFail(t *testing.T) {
 			t.Errorf("%s: source %+v", name, source)
 		}
 		// The hybrid of what is left is the experts' fusion.
-		if got := s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid")}); len(got.Results) != 10 || len(got.Results[0].Contributions) != 2 {
+		if got := s.ask(t, Request{Question: question, Fusion: methodsOf("hybrid")}); len(got.Results) != 10 ||
+			len(got.Results[0].Contributions) != 2 {
 			t.Errorf("%s: hybrid %+v", name, got.Results)
 		}
 	}
@@ -158,7 +172,8 @@ func TestScoresFail(t *testing.T) {
 		s := newStage("ab", 60)
 		do(s)
 		got := s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), K: 100})
-		if len(got.Degraded) != 1 || got.Degraded[0].Source != name || !strings.Contains(got.Degraded[0].Reason, "lowest score stands in") {
+		if len(got.Degraded) != 1 || got.Degraded[0].Source != name ||
+			!strings.Contains(got.Degraded[0].Reason, "lowest score stands in") {
 			t.Errorf("%s: degraded %+v", name, got.Degraded)
 		}
 		origins := map[string]int{}
@@ -230,7 +245,8 @@ func stubborn(d time.Duration) func(ctx context.Context) error {
 
 // TestDeadline runs on a clock of its own.
 func TestDeadline(t *testing.T) {
-	for name, wait := range map[string]func(time.Duration) func(context.Context) error{"heeds": sleep, "ignores": stubborn} {
+	for name, wait := range map[string]func(time.Duration) func(context.Context) error{"heeds": sleep,
+		"ignores": stubborn} {
 		t.Run("a slow source that "+name+" the context", func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage("ABC", 60)
@@ -239,14 +255,18 @@ func TestDeadline(t *testing.T) {
 				s.encoders["A"].hook = wait(149 * time.Millisecond) // just in time: a quarter is left for the rest
 				s.vectors["B"].hook = wait(time.Hour)
 				started := time.Now()
-				got, err := engine.Search(context.Background(), Request{Question: question, Fusion: methodsOf("muf"), TimeoutMS: 200})
+				got, err := engine.Search(
+					context.Background(),
+					Request{Question: question, Fusion: methodsOf("muf"), TimeoutMS: 200},
+				)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(started); took != 150*time.Millisecond {
 					t.Errorf("the answer took %v of a deadline of 200ms, of which the last quarter is for putting it together", took)
 				}
-				if !reflect.DeepEqual(got.Results, want.Results) || got.Sources[1].Status != StatusDeadline || got.Degraded[0].Reason != "it did not answer within 200 ms" {
+				if !reflect.DeepEqual(got.Results, want.Results) || got.Sources[1].Status != StatusDeadline ||
+					got.Degraded[0].Reason != "it did not answer within 200 ms" {
 					t.Errorf("results %v, without B %v; %+v", ids(got.Results), ids(want.Results), got.Degraded)
 				}
 				// The generation stays pinned as long as the slow source uses it,
@@ -266,7 +286,9 @@ func TestDeadline(t *testing.T) {
 	t.Run("all late", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStage("AB", 60)
-			s.encoders["A"].hook, s.encoders["B"].hook, s.words.hook = sleep(time.Hour), stubborn(time.Hour), sleep(time.Hour)
+			s.encoders["A"].hook = sleep(time.Hour)
+			s.encoders["B"].hook = stubborn(time.Hour)
+			s.words.hook = sleep(time.Hour)
 			engine := s.engine(t)
 			_, err := engine.Search(context.Background(), Request{Question: question, TimeoutMS: 50})
 			if kindOf(err) != Deadline || !strings.HasPrefix(err.Error(), "no source answered within 50 ms") {
@@ -345,8 +367,11 @@ func TestGenerationIsPinned(t *testing.T) {
 
 // TestUnsortedHits: an index that returns hits in its own order is put right.
 func TestUnsortedHits(t *testing.T) {
-	s, no := newStage("a", 60), false
-	s.library.shelf.vectors["a"] = wrong{hits: []rank.Hit{{Ordinal: 5, Score: 1}, {Ordinal: 9, Score: 3}, {Ordinal: 2, Score: 3}}}
+	s := newStage("a", 60)
+	no := false
+	s.library.shelf.vectors["a"] = wrong{
+		hits: []rank.Hit{{Ordinal: 5, Score: 1}, {Ordinal: 9, Score: 3}, {Ordinal: 2, Score: 3}},
+	}
 	r := s.ask(t, Request{Question: question, BM25: &no})
 	if got := strings.Join(ids(r.Results), " "); got != "p002 p009 p005" {
 		t.Errorf("order %s", got)

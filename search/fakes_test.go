@@ -110,7 +110,8 @@ func (s *shelf) Among(ctx context.Context, f Filter) (Indexes, func(context.Cont
 	allowed := map[rank.Ordinal]bool{}
 	for i, p := range s.passages {
 		has := func(tag string) bool { return slices.Contains(p.Tags, tag) }
-		if (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has)) && !slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) }) {
+		if (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has)) &&
+			!slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) }) {
 			allowed[rank.Ordinal(i)] = true
 		}
 	}
@@ -179,7 +180,8 @@ func (l *library) Acquire() View {
 	defer l.mu.Unlock()
 	l.pinned.Add(1)
 	l.acquire.Add(1)
-	view, once := *l.shelf, false
+	view := *l.shelf
+	once := false
 	view.released = func() {
 		if once {
 			panic("released twice")
@@ -405,7 +407,12 @@ type stage struct {
 // newStage sets up experts named by the letters of names: a capital letter has
 // an ensemble and a calibration.
 func newStage(names string, passages int) *stage {
-	s := &stage{encoders: map[string]*encoder{}, ensembles: map[string]*ensemble{}, vectors: map[string]*vectors{}, words: &words{}}
+	s := &stage{
+		encoders:  map[string]*encoder{},
+		ensembles: map[string]*ensemble{},
+		vectors:   map[string]*vectors{},
+		words:     &words{},
+	}
 	sh := &shelf{number: 12, reads: new(atomic.Int64), vectors: map[string]VectorIndex{}, words: s.words}
 	vocabulary := strings.Fields("red green blue cat dog bird runs sleeps")
 	random := rand.New(rand.NewPCG(3, 4))
@@ -414,7 +421,12 @@ func newStage(names string, passages int) *stage {
 		for range 6 {
 			text = append(text, vocabulary[random.IntN(len(vocabulary))])
 		}
-		p := corpus.Passage{ID: fmt.Sprintf("p%03d", i), Title: fmt.Sprintf("Title %d", i), Text: strings.Join(text, " "), Tags: []string{"even"}}
+		p := corpus.Passage{
+			ID:    fmt.Sprintf("p%03d", i),
+			Title: fmt.Sprintf("Title %d", i),
+			Text:  strings.Join(text, " "),
+			Tags:  []string{"even"},
+		}
 		sh.passages = append(sh.passages, p)
 		s.words.texts = append(s.words.texts, p.Text)
 	}
@@ -426,7 +438,12 @@ func newStage(names string, passages int) *stage {
 			v.rows = append(v.rows, draw(enc.seed+100, p.Text+p.ID))
 		}
 		s.encoders[name], s.vectors[name], sh.vectors[name] = enc, v, v
-		x := Expert{Name: name, Encoder: enc, Passages: enc, Info: ExpertInfo{Dimension: dimension, Fingerprints: map[string]string{"question": fmt.Sprint("f", n)}}}
+		x := Expert{
+			Name:     name,
+			Encoder:  enc,
+			Passages: enc,
+			Info:     ExpertInfo{Dimension: dimension, Fingerprints: map[string]string{"question": fmt.Sprint("f", n)}},
+		}
 		if name == "A" || name == "B" {
 			x.Granularity = "1"
 		}
@@ -439,14 +456,39 @@ func newStage(names string, passages int) *stage {
 	}
 	s.library = &library{shelf: sh}
 	s.config.Corpus = s.library
-	s.config.Limits = Limits{K: 1000, Candidates: 1000, QuestionBytes: 8 << 10, Timeout: 10 * time.Second, Batch: 100, BatchParallel: 8, EmbedInputs: 256, EmbedBytes: 64 << 10, AnswerBytes: 32 << 20}
-	s.config.Defaults = Defaults{K: 10, Candidates: 15, Timeout: 2 * time.Second, Fusion: MethodAuto, Missing: fusion.Exact, Alpha: .03}
-	s.config.Defaults.Gate = &fusion.Gate{Generalist: .1, Base: .2, Words: -1, Dense: []float64{8, 0, 0, .5, 1, 0, 0}, Lexical: []float64{-.5, .1, .3, .2, 0, 0, .1, .2, 0}}
+	s.config.Limits = Limits{
+		K:             1000,
+		Candidates:    1000,
+		QuestionBytes: 8 << 10,
+		Timeout:       10 * time.Second,
+		Batch:         100,
+		BatchParallel: 8,
+		EmbedInputs:   256,
+		EmbedBytes:    64 << 10,
+		AnswerBytes:   32 << 20,
+	}
+	s.config.Defaults = Defaults{
+		K:          10,
+		Candidates: 15,
+		Timeout:    2 * time.Second,
+		Fusion:     MethodAuto,
+		Missing:    fusion.Exact,
+		Alpha:      .03,
+	}
+	s.config.Defaults.Gate = &fusion.Gate{
+		Generalist: .1,
+		Base:       .2,
+		Words:      -1,
+		Dense:      []float64{8, 0, 0, .5, 1, 0, 0},
+		Lexical:    []float64{-.5, .1, .3, .2, 0, 0, .1, .2, 0},
+	}
 	if len(names) > 1 { // the first one is the reference, and every other a specialist
 		s.config.Reference = names[:1]
 		for i := range s.config.Experts[1:] {
 			for n := range 12 {
-				s.config.Experts[i+1].Representatives = append(s.config.Experts[i+1].Representatives, draw(uint64(i), fmt.Sprint(n))...)
+				s.config.Experts[i+1].Representatives = append(
+					s.config.Experts[i+1].Representatives,
+					draw(uint64(i), fmt.Sprint(n))...)
 			}
 		}
 	}

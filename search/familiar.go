@@ -36,7 +36,8 @@ func (l *lineUp) familiarities(reference []float32) *familiarities {
 	q := &familiarities{of: make([]fusion.Observed, len(l.experts)+1), known: reference != nil}
 	for i, x := range l.experts {
 		if len(x.Representatives) > 0 && reference != nil {
-			q.of[i].Kind, q.of[i].Familiarity = fusion.Specialist, familiarity(reference, x.Representatives)
+			q.of[i].Familiarity = familiarity(reference, x.Representatives)
+			q.of[i].Kind = fusion.Specialist
 		}
 	}
 	fusion.Rivals(q.of)
@@ -73,17 +74,32 @@ func (p *pass) askFamiliar(ctx context.Context, specialists []int) {
 	defer p.end()
 	encoded := p.encode(ctx, p.reference)
 	if encoded.err != nil && (ctx.Err() != nil || overloaded(encoded.err)) {
-		reason := fmt.Sprintf("%s, which tells who is familiar with the question, could not encode it in time", p.reference.name())
+		reason := fmt.Sprintf(
+			"%s, which tells who is familiar with the question, could not encode it in time",
+			p.reference.name(),
+		)
 		if ctx.Err() == nil {
-			reason = fmt.Sprintf("the queue of %s, which tells who is familiar with the question, is full; try again in a moment", p.reference.name())
+			reason = fmt.Sprintf(
+				"the queue of %s, which tells who is familiar with the question, is full; try again in a moment",
+				p.reference.name(),
+			)
 		}
 		for _, at := range specialists {
 			p.answers <- finding{source: p.sources[at], at: at, cause: encoded.err, reason: reason}
 		}
 		return
 	}
-	if encoded.err != nil && !slices.ContainsFunc(p.asked, func(at int) bool { return at < len(p.experts) && p.experts[at].base }) { // no source says it
-		p.observer.Source(ctx, p.reference.name(), StatusFailed, fmt.Errorf("encoding the question for familiarity: %w", encoded.err))
+	if encoded.err != nil &&
+		!slices.ContainsFunc(
+			p.asked,
+			func(at int) bool { return at < len(p.experts) && p.experts[at].base },
+		) { // no source says it
+		p.observer.Source(
+			ctx,
+			p.reference.name(),
+			StatusFailed,
+			fmt.Errorf("encoding the question for familiarity: %w", encoded.err),
+		)
 	}
 	if encoded.err == nil {
 		specialists = p.chooseFamiliar(encoded.vector, specialists)
@@ -97,7 +113,11 @@ func (p *pass) askFamiliar(ctx context.Context, specialists []int) {
 func (p *pass) chooseFamiliar(question []float32, specialists []int) []int {
 	observed := make([]fusion.Observed, len(specialists))
 	for i, at := range specialists {
-		observed[i] = fusion.Observed{Column: at, Kind: fusion.Specialist, Familiarity: familiarity(question, p.experts[at].Representatives)}
+		observed[i] = fusion.Observed{
+			Column:      at,
+			Kind:        fusion.Specialist,
+			Familiarity: familiarity(question, p.experts[at].Representatives),
+		}
 	}
 	var asked []int
 	for _, o := range fusion.MostFamiliar(observed, p.most) {
@@ -105,7 +125,8 @@ func (p *pass) chooseFamiliar(question []float32, specialists []int) []int {
 	}
 	for _, o := range observed {
 		if !slices.Contains(asked, o.Column) {
-			p.answers <- finding{source: p.sources[o.Column], at: o.Column, status: StatusSkipped, familiarity: ptr(o.Familiarity)}
+			p.answers <- finding{source: p.sources[o.Column], at: o.Column, status: StatusSkipped,
+				familiarity: ptr(o.Familiarity)}
 		}
 	}
 	return asked

@@ -48,7 +48,15 @@ func (a *answer) fetch(ctx context.Context) error {
 		a.response.Notes = append(a.response.Notes, note)
 	}
 	if a.cut > 0 {
-		a.response.Notes = append(a.response.Notes, fmt.Sprintf("%s read only the beginning of %d of %d passages, since they are too long for it; an answer further on is not marked", p.reader.Name, a.cut, len(a.toRead)))
+		a.response.Notes = append(
+			a.response.Notes,
+			fmt.Sprintf(
+				"%s read only the beginning of %d of %d passages, since they are too long for it; an answer further on is not marked",
+				p.reader.Name,
+				a.cut,
+				len(a.toRead),
+			),
+		)
 	}
 
 	for i, m := range p.methods {
@@ -60,7 +68,8 @@ func (a *answer) fetch(ctx context.Context) error {
 			a.response.Rankings = append(a.response.Rankings, ranking)
 			continue
 		}
-		if a.response.Fusion, a.response.Confidence, a.response.Any = m.Name, ranking.Confidence, ranking.Any; ranking.Abstained && a.extracts != nil {
+		a.response.Fusion, a.response.Confidence, a.response.Any = m.Name, ranking.Confidence, ranking.Any
+		if ranking.Abstained && a.extracts != nil {
 			a.response.Answers = []Extract{}
 		}
 		a.response.Basis, a.response.Abstained, a.response.Results = ranking.Basis, ranking.Abstained, ranking.Results
@@ -74,7 +83,8 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, r *fusion.Ranking
 	if m.Name != m.asked {
 		out.Method = m.Name
 	}
-	if out.Abstained = a.plan.abstains(out.Confidence); out.Confidence != nil {
+	out.Abstained = a.plan.abstains(out.Confidence)
+	if out.Confidence != nil {
 		out.Basis = BasisCalibrated
 		switch {
 		case m.Gated:
@@ -101,7 +111,14 @@ func (p *plan) abstains(confidence *float64) bool {
 func (a *answer) fared(ctx context.Context) []Source {
 	sources := make([]Source, len(a.findings))
 	for i, f := range a.findings {
-		s := Source{Name: f.source.name(), Kind: f.source.kind(), Status: f.status, Hits: len(f.hits), Truncated: f.cut, Took: f.took}
+		s := Source{
+			Name:      f.source.name(),
+			Kind:      f.source.kind(),
+			Status:    f.status,
+			Hits:      len(f.hits),
+			Truncated: f.cut,
+			Took:      f.took,
+		}
 		for _, m := range a.plan.methods {
 			if reason := a.leavesOut(a.plan, m, f.at); reason != "" {
 				s.Reason = reason
@@ -207,12 +224,16 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 }
 
 // texts returns those of the items that are still there, and their passages.
-func (a *answer) texts(ctx context.Context, items []fusion.Item) (there []fusion.Item, passages []corpus.Passage, err error) {
+func (a *answer) texts(
+	ctx context.Context,
+	items []fusion.Item,
+) (there []fusion.Item, passages []corpus.Passage, err error) {
 	ordinals := make([]rank.Ordinal, len(items))
 	for i, item := range items {
 		ordinals[i] = item.Ordinal
 	}
-	if passages, err = a.view.Passages().Read(ctx, ordinals); err != nil {
+	passages, err = a.view.Passages().Read(ctx, ordinals)
+	if err != nil {
 		return nil, nil, fmt.Errorf("reading the passages: %w", err)
 	}
 	if !slices.ContainsFunc(passages, deleted) {

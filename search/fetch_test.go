@@ -43,7 +43,8 @@ func TestFields(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	s, no := newStage("a", 20), false
+	s := newStage("a", 20)
+	no := false
 	r := s.ask(t, Request{Question: "red dog", Explain: true, Fusion: methodsOf("sum"), Normalisation: "raw"})
 	for _, result := range r.Results {
 		sum := 0.0

@@ -77,7 +77,14 @@ func (w *problems) tags(pointer string, tags []string) {
 		case strings.TrimSpace(tag) == "":
 			w.add("empty_tag", at, "the tag %s is empty: no passage has it; leave it out", quote(tag))
 		case len(tag) > corpus.MaxTagBytes:
-			w.add("tag_too_long", at, "the tag %s has %d bytes: at most %d are allowed", quote(tag), len(tag), corpus.MaxTagBytes)
+			w.add(
+				"tag_too_long",
+				at,
+				"the tag %s has %d bytes: at most %d are allowed",
+				quote(tag),
+				len(tag),
+				corpus.MaxTagBytes,
+			)
 		}
 		if len(*w) > maxProblems {
 			break

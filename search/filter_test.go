@@ -39,7 +39,8 @@ func without(names string, passages int, f Filter) *stage {
 	rows := map[string][][]float32{}
 	for i, p := range all {
 		has := func(tag string) bool { return slices.Contains(p.Tags, tag) }
-		if len(f.TagsAny) > 0 && !slices.ContainsFunc(f.TagsAny, has) || slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) }) {
+		if len(f.TagsAny) > 0 && !slices.ContainsFunc(f.TagsAny, has) ||
+			slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) }) {
 			continue
 		}
 		s.library.shelf.passages = append(s.library.shelf.passages, p)
@@ -56,8 +57,13 @@ func without(names string, passages int, f Filter) *stage {
 
 func someFilters() []Filter {
 	return []Filter{
-		{TagsAll: []string{"all"}}, {TagsAll: []string{"third"}}, {TagsAll: []string{"third", "odd"}}, {TagsAny: []string{"few", "one"}},
-		{TagsAll: []string{"odd"}, TagsAny: []string{"few", "third"}}, {TagsAll: []string{"one"}}, {TagsAll: []string{"nobody's"}}, {TagsAll: []string{"few"}, TagsAny: []string{"nobody's"}},
+		{
+			TagsAll: []string{"all"},
+		}, {TagsAll: []string{"third"}}, {TagsAll: []string{"third", "odd"}}, {TagsAny: []string{"few", "one"}},
+		{
+			TagsAll: []string{"odd"},
+			TagsAny: []string{"few", "third"},
+		}, {TagsAll: []string{"one"}}, {TagsAll: []string{"nobody's"}}, {TagsAll: []string{"few"}, TagsAny: []string{"nobody's"}},
 	}
 }
 
@@ -88,7 +94,15 @@ func TestFilters(t *testing.T) {
 		for _, f := range someFilters() {
 			for _, missing := range missings() {
 				for _, exact := range []bool{false, true} {
-					r := Request{Question: question, Fusion: listOf(methods...), K: 30, Missing: string(missing), Exact: exact, Fields: []string{"title", "tags", "contributions", "sources"}, Explain: true}
+					r := Request{
+						Question: question,
+						Fusion:   listOf(methods...),
+						K:        30,
+						Missing:  string(missing),
+						Exact:    exact,
+						Fields:   []string{"title", "tags", "contributions", "sources"},
+						Explain:  true,
+					}
 					want := comparable(t, without(names, n, f).ask(t, r))
 					r.Filter = f
 					got := tagged(names, n).ask(t, r)
@@ -110,8 +124,13 @@ func TestFilters(t *testing.T) {
 
 // TestUnknownTag: no results, which is no error.
 func TestUnknownTag(t *testing.T) {
-	for _, method := range []string{fusion.MethodRRF, fusion.MethodSum, fusion.MethodHybrid, fusion.MethodMUF, fusion.MethodMUFSparse, MethodAuto} {
-		got := tagged("AB", 30).ask(t, Request{Question: question, Fusion: methodsOf(method), Filter: Filter{TagsAny: []string{"nobody's", "Third"}}})
+	for _, method := range []string{fusion.MethodRRF, fusion.MethodSum, fusion.MethodHybrid, fusion.MethodMUF,
+		fusion.MethodMUFSparse, MethodAuto} {
+		got := tagged(
+			"AB",
+			30,
+		).ask(t, Request{Question: question, Fusion: methodsOf(method),
+			Filter: Filter{TagsAny: []string{"nobody's", "Third"}}})
 		if got.Results == nil || len(got.Results) != 0 || *got.Selected != 0 || len(got.Degraded) != 0 {
 			t.Errorf("%s: %+v", method, got)
 		}
@@ -128,7 +147,16 @@ func TestUnknownTag(t *testing.T) {
 func TestFilterWithASourceLess(t *testing.T) {
 	s := tagged("ab", 40)
 	s.encoders["b"].hook = func(context.Context) error { return errors.New("broken") }
-	got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF), K: 30, Fields: []string{"tags", "contributions", "sources"}, Filter: Filter{TagsAll: []string{"third"}}})
+	got := s.ask(
+		t,
+		Request{
+			Question: question,
+			Fusion:   methodsOf(fusion.MethodRRF),
+			K:        30,
+			Fields:   []string{"tags", "contributions", "sources"},
+			Filter:   Filter{TagsAll: []string{"third"}},
+		},
+	)
 	if len(got.Degraded) != 1 || got.Degraded[0].Source != "b" || len(got.Results) != 14 {
 		t.Fatalf("%d results, degraded %+v", len(got.Results), got.Degraded)
 	}
@@ -176,13 +204,15 @@ func TestFilterLimits(t *testing.T) {
 		code   string
 		detail string
 	}{
-		"/filter/tags_all":   {Filter{TagsAll: many}, "too_many_tags", "there are 16385 tags: at most 16384"},
-		"/filter/tags_any":   {Filter{TagsAll: []string{"a"}, TagsAny: many}, "too_many_tags", "at most 16384"},
-		"/filter/tags_any/1": {Filter{TagsAny: []string{"a", long}}, "tag_too_long", fmt.Sprintf("has %d bytes: at most %d", corpus.MaxTagBytes+1, corpus.MaxTagBytes)},
+		"/filter/tags_all": {Filter{TagsAll: many}, "too_many_tags", "there are 16385 tags: at most 16384"},
+		"/filter/tags_any": {Filter{TagsAll: []string{"a"}, TagsAny: many}, "too_many_tags", "at most 16384"},
+		"/filter/tags_any/1": {Filter{TagsAny: []string{"a", long}}, "tag_too_long",
+			fmt.Sprintf("has %d bytes: at most %d", corpus.MaxTagBytes+1, corpus.MaxTagBytes)},
 		"/filter/tags_all/0": {Filter{TagsAll: []string{" "}}, "empty_tag", "is empty"},
 	} {
 		e := s.refused(t, Request{Question: question, Filter: c.filter})
-		if e.Kind != Invalid || e.Code != c.code || len(e.Fields) != 1 || e.Fields[0].Pointer != pointer || !strings.Contains(e.Detail, c.detail) {
+		if e.Kind != Invalid || e.Code != c.code || len(e.Fields) != 1 || e.Fields[0].Pointer != pointer ||
+			!strings.Contains(e.Detail, c.detail) {
 			t.Errorf("%+v: %+v", c.filter, e)
 		}
 	}
@@ -202,7 +232,10 @@ func TestFiltersInABatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, f := range someFilters() {
-		want := comparable(t, without("AB", 40, f).ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodSum), K: 30}))
+		want := comparable(
+			t,
+			without("AB", 40, f).ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodSum), K: 30}),
+		)
 		if got := comparable(t, answers[i].Response); answers[i].Err != nil || got != want {
 			t.Errorf("%+v: %v\ngot  %s\nwant %s", f, answers[i].Err, got, want)
 		}

@@ -69,7 +69,8 @@ func (l *lineUp) partOf(ctx context.Context, q *inquiry, view *pinned, text stri
 	}
 	alone := func(i int) float64 { return units[i].prior + weighNear*near[i] }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(alone(b), alone(a)) })
-	best, highest := order[0], math.Inf(-1)
+	best := order[0]
+	highest := math.Inf(-1)
 	for _, i := range order[:min(mostTried, len(order))] {
 		sure, known := l.sureOf(ctx, q, view, units[i].text)
 		if !known {
@@ -168,7 +169,13 @@ func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *pinned, units [
 				}
 				if len(hits) > 0 {
 					// As of vectors of unit length, which what is weighed was fitted to.
-					near[i] = x.Encoder.Readable(units[i].text) * float64(hits[0].Score) / float64(max(innerProduct(vector, vector), math.SmallestNonzeroFloat32))
+					near[i] = x.Encoder.Readable(
+						units[i].text,
+					) * float64(
+						hits[0].Score,
+					) / float64(
+						max(innerProduct(vector, vector), math.SmallestNonzeroFloat32),
+					)
 				}
 			}
 			return nil

@@ -19,7 +19,8 @@ func tenWords(text string) bool { return len(strings.Fields(text)) <= 10 }
 // parts fit, and there are not more than may be.
 func TestUnitsHoldTheQuestion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOfN(rapid.SampledFrom(strings.Fields("Red green. blue, cat? dog! bird\n runs\n\n Error: e.g. Mr. 3.5")), 1, 400).Draw(t, "words")
+		words := rapid.SliceOfN(rapid.SampledFrom(strings.Fields("Red green. blue, cat? dog! bird\n runs\n\n Error: e.g. Mr. 3.5")), 1, 400).
+			Draw(t, "words")
 		question := strings.Join(words, " ")
 		units := unitsOf(question, tenWords)
 		var sentences []string

@@ -40,8 +40,9 @@ func (a *answer) fuse(ctx context.Context) error {
 func (a *answer) settings() fusion.Settings {
 	d := &a.defaults
 	s := fusion.Settings{
-		Missing: a.plan.missing, Normalisation: a.plan.normalise, Alpha: d.Alpha, Sharpness: cmp.Or(a.plan.sharpness, d.Sharpness),
-		CCE: d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: a.plan.most,
+		Missing: a.plan.missing, Normalisation: a.plan.normalise, Alpha: d.Alpha,
+		Sharpness: cmp.Or(a.plan.sharpness, d.Sharpness),
+		CCE:       d.CCE, Gate: d.Gate, GateWithoutLate: d.GateWithoutLate, Specialists: a.plan.most,
 		Chances: d.Chances, CloseOnly: d.ChancesBasis == BasisShipped,
 	}
 	s.CCE.Sharpness = a.plan.sharpness
@@ -68,7 +69,8 @@ func (a *answer) observe(ctx context.Context) []fusion.Observed {
 // observed returns the sources that answered, with random passages' scores if that is said.
 // Phrases count beside words alone.
 func (a *answer) observed(ctx context.Context, q *familiarities, random bool) []fusion.Observed {
-	sources, words := make([]fusion.Observed, 0, len(a.findings)), false
+	sources := make([]fusion.Observed, 0, len(a.findings))
+	words := false
 	for i := range a.findings {
 		f := &a.findings[i]
 		if f.status != StatusOK {
@@ -79,7 +81,9 @@ func (a *answer) observed(ctx context.Context, q *familiarities, random bool) []
 		if o.Kind == fusion.Phrases && !words {
 			continue
 		}
-		if o.Column, o.Confidence = i, -1; f.sure != nil {
+		o.Column = i
+		o.Confidence = -1
+		if f.sure != nil {
 			o.Confidence = f.sure.confidence
 		}
 		if random && f.close {
@@ -93,7 +97,8 @@ func (a *answer) observed(ctx context.Context, q *familiarities, random bool) []
 // ready encodes the question by the reference if a method weighs by familiarity. If that
 // fails, every expert counts as a generalist, and a note under Degraded says so.
 func (a *answer) ready(ctx context.Context) {
-	if a.known = a.encoded(); a.known != nil || a.reference == nil || !a.plan.gated() {
+	a.known = a.encoded()
+	if a.known != nil || a.reference == nil || !a.plan.gated() {
 		return
 	}
 	if err := a.encodeNow(ctx, a.reference); err != nil {

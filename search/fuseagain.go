@@ -26,9 +26,10 @@ type FuseRequest struct {
 	// hits of the surest alone, so the candidates have to be another method's.
 	Granularities []string `json:"granularities,omitempty"`
 	Temperature   float64  `json:"temperature,omitempty"` // for hybrid: experts without confidences are weighed by CCE's
-	Sharpness     float64  `json:"sharpness,omitempty"`   // as in a Request; 0: fusion.DefaultSharpness, and of cce the surest
-	Missing       string   `json:"missing,omitempty"`
-	Normalisation string   `json:"normalisation,omitempty"`
+	// as in a Request; 0: fusion.DefaultSharpness, and of cce the surest
+	Sharpness     float64 `json:"sharpness,omitempty"`
+	Missing       string  `json:"missing,omitempty"`
+	Normalisation string  `json:"normalisation,omitempty"`
 }
 
 // Candidate is a passage that sources have scored: a Result. Its rank, score,
@@ -99,7 +100,12 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 				CCE: fusion.CCEOptions{Temperature: r.Temperature, Sharpness: r.Sharpness}}, k)
 	}
 	if err != nil {
-		return FuseResponse{}, &Error{Kind: Invalid, Code: "out_of_range", Detail: "the candidates cannot be fused: " + err.Error(), Err: err}
+		return FuseResponse{}, &Error{
+			Kind:   Invalid,
+			Code:   "out_of_range",
+			Detail: "the candidates cannot be fused: " + err.Error(),
+			Err:    err,
+		}
 	}
 	return e.response(&r, m, &ranking), nil
 }
@@ -109,7 +115,13 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 	m, ok := fusion.MethodNamed(r.Fusion)
 	if !ok {
-		wrong.add("unknown_method", "/fusion", "there is no fusion method %s that ranks by itself: %s do", quote(r.Fusion), list(fusion.MethodNames(nil)))
+		wrong.add(
+			"unknown_method",
+			"/fusion",
+			"there is no fusion method %s that ranks by itself: %s do",
+			quote(r.Fusion),
+			list(fusion.MethodNames(nil)),
+		)
 		return nil
 	}
 	e.checkGranularities(r, &m, wrong)
@@ -121,24 +133,53 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 		}
 	}
 	if m.NeedsWords && lexical < 0 && len(e.sources) > 0 {
-		wrong.add("needs_bm25", "/candidates", "fusion method %q needs scores of %s, and no candidate has one", m.Name, WordSource)
+		wrong.add(
+			"needs_bm25",
+			"/candidates",
+			"fusion method %q needs scores of %s, and no candidate has one",
+			m.Name,
+			WordSource,
+		)
 	}
 	if m.NeedsDense && dense == 0 && len(e.sources) > 0 {
-		wrong.add("needs_experts", "/candidates", "fusion method %q needs scores of an expert, and no candidate has one", m.Name)
+		wrong.add(
+			"needs_experts",
+			"/candidates",
+			"fusion method %q needs scores of an expert, and no candidate has one",
+			m.Name,
+		)
 	}
 	inRange("/confidences", r.Confidences, 1, wrong)
 	inRange("/weights", r.Weights, fusion.MaxWeight, wrong)
 	if r.Temperature < 0 || r.Temperature > maxTemperature {
-		wrong.add("out_of_range", "/temperature", "temperature is %v: it has to be from 0 to %d", r.Temperature, maxTemperature)
+		wrong.add(
+			"out_of_range",
+			"/temperature",
+			"temperature is %v: it has to be from 0 to %d",
+			r.Temperature,
+			maxTemperature,
+		)
 	}
 	if !(r.Sharpness >= 0 && r.Sharpness <= fusion.MaxSharpness) {
-		wrong.add("out_of_range", "/sharpness", "sharpness is %v: it has to be from 0 to %g", r.Sharpness, float64(fusion.MaxSharpness))
+		wrong.add(
+			"out_of_range",
+			"/sharpness",
+			"sharpness is %v: it has to be from 0 to %g",
+			r.Sharpness,
+			float64(fusion.MaxSharpness),
+		)
 	} else if r.Sharpness > 0 && !m.Sharpens {
 		wrong.add("unused_option", "/sharpness", "fusion method %q does not take a sharpness", m.Name)
 	}
 	for _, name := range sortedKeys(r.Weights) {
 		if !slices.Contains(e.sources, name) && len(e.sources) > 0 && len(*wrong) <= maxProblems {
-			wrong.add("unknown_source", "/weights/"+escapePointer(name), "no candidate has a score of source %s: the sources are %s", quote(name), list(e.sources))
+			wrong.add(
+				"unknown_source",
+				"/weights/"+escapePointer(name),
+				"no candidate has a score of source %s: the sources are %s",
+				quote(name),
+				list(e.sources),
+			)
 		}
 	}
 	if len(r.Weights) > 0 && !m.Gated && m.Weighs == fusion.Nobody {
@@ -148,14 +189,26 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 	for column, name := range e.sources {
 		w, named := r.Weights[name]
 		if !named && (m.Gated || m.Weighs == fusion.WordsAlone && column == lexical) {
-			if w, named = e.weighed(name); !named {
-				wrong.add("missing_field", "/weights/"+escapePointer(name), "the weight of source %s is needed for fusion method %q: name it, or leave it among the contributions", quote(name), m.Name)
+			w, named = e.weighed(name)
+			if !named {
+				wrong.add(
+					"missing_field",
+					"/weights/"+escapePointer(name),
+					"the weight of source %s is needed for fusion method %q: name it, or leave it among the contributions",
+					quote(name),
+					m.Name,
+				)
 			}
 		}
 		if named {
 			e.weights[column] = w
 		}
-		o := fusion.Observed{Column: column, Kind: e.kinds[column], Confidence: -1, Granular: slices.Contains(r.Granularities, name)}
+		o := fusion.Observed{
+			Column:     column,
+			Kind:       e.kinds[column],
+			Confidence: -1,
+			Granular:   slices.Contains(r.Granularities, name),
+		}
 		sure, known := r.Confidences[name]
 		if known {
 			o.Confidence = sure
@@ -165,8 +218,14 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 		}
 		e.observed = append(e.observed, o)
 	}
-	if m.AsksConfidence(dense) && !r.bySelf(&m) && dense > 0 && !slices.ContainsFunc(e.observed, func(o fusion.Observed) bool { return o.Kind.Dense() }) {
-		wrong.add("missing_field", "/confidences", "fusion method %q weighs experts by how sure they are: name the confidences, which a search has among its sources", m.Name)
+	if m.AsksConfidence(dense) && !r.bySelf(&m) && dense > 0 &&
+		!slices.ContainsFunc(e.observed, func(o fusion.Observed) bool { return o.Kind.Dense() }) {
+		wrong.add(
+			"missing_field",
+			"/confidences",
+			"fusion method %q weighs experts by how sure they are: name the confidences, which a search has among its sources",
+			m.Name,
+		)
 	}
 	return &m
 }
@@ -187,11 +246,21 @@ func (e *evidence) checkGranularities(r *FuseRequest, m *fusion.Method, wrong *p
 		return
 	}
 	if len(r.Granularities) == 0 {
-		wrong.add("missing_field", "/granularities", "fusion method %q answers by the granularity that is surest: name the sources that are granularities, such as base and base@1, or the experts among which it is to choose", m.Name)
+		wrong.add(
+			"missing_field",
+			"/granularities",
+			"fusion method %q answers by the granularity that is surest: name the sources that are granularities, such as base and base@1, or the experts among which it is to choose",
+			m.Name,
+		)
 	}
 	for i, name := range r.Granularities {
 		if at := slices.Index(e.sources, name); len(e.sources) > 0 && (at < 0 || !e.kinds[at].Dense()) {
-			wrong.add("unknown_source", fmt.Sprintf("/granularities/%d", i), "no candidate has a score of an expert %s", quote(name))
+			wrong.add(
+				"unknown_source",
+				fmt.Sprintf("/granularities/%d", i),
+				"no candidate has a score of an expert %s",
+				quote(name),
+			)
 		}
 	}
 }
@@ -215,18 +284,38 @@ func (e *evidence) weighed(source string) (float64, bool) {
 func inRange(pointer string, of map[string]float64, most float64, wrong *problems) {
 	for _, name := range sortedKeys(of) {
 		if x := of[name]; !(x >= 0 && x <= most) && len(*wrong) <= maxProblems {
-			wrong.add("out_of_range", pointer+"/"+escapePointer(name), "%s of %s is %v: it has to be from 0 to %g", pointer[1:], quote(name), x, most)
+			wrong.add(
+				"out_of_range",
+				pointer+"/"+escapePointer(name),
+				"%s of %s is %v: it has to be from 0 to %g",
+				pointer[1:],
+				quote(name),
+				x,
+				most,
+			)
 		}
 	}
 }
 
 // response returns a ranking as answers have it.
 func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ranking) FuseResponse {
-	out := FuseResponse{Fusion: m.Name, Confidence: printedOf(ranking.Confidence), Results: make([]Result, len(ranking.Items))}
+	out := FuseResponse{
+		Fusion:     m.Name,
+		Confidence: printedOf(ranking.Confidence),
+		Results:    make([]Result, len(ranking.Items)),
+	}
 	for n, item := range ranking.Items {
 		c := e.candidates[item.Ordinal]
-		out.Results[n] = Result{Rank: n + 1, ID: c.ID, Title: c.Title, Text: c.Text, Tags: c.Tags, Metadata: c.Metadata, Score: printed(item.Score),
-			Contributions: make([]Contribution, len(item.Parts))}
+		out.Results[n] = Result{
+			Rank:          n + 1,
+			ID:            c.ID,
+			Title:         c.Title,
+			Text:          c.Text,
+			Tags:          c.Tags,
+			Metadata:      c.Metadata,
+			Score:         printed(item.Score),
+			Contributions: make([]Contribution, len(item.Parts)),
+		}
 		for i := range item.Parts {
 			out.Results[n].Contributions[i] = contributionOf(e.sources[item.Parts[i].Column], &item.Parts[i])
 		}

@@ -44,7 +44,11 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.SampledFrom(fusion.Methods()).Draw(t, "method")
 		r := Request{
-			Question:   strings.Join(rapid.SliceOfN(rapid.SampledFrom(strings.Fields("red green blue cat dog bird runs sleeps yes no")), 1, 6).Draw(t, "words"), " "),
+			Question: strings.Join(
+				rapid.SliceOfN(rapid.SampledFrom(strings.Fields("red green blue cat dog bird runs sleeps yes no")), 1, 6).
+					Draw(t, "words"),
+				" ",
+			),
 			Fusion:     methodsOf(m.Name),
 			Candidates: rapid.IntRange(1, 70).Draw(t, "candidates"), K: 1000,
 		}
@@ -81,10 +85,19 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := FuseRequest{Fusion: want.Fusion, Candidates: candidatesOf(t, want.Results), Weights: r.Weights, Missing: r.Missing, Normalisation: r.Normalisation, Sharpness: r.Sharpness, Confidences: map[string]float64{}}
+		again := FuseRequest{
+			Fusion:        want.Fusion,
+			Candidates:    candidatesOf(t, want.Results),
+			Weights:       r.Weights,
+			Missing:       r.Missing,
+			Normalisation: r.Normalisation,
+			Sharpness:     r.Sharpness,
+			Confidences:   map[string]float64{},
+		}
 		if m.Granular { // whose results may be the surest's alone
 			again.Granularities = slices.DeleteFunc(slices.Clone(experts), func(name string) bool { return name == "C" })
-			r.Fusion, r.Sharpness = methodsOf(fusion.MethodSum), 0
+			r.Fusion = methodsOf(fusion.MethodSum)
+			r.Sharpness = 0
 			all, err := engine.Search(context.Background(), r)
 			if err != nil {
 				t.Fatal(err)
@@ -108,7 +121,8 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 		}
 		k := rapid.IntRange(1, 5).Draw(t, "k")
 		again.K = k
-		if first, err := Fuse(again); err != nil || !slices.Equal(ids(first.Results), ids(got.Results)[:min(k, len(got.Results))]) {
+		if first, err := Fuse(again); err != nil ||
+			!slices.Equal(ids(first.Results), ids(got.Results)[:min(k, len(got.Results))]) {
 			t.Errorf("the first %d of %v are %v, %v", k, ids(got.Results), ids(first.Results), err)
 		}
 	})
@@ -137,7 +151,9 @@ func sameRanking(t rapid.TB, got, want []Result) {
 				t.Fatalf("%s: a contribution of %s", g.ID, c.Source)
 			}
 			o := want[at].Contributions[n]
-			if !near(c.Contribution, o.Contribution) || !near(c.Weight, o.Weight) || c.Origin != o.Origin || (c.Rank == nil) != (o.Rank == nil) || c.Rank != nil && *c.Rank != *o.Rank {
+			if !near(c.Contribution, o.Contribution) || !near(c.Weight, o.Weight) || c.Origin != o.Origin ||
+				(c.Rank == nil) != (o.Rank == nil) ||
+				c.Rank != nil && *c.Rank != *o.Rank {
 				t.Fatalf("%s: %+v, want %+v", g.ID, c, o)
 			}
 		}
@@ -149,8 +165,23 @@ func TestFuseByHand(t *testing.T) {
 	one, two, three := 1, 2, 3
 	score := func(x float64) *float64 { return &x }
 	candidates := []Candidate{
-		{ID: "b", Title: "B", Contributions: []Said{{Source: "wiki", Score: score(.75), Rank: &one}, {Source: "bm25", Score: score(2), Rank: &three}, {Source: "late", Score: score(.5), Origin: "scored"}}},
-		{ID: "a", Contributions: []Said{{Source: "wiki", Score: score(.5), Rank: &two}, {Source: "bm25", Score: score(4), Rank: &one}, {Source: "late", Score: score(.25), Origin: "scored"}}},
+		{
+			ID:    "b",
+			Title: "B",
+			Contributions: []Said{
+				{Source: "wiki", Score: score(.75), Rank: &one},
+				{Source: "bm25", Score: score(2), Rank: &three},
+				{Source: "late", Score: score(.5), Origin: "scored"},
+			},
+		},
+		{
+			ID: "a",
+			Contributions: []Said{
+				{Source: "wiki", Score: score(.5), Rank: &two},
+				{Source: "bm25", Score: score(4), Rank: &one},
+				{Source: "late", Score: score(.25), Origin: "scored"},
+			},
+		},
 		{ID: "c", Contributions: []Said{{Source: "wiki", Score: score(.25)}, {Source: "bm25", Score: score(3), Rank: &two}}},
 	}
 	for _, c := range []struct {
@@ -159,7 +190,8 @@ func TestFuseByHand(t *testing.T) {
 	}{
 		{FuseRequest{Fusion: "rrf"}, map[string]float64{"a": 1./62 + 1./61, "b": 1./61 + 1./63, "c": 1. / 62}},
 		{FuseRequest{Fusion: "sum", Normalisation: "raw", Weights: map[string]float64{"wiki": 8}}, map[string]float64{"a": 8, "b": 8, "c": 5}},
-		{FuseRequest{Fusion: "hybrid", Weights: map[string]float64{"bm25": .5}}, map[string]float64{"a": 2.5, "b": 1.75, "c": 1.75}},
+		{FuseRequest{Fusion: "hybrid", Weights: map[string]float64{"bm25": .5}},
+			map[string]float64{"a": 2.5, "b": 1.75, "c": 1.75}},
 		{FuseRequest{Fusion: "muf", Confidences: map[string]float64{"wiki": .5}}, map[string]float64{"b": .75, "a": .5}},
 		{FuseRequest{Fusion: "gate", Weights: map[string]float64{"wiki": 1, "bm25": .25, "late": 4}}, map[string]float64{"b": 3.25, "a": 2.5, "c": 1}},
 	} {
@@ -169,7 +201,8 @@ func TestFuseByHand(t *testing.T) {
 			t.Fatal(c.request.Fusion, err)
 		}
 		for id, want := range c.want {
-			if at := slices.IndexFunc(got.Results, func(r Result) bool { return r.ID == id }); at < 0 || math.Abs(got.Results[at].Score-want) > 1e-9 {
+			if at := slices.IndexFunc(got.Results, func(r Result) bool { return r.ID == id }); at < 0 ||
+				math.Abs(got.Results[at].Score-want) > 1e-9 {
 				t.Errorf("%s: %s has no score of %v: %+v", c.request.Fusion, id, want, got.Results)
 			}
 		}

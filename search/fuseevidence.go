@@ -43,7 +43,13 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 		}
 	}
 	if len(e.sources) > fusion.MaxSources {
-		wrong.add("out_of_range", "/candidates", "the candidates have %d sources: at most %d are possible", len(e.sources), fusion.MaxSources)
+		wrong.add(
+			"out_of_range",
+			"/candidates",
+			"the candidates have %d sources: at most %d are possible",
+			len(e.sources),
+			fusion.MaxSources,
+		)
 		return e
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(r.Candidates[a].ID, r.Candidates[b].ID) })
@@ -132,11 +138,17 @@ func (v *Said) said() (said fusion.Said, problem string) {
 	}
 	said.Score = float32(*v.Score)
 	if x := float64(said.Score); math.IsNaN(x) || math.Abs(x) > fusion.MaxWeight {
-		return fusion.Said{}, fmt.Sprintf("has a score of %v: it has to be between -%g and %[2]g", *v.Score, float64(fusion.MaxWeight))
+		return fusion.Said{}, fmt.Sprintf(
+			"has a score of %v: it has to be between -%g and %[2]g",
+			*v.Score,
+			float64(fusion.MaxWeight),
+		)
 	}
 	switch origin := fusion.Origins()[v.Origin]; {
 	case v.Rank != nil:
-		if said.Origin, said.Rank = fusion.FromHit, *v.Rank; *v.Rank < 1 || *v.Rank > math.MaxInt32 {
+		said.Origin = fusion.FromHit
+		said.Rank = *v.Rank
+		if *v.Rank < 1 || *v.Rank > math.MaxInt32 {
 			return fusion.Said{}, fmt.Sprintf("has rank %d: ranks are counted from 1", *v.Rank)
 		}
 	case v.Origin == "":

@@ -15,7 +15,13 @@ import (
 // computed here by hand.
 func TestGateListensToTheFamiliar(t *testing.T) {
 	s := newStage("ABC", 60)
-	s.config.Defaults.Gate = &fusion.Gate{Generalist: -1000, Base: -1000, Dense: []float64{1000, 0, 0, 0, 0, 0, 0}, Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -1000}
+	s.config.Defaults.Gate = &fusion.Gate{
+		Generalist: -1000,
+		Base:       -1000,
+		Dense:      []float64{1000, 0, 0, 0, 0, 0, 0},
+		Lexical:    make([]float64, len(fusion.LexicalFeatureNames())),
+		Words:      -1000,
+	}
 	asked := draw(s.encoders["A"].seed, question)
 	s.config.Experts[1].Representatives = nil
 	for range 3 {
@@ -82,7 +88,8 @@ func TestFamiliarityByHand(t *testing.T) {
 	if got := familiarity(q, representatives); math.Abs(got-sum/10) > 1e-6 {
 		t.Errorf("familiarity %v, want %v", got, sum/10)
 	}
-	if got, want := innerProduct([]float32{1, 2, 3, 4, 5, 6, 7}, []float32{7, 6, 5, 4, 3, 2, 1}), float32(84); got != want {
+	if got, want := innerProduct([]float32{1, 2, 3, 4, 5, 6, 7},
+		[]float32{7, 6, 5, 4, 3, 2, 1}), float32(84); got != want {
 		t.Errorf("inner product %v, want %v", got, want)
 	}
 }
@@ -92,7 +99,10 @@ func TestGateConfiguration(t *testing.T) {
 		"unknown reference": func(c *EngineConfig) { c.Reference = "Z" },
 		"broken rows":       func(c *EngineConfig) { c.Experts[1].Representatives = make([]float32, 7) },
 		"broken gate":       func(c *EngineConfig) { c.Defaults.Gate = &fusion.Gate{} },
-		"auto without":      func(c *EngineConfig) { c.Defaults.Auto, c.Defaults.Gate = fusion.MethodGate, nil },
+		"auto without": func(c *EngineConfig) {
+			c.Defaults.Auto = fusion.MethodGate
+			c.Defaults.Gate = nil
+		},
 	} {
 		s := newStage("AB", 10)
 		spoil(&s.config)
@@ -102,10 +112,14 @@ func TestGateConfiguration(t *testing.T) {
 	}
 	s := newStage("AB", 10)
 	s.config.Defaults.Gate = nil
-	if e := s.refused(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); e.Code != "needs_calibration" {
+	e := s.refused(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	if e.Code != "needs_calibration" {
 		t.Errorf("%+v", e)
 	}
-	s.config.Defaults.Gate = &fusion.Gate{Dense: make([]float64, 7), Lexical: make([]float64, len(fusion.LexicalFeatureNames()))}
+	s.config.Defaults.Gate = &fusion.Gate{
+		Dense:   make([]float64, 7),
+		Lexical: make([]float64, len(fusion.LexicalFeatureNames())),
+	}
 	s.config.Defaults.Auto = fusion.MethodGate
 	if r := s.ask(t, Request{Question: question}); r.Fusion != fusion.MethodGate {
 		t.Errorf("auto is %q", r.Fusion)

@@ -16,7 +16,13 @@ type Generator interface {
 	// Generate writes at most maxTokens tokens. each is told the text so far whenever it
 	// is longer. The error may have a method Advice() string, which says what a caller
 	// can do about it.
-	Generate(ctx context.Context, question string, passages []corpus.Passage, maxTokens int, each func(text string)) (Generation, error)
+	Generate(
+		ctx context.Context,
+		question string,
+		passages []corpus.Passage,
+		maxTokens int,
+		each func(text string),
+	) (Generation, error)
 }
 
 // Generation is what a generator wrote.
@@ -70,7 +76,13 @@ func (p *plan) planGenerated(o AnswerOptions, wrong *problems) {
 	p.answer.MaxTokens = wrong.count("/answer/max_tokens", o.MaxTokens, UsuallyGenerated, mostGenerated)
 	for option, given := range map[string]bool{"combine": o.Combine != "", "min_chance": o.MinChance != nil} {
 		if given {
-			wrong.add("unused_option", "/answer/"+option, "%s is for readers that mark words, and %s writes its answer: leave it out", option, quote(p.reader.Name))
+			wrong.add(
+				"unused_option",
+				"/answer/"+option,
+				"%s is for readers that mark words, and %s writes its answer: leave it out",
+				option,
+				quote(p.reader.Name),
+			)
 		}
 	}
 }
@@ -120,12 +132,14 @@ func (a *answer) generate(ctx context.Context) error {
 	within, cancel := beforeFetching(ctx)
 	defer cancel()
 	var wrote Generation
-	if err = guard(func() (err error) {
-		if wrote, err = reader.Generator.Generate(within, a.question, passages, a.plan.answer.MaxTokens, watching.Written); err == nil && len(wrote.Shares) != len(passages) {
+	err = guard(func() (err error) {
+		wrote, err = reader.Generator.Generate(within, a.question, passages, a.plan.answer.MaxTokens, watching.Written)
+		if err == nil && len(wrote.Shares) != len(passages) {
 			err = fmt.Errorf("the generator attended to %d passages of %d", len(wrote.Shares), len(passages))
 		}
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		if gone(ctx) != nil {
 			return err
 		}
@@ -139,7 +153,15 @@ func (a *answer) generate(ctx context.Context) error {
 }
 
 func generated(name string, passages []corpus.Passage, g Generation) *Generated {
-	out := &Generated{Text: g.Text, Generated: true, Reader: name, Complete: g.Complete, Tokens: g.Tokens, Score: printed(math.Exp(g.LogProbability)), Support: []Support{}}
+	out := &Generated{
+		Text:      g.Text,
+		Generated: true,
+		Reader:    name,
+		Complete:  g.Complete,
+		Tokens:    g.Tokens,
+		Score:     printed(math.Exp(g.LogProbability)),
+		Support:   []Support{},
+	}
 	order := make([]int, len(passages))
 	for i := range order {
 		order[i] = i

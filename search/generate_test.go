@@ -17,7 +17,13 @@ type writer struct {
 	shares []float64
 }
 
-func (w writer) Generate(ctx context.Context, question string, passages []corpus.Passage, maxTokens int, each func(string)) (Generation, error) {
+func (w writer) Generate(
+	ctx context.Context,
+	question string,
+	passages []corpus.Passage,
+	maxTokens int,
+	each func(string),
+) (Generation, error) {
 	if w.waits {
 		<-ctx.Done()
 		return Generation{}, ctx.Err()
@@ -60,10 +66,13 @@ func TestGenerate(t *testing.T) {
 	question := Request{Question: "red fox", K: 2, Answer: AnswerOptions{Wanted: true, Passages: 4}}
 	r, told := ask(writer{}, question)
 	g := r.Generated
-	if g == nil || g.Reader != "writer" || !g.Generated || g.Tokens != UsuallyGenerated || len(r.Results) != 2 || len(g.Support) > 3 || g.Support[0].Share < g.Support[len(g.Support)-1].Share {
+	if g == nil || g.Reader != "writer" || !g.Generated || g.Tokens != UsuallyGenerated || len(r.Results) != 2 ||
+		len(g.Support) > 3 ||
+		g.Support[0].Share < g.Support[len(g.Support)-1].Share {
 		t.Errorf("%+v", r)
 	}
-	if !strings.HasSuffix(g.Text, " of "+g.Support[0].Passage) || strings.Join(told, ", ") != "found "+r.Results[0].ID+", red fox" {
+	if !strings.HasSuffix(g.Text, " of "+g.Support[0].Passage) ||
+		strings.Join(told, ", ") != "found "+r.Results[0].ID+", red fox" {
 		t.Errorf("%q after %q, support %+v", g.Text, told, g.Support)
 	}
 	for name, c := range map[string]struct {
@@ -82,7 +91,9 @@ func TestGenerate(t *testing.T) {
 		}
 		began := time.Now()
 		r, _ := ask(c.w, question)
-		if r.Generated != nil || len(r.Degraded) != 1 || r.Degraded[0].Source != "writer" || !strings.Contains(r.Degraded[0].Reason, c.want) || len(r.Results) != 2 {
+		if r.Generated != nil || len(r.Degraded) != 1 || r.Degraded[0].Source != "writer" ||
+			!strings.Contains(r.Degraded[0].Reason, c.want) ||
+			len(r.Results) != 2 {
 			t.Errorf("%s: %+v after %v", name, r, time.Since(began))
 		}
 	}

@@ -41,7 +41,8 @@ func (x *Expert) behind(ctx context.Context, run []float32) (vector, gate []floa
 	if x.Head == nil {
 		return run, nil, nil
 	}
-	if vector, gate, err = x.Head.Apply(ctx, run); err != nil {
+	vector, gate, err = x.Head.Apply(ctx, run)
+	if err != nil {
 		return nil, nil, fmt.Errorf("changing the question's vector: %w", err)
 	}
 	if domains := x.Head.Domains(); len(gate) != len(domains) {

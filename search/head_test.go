@@ -32,7 +32,11 @@ func headed() (*stage, *turned) {
 	head := &turned{gate: []float32{.25, .75}}
 	s.library.shelf.vectors["H"] = s.library.shelf.vectors["A"]
 	a, h := &s.config.Experts[0], &s.config.Experts[2]
-	h.Encoder, h.Head, h.Representatives, h.Ensemble, h.Info.Calibration = a.Encoder, head, nil, nil, nil
+	h.Encoder = a.Encoder
+	h.Head = head
+	h.Representatives = nil
+	h.Ensemble = nil
+	h.Info.Calibration = nil
 	a.Info.Fingerprints = map[string]string{"question": "run", "passage": "p"}
 	h.Info.Fingerprints = map[string]string{"question": "behind", FingerprintRun: "run", "passage": "p"}
 	return s, head
@@ -64,10 +68,23 @@ func TestAHeadSharesTheRunAndNotTheVector(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := s.ask(t, Request{Question: question, Experts: &[]string{name}, Fusion: methodsOf(fusion.MethodSum), BM25: ptr(false), K: 5})
+			got := s.ask(
+				t,
+				Request{Question: question, Experts: &[]string{name}, Fusion: methodsOf(fusion.MethodSum), BM25: ptr(false), K: 5},
+			)
 			for i, h := range want {
-				if id := s.library.shelf.passages[h.Ordinal].ID; got.Results[i].ID != id || math.Abs(got.Results[i].Score-float64(h.Score)) > 1e-6 {
-					t.Errorf("%v: %s alone: result %d is %s (%v), want %s (%v)", order, name, i, got.Results[i].ID, got.Results[i].Score, id, h.Score)
+				if id := s.library.shelf.passages[h.Ordinal].ID; got.Results[i].ID != id ||
+					math.Abs(got.Results[i].Score-float64(h.Score)) > 1e-6 {
+					t.Errorf(
+						"%v: %s alone: result %d is %s (%v), want %s (%v)",
+						order,
+						name,
+						i,
+						got.Results[i].ID,
+						got.Results[i].Score,
+						id,
+						h.Score,
+					)
 				}
 			}
 		}
@@ -83,7 +100,13 @@ func TestAHeadIsNotTheBase(t *testing.T) {
 	if *with.Sources[0].Familiarity != *without.Sources[0].Familiarity {
 		t.Errorf("familiarity %v with the head, %v without", *with.Sources[0].Familiarity, *without.Sources[0].Familiarity)
 	}
-	s.config.Defaults.Gate = &fusion.Gate{Specialist: -1000, Generalist: -1000, Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -1000}
+	s.config.Defaults.Gate = &fusion.Gate{
+		Specialist: -1000,
+		Generalist: -1000,
+		Dense:      make([]float64, len(fusion.DenseFeatureNames())),
+		Lexical:    make([]float64, len(fusion.LexicalFeatureNames())),
+		Words:      -1000,
+	}
 	got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 	for _, source := range got.Sources {
 		if want := map[bool]float64{true: 1}[source.Name == "A"]; math.Abs(*source.Weight-want) > 1e-9 {
@@ -96,11 +119,13 @@ func TestAHeadIsNotTheBase(t *testing.T) {
 func TestAHeadThatFails(t *testing.T) {
 	for what, gate := range map[string][]float32{"error": {.1, .2}, "too few": {.1}, "no probability": {.1, 2}} {
 		s, head := headed()
-		if head.gate = gate; what == "error" {
+		head.gate = gate
+		if what == "error" {
 			head.err = errors.New("broken")
 		}
 		got := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
-		if len(got.Degraded) != 1 || got.Degraded[0].Source != "H" || got.Sources[0].Status != StatusOK || len(got.Results) == 0 {
+		if len(got.Degraded) != 1 || got.Degraded[0].Source != "H" || got.Sources[0].Status != StatusOK ||
+			len(got.Results) == 0 {
 			t.Errorf("%s: degraded %v, %d results", what, got.Degraded, len(got.Results))
 		}
 	}

@@ -45,7 +45,12 @@ type TokenVectors interface {
 // highlighter finds the words of passages that a question's tokens match best, of those
 // that the passage has by more than chance and that carry something; nil where the index
 // or the encoder cannot say.
-func (x *late) highlighter(ctx context.Context, view *pinned, index VectorIndex, question []float32) func(rank.Ordinal, corpus.Passage) ([]Highlight, error) {
+func (x *late) highlighter(
+	ctx context.Context,
+	view *pinned,
+	index VectorIndex,
+	question []float32,
+) func(rank.Ordinal, corpus.Passage) ([]Highlight, error) {
 	stored, ok := index.(TokenVectors)
 	words, also := x.Passages.(PassageWords)
 	if !ok || !also {
@@ -64,7 +69,13 @@ func (x *late) highlighter(ctx context.Context, view *pinned, index VectorIndex,
 			return nil, err
 		}
 		if dim < 1 || len(vectors) < len(of)*dim {
-			return nil, fmt.Errorf("passage %s has %d tokens, and %d numbers of vectors of %d", quote(p.ID), len(of), len(vectors), dim)
+			return nil, fmt.Errorf(
+				"passage %s has %d tokens, and %d numbers of vectors of %d",
+				quote(p.ID),
+				len(of),
+				len(vectors),
+				dim,
+			)
 		}
 		if usual == nil {
 			usual = chanceOf(stored, view.Passages().Sample(randomPassages), question, dim)
@@ -91,7 +102,8 @@ func field(p *corpus.Passage, name string) string {
 func highlights(p corpus.Passage, of []Word, question, vectors []float32, dim int, least []float32) []Highlight {
 	scores := map[Word]float64{}
 	for token := 0; len(question) >= dim; question, token = question[dim:], token+1 {
-		best, at := float32(0), -1
+		best := float32(0)
+		at := -1
 		for i := range of {
 			if s := innerProduct(question[:dim], vectors[i*dim:(i+1)*dim]); at < 0 || s > best {
 				best, at = s, i
@@ -141,7 +153,11 @@ func (h *Highlight) trim(text string) {
 // is most similar to the question: of the granularities that have a weight in the score,
 // or else of all that took part. Highlights that fail are left out: the answer stands
 // without them.
-func (a *answer) highlight(ctx context.Context, item *fusion.Item, p corpus.Passage) (words []Highlight, phrase *Highlight) {
+func (a *answer) highlight(
+	ctx context.Context,
+	item *fusion.Item,
+	p corpus.Passage,
+) (words []Highlight, phrase *Highlight) {
 	weighs := false // the granularity of phrase
 	for i := range a.findings {
 		f := &a.findings[i]
@@ -163,7 +179,8 @@ func (a *answer) highlight(ctx context.Context, item *fusion.Item, p corpus.Pass
 		counts := slices.ContainsFunc(item.Parts, func(part fusion.Part) bool { return part.Column == i && part.Weight > 0 })
 		for _, h := range found {
 			if phrase == nil || counts && !weighs || counts == weighs && h.Score > phrase.Score {
-				phrase, weighs = &h, counts
+				phrase = &h
+				weighs = counts
 			}
 		}
 	}

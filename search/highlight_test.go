@@ -22,7 +22,14 @@ func TestHighlightsByHand(t *testing.T) {
 		return Word{inTitle, i, i + len(word)}
 	}
 	wolves := at(p.Text, `"wolves,"`, false)
-	of := []Word{at(p.Title, "Été", true), at(p.Text, "He", false), wolves, wolves, at(p.Text, "…", false), at(p.Text, "left", false)}
+	of := []Word{
+		at(p.Title, "Été", true),
+		at(p.Text, "He", false),
+		wolves,
+		wolves,
+		at(p.Text, "…", false),
+		at(p.Text, "left", false),
+	}
 	vectors := []float32{1, 0, 0, 1, .6, .8, .8, .6, -1, 0, -.6, -.8, -.6, -.8} // the last is a copy
 	question := []float32{
 		.5, 0, // nearest to the title: .5
@@ -41,7 +48,8 @@ func TestHighlightsByHand(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	for i := range want {
-		if g, w := got[i], want[i]; math.Abs(g.Score-w.Score) > 1e-6 || g.Field != w.Field || g.Start != w.Start || g.End != w.End {
+		if g, w := got[i], want[i]; math.Abs(g.Score-w.Score) > 1e-6 || g.Field != w.Field || g.Start != w.Start ||
+			g.End != w.End {
 			t.Errorf("%+v, want %+v", g, w)
 		}
 	}
@@ -84,7 +92,9 @@ func byHand(question []float32, tokens [][][]float32, passage int) (sum float64)
 		return most
 	}
 	for ; len(question) > 0; question = question[dimension:] {
-		own, as, others := best(question[:dimension], tokens[passage]), 0, 0
+		own := best(question[:dimension], tokens[passage])
+		as := 0
+		others := 0
 		for i := range 32 {
 			if i == passage {
 				continue
@@ -146,7 +156,10 @@ func TestHighlights(t *testing.T) {
 		r.Question, r.K = question, 5
 		return s.ask(t, r)
 	}
-	marked := Request{Fusion: methodsOf(fusion.MethodGate), Fields: []string{"text", "contributions", "sources", "highlights"}}
+	marked := Request{
+		Fusion: methodsOf(fusion.MethodGate),
+		Fields: []string{"text", "contributions", "sources", "highlights"},
+	}
 	got := ask(marked)
 	for _, result := range got.Results {
 		sum := 0.0

@@ -55,7 +55,8 @@ func (p *pass) readKeys(ctx context.Context, words, phrases WordIndex) (*keys, e
 		if len(terms) == 0 {
 			continue
 		}
-		rarest, mass := terms[0], 0.0
+		rarest := terms[0]
+		mass := 0.0
 		for _, t := range terms {
 			if t.DocFrequency > 0 {
 				mass += float64(t.Count) * t.IDF
@@ -67,7 +68,10 @@ func (p *pass) readKeys(ctx context.Context, words, phrases WordIndex) (*keys, e
 		all += mass
 		exact += mass * rare(rarest.DocFrequency) * p.inPieces(chunk)
 		if hasDigit(chunk) || len(terms) <= fewTerms {
-			out.list = append(out.list, key{Key: fusion.Key{Text: chunk, Rarity: rarest.Relative, Code: tells(chunk, rarest)}, terms: termsOf(terms)})
+			out.list = append(
+				out.list,
+				key{Key: fusion.Key{Text: chunk, Rarity: rarest.Relative, Code: tells(chunk, rarest)}, terms: termsOf(terms)},
+			)
 			continue
 		}
 		for j, t := range terms {
@@ -134,7 +138,10 @@ func (k *keys) readPairs(ctx context.Context, question string, phrases WordIndex
 		}
 		pair := key{Key: fusion.Key{Text: t.Term, Rarity: t.Relative, Pair: true}, pairs: []string{t.Term}}
 		for i, x := range k.list {
-			if slices.ContainsFunc(strings.FieldsFunc(t.Term, isPairGap), func(term string) bool { return slices.Contains(x.terms, term) }) {
+			if slices.ContainsFunc(
+				strings.FieldsFunc(t.Term, isPairGap),
+				func(term string) bool { return slices.Contains(x.terms, term) },
+			) {
 				pair.Of |= 1 << i
 			}
 		}
@@ -203,7 +210,12 @@ func (p *pass) inPieces(word string) float64 {
 }
 
 // held returns the set of the keys that a passage has, of a bit each.
-func (k *keys) held(ctx context.Context, question string, words, phrases WordIndex, passage rank.Ordinal) (set uint64, err error) {
+func (k *keys) held(
+	ctx context.Context,
+	question string,
+	words, phrases WordIndex,
+	passage rank.Ordinal,
+) (set uint64, err error) {
 	terms, forms, err := termsIn(ctx, question, words, passage)
 	if err != nil {
 		return 0, err
@@ -220,7 +232,8 @@ func (k *keys) held(ctx context.Context, question string, words, phrases WordInd
 		}
 		if len(x.pairs) > 0 {
 			if pairs == nil {
-				if pairs, _, err = termsIn(ctx, question, phrases, passage); err != nil {
+				pairs, _, err = termsIn(ctx, question, phrases, passage)
+				if err != nil {
 					return 0, err
 				}
 			}
@@ -239,7 +252,12 @@ func hasAll(set map[string]bool, terms []string) bool {
 
 // termsIn returns the terms of the question that a passage has, in some form, and those that
 // each other form stands for.
-func termsIn(ctx context.Context, question string, index WordIndex, passage rank.Ordinal) (terms map[string]bool, forms []map[string]bool, err error) {
+func termsIn(
+	ctx context.Context,
+	question string,
+	index WordIndex,
+	passage rank.Ordinal,
+) (terms map[string]bool, forms []map[string]bool, err error) {
 	found, err := index.Explain(ctx, question, passage)
 	if err != nil {
 		return nil, nil, err

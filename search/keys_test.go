@@ -21,7 +21,10 @@ func newParted(pairs bool, texts ...string) *parted {
 }
 
 func (w *parted) of(text string) []string {
-	terms := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	terms := strings.FieldsFunc(
+		strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) },
+	)
 	if !w.pairs {
 		return terms
 	}
@@ -98,7 +101,8 @@ func TestPartsElsewhereAreNotTheNumber(t *testing.T) {
 	for i := range 100 {
 		p.question += " w" + strings.Repeat("q", i+1)
 	}
-	if keys, err = p.readKeys(t.Context(), w, pairs); err != nil || len(keys.list) > fusion.MaxKeys {
+	keys, err = p.readKeys(t.Context(), w, pairs)
+	if err != nil || len(keys.list) > fusion.MaxKeys {
 		t.Errorf("%d keys, %v", len(keys.list), err)
 	}
 }

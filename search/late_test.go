@@ -72,14 +72,17 @@ func (*wordwise) Readable(string) float64 { return 1 }
 
 // lateStage returns a stage whose gate weighs late interaction.
 func lateStage() (*stage, *maxima, *wordwise) {
-	s, index, encoder := newStage("ABC", 60), &maxima{}, &wordwise{}
+	s := newStage("ABC", 60)
+	index := &maxima{}
+	encoder := &wordwise{}
 	for _, p := range s.library.shelf.passages {
 		index.tokens = append(index.tokens, [][]float32{draw(5, p.ID), draw(6, p.ID)})
 	}
 	s.library.shelf.vectors["tokens"] = index
 	s.config.Late = &Expert{Name: "tokens", Encoder: encoder, Info: ExpertInfo{Dimension: dimension}}
 	gate := *s.config.Defaults.Gate
-	gate.Tokens, gate.Late = math.Log(2), make([]float64, len(fusion.LateFeatureNames()))
+	gate.Late = make([]float64, len(fusion.LateFeatureNames()))
+	gate.Tokens = math.Log(2)
 	s.config.Defaults.Gate = &gate
 	return s, index, encoder
 }
@@ -92,7 +95,8 @@ func TestLateScoresWhatOthersFound(t *testing.T) {
 	request := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Candidates: 3, K: 20}
 	got := s.ask(t, request)
 	late := got.source("tokens")
-	if late == nil || late.Kind != KindLate || late.Status != StatusOK || late.Hits != 0 || math.Abs(*late.Weight-2) > 1e-6 {
+	if late == nil || late.Kind != KindLate || late.Status != StatusOK || late.Hits != 0 ||
+		math.Abs(*late.Weight-2) > 1e-6 {
 		t.Fatalf("the source is %+v", late)
 	}
 	query, _ := encoder.EncodeQuestion(context.Background(), question)
@@ -102,7 +106,8 @@ func TestLateScoresWhatOthersFound(t *testing.T) {
 		for _, c := range r.Contributions {
 			sum += c.Contribution
 			found = found || c.Rank != nil
-			if c.Source == "tokens" && (c.Rank != nil || c.Origin != "scored" || math.Abs(*c.Score-float64(index.score(query, o))) > 1e-6) {
+			if c.Source == "tokens" &&
+				(c.Rank != nil || c.Origin != "scored" || math.Abs(*c.Score-float64(index.score(query, o))) > 1e-6) {
 				t.Errorf("%s: %+v, want the score %v", r.ID, c, index.score(query, o))
 			}
 		}
@@ -112,7 +117,9 @@ func TestLateScoresWhatOthersFound(t *testing.T) {
 	}
 	s.config.Late = nil
 	without := s.ask(t, request)
-	if a, b := slices.Sorted(slices.Values(ids(got.Results))), slices.Sorted(slices.Values(ids(without.Results))); !slices.Equal(a, b) {
+	a := slices.Sorted(slices.Values(ids(got.Results)))
+	b := slices.Sorted(slices.Values(ids(without.Results)))
+	if !slices.Equal(a, b) {
 		t.Errorf("the candidates are %v, without late interaction %v", a, b)
 	}
 	if slices.Equal(ids(got.Results), ids(without.Results)) {
@@ -126,8 +133,10 @@ func TestLateIsTheGates(t *testing.T) {
 	s, _, _ := lateStage()
 	no := false
 	for _, r := range []Request{
-		{Question: question, Fusion: methodsOf(fusion.MethodGate), Late: &no}, {Question: question, Fusion: methodsOf(fusion.MethodHybrid)},
-		{Question: question, Fusion: methodsOf(fusion.MethodSum)}, {Question: question, Fusion: methodsOf(fusion.MethodRRF)}, {Question: question, Fusion: methodsOf(fusion.MethodMUF)},
+		{Question: question, Fusion: methodsOf(fusion.MethodGate), Late: &no},
+		{Question: question, Fusion: methodsOf(fusion.MethodHybrid)},
+		{Question: question, Fusion: methodsOf(fusion.MethodSum)},
+		{Question: question, Fusion: methodsOf(fusion.MethodRRF)}, {Question: question, Fusion: methodsOf(fusion.MethodMUF)},
 	} {
 		with := s.ask(t, r)
 		late := s.config.Late
@@ -150,10 +159,12 @@ func TestLateIsTheGates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Embed(context.Background(), EmbedRequest{Expert: "tokens", Input: []string{"a"}}); err == nil || !strings.Contains(err.Error(), "every token") {
+	if _, err := e.Embed(context.Background(), EmbedRequest{Expert: "tokens", Input: []string{"a"}}); err == nil ||
+		!strings.Contains(err.Error(), "every token") {
 		t.Errorf("a vector of a text: %v", err)
 	}
-	s.config.Defaults.Chances, s.config.Defaults.GateWithoutLate = &sure{first: .7, any: .8}, s.config.Defaults.Gate
+	s.config.Defaults.Chances = &sure{first: .7, any: .8}
+	s.config.Defaults.GateWithoutLate = s.config.Defaults.Gate
 	sceptical := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: .5}
 	if got := s.ask(t, sceptical); got.Abstained {
 		t.Error("an answer that is sure enough abstains")
@@ -181,9 +192,22 @@ func TestLateBesideOthers(t *testing.T) {
 		s.config.Experts[1].Representatives = draw(1, "b")
 		s.config.Experts[2].Representatives = draw(1, "c")
 		s.config.Defaults.Specialists = 1
-		alone := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), BM25: &words, Candidates: 4, K: 5})
-		list := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{fusion.MethodSum, fusion.MethodGate}, Listed: true}, BM25: &words, Candidates: 4, K: 5})
-		if got := list.Rankings[1].Results; !slices.Equal(ids(got), ids(alone.Results)) || got[0].Score != alone.Results[0].Score {
+		alone := s.ask(
+			t,
+			Request{Question: question, Fusion: methodsOf(fusion.MethodGate), BM25: &words, Candidates: 4, K: 5},
+		)
+		list := s.ask(
+			t,
+			Request{
+				Question:   question,
+				Fusion:     Methods{Names: []string{fusion.MethodSum, fusion.MethodGate}, Listed: true},
+				BM25:       &words,
+				Candidates: 4,
+				K:          5,
+			},
+		)
+		if got := list.Rankings[1].Results; !slices.Equal(ids(got), ids(alone.Results)) ||
+			got[0].Score != alone.Results[0].Score {
 			t.Errorf("words %t: in a list %v, alone %v", words, ids(got), ids(alone.Results))
 		}
 	}
@@ -207,8 +231,10 @@ func TestLateThatFails(t *testing.T) {
 	} {
 		s, index, encoder := lateStage()
 		other := *s.config.Defaults.Gate
-		other.Late, other.Words = nil, -1
-		s.config.Defaults.GateWithoutLate, s.config.Defaults.Chances = &other, &sure{first: .7, any: .8}
+		other.Late = nil
+		other.Words = -1
+		s.config.Defaults.GateWithoutLate = &other
+		s.config.Defaults.Chances = &sure{first: .7, any: .8}
 		whole := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 		if whole.Confidence == nil {
 			t.Errorf("%s: there is no confidence while everything answers", name)
@@ -217,12 +243,14 @@ func TestLateThatFails(t *testing.T) {
 		r := Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}
 		got := s.ask(t, r)
 		ratio := *got.source(WordSource).Weight / *whole.source(WordSource).Weight
-		if want := math.Exp(other.Words - s.config.Defaults.Gate.Words); math.Abs(ratio-want) > 1e-6 || got.Confidence != nil {
+		if want := math.Exp(other.Words - s.config.Defaults.Gate.Words); math.Abs(ratio-want) > 1e-6 ||
+			got.Confidence != nil {
 			t.Errorf("%s: words weigh %v of what they did, want %v; the confidence is %v", name, ratio, want, got.Confidence)
 		}
 		s.config.Late = nil
 		without := s.ask(t, r)
-		if len(got.Degraded) != 1 || got.Degraded[0].Source != "tokens" || !slices.Equal(ids(got.Results), ids(without.Results)) {
+		if len(got.Degraded) != 1 || got.Degraded[0].Source != "tokens" ||
+			!slices.Equal(ids(got.Results), ids(without.Results)) {
 			t.Errorf("%s: degraded %+v, results %v, without %v", name, got.Degraded, ids(got.Results), ids(without.Results))
 		}
 	}
@@ -289,7 +317,8 @@ func TestLateIsNotLeft(t *testing.T) {
 			e.hook = hook
 		}
 		s.words.hook = hook
-		if e := s.refused(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); e.Kind != c.kind || strings.Contains(e.Detail, "tokens: ") {
+		if e := s.refused(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); e.Kind != c.kind ||
+			strings.Contains(e.Detail, "tokens: ") {
 			t.Errorf("%s: kind %d, %q; want kind %d of those that failed", name, e.Kind, e.Detail, c.kind)
 		}
 	}

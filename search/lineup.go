@@ -60,14 +60,23 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 	if err := x.complete(e.limits); err != nil {
 		return nil, err
 	}
-	l := &lineUp{Engine: e, methods: fusion.Methods(), defaults: x.Defaults, absent: x.Absent, readers: x.Readers, reader: readerOf(x.Experts), drained: make(chan struct{})}
+	l := &lineUp{
+		Engine:   e,
+		methods:  fusion.Methods(),
+		defaults: x.Defaults,
+		absent:   x.Absent,
+		readers:  x.Readers,
+		reader:   readerOf(x.Experts),
+		drained:  make(chan struct{}),
+	}
 	l.language = sync.OnceValue(func() *spelling.Language { return languageOf(l.reader) })
 	l.users.Store(1)
 	for i := range x.Experts {
 		l.addExpert(&x.Experts[i], x.Reference)
 	}
 	for _, one := range l.experts {
-		one.base = l.reference != nil && one.Head == nil && one.encoder == l.reference.encoder && (one.Granularity == "" || one == l.reference)
+		one.base = l.reference != nil && one.Head == nil && one.encoder == l.reference.encoder &&
+			(one.Granularity == "" || one == l.reference)
 	}
 	l.chooseGranularities()
 	l.sources = append(l.sources,
@@ -81,7 +90,11 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		return nil, err
 	}
 	if err := l.canAnswer(MethodAuto); err != nil {
-		return nil, fmt.Errorf("search: defaults.auto is %s, by which this collection cannot be searched: %w", l.defaults.Auto, err)
+		return nil, fmt.Errorf(
+			"search: defaults.auto is %s, by which this collection cannot be searched: %w",
+			l.defaults.Auto,
+			err,
+		)
 	}
 	return l, nil
 }
@@ -102,7 +115,11 @@ func (l *lineUp) checkSources() error {
 	names := map[string]bool{"": true}
 	for _, x := range l.sources {
 		if names[x.name()] {
-			return fmt.Errorf("search: a source of kind %s is called %q: a name that no other source has is needed", x.kind(), x.name())
+			return fmt.Errorf(
+				"search: a source of kind %s is called %q: a name that no other source has is needed",
+				x.kind(),
+				x.name(),
+			)
 		}
 		names[x.name()] = true
 	}
@@ -112,7 +129,12 @@ func (l *lineUp) checkSources() error {
 // addExpert adds an expert, which shares an encoder with those before it that one run
 // serves.
 func (l *lineUp) addExpert(x *Expert, reference string) {
-	own := &dense{identity: identity{x.Name, KindDense, x.Chance}, Expert: x, number: len(l.experts), encoder: len(l.experts)}
+	own := &dense{
+		identity: identity{x.Name, KindDense, x.Chance},
+		Expert:   x,
+		number:   len(l.experts),
+		encoder:  len(l.experts),
+	}
 	if same := slices.IndexFunc(l.experts, func(other *dense) bool { return sameEncoder(x, other.Expert) }); same >= 0 {
 		own.encoder = l.experts[same].encoder
 	}

@@ -41,7 +41,9 @@ func TestUse(t *testing.T) {
 		x.Encoder = own
 		method := []string{fusion.MethodRRF, fusion.MethodSum}[n%2]
 		d := s.config.Defaults
-		d.Auto, d.K, d.Gate = method, 3+n%2, nil
+		d.Auto = method
+		d.K = 3 + n%2
+		d.Gate = nil
 		return LineUp{Experts: []Expert{x}, Defaults: d, Absent: []Missing{{Source: x.Name + " is here"}}}, own
 	}
 	first, own := lineUp(0)
@@ -176,7 +178,14 @@ func TestExpertsFollowGenerations(t *testing.T) {
 	for _, x := range e.Experts() {
 		alone, err := e.Expert(x.Name)
 		if want := len(next.passages); err != nil || x.Passages != want || alone.Passages != want {
-			t.Errorf("expert %s has %d passages, alone %d, %v; the newest generation has %d", x.Name, x.Passages, alone.Passages, err, want)
+			t.Errorf(
+				"expert %s has %d passages, alone %d, %v; the newest generation has %d",
+				x.Name,
+				x.Passages,
+				alone.Passages,
+				err,
+				want,
+			)
 		}
 	}
 }

@@ -13,7 +13,11 @@ import (
 // ("": from the first), at most limit, and fewer where they would have more than
 // Limits.AnswerBytes. next is the id after which others follow, "" where none do. Before it
 // reads a text it takes room (WithRoom).
-func (e *Engine) List(ctx context.Context, after string, limit int) (passages []corpus.Passage, next string, err error) {
+func (e *Engine) List(
+	ctx context.Context,
+	after string,
+	limit int,
+) (passages []corpus.Passage, next string, err error) {
 	l, err := e.begin()
 	if err != nil {
 		return nil, "", err
@@ -38,7 +42,12 @@ func (e *Engine) List(ctx context.Context, after string, limit int) (passages []
 		})
 	}
 	if err != nil {
-		return nil, "", &Error{Kind: Unavailable, Code: "unavailable", Detail: "the passages could not be read; the server's log says why", Err: fmt.Errorf("listing passages: %w", err)}
+		return nil, "", &Error{
+			Kind:   Unavailable,
+			Code:   "unavailable",
+			Detail: "the passages could not be read; the server's log says why",
+			Err:    fmt.Errorf("listing passages: %w", err),
+		}
 	}
 	if more {
 		next = passages[len(passages)-1].ID
@@ -47,8 +56,14 @@ func (e *Engine) List(ctx context.Context, after string, limit int) (passages []
 }
 
 // list returns which passages are listed, and the room that they take.
-func (e *Engine) list(ctx context.Context, from Passages, after string, limit int) (ordinals []rank.Ordinal, more bool, room int, err error) {
-	if ordinals, err = from.After(ctx, after, limit+1); err != nil {
+func (e *Engine) list(
+	ctx context.Context,
+	from Passages,
+	after string,
+	limit int,
+) (ordinals []rank.Ordinal, more bool, room int, err error) {
+	ordinals, err = from.After(ctx, after, limit+1)
+	if err != nil {
 		return nil, false, 0, err
 	}
 	bytes := 0

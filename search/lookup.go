@@ -45,7 +45,11 @@ func (e *Engine) Expert(name string) (ExpertInfo, error) {
 			return info, nil
 		}
 	}
-	return ExpertInfo{}, &Error{Kind: NotFound, Code: "expert_not_found", Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), l.knownExperts())}
+	return ExpertInfo{}, &Error{
+		Kind:   NotFound,
+		Code:   "expert_not_found",
+		Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), l.knownExperts()),
+	}
 }
 
 // in returns what there is to say of an expert in a generation.
@@ -62,7 +66,8 @@ func (x *Expert) in(view View) ExpertInfo {
 // Readers describes the readers, the default first.
 func (e *Engine) Readers() (all []ReaderInfo) {
 	for _, r := range e.current.Load().readers {
-		r.Info.Name, r.Info.Calibrated = r.Name, r.Chance != nil
+		r.Info.Name = r.Name
+		r.Info.Calibrated = r.Chance != nil
 		all = append(all, r.Info)
 	}
 	return all
@@ -118,7 +123,8 @@ func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string
 	var ok bool
 	var size int
 	err = guard(func() (err error) {
-		if ordinal, ok, err = view.Passages().Ordinal(ctx, id); err == nil && ok {
+		ordinal, ok, err = view.Passages().Ordinal(ctx, id)
+		if err == nil && ok {
 			size, err = view.Passages().Size(ordinal)
 		}
 		return err
@@ -137,11 +143,18 @@ func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string
 		})
 	}
 	if err == nil && !ok {
-		return corpus.Passage{}, "", &Error{Kind: NotFound, Code: "unknown_passage", Detail: fmt.Sprintf("there is no passage %s", quote(id))}
+		return corpus.Passage{}, "", &Error{
+			Kind:   NotFound,
+			Code:   "unknown_passage",
+			Detail: fmt.Sprintf("there is no passage %s", quote(id)),
+		}
 	}
 	if err != nil {
 		return corpus.Passage{}, "", &Error{Kind: Unavailable, Code: "unavailable",
-			Detail: fmt.Sprintf("passage %s could not be read; the server's log says why", quote(id)), Err: fmt.Errorf("reading passage %s: %w", quote(id), err)}
+			Detail: fmt.Sprintf(
+				"passage %s could not be read; the server's log says why",
+				quote(id),
+			), Err: fmt.Errorf("reading passage %s: %w", quote(id), err)}
 	}
 	return passage, passage.Version(), nil
 }

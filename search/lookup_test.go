@@ -35,7 +35,14 @@ func TestBatch(t *testing.T) {
 		return nil
 	}
 	e := s.engine(t)
-	requests := []Request{{Question: "red"}, {Question: ""}, {Question: "dog", K: 3}, {Question: "cat", Fusion: methodsOf("x")}, {Question: "bird"}, {Question: "blue"}}
+	requests := []Request{
+		{Question: "red"},
+		{Question: ""},
+		{Question: "dog", K: 3},
+		{Question: "cat", Fusion: methodsOf("x")},
+		{Question: "bird"},
+		{Question: "blue"},
+	}
 	answers, err := answersOf(context.Background(), e, requests)
 	if err != nil || len(answers) != len(requests) {
 		t.Fatalf("%d answers, %v", len(answers), err)
@@ -43,7 +50,9 @@ func TestBatch(t *testing.T) {
 	for i, r := range requests {
 		one, oneErr := e.Search(context.Background(), r)
 		a := answers[i]
-		if (a.Err == nil) != (oneErr == nil) || a.Err != nil && a.Err.Error() != oneErr.Error() || !reflect.DeepEqual(a.Response.Results, one.Results) || a.Response.Question != one.Question {
+		if (a.Err == nil) != (oneErr == nil) || a.Err != nil && a.Err.Error() != oneErr.Error() ||
+			!reflect.DeepEqual(a.Response.Results, one.Results) ||
+			a.Response.Question != one.Question {
 			t.Errorf("%d: %v %v, alone %v %v", i, a.Err, ids(a.Response.Results), oneErr, ids(one.Results))
 		}
 	}
@@ -53,7 +62,8 @@ func TestBatch(t *testing.T) {
 	for _, requests := range [][]Request{nil, make([]Request, 7)} {
 		_, err := answersOf(context.Background(), e, requests)
 		var refused *Error
-		if !errors.As(err, &refused) || refused.Kind != Invalid || refused.Fields[0].Pointer != "/searches" || !strings.Contains(refused.Detail, "from 1 to 6") {
+		if !errors.As(err, &refused) || refused.Kind != Invalid || refused.Fields[0].Pointer != "/searches" ||
+			!strings.Contains(refused.Detail, "from 1 to 6") {
 			t.Errorf("a batch of %d: %v", len(requests), err)
 		}
 	}
@@ -114,7 +124,9 @@ func TestEmbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := withNaN.Embed(context.Background(), EmbedRequest{Expert: "B", Input: texts}); kindOf(err) != Unavailable || !strings.Contains(err.Error(), "the encoder gave NaN at 7") {
+	_, err = withNaN.Embed(context.Background(), EmbedRequest{Expert: "B", Input: texts})
+	if kindOf(err) != Unavailable ||
+		!strings.Contains(err.Error(), "the encoder gave NaN at 7") {
 		t.Errorf("a vector with NaN: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -163,7 +175,8 @@ func TestPassage(t *testing.T) {
 	if _, again, _ := e.Passage(t.Context(), "p003"); again != version {
 		t.Errorf("versions %s and %s of the same passage", version, again)
 	}
-	if _, _, err := e.Passage(t.Context(), "p\x003"); kindOf(err) != NotFound || !strings.Contains(err.Error(), `no passage "p\x003"`) {
+	if _, _, err := e.Passage(t.Context(), "p\x003"); kindOf(err) != NotFound ||
+		!strings.Contains(err.Error(), `no passage "p\x003"`) {
 		t.Errorf("unknown passage: %v", err)
 	}
 	s.config.Corpus = brittle{s.library}
@@ -233,11 +246,23 @@ func TestObserver(t *testing.T) {
 	if len(o.answers) != 1 || !reflect.DeepEqual(o.answers[0], given) {
 		t.Errorf("told of %+v, given %+v", o.answers, given)
 	}
-	want := map[string]int{"A encode": 1, "A search": 1, "A confidence": 1, "B encode": 1, "B search": 1, "bm25 search": 1, "sources": 1, "complete": 1, "fuse": 1, "fetch": 1}
+	want := map[string]int{
+		"A encode":     1,
+		"A search":     1,
+		"A confidence": 1,
+		"B encode":     1,
+		"B search":     1,
+		"bm25 search":  1,
+		"sources":      1,
+		"complete":     1,
+		"fuse":         1,
+		"fetch":        1,
+	}
 	if !reflect.DeepEqual(o.stages, want) {
 		t.Errorf("stages %v, want %v", o.stages, want)
 	}
-	if o.sources["A"] != "ok <nil>" || o.sources["bm25"] != "ok <nil>" || o.sources["B"] != "failed searching the vectors: the cause" {
+	if o.sources["A"] != "ok <nil>" || o.sources["bm25"] != "ok <nil>" ||
+		o.sources["B"] != "failed searching the vectors: the cause" {
 		t.Errorf("sources %v", o.sources)
 	}
 }

@@ -34,11 +34,21 @@ func (r *Request) asked(wrong *problems, limit int) (question string, before []s
 		return r.Question, nil
 	}
 	if r.Question != "" {
-		wrong.add("unused_option", "/messages", "there are both a question and messages: the last message of the user is the question, so send one of the two")
+		wrong.add(
+			"unused_option",
+			"/messages",
+			"there are both a question and messages: the last message of the user is the question, so send one of the two",
+		)
 	}
 	for i, m := range r.Messages {
 		if !slices.Contains(roles(), m.Role) {
-			wrong.add("unknown_value", fmt.Sprintf("/messages/%d", i)+"/role", "there is no role %s: %s are known", quote(m.Role), list(roles()))
+			wrong.add(
+				"unknown_value",
+				fmt.Sprintf("/messages/%d", i)+"/role",
+				"there is no role %s: %s are known",
+				quote(m.Role),
+				list(roles()),
+			)
 		}
 		if m.Role != userRole || strings.TrimSpace(m.Content) == "" {
 			continue
@@ -67,7 +77,9 @@ func (l *lineUp) inContext(ctx context.Context, q *inquiry, view *pinned, messag
 		return message
 	}
 	alone, known := l.sureOf(ctx, q, view, message)
-	best, highest, behind := message, logOdds(alone), ""
+	best := message
+	highest := logOdds(alone)
+	behind := ""
 	if known {
 		highest += float64(words-2) / 2
 	}

@@ -38,7 +38,8 @@ func TestOffsets(t *testing.T) {
 // TestOffsetsOfARequest: unknown ones are refused.
 func TestOffsetsOfARequest(t *testing.T) {
 	s, _ := withReader()
-	if e := s.refused(t, Request{Question: question, Offsets: "runes"}); e.Code != "unknown_value" || e.Fields[0].Pointer != "/offsets" {
+	if e := s.refused(t, Request{Question: question, Offsets: "runes"}); e.Code != "unknown_value" ||
+		e.Fields[0].Pointer != "/offsets" {
 		t.Errorf("%+v", e)
 	}
 	if got := s.ask(t, Request{Question: question, Offsets: OffsetBytes}); got.Offsets != "" {

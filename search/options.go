@@ -46,20 +46,34 @@ func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *proble
 		if slices.ContainsFunc(methods, func(m plannedMethod) bool { return takes(*m.Method) }) {
 			return
 		}
-		asked, verb := fmt.Sprintf("fusion method %q", methods[0].asked), "does not take"
+		asked := fmt.Sprintf("fusion method %q", methods[0].asked)
+		verb := "does not take"
 		switch {
 		case len(methods) > 1:
 			asked, verb = "none of the fusion methods asked for", "takes"
 		case methods[0].asked != methods[0].Name:
 			asked += fmt.Sprintf(", which is %s here,", methods[0].Name)
 		}
-		wrong.add("unused_option", pointer, "%s %s %s: it is for %s; leave it out or name one of these in fusion", asked, verb, what, list(fusion.MethodNames(takes)))
+		wrong.add(
+			"unused_option",
+			pointer,
+			"%s %s %s: it is for %s; leave it out or name one of these in fusion",
+			asked,
+			verb,
+			what,
+			list(fusion.MethodNames(takes)),
+		)
 	}
 	if len(r.Weights) > 0 {
 		refuse("/weights", "weights", takes("weights"))
 		for _, name := range sortedKeys(r.Weights) {
-			if l.numberOf(name) >= 0 && slices.ContainsFunc(methods, func(m plannedMethod) bool { return m.Weighs != fusion.Nobody }) {
-				refuse("/weights/"+escapePointer(name), "weights of experts", func(m fusion.Method) bool { return m.Weighs == fusion.Everybody })
+			if l.numberOf(name) >= 0 &&
+				slices.ContainsFunc(methods, func(m plannedMethod) bool { return m.Weighs != fusion.Nobody }) {
+				refuse(
+					"/weights/"+escapePointer(name),
+					"weights of experts",
+					func(m fusion.Method) bool { return m.Weighs == fusion.Everybody },
+				)
 			}
 		}
 	}

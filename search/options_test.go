@@ -18,7 +18,10 @@ func TestOptionsOfMethods(t *testing.T) {
 		set   func(*Request)
 		takes []string
 	}{
-		"/weights":       {func(r *Request) { r.Weights = map[string]float64{WordSource: .5} }, []string{"hybrid", "sum", "rrf"}},
+		"/weights": {
+			func(r *Request) { r.Weights = map[string]float64{WordSource: .5} },
+			[]string{"hybrid", "sum", "rrf"},
+		},
 		"/weights/B":     {func(r *Request) { r.Weights = map[string]float64{"B": .5} }, []string{"sum", "rrf"}},
 		"/normalisation": {func(r *Request) { r.Normalisation = "minmax" }, []string{"muf", "hybrid", "sum"}},
 		"/missing":       {func(r *Request) { r.Missing = "min" }, []string{"muf", "hybrid", "sum", "gate", "cce"}},
@@ -41,7 +44,8 @@ func TestOptionsOfMethods(t *testing.T) {
 				}
 				e := s.refused(t, request)
 				where := "/" + strings.Split(pointer, "/")[1]
-				if e.Code != "unused_option" || !strings.HasPrefix(e.Fields[0].Pointer, where) || !strings.Contains(e.Detail, option.takes[0]) {
+				if e.Code != "unused_option" || !strings.HasPrefix(e.Fields[0].Pointer, where) ||
+					!strings.Contains(e.Detail, option.takes[0]) {
 					t.Errorf("%s by %s: %s at %+v: %s", pointer, asked, e.Code, e.Fields, e.Detail)
 				}
 				request.Fusion = Methods{Names: []string{asked, option.takes[0]}, Listed: true}
@@ -77,7 +81,8 @@ func TestWithoutEnsemble(t *testing.T) {
 		want := s.ask(t, Request{Question: question, Fusion: methodsOf(name), Experts: &[]string{"A", "B"}})
 		got := s.ask(t, Request{Question: question, Fusion: methodsOf(name)})
 		c := got.source("c")
-		if !slices.Equal(ids(got.Results), ids(want.Results)) || got.Results[0].Score != want.Results[0].Score || len(got.Degraded) > 0 {
+		if !slices.Equal(ids(got.Results), ids(want.Results)) || got.Results[0].Score != want.Results[0].Score ||
+			len(got.Degraded) > 0 {
 			t.Errorf("%s: %v, without c %v; %+v", name, ids(got.Results), ids(want.Results), got.Degraded)
 		}
 		if c == nil || c.Status != StatusSkipped || !strings.Contains(c.Reason, "no ensemble") || c.Hits != 0 {
@@ -96,8 +101,12 @@ func TestWithoutEnsemble(t *testing.T) {
 		if c := list.source("c"); c.Status != StatusOK || !strings.Contains(c.Reason, name) {
 			t.Errorf("%s in a list: %+v", name, c)
 		}
-		both, err := s.engine(t).Compare(t.Context(), []Request{{Question: question, Fusion: methodsOf(fusion.MethodRRF)}, {Question: question, Fusion: methodsOf(name)}})
-		if err != nil || !slices.Equal(ids(both[1].Results), ids(want.Results)) || !slices.Equal(ids(both[0].Results), ids(alone.Results)) || both[1].source("c").Status != StatusSkipped {
+		both, err := s.engine(t).
+			Compare(t.Context(), []Request{{Question: question, Fusion: methodsOf(fusion.MethodRRF)},
+				{Question: question, Fusion: methodsOf(name)}})
+		if err != nil || !slices.Equal(ids(both[1].Results), ids(want.Results)) ||
+			!slices.Equal(ids(both[0].Results), ids(alone.Results)) ||
+			both[1].source("c").Status != StatusSkipped {
 			t.Errorf("%s in a comparison: %v", name, err)
 		}
 	}

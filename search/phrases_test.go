@@ -81,7 +81,10 @@ func TestPhrasesBesideOthers(t *testing.T) {
 	s := phraseStage()
 	gate := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
 	rrf := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)})
-	both := s.ask(t, Request{Question: question, Fusion: Methods{Names: []string{fusion.MethodGate, fusion.MethodRRF}, Listed: true}})
+	both := s.ask(
+		t,
+		Request{Question: question, Fusion: Methods{Names: []string{fusion.MethodGate, fusion.MethodRRF}, Listed: true}},
+	)
 	if !reflect.DeepEqual(both.Rankings[0].Results, gate.Results) {
 		t.Error("the gate in a list answers otherwise than alone")
 	}
@@ -98,10 +101,12 @@ func TestPhrasesBesideOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(ids(compared[0].Results), ids(rrf.Results)) || !slices.Equal(ids(compared[1].Results), ids(gate.Results)) {
+	if !slices.Equal(ids(compared[0].Results), ids(rrf.Results)) ||
+		!slices.Equal(ids(compared[1].Results), ids(gate.Results)) {
 		t.Error("compared, methods answer otherwise than alone")
 	}
-	if compared[0].source(PhraseSource) != nil || compared[1].source(PhraseSource) == nil || compared[2].source(PhraseSource) != nil {
+	if compared[0].source(PhraseSource) != nil || compared[1].source(PhraseSource) == nil ||
+		compared[2].source(PhraseSource) != nil {
 		t.Error("phrases are among the sources of the wrong methods")
 	}
 	if err := e.Close(context.Background()); err != nil {
@@ -119,14 +124,25 @@ func TestWithoutPhrases(t *testing.T) {
 	if none.source(PhraseSource) != nil || len(none.Degraded) != 0 {
 		t.Errorf("without phrases: sources %+v, degraded %+v", none.Sources, none.Degraded)
 	}
-	s.library.shelf.phrases = &words{texts: s.words.texts, pairs: true, hook: func(context.Context) error { return errors.New("broken") }}
+	s.library.shelf.phrases = &words{
+		texts: s.words.texts,
+		pairs: true,
+		hook:  func(context.Context) error { return errors.New("broken") },
+	}
 	broken := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
-	if len(broken.Degraded) != 1 || broken.Degraded[0].Source != PhraseSource || !slices.Equal(ids(broken.Results), ids(none.Results)) {
-		t.Errorf("with broken phrases %v, degraded %+v; without them %v", ids(broken.Results), broken.Degraded, ids(none.Results))
+	if len(broken.Degraded) != 1 || broken.Degraded[0].Source != PhraseSource ||
+		!slices.Equal(ids(broken.Results), ids(none.Results)) {
+		t.Errorf(
+			"with broken phrases %v, degraded %+v; without them %v",
+			ids(broken.Results),
+			broken.Degraded,
+			ids(none.Results),
+		)
 	}
 	s.library.shelf.phrases = index
 	s.config.Defaults.Gate.Phrases = 0
-	if old := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); old.source(PhraseSource) != nil {
+	old := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)})
+	if old.source(PhraseSource) != nil {
 		t.Error("a gate without phrases asks for them")
 	}
 }
@@ -134,7 +150,10 @@ func TestWithoutPhrases(t *testing.T) {
 // TestPhrasesAreNotWeighted: the error says why, not that there is no such source.
 func TestPhrasesAreNotWeighted(t *testing.T) {
 	e := phraseStage().engine(t)
-	_, err := e.Search(context.Background(), Request{Question: question, Fusion: methodsOf(fusion.MethodSum), Weights: map[string]float64{PhraseSource: 1}})
+	_, err := e.Search(
+		context.Background(),
+		Request{Question: question, Fusion: methodsOf(fusion.MethodSum), Weights: map[string]float64{PhraseSource: 1}},
+	)
 	if err == nil || !strings.Contains(err.Error(), "gate alone") {
 		t.Errorf("phrases are weighted: %v", err)
 	}
@@ -152,7 +171,8 @@ func TestGatherPhrases(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := len(found.Sources) - 1
-	if x := found.Sources[last]; x.Kind != fusion.Phrases || x.Name != PhraseSource || found.Sources[last-1].Kind != fusion.Lexical {
+	if x := found.Sources[last]; x.Kind != fusion.Phrases || x.Name != PhraseSource ||
+		found.Sources[last-1].Kind != fusion.Lexical {
 		t.Fatalf("the last source is %+v", x)
 	}
 	index := s.library.shelf.phrases.(*words)

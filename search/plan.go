@@ -51,31 +51,53 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	var wrong problems
 	d, most := l.defaults, l.limits
 	p := &plan{named: r.Experts != nil, weights: r.Weights, explain: r.Explain}
-	p.exact, p.filter = r.Exact, r.restricted()
+	p.filter = r.restricted()
+	p.exact = r.Exact
 	p.collapse = r.Collapse == nil || *r.Collapse
 	p.question, p.before = r.asked(&wrong, most.QuestionBytes)
 	p.correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
 	p.k = wrong.count("/k", r.K, d.K, most.K)
-	if p.offset = r.Offset; p.offset < 0 || p.offset > 0 && p.offset+p.k > most.K {
-		wrong.add("out_of_range", "/offset", "offset is %d: it has to be from 0 to %d, which with k is limits.k", p.offset, max(most.K-p.k, 0))
+	p.offset = r.Offset
+	if p.offset < 0 || p.offset > 0 && p.offset+p.k > most.K {
+		wrong.add(
+			"out_of_range",
+			"/offset",
+			"offset is %d: it has to be from 0 to %d, which with k is limits.k",
+			p.offset,
+			max(most.K-p.k, 0),
+		)
 	}
 	p.k += p.offset
 	p.candidates = wrong.count("/candidates", r.Candidates, d.Candidates, most.Candidates)
-	milliseconds := wrong.count("/timeout_ms", r.TimeoutMS, int(d.Timeout/time.Millisecond), int(most.Timeout/time.Millisecond))
+	milliseconds := wrong.count(
+		"/timeout_ms",
+		r.TimeoutMS,
+		int(d.Timeout/time.Millisecond),
+		int(most.Timeout/time.Millisecond),
+	)
 	p.timeout = time.Duration(milliseconds) * time.Millisecond
 	p.missing = oneOf(&wrong, "/missing", r.Missing, d.Missing, missings())
 	p.normalise = oneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
-	if p.sharpness = r.Sharpness; !(p.sharpness >= 0 && p.sharpness <= fusion.MaxSharpness) {
-		wrong.add("out_of_range", "/sharpness", "sharpness is %v: it has to be from 0 to %g, and 0 is the method's own", p.sharpness, float64(fusion.MaxSharpness))
+	p.sharpness = r.Sharpness
+	if !(p.sharpness >= 0 && p.sharpness <= fusion.MaxSharpness) {
+		wrong.add(
+			"out_of_range",
+			"/sharpness",
+			"sharpness is %v: it has to be from 0 to %g, and 0 is the method's own",
+			p.sharpness,
+			float64(fusion.MaxSharpness),
+		)
 	}
 	p.fields = wrong.fields(r.Fields)
 	p.offsets = oneOf(&wrong, "/offsets", r.Offsets, OffsetBytes, OffsetNames())
 	wrong.filter(p.filter)
-	if p.minConfidence = r.MinConfidence; !(p.minConfidence >= 0 && p.minConfidence <= 1) {
+	p.minConfidence = r.MinConfidence
+	if !(p.minConfidence >= 0 && p.minConfidence <= 1) {
 		wrong.add("out_of_range", "/min_confidence", "min_confidence is %v: it has to be from 0 to 1", r.MinConfidence)
 	}
 	p.experts = l.planExperts(r.Experts, &wrong)
-	p.methods, p.listed = l.planMethods(r.Fusion, &wrong), r.Fusion.Listed
+	p.methods = l.planMethods(r.Fusion, &wrong)
+	p.listed = r.Fusion.Listed
 	l.checkWeights(r.Weights, &wrong)
 	l.planAnswer(r, p, &wrong)
 	if len(wrong) == 0 {
@@ -92,7 +114,11 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	}
 	l.planSources(r, p)
 	if p.minConfidence > 0 && r.Late != nil && !*r.Late && l.late != nil && d.GateWithoutLate != nil && p.gated() {
-		wrong.add("needs_calibration", "/min_confidence", "the confidence of an answer without late interaction is not calibrated, so min_confidence has nothing to be compared with: leave out one of the two")
+		wrong.add(
+			"needs_calibration",
+			"/min_confidence",
+			"the confidence of an answer without late interaction is not calibrated, so min_confidence has nothing to be compared with: leave out one of the two",
+		)
 	}
 	return p, wrong.err()
 }
@@ -119,7 +145,8 @@ func (l *lineUp) planSources(r *Request, p *plan) {
 func (l *lineUp) leftOut(p *plan, expert int) string {
 	reason := ""
 	for _, m := range p.methods {
-		if reason = l.leavesOut(p, m, expert); reason == "" {
+		reason = l.leavesOut(p, m, expert)
+		if reason == "" {
 			return ""
 		}
 	}
@@ -130,7 +157,10 @@ func (l *lineUp) leftOut(p *plan, expert int) string {
 // experts by their confidence leaves out those that have none.
 func (l *lineUp) leavesOut(p *plan, m plannedMethod, at int) string {
 	if m.Granular && !p.named && at < len(l.experts) && !l.experts[at].granular {
-		return fmt.Sprintf("%s ranks by granularities, unless others are named, and this is none, or calibration chose others", m.Name)
+		return fmt.Sprintf(
+			"%s ranks by granularities, unless others are named, and this is none, or calibration chose others",
+			m.Name,
+		)
 	}
 	if at >= len(l.experts) || !m.AsksConfidence(len(p.experts)) || l.experts[at].calibrated() {
 		return ""
@@ -138,7 +168,10 @@ func (l *lineUp) leavesOut(p *plan, m plannedMethod, at int) string {
 	if m.OnlyAmong && !slices.ContainsFunc(p.experts, func(at int) bool { return l.experts[at].calibrated() }) {
 		return "" // then all are weighed by CCE's confidences
 	}
-	return fmt.Sprintf("%s weights experts by how sure they are, and this one cannot say: it has no ensemble, or nobody calibrated it", m.Name)
+	return fmt.Sprintf(
+		"%s weights experts by how sure they are, and this one cannot say: it has no ensemble, or nobody calibrated it",
+		m.Name,
+	)
 }
 
 // planExperts resolves names to indexes, in the engine's own order, so that
@@ -156,7 +189,12 @@ func (l *lineUp) planExperts(names *[]string, wrong *problems) []int {
 		i := l.numberOf(name)
 		switch {
 		case l.late != nil && name == l.late.name():
-			wrong.add("unknown_expert", pointer, `expert %s is late interaction, which ranks what the others found: it takes part in the gate by itself, unless "late" is false`, quote(name))
+			wrong.add(
+				"unknown_expert",
+				pointer,
+				`expert %s is late interaction, which ranks what the others found: it takes part in the gate by itself, unless "late" is false`,
+				quote(name),
+			)
 		case i < 0:
 			wrong.add("unknown_expert", pointer, "there is no expert %s: %s", quote(name), l.knownExperts())
 		case slices.Contains(experts, i):
@@ -236,28 +274,53 @@ const leastAUROC = .6
 
 // checkNeeds refuses a method that needs what is not there.
 func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words bool, wrong *problems) {
-	experts, pointer := p.experts, methodPointer(listed, i)
+	experts := p.experts
+	pointer := methodPointer(listed, i)
 	if m.NeedsWords && !words {
 		wrong.add("needs_bm25", pointer, `fusion method %q needs BM25, and "bm25" is false`, m.asked)
 	}
 	if m.NeedsDense && len(experts) == 0 && len(*wrong) == 0 {
 		wrong.add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
 	}
-	if m.Granular && !p.named && len(experts) > 0 && !slices.ContainsFunc(experts, func(at int) bool { return l.experts[at].granular }) {
-		wrong.add("needs_experts", pointer, "fusion method %q needs experts that have vectors of parts of passages, and there are none: name the experts among which it is to choose", m.asked)
+	if m.Granular && !p.named && len(experts) > 0 &&
+		!slices.ContainsFunc(experts, func(at int) bool { return l.experts[at].granular }) {
+		wrong.add(
+			"needs_experts",
+			pointer,
+			"fusion method %q needs experts that have vectors of parts of passages, and there are none: name the experts among which it is to choose",
+			m.asked,
+		)
 	}
 	if m.Gated && l.defaults.Gate == nil {
-		wrong.add("needs_calibration", pointer, "fusion method %q needs what is fitted when a collection is calibrated, and this one is not: use %s or %s",
-			m.asked, fusion.MethodRRF, fusion.MethodSum)
+		wrong.add(
+			"needs_calibration",
+			pointer,
+			"fusion method %q needs what is fitted when a collection is calibrated, and this one is not: use %s or %s",
+			m.asked,
+			fusion.MethodRRF,
+			fusion.MethodSum,
+		)
 	}
-	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong || m.Granular && l.fittedCCE(p); p.minConfidence > 0 && !sure {
-		wrong.add("needs_calibration", "/min_confidence",
-			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated", m.asked)
+	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong || m.Granular &&
+		l.fittedCCE(p); p.minConfidence > 0 &&
+		!sure {
+		wrong.add(
+			"needs_calibration",
+			"/min_confidence",
+			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated",
+			m.asked,
+		)
 	}
 	if area, known := l.defaults.ConfidenceAUROC[m.Name]; known && area < leastAUROC && p.minConfidence > 0 {
-		wrong.add("uninformative_confidence", "/min_confidence",
+		wrong.add(
+			"uninformative_confidence",
+			"/min_confidence",
 			"the confidence of fusion method %q hardly tells right answers from wrong ones: on the questions that the collection was calibrated on, a right one has the higher of the two %.0f times in 100, and %g are needed. Leave min_confidence out, or use %s",
-			m.asked, 100*area, 100*leastAUROC, fusion.MethodGate)
+			m.asked,
+			100*area,
+			100*leastAUROC,
+			fusion.MethodGate,
+		)
 	}
 	if !m.AsksConfidence(len(experts)) || m.OnlyAmong { // see leavesOut
 		return
@@ -269,9 +332,15 @@ func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words 
 		}
 	}
 	if len(without) == len(experts) && len(experts) > 0 {
-		wrong.add("needs_calibration", pointer,
+		wrong.add(
+			"needs_calibration",
+			pointer,
 			`fusion method %q weights experts by how sure they are, which needs an ensemble and a calibration; without: %s. Calibrate them, name only others in "experts", or use %s or %s`,
-			m.asked, list(without), fusion.MethodRRF, fusion.MethodSum)
+			m.asked,
+			list(without),
+			fusion.MethodRRF,
+			fusion.MethodSum,
+		)
 	}
 }
 
@@ -288,11 +357,28 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *problems) {
 		pointer := "/weights/" + escapePointer(name)
 		switch w := weights[name]; {
 		case l.late != nil && name == l.late.name():
-			wrong.add("unknown_source", pointer, "%s cannot be weighted: it takes part in the gate alone, which weighs it itself", name)
+			wrong.add(
+				"unknown_source",
+				pointer,
+				"%s cannot be weighted: it takes part in the gate alone, which weighs it itself",
+				name,
+			)
 		case name == PhraseSource:
-			wrong.add("unknown_source", pointer, "%s cannot be weighted: they take part in the gate alone, which weighs them itself", PhraseSource)
+			wrong.add(
+				"unknown_source",
+				pointer,
+				"%s cannot be weighted: they take part in the gate alone, which weighs them itself",
+				PhraseSource,
+			)
 		case !slices.ContainsFunc(l.sources, func(x source) bool { return x.name() == name }):
-			wrong.add("unknown_source", pointer, "there is no source %s to weight: %s, and %s is BM25", quote(name), l.knownExperts(), WordSource)
+			wrong.add(
+				"unknown_source",
+				pointer,
+				"there is no source %s to weight: %s, and %s is BM25",
+				quote(name),
+				l.knownExperts(),
+				WordSource,
+			)
 		case !(w >= 0 && w <= fusion.MaxWeight):
 			wrong.add("out_of_range", pointer, "the weight is %v: it has to be from 0 to %g", w, float64(fusion.MaxWeight))
 		}

@@ -14,7 +14,9 @@ import (
 // TestRefused lists every way in which a request can be wrong, and what it is
 // told. Experts A and B are calibrated, c is not.
 func TestRefused(t *testing.T) {
-	yes, no, none := true, false, &[]string{}
+	yes := true
+	no := false
+	none := &[]string{}
 	for _, c := range []struct {
 		name    string
 		request Request
@@ -38,18 +40,21 @@ func TestRefused(t *testing.T) {
 		{"empty method", Request{Fusion: methodsOf("")}, "unknown_method", "/fusion", `""`},
 		{"no methods", Request{Fusion: listOf()}, "unknown_method", "/fusion", "is empty"},
 		{"method in a list", Request{Fusion: listOf("rrf", "magic")}, "unknown_method", "/fusion/1", `"magic"`},
-		{"method twice", Request{Fusion: listOf("rrf", "sum", "rrf")}, "duplicate_method", "/fusion/2", `"rrf" is named twice`},
+		{"method twice", Request{Fusion: listOf("rrf", "sum", "rrf")}, "duplicate_method", "/fusion/2",
+			`"rrf" is named twice`},
 		{"expert", Request{Experts: &[]string{"A", "wikki"}}, "unknown_expert", "/experts/1", `no expert "wikki": the experts are A, B, c`},
 		{"expert twice", Request{Experts: &[]string{"A", "B", "A"}}, "duplicate_expert", "/experts/2", `"A" is named twice`},
 		{"bm25 as an expert", Request{Experts: &[]string{"bm25"}}, "unknown_expert", "/experts/0", `"bm25"`},
 		{"long expert", Request{Experts: &[]string{strings.Repeat("x", 1000)}}, "unknown_expert", "/experts/0", `xxx"…: the experts`},
 		{"nothing to search", Request{Experts: none, BM25: &no}, "no_sources", "/experts", "nothing to search"},
-		{"missing", Request{Missing: "zero"}, "unknown_value", "/missing", `missing is "zero": it has to be one of exact, min`},
+		{"missing", Request{Missing: "zero"}, "unknown_value", "/missing",
+			`missing is "zero": it has to be one of exact, min`},
 		{"normalisation", Request{Normalisation: "softmax"}, "unknown_value", "/normalisation", "one of raw, minmax, centre-range, zscore"},
 		{"field", Request{Fields: []string{"title", "body"}}, "unknown_value", "/fields/1", `no field "body": its fields are title, text, tags, metadata, contributions, sources`},
 		{"weight of nothing", Request{Weights: map[string]float64{"a/b~c": 1}}, "unknown_source", "/weights/a~1b~0c", "the experts are A, B, c, and bm25 is BM25"},
 		{"negative weight", Request{Weights: map[string]float64{"bm25": -1}}, "out_of_range", "/weights/bm25", "the weight is -1: it has to be from 0 to 1e+09"},
-		{"huge weight", Request{Weights: map[string]float64{"A": 1e300}}, "out_of_range", "/weights/A", "has to be from 0 to"},
+		{"huge weight", Request{Weights: map[string]float64{"A": 1e300}}, "out_of_range", "/weights/A",
+			"has to be from 0 to"},
 		{"weight is no number", Request{Weights: map[string]float64{"A": math.NaN()}}, "out_of_range", "/weights/A", "has to be from 0 to"},
 		{"hybrid without BM25", Request{Fusion: methodsOf("hybrid"), Experts: &[]string{"A"}, BM25: &no}, "needs_bm25", "/fusion", `"hybrid" needs BM25, and "bm25" is false`},
 		{"hybrid without BM25 in a list", Request{Fusion: listOf("rrf", "hybrid"), Experts: &[]string{"A"}, BM25: &no}, "needs_bm25", "/fusion/1", `"hybrid" needs BM25`},
@@ -88,7 +93,8 @@ func TestExactAmongMany(t *testing.T) {
 	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf")})
 	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf"), Exact: true, Experts: &[]string{}})
 	refused := s.refused(t, Request{Question: question, Fusion: methodsOf("rrf"), Exact: true})
-	if refused.Kind != Invalid || refused.Code != "out_of_range" || refused.Fields[0].Pointer != "/exact" || !strings.Contains(refused.Detail, "all 60 passages: at most 59") {
+	if refused.Kind != Invalid || refused.Code != "out_of_range" || refused.Fields[0].Pointer != "/exact" ||
+		!strings.Contains(refused.Detail, "all 60 passages: at most 59") {
 		t.Errorf("%+v", refused)
 	}
 }
@@ -110,7 +116,10 @@ func TestRefusedCompletely(t *testing.T) {
 	for i := range flood {
 		weights[strings.Repeat("w", i%300)] = 1
 	}
-	e = s.refused(t, Request{Question: question, Experts: &flood, Fields: flood, Fusion: listOf(flood...), Weights: weights})
+	e = s.refused(
+		t,
+		Request{Question: question, Experts: &flood, Fields: flood, Fusion: listOf(flood...), Weights: weights},
+	)
 	if len(e.Fields) > 30 || len(e.Detail) > 10000 {
 		t.Errorf("%d fields in a detail of %d bytes", len(e.Fields), len(e.Detail))
 	}
@@ -120,13 +129,14 @@ func TestRefusedCompletely(t *testing.T) {
 func TestAllowed(t *testing.T) {
 	no := false
 	for name, r := range map[string]Request{
-		"limits":                        {K: 1000, Candidates: 1000, TimeoutMS: 10000},
-		"hybrid of one uncalibrated":    {Fusion: methodsOf("hybrid"), Experts: &[]string{"c"}},
-		"MUF of calibrated ones":        {Fusion: methodsOf("muf"), Experts: &[]string{"B", "A"}},
-		"MUF without BM25":              {Fusion: methodsOf("muf"), Experts: &[]string{"A"}, BM25: &no},
-		"words alone":                   {Experts: &[]string{}},
-		"weight of what does not count": {Fusion: methodsOf("rrf"), BM25: &no, Weights: map[string]float64{"bm25": 2, "B": 0}},
-		"hostile question":              {Question: "\x00 [SEP] \u202e \ufeff " + strings.Repeat("x", 8000)},
+		"limits":                     {K: 1000, Candidates: 1000, TimeoutMS: 10000},
+		"hybrid of one uncalibrated": {Fusion: methodsOf("hybrid"), Experts: &[]string{"c"}},
+		"MUF of calibrated ones":     {Fusion: methodsOf("muf"), Experts: &[]string{"B", "A"}},
+		"MUF without BM25":           {Fusion: methodsOf("muf"), Experts: &[]string{"A"}, BM25: &no},
+		"words alone":                {Experts: &[]string{}},
+		"weight of what does not count": {Fusion: methodsOf("rrf"), BM25: &no,
+			Weights: map[string]float64{"bm25": 2, "B": 0}},
+		"hostile question": {Question: "\x00 [SEP] \u202e \ufeff " + strings.Repeat("x", 8000)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if r.Question == "" {
@@ -140,7 +150,10 @@ func TestAllowed(t *testing.T) {
 	if len(r.Sources) != 1 || len(r.Results) == 0 {
 		t.Errorf("words alone: %+v", r)
 	}
-	if e := newStage("", 20).refused(t, Request{Question: question, Experts: &[]string{"x"}}); !strings.Contains(e.Detail, "no experts are loaded") {
+	if e := newStage("", 20).refused(t, Request{Question: question, Experts: &[]string{"x"}}); !strings.Contains(
+		e.Detail,
+		"no experts are loaded",
+	) {
 		t.Errorf("detail %q", e.Detail)
 	}
 }
@@ -150,7 +163,31 @@ func TestAllowed(t *testing.T) {
 func TestAnyRequest(t *testing.T) {
 	s := newStage("ABc", 40)
 	engine := s.engine(t)
-	words := rapid.SampledFrom([]string{"", "A", "B", "c", "bm25", "rrf", "muf", "muf-sparse", "hybrid", "sum", "auto", "exact", "min", "raw", "minmax", "zscore", "centre-range", "title", "text", "\xff", "nonsense"})
+	words := rapid.SampledFrom(
+		[]string{
+			"",
+			"A",
+			"B",
+			"c",
+			"bm25",
+			"rrf",
+			"muf",
+			"muf-sparse",
+			"hybrid",
+			"sum",
+			"auto",
+			"exact",
+			"min",
+			"raw",
+			"minmax",
+			"zscore",
+			"centre-range",
+			"title",
+			"text",
+			"\xff",
+			"nonsense",
+		},
+	)
 	rapid.Check(t, func(rt *rapid.T) {
 		pick := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(rt, label) }
 		number := func(label string) int {
@@ -165,8 +202,11 @@ func TestAnyRequest(t *testing.T) {
 			Normalisation: pick("normalisation", "", "raw", "minmax", "zscore", "centre-range", "x"),
 			Explain:       rapid.Bool().Draw(rt, "explain"),
 			Exact:         rapid.Bool().Draw(rt, "exact"),
-			Fusion:        Methods{Names: rapid.SliceOfN(words, 0, 3).Draw(rt, "fusion"), Listed: rapid.Bool().Draw(rt, "listed")},
-			Weights:       rapid.MapOfN(words, rapid.SampledFrom([]float64{0, 1, .5, 1e9, -1}), 0, 2).Draw(rt, "weights"),
+			Fusion: Methods{
+				Names:  rapid.SliceOfN(words, 0, 3).Draw(rt, "fusion"),
+				Listed: rapid.Bool().Draw(rt, "listed"),
+			},
+			Weights: rapid.MapOfN(words, rapid.SampledFrom([]float64{0, 1, .5, 1e9, -1}), 0, 2).Draw(rt, "weights"),
 		}
 		if rapid.Bool().Draw(rt, "names experts") {
 			experts := rapid.SliceOfN(words, 0, 2).Draw(rt, "experts")
@@ -192,7 +232,8 @@ func TestAnyRequest(t *testing.T) {
 func TestMethodsInJSON(t *testing.T) {
 	for text, want := range map[string]Methods{`"rrf"`: methodsOf("rrf"), `["rrf"]`: listOf("rrf"), `["rrf","sum"]`: listOf("rrf", "sum")} {
 		var m Methods
-		if err := json.Unmarshal([]byte(text), &m); err != nil || m.Listed != want.Listed || strings.Join(m.Names, " ") != strings.Join(want.Names, " ") {
+		if err := json.Unmarshal([]byte(text), &m); err != nil || m.Listed != want.Listed ||
+			strings.Join(m.Names, " ") != strings.Join(want.Names, " ") {
 			t.Errorf("%s: %+v, %v", text, m, err)
 		}
 		if err := json.Unmarshal([]byte("null"), &m); err != nil || len(m.Names) != len(want.Names) {

@@ -67,7 +67,8 @@ func TestPrefetch(t *testing.T) {
 	}
 	d.fails = errors.New("no such node")
 	s.config.Corpus = d
-	if e := s.refused(t, Request{Question: question, Fusion: methodsOf("sum")}); e.Kind != Unavailable || !errors.Is(e, d.fails) {
+	if e := s.refused(t, Request{Question: question, Fusion: methodsOf("sum")}); e.Kind != Unavailable ||
+		!errors.Is(e, d.fails) {
 		t.Errorf("%+v", e)
 	}
 }
@@ -79,7 +80,8 @@ func TestDeletedMeanwhile(t *testing.T) {
 	s := newStage("ab", 60)
 	var fetched [][]rank.Ordinal
 	ask := func(d distant, k int) Response {
-		d.library, d.fetched = s.library, &fetched
+		d.library = s.library
+		d.fetched = &fetched
 		s.config.Corpus = d
 		return s.ask(t, Request{Question: question, Fusion: methodsOf("sum"), Candidates: 20, K: k})
 	}
@@ -110,7 +112,8 @@ func TestDeletedMeanwhile(t *testing.T) {
 	if err != nil || next != "" || len(listed) != 59 {
 		t.Errorf("listed are %d, then %q: %v", len(listed), next, err)
 	}
-	if listed, next, err = e.List(context.Background(), before(all[3]), 1); err != nil || next != all[3] || len(listed) != 0 {
+	listed, next, err = e.List(context.Background(), before(all[3]), 1)
+	if err != nil || next != all[3] || len(listed) != 0 {
 		t.Errorf("a page of one that is gone: %v, then %q: %v", listed, next, err)
 	}
 	if _, _, err := e.Passage(context.Background(), all[3]); kindOf(err) != NotFound {

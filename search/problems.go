@@ -89,7 +89,8 @@ func (w *problems) fields(names []string) fields {
 		if at := slices.Index(fieldNames(), name); at >= 0 {
 			*known[at] = true
 		} else {
-			w.add("unknown_value", fmt.Sprintf("/fields/%d", i), "an answer has no field %s: its fields are %s", quote(name), list(fieldNames()))
+			w.add("unknown_value", fmt.Sprintf("/fields/%d", i), "an answer has no field %s: its fields are %s", quote(name),
+				list(fieldNames()))
 		}
 		if len(*w) > maxProblems {
 			break
@@ -120,7 +121,8 @@ func list[T ~string](names []T) string {
 	const most = 20
 	said, more := "", ""
 	if len(names) > most {
-		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
+		more = fmt.Sprintf(" and %d more", len(names)-most)
+		names = names[:most]
 	}
 	for i, name := range names {
 		if i > 0 {

@@ -25,14 +25,16 @@ func (a *answer) read(ctx context.Context) error {
 	first := len(a.toRead)
 	var passages []corpus.Passage
 	var err error
-	if a.toRead, passages, err = a.texts(ctx, a.toRead); err != nil || len(passages) == 0 {
+	a.toRead, passages, err = a.texts(ctx, a.toRead)
+	if err != nil || len(passages) == 0 {
 		return err
 	}
 	within, cancel := beforeFetching(ctx)
 	defer cancel()
 	var readings []Reading
 	err = guard(func() (err error) {
-		if readings, err = reader.Read(within, a.question, passages); err == nil && len(readings) != len(passages) {
+		readings, err = reader.Read(within, a.question, passages)
+		if err == nil && len(readings) != len(passages) {
 			err = fmt.Errorf("the reader read %d passages of %d", len(readings), len(passages))
 		}
 		return err
@@ -57,7 +59,8 @@ func (a *answer) read(ctx context.Context) error {
 		if err != nil {
 			return nil // it was calibrated otherwise
 		}
-		if r.Confidence = &sure; r.Any != nil {
+		r.Confidence = &sure
+		if r.Any != nil {
 			r.Any = ptr(max(*r.Any, sure))
 		}
 	}
@@ -72,8 +75,11 @@ func (a *answer) ranksByReader() bool {
 
 // readsForConfidence reports whether the confidence is known better with a reader.
 func (a *answer) readsForConfidence() bool {
-	reader, first := a.plan.reader, &a.rankings[0]
-	return reader != nil && reader.Confidence != nil && a.plan.offset == 0 && a.plan.methods[0].Gated && first.Confidence != nil && len(first.Items) > 0
+	reader := a.plan.reader
+	first := &a.rankings[0]
+	return reader != nil && reader.Confidence != nil && a.plan.offset == 0 && a.plan.methods[0].Gated &&
+		first.Confidence != nil &&
+		len(first.Items) > 0
 }
 
 // rankBy ranks the passages by the gate and the reader, whose contribution to a
@@ -84,14 +90,21 @@ func (a *answer) rankBy(read *Read, first int) {
 	for i, item := range a.toRead {
 		scores[i], selections[i] = item.Score, read.Readings[i].Select
 	}
-	weight, least := 1/a.plan.reader.Ranking, slices.Min(selections)
+	weight := 1 / a.plan.reader.Ranking
+	least := slices.Min(selections)
 	ranked := make([]fusion.Item, len(a.toRead))
 	a.selected = map[rank.Ordinal]Contribution{}
 	for n, at := range read.Weigh(scores, a.plan.reader.Ranking) {
 		ranked[n] = a.toRead[at]
 		said := selections[at] - least
 		ranked[n].Score += weight * said
-		a.selected[ranked[n].Ordinal] = Contribution{Source: a.plan.reader.Name, Score: ptr(printed(said)), Origin: OriginRead, Weight: printed(weight), Contribution: printed(weight * said)}
+		a.selected[ranked[n].Ordinal] = Contribution{
+			Source:       a.plan.reader.Name,
+			Score:        ptr(printed(said)),
+			Origin:       OriginRead,
+			Weight:       printed(weight),
+			Contribution: printed(weight * said),
+		}
 	}
 	items := &a.rankings[0].Items
 	ranked = append(ranked, (*items)[min(first, len(*items)):]...)
@@ -114,14 +127,17 @@ func (a *answer) unread(ctx context.Context, cause error) {
 	if a.plan.writes {
 		read, marked = "written an answer", "there is none"
 	}
-	status, reason := StatusFailed, "it failed, so "+marked+"; the server's log says why"
+	status := StatusFailed
+	reason := "it failed, so " + marked + "; the server's log says why"
 	switch advice := adviceOf(cause); {
 	case advice != "":
 		reason = advice
 	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled):
-		status, reason = StatusDeadline, fmt.Sprintf("it had not %s in time, so %s (timeout_ms is %d)", read, marked, a.timeout.Milliseconds())
+		reason = fmt.Sprintf("it had not %s in time, so %s (timeout_ms is %d)", read, marked, a.timeout.Milliseconds())
+		status = StatusDeadline
 	case overloaded(cause):
-		status, reason = StatusOverloaded, "its queue is full, so "+marked+"; try again in a moment"
+		status = StatusOverloaded
+		reason = "its queue is full, so " + marked + "; try again in a moment"
 	}
 	a.observer.Source(ctx, a.plan.reader.Name, status, cause)
 	a.degraded = append(a.degraded, Missing{Source: a.plan.reader.Name, Reason: reason})
@@ -142,7 +158,13 @@ func (a *answer) extract(read *Read) []Extract {
 
 // extracts returns the answers in the readings of passages, which are in the order of
 // their ranking. confidence is that of the ranking, nil if not known; chance may be nil.
-func extracts(passages []corpus.Passage, readings []Reading, combine string, confidence *float64, chance Chance) []Extract {
+func extracts(
+	passages []corpus.Passage,
+	readings []Reading,
+	combine string,
+	confidence *float64,
+	chance Chance,
+) []Extract {
 	found := chosen(passages, readings, combine)
 	out := make([]Extract, len(found))
 	for i, c := range found {
@@ -182,7 +204,8 @@ func AnswerSignals() []string {
 // signalsOf returns the signals of the answer at among those found.
 func signalsOf(found []candidate, at int, readings []Reading, confidence *float64) []float64 {
 	log := func(p float64) float64 { return max(math.Log(p), leastLog) }
-	c, next := found[at], 0.0
+	c := found[at]
+	next := 0.0
 	for i, other := range found {
 		if i != at {
 			next = max(next, other.total)

@@ -31,9 +31,20 @@ func (l *lineUp) wording(question string) (w fusion.Wording, note string) {
 	switch read := x.Readable(question); {
 	case read == 1:
 	case read == 0:
-		note = fmt.Sprintf("%s can read none of the question's %d words: they are %s, so that passages were found by equal words alone", l.reader.Name, words, why)
+		note = fmt.Sprintf(
+			"%s can read none of the question's %d words: they are %s, so that passages were found by equal words alone",
+			l.reader.Name,
+			words,
+			why,
+		)
 	default:
-		note = fmt.Sprintf("%s cannot read %d of the question's %d words: they are %s, so that passages were found by equal words more than by meaning", l.reader.Name, unknown, words, why)
+		note = fmt.Sprintf(
+			"%s cannot read %d of the question's %d words: they are %s, so that passages were found by equal words more than by meaning",
+			l.reader.Name,
+			unknown,
+			words,
+			why,
+		)
 	}
 	return w, note
 }

@@ -11,7 +11,8 @@ func ReadSignals() []string {
 // readSignals returns the signals of a ranking that was read, with its confidence without
 // the reader. There is at least one reading.
 func readSignals(readings []Reading, confidence float64) []float64 {
-	first, others := readings[0], math.Inf(-1)
+	first := readings[0]
+	others := math.Inf(-1)
 	for _, r := range readings[1:] {
 		others = max(others, r.Select)
 	}

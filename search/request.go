@@ -30,15 +30,16 @@ type Request struct {
 	// familiar with the question first. 0: for "gate" (and "auto" where it means
 	// that) as many as it was calibrated for, unless Experts names them; for every
 	// other method all.
-	Specialists   int                `json:"specialists,omitempty"`
-	Candidates    int                `json:"candidates,omitempty"`
-	Exact         bool               `json:"exact,omitempty"`
-	Missing       string             `json:"missing,omitempty"` // "exact" or "min"
-	Weights       map[string]float64 `json:"weights,omitempty"`
-	TimeoutMS     int                `json:"timeout_ms,omitempty"`
-	Explain       bool               `json:"explain,omitempty"`
-	Fields        []string           `json:"fields,omitempty"` // "title", "text", "tags", "metadata", "contributions", "sources", "highlights"
-	Normalisation string             `json:"normalisation,omitempty"`
+	Specialists int                `json:"specialists,omitempty"`
+	Candidates  int                `json:"candidates,omitempty"`
+	Exact       bool               `json:"exact,omitempty"`
+	Missing     string             `json:"missing,omitempty"` // "exact" or "min"
+	Weights     map[string]float64 `json:"weights,omitempty"`
+	TimeoutMS   int                `json:"timeout_ms,omitempty"`
+	Explain     bool               `json:"explain,omitempty"`
+	// "title", "text", "tags", "metadata", "contributions", "sources", "highlights"
+	Fields        []string `json:"fields,omitempty"`
+	Normalisation string   `json:"normalisation,omitempty"`
 	// Sharpness is the power of the experts' confidences by which they are weighted. 0: for
 	// "muf" and "hybrid" the calibrated one; for "cce" the surest expert alone answers.
 	Sharpness float64 `json:"sharpness,omitempty"`

@@ -45,7 +45,10 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	defer cancel()
 	room := 0
 	for _, text := range r.Texts { // a vector for each token, of which there are fewer than bytes
-		room += 4 * x.Info.Dimension * min(len(text)+specialTokens, cmp.Or(x.Info.MaxTokens[KindPassage], len(text)+specialTokens))
+		room += 4 * x.Info.Dimension * min(
+			len(text)+specialTokens,
+			cmp.Or(x.Info.MaxTokens[KindPassage], len(text)+specialTokens),
+		)
 	}
 	if err := takeRoom(ctx, room); err != nil {
 		return out, err
@@ -62,7 +65,8 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	_, out.Truncated = x.read(KindPassage, r.Texts)
 	err = l.compute(ctx, func(context.Context) error {
 		for i, v := range vectors {
-			if out.Scores[i], err = x.Similarity(questions[0], v); err != nil {
+			out.Scores[i], err = x.Similarity(questions[0], v)
+			if err != nil {
 				return fmt.Errorf("text %d: %w", i, err)
 			}
 		}

@@ -73,7 +73,8 @@ func TestRerank(t *testing.T) {
 		t.Errorf("an encoder that fails: %v", err)
 	}
 	s.config.Late = nil
-	if _, err := s.engine(t).Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts}); kindOf(err) != Invalid || !strings.Contains(err.Error(), "late interaction") {
+	if _, err := s.engine(t).Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts}); kindOf(err) != Invalid ||
+		!strings.Contains(err.Error(), "late interaction") {
 		t.Errorf("without late interaction: %v", err)
 	}
 }

@@ -14,18 +14,20 @@ type Response struct {
 	Generation uint64       `json:"generation"`
 	Selected   *int         `json:"selected,omitempty"` // passages that the filter lets through; nil without one
 	TookMS     float64      `json:"took_ms"`
-	Confidence *float64     `json:"confidence"`                 // 0…1; null where it is not known
-	Basis      string       `json:"confidence_basis,omitempty"` // where the confidence comes from: BasisCalibrated, BasisShipped
-	Any        *float64     `json:"confidence_any,omitempty"`   // the probability that any of the results answers
-	Abstained  bool         `json:"abstained,omitempty"`
-	Results    []Result     `json:"results,omitzero"`
-	Rankings   []Ranking    `json:"rankings,omitzero"`
-	Answers    []Extract    `json:"answers,omitzero"`    // the likeliest first; empty when none is sure enough, nil when not asked for
-	Generated  *Generated   `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
-	Sources    []Source     `json:"sources,omitzero"`
-	Offsets    string       `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
-	Degraded   []Missing    `json:"degraded"`
-	Notes      []string     `json:"notes,omitempty"` // what to know about the question
+	Confidence *float64     `json:"confidence"` // 0…1; null where it is not known
+	// where the confidence comes from: BasisCalibrated, BasisShipped
+	Basis     string    `json:"confidence_basis,omitempty"`
+	Any       *float64  `json:"confidence_any,omitempty"` // the probability that any of the results answers
+	Abstained bool      `json:"abstained,omitempty"`
+	Results   []Result  `json:"results,omitzero"`
+	Rankings  []Ranking `json:"rankings,omitzero"`
+	// the likeliest first; empty when none is sure enough, nil when not asked for
+	Answers   []Extract  `json:"answers,omitzero"`
+	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
+	Sources   []Source   `json:"sources,omitzero"`
+	Offsets   string     `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
+	Degraded  []Missing  `json:"degraded"`
+	Notes     []string   `json:"notes,omitempty"` // what to know about the question
 }
 
 // Ranking is the fused ranking of one method, when several were asked for.
@@ -42,28 +44,32 @@ type Ranking struct {
 // Result is one passage of a fused ranking. The contributions of its sources
 // add up to its score.
 type Result struct {
-	Rank          int            `json:"rank"` // from 1
-	ID            string         `json:"id"`
-	Title         string         `json:"title,omitempty"`
-	Text          string         `json:"text,omitempty"`
-	Tags          []string       `json:"tags,omitempty"`
-	Metadata      map[string]any `json:"metadata,omitempty"`
-	Copies        []string       `json:"copies,omitempty"` // ids of others with this title and text, of those that were found
+	Rank     int            `json:"rank"` // from 1
+	ID       string         `json:"id"`
+	Title    string         `json:"title,omitempty"`
+	Text     string         `json:"text,omitempty"`
+	Tags     []string       `json:"tags,omitempty"`
+	Metadata map[string]any `json:"metadata,omitempty"`
+	// ids of others with this title and text, of those that were found
+	Copies        []string       `json:"copies,omitempty"`
 	Score         float64        `json:"score"`
 	Contributions []Contribution `json:"contributions,omitzero"`
-	Highlight     *Highlight     `json:"highlight,omitempty"`   // the part that is most similar to the question, where a granularity took part
-	Highlights    []Highlight    `json:"highlights,omitempty"`  // where late interaction matched, in the order of the passage
-	Explanation   []TermScore    `json:"explanation,omitempty"` // BM25's terms and those of phrases, with Request.Explain
+	// the part that is most similar to the question, where a granularity took part
+	Highlight *Highlight `json:"highlight,omitempty"`
+	// where late interaction matched, in the order of the passage
+	Highlights  []Highlight `json:"highlights,omitempty"`
+	Explanation []TermScore `json:"explanation,omitempty"` // BM25's terms and those of phrases, with Request.Explain
 }
 
 // Contribution says what one source added to a result's score.
 type Contribution struct {
-	Source       string   `json:"source"`
-	Score        *float64 `json:"score"`  // the source's own score; null where it has none
-	Rank         *int     `json:"rank"`   // in the source's own list; null when it was not among its hits
-	Origin       string   `json:"origin"` // of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none", OriginRead
-	Weight       float64  `json:"weight"`
-	Contribution float64  `json:"contribution"`
+	Source string   `json:"source"`
+	Score  *float64 `json:"score"` // the source's own score; null where it has none
+	Rank   *int     `json:"rank"`  // in the source's own list; null when it was not among its hits
+	// of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none", OriginRead
+	Origin       string  `json:"origin"`
+	Weight       float64 `json:"weight"`
+	Contribution float64 `json:"contribution"`
 }
 
 // TermScore is one term of a BM25 sum; a phrase is two, with a space between.
@@ -81,13 +87,15 @@ type TermScore struct {
 
 // Source says how one source fared on this question.
 type Source struct {
-	Name        string   `json:"name"`
-	Kind        string   `json:"kind"`             // "dense" or "lexical"
-	Status      string   `json:"status"`           // "ok", "skipped" (others are more familiar with the question, or see Reason), "failed", "deadline", "overloaded"
-	Reason      string   `json:"reason,omitempty"` // why a method leaves it out
-	Confidence  *float64 `json:"confidence,omitempty"`
-	Chance      *float64 `json:"chance,omitempty"`      // calibrated, that its own first hit answers
-	Familiarity *float64 `json:"familiarity,omitempty"` // with the question's domain: mean similarity to the nearest known questions
+	Name string `json:"name"`
+	Kind string `json:"kind"` // "dense" or "lexical"
+	// "ok", "skipped" (others are more familiar with the question, or see Reason), "failed", "deadline", "overloaded"
+	Status     string   `json:"status"`
+	Reason     string   `json:"reason,omitempty"` // why a method leaves it out
+	Confidence *float64 `json:"confidence,omitempty"`
+	Chance     *float64 `json:"chance,omitempty"` // calibrated, that its own first hit answers
+	// with the question's domain: mean similarity to the nearest known questions
+	Familiarity *float64 `json:"familiarity,omitempty"`
 	// Domains are the probabilities, each for itself, that the question is of these
 	// domains: of an expert with a gate (DESIRE-ME).
 	Domains     map[string]float64 `json:"domains,omitempty"`
@@ -114,24 +122,26 @@ type Missing struct {
 
 // ExpertInfo describes a loaded expert.
 type ExpertInfo struct {
-	Name            string             `json:"name"`
-	Kind            string             `json:"kind"`      // "dense", or "late" for late interaction
-	Dimension       int                `json:"dimension"` // of a text's vector, or of a token's
-	Index           string             `json:"index"`     // "hnsw", "flat", "coder", "late"
-	Passages        int                `json:"passages"`
-	Rows            int                `json:"rows"`            // of the index, of deleted passages too
-	Parts           bool               `json:"parts,omitempty"` // vectors are of parts of passages
-	Owner           string             `json:"owner,omitempty"` // the expert whose vectors these are; "": its own
-	Fingerprints    map[string]string  `json:"fingerprints"`    // question and passage encoder; "run": of the run that an expert with a head shares
-	Provider        string             `json:"provider"`        // "cpu" or "cuda"
-	Precision       string             `json:"precision"`       // "fp32" or "int8"
-	MaxTokens       map[string]int     `json:"max_tokens"`      // question and passage
-	EnsembleMembers int                `json:"ensemble_members"`
-	Domains         []string           `json:"domains,omitempty"`     // that its gate tells (DESIRE-ME)
-	Calibration     *CalibrationInfo   `json:"calibration"`           // null when uncalibrated
-	Reliability     []ReliabilityBin   `json:"reliability,omitempty"` // of the chance that its own first hit answers
-	Recall          map[string]float64 `json:"recall"`                // "recall@10", "recall@100" against exact search, as measured at build
-	Warnings        []string           `json:"warnings,omitempty"`
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`      // "dense", or "late" for late interaction
+	Dimension int    `json:"dimension"` // of a text's vector, or of a token's
+	Index     string `json:"index"`     // "hnsw", "flat", "coder", "late"
+	Passages  int    `json:"passages"`
+	Rows      int    `json:"rows"`            // of the index, of deleted passages too
+	Parts     bool   `json:"parts,omitempty"` // vectors are of parts of passages
+	Owner     string `json:"owner,omitempty"` // the expert whose vectors these are; "": its own
+	// question and passage encoder; "run": of the run that an expert with a head shares
+	Fingerprints    map[string]string `json:"fingerprints"`
+	Provider        string            `json:"provider"`   // "cpu" or "cuda"
+	Precision       string            `json:"precision"`  // "fp32" or "int8"
+	MaxTokens       map[string]int    `json:"max_tokens"` // question and passage
+	EnsembleMembers int               `json:"ensemble_members"`
+	Domains         []string          `json:"domains,omitempty"`     // that its gate tells (DESIRE-ME)
+	Calibration     *CalibrationInfo  `json:"calibration"`           // null when uncalibrated
+	Reliability     []ReliabilityBin  `json:"reliability,omitempty"` // of the chance that its own first hit answers
+	// "recall@10", "recall@100" against exact search, as measured at build
+	Recall   map[string]float64 `json:"recall"`
+	Warnings []string           `json:"warnings,omitempty"`
 }
 
 // CalibrationInfo is how an expert's confidence was fitted.

@@ -25,7 +25,10 @@ func takeRoom(ctx context.Context, bytes int) error {
 
 // after waits until the answers before this one are delivered. That time does not count:
 // the context that it returns has as much time left as before.
-func after(batch, search context.Context, ahead <-chan struct{}) (left context.Context, waited time.Duration, cancel context.CancelFunc, err error) {
+func after(
+	batch, search context.Context,
+	ahead <-chan struct{},
+) (left context.Context, waited time.Duration, cancel context.CancelFunc, err error) {
 	began := time.Now()
 	end, _ := search.Deadline()
 	select {

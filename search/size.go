@@ -41,7 +41,8 @@ const (
 func (a *answer) fits() error {
 	for i := range a.rankings {
 		r := &a.rankings[i]
-		if r.Items = r.Items[min(a.plan.offset, len(r.Items)):]; a.plan.abstains(printedOf(r.Confidence)) && !a.readsForConfidence() {
+		r.Items = r.Items[min(a.plan.offset, len(r.Items)):]
+		if a.plan.abstains(printedOf(r.Confidence)) && !a.readsForConfidence() {
 			r.Items = nil
 		}
 		if a.plan.reader != nil {
@@ -49,7 +50,8 @@ func (a *answer) fits() error {
 		}
 		r.Items = r.Items[:min(a.plan.k-a.plan.offset, len(r.Items))]
 	}
-	whole, more := a.plan.fields.title || a.plan.fields.text || a.plan.fields.tags || a.plan.fields.metadata, 0
+	whole := a.plan.fields.title || a.plan.fields.text || a.plan.fields.tags || a.plan.fields.metadata
+	more := 0
 	for _, item := range a.toRead {
 		n, err := a.view.Passages().Size(item.Ordinal)
 		if err != nil {
@@ -95,6 +97,14 @@ func (a *answer) grows(by int) error {
 	if a.bytes <= most {
 		return nil
 	}
-	detail := fmt.Sprintf("the answer has more than %d bytes (limits.answer_bytes): ask for fewer results, or name in fields only what you need", most)
-	return &Error{Kind: Invalid, Code: "answer_too_large", Detail: detail, Fields: []FieldError{{Pointer: "/k", Detail: fmt.Sprintf("is %d: the answer is too large", a.plan.k-a.plan.offset)}}}
+	detail := fmt.Sprintf(
+		"the answer has more than %d bytes (limits.answer_bytes): ask for fewer results, or name in fields only what you need",
+		most,
+	)
+	return &Error{
+		Kind:   Invalid,
+		Code:   "answer_too_large",
+		Detail: detail,
+		Fields: []FieldError{{Pointer: "/k", Detail: fmt.Sprintf("is %d: the answer is too large", a.plan.k-a.plan.offset)}},
+	}
 }

@@ -25,7 +25,8 @@ func TestAnswerBytes(t *testing.T) {
 		{"three texts of 8 kB", Request{Question: "red dog", K: 3}, true},
 		{"ten", Request{Question: "red dog", K: 10}, false},
 		{"three in three rankings", Request{Question: "red dog", K: 3, Fusion: listOf("rrf", "sum", "auto")}, false},
-		{"sixty without their texts", Request{Question: "red dog", K: 60, Fields: []string{"contributions", "sources"}}, true},
+		{"sixty without their texts", Request{Question: "red dog", K: 60, Fields: []string{"contributions", "sources"}},
+			true},
 		{"sixty ids", Request{Question: "red dog", K: 60, Fields: []string{}}, true},
 		{"explanations of many words", Request{Question: many, K: 60, Fields: []string{}, Explain: true}, false},
 		{"of few", Request{Question: "red", K: 60, Fields: []string{}, Explain: true}, true},
@@ -54,7 +55,8 @@ func TestBatchWaitsForItsReader(t *testing.T) {
 	s := newStage("A", 60)
 	s.config.Limits.BatchParallel = 3
 	e := s.engine(t)
-	words, requests := []string{"red", "dog", "cat", "bird", "blue"}, []Request(nil)
+	words := []string{"red", "dog", "cat", "bird", "blue"}
+	requests := []Request(nil)
 	for i := range 40 {
 		requests = append(requests, Request{Question: strings.Repeat(words[i%5]+" ", i+1)})
 	}

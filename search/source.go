@@ -123,7 +123,12 @@ const (
 const scoredAtOnce = 512
 
 // inParts scores passages some at a time, so that the deadline is looked at.
-func inParts(ctx context.Context, passages []rank.Ordinal, out []float32, score func(passages []rank.Ordinal, out []float32) error) error {
+func inParts(
+	ctx context.Context,
+	passages []rank.Ordinal,
+	out []float32,
+	score func(passages []rank.Ordinal, out []float32) error,
+) error {
 	for from := 0; from < len(passages); from += scoredAtOnce {
 		if err := ctx.Err(); err != nil {
 			return err

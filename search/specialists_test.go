@@ -61,7 +61,14 @@ func TestOnlyTheFamiliarAreAsked(t *testing.T) {
 		named := append(append([]string{"A"}, chosen...), "f")
 		same := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), Experts: &named})
 		if !reflect.DeepEqual(few.Results, same.Results) || len(few.Degraded) != 0 {
-			t.Errorf("%d specialists: %v; %v named alone: %v; degraded %v", n, ids(few.Results), named, ids(same.Results), few.Degraded)
+			t.Errorf(
+				"%d specialists: %v; %v named alone: %v; degraded %v",
+				n,
+				ids(few.Results),
+				named,
+				ids(same.Results),
+				few.Degraded,
+			)
 		}
 		for i, source := range few.Sources {
 			skipped := !slices.Contains(named, source.Name) && source.Name != WordSource
@@ -91,11 +98,12 @@ func TestWhoDecidesHowMany(t *testing.T) {
 		request Request
 		want    int
 	}{
-		"the gate":               {Request{Fusion: methodsOf(fusion.MethodGate)}, 2},
-		"more than the default":  {Request{Fusion: methodsOf(fusion.MethodGate), Specialists: 3}, 1},
-		"as many as there are":   {Request{Fusion: methodsOf(fusion.MethodGate), Specialists: 4}, 0},
-		"experts by name":        {Request{Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"A", "B", "C", "D"}}, 0},
-		"by name and number":     {Request{Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "C", "D"}, Specialists: 1}, 2},
+		"the gate":              {Request{Fusion: methodsOf(fusion.MethodGate)}, 2},
+		"more than the default": {Request{Fusion: methodsOf(fusion.MethodGate), Specialists: 3}, 1},
+		"as many as there are":  {Request{Fusion: methodsOf(fusion.MethodGate), Specialists: 4}, 0},
+		"experts by name":       {Request{Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"A", "B", "C", "D"}}, 0},
+		"by name and number": {Request{Fusion: methodsOf(fusion.MethodGate), Experts: &[]string{"B", "C", "D"},
+			Specialists: 1}, 2},
 		"another method":         {Request{Fusion: methodsOf(fusion.MethodRRF)}, 0},
 		"another, with a number": {Request{Fusion: methodsOf(fusion.MethodSum), Specialists: 1}, 3},
 		"a list with another":    {Request{Fusion: listOf(fusion.MethodGate, fusion.MethodSum)}, 0},
@@ -110,7 +118,8 @@ func TestWhoDecidesHowMany(t *testing.T) {
 	if got := skipped(s.ask(t, Request{Question: question})); got != 2 {
 		t.Errorf("auto: %d skipped", got)
 	}
-	if e := s.refused(t, Request{Question: question, Specialists: -1}); e.Code != "out_of_range" || e.Fields[0].Pointer != "/specialists" {
+	if e := s.refused(t, Request{Question: question, Specialists: -1}); e.Code != "out_of_range" ||
+		e.Fields[0].Pointer != "/specialists" {
 		t.Errorf("%+v", e)
 	}
 	s.config.Reference = ""
@@ -133,7 +142,10 @@ func TestTheGateIsTheSameInAList(t *testing.T) {
 	}
 	engine := s.engine(t)
 	compared, err := engine.Compare(context.Background(), []Request{
-		{Question: question, Fusion: methodsOf(fusion.MethodGate)}, {Question: question, Fusion: methodsOf(fusion.MethodRRF)}})
+		{
+			Question: question,
+			Fusion:   methodsOf(fusion.MethodGate),
+		}, {Question: question, Fusion: methodsOf(fusion.MethodRRF)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +208,10 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 	s.config.Experts[1].Chance = new(own)
 	for _, method := range []string{fusion.MethodGate, fusion.MethodSum} {
 		s.encoders["A"].calls.Store(0)
-		r := s.ask(t, Request{Question: question, Fusion: methodsOf(method), Experts: &[]string{"B", "C", "D"}, Specialists: 2})
+		r := s.ask(
+			t,
+			Request{Question: question, Fusion: methodsOf(method), Experts: &[]string{"B", "C", "D"}, Specialists: 2},
+		)
 		if n := s.encoders["A"].calls.Load(); n != 1 {
 			t.Errorf("%s: the reference encoded %d times", method, n)
 		}
@@ -212,7 +227,10 @@ func TestTheReferenceIsNotAmongTheAsked(t *testing.T) {
 	s.encoders["A"].hook = func(context.Context) error { return errors.New("gone") }
 	seen := &recorder{stages: map[string]int{}, sources: map[string]string{}}
 	s.config.Observer = seen
-	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodSum), Experts: &[]string{"B", "C", "D"}, Specialists: 2})
+	r := s.ask(
+		t,
+		Request{Question: question, Fusion: methodsOf(fusion.MethodSum), Experts: &[]string{"B", "C", "D"}, Specialists: 2},
+	)
 	if !strings.HasPrefix(seen.sources["A"], StatusFailed) || len(r.Degraded) != 0 {
 		t.Errorf("the reference fails: told of %v, degraded %v", seen.sources, r.Degraded)
 	}

@@ -99,7 +99,8 @@ const leastBits = 1. / 3
 // of which nothing is known is.
 func (t *telling) of(ctx context.Context, view *pinned) func(word string) bool {
 	random, having := t.look(ctx, view)
-	words, all := view.Words(), view.Passages().Len()
+	words := view.Words()
+	all := view.Passages().Len()
 	known, counts := words.(wordFrequencies)
 	return func(word string) bool {
 		part := "" // the longest, as of there's
@@ -108,13 +109,15 @@ func (t *telling) of(ctx context.Context, view *pinned) func(word string) bool {
 				part = other
 			}
 		}
-		passages, of := having[part], random
+		passages := having[part]
+		of := random
 		if counts {
 			if df, term, err := known.Frequency(part); err == nil && term {
 				passages, of = df, all
 			}
 		}
-		return passages == 0 || of < leastByChance || math.Log(float64(of)/float64(passages)) >= leastBits*math.Log(float64(all))
+		return passages == 0 || of < leastByChance ||
+			math.Log(float64(of)/float64(passages)) >= leastBits*math.Log(float64(all))
 	}
 }
 
@@ -129,7 +132,9 @@ func (t *telling) look(ctx context.Context, view *pinned) (random int, having ma
 	if err != nil {
 		return 0, nil
 	}
-	t.generation, t.random, t.having = view.Generation(), 0, map[string]int{}
+	t.generation = view.Generation()
+	t.random = 0
+	t.having = map[string]int{}
 	for _, p := range passages {
 		if deleted(p) {
 			continue

@@ -50,7 +50,8 @@ func (x *Expert) read(kind string, texts []string) (tokens int, truncated []int)
 		} else {
 			n, cut = x.Encoder.QuestionTokens(text)
 		}
-		if tokens += n; cut {
+		tokens += n
+		if cut {
 			truncated = append(truncated, i)
 		}
 	}

@@ -46,7 +46,16 @@ func TestTruncatedQuestions(t *testing.T) {
 			got, err := e.Embed(context.Background(), EmbedRequest{Expert: name, Kind: kind, Input: texts})
 			tokens := map[string]int{"A": 0, "B": 16}[name]
 			if err != nil || !slices.Equal(got.Truncated, want) || got.Tokens != tokens {
-				t.Errorf("%s of %s: %d tokens, truncated %v, want %d and %v (%v)", kind, name, got.Tokens, got.Truncated, tokens, want, err)
+				t.Errorf(
+					"%s of %s: %d tokens, truncated %v, want %d and %v (%v)",
+					kind,
+					name,
+					got.Tokens,
+					got.Truncated,
+					tokens,
+					want,
+					err,
+				)
 			}
 		}
 	}

@@ -35,13 +35,15 @@ func Typed(text string) (question string, must, mustNot []string) {
 						end = len(rest)
 					}
 					mustNot = append(mustNot, strings.TrimRight(rest[1:end], ".,;:!?"))
-					rest, begins = rest[end:], false
+					rest = rest[end:]
+					begins = false
 					continue
 				}
 			}
 		}
 		out.WriteString(rest[:size])
-		rest, begins = rest[size:], unicode.IsSpace(r)
+		begins = unicode.IsSpace(r)
+		rest = rest[size:]
 	}
 	question = strings.Join(strings.Fields(out.String()), " ")
 	switch {
@@ -67,7 +69,8 @@ func quotedAt(text string) (phrase, after string, ok bool) {
 	_, closing := utf8.DecodeRuneInString(text[size+end:])
 	after = text[size+end+closing:]
 	next, _ := utf8.DecodeRuneInString(after)
-	if after != "" && (unicode.IsLetter(next) || unicode.IsDigit(next)) || !strings.ContainsFunc(phrase, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+	if after != "" && (unicode.IsLetter(next) || unicode.IsDigit(next)) ||
+		!strings.ContainsFunc(phrase, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return "", "", false
 	}
 	return phrase, after, true

@@ -47,7 +47,8 @@ var namesError = regexp.MustCompile(`(?i)\b\w*(error|exception|fatal|panic)\b|\b
 func unitsOf(question string, fits func(string) bool) []unit {
 	var parts []string
 	for line := range strings.Lines(question) {
-		if line = strings.TrimSpace(line); line == "" {
+		line = strings.TrimSpace(line)
+		if line == "" {
 			continue
 		}
 		for _, span := range (granules.Granularity{Sentences: 1}).Split(line, nil) {
@@ -132,7 +133,8 @@ func windowsOf(sentences []unit, fits func(string) bool) (windows []unit) {
 	}
 	for _, s := range sentences {
 		if both := open.text + " " + s.text; of > 0 && fits(both) {
-			open.text, open.prior = both, max(open.prior, s.prior)
+			open.text = both
+			open.prior = max(open.prior, s.prior)
 			of++
 			continue
 		}

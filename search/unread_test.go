@@ -45,7 +45,13 @@ func TestNothingReadIsNoEvidence(t *testing.T) {
 	// Of half a question the vectors count half.
 	whole, half := newStage("A", 60), newStage("A", 60)
 	half.config.Experts[0].Encoder = reads{half.config.Experts[0].Encoder, 0, 3}
-	request := Request{Question: "green bird red cat", Experts: &[]string{"A"}, BM25: new(bool), Fusion: methodsOf(fusion.MethodSum), Normalisation: "raw"}
+	request := Request{
+		Question:      "green bird red cat",
+		Experts:       &[]string{"A"},
+		BM25:          new(bool),
+		Fusion:        methodsOf(fusion.MethodSum),
+		Normalisation: "raw",
+	}
 	a, b := whole.ask(t, request), half.ask(t, request)
 	if len(a.Results) == 0 || len(a.Results) != len(b.Results) {
 		t.Fatalf("%d and %d results", len(a.Results), len(b.Results))

@@ -20,7 +20,8 @@ func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
 		return fmt.Errorf("generation %d has no word index", p.view.Generation())
 	}
 	return p.searchWords(ctx, f, index, func(ctx context.Context) (err error) {
-		if f.upperBound, err = index.UpperBound(ctx, p.question); err != nil {
+		f.upperBound, err = index.UpperBound(ctx, p.question)
+		if err != nil {
 			return fmt.Errorf("the words' weights: %w", err)
 		}
 		f.keys, err = p.readKeys(ctx, index, p.view.narrowed.Phrases())
@@ -65,8 +66,13 @@ func (p *pass) searchWords(ctx context.Context, f *finding, index WordIndex, mor
 		return index.Explain(ctx, p.question, passage)
 	}
 	return p.search(ctx, f, func(ctx context.Context) (err error) {
-		f.hits, err = p.distinct(ctx, p.candidates, func(k int) ([]rank.Hit, error) { return index.Search(ctx, p.question, k) })
-		if err = f.partly(err); err != nil {
+		f.hits, err = p.distinct(
+			ctx,
+			p.candidates,
+			func(k int) ([]rank.Hit, error) { return index.Search(ctx, p.question, k) },
+		)
+		err = f.partly(err)
+		if err != nil {
 			return fmt.Errorf("searching the %s: %w", f.source.name(), err)
 		}
 		f.hits = f.hits[:min(len(f.hits), p.candidates)]

@@ -173,8 +173,17 @@ func wantedBase(cache provision.Cache) []Wanted {
 // version may have made it.
 func isBase(b *models.Bundle, precision string) error {
 	m := b.Manifest
-	if m.Precision != precision || m.Pooling != models.PoolingMean || !m.Normalise || m.Template != models.TemplateTitleDotText || m.Lineage.Producer != models.Producer {
-		return fmt.Errorf("%s was made with other settings (%s, pooling %s, unit length %t, by %q)", b.Dir, m.Precision, m.Pooling, m.Normalise, m.Lineage.Producer)
+	if m.Precision != precision || m.Pooling != models.PoolingMean || !m.Normalise ||
+		m.Template != models.TemplateTitleDotText ||
+		m.Lineage.Producer != models.Producer {
+		return fmt.Errorf(
+			"%s was made with other settings (%s, pooling %s, unit length %t, by %q)",
+			b.Dir,
+			m.Precision,
+			m.Pooling,
+			m.Normalise,
+			m.Lineage.Producer,
+		)
 	}
 	return nil
 }

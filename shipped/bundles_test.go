@@ -44,17 +44,20 @@ func TestExpertsAreImportedAgainWhenSomethingChanged(t *testing.T) {
 	if err := os.WriteFile(b.Path(models.CardFile), []byte("other"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if names, says := missing(deltas, false); !slices.Equal(names, []string{"golden-tied"}) || !strings.Contains(says, "CARD.md has changed") {
+	if names, says := missing(deltas, false); !slices.Equal(names, []string{"golden-tied"}) ||
+		!strings.Contains(says, "CARD.md has changed") {
 		t.Errorf("a changed byte: %q %s", names, says)
 	}
 	plain, err := models.OpenDelta(os.DirFS(tinyexperts.Golden(t, "two")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names, says := missing([]*models.Delta{plain}, false); !slices.Equal(names, []string{"golden-two"}) || !strings.Contains(says, "from another delta") {
+	if names, says := missing([]*models.Delta{plain}, false); !slices.Equal(names, []string{"golden-two"}) ||
+		!strings.Contains(says, "from another delta") {
 		t.Errorf("another calibration: %q %s", names, says)
 	}
-	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, []*models.Delta{plain}, false), tinyexperts.Golden(t, "two"), func(int, int) {}); err == nil || !strings.Contains(err.Error(), "bundle golden-two") {
+	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, []*models.Delta{plain}, false), tinyexperts.Golden(t, "two"), func(int, int) {}); err == nil ||
+		!strings.Contains(err.Error(), "bundle golden-two") {
 		t.Errorf("a base that is none: %v", err)
 	}
 }
@@ -65,14 +68,16 @@ func TestReadDeltas(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, "empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := models.Import(t.Context(), tinyexperts.Golden(t, "base"), filepath.Join(folder, "graphs"), models.ImportOptions{}); err != nil {
+	if _, err := models.Import(t.Context(), tinyexperts.Golden(t, "base"), filepath.Join(folder, "graphs"),
+		models.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if deltas, err := shipped.ReadDeltas(os.DirFS(folder)); err != nil || len(deltas) != 1 {
 		t.Errorf("%d deltas, %v", len(deltas), err)
 	}
 	tinyexperts.Calibrate(t, tinyexperts.Golden(t, "tied"), filepath.Join(folder, "b"))
-	if _, err := shipped.ReadDeltas(os.DirFS(folder)); err == nil || !strings.Contains(err.Error(), `experts a and b have the same name, "golden-tied"`) {
+	if _, err := shipped.ReadDeltas(os.DirFS(folder)); err == nil ||
+		!strings.Contains(err.Error(), `experts a and b have the same name, "golden-tied"`) {
 		t.Errorf("two of a name: %v", err)
 	}
 	broken := fstest.MapFS{"x/expert.yaml": {Data: []byte("format: 1\n")}}

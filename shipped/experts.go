@@ -14,7 +14,8 @@ import (
 // one by one, since a folder that somebody trains or imports here is not
 // shipped by that alone: to add an expert, add its name.
 //
-//go:embed README.md answers.yaml calibration.yaml confidence.yaml amazon covid desire-me fairytale late medquad nq policy reader wiki
+//go:embed README.md answers.yaml calibration.yaml confidence.yaml amazon covid
+//go:embed desire-me fairytale late medquad nq policy reader wiki
 var FS embed.FS
 
 // expertNames lists the experts, by name; a reader is none.

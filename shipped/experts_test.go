@@ -36,7 +36,8 @@ func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkExpert(t, name, files)
-		if m, err := models.OpenDelta(files); err == nil && m.Manifest.Kind == models.KindDense && m.Manifest.Representatives == "" {
+		if m, err := models.OpenDelta(files); err == nil && m.Manifest.Kind == models.KindDense &&
+			m.Manifest.Representatives == "" {
 			t.Errorf("%s: no representatives; familiarity needs them", name)
 		}
 	}
@@ -44,7 +45,9 @@ func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := models.OpenDelta(reader); err != nil || d.Manifest.Kind != models.KindReader || d.Manifest.Base.WeightsSHA256 != provision.BaseSHA256() || d.Manifest.Name != Reader {
+	if d, err := models.OpenDelta(reader); err != nil || d.Manifest.Kind != models.KindReader ||
+		d.Manifest.Base.WeightsSHA256 != provision.BaseSHA256() ||
+		d.Manifest.Name != Reader {
 		t.Errorf("the reader: %v", err)
 	}
 	// Those have no representatives where they have no domain of their own.
@@ -167,8 +170,13 @@ func TestCommittedExpertsAreShipped(t *testing.T) {
 		t.Skipf("git: %v", err)
 	}
 	for _, file := range strings.Fields(string(out)) {
-		if folder, name := path.Split(file); name == models.ManifestFile && strings.Count(file, "/") == 1 && !slices.Contains(append(expertNames(), Reader), path.Clean(folder)) {
-			t.Errorf("%s is committed: name %s in the go:embed line of experts.go, or keep it elsewhere", file, path.Clean(folder))
+		if folder, name := path.Split(file); name == models.ManifestFile && strings.Count(file, "/") == 1 &&
+			!slices.Contains(append(expertNames(), Reader), path.Clean(folder)) {
+			t.Errorf(
+				"%s is committed: name %s in the go:embed line of experts.go, or keep it elsewhere",
+				file,
+				path.Clean(folder),
+			)
 		}
 	}
 }

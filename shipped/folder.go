@@ -30,7 +30,10 @@ func Folder(config configs.Config, cache provision.Cache, name string) (string, 
 			return usable(place, merged)
 		}
 	}
-	return "", &BundleError{Made: made(name), Err: fmt.Errorf("there is no bundle of expert %q in %s or %s", name, places[0], places[1])}
+	return "", &BundleError{
+		Made: made(name),
+		Err:  fmt.Errorf("there is no bundle of expert %q in %s or %s", name, places[0], places[1]),
+	}
 }
 
 // Load loads an expert's bundle, which Folder finds.
@@ -41,7 +44,11 @@ func Load(config configs.Config, cache provision.Cache, name string) (*models.Bu
 	}
 	b, err := models.Load(folder)
 	if err != nil {
-		return nil, &BundleError{Folder: folder, Made: made(name) && filepath.Dir(folder) == filepath.Dir(cache.Bundle(name)), Err: err}
+		return nil, &BundleError{
+			Folder: folder,
+			Made:   made(name) && filepath.Dir(folder) == filepath.Dir(cache.Bundle(name)),
+			Err:    err,
+		}
 	}
 	return b, nil
 }
@@ -73,11 +80,17 @@ func usable(folder, merged string) (string, error) {
 	b, err := models.Peek(merged)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", &BundleError{Delta: folder, Err: errors.New(folder + " holds a delta, which has to be merged with its base")}
+		return "", &BundleError{
+			Delta: folder,
+			Err:   errors.New(folder + " holds a delta, which has to be merged with its base"),
+		}
 	case err != nil:
 		return "", err
 	case b.Manifest.Lineage.MergedFrom != d.SHA256:
-		return "", &BundleError{Delta: folder, Err: fmt.Errorf("%s holds another delta than %s was merged from", folder, merged)}
+		return "", &BundleError{
+			Delta: folder,
+			Err:   fmt.Errorf("%s holds another delta than %s was merged from", folder, merged),
+		}
 	}
 	return merged, nil
 }

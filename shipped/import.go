@@ -18,11 +18,17 @@ var ErrNoFolder = errors.New("the folder of the bundle to make is not named")
 // Import makes the bundle out of a checkpoint, of an exported ONNX, or of a delta, in the
 // folder from. A delta is merged with the base that setup fetched, unless o names another;
 // where out is "", its bundle goes into the cache, where it is found by name.
-func Import(ctx context.Context, cache provision.Cache, from, out string, o models.ImportOptions) (*models.Bundle, error) {
+func Import(
+	ctx context.Context,
+	cache provision.Cache,
+	from, out string,
+	o models.ImportOptions,
+) (*models.Bundle, error) {
 	delta, err := models.OpenDelta(os.DirFS(from))
 	switch {
 	case err == nil:
-		if out, err = ofDelta(delta, cache, out, &o); err != nil {
+		out, err = ofDelta(delta, cache, out, &o)
+		if err != nil {
 			return nil, err
 		}
 	case !errors.Is(err, fs.ErrNotExist):

@@ -35,7 +35,10 @@ func (s *Setup) deltas() ([]*models.Delta, error) {
 	case "":
 		all, err := ReadDeltas(FS)
 		if s.Usual {
-			all = slices.DeleteFunc(all, func(d *models.Delta) bool { return !slices.Contains(append(Default(), Reader), d.Manifest.Name) })
+			all = slices.DeleteFunc(
+				all,
+				func(d *models.Delta) bool { return !slices.Contains(append(Default(), Reader), d.Manifest.Name) },
+			)
 		}
 		return all, err
 	case "none":
@@ -65,7 +68,8 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 	s.report(step)
 	wanted := append(wantedBase(cache), WantedExperts(cache, deltas, s.Full)...)
 	if len(Missing(wanted, s.Out)) > 0 {
-		if step, err = cache.EnsureBase(ctx, pip); err != nil {
+		step, err = cache.EnsureBase(ctx, pip)
+		if err != nil {
 			return nil, err
 		}
 		s.report(step)
@@ -80,7 +84,12 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 		}
 		names = append(names, d.Manifest.Name)
 	}
-	_, _ = fmt.Fprintf(s.Out, "experts: %s: verified, in %s\n", strings.Join(append([]string{Base}, names...), ", "), cache.Bundle(""))
+	_, _ = fmt.Fprintf(
+		s.Out,
+		"experts: %s: verified, in %s\n",
+		strings.Join(append([]string{Base}, names...), ", "),
+		cache.Bundle(""),
+	)
 	return names, nil
 }
 

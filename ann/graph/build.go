@@ -131,7 +131,11 @@ func (b *builder) group(rows []float32, seed uint64) {
 		all[i] = hashed{maphash.Bytes(key, row(uint32(i))), uint32(i)}
 	}
 	slices.SortFunc(all, func(x, y hashed) int {
-		return cmp.Or(cmp.Compare(x.hash, y.hash), bytes.Compare(row(x.ordinal), row(y.ordinal)), cmp.Compare(x.ordinal, y.ordinal))
+		return cmp.Or(
+			cmp.Compare(x.hash, y.hash),
+			bytes.Compare(row(x.ordinal), row(y.ordinal)),
+			cmp.Compare(x.ordinal, y.ordinal),
+		)
 	})
 	groups := make([][]uint32, 0, len(all))
 	for i, h := range all {
@@ -184,7 +188,8 @@ func (b *builder) parallel(ctx context.Context, n, chunk int, do func(w *worker,
 		group.Go(func() {
 			err := disk.Survive(func() (err error) { // rows may be in a mapped file
 				for low := 0; err == nil; {
-					if low = int(next.Add(int64(chunk))) - chunk; low >= n {
+					low = int(next.Add(int64(chunk))) - chunk
+					if low >= n {
 						return nil
 					}
 					err = ctx.Err()

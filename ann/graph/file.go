@@ -65,7 +65,15 @@ func (g *Graph) Write(d disk.Disk, path string, o Origin) error {
 	if err != nil {
 		return err
 	}
-	return w.Commit(uint64(g.Rows()), uint64(g.nodes()), uint64(g.dim), uint64(g.m), uint64(o.EfConstruction), o.Seed, o.Stamp)
+	return w.Commit(
+		uint64(g.Rows()),
+		uint64(g.nodes()),
+		uint64(g.dim),
+		uint64(g.m),
+		uint64(o.EfConstruction),
+		o.Seed,
+		o.Stamp,
+	)
 }
 
 // Open maps a graph's file. Its cost does not depend on the graph's size: the content is
@@ -87,29 +95,46 @@ func read(f *mapped.File) (*File, error) {
 	rows, nodes := f.Parameter(rowsParameter), f.Parameter(nodesParameter)
 	dim, m := f.Parameter(dimParameter), f.Parameter(mParameter)
 	if rows > MaxRows || nodes > rows || dim < 1 || dim > MaxDimension || m < minM || m > maxM {
-		return nil, fmt.Errorf("its header says %d vectors in %d nodes of dimension %d with M %d, which no graph has: rebuild it", rows, nodes, dim, m)
+		return nil, fmt.Errorf(
+			"its header says %d vectors in %d nodes of dimension %d with M %d, which no graph has: rebuild it",
+			rows,
+			nodes,
+			dim,
+			m,
+		)
 	}
 	out := &File{
-		file:   f,
-		Origin: Origin{EfConstruction: int(f.Parameter(efConstructionParameter)), Seed: f.Parameter(seedParameter), Stamp: f.Parameter(stampParameter)},
+		file: f,
+		Origin: Origin{
+			EfConstruction: int(f.Parameter(efConstructionParameter)),
+			Seed:           f.Parameter(seedParameter),
+			Stamp:          f.Parameter(stampParameter),
+		},
 	}
 	g := &out.Graph
-	g.kernels, g.dim, g.stride, g.m = kernel.Best(), int(dim), kernel.Stride(int(dim)), int(m)
+	g.kernels = kernel.Best()
+	g.dim = int(dim)
+	g.stride = kernel.Stride(int(dim))
+	g.m = int(m)
 	g.levels = levelSizes(int(nodes), g.m)
 	if f.Sections() != linksAt+len(g.levels) {
 		return nil, fmt.Errorf("it has %d sections where %d belong: rebuild it", f.Sections(), linksAt+len(g.levels))
 	}
 	var err error
-	if g.starts, err = mapped.Values[uint32](f, startsAt, g.nodes()+1); err != nil {
+	g.starts, err = mapped.Values[uint32](f, startsAt, g.nodes()+1)
+	if err != nil {
 		return nil, err
 	}
-	if g.ordinals, err = mapped.Values[uint32](f, ordinalsAt, int(rows)); err != nil {
+	g.ordinals, err = mapped.Values[uint32](f, ordinalsAt, int(rows))
+	if err != nil {
 		return nil, err
 	}
-	if g.scales, err = mapped.Values[float32](f, scalesAt, g.nodes()); err != nil {
+	g.scales, err = mapped.Values[float32](f, scalesAt, g.nodes())
+	if err != nil {
 		return nil, err
 	}
-	if g.codes, err = mapped.Values[byte](f, codesAt, g.nodes()*g.stride); err != nil {
+	g.codes, err = mapped.Values[byte](f, codesAt, g.nodes()*g.stride)
+	if err != nil {
 		return nil, err
 	}
 	for l, size := range g.levels {

@@ -15,7 +15,8 @@ func (f *frontier) push(e entry) {
 		if h[above] <= e {
 			break
 		}
-		h[at], at = h[above], above
+		h[at] = h[above]
+		at = above
 	}
 	h[at] = e
 	*f = h
@@ -39,7 +40,8 @@ func (f *frontier) pop() entry {
 		if last <= h[below] {
 			break
 		}
-		h[at], at = h[below], below
+		h[at] = h[below]
+		at = below
 	}
 	if len(h) > 0 {
 		h[at] = last

@@ -39,7 +39,8 @@ func TestEntriesSortByScoreThenNode(t *testing.T) {
 		node  uint32
 	}
 	var parts []part
-	for _, s := range []float32{0, 1, -1, 0.5, -0.5, 1e30, -1e30, math.SmallestNonzeroFloat32, math.MaxFloat32, -math.MaxFloat32} {
+	for _, s := range []float32{0, 1, -1, 0.5, -0.5, 1e30, -1e30, math.SmallestNonzeroFloat32, math.MaxFloat32,
+		-math.MaxFloat32} {
 		for _, n := range []uint32{0, 1, 2, MaxRows} {
 			parts = append(parts, part{s, n})
 		}
@@ -53,7 +54,10 @@ func TestEntriesSortByScoreThenNode(t *testing.T) {
 		entries = append(entries, e)
 	}
 	slices.Sort(entries)
-	slices.SortFunc(parts, func(a, b part) int { return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.node, b.node)) })
+	slices.SortFunc(
+		parts,
+		func(a, b part) int { return cmp.Or(-cmp.Compare(a.score, b.score), cmp.Compare(a.node, b.node)) },
+	)
 	for i, e := range entries {
 		if e.score() != parts[i].score || e.node() != parts[i].node {
 			t.Fatalf("place %d is %v %v, want %v", i, e.score(), e.node(), parts[i])
@@ -69,7 +73,8 @@ func TestMergeAgainstSort(t *testing.T) {
 			all = append(all, pack(float32(rng.IntN(9)), i))
 		}
 		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		cut, limit := rng.IntN(len(all)), 1+rng.IntN(70)
+		cut := rng.IntN(len(all))
+		limit := 1 + rng.IntN(70)
 		list, fresh := slices.Clone(all[:cut]), slices.Clone(all[cut:])
 		slices.Sort(list)
 		sortFew(fresh)
@@ -109,7 +114,8 @@ func TestSearchOfEverything(t *testing.T) {
 	line := make([]float32, n*dim)
 	growing := randomRows(n, dim, 2)
 	for i := range n {
-		line[i*dim], line[i*dim+1] = 1, float32(i)/n
+		line[i*dim] = 1
+		line[i*dim+1] = float32(i) / n
 		for j := range dim {
 			growing[i*dim+j] *= float32(math.Pow(1000, float64(i)/n))
 		}
@@ -148,14 +154,18 @@ func TestCheckSeesBrokenInvariants(t *testing.T) {
 	}
 	for want, breaks := range map[string]func(){
 		"has another node, or is out of order": func() { g.ordinals[twice+1] = g.ordinals[twice] },
-		"out of order":                         func() { g.ordinals[twice], g.ordinals[twice+1] = g.ordinals[twice+1], g.ordinals[twice] },
-		"node 2 ":                              func() { g.starts[3] = g.starts[4] },
-		"stands for the rows 399 to 398":       func() { g.starts[g.nodes()] = 398 },
-		"does not have the code":               func() { g.codes[17]++ },
-		"does not have the code of row":        func() { g.scales[4] *= 1.5 },
+		"out of order": func() {
+			g.ordinals[twice], g.ordinals[twice+1] = g.ordinals[twice+1],
+				g.ordinals[twice]
+		},
+		"node 2 ":                        func() { g.starts[3] = g.starts[4] },
+		"stands for the rows 399 to 398": func() { g.starts[g.nodes()] = 398 },
+		"does not have the code":         func() { g.codes[17]++ },
+		"does not have the code of row":  func() { g.scales[4] *= 1.5 },
 		"goes on after its end": func() {
 			l := g.neighbours(0, 7)
-			l[len(l)-1], l[0] = l[0], none
+			l[len(l)-1] = l[0]
+			l[0] = none
 		},
 		"which has":            func() { g.neighbours(1, 2)[0] = uint32(g.levels[1]) },
 		"is its own neighbour": func() { g.neighbours(0, 9)[0] = 9 },
@@ -163,12 +173,14 @@ func TestCheckSeesBrokenInvariants(t *testing.T) {
 		"nodes can be reached": func() { g.isolate(33) },
 		"there are 399":        func() { rows = rows[:399*dim] },
 	} {
-		before, all := clone(g), rows
+		before := clone(g)
+		all := rows
 		breaks()
 		if err := g.check(rows); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
-		*g, rows = *before, all
+		*g = *before
+		rows = all
 	}
 	if err := g.check(rows); err != nil {
 		t.Error(err)

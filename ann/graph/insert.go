@@ -51,7 +51,8 @@ func (b *builder) choose(ctx context.Context, w *worker, node uint32) error {
 
 // ask makes a node the query.
 func (w *worker) ask(g *Graph, node uint32) {
-	w.query, w.scale = g.code(node), g.scales[node]
+	w.query = g.code(node)
+	w.scale = g.scales[node]
 }
 
 // diverse leaves in w.kept up to limit of the candidates, which are in order

@@ -56,7 +56,9 @@ func (e entry) score() float32 {
 
 // errCorrupt is returned by searches in files whose content is damaged in a
 // way that the header does not show.
-var errCorrupt = errors.New("the graph names a node or a vector that does not exist: its file is damaged; verify it and rebuild it")
+var errCorrupt = errors.New(
+	"the graph names a node or a vector that does not exist: its file is damaged; verify it and rebuild it",
+)
 
 // begin prepares for a query of the graph.
 func (s *Searcher) begin(g *Graph) {
@@ -75,7 +77,15 @@ func (s *Searcher) begin(g *Graph) {
 // node have one score and are in ascending order. Where allowed is not nil, rows whose
 // bit is not set in it are left out; count is the number of bits that are set
 // (exploreAllowed).
-func (g *Graph) Search(ctx context.Context, s *Searcher, query []float32, ef int, allowed []uint64, count int, out []uint32) ([]uint32, error) {
+func (g *Graph) Search(
+	ctx context.Context,
+	s *Searcher,
+	query []float32,
+	ef int,
+	allowed []uint64,
+	count int,
+	out []uint32,
+) ([]uint32, error) {
 	out = out[:0]
 	if err := g.start(s, query); err != nil || g.nodes() == 0 {
 		return out, err
@@ -237,7 +247,9 @@ func (g *Graph) explore(ctx context.Context, s *Searcher, level, ef int, from ..
 // prefetch asks for the lists of the nodes that will be expanded next, if
 // nothing better is found meanwhile.
 func (g *Graph) prefetch(pool []entry, level int) {
-	links, width, asked := g.links[level], g.width(level), 0
+	links := g.links[level]
+	width := g.width(level)
+	asked := 0
 	for _, e := range pool {
 		if e&expanded == 0 {
 			kernel.Prefetch(links[int(e.node())*width:])
@@ -251,7 +263,8 @@ func (g *Graph) prefetch(pool []entry, level int) {
 // unvisited leaves in ids the neighbours of a node that the search has not
 // met, marks them as met, and returns how many there are.
 func (g *Graph) unvisited(s *Searcher, level int, node uint32, ids []uint32) (int, error) {
-	count, n := uint32(g.levels[level]), 0
+	count := uint32(g.levels[level])
+	n := 0
 	for _, id := range g.neighbours(level, node) {
 		if id >= count {
 			if id == none {
@@ -259,7 +272,8 @@ func (g *Graph) unvisited(s *Searcher, level int, node uint32, ids []uint32) (in
 			}
 			return 0, errCorrupt
 		}
-		word, bit := &s.visited[id/64], uint64(1)<<(id%64)
+		word := &s.visited[id/64]
+		bit := uint64(1) << (id % 64)
 		ids[n] = id
 		if *word&bit == 0 { // a conditional move, since a branch could not be predicted
 			n++
@@ -272,7 +286,8 @@ func (g *Graph) unvisited(s *Searcher, level int, node uint32, ids []uint32) (in
 // sortFew sorts a handful of entries.
 func sortFew(list []entry) {
 	for i := 1; i < len(list); i++ {
-		e, j := list[i], i
+		e := list[i]
+		j := i
 		for ; j > 0 && list[j-1] > e; j-- {
 			list[j] = list[j-1]
 		}

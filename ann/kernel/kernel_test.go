@@ -54,7 +54,16 @@ func TestFloatsAgainstDoublePrecision(t *testing.T) {
 						t.Fatalf("%s dim %d row %d of %d: %v, want %v within %v", set.Name(), dim, i, n, out[i], want, bound)
 					}
 					if alone := set.Dot(query, r); alone != out[i] || block[Block*i] != out[i] {
-						t.Fatalf("%s dim %d row %d of %d: %v alone, %v among rows, %v in a block", set.Name(), dim, i, n, alone, out[i], block[Block*i])
+						t.Fatalf(
+							"%s dim %d row %d of %d: %v alone, %v among rows, %v in a block",
+							set.Name(),
+							dim,
+							i,
+							n,
+							alone,
+							out[i],
+							block[Block*i],
+						)
 					}
 					if gathered[i] != out[ids[i]] {
 						t.Fatalf("%s dim %d: gathered row %d is %v, want %v", set.Name(), dim, ids[i], gathered[i], out[ids[i]])
@@ -95,7 +104,8 @@ func TestCodesAreExact(t *testing.T) {
 	for _, set := range All() {
 		rng := rand.New(rand.NewPCG(2, 2))
 		for _, dim := range dims {
-			stride, n := Stride(dim), 11
+			stride := Stride(dim)
+			n := 11
 			codes := make([]byte, n*stride)
 			for i := range codes {
 				codes[i] = byte(1 + rng.IntN(255))

@@ -49,7 +49,8 @@ func TokenBlocks(n int) int { return (n + BlockTokens - 1) / BlockTokens }
 // elements of which n is at least 1, to TokenBlocks(n) blocks. The last block is
 // filled up with copies of the last token, which change no maximum.
 func EncodeTokens(tokens []float32, dim int, blocks []byte) {
-	scale, n := TokenScale(dim), len(tokens)/dim
+	scale := TokenScale(dim)
+	n := len(tokens) / dim
 	for t := range TokenBlocks(n) * BlockTokens {
 		token := tokens[min(t, n-1)*dim:][:dim]
 		for d, x := range token {

@@ -14,7 +14,8 @@ var tokenDims = []int{4, 8, 12, 60, 64, 128, 252, 256}
 func randomTokens(rng *rand.Rand, n, dim int) []float32 {
 	out := make([]float32, 0, n*dim)
 	for range n {
-		token, square := make([]float64, dim), 0.0
+		token := make([]float64, dim)
+		square := 0.0
 		for i := range token {
 			token[i] = rng.NormFloat64()
 			square += token[i] * token[i]
@@ -30,7 +31,13 @@ func randomTokens(rng *rand.Rand, n, dim int) []float32 {
 func asked(codes []int8, dim int) *Question {
 	n := len(codes) / dim
 	rows := (n + questionTokens - 1) / questionTokens * questionTokens
-	q := &Question{dim: dim, codes: make([]int8, rows*dim), biases: make([]int32, rows), scales: make([]float32, n), maxima: make([]int32, rows)}
+	q := &Question{
+		dim:    dim,
+		codes:  make([]int8, rows*dim),
+		biases: make([]int32, rows),
+		scales: make([]float32, n),
+		maxima: make([]int32, rows),
+	}
 	copy(q.codes, codes)
 	for i := range n {
 		q.scales[i] = 1
@@ -99,7 +106,18 @@ func TestMaxDots(t *testing.T) {
 			score := set.MaxSim(q, blocks)
 			for i, w := range want {
 				if got := int64(q.maxima[i] - q.biases[i]); got != w {
-					t.Fatalf("seed %d, round %d, %s: dim %d, token %d of %d, %d blocks: %d, want %d", seed, round, set.Name(), dim, i, n, count, got, w)
+					t.Fatalf(
+						"seed %d, round %d, %s: dim %d, token %d of %d, %d blocks: %d, want %d",
+						seed,
+						round,
+						set.Name(),
+						dim,
+						i,
+						n,
+						count,
+						got,
+						w,
+					)
 				}
 				sum += float32(w)
 			}
@@ -234,7 +252,8 @@ func TestQuestionSet(t *testing.T) {
 		}
 	}
 	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
-	for _, tokens := range [][]float32{nil, {1}, {1, 2, 3, 4, 5}, {nan, 1, 2, 3}, {1, 2, 3, nan}, {1, 2, 3, 4, 0, inf, 0, 0}} {
+	for _, tokens := range [][]float32{nil, {1}, {1, 2, 3, 4, 5}, {nan, 1, 2, 3}, {1, 2, 3, nan},
+		{1, 2, 3, 4, 0, inf, 0, 0}} {
 		if again.Set(tokens, 4) {
 			t.Errorf("%v was accepted", tokens)
 		}

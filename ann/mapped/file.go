@@ -76,7 +76,14 @@ func Values[T uint8 | uint32 | float32](f *File, i, count int) ([]T, error) {
 	var one T
 	size := int(unsafe.Sizeof(one))
 	if count < 0 || count > len(b)/size || count*size != len(b) {
-		return nil, fmt.Errorf("section %d of %s has %d bytes where %d numbers of %d bytes belong: rebuild it", i, f.path, len(b), count, size)
+		return nil, fmt.Errorf(
+			"section %d of %s has %d bytes where %d numbers of %d bytes belong: rebuild it",
+			i,
+			f.path,
+			len(b),
+			count,
+			size,
+		)
 	}
 	if count == 0 {
 		return nil, nil

@@ -44,8 +44,16 @@ func TestSectionsComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Sections() != len(sections) || f.Parameter(0) != 7 || f.Parameter(1) != 5 || f.Parameter(2) != 0 || f.Path() != path {
-		t.Errorf("%d sections, parameters %d %d %d, path %q", f.Sections(), f.Parameter(0), f.Parameter(1), f.Parameter(2), f.Path())
+	if f.Sections() != len(sections) || f.Parameter(0) != 7 || f.Parameter(1) != 5 || f.Parameter(2) != 0 ||
+		f.Path() != path {
+		t.Errorf(
+			"%d sections, parameters %d %d %d, path %q",
+			f.Sections(),
+			f.Parameter(0),
+			f.Parameter(1),
+			f.Parameter(2),
+			f.Path(),
+		)
 	}
 	for i, want := range sections {
 		got, err := Values[uint32](f, i, len(want))

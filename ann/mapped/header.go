@@ -74,7 +74,11 @@ func (h *header) encode() []byte {
 // decode reads the header page of a file of size bytes.
 func decode(page []byte, size uint64, kind string, version uint64) (*header, error) {
 	if len(page) < pageSize {
-		return nil, fmt.Errorf("the file has %d bytes, less than its header of %d: it was cut off; rebuild it", len(page), pageSize)
+		return nil, fmt.Errorf(
+			"the file has %d bytes, less than its header of %d: it was cut off; rebuild it",
+			len(page),
+			pageSize,
+		)
 	}
 	page = page[:pageSize]
 	if string(page[:len(magic)]) != magic {
@@ -82,7 +86,11 @@ func decode(page []byte, size uint64, kind string, version uint64) (*header, err
 	}
 	get := func(at int) uint64 { return binary.LittleEndian.Uint64(page[at:]) }
 	if want := uint64(crc32.Checksum(page[:sumAt], castagnoli)); get(sumAt) != want {
-		return nil, fmt.Errorf("the header's checksum is %08x, its content gives %08x: the file is damaged; rebuild it", get(sumAt), want)
+		return nil, fmt.Errorf(
+			"the header's checksum is %08x, its content gives %08x: the file is damaged; rebuild it",
+			get(sumAt),
+			want,
+		)
 	}
 	h := &header{version: get(countsAt)}
 	name := page[kindAt:countsAt]
@@ -94,26 +102,51 @@ func decode(page []byte, size uint64, kind string, version uint64) (*header, err
 		return nil, fmt.Errorf("it holds %q, not %q", h.kind, kind)
 	}
 	if h.version != version {
-		return nil, fmt.Errorf("its format is version %d of %q; this program reads version %d: rebuild the index", h.version, kind, version)
+		return nil, fmt.Errorf(
+			"its format is version %d of %q; this program reads version %d: rebuild the index",
+			h.version,
+			kind,
+			version,
+		)
 	}
 	parameters, sections := get(countsAt+8), get(countsAt+16)
 	if parameters > maxParameters || sections > maxSections {
-		return nil, fmt.Errorf("its header counts %d parameters and %d sections; at most %d and %d are possible", parameters, sections, maxParameters, maxSections)
+		return nil, fmt.Errorf(
+			"its header counts %d parameters and %d sections; at most %d and %d are possible",
+			parameters,
+			sections,
+			maxParameters,
+			maxSections,
+		)
 	}
 	for i := range int(parameters) {
 		h.parameters = append(h.parameters, get(parametersAt+8*i))
 	}
 	end := uint64(pageSize)
 	for i := range int(sections) {
-		s := section{offset: get(sectionsAt + 24*i), length: get(sectionsAt + 24*i + 8), sum: uint32(get(sectionsAt + 24*i + 16))}
+		s := section{
+			offset: get(sectionsAt + 24*i),
+			length: get(sectionsAt + 24*i + 8),
+			sum:    uint32(get(sectionsAt + 24*i + 16)),
+		}
 		if s.offset != align(end) || s.length > size || s.offset > size-s.length {
-			return nil, fmt.Errorf("section %d should be %d bytes at %d of a file of %d bytes: it was cut off; rebuild it", i, s.length, s.offset, size)
+			return nil, fmt.Errorf(
+				"section %d should be %d bytes at %d of a file of %d bytes: it was cut off; rebuild it",
+				i,
+				s.length,
+				s.offset,
+				size,
+			)
 		}
 		end = s.offset + s.length
 		h.sections = append(h.sections, s)
 	}
 	if end != size {
-		return nil, fmt.Errorf("the file has %d bytes where its header says %d: it was cut off or added to; rebuild it", size, end)
+		return nil, fmt.Errorf(
+			"the file has %d bytes where its header says %d: it was cut off or added to; rebuild it",
+			size,
+			end,
+		)
 	}
 	return h, nil
 }

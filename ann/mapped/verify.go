@@ -82,7 +82,10 @@ func (f *File) verifyOn(ctx context.Context) error {
 // compare compares a section's checksum with what its content gives.
 func (f *File) compare(section int, sum uint32) error {
 	if want := f.head.sections[section].sum; sum != want {
-		return &DamageError{Path: f.path, What: fmt.Sprintf("the checksum of section %d is %08x, its content gives %08x", section, want, sum)}
+		return &DamageError{
+			Path: f.path,
+			What: fmt.Sprintf("the checksum of section %d is %08x, its content gives %08x", section, want, sum),
+		}
 	}
 	return nil
 }
@@ -94,7 +97,10 @@ func (f *File) Check() error {
 	for i, s := range f.head.sections {
 		for _, b := range f.data[end:s.offset] {
 			if b != 0 {
-				return &DamageError{Path: f.path, What: fmt.Sprintf("there is something before section %d where nothing belongs", i)}
+				return &DamageError{
+					Path: f.path,
+					What: fmt.Sprintf("there is something before section %d where nothing belongs", i),
+				}
 			}
 		}
 		end = s.offset + s.length

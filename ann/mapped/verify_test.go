@@ -61,7 +61,8 @@ func TestVerify(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				var damage *DamageError
-				if err := f.Verify(t.Context()); !errors.As(err, &damage) || damage.Path != path || !strings.Contains(err.Error(), path+" is damaged") {
+				if err := f.Verify(t.Context()); !errors.As(err, &damage) || damage.Path != path ||
+					!strings.Contains(err.Error(), path+" is damaged") {
 					t.Errorf("a bit flipped at %d: %v", at, err)
 				}
 			})

@@ -45,7 +45,8 @@ func (w *Writer) append(p []byte) error {
 	w.at += uint64(len(p))
 	for len(p) > 0 {
 		n := min(len(p), bufferSize-len(w.buf))
-		w.buf, p = append(w.buf, p[:n]...), p[n:]
+		w.buf = append(w.buf, p[:n]...)
+		p = p[n:]
 		if len(w.buf) == bufferSize {
 			if err := w.flush(); err != nil {
 				return fmt.Errorf("writing %s: %w", w.path, err)

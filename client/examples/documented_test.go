@@ -21,7 +21,8 @@ func documented(t *testing.T, python, url string) {
 	}
 	ran := map[string]int{}
 	for _, block := range regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-		language, code := block[1], strings.ReplaceAll(block[2], "http://127.0.0.1:8080", url)
+		language := block[1]
+		code := strings.ReplaceAll(block[2], "http://127.0.0.1:8080", url)
 		code = strings.ReplaceAll(code, "127.0.0.1:8080", strings.TrimPrefix(url, "http://"))
 		ran[language]++
 		dir := t.TempDir()
@@ -32,7 +33,16 @@ func documented(t *testing.T, python, url string) {
 		switch language {
 		case "python":
 			realclients.Run(t, realclients.Command{Interpreter: python, Args: []string{file}, Dir: dir, Env: []string{
-				"PYTHONPATH=" + filepath.Join(root, "client", "python", "src") + ":" + filepath.Join(root, "client", "integrations"), "HAYSTACK_TELEMETRY_ENABLED=False"}})
+				"PYTHONPATH=" + filepath.Join(
+					root,
+					"client",
+					"python",
+					"src",
+				) + ":" + filepath.Join(
+					root,
+					"client",
+					"integrations",
+				), "HAYSTACK_TELEMETRY_ENABLED=False"}})
 		case "go", "bash":
 			command := exec.CommandContext(t.Context(), "go", "run", file)
 			command.Dir = root

@@ -19,17 +19,52 @@ func TestExamples(t *testing.T) {
 	}
 	run := func(t *testing.T, dir string, env []string, args ...string) {
 		t.Helper()
-		realclients.Run(t, realclients.Command{Interpreter: python, Args: args, Dir: dir, Env: append(env, "PYTHONPATH="+client)})
+		realclients.Run(
+			t,
+			realclients.Command{Interpreter: python, Args: args, Dir: dir, Env: append(env, "PYTHONPATH="+client)},
+		)
 	}
 	run(t, ".", nil, "-m", "ruff", "format", "--check", "--no-cache", "--quiet", "--line-length", "120", ".")
-	run(t, ".", nil, "-m", "ruff", "check", "--no-cache", "--quiet", "--line-length", "120", "--select", "E,F,W,I,UP,B", ".")
+	run(
+		t,
+		".",
+		nil,
+		"-m",
+		"ruff",
+		"check",
+		"--no-cache",
+		"--quiet",
+		"--line-length",
+		"120",
+		"--select",
+		"E,F,W,I,UP,B",
+		".",
+	)
 	url := realclients.Server(t, realclients.ServerOptions{Real: true, Passages: realclients.Demo(t)})
 	t.Run("chatbot", func(t *testing.T) { run(t, "chatbot", nil, "test_app.py", url) })
 	t.Run("documented", func(t *testing.T) { documented(t, python, url) })
 	t.Run("notebook", func(t *testing.T) {
 		out := t.TempDir()
-		run(t, ".", []string{"CONCLAVE_URL=" + url, "MPLBACKEND=module://matplotlib_inline.backend_inline", "IPYTHONDIR=" + t.TempDir(), "MPLCONFIGDIR=" + t.TempDir()},
-			"-m", "nbconvert", "--execute", "--to", "notebook", "--log-level", "ERROR", "--output-dir", out, "first_steps.ipynb")
+		run(
+			t,
+			".",
+			[]string{
+				"CONCLAVE_URL=" + url,
+				"MPLBACKEND=module://matplotlib_inline.backend_inline",
+				"IPYTHONDIR=" + t.TempDir(),
+				"MPLCONFIGDIR=" + t.TempDir(),
+			},
+			"-m",
+			"nbconvert",
+			"--execute",
+			"--to",
+			"notebook",
+			"--log-level",
+			"ERROR",
+			"--output-dir",
+			out,
+			"first_steps.ipynb",
+		)
 		checkNotebook(t, filepath.Join(out, "first_steps.ipynb"))
 	})
 }

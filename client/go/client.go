@@ -73,7 +73,8 @@ func (c *Client) send(ctx context.Context, r call) (http.Header, []byte, error) 
 	var body []byte
 	if r.body != nil {
 		var err error
-		if body, err = json.Marshal(r.body); err != nil {
+		body, err = json.Marshal(r.body)
+		if err != nil {
 			return nil, nil, fmt.Errorf("the request to %s cannot be written: %w", r.path, err)
 		}
 	}

@@ -22,30 +22,64 @@ import (
 
 func TestSearch(t *testing.T) {
 	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{Change: realclients.Marker(t)})}
-	answer, err := c.Search(t.Context(), client.SearchRequest{Question: "who hid the lamp", K: 2, Fields: []string{"title", "text", "tags", "metadata", "contributions"}})
+	answer, err := c.Search(
+		t.Context(),
+		client.SearchRequest{
+			Question: "who hid the lamp",
+			K:        2,
+			Fields:   []string{"title", "text", "tags", "metadata", "contributions"},
+		},
+	)
 	if err != nil || len(answer.Results) != 2 || answer.Fusion != "gate" {
 		t.Fatalf("%+v, %v", answer, err)
 	}
-	first, sum := answer.Results[0], 0.0
+	first := answer.Results[0]
+	sum := 0.0
 	for _, from := range first.Contributions {
 		sum += from.Contribution
 	}
-	if first.ID != "lamps/1" || first.Title != "Lamps" || !slices.Equal(first.Tags, []string{"tales"}) || first.Metadata["page"] != json.Number("7") || sum < first.Score-1e-6 || sum > first.Score+1e-6 {
+	if first.ID != "lamps/1" || first.Title != "Lamps" || !slices.Equal(first.Tags, []string{"tales"}) ||
+		first.Metadata["page"] != json.Number("7") ||
+		sum < first.Score-1e-6 ||
+		sum > first.Score+1e-6 {
 		t.Errorf("%+v, and the contributions add up to %g", first, sum)
 	}
-	several, err := c.Search(t.Context(), client.SearchRequest{Question: "rice", Fusion: client.Fusion("rrf", "sum"), Filter: client.Filter{TagsAll: []string{"kitchen"}}})
-	if err != nil || len(several.Rankings) != 2 || len(several.Rankings[1].Results) != 1 || several.Rankings[1].Results[0].ID != "rice" {
+	several, err := c.Search(
+		t.Context(),
+		client.SearchRequest{
+			Question: "rice",
+			Fusion:   client.Fusion("rrf", "sum"),
+			Filter:   client.Filter{TagsAll: []string{"kitchen"}},
+		},
+	)
+	if err != nil || len(several.Rankings) != 2 || len(several.Rankings[1].Results) != 1 ||
+		several.Rankings[1].Results[0].ID != "rice" {
 		t.Errorf("%+v, %v", several, err)
 	}
-	batch, err := c.SearchBatch(t.Context(), []client.SearchRequest{{Question: "a fox", K: 1}, {Question: "a fox", Fusion: client.Fusion("guess")}, {Question: "rice", K: 1}})
-	if err != nil || len(batch) != 3 || batch[0].Err != nil || batch[0].Results[0].ID != "foxes" || client.Code(batch[1].Err) != "unknown_method" || batch[2].Results[0].ID != "rice" {
+	batch, err := c.SearchBatch(
+		t.Context(),
+		[]client.SearchRequest{
+			{Question: "a fox", K: 1},
+			{Question: "a fox", Fusion: client.Fusion("guess")},
+			{Question: "rice", K: 1},
+		},
+	)
+	if err != nil || len(batch) != 3 || batch[0].Err != nil || batch[0].Results[0].ID != "foxes" ||
+		client.Code(batch[1].Err) != "unknown_method" ||
+		batch[2].Results[0].ID != "rice" {
 		t.Errorf("%+v, %v", batch, err)
 	}
-	marked := client.SearchRequest{Question: "who hid the lamp", K: 2, Answer: client.AnswerOptions{Wanted: true, Reader: "marker"}}
-	if batch, err = c.SearchBatch(t.Context(), []client.SearchRequest{{Question: "a fox"}, marked}); err != nil || len(batch) != 2 || len(batch[0].Answers) > 0 || len(batch[1].Answers) == 0 {
+	marked := client.SearchRequest{
+		Question: "who hid the lamp",
+		K:        2,
+		Answer:   client.AnswerOptions{Wanted: true, Reader: "marker"},
+	}
+	batch, err = c.SearchBatch(t.Context(), []client.SearchRequest{{Question: "a fox"}, marked})
+	if err != nil || len(batch) != 2 || len(batch[0].Answers) > 0 || len(batch[1].Answers) == 0 {
 		t.Fatalf("%+v, %v", batch, err)
 	}
-	if answer, err = c.Search(t.Context(), marked); err != nil || len(answer.Answers) != len(batch[1].Answers) {
+	answer, err = c.Search(t.Context(), marked)
+	if err != nil || len(answer.Answers) != len(batch[1].Answers) {
 		t.Fatalf("%+v, %v", answer, err)
 	}
 	for _, a := range answer.Answers {
@@ -63,8 +97,13 @@ func TestSearch(t *testing.T) {
 // TestNumbersToTheDigit: metadata that is put comes back, wherever it is read.
 func TestNumbersToTheDigit(t *testing.T) {
 	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
-	want := map[string]any{"big": json.Number("1546130668394913822"), "exact": json.Number("0.1000000000000000055511151231257827"), "whole": json.Number("1.0")}
-	if _, err := c.Put(t.Context(), client.Passage{ID: "n", Title: "numerals", Metadata: want}, client.Write{Visible: true}); err != nil {
+	want := map[string]any{
+		"big":   json.Number("1546130668394913822"),
+		"exact": json.Number("0.1000000000000000055511151231257827"),
+		"whole": json.Number("1.0"),
+	}
+	if _, err := c.Put(t.Context(), client.Passage{ID: "n", Title: "numerals", Metadata: want},
+		client.Write{Visible: true}); err != nil {
 		t.Fatal(err)
 	}
 	request := client.SearchRequest{Question: "numerals", K: 1, Fields: []string{"metadata"}}
@@ -97,7 +136,9 @@ func TestProblems(t *testing.T) {
 	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	_, err := c.Search(t.Context(), client.SearchRequest{Question: "x", K: 1 << 20})
 	var problem *client.Problem
-	if !errors.As(err, &problem) || problem.Status != 422 || problem.Code != "out_of_range" || len(problem.Fields) != 1 || problem.Fields[0].Pointer != "/k" || problem.RequestID == "" {
+	if !errors.As(err, &problem) || problem.Status != 422 || problem.Code != "out_of_range" || len(problem.Fields) != 1 ||
+		problem.Fields[0].Pointer != "/k" ||
+		problem.RequestID == "" {
 		t.Errorf("%+v", err)
 	}
 	if _, _, err := c.Passage(t.Context(), "nobody"); client.Code(err) != "unknown_passage" {
@@ -132,7 +173,12 @@ func TestEmbed(t *testing.T) {
 func TestPassages(t *testing.T) {
 	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	ctx := t.Context()
-	note := client.Passage{ID: "notes/ü 1%", Title: "Tea", Text: "Green tea is brewed below the boiling point.", Metadata: map[string]any{"hot": true}}
+	note := client.Passage{
+		ID:       "notes/ü 1%",
+		Title:    "Tea",
+		Text:     "Green tea is brewed below the boiling point.",
+		Metadata: map[string]any{"hot": true},
+	}
 	written, err := c.Put(ctx, note, client.Write{IfAbsent: true, Visible: true})
 	if err != nil || written.Status != "created" || written.ID != note.ID {
 		t.Fatalf("%+v, %v", written, err)
@@ -157,7 +203,8 @@ func TestPassages(t *testing.T) {
 	if !slices.Equal(ids, []string{"foxes", "lamps/1", note.ID, "rice"}) {
 		t.Error(ids)
 	}
-	if gone, err := c.Delete(ctx, note.ID, client.Write{IfVersion: version, Visible: true}); err != nil || gone.Status != "deleted" {
+	if gone, err := c.Delete(ctx, note.ID, client.Write{IfVersion: version, Visible: true}); err != nil ||
+		gone.Status != "deleted" {
 		t.Errorf("%+v, %v", gone, err)
 	}
 }
@@ -230,17 +277,21 @@ func TestJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if job, err = c.Wait(t.Context(), job.ID); err != nil || job.Result.Deleted != 2 {
+	job, err = c.Wait(t.Context(), job.ID)
+	if err != nil || job.Result.Deleted != 2 {
 		t.Errorf("%+v, %v", job, err)
 	}
-	if job, err = c.Snapshot(t.Context(), "monday"); err == nil {
+	job, err = c.Snapshot(t.Context(), "monday")
+	if err == nil {
 		job, err = c.Wait(t.Context(), job.ID)
 	}
 	if err != nil || job.Result.Passages != 1 || !strings.HasSuffix(job.Result.Folder, "monday") {
 		t.Errorf("%+v, %v", job, err)
 	}
-	if job, err = c.AddExpert(t.Context(), "nobody"); err == nil {
-		if job, err = c.Wait(t.Context(), job.ID); job.State != "failed" {
+	job, err = c.AddExpert(t.Context(), "nobody")
+	if err == nil {
+		job, err = c.Wait(t.Context(), job.ID)
+		if job.State != "failed" {
 			t.Errorf("%+v, %v", job, err)
 		}
 	}
@@ -259,7 +310,8 @@ func TestJobs(t *testing.T) {
 // more often, or later than the context allows.
 func TestRetries(t *testing.T) {
 	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{Change: func(config *configs.Config) {
-		config.Rate.Requests, config.Rate.Window = 1, time.Second
+		config.Rate.Requests = 1
+		config.Rate.Window = time.Second
 	}})}
 	for range 3 {
 		if _, err := c.Experts(t.Context()); err != nil {
@@ -291,11 +343,13 @@ func TestBrokenConnections(t *testing.T) {
 	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	flaky, connections := realclients.Flaky(t, c.Address)
 	through := client.Client{Address: flaky}
-	if _, err := through.DeletePassages(t.Context(), client.Filter{TagsAny: []string{"x"}}); err == nil || connections.Load() != 1 {
+	if _, err := through.DeletePassages(t.Context(), client.Filter{TagsAny: []string{"x"}}); err == nil ||
+		connections.Load() != 1 {
 		t.Errorf("after %d connections: %v", connections.Load(), err)
 	}
 	connections.Store(0)
-	if _, err := through.Search(t.Context(), client.SearchRequest{Question: "rice"}); err != nil || connections.Load() != 2 {
+	if _, err := through.Search(t.Context(), client.SearchRequest{Question: "rice"}); err != nil ||
+		connections.Load() != 2 {
 		t.Errorf("after %d connections: %v", connections.Load(), err)
 	}
 }
@@ -305,7 +359,11 @@ func TestBrokenConnections(t *testing.T) {
 func TestLongQuestions(t *testing.T) {
 	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	long := strings.Repeat("It rained all day and we stayed at home. ", 40) + "Who hid the lamp?"
-	said := []client.Message{{Role: "user", Content: "Good morning"}, {Role: "assistant", Content: "Hello"}, {Role: "user", Content: long}}
+	said := []client.Message{
+		{Role: "user", Content: "Good morning"},
+		{Role: "assistant", Content: "Hello"},
+		{Role: "user", Content: long},
+	}
 	requests := []client.SearchRequest{{Question: long, K: 3, Explain: true}, {Messages: said, K: 3, Explain: true}}
 	batch, err := c.SearchBatch(t.Context(), requests)
 	if err != nil || len(batch) != 2 {
@@ -316,7 +374,8 @@ func TestLongQuestions(t *testing.T) {
 		if err != nil || batch[i].Err != nil || len(answer.Results) == 0 {
 			t.Fatalf("%+v, %v, %v", answer, err, batch[i].Err)
 		}
-		if answer.Question != long || answer.Asked == "" || !strings.Contains(long, answer.Asked) || batch[i].Asked != answer.Asked {
+		if answer.Question != long || answer.Asked == "" || !strings.Contains(long, answer.Asked) ||
+			batch[i].Asked != answer.Asked {
 			t.Errorf("asked %q, in a batch %q", answer.Asked, batch[i].Asked)
 		}
 		ids := func(results []client.Result) (ids []string) {
@@ -330,11 +389,17 @@ func TestLongQuestions(t *testing.T) {
 			t.Errorf("a batch has %v, a search %v", ids(batch[i].Results), want)
 		}
 		events := answeredAs(t, c.Address+"/v1/search", "text/event-stream", r)
-		if !strings.Contains(events, "event: response") || !strings.Contains(events, `"asked":`) || strings.Contains(events, "event: problem") {
+		if !strings.Contains(events, "event: response") || !strings.Contains(events, `"asked":`) ||
+			strings.Contains(events, "event: problem") {
 			t.Errorf("events: %s", events)
 		}
 		var fused client.SearchResponse
-		text := answeredAs(t, c.Address+"/v1/fuse", "application/json", map[string]any{"fusion": "rrf", "candidates": answer.Results})
+		text := answeredAs(
+			t,
+			c.Address+"/v1/fuse",
+			"application/json",
+			map[string]any{"fusion": "rrf", "candidates": answer.Results},
+		)
 		if err := json.Unmarshal([]byte(text), &fused); err != nil || len(fused.Results) != len(want) {
 			t.Errorf("fused again: %v, %s", err, text)
 		}

@@ -41,7 +41,8 @@ func (c *Client) Health(ctx context.Context) (found Health, err error) {
 	if !json.Valid(body) {
 		return found, fmt.Errorf("%s answers %s, and not as conclave does: is it another server?", c.Address, answer.Status)
 	}
-	found.Answer, found.Ready = body, answer.StatusCode == http.StatusOK
+	found.Answer = body
+	found.Ready = answer.StatusCode == http.StatusOK
 	if !found.Ready {
 		return found, fmt.Errorf("%s is not ready: %s: %s", c.Address, answer.Status, problemOf(answer, body).Detail)
 	}

@@ -114,7 +114,10 @@ func (c *Client) DeletePassages(ctx context.Context, filter Filter) (Job, error)
 // comma in it. [Client.Delete] deletes one at once; this also takes the ids . and .., which
 // earlier versions stored and which no address can name.
 func (c *Client) DeletePassagesByID(ctx context.Context, ids ...string) (Job, error) {
-	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/passages", query: url.Values{"ids": {strings.Join(ids, ",")}}})
+	return c.start(
+		ctx,
+		call{method: http.MethodDelete, path: "/v1/passages", query: url.Values{"ids": {strings.Join(ids, ",")}}},
+	)
 }
 
 func (c *Client) start(ctx context.Context, r call) (out Job, err error) {

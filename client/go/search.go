@@ -47,7 +47,8 @@ type Answer struct {
 // the order of the searches; a mistake in one leaves the others alone.
 func (c *Client) SearchBatch(ctx context.Context, searches []SearchRequest) ([]Answer, error) {
 	var out struct{ Answers []json.RawMessage }
-	if _, err := c.do(ctx, call{method: http.MethodPost, path: "/v1/search/batch", body: map[string]any{"searches": searches}}, &out); err != nil {
+	if _, err := c.do(ctx, call{method: http.MethodPost, path: "/v1/search/batch",
+		body: map[string]any{"searches": searches}}, &out); err != nil {
 		return nil, err
 	}
 	answers := make([]Answer, len(out.Answers))
@@ -82,8 +83,11 @@ func (v Vectors) Row(i int) []float32 { return v.Values[i*v.Dimension : (i+1)*v.
 // Embed returns an expert's vectors of texts, at most limits.embed_inputs, which are of
 // kind "question" or "passage".
 func (c *Client) Embed(ctx context.Context, expert, kind string, texts []string) (Vectors, error) {
-	header, data, err := c.send(ctx, call{method: http.MethodPost, path: "/v1/embed", accept: "application/x-npy, application/problem+json",
-		body: search.EmbedRequest{Expert: expert, Input: texts, Kind: kind}})
+	header, data, err := c.send(
+		ctx,
+		call{method: http.MethodPost, path: "/v1/embed", accept: "application/x-npy, application/problem+json",
+			body: search.EmbedRequest{Expert: expert, Input: texts, Kind: kind}},
+	)
 	if err != nil {
 		return Vectors{}, err
 	}
@@ -119,7 +123,12 @@ func readNpy(data []byte) (Vectors, error) {
 	columns, _ := strconv.Atoi(string(shape[2]))
 	numbers := data[begin:]
 	if len(numbers) != 4*rows*columns {
-		return Vectors{}, fmt.Errorf("the array has %d bytes of numbers, not those of %d times %d", len(numbers), rows, columns)
+		return Vectors{}, fmt.Errorf(
+			"the array has %d bytes of numbers, not those of %d times %d",
+			len(numbers),
+			rows,
+			columns,
+		)
 	}
 	out := Vectors{Dimension: columns, Values: make([]float32, rows*columns)}
 	for i := range out.Values {

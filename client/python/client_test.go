@@ -28,7 +28,20 @@ func TestClient(t *testing.T) {
 	if err := os.CopyFS(source, os.DirFS(".")); err != nil {
 		t.Fatal(err)
 	}
-	run(nil, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--disable-pip-version-check", "--target", installed, source)
+	run(
+		nil,
+		"-m",
+		"pip",
+		"install",
+		"--quiet",
+		"--no-index",
+		"--no-deps",
+		"--no-build-isolation",
+		"--disable-pip-version-check",
+		"--target",
+		installed,
+		source,
+	)
 	if _, err := os.Stat(filepath.Join(installed, "conclave_client", "py.typed")); err != nil {
 		t.Error(err)
 	}
@@ -39,8 +52,14 @@ func TestClient(t *testing.T) {
 		run(environment, "test_client.py", "calls", url, flaky)
 	})
 	t.Run("busy", func(t *testing.T) {
-		run(environment, "test_client.py", "busy", realclients.Server(t, realclients.ServerOptions{Change: func(config *configs.Config) {
-			config.Rate.Requests, config.Rate.Window = 1, time.Second
-		}}))
+		run(
+			environment,
+			"test_client.py",
+			"busy",
+			realclients.Server(t, realclients.ServerOptions{Change: func(config *configs.Config) {
+				config.Rate.Requests = 1
+				config.Rate.Window = time.Second
+			}}),
+		)
 	})
 }

@@ -47,17 +47,45 @@ The collection is not changed.`,
   conclave-lab ablate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --joint multi \
     --foreign nq --held-out wiki --json ablation.json`,
 		Args: cobra.NoArgs,
-		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE: cli.WithSettings(
+			term,
+			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+		),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
 	x.questions.BindLimit(command, 0)
-	flags.IntVar(&x.trials.Gate.Specialists, "specialists", cli.AskedSpecialists, "how many experts with a domain the gate asks, the most familiar with the question; 0: all")
-	flags.StringVar(&x.trials.Base, "base", "", "the `expert` to compare with, alone and with BM25 (default: "+shipped.Base+", where it is one)")
+	flags.IntVar(
+		&x.trials.Gate.Specialists,
+		"specialists",
+		cli.AskedSpecialists,
+		"how many experts with a domain the gate asks, the most familiar with the question; 0: all",
+	)
+	flags.StringVar(
+		&x.trials.Base,
+		"base",
+		"",
+		"the `expert` to compare with, alone and with BM25 (default: "+shipped.Base+", where it is one)",
+	)
 	flags.StringVar(&x.trials.Joint, "joint", "", "the `expert` that was trained on all domains together")
-	flags.StringSliceVar(&x.trials.Foreign, "foreign", nil, "out-of-domain `experts`, separated by commas: the questions of their domains are left out of that trial")
-	flags.StringSliceVar(&x.trials.HeldOut, "held-out", nil, "`experts`, separated by commas, that are added in one trial; each has a domain of its name")
-	flags.StringSliceVar(&x.trials.Only, "trials", nil, "`names` of the trials, separated by commas: "+strings.Join(ablation.Trials(), ", ")+" (default: all)")
+	flags.StringSliceVar(
+		&x.trials.Foreign,
+		"foreign",
+		nil,
+		"out-of-domain `experts`, separated by commas: the questions of their domains are left out of that trial",
+	)
+	flags.StringSliceVar(
+		&x.trials.HeldOut,
+		"held-out",
+		nil,
+		"`experts`, separated by commas, that are added in one trial; each has a domain of its name",
+	)
+	flags.StringSliceVar(
+		&x.trials.Only,
+		"trials",
+		nil,
+		"`names` of the trials, separated by commas: "+strings.Join(ablation.Trials(), ", ")+" (default: all)",
+	)
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON")
 	return command
 }
@@ -70,10 +98,20 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term cli.Termi
 	if err != nil {
 		return err
 	}
-	return cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error { return x.ablate(cmd.Context(), l, domains, term) })
+	return cli.OpenForMeasuring(
+		config,
+		term,
+		true,
+		func(l *server.Assembly) error { return x.ablate(cmd.Context(), l, domains, term) },
+	)
 }
 
-func (x *ablating) ablate(ctx context.Context, l *server.Assembly, domains []questions.Domain, term cli.Terminal) error {
+func (x *ablating) ablate(
+	ctx context.Context,
+	l *server.Assembly,
+	domains []questions.Domain,
+	term cli.Terminal,
+) error {
 	var names []string
 	for _, e := range l.Engine.Experts() {
 		names = append(names, e.Name)

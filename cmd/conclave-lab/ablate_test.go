@@ -20,7 +20,9 @@ import (
 // was written beside them.
 func ablated(t *testing.T, args ...string) (tables string, r ablation.Findings) {
 	t.Helper()
-	code, out, complaints := lab(t, both(append([]string{"ablate", "--collection", "c", "--json", "out.json"}, args...)...)...)
+	code, out, complaints := lab(
+		t,
+		both(append([]string{"ablate", "--collection", "c", "--json", "out.json"}, args...)...)...)
 	if code != cli.ExitOK {
 		t.Fatalf("ablate %v: %s", args, complaints)
 	}
@@ -48,7 +50,11 @@ func rowOf(t *testing.T, rows []ablation.Row, name string) ablation.Row {
 func agree(t *testing.T, r ablation.Row, questions []judged, ranking func(j *judged) []string, domains ...string) {
 	t.Helper()
 	of := func(domain string) ablation.Accuracies {
-		return ablation.Accuracies{Top1: share(questions, domain, 1, ranking), Top5: share(questions, domain, 5, ranking), Top20: share(questions, domain, 20, ranking)}
+		return ablation.Accuracies{
+			Top1:  share(questions, domain, 1, ranking),
+			Top5:  share(questions, domain, 5, ranking),
+			Top20: share(questions, domain, 20, ranking),
+		}
 	}
 	var all, macro ablation.Accuracies
 	sizes := map[string]float64{"tales": talesAsked, "health": healthAsked}
@@ -71,7 +77,16 @@ func agree(t *testing.T, r ablation.Row, questions []judged, ranking func(j *jud
 		}
 	}
 	if !near(r.All, all) || !near(r.Macro, macro) || len(r.Domains) != len(domains) {
-		t.Errorf("%s: %v and %v over the domains %v, worked out %v and %v over %v", r.Name, r.All, r.Macro, slices.Sorted(maps.Keys(r.Domains)), all, macro, domains)
+		t.Errorf(
+			"%s: %v and %v over the domains %v, worked out %v and %v over %v",
+			r.Name,
+			r.All,
+			r.Macro,
+			slices.Sorted(maps.Keys(r.Domains)),
+			all,
+			macro,
+			domains,
+		)
 	}
 }
 
@@ -117,7 +132,8 @@ func TestAblateCounts(t *testing.T) {
 	for _, line := range []string{
 		"60 questions; top-1 / top-20",
 		fmt.Sprintf("%.1f / %.1f  %.1f / %.1f", 100*rrf.All.Top1, 100*rrf.All.Top20, 100*rrf.Macro.Top1, 100*rrf.Macro.Top20),
-		fmt.Sprintf("%+.1f / %+.1f  %.4f / %.4f", 100*(rrf.All.Top1-first.All.Top1), 100*(rrf.All.Top20-first.All.Top20), rrf.P.Top1, rrf.P.Top20),
+		fmt.Sprintf("%+.1f / %+.1f  %.4f / %.4f", 100*(rrf.All.Top1-first.All.Top1), 100*(rrf.All.Top20-first.All.Top20),
+			rrf.P.Top1, rrf.P.Top20),
 		"without bm25", "without phrases", "without tales", "base, words and phrases, best fixed weight", "20 questions, with foreign experts (tales)", "tales, own questions", "tales, all others",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(tables), " "), strings.Join(strings.Fields(line), " ")) {
@@ -136,7 +152,8 @@ func TestAblateCounts(t *testing.T) {
 // TestAblateKnowsLateInteraction: it is one of the sources that are left out.
 func TestAblateKnowsLateInteraction(t *testing.T) {
 	calibratable(t)
-	if _, err := tiny.Write(filepath.Join("experts", "tokens"), tiny.Expert{Name: "tokens", Seed: 7, Late: 16}); err != nil {
+	if _, err := tiny.Write(filepath.Join("experts", "tokens"),
+		tiny.Expert{Name: "tokens", Seed: 7, Late: 16}); err != nil {
 		t.Fatal(err)
 	}
 	if code, _, complaints := conclave(t, "index", "--collection", "c", "--add-expert", "tokens"); code != cli.ExitOK {

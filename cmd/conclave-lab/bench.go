@@ -11,7 +11,13 @@ import (
 )
 
 func newBench(term cli.Terminal) *cobra.Command {
-	return cli.Group("bench", "Measure searching on your own data", newBenchVectors(term), newBenchWords(term), newBenchSearch(term))
+	return cli.Group(
+		"bench",
+		"Measure searching on your own data",
+		newBenchVectors(term),
+		newBenchWords(term),
+		newBenchSearch(term),
+	)
 }
 
 func newBenchWords(term cli.Terminal) *cobra.Command {

@@ -55,7 +55,9 @@ func measureVectors(t *testing.T, args ...string) measuredVectors {
 func TestBenchVectorsGenerated(t *testing.T) {
 	t.Chdir(t.TempDir())
 	files := []string{"--vectors", "v.f16", "--queries", "q.f16", "--dim", "24"}
-	if code, out, complaints := lab(t, append([]string{"bench", "ann", "--generate", "2000"}, files...)...); code != cli.ExitOK || out != "" {
+	if code, out, complaints := lab(t, append([]string{"bench", "ann", "--generate", "2000"},
+		files...)...); code != cli.ExitOK ||
+		out != "" {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)
 	}
 	for name, rows := range map[string]int64{"v.f16": 2000, "q.f16": generatedQueries} {
@@ -68,7 +70,8 @@ func TestBenchVectorsGenerated(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	few, many := m.Points[0], m.Points[1]
-	if *few.Ef != 100 || *many.Ef != 400 || *many.Recall10 < 0.99 || *many.Recall100 < 0.99 || *few.Recall100 > *many.Recall100 {
+	if *few.Ef != 100 || *many.Ef != 400 || *many.Recall10 < 0.99 || *many.Recall100 < 0.99 ||
+		*few.Recall100 > *many.Recall100 {
 		t.Errorf("%v %v; %v %v %v", *few.Ef, *few.Recall100, *many.Ef, *many.Recall10, *many.Recall100)
 	}
 	code, out, complaints := lab(t, append([]string{"bench", "ann", "--filters", "--ef", "100", "--json"}, files...)...)
@@ -126,7 +129,8 @@ func TestBenchVectorsOfFiles(t *testing.T) {
 	for kind, least := range map[string]float64{"flat": 1, "hnsw": 0.97, "coder": 0} {
 		m := measureVectors(t, append(files, kind, "--truth", "truth100.i32", "--ef", "200")...)
 		p := m.Points[0]
-		if *m.Index != kind || *m.Rows != rows || *p.Recall10 < least || *p.Recall100 < least || *p.Recall10 > 1 || *p.Recall100 > 1 {
+		if *m.Index != kind || *m.Rows != rows || *p.Recall10 < least || *p.Recall100 < least || *p.Recall10 > 1 ||
+			*p.Recall100 > 1 {
 			t.Errorf("%s: %d rows, recall %v and %v", kind, *m.Rows, *p.Recall10, *p.Recall100)
 		}
 		if kind == "flat" && *m.BytesPerVector != 4*dim {
@@ -187,7 +191,8 @@ func TestBenchWords(t *testing.T) {
 			t.Errorf("%s is %v in %s", name, m[name], out)
 		}
 	}
-	if code, out, _ := lab(t, args...); code != cli.ExitOK || !containsAll(out, []string{fmt.Sprint(passages, " passages"), "questions/s"}) {
+	if code, out, _ := lab(t, args...); code != cli.ExitOK ||
+		!containsAll(out, []string{fmt.Sprint(passages, " passages"), "questions/s"}) {
 		t.Errorf("for people: exit code %d\n%s", code, out)
 	}
 }
@@ -222,7 +227,8 @@ func TestBenchRefuses(t *testing.T) {
 	}{
 		{[]string{"ann", "--vectors", "v.f16"}, cli.ExitUsage, "--dim"},
 		{[]string{"ann", "--vectors", "v.f16", "--dim", "3"}, cli.ExitUsage, "--queries"},
-		{[]string{"ann", "--vectors", "v.f16", "--queries", "v.f16", "--dim", "3", "--index", "magic"}, cli.ExitUsage, "magic"},
+		{[]string{"ann", "--vectors", "v.f16", "--queries", "v.f16", "--dim", "3", "--index", "magic"}, cli.ExitUsage,
+			"magic"},
 		{[]string{"ann", "--vectors", "v.f16", "--queries", "v.f16", "--dim", "4"}, cli.ExitFailed, "v.f16"},
 		{[]string{"ann", "--vectors", "nowhere.f16", "--queries", "v.f16", "--dim", "3"}, cli.ExitFailed, "nowhere.f16"},
 		{[]string{"bm25", "--questions", "nowhere.jsonl"}, cli.ExitUsage, "--in"},

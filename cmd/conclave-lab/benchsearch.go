@@ -43,16 +43,30 @@ questions. No vectors are cached between questions.`,
 	configs.AddFlags(flags, "collection", "bundles", "encoder.provider")
 	x.questions.Bind(command)
 	flags.StringVar(&x.Fusion, "fusion", "hybrid", "fusion `method`: hybrid is muf with BM25")
-	flags.BoolVar(&x.Familiar, "familiar", false, "ask the experts most familiar with each question, beside those without a domain, as auto does (fusion gate)")
+	flags.BoolVar(
+		&x.Familiar,
+		"familiar",
+		false,
+		"ask the experts most familiar with each question, beside those without a domain, as auto does (fusion gate)",
+	)
 	flags.IntVar(&x.Clients, "clients", 32, "clients at once, for the rates")
 	flags.IntVar(&x.Rounds, "rounds", 5, "turns of each side, of which the median is printed")
 	flags.IntVar(&x.asked, "asked", 100, "questions of each turn")
-	flags.IntSliceVar(&x.Counts, "counts", nil, "how many experts to ask, one measurement for each number (default: all that have a confidence)")
+	flags.IntSliceVar(
+		&x.Counts,
+		"counts",
+		nil,
+		"how many experts to ask, one measurement for each number (default: all that have a confidence)",
+	)
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
 }
 
-func (x *benchingSearch) run(ctx context.Context, config configs.Config, term cli.Terminal) (costs []searches.Cost, err error) {
+func (x *benchingSearch) run(
+	ctx context.Context,
+	config configs.Config,
+	term cli.Terminal,
+) (costs []searches.Cost, err error) {
 	if x.Clients < 1 || x.Rounds < 1 || x.asked < 1 {
 		return nil, cli.Usagef("--clients, --rounds and --asked are at least 1")
 	}

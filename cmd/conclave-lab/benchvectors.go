@@ -69,13 +69,28 @@ query, those furthest from it, and those near another vector.`,
 	flags.StringVar(&o.Kind, "index", "hnsw", "kind of index: hnsw, flat or coder")
 	flags.IntSliceVar(&o.Ef, "ef", nil, fmt.Sprintf("values of efSearch (default %v)", vectors.DefaultEf()))
 	flags.IntVar(&o.Build.M, "m", 0, "neighbours of each node (0: the default of the kind)")
-	flags.IntVar(&o.Build.EfConstruction, "ef-construction", 0, "candidates compared for each node while building (0: the default of the kind)")
+	flags.IntVar(
+		&o.Build.EfConstruction,
+		"ef-construction",
+		0,
+		"candidates compared for each node while building (0: the default of the kind)",
+	)
 	flags.IntVar(&o.Build.Threads, "threads", 0, "threads that build (0: all processors)")
 	flags.Uint64Var(&o.Build.Seed, "seed", 0, "seed of the graph")
 	flags.IntVar(&o.Passes, "passes", 5, "how often all queries are asked")
 	flags.StringVar(&o.Folder, "folder", "", "`folder` to keep the index in, and to read it from if it exists")
-	flags.IntVar(&generate, "generate", 0, "write this many clustered vectors to --vectors, a thousand more to --queries, and stop")
-	flags.BoolVar(&filters, "filters", false, "measure searches that are limited to a share of the vectors, with the first --ef")
+	flags.IntVar(
+		&generate,
+		"generate",
+		0,
+		"write this many clustered vectors to --vectors, a thousand more to --queries, and stop",
+	)
+	flags.BoolVar(
+		&filters,
+		"filters",
+		false,
+		"measure searches that are limited to a share of the vectors, with the first --ef",
+	)
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }

@@ -35,7 +35,8 @@ func TestMeasuredWithoutDamagedBundle(t *testing.T) {
 	calibratable(t)
 	clitest.Damage(t, "tales")
 	code, _, complaints := lab(t, both("ablate", "--collection", "c", "--trials", "without")...)
-	if code != cli.ExitOK || !strings.Contains(complaints, "tales") || !strings.Contains(complaints, "an expert is left out: its bundle cannot be used") {
+	if code != cli.ExitOK || !strings.Contains(complaints, "tales") ||
+		!strings.Contains(complaints, "an expert is left out: its bundle cannot be used") {
 		t.Errorf("ablate: exit code %d, %s", code, complaints)
 	}
 }

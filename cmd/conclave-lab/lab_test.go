@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	program = filepath.Join(folder, "conclave")
-	if out, err := exec.Command("go", "build", "-o", program, "example.org/conclave/cmd/conclave").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program,
+		"example.org/conclave/cmd/conclave").CombinedOutput(); err != nil {
 		panic(string(out))
 	}
 	code := m.Run()
@@ -44,7 +45,9 @@ func conclave(t *testing.T, args ...string) (code int, out, complaints string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = []string{"HOME=" + t.TempDir()}, &stdout, &stderr
+	cmd.Env = []string{"HOME=" + t.TempDir()}
+	cmd.Stdout = &stdout
+	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
 	}

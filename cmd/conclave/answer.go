@@ -62,7 +62,13 @@ func printAnswers(w *cli.ErrWriter, r search.Response, width int) {
 		w.Printf("answer: no words are sure enough\n\n")
 	}
 	for _, a := range r.Answers {
-		w.Printf("answer, chance %s, bytes %d to %d of %s:\n", cmp.Or(number(a.Chance), "unknown"), a.Start, a.End, cli.Cut(cli.Printable(a.Passage), width-54))
+		w.Printf(
+			"answer, chance %s, bytes %d to %d of %s:\n",
+			cmp.Or(number(a.Chance), "unknown"),
+			a.Start,
+			a.End,
+			cli.Cut(cli.Printable(a.Passage), width-54),
+		)
 		text := a.Text
 		for _, at := range r.Results {
 			if at.ID == a.Passage && 0 <= a.Start && a.Start <= a.End && a.End <= len(at.Text) {

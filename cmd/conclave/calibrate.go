@@ -48,15 +48,33 @@ and that the collection can answer by.`,
 		Example: `  conclave calibrate --collection my-index --questions dev.jsonl
   conclave calibrate --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --json fit.json`,
 		Args: cobra.NoArgs,
-		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE: cli.WithSettings(
+			term,
+			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+		),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
 	x.questions.BindLimit(command, 0)
-	flags.IntVar(&x.specialists, "specialists", cli.AskedSpecialists, "how many experts with a domain \"auto\" asks, the most familiar with the question; 0: all")
-	flags.StringArrayVar(&x.apart, "apart", nil, "`[NAME=]FILE` of questions for a later measurement: an error if it shares one with --questions; may be repeated")
+	flags.IntVar(
+		&x.specialists,
+		"specialists",
+		cli.AskedSpecialists,
+		"how many experts with a domain \"auto\" asks, the most familiar with the question; 0: all",
+	)
+	flags.StringArrayVar(
+		&x.apart,
+		"apart",
+		nil,
+		"`[NAME=]FILE` of questions for a later measurement: an error if it shares one with --questions; may be repeated",
+	)
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON: every measure, by expert, source and domain")
-	flags.StringVar(&x.evidence, "evidence", "", "`file` for the data that the gate is fitted to, as JSON Lines; nothing is fitted then (research/bench/gate)")
+	flags.StringVar(
+		&x.evidence,
+		"evidence",
+		"",
+		"`file` for the data that the gate is fitted to, as JSON Lines; nothing is fitted then (research/bench/gate)",
+	)
 	flags.BoolVar(&x.dry, "dry-run", false, "print the figures, and write nothing")
 	command.AddCommand(newCalibratePrior(term), newCalibrateReader(term))
 	return command
@@ -73,10 +91,20 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term cli.Te
 	if err := x.checkApart(domains); err != nil {
 		return err
 	}
-	return cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
+	return cli.OpenForMeasuring(
+		config,
+		term,
+		true,
+		func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) },
+	)
 }
 
-func (x *calibrating) fit(ctx context.Context, l *server.Assembly, domains []questions.Domain, term cli.Terminal) error {
+func (x *calibrating) fit(
+	ctx context.Context,
+	l *server.Assembly,
+	domains []questions.Domain,
+	term cli.Terminal,
+) error {
 	if x.evidence == "" && !x.dry {
 		if err := l.MayCalibrate(ctx); err != nil {
 			return err

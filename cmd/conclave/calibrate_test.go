@@ -26,7 +26,9 @@ import (
 // searched returns the answer to a question of the collection c.
 func searched(t *testing.T, args ...string) search.Response {
 	t.Helper()
-	code, out, complaints := conclave(t, append([]string{"search", "--collection", "c", "--json", "who hid in the lamp room"}, args...)...)
+	code, out, complaints := conclave(
+		t,
+		append([]string{"search", "--collection", "c", "--json", "who hid in the lamp room"}, args...)...)
 	var r search.Response
 	if err := json.Unmarshal([]byte(out), &r); code != cli.ExitOK || err != nil {
 		t.Fatalf("search %v: exit code %d, %v\n%s%s", args, code, err, out, complaints)
@@ -53,12 +55,16 @@ func TestCalibrationIsUsed(t *testing.T) {
 			t.Errorf("%s says how sure it is before anybody calibrated it", s.Name)
 		}
 	}
-	if code, _, complaints := conclave(t, "search", "--collection", "c", "--fusion", "muf", "who"); code != cli.ExitFailed || !strings.Contains(strings.ToLower(complaints), "calibrate") {
+	if code, _, complaints := conclave(t, "search", "--collection", "c", "--fusion", "muf",
+		"who"); code != cli.ExitFailed ||
+		!strings.Contains(strings.ToLower(complaints), "calibrate") {
 		t.Errorf("muf before anybody calibrated: exit code %d, %s", code, complaints)
 	}
 
 	code, out, complaints := conclave(t, both("calibrate", "--collection", "c", "--dry-run")...)
-	if _, err := os.Stat(filepath.Join("c", calibration.RecordFile)); code != cli.ExitOK || !errors.Is(err, os.ErrNotExist) || !strings.Contains(out, "60 questions") {
+	if _, err := os.Stat(filepath.Join("c", calibration.RecordFile)); code != cli.ExitOK ||
+		!errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(out, "60 questions") {
 		t.Fatalf("a dry run: exit code %d, %v\n%s%s", code, err, complaints, out)
 	}
 	code, out, complaints = conclave(t, both("calibrate", "--collection", "c", "--json", "fit.json")...)
@@ -69,7 +75,9 @@ func TestCalibrationIsUsed(t *testing.T) {
 	if err != nil || r == nil {
 		t.Fatal(r, err)
 	}
-	if len(r.Questions) != 2 || r.Questions[0].Domain != "tales" || r.Questions[0].Questions != talesAsked || r.Questions[1].Questions != healthAsked || len(r.Experts) != 2 {
+	if len(r.Questions) != 2 || r.Questions[0].Domain != "tales" || r.Questions[0].Questions != talesAsked ||
+		r.Questions[1].Questions != healthAsked ||
+		len(r.Experts) != 2 {
 		t.Errorf("the record is of %+v and %+v", r.Questions, r.Experts)
 	}
 	reliable(t, r)
@@ -104,8 +112,15 @@ func TestCalibrationIsUsed(t *testing.T) {
 		}
 	}
 	for _, s := range hybrid.Sources {
-		if s.Confidence != nil && math.Abs(*s.Weight-math.Pow(*s.Confidence, r.Sharpness)/sure) > 1e-8 || r.Sharpness <= 0 || math.Abs(weights-1) > 1e-8 {
-			t.Errorf("with the sharpness %v %s has the confidence %v and the weight %v", r.Sharpness, s.Name, s.Confidence, *s.Weight)
+		if s.Confidence != nil && math.Abs(*s.Weight-math.Pow(*s.Confidence, r.Sharpness)/sure) > 1e-8 || r.Sharpness <= 0 ||
+			math.Abs(weights-1) > 1e-8 {
+			t.Errorf(
+				"with the sharpness %v %s has the confidence %v and the weight %v",
+				r.Sharpness,
+				s.Name,
+				s.Confidence,
+				*s.Weight,
+			)
 		}
 	}
 	if w := weightOf(t, hybrid, "bm25"); math.Abs(w-r.Alpha) > 1e-9 || r.Alpha == .03 { // .03 is what it is without
@@ -115,7 +130,10 @@ func TestCalibrationIsUsed(t *testing.T) {
 	if text, err := os.ReadFile("fit.json"); err != nil || json.Unmarshal(text, &fitted) != nil {
 		t.Fatal(err)
 	}
-	if fitted.Questions != 60 || fitted.Auto != r.Auto || fitted.Alpha != r.Alpha || fitted.Sharpness != r.Sharpness || len(fitted.Methods) != 4 || len(fitted.Ensembles) != 2 || len(fitted.Sources) != 3 {
+	if fitted.Questions != 60 || fitted.Auto != r.Auto || fitted.Alpha != r.Alpha || fitted.Sharpness != r.Sharpness ||
+		len(fitted.Methods) != 4 ||
+		len(fitted.Ensembles) != 2 ||
+		len(fitted.Sources) != 3 {
 		t.Errorf("%+v", fitted)
 	}
 	if len(r.Thresholds) == 0 || !reflect.DeepEqual(r.Thresholds, fitted.Thresholds) {
@@ -144,11 +162,14 @@ func TestCalibrationIsUsed(t *testing.T) {
 	for i := range first.Signals {
 		first.Signals[i].Coefficient = 0
 	}
-	r.Chances[0].Kind, r.Chances[0].Isotonic, r.Chances = calibration.Platt, nil, r.Chances[:1]
+	r.Chances[0].Kind = calibration.Platt
+	r.Chances[0].Isotonic = nil
+	r.Chances = r.Chances[:1]
 	if err := r.Write("c"); err != nil {
 		t.Fatal(err)
 	}
-	if gated := searched(t); gated.Fusion != fusion.MethodGate || gated.Confidence == nil || math.Abs(*gated.Confidence-.75) > 1e-9 {
+	if gated := searched(t); gated.Fusion != fusion.MethodGate || gated.Confidence == nil ||
+		math.Abs(*gated.Confidence-.75) > 1e-9 {
 		t.Errorf("%s, sure by %v", gated.Fusion, gated.Confidence)
 	}
 }
@@ -170,7 +191,11 @@ func TestCalibrateCounts(t *testing.T) {
 	by := func(j *judged) []string { return j.Reciprocal("base", "tales", "bm25") }
 	rrf := fitted.Methods[len(fitted.Methods)-1]
 	for domain, n := range map[string]int{"tales": talesAsked, "health": healthAsked} {
-		want := calibration.DomainReport{Questions: n, Top1: share(questions, domain, 1, by), Top20: share(questions, domain, 20, by)}
+		want := calibration.DomainReport{
+			Questions: n,
+			Top1:      share(questions, domain, 1, by),
+			Top20:     share(questions, domain, 20, by),
+		}
 		if rrf.Method != "rrf" || rrf.Domains[domain] != want {
 			t.Errorf("%s, %s: %+v, worked out %+v", rrf.Method, domain, rrf.Domains[domain], want)
 		}
@@ -180,7 +205,8 @@ func TestCalibrateCounts(t *testing.T) {
 		want = append(want, fmt.Sprintf("%.1f", 100*share(questions, "", k, by)))
 	}
 	for line := range strings.Lines(out) {
-		if fields := strings.Fields(line); len(fields) > 3 && fields[0] == "rrf" && slices.Equal(fields[len(fields)-3:], want) {
+		if fields := strings.Fields(line); len(fields) > 3 && fields[0] == "rrf" &&
+			slices.Equal(fields[len(fields)-3:], want) {
 			return
 		}
 	}
@@ -207,7 +233,8 @@ func TestCalibrateChooses(t *testing.T) {
 		}
 		var figures [2]float64 // top-1, top-20
 		for i, at := range []int{1, len(fields) - 2} {
-			if figures[i], err = strconv.ParseFloat(fields[at], 64); err != nil {
+			figures[i], err = strconv.ParseFloat(fields[at], 64)
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -275,7 +302,8 @@ func TestCalibrateUsage(t *testing.T) {
 // fitted on, and on some of them, it says so; on others it does not.
 func TestEvaluateKnowsItsFits(t *testing.T) {
 	calibratable(t)
-	if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", "tales=tales.jsonl"); code != cli.ExitOK {
+	if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions",
+		"tales=tales.jsonl"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	for _, c := range []struct {
@@ -288,7 +316,9 @@ func TestEvaluateKnowsItsFits(t *testing.T) {
 		{[]string{"--questions", "tales=tales.jsonl", "--questions", "health=health.jsonl"}, true, "(tales)"},
 		{[]string{"--questions", "health=health.jsonl"}, false, ""},
 	} {
-		code, out, complaints := conclave(t, append([]string{"evaluate", "--collection", "c", "--fusions", "rrf", "--alone=false", "--timed", "0"}, c.args...)...)
+		code, out, complaints := conclave(
+			t,
+			append([]string{"evaluate", "--collection", "c", "--fusions", "rrf", "--alone=false", "--timed", "0"}, c.args...)...)
 		if code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
@@ -309,7 +339,13 @@ func reliable(t *testing.T, r *calibration.Record) {
 			questions += float64(bin.Questions)
 		}
 		if questions == 0 || math.Abs(gaps/questions-s.ECE) > 1e-9 {
-			t.Errorf("the curve of %s, of %v questions, has the error %v; its record says %v", s.Name, questions, gaps/questions, s.ECE)
+			t.Errorf(
+				"the curve of %s, of %v questions, has the error %v; its record says %v",
+				s.Name,
+				questions,
+				gaps/questions,
+				s.ECE,
+			)
 		}
 	}
 	questions := 0
@@ -327,7 +363,8 @@ func reliable(t *testing.T, r *calibration.Record) {
 // it has no part in the ranking.
 func TestCalibrationOfAReader(t *testing.T) {
 	calibratable(t)
-	if _, err := tiny.Write(filepath.Join("experts", "marker"), tiny.Expert{Name: "marker", Seed: 5, Reader: true}); err != nil {
+	if _, err := tiny.Write(filepath.Join("experts", "marker"),
+		tiny.Expert{Name: "marker", Seed: 5, Reader: true}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile("conclave.yaml")
@@ -347,12 +384,17 @@ func TestCalibrationOfAReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		responses, err := l.Engine.Compare(t.Context(), requests)
-		if err = errors.Join(err, l.Close()); err != nil {
+		err = errors.Join(err, l.Close())
+		if err != nil {
 			t.Fatal(err)
 		}
 		return responses
 	}
-	gated := search.Request{Question: "who hid in the lamp room", Fusion: search.Methods{Names: []string{fusion.MethodGate}}, TimeoutMS: 10000}
+	gated := search.Request{
+		Question:  "who hid in the lamp room",
+		Fusion:    search.Methods{Names: []string{fusion.MethodGate}},
+		TimeoutMS: 10000,
+	}
 	withAnswer, least := gated, 0.0
 	withAnswer.Answer = search.AnswerOptions{Wanted: true, MinChance: &least}
 	for _, a := range asked(withAnswer)[0].Answers {
@@ -361,7 +403,8 @@ func TestCalibrationOfAReader(t *testing.T) {
 		}
 	}
 	code, out, complaints := conclave(t, both("calibrate", "--collection", "c")...)
-	if code != cli.ExitOK || !containsAll(out, []string{"with a reader, over 56 questions", "its words are right: ECE 0."}) {
+	if code != cli.ExitOK ||
+		!containsAll(out, []string{"with a reader, over 56 questions", "its words are right: ECE 0."}) {
 		t.Fatalf("exit code %d\n%s%s", code, out, complaints)
 	}
 	r, err := calibration.ReadRecord("c")
@@ -371,7 +414,11 @@ func TestCalibrationOfAReader(t *testing.T) {
 	pair := asked(gated, withAnswer)
 	plain, read := pair[0], pair[1]
 	if *plain.Confidence == *read.Confidence || len(read.Answers) == 0 {
-		t.Errorf("the confidence is %v, with and without the reader, of which there are %d answers", *plain.Confidence, len(read.Answers))
+		t.Errorf(
+			"the confidence is %v, with and without the reader, of which there are %d answers",
+			*plain.Confidence,
+			len(read.Answers),
+		)
 	}
 	said := 0
 	for _, x := range read.Results {
@@ -380,7 +427,12 @@ func TestCalibrationOfAReader(t *testing.T) {
 		}
 	}
 	if want := map[bool]int{true: len(read.Results)}[r.Reading.Ranking > 0]; said != want {
-		t.Errorf("with a weight of %v, the reader contributed to %d of %d results", r.Reading.Ranking, said, len(read.Results))
+		t.Errorf(
+			"with a weight of %v, the reader contributed to %d of %d results",
+			r.Reading.Ranking,
+			said,
+			len(read.Results),
+		)
 	}
 	for _, a := range read.Answers {
 		if a.Chance == nil {
@@ -396,7 +448,8 @@ func TestCalibrationOfAReader(t *testing.T) {
 		}
 		write(t, name, strings.ReplaceAll(string(text), `"answers":`, `"hints":`))
 	}
-	if code, out, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != cli.ExitOK || strings.Contains(out, "with a reader") {
+	if code, out, complaints := conclave(t, both("calibrate", "--collection", "c")...); code != cli.ExitOK ||
+		strings.Contains(out, "with a reader") {
 		t.Fatalf("exit code %d\n%s%s", code, out, complaints)
 	}
 	if r, err := calibration.ReadRecord("c"); err != nil || r.Reading != nil {

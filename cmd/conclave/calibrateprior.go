@@ -35,12 +35,20 @@ collections without a calibration, and is where calibrations start.`,
 		Example: `  conclave calibrate prior --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
     --collections policy=c/policy --questions policy=policy/dev.jsonl.gz --out shipped/confidence.yaml`,
 		Args: cobra.NoArgs,
-		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE: cli.WithSettings(
+			term,
+			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+		),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "bundles", "encoder.provider")
 	x.questions.BindLimit(command, 300)
-	flags.StringArrayVar(&x.collections, "collections", nil, "`NAME=FOLDER` of the collection of a domain; may be repeated")
+	flags.StringArrayVar(
+		&x.collections,
+		"collections",
+		nil,
+		"`NAME=FOLDER` of the collection of a domain; may be repeated",
+	)
 	flags.IntVar(&x.foreign, "foreign", 30, "questions of each domain to ask of the other collections")
 	flags.StringVar(&x.out, "out", "", "`file` to write (default: none)")
 	_ = command.MarkFlagRequired("collections")
@@ -57,7 +65,10 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term cli.T
 		return err
 	}
 	if len(domains) < 3 {
-		return cli.Usagef("%s of questions: three are needed at least, so that what is left out is measured by several", cli.Plural(int64(len(domains)), "domain"))
+		return cli.Usagef(
+			"%s of questions: three are needed at least, so that what is left out is measured by several",
+			cli.Plural(int64(len(domains)), "domain"),
+		)
 	}
 	generated := make([]questions.Domain, len(domains))
 	for i, d := range domains {
@@ -100,9 +111,25 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term cli.T
 }
 
 // ask asks the collection of one of the domains.
-func (x *fittingPrior) ask(ctx context.Context, config configs.Config, domains, generated []questions.Domain, at int, term cli.Terminal) (out calibration.PriorQuestions, err error) {
+func (x *fittingPrior) ask(
+	ctx context.Context,
+	config configs.Config,
+	domains, generated []questions.Domain,
+	at int,
+	term cli.Terminal,
+) (out calibration.PriorQuestions, err error) {
 	err = cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error {
-		found, err := cli.Gather(ctx, l, []questions.Domain{domains[at], questions.Foreign(domains, at, x.foreign), questions.Nonsense(), beside(generated, at, x.foreign)}, term)
+		found, err := cli.Gather(
+			ctx,
+			l,
+			[]questions.Domain{
+				domains[at],
+				questions.Foreign(domains, at, x.foreign),
+				questions.Nonsense(),
+				beside(generated, at, x.foreign),
+			},
+			term,
+		)
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,10 @@ figures are of questions whose domain was not fitted on. The result
 (shipped/answers.yaml) is what calibrations of collections begin with.`,
 		Example: `  conclave calibrate reader --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz --out shipped/answers.yaml`,
 		Args:    cobra.NoArgs,
-		RunE:    cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE: cli.WithSettings(
+			term,
+			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+		),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "bundles", "encoder.provider")
@@ -47,13 +50,25 @@ func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term cli.
 	if err != nil {
 		return err
 	}
-	return cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) })
+	return cli.OpenForMeasuring(
+		config,
+		term,
+		true,
+		func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) },
+	)
 }
 
-func (x *fittingReader) fit(ctx context.Context, l *server.Assembly, domains []questions.Domain, term cli.Terminal) error {
+func (x *fittingReader) fit(
+	ctx context.Context,
+	l *server.Assembly,
+	domains []questions.Domain,
+	term cli.Terminal,
+) error {
 	shipped := l.LineUp().Defaults
 	if shipped.Gate == nil || shipped.Chances == nil {
-		return errors.New("the collection is not searched by the shipped gate with late interaction: index it with the default experts")
+		return errors.New(
+			"the collection is not searched by the shipped gate with late interaction: index it with the default experts",
+		)
 	}
 	found, err := cli.Gather(ctx, l, domains, term)
 	if err != nil {
@@ -70,7 +85,9 @@ func (x *fittingReader) fit(ctx context.Context, l *server.Assembly, domains []q
 	bar := cli.NewProgress(term.Err)
 	options := evaluation.Reading(l.Engine, l, bar.Counting("reading", "questions"))
 	if options == nil {
-		return errors.New("no reader is loaded: make the shipped one with `conclave setup`, or name one under readers in the configuration")
+		return errors.New(
+			"no reader is loaded: make the shipped one with `conclave setup`, or name one under readers in the configuration",
+		)
 	}
 	options.ByDomain = true
 	fit, err := calibration.FitReading(ctx, asked.Answers, confidences, *options)

@@ -18,7 +18,9 @@ func TestUnanswerableCalibration(t *testing.T) {
 	path := filepath.Join("c", calibration.RecordFile)
 	write(t, path, "format: 3\nwritten: 2026-01-01T00:00:00Z\nquestions: []\nalpha: 0.5\nauto: muf\n")
 	code, out, complaints := conclave(t, "search", "--collection", "c", "who hid the lamp")
-	if code != cli.ExitOK || !strings.Contains(out, "Lamps") || !containsAll(complaints, []string{path, "the shipped one is used"}) || strings.Contains(complaints, "level=") {
+	if code != cli.ExitOK || !strings.Contains(out, "Lamps") ||
+		!containsAll(complaints, []string{path, "the shipped one is used"}) ||
+		strings.Contains(complaints, "level=") {
 		t.Errorf("search: exit code %d, %s%s", code, out, complaints)
 	}
 	code, out, _ = conclave(t, "doctor", "--collection", "c")
@@ -48,12 +50,14 @@ func TestCalibrateLeavesWhatCanAnswer(t *testing.T) {
 		if step[0] == "--add-expert" {
 			plainBase(t)
 		}
-		if code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, step...)...); code != cli.ExitOK {
+		if code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"},
+			step...)...); code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
 	}
 	for _, questions := range []string{"tales=tales.jsonl", "health=health.jsonl"} {
-		if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", questions); code != cli.ExitOK {
+		if code, _, complaints := conclave(t, "calibrate", "--collection", "c", "--questions",
+			questions); code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
 		record, err := calibration.ReadRecord("c")

@@ -17,16 +17,39 @@ import (
 // list are called the same.
 func TestAnswersFit(t *testing.T) {
 	half := 0.5
-	r := search.Response{Fusion: "gate", Results: []search.Result{{Rank: 1, ID: "tales/0006", Title: strings.Repeat("A very long title ", 9), Text: strings.Repeat("words and ", 60)}}}
+	r := search.Response{
+		Fusion: "gate",
+		Results: []search.Result{
+			{Rank: 1, ID: "tales/0006", Title: strings.Repeat("A very long title ", 9), Text: strings.Repeat("words and ", 60)},
+		},
+	}
 	for i := range 11 {
 		name := fmt.Sprintf("an-expert-of-something-of-long-name-%d", i)
-		r.Sources = append(r.Sources, search.Source{Name: name, Kind: "dense", Status: "skipped", Hits: 1000, Weight: &half, Familiarity: &half, Chance: &half, Confidence: &half, Truncated: true})
-		r.Results[0].Contributions = append(r.Results[0].Contributions, search.Contribution{Source: name, Origin: "scored", Contribution: -10.5})
+		r.Sources = append(
+			r.Sources,
+			search.Source{
+				Name:        name,
+				Kind:        "dense",
+				Status:      "skipped",
+				Hits:        1000,
+				Weight:      &half,
+				Familiarity: &half,
+				Chance:      &half,
+				Confidence:  &half,
+				Truncated:   true,
+			},
+		)
+		r.Results[0].Contributions = append(
+			r.Results[0].Contributions,
+			search.Contribution{Source: name, Origin: "scored", Contribution: -10.5},
+		)
 	}
 	r.Sources[3].Domains = map[string]float64{"health": .97, "law": .04, "tales": .06, strings.Repeat("long", 20): .05}
 	r.Results[0].Text += "the fox ate the würst of them all" + strings.Repeat(" and more", 30)
 	r.Degraded = []search.Missing{{Source: "reader", Reason: strings.Repeat("it was late ", 9)}}
-	r.Notes = []string{"reader read only the beginning of 1 of 5 passages, since they are too long for it; an answer further on is not marked"}
+	r.Notes = []string{
+		"reader read only the beginning of 1 of 5 passages, since they are too long for it; an answer further on is not marked",
+	}
 	r.Answers = []search.Extract{
 		{Text: "the würst", Passage: "tales/0006", Start: 600 + 12, End: 600 + 22, Chance: &half},
 		{Text: strings.Repeat("long words ", 30), Passage: strings.Repeat("id", 60), Start: 1 << 20, End: 1<<20 + 330},
@@ -64,7 +87,8 @@ func TestAnswersFit(t *testing.T) {
 			names[fields[0]]++
 		}
 	}
-	if len(names) != 4 || names["base"] != 1 || names["base-fp32"] != 1 || names["fairytale-fp32"] != 1 || !strings.Contains(list, "has them: base\n") {
+	if len(names) != 4 || names["base"] != 1 || names["base-fp32"] != 1 || names["fairytale-fp32"] != 1 ||
+		!strings.Contains(list, "has them: base\n") {
 		t.Errorf("%v in\n%s", names, list)
 	}
 	for line := range strings.Lines(out.String() + list) {
@@ -98,7 +122,9 @@ func TestWrapped(t *testing.T) {
 func TestFailedStartSaysOnlyWhy(t *testing.T) {
 	t.Chdir(t.TempDir())
 	code, out, complaints := conclave(t, "serve", "--collection", "missing", "--listen", freeAddress(t))
-	if code != cli.ExitFailed || out != "" || strings.Count(complaints, "\n") != 2 || !strings.HasPrefix(complaints, "conclave: opening the collection missing:") || !strings.Contains(complaints, "\n  -> conclave index ") {
+	if code != cli.ExitFailed || out != "" || strings.Count(complaints, "\n") != 2 ||
+		!strings.HasPrefix(complaints, "conclave: opening the collection missing:") ||
+		!strings.Contains(complaints, "\n  -> conclave index ") {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 }

@@ -24,7 +24,8 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("indexes the demo")
 	}
-	library, bundles := testenv.Runtime(t), filepath.Dir(testenv.Base(t, "int8"))
+	library := testenv.Runtime(t)
+	bundles := filepath.Dir(testenv.Base(t, "int8"))
 	if _, err := os.Stat(filepath.Join(bundles, "late")); err != nil {
 		t.Skip("late interaction is not set up: conclave setup")
 	}
@@ -32,7 +33,8 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 	// no question here asks for.
 	cache := provision.Cache{Root: t.TempDir()}
 	for _, name := range []string{"base", "late"} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(cache.Bundle(name)), 0o755), os.Symlink(filepath.Join(bundles, name), cache.Bundle(name))); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(cache.Bundle(name)), 0o755),
+			os.Symlink(filepath.Join(bundles, name), cache.Bundle(name))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,7 +69,8 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 		}
 		server = startServer(t)
 		for question, note := range map[string]bool{
-			"how to install a gpu driver": false, "python list comprehension syntax": false, "who won the super bowl last year": false,
+			"how to install a gpu driver": false, "python list comprehension syntax": false,
+			"who won the super bowl last year":    false,
 			"quelle est la capitale de la France": false, "comment installer un pilote graphique": false, "warum ist der Himmel blau": false,
 			"asdf qwer zxcv": false, "blah blah blah": false, "the": false, "?": false,
 			"как установить драйвер видеокарты": true, "法国的首都是哪里": true,
@@ -81,7 +84,10 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 			}
 		}
 		// None of them is in questions.Nonsense.
-		high, nonsense := 0, strings.Fields("n o p q r s t u v w x y z 1 5 8 12 42 2023 zx qv lk jt wq pb gh dt xcv rgb tbn lwm can would will or if how when it my continue next test testing bye hello okay more great sorry")
+		high := 0
+		nonsense := strings.Fields(
+			"n o p q r s t u v w x y z 1 5 8 12 42 2023 zx qv lk jt wq pb gh dt xcv rgb tbn lwm can would will or if how when it my continue next test testing bye hello okay more great sorry",
+		)
 		for _, text := range nonsense {
 			if r := ask(text); *r.Confidence > .2 {
 				t.Logf("%s: %q %.2f: %s", basis, text, *r.Confidence, r.Results[0].Title)
@@ -109,8 +115,19 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 // something else.
 func thresholdsTell(t *testing.T, questions string) {
 	t.Helper()
-	code, out, complaints := conclave(t, "calibrate", "--collection", "c", "--questions", filepath.Join(questions, "dev.jsonl"),
-		"--questions", filepath.Join(questions, "elsewhere.jsonl"), "--dry-run", "--json", "fit.json")
+	code, out, complaints := conclave(
+		t,
+		"calibrate",
+		"--collection",
+		"c",
+		"--questions",
+		filepath.Join(questions, "dev.jsonl"),
+		"--questions",
+		filepath.Join(questions, "elsewhere.jsonl"),
+		"--dry-run",
+		"--json",
+		"fit.json",
+	)
 	if code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
@@ -130,7 +147,11 @@ func thresholdsTell(t *testing.T, questions string) {
 			t.Errorf("a higher threshold loses less: %+v", r.Thresholds)
 		}
 		good = good || x.Lost <= .1 && *x.Unanswerable >= .8
-		if shown := fmt.Sprintf(" %.2f %.1f %.1f %.1f ", x.MinConfidence, 100*x.Lost, 100*x.TakenOut, 100**x.Unanswerable); !strings.Contains(strings.Join(strings.Fields(out), " ")+" ", shown) {
+		if shown := fmt.Sprintf(" %.2f %.1f %.1f %.1f ", x.MinConfidence, 100*x.Lost, 100*x.TakenOut,
+			100**x.Unanswerable); !strings.Contains(
+			strings.Join(strings.Fields(out), " ")+" ",
+			shown,
+		) {
 			t.Errorf("%q is not shown:\n%s", shown, out)
 		}
 	}

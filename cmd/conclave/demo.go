@@ -50,7 +50,8 @@ a moment only.`,
 			name := ""
 			if !cmd.Flags().Changed("collection") {
 				name = "demo"
-				if config.Collection, err = demo.Folder(cache, config.Experts); err != nil {
+				config.Collection, err = demo.Folder(cache, config.Experts)
+				if err != nil {
 					return err
 				}
 				if err := demo.MakeRoom(cache, config.Collection); err != nil {
@@ -80,8 +81,12 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 	}
 	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()
-	o := server.IndexOptions{Config: config, Log: cli.NewSaying(term.Err, config.Log), Inputs: []corpus.Input{{Path: "-", Stdin: bytes.NewReader(passages)}},
-		Build: buildOptions(config, bar)}
+	o := server.IndexOptions{
+		Config: config,
+		Log:    cli.NewSaying(term.Err, config.Log),
+		Inputs: []corpus.Input{{Path: "-", Stdin: bytes.NewReader(passages)}},
+		Build:  buildOptions(config, bar),
+	}
 	o.Build.Words = folder.UnicodeWords()
 	return server.IndexOnce(ctx, o, names)
 }

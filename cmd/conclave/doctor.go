@@ -40,7 +40,13 @@ func newDoctor(term cli.Terminal) *cobra.Command {
 			if _, err := os.Stat(config.Collection); err != nil {
 				config.Collection = cmp.Or(demo.Found(cache), config.Collection)
 			}
-			findings := []finding{{What: "conclave", Status: doctor.StatusOK, Detail: fmt.Sprintf("%s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)}}
+			findings := []finding{
+				{
+					What:   "conclave",
+					Status: doctor.StatusOK,
+					Detail: fmt.Sprintf("%s, %s, %s/%s", version, runtime.Version(), runtime.GOOS, runtime.GOARCH),
+				},
+			}
 			var failed error
 			for _, f := range doctor.Examine(cmd.Context(), config, cache) {
 				findings = append(findings, finding{f.What, f.Status, f.Detail, mend(f, config)})
@@ -48,7 +54,10 @@ func newDoctor(term cli.Terminal) *cobra.Command {
 					failed = cli.ErrSilent
 				}
 			}
-			return errors.Join(failed, cli.Show(term.Out, asJSON, findings, func(w *cli.ErrWriter) { printFindings(w, findings) }))
+			return errors.Join(
+				failed,
+				cli.Show(term.Out, asJSON, findings, func(w *cli.ErrWriter) { printFindings(w, findings) }),
+			)
 		},
 	}
 	configs.AddFlags(command.Flags(), "collection", "store", "bundles", "encoder.provider")
@@ -71,7 +80,10 @@ func mend(f doctor.Finding, config configs.Config) string {
 			return "conclave setup --provider cuda, with CUDA 13 and cuDNN 9 installed; or provider: cpu"
 		}
 	case "collection":
-		return fmt.Sprintf("put a snapshot in its place, or conclave index --collection NEW --in FILE; conclave verify --collection %s says what is damaged", config.Collection)
+		return fmt.Sprintf(
+			"put a snapshot in its place, or conclave index --collection NEW --in FILE; conclave verify --collection %s says what is damaged",
+			config.Collection,
+		)
 	case "calibration":
 		if config.Store != "" {
 			return "conclave calibrate --store " + config.Store + " --questions FILE"

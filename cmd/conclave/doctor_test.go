@@ -32,7 +32,8 @@ func TestDoctorMends(t *testing.T) {
 	file := workplace(t)
 	t.Setenv("CONCLAVE_CACHE", t.TempDir()) // else it tries whatever is there
 	t.Setenv("PATH", t.TempDir())           // Python takes seconds to say that it is there
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file, "--experts", "small"); code != cli.ExitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file, "--experts",
+		"small"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	fine := func() {
@@ -60,7 +61,8 @@ func TestDoctorMends(t *testing.T) {
 		t.Helper()
 		code, found := examined(t)
 		f := found[what]
-		if code != cli.ExitFailed || f.Status != "fails" || !strings.Contains(f.Detail, says) || !strings.Contains(f.Mend, mend) {
+		if code != cli.ExitFailed || f.Status != "fails" || !strings.Contains(f.Detail, says) ||
+			!strings.Contains(f.Mend, mend) {
 			t.Errorf("exit code %d, %+v, want %q and %q", code, f, says, mend)
 		}
 	}
@@ -77,7 +79,11 @@ func TestDoctorMends(t *testing.T) {
 
 	encoder := filepath.Join("experts", "small", "encoder.onnx")
 	change(encoder)
-	broken("bundle small", "encoder.onnx has changed", "conclave models import CHECKPOINT --out "+filepath.Join("experts", "small"))
+	broken(
+		"bundle small",
+		"encoder.onnx has changed",
+		"conclave models import CHECKPOINT --out "+filepath.Join("experts", "small"),
+	)
 	change(encoder) // back
 	fine()
 
@@ -112,7 +118,8 @@ func TestDoctorTellsMemory(t *testing.T) {
 	t.Setenv("CONCLAVE_CACHE", t.TempDir())
 	for _, c := range []struct{ memory, status string }{{"512MiB", "ok"}, {"60000GiB", "note"}, {"1MiB", "fails"}} {
 		write(t, "conclave.yaml", "limits: {memory: "+c.memory+"}\n")
-		if _, found := examined(t); found["memory"].Status != doctor.Status(c.status) || (found["memory"].Mend == "") != (c.status == "ok") {
+		if _, found := examined(t); found["memory"].Status != doctor.Status(c.status) ||
+			(found["memory"].Mend == "") != (c.status == "ok") {
 			t.Errorf("%s: %+v", c.memory, found["memory"])
 		}
 	}
@@ -129,14 +136,24 @@ func TestDoctorTellsGenerators(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join("experts", "writer"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join("experts", "writer", "expert.yaml"), "format: 1\nname: writer\nkind: generator\nprecision: fp32\ntokenizer: tokenizer.json\n"+
-		"generator: {encoder: encoder.onnx, decoder: decoder.onnx, layers: 12, heads: 12, head_size: 64, vocabulary: 32128, start: 0, passage_tokens: 250, beams: 1}\n"+
-		"files: {tokenizer.json: "+sum+", encoder.onnx: "+sum+", decoder.onnx: "+sum+"}\n")
+	write(
+		t,
+		filepath.Join("experts", "writer", "expert.yaml"),
+		"format: 1\nname: writer\nkind: generator\nprecision: fp32\ntokenizer: tokenizer.json\n"+
+			"generator: {encoder: encoder.onnx, decoder: decoder.onnx, layers: 12, heads: 12, head_size: 64, vocabulary: 32128, start: 0, passage_tokens: 250, beams: 1}\n"+
+			"files: {tokenizer.json: "+sum+", encoder.onnx: "+sum+", decoder.onnx: "+sum+"}\n",
+	)
 	for _, c := range []struct{ memory, status string }{{"512MiB", "ok"}, {"300MiB", "note"}} {
-		write(t, "conclave.yaml", "bundles: experts\nreaders: [writer, nobody]\nlimits: {memory: "+c.memory+", answer_bytes: 1MiB}\n")
+		write(
+			t,
+			"conclave.yaml",
+			"bundles: experts\nreaders: [writer, nobody]\nlimits: {memory: "+c.memory+", answer_bytes: 1MiB}\n",
+		)
 		_, found := examined(t)
 		f := found["generator writer"]
-		if f.Status != doctor.Status(c.status) || (f.Mend == "") != (c.status == "ok") || !strings.Contains(f.Detail, "takes 356 MiB") || !strings.Contains(f.Detail, "the most, 883 MiB") {
+		if f.Status != doctor.Status(c.status) || (f.Mend == "") != (c.status == "ok") ||
+			!strings.Contains(f.Detail, "takes 356 MiB") ||
+			!strings.Contains(f.Detail, "the most, 883 MiB") {
 			t.Errorf("%s: %+v", c.memory, f)
 		}
 		if f := found["reader nobody"]; f.Status != doctor.StatusFails {

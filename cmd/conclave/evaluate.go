@@ -60,27 +60,65 @@ With --state an interrupted evaluation continues where it stopped.`,
   conclave evaluate --collection all --questions dev.jsonl --against "base and words" \
     --also "base and words: hybrid experts=base alpha=0.05"`,
 		Args: cobra.NoArgs,
-		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE: cli.WithSettings(
+			term,
+			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+		),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider", "search.alpha")
 	x.questions.BindLimit(command, 0)
-	flags.StringVar(&x.fusions, "fusions", "all", "fusion methods separated by commas; all (those that the sources allow, with variants); or none")
-	flags.StringArrayVar(&x.also, "also", nil, "a further `method`, \"NAME: FUSION experts=a,b bm25=no alpha=0.05 weights=a:2 missing=min normalisation=zscore\"; may be repeated")
+	flags.StringVar(
+		&x.fusions,
+		"fusions",
+		"all",
+		"fusion methods separated by commas; all (those that the sources allow, with variants); or none",
+	)
+	flags.StringArrayVar(
+		&x.also,
+		"also",
+		nil,
+		"a further `method`, \"NAME: FUSION experts=a,b bm25=no alpha=0.05 weights=a:2 missing=min normalisation=zscore\"; may be repeated",
+	)
 	flags.BoolVar(&x.alone, "alone", true, "measure each source alone and the oracles too")
-	flags.StringVar(&x.measured.Reference, "against", "", "reference `method` of the significance tests (default: auto, or the first fusion method)")
+	flags.StringVar(
+		&x.measured.Reference,
+		"against",
+		"",
+		"reference `method` of the significance tests (default: auto, or the first fusion method)",
+	)
 	flags.StringVar(&x.answers, "answers", "text", "form of the answers: text, or regex for the patterns of TREC")
 	flags.IntVar(&x.measured.Depth, "depth", 100, "results in each ranking")
-	flags.IntVar(&x.measured.Candidates, "candidates", 0, "hits of each source (default: search.candidates of the configuration)")
+	flags.IntVar(
+		&x.measured.Candidates,
+		"candidates",
+		0,
+		"hits of each source (default: search.candidates of the configuration)",
+	)
 	flags.BoolVar(&x.measured.Exact, "exact", false, "compare with every vector instead of using the graph")
 	flags.IntVar(&x.measured.Timed, "timed", 100, "how many `questions` are timed as single requests; 0: none")
-	flags.BoolVar(&x.pool, "pool", false, "rank one passage that answers among nine that BM25 finds first and twenty at random, in place of the whole collection; of the flags only --questions, --limit, --among and --json count")
-	flags.StringArrayVar(&x.among, "among", nil, "`names` of granularities, or of other experts, among which cce chooses, with --pool, separated by commas; may be repeated (default: the three best granularities)")
+	flags.BoolVar(
+		&x.pool,
+		"pool",
+		false,
+		"rank one passage that answers among nine that BM25 finds first and twenty at random, in place of the whole collection; of the flags only --questions, --limit, --among and --json count",
+	)
+	flags.StringArrayVar(
+		&x.among,
+		"among",
+		nil,
+		"`names` of granularities, or of other experts, among which cce chooses, with --pool, separated by commas; may be repeated (default: the three best granularities)",
+	)
 	flags.StringVar(&x.report, "report", "", "HTML `file` to write, with plots")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON; '-' for standard output instead of the table")
 	flags.StringVar(&x.state, "state", "", "`file` that records progress, so that an interrupted evaluation continues")
 	flags.StringVar(&x.runs.Folder, "runs", "", "`folder` for the rankings of each method")
-	flags.StringSliceVar(&x.runs.Forms, "run-forms", evaluation.RunForms(), "forms of the rankings: trec, dpr (large, since it contains the texts)")
+	flags.StringSliceVar(
+		&x.runs.Forms,
+		"run-forms",
+		evaluation.RunForms(),
+		"forms of the rankings: trec, dpr (large, since it contains the texts)",
+	)
 	flags.StringArrayVar(&x.runs.Of, "runs-of", nil, "write the rankings of this `method` only; may be repeated")
 	command.AddCommand(newEvaluateAnswers(term))
 	return command
@@ -95,13 +133,31 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term cli.Ter
 	if err != nil {
 		return err
 	}
-	config.Limits.K, config.Limits.Candidates = max(config.Limits.K, x.measured.Depth), max(config.Limits.Candidates, x.measured.Candidates)
+	config.Limits.K, config.Limits.Candidates = max(
+		config.Limits.K,
+		x.measured.Depth,
+	), max(
+		config.Limits.Candidates,
+		x.measured.Candidates,
+	)
 	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
 	uncalibrated := x.pool          // which is fitted to its own questions
-	return cli.OpenForMeasuring(config, term, uncalibrated, func(l *server.Assembly) error { return x.evaluate(cmd.Context(), l, config, domains, also, term) })
+	return cli.OpenForMeasuring(
+		config,
+		term,
+		uncalibrated,
+		func(l *server.Assembly) error { return x.evaluate(cmd.Context(), l, config, domains, also, term) },
+	)
 }
 
-func (x *evaluating) evaluate(ctx context.Context, l *server.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method, term cli.Terminal) error {
+func (x *evaluating) evaluate(
+	ctx context.Context,
+	l *server.Assembly,
+	config configs.Config,
+	domains []questions.Domain,
+	also []evaluation.Method,
+	term cli.Terminal,
+) error {
 	g, done := l.Passages(ctx)
 	defer done()
 	if x.pool {
@@ -135,14 +191,30 @@ func (x *evaluating) evaluate(ctx context.Context, l *server.Assembly, config co
 	if err := x.write(found, term); err != nil || x.report != "" || x.asJSON != "" {
 		return err
 	}
-	_, err = fmt.Fprintln(term.Out, "\n--report FILE.html has more measures, each domain and plots; --json FILE is for programs")
+	_, err = fmt.Fprintln(
+		term.Out,
+		"\n--report FILE.html has more measures, each domain and plots; --json FILE is for programs",
+	)
 	return err
 }
 
 // pools measures how methods rank few passages of each question.
-func (x *evaluating) pools(ctx context.Context, engine calibration.PoolGatherer, passages calibration.PoolPassages, domains []questions.Domain, term cli.Terminal) error {
+func (x *evaluating) pools(
+	ctx context.Context,
+	engine calibration.PoolGatherer,
+	passages calibration.PoolPassages,
+	domains []questions.Domain,
+	term cli.Terminal,
+) error {
 	bar := cli.NewProgress(term.Err)
-	found, err := calibration.GatherPools(ctx, engine, passages, domains, cli.EvaluationTimeout, bar.Counting("asking", "questions"))
+	found, err := calibration.GatherPools(
+		ctx,
+		engine,
+		passages,
+		domains,
+		cli.EvaluationTimeout,
+		bar.Counting("asking", "questions"),
+	)
 	bar.Finish()
 	if err != nil {
 		return err
@@ -187,11 +259,27 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 }
 
 // options returns what to measure, now that the sources are known.
-func (x *evaluating) options(ctx context.Context, l *server.Assembly, config configs.Config, domains []questions.Domain, also []evaluation.Method) (o evaluation.MeasureOptions, err error) {
+func (x *evaluating) options(
+	ctx context.Context,
+	l *server.Assembly,
+	config configs.Config,
+	domains []questions.Domain,
+	also []evaluation.Method,
+) (o evaluation.MeasureOptions, err error) {
 	o = x.measured
-	o.Timeout, o.Patterns, o.Out = cli.EvaluationTimeout, x.answers == "regex", l.LineUp().Absent
+	o.Out = l.LineUp().Absent
+	o.Timeout = cli.EvaluationTimeout
+	o.Patterns = x.answers == "regex"
 	lineup := evaluation.Lineup(l.Dense())
-	o.Methods, o.Notes, err = lineup.Choose(ctx, l.Engine, x.alone, x.fusions, also, domains[0].Questions[0].Text, cli.EvaluationTimeout)
+	o.Methods, o.Notes, err = lineup.Choose(
+		ctx,
+		l.Engine,
+		x.alone,
+		x.fusions,
+		also,
+		domains[0].Questions[0].Text,
+		cli.EvaluationTimeout,
+	)
 	if err != nil {
 		return o, err
 	}

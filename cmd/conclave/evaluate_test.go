@@ -56,16 +56,41 @@ func TestEvaluateDomains(t *testing.T) {
 		}
 	}
 	write(t, "conclave.yaml", "cache: cache\nruntime: "+library+"\n")
-	write(t, "story.jsonl", `{"id":"s1","question":"who hid the lamp under his coat","positive_ids":["2"],"answers":["the keeper"]}
+	write(
+		t,
+		"story.jsonl",
+		`{"id":"s1","question":"who hid the lamp under his coat","positive_ids":["2"],"answers":["the keeper"]}
 {"id":"s2","question":"what did the fox ask of the moon","positive_ids":["3"],"answers":["come down"]}
-`)
+`,
+	)
 	write(t, "house/queries.jsonl", `{"_id":"h1","text":"how long does cooked rice keep in the fridge"}`)
 	write(t, "house/qrels/test.tsv", "query-id\tcorpus-id\tscore\nh1\t1\t1\n")
 	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "story,house", "--index", "flat"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
-	args := []string{"evaluate", "--collection", "c", "--questions", "story=story.jsonl", "--questions", "house=house", "--timed", "1",
-		"--also", "words: sum experts=none", "--against", "words", "--json", "out.json", "--state", "s", "--runs", "runs", "--report", "out.html"}
+	args := []string{
+		"evaluate",
+		"--collection",
+		"c",
+		"--questions",
+		"story=story.jsonl",
+		"--questions",
+		"house=house",
+		"--timed",
+		"1",
+		"--also",
+		"words: sum experts=none",
+		"--against",
+		"words",
+		"--json",
+		"out.json",
+		"--state",
+		"s",
+		"--runs",
+		"runs",
+		"--report",
+		"out.html",
+	}
 	code, text, complaints := conclave(t, args...)
 	if code != cli.ExitOK {
 		t.Fatal(complaints)

@@ -30,7 +30,10 @@ does: exact match and F1, by domain. It reads auto's passages, BM25's and, as up
 bounds, a passage that answers and the best of auto's passages.`,
 		Example: `  conclave evaluate answers --collection all --questions wiki=wiki/dev.jsonl.gz --questions nq=nq/dev.jsonl.gz`,
 		Args:    cobra.NoArgs,
-		RunE:    cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) }),
+		RunE: cli.WithSettings(
+			term,
+			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+		),
 	}
 	flags := command.Flags()
 	configs.AddFlags(flags, "collection", "store", "bundles", "encoder.provider")
@@ -53,7 +56,8 @@ func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term 
 		g, done := l.Passages(cmd.Context())
 		defer done()
 		bar := cli.NewProgress(term.Err)
-		x.measured.Timeout, x.measured.Progress = cli.EvaluationTimeout, bar.Counting("reading", "questions")
+		x.measured.Progress = bar.Counting("reading", "questions")
+		x.measured.Timeout = cli.EvaluationTimeout
 		found, err := evaluation.Answers(cmd.Context(), l.Engine, g, domains, x.measured)
 		bar.Finish()
 		if err != nil {

@@ -31,10 +31,19 @@ func TestDefaultIsTheGate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "conclave.yaml", "runtime: "+library+"\n")
 	code, out, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t))
-	if code != cli.ExitOK || !containsAll(out, []string{"auto is gate: base, words, phrases, late interaction\n", "conclave calibrate --collection c", "conclave index --collection c --add-expert NAME"}) {
+	if code != cli.ExitOK ||
+		!containsAll(
+			out,
+			[]string{
+				"auto is gate: base, words, phrases, late interaction\n",
+				"conclave calibrate --collection c",
+				"conclave index --collection c --add-expert NAME",
+			},
+		) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
-	if !containsAll(complaints, []string{"3 passages, about:\n", "--experts none ", "no time", "--experts default (chosen)  1 pass ", "--experts all ", "8 passes"}) ||
+	if !containsAll(complaints, []string{"3 passages, about:\n", "--experts none ", "no time",
+		"--experts default (chosen)  1 pass ", "--experts all ", "8 passes"}) ||
 		strings.Index(complaints, "about:") > strings.Index(complaints, "encoding base and late") {
 		t.Errorf("it says %s", complaints)
 	}
@@ -61,7 +70,8 @@ func TestGateIsForUnitVectors(t *testing.T) {
 		}
 		write(t, "conclave.yaml", "cache: cache\nruntime: "+library+"\n")
 		code, out, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "small")
-		if want := map[bool]string{false: "auto is gate", true: "auto is rrf"}[raw]; code != cli.ExitOK || !strings.Contains(out, want) {
+		if want := map[bool]string{false: "auto is gate", true: "auto is rrf"}[raw]; code != cli.ExitOK ||
+			!strings.Contains(out, want) {
 			t.Errorf("raw length %t: exit code %d, %s is wanted in %s%s", raw, code, want, out, complaints)
 		}
 	}

@@ -68,7 +68,8 @@ same command continues. 'conclave import' does the reverse.`,
 		}),
 	}
 	configs.AddFlags(command.Flags(), "collection", "cluster.shards", "cluster.replicas")
-	command.Flags().StringVar(&to, "to", "", "`address` of a new index of OpenSearch to write, such as opensearch+https://HOST:9200/INDEX")
+	command.Flags().
+		StringVar(&to, "to", "", "`address` of a new index of OpenSearch to write, such as opensearch+https://HOST:9200/INDEX")
 	command.Flags().StringVar(&out, "out", "", "`file` to write, which must not exist yet (default: standard output)")
 	command.Flags().StringVar(&vectors, "vectors", "", "`folder` for the experts' vectors")
 	return command

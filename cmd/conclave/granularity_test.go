@@ -32,14 +32,19 @@ func TestGranularities(t *testing.T) {
 		t.Errorf("of two granularities the report has the recall of %d (%v): %s", len(made.Recall), err, report)
 	}
 	told := fmt.Sprintf("of %d questions among ", talesAsked+healthAsked)
-	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--granularity", "1")...); code != cli.ExitOK ||
-		!containsAll(complaints, []string{told, " with the title before each part and for ", ": base@1"}) || strings.Index(complaints, told) > strings.Index(complaints, "about:") {
+	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--granularity",
+		"1")...); code != cli.ExitOK ||
+		!containsAll(complaints, []string{told, " with the title before each part and for ", ": base@1"}) ||
+		strings.Index(complaints, told) > strings.Index(complaints, "about:") {
 		t.Errorf("exit code %d; before the costs it does not say what titles are worth: %s", code, complaints)
 	}
-	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--add-expert", "tales")...); code != cli.ExitUsage || !strings.Contains(complaints, "--granularity") {
+	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--add-expert",
+		"tales")...); code != cli.ExitUsage ||
+		!strings.Contains(complaints, "--granularity") {
 		t.Errorf("questions without a granularity: exit code %d, %s", code, complaints)
 	}
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--granularity", "5t"); code != cli.ExitUsage || !strings.Contains(complaints, "c has 5t") {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--granularity", "5t"); code != cli.ExitUsage ||
+		!strings.Contains(complaints, "c has 5t") {
 		t.Errorf("a granularity that is there: exit code %d, %s", code, complaints)
 	}
 	out := must(both("calibrate", "--collection", "c")...)
@@ -47,7 +52,10 @@ func TestGranularities(t *testing.T) {
 	if err != nil || r.CCE == nil || len(r.CCE.Granularities) != 3 {
 		t.Fatalf("the record is %+v, %v", r, err)
 	}
-	if !containsAll(out, []string{"each alone finds", "@3t ", "an AUROC of ", "cce takes " + strings.Join(r.CCE.Granularities, ", ")}) {
+	if !containsAll(
+		out,
+		[]string{"each alone finds", "@3t ", "an AUROC of ", "cce takes " + strings.Join(r.CCE.Granularities, ", ")},
+	) {
 		t.Errorf("it does not say what granularities are worth:\n%s", out)
 	}
 	for line := range strings.Lines(out) {
@@ -61,14 +69,18 @@ func TestGranularities(t *testing.T) {
 		}
 	}
 	var pools evaluation.PoolReport
-	if err := json.Unmarshal([]byte(must(both("evaluate", "--collection", "c", "--pool", "--json", "-")...)), &pools); err != nil {
+	if err := json.Unmarshal([]byte(must(both("evaluate", "--collection", "c", "--pool", "--json", "-")...)),
+		&pools); err != nil {
 		t.Fatal(err)
 	}
 	if len(pools.Sets) != 1 || len(pools.Sets[0].CCE.Alone) != 4 {
 		t.Errorf("of four granularities the pools have %+v", pools.Sets)
 	}
 	among := r.CCE.Granularities[:2]
-	if out := must(both("evaluate", "--collection", "c", "--pool", "--among", strings.Join(among, ","))...); !containsAll(out, []string{"CCE of " + strings.Join(among, ", ") + ", calibrated"}) {
+	if out := must(both("evaluate", "--collection", "c", "--pool", "--among", strings.Join(among, ","))...); !containsAll(
+		out,
+		[]string{"CCE of " + strings.Join(among, ", ") + ", calibrated"},
+	) {
 		t.Errorf("among two: %s", out)
 	}
 	t.Setenv("CONCLAVE_CACHE", t.TempDir()) // else the doctor tries whatever is there

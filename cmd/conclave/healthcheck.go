@@ -36,7 +36,10 @@ func newHealthcheck(term cli.Terminal) *cobra.Command {
 			if err != nil && !asJSON {
 				return err
 			}
-			return errors.Join(cli.AlreadySaid(err), cli.Show(term.Out, asJSON, found, func(w *cli.ErrWriter) { w.Printf("ready\n") }))
+			return errors.Join(
+				cli.AlreadySaid(err),
+				cli.Show(term.Out, asJSON, found, func(w *cli.ErrWriter) { w.Printf("ready\n") }),
+			)
 		},
 	}
 	command.Flags().StringVar(&url, "url", "http://127.0.0.1:8080", "base `address` of the server")

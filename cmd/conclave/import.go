@@ -33,7 +33,12 @@ Checkpoints become bundles with 'conclave models import'.`,
 			if err != nil {
 				return err
 			}
-			return cli.Show(term.Out, false, nil, func(w *cli.ErrWriter) { printIndexed(w, server.Indexed{BuildReport: report}, config.Collection) })
+			return cli.Show(
+				term.Out,
+				false,
+				nil,
+				func(w *cli.ErrWriter) { printIndexed(w, server.Indexed{BuildReport: report}, config.Collection) },
+			)
 		}),
 	}
 	configs.AddFlags(command.Flags(), "collection", "index.kind")

@@ -14,7 +14,8 @@ import (
 // TestImportAsks: an import by command names the flag for what it does not know, refuses what
 // finds no paraphrases and leaves the bundle that was there, and takes it when told to.
 func TestImportAsks(t *testing.T) {
-	base, runtime := tinyexperts.Golden(t, "base"), testenv.Runtime(t)
+	base := tinyexperts.Golden(t, "base")
+	runtime := testenv.Runtime(t)
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\nruntime: "+runtime+"\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -25,13 +26,28 @@ func TestImportAsks(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join("bare", "1_Pooling")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, complaints := conclave(t, "models", "import", "bare", "--out", "b"); code != cli.ExitFailed || !strings.Contains(complaints, "-> --pooling cls, mean or pooler") {
+	if code, _, complaints := conclave(t, "models", "import", "bare", "--out", "b"); code != cli.ExitFailed ||
+		!strings.Contains(complaints, "-> --pooling cls, mean or pooler") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
-	if code, _, complaints := conclave(t, "models", "import", filepath.Join(base, "model.safetensors"), "--out", "b"); code != cli.ExitUsage || !strings.Contains(complaints, "name the folder") {
+	if code, _, complaints := conclave(t, "models", "import", filepath.Join(base, "model.safetensors"), "--out",
+		"b"); code != cli.ExitUsage ||
+		!strings.Contains(complaints, "name the folder") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
-	code, out, complaints := conclave(t, "models", "import", "bare", "--pooling", "mean", "--question-prefix", "q: ", "--unchecked", "--out", "b")
+	code, out, complaints := conclave(
+		t,
+		"models",
+		"import",
+		"bare",
+		"--pooling",
+		"mean",
+		"--question-prefix",
+		"q: ",
+		"--unchecked",
+		"--out",
+		"b",
+	)
 	if code != cli.ExitOK || !strings.Contains(out, "b: b, 32 dimensions") {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)
 	}
@@ -39,7 +55,10 @@ func TestImportAsks(t *testing.T) {
 	if err != nil || !strings.Contains(string(before), "question: 'q: '") {
 		t.Fatalf("%s %v", before, err)
 	}
-	if code, _, complaints := conclave(t, "models", "import", "bare", "--pooling", "mean", "--out", "b"); code != cli.ExitFailed || !strings.Contains(complaints, "paraphrases") || !strings.Contains(complaints, "--unchecked") {
+	if code, _, complaints := conclave(t, "models", "import", "bare", "--pooling", "mean", "--out",
+		"b"); code != cli.ExitFailed ||
+		!strings.Contains(complaints, "paraphrases") ||
+		!strings.Contains(complaints, "--unchecked") {
 		t.Errorf("random weights: exit code %d, %s", code, complaints)
 	}
 	after, err := os.ReadFile("b/expert.yaml")

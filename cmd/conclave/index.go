@@ -76,26 +76,90 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		}),
 	}
 	flags := command.Flags()
-	configs.AddFlags(flags, "collection", "store", "cluster.shards", "cluster.replicas", "bundles", "encoder.provider", "documents.words")
+	configs.AddFlags(
+		flags,
+		"collection",
+		"store",
+		"cluster.shards",
+		"cluster.replicas",
+		"bundles",
+		"encoder.provider",
+		"documents.words",
+	)
 	x.inputs.Bind(flags)
 	x.inputs.BindColumns(flags)
-	flags.StringVar(&x.format, "format", "auto", "format of the inputs: "+strings.Join(append(corpus.Formats(), documentsFormat), ", "))
-	flags.StringVar(&x.experts, "experts", "", "experts of a new collection: default (base and late, one pass), all (every shipped expert, one pass each), none (words only), or names separated by commas")
-	flags.StringVar(&x.index.Kind, "index", "", "kind of vector index of a new collection or expert: hnsw, flat or coder (default: index.kind of the configuration)")
+	flags.StringVar(
+		&x.format,
+		"format",
+		"auto",
+		"format of the inputs: "+strings.Join(append(corpus.Formats(), documentsFormat), ", "),
+	)
+	flags.StringVar(
+		&x.experts,
+		"experts",
+		"",
+		"experts of a new collection: default (base and late, one pass), all (every shipped expert, one pass each), none (words only), or names separated by commas",
+	)
+	flags.StringVar(
+		&x.index.Kind,
+		"index",
+		"",
+		"kind of vector index of a new collection or expert: hnsw, flat or coder (default: index.kind of the configuration)",
+	)
 	flags.IntVar(&x.index.M, "m", 0, "neighbours of each node of the graph (0: the default of the kind)")
-	flags.IntVar(&x.index.EfConstruction, "ef-construction", 0, "candidates compared for each node while the graph is built (0: the default of the kind)")
+	flags.IntVar(
+		&x.index.EfConstruction,
+		"ef-construction",
+		0,
+		"candidates compared for each node while the graph is built (0: the default of the kind)",
+	)
 	flags.Uint64Var(&x.index.Seed, "seed", 0, "seed of the graph and of the recall measurement")
 	flags.StringVar(&x.addExpert, "add-expert", "", "encode the passages of the collection with another expert, by `name`")
 	flags.StringVar(&x.removeExpert, "remove-expert", "", "remove an expert's vectors, by `name`")
-	flags.StringSliceVar(&x.granularity, "granularity", nil, "vectors of parts of passages beside those of whole ones, by the first expert: numbers of sentences such as 1,3; of tokens, such as 125t; passage, the expert's own; with -untitled behind, without the title before each part")
+	flags.StringSliceVar(
+		&x.granularity,
+		"granularity",
+		nil,
+		"vectors of parts of passages beside those of whole ones, by the first expert: numbers of sentences such as 1,3; of tokens, such as 125t; passage, the expert's own; with -untitled behind, without the title before each part",
+	)
 	x.questions.Offer(flags)
-	flags.BoolVar(&x.phrases, "phrases", true, "index pairs of adjacent words beside words; for a new collection and with --rebuild-words")
-	flags.StringVar(&x.analysis, "analysis", "", "how words are analysed: unicode (accents, ligatures, full width and compounds such as wi-fi meet in all their forms) or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words (default: index.analysis of the configuration)")
-	flags.BoolVar(&x.rebuildWords, "rebuild-words", false, "index the words of an existing collection anew, from its passages")
+	flags.BoolVar(
+		&x.phrases,
+		"phrases",
+		true,
+		"index pairs of adjacent words beside words; for a new collection and with --rebuild-words",
+	)
+	flags.StringVar(
+		&x.analysis,
+		"analysis",
+		"",
+		"how words are analysed: unicode (accents, ligatures, full width and compounds such as wi-fi meet in all their forms) or lucene (as Lucene's EnglishAnalyzer does); for a new collection and with --rebuild-words (default: index.analysis of the configuration)",
+	)
+	flags.BoolVar(
+		&x.rebuildWords,
+		"rebuild-words",
+		false,
+		"index the words of an existing collection anew, from its passages",
+	)
 	flags.IntVar(&x.threads, "threads", 0, "threads that build graphs (0: all processors)")
-	flags.BoolVar(&x.replace, "replace", false, "replace passages whose ids are in the collection, instead of refusing the new ones")
-	flags.BoolVar(&x.skipBad, "skip-bad", false, "report and leave out passages that cannot be indexed, instead of stopping")
-	flags.BoolVar(&x.strict, "strict", false, "refuse passages with unknown fields, and fail where a document could not be read; without it, both are reported")
+	flags.BoolVar(
+		&x.replace,
+		"replace",
+		false,
+		"replace passages whose ids are in the collection, instead of refusing the new ones",
+	)
+	flags.BoolVar(
+		&x.skipBad,
+		"skip-bad",
+		false,
+		"report and leave out passages that cannot be indexed, instead of stopping",
+	)
+	flags.BoolVar(
+		&x.strict,
+		"strict",
+		false,
+		"refuse passages with unknown fields, and fail where a document could not be read; without it, both are reported",
+	)
 	flags.BoolVar(&x.settle, "settle", false, "purge the deleted passages of a store, so that they count in no score")
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
@@ -118,7 +182,13 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term cli.Term
 			return err
 		}
 		return cli.Show(term.Out, x.asJSON, map[string]any{"before": before, "after": after}, func(w *cli.ErrWriter) {
-			w.Printf("%s: %s; %d deleted ones still counted, and %d do now\n", config.Store, cli.Plural(after.Passages, "passage"), before.Deleted, after.Deleted)
+			w.Printf(
+				"%s: %s; %d deleted ones still counted, and %d do now\n",
+				config.Store,
+				cli.Plural(after.Passages, "passage"),
+				before.Deleted,
+				after.Deleted,
+			)
 		})
 	}
 	report, err := x.build(ctx, config, term, bar)
@@ -126,7 +196,12 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term cli.Term
 	if err != nil {
 		return err
 	}
-	if err := cli.Show(term.Out, x.asJSON, report, func(w *cli.ErrWriter) { printIndexed(w, report, config.Passages()) }); err != nil || x.asJSON || config.Store != "" {
+	if err := cli.Show(term.Out, x.asJSON, report, func(w *cli.ErrWriter) {
+		printIndexed(w, report,
+			config.Passages())
+	}); err != nil ||
+		x.asJSON ||
+		config.Store != "" {
 		return err
 	}
 	return next(config, term.Out)
@@ -158,9 +233,20 @@ func (x *indexing) words(config configs.Config, there bool) (folder.WordConstant
 }
 
 // build reads, encodes and publishes.
-func (x *indexing) build(ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress) (report server.Indexed, err error) {
+func (x *indexing) build(
+	ctx context.Context,
+	config configs.Config,
+	term cli.Terminal,
+	bar *cli.Progress,
+) (report server.Indexed, err error) {
 	if x.rebuildWords {
-		report.BuildReport, err = server.RebuildWords(ctx, config.Collection, x.phrases, x.analysis, buildOptions(config, bar))
+		report.BuildReport, err = server.RebuildWords(
+			ctx,
+			config.Collection,
+			x.phrases,
+			x.analysis,
+			buildOptions(config, bar),
+		)
 		return report, err
 	}
 	has, err := server.StoredIn(ctx, config)
@@ -175,13 +261,19 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term cli.Te
 	unknown := corpus.EachUnknown(func(text string) { bar.Say("conclave: warning: %s", cli.Printable(text)) })
 	if x.strict {
 		unknown = func(corpus.Place, string) error {
-			return errors.New("is not known: a passage has " + corpus.KnownFields + ". Put it into metadata, or leave out --strict to index without it")
+			return errors.New(
+				"is not known: a passage has " + corpus.KnownFields + ". Put it into metadata, or leave out --strict to index without it",
+			)
 		}
 	}
 	remarks := &remarks{}
 	for i := range x.inputs.Files {
 		in := &x.inputs.Files[i]
-		in.Format, in.Stdin, in.Unknown, in.Columns, in.Remarked = corpus.Format(x.format), term.In, unknown, x.inputs.Columns, remarks.add
+		in.Format = corpus.Format(x.format)
+		in.Stdin = term.In
+		in.Unknown = unknown
+		in.Columns = x.inputs.Columns
+		in.Remarked = remarks.add
 	}
 	unread := &unreadFiles{}
 	inputs, err := x.openInputs(ctx, config, unread)
@@ -192,10 +284,12 @@ func (x *indexing) build(ctx context.Context, config configs.Config, term cli.Te
 		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
-	if o.Build.Words, err = x.words(config, has != nil); err != nil {
+	o.Build.Words, err = x.words(config, has != nil)
+	if err != nil {
 		return report, err
 	}
-	if o.Questions, err = x.questions.Read(); err != nil {
+	o.Questions, err = x.questions.Read()
+	if err != nil {
 		return report, err
 	}
 	o.Tried = func(t server.TitleTrial) { bar.Say("%s", t) }
@@ -248,7 +342,10 @@ func printIndexed(w *cli.ErrWriter, r server.Indexed, where string) {
 	}
 	w.Printf("\n")
 	if r.Copies > 0 {
-		w.Printf("passages with the title and text of another one, which count once in answers: %s\n", cli.Count(int64(r.Copies), ""))
+		w.Printf(
+			"passages with the title and text of another one, which count once in answers: %s\n",
+			cli.Count(int64(r.Copies), ""),
+		)
 	}
 	if r.Untexted > 0 {
 		w.Printf("passages with a title and no text, which are found by their titles: %s\n", cli.Count(r.Untexted, ""))
@@ -258,10 +355,19 @@ func printIndexed(w *cli.ErrWriter, r server.Indexed, where string) {
 		w.Printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
-		w.Printf("%s: passages longer than its %d tokens, of which the beginning is encoded: %s\n", name, r.Reads[name], cli.Count(r.Truncated[name], ""))
+		w.Printf(
+			"%s: passages longer than its %d tokens, of which the beginning is encoded: %s\n",
+			name,
+			r.Reads[name],
+			cli.Count(r.Truncated[name], ""),
+		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Unread)) {
-		w.Printf("%s: passages that it can hardly read, since they are in a script or of characters that it was not trained on, and that are found by equal words: %s\n", name, cli.Count(r.Unread[name], ""))
+		w.Printf(
+			"%s: passages that it can hardly read, since they are in a script or of characters that it was not trained on, and that are found by equal words: %s\n",
+			name,
+			cli.Count(r.Unread[name], ""),
+		)
 	}
 }
 

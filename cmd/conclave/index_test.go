@@ -48,7 +48,14 @@ func TestImpossibleBuildsAreRefusedFirst(t *testing.T) {
 		args := append([]string{"index", "--collection", "c", "--in", "missing.jsonl"}, strings.Fields(c.flags)...)
 		code, _, complaints := conclave(t, args...)
 		if code != cli.ExitUsage || !containsAll(complaints, c.says) {
-			t.Errorf("index %s: exit code %d, want %d and %q, but it says:\n%s", c.flags, code, cli.ExitUsage, c.says, complaints)
+			t.Errorf(
+				"index %s: exit code %d, want %d and %q, but it says:\n%s",
+				c.flags,
+				code,
+				cli.ExitUsage,
+				c.says,
+				complaints,
+			)
 		}
 	}
 	for _, c := range []struct{ flags, says string }{
@@ -59,7 +66,14 @@ func TestImpossibleBuildsAreRefusedFirst(t *testing.T) {
 	} {
 		code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, strings.Fields(c.flags)...)...)
 		if code != cli.ExitUsage || !strings.Contains(complaints, c.says) {
-			t.Errorf("index %s: exit code %d, want %d and %q, but it says:\n%s", c.flags, code, cli.ExitUsage, c.says, complaints)
+			t.Errorf(
+				"index %s: exit code %d, want %d and %q, but it says:\n%s",
+				c.flags,
+				code,
+				cli.ExitUsage,
+				c.says,
+				complaints,
+			)
 		}
 	}
 	if _, err := os.Stat("c"); err == nil {
@@ -92,10 +106,12 @@ func TestAnotherKindForAnExistingCollection(t *testing.T) {
 	if code, _, complaints := index("--id-prefix", "x/", "--in", file, "--index", "hnsw"); code != cli.ExitOK {
 		t.Errorf("the kind that it has: %s", complaints)
 	}
-	if code, out, complaints := index("--remove-expert", "small", "--json"); code != cli.ExitOK || strings.TrimSpace(out) != `{"removed":"small"}` {
+	if code, out, complaints := index("--remove-expert", "small", "--json"); code != cli.ExitOK ||
+		strings.TrimSpace(out) != `{"removed":"small"}` {
 		t.Errorf("removing: %s%s", out, complaints)
 	}
-	if code, _, complaints := index("--id-prefix", "y/", "--in", file, "--m", "8"); code != cli.ExitUsage || !strings.Contains(complaints, "no experts") {
+	if code, _, complaints := index("--id-prefix", "y/", "--in", file, "--m", "8"); code != cli.ExitUsage ||
+		!strings.Contains(complaints, "no experts") {
 		t.Errorf("a graph without vectors: exit code %d, %s", code, complaints)
 	}
 	if code, _, complaints := index("--add-expert", "small", "--index", "flat"); code != cli.ExitOK {
@@ -124,7 +140,8 @@ func TestLongPassagesAreTold(t *testing.T) {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 	// Of two experts that one pass serves, both tell.
-	if _, err := tiny.Write(filepath.Join("experts", "tokens"), tiny.Expert{Name: "tokens", Seed: 1, Late: 8}); err != nil {
+	if _, err := tiny.Write(filepath.Join("experts", "tokens"),
+		tiny.Expert{Name: "tokens", Seed: 1, Late: 8}); err != nil {
 		t.Fatal(err)
 	}
 	code, out, complaints = conclave(t, "index", "--collection", "both", "--in", "p.jsonl", "--experts", "small,tokens")
@@ -133,7 +150,9 @@ func TestLongPassagesAreTold(t *testing.T) {
 			t.Errorf("exit code %d, %q is wanted in %s%s", code, want, out, complaints)
 		}
 	}
-	if code, out, complaints := conclave(t, "index", "--collection", "d", "--in", passagesFile(t), "--experts", "small"); code != cli.ExitOK || strings.Contains(out, "longer") {
+	if code, out, complaints := conclave(t, "index", "--collection", "d", "--in", passagesFile(t), "--experts",
+		"small"); code != cli.ExitOK ||
+		strings.Contains(out, "longer") {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 }
@@ -143,11 +162,15 @@ func TestLongPassagesAreTold(t *testing.T) {
 func TestCostsAreToldFirst(t *testing.T) {
 	workplace(t)
 	code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "none")
-	if code != cli.ExitOK || !containsAll(complaints, []string{"3 passages, about:\n", "--experts none (chosen)", "no time", "--experts default", "1 pass"}) || strings.Contains(complaints, "measured") {
+	if code != cli.ExitOK ||
+		!containsAll(complaints, []string{"3 passages, about:\n", "--experts none (chosen)", "no time", "--experts default", "1 pass"}) ||
+		strings.Contains(complaints, "measured") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	code, _, complaints = conclave(t, "index", "--collection", "c", "--add-expert", "small")
-	if at := strings.Index(complaints, "3 passages, about:\n  --add-expert small  1 pass  "); code != cli.ExitOK || at < 0 || at > strings.Index(complaints, "encoding small") {
+	if at := strings.Index(complaints, "3 passages, about:\n  --add-expert small  1 pass  "); code != cli.ExitOK ||
+		at < 0 ||
+		at > strings.Index(complaints, "encoding small") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 }

@@ -60,7 +60,9 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 	}
 	switch len(asked) {
 	case 0:
-		return cli.Usagef("nothing to do: name --in FILE, --add-expert NAME, --granularity N, --remove-expert NAME, --rebuild-words or --settle")
+		return cli.Usagef(
+			"nothing to do: name --in FILE, --add-expert NAME, --granularity N, --remove-expert NAME, --rebuild-words or --settle",
+		)
 	case 1:
 	default:
 		return cli.Usagef("--%s exclude each other: run conclave index once for each", strings.Join(asked, " and --"))
@@ -91,10 +93,17 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 // other way round.
 func checkStore(flags *pflag.FlagSet, store string) error {
 	if store == "" {
-		return refuse(flags, []string{"settle", "cluster-shards", "cluster-replicas"}, "is for an index of OpenSearch: name it with --store")
+		return refuse(
+			flags,
+			[]string{"settle", "cluster-shards", "cluster-replicas"},
+			"is for an index of OpenSearch: name it with --store",
+		)
 	}
-	return refuse(flags, []string{"collection", "rebuild-words", "granularity", "index", "m", "ef-construction", "seed", "threads"},
-		"is for a collection in a folder, and --store names an index of OpenSearch")
+	return refuse(
+		flags,
+		[]string{"collection", "rebuild-words", "granularity", "index", "m", "ef-construction", "seed", "threads"},
+		"is for a collection in a folder, and --store names an index of OpenSearch",
+	)
 }
 
 func refuse(flags *pflag.FlagSet, names []string, why string) error {
@@ -113,14 +122,23 @@ func (x *indexing) fits(dir string, has []folder.ExpertFiles) error {
 		return nil
 	}
 	if has != nil && len(has) == 0 && x.index != (folder.Index{}) {
-		return cli.Usagef("%s has no experts, so there are no vectors to index in any way: leave out --index, --m, --ef-construction and --seed, or add an expert with --add-expert", dir)
+		return cli.Usagef(
+			"%s has no experts, so there are no vectors to index in any way: leave out --index, --m, --ef-construction and --seed, or add an expert with --add-expert",
+			dir,
+		)
 	}
 	for _, e := range has {
 		if property, asked, stored := x.index.Unlike(e.Index); property != "" {
 			flag := map[string]string{"kind": "index", "m": "m", "ef_construction": "ef-construction", "seed": "seed"}[property]
-			return cli.Usagef("--%[1]s is %[2]v, but the vectors of %[4]s in %[3]s are indexed with --%[1]s %[5]v, and stay so: leave it out to add passages. "+
-				"To index them anew: conclave index --collection %[3]s --remove-expert %[4]s, then --add-expert %[4]s --%[1]s %[2]v",
-				flag, asked, dir, e.Name, stored)
+			return cli.Usagef(
+				"--%[1]s is %[2]v, but the vectors of %[4]s in %[3]s are indexed with --%[1]s %[5]v, and stay so: leave it out to add passages. "+
+					"To index them anew: conclave index --collection %[3]s --remove-expert %[4]s, then --add-expert %[4]s --%[1]s %[2]v",
+				flag,
+				asked,
+				dir,
+				e.Name,
+				stored,
+			)
 		}
 	}
 	return nil

@@ -32,7 +32,14 @@ func (x *indexing) sayCosts(passages int64, choices []server.Choice, err error, 
 		case c.Experts != "":
 			name = "--experts " + c.Experts
 		}
-		_, _ = fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", name, cli.Plural(int64(c.Passes), "pass"), roughly(c.Took, c.Passes), cli.Count(c.Bytes, "bytes"))
+		_, _ = fmt.Fprintf(
+			t,
+			"  %s\t%s\t%s\t%s\n",
+			name,
+			cli.Plural(int64(c.Passes), "pass"),
+			roughly(c.Took, c.Passes),
+			cli.Count(c.Bytes, "bytes"),
+		)
 	}
 	_ = t.Flush()
 	bar.Say("%s", strings.TrimSuffix(out.String(), "\n"))

@@ -15,7 +15,9 @@ import (
 // here, too.
 func next(config configs.Config, out io.Writer) error {
 	w := &cli.ErrWriter{Out: out}
-	l, err := server.Assemble(server.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: cli.Complaining{Out: out}})
+	l, err := server.Assemble(
+		server.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: cli.Complaining{Out: out}},
+	)
 	if err == nil {
 		sayNext(l, w, config.Collection)
 		err = l.Close()
@@ -38,7 +40,12 @@ func sayNext(l *server.Assembly, w *cli.ErrWriter, folder string) {
 		case 1:
 			w.Printf("next: %s\n      conclave index --collection %s --add-expert %s\n", better.Why, folder, better.Experts[0])
 		default:
-			w.Printf("next: %s:\n      %s\n      conclave index --collection %s --add-expert NAME\n", better.Why, strings.Join(better.Experts, ", "), folder)
+			w.Printf(
+				"next: %s:\n      %s\n      conclave index --collection %s --add-expert NAME\n",
+				better.Why,
+				strings.Join(better.Experts, ", "),
+				folder,
+			)
 		}
 	}
 }

@@ -54,15 +54,20 @@ func TestPhrasesOfACollection(t *testing.T) {
 	succeed("--collection", "without", "--id-prefix", "x/", "--in", file)
 	phrases("without", false)
 	code, _, complaints := index("--collection", "without", "--id-prefix", "y/", "--in", file, "--phrases")
-	if code != cli.ExitFailed || !containsAll(complaints, []string{"without was built with", "and phrases", "--collection without --rebuild-words"}) {
+	if code != cli.ExitFailed ||
+		!containsAll(complaints, []string{"without was built with", "and phrases", "--collection without --rebuild-words"}) {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	succeed("--collection", "without", "--id-prefix", "y/", "--in", file, "--phrases=false")
 
-	if out := succeed("--collection", "without", "--rebuild-words"); !strings.Contains(out, "without: generation 4, 9 passages") {
+	if out := succeed("--collection", "without", "--rebuild-words"); !strings.Contains(
+		out,
+		"without: generation 4, 9 passages",
+	) {
 		t.Errorf("it says %s", out)
 	}
-	if report := parsed(t, succeed("--collection", "with", "--rebuild-words", "--phrases=false", "--json")); report["passages"] != 3.0 || report["generation"] != 2.0 {
+	if report := parsed(t, succeed("--collection", "with", "--rebuild-words", "--phrases=false", "--json")); report["passages"] != 3.0 ||
+		report["generation"] != 2.0 {
 		t.Errorf("it says %v", report)
 	}
 	phrases("with", false)

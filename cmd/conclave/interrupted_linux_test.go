@@ -28,7 +28,8 @@ func interruptAll(call uintptr) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
 	}
-	if _, _, err := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&program))); err != 0 {
+	if _, _, err := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC,
+		uintptr(unsafe.Pointer(&program))); err != 0 {
 		return err
 	}
 	return nil
@@ -68,7 +69,8 @@ func TestInterruptedWithoutEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			child := exec.CommandContext(t.Context(), program, "-test.run=^TestInterruptedWithoutEnd$")
-			child.Dir, child.Env = dir, append(os.Environ(), "CONCLAVE_TEST_INTERRUPTED="+name)
+			child.Env = append(os.Environ(), "CONCLAVE_TEST_INTERRUPTED="+name)
+			child.Dir = dir
 			var out bytes.Buffer
 			child.Stdout, child.Stderr = &out, &out
 			err := child.Run()

@@ -24,12 +24,15 @@ func parsed(t *testing.T, out string) map[string]any {
 
 func TestVerifyForPrograms(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "none"); code != cli.ExitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts",
+		"none"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	code, out, complaints := conclave(t, "verify", "--collection", "c", "--json")
 	found := parsed(t, out)
-	if code != cli.ExitOK || found["ok"] != true || found["passages"] != 3.0 || found["segments"] != 1.0 || found["generation"] != 1.0 || found["bytes"].(float64) == 0 {
+	if code != cli.ExitOK || found["ok"] != true || found["passages"] != 3.0 || found["segments"] != 1.0 ||
+		found["generation"] != 1.0 ||
+		found["bytes"].(float64) == 0 {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 
@@ -47,11 +50,13 @@ func TestVerifyForPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, _ = conclave(t, "verify", "--collection", "c", "--json")
-	if found := parsed(t, out); code != cli.ExitFailed || found["ok"] != false || !strings.Contains(found["error"].(string), filepath.Base(damaged)) {
+	if found := parsed(t, out); code != cli.ExitFailed || found["ok"] != false ||
+		!strings.Contains(found["error"].(string), filepath.Base(damaged)) {
 		t.Errorf("with a damaged %s: exit code %d, %s", damaged, code, out)
 	}
 	code, out, _ = conclave(t, "verify", "--collection", "missing", "--json")
-	if found := parsed(t, out); code != cli.ExitFailed || found["ok"] != false || !strings.Contains(found["error"].(string), "missing") {
+	if found := parsed(t, out); code != cli.ExitFailed || found["ok"] != false ||
+		!strings.Contains(found["error"].(string), "missing") {
 		t.Errorf("without a collection: exit code %d, %s", code, out)
 	}
 }
@@ -79,10 +84,12 @@ func TestHealthcheckForPrograms(t *testing.T) {
 			defer server.Close()
 			code, out, _ := conclave(t, "healthcheck", "--url", server.URL+"/", "--json")
 			found := parsed(t, out)
-			if code != c.code || found["ready"] != c.ready || found["url"] != server.URL || found["status"] != float64(c.status) {
+			if code != c.code || found["ready"] != c.ready || found["url"] != server.URL ||
+				found["status"] != float64(c.status) {
 				t.Errorf("exit code %d, %s", code, out)
 			}
-			if answer, err := json.Marshal(found["answer"]); name != "another" && (err != nil || !sameJSON(t, string(answer), c.body)) {
+			if answer, err := json.Marshal(found["answer"]); name != "another" &&
+				(err != nil || !sameJSON(t, string(answer), c.body)) {
 				t.Errorf("the answer is not passed on: %s", out)
 			}
 			code, out, complaints := conclave(t, "healthcheck", "--url", server.URL)
@@ -92,11 +99,14 @@ func TestHealthcheckForPrograms(t *testing.T) {
 		})
 	}
 	code, out, _ := conclave(t, "healthcheck", "--url", "http://127.0.0.1:1", "--json")
-	if found := parsed(t, out); code != cli.ExitFailed || found["ready"] != false || !strings.Contains(found["error"].(string), "127.0.0.1:1") {
+	if found := parsed(t, out); code != cli.ExitFailed || found["ready"] != false ||
+		!strings.Contains(found["error"].(string), "127.0.0.1:1") {
 		t.Errorf("without a server: exit code %d, %s", code, out)
 	}
-	for _, args := range [][]string{{"--url", "localhost:8080"}, {"--url", ""}, {"--url", "http://"}, {"--timeout", "0s"}} {
-		if code, _, complaints := conclave(t, append([]string{"healthcheck"}, args...)...); code != cli.ExitUsage || !strings.Contains(complaints, args[0]) {
+	for _, args := range [][]string{{"--url", "localhost:8080"}, {"--url", ""}, {"--url", "http://"},
+		{"--timeout", "0s"}} {
+		if code, _, complaints := conclave(t, append([]string{"healthcheck"}, args...)...); code != cli.ExitUsage ||
+			!strings.Contains(complaints, args[0]) {
 			t.Errorf("healthcheck %q: exit code %d, %s", args, code, complaints)
 		}
 	}

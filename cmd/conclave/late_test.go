@@ -18,7 +18,8 @@ import (
 // answer, and leaves again; every command knows it.
 func TestLateInteractionJoins(t *testing.T) {
 	calibratable(t)
-	if _, err := tiny.Write(filepath.Join("experts", "tokens"), tiny.Expert{Name: "tokens", Seed: 7, Late: 16}); err != nil {
+	if _, err := tiny.Write(filepath.Join("experts", "tokens"),
+		tiny.Expert{Name: "tokens", Seed: 7, Late: 16}); err != nil {
 		t.Fatal(err)
 	}
 	must := func(args ...string) string {
@@ -32,7 +33,8 @@ func TestLateInteractionJoins(t *testing.T) {
 	must("index", "--collection", "c", "--add-expert", "tokens")
 	must(both("calibrate", "--collection", "c")...)
 	r, err := calibration.ReadRecord("c")
-	if err != nil || r.Gate == nil || len(r.Gate.Late) == 0 || r.GateWithoutLate == nil || len(r.GateWithoutLate.Late) != 0 {
+	if err != nil || r.Gate == nil || len(r.Gate.Late) == 0 || r.GateWithoutLate == nil ||
+		len(r.GateWithoutLate.Late) != 0 {
 		t.Fatalf("the record is %+v, %v", r, err)
 	}
 	for _, x := range r.Sources {
@@ -59,10 +61,13 @@ func TestLateInteractionJoins(t *testing.T) {
 		}
 	}
 	without := searched(t, "--fusion", "gate", "--no-late")
-	if slices.ContainsFunc(without.Sources, func(s search.Source) bool { return s.Name == "tokens" }) || without.Confidence != nil {
+	if slices.ContainsFunc(without.Sources, func(s search.Source) bool { return s.Name == "tokens" }) ||
+		without.Confidence != nil {
 		t.Errorf("without it: %+v, confidence %v", without.Sources, without.Confidence)
 	}
-	if code, _, complaints := conclave(t, "search", "--collection", "c", "--experts", "tokens", "who"); code != cli.ExitFailed || !strings.Contains(complaints, "late interaction") {
+	if code, _, complaints := conclave(t, "search", "--collection", "c", "--experts", "tokens",
+		"who"); code != cli.ExitFailed ||
+		!strings.Contains(complaints, "late interaction") {
 		t.Errorf("asked by itself: exit code %d, %s", code, complaints)
 	}
 	must("verify", "--collection", "c")
@@ -86,14 +91,17 @@ func idsOf(r search.Response) (ids []string) {
 func TestOneLateInteraction(t *testing.T) {
 	calibratable(t)
 	for seed, name := range []string{"tokens", "more"} {
-		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Expert{Name: name, Seed: uint64(seed) + 7, Late: 16}); err != nil {
+		if _, err := tiny.Write(filepath.Join("experts", name),
+			tiny.Expert{Name: name, Seed: uint64(seed) + 7, Late: 16}); err != nil {
 			t.Fatal(err)
 		}
 		if code, _, complaints := conclave(t, "index", "--collection", "c", "--add-expert", name); code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
 	}
-	if code, _, complaints := conclave(t, "search", "--collection", "c", "who"); code != cli.ExitFailed || !strings.Contains(complaints, "tokens and more") || !strings.Contains(complaints, "--remove-expert") {
+	if code, _, complaints := conclave(t, "search", "--collection", "c", "who"); code != cli.ExitFailed ||
+		!strings.Contains(complaints, "tokens and more") ||
+		!strings.Contains(complaints, "--remove-expert") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 }

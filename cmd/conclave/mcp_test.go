@@ -18,12 +18,14 @@ func startTools(t *testing.T, args ...string) (session *mcp.ClientSession, end f
 	t.Helper()
 	in, asks := io.Pipe()
 	answers, out := io.Pipe()
-	complaints, ended := &testenv.Buffer{}, make(chan int, 1)
+	complaints := &testenv.Buffer{}
+	ended := make(chan int, 1)
 	go func() {
 		ended <- run(context.Background(), append([]string{"mcp"}, args...), cli.Terminal{In: in, Out: out, Err: complaints})
 		_ = out.Close()
 	}()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.IOTransport{Reader: answers, Writer: asks}, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(t.Context(), &mcp.IOTransport{Reader: answers, Writer: asks}, nil)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, complaints.String())
 	}
@@ -50,12 +52,16 @@ func TestMCP(t *testing.T) {
 		if err != nil || len(listed.Tools) != 4 {
 			t.Fatalf("%v: %+v, %v", args, listed, err)
 		}
-		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "search", Arguments: map[string]any{"query": "rice"}})
+		result, err := session.CallTool(
+			t.Context(),
+			&mcp.CallToolParams{Name: "search", Arguments: map[string]any{"query": "rice"}},
+		)
 		if err != nil || result.IsError {
 			t.Fatalf("%v: %+v, %v", args, result, err)
 		}
 		var found struct{ Results []struct{ ID, Text string } }
-		if err := json.Unmarshal([]byte(result.Content[0].(*mcp.TextContent).Text), &found); err != nil || len(found.Results) != 3 {
+		if err := json.Unmarshal([]byte(result.Content[0].(*mcp.TextContent).Text), &found); err != nil ||
+			len(found.Results) != 3 {
 			t.Fatalf("%v: %+v, %v", args, found, err)
 		}
 		text, err := json.Marshal(found)
@@ -63,7 +69,8 @@ func TestMCP(t *testing.T) {
 			t.Fatal(err)
 		}
 		answers = append(answers, string(text))
-		if refused, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "fetch", Arguments: map[string]any{"id": "nothing"}}); err != nil || !refused.IsError {
+		if refused, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "fetch", Arguments: map[string]any{"id": "nothing"}}); err != nil ||
+			!refused.IsError {
 			t.Errorf("%v: %+v, %v", args, refused, err)
 		}
 		if code := end(); code != cli.ExitOK {

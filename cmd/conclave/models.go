@@ -15,7 +15,13 @@ import (
 )
 
 func newModels(term cli.Terminal) *cobra.Command {
-	return cli.Group("models", "Import, list and verify bundles", newModelsImport(term), newModelsList(term), newModelsVerify(term))
+	return cli.Group(
+		"models",
+		"Import, list and verify bundles",
+		newModelsImport(term),
+		newModelsList(term),
+		newModelsVerify(term),
+	)
 }
 
 func newModelsList(term cli.Terminal) *cobra.Command {
@@ -51,7 +57,10 @@ func listBundles(term cli.Terminal, folders []string, optional, asJSON bool) err
 	}
 	return cli.Show(term.Out, asJSON, lines, func(w *cli.ErrWriter) {
 		if len(lines) == 0 {
-			w.Printf("no bundles in %s: `conclave setup` makes the base encoder, `conclave models import` others\n", strings.Join(folders, " or "))
+			w.Printf(
+				"no bundles in %s: `conclave setup` makes the base encoder, `conclave models import` others\n",
+				strings.Join(folders, " or "),
+			)
 			return
 		}
 		printBundles(w, lines)
@@ -62,7 +71,8 @@ func listBundles(term cli.Terminal, folders []string, optional, asJSON bool) err
 // by it; a delta is found by no name.
 func printBundles(w *cli.ErrWriter, lines []models.Listed) {
 	table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
-	seen, folder := map[string]bool{}, ""
+	seen := map[string]bool{}
+	folder := ""
 	var broken, hidden []string
 	for _, l := range lines {
 		if at := filepath.Dir(l.Folder); at != folder {
@@ -74,13 +84,23 @@ func printBundles(w *cli.ErrWriter, lines []models.Listed) {
 			broken = append(broken, fmt.Sprintf("unusable: %s: %s\n", l.Folder, l.Error))
 			continue
 		case l.Delta:
-			l.Name, l.Precision = l.Folder, "delta"
+			l.Name = l.Folder
+			l.Precision = "delta"
 		case seen[l.Name]:
 			hidden = append(hidden, l.Name)
 			continue
 		}
 		seen[l.Name] = true
-		_, _ = fmt.Fprintf(table, "  %s\t%s\t%d\t%d\t%s\t%.12s\n", l.Name, l.Precision, l.Dimension, l.Members, map[bool]string{true: "yes", false: "no"}[l.Calibrated], l.Fingerprint)
+		_, _ = fmt.Fprintf(
+			table,
+			"  %s\t%s\t%d\t%d\t%s\t%.12s\n",
+			l.Name,
+			l.Precision,
+			l.Dimension,
+			l.Members,
+			map[bool]string{true: "yes", false: "no"}[l.Calibrated],
+			l.Fingerprint,
+		)
 	}
 	w.Err = errors.Join(w.Err, table.Flush())
 	w.Printf("%s", strings.Join(broken, ""))

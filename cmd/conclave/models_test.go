@@ -27,10 +27,14 @@ func TestDeltaByCommands(t *testing.T) {
 	}
 	tinyexperts.Calibrate(t, tied, filepath.Join("experts", "golden-tied"))
 	index := []string{"index", "--collection", "c", "--in", passagesFile(t), "--experts", "golden-tied"}
-	if code, _, complaints := conclave(t, index...); code != cli.ExitFailed || !strings.Contains(complaints, "conclave models import experts/golden-tied") && !strings.Contains(complaints, "ONNX Runtime") {
+	if code, _, complaints := conclave(t, index...); code != cli.ExitFailed ||
+		!strings.Contains(complaints, "conclave models import experts/golden-tied") &&
+			!strings.Contains(complaints, "ONNX Runtime") {
 		t.Errorf("a delta that is not merged: exit code %d, %s", code, complaints)
 	}
-	if code, _, complaints := conclave(t, "models", "import", "experts/golden-tied"); code != cli.ExitFailed || !strings.Contains(complaints, "conclave setup") || !strings.Contains(complaints, "--base") {
+	if code, _, complaints := conclave(t, "models", "import", "experts/golden-tied"); code != cli.ExitFailed ||
+		!strings.Contains(complaints, "conclave setup") ||
+		!strings.Contains(complaints, "--base") {
 		t.Errorf("without a base: exit code %d, %s", code, complaints)
 	}
 	code, out, complaints := conclave(t, "models", "import", "experts/golden-tied", "--base", base)
@@ -38,7 +42,9 @@ func TestDeltaByCommands(t *testing.T) {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)
 	}
 	var list []models.Listed
-	if code, out, complaints := conclave(t, "models", "list", "--json"); code != cli.ExitOK || json.Unmarshal([]byte(out), &list) != nil || len(list) != 2 {
+	if code, out, complaints := conclave(t, "models", "list", "--json"); code != cli.ExitOK ||
+		json.Unmarshal([]byte(out), &list) != nil ||
+		len(list) != 2 {
 		t.Fatalf("exit code %d, %s%s", code, out, complaints)
 	}
 	for i, want := range []bool{true, false} {
@@ -48,10 +54,13 @@ func TestDeltaByCommands(t *testing.T) {
 	}
 	var found []models.Verified
 	code, out, complaints = conclave(t, "models", "verify", "--json", list[0].Folder, list[1].Folder, "nowhere")
-	if err := json.Unmarshal([]byte(out), &found); err != nil || code != cli.ExitFailed || len(found) != 3 || complaints != "" {
+	if err := json.Unmarshal([]byte(out), &found); err != nil || code != cli.ExitFailed || len(found) != 3 ||
+		complaints != "" {
 		t.Fatalf("exit code %d, %s%s: %v", code, out, complaints, err)
 	}
-	if !found[0].Fine || !found[0].Delta || !found[1].Fine || found[1].Delta || found[1].Fingerprint == "" || found[2].Fine || !strings.Contains(found[2].Error, "nowhere") {
+	if !found[0].Fine || !found[0].Delta || !found[1].Fine || found[1].Delta || found[1].Fingerprint == "" ||
+		found[2].Fine ||
+		!strings.Contains(found[2].Error, "nowhere") {
 		t.Errorf("%+v", found)
 	}
 	config, err := configs.Load(nil, nil)
@@ -70,10 +79,13 @@ func TestDeltaByCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	tinyexperts.Calibrate(t, two, filepath.Join("experts", "golden-tied"))
-	if _, err := shipped.Folder(config, cache, "golden-tied"); err == nil || !strings.Contains(err.Error(), "holds another delta") {
+	if _, err := shipped.Folder(config, cache, "golden-tied"); err == nil ||
+		!strings.Contains(err.Error(), "holds another delta") {
 		t.Errorf("%v", err)
 	}
-	if code, _, complaints := conclave(t, "models", "import", tied, "--base", base, "--name", "base"); code != cli.ExitFailed || !strings.Contains(complaints, "the base encoder's") {
+	if code, _, complaints := conclave(t, "models", "import", tied, "--base", base, "--name",
+		"base"); code != cli.ExitFailed ||
+		!strings.Contains(complaints, "the base encoder's") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 }
@@ -86,7 +98,8 @@ func TestVerifyChecksGraphs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, out, complaints := conclave(t, "models", "verify", folder); code != cli.ExitOK || !strings.Contains(out, "fine") {
+	if code, out, complaints := conclave(t, "models", "verify", folder); code != cli.ExitOK ||
+		!strings.Contains(out, "fine") {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
 	b.Manifest.Dimension = 33
@@ -97,7 +110,8 @@ func TestVerifyChecksGraphs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, models.ManifestFile), data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, complaints := conclave(t, "models", "verify", folder); code != cli.ExitFailed || !strings.Contains(complaints, "33") {
+	if code, _, complaints := conclave(t, "models", "verify", folder); code != cli.ExitFailed ||
+		!strings.Contains(complaints, "33") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 }
@@ -134,7 +148,9 @@ func TestVerifyOpens(t *testing.T) {
 		if _, err := folder.Finish(m); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, complaints := conclave(t, "models", "verify", dir); code != cli.ExitFailed || !strings.Contains(complaints, change.says) || !strings.Contains(complaints, "cannot be opened") {
+		if code, _, complaints := conclave(t, "models", "verify", dir); code != cli.ExitFailed ||
+			!strings.Contains(complaints, change.says) ||
+			!strings.Contains(complaints, "cannot be opened") {
 			t.Errorf("%s: exit code %d, %s", name, code, complaints)
 		}
 	}
@@ -145,7 +161,8 @@ func TestListOfAFolderThatIsNotThere(t *testing.T) {
 	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, complaints := conclave(t, "models", "list", "/nonexistent"); code != cli.ExitFailed || !strings.Contains(complaints, "/nonexistent") {
+	if code, _, complaints := conclave(t, "models", "list", "/nonexistent"); code != cli.ExitFailed ||
+		!strings.Contains(complaints, "/nonexistent") {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 	if code, out, complaints := conclave(t, "models", "list"); code != cli.ExitOK || !strings.Contains(out, "no bundles") {

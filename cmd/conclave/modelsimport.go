@@ -73,33 +73,71 @@ The same input gives the same bytes.`,
 	flags.BoolVar(&o.Int8, "int8", false, "8-bit weights: a quarter of the size, and faster")
 	flags.StringVar(&o.Pooling, "pooling", "", "cls, mean or pooler (default: that of the checkpoint; DPR cls)")
 	prefix := func(name, side string, to **string) {
-		flags.Func(name, "`text` before every "+side+", with the space behind it (default: the prompt of the checkpoint)", func(text string) error {
-			*to = &text
-			return nil
-		})
+		flags.Func(
+			name,
+			"`text` before every "+side+", with the space behind it (default: the prompt of the checkpoint)",
+			func(text string) error {
+				*to = &text
+				return nil
+			},
+		)
 	}
 	prefix("question-prefix", "question", &o.QuestionPrefix)
 	prefix("passage-prefix", "passage", &o.PassagePrefix)
 	flags.BoolVar(&x.unchecked, "unchecked", false, "take an expert that does not tell paraphrases from unrelated texts")
-	flags.Func("normalise", "`true|false`: whether vectors are scaled to unit length (default: as the checkpoint does, else true)", func(text string) error {
-		value := text == "true"
-		if o.Normalise = &value; !value && text != "false" {
-			return errors.New("true and false are possible")
-		}
-		return nil
-	})
-	flags.StringVar(&o.Template, "template", "", "text, title-dot-text or pair (default: pair for DPR, else title-dot-text)")
-	flags.IntVar(&o.MaxTokens.Question, "max-question-tokens", 0, "longest question, special tokens included (default 64; DPR 256)")
-	flags.IntVar(&o.MaxTokens.Passage, "max-passage-tokens", 0, "longest passage, special tokens included (default 256; T5 250, with the question)")
-	flags.IntVar(&o.Beams, "beams", 0, "beams with which a T5 searches for an answer (default 1: greedy, which can be streamed)")
+	flags.Func(
+		"normalise",
+		"`true|false`: whether vectors are scaled to unit length (default: as the checkpoint does, else true)",
+		func(text string) error {
+			value := text == "true"
+			o.Normalise = &value
+			if !value && text != "false" {
+				return errors.New("true and false are possible")
+			}
+			return nil
+		},
+	)
+	flags.StringVar(
+		&o.Template,
+		"template",
+		"",
+		"text, title-dot-text or pair (default: pair for DPR, else title-dot-text)",
+	)
+	flags.IntVar(
+		&o.MaxTokens.Question,
+		"max-question-tokens",
+		0,
+		"longest question, special tokens included (default 64; DPR 256)",
+	)
+	flags.IntVar(
+		&o.MaxTokens.Passage,
+		"max-passage-tokens",
+		0,
+		"longest passage, special tokens included (default 256; T5 250, with the question)",
+	)
+	flags.IntVar(
+		&o.Beams,
+		"beams",
+		0,
+		"beams with which a T5 searches for an answer (default 1: greedy, which can be streamed)",
+	)
 	flags.StringVar(&o.Output, "output", "", "`name` of the output that has the vectors, if an exported ONNX has several")
 	flags.StringVar(&o.Licence, "licence", "", "`licence` of the weights, for the card")
 	return command
 }
 
-func (x *importing) run(ctx context.Context, from string, config configs.Config, cache provision.Cache, term cli.Terminal) error {
+func (x *importing) run(
+	ctx context.Context,
+	from string,
+	config configs.Config,
+	cache provision.Cache,
+	term cli.Terminal,
+) error {
 	if info, err := os.Stat(from); err == nil && !info.IsDir() {
-		return cli.Usagef("%s is a file: name the folder that holds it, with tokenizer.json or vocab.txt beside it and, if there are, config.json and the files of sentence-transformers", from)
+		return cli.Usagef(
+			"%s is a file: name the folder that holds it, with tokenizer.json or vocab.txt beside it and, if there are, config.json and the files of sentence-transformers",
+			from,
+		)
 	}
 	x.options.Tell = func(a models.Assumed) {
 		_, _ = fmt.Fprintf(term.Err, "note: %s (%s)\n", a.Text, cli.ImportFlags(a.Setting))
@@ -116,7 +154,10 @@ func (x *importing) run(ctx context.Context, from string, config configs.Config,
 	case errors.Is(err, shipped.ErrNoFolder):
 		return cli.Usagef("--out: %w", err)
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "tokenizer.json"):
-		return fmt.Errorf("%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt", err)
+		return fmt.Errorf(
+			"%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt",
+			err,
+		)
 	default:
 		return err
 	}

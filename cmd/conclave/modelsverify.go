@@ -46,14 +46,18 @@ it is imported.`,
 			all := make([]models.Verified, len(folders))
 			var failed error
 			for i, folder := range folders {
-				if all[i] = models.Verify(folder); all[i].Fine {
+				all[i] = models.Verify(folder)
+				if all[i].Fine {
 					all[i] = tried(all[i], runtime)
 				}
 				if !all[i].Fine {
 					failed = cli.ErrSilent
 				}
 			}
-			return errors.Join(failed, cli.Show(term.Out, asJSON, all, func(w *cli.ErrWriter) { printVerified(w, term.Err, all) }))
+			return errors.Join(
+				failed,
+				cli.Show(term.Out, asJSON, all, func(w *cli.ErrWriter) { printVerified(w, term.Err, all) }),
+			)
 		},
 	}
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -83,7 +87,10 @@ func tried(v models.Verified, runtime *encoder.Runtime) models.Verified {
 		err = runtime.Try(b)
 	}
 	if err != nil {
-		return models.Verified{Folder: v.Folder, Error: fmt.Sprintf("bundle %s: its files are whole, and it cannot be opened: %v", v.Folder, err)}
+		return models.Verified{
+			Folder: v.Folder,
+			Error:  fmt.Sprintf("bundle %s: its files are whole, and it cannot be opened: %v", v.Folder, err),
+		}
 	}
 	return v
 }

@@ -53,7 +53,10 @@ func printPassages(out io.Writer, source *documents.Source, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		if err := cli.Show(out, asJSON, p, func(w *cli.ErrWriter) { w.Printf("%s  %s\n%s\n\n", p.ID, p.Title, p.Text) }); err != nil {
+		if err := cli.Show(out, asJSON, p, func(w *cli.ErrWriter) {
+			w.Printf("%s  %s\n%s\n\n", p.ID, p.Title,
+				p.Text)
+		}); err != nil {
 			return err
 		}
 	}
@@ -87,8 +90,15 @@ func documentOptions(config configs.Config) (documents.Options, error) {
 	}
 	d := config.Documents
 	return documents.Options{
-		Limits: documents.Limits{FileBytes: int64(d.FileBytes), UnpackedBytes: int64(d.UnpackedBytes), TextBytes: int(d.TextBytes),
-			Blocks: d.Blocks, Time: d.Time, Depth: d.Depth, Members: d.Members},
+		Limits: documents.Limits{
+			FileBytes:     int64(d.FileBytes),
+			UnpackedBytes: int64(d.UnpackedBytes),
+			TextBytes:     int(d.TextBytes),
+			Blocks:        d.Blocks,
+			Time:          d.Time,
+			Depth:         d.Depth,
+			Members:       d.Members,
+		},
 		Worker: documents.WorkerOf(program, "read-pdf", pdfCache(cache)),
 		Words:  d.Words,
 	}, nil
@@ -98,7 +108,12 @@ func documentOptions(config configs.Config) (documents.Options, error) {
 func pdfCache(cache provision.Cache) string { return filepath.Join(cache.Root, "pdf") }
 
 // openDocuments finds the documents at paths.
-func openDocuments(ctx context.Context, config configs.Config, paths []string, unread *unreadFiles) (*documents.Source, error) {
+func openDocuments(
+	ctx context.Context,
+	config configs.Config,
+	paths []string,
+	unread *unreadFiles,
+) (*documents.Source, error) {
 	o, err := documentOptions(config)
 	if err != nil {
 		return nil, err
@@ -161,7 +176,8 @@ func (x *indexing) openInputs(ctx context.Context, config configs.Config, unread
 		holds := false
 		if in.Path != "-" && (x.format == "auto" || x.format == documentsFormat) {
 			var err error
-			if holds, err = documents.Holds(in.Path); err != nil {
+			holds, err = documents.Holds(in.Path)
+			if err != nil {
 				return nil, err
 			}
 			holds = holds || x.format == documentsFormat
@@ -171,7 +187,11 @@ func (x *indexing) openInputs(ctx context.Context, config configs.Config, unread
 			continue
 		}
 		if in.IDPrefix != "" {
-			return nil, cli.Usagef("--id-prefix %q: the ids of documents are their paths; name the folder above %s", in.IDPrefix, in.Path)
+			return nil, cli.Usagef(
+				"--id-prefix %q: the ids of documents are their paths; name the folder above %s",
+				in.IDPrefix,
+				in.Path,
+			)
 		}
 		if at < 0 {
 			at = len(inputs)

@@ -37,7 +37,18 @@ func documentsFolder(t *testing.T) string {
 func TestIndexDocuments(t *testing.T) {
 	workplace(t)
 	documentsFolder(t)
-	code, out, complaints := conclave(t, "index", "--collection", "c", "--experts", "none", "--in", "docs", "--in", "passages.jsonl")
+	code, out, complaints := conclave(
+		t,
+		"index",
+		"--collection",
+		"c",
+		"--experts",
+		"none",
+		"--in",
+		"docs",
+		"--in",
+		"passages.jsonl",
+	)
 	if code != cli.ExitOK || !strings.Contains(out, "5 passages") {
 		t.Fatalf("code %d, %s%s", code, out, complaints)
 	}
@@ -50,7 +61,8 @@ func TestIndexDocuments(t *testing.T) {
 	if code != cli.ExitOK || !containsAll(out, []string{`"returns.md#1"`, `"title": "Returns › Refunds"`}) {
 		t.Errorf("code %d, %s", code, out)
 	}
-	if code, _, complaints = conclave(t, "index", "--collection", "d", "--experts", "none", "--strict", "--in", "docs"); code != cli.ExitFailed || !strings.Contains(complaints, "2 files could not be read") {
+	code, _, complaints = conclave(t, "index", "--collection", "d", "--experts", "none", "--strict", "--in", "docs")
+	if code != cli.ExitFailed || !strings.Contains(complaints, "2 files could not be read") {
 		t.Errorf("with --strict: code %d, %s", code, complaints)
 	}
 }
@@ -66,7 +78,8 @@ func TestRead(t *testing.T) {
 	if err := os.WriteFile("read.jsonl", []byte(out), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, out, complaints = conclave(t, "index", "--collection", "c", "--experts", "none", "--in", "read.jsonl"); code != cli.ExitOK || !strings.Contains(out, "4 passages") {
+	code, out, complaints = conclave(t, "index", "--collection", "c", "--experts", "none", "--in", "read.jsonl")
+	if code != cli.ExitOK || !strings.Contains(out, "4 passages") {
 		t.Errorf("code %d, %s%s", code, out, complaints)
 	}
 }

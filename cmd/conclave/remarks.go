@@ -59,7 +59,8 @@ func (r *remarks) say(bar *cli.Progress) {
 			corpus.Literal:     "with a quote that CSV's rules do not close, which is read as a character",
 			corpus.HeaderAgain: "that are the header again, left out",
 		}[x.what]
-		lines, more := strings.Join(x.lines, ", "), ""
+		lines := strings.Join(x.lines, ", ")
+		more := ""
 		if n := x.rows - int64(len(x.lines)); n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}

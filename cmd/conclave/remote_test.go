@@ -38,11 +38,17 @@ func TestKeyOfTheEnvironment(t *testing.T) {
 	} {
 		var out, complaints bytes.Buffer
 		args := append([]string{"search", "--url", server.URL, "question"}, c.flags...)
-		code := run(t.Context(), args, cli.Terminal{In: strings.NewReader(""), Out: &out, Err: &complaints, Environ: c.environ})
+		code := run(
+			t.Context(),
+			args,
+			cli.Terminal{In: strings.NewReader(""), Out: &out, Err: &complaints, Environ: c.environ},
+		)
 		if code != c.code {
 			t.Errorf("%v %v: exit code %d, want %d: %s%s", c.environ, c.flags, code, c.code, out.String(), complaints.String())
 		}
-		if code == cli.ExitFailed && (!strings.Contains(complaints.String(), "CONCLAVE_KEY") || !strings.Contains(complaints.String(), "not known here")) {
+		if code == cli.ExitFailed &&
+			(!strings.Contains(complaints.String(), "CONCLAVE_KEY") ||
+				!strings.Contains(complaints.String(), "not known here")) {
 			t.Errorf("%v %v: it says %s", c.environ, c.flags, complaints.String())
 		}
 		if strings.Contains(complaints.String(), "warning") || strings.Contains(complaints.String(), "wrong") {
@@ -67,16 +73,23 @@ func TestSearchAsksForAnswers(t *testing.T) {
 	defer server.Close()
 	search := func(more ...string) string {
 		t.Helper()
-		code, out, complaints := conclave(t, append([]string{"search", "--url", server.URL, "--answer", "how long do refunds take"}, more...)...)
+		code, out, complaints := conclave(
+			t,
+			append([]string{"search", "--url", server.URL, "--answer", "how long do refunds take"}, more...)...)
 		if code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
 		return out
 	}
-	if out := search(); !strings.HasPrefix(out, "answer, chance 0.72, bytes 26 to 33 of p1:\n      You have your money after [14 days].\n\ngate") {
+	if out := search(); !strings.HasPrefix(
+		out,
+		"answer, chance 0.72, bytes 26 to 33 of p1:\n      You have your money after [14 days].\n\ngate",
+	) {
 		t.Error(out)
 	}
-	if one := parsed(t, search("--json"))["answers"].([]any)[0].(map[string]any); one["text"] != "14 days" || one["start"] != 26.0 || one["chance"] != .72 {
+	if one := parsed(t, search("--json"))["answers"].([]any)[0].(map[string]any); one["text"] != "14 days" ||
+		one["start"] != 26.0 ||
+		one["chance"] != .72 {
 		t.Error(one)
 	}
 	answers = `"answers":[]}`

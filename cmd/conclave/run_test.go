@@ -75,7 +75,14 @@ func TestExitCodes(t *testing.T) {
 	} {
 		code, _, complaints := conclave(t, c.args...)
 		if code != c.code || !strings.Contains(complaints, c.says) {
-			t.Errorf("conclave %s: exit code %d, want %d with %q, and it says:\n%s", strings.Join(c.args, " "), code, c.code, c.says, complaints)
+			t.Errorf(
+				"conclave %s: exit code %d, want %d with %q, and it says:\n%s",
+				strings.Join(c.args, " "),
+				code,
+				c.code,
+				c.says,
+				complaints,
+			)
 		}
 		if code == cli.ExitUsage && !strings.Contains(complaints, "--help") {
 			t.Errorf("conclave %s: a usage error does not point to --help:\n%s", strings.Join(c.args, " "), complaints)
@@ -117,7 +124,8 @@ func TestCutQuestionsAreTold(t *testing.T) {
 
 func TestEvaluateOnAnotherCollection(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", "none"); code != cli.ExitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts",
+		"none"); code != cli.ExitOK {
 		t.Fatal(complaints)
 	}
 	for id, want := range map[string]int{"2": cli.ExitOK, "elsewhere/2": cli.ExitFailed} {
@@ -147,7 +155,8 @@ func TestConfigurationMistakesNameThePlace(t *testing.T) {
 func TestIndexAndSearchWords(t *testing.T) {
 	t.Chdir(t.TempDir())
 	file := passagesFile(t)
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file, "--experts", "none"); code != cli.ExitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file, "--experts",
+		"none"); code != cli.ExitOK {
 		t.Fatalf("index: %s", complaints)
 	}
 	code, out, complaints := conclave(t, "search", "--collection", "c", "--json", "who hid the lamp")
@@ -162,13 +171,16 @@ func TestIndexAndSearchWords(t *testing.T) {
 		t.Errorf("first passage is not 2: %s", out)
 	}
 	// The same ids once more clash; with a prefix they do not.
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file); code != cli.ExitFailed || !strings.Contains(complaints, `"1"`) {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", file); code != cli.ExitFailed ||
+		!strings.Contains(complaints, `"1"`) {
 		t.Errorf("a clash of ids: exit code %d, and it says:\n%s", code, complaints)
 	}
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--id-prefix", "more/", "--in", file); code != cli.ExitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--id-prefix", "more/", "--in",
+		file); code != cli.ExitOK {
 		t.Errorf("adding with a prefix: %s", complaints)
 	}
-	if code, out, complaints := conclave(t, "verify", "--collection", "c"); code != cli.ExitOK || !strings.Contains(out, "6 passages in 2 segments") {
+	if code, out, complaints := conclave(t, "verify", "--collection", "c"); code != cli.ExitOK ||
+		!strings.Contains(out, "6 passages in 2 segments") {
 		t.Errorf("verify: %s%s", out, complaints)
 	}
 }

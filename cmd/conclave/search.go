@@ -59,11 +59,21 @@ func newSearch(terminal cli.Terminal) *cobra.Command {
 	flags.IntVarP(&x.request.K, "k", "k", 5, "passages to show")
 	flags.StringVar(&x.fusion, "fusion", "", "fusion method, or several separated by commas")
 	flags.StringVar(&x.experts, "experts", "", "experts to ask, separated by commas; none for words only")
-	flags.IntVar(&x.request.Specialists, "specialists", 0, "how many experts with a domain to ask, the most familiar with the question (default: as calibrated)")
+	flags.IntVar(
+		&x.request.Specialists,
+		"specialists",
+		0,
+		"how many experts with a domain to ask, the most familiar with the question (default: as calibrated)",
+	)
 	flags.BoolVar(&x.noWords, "no-bm25", false, "leave BM25 out")
 	flags.BoolVar(&x.noLate, "no-late", false, "leave late interaction out")
 	flags.StringArrayVar(&x.request.Must, "must", nil, "only passages with this `word` or phrase; may be repeated")
-	flags.StringArrayVar(&x.request.MustNot, "must-not", nil, "only passages without this `word` or phrase; may be repeated")
+	flags.StringArrayVar(
+		&x.request.MustNot,
+		"must-not",
+		nil,
+		"only passages without this `word` or phrase; may be repeated",
+	)
 	flags.BoolVar(&x.allCopies, "all-copies", false, "show every one of several passages with the same text")
 	flags.BoolVar(&x.asTyped, "as-typed", false, "search for mistyped words as they are")
 	flags.BoolVar(&x.request.Answer.Wanted, "answer", false, "mark the words that answer, too")
@@ -119,7 +129,11 @@ func (x *asking) complete(question string) {
 	}
 }
 
-func (x *asking) ask(cmd *cobra.Command, config configs.Config, terminal cli.Terminal) (response search.Response, err error) {
+func (x *asking) ask(
+	cmd *cobra.Command,
+	config configs.Config,
+	terminal cli.Terminal,
+) (response search.Response, err error) {
 	if x.server.url != "" {
 		server, err := x.server.at(terminal.Environ)
 		if err != nil {

@@ -36,7 +36,19 @@ func newServe(term cli.Terminal) *cobra.Command {
 			return serve(cmd.Context(), config, "", term, func(net.Addr) {})
 		}),
 	}
-	configs.AddFlags(command.Flags(), "collection", "store", "listen", "read_only", "bundles", "encoder.provider", "encoder.threads", "search.fusion", "log.format", "log.questions")
+	configs.AddFlags(
+		command.Flags(),
+		"collection",
+		"store",
+		"listen",
+		"read_only",
+		"bundles",
+		"encoder.provider",
+		"encoder.threads",
+		"search.fusion",
+		"log.format",
+		"log.questions",
+	)
 	command.Flags().BoolVar(&printConfig, "print-config", false, "print the effective configuration, and stop")
 	return command
 }
@@ -44,10 +56,21 @@ func newServe(term cli.Terminal) *cobra.Command {
 // serve serves until ctx is done or the server fails. name is the collection's for those
 // who name it; "": its folder's. ready is called with the address once questions are
 // answered.
-func serve(ctx context.Context, config configs.Config, name string, term cli.Terminal, ready func(net.Addr)) (err error) {
+func serve(
+	ctx context.Context,
+	config configs.Config,
+	name string,
+	term cli.Terminal,
+	ready func(net.Addr),
+) (err error) {
 	term.Ending.Allow(config.Server.DrainDelay + config.Server.DrainTimeout)
 	log := cli.NewLogger(term.Err, config.Log)
-	tracer, shut, err := tracing.Open(ctx, func(name string) string { return configs.Variable(term.Environ, name) }, log, version)
+	tracer, shut, err := tracing.Open(
+		ctx,
+		func(name string) string { return configs.Variable(term.Environ, name) },
+		log,
+		version,
+	)
 	if err != nil {
 		return err
 	}
@@ -56,7 +79,10 @@ func serve(ctx context.Context, config configs.Config, name string, term cli.Ter
 		defer cancel()
 		err = errors.Join(err, shut(sending))
 	}()
-	s, err := server.Open(ctx, server.ServerOptions{Config: config, Name: name, Log: log, Version: version, Tracer: tracer})
+	s, err := server.Open(
+		ctx,
+		server.ServerOptions{Config: config, Name: name, Log: log, Version: version, Tracer: tracer},
+	)
 	if err != nil {
 		return err
 	}

@@ -77,10 +77,12 @@ func tinyCollection(t *testing.T, bundles []string, experts string) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\nruntime: "+library+"\ningest: {flush_after: 10ms}\n"), 0o644); err != nil {
+	if err := os.WriteFile("conclave.yaml", []byte("cache: cache\nruntime: "+library+"\ningest: {flush_after: 10ms}\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts", experts); code != cli.ExitOK {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--in", passagesFile(t), "--experts",
+		experts); code != cli.ExitOK {
 		t.Fatalf("index: %s", complaints)
 	}
 }
@@ -98,7 +100,9 @@ func TestServe(t *testing.T) {
 		{nil, cli.ExitOK, []string{"Lamps"}},
 		{[]string{"--fusion", "magic"}, cli.ExitFailed, []string{"magic"}},
 	} {
-		code, out, complaints := conclave(t, append(append([]string{"search", "--url", s.url}, c.args...), "who hid the lamp")...)
+		code, out, complaints := conclave(
+			t,
+			append(append([]string{"search", "--url", s.url}, c.args...), "who hid the lamp")...)
 		if code != c.code || !containsAll(out+complaints, c.says) {
 			t.Errorf("search %v: exit code %d, %s%s", c.args, code, out, complaints)
 		}
@@ -111,10 +115,14 @@ func TestServe(t *testing.T) {
 func TestSecondWriter(t *testing.T) {
 	tinyCollection(t, nil, "none")
 	s := startServer(t)
-	if code, _, complaints := conclave(t, "serve", "--collection", "c", "--listen", freeAddress(t)); code != cli.ExitFailed || !containsAll(complaints, []string{"another writer", "--read-only"}) {
+	if code, _, complaints := conclave(t, "serve", "--collection", "c", "--listen",
+		freeAddress(t)); code != cli.ExitFailed ||
+		!containsAll(complaints, []string{"another writer", "--read-only"}) {
 		t.Errorf("a second server: exit code %d, %s", code, complaints)
 	}
-	if code, _, complaints := conclave(t, "index", "--collection", "c", "--id-prefix", "x/", "--in", passagesFile(t)); code != cli.ExitFailed || !strings.Contains(complaints, "another writer") {
+	if code, _, complaints := conclave(t, "index", "--collection", "c", "--id-prefix", "x/", "--in",
+		passagesFile(t)); code != cli.ExitFailed ||
+		!strings.Contains(complaints, "another writer") {
 		t.Errorf("index beside the server: exit code %d, %s", code, complaints)
 	}
 	startServer(t, "--read-only").stop()
@@ -128,7 +136,9 @@ func TestSecondWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	if os.Getuid() != 0 { // who may do everything
-		if code, _, complaints := conclave(t, "serve", "--collection", "c", "--listen", freeAddress(t)); code != cli.ExitFailed || !strings.Contains(complaints, "--read-only") {
+		if code, _, complaints := conclave(t, "serve", "--collection", "c", "--listen",
+			freeAddress(t)); code != cli.ExitFailed ||
+			!strings.Contains(complaints, "--read-only") {
 			t.Errorf("a folder for reading: exit code %d, %s", code, complaints)
 		}
 	}
@@ -152,11 +162,13 @@ func TestSnapshotOfServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, says := range map[string]string{"monday": "already", "../monday": "name", ".hidden": "name"} {
-		if code, _, complaints := conclave(t, "snapshot", "--url", s.url, "--out", name); code != cli.ExitFailed || !strings.Contains(complaints, says) {
+		if code, _, complaints := conclave(t, "snapshot", "--url", s.url, "--out", name); code != cli.ExitFailed ||
+			!strings.Contains(complaints, says) {
 			t.Errorf("%s: exit code %d, %s", name, code, complaints)
 		}
 	}
-	if code, _, complaints := conclave(t, "snapshot", "--url", s.url, "--collection", "c", "--out", "x"); code != cli.ExitUsage {
+	if code, _, complaints := conclave(t, "snapshot", "--url", s.url, "--collection", "c", "--out",
+		"x"); code != cli.ExitUsage {
 		t.Errorf("both: exit code %d, %s", code, complaints)
 	}
 	s.stop()
@@ -164,12 +176,14 @@ func TestSnapshotOfServer(t *testing.T) {
 	snapshot := filepath.Join("c-snapshots", "monday")
 	restored := startServer(t, "--collection", snapshot)
 	c = client.Client{Address: restored.url}
-	if _, err := c.Put(t.Context(), client.Passage{ID: "more", Text: "Another zebra."}, client.Write{Visible: true}); err != nil {
+	if _, err := c.Put(t.Context(), client.Passage{ID: "more", Text: "Another zebra."},
+		client.Write{Visible: true}); err != nil {
 		t.Fatal(err)
 	}
 	restored.stop()
 	for folder, says := range map[string]string{"c": "3 passages", snapshot: "5 passages"} {
-		if code, out, complaints := conclave(t, "verify", "--collection", folder); code != cli.ExitOK || !strings.Contains(out, says) {
+		if code, out, complaints := conclave(t, "verify", "--collection", folder); code != cli.ExitOK ||
+			!strings.Contains(out, says) {
 			t.Errorf("verify %s: %s%s", folder, out, complaints)
 		}
 	}

@@ -55,7 +55,8 @@ also after an interruption.`,
 			if o.Provider != "cpu" && o.Provider != "cuda" {
 				return cli.Usagef("--provider is %q: cpu and cuda are possible", o.Provider)
 			}
-			if _, err = setup(cmd.Context(), o, cache, term); err != nil {
+			_, err = setup(cmd.Context(), o, cache, term)
+			if err != nil {
 				return err
 			}
 			// Compiled here, so that the first PDF does not wait for it, and images have it.
@@ -63,8 +64,10 @@ also after an interruption.`,
 		},
 	}
 	bindSetup(command.Flags(), &o)
-	command.Flags().StringVar(&o.Folder, "experts", "", "`folder` of deltas to import instead of the shipped ones, or none")
+	command.Flags().
+		StringVar(&o.Folder, "experts", "", "`folder` of deltas to import instead of the shipped ones, or none")
 	command.Flags().StringVar(&o.Provider, "provider", "cpu", "which ONNX Runtime: cpu or cuda")
-	command.Flags().BoolVar(&o.Full, "fp32", false, "import the experts in full precision too, as NAME-fp32 (four times the size)")
+	command.Flags().
+		BoolVar(&o.Full, "fp32", false, "import the experts in full precision too, as NAME-fp32 (four times the size)")
 	return command
 }

@@ -43,8 +43,11 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Cache, config.Runtime, config.Experts = cache.Root, library, demo.Experts(cache, names, false)
-	if config.Collection, err = demo.Folder(cache, config.Experts); err != nil {
+	config.Experts = demo.Experts(cache, names, false)
+	config.Cache = cache.Root
+	config.Runtime = library
+	config.Collection, err = demo.Folder(cache, config.Experts)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := demo.MakeRoom(cache, config.Collection); err != nil {
@@ -62,7 +65,9 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	}
 	ask := func(args ...string) search.Response {
 		t.Helper()
-		code, out, complaints := conclave(t, append([]string{"search", "--collection", config.Collection, "--json", "-k", "1"}, args...)...)
+		code, out, complaints := conclave(
+			t,
+			append([]string{"search", "--collection", config.Collection, "--json", "-k", "1"}, args...)...)
 		if code != cli.ExitOK {
 			t.Fatal(complaints)
 		}
@@ -100,7 +105,18 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	if n := skipped(ask("--fusion", "rrf", "--specialists", "1", "what about ask0 in ask1")); n != 1 {
 		t.Errorf("%d specialists are skipped where one of two is asked for", n)
 	}
-	code, out, complaints := conclave(t, "calibrate", "--collection", config.Collection, "--questions", questions, "--limit", "60", "--specialists", "1")
+	code, out, complaints := conclave(
+		t,
+		"calibrate",
+		"--collection",
+		config.Collection,
+		"--questions",
+		questions,
+		"--limit",
+		"60",
+		"--specialists",
+		"1",
+	)
 	if code != cli.ExitOK {
 		t.Fatal(out, complaints)
 	}
@@ -140,7 +156,12 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{shipped.Base, shipped.InFull(shipped.Base)} {
-		o := models.ImportOptions{Name: shipped.Base, Int8: name == shipped.Base, MaxTokens: d.Manifest.MaxTokens, Template: d.Manifest.Template}
+		o := models.ImportOptions{
+			Name:      shipped.Base,
+			Int8:      name == shipped.Base,
+			MaxTokens: d.Manifest.MaxTokens,
+			Template:  d.Manifest.Template,
+		}
 		if _, err := models.Import(t.Context(), tinyexperts.Golden(t, "base"), cache.Bundle(name), o); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +174,11 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 		base, late string
 		shared     bool
 	}{{"base", name, true}, {"base-fp32", name + "-fp32", true}, {"base", name + "-fp32", false}} {
-		loaded, err := server.OpenExperts(configs.Config{Cache: cache.Root, Runtime: library, Encoder: configs.Encoder{Provider: "cpu"}}, slog.New(slog.DiscardHandler), []string{c.base, c.late})
+		loaded, err := server.OpenExperts(
+			configs.Config{Cache: cache.Root, Runtime: library, Encoder: configs.Encoder{Provider: "cpu"}},
+			slog.New(slog.DiscardHandler),
+			[]string{c.base, c.late},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,13 +20,16 @@ import (
 
 // TestShippedExpertsKnowTheirDomains: of the experts that come with the
 // program, merged with the real base, the one of the question's domain counts
-// the most, where the domain is clear ("who discovered penicillin" is not: covid is nearer than wiki); and its passages come
+// the most, where the domain is clear ("who discovered penicillin" is not: covid is nearer than
+// wiki); and its passages come
 // first. A few passages of each domain are enough for that.
 func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 	if testing.Short() {
 		t.Skip("merges seven experts")
 	}
-	library, checkpoint, base := testenv.Runtime(t), testenv.Checkpoint(t), testenv.Base(t, "int8")
+	library := testenv.Runtime(t)
+	checkpoint := testenv.Checkpoint(t)
+	base := testenv.Base(t, "int8")
 	cache := provision.Cache{Root: filepath.Join(t.TempDir(), "cache")}
 	if err := os.MkdirAll(filepath.Dir(cache.Bundle(shipped.Base)), 0o755); err != nil {
 		t.Fatal(err)
@@ -96,13 +99,24 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 			if s.Kind == "dense" && s.Status == search.StatusOK {
 				asked++
 				if *s.Weight > weight {
-					heaviest, weight = s.Name, *s.Weight
+					heaviest = s.Name
+					weight = *s.Weight
 				}
 			}
 		}
 		// The base, DESIRE-ME, which shares its run, and two specialists are asked.
-		if r.Fusion != fusion.MethodGate || heaviest != c.expert || asked != 4 || !strings.Contains(r.Results[0].Title, c.title) {
-			t.Errorf("%s: %s by %s; %s counts the most (%.2f) of %d experts asked, want %s", c.question, r.Results[0].Title, r.Fusion, heaviest, weight, asked, c.expert)
+		if r.Fusion != fusion.MethodGate || heaviest != c.expert || asked != 4 ||
+			!strings.Contains(r.Results[0].Title, c.title) {
+			t.Errorf(
+				"%s: %s by %s; %s counts the most (%.2f) of %d experts asked, want %s",
+				c.question,
+				r.Results[0].Title,
+				r.Fusion,
+				heaviest,
+				weight,
+				asked,
+				c.expert,
+			)
 		}
 	}
 }

@@ -43,7 +43,14 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(term.Out, "%s: generation %d, %s, %s shared\n", job.Result.Folder, job.Result.Generation, cli.Plural(int64(job.Result.Passages), "passage"), cli.Count(job.Result.Bytes, "bytes"))
+				_, err = fmt.Fprintf(
+					term.Out,
+					"%s: generation %d, %s, %s shared\n",
+					job.Result.Folder,
+					job.Result.Generation,
+					cli.Plural(int64(job.Result.Passages), "passage"),
+					cli.Count(job.Result.Bytes, "bytes"),
+				)
 				return err
 			case out == "":
 				return cli.Usagef("--out is needed: the folder to make")
@@ -53,9 +60,21 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 				return err
 			}
 			if r.Pending > 0 {
-				_, _ = fmt.Fprintf(term.Err, "%d acknowledged changes wait in the log and are not in the snapshot: ask the server for one, with --url\n", r.Pending)
+				_, _ = fmt.Fprintf(
+					term.Err,
+					"%d acknowledged changes wait in the log and are not in the snapshot: ask the server for one, with --url\n",
+					r.Pending,
+				)
 			}
-			_, err = fmt.Fprintf(term.Out, "%s: generation %d, %s, %s, %s shared\n", out, r.Generation, cli.Plural(int64(r.Passages), "passage"), cli.Plural(int64(r.Files), "file"), cli.Count(r.Bytes, "bytes"))
+			_, err = fmt.Fprintf(
+				term.Out,
+				"%s: generation %d, %s, %s, %s shared\n",
+				out,
+				r.Generation,
+				cli.Plural(int64(r.Passages), "passage"),
+				cli.Plural(int64(r.Files), "file"),
+				cli.Count(r.Bytes, "bytes"),
+			)
 			return err
 		}),
 	}

@@ -17,11 +17,13 @@ func TestTablesAreReported(t *testing.T) {
 		t.Fatal(err)
 	}
 	index := []string{"index", "--collection", "c", "--in", "p.csv", "--experts", "none"}
-	if code, _, complaints := conclave(t, index...); code != cli.ExitFailed || !containsAll(complaints, []string{`"sku", "body", "kind"`, "--id-column"}) {
+	if code, _, complaints := conclave(t, index...); code != cli.ExitFailed ||
+		!containsAll(complaints, []string{`"sku", "body", "kind"`, "--id-column"}) {
 		t.Fatalf("without columns: exit code %d, %s", code, complaints)
 	}
 	index = append(index, "--id-column", "sku", "--text-column", "body")
-	if code, _, complaints := conclave(t, index...); code != cli.ExitFailed || !containsAll(complaints, []string{"p.csv:5: ", "4 fields"}) {
+	if code, _, complaints := conclave(t, index...); code != cli.ExitFailed ||
+		!containsAll(complaints, []string{"p.csv:5: ", "4 fields"}) {
 		t.Fatalf("with a bad row: exit code %d, %s", code, complaints)
 	}
 	code, out, complaints := conclave(t, append(index, "--skip-bad", "--json")...)
@@ -32,10 +34,13 @@ func TestTablesAreReported(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != cli.ExitOK {
 		t.Fatalf("exit code %d, %v: %s%s", code, err, out, complaints)
 	}
-	if report.Passages != 3 || report.Skipped != 2 || report.Rows["p.csv"]["joined"] != 1 || report.Rows["p.csv"]["literal"] != 1 {
+	if report.Passages != 3 || report.Skipped != 2 || report.Rows["p.csv"]["joined"] != 1 ||
+		report.Rows["p.csv"]["literal"] != 1 {
 		t.Errorf("%s", out)
 	}
-	if !containsAll(complaints, []string{"left out: p.csv:5:", "left out: p.csv:6:", "over lines, each of which is one passage: lines 2–3", "read as a character: line 4"}) || strings.Count(complaints, "left out:") != 2 {
+	if !containsAll(complaints, []string{"left out: p.csv:5:", "left out: p.csv:6:",
+		"over lines, each of which is one passage: lines 2–3", "read as a character: line 4"}) ||
+		strings.Count(complaints, "left out:") != 2 {
 		t.Errorf("%s", complaints)
 	}
 	_, exported, _ := conclave(t, "export", "--collection", "c")

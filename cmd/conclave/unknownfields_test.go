@@ -23,18 +23,25 @@ func TestFieldsThatAreLeftOut(t *testing.T) {
 		if err := os.RemoveAll("c"); err != nil {
 			t.Fatal(err)
 		}
-		code, _, complaints := conclave(t, append([]string{"index", "--collection", "c", "--in", "p.jsonl", "--experts", "none"}, args...)...)
+		code, _, complaints := conclave(
+			t,
+			append([]string{"index", "--collection", "c", "--in", "p.jsonl", "--experts", "none"}, args...)...)
 		return code, complaints
 	}
 	code, complaints := index()
 	if code != cli.ExitOK || strings.Count(complaints, "warning") != 2 || strings.Contains(complaints, "\x1b") ||
-		!containsAll(complaints, []string{`p.jsonl:1: the field "url"`, "p.jsonl:2: the field", "id, title, text, tags and metadata"}) {
+		!containsAll(
+			complaints,
+			[]string{`p.jsonl:1: the field "url"`, "p.jsonl:2: the field", "id, title, text, tags and metadata"},
+		) {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
-	if code, complaints := index("--strict"); code != cli.ExitFailed || !containsAll(complaints, []string{"p.jsonl:1", `"url"`, "--strict"}) {
+	if code, complaints := index("--strict"); code != cli.ExitFailed ||
+		!containsAll(complaints, []string{"p.jsonl:1", `"url"`, "--strict"}) {
 		t.Errorf("strict: exit code %d, %s", code, complaints)
 	}
-	if code, complaints := index("--strict", "--skip-bad"); code != cli.ExitFailed || !containsAll(complaints, []string{"left out: p.jsonl:1", "left out: p.jsonl:2"}) {
+	if code, complaints := index("--strict", "--skip-bad"); code != cli.ExitFailed ||
+		!containsAll(complaints, []string{"left out: p.jsonl:1", "left out: p.jsonl:2"}) {
 		t.Errorf("nothing is left: exit code %d, %s", code, complaints)
 	}
 

@@ -22,7 +22,13 @@ func newVersion(term cli.Terminal) *cobra.Command {
 				"onnxruntime": provision.RuntimeVersion,
 			}
 			return cli.Show(term.Out, asJSON, about, func(w *cli.ErrWriter) {
-				w.Printf("conclave %s (%s, %s, for ONNX Runtime %s)\n", version, about["go"], about["platform"], provision.RuntimeVersion)
+				w.Printf(
+					"conclave %s (%s, %s, for ONNX Runtime %s)\n",
+					version,
+					about["go"],
+					about["platform"],
+					provision.RuntimeVersion,
+				)
 			})
 		},
 	}

@@ -16,7 +16,11 @@ type OverloadedError struct {
 }
 
 func (e *OverloadedError) Error() string {
-	return fmt.Sprintf("the encoder's queue is full: %d %s are waiting, which is the limit; try again in a moment", e.Limit, e.What)
+	return fmt.Sprintf(
+		"the encoder's queue is full: %d %s are waiting, which is the limit; try again in a moment",
+		e.Limit,
+		e.What,
+	)
 }
 
 // Overloaded returns true. Callers that must not import this package find the

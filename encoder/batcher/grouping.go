@@ -24,7 +24,8 @@ func group(lengths []int, oldest, budget, start int) (first, last int) {
 		}
 	}
 	for last = len(lengths); ; last = first {
-		if first = from[last]; first <= oldest {
+		first = from[last]
+		if first <= oldest {
 			return first, last
 		}
 	}

@@ -40,7 +40,8 @@ func TestGroupIsCheapest(t *testing.T) {
 			lengths[i] = 2 + random.IntN(30)
 		}
 		slices.Sort(lengths)
-		budget, start := 10+random.IntN(120), random.IntN(60)
+		budget := 10 + random.IntN(120)
+		start := random.IntN(60)
 		// The groups of all places, put together, are a division; its cost
 		// must be the least there is.
 		cost := 0.0

@@ -75,7 +75,8 @@ func (o *owner) own() {
 		o.pump()
 		o.b.counters.count(func(s *Stats) { s.Waiting, s.Jobs = int64(o.waiting.len()), int64(len(o.jobs)) })
 		if o.permitted && !slices.ContainsFunc(o.jobs, (*job).waits) {
-			if o.permitted = false; o.b.config.Threads > 0 {
+			o.permitted = false
+			if o.b.config.Threads > 0 {
 				o.b.config.Machine.ran(0)
 			}
 		}
@@ -200,7 +201,8 @@ func (o *owner) answerJob(j *job) {
 func (o *owner) pump() {
 	c := &o.b.config
 	if !o.permitted && !o.permitting && slices.ContainsFunc(o.jobs, (*job).waits) {
-		if o.permitting = c.Threads > 0; !o.permitting {
+		o.permitting = c.Threads > 0
+		if !o.permitting {
 			o.permitted = true
 		} else {
 			go func() {

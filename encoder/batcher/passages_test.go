@@ -112,7 +112,8 @@ func TestPassagesEndWithTheirContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		begun := time.Now()
-		if _, err := b.Passages(ctx, rows); !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 200*time.Millisecond {
+		if _, err := b.Passages(ctx, rows); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(begun) != 200*time.Millisecond {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}
 		synctest.Wait()

@@ -63,7 +63,8 @@ func Generate(ctx context.Context, s Stepper, o Options) (Answer, error) {
 		a.Shares[i] = share / float64(len(best.tokens))
 	}
 	if n := len(a.Tokens) - 1; a.Tokens[n] == o.End {
-		a.Tokens, a.Complete = a.Tokens[:n], true
+		a.Tokens = a.Tokens[:n]
+		a.Complete = true
 	}
 	if o.Each != nil && (o.Beams > 1 || !a.Complete) {
 		o.Each(a.Tokens) // of a greedy answer all others have been told
@@ -83,11 +84,13 @@ type hypothesis struct {
 func (h *hypothesis) perToken() float64 { return h.score / float64(len(h.tokens)) }
 
 func search(ctx context.Context, s Stepper, o Options) (hypothesis, error) {
-	running, finished := []hypothesis{{}}, []hypothesis(nil)
+	running := []hypothesis{{}}
+	finished := []hypothesis(nil)
 	for {
 		tokens, from := make([]int32, len(running)), make([]int, len(running))
 		for i, h := range running {
-			if tokens[i], from[i] = o.Start, h.row; len(h.tokens) > 0 {
+			tokens[i], from[i] = o.Start, h.row
+			if len(h.tokens) > 0 {
 				tokens[i] = h.tokens[len(h.tokens)-1]
 			}
 		}
@@ -115,7 +118,8 @@ func search(ctx context.Context, s Stepper, o Options) (hypothesis, error) {
 		if len(going) == 0 || full && (o.Beams == 1 || !(going[0].perToken() > finished[o.Beams-1].perToken())) {
 			return finished[0], nil
 		}
-		if running = going; o.Each != nil && o.Beams == 1 {
+		running = going
+		if o.Each != nil && o.Beams == 1 {
 			o.Each(running[0].tokens)
 		}
 	}
@@ -129,7 +133,12 @@ type candidate struct {
 }
 
 func (h *hypothesis) with(c candidate, shares []float32) hypothesis {
-	next := hypothesis{tokens: append(slices.Clone(h.tokens), c.token), row: c.row, score: c.score, shares: make([]float64, len(shares))}
+	next := hypothesis{
+		tokens: append(slices.Clone(h.tokens), c.token),
+		row:    c.row,
+		score:  c.score,
+		shares: make([]float64, len(shares)),
+	}
 	copy(next.shares, h.shares)
 	for i, share := range shares {
 		next.shares[i] += float64(share)

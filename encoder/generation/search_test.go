@@ -50,7 +50,8 @@ func (c *chain) after(row []int32) []float32 {
 
 // probability returns the logarithm of that of tokens after the start.
 func (c *chain) probability(start int32, tokens []int32) float64 {
-	sum, row := 0.0, []int32{start}
+	sum := 0.0
+	row := []int32{start}
 	for _, t := range tokens {
 		logits := c.after(row)
 		total := 0.0
@@ -126,7 +127,17 @@ func TestGreedy(t *testing.T) {
 			want, row = append(want, token), append(row, token)
 		}
 		var said []string
-		got, err := Generate(t.Context(), c, Options{Start: 2, End: 1, MaxTokens: 6, Beams: 1, Each: func(tokens []int32) { said = append(said, fmt.Sprint(tokens)) }})
+		got, err := Generate(
+			t.Context(),
+			c,
+			Options{
+				Start:     2,
+				End:       1,
+				MaxTokens: 6,
+				Beams:     1,
+				Each:      func(tokens []int32) { said = append(said, fmt.Sprint(tokens)) },
+			},
+		)
 		if err != nil || !slices.Equal(got.Tokens, want) || got.Complete != (len(want) < 6) {
 			t.Errorf("seed %d: %+v, not %v (%v)", seed, got, want, err)
 		}

@@ -54,7 +54,8 @@ func (t *Tokenizer) mapped(text string) string {
 		// An ASCII character, except \r, before another or at the end is a cluster.
 		if c := text[0]; c < 0x80 && c != '\r' && (len(text) == 1 || text[1] < 0x80) {
 			b.WriteString(t.ascii[c])
-			text, state = text[1:], -1
+			text = text[1:]
+			state = -1
 			continue
 		}
 		var cluster string

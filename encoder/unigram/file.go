@@ -127,14 +127,19 @@ func (t *Tokenizer) special(f *file) error {
 	}
 	id, ok := t.ids[end]
 	if !ok {
-		return fmt.Errorf("post_processor does not put a piece of the vocabulary behind a text, as T5's puts </s>; no other is read")
+		return fmt.Errorf(
+			"post_processor does not put a piece of the vocabulary behind a text, as T5's puts </s>; no other is read",
+		)
 	}
 	t.end = id
 	hide(id)
 	hide(t.unknown)
 	for _, a := range f.AddedTokens {
 		if !a.Special {
-			return fmt.Errorf("added_tokens has %q, which is no special token; words added to a vocabulary are not supported", a.Content)
+			return fmt.Errorf(
+				"added_tokens has %q, which is no special token; words added to a vocabulary are not supported",
+				a.Content,
+			)
 		}
 		if a.ID >= 0 && a.ID < len(t.pieces) && t.pieces[a.ID] == a.Content {
 			hide(int32(a.ID))
@@ -168,7 +173,10 @@ func (t *Tokenizer) normalisation(s *step) error {
 		case s.Type == "Replace" && s.Pattern.Regex == " {2,}" && s.Content == space:
 			t.squeeze = true
 		default:
-			return fmt.Errorf("normalizer: a step %q is not supported here; a map of characters (Precompiled), then Strip on the right and Replace of several spaces are", s.Type)
+			return fmt.Errorf(
+				"normalizer: a step %q is not supported here; a map of characters (Precompiled), then Strip on the right and Replace of several spaces are",
+				s.Type,
+			)
 		}
 	}
 	return nil
@@ -184,7 +192,8 @@ func (t *Tokenizer) splitting(s *step) error {
 		steps = s.PreTokenizers
 	}
 	if len(steps) == 2 && steps[0].Type == "WhitespaceSplit" {
-		t.words, steps = true, steps[1:]
+		t.words = true
+		steps = steps[1:]
 	}
 	if len(steps) != 1 || steps[0].Type != "Metaspace" {
 		return fmt.Errorf("pre_tokenizer %q is not supported; Metaspace is, alone or behind WhitespaceSplit", s.Type)

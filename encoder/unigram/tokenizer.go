@@ -67,7 +67,8 @@ func (t *Tokenizer) Encode(text string, maxTokens int) (ids []int32, err error) 
 	defer func() {
 		// The library indexes by what a map of characters says.
 		if failure := recover(); failure != nil {
-			ids, err = nil, fmt.Errorf("tokenizing a text of %d bytes: the map of characters led to a panic: %v", len(text), failure)
+			ids = nil
+			err = fmt.Errorf("tokenizing a text of %d bytes: the map of characters led to a panic: %v", len(text), failure)
 		}
 	}()
 	text = t.normalise(strings.ToValidUTF8(text, ""))
@@ -103,7 +104,8 @@ func (t *Tokenizer) normalise(text string) string {
 			plain = len(text)
 		}
 		b.WriteString(text[:plain])
-		if text = text[plain:]; text != "" {
+		text = text[plain:]
+		if text != "" {
 			text = strings.TrimLeft(text, " ")
 			b.WriteString(space)
 		}
@@ -143,7 +145,8 @@ func (t *Tokenizer) appendWord(ids []int32, word string) []int32 {
 		_, width := utf8.DecodeRuneInString(word[start:])
 		single := false
 		reach := func(end int, score float64, id int32) {
-			if score += best[start].score; best[end].start < 0 || score > best[end].score {
+			score += best[start].score
+			if best[end].start < 0 || score > best[end].score {
 				best[end] = node{score, start, id}
 			}
 		}

@@ -145,7 +145,8 @@ func TestRefuses(t *testing.T) {
 		if !strings.Contains(good, c.from) {
 			t.Fatalf("the file has no %s", c.from)
 		}
-		if _, err := Parse([]byte(strings.Replace(good, c.from, c.to, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Parse([]byte(strings.Replace(good, c.from, c.to, 1))); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.to, err)
 		}
 	}

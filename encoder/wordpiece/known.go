@@ -107,7 +107,8 @@ func (t *Tokenizer) strangePieces() []bool {
 
 // coveredScripts returns the scripts that many words of the vocabulary begin with.
 func (v *vocabulary) coveredScripts() (covered []*unicode.RangeTable) {
-	counts, words := map[*unicode.RangeTable]int{}, 0
+	counts := map[*unicode.RangeTable]int{}
+	words := 0
 	var last *unicode.RangeTable // most pieces have the script of the one before
 	for piece := range v.ids {
 		first, _ := utf8.DecodeRuneInString(piece)

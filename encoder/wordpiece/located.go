@@ -15,7 +15,8 @@ func (t *Tokenizer) Located(text string, limit int) (ids []int32, words []Range,
 	for at := 0; at < len(text) && len(ids) < limit; {
 		begin := at + t.run(text[at:], func(k class) bool { return k == space })
 		end := begin + t.run(text[begin:], func(k class) bool { return k != space })
-		if ids, words, err = t.locate(ids, words, text, Range{begin, end}, limit-len(ids)); err != nil {
+		ids, words, err = t.locate(ids, words, text, Range{begin, end}, limit-len(ids))
+		if err != nil {
 			return nil, nil, err
 		}
 		at = end
@@ -53,7 +54,8 @@ func (t *Tokenizer) locate(ids []int32, words []Range, text string, between Rang
 			end += size
 		}
 		before := len(ids)
-		if ids, err = t.appendPieces(ids, text[at:end], min(len(ids)+len(whole)+1, first+room)); err != nil {
+		ids, err = t.appendPieces(ids, text[at:end], min(len(ids)+len(whole)+1, first+room))
+		if err != nil {
 			return nil, nil, err
 		}
 		for range len(ids) - before {
@@ -62,7 +64,8 @@ func (t *Tokenizer) locate(ids []int32, words []Range, text string, between Rang
 		at = end
 	}
 	if !slices.Equal(ids[first:], whole) {
-		ids, words = append(ids[:first], whole...), words[:first]
+		ids = append(ids[:first], whole...)
+		words = words[:first]
 		for range whole {
 			words = append(words, between)
 		}

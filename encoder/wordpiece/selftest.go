@@ -69,7 +69,13 @@ func (t *Tokenizer) SelfTest() error {
 		}
 		inner := ids[1 : len(ids)-1]
 		if ids[0] != t.cls || ids[len(ids)-1] != t.sep || slices.Contains(inner, t.cls) || slices.Contains(inner, t.sep) {
-			return fmt.Errorf("tokenizer self-test: %q gives %v, which [CLS] %d and [SEP] %d do not frame", c.Text, ids, t.cls, t.sep)
+			return fmt.Errorf(
+				"tokenizer self-test: %q gives %v, which [CLS] %d and [SEP] %d do not frame",
+				c.Text,
+				ids,
+				t.cls,
+				t.sep,
+			)
 		}
 	}
 	return nil
@@ -95,7 +101,17 @@ func (t *Tokenizer) comparePairs(pairs [][5]int, reference string) error {
 			return err
 		}
 		if a, b := boundary-2, len(ids)-boundary-1; a != p[3] || b != p[4] {
-			return fmt.Errorf("of %d and %d tokens in a pair of at most %d, %d and %d are kept; %s keeps %d and %d", p[0], p[1], p[2], a, b, reference, p[3], p[4])
+			return fmt.Errorf(
+				"of %d and %d tokens in a pair of at most %d, %d and %d are kept; %s keeps %d and %d",
+				p[0],
+				p[1],
+				p[2],
+				a,
+				b,
+				reference,
+				p[3],
+				p[4],
+			)
 		}
 	}
 	return nil

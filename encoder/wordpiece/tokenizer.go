@@ -83,7 +83,10 @@ func (t *Tokenizer) Encode(text string, maxTokens int) ([]int32, error) {
 func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32, boundary int, err error) {
 	room := maxTokens - 3
 	if room < 0 {
-		return nil, 0, fmt.Errorf("a limit of %d tokens leaves no room for [CLS] and two [SEP]: it must be at least 3", maxTokens)
+		return nil, 0, fmt.Errorf(
+			"a limit of %d tokens leaves no room for [CLS] and two [SEP]: it must be at least 3",
+			maxTokens,
+		)
 	}
 	// One more than fits tells a text that fits from one that does not.
 	a, err := t.appendPieces(nil, first, room+1)
@@ -98,10 +101,12 @@ func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32
 	if lengthA > room && lengthB > room && room%2 == 1 {
 		// Only here does it matter which of two texts that are both far too
 		// long is the longer.
-		if lengthA, err = t.count(first); err != nil {
+		lengthA, err = t.count(first)
+		if err != nil {
 			return nil, 0, err
 		}
-		if lengthB, err = t.count(second); err != nil {
+		lengthB, err = t.count(second)
+		if err != nil {
 			return nil, 0, err
 		}
 	}
@@ -204,14 +209,16 @@ func (t *Tokenizer) appendLong(ids []int32, word string, limit int) []int32 {
 	first := len(ids)
 	piece := make([]byte, 0, len(continuation)+t.longest)
 	for at := 0; at < len(word) && len(ids) < limit; {
-		if piece = piece[:0]; at > 0 {
+		piece = piece[:0]
+		if at > 0 {
 			piece = append(piece, continuation...)
 		}
 		mark := len(piece)
 		piece = append(piece, word[at:min(at+t.longest, len(word))]...)
 		id, found := 0, false
 		for len(piece) > mark && !found {
-			if id, found = t.ids[string(piece)]; !found {
+			id, found = t.ids[string(piece)]
+			if !found {
 				_, size := utf8.DecodeLastRune(piece)
 				piece = piece[:len(piece)-size]
 			}
@@ -237,7 +244,8 @@ func (t *Tokenizer) splitWord(word string) (pieces []int32, err error) {
 	}
 	defer func() {
 		if failure := recover(); failure != nil {
-			pieces, err = nil, fmt.Errorf("tokenizing %q: the WordPiece model panicked: %v", word, failure)
+			pieces = nil
+			err = fmt.Errorf("tokenizing %q: the WordPiece model panicked: %v", word, failure)
 		}
 	}()
 	tokens, err := t.model.Tokenize(word)

@@ -254,10 +254,11 @@ func TestOpenErrors(t *testing.T) {
 		"dirty text":          {"t.json", `"clean_text":true`, `"clean_text":false`, "clean_text"},
 		"other pre-tokenizer": {"t.json", `"BertPreTokenizer"`, `"Whitespace"`, "BertPreTokenizer"},
 		"other prefix":        {"t.json", `"type":"WordPiece"`, `"type":"WordPiece","continuing_subword_prefix":"_"`, "continuing_subword_prefix"},
-		"added word":          {"t.json", `"added_tokens":[]`, `"added_tokens":[{"content":"covid","special":false}]`, "covid"},
-		"negative id":         {"t.json", `"a":3`, `"a":-3`, "-3"},
-		"not JSON":            {"t.json", `{"added`, `{{"added`, "not a tokenizer.json"},
-		"empty":               {"vocab.txt", good, "", "no [UNK]"},
+		"added word": {"t.json", `"added_tokens":[]`, `"added_tokens":[{"content":"covid","special":false}]`,
+			"covid"},
+		"negative id": {"t.json", `"a":3`, `"a":-3`, "-3"},
+		"not JSON":    {"t.json", `{"added`, `{{"added`, "not a tokenizer.json"},
+		"empty":       {"vocab.txt", good, "", "no [UNK]"},
 	} {
 		path := filepath.Join(t.TempDir(), c.file)
 		if err := os.WriteFile(path, []byte(strings.Replace(good, c.old, c.new, 1)), 0o600); err != nil {

@@ -48,12 +48,26 @@ func (f *tokenizerFile) vocabulary() (*vocabulary, error) {
 	}
 	for _, added := range f.AddedTokens {
 		if !added.Special {
-			return nil, fmt.Errorf("added_tokens has %q, which is no special token; words added to a vocabulary are not supported", added.Content)
+			return nil, fmt.Errorf(
+				"added_tokens has %q, which is no special token; words added to a vocabulary are not supported",
+				added.Content,
+			)
 		}
 	}
 	m := &f.Model
-	if m.UnkToken != "" && m.UnkToken != unknown || m.Prefix != nil && *m.Prefix != continuation || m.Longest != nil && *m.Longest != longestWord {
-		return nil, fmt.Errorf("model has an unk_token, continuing_subword_prefix or max_input_chars_per_word other than BERT's %s, %s and %d", unknown, continuation, longestWord)
+	if m.UnkToken != "" && m.UnkToken != unknown || m.Prefix != nil && *m.Prefix != continuation ||
+		m.Longest != nil && *m.Longest != longestWord {
+		return nil, fmt.Errorf(
+			"model has an unk_token, continuing_subword_prefix or max_input_chars_per_word other than BERT's %s, %s and %d",
+			unknown,
+			continuation,
+			longestWord,
+		)
 	}
-	return &vocabulary{ids: m.Vocab, ideographs: f.Normalizer.HandleChineseChars, stripAccents: f.Normalizer.StripAccents, lowerCase: &f.Normalizer.Lowercase}, nil
+	return &vocabulary{
+		ids:          m.Vocab,
+		ideographs:   f.Normalizer.HandleChineseChars,
+		stripAccents: f.Normalizer.StripAccents,
+		lowerCase:    &f.Normalizer.Lowercase,
+	}, nil
 }

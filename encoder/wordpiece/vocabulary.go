@@ -65,7 +65,11 @@ func build(parse func([]byte) (*vocabulary, error), data []byte, lowerCase bool)
 		return nil, err
 	}
 	if v.lowerCase != nil && *v.lowerCase != lowerCase {
-		return nil, fmt.Errorf("normalizer.lowercase is %t, but the bundle's manifest says lower_case: %t; one of them is wrong, and the model understands only text prepared as in its training", *v.lowerCase, lowerCase)
+		return nil, fmt.Errorf(
+			"normalizer.lowercase is %t, but the bundle's manifest says lower_case: %t; one of them is wrong, and the model understands only text prepared as in its training",
+			*v.lowerCase,
+			lowerCase,
+		)
 	}
 	return v.tokenizer(lowerCase)
 }

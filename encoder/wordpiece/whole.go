@@ -17,7 +17,8 @@ func (t *Tokenizer) wholeWords(v *vocabulary) (words []string) {
 	known := map[string]bool{}
 	for _, piece := range slices.SortedFunc(maps.Keys(v.ids), func(a, b string) int { return v.ids[a] - v.ids[b] }) {
 		word := strings.ToLower(piece)
-		if known[word] || word == "" || strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) || !t.covers(r) }) {
+		if known[word] || word == "" ||
+			strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) || !t.covers(r) }) {
 			continue
 		}
 		known[word] = true

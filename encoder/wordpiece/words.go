@@ -8,7 +8,8 @@ import "unicode/utf8"
 func (c *classes) words(text string, yield func(word string) bool) {
 	start := 0
 	for i := 0; i < len(text); {
-		r, size := rune(text[i]), 1
+		r := rune(text[i])
+		size := 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(text[i:])
 		}

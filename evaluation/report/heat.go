@@ -72,8 +72,17 @@ func sourcesByDomain(r *evaluation.Report) (h heat) {
 		low, high := 1.0, 0.0
 		for _, name := range h.Columns {
 			row := rowOf(t, name+" alone")
-			low, high = min(low, row.Values[first]), max(high, row.Values[first])
-			cells = append(cells, heatCell{Shade: row.Values[first], Text: fmt.Sprintf("%.1f", 100*row.Values[first]), Small: fmt.Sprintf("%.1f", 100*row.Values[twenty]), Own: name == d.Expert})
+			low = min(low, row.Values[first])
+			high = max(high, row.Values[first])
+			cells = append(
+				cells,
+				heatCell{
+					Shade: row.Values[first],
+					Text:  fmt.Sprintf("%.1f", 100*row.Values[first]),
+					Small: fmt.Sprintf("%.1f", 100*row.Values[twenty]),
+					Own:   name == d.Expert,
+				},
+			)
 		}
 		for i := range cells {
 			if high > low {

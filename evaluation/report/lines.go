@@ -58,15 +58,23 @@ const (
 // accuracyCurves returns the accuracy at k of every method.
 func accuracyCurves(r *evaluation.Report, o order) chartView {
 	t := &r.Tables[0]
-	a := axes{id: "acc", title: "Accuracy at k", across: "k (first passages looked at, logarithmic)", up: "questions with a right one, %",
-		place: func(k float64) float64 { return math.Log(k) / math.Log(max(float64(r.Depth), 2)) }}
+	a := axes{
+		id:     "acc",
+		title:  "Accuracy at k",
+		across: "k (first passages looked at, logarithmic)",
+		up:     "questions with a right one, %",
+		place:  func(k float64) float64 { return math.Log(k) / math.Log(max(float64(r.Depth), 2)) },
+	}
 	for _, k := range []int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000} {
 		if k <= r.Depth {
 			a.ticks = append(a.ticks, tick{a.place(float64(k)), fmt.Sprint(k)})
 		}
 	}
 	return a.draw(o.lines(t, func(row *evaluation.Row) line {
-		l := line{y: row.Curve, value: fmt.Sprintf("%.1f · %.1f", 100*row.Values[accuracy(t, 1)], 100*row.Values[accuracy(t, 20)])}
+		l := line{
+			y:     row.Curve,
+			value: fmt.Sprintf("%.1f · %.1f", 100*row.Values[accuracy(t, 1)], 100*row.Values[accuracy(t, 20)]),
+		}
 		for k := range l.y {
 			l.x = append(l.x, float64(k+1))
 		}
@@ -79,7 +87,8 @@ func (o order) lines(t *evaluation.Table, of func(row *evaluation.Row) line) (ou
 	for _, name := range o.methods {
 		row := rowOf(t, name)
 		if l := of(row); len(l.x) > 0 {
-			l.method, l.kind = name, row.Kind
+			l.method = name
+			l.kind = row.Kind
 			out = append(out, l)
 		}
 	}
@@ -90,8 +99,14 @@ func (o order) lines(t *evaluation.Table, of func(row *evaluation.Row) line) (ou
 // their share, for every method with a confidence.
 func coverageCurves(r *evaluation.Report, o order) chartView {
 	t := &r.Tables[0]
-	a := axes{id: "cov", title: "Accuracy against coverage", across: "share of the questions that is answered, surest first, %", up: "top-1 among those, %",
-		ticks: tenths(), place: func(x float64) float64 { return x }}
+	a := axes{
+		id:     "cov",
+		title:  "Accuracy against coverage",
+		across: "share of the questions that is answered, surest first, %",
+		up:     "top-1 among those, %",
+		ticks:  tenths(),
+		place:  func(x float64) float64 { return x },
+	}
 	return a.draw(o.lines(t, func(row *evaluation.Row) line {
 		if row.Coverage == nil {
 			return line{}
@@ -112,10 +127,12 @@ func (a axes) draw(lines []line, shown int) chartView {
 	}
 	low, high := 1.0, 0.0
 	for _, l := range lines {
-		low, high = min(low, slices.Min(l.y)), max(high, slices.Max(l.y))
+		low = min(low, slices.Min(l.y))
+		high = max(high, slices.Max(l.y))
 	}
 	step := niceStep(high - low)
-	low, high = math.Max(0, math.Floor(low/step)*step), math.Min(1, math.Ceil(high/step)*step)
+	low = math.Max(0, math.Floor(low/step)*step)
+	high = math.Min(1, math.Ceil(high/step)*step)
 	if a.diagonal {
 		low, high = 0, 1
 	}
@@ -141,8 +158,17 @@ func (a axes) draw(lines []line, shown int) chartView {
 	if a.diagonal {
 		put(`<line class="grid" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, across(0), up(0), across(1), up(1))
 	}
-	put(`<text class="axis" x="%g" y="%g" text-anchor="middle">%s</text>`, (plotLeft+plotWidth-plotRight)/2, plotHeight-6, html.EscapeString(a.across))
-	put(`<text class="axis" transform="translate(13 %g) rotate(-90)" text-anchor="middle">%s</text>`, (plotTop+plotHeight-plotBottom)/2, html.EscapeString(a.up))
+	put(
+		`<text class="axis" x="%g" y="%g" text-anchor="middle">%s</text>`,
+		(plotLeft+plotWidth-plotRight)/2,
+		plotHeight-6,
+		html.EscapeString(a.across),
+	)
+	put(
+		`<text class="axis" transform="translate(13 %g) rotate(-90)" text-anchor="middle">%s</text>`,
+		(plotTop+plotHeight-plotBottom)/2,
+		html.EscapeString(a.up),
+	)
 	view := chartView{}
 	for i := len(lines) - 1; i >= 0; i-- { // the first on top
 		l := lines[i]
@@ -158,12 +184,34 @@ func (a axes) draw(lines []line, shown int) chartView {
 		if i >= shown {
 			hidden = " hidden"
 		}
-		put(`<path id="%s-%d" class="line c%d %s%s" d="%s"><title>%s</title></path>`, a.id, i, i%lineColours, l.kind, hidden, path.String(), html.EscapeString(l.method))
+		put(
+			`<path id="%s-%d" class="line c%d %s%s" d="%s"><title>%s</title></path>`,
+			a.id,
+			i,
+			i%lineColours,
+			l.kind,
+			hidden,
+			path.String(),
+			html.EscapeString(l.method),
+		)
 	}
 	put(`</svg>`)
 	for i, l := range lines {
-		sample := fmt.Sprintf(`<svg class="sample" viewBox="0 0 34 10" aria-hidden="true"><path class="line c%d %s" d="M1 5 L33 5"/></svg>`, i%lineColours, l.kind)
-		view.Keys = append(view.Keys, legendKey{ID: fmt.Sprintf("%s-%d", a.id, i), Method: l.method, Value: l.value, Sample: template.HTML(sample), Hidden: i >= shown})
+		sample := fmt.Sprintf(
+			`<svg class="sample" viewBox="0 0 34 10" aria-hidden="true"><path class="line c%d %s" d="M1 5 L33 5"/></svg>`,
+			i%lineColours,
+			l.kind,
+		)
+		view.Keys = append(
+			view.Keys,
+			legendKey{
+				ID:     fmt.Sprintf("%s-%d", a.id, i),
+				Method: l.method,
+				Value:  l.value,
+				Sample: template.HTML(sample),
+				Hidden: i >= shown,
+			},
+		)
 	}
 	view.SVG = template.HTML(svg.String())
 	return view
@@ -187,8 +235,15 @@ func niceStep(width float64) float64 {
 // reliabilityCurves returns the accuracy at each level of confidence, of every method that
 // has one.
 func reliabilityCurves(r *evaluation.Report, o order) chartView {
-	a := axes{id: "rel", title: "Reliability", across: "confidence, % (mean of a tenth)", up: "top-1, %", diagonal: true, ticks: tenths(),
-		place: func(x float64) float64 { return x }}
+	a := axes{
+		id:       "rel",
+		title:    "Reliability",
+		across:   "confidence, % (mean of a tenth)",
+		up:       "top-1, %",
+		diagonal: true,
+		ticks:    tenths(),
+		place:    func(x float64) float64 { return x },
+	}
 	return a.draw(o.lines(&r.Tables[0], func(row *evaluation.Row) line {
 		l := line{value: fmt.Sprintf("ECE %.3f", row.Values["ece"])}
 		for _, b := range row.Reliability {

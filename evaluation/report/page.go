@@ -54,7 +54,13 @@ func Write(w io.Writer, r *evaluation.Report) error {
 	if len(r.Tables) == 0 || len(r.Tables[0].Rows) == 0 {
 		return fmt.Errorf("the report has no tables")
 	}
-	p := page{Report: r, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), Title: "Evaluation of " + r.Collection, Lead: lead(r)}
+	p := page{
+		Report: r,
+		CSS:    template.CSS(pageCSS),
+		JS:     template.JS(pageJS),
+		Title:  "Evaluation of " + r.Collection,
+		Lead:   lead(r),
+	}
 	p.Tiles = tiles(r)
 	for i := range r.Tables {
 		p.Tables = append(p.Tables, newTableView(&r.Tables[i], r.Reference, i < 2))
@@ -63,7 +69,8 @@ func Write(w io.Writer, r *evaluation.Report) error {
 	p.Curves = accuracyCurves(r, order)
 	p.Coverage = coverageCurves(r, order)
 	p.Reliable = reliabilityCurves(r, order)
-	p.Sources, p.Weights = sourcesByDomain(r), weightsByDomain(r)
+	p.Sources = sourcesByDomain(r)
+	p.Weights = weightsByDomain(r)
 	p.Experts = experts(r)
 	for _, m := range evaluation.Metrics() {
 		p.Meanings = append(p.Meanings, meaning{m.Heading, m.Meaning})
@@ -87,7 +94,11 @@ func lead(r *evaluation.Report) string {
 	if len(r.Domains) > 1 {
 		text += fmt.Sprintf(" of %d domains", len(r.Domains))
 	}
-	text += fmt.Sprintf(", asked of %s passages; every method from one pass of encoding and search, %d results deep", thousands(r.Passages), r.Depth)
+	text += fmt.Sprintf(
+		", asked of %s passages; every method from one pass of encoding and search, %d results deep",
+		thousands(r.Passages),
+		r.Depth,
+	)
 	if r.Exact {
 		text += ", compared with every vector"
 	}
@@ -125,7 +136,8 @@ func best(t *evaluation.Table, kinds ...evaluation.MethodKind) *evaluation.Row {
 		if !slices.Contains(kinds, r.Kind) {
 			continue
 		}
-		if out == nil || r.Values[first] > out.Values[first] || r.Values[first] == out.Values[first] && r.Values[twenty] > out.Values[twenty] {
+		if out == nil || r.Values[first] > out.Values[first] ||
+			r.Values[first] == out.Values[first] && r.Values[twenty] > out.Values[twenty] {
 			out = r
 		}
 	}
@@ -153,9 +165,13 @@ func tiles(r *evaluation.Report) []tile {
 		if first == "answer1" {
 			note = "answer in the first · in twenty"
 		}
-		out = append(out, tile{label, row.Method, fmt.Sprintf("%.1f · %.1f", 100*row.Values[first], 100*row.Values[twenty]), note})
+		out = append(
+			out,
+			tile{label, row.Method, fmt.Sprintf("%.1f · %.1f", 100*row.Values[first], 100*row.Values[twenty]), note},
+		)
 	}
-	reference, bestFusion := rowOf(t, r.Reference), best(t, evaluation.KindFusion, evaluation.KindComparison)
+	reference := rowOf(t, r.Reference)
+	bestFusion := best(t, evaluation.KindFusion, evaluation.KindComparison)
 	if reference != nil {
 		add("reference", reference)
 	}
@@ -199,13 +215,22 @@ type order struct {
 func experts(r *evaluation.Report) []expertView {
 	var out []expertView
 	for _, x := range r.Experts {
-		v := expertView{Name: x.Name, Kind: fmt.Sprintf("%d dimensions, %s, %s", x.Dimension, x.Precision, x.Index), Passages: thousands(x.Passages)}
+		v := expertView{
+			Name:     x.Name,
+			Kind:     fmt.Sprintf("%d dimensions, %s, %s", x.Dimension, x.Precision, x.Index),
+			Passages: thousands(x.Passages),
+		}
 		if recall, ok := x.Recall["recall@10"]; ok && recall > 0 {
 			v.Recall = fmt.Sprintf("%.4f", recall)
 		}
 		v.Confidence = "none"
 		if x.Calibration != nil && x.EnsembleMembers > 1 {
-			v.Confidence = fmt.Sprintf("%d members, τ %.4g, calibrated on %s", x.EnsembleMembers, x.Calibration.Temperature, x.Calibration.Questions)
+			v.Confidence = fmt.Sprintf(
+				"%d members, τ %.4g, calibrated on %s",
+				x.EnsembleMembers,
+				x.Calibration.Temperature,
+				x.Calibration.Questions,
+			)
 		}
 		out = append(out, v)
 	}

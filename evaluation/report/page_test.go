@@ -104,8 +104,15 @@ func TestLittle(t *testing.T) {
 	r := &evaluation.Report{About: evaluation.About{Collection: "c", Passages: 3}, Depth: 1,
 		Methods: []evaluation.Method{{Name: "bm25 alone", Kind: evaluation.KindSource, Source: search.WordSource}},
 		Domains: []evaluation.DomainInfo{{Questions: 1}},
-		Tables: []evaluation.Table{{Name: "all questions", Scope: evaluation.ScopeDomain, Questions: 1, Rows: []evaluation.Row{
-			{Method: "bm25 alone", Kind: evaluation.KindSource, Values: map[string]float64{"answer1": 1}, Curve: []float64{1}}}}}}
+		Tables: []evaluation.Table{
+			{Name: "all questions", Scope: evaluation.ScopeDomain, Questions: 1, Rows: []evaluation.Row{
+				{
+					Method: "bm25 alone",
+					Kind:   evaluation.KindSource,
+					Values: map[string]float64{"answer1": 1},
+					Curve:  []float64{1},
+				}}},
+		}}
 	page := written(t, r)
 	checkPage(t, page)
 	for _, unwanted := range []string{"Who knows what", "Who is listened to", "Answering only when sure", "p-value"} {
@@ -133,8 +140,14 @@ func TestWeightsOfLateInteraction(t *testing.T) {
 		About:   evaluation.About{Experts: []search.ExpertInfo{{Name: "base"}, {Name: "wiki"}}},
 		Methods: []evaluation.Method{{Name: "auto"}},
 		Domains: []evaluation.DomainInfo{
-			{Name: "wiki", Weights: map[string]map[string]float64{"auto": {"base": .25, "wiki": .75, search.WordSource: .04, "late": 2.5}}},
-			{Name: "nq", Weights: map[string]map[string]float64{"auto": {"base": .5, "wiki": .5, search.WordSource: .03, "late": 3.5}}},
+			{
+				Name:    "wiki",
+				Weights: map[string]map[string]float64{"auto": {"base": .25, "wiki": .75, search.WordSource: .04, "late": 2.5}},
+			},
+			{
+				Name:    "nq",
+				Weights: map[string]map[string]float64{"auto": {"base": .5, "wiki": .5, search.WordSource: .03, "late": 3.5}},
+			},
 		},
 	}
 	if got := weighted(r, "auto"); !slices.Equal(got, []string{"base", "wiki", search.WordSource, "late"}) {

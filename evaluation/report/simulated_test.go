@@ -66,9 +66,11 @@ func (s *simulated) Compare(_ context.Context, requests []search.Request) ([]sea
 			response.Confidence = &sure
 		}
 		for _, x := range s.experts {
-			weight, sure := 1/float64(len(s.experts)), 0.45+0.1*random.Float64()
+			weight := 1 / float64(len(s.experts))
+			sure := 0.45 + 0.1*random.Float64()
 			if x.Name == domain {
-				weight, sure = weight*1.6, 0.75+0.1*random.Float64()
+				sure = 0.75 + 0.1*random.Float64()
+				weight = weight * 1.6
 			}
 			response.Sources = append(response.Sources, search.Source{Name: x.Name, Weight: &weight, Confidence: &sure})
 		}
@@ -85,11 +87,19 @@ func simulatedReport(t testing.TB, each int, domains ...string) *evaluation.Repo
 	s := &simulated{}
 	var asked []questions.Domain
 	for d, name := range domains {
-		s.experts = append(s.experts, search.ExpertInfo{Name: name, Dimension: 384, Index: "hnsw", Precision: "fp32", Passages: 43378, EnsembleMembers: 20,
-			Recall: map[string]float64{"recall@10": 0.9991}, Calibration: &search.CalibrationInfo{Temperature: 0.013, Depth: 100, Questions: name + ", dev"}})
+		s.experts = append(
+			s.experts,
+			search.ExpertInfo{Name: name, Dimension: 384, Index: "hnsw", Precision: "fp32", Passages: 43378, EnsembleMembers: 20,
+				Recall: map[string]float64{
+					"recall@10": 0.9991,
+				}, Calibration: &search.CalibrationInfo{Temperature: 0.013, Depth: 100, Questions: name + ", dev"}},
+		)
 		domain := questions.Domain{Name: name, Path: "data/" + name + "/questions.dev.jsonl.gz"}
 		for i := range each + 7*d {
-			domain.Questions = append(domain.Questions, questions.Question{ID: fmt.Sprint(i), Text: fmt.Sprintf("%s %d", name, 1000*d+i), PositiveIDs: []string{"P"}})
+			domain.Questions = append(
+				domain.Questions,
+				questions.Question{ID: fmt.Sprint(i), Text: fmt.Sprintf("%s %d", name, 1000*d+i), PositiveIDs: []string{"P"}},
+			)
 		}
 		asked = append(asked, domain)
 	}

@@ -42,7 +42,10 @@ func newTableView(t *evaluation.Table, reference string, open bool) tableView {
 		for i := range t.Rows {
 			if has(&t.Rows[i], m.Key) {
 				metrics = append(metrics, m)
-				v.Headings = append(v.Headings, heading{strings.ReplaceAll(m.Heading, "-", "\u2011"), m.Meaning}) // a hyphen that does not break lines
+				v.Headings = append(
+					v.Headings,
+					heading{strings.ReplaceAll(m.Heading, "-", "\u2011"), m.Meaning},
+				) // a hyphen that does not break lines
 				break
 			}
 		}
@@ -53,11 +56,17 @@ func newTableView(t *evaluation.Table, reference string, open bool) tableView {
 	}
 	if timed {
 		for _, share := range []string{"p50", "p95", "p99"} {
-			v.Headings = append(v.Headings, heading{share + " ms", "milliseconds that " + share[1:] + " of 100 single requests stayed below, one at a time, in the process"})
+			v.Headings = append(
+				v.Headings,
+				heading{
+					share + " ms",
+					"milliseconds that " + share[1:] + " of 100 single requests stayed below, one at a time, in the process",
+				},
+			)
 		}
 	}
-	var base *evaluation.Row
-	if base = rowOf(t, reference); base == nil {
+	base := rowOf(t, reference)
+	if base == nil {
 		reference = ""
 	}
 	for i := range t.Rows {
@@ -84,9 +93,11 @@ func newCell(t *evaluation.Table, r, base *evaluation.Row, m evaluation.Metric) 
 	if m.Key == "ece" || m.Key == "auroc" {
 		c.Text = fmt.Sprintf("%.3f", value)
 	}
-	good, goodest := value-low, high
+	good := value - low
+	goodest := high
 	if m.Lower {
-		good, goodest = high-value, low
+		good = high - value
+		goodest = low
 	}
 	if high > low {
 		c.Shade = fmt.Sprintf("%.3f", 0.32*math.Pow(min(max(good/(high-low), 0), 1), 1.5)) // an oracle may be outside
@@ -117,7 +128,8 @@ func spread(t *evaluation.Table, key string) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i := range t.Rows {
 		if v, ok := t.Rows[i].Values[key]; ok && t.Rows[i].Kind != evaluation.KindOracle {
-			low, high = min(low, v), max(high, v)
+			low = min(low, v)
+			high = max(high, v)
 		}
 	}
 	return low, high

@@ -25,7 +25,8 @@ import (
 // it too.
 func All(collection string) []handlers.Adapter {
 	var all []handlers.Adapter
-	for _, some := range [][]handlers.Adapter{modelContext(collection), openAI(collection), rerankers(), dify(collection)} {
+	for _, some := range [][]handlers.Adapter{modelContext(collection), openAI(collection), rerankers(),
+		dify(collection)} {
 		all = append(all, some...)
 	}
 	return all
@@ -34,7 +35,9 @@ func All(collection string) []handlers.Adapter {
 // serve makes a route of a function from a request's body to an answer's. An option
 // that conclave does not support is an error, so that nobody believes that it had an
 // effect.
-func serve[In, Out any](do func(ctx context.Context, e handlers.Engine, in In) (Out, error)) func(*http.Request, handlers.Admitted) (handlers.Answer, error) {
+func serve[In, Out any](
+	do func(ctx context.Context, e handlers.Engine, in In) (Out, error),
+) func(*http.Request, handlers.Admitted) (handlers.Answer, error) {
 	return func(r *http.Request, e handlers.Admitted) (answer handlers.Answer, err error) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -66,7 +69,14 @@ func mistake(body []byte, err error) error {
 	case errors.Is(err, json.ErrUnknownName):
 		return invalid("unknown_field", pointer, "%s is not supported here: leave it out", name)
 	case pointer != "" && at.JSONKind != jsontext.KindInvalid:
-		return invalid("wrong_type", pointer, "%s is of another type than it has to be: a %s is no %s", name, at.JSONKind, at.GoType)
+		return invalid(
+			"wrong_type",
+			pointer,
+			"%s is of another type than it has to be: a %s is no %s",
+			name,
+			at.JSONKind,
+			at.GoType,
+		)
 	}
 	return invalid("not_json", "", "the body is not the JSON that is taken here: %v", err)
 }
@@ -82,7 +92,11 @@ func invalid(code, pointer, format string, args ...any) error {
 
 // unknownCollection returns the error for another name than the collection's.
 func unknownCollection(given, collection string) error {
-	return &search.Error{Kind: search.NotFound, Code: unknownCollectionCode, Detail: fmt.Sprintf("there is no collection %.64q: this server has %q", given, collection)}
+	return &search.Error{
+		Kind:   search.NotFound,
+		Code:   unknownCollectionCode,
+		Detail: fmt.Sprintf("there is no collection %.64q: this server has %q", given, collection),
+	}
 }
 
 const unknownCollectionCode = "no_such_path"
@@ -100,7 +114,8 @@ func (t *texts) UnmarshalJSON(data []byte) error {
 	var list []string
 	if err := json.Unmarshal(data, &list); err != nil {
 		detail := "has to be a string or a list of strings"
-		if value := strings.TrimLeft(string(data), "[ \t\r\n"); value != "" && strings.ContainsRune("0123456789", rune(value[0])) {
+		if value := strings.TrimLeft(string(data), "[ \t\r\n"); value != "" &&
+			strings.ContainsRune("0123456789", rune(value[0])) {
 			detail = "is a list of token numbers, which belong to another model's vocabulary: send the text itself"
 		}
 		return invalid("wrong_type", "", "%s", detail)
@@ -127,7 +142,11 @@ func tagFilter(f *search.Filter, tags []string) error {
 	case len(tags) == 1:
 		f.TagsAll = append(f.TagsAll, tags...)
 	case f.TagsAny != nil:
-		return invalid("unknown_value", "/filters", "two lists of tags of which one is enough cannot be joined: only one such list is supported")
+		return invalid(
+			"unknown_value",
+			"/filters",
+			"two lists of tags of which one is enough cannot be joined: only one such list is supported",
+		)
 	default:
 		f.TagsAny = tags
 	}

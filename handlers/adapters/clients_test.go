@@ -41,7 +41,8 @@ func TestDocumentedClients(t *testing.T) {
 	for _, script := range shownIn(t, "python", url) {
 		said = append(said, realclients.Run(t, realclients.Command{Interpreter: python, Args: []string{"-c", script}}))
 	}
-	if len(said) != 2 || !strings.Contains(said[0], "The Fox and the Borrowed Moon "+fox) || !strings.HasPrefix(said[1], "1 0.") {
+	if len(said) != 2 || !strings.Contains(said[0], "The Fox and the Borrowed Moon "+fox) ||
+		!strings.HasPrefix(said[1], "1 0.") {
 		t.Errorf("%q", said)
 	}
 	dir := t.TempDir()
@@ -52,7 +53,11 @@ func TestDocumentedClients(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "shown.mjs"), []byte(script), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if said := realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{"shown.mjs"}, Dir: dir}); !strings.Contains(said, fox) {
+		if said := realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{"shown.mjs"},
+			Dir: dir}); !strings.Contains(
+			said,
+			fox,
+		) {
 			t.Errorf("%q", said)
 		}
 	}
@@ -85,7 +90,8 @@ func inspect(t *testing.T, line []string) (out inspected) {
 // TestInspector: the reference inspector reads the tools.
 func TestInspector(t *testing.T) {
 	url := realclients.Server(t, realclients.ServerOptions{})
-	if got := inspect(t, []string{"mcp-inspector", "--cli", url + "/mcp", "--transport", "http", "--method", "tools/list"}); len(got.Tools) != 4 {
+	got := inspect(t, []string{"mcp-inspector", "--cli", url + "/mcp", "--transport", "http", "--method", "tools/list"})
+	if len(got.Tools) != 4 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -122,10 +128,13 @@ func TestOpenAIClients(t *testing.T) {
 		if err := json.Unmarshal([]byte(printed), &got); err != nil {
 			t.Fatalf("%s: %v: %s", name, err, printed)
 		}
-		if !slices.EqualFunc(got.Float, want.Embeddings, slices.Equal) || !slices.EqualFunc(got.Base64, want.Embeddings, slices.Equal) || got.Tokens < 4 {
+		if !slices.EqualFunc(got.Float, want.Embeddings, slices.Equal) ||
+			!slices.EqualFunc(got.Base64, want.Embeddings, slices.Equal) ||
+			got.Tokens < 4 {
 			t.Errorf("%s: %+v, want %v", name, got, want)
 		}
-		if !slices.Equal(got.Models, []string{"base", "base:question"}) || len(got.Found) != 2 || slices.Contains(got.Found, "rice") {
+		if !slices.Equal(got.Models, []string{"base", "base:question"}) || len(got.Found) != 2 ||
+			slices.Contains(got.Found, "rice") {
 			t.Errorf("%s: %+v", name, got)
 		}
 		for error, text := range map[string]string{"AuthenticationError": "not known", "PermissionDeniedError": "scope", "NotFoundError": "no expert", "BadRequestError": "dimensions cannot"} {
@@ -140,7 +149,13 @@ func TestOpenAIClients(t *testing.T) {
 // what they ask of their own servers.
 func TestInferenceClients(t *testing.T) {
 	s := serve(t, realclients.ServerOptions{})
-	printed := realclients.Run(t, realclients.Command{Interpreter: realclients.Python(t), Args: []string{filepath.Join("testdata", "inference.py"), s.url}})
+	printed := realclients.Run(
+		t,
+		realclients.Command{
+			Interpreter: realclients.Python(t),
+			Args:        []string{filepath.Join("testdata", "inference.py"), s.url},
+		},
+	)
 	var got struct {
 		Vectors [][]float32
 		Order   []int
@@ -157,7 +172,8 @@ func TestInferenceClients(t *testing.T) {
 	for _, x := range ranked {
 		order = append(order, x.Index)
 	}
-	if !slices.EqualFunc(got.Vectors, want, slices.Equal) || !slices.Equal(got.Order, order) || !strings.Contains(got.Error, "top_n") {
+	if !slices.EqualFunc(got.Vectors, want, slices.Equal) || !slices.Equal(got.Order, order) ||
+		!strings.Contains(got.Error, "top_n") {
 		t.Errorf("%+v, want %v and %v", got, want, order)
 	}
 }

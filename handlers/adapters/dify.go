@@ -13,10 +13,18 @@ import (
 
 // dify returns the interface that Dify asks of an external knowledge base.
 func dify(collection string) []handlers.Adapter {
-	return []handlers.Adapter{{Method: http.MethodPost, Path: "/retrieval", Scope: handlers.ScopeSearch, Cost: handlers.Answering(0), Refusal: difyError,
-		Serve: serve(func(ctx context.Context, e handlers.Engine, in difyRequest) (difyRecords, error) {
-			return in.retrieve(ctx, e, collection)
-		})}}
+	return []handlers.Adapter{
+		{
+			Method:  http.MethodPost,
+			Path:    "/retrieval",
+			Scope:   handlers.ScopeSearch,
+			Cost:    handlers.Answering(0),
+			Refusal: difyError,
+			Serve: serve(func(ctx context.Context, e handlers.Engine, in difyRequest) (difyRecords, error) {
+				return in.retrieve(ctx, e, collection)
+			}),
+		},
+	}
 }
 
 type difyRequest struct {
@@ -50,14 +58,25 @@ type difyRecord struct {
 	Metadata map[string]any `json:"metadata"`
 }
 
-func (in *difyRequest) retrieve(ctx context.Context, e handlers.Engine, collection string) (out difyRecords, err error) {
+func (in *difyRequest) retrieve(
+	ctx context.Context,
+	e handlers.Engine,
+	collection string,
+) (out difyRecords, err error) {
 	if in.KnowledgeID != collection {
 		return out, unknownCollection(in.KnowledgeID, collection)
 	}
 	most := e.Defaults().K
 	if in.Setting.TopK != nil {
-		if most = *in.Setting.TopK; most < 1 || most > e.Limits().K {
-			return out, invalid("out_of_range", "/retrieval_setting/top_k", "retrieval_setting/top_k is %d: it has to be from 1 to %d", most, e.Limits().K)
+		most = *in.Setting.TopK
+		if most < 1 || most > e.Limits().K {
+			return out, invalid(
+				"out_of_range",
+				"/retrieval_setting/top_k",
+				"retrieval_setting/top_k is %d: it has to be from 1 to %d",
+				most,
+				e.Limits().K,
+			)
 		}
 	}
 	request := search.Request{Question: in.Query, K: min(atLeast(most), e.Limits().K), Fields: passageFields}
@@ -68,14 +87,16 @@ func (in *difyRequest) retrieve(ctx context.Context, e handlers.Engine, collecti
 	if err := checkThreshold("/retrieval_setting/score_threshold", request.MinConfidence); err != nil {
 		return out, err
 	}
-	if request.Filter, err = in.filter(&request); err != nil {
+	request.Filter, err = in.filter(&request)
+	if err != nil {
 		return out, err
 	}
 	response, err := e.Search(ctx, request)
 	if err != nil {
 		return out, err
 	}
-	out.Records, out.Notes = []difyRecord{}, append(corrections(response), notesOf(response)...)
+	out.Notes = append(corrections(response), notesOf(response)...)
+	out.Records = []difyRecord{}
 	results, scores := chosen(response, most, request.MinConfidence)
 	for i, x := range results {
 		metadata := map[string]any{"id": x.ID} // never null, which Dify does not bear
@@ -89,7 +110,10 @@ func (in *difyRequest) retrieve(ctx context.Context, e handlers.Engine, collecti
 			}
 		}
 		maps.Copy(metadata, x.Metadata)
-		out.Records = append(out.Records, difyRecord{Content: contentOf(x), Score: scores[i], Title: titleOf(x.Title, x.ID), Metadata: metadata})
+		out.Records = append(
+			out.Records,
+			difyRecord{Content: contentOf(x), Score: scores[i], Title: titleOf(x.Title, x.ID), Metadata: metadata},
+		)
 	}
 	return out, nil
 }
@@ -105,7 +129,9 @@ func (in *difyRequest) filter(r *search.Request) (f search.Filter, err error) {
 	var any []string
 	for _, c := range in.Condition.Conditions {
 		var tags texts
-		if len(c.Name) == 1 && c.Name[0] == textKey && (c.Comparison == "contains" || c.Comparison == "not contains") && in.Condition.LogicalOperator != "or" && tags.UnmarshalJSON(c.Value) == nil {
+		if len(c.Name) == 1 && c.Name[0] == textKey && (c.Comparison == "contains" || c.Comparison == "not contains") &&
+			in.Condition.LogicalOperator != "or" &&
+			tags.UnmarshalJSON(c.Value) == nil {
 			if c.Comparison == "contains" {
 				r.Must = append(r.Must, tags...)
 			} else {
@@ -115,7 +141,13 @@ func (in *difyRequest) filter(r *search.Request) (f search.Filter, err error) {
 		}
 		known := c.Comparison == "contains" || c.Comparison == "is" || c.Comparison == "in"
 		if len(c.Name) != 1 || c.Name[0] != tagsKey || !known || tags.UnmarshalJSON(c.Value) != nil {
-			return f, invalid("unknown_value", "/metadata_condition", "a condition is not supported: passages are filtered by their tags, with the name %q, contains, is or in, and a tag or a list of them, and by words, with the name %q, contains or not contains, all of which hold", tagsKey, textKey)
+			return f, invalid(
+				"unknown_value",
+				"/metadata_condition",
+				"a condition is not supported: passages are filtered by their tags, with the name %q, contains, is or in, and a tag or a list of them, and by words, with the name %q, contains or not contains, all of which hold",
+				tagsKey,
+				textKey,
+			)
 		}
 		if in.Condition.LogicalOperator == "or" {
 			any = append(any, tags...)
@@ -133,12 +165,15 @@ func (in *difyRequest) filter(r *search.Request) (f search.Filter, err error) {
 // one that does not allow this, 2001 for a collection that is not there. Dify takes 403
 // for a key that is wrong.
 func difyError(p *handlers.Problem) (int, any) {
-	status, code := p.Status, any(p.Code)
+	status := p.Status
+	code := any(p.Code)
 	switch {
 	case p.Code == "unauthorized" && !p.UnknownKey():
-		status, code = http.StatusForbidden, 1001
+		status = http.StatusForbidden
+		code = 1001
 	case p.Code == "unauthorized" || p.Code == "insufficient_scope":
-		status, code = http.StatusForbidden, 1002
+		status = http.StatusForbidden
+		code = 1002
 	case p.Code == unknownCollectionCode:
 		code = 2001
 	}

@@ -78,7 +78,14 @@ func marks(e handlers.Engine) bool {
 
 func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) {
 	out := findOutput{Results: []findResult{}}
-	request := search.Request{Question: in.Query, Must: in.Must, MustNot: in.MustNot, K: min(toolResults, t.engine.Limits().K), Fields: passageFields, Offsets: in.Offsets}
+	request := search.Request{
+		Question: in.Query,
+		Must:     in.Must,
+		MustNot:  in.MustNot,
+		K:        min(toolResults, t.engine.Limits().K),
+		Fields:   passageFields,
+		Offsets:  in.Offsets,
+	}
 	request.Answer.Wanted = marks(t.engine)
 	response, err := t.engine.Search(ctx, request)
 	if err != nil {
@@ -90,9 +97,13 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 		out.Results = append(out.Results, findResult{ID: x.ID, Title: title, URL: t.address(x.ID, x.Metadata), Text: text})
 	}
 	for _, a := range response.Answers {
-		out.Answers = append(out.Answers, findAnswer{Text: a.Text, Passage: a.Passage, Start: a.Start, End: a.End, Chance: a.Chance})
+		out.Answers = append(
+			out.Answers,
+			findAnswer{Text: a.Text, Passage: a.Passage, Start: a.Start, End: a.End, Chance: a.Chance},
+		)
 	}
-	out.Note, out.Notes = remarks(response), notesOf(response)
+	out.Note = remarks(response)
+	out.Notes = notesOf(response)
 	return out, nil
 }
 
@@ -124,7 +135,10 @@ func doubt(r search.Response) string {
 	case len(r.Results) == 0:
 		return "Nothing was found. Say that you do not know."
 	case chance != nil && *chance < improbable:
-		return fmt.Sprintf("Probably not in here: the chance that any of these passages answers is %.0f %%. Unless one plainly does, say that you do not know.", 100**chance)
+		return fmt.Sprintf(
+			"Probably not in here: the chance that any of these passages answers is %.0f %%. Unless one plainly does, say that you do not know.",
+			100**chance,
+		)
 	}
 	return ""
 }
@@ -146,7 +160,12 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	if err != nil {
 		return fetchOutput{}, err
 	}
-	out := fetchOutput{ID: passage.ID, Title: titleOf(passage.Title, passage.ID), URL: t.address(passage.ID, passage.Metadata), Metadata: map[string]any{}}
+	out := fetchOutput{
+		ID:       passage.ID,
+		Title:    titleOf(passage.Title, passage.ID),
+		URL:      t.address(passage.ID, passage.Metadata),
+		Metadata: map[string]any{},
+	}
 	size := 0
 	for name, value := range passage.Metadata {
 		size += len(name) + len(fmt.Sprint(value)) + 6
@@ -160,7 +179,8 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 		out.Metadata[tagsKey], _ = cut(strings.Join(passage.Tags, ", "), metadataBytes)
 	}
 	var whole bool
-	if out.Text, whole = cut(contentOf(search.Result{Title: passage.Title, Text: passage.Text}), fetchBytes); !whole {
+	out.Text, whole = cut(contentOf(search.Result{Title: passage.Title, Text: passage.Text}), fetchBytes)
+	if !whole {
 		out.Metadata["truncated"] = true
 	}
 	return out, nil
@@ -184,7 +204,8 @@ func isWebAddress(text string) bool {
 		return false
 	}
 	address, err := url.Parse(text)
-	return err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Hostname() != "" && address.User == nil
+	return err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Hostname() != "" &&
+		address.User == nil
 }
 
 type noInput struct{}
@@ -206,7 +227,10 @@ func (t *tools) listExperts(context.Context, noInput) (expertsOutput, error) {
 	_, passages := t.engine.Generation()
 	out := expertsOutput{Collection: t.collection, Passages: passages, Experts: []toolExpert{}}
 	for _, x := range t.engine.Experts() {
-		out.Experts = append(out.Experts, toolExpert{Name: x.Name, Kind: x.Kind, Passages: x.Passages, MaxTokens: x.MaxTokens[search.KindQuestion]})
+		out.Experts = append(
+			out.Experts,
+			toolExpert{Name: x.Name, Kind: x.Kind, Passages: x.Passages, MaxTokens: x.MaxTokens[search.KindQuestion]},
+		)
 	}
 	return out, nil
 }
@@ -247,19 +271,46 @@ type toolContribution struct {
 }
 
 func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error) {
-	r, err := t.engine.Search(ctx, search.Request{Question: in.Query, Must: in.Must, MustNot: in.MustNot, K: min(explained, t.engine.Limits().K), Explain: true, Fields: []string{"title", "contributions", "sources"}})
+	r, err := t.engine.Search(
+		ctx,
+		search.Request{
+			Question: in.Query,
+			Must:     in.Must,
+			MustNot:  in.MustNot,
+			K:        min(explained, t.engine.Limits().K),
+			Explain:  true,
+			Fields:   []string{"title", "contributions", "sources"},
+		},
+	)
 	if err != nil {
 		return explainOutput{}, err
 	}
-	out := explainOutput{Fusion: r.Fusion, Confidence: r.Confidence, ConfidenceBasis: r.Basis, Note: remarks(r), Notes: notesOf(r), Sources: []toolSource{}, Results: []toolExplained{}}
+	out := explainOutput{
+		Fusion:          r.Fusion,
+		Confidence:      r.Confidence,
+		ConfidenceBasis: r.Basis,
+		Note:            remarks(r),
+		Notes:           notesOf(r),
+		Sources:         []toolSource{},
+		Results:         []toolExplained{},
+	}
 	for _, x := range r.Sources {
 		out.Sources = append(out.Sources, toolSource{x.Name, x.Kind, x.Status, x.Weight, x.Familiarity, x.Chance})
 	}
 	for _, x := range r.Results {
 		title, _ := cut(titleOf(x.Title, x.ID), snippetBytes/4)
-		explained := toolExplained{ID: x.ID, Title: title, Score: x.Score, Contributions: []toolContribution{}, Terms: strongest(x.Explanation)}
+		explained := toolExplained{
+			ID:            x.ID,
+			Title:         title,
+			Score:         x.Score,
+			Contributions: []toolContribution{},
+			Terms:         strongest(x.Explanation),
+		}
 		for _, c := range x.Contributions {
-			explained.Contributions = append(explained.Contributions, toolContribution{c.Source, c.Score, c.Rank, c.Weight, c.Contribution})
+			explained.Contributions = append(
+				explained.Contributions,
+				toolContribution{c.Source, c.Score, c.Rank, c.Weight, c.Contribution},
+			)
 		}
 		out.Results = append(out.Results, explained)
 	}

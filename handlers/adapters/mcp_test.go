@@ -21,7 +21,15 @@ import (
 func connect(t *testing.T, s *site) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: withKey(s.key)}, MaxRetries: -1}, nil)
+	session, err := client.Connect(
+		t.Context(),
+		&mcp.StreamableClientTransport{
+			Endpoint:   s.url + "/mcp",
+			HTTPClient: &http.Client{Transport: withKey(s.key)},
+			MaxRetries: -1,
+		},
+		nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +57,8 @@ func call(t *testing.T, session *mcp.ClientSession, tool string, in any, into an
 		t.Fatalf("%s: %T", tool, result.Content[0])
 	}
 	var plain any
-	if err := json.Unmarshal([]byte(text.Text), &plain); err != nil || !reflect.DeepEqual(plain, result.StructuredContent) {
+	if err := json.Unmarshal([]byte(text.Text), &plain); err != nil ||
+		!reflect.DeepEqual(plain, result.StructuredContent) {
 		t.Fatalf("%s: %s, and structured %v, %v", tool, text.Text, result.StructuredContent, err)
 	}
 	if err := json.Unmarshal([]byte(text.Text), into); err != nil {
@@ -65,7 +74,10 @@ type found struct {
 
 // TestTools: what the tools say is what the API says, through the SDK's client.
 func TestTools(t *testing.T) {
-	s := serve(t, realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "policy"), Change: realclients.Marker(t)})
+	s := serve(
+		t,
+		realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "policy"), Change: realclients.Marker(t)},
+	)
 	session := connect(t, s)
 	listed, err := session.ListTools(t.Context(), nil)
 	if err != nil {
@@ -95,7 +107,8 @@ func TestTools(t *testing.T) {
 		t.Fatalf("%+v, want %+v", got, want)
 	}
 	for i, x := range got.Results {
-		if w := want.Results[i]; x.ID != w.ID || x.Title != w.Title || x.Text != w.Text || x.URL != s.url+"/v1/passages/"+url.PathEscape(w.ID) {
+		if w := want.Results[i]; x.ID != w.ID || x.Title != w.Title || x.Text != w.Text ||
+			x.URL != s.url+"/v1/passages/"+url.PathEscape(w.ID) {
 			t.Errorf("%d: %+v, want %+v", i, x, w)
 		}
 		var fetched struct {
@@ -105,7 +118,8 @@ func TestTools(t *testing.T) {
 		call(t, session, "fetch", object{"id": x.ID}, &fetched)
 		var passage corpus.Passage
 		s.ask(http.MethodGet, strings.TrimPrefix(fetched.URL, s.url), nil, &passage)
-		if fetched.ID != passage.ID || fetched.Title != passage.Title || fetched.Text != passage.Text || fetched.Metadata == nil {
+		if fetched.ID != passage.ID || fetched.Title != passage.Title || fetched.Text != passage.Text ||
+			fetched.Metadata == nil {
 			t.Errorf("%+v, want %+v", fetched, passage)
 		}
 		for _, a := range got.Answers {
@@ -115,7 +129,8 @@ func TestTools(t *testing.T) {
 		}
 	}
 	same := func(a, b search.Extract) bool {
-		return a.Text == b.Text && a.Passage == b.Passage && a.Start == b.Start && a.End == b.End && reflect.DeepEqual(a.Chance, b.Chance)
+		return a.Text == b.Text && a.Passage == b.Passage && a.Start == b.Start && a.End == b.End &&
+			reflect.DeepEqual(a.Chance, b.Chance)
 	}
 	if len(got.Answers) == 0 || !slices.EqualFunc(got.Answers, want.Answers, same) {
 		t.Errorf("the answers are %+v, want %+v", got.Answers, want.Answers)
@@ -132,7 +147,8 @@ func TestTools(t *testing.T) {
 	}
 	call(t, session, "explain", object{"query": question}, &explained)
 	full := s.search(search.Request{Question: question, K: 3, Explain: true})
-	if len(explained.Results) != 3 || len(explained.Sources) != len(full.Sources) || !reflect.DeepEqual(explained.Confidence, full.Confidence) {
+	if len(explained.Results) != 3 || len(explained.Sources) != len(full.Sources) ||
+		!reflect.DeepEqual(explained.Confidence, full.Confidence) {
 		t.Fatalf("%+v, want %+v", explained, full)
 	}
 	for i, x := range explained.Results {
@@ -140,7 +156,8 @@ func TestTools(t *testing.T) {
 		for j := range w.Contributions {
 			w.Contributions[j].Origin = "" // which is not told
 		}
-		if x.ID != w.ID || x.Score != w.Score || !reflect.DeepEqual(x.Contributions, w.Contributions) || len(w.Explanation) > 0 && len(x.Terms) == 0 {
+		if x.ID != w.ID || x.Score != w.Score || !reflect.DeepEqual(x.Contributions, w.Contributions) ||
+			len(w.Explanation) > 0 && len(x.Terms) == 0 {
 			t.Errorf("%+v, want %+v", x, w)
 		}
 		if !slices.IsSortedFunc(x.Terms, func(a, b search.TermScore) int { return int(1e6 * (b.Score - a.Score)) }) {
@@ -153,12 +170,14 @@ func TestTools(t *testing.T) {
 		Experts    []struct{ Name, Kind string }
 	}
 	call(t, session, "list_experts", object{}, &experts)
-	if experts.Collection != "c" || experts.Passages < 20 || len(experts.Experts) != 2 || experts.Experts[1].Kind != "late" {
+	if experts.Collection != "c" || experts.Passages < 20 || len(experts.Experts) != 2 ||
+		experts.Experts[1].Kind != "late" {
 		t.Errorf("%+v", experts)
 	}
 	for tool, in := range map[string]object{"fetch": {"id": "nothing"}, "search": {"query": " "}, "explain": {"query": strings.Repeat("x", 9000)}} {
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: in})
-		if err != nil || !result.IsError || len(result.Content) != 1 || strings.Contains(result.Content[0].(*mcp.TextContent).Text, "\n") {
+		if err != nil || !result.IsError || len(result.Content) != 1 ||
+			strings.Contains(result.Content[0].(*mcp.TextContent).Text, "\n") {
 			t.Errorf("%s: %+v, %v", tool, result, err)
 		}
 	}
@@ -168,15 +187,23 @@ func TestTools(t *testing.T) {
 func TestToolsBounds(t *testing.T) {
 	var lines strings.Builder
 	for i := range 12 {
-		line, err := json.Marshal(object{"id": string(rune('a' + i)), "title": strings.Repeat("é", 600), "text": strings.Repeat("long é ", 8000), "tags": []string{"t"},
-			"metadata": object{"url": "https://example.org/" + string(rune('a'+i)), "large": strings.Repeat("m", 5000)}})
+		line, err := json.Marshal(
+			object{
+				"id":       string(rune('a' + i)),
+				"title":    strings.Repeat("é", 600),
+				"text":     strings.Repeat("long é ", 8000),
+				"tags":     []string{"t"},
+				"metadata": object{"url": "https://example.org/" + string(rune('a'+i)), "large": strings.Repeat("m", 5000)},
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		lines.Write(append(line, '\n'))
 	}
 	session := connect(t, serve(t, realclients.ServerOptions{Passages: lines.String()}))
-	for tool, in := range map[string]object{"search": {"query": "long"}, "fetch": {"id": "a"}, "explain": {"query": "long"}} {
+	for tool, in := range map[string]object{"search": {"query": "long"}, "fetch": {"id": "a"},
+		"explain": {"query": "long"}} {
 		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: in})
 		if err != nil || result.IsError {
 			t.Fatalf("%s: %+v, %v", tool, result, err)
@@ -188,7 +215,8 @@ func TestToolsBounds(t *testing.T) {
 		if strings.Contains(text, "\uFFFD") {
 			t.Errorf("%s: a character was cut in two", tool)
 		}
-		if tool == "fetch" && (!strings.Contains(text, `"truncated":true`) || !strings.Contains(text, `"url":"https://example.org/a"`)) {
+		if tool == "fetch" &&
+			(!strings.Contains(text, `"truncated":true`) || !strings.Contains(text, `"url":"https://example.org/a"`)) {
 			t.Errorf("%.300s … %s", text, text[len(text)-300:])
 		}
 	}
@@ -198,9 +226,30 @@ func TestToolsBounds(t *testing.T) {
 // or the server's own, whatever metadata.url says.
 func TestToolsCiteWebAddresses(t *testing.T) {
 	cited := []string{"https://example.org/a?b=c#d", "http://127.0.0.1:81/é", "HTTPS://example.org"}
-	not := []string{"javascript:alert(1)", "data:text/html,<b>x</b>", "file:///etc/passwd", "//example.org/x", "/x", "example.org", "https:", "https:///x", "http:example.org",
-		"https://example.org/\n](javascript:alert(1))", " https://example.org", "https://a:b@example.org", "vbscript:x", "https://example.org/<script>", "ftp://example.org",
-		"https://example.org/" + strings.Repeat("x", 2000), "http://%zz", "java\tscript:alert(1)", "https://\u202eexample.org"}
+	not := []string{
+		"javascript:alert(1)",
+		"data:text/html,<b>x</b>",
+		"file:///etc/passwd",
+		"//example.org/x",
+		"/x",
+		"example.org",
+		"https:",
+		"https:///x",
+		"http:example.org",
+		"https://example.org/\n](javascript:alert(1))",
+		" https://example.org",
+		"https://a:b@example.org",
+		"vbscript:x",
+		"https://example.org/<script>",
+		"ftp://example.org",
+		"https://example.org/" + strings.Repeat(
+			"x",
+			2000,
+		),
+		"http://%zz",
+		"java\tscript:alert(1)",
+		"https://\u202eexample.org",
+	}
 	var lines strings.Builder
 	for i, address := range append(slices.Clone(cited), not...) {
 		line, err := json.Marshal(object{"id": fmt.Sprint(i), "text": "zebra", "metadata": object{"url": address}})
@@ -211,7 +260,10 @@ func TestToolsCiteWebAddresses(t *testing.T) {
 	}
 	session := connect(t, serve(t, realclients.ServerOptions{Passages: lines.String()}))
 	for i, address := range append(slices.Clone(cited), not...) {
-		result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "fetch", Arguments: object{"id": fmt.Sprint(i)}})
+		result, err := session.CallTool(
+			t.Context(),
+			&mcp.CallToolParams{Name: "fetch", Arguments: object{"id": fmt.Sprint(i)}},
+		)
 		if err != nil || result.IsError {
 			t.Fatalf("%+v, %v", result, err)
 		}
@@ -250,7 +302,8 @@ func TestToolsKeys(t *testing.T) {
 	s := serve(t, realclients.ServerOptions{Change: keyed})
 	for key, want := range map[string]int{"": 401, "wrong": 401, "embed": 403} {
 		s.key = key
-		if status, answer := s.send(http.MethodPost, "/mcp", object{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}); status != want {
+		if status, answer := s.send(http.MethodPost, "/mcp",
+			object{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}); status != want {
 			t.Errorf("%q: %d %s", key, status, answer)
 		}
 	}

@@ -29,7 +29,8 @@ func (s *site) post(body string, headers map[string]string) (response *http.Resp
 		s.t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	if answer, err = io.ReadAll(response.Body); err != nil {
+	answer, err = io.ReadAll(response.Body)
+	if err != nil {
 		s.t.Fatal(err)
 	}
 	return response, answer
@@ -62,7 +63,8 @@ func TestNoLists(t *testing.T) {
 		if version == "2026-07-28" { // which asks for more than a call of the versions before
 			continue
 		}
-		if response, answer := s.post(calls[0], headers); response.StatusCode != http.StatusOK || !strings.Contains(string(answer), "Cooked rice") {
+		if response, answer := s.post(calls[0], headers); response.StatusCode != http.StatusOK ||
+			!strings.Contains(string(answer), "Cooked rice") {
 			t.Errorf("%q: %d %.300s", version, response.StatusCode, answer)
 		}
 	}
@@ -74,8 +76,11 @@ func isProblem(r *http.Response, answer []byte, code string) bool {
 		Code, Detail string
 		Status       int
 	}
-	return r.StatusCode >= 400 && r.Header.Get("Content-Type") == "application/problem+json" && json.Unmarshal(answer, &p) == nil &&
-		p.Code == code && p.Status == r.StatusCode && p.Detail != ""
+	return r.StatusCode >= 400 && r.Header.Get("Content-Type") == "application/problem+json" &&
+		json.Unmarshal(answer, &p) == nil &&
+		p.Code == code &&
+		p.Status == r.StatusCode &&
+		p.Detail != ""
 }
 
 // TestAcceptsJSON: whoever takes JSON is answered, and what is refused below the protocol is
@@ -93,8 +98,10 @@ func TestAcceptsJSON(t *testing.T) {
 			ID     int
 			Result struct{ StructuredContent struct{ Text string } }
 		}
-		if err := json.Unmarshal(answer, &message); err != nil || response.StatusCode != 200 || response.Header.Get("Content-Type") != "application/json" ||
-			message.ID != 7 || message.Result.StructuredContent.Text != "Cooked rice keeps for a day in the fridge." {
+		if err := json.Unmarshal(answer, &message); err != nil || response.StatusCode != 200 ||
+			response.Header.Get("Content-Type") != "application/json" ||
+			message.ID != 7 ||
+			message.Result.StructuredContent.Text != "Cooked rice keeps for a day in the fridge." {
 			t.Errorf("%q: %d %.300s", accept, response.StatusCode, answer)
 		}
 	}
@@ -116,11 +123,14 @@ func TestAcceptsJSON(t *testing.T) {
 			t.Errorf("%.80s %v: %d %s", c.body, c.headers, response.StatusCode, answer)
 		}
 	}
-	if response, answer := s.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, nil); response.StatusCode != http.StatusAccepted || len(answer) > 0 {
+	if response, answer := s.post(`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		nil); response.StatusCode != http.StatusAccepted ||
+		len(answer) > 0 {
 		t.Errorf("a notification: %d %s", response.StatusCode, answer)
 	}
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
-		if status, answer := s.send(method, "/mcp", nil); status != http.StatusMethodNotAllowed || !strings.Contains(string(answer), `"method_not_allowed"`) {
+		if status, answer := s.send(method, "/mcp", nil); status != http.StatusMethodNotAllowed ||
+			!strings.Contains(string(answer), `"method_not_allowed"`) {
 			t.Errorf("%s: %d %s", method, status, answer)
 		}
 	}
@@ -131,14 +141,19 @@ func TestAcceptsJSON(t *testing.T) {
 func TestToolArguments(t *testing.T) {
 	s := serve(t, realclients.ServerOptions{})
 	for arguments, says := range map[string]string{`{}`: `"id" is missing`, `{"id":"rice","more":1}`: "more", `{"id":7}`: "number", `{"id":null,"x":[]}`: "x", `[]`: "JSON"} {
-		_, answer := s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":`+arguments+`}}`, nil)
+		_, answer := s.post(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":`+arguments+`}}`,
+			nil,
+		)
 		var message struct {
 			Result struct {
 				IsError bool
 				Content []struct{ Text string }
 			}
 		}
-		if err := json.Unmarshal(answer, &message); err != nil || !message.Result.IsError || len(message.Result.Content) != 1 || !strings.Contains(message.Result.Content[0].Text, says) {
+		if err := json.Unmarshal(answer, &message); err != nil || !message.Result.IsError ||
+			len(message.Result.Content) != 1 ||
+			!strings.Contains(message.Result.Content[0].Text, says) {
 			t.Errorf("%s: %v %s", arguments, err, answer)
 		}
 	}
@@ -166,7 +181,12 @@ func TestNotes(t *testing.T) {
 		Notes   []string
 		Records []struct{ Metadata struct{ Notes []string } }
 	}
-	s.ask(http.MethodPost, "/retrieval", object{"knowledge_id": "c", "query": question, "retrieval_setting": object{"top_k": 2}}, &dify)
+	s.ask(
+		http.MethodPost,
+		"/retrieval",
+		object{"knowledge_id": "c", "query": question, "retrieval_setting": object{"top_k": 2}},
+		&dify,
+	)
 	if !startsWith(dify.Notes, want) || len(dify.Records) > 0 && !startsWith(dify.Records[0].Metadata.Notes, want) {
 		t.Errorf("Dify: %+v, want %q", dify, want)
 	}

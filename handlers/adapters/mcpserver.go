@@ -23,19 +23,27 @@ import (
 // modelContext returns the Model Context Protocol over HTTP, without sessions.
 func modelContext(collection string) []handlers.Adapter {
 	all := offered()
-	return []handlers.Adapter{{Method: http.MethodPost, Path: "/mcp", Scope: handlers.ScopeSearch, Cost: handlers.Answering(0), BodyBytes: messageBytes,
-		Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
-			if err := checkMessage(r); err != nil {
-				return handlers.Answer{}, err
-			}
-			var failed error // the message has one call at most
-			t := &tools{engine: e, collection: collection, base: addressOf(r), failed: func(err error) { failed = err }}
-			answer, err := bySDK(r, serverOf(all, t))
-			if isRefusal(failed) {
-				return handlers.Answer{}, failed
-			}
-			return answer, err
-		}}}
+	return []handlers.Adapter{
+		{
+			Method:    http.MethodPost,
+			Path:      "/mcp",
+			Scope:     handlers.ScopeSearch,
+			Cost:      handlers.Answering(0),
+			BodyBytes: messageBytes,
+			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
+				if err := checkMessage(r); err != nil {
+					return handlers.Answer{}, err
+				}
+				var failed error // the message has one call at most
+				t := &tools{engine: e, collection: collection, base: addressOf(r), failed: func(err error) { failed = err }}
+				answer, err := bySDK(r, serverOf(all, t))
+				if isRefusal(failed) {
+					return handlers.Answer{}, failed
+				}
+				return answer, err
+			},
+		},
+	}
 }
 
 // isRefusal reports whether a call failed for what is of the server and not of the call, and
@@ -82,11 +90,21 @@ func notAMessage(format string, args ...any) error {
 // errors of the protocol stay as they are, and so do those of a tool, which a model reads.
 func bySDK(r *http.Request, s *mcp.Server) (handlers.Answer, error) {
 	r.Header = r.Header.Clone()
-	r.Header.Set("Accept", "application/json, text/event-stream") // what is accepted was checked; of the two it is the first
+	r.Header.Set(
+		"Accept",
+		"application/json, text/event-stream",
+	) // what is accepted was checked; of the two it is the first
 	w := &written{header: http.Header{}}
 	// Host and origin have been checked.
-	mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s },
-		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, PropagateRequestCancellation: true}).ServeHTTP(w, r)
+	mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return s },
+		&mcp.StreamableHTTPOptions{
+			Stateless:                    true,
+			JSONResponse:                 true,
+			DisableLocalhostProtection:   true,
+			PropagateRequestCancellation: true,
+		},
+	).ServeHTTP(w, r)
 	switch text := w.body.Bytes(); {
 	case w.status == 0 && len(text) == 0: // it gave up
 		return handlers.Answer{}, cmp.Or(r.Context().Err(), errors.New("the SDK gave no answer"))
@@ -144,9 +162,14 @@ func (kept) Close() error { return nil }
 
 // serverOf serves the tools.
 func serverOf(all []tool, t *tools) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "conclave", Title: "conclave: " + t.collection, Version: "1"},
-		&mcp.ServerOptions{Logger: slog.New(slog.DiscardHandler), Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-			Instructions: "Search before you answer a question about this collection, cite the url of the passages that you use, and say that you do not know where a note says that the answer is probably not in here."})
+	s := mcp.NewServer(
+		&mcp.Implementation{Name: "conclave", Title: "conclave: " + t.collection, Version: "1"},
+		&mcp.ServerOptions{
+			Logger:       slog.New(slog.DiscardHandler),
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			Instructions: "Search before you answer a question about this collection, cite the url of the passages that you use, and say that you do not know where a note says that the answer is probably not in here.",
+		},
+	)
 	for _, x := range all {
 		s.AddTool(x.shown, x.handler(t))
 	}
@@ -176,7 +199,16 @@ func strongest(terms []search.TermScore) []search.TermScore {
 func RelayTools(ctx context.Context, base, key string, in io.Reader, out io.Writer) error {
 	endpoint := base + "/mcp"
 	client := mcp.NewClient(&mcp.Implementation{Name: "conclave", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint, HTTPClient: &http.Client{Transport: bearer(key)}, DisableStandaloneSSE: true, MaxRetries: -1}, nil)
+	session, err := client.Connect(
+		ctx,
+		&mcp.StreamableClientTransport{
+			Endpoint:             endpoint,
+			HTTPClient:           &http.Client{Transport: bearer(key)},
+			DisableStandaloneSSE: true,
+			MaxRetries:           -1,
+		},
+		nil,
+	)
 	if err != nil {
 		return fmt.Errorf("no tools at %s: %w", endpoint, err)
 	}
@@ -185,7 +217,10 @@ func RelayTools(ctx context.Context, base, key string, in io.Reader, out io.Writ
 	if err != nil {
 		return fmt.Errorf("the tools of %s: %w", endpoint, err)
 	}
-	s := mcp.NewServer(session.InitializeResult().ServerInfo, &mcp.ServerOptions{Instructions: session.InitializeResult().Instructions})
+	s := mcp.NewServer(
+		session.InitializeResult().ServerInfo,
+		&mcp.ServerOptions{Instructions: session.InitializeResult().Instructions},
+	)
 	for _, tool := range listed.Tools {
 		s.AddTool(tool, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: r.Params.Name, Arguments: r.Params.Arguments})

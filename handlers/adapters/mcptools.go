@@ -26,9 +26,14 @@ type tool struct {
 
 // toolOf describes a tool that only reads, and says how many bytes its answer may have as
 // JSON, but for what has to be escaped: that is what it costs beside what it asks of the
-// engine. Every tool is made by it, so that none is called without. The SDK lets lists and optional numbers be null in its
+// engine. Every tool is made by it, so that none is called without. The SDK lets lists and
+// optional numbers be null in its
 // schemas, which not every program that reads them understands; answers have no nulls.
-func toolOf[In, Out any](name, title, description string, bytes int, do func(t *tools, ctx context.Context, in In) (Out, error)) tool {
+func toolOf[In, Out any](
+	name, title, description string,
+	bytes int,
+	do func(t *tools, ctx context.Context, in In) (Out, error),
+) tool {
 	closed := false
 	shown := &mcp.Tool{Name: name, Description: description, InputSchema: schemaOf[In](), OutputSchema: schemaOf[Out](),
 		Annotations: &mcp.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}
@@ -50,7 +55,10 @@ func toolOf[In, Out any](name, title, description string, bytes int, do func(t *
 			return nil, err
 		}
 		text = text[:len(text)-1] // without the end of the line
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: jsontext.Value(text)}, nil
+		return &mcp.CallToolResult{
+			Content:           []mcp.Content{&mcp.TextContent{Text: string(text)}},
+			StructuredContent: jsontext.Value(text),
+		}, nil
 	}}
 }
 
@@ -119,7 +127,8 @@ func withoutNull(s *jsonschema.Schema) {
 		return
 	}
 	if len(s.Types) == 2 && s.Types[0] == "null" {
-		s.Type, s.Types = s.Types[1], nil
+		s.Type = s.Types[1]
+		s.Types = nil
 	}
 	for _, property := range s.Properties {
 		withoutNull(property)
@@ -130,15 +139,23 @@ func withoutNull(s *jsonschema.Schema) {
 // offered returns the tools of every collection.
 func offered() []tool {
 	return []tool{
-		toolOf("search", "Search",
+		toolOf(
+			"search",
+			"Search",
 			"Finds the passages of the collection that answer a question, best first. A note says when the answer is probably not in here.",
-			toolResults*(snippetBytes+snippetBytes/4+snippetBytes), (*tools).search),
+			toolResults*(snippetBytes+snippetBytes/4+snippetBytes),
+			(*tools).search,
+		),
 		toolOf("fetch", "Fetch", "Reads one passage whole, by the id of a result of search.",
 			fetchBytes+2*metadataBytes, (*tools).fetch),
 		toolOf("list_experts", "List experts",
 			"Says what is searched: how many passages, and by which encoders.", 4<<10, (*tools).listExperts),
-		toolOf("explain", "Explain",
+		toolOf(
+			"explain",
+			"Explain",
 			"Says why the first passages for a question stand where they stand: what each source contributed, which words counted, and how sure the answer is.",
-			explained*(snippetBytes/4+4<<10), (*tools).explain),
+			explained*(snippetBytes/4+4<<10),
+			(*tools).explain,
+		),
 	}
 }

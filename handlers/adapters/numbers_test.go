@@ -30,7 +30,9 @@ func TestNumbersToTheDigit(t *testing.T) {
 		"/v1/vector_stores/c/search": object{"query": "numerals"},
 	} {
 		answer := s.asked(t, path, body)
-		if n := strings.Count(answer, `"post":`+digits) + strings.Count(answer, `"post\":`+digits); n == 0 || path == "/mcp" && n != 2 || !strings.Contains(answer, ":7.0") {
+		if n := strings.Count(answer, `"post":`+digits) + strings.Count(answer, `"post\":`+digits); n == 0 ||
+			path == "/mcp" && n != 2 ||
+			!strings.Contains(answer, ":7.0") {
 			t.Errorf("%s: %s", path, answer)
 		}
 	}

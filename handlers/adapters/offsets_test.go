@@ -36,7 +36,12 @@ func TestOffsetsThroughAllDoors(t *testing.T) {
 	session := connect(t, s)
 	want := map[string]string{} // how many answers and highlights there are, by door
 	for _, offsets := range []string{"", search.OffsetBytes, search.OffsetCodePoints, search.OffsetUTF16} {
-		request := object{"question": asked, "k": 2, "fields": []string{"title", "text", "highlights"}, "answer": object{"min_chance": 0}}
+		request := object{
+			"question": asked,
+			"k":        2,
+			"fields":   []string{"title", "text", "highlights"},
+			"answer":   object{"min_chance": 0},
+		}
 		query := url.Values{"q": {asked}, "k": {"2"}, "fields": {"title,text,highlights"}, "answer": {"true"}}
 		tool := object{"query": asked}
 		if offsets != "" {
@@ -58,7 +63,8 @@ func TestOffsetsThroughAllDoors(t *testing.T) {
 			if said := answer.Offsets; said != offsets && !(said == "" && offsets == search.OffsetBytes) {
 				t.Errorf("%s, %q: it says %q", door, offsets, said)
 			}
-			texts, places := map[string]string{}, 0
+			texts := map[string]string{}
+			places := 0
 			for _, r := range answer.Results {
 				texts[r.ID] = r.Text
 				for _, h := range r.Highlights {
@@ -103,7 +109,12 @@ func TestOffsetsThroughAllDoors(t *testing.T) {
 // streamed returns the answer of a search that is sent as events.
 func (s *site) streamed(t *testing.T, body any) (out search.Response) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/v1/search", strings.NewReader(text(t, body)))
+	request, err := http.NewRequestWithContext(
+		t.Context(),
+		http.MethodPost,
+		s.url+"/v1/search",
+		strings.NewReader(text(t, body)),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

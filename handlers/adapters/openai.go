@@ -17,9 +17,30 @@ import (
 // vector store.
 func openAI(collection string) []handlers.Adapter {
 	return []handlers.Adapter{
-		{Method: http.MethodPost, Path: "/v1/embeddings", Scope: handlers.ScopeEmbed, Cost: handlers.Answering(0), Serve: serve(embeddings), Refusal: openAIError("model")},
-		{Method: http.MethodGet, Path: "/v1/models", Scope: handlers.ScopeEmbed, Cost: handlers.Answering(0), Serve: listModels, Refusal: openAIError("")},
-		{Method: http.MethodPost, Path: "/v1/vector_stores/{collection}/search", Scope: handlers.ScopeSearch, Cost: handlers.Answering(0), Serve: searchStore(collection), Refusal: openAIError("vector_store_id")},
+		{
+			Method:  http.MethodPost,
+			Path:    "/v1/embeddings",
+			Scope:   handlers.ScopeEmbed,
+			Cost:    handlers.Answering(0),
+			Serve:   serve(embeddings),
+			Refusal: openAIError("model"),
+		},
+		{
+			Method:  http.MethodGet,
+			Path:    "/v1/models",
+			Scope:   handlers.ScopeEmbed,
+			Cost:    handlers.Answering(0),
+			Serve:   listModels,
+			Refusal: openAIError(""),
+		},
+		{
+			Method:  http.MethodPost,
+			Path:    "/v1/vector_stores/{collection}/search",
+			Scope:   handlers.ScopeSearch,
+			Cost:    handlers.Answering(0),
+			Serve:   searchStore(collection),
+			Refusal: openAIError("vector_store_id"),
+		},
 	}
 }
 
@@ -57,11 +78,24 @@ func embeddings(ctx context.Context, e handlers.Engine, in embeddingRequest) (ou
 	format := in.EncodingFormat
 	switch {
 	case in.Model == "":
-		return out, invalid("missing_field", "/model", "model is missing: it has to be the name of an expert, of which /v1/models lists those there are")
+		return out, invalid(
+			"missing_field",
+			"/model",
+			"model is missing: it has to be the name of an expert, of which /v1/models lists those there are",
+		)
 	case in.Dimensions != nil:
-		return out, invalid("unknown_value", "/dimensions", "dimensions cannot be chosen: the vectors of an expert have the length that it was trained with; leave the parameter out")
+		return out, invalid(
+			"unknown_value",
+			"/dimensions",
+			"dimensions cannot be chosen: the vectors of an expert have the length that it was trained with; leave the parameter out",
+		)
 	case format != "" && format != "float" && format != "base64":
-		return out, invalid("unknown_value", "/encoding_format", "encoding_format is %.32q: it has to be float or base64", format)
+		return out, invalid(
+			"unknown_value",
+			"/encoding_format",
+			"encoding_format is %.32q: it has to be float or base64",
+			format,
+		)
 	}
 	name, asQuestions := strings.CutSuffix(in.Model, questions)
 	embedded, err := embed(ctx, e, name, in.Input, asQuestions, false)
@@ -85,7 +119,13 @@ func embeddings(ctx context.Context, e handlers.Engine, in embeddingRequest) (ou
 
 // embed returns the vectors of texts. A text of which the expert would read only the
 // beginning is an error, unless it may be truncated.
-func embed(ctx context.Context, e handlers.Engine, expert string, input []string, asQuestions, truncate bool) (out search.EmbedResponse, err error) {
+func embed(
+	ctx context.Context,
+	e handlers.Engine,
+	expert string,
+	input []string,
+	asQuestions, truncate bool,
+) (out search.EmbedResponse, err error) {
 	kind := search.KindPassage
 	if asQuestions {
 		kind = search.KindQuestion
@@ -96,7 +136,15 @@ func embed(ctx context.Context, e handlers.Engine, expert string, input []string
 		if err != nil {
 			return out, err
 		}
-		return out, invalid("too_long", "/input", "text %d has more tokens than the %d that expert %q reads of a %s: send shorter texts", out.Truncated[0], info.MaxTokens[kind], expert, kind)
+		return out, invalid(
+			"too_long",
+			"/input",
+			"text %d has more tokens than the %d that expert %q reads of a %s: send shorter texts",
+			out.Truncated[0],
+			info.MaxTokens[kind],
+			expert,
+			kind,
+		)
 	}
 	return out, err
 }
@@ -129,7 +177,9 @@ func listModels(_ *http.Request, e handlers.Admitted) (handlers.Answer, error) {
 // there is what the parameter named names.
 func openAIError(named string) func(*handlers.Problem) (int, any) {
 	return func(p *handlers.Problem) (int, any) {
-		status, code, kind := p.Status, p.Code, "invalid_request_error"
+		status := p.Status
+		code := p.Code
+		kind := "invalid_request_error"
 		var param *string
 		if len(p.Errors) > 0 {
 			path := strings.ReplaceAll(strings.TrimPrefix(p.Errors[0].Pointer, "/"), "/", ".")
@@ -140,7 +190,9 @@ func openAIError(named string) func(*handlers.Problem) (int, any) {
 		}
 		switch {
 		case p.Code == "unknown_expert":
-			status, code, param = http.StatusNotFound, "model_not_found", &named
+			status = http.StatusNotFound
+			code = "model_not_found"
+			param = &named
 		case p.Code == unknownCollectionCode && named != "":
 			param = &named
 		case status == http.StatusUnauthorized:
@@ -152,6 +204,8 @@ func openAIError(named string) func(*handlers.Problem) (int, any) {
 		case slices.Contains([]int{http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge}, status):
 			status = http.StatusBadRequest
 		}
-		return status, map[string]any{"error": map[string]any{"message": p.Detail, "type": kind, "param": param, "code": code}}
+		return status, map[string]any{
+			"error": map[string]any{"message": p.Detail, "type": kind, "param": param, "code": code},
+		}
 	}
 }

@@ -28,7 +28,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"/v1/embeddings", object{"model": "base", "input": "x", "dimensions": 8}, 400, ai("dimensions", "unknown_value"), "trained with"},
 		{"/v1/embeddings", object{"model": "base", "input": []int{1, 2}}, 400, ai("input", "wrong_type"), "token numbers"},
-		{"/v1/embeddings", object{"model": "base", "input": [][]int{{1, 2}}}, 400, ai("input", "wrong_type"), "token numbers"},
+		{"/v1/embeddings", object{"model": "base", "input": [][]int{{1, 2}}}, 400, ai("input", "wrong_type"),
+			"token numbers"},
 		{"/v1/embeddings", object{"model": "base", "input": object{}}, 400, ai("input", "wrong_type"), "string or a list"},
 		{"/v1/embeddings", object{"model": "base", "input": []string{}}, 400, ai("input", "out_of_range"), "0 texts"},
 		{"/v1/embeddings", object{"model": "base", "input": []string{"x", ""}}, 400, ai("input.1", "empty_text"), "empty"},
@@ -77,9 +78,21 @@ func TestRefusals(t *testing.T) {
 		s.refused("/retrieval", body, http.StatusForbidden, object{"error_code": code}, "key")
 	}
 	s.key = "search"
-	s.refused("/v1/embeddings", object{"model": "base", "input": "x"}, http.StatusForbidden, ai(nil, "insufficient_scope"), "scope")
+	s.refused(
+		"/v1/embeddings",
+		object{"model": "base", "input": "x"},
+		http.StatusForbidden,
+		ai(nil, "insufficient_scope"),
+		"scope",
+	)
 	s.key = "wrong"
-	s.refused("/v1/embeddings", object{"model": "base", "input": "x"}, http.StatusUnauthorized, ai(nil, "invalid_api_key"), "key")
+	s.refused(
+		"/v1/embeddings",
+		object{"model": "base", "input": "x"},
+		http.StatusUnauthorized,
+		ai(nil, "invalid_api_key"),
+		"key",
+	)
 }
 
 // refused sends what has to be refused: with this answer, but for a text that says why.

@@ -17,13 +17,37 @@ import (
 // expert, and of Cohere's rerank. Texts are scored by late interaction.
 func rerankers() []handlers.Adapter {
 	adapters := []handlers.Adapter{
-		{Method: http.MethodPost, Path: "/embed", Scope: handlers.ScopeEmbed, Cost: handlers.Answering(0), Serve: serve(inferEmbeddings), Refusal: inferenceError},
-		{Method: http.MethodPost, Path: "/rerank", Scope: handlers.ScopeEmbed, Cost: handlers.Answering(0), Serve: serve(inferRanks), Refusal: inferenceError},
+		{
+			Method:  http.MethodPost,
+			Path:    "/embed",
+			Scope:   handlers.ScopeEmbed,
+			Cost:    handlers.Answering(0),
+			Serve:   serve(inferEmbeddings),
+			Refusal: inferenceError,
+		},
+		{
+			Method:  http.MethodPost,
+			Path:    "/rerank",
+			Scope:   handlers.ScopeEmbed,
+			Cost:    handlers.Answering(0),
+			Serve:   serve(inferRanks),
+			Refusal: inferenceError,
+		},
 	}
 	for _, path := range []string{"/v1/rerank", "/v2/rerank"} {
-		adapters = append(adapters, handlers.Adapter{Method: http.MethodPost, Path: path, Scope: handlers.ScopeEmbed, Cost: handlers.Answering(0), Serve: serve(rerank), Refusal: func(p *handlers.Problem) (int, any) {
-			return p.Status, map[string]string{"message": p.Detail}
-		}})
+		adapters = append(
+			adapters,
+			handlers.Adapter{
+				Method: http.MethodPost,
+				Path:   path,
+				Scope:  handlers.ScopeEmbed,
+				Cost:   handlers.Answering(0),
+				Serve:  serve(rerank),
+				Refusal: func(p *handlers.Problem) (int, any) {
+					return p.Status, map[string]string{"message": p.Detail}
+				},
+			},
+		)
 	}
 	return adapters
 }
@@ -43,7 +67,11 @@ type truncating struct {
 
 func (t truncating) check() error {
 	if t.Truncate && t.Direction != "" && t.Direction != "Right" && t.Direction != "right" {
-		return invalid("unknown_value", "/truncation_direction", "texts are truncated at their end: truncation_direction can be Right alone")
+		return invalid(
+			"unknown_value",
+			"/truncation_direction",
+			"texts are truncated at their end: truncation_direction can be Right alone",
+		)
 	}
 	return nil
 }
@@ -102,7 +130,12 @@ func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]
 	}
 	ranked, truncated, err := ranks(ctx, e, in.Query, in.Texts)
 	if err == nil && len(truncated) > 0 && !in.Truncate {
-		err = invalid("too_long", "/texts", "text %d has more tokens than the expert reads: send shorter texts, or \"truncate\": true", truncated[0])
+		err = invalid(
+			"too_long",
+			"/texts",
+			"text %d has more tokens than the expert reads: send shorter texts, or \"truncate\": true",
+			truncated[0],
+		)
 	}
 	if err != nil {
 		return nil, err
@@ -119,7 +152,12 @@ func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]
 }
 
 // ranks returns texts with their scores, the best first, and which were cut.
-func ranks(ctx context.Context, e handlers.Engine, question string, texts []string) (out []inferRank, truncated []int, err error) {
+func ranks(
+	ctx context.Context,
+	e handlers.Engine,
+	question string,
+	texts []string,
+) (out []inferRank, truncated []int, err error) {
 	scored, err := e.Rerank(ctx, search.RerankRequest{Question: question, Texts: texts})
 	if err != nil {
 		return nil, nil, err
@@ -187,7 +225,11 @@ type rerankResult struct {
 func rerank(ctx context.Context, e handlers.Engine, in rerankRequest) (out rerankResponse, err error) {
 	switch {
 	case in.MaxTokensPerDoc != nil:
-		return out, invalid("unknown_value", "/max_tokens_per_doc", "max_tokens_per_doc cannot be chosen: of a longer text the expert reads the beginning")
+		return out, invalid(
+			"unknown_value",
+			"/max_tokens_per_doc",
+			"max_tokens_per_doc cannot be chosen: of a longer text the expert reads the beginning",
+		)
 	case in.TopN != nil && *in.TopN < 1:
 		return out, invalid("out_of_range", "/top_n", "top_n is %d: it has to be at least 1", *in.TopN)
 	}

@@ -27,7 +27,8 @@ func scores(r search.Response) []float64 {
 	first := r.Results[0].Score
 	if r.Confidence == nil {
 		for i, x := range r.Results {
-			if out[i] = 1; first > 0 {
+			out[i] = 1
+			if first > 0 {
 				out[i] = min(max(x.Score/first, 0), 1)
 			}
 		}
@@ -56,7 +57,13 @@ func atLeast(results int) int { return max(results, 5) }
 // checkThreshold refuses what no score can be.
 func checkThreshold(pointer string, threshold float64) error {
 	if threshold < 0 || threshold > 1 {
-		return invalid("out_of_range", pointer, "%s is %v: scores are from 0 to 1", strings.TrimPrefix(pointer, "/"), threshold)
+		return invalid(
+			"out_of_range",
+			pointer,
+			"%s is %v: scores are from 0 to 1",
+			strings.TrimPrefix(pointer, "/"),
+			threshold,
+		)
 	}
 	return nil
 }

@@ -74,7 +74,8 @@ func TestScores(t *testing.T) {
 			if x < 0 || x > last {
 				t.Fatalf("%v after %v", x, last)
 			}
-			sum, last = sum+x, x
+			sum = sum + x
+			last = x
 		}
 		if r.Confidence != nil && sum > any+1e-9 {
 			t.Fatalf("%v, more than %v", sum, any)

@@ -42,7 +42,8 @@ func TestEmbeddings(t *testing.T) {
 					var text string
 					err := json.Unmarshal(x.Embedding, &text)
 					bytes, err2 := base64.StdEncoding.DecodeString(text)
-					if vector = make([]float32, len(bytes)/4); err != nil || err2 != nil {
+					vector = make([]float32, len(bytes)/4)
+					if err != nil || err2 != nil {
 						t.Fatal(err, err2)
 					}
 					for j := range vector {
@@ -64,7 +65,8 @@ func TestEmbeddings(t *testing.T) {
 		Data []struct{ ID, Object string }
 	}
 	s.ask(http.MethodGet, "/v1/models", nil, &models)
-	if len(models.Data) != 2 || models.Data[0].ID != "base" || models.Data[1].ID != "base:question" || models.Data[0].Object != "model" {
+	if len(models.Data) != 2 || models.Data[0].ID != "base" || models.Data[1].ID != "base:question" ||
+		models.Data[0].Object != "model" {
 		t.Errorf("%+v", models)
 	}
 	var inferred [][]float32
@@ -99,16 +101,28 @@ func TestStore(t *testing.T) {
 	}
 	for i, x := range got.Data {
 		w := want.Results[i]
-		if x.FileID != w.ID || x.Filename != w.Title || len(x.Content) != 1 || x.Content[0].Text != w.Text || x.Content[0].Type != "text" || x.Attributes == nil {
+		if x.FileID != w.ID || x.Filename != w.Title || len(x.Content) != 1 || x.Content[0].Text != w.Text ||
+			x.Content[0].Type != "text" ||
+			x.Attributes == nil {
 			t.Errorf("%+v, want %+v", x, w)
 		}
 	}
-	if a, b, c := got.Data[0].Score, got.Data[1].Score, got.Data[2].Score; !(a >= b && b >= c && c > 0 && a+b+c <= *want.Any) {
+	if a, b, c := got.Data[0].Score, got.Data[1].Score, got.Data[2].Score; !(a >= b && b >= c && c > 0 &&
+		a+b+c <= *want.Any) {
 		t.Errorf("%v %v %v, together at most %v", a, b, c, *want.Any)
 	}
 	for threshold, n := range map[float64]int{got.Data[0].Score: 1, got.Data[0].Score + 1e-6: 0, got.Data[1].Score: 2} {
 		var some storePage
-		s.ask(http.MethodPost, "/v1/vector_stores/c/search", object{"query": []string{question}, "max_num_results": 3, "ranking_options": object{"ranker": "auto", "score_threshold": threshold}}, &some)
+		s.ask(
+			http.MethodPost,
+			"/v1/vector_stores/c/search",
+			object{
+				"query":           []string{question},
+				"max_num_results": 3,
+				"ranking_options": object{"ranker": "auto", "score_threshold": threshold},
+			},
+			&some,
+		)
 		if len(some.Data) != n {
 			t.Errorf("at %v: %+v", threshold, some)
 		}
@@ -119,14 +133,20 @@ func TestStore(t *testing.T) {
 		Metadata       object
 	}
 	var dify struct{ Records []record }
-	s.ask(http.MethodPost, "/retrieval", object{"knowledge_id": "c", "query": question, "retrieval_setting": object{"top_k": 3, "score_threshold": 0}}, &dify)
+	s.ask(
+		http.MethodPost,
+		"/retrieval",
+		object{"knowledge_id": "c", "query": question, "retrieval_setting": object{"top_k": 3, "score_threshold": 0}},
+		&dify,
+	)
 	answered := s.search(search.Request{Question: question, K: 3, Answer: search.AnswerOptions{Wanted: true}})
 	if len(dify.Records) != 3 || dify.Records[0].Score != *answered.Confidence {
 		t.Fatalf("%+v, want the confidence %v", dify, *answered.Confidence)
 	}
 	for i, x := range dify.Records {
 		w := answered.Results[i]
-		if x.Content != w.Text || x.Title != w.Title || i > 0 && x.Score > dify.Records[i-1].Score || x.Metadata["id"] != w.ID {
+		if x.Content != w.Text || x.Title != w.Title || i > 0 && x.Score > dify.Records[i-1].Score ||
+			x.Metadata["id"] != w.ID {
 			t.Errorf("%+v, want %+v", x, w)
 		}
 	}
@@ -152,7 +172,12 @@ func TestDifyAnswers(t *testing.T) {
 			}
 		}
 	}
-	s.ask(http.MethodPost, "/retrieval", object{"knowledge_id": "c", "query": question, "retrieval_setting": object{"top_k": 20}}, &got)
+	s.ask(
+		http.MethodPost,
+		"/retrieval",
+		object{"knowledge_id": "c", "query": question, "retrieval_setting": object{"top_k": 20}},
+		&got,
+	)
 	marked := 0
 	for _, x := range got.Records {
 		at := slices.IndexFunc(want.Answers, func(a search.Extract) bool { return a.Passage == x.Metadata.ID })
@@ -203,7 +228,17 @@ func TestStoreFilters(t *testing.T) {
 		0: {{"name": "tags", "comparison_operator": "is", "value": "kitchen"}, {"name": "tags", "comparison_operator": "is", "value": "tales"}},
 	} {
 		var got struct{ Records []object }
-		s.ask(http.MethodPost, "/retrieval", object{"knowledge_id": "c", "query": "lamp", "retrieval_setting": object{"top_k": 5}, "metadata_condition": object{"conditions": conditions}}, &got)
+		s.ask(
+			http.MethodPost,
+			"/retrieval",
+			object{
+				"knowledge_id":       "c",
+				"query":              "lamp",
+				"retrieval_setting":  object{"top_k": 5},
+				"metadata_condition": object{"conditions": conditions},
+			},
+			&got,
+		)
 		if len(got.Records) != want {
 			t.Errorf("%v: %v", conditions, got)
 		}
@@ -213,7 +248,8 @@ func TestStoreFilters(t *testing.T) {
 // TestRerank: a text has the score that late interaction gives the same passage when it
 // is stored.
 func TestRerank(t *testing.T) {
-	passages, texts := "", []string{}
+	passages := ""
+	texts := []string{}
 	for i, line := range strings.SplitAfter(realclients.Demo(t, "tales"), "\n")[:30] {
 		var p struct{ Text string }
 		if err := json.Unmarshal([]byte(line), &p); err != nil {
@@ -223,12 +259,14 @@ func TestRerank(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		passages, texts = passages+string(text)+"\n", append(texts, p.Text)
+		passages = passages + string(text) + "\n"
+		texts = append(texts, p.Text)
 	}
 	s := serve(t, realclients.ServerOptions{Passages: passages})
 	question := "why did the fox hide the moon"
 	want := map[int]float64{}
-	for _, x := range s.search(search.Request{Question: question, K: 30, Fusion: search.Methods{Names: []string{"gate"}}}).Results {
+	for _, x := range s.search(search.Request{Question: question, K: 30,
+		Fusion: search.Methods{Names: []string{"gate"}}}).Results {
 		for _, c := range x.Contributions {
 			if c.Source == "late" {
 				want[int(x.ID[0]-'a')] = *c.Score
@@ -240,7 +278,12 @@ func TestRerank(t *testing.T) {
 		Score float64
 		Text  string
 	}
-	s.ask(http.MethodPost, "/rerank", object{"query": question, "texts": texts, "raw_scores": true, "return_text": true, "truncate": true}, &got)
+	s.ask(
+		http.MethodPost,
+		"/rerank",
+		object{"query": question, "texts": texts, "raw_scores": true, "return_text": true, "truncate": true},
+		&got,
+	)
 	if len(got) != len(texts) || len(want) < 10 {
 		t.Fatalf("%d of %d, and %d scored by a search", len(got), len(texts), len(want))
 	}
@@ -266,12 +309,24 @@ func TestRerank(t *testing.T) {
 				Document       *struct{ Text string }
 			}
 		}
-		s.ask(http.MethodPost, path, object{"model": "late", "query": question, "documents": documents, "top_n": 4, "return_documents": path == "/v1/rerank"}, &cohere)
+		s.ask(
+			http.MethodPost,
+			path,
+			object{
+				"model":            "late",
+				"query":            question,
+				"documents":        documents,
+				"top_n":            4,
+				"return_documents": path == "/v1/rerank",
+			},
+			&cohere,
+		)
 		if len(cohere.Results) != 4 {
 			t.Fatalf("%+v", cohere)
 		}
 		for i, x := range cohere.Results {
-			if x.Index != got[i].Index || x.RelevanceScore != min(max(got[i].Score, 0), 1) || (x.Document != nil) != (path == "/v1/rerank") {
+			if x.Index != got[i].Index || x.RelevanceScore != min(max(got[i].Score, 0), 1) ||
+				(x.Document != nil) != (path == "/v1/rerank") {
 				t.Errorf("%s: %+v, want %+v", path, x, got[i])
 			}
 		}

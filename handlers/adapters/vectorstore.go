@@ -75,15 +75,32 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 	most := defaultStoreResults
 	switch {
 	case len(in.Query) != 1:
-		return out, invalid("out_of_range", "/query", "there are %d questions in query: one is answered at a time", len(in.Query))
+		return out, invalid(
+			"out_of_range",
+			"/query",
+			"there are %d questions in query: one is answered at a time",
+			len(in.Query),
+		)
 	case in.RewriteQuery:
 		return out, invalid("unknown_value", "/rewrite_query", "questions are not rewritten here: leave rewrite_query out")
 	case in.MaxNumResults != nil:
-		if most = *in.MaxNumResults; most < 1 || most > mostStoreResults {
-			return out, invalid("out_of_range", "/max_num_results", "max_num_results is %d: it has to be from 1 to %d", most, mostStoreResults)
+		most = *in.MaxNumResults
+		if most < 1 || most > mostStoreResults {
+			return out, invalid(
+				"out_of_range",
+				"/max_num_results",
+				"max_num_results is %d: it has to be from 1 to %d",
+				most,
+				mostStoreResults,
+			)
 		}
 	}
-	request := search.Request{Question: in.Query[0], K: min(atLeast(most), e.Limits().K), Fields: passageFields, MinConfidence: in.RankingOptions.ScoreThreshold}
+	request := search.Request{
+		Question:      in.Query[0],
+		K:             min(atLeast(most), e.Limits().K),
+		Fields:        passageFields,
+		MinConfidence: in.RankingOptions.ScoreThreshold,
+	}
 	if err := checkThreshold("/ranking_options/score_threshold", request.MinConfidence); err != nil {
 		return out, err
 	}
@@ -96,10 +113,21 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 	if err != nil {
 		return out, err
 	}
-	out = storePage{Object: "vector_store.search_results.page", SearchQuery: in.Query, Data: []storeHit{}, Notes: append(corrections(response), notesOf(response)...)}
+	out = storePage{
+		Object:      "vector_store.search_results.page",
+		SearchQuery: in.Query,
+		Data:        []storeHit{},
+		Notes:       append(corrections(response), notesOf(response)...),
+	}
 	results, scores := chosen(response, most, in.RankingOptions.ScoreThreshold)
 	for i, x := range results {
-		hit := storeHit{FileID: x.ID, Filename: titleOf(x.Title, x.ID), Score: scores[i], Attributes: x.Metadata, Content: []storeText{{"text", contentOf(x)}}}
+		hit := storeHit{
+			FileID:     x.ID,
+			Filename:   titleOf(x.Title, x.ID),
+			Score:      scores[i],
+			Attributes: x.Metadata,
+			Content:    []storeText{{"text", contentOf(x)}},
+		}
 		if hit.Attributes == nil {
 			hit.Attributes = map[string]any{}
 		}
@@ -140,7 +168,13 @@ func (f *storeFilter) onto(filter *search.Filter) error {
 // tags returns those that a comparison names, of which a passage has to have one.
 func (f *storeFilter) tags() ([]string, error) {
 	if f.Key != tagsKey || f.Type != "eq" && f.Type != "in" {
-		return nil, invalid("unknown_value", "/filters", "the filter %.32q of %.32q is not supported: passages are filtered by their tags, {\"type\": \"eq\", \"key\": \"tags\", \"value\": \"law\"}, or \"in\" a list of them, joined by \"and\" or \"or\"", f.Type, f.Key)
+		return nil, invalid(
+			"unknown_value",
+			"/filters",
+			"the filter %.32q of %.32q is not supported: passages are filtered by their tags, {\"type\": \"eq\", \"key\": \"tags\", \"value\": \"law\"}, or \"in\" a list of them, joined by \"and\" or \"or\"",
+			f.Type,
+			f.Key,
+		)
 	}
 	var tags texts
 	if err := tags.UnmarshalJSON(f.Value); err != nil {

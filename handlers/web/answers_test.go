@@ -34,16 +34,30 @@ func TestAnswersInBrowser(t *testing.T) {
 				made(t, name)
 			}
 			server := realclients.Server(t, realclients.ServerOptions{Passages: passages, Change: change})
-			t.Log(realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{filepath.Join("testdata", "answers.mjs")}, Env: append(env, "SERVER="+server)}))
+			t.Log(
+				realclients.Run(
+					t,
+					realclients.Command{
+						Interpreter: node,
+						Args:        []string{filepath.Join("testdata", "answers.mjs")},
+						Env:         append(env, "SERVER="+server),
+					},
+				),
+			)
 		})
 	}
-	ask("reader", `{"id":"mill","title":"The mill","text":"Zürich – “naïve” 🦊 notes. The mill of Lund was built by Søren Ågård in 1742. It burned down twice."}
+	ask(
+		"reader",
+		`{"id":"mill","title":"The mill","text":"Zürich – “naïve” 🦊 notes. The mill of Lund was built by Søren Ågård in 1742. It burned down twice."}
 {"id":"rice","title":"Rice","text":"Cooked rice keeps for a day in the fridge. Raw rice keeps for years."}
 {"id":"foxes","title":"Foxes","text":"A fox asked the moon to come down from the sky. It did not."}
-`, func(c *configs.Config) {
-		c.Cache = "" // where the reader is
-		granularity(t, c, "base@1")
-	}, "QUESTION=who built the mill of Lund?")
+`,
+		func(c *configs.Config) {
+			c.Cache = "" // where the reader is
+			granularity(t, c, "base@1")
+		},
+		"QUESTION=who built the mill of Lund?",
+	)
 	passages, question := golden(t)
 	ask("generator", passages, func(c *configs.Config) {
 		c.Readers = []string{"writer"}
@@ -109,7 +123,8 @@ func golden(t *testing.T) (passages, question string) {
 // writer imports that T5 as a generator.
 func writer(t *testing.T, bundle string) {
 	t.Helper()
-	from, checkpoint := filepath.Join(testenv.Root(t), "encoder", "testdata", "fid"), t.TempDir()
+	from := filepath.Join(testenv.Root(t), "encoder", "testdata", "fid")
+	checkpoint := t.TempDir()
 	if err := os.CopyFS(checkpoint, os.DirFS(filepath.Join(from, "gated"))); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +142,12 @@ func writer(t *testing.T, bundle string) {
 		err = os.WriteFile(filepath.Join(checkpoint, "tokenizer.json"), data, 0o644)
 	}
 	if err == nil {
-		_, err = models.Import(t.Context(), checkpoint, bundle, models.ImportOptions{MaxTokens: models.MaxTokens{Passage: 48}})
+		_, err = models.Import(
+			t.Context(),
+			checkpoint,
+			bundle,
+			models.ImportOptions{MaxTokens: models.MaxTokens{Passage: 48}},
+		)
 	}
 	if err != nil {
 		t.Fatal(err)

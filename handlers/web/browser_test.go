@@ -26,8 +26,14 @@ func TestInBrowser(t *testing.T) {
 	pinned(t)
 	const searcher, owner = "key-of-one-who-searches", "key-of-the-owner"
 	visit(t, "open.mjs", nil)
-	visit(t, "keyed.mjs", []configs.Key{key("searcher", searcher, "search"), key("owner", owner, "search", "embed", "ingest", "admin")},
-		"SEARCHER="+searcher, "OWNER="+owner, "CONCLAVE_KEY="+owner)
+	visit(
+		t,
+		"keyed.mjs",
+		[]configs.Key{key("searcher", searcher, "search"), key("owner", owner, "search", "embed", "ingest", "admin")},
+		"SEARCHER="+searcher,
+		"OWNER="+owner,
+		"CONCLAVE_KEY="+owner,
+	)
 }
 
 // TestCalibratedInBrowser: the curves of a calibration that was written before the server
@@ -36,7 +42,16 @@ func TestCalibratedInBrowser(t *testing.T) {
 	pinned(t)
 	node, _ := realclients.Node(t)
 	server := realclients.Server(t, realclients.ServerOptions{Change: func(c *configs.Config) { writeCalibration(t, c) }})
-	t.Log(realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{filepath.Join("testdata", "calibrated.mjs")}, Env: []string{"SERVER=" + server}}))
+	t.Log(
+		realclients.Run(
+			t,
+			realclients.Command{
+				Interpreter: node,
+				Args:        []string{filepath.Join("testdata", "calibrated.mjs")},
+				Env:         []string{"SERVER=" + server},
+			},
+		),
+	)
 }
 
 // writeCalibration puts a calibration with curves into the collection, as conclave
@@ -48,17 +63,39 @@ func writeCalibration(t *testing.T, c *configs.Config) {
 		t.Fatal(err)
 	}
 	chance := func(signals []string) (chance calibration.Confidence) {
-		chance.K, chance.Kind = 1, calibration.Platt
+		chance.K = 1
+		chance.Kind = calibration.Platt
 		for _, name := range signals {
 			chance.Logistic.Signals = append(chance.Logistic.Signals, calibration.Term{Name: name})
 		}
 		return chance
 	}
-	record := calibration.Record{Auto: "rrf", Alpha: 0.1, Written: time.Now(), Signals: fusion.SignalNames(), Chances: calibration.Chances{chance(fusion.SignalNames())},
-		Questions:   []calibration.QuestionSet{{Domain: "tales", Questions: 200}},
-		Reliability: []calibration.Bin{{Questions: 250, Confidence: .04, Accuracy: .02}, {Questions: 60, Confidence: .36, Accuracy: .4}, {Questions: 90, Confidence: .93, Accuracy: .89}},
-		Sources: []calibration.SourceRecord{{Name: "base", Fingerprint: bundle.Fingerprint(models.Question), Kind: fusion.Generalist, Chance: chance(fusion.SourceSignalNames(fusion.Generalist)),
-			Reliability: []calibration.Bin{{Questions: 80, Confidence: .12, Accuracy: .2}, {Questions: 70, Confidence: .55, Accuracy: .5}, {Questions: 50, Confidence: .97, Accuracy: 1}}}}}
+	record := calibration.Record{
+		Auto:      "rrf",
+		Alpha:     0.1,
+		Written:   time.Now(),
+		Signals:   fusion.SignalNames(),
+		Chances:   calibration.Chances{chance(fusion.SignalNames())},
+		Questions: []calibration.QuestionSet{{Domain: "tales", Questions: 200}},
+		Reliability: []calibration.Bin{
+			{Questions: 250, Confidence: .04, Accuracy: .02},
+			{Questions: 60, Confidence: .36, Accuracy: .4},
+			{Questions: 90, Confidence: .93, Accuracy: .89},
+		},
+		Sources: []calibration.SourceRecord{
+			{
+				Name:        "base",
+				Fingerprint: bundle.Fingerprint(models.Question),
+				Kind:        fusion.Generalist,
+				Chance:      chance(fusion.SourceSignalNames(fusion.Generalist)),
+				Reliability: []calibration.Bin{
+					{Questions: 80, Confidence: .12, Accuracy: .2},
+					{Questions: 70, Confidence: .55, Accuracy: .5},
+					{Questions: 50, Confidence: .97, Accuracy: 1},
+				},
+			},
+		},
+	}
 	if err := record.Write(c.Collection); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +105,13 @@ func writeCalibration(t *testing.T, c *configs.Config) {
 func visit(t *testing.T, script string, keys []configs.Key, env ...string) {
 	t.Run(script, func(t *testing.T) {
 		node, _ := realclients.Node(t)
-		server := realclients.Server(t, realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "health"), Change: func(c *configs.Config) { c.Auth.Keys = keys }})
+		server := realclients.Server(
+			t,
+			realclients.ServerOptions{
+				Passages: realclients.Demo(t, "tales", "health"),
+				Change:   func(c *configs.Config) { c.Auth.Keys = keys },
+			},
+		)
 		programs := t.TempDir()
 		t.Log(realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{filepath.Join("testdata", script)},
 			Env: append(env, "SERVER="+server, "PROGRAMS="+programs)}))
@@ -135,7 +178,11 @@ func ranked(t *testing.T, answer string) string {
 func pinned(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skipf("SKIPPED: THE PAGES ARE NOT TESTED HERE: there is no pinned browser for %s/%s, only for linux/amd64", runtime.GOOS, runtime.GOARCH)
+		t.Skipf(
+			"SKIPPED: THE PAGES ARE NOT TESTED HERE: there is no pinned browser for %s/%s, only for linux/amd64",
+			runtime.GOOS,
+			runtime.GOARCH,
+		)
 	}
 }
 

@@ -87,7 +87,10 @@ func guide() ([]Document, error) {
 		if err != nil || path.Ext(name) != ".svg" {
 			return err
 		}
-		all = append(all, Document{guideRoot + name, "image/svg+xml", func() ([]byte, error) { return docs.Files.ReadFile(name) }})
+		all = append(
+			all,
+			Document{guideRoot + name, "image/svg+xml", func() ([]byte, error) { return docs.Files.ReadFile(name) }},
+		)
 		return nil
 	})
 	if err != nil {
@@ -102,21 +105,24 @@ func contents() (chapters []chapter, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the guide's list of pages: %w", err)
 	}
-	err = ast.Walk(goldmark.New().Parser().Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		switch n := n.(type) {
-		case *ast.Heading:
-			if entering && n.Level == 2 {
-				chapters = append(chapters, chapter{Title: plain(n, source)})
+	err = ast.Walk(
+		goldmark.New().Parser().Parse(text.NewReader(source)),
+		func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+			switch n := n.(type) {
+			case *ast.Heading:
+				if entering && n.Level == 2 {
+					chapters = append(chapters, chapter{Title: plain(n, source)})
+				}
+			case *ast.Link:
+				name := string(n.Destination)
+				if entering && path.Ext(name) == ".md" && len(chapters) > 0 {
+					last := &chapters[len(chapters)-1]
+					last.Pages = append(last.Pages, &guidePage{Name: name, Path: guidePath(name), Label: plain(n, source)})
+				}
 			}
-		case *ast.Link:
-			name := string(n.Destination)
-			if entering && path.Ext(name) == ".md" && len(chapters) > 0 {
-				last := &chapters[len(chapters)-1]
-				last.Pages = append(last.Pages, &guidePage{Name: name, Path: guidePath(name), Label: plain(n, source)})
-			}
-		}
-		return ast.WalkContinue, nil
-	})
+			return ast.WalkContinue, nil
+		},
+	)
 	return chapters, err
 }
 

@@ -29,7 +29,10 @@ func TestUnderPathInBrowser(t *testing.T) {
 		"taken off": {func(c *configs.Config) { c.Server.TrustedProxies = []string{"127.0.0.0/8"} }, true},
 	} {
 		t.Run(what, func(t *testing.T) {
-			server := realclients.Server(t, realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "health"), Change: c.change})
+			server := realclients.Server(
+				t,
+				realclients.ServerOptions{Passages: realclients.Demo(t, "tales", "health"), Change: c.change},
+			)
 			at, err := url.Parse(server)
 			if err != nil {
 				t.Fatal(err)
@@ -47,7 +50,16 @@ func TestUnderPathInBrowser(t *testing.T) {
 			mux.Handle(base+"/", proxy)
 			front := httptest.NewServer(mux)
 			defer front.Close()
-			t.Log(realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{filepath.Join("testdata", "based.mjs")}, Env: []string{"SERVER=" + front.URL + base}}))
+			t.Log(
+				realclients.Run(
+					t,
+					realclients.Command{
+						Interpreter: node,
+						Args:        []string{filepath.Join("testdata", "based.mjs")},
+						Env:         []string{"SERVER=" + front.URL + base},
+					},
+				),
+			)
 		})
 	}
 }
@@ -59,7 +71,10 @@ func TestOpenAIInBrowser(t *testing.T) {
 	node, modules := realclients.Node(t)
 	page := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		_, _ = fmt.Fprint(w, `<!doctype html><title>an app</title><script type="module">import OpenAI from "/openai/index.mjs"; window.OpenAI = OpenAI;</script>`)
+		_, _ = fmt.Fprint(
+			w,
+			`<!doctype html><title>an app</title><script type="module">import OpenAI from "/openai/index.mjs"; window.OpenAI = OpenAI;</script>`,
+		)
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", page)
@@ -72,6 +87,8 @@ func TestOpenAIInBrowser(t *testing.T) {
 		c.Server.CORSOrigins = []string{app.URL}
 		c.Auth.Keys = []configs.Key{key("app", secret, "embed")}
 	}})
-	t.Log(realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{filepath.Join("testdata", "openai.mjs")},
-		Env: []string{"SERVER=" + server, "APP=" + app.URL, "OTHER=" + other.URL, "KEY=" + secret}}))
+	t.Log(
+		realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{filepath.Join("testdata", "openai.mjs")},
+			Env: []string{"SERVER=" + server, "APP=" + app.URL, "OTHER=" + other.URL, "KEY=" + secret}}),
+	)
 }

@@ -26,7 +26,41 @@ func TestTypedAsInAddresses(t *testing.T) {
 	const seed = 36
 	t.Log("seed", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	pieces := []string{`"`, `"`, "“", "”", "„", "-", "-", " ", " ", "\t", "\n", "\u00a0", "\u2003", "\u0085", "\ufeff", "a", "bee", "é", "e\u0301", "日本", "7", "٣", "Ⅷ", "½", "²", ".", "?", "!,", "'", "𝔘", "🦊", "_", "+"}
+	pieces := []string{
+		`"`,
+		`"`,
+		"“",
+		"”",
+		"„",
+		"-",
+		"-",
+		" ",
+		" ",
+		"\t",
+		"\n",
+		"\u00a0",
+		"\u2003",
+		"\u0085",
+		"\ufeff",
+		"a",
+		"bee",
+		"é",
+		"e\u0301",
+		"日本",
+		"7",
+		"٣",
+		"Ⅷ",
+		"½",
+		"²",
+		".",
+		"?",
+		"!,",
+		"'",
+		"𝔘",
+		"🦊",
+		"_",
+		"+",
+	}
 	for range 20_000 {
 		var text strings.Builder
 		for range random.IntN(14) {
@@ -46,7 +80,14 @@ func TestTypedAsInAddresses(t *testing.T) {
 	if err := os.WriteFile(file, body, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	printed := realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{filepath.Join("testdata", "typed.mjs")}, Env: []string{"TYPED=" + script, "CASES=" + file}})
+	printed := realclients.Run(
+		t,
+		realclients.Command{
+			Interpreter: node,
+			Args:        []string{filepath.Join("testdata", "typed.mjs")},
+			Env:         []string{"TYPED=" + script, "CASES=" + file},
+		},
+	)
 	var got []struct {
 		Question string   `json:"question"`
 		Must     []string `json:"must"`
@@ -58,7 +99,8 @@ func TestTypedAsInAddresses(t *testing.T) {
 	read := 0
 	for i, text := range cases {
 		question, must, mustNot := search.Typed(text)
-		if read += len(must) + len(mustNot); got[i].Question != question || !slices.Equal(got[i].Must, must) || !slices.Equal(got[i].MustNot, mustNot) {
+		read += len(must) + len(mustNot)
+		if got[i].Question != question || !slices.Equal(got[i].Must, must) || !slices.Equal(got[i].MustNot, mustNot) {
 			t.Errorf("%q: the page reads %+q, and an address %q, must %q, not %q", text, got[i], question, must, mustNot)
 		}
 	}

@@ -2,12 +2,8 @@ package archtest
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"io/fs"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 )
 
@@ -15,24 +11,10 @@ import (
 // or "name of": a function returns, reports or does something.
 func TestCommentsOfFunctions(t *testing.T) {
 	read := 0
-	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() && path != "../.." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules") {
-			return filepath.SkipDir
-		}
-		if entry.IsDir() || !strings.HasSuffix(path, ".go") {
-			return nil
-		}
-		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, path, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	readFiles(t, func(files *token.FileSet, file *ast.File, _ []byte) {
 		for _, declaration := range file.Decls {
 			function, ok := declaration.(*ast.FuncDecl)
-			if !ok || function.Doc == nil || ast.IsGenerated(file) {
+			if !ok || function.Doc == nil {
 				continue
 			}
 			read++
@@ -41,11 +23,7 @@ func TestCommentsOfFunctions(t *testing.T) {
 					files.Position(function.Pos()), said)
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if read < 1000 {
 		t.Errorf("only %d functions with comments were found", read)
 	}

@@ -32,14 +32,39 @@ var allowed = map[string][]string{
 	"encoder":     {"internal/disk", "internal/normalise", "models"},
 	"search":      {"fusion", "internal/corpus", "internal/granules", "internal/rank", "internal/spelling"},
 	"calibration": {"fusion", "internal/disk", "internal/questions", "internal/rank", "search"},
-	"evaluation":  {"calibration", "fusion", "internal/corpus", "internal/disk", "internal/questions", "internal/rank", "search"},
-	"documents":   {"internal/corpus", "internal/granules"},
-	"configs":     {},
+	"evaluation": {
+		"calibration",
+		"fusion",
+		"internal/corpus",
+		"internal/disk",
+		"internal/questions",
+		"internal/rank",
+		"search",
+	},
+	"documents": {"internal/corpus", "internal/granules"},
+	"configs":   {},
 
-	"store/folder":     {"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling"},
-	"store/opensearch": {"ann", "bm25", "internal/corpus", "internal/jobs/lease", "internal/rank", "internal/spelling", "search", "store/folder"},
+	"store/folder": {"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling"},
+	"store/opensearch": {
+		"ann",
+		"bm25",
+		"internal/corpus",
+		"internal/jobs/lease",
+		"internal/rank",
+		"internal/spelling",
+		"search",
+		"store/folder",
+	},
 
-	"handlers":          {"handlers/web", "internal/corpus", "internal/jobs", "internal/overload", "internal/plaintext", "search", "store/folder"},
+	"handlers": {
+		"handlers/web",
+		"internal/corpus",
+		"internal/jobs",
+		"internal/overload",
+		"internal/plaintext",
+		"search",
+		"store/folder",
+	},
 	"handlers/adapters": {"handlers", "search"},
 	"handlers/web":      {"docs"},
 
@@ -59,10 +84,25 @@ var allowed = map[string][]string{
 	"internal/overload":   {},
 	"internal/jobs":       {"internal/corpus", "internal/disk", "internal/jobs/lease", "internal/rank", "store/folder"},
 	"internal/jobs/lease": {},
-	"internal/doctor":     {"ann", "calibration", "configs", "encoder", "internal/disk", "internal/granules", "internal/provision", "internal/server", "models", "search", "shipped", "store/folder", "store/opensearch"},
+	"internal/doctor": {
+		"ann",
+		"calibration",
+		"configs",
+		"encoder",
+		"internal/disk",
+		"internal/granules",
+		"internal/provision",
+		"internal/server",
+		"models",
+		"search",
+		"shipped",
+		"store/folder",
+		"store/opensearch",
+	},
 	"internal/server": {
 		"ann", "calibration", "configs", "encoder", "fusion", "handlers", "handlers/adapters", "internal/corpus", "internal/disk",
-		"internal/granules", "internal/jobs", "internal/overload", "internal/provision", "internal/questions", "internal/rank",
+		"internal/granules", "internal/jobs", "internal/overload", "internal/provision", "internal/questions",
+		"internal/rank",
 		"internal/spelling", "models", "search", "shipped", "store/folder", "store/opensearch",
 	},
 
@@ -70,7 +110,20 @@ var allowed = map[string][]string{
 	"client/go": {"internal/corpus", "search"},
 
 	"research/ablation": {"calibration", "evaluation", "fusion"},
-	"research/bench":    {"ann", "bm25", "encoder", "fusion", "internal/corpus", "internal/disk", "internal/provision", "internal/questions", "internal/rank", "internal/server", "models", "search"},
+	"research/bench": {
+		"ann",
+		"bm25",
+		"encoder",
+		"fusion",
+		"internal/corpus",
+		"internal/disk",
+		"internal/provision",
+		"internal/questions",
+		"internal/rank",
+		"internal/server",
+		"models",
+		"search",
+	},
 
 	"internal/archtest": {},
 	"internal/endtoend": {"*"},
@@ -87,7 +140,18 @@ var allowed = map[string][]string{
 
 // pure reports whether a room builds without a C compiler: all but those that run encoders.
 func pure(room string) bool {
-	return !slices.Contains([]string{"encoder", "internal/doctor", "internal/server", "cmd", "internal/endtoend", "internal/testing", "research/bench"}, room)
+	return !slices.Contains(
+		[]string{
+			"encoder",
+			"internal/doctor",
+			"internal/server",
+			"cmd",
+			"internal/endtoend",
+			"internal/testing",
+			"research/bench",
+		},
+		room,
+	)
 }
 
 // apart are packages whose parts a command does not put together itself: that is for
@@ -127,12 +191,22 @@ func TestImports(t *testing.T) {
 		}
 		may, known := allowed[from]
 		if !known {
-			t.Errorf("package %s is in no place that the architecture knows: name it in docs/ARCHITECTURE.md and here", p.ImportPath)
+			t.Errorf(
+				"package %s is in no place that the architecture knows: name it in docs/ARCHITECTURE.md and here",
+				p.ImportPath,
+			)
 			continue
 		}
 		for _, path := range p.Imports {
 			if to, ours := place(path); ours && to != from && !slices.Contains(may, to) && !slices.Contains(may, "*") {
-				t.Errorf("%s imports %s: the architecture has no arrow from %s to %s (it has %v)", p.ImportPath, path, from, to, may)
+				t.Errorf(
+					"%s imports %s: the architecture has no arrow from %s to %s (it has %v)",
+					p.ImportPath,
+					path,
+					from,
+					to,
+					may,
+				)
 			}
 			if from == "cmd" && slices.Contains(apart, path) {
 				t.Errorf("%s imports %s: commands are flags, wiring and printing", p.ImportPath, path)
@@ -212,7 +286,10 @@ func TestRulesAreUsed(t *testing.T) {
 func TestFlagsAreNamedByCmd(t *testing.T) {
 	flag := regexp.MustCompile(`[\s(]--[a-z]{2}`)
 	for _, p := range list(t) {
-		if from, ok := place(p.ImportPath); !ok || slices.Contains([]string{"cmd", "internal/endtoend", "internal/testing", "internal/sbom", "internal/provision"}, from) || strings.HasPrefix(from, "research/") {
+		if from, ok := place(p.ImportPath); !ok ||
+			slices.Contains([]string{"cmd", "internal/endtoend", "internal/testing", "internal/sbom", "internal/provision"},
+				from) ||
+			strings.HasPrefix(from, "research/") {
 			continue
 		}
 		for _, name := range append(p.GoFiles, p.CgoFiles...) {
@@ -248,7 +325,9 @@ func list(t *testing.T, packages ...string) []listed {
 	if packages == nil {
 		packages = []string{module + "..."}
 	}
-	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Standard,Imports,GoFiles,CgoFiles"}, packages...)...)
+	cmd := exec.Command(
+		"go",
+		append([]string{"list", "-json=ImportPath,Dir,Standard,Imports,GoFiles,CgoFiles"}, packages...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

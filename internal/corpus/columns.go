@@ -26,7 +26,11 @@ type HeaderError struct {
 }
 
 func (e *HeaderError) Error() string {
-	return fmt.Sprintf("the table's columns are %s: it has no column %s; name the columns of the ids and of the texts", listed(e.Columns), listed(e.Absent))
+	return fmt.Sprintf(
+		"the table's columns are %s: it has no column %s; name the columns of the ids and of the texts",
+		listed(e.Columns),
+		listed(e.Absent),
+	)
 }
 
 // listed quotes a few names.
@@ -48,7 +52,10 @@ func findColumns(names []string, want Columns) (columns, error) {
 	c := columns{names: names}
 	for i, name := range names {
 		if name != "" && slices.Contains(names[:i], name) {
-			return c, &FieldError{Value: excerpt(strings.Join(names, ", ")), Problem: fmt.Sprintf("names column %s twice", excerpt(name))}
+			return c, &FieldError{
+				Value:   excerpt(strings.Join(names, ", ")),
+				Problem: fmt.Sprintf("names column %s twice", excerpt(name)),
+			}
 		}
 	}
 	at := func(given string, usual ...string) int {
@@ -67,7 +74,21 @@ func findColumns(names []string, want Columns) (columns, error) {
 		}
 		return -1
 	}
-	c.id, c.text, c.title, c.tags = at(want.ID, "id", "_id"), at(want.Text, "text", "contents"), at(want.Title, "title"), at("", "tags")
+	c.id, c.text, c.title, c.tags = at(
+		want.ID,
+		"id",
+		"_id",
+	), at(
+		want.Text,
+		"text",
+		"contents",
+	), at(
+		want.Title,
+		"title",
+	), at(
+		"",
+		"tags",
+	)
 	var absent []string
 	for _, x := range []struct {
 		at           int
@@ -106,7 +127,8 @@ func (c *columns) passage(fields []string) (p Passage, err error) {
 		case c.title:
 			p.Title = field
 		case c.tags:
-			if p.Tags, err = cellTags(field); err != nil {
+			p.Tags, err = cellTags(field)
+			if err != nil {
 				return p, err
 			}
 		default:
@@ -134,7 +156,8 @@ func cellTags(cell string) (tags []string, err error) {
 		return tags, err
 	}
 	for tag := range strings.SplitSeq(cell, ",") {
-		if tag = strings.TrimSpace(tag); tag != "" {
+		tag = strings.TrimSpace(tag)
+		if tag != "" {
 			tags = append(tags, tag)
 		}
 	}
@@ -176,7 +199,8 @@ func tableOf(line []byte, want Columns) (format Format, comma byte, ok bool, err
 			return TSV, comma, true, nil
 		}
 	}
-	if id, _, tab := bytes.Cut(line, []byte("\t")); tab && (want == Columns{}) && bytes.Count(line, []byte("\t")) == 1 && wholeNumber(id) {
+	if id, _, tab := bytes.Cut(line, []byte("\t")); tab && (want == Columns{}) && bytes.Count(line, []byte("\t")) == 1 &&
+		wholeNumber(id) {
 		return MSMARCO, '\t', true, nil
 	}
 	return "", 0, wrong != nil, wrong
@@ -184,7 +208,10 @@ func tableOf(line []byte, want Columns) (format Format, comma byte, ok bool, err
 
 // onlyDPR reports whether a table has DPR's columns and no others.
 func (c *columns) onlyDPR() bool {
-	return !slices.ContainsFunc(c.names, func(name string) bool { return name != "id" && name != "text" && name != "title" })
+	return !slices.ContainsFunc(
+		c.names,
+		func(name string) bool { return name != "id" && name != "text" && name != "title" },
+	)
 }
 
 // likeNames reports whether the cells of a line look like names of columns, rather than

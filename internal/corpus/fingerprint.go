@@ -12,7 +12,8 @@ import (
 func (p *Passage) Fingerprint() uint64 {
 	form := make([]byte, 0, len(p.Title)+len(p.Text)+2)
 	for _, text := range [...]string{p.Title, p.Text} {
-		begin, gap := len(form), false
+		begin := len(form)
+		gap := false
 		for _, r := range text {
 			if unicode.IsSpace(r) {
 				gap = true

@@ -40,7 +40,11 @@ func parseObject(record []byte, p *Passage, other func(name string)) error {
 				return err
 			}
 			if p.ID != "" && id != "" && id != p.ID {
-				return &FieldError{Field: key, Value: excerpt(id), Problem: fmt.Sprintf("differs from the other id (%s): give one of id and _id", excerpt(p.ID))}
+				return &FieldError{
+					Field:   key,
+					Value:   excerpt(id),
+					Problem: fmt.Sprintf("differs from the other id (%s): give one of id and _id", excerpt(p.ID)),
+				}
 			}
 			p.ID = max(id, p.ID) // one of them is empty, or they are equal
 			return nil
@@ -157,7 +161,11 @@ func parseMetadata(value []byte, into *map[string]any) error {
 			metadata[key] = value[0] == 't'
 		case 'n': // as good as absent
 		case '{', '[':
-			return &FieldError{Field: field, Value: excerpt(string(value)), Problem: "is not a string, a number, true or false: metadata is flat"}
+			return &FieldError{
+				Field:   field,
+				Value:   excerpt(string(value)),
+				Problem: "is not a string, a number, true or false: metadata is flat",
+			}
 		default:
 			metadata[key] = json.Number(value)
 		}

@@ -44,7 +44,11 @@ func eachMember(field string, object []byte, visit func(key string, value jsonte
 		return notJSON(object, err)
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return &FieldError{Field: field, Value: excerpt(string(object)), Problem: "is not valid JSON: more follows behind the object"}
+		return &FieldError{
+			Field:   field,
+			Value:   excerpt(string(object)),
+			Problem: "is not valid JSON: more follows behind the object",
+		}
 	}
 	return nil
 }
@@ -56,10 +60,16 @@ func notJSON(record []byte, err error) error {
 		return &FieldError{Value: excerpt(string(record)), Problem: fmt.Sprintf("is not valid JSON: %v", err)}
 	}
 	if errors.Is(wrong.Err, jsontext.ErrDuplicateName) {
-		return &FieldError{Field: shortName(strings.Join(slices.Collect(wrong.JSONPointer.Tokens()), ".")), Problem: "is given twice"}
+		return &FieldError{
+			Field:   shortName(strings.Join(slices.Collect(wrong.JSONPointer.Tokens()), ".")),
+			Problem: "is given twice",
+		}
 	}
 	at := int(wrong.ByteOffset)
-	field := &FieldError{Value: excerpt(around(string(record), at)), Problem: fmt.Sprintf("is not valid JSON: %v (byte %d of the line)", wrong.Err, at+1)}
+	field := &FieldError{
+		Value:   excerpt(around(string(record), at)),
+		Problem: fmt.Sprintf("is not valid JSON: %v (byte %d of the line)", wrong.Err, at+1),
+	}
 	if !utf8.Valid(record) {
 		field.Encoding = plaintext.Wrong(record)
 	}

@@ -82,7 +82,11 @@ func (e *FieldError) Error() string {
 // *FieldError, or nil.
 func (p *Passage) Check() error {
 	if p.ID == "." || p.ID == ".." {
-		return &FieldError{Field: "id", Value: excerpt(p.ID), Problem: "is a step in a path: no client could ask for the passage's address; give it another id"}
+		return &FieldError{
+			Field:   "id",
+			Value:   excerpt(p.ID),
+			Problem: "is a step in a path: no client could ask for the passage's address; give it another id",
+		}
 	}
 	return p.CheckStored()
 }
@@ -97,7 +101,10 @@ func (p *Passage) CheckStored() error {
 		return err
 	}
 	if strings.TrimSpace(p.Text) == "" && strings.TrimSpace(p.Title) == "" {
-		return &FieldError{Field: "text", Problem: "is missing or empty, and so is the title: a passage needs words to be found by"}
+		return &FieldError{
+			Field:   "text",
+			Problem: "is missing or empty, and so is the title: a passage needs words to be found by",
+		}
 	}
 	if err := checkText("text", p.Text, MaxTextBytes); err != nil {
 		return err
@@ -123,7 +130,11 @@ func checkID(id string) error {
 	case id == "":
 		return &FieldError{Field: field, Problem: "is missing or empty: every passage needs an id of its own"}
 	case len(id) > MaxIDBytes:
-		return &FieldError{Field: field, Value: excerpt(id), Problem: fmt.Sprintf("has %d bytes, %d are allowed", len(id), MaxIDBytes)}
+		return &FieldError{
+			Field:   field,
+			Value:   excerpt(id),
+			Problem: fmt.Sprintf("has %d bytes, %d are allowed", len(id), MaxIDBytes),
+		}
 	case !utf8.ValidString(id):
 		return notUTF8(field, id)
 	case strings.IndexFunc(id, unicode.IsControl) >= 0:
@@ -137,12 +148,20 @@ func checkID(id string) error {
 func checkText(field, text string, most int) error {
 	switch {
 	case len(text) > most:
-		return &FieldError{Field: field, Value: excerpt(text), Problem: fmt.Sprintf("has %d bytes, %d are allowed", len(text), most)}
+		return &FieldError{
+			Field:   field,
+			Value:   excerpt(text),
+			Problem: fmt.Sprintf("has %d bytes, %d are allowed", len(text), most),
+		}
 	case !utf8.ValidString(text):
 		return notUTF8(field, text)
 	}
 	if at := strings.IndexByte(text, 0); at >= 0 {
-		return &FieldError{Field: field, Value: excerpt(around(text, at)), Problem: fmt.Sprintf("has a NUL (byte %d of the field)", at+1)}
+		return &FieldError{
+			Field:   field,
+			Value:   excerpt(around(text, at)),
+			Problem: fmt.Sprintf("has a NUL (byte %d of the field)", at+1),
+		}
 	}
 	return nil
 }
@@ -150,12 +169,20 @@ func checkText(field, text string, most int) error {
 // notUTF8 returns the error for a text in another encoding.
 func notUTF8(field, text string) error {
 	at := firstInvalid(text)
-	return &FieldError{Field: field, Value: excerpt(around(text, at)), Problem: fmt.Sprintf("is not valid UTF-8 (byte %d of the field)", at+1), Encoding: plaintext.Wrong([]byte(text))}
+	return &FieldError{
+		Field:    field,
+		Value:    excerpt(around(text, at)),
+		Problem:  fmt.Sprintf("is not valid UTF-8 (byte %d of the field)", at+1),
+		Encoding: plaintext.Wrong([]byte(text)),
+	}
 }
 
 func checkMetadata(metadata map[string]any) error {
 	if len(metadata) > MaxMetadataKeys {
-		return &FieldError{Field: "metadata", Problem: fmt.Sprintf("has %d keys, %d are allowed", len(metadata), MaxMetadataKeys)}
+		return &FieldError{
+			Field:   "metadata",
+			Problem: fmt.Sprintf("has %d keys, %d are allowed", len(metadata), MaxMetadataKeys),
+		}
 	}
 	total := 0
 	for key, value := range metadata {

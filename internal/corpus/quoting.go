@@ -19,13 +19,15 @@ const lineCost = 64
 // Its work is linear in the file: a quote that is not closed is looked for up to the next
 // field that begins with one, at most.
 func (t *table) quotedRow() (fields []string, used int, loose string) {
-	rest, used := t.lines.at(0).text, 1
+	rest := t.lines.at(0).text
+	used = 1
 	for {
 		if len(rest) > 0 && rest[0] == '"' {
 			field, behind, lines, problem := t.quotedField(rest[1:], used)
 			if problem == "" {
 				fields = append(fields, field)
-				if used += lines; len(behind) == 0 {
+				used += lines
+				if len(behind) == 0 {
 					return fields, used, loose
 				}
 				rest = behind[1:] // the comma
@@ -55,12 +57,16 @@ func (t *table) quotedField(rest []byte, used int) (text string, behind []byte, 
 		field = append(field, part...)
 		if closed {
 			if len(behind) > 0 && behind[0] != t.comma {
-				return "", nil, 0, fmt.Sprintf("has a quoted field, and more behind its closing quote on line %d (a quote inside a quoted field is written twice)", opened+lines)
+				return "", nil, 0, fmt.Sprintf(
+					"has a quoted field, and more behind its closing quote on line %d (a quote inside a quoted field is written twice)",
+					opened+lines,
+				)
 			}
 			return string(field), behind, lines, ""
 		}
 		next := t.lines.at(used + lines)
-		if total += len(next.text) + lineCost; next.err != nil || total > t.most {
+		total += len(next.text) + lineCost
+		if next.err != nil || total > t.most {
 			return "", nil, 0, fmt.Sprintf("opens a quote on line %d that is never closed", opened)
 		}
 		field = append(field, '\n')
@@ -78,7 +84,8 @@ func untilQuote(line []byte) (inside, behind []byte, closed bool) {
 		case at < 0:
 			return append(inside, line...), nil, false
 		case at+1 < len(line) && line[at+1] == '"':
-			inside, line = append(inside, line[:at+1]...), line[at+2:]
+			inside = append(inside, line[:at+1]...)
+			line = line[at+2:]
 		default:
 			return append(inside, line[:at]...), line[at+1:], true
 		}

@@ -72,7 +72,15 @@ func Open(in Input) (*Reader, error) {
 			return nil, fmt.Errorf("id prefix %s for %s: %w", excerpt(in.IDPrefix), in.Path, err)
 		}
 	}
-	r := &Reader{name: in.Path, format: format, prefix: in.IDPrefix, total: -1, unknown: in.Unknown, remarked: in.Remarked, columns: in.Columns}
+	r := &Reader{
+		name:     in.Path,
+		format:   format,
+		prefix:   in.IDPrefix,
+		total:    -1,
+		unknown:  in.Unknown,
+		remarked: in.Remarked,
+		columns:  in.Columns,
+	}
 	if in.Path == "-" {
 		r.name = "standard input"
 		r.source = &countingReader{in: in.Stdin}
@@ -98,13 +106,17 @@ func (r *Reader) openFile(path string) error {
 		folder := path
 		path = ""
 		for _, name := range []string{"corpus.jsonl", "corpus.jsonl.gz"} {
-			if info, err = os.Stat(filepath.Join(folder, name)); err == nil {
+			info, err = os.Stat(filepath.Join(folder, name))
+			if err == nil {
 				path = filepath.Join(folder, name)
 				break
 			}
 		}
 		if path == "" {
-			return fmt.Errorf("%s is a folder without corpus.jsonl or corpus.jsonl.gz, so it is no BEIR data set: name a file in it", folder)
+			return fmt.Errorf(
+				"%s is a folder without corpus.jsonl or corpus.jsonl.gz, so it is no BEIR data set: name a file in it",
+				folder,
+			)
 		}
 		r.format = BEIR
 	}
@@ -114,7 +126,10 @@ func (r *Reader) openFile(path string) error {
 	} else if err != nil {
 		return err
 	}
-	r.name, r.closer, r.source, r.total = path, file, &countingReader{in: file}, info.Size()
+	r.total = info.Size()
+	r.name = path
+	r.closer = file
+	r.source = &countingReader{in: file}
 	return nil
 }
 
@@ -130,9 +145,11 @@ func (r *Reader) start() error {
 		if err != nil {
 			return fmt.Errorf("reading %s: it begins like gzip, but: %w", r.name, err)
 		}
-		in, r.packed = bufio.NewReaderSize(unzipped, 64<<10), true
+		in = bufio.NewReaderSize(unzipped, 64<<10)
+		r.packed = true
 	}
-	if in, err = plaintext.NewReader(in); err != nil {
+	in, err = plaintext.NewReader(in)
+	if err != nil {
 		return fmt.Errorf("reading %s: %w", r.name, r.explain(err))
 	}
 	head, err = in.Peek(16 << 10)
@@ -224,9 +241,13 @@ func (r *Reader) record() (Passage, int, error) {
 // and another, which begins with a byte order mark, was put behind it.
 func (r *Reader) line() (line []byte, err error) {
 	if r.behind != nil {
-		line, r.behind = r.behind, nil
-	} else if line, err = r.lines.next(); err != nil {
-		return nil, err
+		line = r.behind
+		r.behind = nil
+	} else {
+		line, err = r.lines.next()
+		if err != nil {
+			return nil, err
+		}
 	}
 	for at := 0; ; {
 		i := bytes.Index(line[at:], []byte("}"+plaintext.Mark))

@@ -130,7 +130,18 @@ func TestJSONLines(t *testing.T) {
 		`{"contents":"only text","id":"d"}` + "\n" +
 		`{"contents":"first\nsecond","title":"given","id":"e"}`
 	want := []Passage{
-		{ID: "a", Title: "T", Text: "one", Tags: []string{"x", "y"}, Metadata: map[string]any{"year": json.Number("12345678901234567890"), "ok": true, "by": "me", "p": json.Number("1.50")}},
+		{
+			ID:    "a",
+			Title: "T",
+			Text:  "one",
+			Tags:  []string{"x", "y"},
+			Metadata: map[string]any{
+				"year": json.Number("12345678901234567890"),
+				"ok":   true,
+				"by":   "me",
+				"p":    json.Number("1.50"),
+			},
+		},
 		{ID: "7", Text: "two 😀"},
 		{ID: "c", Title: "Title", Text: "the text\nmore"},
 		{ID: "d", Text: "only text"},
@@ -138,10 +149,11 @@ func TestJSONLines(t *testing.T) {
 	}
 	folder := filepath.Dir(write(t, "corpus.jsonl.gz", zipped(t, []byte(content))))
 	for name, in := range map[string]Input{
-		"file":            {Path: write(t, "x.jsonl", []byte(content))},
-		"gzip":            {Path: write(t, "x.gz", zipped(t, []byte(content)))},
-		"misnamed gzip":   {Path: write(t, "x.jsonl", zipped(t, []byte(content)))},
-		"two gzip parts":  {Path: write(t, "x.gz", append(zipped(t, []byte(content[:200])), zipped(t, []byte(content[200:]))...))},
+		"file":          {Path: write(t, "x.jsonl", []byte(content))},
+		"gzip":          {Path: write(t, "x.gz", zipped(t, []byte(content)))},
+		"misnamed gzip": {Path: write(t, "x.jsonl", zipped(t, []byte(content)))},
+		"two gzip parts": {Path: write(t, "x.gz", append(zipped(t, []byte(content[:200])),
+			zipped(t, []byte(content[200:]))...))},
 		"standard input":  {Path: "-", Stdin: strings.NewReader(content)},
 		"gzip on stdin":   {Path: "-", Stdin: bytes.NewReader(zipped(t, []byte(content)))},
 		"folder":          {Path: folder},
@@ -210,7 +222,8 @@ func TestBadRecords(t *testing.T) {
 		var wrong *ReadError
 		if !errors.As(err, &wrong) || !wrong.Recoverable || wrong.Place != (Place{path, 2}) {
 			t.Errorf("%.60s: error %v (%+v)", c.line, err, wrong)
-		} else if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), path+":2: ") || len(err.Error()) > 400 {
+		} else if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), path+":2: ") ||
+			len(err.Error()) > 400 {
 			t.Errorf("%.60s: got  %v\nwant … %s", c.line, err, c.want)
 		}
 		if p, err := r.Next(); err != nil || p.ID != "2" || r.Place().Line != 3 {

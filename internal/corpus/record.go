@@ -44,7 +44,8 @@ func recordID(body []byte) ([]byte, error) {
 // recordTags returns the tags in a record's body, without decoding the rest.
 func recordTags(body []byte) (tags []string, err error) {
 	for range 3 { // id, title, text
-		if _, body, err = cutField(body); err != nil {
+		_, body, err = cutField(body)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -59,15 +60,18 @@ func decodeRecord(body []byte) (Passage, error) {
 	var err error
 	var field []byte
 	for _, into := range []*string{&p.ID, &p.Title, &p.Text} {
-		if field, body, err = cutField(body); err != nil {
+		field, body, err = cutField(body)
+		if err != nil {
 			return p, err
 		}
 		*into = string(field)
 	}
-	if p.Tags, body, err = cutTags(body); err != nil {
+	p.Tags, body, err = cutTags(body)
+	if err != nil {
 		return p, err
 	}
-	if field, body, err = cutField(body); err != nil {
+	field, body, err = cutField(body)
+	if err != nil {
 		return p, err
 	}
 	if len(body) > 0 {
@@ -105,7 +109,8 @@ func cutTags(body []byte) (tags []string, rest []byte, err error) {
 	rest = body[used:]
 	for range n {
 		var tag []byte
-		if tag, rest, err = cutField(rest); err != nil {
+		tag, rest, err = cutField(rest)
+		if err != nil {
 			return nil, nil, err
 		}
 		tags = append(tags, string(tag))

@@ -121,7 +121,10 @@ func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 			return 0, false, err
 		}
 		n := len(entries) / 8
-		for i := sort.Search(n, func(i int) bool { return binary.LittleEndian.Uint64(entries[8*i:])>>32 >= uint64(key) }); i < n; i++ {
+		first := sort.Search(n, func(i int) bool {
+			return binary.LittleEndian.Uint64(entries[8*i:])>>32 >= uint64(key)
+		})
+		for i := first; i < n; i++ {
 			entry := binary.LittleEndian.Uint64(entries[8*i:])
 			if entry>>32 != uint64(key) {
 				return 0, false, nil
@@ -187,7 +190,12 @@ func (s *Store) page(name string, section uint64, number int) ([]byte, error) {
 	page := s.file.Data[start : start+pageBytes]
 	n := binary.LittleEndian.Uint32(page[pageBytes-8:])
 	if binary.LittleEndian.Uint32(page[pageBytes-4:]) != pageSum(uint32(number), page[:pageBytes-4]) || n > pageEntries {
-		return nil, fmt.Errorf("passage store %s: the checksum of page %d of its %s is wrong: the file is damaged", s.path, number, name)
+		return nil, fmt.Errorf(
+			"passage store %s: the checksum of page %d of its %s is wrong: the file is damaged",
+			s.path,
+			number,
+			name,
+		)
 	}
 	return page[:8*n], nil
 }

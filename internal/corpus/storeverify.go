@@ -13,7 +13,8 @@ import (
 // file without gaps, and the id table is sorted and complete. progress may be
 // nil.
 func (s *Store) Verify(ctx context.Context, progress func(done, total int)) error {
-	records, previous := uint64(headerBytes), ""
+	records := uint64(headerBytes)
+	previous := ""
 	for ordinal := range rank.Ordinal(s.Len()) {
 		if ordinal%1024 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -37,7 +38,13 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 		}
 		// Ascending ids are distinct, so no two ordinals share a record.
 		if p.ID <= previous {
-			return fmt.Errorf("passage store %s: passage number %d has the id %s, which does not follow %s", s.path, ordinal, excerpt(p.ID), excerpt(previous))
+			return fmt.Errorf(
+				"passage store %s: passage number %d has the id %s, which does not follow %s",
+				s.path,
+				ordinal,
+				excerpt(p.ID),
+				excerpt(previous),
+			)
 		}
 		previous = p.ID
 		found, ok, err := s.Ordinal(p.ID)
@@ -45,11 +52,21 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 			return err
 		}
 		if !ok || found != ordinal {
-			return fmt.Errorf("passage store %s: passage number %d has the id %s, which the id table does not lead to", s.path, ordinal, excerpt(p.ID))
+			return fmt.Errorf(
+				"passage store %s: passage number %d has the id %s, which the id table does not lead to",
+				s.path,
+				ordinal,
+				excerpt(p.ID),
+			)
 		}
 	}
 	if records != s.header.records {
-		return fmt.Errorf("passage store %s: its records end at byte %d, by its header at %d", s.path, records, s.header.records)
+		return fmt.Errorf(
+			"passage store %s: its records end at byte %d, by its header at %d",
+			s.path,
+			records,
+			s.header.records,
+		)
 	}
 	for _, b := range s.file.Data[s.header.records:s.header.offsets] {
 		if b != 0 {
@@ -60,7 +77,8 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 }
 
 func (s *Store) verifyTable() error {
-	entries, previous := 0, uint64(0)
+	entries := 0
+	previous := uint64(0)
 	for number := range int(s.header.pages) {
 		page, err := s.page("id table", s.header.table(), number)
 		if err != nil {
@@ -72,7 +90,11 @@ func (s *Store) verifyTable() error {
 				return fmt.Errorf("passage store %s: its id table is not in order at page %d", s.path, number)
 			}
 			if i == 0 && binary.LittleEndian.Uint32(s.fences()[4*number:]) != uint32(entry>>32) {
-				return fmt.Errorf("passage store %s: page %d of its id table does not begin with the key that the fences give", s.path, number)
+				return fmt.Errorf(
+					"passage store %s: page %d of its id table does not begin with the key that the fences give",
+					s.path,
+					number,
+				)
 			}
 			previous = entry
 			entries++

@@ -47,7 +47,14 @@ func CreateStore(d disk.Disk, path string) (*StoreWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &StoreWriter{disk: d, path: path, file: file, out: bufio.NewWriterSize(file, 1<<20), at: headerBytes, ordered: true}
+	w := &StoreWriter{
+		disk:    d,
+		path:    path,
+		file:    file,
+		out:     bufio.NewWriterSize(file, 1<<20),
+		at:      headerBytes,
+		ordered: true,
+	}
 	_, w.err = w.out.Write(make([]byte, headerBytes)) // zeros: no store yet
 	return w, w.err
 }
@@ -77,7 +84,8 @@ func (w *StoreWriter) Append(p Passage) error {
 	if taken {
 		return &DuplicateError{ID: p.ID, Earlier: earlier}
 	}
-	if w.record, err = p.AppendBinary(append(w.record[:0], make([]byte, recordBytes)...)); err != nil {
+	w.record, err = p.AppendBinary(append(w.record[:0], make([]byte, recordBytes)...))
+	if err != nil {
 		return err
 	}
 	body := w.record[recordBytes:]
@@ -188,7 +196,8 @@ func (w *StoreWriter) complete() error {
 }
 
 func (w *StoreWriter) writePages(entries []uint64, each func(page []uint64)) error {
-	buffer, number := make([]byte, 0, pageBytes), uint32(0)
+	buffer := make([]byte, 0, pageBytes)
+	number := uint32(0)
 	for page := range slices.Chunk(entries, pageEntries) {
 		if each != nil {
 			each(page)

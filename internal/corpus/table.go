@@ -40,7 +40,8 @@ type table struct {
 func newTable(lines *lineReader, format Format, comma byte, want Columns) *table {
 	t := &table{lines: lookahead{in: lines}, most: lines.most, format: format, comma: comma, want: want}
 	if format == MSMARCO {
-		t.columns, t.ready = columns{names: []string{"id", "text"}, id: 0, text: 1, title: -1, tags: -1}, true
+		t.columns = columns{names: []string{"id", "text"}, id: 0, text: 1, title: -1, tags: -1}
+		t.ready = true
 	}
 	return t
 }
@@ -48,7 +49,8 @@ func newTable(lines *lineReader, format Format, comma byte, want Columns) *table
 // next returns the next passage, without prefix, and the line it begins on.
 func (t *table) next() (p Passage, line int, err error) {
 	if !t.ready {
-		if line, err = t.readHeader(); err != nil {
+		line, err = t.readHeader()
+		if err != nil {
 			return p, line, err
 		}
 	}
@@ -99,7 +101,8 @@ func (t *table) readHeader() (line int, err error) {
 			}
 		}
 	}
-	t.first, t.ready = string(first.text), true
+	t.first = string(first.text)
+	t.ready = true
 	t.columns, err = findColumns(header(first.text, t.comma), t.want)
 	if err == nil && t.format == DPRTSV && !t.columns.onlyDPR() {
 		err = &FieldError{Value: excerpt(t.first), Problem: "has other columns than DPR's: id, text and title between tabs"}
@@ -123,7 +126,8 @@ func (t *table) cutHeader(row peeked) bool {
 
 // row takes the next row, of one line or, in CSV and TSV, of several.
 func (t *table) row() ([]string, error) {
-	n, line := len(t.columns.names), t.lines.at(0)
+	n := len(t.columns.names)
+	line := t.lines.at(0)
 	literal := strings.Split(string(line.text), string(rune(t.comma)))
 	if t.format == DPRTSV || t.format == MSMARCO {
 		t.lines.drop(1)

@@ -81,7 +81,8 @@ func TestLoneQuotes(t *testing.T) {
 // TestLoneQuoteBehindLines: a row over two lines has a lone quote in a later field.
 func TestLoneQuoteBehindLines(t *testing.T) {
 	got := skipping(t, Input{Path: "-", Stdin: strings.NewReader("id,text,title\n1,\"a\nb\",\"lone\n2,c,\"d\" e\n")})
-	if want := []string{"1|a\nb|\"lone", `2|c|"d" e`}; !reflect.DeepEqual(texts(got.passages), want) || !reflect.DeepEqual(got.remarks, []string{"joined 2-3", "literal 2-3", "literal 4-4"}) {
+	if want := []string{"1|a\nb|\"lone", `2|c|"d" e`}; !reflect.DeepEqual(texts(got.passages), want) ||
+		!reflect.DeepEqual(got.remarks, []string{"joined 2-3", "literal 2-3", "literal 4-4"}) {
 		t.Errorf("%q, %q", texts(got.passages), got.remarks)
 	}
 }
@@ -89,7 +90,10 @@ func TestLoneQuoteBehindLines(t *testing.T) {
 // TestTwoLoneQuotes: the second seems to close the first, over the line end. Rows of a TSV
 // that are whole by themselves stay rows.
 func TestTwoLoneQuotes(t *testing.T) {
-	got := skipping(t, Input{Path: "-", Format: TSV, Stdin: strings.NewReader("id\ttext\ttitle\n1\t\"Lone\tA\n2\tA screen of 27\"\tB\n")})
+	got := skipping(
+		t,
+		Input{Path: "-", Format: TSV, Stdin: strings.NewReader("id\ttext\ttitle\n1\t\"Lone\tA\n2\tA screen of 27\"\tB\n")},
+	)
 	if want := []string{`1|"Lone|A`, `2|A screen of 27"|B`}; !reflect.DeepEqual(texts(got.passages), want) {
 		t.Errorf("%q", texts(got.passages))
 	}
@@ -126,13 +130,19 @@ func TestColumnsByName(t *testing.T) {
 		"kind,body,price,sku,text,note,tags\n" +
 		"toy,Ball,0.50,A-2,,  ,\"[\"\"c,d\"\"]\"\n"
 	want := []Passage{
-		{ID: "A-1", Text: "A hammer,\nheavy", Tags: []string{"a", "b"}, Metadata: map[string]any{"kind": "tool", "price": "1546130668394913822", "text": "x"}},
+		{
+			ID:       "A-1",
+			Text:     "A hammer,\nheavy",
+			Tags:     []string{"a", "b"},
+			Metadata: map[string]any{"kind": "tool", "price": "1546130668394913822", "text": "x"},
+		},
 		{ID: "A-2", Text: "Ball", Tags: []string{"c,d"}, Metadata: map[string]any{"kind": "toy", "price": "0.50"}},
 	}
 	semicolons := strings.NewReplacer("hammer,", "hammer,", "a, b", "a, b", "c,d", "c,d", ",", ";").Replace(file)
 	for name, content := range map[string]string{"commas": file, "semicolons": semicolons} {
 		got := skipping(t, Input{Path: "-", Stdin: strings.NewReader(content), Columns: Columns{ID: "sku", Text: "body"}})
-		if !reflect.DeepEqual(got.passages, want) || !reflect.DeepEqual(got.remarks, []string{"joined 2-3", "header 4-4"}) || got.bad != nil {
+		if !reflect.DeepEqual(got.passages, want) || !reflect.DeepEqual(got.remarks, []string{"joined 2-3", "header 4-4"}) ||
+			got.bad != nil {
 			t.Errorf("%s: %+v\n%q %q", name, got.passages, got.remarks, got.bad)
 		}
 	}
@@ -172,7 +182,16 @@ func TestTablesAgainstCSV(t *testing.T) {
 			content := b.String()
 			got := skipping(t, Input{Path: "-", Stdin: strings.NewReader(content)})
 			if !reflect.DeepEqual(got.passages, want) || len(got.remarks) != joined || got.bad != nil {
-				t.Fatalf("seed %d, %q: got %q\nwant %q\n%d joined, said %q, bad %q", seed, content, got.passages, want, joined, got.remarks, got.bad)
+				t.Fatalf(
+					"seed %d, %q: got %q\nwant %q\n%d joined, said %q, bad %q",
+					seed,
+					content,
+					got.passages,
+					want,
+					joined,
+					got.remarks,
+					got.bad,
+				)
 			}
 		}
 	}
@@ -216,12 +235,14 @@ func TestEncodings(t *testing.T) {
 			t.Errorf("%s: %q, bad %q", name, texts(got.passages), got.bad)
 		}
 	}
-	for name, content := range map[string][]byte{"half a pair": in16(mark+`{"id":"1","text":"`, 0, false), "half a unit": in16(jsonl, 0, true)} {
+	for name, content := range map[string][]byte{"half a pair": in16(mark+`{"id":"1","text":"`, 0, false),
+		"half a unit": in16(jsonl, 0, true)} {
 		content = append(content, 0x3d)
 		if name == "half a pair" {
 			content = append(content, 0xd8, 'x', 0)
 		}
-		if _, err := readAll(Input{Path: "-", Stdin: bytes.NewReader(content)}); err == nil || !strings.Contains(err.Error(), "UTF-16 text") {
+		if _, err := readAll(Input{Path: "-", Stdin: bytes.NewReader(content)}); err == nil ||
+			!strings.Contains(err.Error(), "UTF-16 text") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -242,7 +263,15 @@ func utf16Of(s string) (units []uint16) {
 
 // TestTitleAlone: BEIR has passages whose text is empty.
 func TestTitleAlone(t *testing.T) {
-	got := skipping(t, Input{Path: "-", Stdin: strings.NewReader(`{"_id":"1","title":"A title","text":"","metadata":{}}` + "\n" + `{"id":"2","title":"Another"}`)})
+	got := skipping(
+		t,
+		Input{
+			Path: "-",
+			Stdin: strings.NewReader(
+				`{"_id":"1","title":"A title","text":"","metadata":{}}` + "\n" + `{"id":"2","title":"Another"}`,
+			),
+		},
+	)
 	if want := []string{"1||A title", "2||Another"}; !reflect.DeepEqual(texts(got.passages), want) || got.bad != nil {
 		t.Errorf("%q, bad %q", texts(got.passages), got.bad)
 	}
@@ -251,9 +280,10 @@ func TestTitleAlone(t *testing.T) {
 // TestReferenceTables reads the tables that people had trouble with.
 func TestReferenceTables(t *testing.T) {
 	for name, want := range map[string][]string{
-		"tsv-inch.tsv":     {`1|A screen of 27" and a "good" stand|Screen`, "2|Tea|T"},
-		"tsv-unclosed.tsv": {`1|"Unclosed quote here|A`, "2|Tea is green.|Tea", `3|"Another" one|B`, "4|Bread is brown.|Bread"},
-		"tsv-msmarco.tsv":  {"0|The presence of communication amid scientific minds.|", "1|The Manhattan project.|"},
+		"tsv-inch.tsv": {`1|A screen of 27" and a "good" stand|Screen`, "2|Tea|T"},
+		"tsv-unclosed.tsv": {`1|"Unclosed quote here|A`, "2|Tea is green.|Tea", `3|"Another" one|B`,
+			"4|Bread is brown.|Bread"},
+		"tsv-msmarco.tsv": {"0|The presence of communication amid scientific minds.|", "1|The Manhattan project.|"},
 	} {
 		got := skipping(t, Input{Path: golden.Path(t, "cases/"+name)})
 		if !reflect.DeepEqual(texts(got.passages), want) || got.bad != nil || got.remarks != nil {

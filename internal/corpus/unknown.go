@@ -20,7 +20,14 @@ func EachUnknown(warn func(text string)) func(Place, string) error {
 		case len(seen) == MaxUnknown:
 			warn(fmt.Sprintf("%s: and more fields that are not known", place))
 		default:
-			warn(fmt.Sprintf("%s: the field %.60q is unknown and ignored, here and in all later lines; a passage has %s", place, member, KnownFields))
+			warn(
+				fmt.Sprintf(
+					"%s: the field %.60q is unknown and ignored, here and in all later lines; a passage has %s",
+					place,
+					member,
+					KnownFields,
+				),
+			)
 		}
 		seen[member] = true
 		return nil

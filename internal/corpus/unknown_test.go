@@ -50,7 +50,9 @@ func TestUnknownMembers(t *testing.T) {
 	}
 	ids, bad := read()
 	// Record 4 has no text: its error says what it has.
-	if want := []string{"2 url", "2 Title", "4 url", "6 "}; !slices.Equal(told, want) || !slices.Equal(ids, []string{"1", "2", "3", "5"}) || len(bad) != 1 {
+	if want := []string{"2 url", "2 Title", "4 url", "6 "}; !slices.Equal(told, want) ||
+		!slices.Equal(ids, []string{"1", "2", "3", "5"}) ||
+		len(bad) != 1 {
 		t.Errorf("told of %q, want %q; passages %v, bad %v", told, want, ids, bad)
 	}
 	refuse = "url"
@@ -60,7 +62,8 @@ func TestUnknownMembers(t *testing.T) {
 	}
 	var wrong *ReadError
 	var field *FieldError
-	if !errors.As(bad[0], &wrong) || !errors.As(bad[0], &field) || !wrong.Recoverable || wrong.Place != (Place{path, 2}) || field.Field != "url" {
+	if !errors.As(bad[0], &wrong) || !errors.As(bad[0], &field) || !wrong.Recoverable || wrong.Place != (Place{path, 2}) ||
+		field.Field != "url" {
 		t.Errorf("%#v", bad[0])
 	}
 }

@@ -6,7 +6,9 @@ import (
 )
 
 // ErrFault is the error of reading a part of a mapped file that is no longer there.
-var ErrFault = errors.New("a file that is mapped into memory cannot be read: it was cut, or its disk fails; restore it from a snapshot")
+var ErrFault = errors.New(
+	"a file that is mapped into memory cannot be read: it was cut, or its disk fails; restore it from a snapshot",
+)
 
 // Survive does a step that reads mapped files. Where one was cut since it was mapped,
 // the system sends SIGBUS, which would end the process; here it is the step's error.

@@ -21,7 +21,8 @@ const (
 // interruptions that it would never succeed.
 func Uninterrupted(call func() error) (err error) {
 	for i := range interruptions {
-		if err = call(); !errors.Is(err, unix.EINTR) {
+		err = call()
+		if !errors.Is(err, unix.EINTR) {
 			return err
 		}
 		time.Sleep(min(time.Duration(i)*time.Millisecond/4, afterOne))

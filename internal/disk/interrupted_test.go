@@ -22,7 +22,8 @@ func TestUninterrupted(t *testing.T) {
 		t.Errorf("%d calls, %v", calls, err)
 	}
 	calls = 0
-	if err := Uninterrupted(func() error { calls++; return unix.EINTR }); !errors.Is(err, unix.EINTR) || calls != interruptions {
+	if err := Uninterrupted(func() error { calls++; return unix.EINTR }); !errors.Is(err, unix.EINTR) ||
+		calls != interruptions {
 		t.Errorf("%d calls, %v", calls, err)
 	}
 	calls = 0
@@ -45,7 +46,8 @@ func TestMkdirAll(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		a, b := MkdirAll(own, 0o750), os.MkdirAll(std, 0o750)
+		a := MkdirAll(own, 0o750)
+		b := os.MkdirAll(std, 0o750)
 		for _, kind := range []error{fs.ErrExist, fs.ErrNotExist, unix.ENOTDIR} {
 			if errors.Is(a, kind) != errors.Is(b, kind) {
 				t.Errorf("%q: %v, and package os %v", path, a, b)

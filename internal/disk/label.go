@@ -23,7 +23,11 @@ func Unlabel(kind string, format int, data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("it does not begin like a %s: %w", kind, err)
 	}
 	if found != format {
-		return nil, fmt.Errorf("it has format %d, this program reads format %d: use the program that wrote it, or make it again", found, format)
+		return nil, fmt.Errorf(
+			"it has format %d, this program reads format %d: use the program that wrote it, or make it again",
+			found,
+			format,
+		)
 	}
 	if sum != Sum(text) {
 		return nil, errors.New("its checksum is wrong: the file is damaged")

@@ -103,7 +103,8 @@ func readBounded(path string, file fs.File, most int64) ([]byte, error) {
 }
 
 func regular(path string, info fs.FileInfo) error {
-	mode, what := info.Mode(), "something else"
+	mode := info.Mode()
+	what := "something else"
 	switch {
 	case mode.IsRegular():
 		return nil

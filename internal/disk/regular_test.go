@@ -21,7 +21,8 @@ func TestReadRegular(t *testing.T) {
 	}
 	for _, name := range []string{"folder", "pipe", "device", "to-pipe"} {
 		for kind, read := range map[string]func() ([]byte, error){
-			"by path": func() ([]byte, error) { return ReadRegular(at(name), 10) }, "in a folder": func() ([]byte, error) { return ReadRegularIn(os.DirFS(dir), name, 10) },
+			"by path":     func() ([]byte, error) { return ReadRegular(at(name), 10) },
+			"in a folder": func() ([]byte, error) { return ReadRegularIn(os.DirFS(dir), name, 10) },
 		} {
 			if data, err := read(); !errors.Is(err, ErrNotRegular) {
 				t.Errorf("%s, %s: %d bytes, %v", name, kind, len(data), err)

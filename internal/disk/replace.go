@@ -70,7 +70,8 @@ func ReplaceFile(d Disk, path string, write func(file *Replacement) error) error
 		return err
 	}
 	defer file.Abort()
-	if err = write(file); err == nil {
+	err = write(file)
+	if err == nil {
 		err = file.Commit()
 	}
 	if err != nil {

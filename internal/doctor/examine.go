@@ -49,7 +49,11 @@ type Finding struct {
 // other; what fails does not stop it.
 func Examine(ctx context.Context, config configs.Config, cache provision.Cache) []Finding {
 	out := []Finding{
-		{What: "processor", Status: StatusOK, Detail: fmt.Sprintf("%d cores; vectors are compared by %s", runtime.NumCPU(), kernel.Best().Name())},
+		{
+			What:   "processor",
+			Status: StatusOK,
+			Detail: fmt.Sprintf("%d cores; vectors are compared by %s", runtime.NumCPU(), kernel.Best().Name()),
+		},
 		examinePip(ctx),
 	}
 	ort, found := examineRuntime(config, cache)
@@ -63,7 +67,8 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	}
 	if config.Store != "" {
 		found, calibrated := examineStore(ctx, config, cache)
-		if out = append(out, found...); calibrated {
+		out = append(out, found...)
+		if calibrated {
 			out = append(out, examineCalibration(config))
 		}
 	} else {
@@ -105,7 +110,8 @@ func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runt
 	}
 	cuda := Finding{What: "CUDA", Status: StatusOK, Detail: "works"}
 	if err := ort.CUDA(); err != nil {
-		if cuda = failed("CUDA", fmt.Errorf("not here: %w", err)); server.StrongestProvider(config) != encoder.CUDA {
+		cuda = failed("CUDA", fmt.Errorf("not here: %w", err))
+		if server.StrongestProvider(config) != encoder.CUDA {
 			cuda.Status = StatusNote
 		}
 	}
@@ -118,7 +124,16 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 	if err != nil {
 		return failed(what, err)
 	}
-	f := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("%d files, %s, fingerprint %.12s", len(bundle.Manifest.Files), bundle.Manifest.Precision, bundle.Fingerprint(models.Passage))}
+	f := Finding{
+		What:   what,
+		Status: StatusOK,
+		Detail: fmt.Sprintf(
+			"%d files, %s, fingerprint %.12s",
+			len(bundle.Manifest.Files),
+			bundle.Manifest.Precision,
+			bundle.Fingerprint(models.Passage),
+		),
+	}
 	if ort == nil {
 		f.Status = StatusNote
 		f.Detail += "; not tried, since there is no runtime"
@@ -160,14 +175,31 @@ func examineCollection(config configs.Config, cache provision.Cache) []Finding {
 	defer func() { _ = c.Close() }()
 	g := c.Acquire()
 	defer g.Release()
-	f := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("%s: generation %d, %d passages, words by the analysis %s", config.Collection, g.Number(), g.Len(), g.WordParams().Analysis)}
+	f := Finding{
+		What:   what,
+		Status: StatusOK,
+		Detail: fmt.Sprintf(
+			"%s: generation %d, %d passages, words by the analysis %s",
+			config.Collection,
+			g.Number(),
+			g.Len(),
+			g.WordParams().Analysis,
+		),
+	}
 	errs := []error{g.CheckRecall(server.Floors(config.Index))}
 	copies, err := g.Copies(context.Background())
-	if errs = append(errs, err); copies > 0 {
+	errs = append(errs, err)
+	if copies > 0 {
 		f.Detail += fmt.Sprintf(", %d of them copies of others", copies)
 	}
 	for _, x := range g.Experts() {
-		f.Detail += fmt.Sprintf("; %s: %s, fingerprint %.12s, recall@10 %.3f", x.Name, x.Index.Kind, x.Fingerprint, x.Recall.Stored.At10)
+		f.Detail += fmt.Sprintf(
+			"; %s: %s, fingerprint %.12s, recall@10 %.3f",
+			x.Name,
+			x.Index.Kind,
+			x.Fingerprint,
+			x.Recall.Stored.At10,
+		)
 		bundle, granularity, err := server.SplitName(cmp.Or(x.Owner, x.Name))
 		if err != nil {
 			errs = append(errs, err)
@@ -222,7 +254,8 @@ func examineCalibration(config configs.Config) Finding {
 	}
 	f := Finding{What: what, Status: StatusOK, Detail: "auto is " + a.Auto()}
 	if a.Refused() != "" {
-		f.Status, f.Detail = StatusNote, a.Refused()
+		f.Detail = a.Refused()
+		f.Status = StatusNote
 	}
 	if err := a.Close(); err != nil {
 		f = failed(what, err)
@@ -235,7 +268,8 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 	f := Finding{What: "memory", Status: StatusOK}
 	machine, err := server.MachineMemory()
 	if err != nil {
-		f.Status, f.Detail = StatusNote, err.Error()
+		f.Detail = err.Error()
+		f.Status = StatusNote
 		return f
 	}
 	requests, err := server.RequestMemory(config.Limits)
@@ -249,12 +283,28 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 			continue // its bundle has a finding of its own
 		}
 		if b, err := models.Peek(dir); err == nil {
-			sizes = append(sizes, server.ExpertSize{Width: max(b.Manifest.Dimension, b.Manifest.Passage.PooledDimension), MaxTokens: b.Manifest.MaxTokens.Passage})
+			sizes = append(
+				sizes,
+				server.ExpertSize{
+					Width:     max(b.Manifest.Dimension, b.Manifest.Passage.PooledDimension),
+					MaxTokens: b.Manifest.MaxTokens.Passage,
+				},
+			)
 		}
 	}
 	m := server.MostMemory(config, requests, sizes)
-	f.Detail = fmt.Sprintf("%s at most, of the machine's %s, beside the collection's mapped files and the models: bodies and answers %s (limits.memory), searches %s (limits.concurrency), writing %s, %d experts %s",
-		mebibytes(m.Total()), mebibytes(machine), mebibytes(m.Requests), mebibytes(m.Work), mebibytes(m.Writing), len(sizes), mebibytes(m.Encoders))
+	f.Detail = fmt.Sprintf(
+		"%s at most, of the machine's %s, beside the collection's mapped files and the models: bodies and answers %s (limits.memory), searches %s (limits.concurrency), writing %s, %d experts %s",
+		mebibytes(
+			m.Total(),
+		),
+		mebibytes(machine),
+		mebibytes(m.Requests),
+		mebibytes(m.Work),
+		mebibytes(m.Writing),
+		len(sizes),
+		mebibytes(m.Encoders),
+	)
 	if m.Total() > machine {
 		f.Status = StatusNote
 	}
@@ -293,8 +343,20 @@ func examineGenerators(config configs.Config, cache provision.Cache) (out []Find
 func examineGenerator(name string, g *models.Generator, allowed, machine int64) Finding {
 	usual := g.AnswerBytes(search.UsuallyFused*g.PassageTokens, search.UsuallyGenerated)
 	most := g.AnswerBytes(search.MostRead*g.PassageTokens, search.UsuallyGenerated)
-	f := Finding{What: "generator " + name, Status: StatusOK, Detail: fmt.Sprintf("an answer from %d passages of %d tokens takes %s of memory beside the model, and from %d, the most, %s; %s are allowed (limits.memory), and the machine has %s",
-		search.UsuallyFused, g.PassageTokens, mebibytes(usual), search.MostRead, mebibytes(most), mebibytes(allowed), mebibytes(machine))}
+	f := Finding{
+		What:   "generator " + name,
+		Status: StatusOK,
+		Detail: fmt.Sprintf(
+			"an answer from %d passages of %d tokens takes %s of memory beside the model, and from %d, the most, %s; %s are allowed (limits.memory), and the machine has %s",
+			search.UsuallyFused,
+			g.PassageTokens,
+			mebibytes(usual),
+			search.MostRead,
+			mebibytes(most),
+			mebibytes(allowed),
+			mebibytes(machine),
+		),
+	}
 	if usual > allowed {
 		f.Status = StatusNote
 	}
@@ -308,19 +370,32 @@ func examineFiles(config configs.Config) Finding {
 	f := Finding{What: "open files", Status: StatusOK}
 	files, err := server.OpenFiles()
 	if err != nil {
-		f.Status, f.Detail = StatusNote, err.Error()
+		f.Detail = err.Error()
+		f.Status = StatusNote
 		return f
 	}
-	most, set := server.MostConnections(files), config.Server.Connections
+	most := server.MostConnections(files)
+	set := config.Server.Connections
 	switch {
 	case set > most:
-		f.Status, f.Detail = StatusNote, fmt.Sprintf("%d allowed; server.connections is %d, which could leave fewer than %d files to the collection: at most %d fit", files, set, server.StoreFiles, most)
+		f.Status = StatusNote
+		f.Detail = fmt.Sprintf(
+			"%d allowed; server.connections is %d, which could leave fewer than %d files to the collection: at most %d fit",
+			files,
+			set,
+			server.StoreFiles,
+			most,
+		)
 	case set > 0:
 		f.Detail = fmt.Sprintf("%d allowed; server.connections is %d", files, set)
 	case most < server.LeastConnections:
 		return failed(f.What, fmt.Errorf("%d allowed, which is too few to serve with", files))
 	default:
-		f.Detail = fmt.Sprintf("%d allowed; a server takes %d connections, others wait, and the rest is the collection's", files, most)
+		f.Detail = fmt.Sprintf(
+			"%d allowed; a server takes %d connections, others wait, and the rest is the collection's",
+			files,
+			most,
+		)
 		if files < 2*server.StoreFiles {
 			f.Status = StatusNote
 		}
@@ -330,9 +405,14 @@ func examineFiles(config configs.Config) Finding {
 
 func examineDisk(cache provision.Cache) Finding {
 	free, known := disk.OS{}.Free(cache.Root)
-	f := Finding{What: "disk", Status: StatusOK, Detail: fmt.Sprintf("%s free where the cache is (%s)", mebibytes(free), cache.Root)}
+	f := Finding{
+		What:   "disk",
+		Status: StatusOK,
+		Detail: fmt.Sprintf("%s free where the cache is (%s)", mebibytes(free), cache.Root),
+	}
 	if !known {
-		f.Status, f.Detail = StatusNote, fmt.Sprintf("the cache folder %s is not there", cache.Root)
+		f.Status = StatusNote
+		f.Detail = fmt.Sprintf("the cache folder %s is not there", cache.Root)
 	} else if free < 1<<30 {
 		f.Status = StatusNote
 		f.Detail += ": fetching needs about 0.5 GiB, and a collection about 2 KB a passage and expert"

@@ -17,7 +17,11 @@ import (
 
 // examineStore opens the configured store, compares its vectors with the bundles, and asks
 // how its index is.
-func examineStore(ctx context.Context, config configs.Config, cache provision.Cache) (found []Finding, calibrated bool) {
+func examineStore(
+	ctx context.Context,
+	config configs.Config,
+	cache provision.Cache,
+) (found []Finding, calibrated bool) {
 	const what = "store"
 	store, err := server.OpenStore(ctx, config)
 	if err != nil {
@@ -32,7 +36,17 @@ func examineStore(ctx context.Context, config configs.Config, cache provision.Ca
 	if err != nil {
 		return []Finding{failed(what, err)}, false
 	}
-	f := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("index %s: %d passages, %d deleted ones that count in scores of words; health %s", store.Index(), health.Passages, health.Deleted, health.Status)}
+	f := Finding{
+		What:   what,
+		Status: StatusOK,
+		Detail: fmt.Sprintf(
+			"index %s: %d passages, %d deleted ones that count in scores of words; health %s",
+			store.Index(),
+			health.Passages,
+			health.Deleted,
+			health.Status,
+		),
+	}
 	copies, err := store.Copies(ctx)
 	if err != nil {
 		return []Finding{failed(what, err)}, false
@@ -58,7 +72,8 @@ func examineStore(ctx context.Context, config configs.Config, cache provision.Ca
 	}
 	for _, x := range m.Experts {
 		f.Detail += fmt.Sprintf("; %s: fingerprint %.12s", x.Name, x.Fingerprint)
-		if path, err := shipped.Folder(config, cache, cmp.Or(x.Owner, x.Name)); err == nil { // else its bundle has a finding of its own
+		// else its bundle has a finding of its own
+		if path, err := shipped.Folder(config, cache, cmp.Or(x.Owner, x.Name)); err == nil {
 			if b, err := models.Peek(path); err == nil {
 				errs = append(errs, m.CheckEncoders(bundleEncoder{x.Name, b, nil, !encoder.IsNormalised(x.Fingerprint)}))
 			}

@@ -19,11 +19,28 @@ import (
 func TestAnswersInABatch(t *testing.T) {
 	var lines strings.Builder
 	for i, animal := range []string{"fox", "dog", "horse", "bird", "fish", "cat"} {
-		fmt.Fprintf(&lines, `{"id":"p%d","title":"The %s","text":"A question of science: the %s was in London before the year of the answer."}`+"\n", i, animal, animal)
+		fmt.Fprintf(
+			&lines,
+			`{"id":"p%d","title":"The %s","text":"A question of science: the %s was in London before the year of the answer."}`+"\n",
+			i,
+			animal,
+			animal,
+		)
 	}
-	fmt.Fprintf(&lines, `{"id":"long","text":"%s","tags":["long"]}`+"\n", strings.Repeat("a question of science and of London ", 500))
-	s := newSite(t, "readers: [marker]\nsearch: {timeout: 60s}\nlimits: {batch: 8, batch_parallel: 3, timeout: 60s}\n", []string{"first"}, "first", lines.String())
-	if _, err := tiny.Write(filepath.Join(s.dir, "experts", "marker"), tiny.Expert{Name: "marker", Seed: 5, Reader: true}); err != nil {
+	fmt.Fprintf(
+		&lines,
+		`{"id":"long","text":"%s","tags":["long"]}`+"\n",
+		strings.Repeat("a question of science and of London ", 500),
+	)
+	s := newSite(
+		t,
+		"readers: [marker]\nsearch: {timeout: 60s}\nlimits: {batch: 8, batch_parallel: 3, timeout: 60s}\n",
+		[]string{"first"},
+		"first",
+		lines.String(),
+	)
+	if _, err := tiny.Write(filepath.Join(s.dir, "experts", "marker"),
+		tiny.Expert{Name: "marker", Seed: 5, Reader: true}); err != nil {
 		t.Fatal(err)
 	}
 	p := s.serve("")
@@ -48,7 +65,8 @@ func TestAnswersInABatch(t *testing.T) {
 	marked := make([]int, len(searches))
 	for i, c := range searches {
 		if c.code != "" {
-			if got := string(batch.Answers[i]); !strings.Contains(got, fmt.Sprintf(`"/searches/%d%s"`, i, c.pointer)) || !strings.Contains(got, c.code) {
+			if got := string(batch.Answers[i]); !strings.Contains(got, fmt.Sprintf(`"/searches/%d%s"`, i, c.pointer)) ||
+				!strings.Contains(got, c.code) {
 				t.Errorf("search %d: %s", i, got)
 			}
 			continue
@@ -63,7 +81,8 @@ func TestAnswersInABatch(t *testing.T) {
 			t.Errorf("search %d asks for answers: %v, and gets %s", i, asks, batch.Answers[i])
 		}
 		same := func(a, b search.Extract) bool {
-			return a.Text == b.Text && a.Passage == b.Passage && a.Start == b.Start && a.End == b.End && math.Abs(a.Score-b.Score) < 1e-6
+			return a.Text == b.Text && a.Passage == b.Passage && a.Start == b.Start && a.End == b.End &&
+				math.Abs(a.Score-b.Score) < 1e-6
 		}
 		if !slices.EqualFunc(got.Answers, alone.Answers, same) {
 			t.Errorf("search %d: %+v, and alone %+v", i, got.Answers, alone.Answers)
@@ -82,7 +101,13 @@ func TestAnswersInABatch(t *testing.T) {
 	}
 
 	var long search.Response
-	p.get(http.MethodPost, "/v1/search", `{"question":"who was in London","filter":{"tags_all":["long"]},"answer":true}`, http.StatusOK, &long)
+	p.get(
+		http.MethodPost,
+		"/v1/search",
+		`{"question":"who was in London","filter":{"tags_all":["long"]},"answer":true}`,
+		http.StatusOK,
+		&long,
+	)
 	if !strings.Contains(strings.Join(long.Notes, ""), "marker read only the beginning of 1 of 1 passages") {
 		t.Errorf("of a long passage it says %q", long.Notes)
 	}

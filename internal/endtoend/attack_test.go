@@ -71,7 +71,10 @@ func flood(t *testing.T, address string, n int, window0 bool) {
 	for _, f := range [][2]string{{":method", "GET"}, {":scheme", "http"}, {":authority", "localhost"}, {":path", "/docs/docs.js"}} {
 		_ = e.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
-	requests := strings.Repeat("GET /docs/docs.js HTTP/1.1\r\nHost: localhost\r\n\r\nGET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n", 40)
+	requests := strings.Repeat(
+		"GET /docs/docs.js HTTP/1.1\r\nHost: localhost\r\n\r\nGET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		40,
+	)
 	var opening sync.WaitGroup
 	next := make(chan struct{}, n)
 	for range n {
@@ -95,7 +98,9 @@ func flood(t *testing.T, address string, n int, window0 bool) {
 				_, _ = io.WriteString(c, http2.ClientPreface)
 				f := http2.NewFramer(c, c)
 				_ = f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
-				_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: header.Bytes(), EndStream: true, EndHeaders: true})
+				_ = f.WriteHeaders(
+					http2.HeadersFrameParam{StreamID: 1, BlockFragment: header.Bytes(), EndStream: true, EndHeaders: true},
+				)
 			}
 		})
 	}
@@ -110,7 +115,13 @@ func TestAttackConnections(t *testing.T) {
 		window0            bool
 	}{{64, 80, false}, {64, 80, true}, {0, 4300, true}} {
 		t.Run(fmt.Sprintf("%d of %d, window 0: %v", c.flood, c.connections, c.window0), func(t *testing.T) {
-			s := newSite(t, fmt.Sprintf("server: {connections: %d}\nlog: {level: error}\n%s", c.connections, attackKeys), nil, "none", attackLines())
+			s := newSite(
+				t,
+				fmt.Sprintf("server: {connections: %d}\nlog: {level: error}\n%s", c.connections, attackKeys),
+				nil,
+				"none",
+				attackLines(),
+			)
 			p := s.serve("")
 			flood(t, strings.TrimPrefix(p.url, "http://"), c.flood, c.window0)
 			for _, path := range []string{"/livez", "/readyz", "/metrics", "/v1/search?q=lighthouse"} {
@@ -142,12 +153,30 @@ func TestAttackUploads(t *testing.T) {
 		return b.String()
 	}
 	const head = "Content-Type: application/x-ndjson\r\nContent-Encoding: gzip\r\n"
-	status, answer, err := p.ask(http.MethodPost, "/v1/passages", ownerKey, pack("{}\n", 3<<20), "Content-Type", "application/x-ndjson", "Content-Encoding", "gzip")
+	status, answer, err := p.ask(
+		http.MethodPost,
+		"/v1/passages",
+		ownerKey,
+		pack("{}\n", 3<<20),
+		"Content-Type",
+		"application/x-ndjson",
+		"Content-Encoding",
+		"gzip",
+	)
 	if err != nil || len(answer) > 8<<20 || !bytes.Contains(answer, []byte("too_many_rejected")) {
 		t.Errorf("{} lines: %d, %d bytes of answer, %v", status, len(answer), err)
 	}
 	blank := pack("\n", 1<<30)
-	status, answer, err = p.ask(http.MethodPost, "/v1/passages", ownerKey, blank, "Content-Type", "application/x-ndjson", "Content-Encoding", "gzip")
+	status, answer, err = p.ask(
+		http.MethodPost,
+		"/v1/passages",
+		ownerKey,
+		blank,
+		"Content-Type",
+		"application/x-ndjson",
+		"Content-Encoding",
+		"gzip",
+	)
 	if err != nil || status != http.StatusOK || len(answer) > 0 {
 		t.Errorf("blank lines: %d %.200s %v", status, answer, err)
 	}
@@ -158,7 +187,14 @@ func TestAttackUploads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = fmt.Fprintf(c, "POST /v1/passages HTTP/1.1\r\nHost: localhost\r\nX-API-Key: %s\r\n%sContent-Length: %d\r\n\r\n%s", ownerKey, head, len(lines), lines[:len(lines)/(1+i%2)])
+		_, _ = fmt.Fprintf(
+			c,
+			"POST /v1/passages HTTP/1.1\r\nHost: localhost\r\nX-API-Key: %s\r\n%sContent-Length: %d\r\n\r\n%s",
+			ownerKey,
+			head,
+			len(lines),
+			lines[:len(lines)/(1+i%2)],
+		)
 		_ = c.Close()
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
@@ -179,7 +215,14 @@ func TestAttackRequests(t *testing.T) {
 	p := s.serve("")
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":{"id":"quotes"}}}`
 	before := p.resident()
-	status, answer, err := p.ask(http.MethodPost, "/mcp", searcherKey, "["+strings.Repeat(call+",", 3000)+call+"]", "Accept", "application/json, text/event-stream")
+	status, answer, err := p.ask(
+		http.MethodPost,
+		"/mcp",
+		searcherKey,
+		"["+strings.Repeat(call+",", 3000)+call+"]",
+		"Accept",
+		"application/json, text/event-stream",
+	)
 	if err != nil || status < 400 || status > 499 {
 		t.Errorf("a list at /mcp: %d %.200s %v", status, answer, err)
 	}
@@ -195,8 +238,16 @@ func TestAttackRequests(t *testing.T) {
 			t.Errorf("%s %s %s: %d %.300s %v", c.method, c.path, c.body, status, answer, err)
 		}
 	}
-	_, answer, err = p.ask(http.MethodPost, "/mcp", searcherKey, strings.ReplaceAll(call, "quotes", "linked"), "Accept", "application/json, text/event-stream")
-	if err != nil || !bytes.Contains(answer, []byte("a link that runs")) || bytes.Count(answer, []byte(`"url":"javascript`)) != bytes.Count(answer, []byte(`"metadata":{"url":"javascript`)) {
+	_, answer, err = p.ask(
+		http.MethodPost,
+		"/mcp",
+		searcherKey,
+		strings.ReplaceAll(call, "quotes", "linked"),
+		"Accept",
+		"application/json, text/event-stream",
+	)
+	if err != nil || !bytes.Contains(answer, []byte("a link that runs")) ||
+		bytes.Count(answer, []byte(`"url":"javascript`)) != bytes.Count(answer, []byte(`"metadata":{"url":"javascript`)) {
 		t.Errorf("a link that runs is cited: %.500s %v", answer, err)
 	}
 	_, answer, err = p.ask(http.MethodPost, "/v1/search", searcherKey, `{"question":"lighthouse"}`)
@@ -209,10 +260,14 @@ func TestAttackRequests(t *testing.T) {
 	}
 	defer func() { _ = c.Close() }()
 	_ = c.SetDeadline(time.Now().Add(30 * time.Second))
-	_, _ = io.WriteString(c, "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nX-API-Key: "+searcherKey+"\r\nContent-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"+
-		"19\r\n{\"question\":\"lighthouse\"}\r\n0\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	_, _ = io.WriteString(
+		c,
+		"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nX-API-Key: "+searcherKey+"\r\nContent-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"+
+			"19\r\n{\"question\":\"lighthouse\"}\r\n0\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	)
 	text, err := io.ReadAll(c)
-	if n := strings.Count(string(text), "HTTP/1.1 "); err != nil || n != 1 || !strings.Contains(string(text), "HTTP/1.1 200") {
+	if n := strings.Count(string(text), "HTTP/1.1 "); err != nil || n != 1 ||
+		!strings.Contains(string(text), "HTTP/1.1 200") {
 		t.Errorf("two ends: %d answers, %v: %.400s", n, err, text)
 	}
 }

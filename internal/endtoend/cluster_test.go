@@ -27,8 +27,16 @@ func clusterLines(n int) string {
 	random := rand.New(rand.NewPCG(5, 1))
 	var lines strings.Builder
 	for i := range n {
-		fmt.Fprintf(&lines, `{"id":"p%d","title":"River %d","text":"the lamp of house%d burns near river%d and hill%d","tags":["t%d"]}`+"\n",
-			i, i%17, i, random.IntN(40), random.IntN(9), i%3)
+		fmt.Fprintf(
+			&lines,
+			`{"id":"p%d","title":"River %d","text":"the lamp of house%d burns near river%d and hill%d","tags":["t%d"]}`+"\n",
+			i,
+			i%17,
+			i,
+			random.IntN(40),
+			random.IntN(9),
+			i%3,
+		)
 	}
 	return lines.String()
 }
@@ -70,7 +78,15 @@ func TestClusterKilledIndexing(t *testing.T) {
 			s.command(append(args, store(t, c, "undisturbed"))...)
 			whole := time.Since(start)
 			disturbed := store(t, c, "disturbed")
-			ended := s.killed(t, random, cluster.Rounds(t, 3), whole/3, append(args, disturbed), func() bool { return false }, func() { store(t, c, "disturbed") })
+			ended := s.killed(
+				t,
+				random,
+				cluster.Rounds(t, 3),
+				whole/3,
+				append(args, disturbed),
+				func() bool { return false },
+				func() { store(t, c, "disturbed") },
+			)
 			t.Logf("an undisturbed one takes %v; beside those that were killed %d were faster", whole, ended)
 			s.command(append(args, disturbed)...)
 			back := filepath.Join(t.TempDir(), "back")
@@ -108,12 +124,23 @@ func TestClusterKilledIndexing(t *testing.T) {
 // killed runs a command until it was killed so often, each time within a while, or within
 // the shortest time in which it ended by itself. Where it was faster, or is done though it was
 // killed, everything begins anew; that is how often it was.
-func (s *site) killed(t *testing.T, random *rand.Rand, times int, within time.Duration, args []string, done func() bool, anew func()) (faster int) {
+func (s *site) killed(
+	t *testing.T,
+	random *rand.Rand,
+	times int,
+	within time.Duration,
+	args []string,
+	done func() bool,
+	anew func(),
+) (faster int) {
 	t.Helper()
 	for kills := 0; kills < times; {
 		cmd := exec.Command(s.path, args...)
 		var said strings.Builder
-		cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, environment(), &said, &said
+		cmd.Env = environment()
+		cmd.Dir = s.dir
+		cmd.Stdout = &said
+		cmd.Stderr = &said
 		began := time.Now()
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -146,7 +173,11 @@ func nearVectors(t *testing.T, file string, got, want []byte) {
 		return
 	}
 	for i := header; i < len(want); i += 4 {
-		g, w := math.Float32frombits(enc.LittleEndian.Uint32(got[i:])), math.Float32frombits(enc.LittleEndian.Uint32(want[i:]))
+		g, w := math.Float32frombits(
+			enc.LittleEndian.Uint32(got[i:]),
+		), math.Float32frombits(
+			enc.LittleEndian.Uint32(want[i:]),
+		)
 		if math.Abs(float64(g-w)) > 1e-5 || g != g {
 			t.Errorf("%s: number %d is %v, not %v", file, (i-header)/4, g, w)
 			return
@@ -158,7 +189,15 @@ func nearVectors(t *testing.T, file string, got, want []byte) {
 func (s *site) exported(collection string) map[string][]byte {
 	s.t.Helper()
 	folder := s.t.TempDir()
-	s.command("export", "--collection", collection, "--out", filepath.Join(folder, "passages.jsonl"), "--vectors", filepath.Join(folder, "vectors"))
+	s.command(
+		"export",
+		"--collection",
+		collection,
+		"--out",
+		filepath.Join(folder, "passages.jsonl"),
+		"--vectors",
+		filepath.Join(folder, "vectors"),
+	)
 	out := map[string][]byte{}
 	for _, pattern := range []string{"*.jsonl", "vectors/*.npy"} {
 		found, err := filepath.Glob(filepath.Join(folder, pattern))
@@ -237,8 +276,16 @@ func (a *asking) report(t *testing.T, what string) {
 		return
 	}
 	a.asked += len(a.took)
-	t.Logf("%s: %d questions, %d without a source, %d answered otherwise, median %v, p99 %v, longest %v", what, len(a.took), a.degraded, a.other,
-		a.took[len(a.took)/2], a.took[len(a.took)*99/100], a.took[len(a.took)-1])
+	t.Logf(
+		"%s: %d questions, %d without a source, %d answered otherwise, median %v, p99 %v, longest %v",
+		what,
+		len(a.took),
+		a.degraded,
+		a.other,
+		a.took[len(a.took)/2],
+		a.took[len(a.took)*99/100],
+		a.took[len(a.took)-1],
+	)
 	for _, w := range a.wrong[:min(len(a.wrong), 5)] {
 		t.Errorf("%s: %s", what, w)
 	}
@@ -303,7 +350,8 @@ func TestClusterFails(t *testing.T) {
 		}
 	}
 	const question = `{"question":"which lamp burns in house7 near river1?","k":5,"timeout_ms":10000}`
-	if status, answer, err := p.send(http.MethodPost, "/v1/search", question); err != nil || status != http.StatusServiceUnavailable {
+	if status, answer, err := p.send(http.MethodPost, "/v1/search", question); err != nil ||
+		status != http.StatusServiceUnavailable {
 		t.Errorf("without a node: status %d, %v: %.300s", status, err, answer)
 	}
 	if err := c.Mend(t.Context()); err != nil {
@@ -334,7 +382,13 @@ func TestClusterLostShard(t *testing.T) {
 	p := s.serve("", "--store", address, "--read-only")
 	ask := func() (r search.Response) {
 		t.Helper()
-		p.get(http.MethodPost, "/v1/search", `{"question":"which lamp burns near river7?","k":300,"candidates":300,"fusion":"sum","timeout_ms":10000}`, http.StatusOK, &r)
+		p.get(
+			http.MethodPost,
+			"/v1/search",
+			`{"question":"which lamp burns near river7?","k":300,"candidates":300,"fusion":"sum","timeout_ms":10000}`,
+			http.StatusOK,
+			&r,
+		)
 		return r
 	}
 	whole := ask()

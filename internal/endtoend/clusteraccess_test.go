@@ -36,7 +36,8 @@ func TestClusterAccess(t *testing.T) {
 		"CONCLAVE_CLUSTER_API_KEY_FILE=key",
 		"CONCLAVE_CLUSTER_USER=reader CONCLAVE_CLUSTER_PASSWORD=sesame-1",
 	} {
-		before, args := export+way+";", []string{"--store", address}
+		before := export + way + ";"
+		args := []string{"--store", address}
 		if strings.Contains(way, "reader") {
 			out, err := s.fails(before, "serve", "--listen", "127.0.0.1:0", "--store", address)
 			if err == nil || !strings.Contains(out, "may not be written to") || !strings.Contains(out, "--read-only") {
@@ -84,7 +85,8 @@ func TestClusterAccess(t *testing.T) {
 func (s *site) fails(before string, args ...string) (string, error) {
 	s.t.Helper()
 	cmd := exec.Command("/bin/sh", append([]string{"-c", before + ` exec "$0" "$@"`, s.path}, args...)...)
-	cmd.Dir, cmd.Env = s.dir, environment()
+	cmd.Env = environment()
+	cmd.Dir = s.dir
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }

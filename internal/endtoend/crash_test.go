@@ -95,9 +95,12 @@ func putter(p *process, l *ledger, seed uint64) error {
 		if rng.IntN(10) == 0 {
 			path += "?refresh=wait"
 		}
-		n, method, body := 1+rng.IntN(1_000_000), http.MethodPut, ""
+		n := 1 + rng.IntN(1_000_000)
+		method := http.MethodPut
+		body := ""
 		if rng.IntN(3) == 0 {
-			n, method = 0, http.MethodDelete
+			n = 0
+			method = http.MethodDelete
 		} else {
 			body = fmt.Sprintf(`{"text":%q}`, textOf(n))
 		}
@@ -106,7 +109,9 @@ func putter(p *process, l *ledger, seed uint64) error {
 		switch {
 		case err != nil:
 			return errStopped
-		case status == http.StatusOK, status == http.StatusCreated, status == http.StatusNotFound && method == http.MethodDelete:
+		case status == http.StatusOK,
+			status == http.StatusCreated,
+			status == http.StatusNotFound && method == http.MethodDelete:
 			l.done(id, n)
 		default:
 			return fmt.Errorf("%s %s: %d %s", method, path, status, answer)
@@ -135,7 +140,8 @@ func streamer(p *process, l *ledger, seed uint64) error {
 				_ = out.CloseWithError(errStopped)
 				return
 			}
-			id, n := fmt.Sprintf("stream/%d", rng.IntN(25)), 1+rng.IntN(1_000_000)
+			id := fmt.Sprintf("stream/%d", rng.IntN(25))
+			n := 1 + rng.IntN(1_000_000)
 			mu.Lock()
 			sent[line] = [2]string{id, strconv.Itoa(n)}
 			mu.Unlock()
@@ -190,7 +196,8 @@ func bulker(p *process, l *ledger, seed uint64) error {
 		var body strings.Builder
 		numbers := map[string]int{}
 		for i := range 1 + rng.IntN(40) {
-			id, n := fmt.Sprintf("bulk/%d", i), 1+rng.IntN(1_000_000)
+			id := fmt.Sprintf("bulk/%d", i)
+			n := 1 + rng.IntN(1_000_000)
 			numbers[id] = n
 			l.begin(id, n)
 			fmt.Fprintf(&body, "{\"id\":%q,\"text\":%q}\n", id, textOf(n))
@@ -199,7 +206,8 @@ func bulker(p *process, l *ledger, seed uint64) error {
 		if err != nil {
 			return errStopped
 		}
-		if status != http.StatusOK || strings.Count(string(answer), "\n") != len(numbers) || strings.Contains(string(answer), "error") {
+		if status != http.StatusOK || strings.Count(string(answer), "\n") != len(numbers) ||
+			strings.Contains(string(answer), "error") {
 			return fmt.Errorf("an upload: %d %s", status, answer)
 		}
 		for id, n := range numbers {
@@ -219,9 +227,16 @@ func TestServerKilled(t *testing.T) {
 	}
 	const seed = 20261121
 	rng := rand.New(rand.NewPCG(seed, 6))
-	s := newSite(t, "ingest: {flush_after: 3ms, flush_passages: 60}\nlog: {level: warn}\n", []string{"small"}, "small", `{"id":"first","text":"`+textOf(1)+"\"}\n")
+	s := newSite(
+		t,
+		"ingest: {flush_after: 3ms, flush_passages: 60}\nlog: {level: warn}\n",
+		[]string{"small"},
+		"small",
+		`{"id":"first","text":"`+textOf(1)+"\"}\n",
+	)
 	l := &ledger{acknowledged: map[string]int{"first": 1}, begun: map[string][]int{}}
-	generation, undecided := uint64(0), 0
+	generation := uint64(0)
+	undecided := 0
 	for kill := 0; ; kill++ {
 		p := s.serve("")
 		p.visible()
@@ -250,7 +265,14 @@ func TestServerKilled(t *testing.T) {
 		undecided += len(l.begun)
 		s.command("verify", "--collection", "c")
 	}
-	t.Logf("%d kills (seed %d): %d changes acknowledged, %d passages undecided when killed, generation %d", kills, seed, l.answers, undecided, generation)
+	t.Logf(
+		"%d kills (seed %d): %d changes acknowledged, %d passages undecided when killed, generation %d",
+		kills,
+		seed,
+		l.answers,
+		undecided,
+		generation,
+	)
 	if l.answers < 20*kills || generation < uint64(kills) {
 		t.Errorf("only %d changes were acknowledged in %d generations", l.answers, generation)
 	}
@@ -288,7 +310,13 @@ func checkAfterKill(t *testing.T, kill int, p *process, l *ledger) {
 		}
 	}
 	if len(byVector) != live || len(byWord) != live {
-		t.Errorf("kill %d: %d passages are there; searches find %d by vectors and %d by words", kill, live, len(byVector), len(byWord))
+		t.Errorf(
+			"kill %d: %d passages are there; searches find %d by vectors and %d by words",
+			kill,
+			live,
+			len(byVector),
+			len(byWord),
+		)
 	}
 	if t.Failed() {
 		t.FailNow()

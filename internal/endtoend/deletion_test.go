@@ -18,7 +18,12 @@ func TestDeletionKilled(t *testing.T) {
 	const each = 2500
 	var lines, left strings.Builder
 	for i := range each * (len(delays) + 1) {
-		line := fmt.Sprintf("{\"id\":\"p%05d\",\"text\":\"number %d of the herd\",\"tags\":[\"all\",\"t%d\"]}\n", i, i, i%(len(delays)+1))
+		line := fmt.Sprintf(
+			"{\"id\":\"p%05d\",\"text\":\"number %d of the herd\",\"tags\":[\"all\",\"t%d\"]}\n",
+			i,
+			i,
+			i%(len(delays)+1),
+		)
 		lines.WriteString(line)
 		if i%(len(delays)+1) == len(delays) {
 			left.WriteString(line)
@@ -38,12 +43,20 @@ func TestDeletionKilled(t *testing.T) {
 		p = s.serve("")
 		job = p.job(job)
 		if want := each*(len(delays)-i) + 1; *job.Result.Deleted != each || job.Result.Passages != want {
-			t.Errorf("killed after %v: %d deleted, %d left of %d, attempt %d", delay, *job.Result.Deleted, job.Result.Passages, want, job.Attempts)
+			t.Errorf(
+				"killed after %v: %d deleted, %d left of %d, attempt %d",
+				delay,
+				*job.Result.Deleted,
+				job.Result.Passages,
+				want,
+				job.Attempts,
+			)
 		}
 		t.Logf("killed after %v: attempt %d", delay, job.Attempts)
 	}
 	p.stop()
-	if got := s.command("export", "--collection", "c"); got != left.String()+`{"id":"zzz","text":"an old lighthouse"}`+"\n" {
+	want := left.String() + `{"id":"zzz","text":"an old lighthouse"}` + "\n"
+	if got := s.command("export", "--collection", "c"); got != want {
 		t.Errorf("%d bytes are left, want %d", len(got), left.Len())
 	}
 }

@@ -29,12 +29,25 @@ func TestDocument(t *testing.T) {
 	download(t, server+"/openapi.json", filepath.Join(folder, "openapi.json"))
 	run := func(t *testing.T, interpreter string, args ...string) (printed string) {
 		t.Helper()
-		return realclients.Run(t, realclients.Command{Interpreter: interpreter, Args: args, Dir: folder, Env: []string{"SERVER=" + server}})
+		return realclients.Run(
+			t,
+			realclients.Command{Interpreter: interpreter, Args: args, Dir: folder, Env: []string{"SERVER=" + server}},
+		)
 	}
 	module := func(path ...string) string { return filepath.Join(append([]string{modules}, path...)...) }
 
 	t.Run("lint", func(t *testing.T) {
-		run(t, node, module("@stoplight", "spectral-cli", "dist", "index.js"), "lint", "--fail-severity", "hint", "--ruleset", "spectral.yaml", "openapi.json")
+		run(
+			t,
+			node,
+			module("@stoplight", "spectral-cli", "dist", "index.js"),
+			"lint",
+			"--fail-severity",
+			"hint",
+			"--ruleset",
+			"spectral.yaml",
+			"openapi.json",
+		)
 	})
 	t.Run("TypeScript", func(t *testing.T) {
 		run(t, node, module("openapi-typescript", "bin", "cli.js"), "openapi.json", "-o", "api.d.ts")

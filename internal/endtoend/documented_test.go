@@ -23,26 +23,62 @@ import (
 )
 
 // programs begin the lines of documents that are commands.
-var programs = regexp.MustCompile(`^((?:bin/)?conclave(?:-lab)?|conclave-train|curl|make|pip|python3?|go|docker|[A-Z]+=\S+ \S+)\b `)
+var programs = regexp.MustCompile(
+	`^((?:bin/)?conclave(?:-lab)?|conclave-train|curl|make|pip|python3?|go|docker|[A-Z]+=\S+ \S+)\b `,
+)
 
 // notRun are the commands that this test does not run, with the reason.
 var notRun = []struct {
 	command *regexp.Regexp
 	why     string
 }{
-	{regexp.MustCompile(`^make `), "builds, tests or measures all of it; make test runs this test, and what make demo serves is served here"},
-	{regexp.MustCompile(`^(pip|conclave-train) `), "needs PyTorch, and minutes: training/check installs it and trains small experts"},
+	{
+		regexp.MustCompile(`^make `),
+		"builds, tests or measures all of it; make test runs this test, and what make demo serves is served here",
+	},
+	{
+		regexp.MustCompile(`^(pip|conclave-train) `),
+		"needs PyTorch, and minutes: training/check installs it and trains small experts",
+	},
 	{regexp.MustCompile(`^(python3?|go|[A-Z]+=\S+) `), "a benchmark beside its peer: make bench runs it"},
-	{regexp.MustCompile(`^(bin/)?conclave-lab bench `), "measures on vectors that lie in ../shared, or on the union of eight domains"},
-	{regexp.MustCompile(`^conclave models import ./dpr-question `), "needs the two encoders of DPR, 880 MB; the tests of models import small ones"},
-	{regexp.MustCompile(`^conclave models import ./(bge-small-en|e5-small) `), "needs that model; the tests of models import tiny ones with prefixes"},
-	{regexp.MustCompile(`^conclave models import ./my-fid `), "needs a trained T5, which no package has; TestGeneratedAnswers imports and asks a tiny one"},
+	{
+		regexp.MustCompile(`^(bin/)?conclave-lab bench `),
+		"measures on vectors that lie in ../shared, or on the union of eight domains",
+	},
+	{
+		regexp.MustCompile(`^conclave models import ./dpr-question `),
+		"needs the two encoders of DPR, 880 MB; the tests of models import small ones",
+	},
+	{
+		regexp.MustCompile(`^conclave models import ./(bge-small-en|e5-small) `),
+		"needs that model; the tests of models import tiny ones with prefixes",
+	},
+	{
+		regexp.MustCompile(`^conclave models import ./my-fid `),
+		"needs a trained T5, which no package has; TestGeneratedAnswers imports and asks a tiny one",
+	},
 	{regexp.MustCompile(`(?s)^curl .*"reader": "writer"`), "needs that T5, too"},
-	{regexp.MustCompile(`^conclave(-lab ablate --collection gate-out/| (calibrate (prior|reader)|(calibrate|evaluate) --collection evaluation-out/))`), "fits what is shipped, on collections of nine domains and more: most of an hour"},
-	{regexp.MustCompile(`^conclave (evaluate answers |(index|evaluate|calibrate) --collection (policy|union|small|pool|C) |serve --collection (many-out/|demo-many ))`), "measures on domains that lie in ../shared"},
-	{regexp.MustCompile(`^docker compose --profile cluster `), "needs containers, and three nodes of OpenSearch; TestStore runs conclave before three nodes"},
+	{
+		regexp.MustCompile(
+			`^conclave(-lab ablate --collection gate-out/| (calibrate (prior|reader)|(calibrate|evaluate) --collection evaluation-out/))`,
+		),
+		"fits what is shipped, on collections of nine domains and more: most of an hour",
+	},
+	{
+		regexp.MustCompile(
+			`^conclave (evaluate answers |(index|evaluate|calibrate) --collection (policy|union|small|pool|C) |serve --collection (many-out/|demo-many ))`,
+		),
+		"measures on domains that lie in ../shared",
+	},
+	{
+		regexp.MustCompile(`^docker compose --profile cluster `),
+		"needs containers, and three nodes of OpenSearch; TestStore runs conclave before three nodes",
+	},
 	{regexp.MustCompile(`^conclave \w+ .*opensearch\+https?://`), "needs a cluster; TestStore runs them on three nodes"},
-	{regexp.MustCompile(`^conclave (models import experts/mydomain --int8|index --collection c --add-expert) `), "took minutes on 43,378 passages; the lines of your-experts.md for it are run"},
+	{
+		regexp.MustCompile(`^conclave (models import experts/mydomain --int8|index --collection c --add-expert) `),
+		"took minutes on 43,378 passages; the lines of your-experts.md for it are run",
+	},
 }
 
 // shown is a command of a document.
@@ -110,7 +146,10 @@ func (r *reader) run(c shown) {
 	}
 	cmd := exec.CommandContext(ctx, "bash", "-o", "pipefail", "-c", text)
 	var out, complaints bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.dir, r.env, &out, &complaints
+	cmd.Dir = r.dir
+	cmd.Env = r.env
+	cmd.Stdout = &out
+	cmd.Stderr = &complaints
 	if err := cmd.Run(); err != nil {
 		r.t.Fatalf("%s: %s: %v\n%s%s", c.line, text, err, out.String(), complaints.String())
 	}
@@ -138,7 +177,8 @@ func (r *reader) serve(text string) {
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		check := exec.Command("conclave", "healthcheck", "--url", "http://"+r.address)
-		check.Path, check.Err = filepath.Join(r.dir, "bin", "conclave"), nil
+		check.Path = filepath.Join(r.dir, "bin", "conclave")
+		check.Err = nil
 		check.Env = r.env
 		if check.Run() == nil {
 			return
@@ -196,7 +236,10 @@ func TestDocumentedCommands(t *testing.T) {
 	excepted := make([]int, len(notRun))
 	for _, path := range documents {
 		for _, c := range commandsOf(t, path) {
-			if slices.ContainsFunc(commands, func(before shown) bool { return before.text == c.text && !strings.HasPrefix(c.text, "conclave serve ") }) {
+			if slices.ContainsFunc(
+				commands,
+				func(before shown) bool { return before.text == c.text && !strings.HasPrefix(c.text, "conclave serve ") },
+			) {
 				continue
 			}
 			at := slices.IndexFunc(notRun, func(x struct {
@@ -282,7 +325,14 @@ func newReader(t *testing.T, root string) *reader {
 	}
 	link(built, filepath.Join(r.dir, "bin", "conclave"))
 	link(filepath.Join(root, "shipped", "demo", "passages"), filepath.Join(r.dir, "shipped", "demo", "passages"))
-	lab := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(r.dir, "bin", "conclave-lab"), "example.org/conclave/cmd/conclave-lab")
+	lab := exec.CommandContext(
+		t.Context(),
+		"go",
+		"build",
+		"-o",
+		filepath.Join(r.dir, "bin", "conclave-lab"),
+		"example.org/conclave/cmd/conclave-lab",
+	)
 	if out, err := lab.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -379,7 +429,10 @@ func (r *reader) corpus(root string) {
 		}
 	}
 	r.write("passages.jsonl", passages.String())
-	r.write("more.jsonl", `{"id":"note/1","title":"Rice","text":"Cooked rice keeps for a day in the fridge."}`+"\n"+`{"id":"note/2","title":"No text"}`+"\n")
+	r.write(
+		"more.jsonl",
+		`{"id":"note/1","title":"Rice","text":"Cooked rice keeps for a day in the fridge."}`+"\n"+`{"id":"note/2","title":"No text"}`+"\n",
+	)
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
 	_, err := w.Write([]byte("id\ttext\ttitle\n1\t\"A lamp needs oil.\"\tLamps\n2\t\"A pond freezes at night.\"\tPonds\n"))

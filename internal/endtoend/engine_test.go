@@ -60,7 +60,16 @@ func same(t *testing.T, got, want search.Response) {
 		}
 		for i, r := range ranking.Results {
 			if o := other.Results[i]; o.ID != r.ID || math.Abs(o.Score-r.Score) > 1e-5*max(1, math.Abs(r.Score)) {
-				t.Errorf("%q by %s: rank %d is %s with %v, alone %s with %v", want.Question, ranking.Fusion, i+1, o.ID, o.Score, r.ID, r.Score)
+				t.Errorf(
+					"%q by %s: rank %d is %s with %v, alone %s with %v",
+					want.Question,
+					ranking.Fusion,
+					i+1,
+					o.ID,
+					o.Score,
+					r.ID,
+					r.Score,
+				)
 			}
 		}
 	}
@@ -84,7 +93,8 @@ func TestEveryMethod(t *testing.T) {
 	words := 0
 	for _, question := range questions(t, 20) {
 		got := ask(t, l, search.Request{Question: question, Fusion: everyMethod(), Explain: true, K: 20})
-		if len(got.Rankings) != len(everyMethod().Names) || len(got.Sources) != 4 || len(got.Degraded) != 0 || got.Generation == 0 {
+		if len(got.Rankings) != len(everyMethod().Names) || len(got.Sources) != 4 || len(got.Degraded) != 0 ||
+			got.Generation == 0 {
 			t.Fatalf("%+v", got)
 		}
 		for _, ranking := range got.Rankings {
@@ -168,7 +178,10 @@ func TestExpertGone(t *testing.T) {
 		t.Errorf("rankings %+v\nwithout the expert: %+v", got.Rankings, want.Rankings)
 	}
 	south := []string{"south"}
-	_, err := l.Engine.Search(context.Background(), search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, Experts: &south})
+	_, err := l.Engine.Search(
+		context.Background(),
+		search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, Experts: &south},
+	)
 	if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable {
 		t.Errorf("the expert alone: %v", err)
 	}
@@ -183,7 +196,8 @@ func TestGrowth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := folder.Add(context.Background(), l.dir, source, folder.BuildOptions{Experts: encoders(l.Experts)}); err != nil {
+	if _, err := folder.Add(context.Background(), l.dir, source,
+		folder.BuildOptions{Experts: encoders(l.Experts)}); err != nil {
 		t.Fatal(err)
 	}
 	_ = source.Close()
@@ -197,7 +211,17 @@ func TestGrowth(t *testing.T) {
 	}
 	found := 0
 	for _, question := range questions(t, 6) {
-		got := ask(t, l, search.Request{Question: question, Fusion: search.Methods{Names: []string{"muf"}}, K: 75, Candidates: 25, Correct: &asTyped})
+		got := ask(
+			t,
+			l,
+			search.Request{
+				Question:   question,
+				Fusion:     search.Methods{Names: []string{"muf"}},
+				K:          75,
+				Candidates: 25,
+				Correct:    &asTyped,
+			},
+		)
 		l.compare(t, got, l.writeOut(t, question, 25, "exact"), "exact")
 		if got.Generation <= before.Generation {
 			t.Errorf("generation %d, before it was %d", got.Generation, before.Generation)
@@ -225,7 +249,10 @@ func TestEmbed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := l.Engine.Embed(context.Background(), search.EmbedRequest{Expert: name, Kind: "passage", Input: []string{text}})
+		got, err := l.Engine.Embed(
+			context.Background(),
+			search.EmbedRequest{Expert: name, Kind: "passage", Input: []string{text}},
+		)
 		if err != nil || got.Dimension != x.Dimension() || !reflect.DeepEqual(got.Embeddings, want) {
 			t.Errorf("%s: passage %v, %v", name, got.Embeddings, err)
 		}

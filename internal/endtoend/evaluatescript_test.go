@@ -22,10 +22,23 @@ func TestEvaluateScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	data := t.TempDir()
+	out := filepath.Join(t.TempDir(), "out")
 	for domain, of := range map[string]string{"policy": "policy", "wiki": "encyclopedia"} {
-		pack(t, filepath.Join(root, "shipped", "demo", "passages", of+".jsonl"), filepath.Join(data, domain, "passages.jsonl.gz"), of, 1)
-		pack(t, filepath.Join(root, "shipped", "demo", "questions", "dev.jsonl"), filepath.Join(data, domain, "questions.dev.jsonl.gz"), of, 3)
+		pack(
+			t,
+			filepath.Join(root, "shipped", "demo", "passages", of+".jsonl"),
+			filepath.Join(data, domain, "passages.jsonl.gz"),
+			of,
+			1,
+		)
+		pack(
+			t,
+			filepath.Join(root, "shipped", "demo", "questions", "dev.jsonl"),
+			filepath.Join(data, domain, "questions.dev.jsonl.gz"),
+			of,
+			3,
+		)
 	}
 	command := exec.CommandContext(t.Context(), "bash", "research/bench/evaluate", data, out)
 	command.Dir = root

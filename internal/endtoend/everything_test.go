@@ -29,9 +29,16 @@ const besideMemory = 64 << 20
 // to limits.memory and a constant. It is a process of its own.
 func TestMemoryOfEverything(t *testing.T) {
 	const memory = 96 << 20
-	s := newSite(t, fmt.Sprintf("limits: {memory: %d, answer_bytes: 6MiB, timeout: 700ms}\nsearch: {timeout: 700ms}\n", memory), []string{"small", "interaction"}, "small,interaction", expensive())
+	s := newSite(
+		t,
+		fmt.Sprintf("limits: {memory: %d, answer_bytes: 6MiB, timeout: 700ms}\nsearch: {timeout: 700ms}\n", memory),
+		[]string{"small", "interaction"},
+		"small,interaction",
+		expensive(),
+	)
 	p := s.serve("")
-	before, most := p.resident(), int64(0)
+	before := p.resident()
+	most := int64(0)
 	stop, ended := make(chan struct{}), make(chan struct{})
 	var mu sync.Mutex
 	asked, worst := "", ""
@@ -61,7 +68,13 @@ func TestMemoryOfEverything(t *testing.T) {
 		began := time.Now()
 		statuses := p.together(a, callers)
 		mu.Lock()
-		t.Logf("%s: %v in %v, %d MiB at most so far", a.name, statuses, time.Since(began).Round(time.Millisecond), (most-before)>>20)
+		t.Logf(
+			"%s: %v in %v, %d MiB at most so far",
+			a.name,
+			statuses,
+			time.Since(began).Round(time.Millisecond),
+			(most-before)>>20,
+		)
 		mu.Unlock()
 		if statuses[200]+statuses[201]+statuses[202]+statuses[204]+statuses[504]+statuses[a.expect] == 0 {
 			t.Errorf("%s: nobody was answered: %v", a.name, statuses)
@@ -69,7 +82,13 @@ func TestMemoryOfEverything(t *testing.T) {
 	}
 	close(stop)
 	<-ended
-	t.Logf("resident: %d MiB before, %d MiB more at most (%s); %d MiB are allowed", before>>20, (most-before)>>20, worst, (memory+besideMemory)>>20)
+	t.Logf(
+		"resident: %d MiB before, %d MiB more at most (%s); %d MiB are allowed",
+		before>>20,
+		(most-before)>>20,
+		worst,
+		(memory+besideMemory)>>20,
+	)
 	if most > before+memory+besideMemory {
 		t.Errorf("%d MiB more were resident, at %s", (most-before)>>20, worst)
 	}
@@ -88,7 +107,15 @@ func expensive() string {
 		if i%2 == 1 {
 			text = "large " + strings.Repeat("\x01", 160<<10)
 		}
-		line, err := json.Marshal(map[string]any{"id": fmt.Sprint("large/", i), "title": strings.Repeat(`"`, 200), "text": text, "tags": []string{"t"}, "metadata": metadata})
+		line, err := json.Marshal(
+			map[string]any{
+				"id":       fmt.Sprint("large/", i),
+				"title":    strings.Repeat(`"`, 200),
+				"text":     text,
+				"tags":     []string{"t"},
+				"metadata": metadata,
+			},
+		)
 		if err != nil {
 			panic(err)
 		}
@@ -112,7 +139,10 @@ func (p *process) demands() (all []demand) {
 	texts := many(255, strconv.Quote(strings.Repeat("large words ", 320)))
 	short := many(255, `"large words"`)
 	line := fmt.Sprintf(`{"id":"x","text":%q}`, "large "+strings.Repeat(`"`, 200<<10))
-	candidates := many(1000, `{"id":"x%d","contributions":[{"source":"a","score":1,"rank":1},{"source":"b","score":1,"rank":1}]}`)
+	candidates := many(
+		1000,
+		`{"id":"x%d","contributions":[{"source":"a","score":1,"rank":1},{"source":"b","score":1,"rank":1}]}`,
+	)
 	for n := 0; strings.Contains(candidates, "%d"); n++ {
 		candidates = strings.Replace(candidates, "%d", strconv.Itoa(n), 1)
 	}
@@ -138,14 +168,18 @@ func (p *process) demands() (all []demand) {
 	values := `{"question":[` + many(16_000, `{"a":1}`) + `],"x":"` + strings.Repeat("x", 800<<10) + `"}`
 	add := func(method, path string) {
 		a := demand{name: method + " " + path, method: method, contentType: "application/json"}
-		a.path = strings.NewReplacer("/passages/{id}", "/passages/large/0", "/experts/{name}", "/experts/small", "/snapshots/{name}", "/snapshots/none", "/jobs/{id}", "/jobs/9").Replace(path)
+		a.path = strings.NewReplacer("/passages/{id}", "/passages/large/0", "/experts/{name}", "/experts/small", "/snapshots/{name}", "/snapshots/none", "/jobs/{id}", "/jobs/9").
+			Replace(path)
 		switch method {
 		case http.MethodPost, http.MethodPut:
-			if a.body = bodies[path]; a.body == "" {
+			a.body = bodies[path]
+			if a.body == "" {
 				p.t.Fatalf("tell this test what to send to %s", path)
 			}
 			hostile := a
-			hostile.name, hostile.body, hostile.expect = a.name+", many values", values, 400
+			hostile.name = a.name + ", many values"
+			hostile.body = values
+			hostile.expect = 400
 			if path == "/mcp" {
 				hostile.expect = 413
 			}
@@ -198,7 +232,10 @@ func (p *process) demands() (all []demand) {
 	}
 	p.get(http.MethodPost, "/mcp", bodies["/mcp"], http.StatusOK, &listed)
 	arguments := map[string][]string{
-		"search": {`{"query":"large"}`, `{"query":` + strconv.Quote(long) + `}`}, "fetch": {`{"id":"large/0"}`, `{"id":"large/1"}`},
+		"search": {
+			`{"query":"large"}`,
+			`{"query":` + strconv.Quote(long) + `}`,
+		}, "fetch": {`{"id":"large/0"}`, `{"id":"large/1"}`},
 		"list_experts": {`{}`}, "explain": {`{"query":` + strconv.Quote(long) + `}`},
 	}
 	for _, tool := range listed.Result.Tools {
@@ -206,19 +243,43 @@ func (p *process) demands() (all []demand) {
 			p.t.Fatalf("tell this test what to call the tool %s with", tool.Name)
 		}
 		for _, given := range arguments[tool.Name] {
-			all = append(all, demand{name: fmt.Sprintf("the tool %s %.20s", tool.Name, given), method: http.MethodPost, path: "/mcp", contentType: "application/json",
-				body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool.Name, given)})
+			all = append(
+				all,
+				demand{
+					name:        fmt.Sprintf("the tool %s %.20s", tool.Name, given),
+					method:      http.MethodPost,
+					path:        "/mcp",
+					contentType: "application/json",
+					body: fmt.Sprintf(
+						`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`,
+						tool.Name,
+						given,
+					),
+				},
+			)
 		}
 	}
-	list := demand{name: "a list of calls", method: http.MethodPost, path: "/mcp", contentType: "application/json", expect: 400, patience: 20 * time.Second, // for servers that answer it
-		body: "[" + many(500, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":{"id":"large/0"}}}`) + "]"}
+	list := demand{
+		name:        "a list of calls",
+		method:      http.MethodPost,
+		path:        "/mcp",
+		contentType: "application/json",
+		expect:      400,
+		patience:    20 * time.Second, // for servers that answer it
+		body: "[" + many(
+			500,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"fetch","arguments":{"id":"large/0"}}}`,
+		) + "]",
+	}
 	return append(all, list)
 }
 
 // together sends a request over so many connections, and counts the statuses of the answers,
 // of which nothing else is read for a while; 0: there was none.
 func (p *process) together(a demand, connections int) map[int]int {
-	statuses, all, got := map[int]int{}, make(chan int), sync.WaitGroup{}
+	statuses := map[int]int{}
+	all := make(chan int)
+	got := sync.WaitGroup{}
 	got.Add(connections)
 	release := make(chan struct{})
 	for i := range connections {
@@ -240,7 +301,14 @@ func (p *process) together(a demand, connections int) map[int]int {
 				if a.body != "" {
 					encoding += fmt.Sprintf("Content-Type: %s\r\nContent-Length: %d\r\n", a.contentType, len(a.body))
 				}
-				_, _ = fmt.Fprintf(c, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n%s", a.method, a.path, encoding, a.body)
+				_, _ = fmt.Fprintf(
+					c,
+					"%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n%s",
+					a.method,
+					a.path,
+					encoding,
+					a.body,
+				)
 			}()
 			line, err := bufio.NewReaderSize(c, 16).ReadString('\n')
 			if fields := strings.Fields(line); err == nil && len(fields) > 1 {

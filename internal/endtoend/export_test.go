@@ -35,7 +35,13 @@ func TestExport(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	var embedded struct{ Embeddings [][]float32 }
-	p.get(http.MethodPost, "/v1/embed", `{"expert":"small","kind":"passage","input":["in between"]}`, http.StatusOK, &embedded)
+	p.get(
+		http.MethodPost,
+		"/v1/embed",
+		`{"expert":"small","kind":"passage","input":["in between"]}`,
+		http.StatusOK,
+		&embedded,
+	)
 
 	s.command("export", "--collection", "c-snapshots/monday", "--out", "out.jsonl", "--vectors", "v")
 	got, err := os.ReadFile(filepath.Join(s.dir, "out.jsonl"))
@@ -52,7 +58,8 @@ func TestExport(t *testing.T) {
 	d := len(embedded.Embeddings[0])
 	header := string(array[10:size])
 	if string(array[:8]) != "\x93NUMPY\x01\x00" || size%64 != 0 || !strings.HasSuffix(header, "\n") ||
-		!strings.HasPrefix(header, fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (3, %d), }", d)) || len(array) != size+3*4*d {
+		!strings.HasPrefix(header, fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (3, %d), }", d)) ||
+		len(array) != size+3*4*d {
 		t.Fatalf("%q, %d bytes", array[:min(size, len(array))], len(array))
 	}
 	for i, x := range embedded.Embeddings[0] {
@@ -62,7 +69,8 @@ func TestExport(t *testing.T) {
 	}
 
 	p.get(http.MethodDelete, "/v1/admin/snapshots/monday", "", http.StatusNoContent, nil)
-	if status, answer, err := p.send(http.MethodDelete, "/v1/admin/snapshots/monday", ""); err != nil || status != http.StatusNotFound {
+	if status, answer, err := p.send(http.MethodDelete, "/v1/admin/snapshots/monday", ""); err != nil ||
+		status != http.StatusNotFound {
 		t.Errorf("again: %d %s %v", status, answer, err)
 	}
 	if entries, err := os.ReadDir(filepath.Join(s.dir, "c-snapshots")); err != nil || len(entries) != 0 {

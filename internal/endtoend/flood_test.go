@@ -15,7 +15,13 @@ import (
 // connections, a third of them anew before each request, while passages are written,
 // searched for, merged and deleted. The collection has its files, so nothing of it is lost.
 func TestConnectionFlood(t *testing.T) {
-	s := newSite(t, "ingest: {flush_after: 1ms}\nlog: {level: error}\n", []string{"small"}, "small", `{"id":"first","text":"an old lighthouse"}`+"\n")
+	s := newSite(
+		t,
+		"ingest: {flush_after: 1ms}\nlog: {level: error}\n",
+		[]string{"small"},
+		"small",
+		`{"id":"first","text":"an old lighthouse"}`+"\n",
+	)
 	p := s.serve("ulimit -n 120;")
 	address := strings.TrimPrefix(p.url, "http://")
 	var open []net.Conn
@@ -53,13 +59,16 @@ func TestConnectionFlood(t *testing.T) {
 	const n = 24
 	for i := range n {
 		path := fmt.Sprintf("/v1/passages/f%d", i)
-		if status, answer := ask(http.MethodPut, path+"?refresh=wait", fmt.Sprintf(`{"text":"zebra number%d"}`, i)); status != http.StatusCreated && status != http.StatusOK {
+		if status, answer := ask(http.MethodPut, path+"?refresh=wait",
+			fmt.Sprintf(`{"text":"zebra number%d"}`, i)); status != http.StatusCreated &&
+			status != http.StatusOK {
 			t.Fatalf("%d: %d %s", i, status, answer)
 		}
 		if i%4 != 0 {
 			continue
 		}
-		if status, answer := ask(http.MethodDelete, path+"?refresh=wait", ""); status != http.StatusOK && status != http.StatusNotFound {
+		if status, answer := ask(http.MethodDelete, path+"?refresh=wait", ""); status != http.StatusOK &&
+			status != http.StatusNotFound {
 			t.Fatalf("%d: %d %s", i, status, answer)
 		}
 		if status, answer := ask(http.MethodGet, path, ""); status != http.StatusNotFound {

@@ -49,7 +49,13 @@ func writerSite(t *testing.T) (*site, asked) {
 		}
 		lines.Write(append(line, '\n'))
 	}
-	s := newSite(t, "readers: [writer]\nsearch: {timeout: 60s}\nlimits: {timeout: 60s}\nlog: {level: info}\n", []string{"first"}, "first", lines.String())
+	s := newSite(
+		t,
+		"readers: [writer]\nsearch: {timeout: 60s}\nlimits: {timeout: 60s}\nlog: {level: info}\n",
+		[]string{"first"},
+		"first",
+		lines.String(),
+	)
 	checkpoint := filepath.Join(s.dir, "checkpoint")
 	if err := os.CopyFS(checkpoint, os.DirFS(filepath.Join(from, "gated"))); err != nil {
 		t.Fatal(err)
@@ -79,7 +85,11 @@ func writerSite(t *testing.T) (*site, asked) {
 func TestGeneratedAnswers(t *testing.T) {
 	s, c := writerSite(t)
 	p := s.serve("")
-	body := fmt.Sprintf(`{"question":%q,"k":5,"answer":{"reader":"writer","passages":5,"max_tokens":%d}}`, c.Question, len(c.Greedy))
+	body := fmt.Sprintf(
+		`{"question":%q,"k":5,"answer":{"reader":"writer","passages":5,"max_tokens":%d}}`,
+		c.Question,
+		len(c.Greedy),
+	)
 	var response search.Response
 	p.get(http.MethodPost, "/v1/search", body, http.StatusOK, &response)
 	compare := func(r search.Response) {
@@ -88,7 +98,8 @@ func TestGeneratedAnswers(t *testing.T) {
 		if g == nil || len(r.Degraded) > 0 {
 			t.Fatalf("%+v, degraded %+v", g, r.Degraded)
 		}
-		if g.Text != c.Text || !g.Generated || g.Reader != "writer" || g.Complete || g.Tokens != len(c.Greedy) || math.Abs(g.Score-math.Exp(c.Score)) > 1e-3*math.Exp(c.Score) {
+		if g.Text != c.Text || !g.Generated || g.Reader != "writer" || g.Complete || g.Tokens != len(c.Greedy) ||
+			math.Abs(g.Score-math.Exp(c.Score)) > 1e-3*math.Exp(c.Score) {
 			t.Errorf("%+v, and transformers writes %q of %g", g, c.Text, math.Exp(c.Score))
 		}
 		if len(g.Support) != 3 || len(r.Answers) > 0 || len(r.Results) != 5 {
@@ -96,7 +107,8 @@ func TestGeneratedAnswers(t *testing.T) {
 		}
 		for i, support := range g.Support {
 			var at int
-			if _, err := fmt.Sscanf(support.Passage, "p%d", &at); err != nil || math.Abs(support.Share-c.Shares[at]) > 1e-4 || i > 0 && support.Share > g.Support[i-1].Share {
+			if _, err := fmt.Sscanf(support.Passage, "p%d", &at); err != nil || math.Abs(support.Share-c.Shares[at]) > 1e-4 ||
+				i > 0 && support.Share > g.Support[i-1].Share {
 				t.Errorf("%+v, and the shares are %v", g.Support, c.Shares)
 			}
 		}
@@ -114,7 +126,8 @@ func TestGeneratedAnswers(t *testing.T) {
 		t.Fatalf("events %v", names)
 	}
 	var found search.Response
-	if err := json.Unmarshal([]byte(datas[0]), &found); err != nil || found.Generated != nil || len(found.Results) != 5 || found.Results[0].ID != response.Results[0].ID {
+	if err := json.Unmarshal([]byte(datas[0]), &found); err != nil || found.Generated != nil || len(found.Results) != 5 ||
+		found.Results[0].ID != response.Results[0].ID {
 		t.Errorf("%v in %s", err, datas[0])
 	}
 	said := ""
@@ -146,7 +159,8 @@ func TestGeneratedAnswers(t *testing.T) {
 		`{"reader":"writer","passages":51}`:       "/answer/passages",
 	} {
 		status, answer, err := p.send(http.MethodPost, "/v1/search", `{"question":"bread","answer":`+wrong+`}`)
-		if err != nil || status != http.StatusUnprocessableEntity && status != http.StatusBadRequest || !strings.Contains(string(answer), field) {
+		if err != nil || status != http.StatusUnprocessableEntity && status != http.StatusBadRequest ||
+			!strings.Contains(string(answer), field) {
 			t.Errorf("%s: %d %s %v", wrong, status, answer, err)
 		}
 	}
@@ -160,7 +174,8 @@ func TestGeneratedAnswers(t *testing.T) {
 	// Of which nobody reads anything: there are no passages to answer from, and a note says why.
 	var unread search.Response
 	p.get(http.MethodPost, "/v1/search", `{"question":"ποιος φύτεψε το δέντρο","answer":true}`, http.StatusOK, &unread)
-	if unread.Generated != nil || len(unread.Results) > 0 || len(unread.Notes) == 0 || !strings.Contains(unread.Notes[0], "none of the question's 4 words") {
+	if unread.Generated != nil || len(unread.Results) > 0 || len(unread.Notes) == 0 ||
+		!strings.Contains(unread.Notes[0], "none of the question's 4 words") {
 		t.Errorf("in another script: %+v", unread)
 	}
 	// Mostly in another script, and longer than it reads: passages without an answer, and why.

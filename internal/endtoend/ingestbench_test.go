@@ -44,7 +44,11 @@ func BenchmarkQuestionsBesideIngest(b *testing.B) {
 	ask := func() (took []time.Duration) {
 		for end := time.Now().Add(phase); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
 			asked++
-			body := fmt.Sprintf(`{"question":"how many of %d are there in number %d","k":10,"timeout_ms":10000}`, asked, asked*7919)
+			body := fmt.Sprintf(
+				`{"question":"how many of %d are there in number %d","k":10,"timeout_ms":10000}`,
+				asked,
+				asked*7919,
+			)
 			began := time.Now()
 			p.get(http.MethodPost, "/v1/search", body, http.StatusOK, nil)
 			took = append(took, time.Since(began))
@@ -63,7 +67,8 @@ func BenchmarkQuestionsBesideIngest(b *testing.B) {
 			}
 			fmt.Fprintf(&upload, "{\"id\":\"%d/%d\",\"text\":%s}\n", round, i, text)
 		}
-		if status, answer, err := p.send(http.MethodPost, "/v1/passages", upload.String()); err != nil || status != http.StatusOK {
+		if status, answer, err := p.send(http.MethodPost, "/v1/passages", upload.String()); err != nil ||
+			status != http.StatusOK {
 			b.Fatalf("%d %.300s %v", status, answer, err)
 		}
 		busy = append(busy, ask()...)

@@ -35,8 +35,25 @@ func bundles() []tiny.Expert {
 	}
 	return []tiny.Expert{
 		{Name: "north", Seed: 1, EnsembleMembers: 5, Spread: .2, Calibration: calibrated(.02, 30)},
-		{Name: "south", Seed: 2, EnsembleMembers: 20, Spread: .3, Calibration: calibrated(.0005, 50), TwoTowers: true, Template: models.TemplatePair, Pooling: models.PoolingCLS},
-		{Name: "east", Seed: 3, EnsembleMembers: 8, Spread: .6, Calibration: calibrated(.1, 40), Dimension: 48, RawLength: true},
+		{
+			Name:            "south",
+			Seed:            2,
+			EnsembleMembers: 20,
+			Spread:          .3,
+			Calibration:     calibrated(.0005, 50),
+			TwoTowers:       true,
+			Template:        models.TemplatePair,
+			Pooling:         models.PoolingCLS,
+		},
+		{
+			Name:            "east",
+			Seed:            3,
+			EnsembleMembers: 8,
+			Spread:          .6,
+			Calibration:     calibrated(.1, 40),
+			Dimension:       48,
+			RawLength:       true,
+		},
 	}
 }
 
@@ -62,7 +79,9 @@ type expert struct {
 func configured(t testing.TB) configs.Config {
 	t.Helper()
 	config := configs.Defaults()
-	config.Runtime, config.Bundles, config.Cache = testenv.Runtime(t), t.TempDir(), t.TempDir() // no shipped reader
+	config.Runtime = testenv.Runtime(t)
+	config.Bundles = t.TempDir()
+	config.Cache = t.TempDir() // no shipped reader
 	return config
 }
 
@@ -70,7 +89,8 @@ func configured(t testing.TB) configs.Config {
 // demo's passages, and opens it.
 func open(t testing.TB, kind string) *library {
 	t.Helper()
-	config, log := configured(t), slog.New(slog.DiscardHandler)
+	config := configured(t)
+	log := slog.New(slog.DiscardHandler)
 	config.Collection = filepath.Join(t.TempDir(), "index")
 	l := &library{experts: map[string]*expert{}, dir: config.Collection}
 	for _, o := range bundles() {
@@ -87,17 +107,26 @@ func open(t testing.TB, kind string) *library {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = folder.Build(context.Background(), l.dir, source, folder.BuildOptions{Experts: encoders(loaded), Index: folder.Index{Kind: kind}})
+	_, err = folder.Build(
+		context.Background(),
+		l.dir,
+		source,
+		folder.BuildOptions{Experts: encoders(loaded), Index: folder.Index{Kind: kind}},
+	)
 	if err := errors.Join(err, source.Close(), loaded.Close()); err != nil {
 		t.Fatal(err)
 	}
 	record := calibration.Record{Auto: fusion.MethodRRF, Alpha: .5, Gate: &fusion.Gate{
-		Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
+		Dense: make(
+			[]float64,
+			len(fusion.DenseFeatureNames()),
+		), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
 	}}
 	if err := record.Write(l.dir); err != nil {
 		t.Fatal(err)
 	}
-	if l.Assembly, err = server.Assemble(server.Options{Config: config, Log: log}); err != nil {
+	l.Assembly, err = server.Assemble(server.Options{Config: config, Log: log})
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -26,7 +26,13 @@ type written struct {
 func (l *library) writeOut(t *testing.T, question string, candidates int, missing string) written {
 	t.Helper()
 	ctx := context.Background()
-	w := written{score: map[int]float64{}, confidence: map[string]float64{}, information: map[string]float64{}, weight: map[string]float64{}, found: map[string]map[int]int{}}
+	w := written{
+		score:       map[int]float64{},
+		confidence:  map[string]float64{},
+		information: map[string]float64{},
+		weight:      map[string]float64{},
+		found:       map[string]map[int]int{},
+	}
 	scores := map[string][]float64{} // of every passage
 	union := map[int]bool{}
 	sum := 0.0
@@ -41,14 +47,16 @@ func (l *library) writeOut(t *testing.T, question string, candidates int, missin
 		order := make([]int, len(stored))
 		for i, p := range l.passages {
 			stored[i] = x.stored[p.ID]
-			scores[name][i], order[i] = product(q, stored[i]), i
+			scores[name][i] = product(q, stored[i])
+			order[i] = i
 		}
 		sort.SliceStable(order, func(i, j int) bool { return scores[name][order[i]] > scores[name][order[j]] })
 
 		depth := x.Bundle.Calibration.Depth
 		var p [][]float64 // by member, over the first hits
 		for _, m := range x.options.Members() {
-			u, z := forward(m, q), 0.0
+			u := forward(m, q)
+			z := 0.0
 			row := make([]float64, depth)
 			for i, o := range order[:depth] {
 				row[i] = math.Exp(dot(u, stored[o]) / x.Bundle.Calibration.Temperature)
@@ -188,7 +196,14 @@ func (l *library) compare(t *testing.T, got search.Response, want written, missi
 			t.Fatalf("%q is no passage of the collection", r.ID)
 		}
 		if o != want.order[i] && math.Abs(want.score[o]-want.score[want.order[i]]) > rounding {
-			t.Errorf("rank %d: %s with %v, written out %s with %v", i+1, r.ID, want.score[o], l.passages[want.order[i]].ID, want.score[want.order[i]])
+			t.Errorf(
+				"rank %d: %s with %v, written out %s with %v",
+				i+1,
+				r.ID,
+				want.score[o],
+				l.passages[want.order[i]].ID,
+				want.score[want.order[i]],
+			)
 		}
 		if math.Abs(r.Score-want.score[o]) > rounding {
 			t.Errorf("%s: score %v, written out %v", r.ID, r.Score, want.score[o])

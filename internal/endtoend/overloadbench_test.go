@@ -139,7 +139,8 @@ func (p *process) flood(b *testing.B, question func(n int) string) {
 	}
 	flood := p.callers(floodConnections)
 	p.log.Reset()
-	used, own := p.processorTime(b), ownProcessorTime(b)
+	used := p.processorTime(b)
+	own := ownProcessorTime(b)
 	sent := 0
 	for began := time.Now(); sent < len(requests); time.Sleep(tick) {
 		for most := min(int(rate*time.Since(began).Seconds()), len(requests)); sent < most; sent++ {
@@ -164,11 +165,13 @@ func (p *process) flood(b *testing.B, question func(n int) string) {
 		value float64
 	}{
 		{"capacity/s", capacity}, {"offered/s", rate},
-		{"answered/s", float64(len(all.answered)) / long.Seconds()}, {"refused/s", float64(len(all.refused)) / long.Seconds()},
+		{"answered/s", float64(len(all.answered)) / long.Seconds()},
+		{"refused/s", float64(len(all.refused)) / long.Seconds()},
 		{"lone-p50-ms", at(quiet, .5)}, {"refused-p99-ms", at(all.refused, .99)},
 		{"answered-p50-ms", at(all.answered, .5)}, {"answered-p99-ms", at(all.answered, .99)},
 		{"server-answered-p99-ms", at(answered, .99)}, {"server-refused-p99-ms", at(refused, .99)},
-		{"processor-µs/request", used.Seconds() * 1e6 / float64(sent)}, {"callers-µs/request", own.Seconds() * 1e6 / float64(sent)},
+		{"processor-µs/request", used.Seconds() * 1e6 / float64(sent)},
+		{"callers-µs/request", own.Seconds() * 1e6 / float64(sent)},
 		{"late", float64(all.late)}, {"recovery-ms", float64(recovery.Milliseconds())}, {"resident-MB", p.mostResident(b)},
 	} {
 		b.ReportMetric(m.value, m.name)

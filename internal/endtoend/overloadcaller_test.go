@@ -41,7 +41,12 @@ type asks struct {
 // floodRequest returns one question for a hundred results within floodTimeout.
 func floodRequest(question string) []byte {
 	body := fmt.Sprintf(`{"question":%q,"k":100,"fields":[],"timeout_ms":%d}`, question, floodTimeout.Milliseconds())
-	return fmt.Appendf(nil, "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return fmt.Appendf(
+		nil,
+		"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		len(body),
+		body,
+	)
 }
 
 func (p *process) callers(connections int) *callers {
@@ -62,15 +67,18 @@ func (c *callers) call() {
 		}
 	}()
 	for r := range c.due {
-		status, err := 0, error(nil)
+		status := 0
+		err := error(nil)
 		if conn == nil {
-			if conn, err = net.Dial("tcp", c.address); err == nil {
+			conn, err = net.Dial("tcp", c.address)
+			if err == nil {
 				in = bufio.NewReaderSize(conn, 16<<10)
 			}
 		}
 		if err == nil {
 			_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-			if _, err = conn.Write(r.text); err == nil {
+			_, err = conn.Write(r.text)
+			if err == nil {
 				status, err = readAnswer(in)
 			}
 		}
@@ -88,19 +96,22 @@ func readAnswer(in *bufio.Reader) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if status, err = strconv.Atoi(string(bytes.Fields(line)[1])); err != nil {
+	status, err = strconv.Atoi(string(bytes.Fields(line)[1]))
+	if err != nil {
 		return 0, err
 	}
 	length := -1
 	for {
-		if line, err = in.ReadSlice('\n'); err != nil {
+		line, err = in.ReadSlice('\n')
+		if err != nil {
 			return 0, err
 		}
 		if len(line) <= 2 {
 			break
 		}
 		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
-			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+			length, err = strconv.Atoi(string(bytes.TrimSpace(value)))
+			if err != nil {
 				return 0, err
 			}
 		}
@@ -124,7 +135,9 @@ func (c *callers) note(took time.Duration, status int, err error) {
 		if took > floodTimeout {
 			c.all.late++
 		}
-	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
+	case status == http.StatusTooManyRequests,
+		status == http.StatusServiceUnavailable,
+		status == http.StatusGatewayTimeout:
 		c.all.refused = append(c.all.refused, took)
 	default:
 		c.all.odd = append(c.all.odd, fmt.Sprint("status ", status))

@@ -15,13 +15,21 @@ import (
 // of them says about its answer holds.
 func TestPostmanCollection(t *testing.T) {
 	node, modules := realclients.Node(t)
-	server := realclients.Server(t, realclients.ServerOptions{Passages: realclients.Demo(t), Change: func(c *configs.Config) {
-		c.Cache = "" // where the shipped reader is
-	}})
+	server := realclients.Server(
+		t,
+		realclients.ServerOptions{Passages: realclients.Demo(t), Change: func(c *configs.Config) {
+			c.Cache = "" // where the shipped reader is
+		}},
+	)
 	folder := filepath.Join(testenv.Root(t), "docs", "postman")
 	for run := 1; run <= 2; run++ {
 		printed := realclients.Run(t, realclients.Command{Interpreter: node, Args: []string{
-			filepath.Join(modules, "newman", "bin", "newman.js"), "run", filepath.Join(folder, "conclave.postman_collection.json"),
+			filepath.Join(
+				modules,
+				"newman",
+				"bin",
+				"newman.js",
+			), "run", filepath.Join(folder, "conclave.postman_collection.json"),
 			"--environment", filepath.Join(folder, "conclave.postman_environment.json"), "--env-var", "baseUrl=" + server,
 			"--reporters", "json,cli", "--reporter-json-export", "/dev/fd/1", "--reporter-cli-silent",
 		}})
@@ -36,7 +44,8 @@ func TestPostmanCollection(t *testing.T) {
 			t.Fatalf("run %d: %v\n%s", run, err, printed)
 		}
 		// An assertion that was never reached is not counted.
-		if s := report.Run.Stats; s.Requests.Total < 30 || s.Assertions.Total < s.Requests.Total || s.Requests.Failed+s.Assertions.Failed > 0 {
+		if s := report.Run.Stats; s.Requests.Total < 30 || s.Assertions.Total < s.Requests.Total ||
+			s.Requests.Failed+s.Assertions.Failed > 0 {
 			t.Errorf("run %d: %+v", run, s)
 		}
 	}

@@ -46,7 +46,16 @@ func (p *process) change(method, path, body string) {
 func (p *process) exactly(expert string) string {
 	p.t.Helper()
 	var response struct{ Results json.RawMessage }
-	p.get(http.MethodPost, "/v1/search", fmt.Sprintf(`{"question":"a text","experts":[%q],"bm25":false,"fusion":"sum","exact":true,"timeout_ms":10000}`, expert), http.StatusOK, &response)
+	p.get(
+		http.MethodPost,
+		"/v1/search",
+		fmt.Sprintf(
+			`{"question":"a text","experts":[%q],"bm25":false,"fusion":"sum","exact":true,"timeout_ms":10000}`,
+			expert,
+		),
+		http.StatusOK,
+		&response,
+	)
 	return string(response.Results)
 }
 
@@ -54,14 +63,23 @@ func (p *process) exactly(expert string) string {
 // writes, and loses what that one deletes; experts come and go, also one of
 // another encoder under the same name; what cannot be shown is said.
 func TestReaderFollows(t *testing.T) {
-	s := newSite(t, "ingest: {flush_after: 10ms}\nlog: {level: warn}\n", []string{"first", "late"}, "first", `{"id":"old","text":"an old lighthouse"}`+"\n")
+	s := newSite(
+		t,
+		"ingest: {flush_after: 10ms}\nlog: {level: warn}\n",
+		[]string{"first", "late"},
+		"first",
+		`{"id":"old","text":"an old lighthouse"}`+"\n",
+	)
 	writer := s.serve("")
 	reader := s.serve("", "--read-only")
 	// The reader says of its experts what the writer says.
 	agree := func() bool { return reflect.DeepEqual(reader.experts(), writer.experts()) }
 
 	writer.get(http.MethodPut, "/v1/passages/new?refresh=wait", `{"text":"A zebra."}`, http.StatusCreated, nil)
-	reader.eventually("the reader does not find what was written", func() bool { return len(reader.search("zebra", "")) == 1 })
+	reader.eventually(
+		"the reader does not find what was written",
+		func() bool { return len(reader.search("zebra", "")) == 1 },
+	)
 	reader.eventually("the reader does not say how many passages there are", agree)
 	if found := reader.search("A zebra.", "first"); len(found) != 2 || found["new"] == "" {
 		t.Errorf("by meaning it finds %v", found)
@@ -157,7 +175,10 @@ func TestCalibrationWhileServed(t *testing.T) {
 	}
 	place("format: 3\nauto: [broken\n")
 	for _, p := range servers {
-		p.eventually("nothing is said of a broken calibration", func() bool { return strings.Contains(ready(p), "calibration.yaml") })
+		p.eventually(
+			"nothing is said of a broken calibration",
+			func() bool { return strings.Contains(ready(p), "calibration.yaml") },
+		)
 		if got := auto(p); got != fusion.MethodSum {
 			t.Errorf("with a broken calibration auto is %s", got)
 		}
@@ -182,7 +203,13 @@ func TestReaderLetsGo(t *testing.T) {
 	if _, err := os.Stat("/proc/self/maps"); err != nil {
 		t.Skip("it takes /proc to see what a process has open")
 	}
-	s := newSite(t, "ingest: {flush_after: 1ms}\nlog: {level: warn}\n", nil, "none", `{"id":"old","text":"an old lighthouse"}`+"\n")
+	s := newSite(
+		t,
+		"ingest: {flush_after: 1ms}\nlog: {level: warn}\n",
+		nil,
+		"none",
+		`{"id":"old","text":"an old lighthouse"}`+"\n",
+	)
 	writer := s.serve("")
 	// Of segments that were removed.
 	opened := func(p *process) (removed, all int) {
@@ -202,7 +229,13 @@ func TestReaderLetsGo(t *testing.T) {
 	}
 	write := func(from int) {
 		for i := range 12 { // of which eight become one
-			writer.get(http.MethodPut, fmt.Sprintf("/v1/passages/p%d?refresh=wait", from+i), fmt.Sprintf(`{"text":%q}`, textOf(from+i+1)), http.StatusCreated, nil)
+			writer.get(
+				http.MethodPut,
+				fmt.Sprintf("/v1/passages/p%d?refresh=wait", from+i),
+				fmt.Sprintf(`{"text":%q}`, textOf(from+i+1)),
+				http.StatusCreated,
+				nil,
+			)
 		}
 	}
 	write(0)

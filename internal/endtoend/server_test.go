@@ -26,11 +26,13 @@ import (
 var buildBinary, removeBinary = func() (func() (string, error), func()) {
 	dir := ""
 	build := sync.OnceValues(func() (path string, err error) {
-		if dir, err = os.MkdirTemp("", "conclave-endtoend-"); err != nil {
+		dir, err = os.MkdirTemp("", "conclave-endtoend-")
+		if err != nil {
 			return "", err
 		}
 		path = filepath.Join(dir, "conclave")
-		if out, err := exec.Command("go", "build", "-o", path, "example.org/conclave/cmd/conclave").CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", path,
+			"example.org/conclave/cmd/conclave").CombinedOutput(); err != nil {
 			return "", fmt.Errorf("building the command: %w\n%s", err, out)
 		}
 		return path, nil
@@ -100,7 +102,8 @@ func environment() []string {
 func (s *site) command(args ...string) string {
 	s.t.Helper()
 	cmd := exec.Command(s.path, args...)
-	cmd.Dir, cmd.Env = s.dir, environment()
+	cmd.Env = environment()
+	cmd.Dir = s.dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		s.t.Fatalf("conclave %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -127,9 +130,20 @@ func (s *site) serve(before string, args ...string) *process {
 	}
 	address := listener.Addr().String()
 	_ = listener.Close()
-	line := append([]string{"-c", before + ` exec "$0" "$@"`, s.path, "serve", "--collection", "c", "--listen", address}, args...)
-	p := &process{site: s, url: "http://" + address, cmd: exec.Command("/bin/sh", line...), log: &testenv.Buffer{}, done: make(chan error, 1)}
-	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = s.dir, environment(), p.log, p.log
+	line := append(
+		[]string{"-c", before + ` exec "$0" "$@"`, s.path, "serve", "--collection", "c", "--listen", address},
+		args...)
+	p := &process{
+		site: s,
+		url:  "http://" + address,
+		cmd:  exec.Command("/bin/sh", line...),
+		log:  &testenv.Buffer{},
+		done: make(chan error, 1),
+	}
+	p.cmd.Env = environment()
+	p.cmd.Dir = s.dir
+	p.cmd.Stdout = p.log
+	p.cmd.Stderr = p.log
 	if err := p.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
@@ -240,9 +254,18 @@ func (p *process) visible() {
 // texts.
 func (p *process) search(question, expert string) map[string]string {
 	p.t.Helper()
-	request := map[string]any{"question": question, "k": 1000, "candidates": 1000, "fusion": "rrf", "exact": true, "experts": []string{}, "timeout_ms": 10000}
+	request := map[string]any{
+		"question":   question,
+		"k":          1000,
+		"candidates": 1000,
+		"fusion":     "rrf",
+		"exact":      true,
+		"experts":    []string{},
+		"timeout_ms": 10000,
+	}
 	if expert != "" {
-		request["experts"], request["bm25"] = []string{expert}, false
+		request["experts"] = []string{expert}
+		request["bm25"] = false
 	}
 	body, err := json.Marshal(request)
 	if err != nil {

@@ -18,17 +18,34 @@ import (
 // to the memory that its configuration allows, and others are answered in time.
 func TestSlowReaders(t *testing.T) {
 	config := configs.Defaults()
-	config.ReadOnly, config.Limits.Memory, config.Limits.AnswerBytes = true, 96<<20, 6<<20
+	config.ReadOnly = true
+	config.Limits.Memory = 96 << 20
+	config.Limits.AnswerBytes = 6 << 20
 	bound := server.MostMemory(config, int64(config.Limits.Memory), nil).Total()
 
 	var lines strings.Builder
 	for i := range 20 {
-		fmt.Fprintf(&lines, "{\"id\":\"large/%d\",\"text\":%q}\n", i, strings.Repeat(fmt.Sprintf("large words of text%d ", i), 250<<10/22))
+		fmt.Fprintf(
+			&lines,
+			"{\"id\":\"large/%d\",\"text\":%q}\n",
+			i,
+			strings.Repeat(fmt.Sprintf("large words of text%d ", i), 250<<10/22),
+		)
 	}
 	for i := range 20 {
 		fmt.Fprintf(&lines, "{\"id\":\"small/%d\",\"text\":\"few bees in hive%d\"}\n", i, i)
 	}
-	s := newSite(t, fmt.Sprintf("read_only: true\nlimits: {memory: %v, answer_bytes: %v}\n", config.Limits.Memory, config.Limits.AnswerBytes), nil, "none", lines.String())
+	s := newSite(
+		t,
+		fmt.Sprintf(
+			"read_only: true\nlimits: {memory: %v, answer_bytes: %v}\n",
+			config.Limits.Memory,
+			config.Limits.AnswerBytes,
+		),
+		nil,
+		"none",
+		lines.String(),
+	)
 	p := s.serve("")
 	resident := func() int64 {
 		at, err := p.sample()
@@ -56,7 +73,8 @@ func TestSlowReaders(t *testing.T) {
 			<-ended
 		})
 	}
-	most, answered := int64(0), 0
+	most := int64(0)
+	answered := 0
 	given := func() bool {
 		_, metrics, err := p.send(http.MethodGet, "/metrics", "")
 		if err != nil {
@@ -64,7 +82,8 @@ func TestSlowReaders(t *testing.T) {
 		}
 		return !strings.Contains(string(metrics), `conclave_answers_given_up_total{for="memory"} 0`)
 	}
-	for end := time.Now().Add(time.Minute); (answered < 20 || !given()) && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); (answered < 20 || !given()) &&
+		time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		status, answer, err := p.send(http.MethodPost, "/v1/search", `{"question":"few bees","k":5,"timeout_ms":10000}`)
 		switch {
 		case err != nil:

@@ -36,7 +36,13 @@ func TestSoak(t *testing.T) {
 	for i := range 200 {
 		fmt.Fprintf(&lines, "{\"id\":\"old/%d\",\"text\":%q}\n", i, textOf(i+1))
 	}
-	s := newSite(t, "ingest: {flush_after: 200ms}\nlog: {level: error}\n", []string{"small", "other"}, "small", lines.String())
+	s := newSite(
+		t,
+		"ingest: {flush_after: 200ms}\nlog: {level: error}\n",
+		[]string{"small", "other"},
+		"small",
+		lines.String(),
+	)
 	p := s.serve("ulimit -n 256;")
 	l := &ledger{acknowledged: map[string]int{}, begun: map[string][]int{}}
 	for i := range 200 {
@@ -45,7 +51,8 @@ func TestSoak(t *testing.T) {
 
 	work := soak{p: p, ledger: l, ended: make(chan struct{}), counts: map[string]int{}}
 	var running sync.WaitGroup
-	for i, do := range []func(*rand.Rand) error{work.writes("a"), work.writes("b"), work.upload, work.search, work.search, work.snapshot, work.job, work.flood} {
+	for i, do := range []func(*rand.Rand) error{work.writes("a"), work.writes("b"), work.upload, work.search,
+		work.search, work.snapshot, work.job, work.flood} {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
 		running.Go(func() {
 			if err := work.repeat(rng, do); err != nil {
@@ -121,9 +128,12 @@ func (w *soak) repeat(rng *rand.Rand, do func(*rand.Rand) error) error {
 func (w *soak) writes(prefix string) func(*rand.Rand) error {
 	return func(rng *rand.Rand) error {
 		id := fmt.Sprintf("%s/%d", prefix, rng.IntN(300))
-		n, method, body := 1+rng.IntN(1_000_000), http.MethodPut, ""
+		n := 1 + rng.IntN(1_000_000)
+		method := http.MethodPut
+		body := ""
 		if rng.IntN(3) == 0 {
-			n, method = 0, http.MethodDelete
+			n = 0
+			method = http.MethodDelete
 		} else {
 			body = fmt.Sprintf(`{"text":%q}`, textOf(n))
 		}
@@ -147,7 +157,8 @@ func (w *soak) upload(rng *rand.Rand) error {
 	var body strings.Builder
 	numbers := map[string]int{}
 	for i := range 100 {
-		id, n := fmt.Sprintf("bulk/%d", i), 1+rng.IntN(1_000_000)
+		id := fmt.Sprintf("bulk/%d", i)
+		n := 1 + rng.IntN(1_000_000)
 		numbers[id] = n
 		w.ledger.begin(id, n)
 		fmt.Fprintf(&body, "{\"id\":%q,\"text\":%q}\n", id, textOf(n))
@@ -165,7 +176,11 @@ func (w *soak) upload(rng *rand.Rand) error {
 }
 
 func (w *soak) search(rng *rand.Rand) error {
-	body := fmt.Sprintf(`{"question":"a text of the word%d number%d","k":20,"explain":true,"timeout_ms":10000,"fusion":"rrf"}`, rng.IntN(7), rng.IntN(1_000_000))
+	body := fmt.Sprintf(
+		`{"question":"a text of the word%d number%d","k":20,"explain":true,"timeout_ms":10000,"fusion":"rrf"}`,
+		rng.IntN(7),
+		rng.IntN(1_000_000),
+	)
 	status, answer, err := w.p.send(http.MethodPost, "/v1/search", body)
 	if err != nil || status != http.StatusOK || !strings.Contains(string(answer), `"rank"`) {
 		return fmt.Errorf("a search: %d %v %.300s", status, err, answer)
@@ -213,7 +228,8 @@ func (w *soak) finish(method, path, body string) error {
 		case job.State.Ended() || time.Now().After(deadline):
 			return fmt.Errorf("%s %s: %+v", method, path, job)
 		}
-		if status, answer, err = w.p.send(http.MethodGet, "/v1/jobs/"+job.ID, ""); err != nil || status != http.StatusOK {
+		status, answer, err = w.p.send(http.MethodGet, "/v1/jobs/"+job.ID, "")
+		if err != nil || status != http.StatusOK {
 			return fmt.Errorf("job %s: %d %v %s", job.ID, status, err, answer)
 		}
 	}
@@ -269,7 +285,8 @@ func (p *process) sample() (sample, error) {
 	at := sample{"resident MiB": resident, "open files": float64(len(files))}
 	for lines := bufio.NewScanner(strings.NewReader(string(metrics))); lines.Scan(); {
 		if text, ok := strings.CutPrefix(lines.Text(), "go_goroutines "); ok {
-			if at["goroutines"], err = strconv.ParseFloat(text, 64); err != nil {
+			at["goroutines"], err = strconv.ParseFloat(text, 64)
+			if err != nil {
 				return nil, err
 			}
 		}

@@ -37,7 +37,13 @@ func TestStore(t *testing.T) {
 	one, two := s.serve("", "--store", store), s.serve("", "--store", store)
 
 	var made handlers.WriteResult
-	one.get(http.MethodPut, "/v1/passages/new%2F1?refresh=wait", `{"text":"The zebra crossed."}`, http.StatusCreated, &made)
+	one.get(
+		http.MethodPut,
+		"/v1/passages/new%2F1?refresh=wait",
+		`{"text":"The zebra crossed."}`,
+		http.StatusCreated,
+		&made,
+	)
 	if found := two.search("zebra", ""); len(found) != 2 || found["new/1"] != "The zebra crossed." {
 		t.Errorf("the other server finds %v", found)
 	}
@@ -49,7 +55,11 @@ func TestStore(t *testing.T) {
 		t.Errorf("%+v", made)
 	}
 	for _, p := range []*process{one, two} {
-		request, err := http.NewRequest(http.MethodPut, p.url+"/v1/passages/new%2F1", strings.NewReader(`{"text":"Changed."}`))
+		request, err := http.NewRequest(
+			http.MethodPut,
+			p.url+"/v1/passages/new%2F1",
+			strings.NewReader(`{"text":"Changed."}`),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +74,13 @@ func TestStore(t *testing.T) {
 			t.Errorf("If-Match: %d, not %d", answer.StatusCode, want)
 		}
 	}
-	two.get(http.MethodPost, "/v1/passages?refresh=wait", `{"id":"c","text":"one more"}`+"\n"+`{"id":"d","text":"gone soon"}`+"\n", http.StatusOK, nil)
+	two.get(
+		http.MethodPost,
+		"/v1/passages?refresh=wait",
+		`{"id":"c","text":"one more"}`+"\n"+`{"id":"d","text":"gone soon"}`+"\n",
+		http.StatusOK,
+		nil,
+	)
 	one.get(http.MethodDelete, "/v1/passages/d?refresh=wait", "", http.StatusOK, nil)
 	one.get(http.MethodGet, "/v1/passages/d", "", http.StatusNotFound, nil)
 	// For a moment searches find what was deleted. It is left out of answers.
@@ -76,7 +92,13 @@ func TestStore(t *testing.T) {
 	one.get(http.MethodPost, "/v1/admin/snapshots", "{}", http.StatusNotFound, nil)
 
 	// A job that one server accepts, and the other one lists: it deletes by tags.
-	two.get(http.MethodPost, "/v1/passages", `{"id":"e","text":"a draft","tags":["draft","old"]}`+"\n"+`{"id":"f","text":"another","tags":["draft"]}`+"\n", http.StatusOK, nil)
+	two.get(
+		http.MethodPost,
+		"/v1/passages",
+		`{"id":"e","text":"a draft","tags":["draft","old"]}`+"\n"+`{"id":"f","text":"another","tags":["draft"]}`+"\n",
+		http.StatusOK,
+		nil,
+	)
 	var job jobs.Job
 	one.get(http.MethodDelete, "/v1/passages?tags_all=draft", "", http.StatusAccepted, &job)
 	for !job.State.Ended() {
@@ -98,14 +120,16 @@ func TestStore(t *testing.T) {
 	}
 	one.get(http.MethodDelete, "/v1/jobs/"+job.ID, "", http.StatusConflict, nil)
 	doctor := exec.Command(s.path, "doctor", "--store", store, "--json")
-	doctor.Dir, doctor.Env = s.dir, environment()
+	doctor.Env = environment()
+	doctor.Dir = s.dir
 	said, _ := doctor.Output() // it may lack bundles that nobody needs here
 	var findings []struct{ What, Status, Detail string }
 	if err := json.Unmarshal(said, &findings); err != nil {
 		t.Errorf("%v: %s", err, said)
 	}
 	if !slices.ContainsFunc(findings, func(f struct{ What, Status, Detail string }) bool {
-		return f.What == "store" && f.Status == "ok" && strings.Contains(f.Detail, "end-to-end: 4 passages") && strings.Contains(f.Detail, "health green; small: fingerprint ")
+		return f.What == "store" && f.Status == "ok" && strings.Contains(f.Detail, "end-to-end: 4 passages") &&
+			strings.Contains(f.Detail, "health green; small: fingerprint ")
 	}) {
 		t.Errorf("%s", said)
 	}
@@ -130,7 +154,11 @@ func TestStore(t *testing.T) {
 		t.Fatalf("%d bytes of vectors, %d were expected: %v, %v", len(got), len(should), err, failed)
 	}
 	for at := 10 + int(bin.LittleEndian.Uint16(got[8:])); at < len(got); at += 4 {
-		x, y := math.Float32frombits(bin.LittleEndian.Uint32(got[at:])), math.Float32frombits(bin.LittleEndian.Uint32(should[at:]))
+		x, y := math.Float32frombits(
+			bin.LittleEndian.Uint32(got[at:]),
+		), math.Float32frombits(
+			bin.LittleEndian.Uint32(should[at:]),
+		)
 		if math.Abs(float64(x-y)) > 1e-5 {
 			t.Fatalf("byte %d of the vectors: %v, want %v", at, x, y)
 		}

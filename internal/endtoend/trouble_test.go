@@ -18,7 +18,13 @@ import (
 // log soon has: the write is refused with 507, the next one begins another file,
 // searches go on, and nothing that was acknowledged is lost.
 func TestNoRoom(t *testing.T) {
-	s := newSite(t, "ingest: {flush_after: 1h, flush_passages: 100000}\nlimits: {passage_bytes: 1MiB, line_bytes: 2MiB}\nlog: {level: warn}\n", nil, "none", `{"id":"first","text":"an old lighthouse"}`+"\n")
+	s := newSite(
+		t,
+		"ingest: {flush_after: 1h, flush_passages: 100000}\nlimits: {passage_bytes: 1MiB, line_bytes: 2MiB}\nlog: {level: warn}\n",
+		nil,
+		"none",
+		`{"id":"first","text":"an old lighthouse"}`+"\n",
+	)
 	p := s.serve("ulimit -f 2048;") // blocks of 512 bytes
 	var body strings.Builder
 	padding := strings.Repeat("lorem ipsum ", 800)
@@ -58,7 +64,8 @@ func TestNoRoom(t *testing.T) {
 	// There is no room for this one in any file.
 	large := fmt.Sprintf(`{"text":%q}`, strings.Repeat(padding, 109))
 	status, answer, err := p.send(http.MethodPut, "/v1/passages/large", large)
-	if err != nil || status != http.StatusInsufficientStorage || !strings.Contains(string(answer), `"code":"storage_full"`) {
+	if err != nil || status != http.StatusInsufficientStorage ||
+		!strings.Contains(string(answer), `"code":"storage_full"`) {
 		t.Errorf("PUT: %d %s %v", status, answer, err)
 	}
 	if found := p.search("lighthouse", ""); found["first"] == "" {
@@ -88,14 +95,21 @@ func TestNoRoom(t *testing.T) {
 // writes are acknowledged, searches go on without them, who waits for them is told,
 // and with room they are found.
 func TestNoRoomForSegments(t *testing.T) {
-	s := newSite(t, "ingest: {flush_after: 10ms}\nlog: {level: error}\n", nil, "none", `{"id":"first","text":"an old lighthouse"}`+"\n")
+	s := newSite(
+		t,
+		"ingest: {flush_after: 10ms}\nlog: {level: error}\n",
+		nil,
+		"none",
+		`{"id":"first","text":"an old lighthouse"}`+"\n",
+	)
 	p := s.serve("ulimit -f 128;") // 64 kB
 	var text strings.Builder
 	for i := range 3000 {
 		fmt.Fprintf(&text, "word%d ", i) // with its postings more than the log has
 	}
 	p.get(http.MethodPut, "/v1/passages/a", fmt.Sprintf(`{"text":%q}`, text.String()), http.StatusCreated, nil)
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(p.log.String(), "indexing what was written failed"); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(p.log.String(),
+		"indexing what was written failed"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Skip("the segment fits: this needs another size")
 		}
@@ -133,7 +147,13 @@ func TestJobKilled(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&lines, "{\"id\":\"p%d\",\"text\":%q}\n", i, textOf(i+1))
 	}
-	s := newSite(t, "ingest: {flush_after: 10ms}\nlog: {level: warn}\nlimits: {k: 10000, candidates: 10000}\n", []string{"small", "late"}, "none", lines.String())
+	s := newSite(
+		t,
+		"ingest: {flush_after: 10ms}\nlog: {level: warn}\nlimits: {k: 10000, candidates: 10000}\n",
+		[]string{"small", "late"},
+		"none",
+		lines.String(),
+	)
 	p := s.serve("")
 	var job jobs.Job
 	p.get(http.MethodPost, "/v1/admin/experts", `{"name":"late","index":"flat"}`, http.StatusAccepted, &job)
@@ -142,12 +162,22 @@ func TestJobKilled(t *testing.T) {
 		p.kill()
 		s.command("verify", "--collection", "c")
 		p = s.serve("")
-		p.get(http.MethodPut, fmt.Sprintf("/v1/passages/more%d", kill), fmt.Sprintf(`{"text":"written in between, number %d"}`, kill), http.StatusCreated, nil)
+		p.get(
+			http.MethodPut,
+			fmt.Sprintf("/v1/passages/more%d", kill),
+			fmt.Sprintf(`{"text":"written in between, number %d"}`, kill),
+			http.StatusCreated,
+			nil,
+		)
 	}
 	job = p.job(job)
 	t.Logf("%d kills: begun %d times", kills, job.Attempts)
 	p.visible()
-	status, answer, err := p.send(http.MethodPost, "/v1/search", `{"question":"x","experts":["late"],"bm25":false,"exact":true,"k":10000,"candidates":10000,"timeout_ms":10000,"fields":["contributions","sources"]}`)
+	status, answer, err := p.send(
+		http.MethodPost,
+		"/v1/search",
+		`{"question":"x","experts":["late"],"bm25":false,"exact":true,"k":10000,"candidates":10000,"timeout_ms":10000,"fields":["contributions","sources"]}`,
+	)
 	if err != nil || status != http.StatusOK || strings.Count(string(answer), `"rank":`)/2 != n+kills {
 		t.Errorf("%d, %d results, %v", status, strings.Count(string(answer), `"rank":`)/2, err)
 	}
@@ -179,7 +209,13 @@ func TestRemovalKilled(t *testing.T) {
 	for i := range 300 {
 		fmt.Fprintf(&lines, "{\"id\":\"p%d\",\"text\":%q}\n", i, textOf(i+1))
 	}
-	s := newSite(t, "ingest: {flush_after: 10ms}\nlog: {level: warn}\n", []string{"small", "late"}, "small,late", lines.String())
+	s := newSite(
+		t,
+		"ingest: {flush_after: 10ms}\nlog: {level: warn}\n",
+		[]string{"small", "late"},
+		"small,late",
+		lines.String(),
+	)
 	files := func() int { // of the expert
 		found, err := filepath.Glob(filepath.Join(s.dir, "c", "*", "late-*"))
 		if err != nil {
@@ -211,7 +247,13 @@ func TestRemovalKilled(t *testing.T) {
 			t.Errorf("round %d: experts %+v", round, experts)
 		}
 		p.get(http.MethodPost, "/v1/search", `{"question":"x","experts":["late"]}`, http.StatusUnprocessableEntity, nil)
-		p.get(http.MethodPut, fmt.Sprintf("/v1/passages/p%d?refresh=wait", round), fmt.Sprintf(`{"text":"a text written afterwards, number %d"}`, round), http.StatusOK, nil) // without it
+		p.get(
+			http.MethodPut,
+			fmt.Sprintf("/v1/passages/p%d?refresh=wait", round),
+			fmt.Sprintf(`{"text":"a text written afterwards, number %d"}`, round),
+			http.StatusOK,
+			nil,
+		) // without it
 		if found := p.search("a text", "small"); len(found) != 300 {
 			t.Errorf("round %d: the other one finds %d", round, len(found))
 		}

@@ -50,7 +50,14 @@ func Parse(s string) (Granularity, error) {
 	number, tokens := strings.CutSuffix(size, tokensEnd)
 	n, err := strconv.Atoi(number)
 	if err != nil || n < 1 || n > most || number[0] == '+' || number[0] == '0' {
-		return Granularity{}, fmt.Errorf(`granularity %q is unknown: it must be a number of sentences such as 3, a number of tokens such as 125%s (each from 1 to %d), or %q; each may end with %q for granules without the title`, s, tokensEnd, most, Passage, untitledEnd)
+		return Granularity{}, fmt.Errorf(
+			`granularity %q is unknown: it must be a number of sentences such as 3, a number of tokens such as 125%s (each from 1 to %d), or %q; each may end with %q for granules without the title`,
+			s,
+			tokensEnd,
+			most,
+			Passage,
+			untitledEnd,
+		)
 	}
 	if tokens {
 		return Granularity{Tokens: n, Untitled: untitled}, nil
@@ -105,17 +112,21 @@ func (g Granularity) Split(text string, tokens func(word string) int) []rank.Spa
 // byTokens gives parts of words (Unicode Standard Annex 29, section 4) with at most n
 // tokens, and with the punctuation that follows them.
 func byTokens(text string, n int, tokens func(word string) int) (parts []span) {
-	have, end := 0, -1 // of the last part: its tokens, and where it ends
+	have := 0
+	end := -1 // of the last part: its tokens, and where it ends
 	for w := words.FromString(text); w.Next(); {
 		if strings.TrimSpace(w.Value()) == "" {
 			continue
 		}
 		more := tokens(w.Value())
-		follows := w.Start() == end && !strings.ContainsFunc(w.Value(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
+		follows := w.Start() == end &&
+			!strings.ContainsFunc(w.Value(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 		if len(parts) == 0 || have+more > n && !follows {
-			parts, have = append(parts, span{begin: w.Start()}), 0
+			parts = append(parts, span{begin: w.Start()})
+			have = 0
 		}
-		end, have = w.End(), have+more
+		end = w.End()
+		have = have + more
 		parts[len(parts)-1].end = end
 	}
 	return parts

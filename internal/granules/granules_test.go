@@ -134,7 +134,39 @@ func TestParseRefuses(t *testing.T) {
 // Whatever the text: granules follow each other, and nothing but white space lies
 // between them.
 func TestSplitKeepsTheText(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"a", "The", "Dr.", "U.S.", "3.5", "1.", ".", "!", "?", "\"", "”", "(", ")", " ", " ", "  ", "\n", "\n\n", "\r\n", "- ", "。", "中", "é", "\u00a0", "\u2029", "\xff", "…", "e.g.", "5"})
+	piece := rapid.SampledFrom(
+		[]string{
+			"a",
+			"The",
+			"Dr.",
+			"U.S.",
+			"3.5",
+			"1.",
+			".",
+			"!",
+			"?",
+			"\"",
+			"”",
+			"(",
+			")",
+			" ",
+			" ",
+			"  ",
+			"\n",
+			"\n\n",
+			"\r\n",
+			"- ",
+			"。",
+			"中",
+			"é",
+			"\u00a0",
+			"\u2029",
+			"\xff",
+			"…",
+			"e.g.",
+			"5",
+		},
+	)
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(piece).Draw(t, "text"), "")
 		for _, g := range []Granularity{{}, {Sentences: 1}, {Sentences: 3}, {Tokens: 2}} {

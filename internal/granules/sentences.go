@@ -23,7 +23,8 @@ func sentencesOf(text string) []span {
 		if opened > 0 {
 			part.begin, opened = opened, 0
 		}
-		if body := strings.TrimRightFunc(text[part.begin:part.end], bracket); body != "" && s.End() < len(text) && part.begin+len(body) < part.end {
+		if body := strings.TrimRightFunc(text[part.begin:part.end], bracket); body != "" && s.End() < len(text) &&
+			part.begin+len(body) < part.end {
 			opened = part.begin + len(body)
 			part = trimmed(text, span{part.begin, opened})
 		}
@@ -60,12 +61,14 @@ func prepared(text string) string {
 		case '\r':
 			out[i] = ' '
 		case '\n':
-			before, after := strings.TrimRight(text[:i], " \t\r"), strings.TrimLeft(text[i+1:], " \t\r")
+			before := strings.TrimRight(text[:i], " \t\r")
+			after := strings.TrimLeft(text[i+1:], " \t\r")
 			if !strings.HasSuffix(before, "\n") && !strings.HasPrefix(after, "\n") && !item(after) {
 				out[i] = ' '
 			}
 		case ' ':
-			if before := strings.TrimRightFunc(text[:i], closing); before != "" && strings.Contains(".!?", before[len(before)-1:]) {
+			if before := strings.TrimRightFunc(text[:i], closing); before != "" &&
+				strings.Contains(".!?", before[len(before)-1:]) {
 				if after := text[i+1:]; after != "" && (item(after) || '0' <= after[0] && after[0] <= '9') {
 					out[i] = '\n'
 				}
@@ -122,7 +125,8 @@ func goesOn(sentence, after string) bool {
 		return true // 1. The first item
 	}
 	_, before = lastWord(before)
-	word, before = strings.TrimLeftFunc(word, opening), strings.ToLower(before)
+	word = strings.TrimLeftFunc(word, opening)
+	before = strings.ToLower(before)
 	bare := strings.TrimSuffix(word, ".")
 	switch key := strings.ToLower(bare); {
 	case initials(bare):

@@ -20,7 +20,14 @@ const caughtUp = 1000
 //
 // A collection that has the expert from this very encoder already needs
 // nothing. Of the options, Index and Threads count.
-func AddExpertTo(ctx context.Context, live *folder.Live, encoder folder.PassageEncoder, scratch string, o folder.BuildOptions, report func(Progress)) (made folder.BuildReport, err error) {
+func AddExpertTo(
+	ctx context.Context,
+	live *folder.Live,
+	encoder folder.PassageEncoder,
+	scratch string,
+	o folder.BuildOptions,
+	report func(Progress),
+) (made folder.BuildReport, err error) {
 	if has, err := hasExpert(live, encoder); has || err != nil {
 		return made, err
 	}
@@ -34,7 +41,8 @@ func AddExpertTo(ctx context.Context, live *folder.Live, encoder folder.PassageE
 	// The collection keeps the encoder, which is a plain one from here on.
 	defer func() { err = errors.Join(err, ahead.Close()) }()
 	for left := caughtUp; left >= caughtUp; {
-		if left, err = ahead.catchUp(ctx, live, report); err != nil {
+		left, err = ahead.catchUp(ctx, live, report)
+		if err != nil {
 			return made, fmt.Errorf("encoding passages: %w", err)
 		}
 	}

@@ -39,7 +39,15 @@ func live(t *testing.T, list []corpus.Passage, experts ...folder.PassageEncoder)
 	if _, err := folder.Build(t.Context(), dir, &passages{list: list}, options); err != nil {
 		t.Fatal(err)
 	}
-	l, err := folder.OpenLive(dir, folder.LiveOptions{Build: options, FlushAfter: time.Millisecond, FlushPassages: 50, Merge: folder.MergePolicy{Factor: 3, Smallest: 100}})
+	l, err := folder.OpenLive(
+		dir,
+		folder.LiveOptions{
+			Build:         options,
+			FlushAfter:    time.Millisecond,
+			FlushPassages: 50,
+			Merge:         folder.MergePolicy{Factor: 3, Smallest: 100},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,15 +162,21 @@ func TestAddExpertTo(t *testing.T) {
 	}
 	// Once more, as after a kill that nobody wrote down: nothing to do.
 	before := late.encoded.Load()
-	if _, err := AddExpertTo(t.Context(), l, late, scratch, o, func(Progress) {}); err != nil || late.encoded.Load() != before {
+	if _, err := AddExpertTo(t.Context(), l, late, scratch, o, func(Progress) {}); err != nil ||
+		late.encoded.Load() != before {
 		t.Errorf("again: %v, %d more encoded", err, late.encoded.Load()-before)
 	}
-	if _, err := AddExpertTo(t.Context(), l, &hashEncoder{name: "late", version: 2}, scratch, o, func(Progress) {}); err == nil {
+	if _, err := AddExpertTo(t.Context(), l, &hashEncoder{name: "late", version: 2}, scratch, o,
+		func(Progress) {}); err == nil {
 		t.Error("another encoder under the same name was taken")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := AddExpertTo(ctx, l, &hashEncoder{name: "third"}, filepath.Join(t.TempDir(), "2.work"), o, func(Progress) {}); !errors.Is(err, context.Canceled) {
+	if _, err := AddExpertTo(ctx, l, &hashEncoder{name: "third"}, filepath.Join(t.TempDir(), "2.work"), o,
+		func(Progress) {}); !errors.Is(
+		err,
+		context.Canceled,
+	) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

@@ -38,7 +38,8 @@ func TestAddExpertOfParts(t *testing.T) {
 	query := []float32{1, -2, .5, .25}
 	ids, scores := search(t, l, "head", query)
 	beginning := live(t, numbered(310), &hashEncoder{name: "parts", parts: cut})
-	if wantIDs, want := search(t, beginning, "parts", query); len(ids) != 310 || !reflect.DeepEqual(ids, wantIDs) || !reflect.DeepEqual(scores, want) {
+	if wantIDs, want := search(t, beginning, "parts", query); len(ids) != 310 || !reflect.DeepEqual(ids, wantIDs) ||
+		!reflect.DeepEqual(scores, want) {
 		t.Errorf("%d hits, and others than from the beginning", len(ids))
 	}
 }

@@ -86,10 +86,12 @@ func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) (
 	var missing []int
 	for i := range passages {
 		var err error
-		if versions[i], err = versionOf(&passages[i]); err != nil {
+		versions[i], err = versionOf(&passages[i])
+		if err != nil {
 			return nil, err
 		}
-		if vectors[i], err = a.vector(versions[i]); err != nil {
+		vectors[i], err = a.vector(versions[i])
+		if err != nil {
 			return nil, err
 		}
 		if vectors[i] == nil {
@@ -112,7 +114,12 @@ func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) (
 	}
 	for n, i := range missing {
 		if !a.fits(len(made[n])) {
-			return nil, fmt.Errorf("the vector of passage %q has %d numbers, the expert says %d", passages[i].ID, len(made[n]), a.Dimension())
+			return nil, fmt.Errorf(
+				"the vector of passage %q has %d numbers, the expert says %d",
+				passages[i].ID,
+				len(made[n]),
+				a.Dimension(),
+			)
 		}
 		vectors[i] = made[n]
 	}
@@ -125,7 +132,11 @@ const aheadBatch = 256
 // Encode makes the vectors of all passages, or their parts, of a generation that are not known
 // yet, and says how many those were. Deleted passages are among them: an index
 // has a place for each until their segment is merged.
-func (a *Ahead) Encode(ctx context.Context, g *folder.Generation, report func(done, total int)) (encoded int, err error) {
+func (a *Ahead) Encode(
+	ctx context.Context,
+	g *folder.Generation,
+	report func(done, total int),
+) (encoded int, err error) {
 	total := g.Ordinals()
 	batch := make([]corpus.Passage, 0, aheadBatch)
 	flush := func() error {
@@ -145,7 +156,8 @@ func (a *Ahead) Encode(ctx context.Context, g *folder.Generation, report func(do
 			return encoded, err
 		}
 		for _, part := range parts {
-			if batch = append(batch, part); len(batch) == aheadBatch {
+			batch = append(batch, part)
+			if len(batch) == aheadBatch {
 				if err := flush(); err != nil {
 					return encoded, err
 				}

@@ -120,7 +120,8 @@ func aheadGoesOn(t *testing.T, late bool) {
 		e.encoded.Add(-2)
 	}
 	other := &hashEncoder{name: "a", version: 2, late: late}
-	if _, err := openAhead(t, path, other).EncodePassages(t.Context(), passages[:5]); err != nil || other.encoded.Load() != 5 {
+	if _, err := openAhead(t, path, other).EncodePassages(t.Context(), passages[:5]); err != nil ||
+		other.encoded.Load() != 5 {
 		t.Errorf("another encoder: %d encoded, %v", other.encoded.Load(), err)
 	}
 }

@@ -37,7 +37,8 @@ func (a *Ahead) read() error {
 	var record []byte
 	for {
 		var err error
-		if record, err = a.nextRecord(in, record); err != nil {
+		record, err = a.nextRecord(in, record)
+		if err != nil {
 			return err
 		}
 		if record == nil {

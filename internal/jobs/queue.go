@@ -69,11 +69,16 @@ func Open(dir string, o QueueOptions) (*Queue, error) {
 	}
 	q := &Queue{dir: dir, options: o, wake: make(chan struct{}, 1)}
 	var err error
-	if q.jobs, q.next, q.damaged, err = readRecords(dir); err != nil {
+	q.jobs, q.next, q.damaged, err = readRecords(dir)
+	if err != nil {
 		return nil, fmt.Errorf("reading the jobs in %s: %w", dir, err)
 	}
 	for _, path := range q.damaged {
-		o.Logger.Error("the record of a job is damaged: the job is not done; ask for it again, and remove the file", "file", path)
+		o.Logger.Error(
+			"the record of a job is damaged: the job is not done; ask for it again, and remove the file",
+			"file",
+			path,
+		)
 	}
 	for _, j := range q.jobs {
 		if !j.State.Ended() {
@@ -120,7 +125,14 @@ func admit(all []*Job, r Request) error {
 			continue
 		}
 		if waiting++; j.Name == r.Name && (j.Kind == Snapshot) == (r.Kind == Snapshot) {
-			return Refuse("job_under_way", "job %s (%s) is about %q and has not ended: see /v1/jobs/%s", j.ID, j.Kind, j.Name, j.ID)
+			return Refuse(
+				"job_under_way",
+				"job %s (%s) is about %q and has not ended: see /v1/jobs/%s",
+				j.ID,
+				j.Kind,
+				j.Name,
+				j.ID,
+			)
 		}
 	}
 	if waiting >= mostWaiting {
@@ -200,7 +212,8 @@ func (q *Queue) Cancel(_ context.Context, id string) (Job, error) {
 // settle ends a job. Called with mu held.
 func (q *Queue) settle(j *Job, state State, err error) {
 	now := time.Now().UTC()
-	j.State, j.Ended = state, &now
+	j.State = state
+	j.Ended = &now
 	if err != nil {
 		j.Error = err.Error()
 	}

@@ -98,7 +98,9 @@ func TestInOrder(t *testing.T) {
 			error string
 		}{{Done, ""}, {Failed, "the disk is full"}, {Failed, "never mind"}, {Done, ""}} {
 			j, _, _ := q.Job(t.Context(), ids[i])
-			if j.State != want.state || !strings.Contains(j.Error, want.error) || j.Attempts != 1 || j.Begun == nil || j.Ended == nil || (want.state == Done) != (j.Result != nil && j.Result.Generation == 7) {
+			if j.State != want.state || !strings.Contains(j.Error, want.error) || j.Attempts != 1 || j.Begun == nil ||
+				j.Ended == nil ||
+				(want.state == Done) != (j.Result != nil && j.Result.Generation == 7) {
 				t.Errorf("pass %d: %+v", again, j)
 			}
 		}
@@ -240,7 +242,9 @@ func TestForget(t *testing.T) {
 	last := submit(t, q, "waits, too")
 	for _, q := range []*Queue{q, open(t, dir, nil)} {
 		list := listed(q)
-		if len(list) != mostEnded+2 || list[0].ID != last.ID || list[1].Name != fmt.Sprint(mostEnded+1) || list[mostEnded].Name != "2" || list[mostEnded+1].ID != first.ID {
+		if len(list) != mostEnded+2 || list[0].ID != last.ID || list[1].Name != fmt.Sprint(mostEnded+1) ||
+			list[mostEnded].Name != "2" ||
+			list[mostEnded+1].ID != first.ID {
 			t.Errorf("kept: %d, %+v", len(list), list)
 		}
 	}
@@ -266,12 +270,16 @@ func TestDamagedRecords(t *testing.T) {
 		_ = os.Remove(filepath.Join(dir, "2.json.damaged"))
 		var log strings.Builder
 		for again := range 2 { // told until the file is removed
-			q, err := Open(dir, QueueOptions{Logger: slog.New(slog.NewTextHandler(&log, nil)), Kinds: map[string]Handler{Snapshot: {}}})
+			q, err := Open(
+				dir,
+				QueueOptions{Logger: slog.New(slog.NewTextHandler(&log, nil)), Kinds: map[string]Handler{Snapshot: {}}},
+			)
 			if err != nil {
 				t.Fatalf("%q: %v", text, err)
 			}
 			aside := filepath.Join(dir, "2.json.damaged")
-			if list := listed(q); len(list) != 1 || list[0].ID != "1" || !slices.Equal(q.Damaged(), []string{aside}) || strings.Count(log.String(), "file="+aside) != again+1 {
+			if list := listed(q); len(list) != 1 || list[0].ID != "1" || !slices.Equal(q.Damaged(), []string{aside}) ||
+				strings.Count(log.String(), "file="+aside) != again+1 {
 				t.Errorf("%q: jobs %+v, damaged %q, log %s", text, list, q.Damaged(), log.String())
 			}
 			if got, err := os.ReadFile(aside); err != nil || string(got) != text {

@@ -120,7 +120,8 @@ func readRecord(path, id string) (*Job, error) {
 		return nil, err
 	}
 	if !bytes.HasPrefix(data, []byte("{")) {
-		if data, err = disk.Unlabel("job", recordFormat, data); err != nil {
+		data, err = disk.Unlabel("job", recordFormat, data)
+		if err != nil {
 			return nil, &damageError{err}
 		}
 	}

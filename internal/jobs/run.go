@@ -41,7 +41,8 @@ func (q *Queue) one(ctx context.Context) bool {
 	took := time.Since(started).Round(time.Millisecond).String()
 	switch {
 	case err == nil:
-		now.Result, now.Progress = &result, nil
+		now.Result = &result
+		now.Progress = nil
 		q.settle(now, Done, nil)
 		q.options.Logger.Info("job done", "job", j.ID, "kind", j.Kind, "name", j.Name, "took", took)
 	case errors.Is(context.Cause(working), errCancelled):
@@ -66,7 +67,9 @@ func (q *Queue) begin(cancel context.CancelCauseFunc) (Job, bool) {
 			continue
 		}
 		now := time.Now().UTC()
-		j.State, j.Begun, j.Attempts = Running, &now, j.Attempts+1
+		j.State = Running
+		j.Begun = &now
+		j.Attempts = j.Attempts + 1
 		if err := writeRecord(q.dir, j); err != nil {
 			// How often it was begun is for people; the job itself is on disk.
 			q.options.Logger.Warn("the beginning of a job could not be written down", "job", j.ID, "cause", err)

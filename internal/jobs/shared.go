@@ -40,9 +40,10 @@ type sharedJob struct {
 
 // ledger is what the register holds.
 type ledger struct {
-	Next   uint64       `json:"next"`
-	Worker string       `json:"worker"` // token of the server that had the lease last: no other one changes a job that runs
-	Jobs   []*sharedJob `json:"jobs"`   // by number, oldest first
+	Next uint64 `json:"next"`
+	// token of the server that had the lease last: no other one changes a job that runs
+	Worker string       `json:"worker"`
+	Jobs   []*sharedJob `json:"jobs"` // by number, oldest first
 }
 
 // OpenShared reads nothing yet. One register has the jobs, the other one who works on them.
@@ -50,7 +51,14 @@ func OpenShared(register, working lease.Register, o QueueOptions) *Shared {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Shared{register: register, working: lease.Lease{Register: working, Of: "the list of jobs", Beat: lease.Beat}, options: o, token: rand.Text(), wake: make(chan struct{}, 1), look: sharedLook}
+	s := &Shared{
+		register: register,
+		working:  lease.Lease{Register: working, Of: "the list of jobs", Beat: lease.Beat},
+		options:  o,
+		token:    rand.Text(),
+		wake:     make(chan struct{}, 1),
+		look:     sharedLook,
+	}
 	s.wake <- struct{}{}
 	return s
 }
@@ -94,7 +102,9 @@ func (l *ledger) find(id string) *sharedJob {
 // end ends a job, and forgets the oldest that have ended.
 func (l *ledger) end(j *sharedJob, state State) {
 	now := time.Now().UTC()
-	j.State, j.Ended, j.Progress = state, &now, nil
+	j.State = state
+	j.Ended = &now
+	j.Progress = nil
 	ended := 0
 	for _, j := range l.Jobs {
 		if j.State.Ended() {
@@ -248,7 +258,9 @@ func (s *Shared) one(ctx context.Context) bool {
 			return errCancelled
 		}
 		now := time.Now().UTC()
-		j.State, j.Begun, j.Attempts = Running, &now, j.Attempts+1
+		j.State = Running
+		j.Begun = &now
+		j.Attempts = j.Attempts + 1
 		job = j.Job
 		return nil
 	}); err != nil {

@@ -61,10 +61,16 @@ func (w way) Write(_ context.Context, data []byte, version string) (string, bool
 }
 
 // sharing runs a server of a store, with so long between its signs of life.
-func sharing(t *testing.T, w *wire, beat time.Duration, work func(context.Context, Task) (Result, error)) (s *Shared, stop func()) {
+func sharing(
+	t *testing.T,
+	w *wire,
+	beat time.Duration,
+	work func(context.Context, Task) (Result, error),
+) (s *Shared, stop func()) {
 	t.Helper()
 	s = OpenShared(way{w, 0}, way{w, 1}, QueueOptions{Kinds: map[string]Handler{DeleteTagged: {Work: work}}})
-	s.look, s.working.Beat = time.Millisecond, beat
+	s.look = time.Millisecond
+	s.working.Beat = beat
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { s.Run(ctx); close(ended) }()
@@ -130,7 +136,8 @@ func TestSharedOnce(t *testing.T) {
 	}
 	group.Wait()
 	for i := range servers * each {
-		if j := awaited(t, &seen, fmt.Sprint(i+1), "a job", isDone); j.Attempts != 1 || *j.Result.Deleted != 1 || j.Ended == nil {
+		if j := awaited(t, &seen, fmt.Sprint(i+1), "a job", isDone); j.Attempts != 1 || *j.Result.Deleted != 1 ||
+			j.Ended == nil {
 			t.Errorf("%+v", j)
 		}
 	}
@@ -139,7 +146,8 @@ func TestSharedOnce(t *testing.T) {
 			t.Fatalf("done in the order %v", order)
 		}
 	}
-	if list, err := seen.Jobs(t.Context()); err != nil || len(list) != servers*each || list[0].ID != fmt.Sprint(servers*each) {
+	if list, err := seen.Jobs(t.Context()); err != nil || len(list) != servers*each ||
+		list[0].ID != fmt.Sprint(servers*each) {
 		t.Errorf("%d jobs, %v", len(list), err)
 	}
 }
@@ -194,11 +202,16 @@ func TestSharedTakenOver(t *testing.T) {
 func TestSharedCancelled(t *testing.T) {
 	all := &memory{}
 	begun := make(chan string, 4)
-	first, stop := sharing(t, &wire{memory: all}, 10*time.Millisecond, func(ctx context.Context, task Task) (Result, error) {
-		begun <- task.ID
-		<-ctx.Done()
-		return Result{}, ctx.Err()
-	})
+	first, stop := sharing(
+		t,
+		&wire{memory: all},
+		10*time.Millisecond,
+		func(ctx context.Context, task Task) (Result, error) {
+			begun <- task.ID
+			<-ctx.Done()
+			return Result{}, ctx.Err()
+		},
+	)
 	idle := OpenShared(way{&wire{memory: all}, 0}, nil, QueueOptions{})
 	var ids []string
 	for _, name := range []string{"a", "b", "c"} {
@@ -235,7 +248,12 @@ func TestSharedCancelled(t *testing.T) {
 	if j, _, _ := idle.Job(t.Context(), ids[2]); j.State != Queued || j.Attempts != 1 {
 		t.Errorf("%+v", j)
 	}
-	second, _ := sharing(t, &wire{memory: all}, lease.Beat, func(context.Context, Task) (Result, error) { return Result{}, errors.New("no room") })
+	second, _ := sharing(
+		t,
+		&wire{memory: all},
+		lease.Beat,
+		func(context.Context, Task) (Result, error) { return Result{}, errors.New("no room") },
+	)
 	for {
 		if j, _, _ := second.Job(t.Context(), ids[2]); j.State.Ended() {
 			if j.State != Failed || j.Error != "no room" || j.Attempts != 2 {

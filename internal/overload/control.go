@@ -26,9 +26,10 @@ type Control struct {
 	now   func() time.Time
 
 	mu       sync.Mutex
-	admitted int     // cost of all that is here
-	working  int     // of it, what does not wait for something that nobody computes
-	unit     float64 // seconds that one unit of cost waits for each unit admitted with it or before; 0: nothing was measured
+	admitted int // cost of all that is here
+	working  int // of it, what does not wait for something that nobody computes
+	// seconds that one unit of cost waits for each unit admitted with it or before; 0: nothing was measured
+	unit float64
 }
 
 // fewPerProcessor is how much is admitted for each processor whatever was
@@ -48,7 +49,13 @@ func New(most, processors int, now func() time.Time) (*Control, error) {
 	if most < 1 || processors < 1 {
 		return nil, fmt.Errorf("admission: a cost of %d on %d processors: both must be at least 1", most, processors)
 	}
-	return &Control{most: most, few: min(most, fewPerProcessor*processors), turns: make(chan struct{}, processors), now: now, work: newWork(processors)}, nil
+	return &Control{
+		most:  most,
+		few:   min(most, fewPerProcessor*processors),
+		turns: make(chan struct{}, processors),
+		now:   now,
+		work:  newWork(processors),
+	}, nil
 }
 
 // A Refusal says that there is more to do than can be done in time.

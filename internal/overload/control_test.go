@@ -208,7 +208,8 @@ func TestNoTimeLeft(t *testing.T) {
 		t.Errorf("a second turn on one processor: %v", err)
 	}
 	done()
-	if done, err = c.Turn(t.Context()); err != nil {
+	done, err = c.Turn(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	done()

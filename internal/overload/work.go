@@ -41,7 +41,11 @@ type account struct {
 const saved = 100 * time.Millisecond
 
 func newWork(processors int) work {
-	return work{processors: float64(processors), places: make(chan struct{}, max(1, processors/2)), accounts: map[string]*account{}}
+	return work{
+		processors: float64(processors),
+		places:     make(chan struct{}, max(1, processors/2)),
+		accounts:   map[string]*account{},
+	}
 }
 
 // fill adds what has been given since the last time, and returns how long a debt lasts.
@@ -100,7 +104,8 @@ func (w *work) debt(who string, now time.Time) (wait time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if a := w.accounts[who]; a != nil {
-		if wait = a.fill(now, keyShare*w.processors); a.left >= saved {
+		wait = a.fill(now, keyShare*w.processors)
+		if a.left >= saved {
 			delete(w.accounts, who)
 		}
 	}

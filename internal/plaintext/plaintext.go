@@ -30,7 +30,10 @@ func (e *Error) Error() string { return e.Problem + ". " + e.Remedy() }
 
 // Remedy returns the line for a shell that converts the text.
 func (e *Error) Remedy() string {
-	encoding, from, to, says := e.Encoding, "FILE", "FILE.utf8", "Convert it"
+	encoding := e.Encoding
+	from := "FILE"
+	to := "FILE.utf8"
+	says := "Convert it"
 	if encoding == "" {
 		encoding, says = "ENCODING", "Convert it, if you know its encoding"
 	}

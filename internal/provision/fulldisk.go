@@ -12,7 +12,9 @@ import (
 
 // pipFull recognises a full disk, or a used-up quota, in what pip says, in
 // whatever language. (28, 69 and 122: ENOSPC, and EDQUOT on macOS and Linux)
-var pipFull = regexp.MustCompile(`\[Errno (28|69|122)\]|OSError\((28|69|122),|No space left on device|Disk quota exceeded`)
+var pipFull = regexp.MustCompile(
+	`\[Errno (28|69|122)\]|OSError\((28|69|122),|No space left on device|Disk quota exceeded`,
+)
 
 // ExplainFull says that the disk of folder is full, and what to do, where an error of
 // writing to it has that cause. Other errors, and nil, are returned as they are.
@@ -20,14 +22,28 @@ func ExplainFull(err error, folder string) error {
 	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
 		return err
 	}
-	return fmt.Errorf("the disk is full: there are %s free in %s: make room, or choose a folder elsewhere (%s for what setup fetches and makes), and run the same command again, which keeps what is there: %w", free(folder), folder, EnvCache, err)
+	return fmt.Errorf(
+		"the disk is full: there are %s free in %s: make room, or choose a folder elsewhere (%s for what setup fetches and makes), and run the same command again, which keeps what is there: %w",
+		free(folder),
+		folder,
+		EnvCache,
+		err,
+	)
 }
 
 // fullWhileFetching returns what pip's traceback about a full disk means.
 func fullWhileFetching(w Wheel, dir string) error {
 	temporary := os.TempDir()
-	return fmt.Errorf("fetching %s %s: the disk is full: pip writes to its temporary folder %s (%s free), then to %s (%s free): make room there, or set TMPDIR and %s to folders that have some, and run the same command again, which keeps what is there",
-		w.Package, w.Version, temporary, free(temporary), dir, free(dir), EnvCache)
+	return fmt.Errorf(
+		"fetching %s %s: the disk is full: pip writes to its temporary folder %s (%s free), then to %s (%s free): make room there, or set TMPDIR and %s to folders that have some, and run the same command again, which keeps what is there",
+		w.Package,
+		w.Version,
+		temporary,
+		free(temporary),
+		dir,
+		free(dir),
+		EnvCache,
+	)
 }
 
 // free returns how much may still be written to the disk of a folder, or of the

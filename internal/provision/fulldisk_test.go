@@ -43,7 +43,9 @@ func TestPipOnAFullDisk(t *testing.T) {
 		pip.Log = &log
 		dir := t.TempDir()
 		err := pip.Download(context.Background(), Wheel{Package: "thing", Version: "1.0"}, dir)
-		if err == nil || !strings.Contains(err.Error(), "fetching thing 1.0: the disk is full") || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), EnvCache) {
+		if err == nil || !strings.Contains(err.Error(), "fetching thing 1.0: the disk is full") ||
+			!strings.Contains(err.Error(), dir) ||
+			!strings.Contains(err.Error(), EnvCache) {
 			t.Errorf("%s: %v", last, err)
 		}
 		if log.Len() > 0 {
@@ -65,7 +67,8 @@ func TestExplainFull(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "not", "made")
 	full := &os.PathError{Op: "write", Path: "x", Err: unix.ENOSPC}
 	err := ExplainFull(full, folder)
-	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "the disk is full: there are ") || !strings.Contains(err.Error(), "MiB free in "+folder) {
+	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "the disk is full: there are ") ||
+		!strings.Contains(err.Error(), "MiB free in "+folder) {
 		t.Errorf("%v", err)
 	}
 	if other := errors.New("other"); ExplainFull(other, folder) != other || ExplainFull(nil, folder) != nil {

@@ -28,19 +28,38 @@ const (
 func runtimeWheel(goos, goarch string) (Wheel, error) {
 	switch goos + "/" + goarch {
 	case "linux/amd64":
-		return onnxruntime("manylinux_2_28_x86_64",
+		return onnxruntime(
+			"manylinux_2_28_x86_64",
 			"1f3dea47f2f0e5117c2404cea7d21fd253ae7836a3bf167a501cdfbb2600d536",
-			Member{Name: "libonnxruntime.so." + RuntimeVersion, SHA256: "fc44112fbe06d7d689c57e11d3862031f64711007e4ee020f8eed5185fd2c1d3"}), nil
+			Member{
+				Name:   "libonnxruntime.so." + RuntimeVersion,
+				SHA256: "fc44112fbe06d7d689c57e11d3862031f64711007e4ee020f8eed5185fd2c1d3",
+			},
+		), nil
 	case "linux/arm64":
-		return onnxruntime("manylinux_2_28_aarch64",
+		return onnxruntime(
+			"manylinux_2_28_aarch64",
 			"0b9a492176886992e0e875f06bc0367e333f5fff11711a2d642e18b02f3009cc",
-			Member{Name: "libonnxruntime.so." + RuntimeVersion, SHA256: "8aa3b76b28c778a2b1dd660d34161adb1d508c9ccd04ff9dc80e26eca5df8467"}), nil
+			Member{
+				Name:   "libonnxruntime.so." + RuntimeVersion,
+				SHA256: "8aa3b76b28c778a2b1dd660d34161adb1d508c9ccd04ff9dc80e26eca5df8467",
+			},
+		), nil
 	case "darwin/arm64":
-		return onnxruntime("macosx_14_0_arm64",
+		return onnxruntime(
+			"macosx_14_0_arm64",
 			"96dd2564b10ea7153ad9c207e7cd8e5917cb3ba521e0e0a62ac03486fdc8d56c",
-			Member{Name: "libonnxruntime." + RuntimeVersion + ".dylib", SHA256: "d586cbe89effc085a09d3341b3cfbd5c322517f9d397aeb20814af21433f2b36"}), nil
+			Member{
+				Name:   "libonnxruntime." + RuntimeVersion + ".dylib",
+				SHA256: "d586cbe89effc085a09d3341b3cfbd5c322517f9d397aeb20814af21433f2b36",
+			},
+		), nil
 	}
-	return Wheel{}, fmt.Errorf("no ONNX Runtime is pinned for %s/%s: linux/amd64, linux/arm64 and darwin/arm64 are; set runtime to a libonnxruntime of release 1.24 or newer that you have", goos, goarch)
+	return Wheel{}, fmt.Errorf(
+		"no ONNX Runtime is pinned for %s/%s: linux/amd64, linux/arm64 and darwin/arm64 are; set runtime to a libonnxruntime of release 1.24 or newer that you have",
+		goos,
+		goarch,
+	)
 }
 
 func onnxruntime(platform, sha string, library Member) Wheel {
@@ -68,9 +87,21 @@ func cudaWheel() Wheel {
 		File:     "onnxruntime_gpu-" + RuntimeVersion + "-cp312-cp312-manylinux_2_28_x86_64.whl",
 		SHA256:   "05d548956197b9d01f59b625de740e0d6be3593f874e241a12dc0362650ecdf7",
 		Members: []Member{
-			{Path: "onnxruntime/capi/libonnxruntime.so." + RuntimeVersion, Name: "libonnxruntime.so." + RuntimeVersion, SHA256: "5104254339ecadae808da771bd0b63b240f0dbd466514234905e54372435c303"},
-			{Path: "onnxruntime/capi/libonnxruntime_providers_cuda.so", Name: "libonnxruntime_providers_cuda.so", SHA256: "8387867e857499e045caff5d13ac6a5de29571c801562fa2dde0e45f1f31de52"},
-			{Path: "onnxruntime/capi/libonnxruntime_providers_shared.so", Name: "libonnxruntime_providers_shared.so", SHA256: "086ec1d5388f64153d9c63470d126693db9a182c8ce236d3a1119068471b8a0d"},
+			{
+				Path:   "onnxruntime/capi/libonnxruntime.so." + RuntimeVersion,
+				Name:   "libonnxruntime.so." + RuntimeVersion,
+				SHA256: "5104254339ecadae808da771bd0b63b240f0dbd466514234905e54372435c303",
+			},
+			{
+				Path:   "onnxruntime/capi/libonnxruntime_providers_cuda.so",
+				Name:   "libonnxruntime_providers_cuda.so",
+				SHA256: "8387867e857499e045caff5d13ac6a5de29571c801562fa2dde0e45f1f31de52",
+			},
+			{
+				Path:   "onnxruntime/capi/libonnxruntime_providers_shared.so",
+				Name:   "libonnxruntime_providers_shared.so",
+				SHA256: "086ec1d5388f64153d9c63470d126693db9a182c8ce236d3a1119068471b8a0d",
+			},
 			{Path: "onnxruntime/LICENSE", Name: "LICENSE", SHA256: runtimeLicence},
 			{Path: "onnxruntime/ThirdPartyNotices.txt", Name: "ThirdPartyNotices.txt", SHA256: runtimeNotices},
 		},

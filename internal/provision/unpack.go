@@ -55,7 +55,8 @@ func unpackMember(archive *zip.Reader, path string, m Member) error {
 	}
 	sum := sha256.New()
 	_, err = io.Copy(io.MultiWriter(out, sum), in)
-	if err = errors.Join(err, out.Sync(), out.Close()); err != nil {
+	err = errors.Join(err, out.Sync(), out.Close())
+	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != m.SHA256 {

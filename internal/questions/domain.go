@@ -80,7 +80,8 @@ func InTurns(domains []Domain, n int) (texts []string) {
 		more = false
 		for _, d := range domains {
 			if i < len(d.Questions) && len(texts) < n {
-				texts, more = append(texts, d.Questions[i].Text), true
+				texts = append(texts, d.Questions[i].Text)
+				more = true
 			}
 		}
 	}
@@ -96,7 +97,10 @@ func Foreign(domains []Domain, but, n int) Domain {
 			continue
 		}
 		for _, q := range Sample(d.Questions, n) {
-			out.Questions = append(out.Questions, Question{ID: d.Name + "/" + q.ID, Text: q.Text, Drawn: q.Drawn, Unanswerable: true})
+			out.Questions = append(
+				out.Questions,
+				Question{ID: d.Name + "/" + q.ID, Text: q.Text, Drawn: q.Drawn, Unanswerable: true},
+			)
 		}
 	}
 	return out

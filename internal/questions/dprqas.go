@@ -39,7 +39,13 @@ func readDPR(path string) (out []Question, err error) {
 			continue
 		}
 		if len(row) != 2 {
-			return nil, fault(path, line, "", "it has %d columns with TABs between them, not the two of question and answers", len(row))
+			return nil, fault(
+				path,
+				line,
+				"",
+				"it has %d columns with TABs between them, not the two of question and answers",
+				len(row),
+			)
 		}
 		if !utf8.ValidString(row[0]) || !utf8.ValidString(row[1]) {
 			return nil, fault(path, line, "", "it is not valid UTF-8")
@@ -48,7 +54,12 @@ func readDPR(path string) (out []Question, err error) {
 		if err != nil {
 			return nil, fault(path, line, "answers", "%w", err)
 		}
-		q := Question{ID: fmt.Sprint(len(out) + 1), Text: row[0], Answers: answers, Place: fmt.Sprintf("%s line %d", path, line)}
+		q := Question{
+			ID:      fmt.Sprint(len(out) + 1),
+			Text:    row[0],
+			Answers: answers,
+			Place:   fmt.Sprintf("%s line %d", path, line),
+		}
 		if strings.TrimSpace(q.Text) == "" {
 			return nil, fault(path, line, "question", "there is no text")
 		}

@@ -90,7 +90,15 @@ func (g *generator) ask(kind string, there bool, drawn ...string) {
 	if kind != "code" && g.random.IntN(2) == 0 {
 		text = strings.ToLower(text)
 	}
-	g.out = append(g.out, Question{ID: fmt.Sprintf("%s/%d", g.id, len(g.out)), Text: strings.Replace(form, "{}", text, 1), Drawn: text, Unanswerable: !there})
+	g.out = append(
+		g.out,
+		Question{
+			ID:           fmt.Sprintf("%s/%d", g.id, len(g.out)),
+			Text:         strings.Replace(form, "{}", text, 1),
+			Drawn:        text,
+			Unanswerable: !there,
+		},
+	)
 }
 
 // codes asks for a word with a digit, and for one with another digit.
@@ -139,7 +147,8 @@ func (g *generator) changed(code string) string {
 func (g *generator) names(words []word) {
 	var at []int
 	for i := 1; i < len(words); i++ {
-		if capitalised(words[i-1]) && capitalised(words[i]) && !words[i].begins && min(g.texts[words[i-1].lower], g.texts[words[i].lower]) <= few {
+		if capitalised(words[i-1]) && capitalised(words[i]) && !words[i].begins &&
+			min(g.texts[words[i-1].lower], g.texts[words[i].lower]) <= few {
 			at = append(at, i)
 		}
 	}

@@ -10,14 +10,20 @@ import (
 func TestGenerate(t *testing.T) {
 	texts := []Text{
 		{"a", "Valves", "The brass valve QX-4417/B was drawn by Olga Marek, who also keeps extension 5512 and the stores."},
-		{"b", "Gears", "A nylon gear 90-AC-31 replaces what Piet Janssen made in the harbour workshop years ago, at 7.25 a piece."},
+		{
+			"b",
+			"Gears",
+			"A nylon gear 90-AC-31 replaces what Piet Janssen made in the harbour workshop years ago, at 7.25 a piece.",
+		},
 		{"c", "", "Release v3.9.14 repairs calendars; ask Ruth Okafor about migration of older appointments."},
 	}
 	got := Generate(texts)
 	if !reflect.DeepEqual(got, Generate(texts)) {
 		t.Error("the same texts gave other questions")
 	}
-	all := strings.ToLower(texts[0].Title + " " + texts[0].Text + " " + texts[1].Title + " " + texts[1].Text + " " + texts[2].Text)
+	all := strings.ToLower(
+		texts[0].Title + " " + texts[0].Text + " " + texts[1].Title + " " + texts[1].Text + " " + texts[2].Text,
+	)
 	kinds := map[bool]int{}
 	for _, q := range got.Questions {
 		kinds[q.Unanswerable]++

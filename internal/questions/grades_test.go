@@ -27,7 +27,13 @@ func TestGradesOfNegatives(t *testing.T) {
 	scores := "query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n1\tc\t-1\n2\ta\t0\n3\td\t1.0\n"
 	at("beir/queries.jsonl", beir)
 	at("beir/qrels/test.tsv", scores)
-	topics, qrels := at("topics.tsv", "1\tone\n2\ttwo\n3\tthree\n"), at("qrels.txt", "1 0 a 2\n1 0 b 0\n1 Q0 c -1\n2 0 a 0\n3\t0\td\t1.0\n")
+	topics, qrels := at(
+		"topics.tsv",
+		"1\tone\n2\ttwo\n3\tthree\n",
+	), at(
+		"qrels.txt",
+		"1 0 a 2\n1 0 b 0\n1 Q0 c -1\n2 0 a 0\n3\t0\td\t1.0\n",
+	)
 	lines := at("q.jsonl", `{"id":"1","question":"one","grades":{"a":2,"b":0,"c":-1}}
 {"id":"2","question":"two","grades":{"a":0}}
 {"id":"3","question":"three","positive_ids":["d"]}
@@ -54,7 +60,9 @@ func TestGradesOfNegatives(t *testing.T) {
 			continue
 		}
 		first, third := set.Questions[0], set.Questions[1]
-		if !maps.Equal(first.Judgements(), Judgements{"a": 2, "b": 0, "c": -1}) || first.Judgements().Relevant() != 1 || third.Judgements()["d"] != 1 || third.Judgements().Relevant() != 1 {
+		if !maps.Equal(first.Judgements(), Judgements{"a": 2, "b": 0, "c": -1}) || first.Judgements().Relevant() != 1 ||
+			third.Judgements()["d"] != 1 ||
+			third.Judgements().Relevant() != 1 {
 			t.Errorf("%s: %v and %v", name, first.Judgements(), third.Judgements())
 		}
 		if name != "JSON Lines" && !slices.Equal(first.PositiveIDs, []string{"a"}) {

@@ -66,8 +66,15 @@ func readJSONL(path string) (out []Question, leftOut int, err error) {
 		if err := decodeLine(path, line, text, &w); err != nil {
 			return err
 		}
-		q := Question{ID: string(w.ID), Text: w.Text, Answers: append(w.Answers, w.Answer...), PositiveIDs: namesOf(w.PositiveIDs), Grades: w.Grades,
-			Domain: w.Domain, Place: fmt.Sprintf("%s line %d", path, line)}
+		q := Question{
+			ID:          string(w.ID),
+			Text:        w.Text,
+			Answers:     append(w.Answers, w.Answer...),
+			PositiveIDs: namesOf(w.PositiveIDs),
+			Grades:      w.Grades,
+			Domain:      w.Domain,
+			Place:       fmt.Sprintf("%s line %d", path, line),
+		}
 		q.Unanswerable = w.PositiveIDs != nil && len(w.PositiveIDs)+len(q.Answers)+Judgements(q.Grades).Relevant() == 0
 		if q.ID == "" {
 			q.ID = fmt.Sprint(line)
@@ -129,7 +136,9 @@ func (q *Question) check() (field string, err error) {
 		}
 	}
 	if len(q.PositiveIDs)+len(q.Grades)+len(q.Answers) == 0 && !q.Unanswerable {
-		return "positive_ids", errors.New("there are neither positive_ids nor grades nor answers, so nothing can be measured; a question that nothing answers says so: \"positive_ids\": []")
+		return "positive_ids", errors.New(
+			"there are neither positive_ids nor grades nor answers, so nothing can be measured; a question that nothing answers says so: \"positive_ids\": []",
+		)
 	}
 	return "", nil
 }

@@ -50,7 +50,8 @@ func open(path string) (*opened, error) {
 		in = bufio.NewReaderSize(unpacked, 64<<10)
 	}
 	packed := bytes.Equal(magic, []byte{0x1f, 0x8b})
-	if in, err = plaintext.NewReader(in); err != nil {
+	in, err = plaintext.NewReader(in)
+	if err != nil {
 		if encoding := new(plaintext.Error); errors.As(err, &encoding) {
 			encoding.File, encoding.Packed = path, packed
 		}
@@ -90,7 +91,8 @@ func eachLine(path string, do func(line int, text []byte) error) (err error) {
 		}
 		if !utf8.Valid(text) {
 			wrong := plaintext.Wrong(text)
-			wrong.File, wrong.Packed = path, in.packed
+			wrong.File = path
+			wrong.Packed = in.packed
 			return fault(path, line, "", "%w", wrong)
 		}
 		if err := do(line, text); err != nil {

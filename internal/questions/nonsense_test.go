@@ -3,7 +3,8 @@ package questions
 import "testing"
 
 func TestNonsense(t *testing.T) {
-	d, texts := Nonsense(), map[string]bool{}
+	d := Nonsense()
+	texts := map[string]bool{}
 	for _, q := range d.Questions {
 		if q.Text == "" || texts[q.Text] || !q.Unanswerable {
 			t.Errorf("%+v", q)

@@ -47,8 +47,13 @@ func disjoint(fitted, measured Domain) error {
 	if shared == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s and %s share %d questions by id or by text, such as %s: what is fitted on a question cannot be measured on it; take them out of one of the files",
-		fitted.Path, measured.Path, shared, example)
+	return fmt.Errorf(
+		"%s and %s share %d questions by id or by text, such as %s: what is fitted on a question cannot be measured on it; take them out of one of the files",
+		fitted.Path,
+		measured.Path,
+		shared,
+		example,
+	)
 }
 
 // plain returns a text reduced to what makes it the same question: words of

@@ -6,7 +6,16 @@ import (
 )
 
 func TestDisjoint(t *testing.T) {
-	train := Domain{Path: "train.jsonl", Questions: []Question{{ID: "t1", Text: "Who wrote Hamlet?"}, {ID: "t2", Text: "What is a prion"}, {Text: "???"}, {ID: "t4"}, {ID: "t5", Text: "R\u00f6ntgen"}}}
+	train := Domain{
+		Path: "train.jsonl",
+		Questions: []Question{
+			{ID: "t1", Text: "Who wrote Hamlet?"},
+			{ID: "t2", Text: "What is a prion"},
+			{Text: "???"},
+			{ID: "t4"},
+			{ID: "t5", Text: "R\u00f6ntgen"},
+		},
+	}
 	for _, c := range []struct {
 		name     string
 		question Question

@@ -42,5 +42,9 @@ func (d *Domain) About(passages Passages) error {
 	if !judged {
 		return nil
 	}
-	return fmt.Errorf("none of the relevant passages of the %d questions of %s is in the collection: is it another one, or were the ids indexed with a prefix?", len(d.Questions), d.Path)
+	return fmt.Errorf(
+		"none of the relevant passages of the %d questions of %s is in the collection: is it another one, or were the ids indexed with a prefix?",
+		len(d.Questions),
+		d.Path,
+	)
 }

@@ -21,7 +21,10 @@ var (
 // prefixes, triple quotes or strings side by side, is an error.
 func parsePythonList(text string) ([]string, error) {
 	if !pythonList.MatchString(text) {
-		return nil, fmt.Errorf("a list of texts as Python prints it is expected, such as ['a', \"it's\"], not %s", shown(text))
+		return nil, fmt.Errorf(
+			"a list of texts as Python prints it is expected, such as ['a', \"it's\"], not %s",
+			shown(text),
+		)
 	}
 	out := []string{}
 	for _, quoted := range pythonTexts.FindAllString(text, -1) {

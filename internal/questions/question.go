@@ -65,7 +65,8 @@ func Sample(questions []Question, n int) []Question {
 	keys := make([]uint64, len(questions))
 	for i := range questions {
 		sum := sha256.Sum256([]byte(questions[i].ID))
-		order[i], keys[i] = i, binary.BigEndian.Uint64(sum[:])
+		keys[i] = binary.BigEndian.Uint64(sum[:])
+		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b)) })
 	chosen := order[:n]

@@ -51,15 +51,26 @@ func Read(source Source) (Set, error) {
 	format := source.Format
 	if format == "" || format == FormatAuto {
 		var err error
-		if format, err = sniff(source); err != nil {
+		format, err = sniff(source)
+		if err != nil {
 			return Set{}, err
 		}
 	}
 	if source.Judgements != "" && format != FormatTREC && format != FormatBEIR {
-		return Set{}, fmt.Errorf("%s is read as %s, which has its judgements inside: leave %s out, or name the format", source.Path, format, source.Judgements)
+		return Set{}, fmt.Errorf(
+			"%s is read as %s, which has its judgements inside: leave %s out, or name the format",
+			source.Path,
+			format,
+			source.Judgements,
+		)
 	}
 	if source.Split != "" && format != FormatBEIR {
-		return Set{}, fmt.Errorf("%s is read as %s, which has no splits: %q belongs to BEIR folders", source.Path, format, source.Split)
+		return Set{}, fmt.Errorf(
+			"%s is read as %s, which has no splits: %q belongs to BEIR folders",
+			source.Path,
+			format,
+			source.Split,
+		)
 	}
 	set := Set{Format: format}
 	var err error
@@ -126,7 +137,12 @@ func sniff(source Source) (Format, error) {
 	case len(columns) == 2:
 		return "", fmt.Errorf("%s looks like TREC topics (id TAB text): name the file of their judgements, too", source.Path)
 	}
-	return "", fmt.Errorf("%s is none of %s: its first line is %s", source.Path, strings.Join(Formats()[1:], ", "), shown(string(first)))
+	return "", fmt.Errorf(
+		"%s is none of %s: its first line is %s",
+		source.Path,
+		strings.Join(Formats()[1:], ", "),
+		shown(string(first)),
+	)
 }
 
 // firstLine returns the first line that is not blank, or its beginning.

@@ -50,16 +50,19 @@ func TestFormatsAreTold(t *testing.T) {
 	root := folder(t, map[string]string{
 		"q.jsonl": "\ufeff" + `{"id":"1","question":"who?","answers":["Ann"],"positive_ids":["a","b"],"grades":{"a":2,"b":1,"c":0}}` + "\r\n\n" +
 			`{"id":"2","question":"what?","positive_ids":["c"],"domain":"own","free_answers":["x"]}`,
-		"q.dpr.gz":                   "who?\t['Ann', \"O'Neil\"]\n\"what \"\"is\"\" it?\"\t\"['a \"\"b\"\"']\"\n",
-		"topics.txt":                 "1\twho?\n2\twhat?\n3\twhere?\n4\twhen?\n",
-		"qrels.txt":                  "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 Q0 c 1\n3 0 a 0\n",
-		"beir/queries.jsonl.gz":      `{"_id":"1","text":"who?","metadata":{}}` + "\n" + `{"_id":"2","text":"what?"}` + "\n" + `{"_id":"9","text":"of train?"}`,
-		"beir/qrels/test.tsv":        "query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t1\n1\tc\t0\n2\tc\t1\n",
-		"two/queries.jsonl":          `{"_id":"1","text":"who?"}`,
-		"two/qrels/test.tsv":         "1\ta\t1\n",
-		"two/qrels/train.tsv.gz":     "query-id\tcorpus-id\tscore\n1\tz\t1\n",
-		"numbers.jsonl":              `{"id":7,"question":"who?","positive_ids":[1546130668394913822,"b"]}` + "\n\ufeff" + `{"question":"what?","positive_ids":[-3]}`,
-		"utf-16.jsonl":               "\xff\xfe" + strings.Join(strings.Split(`{"id":"1","question":"who?","positive_ids":["c"]}`, ""), "\x00") + "\x00",
+		"q.dpr.gz":               "who?\t['Ann', \"O'Neil\"]\n\"what \"\"is\"\" it?\"\t\"['a \"\"b\"\"']\"\n",
+		"topics.txt":             "1\twho?\n2\twhat?\n3\twhere?\n4\twhen?\n",
+		"qrels.txt":              "1 0 a 2\n1 0 b 1\n1 0 c 0\n2 Q0 c 1\n3 0 a 0\n",
+		"beir/queries.jsonl.gz":  `{"_id":"1","text":"who?","metadata":{}}` + "\n" + `{"_id":"2","text":"what?"}` + "\n" + `{"_id":"9","text":"of train?"}`,
+		"beir/qrels/test.tsv":    "query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t1\n1\tc\t0\n2\tc\t1\n",
+		"two/queries.jsonl":      `{"_id":"1","text":"who?"}`,
+		"two/qrels/test.tsv":     "1\ta\t1\n",
+		"two/qrels/train.tsv.gz": "query-id\tcorpus-id\tscore\n1\tz\t1\n",
+		"numbers.jsonl":          `{"id":7,"question":"who?","positive_ids":[1546130668394913822,"b"]}` + "\n\ufeff" + `{"question":"what?","positive_ids":[-3]}`,
+		"utf-16.jsonl": "\xff\xfe" + strings.Join(
+			strings.Split(`{"id":"1","question":"who?","positive_ids":["c"]}`, ""),
+			"\x00",
+		) + "\x00",
 		"answers-in-the-singular.js": `{"question":"who?","answer":["Ann"]}`,
 	})
 	at := func(name string) string { return filepath.Join(root, name) }
@@ -99,9 +102,10 @@ func TestFormatsAreTold(t *testing.T) {
 		"beir's split": {Source{Path: at("two"), Split: "train"}, FormatBEIR, 0, []Question{
 			{ID: "1", Text: "who?", PositiveIDs: []string{"z"}, Grades: map[string]float64{"z": 1}},
 		}},
-		"beir's queries": {Source{Path: at("two/queries.jsonl"), Judgements: at("two/qrels/test.tsv")}, FormatBEIR, 0, []Question{
-			{ID: "1", Text: "who?", PositiveIDs: []string{"a"}, Grades: map[string]float64{"a": 1}},
-		}},
+		"beir's queries": {Source{Path: at("two/queries.jsonl"), Judgements: at("two/qrels/test.tsv")}, FormatBEIR, 0,
+			[]Question{
+				{ID: "1", Text: "who?", PositiveIDs: []string{"a"}, Grades: map[string]float64{"a": 1}},
+			}},
 	} {
 		set, err := Read(c.source)
 		if err != nil {
@@ -119,7 +123,16 @@ func TestFormatsAreTold(t *testing.T) {
 			}
 		}
 		if set.Format != c.format || set.LeftOut != c.leftOut || !reflect.DeepEqual(set.Questions, c.want) {
-			t.Errorf("%s: as %s, %d left out:\n%+v\nwant as %s, %d left out:\n%+v", name, set.Format, set.LeftOut, set.Questions, c.format, c.leftOut, c.want)
+			t.Errorf(
+				"%s: as %s, %d left out:\n%+v\nwant as %s, %d left out:\n%+v",
+				name,
+				set.Format,
+				set.LeftOut,
+				set.Questions,
+				c.format,
+				c.leftOut,
+				c.want,
+			)
 		}
 	}
 }
@@ -132,17 +145,41 @@ func TestErrorsNameThePlace(t *testing.T) {
 		judgements string
 		says       []string
 	}{
-		"syntax.jsonl":     {good + `{"id":"2",`, "", []string{"line 2", "not one JSON object"}},
-		"type.jsonl":       {good + `{"id":"2","question":"what?","answers":"Ann"}`, "", []string{"line 2", `field "answers"`, "a list of texts"}},
-		"kind.jsonl":       {`{"id":7.5,"question":"what?"}`, "", []string{"line 1", `field "id"`, "a text or a whole number"}},
-		"positive.jsonl":   {`{"question":"what?","positive_ids":[1e3]}`, "", []string{"line 1", `field "positive_ids"`, "a text or a whole number"}},
-		"grades.jsonl":     {good + "\n" + `{"question":"what?","grades":{"a":"x"}}`, "", []string{"line 3", `field "grades"`, "number"}},
-		"text.jsonl":       {`{"id":"2","question":"  ","positive_ids":["a"]}`, "", []string{"line 1", `field "question"`}},
-		"nothing.jsonl":    {`{"id":"2","question":"what?"}`, "", []string{"line 1", "nothing can be measured"}},
-		"twice.jsonl":      {good + good, "", []string{"line 2", `field "id"`, "line 1"}},
-		"space.jsonl":      {`{"id":"a b","question":"what?","positive_ids":["a"]}`, "", []string{"white space"}},
-		"latin.jsonl":      {good + "{\"question\":\"\xe9\"}", "", []string{"line 2", "UTF-8", "iconv -f WINDOWS-1252 -t UTF-8 /"}},
-		"list.dpr":         {"who?\t['a']\nwhat?\t['a', 3]\n", "", []string{"line 2", `field "answers"`, "a list of texts", `3]`}},
+		"syntax.jsonl": {good + `{"id":"2",`, "", []string{"line 2", "not one JSON object"}},
+		"type.jsonl": {
+			good + `{"id":"2","question":"what?","answers":"Ann"}`,
+			"",
+			[]string{"line 2", `field "answers"`, "a list of texts"},
+		},
+		"kind.jsonl": {
+			`{"id":7.5,"question":"what?"}`,
+			"",
+			[]string{"line 1", `field "id"`, "a text or a whole number"},
+		},
+		"positive.jsonl": {
+			`{"question":"what?","positive_ids":[1e3]}`,
+			"",
+			[]string{"line 1", `field "positive_ids"`, "a text or a whole number"},
+		},
+		"grades.jsonl": {
+			good + "\n" + `{"question":"what?","grades":{"a":"x"}}`,
+			"",
+			[]string{"line 3", `field "grades"`, "number"},
+		},
+		"text.jsonl":    {`{"id":"2","question":"  ","positive_ids":["a"]}`, "", []string{"line 1", `field "question"`}},
+		"nothing.jsonl": {`{"id":"2","question":"what?"}`, "", []string{"line 1", "nothing can be measured"}},
+		"twice.jsonl":   {good + good, "", []string{"line 2", `field "id"`, "line 1"}},
+		"space.jsonl":   {`{"id":"a b","question":"what?","positive_ids":["a"]}`, "", []string{"white space"}},
+		"latin.jsonl": {
+			good + "{\"question\":\"\xe9\"}",
+			"",
+			[]string{"line 2", "UTF-8", "iconv -f WINDOWS-1252 -t UTF-8 /"},
+		},
+		"list.dpr": {
+			"who?\t['a']\nwhat?\t['a', 3]\n",
+			"",
+			[]string{"line 2", `field "answers"`, "a list of texts", `3]`},
+		},
 		"empty-list.dpr":   {"who?\t[]\n", "", []string{"line 1", `field "answers"`, "empty"}},
 		"columns.dpr":      {"who?\t['a']\nwhat?\t['a']\tx\n", "", []string{"line 2", "3 columns"}},
 		"no-text.dpr":      {"\t['a']\n", "", []string{"none of jsonl"}},
@@ -230,7 +267,8 @@ func TestSample(t *testing.T) {
 // TestReadsTheDomains reads real files and compares with the published counts.
 func TestReadsTheDomains(t *testing.T) {
 	for name, want := range map[string]int{"wiki/questions.dev": 629, "fairytale/questions.dev": 1023, "medquad/questions.dev": 1202,
-		"nfcorpus/questions.test": 323, "scifact/questions.test": 300, "cranfield/questions.test": 225, "cacm/questions.test": 52} {
+		"nfcorpus/questions.test": 323, "scifact/questions.test": 300, "cranfield/questions.test": 225,
+		"cacm/questions.test": 52} {
 		set, err := Read(Source{Path: golden.Path(t, "data/"+name+".jsonl.gz")})
 		if err != nil {
 			t.Error(err)
@@ -279,7 +317,9 @@ func TestReadUnanswerable(t *testing.T) {
 		q, _, err := readJSONL(path)
 		return q, err
 	}
-	q, err := read(`{"id":"1","question":"what is not here","positive_ids":[]}` + "\n" + `{"id":"2","question":"what is","positive_ids":["p"]}`)
+	q, err := read(
+		`{"id":"1","question":"what is not here","positive_ids":[]}` + "\n" + `{"id":"2","question":"what is","positive_ids":["p"]}`,
+	)
 	if err != nil || !q[0].Unanswerable || q[1].Unanswerable {
 		t.Errorf("%+v, %v", q, err)
 	}

@@ -24,7 +24,14 @@ func readTREC(source Source) ([]Question, int, error) {
 		if !found {
 			return fault(source.Path, line, "", "there is no TAB between an id and a text in %s", shown(string(text)))
 		}
-		topics = append(topics, Question{ID: string(bytes.TrimSpace(id)), Text: string(bytes.TrimSpace(question)), Place: fmt.Sprintf("%s line %d", source.Path, line)})
+		topics = append(
+			topics,
+			Question{
+				ID:    string(bytes.TrimSpace(id)),
+				Text:  string(bytes.TrimSpace(question)),
+				Place: fmt.Sprintf("%s line %d", source.Path, line),
+			},
+		)
 		return nil
 	})
 	if err != nil {
@@ -40,11 +47,13 @@ func readBEIR(source Source) ([]Question, int, error) {
 	if info, err := os.Stat(source.Path); err != nil {
 		return nil, 0, err
 	} else if info.IsDir() {
-		if queries, err = oneOf(filepath.Join(source.Path, "queries.jsonl")); err != nil {
+		queries, err = oneOf(filepath.Join(source.Path, "queries.jsonl"))
+		if err != nil {
 			return nil, 0, err
 		}
 		if judgements == "" {
-			if judgements, err = splitOf(source); err != nil {
+			judgements, err = splitOf(source)
+			if err != nil {
 				return nil, 0, err
 			}
 		}
@@ -61,7 +70,10 @@ func readBEIR(source Source) ([]Question, int, error) {
 		if err := decodeLine(queries, line, text, &query); err != nil {
 			return err
 		}
-		topics = append(topics, Question{ID: string(query.ID), Text: query.Text, Place: fmt.Sprintf("%s line %d", queries, line)})
+		topics = append(
+			topics,
+			Question{ID: string(query.ID), Text: query.Text, Place: fmt.Sprintf("%s line %d", queries, line)},
+		)
 		return nil
 	})
 	if err != nil {
@@ -123,7 +135,13 @@ func parseJudgement(path string, line int, text []byte) (judgement, error) {
 	}
 	columns := strings.Fields(string(text))
 	if len(columns) != 4 {
-		return judgement{}, fault(path, line, "", "it has %d columns: TREC's judgements have four (question, iteration, passage and grade), and BEIR's three with TABs between them (query-id, corpus-id and score)", len(columns))
+		return judgement{}, fault(
+			path,
+			line,
+			"",
+			"it has %d columns: TREC's judgements have four (question, iteration, passage and grade), and BEIR's three with TABs between them (query-id, corpus-id and score)",
+			len(columns),
+		)
 	}
 	return newJudgement(path, line, "grade", columns[0], columns[2], columns[3])
 }
@@ -170,7 +188,16 @@ func joinJudgements(topics []Question, path, judgements string) ([]Question, int
 			q.Grades = map[string]float64{}
 		}
 		if before, twice := q.Grades[j.passage]; twice && before != j.grade {
-			return fault(judgements, line, "", "passage %q is judged %v for question %q, and %v before", j.passage, j.grade, j.question, before)
+			return fault(
+				judgements,
+				line,
+				"",
+				"passage %q is judged %v for question %q, and %v before",
+				j.passage,
+				j.grade,
+				j.question,
+				before,
+			)
 		}
 		q.Grades[j.passage] = j.grade
 		return nil

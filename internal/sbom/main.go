@@ -93,5 +93,12 @@ func bill(info *debug.BuildInfo, version string, fetched []provision.Wheel) (*cd
 
 func golang(path, version string) cdx.Component {
 	purl := "pkg:golang/" + path + "@" + version
-	return cdx.Component{BOMRef: purl, Type: cdx.ComponentTypeLibrary, Name: path, Version: version, Scope: cdx.ScopeRequired, PackageURL: purl}
+	return cdx.Component{
+		BOMRef:     purl,
+		Type:       cdx.ComponentTypeLibrary,
+		Name:       path,
+		Version:    version,
+		Scope:      cdx.ScopeRequired,
+		PackageURL: purl,
+	}
 }

@@ -31,7 +31,8 @@ func TestBill(t *testing.T) {
 	if err := cdx.NewBOMDecoder(bytes.NewReader(out.Bytes()), cdx.BOMFileFormatJSON).Decode(&bom); err != nil {
 		t.Fatal(err)
 	}
-	if bom.SpecVersion != cdx.SpecVersion1_6 || bom.BOMFormat != "CycloneDX" || bom.Metadata.Component.BOMRef != "conclave@v1" {
+	if bom.SpecVersion != cdx.SpecVersion1_6 || bom.BOMFormat != "CycloneDX" ||
+		bom.Metadata.Component.BOMRef != "conclave@v1" {
 		t.Errorf("%+v", bom)
 	}
 	found := map[string]cdx.Component{}

@@ -79,7 +79,8 @@ func (a *Assembly) load() (err error) {
 		return a.loadStore()
 	}
 	config := a.options.Config
-	if a.Collection, err = folder.Open(config.Collection); err != nil {
+	a.Collection, err = folder.Open(config.Collection)
+	if err != nil {
 		return fmt.Errorf("opening the collection %s: %w", config.Collection, err)
 	}
 	a.close = a.Collection.Close
@@ -98,7 +99,8 @@ func (a *Assembly) loadExperts(stored []folder.ExpertFiles, check func(...folder
 	names := searchedExperts(config, stored)
 	config.Encoder.Threads = threadsOfOne(config, len(names))
 	var failed map[string]error
-	if a.Experts, failed, err = openSome(config, a.options.Log, names, stored); err != nil {
+	a.Experts, failed, err = openSome(config, a.options.Log, names, stored)
+	if err != nil {
 		return err
 	}
 	if err := errors.Join(a.leaveOut(failed), a.Experts.openReaders()); err != nil {
@@ -151,11 +153,14 @@ func (a *Assembly) leaveOut(failed map[string]error) error {
 
 // start makes the engine. turns may be nil: then every search computes at once.
 func (a *Assembly) start(turns search.Turns) (err error) {
-	if a.lineUp, err = a.newLineUp(); err != nil {
+	a.lineUp, err = a.newLineUp()
+	if err != nil {
 		return err
 	}
-	a.Engine, err = search.NewEngine(search.EngineConfig{LineUp: a.lineUp, Corpus: a.corpus(), Limits: limitsOf(a.options.Config.Limits),
-		Observer: a.options.Observer, Turns: turns})
+	a.Engine, err = search.NewEngine(
+		search.EngineConfig{LineUp: a.lineUp, Corpus: a.corpus(), Limits: limitsOf(a.options.Config.Limits),
+			Observer: a.options.Observer, Turns: turns},
+	)
 	return err
 }
 
@@ -225,12 +230,14 @@ func Floors(x configs.Index) map[string]float64 {
 func limitsOf(l configs.Limits) search.Limits {
 	return search.Limits{
 		K: l.K, Candidates: l.Candidates, QuestionBytes: int(l.QuestionBytes), Timeout: l.Timeout,
-		Batch: l.Batch, BatchParallel: l.BatchParallel, EmbedInputs: l.EmbedInputs, EmbedBytes: int(l.EmbedBytes), AnswerBytes: int(l.AnswerBytes),
+		Batch: l.Batch, BatchParallel: l.BatchParallel, EmbedInputs: l.EmbedInputs, EmbedBytes: int(l.EmbedBytes),
+		AnswerBytes: int(l.AnswerBytes),
 	}
 }
 
 func defaultsOf(s configs.Search) search.Defaults {
 	return search.Defaults{
-		K: s.K, Candidates: s.Candidates, Timeout: s.Timeout, Fusion: s.Fusion, Missing: fusion.Missing(s.Missing), Alpha: s.Alpha, Correct: s.Correct,
+		K: s.K, Candidates: s.Candidates, Timeout: s.Timeout, Fusion: s.Fusion, Missing: fusion.Missing(s.Missing),
+		Alpha: s.Alpha, Correct: s.Correct,
 	}
 }

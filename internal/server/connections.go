@@ -41,7 +41,10 @@ func placesOf(configured int) (places, error) {
 		return places{configured, min(max(left, p.waiting), mostWaiting), p.probes}, nil
 	}
 	if p.open < LeastConnections {
-		return p, fmt.Errorf("this process may open %d files, which is too few to serve with: raise it to 1024 (ulimit -n 1024)", files)
+		return p, fmt.Errorf(
+			"this process may open %d files, which is too few to serve with: raise it to 1024 (ulimit -n 1024)",
+			files,
+		)
 	}
 	return p, nil
 }

@@ -56,7 +56,8 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 	if err != nil {
 		return 0, err
 	}
-	if deleted, err = deletedBefore(t.Scratch, selection.Len()); err != nil {
+	deleted, err = deletedBefore(t.Scratch, selection.Len())
+	if err != nil {
 		return 0, err
 	}
 	total := int64(deleted + selection.Len())
@@ -80,7 +81,8 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 		if err != nil {
 			return deleted, err
 		}
-		if changes = append(changes, folder.Change{Delete: p.ID, IfMatch: p.Version()}); len(changes) == deleteAtOnce {
+		changes = append(changes, folder.Change{Delete: p.ID, IfMatch: p.Version()})
+		if len(changes) == deleteAtOnce {
 			if err := apply(); err != nil {
 				return deleted, err
 			}

@@ -28,7 +28,13 @@ func (s *served) herd(n int) {
 		if i%2 == 0 {
 			tags = append(tags, `"wild"`)
 		}
-		fmt.Fprintf(&lines, "{\"id\":\"herd/%d\",\"text\":\"Number %d of the herd of zebra.\",\"tags\":[%s]}\n", i, i, strings.Join(tags, ","))
+		fmt.Fprintf(
+			&lines,
+			"{\"id\":\"herd/%d\",\"text\":\"Number %d of the herd of zebra.\",\"tags\":[%s]}\n",
+			i,
+			i,
+			strings.Join(tags, ","),
+		)
 	}
 	s.call(http.MethodPost, "/v1/passages", lines.String(), http.StatusOK, nil)
 }
@@ -43,7 +49,8 @@ func (s *served) ids() map[string]bool {
 		for _, p := range page.Passages {
 			out[p.ID] = true
 		}
-		if after = page.Next; after == "" {
+		after = page.Next
+		if after == "" {
 			return out
 		}
 	}
@@ -53,7 +60,8 @@ func (s *served) ids() map[string]bool {
 // passages that were there before it.
 func (s *served) left(n int, keep func(i int) bool) {
 	s.t.Helper()
-	ids, want := s.ids(), 3
+	ids := s.ids()
+	want := 3
 	for i := range n {
 		if keep(i) {
 			want++
@@ -76,7 +84,8 @@ func TestDeleteTagged(t *testing.T) {
 	s.herd(n)
 	// Nobody waited: much of it lies in the log alone.
 	j := s.job(s.call(http.MethodDelete, "/v1/passages?tags_all=old,wild", "", http.StatusAccepted, nil))
-	if j.State != jobs.Done || j.Result.Deleted == nil || *j.Result.Deleted != 417 || j.Result.Passages != 3+n-417 || j.Result.Generation == 0 {
+	if j.State != jobs.Done || j.Result.Deleted == nil || *j.Result.Deleted != 417 || j.Result.Passages != 3+n-417 ||
+		j.Result.Generation == 0 {
 		t.Fatalf("%+v %+v", j, j.Result)
 	}
 	s.left(n, func(i int) bool { return i%6 != 0 })
@@ -86,7 +95,8 @@ func TestDeleteTagged(t *testing.T) {
 	}
 	s.left(n, func(i int) bool { return i%2 != 0 && i%3 != 0 })
 	for _, query := range []string{"tags_any=nobody's", "tags_any=old,wild"} {
-		if j = s.job(s.call(http.MethodDelete, "/v1/passages?"+query, "", http.StatusAccepted, nil)); j.State != jobs.Done || *j.Result.Deleted != 0 {
+		j = s.job(s.call(http.MethodDelete, "/v1/passages?"+query, "", http.StatusAccepted, nil))
+		if j.State != jobs.Done || *j.Result.Deleted != 0 {
 			t.Errorf("%s: %+v %+v", query, j, j.Result)
 		}
 	}
@@ -107,11 +117,18 @@ func TestDeleteTaggedAgain(t *testing.T) {
 	}
 	s.end()
 	begun := time.Now().UTC().Format(time.RFC3339)
-	site.write("c/jobs/1.json", `{"id":"1","kind":"delete_passages","name":"tags_any=old","tags_any":["old"],"state":"running","created":"`+begun+`","attempts":1}`)
+	site.write(
+		"c/jobs/1.json",
+		`{"id":"1","kind":"delete_passages","name":"tags_any=old","tags_any":["old"],"state":"running","created":"`+begun+`","attempts":1}`,
+	)
 	site.write("c/jobs/1.work", "400")
-	site.write("c/jobs/2.json", `{"id":"2","kind":"delete_passages","name":"","state":"queued","created":"`+begun+`","attempts":0}`)
+	site.write(
+		"c/jobs/2.json",
+		`{"id":"2","kind":"delete_passages","name":"","state":"queued","created":"`+begun+`","attempts":0}`,
+	)
 	s = site.serve()
-	if j := s.job(http.Header{"Location": {"/v1/jobs/1"}}); j.State != jobs.Done || j.Attempts != 2 || *j.Result.Deleted != 400 {
+	if j := s.job(http.Header{"Location": {"/v1/jobs/1"}}); j.State != jobs.Done || j.Attempts != 2 ||
+		*j.Result.Deleted != 400 {
 		t.Errorf("%+v %+v", j, j.Result)
 	}
 	if j := s.job(http.Header{"Location": {"/v1/jobs/2"}}); j.State != jobs.Failed {
@@ -167,18 +184,24 @@ func (d *dots) Progress() (done, total int64) { return -1, -1 }
 func TestDeleteByIDs(t *testing.T) {
 	site := newSite(t, nil)
 	site.config.Collection += "-of-an-earlier-version"
-	if _, err := folder.Build(t.Context(), site.config.Collection, &dots{[]string{".", "..", "a", "b"}}, folder.BuildOptions{}); err != nil {
+	if _, err := folder.Build(t.Context(), site.config.Collection, &dots{[]string{".", "..", "a", "b"}},
+		folder.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	site.verify(4)
 	s := site.serve()
 	for _, id := range []string{".", ".."} {
-		raw, err := http.Post(s.url+"/v1/passages", "application/x-ndjson", strings.NewReader(fmt.Sprintf(`{"id":%q,"text":"Zebra"}`, id)))
+		raw, err := http.Post(
+			s.url+"/v1/passages",
+			"application/x-ndjson",
+			strings.NewReader(fmt.Sprintf(`{"id":%q,"text":"Zebra"}`, id)),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(raw.Body)
-		if err := errors.Join(err, raw.Body.Close()); err != nil || raw.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(string(body), "another id") {
+		if err := errors.Join(err, raw.Body.Close()); err != nil || raw.StatusCode != http.StatusUnprocessableEntity ||
+			!strings.Contains(string(body), "another id") {
 			t.Errorf("%q: status %d, %s, %v", id, raw.StatusCode, body, err)
 		}
 	}

@@ -14,12 +14,18 @@ type RoomError struct {
 }
 
 func (e *RoomError) Error() string {
-	return fmt.Sprintf("what is to be indexed takes about %s more in %s, and its disk has %s free, so nothing was encoded", size(e.Need), e.Folder, size(e.Free))
+	return fmt.Sprintf(
+		"what is to be indexed takes about %s more in %s, and its disk has %s free, so nothing was encoded",
+		size(e.Need),
+		e.Folder,
+		size(e.Free),
+	)
 }
 
 // size returns a number of bytes to three figures.
 func size(bytes int64) string {
-	value, unit := float64(bytes), 0
+	value := float64(bytes)
+	unit := 0
 	for units := len(sizeUnits) - 1; value >= 1000 && unit < units; unit++ {
 		value /= 1024
 	}

@@ -29,15 +29,21 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 	// the vectors.
 	text := int64(passages * len("an old fox and a lamp"))
 	needed := text + passages*vectorBytes
-	encoded, free := false, needed-1
+	encoded := false
+	free := needed - 1
 	options := func(experts string) IndexOptions {
 		encoded = false
-		return IndexOptions{Config: s.config, Log: slog.New(slog.DiscardHandler), Inputs: []corpus.Input{{Path: "-", Stdin: strings.NewReader(lines.String())}}, Experts: experts,
+		return IndexOptions{
+			Config:  s.config,
+			Log:     slog.New(slog.DiscardHandler),
+			Inputs:  []corpus.Input{{Path: "-", Stdin: strings.NewReader(lines.String())}},
+			Experts: experts,
 			Free: func(path string) (int64, bool) {
 				_, err := os.Stat(path)
 				return free, err == nil
 			},
-			Build: folder.BuildOptions{Progress: func(p folder.Progress) { encoded = encoded || p.Stage == folder.Encoding }}}
+			Build: folder.BuildOptions{Progress: func(p folder.Progress) { encoded = encoded || p.Stage == folder.Encoding }},
+		}
 	}
 	var refused *RoomError
 	_, err := Index(t.Context(), options("base"))
@@ -54,11 +60,13 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 	add := options("")
 	add.Inputs, add.Add = nil, "base"
 	free = passages*vectorBytes - 1
-	if _, err = Index(t.Context(), add); !errors.As(err, &refused) || encoded {
+	_, err = Index(t.Context(), add)
+	if !errors.As(err, &refused) || encoded {
 		t.Fatalf("an expert beside it: %v", err)
 	}
 	free++
-	if _, err = Index(t.Context(), add); err != nil || !encoded {
+	_, err = Index(t.Context(), add)
+	if err != nil || !encoded {
 		t.Fatalf("an expert beside it, with room: %v", err)
 	}
 }
@@ -70,7 +78,8 @@ func TestRoomOfAParent(t *testing.T) {
 		_, err := os.Stat(path)
 		return 5, err == nil && path == here
 	}
-	if err := checkRoom(free, filepath.Join(here, "a", "b"), 6); err == nil || !strings.Contains(err.Error(), "6 bytes") || !strings.Contains(err.Error(), "5 bytes") {
+	if err := checkRoom(free, filepath.Join(here, "a", "b"), 6); err == nil || !strings.Contains(err.Error(), "6 bytes") ||
+		!strings.Contains(err.Error(), "5 bytes") {
 		t.Error(err)
 	}
 	if err := checkRoom(free, filepath.Join(here, "a", "b"), 5); err != nil {

@@ -51,7 +51,8 @@ func (s *Sample) Next() (corpus.Passage, error) {
 			for i := range mostSampled {
 				s.kept[i] = s.kept[2*i]
 			}
-			s.kept, s.every = s.kept[:mostSampled], 2*max(s.every, 1)
+			s.kept = s.kept[:mostSampled]
+			s.every = 2 * max(s.every, 1)
 		}
 	}
 	s.passages++
@@ -158,7 +159,8 @@ func (s *Sample) estimate(ctx context.Context, experts []*Expert) (e estimate, e
 		}
 		return time.Since(began) / time.Duration(len(few)), err
 	}
-	if e.first, err = took(passes[0]); err == nil && len(passes) > 1 {
+	e.first, err = took(passes[0])
+	if err == nil && len(passes) > 1 {
 		e.others, err = took(passes[len(passes)-1])
 	} else {
 		e.others = e.first
@@ -168,7 +170,10 @@ func (s *Sample) estimate(ctx context.Context, experts []*Expert) (e estimate, e
 
 // of returns what experts of a shape take.
 func (e estimate) of(s shape) Choice {
-	c := Choice{Passes: s.passes, Bytes: e.text*int64(textShare+s.late*tokenShare) + int64(float64(e.passages)*s.dense*vectorBytes)}
+	c := Choice{
+		Passes: s.passes,
+		Bytes:  e.text*int64(textShare+s.late*tokenShare) + int64(float64(e.passages)*s.dense*vectorBytes),
+	}
 	if s.passes > 0 {
 		c.Took = (e.first + time.Duration(s.passes-1)*e.others) * time.Duration(e.passages)
 	}
@@ -182,7 +187,8 @@ func (e estimate) choices(chosen []*Expert, of shape) (out []Choice) {
 	for _, x := range chosen {
 		names = append(names, x.name)
 	}
-	mine, isNamed := e.of(of), false
+	mine := e.of(of)
+	isNamed := false
 	mine.Chosen = true
 	all := len(shipped.All()) - 2 // late and desire-me share the base's pass
 	for _, named := range []struct {
@@ -212,7 +218,8 @@ func (e estimate) choices(chosen []*Expert, of shape) (out []Choice) {
 func passesOf(all []*Expert) (out []*Expert) {
 	all = encoding(all)
 	for _, e := range all {
-		if e.granularity != nil || !slices.ContainsFunc(all, func(late *Expert) bool { return late.Encoder.Carried() == e.Encoder }) {
+		if e.granularity != nil ||
+			!slices.ContainsFunc(all, func(late *Expert) bool { return late.Encoder.Carried() == e.Encoder }) {
 			out = append(out, e)
 		}
 	}

@@ -112,7 +112,9 @@ func (s *Server) unnamed(name string) []string {
 	if len(s.config.Experts) == 0 || s.named(name) {
 		return nil
 	}
-	return []string{fmt.Sprintf("experts in the configuration does not name %s: after a restart it is not searched, until it does", name)}
+	return []string{
+		fmt.Sprintf("experts in the configuration does not name %s: after a restart it is not searched, until it does", name),
+	}
 }
 
 func (s *Server) named(name string) bool {
@@ -158,7 +160,12 @@ func (s *Server) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Res
 	result = jobs.Result{Generation: g.Number(), Passages: g.Len()}
 	g.Release()
 	if s.named(t.Name) {
-		result.Warnings = []string{fmt.Sprintf("experts in the configuration names %s, which keeps the server from starting again: take it out there", t.Name)}
+		result.Warnings = []string{
+			fmt.Sprintf(
+				"experts in the configuration names %s, which keeps the server from starting again: take it out there",
+				t.Name,
+			),
+		}
 	}
 	if gone != nil {
 		if err := s.assembly.Experts.closeUnused(gone); err != nil {

@@ -84,7 +84,12 @@ func openNamed(config configs.Config, log *slog.Logger, names []string, stored [
 
 // openSome loads those of the named experts that can be loaded, and says why the
 // others cannot. stored are those that the collection has vectors of. Close ends them.
-func openSome(config configs.Config, log *slog.Logger, names []string, stored []folder.ExpertFiles) (x *Experts, failed map[string]error, err error) {
+func openSome(
+	config configs.Config,
+	log *slog.Logger,
+	names []string,
+	stored []folder.ExpertFiles,
+) (x *Experts, failed map[string]error, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
 		return nil, nil, err
@@ -144,14 +149,17 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 	var of []string
 	why := map[string]error{} // bundles cannot be opened
 	for i, bundle := range bundles {
-		if why[bundle] = errs[i]; errs[i] == nil && found[i].Bundle.Manifest.Head == nil {
+		why[bundle] = errs[i]
+		if errs[i] == nil && found[i].Bundle.Manifest.Head == nil {
 			whole, of = append(whole, found[i]), append(of, bundle)
 		}
 	}
 	encoders, errs := x.runtime.OpenAll(whole)
 	for _, e := range wanted {
 		if at := slices.Index(of, e.bundle); at >= 0 {
-			e.Bundle, e.Encoder, why[e.bundle] = whole[at].Bundle, encoders[at], errs[at]
+			e.Bundle = whole[at].Bundle
+			e.Encoder = encoders[at]
+			why[e.bundle] = errs[at]
 		} else if same := x.ofBundle(e.bundle); same != nil {
 			e.Bundle, e.Encoder = same.Bundle, same.Encoder
 		}
@@ -163,7 +171,11 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 			continue // a head, which follows
 		}
 		if e.granularity != nil && e.Late() {
-			failed[e.name] = fmt.Errorf("expert %s: %s is late interaction, which has a vector for each token and no granularities", e.name, e.bundle)
+			failed[e.name] = fmt.Errorf(
+				"expert %s: %s is late interaction, which has a vector for each token and no granularities",
+				e.name,
+				e.bundle,
+			)
 			continue
 		}
 		if reason := e.Encoder.Fallback(); reason != nil {
@@ -183,7 +195,10 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 		e.bundle = name
 		opened = append(opened, e)
 	}
-	slices.SortFunc(opened, func(a, b *Expert) int { return cmp.Compare(slices.Index(names, a.name), slices.Index(names, b.name)) })
+	slices.SortFunc(
+		opened,
+		func(a, b *Expert) int { return cmp.Compare(slices.Index(names, a.name), slices.Index(names, b.name)) },
+	)
 	return opened, failed
 }
 
@@ -248,7 +263,8 @@ func StrongestProvider(config configs.Config) string {
 
 // find loads an expert's bundle and says how it is to be run.
 func (x *Experts) find(name string) (found encoder.Opening, err error) {
-	if found.Bundle, err = shipped.Load(x.config, x.cache, name); err != nil {
+	found.Bundle, err = shipped.Load(x.config, x.cache, name)
+	if err != nil {
 		return found, err
 	}
 	found.Running = encoder.Running{

@@ -32,11 +32,18 @@ func (x *Experts) openGenerator(name string, opening encoder.Opening) (opened, e
 }
 
 // Generate implements search.Generator.
-func (g *generator) Generate(ctx context.Context, question string, passages []corpus.Passage, maxTokens int, each func(text string)) (search.Generation, error) {
+func (g *generator) Generate(
+	ctx context.Context,
+	question string,
+	passages []corpus.Passage,
+	maxTokens int,
+	each func(text string),
+) (search.Generation, error) {
 	a := encoder.Asking{Question: question, Passages: texts(passages), MaxTokens: maxTokens, Memory: g.memory, Each: each}
 	wrote, err := g.Answer(ctx, a)
 	return search.Generation{
-		Text: wrote.Text, Complete: wrote.Complete, Tokens: wrote.Tokens, LogProbability: wrote.LogProbability, Shares: wrote.Shares,
+		Text: wrote.Text, Complete: wrote.Complete, Tokens: wrote.Tokens, LogProbability: wrote.LogProbability,
+		Shares: wrote.Shares,
 	}, err
 }
 
@@ -44,7 +51,8 @@ func (g *generator) Generate(ctx context.Context, question string, passages []co
 func (g *generator) loaded() search.LoadedReader {
 	m := &g.bundle.Manifest
 	return search.LoadedReader{Generator: g, Name: g.name, Info: search.ReaderInfo{
-		Name: g.name, Fingerprint: g.bundle.Fingerprint(models.Passage), Provider: encoder.CPU, Precision: m.Precision, Generates: true,
+		Name: g.name, Fingerprint: g.bundle.Fingerprint(models.Passage), Provider: encoder.CPU, Precision: m.Precision,
+		Generates: true,
 		MaxTokens: map[string]int{"pair": m.Generator.PassageTokens},
 	}}
 }

@@ -43,7 +43,10 @@ func SplitName(name string) (bundle string, g *granules.Granularity, err error) 
 func ungranular(names []string) error {
 	for _, name := range names {
 		if strings.Contains(name, granularMark) {
-			return badGranularity("%s has a vector for each part of a passage, and a store has one vector of an expert a passage: leave granularities out, or keep the passages in a folder", name)
+			return badGranularity(
+				"%s has a vector for each part of a passage, and a store has one vector of an expert a passage: leave granularities out, or keep the passages in a folder",
+				name,
+			)
 		}
 	}
 	return nil
@@ -106,7 +109,8 @@ func (e *Expert) granularityIn(all []*Expert) string {
 
 // closeUnused closes the encoder of an expert that left, unless another expert uses it.
 func (x *Experts) closeUnused(gone *Expert) error {
-	if gone.head == nil && slices.ContainsFunc(slices.Concat(x.opened, x.silent), func(e *Expert) bool { return e.Encoder == gone.Encoder }) {
+	if gone.head == nil &&
+		slices.ContainsFunc(slices.Concat(x.opened, x.silent), func(e *Expert) bool { return e.Encoder == gone.Encoder }) {
 		return nil
 	}
 	return gone.close()

@@ -56,7 +56,8 @@ func TestGranularities(t *testing.T) {
 		infos[name] = info
 	}
 	// Three passages of a sentence, and two of three.
-	if x, y := infos["base"], infos["base@1"]; x.Rows != 5 || x.Parts || y.Rows != 9 || !y.Parts || y.Passages != 5 || x.Owner+y.Owner != "" {
+	if x, y := infos["base"], infos["base@1"]; x.Rows != 5 || x.Parts || y.Rows != 9 || !y.Parts || y.Passages != 5 ||
+		x.Owner+y.Owner != "" {
 		t.Errorf("%+v", infos)
 	}
 	others := map[string]bool{} // sentences but the first that were the most similar
@@ -66,7 +67,13 @@ func TestGranularities(t *testing.T) {
 			t.Fatal(err)
 		}
 		var r search.Response
-		s.call(http.MethodPost, "/v1/search", `{"question":"`+question+`","fusion":"cce","fields":["title","text","highlights"],"timeout_ms":10000}`, http.StatusOK, &r)
+		s.call(
+			http.MethodPost,
+			"/v1/search",
+			`{"question":"`+question+`","fusion":"cce","fields":["title","text","highlights"],"timeout_ms":10000}`,
+			http.StatusOK,
+			&r,
+		)
 		if len(r.Results) != 5 || len(r.Degraded) > 0 {
 			t.Fatalf("%q: %+v", question, r)
 		}
@@ -87,7 +94,8 @@ func TestGranularities(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			best, score := "", math.Inf(-1)
+			best := ""
+			score := math.Inf(-1)
 			for i, v := range vectors {
 				dot, squares := 0.0, 0.0
 				for j, x := range v {
@@ -95,12 +103,24 @@ func TestGranularities(t *testing.T) {
 				}
 				read, _ := all[0].Encoder.ReadablePassage(texts[i])
 				if got := read * dot / math.Sqrt(squares); got > score {
-					best, score = parts[i], got
+					best = parts[i]
+					score = got
 				}
 			}
 			at := strings.Index(found.Text, best)
 			if h.Start != at || h.End != at+len(best) || math.Abs(h.Score-score) > 1e-4 {
-				t.Errorf("%q, passage %s: %q (%d to %d) with %v, by hand %q at %d with %v", question, found.ID, found.Text[h.Start:h.End], h.Start, h.End, h.Score, best, at, score)
+				t.Errorf(
+					"%q, passage %s: %q (%d to %d) with %v, by hand %q at %d with %v",
+					question,
+					found.ID,
+					found.Text[h.Start:h.End],
+					h.Start,
+					h.End,
+					h.Score,
+					best,
+					at,
+					score,
+				)
 			}
 			if at > 0 {
 				others[best] = true
@@ -153,7 +173,8 @@ func TestStoresHoldNoParts(t *testing.T) {
 		t.Error(err)
 	}
 	var refused *ExpertChoiceError
-	if err := ungranular([]string{"base", "base@3"}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "base@3 has a vector for each part") {
+	if err := ungranular([]string{"base", "base@3"}); !errors.As(err, &refused) ||
+		!strings.Contains(err.Error(), "base@3 has a vector for each part") {
 		t.Error(err)
 	}
 }

@@ -18,7 +18,11 @@ import (
 type NoBaseError struct{ Name, Base string }
 
 func (e *NoBaseError) Error() string {
-	return fmt.Sprintf("%s works on the question vectors of %s and finds passages by its vectors: that expert has to be in the collection, and among those that are searched", e.Name, e.Base)
+	return fmt.Sprintf(
+		"%s works on the question vectors of %s and finds passages by its vectors: that expert has to be in the collection, and among those that are searched",
+		e.Name,
+		e.Base,
+	)
 }
 
 // openHead makes an expert of a bundle that holds a head: on its owner's encoder, which
@@ -37,7 +41,13 @@ func (x *Experts) openHead(name string, b *models.Bundle, among []*Expert) (*Exp
 	}
 	owner := all[at]
 	if owner.Dimension() != m.Dimension {
-		return nil, fmt.Errorf("%s changes vectors of %d numbers, and those of %s have %d", name, m.Dimension, owner.name, owner.Dimension())
+		return nil, fmt.Errorf(
+			"%s changes vectors of %d numbers, and those of %s have %d",
+			name,
+			m.Dimension,
+			owner.name,
+			owner.Dimension(),
+		)
 	}
 	head, err := x.runtime.OpenHead(b)
 	if err != nil {
@@ -91,7 +101,8 @@ func owning(config configs.Config, names []string, stored []folder.ExpertFiles) 
 		if b == nil || b.Manifest.Head == nil {
 			continue
 		}
-		owner, isBase := owners(stored)[name], func(other string) bool {
+		owner := owners(stored)[name]
+		isBase := func(other string) bool {
 			o := bundle(other)
 			return o != nil && isBaseItself(o, b.Manifest.Base.WeightsSHA256)
 		}
@@ -120,7 +131,8 @@ func (e *Expert) fingerprints() map[string]string {
 	run := e.Encoder.Fingerprint(models.Question)
 	out := map[string]string{"question": run, "passage": e.Fingerprint()}
 	if e.head != nil {
-		out["question"], out[search.FingerprintRun] = e.head.Fingerprint(run), run
+		out["question"] = e.head.Fingerprint(run)
+		out[search.FingerprintRun] = run
 	}
 	return out
 }

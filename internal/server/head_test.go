@@ -24,9 +24,11 @@ func (s *site) importGolden(names ...string) {
 	s.t.Helper()
 	base := tinyexperts.Golden(s.t, "base")
 	for _, name := range names {
-		from, o := base, models.ImportOptions{Name: name}
+		from := base
+		o := models.ImportOptions{Name: name}
 		if name == "desire-me" {
-			from, o.Base = tinyexperts.Golden(s.t, name), base
+			from = tinyexperts.Golden(s.t, name)
+			o.Base = base
 		}
 		if _, err := models.Import(s.t.Context(), from, filepath.Join(s.config.Bundles, name), o); err != nil {
 			s.t.Fatal(err)
@@ -79,7 +81,10 @@ func TestAHeadSearchesItsOwnersVectors(t *testing.T) {
 		t.Errorf("fingerprints %v", prints)
 	}
 	const question = "what keeps rice"
-	answer, err := a.Engine.Search(t.Context(), search.Request{Question: question, Fusion: search.Methods{Names: []string{"sum"}}})
+	answer, err := a.Engine.Search(
+		t.Context(),
+		search.Request{Question: question, Fusion: search.Methods{Names: []string{"sum"}}},
+	)
 	if err != nil || len(answer.Degraded) != 0 || len(answer.Results) != 3 {
 		t.Fatalf("%+v, %v", answer, err)
 	}
@@ -121,7 +126,8 @@ func TestADamagedHead(t *testing.T) {
 		t.Errorf("%v", ids)
 	}
 	var p handlers.Problem
-	if s.call(http.MethodDelete, "/v1/admin/experts/base", "", http.StatusConflict, &p); p.Code != "expert_in_use" || !containsAll(p.Detail, "desire-me", "base") {
+	if s.call(http.MethodDelete, "/v1/admin/experts/base", "", http.StatusConflict, &p); p.Code != "expert_in_use" ||
+		!containsAll(p.Detail, "desire-me", "base") {
 		t.Errorf("%+v", p)
 	}
 	s.done(s.call(http.MethodDelete, "/v1/admin/experts/desire-me", "", http.StatusAccepted, nil))
@@ -158,7 +164,12 @@ func TestAHeadThatJoins(t *testing.T) {
 	site.config.ReadOnly = true
 	s := site.serve()
 	own := s.assembly.Experts
-	other := Experts{config: own.config, cache: own.cache, log: own.log, runtime: own.runtime} // of another process, but for the runtime
+	other := Experts{
+		config:  own.config,
+		cache:   own.cache,
+		log:     own.log,
+		runtime: own.runtime,
+	} // of another process, but for the runtime
 	added, failed := other.openAll([]string{"twin", "desire-me"})
 	if len(failed) > 0 {
 		t.Fatal(failed)
@@ -173,7 +184,10 @@ func TestAHeadThatJoins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.until("the experts do not join", func() bool { return slices.Equal(s.experts(), []string{"base", "twin", "desire-me"}) })
+	s.until(
+		"the experts do not join",
+		func() bool { return slices.Equal(s.experts(), []string{"base", "twin", "desire-me"}) },
+	)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if owner := s.assembly.Experts.named("desire-me").Owner(); owner != "twin" {
@@ -201,7 +215,10 @@ func TestAHeadLeavesWithItsOwner(t *testing.T) {
 	asked := 0
 	s.until("the shared encoder stays open", func() bool {
 		asked++ // a closed encoder still gives the vectors that it remembers, so that no two questions have the same tokens
-		_, err := shared.EncodeQuestion(t.Context(), strings.NewReplacer("0", " what", "1", " rice").Replace(fmt.Sprintf("%b", asked)))
+		_, err := shared.EncodeQuestion(
+			t.Context(),
+			strings.NewReplacer("0", " what", "1", " rice").Replace(fmt.Sprintf("%b", asked)),
+		)
 		return errors.Is(err, batcher.ErrClosed)
 	})
 	s.end()

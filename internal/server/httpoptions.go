@@ -32,13 +32,21 @@ func newAPI(o ServerOptions, metrics *handlers.Metrics, control *overload.Contro
 	return handlers.New(handlers.Options{
 		Adapters: adapters.All(o.Name),
 		Metrics:  metrics, Logger: o.Log, Tracer: o.Tracer, LogQuestions: config.Log.Questions,
-		Keys: keysOf(config.Auth), AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
-		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins, TrustedProxies: config.Server.TrustedProxies, BasePath: config.Server.BasePath,
-		BodyBytes: int64(l.BodyBytes), AnswerMemory: answers, BodyMemory: bodies, Admission: control, ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
+		Keys: keysOf(
+			config.Auth,
+		), AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
+		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins,
+		TrustedProxies: config.Server.TrustedProxies, BasePath: config.Server.BasePath,
+		BodyBytes: int64(
+			l.BodyBytes,
+		), AnswerMemory: answers, BodyMemory: bodies, Admission: control, ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
 		Timeout: l.Timeout, RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
 		Write: handlers.WriteLimits{
-			UploadBytes: int64(l.UploadBytes), Uploads: l.Uploads, LineBytes: int(l.LineBytes), PassageBytes: int(l.PassageBytes),
-			Tags: l.Tags, MetadataBytes: int(l.MetadataBytes), AnswerBytes: int64(l.UploadAnswerBytes), BytesASecond: int(l.UploadRate),
+			UploadBytes: int64(
+				l.UploadBytes,
+			), Uploads: l.Uploads, LineBytes: int(l.LineBytes), PassageBytes: int(l.PassageBytes),
+			Tags: l.Tags, MetadataBytes: int(l.MetadataBytes), AnswerBytes: int64(l.UploadAnswerBytes),
+			BytesASecond: int(l.UploadRate),
 		},
 	})
 }
@@ -63,7 +71,8 @@ func serveOptions(config configs.Config) (o handlers.ServeOptions, err error) {
 		return o, err
 	}
 	return handlers.ServeOptions{
-		Connections: p.open, Waiting: p.waiting, Probes: p.probes, HeaderBytes: int(s.HeaderBytes), ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
+		Connections: p.open, Waiting: p.waiting, Probes: p.probes, HeaderBytes: int(s.HeaderBytes),
+		ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
 		// The deadline runs while the body is read and the question is answered.
 		WriteTimeout: cmp.Or(s.WriteTimeout, s.ReadTimeout+config.Limits.Timeout+30*time.Second),
 		IdleTimeout:  s.IdleTimeout, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout,

@@ -77,7 +77,8 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 		}
 	}
 	if o.Questions != nil {
-		if names, err = withUntitled(names, stored); err != nil {
+		names, err = withUntitled(names, stored)
+		if err != nil {
 			return made, err
 		}
 		if len(o.Inputs) > 0 {
@@ -91,7 +92,8 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	}
 	defer func() { err = errors.Join(err, loaded.Close()) }()
 	if o.Questions != nil {
-		if made.Titles, err = o.chooseTitles(ctx, loaded); err != nil {
+		made.Titles, err = o.chooseTitles(ctx, loaded)
+		if err != nil {
 			return made, err
 		}
 		for _, t := range made.Titles {
@@ -114,7 +116,8 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 				continue
 			}
 			if n := e.Encoder.CutPassages() - ofSample[e].cut; n > 0 {
-				made.Truncated[e.name], made.Reads[e.name] = n, e.Bundle.Manifest.MaxTokens.Passage
+				made.Truncated[e.name] = n
+				made.Reads[e.name] = e.Bundle.Manifest.MaxTokens.Passage
 			}
 			if n := e.Encoder.UnreadPassages() - ofSample[e].unread; n > 0 {
 				made.Unread[e.name] = n
@@ -169,11 +172,12 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	sample := &Sample{Source: source}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	whenRead, progress := sync.OnceFunc(func() {
+	whenRead := sync.OnceFunc(func() {
 		if err := weigh(sample, sample.text); err != nil { // the texts are stored
 			stop(err)
 		}
-	}), o.Build.Progress
+	})
+	progress := o.Build.Progress
 	o.Build.Progress = func(p folder.Progress) {
 		if p.Stage == folder.Words { // all is read, and nothing is encoded
 			whenRead()
@@ -197,7 +201,8 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 func indexThenTry(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	whole, parts := o, o
 	whole.Granularities, whole.Questions = nil, nil
-	if made, err = Index(ctx, whole); err != nil {
+	made, err = Index(ctx, whole)
+	if err != nil {
 		return made, err
 	}
 	parts.Inputs = nil
@@ -226,8 +231,12 @@ func IndexOnce(ctx context.Context, o IndexOptions, experts []string) error {
 	case shipped.Same(names, experts):
 		return nil
 	case stored != nil:
-		return fmt.Errorf("%s was indexed by %s, and this version has %s: remove that folder, or name another, and it is indexed anew",
-			o.Config.Passages(), strings.Join(names, ", "), strings.Join(experts, ", "))
+		return fmt.Errorf(
+			"%s was indexed by %s, and this version has %s: remove that folder, or name another, and it is indexed anew",
+			o.Config.Passages(),
+			strings.Join(names, ", "),
+			strings.Join(experts, ", "),
+		)
 	}
 	o.Experts = strings.Join(experts, ",")
 	_, err = Index(ctx, o)
@@ -253,7 +262,13 @@ func openFor(config configs.Config, log *slog.Logger, names []string, stored []f
 // RebuildWords indexes the words of a collection anew, with the constants that it has, and
 // with an analysis by its name. It opens the manifest alone, so that it mends words that
 // another version analysed.
-func RebuildWords(ctx context.Context, dir string, phrases bool, analysis string, o folder.BuildOptions) (folder.BuildReport, error) {
+func RebuildWords(
+	ctx context.Context,
+	dir string,
+	phrases bool,
+	analysis string,
+	o folder.BuildOptions,
+) (folder.BuildReport, error) {
 	params, err := folder.WordParams(dir)
 	if err != nil {
 		return folder.BuildReport{}, err

@@ -47,7 +47,11 @@ func (o *IndexOptions) experts(stored []folder.ExpertFiles) ([]string, error) {
 	isNew := stored == nil
 	if isNew && len(o.Inputs) == 0 {
 		dir := o.Config.Collection
-		return nil, &folder.Error{Fault: folder.ErrNotCollection, Dir: dir, Err: fmt.Errorf("there is no collection in %s that could get more vectors", dir)}
+		return nil, &folder.Error{
+			Fault: folder.ErrNotCollection,
+			Dir:   dir,
+			Err:   fmt.Errorf("there is no collection in %s that could get more vectors", dir),
+		}
 	}
 	if o.Add != "" {
 		return []string{o.Add}, nil
@@ -61,7 +65,11 @@ func (o *IndexOptions) experts(stored []folder.ExpertFiles) ([]string, error) {
 	case isNew:
 		return asked, nil
 	case o.Experts != "" && !shipped.Same(asked, names):
-		return nil, badExperts("%q is not what the collection has (%s): passages that are added are encoded by its experts", o.Experts, strings.Join(names, ","))
+		return nil, badExperts(
+			"%q is not what the collection has (%s): passages that are added are encoded by its experts",
+			o.Experts,
+			strings.Join(names, ","),
+		)
 	}
 	return names, nil
 }
@@ -85,8 +93,12 @@ func (o *IndexOptions) granular(stored []folder.ExpertFiles, asked []string) (na
 			bundle = e.Name
 		}
 	}
-	if bundle, _, _ = strings.Cut(bundle, granularMark); bundle == "" {
-		return nil, &ExpertChoiceError{ChoiceOfGranularity, errors.New("there is no expert that could encode the parts of passages")}
+	bundle, _, _ = strings.Cut(bundle, granularMark)
+	if bundle == "" {
+		return nil, &ExpertChoiceError{
+			ChoiceOfGranularity,
+			errors.New("there is no expert that could encode the parts of passages"),
+		}
 	}
 	for _, g := range o.Granularities {
 		name, err := granularName(bundle, g)

@@ -46,7 +46,8 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		return made, err
 	}
 	for _, r := range a.Experts.readers {
-		own, fit := r.loaded(), fit
+		own := r.loaded()
+		fit := fit
 		if record != nil && record.Reading.Of(own.Info.Fingerprint) {
 			fit = record.Reading
 			// What is shipped makes right answers of other texts too unsure to pass a
@@ -56,7 +57,8 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 			}
 		}
 		if fit.Of(own.Info.Fingerprint) {
-			own.Chance, own.Ranking = &fit.Words.Chance, fit.Ranking
+			own.Chance = &fit.Words.Chance
+			own.Ranking = fit.Ranking
 		}
 		made.Readers = append(made.Readers, own)
 	}
@@ -83,20 +85,31 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 type TwoLateError struct{ First, Second string }
 
 func (e *TwoLateError) Error() string {
-	return fmt.Sprintf("%s and %s are both experts of late interaction, and only one can take part: name the experts to search with under experts in the configuration, or remove one from the collection", e.First, e.Second)
+	return fmt.Sprintf(
+		"%s and %s are both experts of late interaction, and only one can take part: name the experts to search with under experts in the configuration, or remove one from the collection",
+		e.First,
+		e.Second,
+	)
 }
 
 // searched returns one of all experts as the engine uses it, without what is fitted for its
 // collection.
 func (e *Expert) searched(all []*Expert) search.Expert {
-	m, fingerprints := e.encoding(), e.fingerprints()
-	x := search.Expert{Name: e.name, Encoder: e.Encoder, Passages: embedder{e}, Granularity: e.granularityIn(all), Info: search.ExpertInfo{
-		Dimension:    m.Dimension,
-		Fingerprints: fingerprints,
-		Provider:     e.Encoder.Provider(),
-		Precision:    m.Precision,
-		MaxTokens:    map[string]int{"question": m.MaxTokens.Question, "passage": m.MaxTokens.Passage},
-	}}
+	m := e.encoding()
+	fingerprints := e.fingerprints()
+	x := search.Expert{
+		Name:        e.name,
+		Encoder:     e.Encoder,
+		Passages:    embedder{e},
+		Granularity: e.granularityIn(all),
+		Info: search.ExpertInfo{
+			Dimension:    m.Dimension,
+			Fingerprints: fingerprints,
+			Provider:     e.Encoder.Provider(),
+			Precision:    m.Precision,
+			MaxTokens:    map[string]int{"question": m.MaxTokens.Question, "passage": m.MaxTokens.Passage},
+		},
+	}
 	if why := e.Encoder.Fallback(); why != nil {
 		x.Info.Warnings = append(x.Info.Warnings, fmt.Sprintf("runs on the processor: %v", why))
 	}
@@ -106,7 +119,10 @@ func (e *Expert) searched(all []*Expert) search.Expert {
 	switch c := e.Bundle.Calibration; {
 	case c == nil:
 	case c.Encoder != fingerprints["question"]:
-		x.Info.Warnings = append(x.Info.Warnings, "its calibration was fitted for another encoder and is left aside: calibrate it again")
+		x.Info.Warnings = append(
+			x.Info.Warnings,
+			"its calibration was fitted for another encoder and is left aside: calibrate it again",
+		)
 	default:
 		x.Info.Calibration = &search.CalibrationInfo{
 			Temperature: c.Temperature, Depth: c.Depth, ECEBefore: c.ECEBefore, ECEAfter: c.ECEAfter, Questions: c.Questions,
@@ -132,7 +148,8 @@ func (a *Assembly) familiar(made *search.LineUp, x *search.Expert, e *Expert) er
 		a.options.Log.Warn("familiarity is not known: the base of the expert is not loaded", "expert", x.Name)
 		return nil
 	}
-	made.Reference, x.Representatives = reference, r.Vectors
+	made.Reference = reference
+	x.Representatives = r.Vectors
 	return nil
 }
 
@@ -157,7 +174,8 @@ func calibrate(x *search.Expert, record *calibration.Record) {
 	}
 	for i := range record.Sources {
 		if s := &record.Sources[i]; s.Name == x.Name && s.Fingerprint == question {
-			x.Chance, x.Info.Reliability = &s.Chance, binsOf(s.Reliability)
+			x.Info.Reliability = binsOf(s.Reliability)
+			x.Chance = &s.Chance
 		}
 	}
 }
@@ -196,7 +214,9 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 		}
 	}
 	if len(r.Chances) > 0 {
-		d.Chances, d.ChancesBasis, d.Reliability = r.Chances, search.BasisCalibrated, binsOf(r.Reliability)
+		d.Reliability = binsOf(r.Reliability)
+		d.Chances = r.Chances
+		d.ChancesBasis = search.BasisCalibrated
 	}
 	d.ConfidenceAUROC = r.ConfidenceAUROC
 	d.Sharpness = r.Sharpness
@@ -204,7 +224,8 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 		d.Alpha = r.Alpha
 	}
 	if r.CCE != nil {
-		d.CCE, d.Granularities = fusion.CCEOptions{Temperature: r.CCE.Temperature}, r.CCE.Granularities
+		d.Granularities = r.CCE.Granularities
+		d.CCE = fusion.CCEOptions{Temperature: r.CCE.Temperature}
 	}
 }
 

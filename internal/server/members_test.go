@@ -33,7 +33,11 @@ func TestExpertsComeAndGo(t *testing.T) {
 				return
 			default:
 			}
-			response, err := http.Post(s.url+"/v1/search", "application/json", strings.NewReader(`{"question":"who hid the lamp","timeout_ms":10000}`))
+			response, err := http.Post(
+				s.url+"/v1/search",
+				"application/json",
+				strings.NewReader(`{"question":"who hid the lamp","timeout_ms":10000}`),
+			)
 			if err != nil {
 				t.Error(err)
 				return
@@ -84,7 +88,9 @@ func TestExpertsComeAndGo(t *testing.T) {
 	again := site.serve()
 	check(again, "late")
 	// Taken out for good, and added once more under the same name.
-	again.done(again.call(http.MethodPost, "/v1/admin/experts", `{"name":"first","index":"flat"}`, http.StatusAccepted, nil))
+	again.done(
+		again.call(http.MethodPost, "/v1/admin/experts", `{"name":"first","index":"flat"}`, http.StatusAccepted, nil),
+	)
 	check(again, "late", "first")
 	again.end()
 	site.verify(5)

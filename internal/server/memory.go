@@ -34,8 +34,14 @@ func RequestMemory(l configs.Limits) (int64, error) {
 		return max(all/requestShare, least), err
 	}
 	if int64(l.Memory) < least {
-		return 0, fmt.Errorf("limits.memory is %v, and one answer of limits.answer_bytes (%v) or one body of limits.body_bytes (%v) or limits.line_bytes (%v) may need more: set it to at least %v, or lower those",
-			l.Memory, l.AnswerBytes, l.BodyBytes, l.LineBytes, configs.ByteSize(least))
+		return 0, fmt.Errorf(
+			"limits.memory is %v, and one answer of limits.answer_bytes (%v) or one body of limits.body_bytes (%v) or limits.line_bytes (%v) may need more: set it to at least %v, or lower those",
+			l.Memory,
+			l.AnswerBytes,
+			l.BodyBytes,
+			l.LineBytes,
+			configs.ByteSize(least),
+		)
 	}
 	return int64(l.Memory), nil
 }
@@ -92,7 +98,8 @@ func leastMemory(l configs.Limits, answers int64) int64 {
 
 // MostMemory adds up what the limits allow, with so much for requests and for some experts.
 func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory {
-	l, sources := cfg.Limits, int64(len(experts)+2) // words and phrases
+	l := cfg.Limits
+	sources := int64(len(experts) + 2) // words and phrases
 	// For each hundred results or candidates there is a place: of each source a
 	// hundred hits (8 bytes), which make up to so many rows of the table of candidates
 	// (32 bytes, and a cell of 12 for each source), and a hundred results (232 bytes,
@@ -110,7 +117,11 @@ func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory
 		// before and after the softmax; a number has 4 bytes.
 		heads := int64(x.Width+31) / 32
 		token := 4 * (16*int64(x.Width) + 2*heads*int64(x.MaxTokens))
-		m.Encoders += int64(cfg.Encoder.BatchTokens)*token + collected*int64(cfg.Encoder.CacheEntries)*(4*int64(x.Width)+int64(changeBytes))
+		m.Encoders += int64(
+			cfg.Encoder.BatchTokens,
+		)*token + collected*int64(
+			cfg.Encoder.CacheEntries,
+		)*(4*int64(x.Width)+int64(changeBytes))
 	}
 	return m
 }

@@ -16,8 +16,15 @@ import (
 
 // registerPassages shows the program and what it serves in /metrics.
 func registerPassages(metrics *handlers.Metrics, a *Assembly, version string) error {
-	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_build_info", Help: "1, with what this program is.",
-		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}}, func() float64 { return 1 })
+	build := prometheus.NewGaugeFunc(
+		prometheus.GaugeOpts{Name: "conclave_build_info", Help: "1, with what this program is.",
+			ConstLabels: prometheus.Labels{
+				"version":  version,
+				"go":       runtime.Version(),
+				"platform": runtime.GOOS + "/" + runtime.GOARCH,
+			}},
+		func() float64 { return 1 },
+	)
 	err := metrics.Register(build)
 	if a.Store != nil {
 		requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "conclave_store_request_seconds",
@@ -26,23 +33,38 @@ func registerPassages(metrics *handlers.Metrics, a *Assembly, version string) er
 		a.Store.Store().Observe(func(e opensearch.Exchange) {
 			requests.WithLabelValues(e.Node, e.Operation, e.Outcome).Observe(e.Took.Seconds())
 		})
-		return errors.Join(err, metrics.Register(requests), metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_passages", Help: "Passages of the store, as it was asked last."},
-			func() float64 { return float64(a.Store.Known().Passages) })))
+		return errors.Join(
+			err,
+			metrics.Register(requests),
+			metrics.Register(
+				prometheus.NewGaugeFunc(
+					prometheus.GaugeOpts{Name: "conclave_passages", Help: "Passages of the store, as it was asked last."},
+					func() float64 { return float64(a.Store.Known().Passages) },
+				),
+			),
+		)
 	}
 	for _, m := range []struct {
 		name, help string
 		value      func(*folder.Generation) float64
 	}{
-		{"generation", "The generation of the collection that searches see.", func(g *folder.Generation) float64 { return float64(g.Number()) }},
+		{"generation", "The generation of the collection that searches see.",
+			func(g *folder.Generation) float64 { return float64(g.Number()) }},
 		{"passages", "Passages that searches see.", func(g *folder.Generation) float64 { return float64(g.Len()) }},
 		{"segments", "Segments of the collection.", func(g *folder.Generation) float64 { return float64(g.Segments()) }},
-		{"collection_bytes", "Bytes of the segments' files.", func(g *folder.Generation) float64 { return float64(g.Bytes()) }},
+		{"collection_bytes", "Bytes of the segments' files.",
+			func(g *folder.Generation) float64 { return float64(g.Bytes()) }},
 	} {
-		err = errors.Join(err, metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + m.name, Help: m.help}, func() float64 {
-			g := a.Collection.Acquire()
-			defer g.Release()
-			return m.value(g)
-		})))
+		err = errors.Join(
+			err,
+			metrics.Register(
+				prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + m.name, Help: m.help}, func() float64 {
+					g := a.Collection.Acquire()
+					defer g.Release()
+					return m.value(g)
+				}),
+			),
+		)
 	}
 	return err
 }
@@ -64,17 +86,72 @@ func describeEncoder(name, help string, kind prometheus.ValueType, value func(ba
 func encoderMetricList() []encoderMetric {
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	return []encoderMetric{
-		describeEncoder("questions_waiting", "Questions in the queue.", gauge, func(s batcher.Stats) float64 { return float64(s.Waiting) }),
-		describeEncoder("cached_vectors", "Question vectors in the cache.", gauge, func(s batcher.Stats) float64 { return float64(s.Cached) }),
-		describeEncoder("questions_total", "Questions asked.", counter, func(s batcher.Stats) float64 { return float64(s.Questions) }),
-		describeEncoder("cache_hits_total", "Questions answered from the cache.", counter, func(s batcher.Stats) float64 { return float64(s.Hits) }),
-		describeEncoder("shared_total", "Questions that joined an equal one under way.", counter, func(s batcher.Stats) float64 { return float64(s.Shared) }),
-		describeEncoder("refused_total", "Questions turned away because the queue was full.", counter, func(s batcher.Stats) float64 { return float64(s.Refused) }),
-		describeEncoder("abandoned_total", "Questions dropped before inference because their callers had gone.", counter, func(s batcher.Stats) float64 { return float64(s.Abandoned) }),
-		describeEncoder("runs_total", "Batches of questions run.", counter, func(s batcher.Stats) float64 { return float64(s.QuestionRuns) }),
-		describeEncoder("rows_total", "Questions run, over all batches.", counter, func(s batcher.Stats) float64 { return float64(s.QuestionRows) }),
-		describeEncoder("real_tokens_total", "Tokens run, without padding.", counter, func(s batcher.Stats) float64 { return float64(s.RealTokens) }),
-		describeEncoder("padded_tokens_total", "Tokens run, with padding.", counter, func(s batcher.Stats) float64 { return float64(s.PaddedTokens) }),
+		describeEncoder(
+			"questions_waiting",
+			"Questions in the queue.",
+			gauge,
+			func(s batcher.Stats) float64 { return float64(s.Waiting) },
+		),
+		describeEncoder(
+			"cached_vectors",
+			"Question vectors in the cache.",
+			gauge,
+			func(s batcher.Stats) float64 { return float64(s.Cached) },
+		),
+		describeEncoder(
+			"questions_total",
+			"Questions asked.",
+			counter,
+			func(s batcher.Stats) float64 { return float64(s.Questions) },
+		),
+		describeEncoder(
+			"cache_hits_total",
+			"Questions answered from the cache.",
+			counter,
+			func(s batcher.Stats) float64 { return float64(s.Hits) },
+		),
+		describeEncoder(
+			"shared_total",
+			"Questions that joined an equal one under way.",
+			counter,
+			func(s batcher.Stats) float64 { return float64(s.Shared) },
+		),
+		describeEncoder(
+			"refused_total",
+			"Questions turned away because the queue was full.",
+			counter,
+			func(s batcher.Stats) float64 { return float64(s.Refused) },
+		),
+		describeEncoder(
+			"abandoned_total",
+			"Questions dropped before inference because their callers had gone.",
+			counter,
+			func(s batcher.Stats) float64 { return float64(s.Abandoned) },
+		),
+		describeEncoder(
+			"runs_total",
+			"Batches of questions run.",
+			counter,
+			func(s batcher.Stats) float64 { return float64(s.QuestionRuns) },
+		),
+		describeEncoder(
+			"rows_total",
+			"Questions run, over all batches.",
+			counter,
+			func(s batcher.Stats) float64 { return float64(s.QuestionRows) },
+		),
+		describeEncoder(
+			"real_tokens_total",
+			"Tokens run, without padding.",
+			counter,
+			func(s batcher.Stats) float64 { return float64(s.RealTokens) },
+		),
+		describeEncoder(
+			"padded_tokens_total",
+			"Tokens run, with padding.",
+			counter,
+			func(s batcher.Stats) float64 { return float64(s.PaddedTokens) },
+		),
 	}
 }
 
@@ -97,7 +174,12 @@ func (e encoderMetrics) Collect(out chan<- prometheus.Metric) {
 // recallMetric shows how much of the exact search each expert's index finds.
 type recallMetric struct{ experts func() []search.ExpertInfo }
 
-var recallDescription = prometheus.NewDesc("conclave_expert_recall", "How much of the exact search the expert's index finds among the first hits, as measured when it was built.", []string{"expert", "hits"}, nil)
+var recallDescription = prometheus.NewDesc(
+	"conclave_expert_recall",
+	"How much of the exact search the expert's index finds among the first hits, as measured when it was built.",
+	[]string{"expert", "hits"},
+	nil,
+)
 
 // Describe implements prometheus.Collector.
 func (recallMetric) Describe(out chan<- *prometheus.Desc) { out <- recallDescription }

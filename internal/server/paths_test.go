@@ -48,14 +48,18 @@ func TestNoPathsInAnswers(t *testing.T) {
 		return response.StatusCode, string(text)
 	}
 	s.until("/readyz says nothing of the damage", func() bool { return s.warnings("vectors") != "" })
-	if status, text := ask(http.MethodPost, "/v1/admin/experts", `{"name":"nobody"}`); status != http.StatusUnprocessableEntity || !strings.Contains(text, "unknown_bundle") {
+	if status, text := ask(http.MethodPost, "/v1/admin/experts",
+		`{"name":"nobody"}`); status != http.StatusUnprocessableEntity ||
+		!strings.Contains(text, "unknown_bundle") {
 		t.Errorf("%d %s", status, text)
 	}
 	ask(http.MethodPost, "/v1/admin/snapshots", `{"name":"taken"}`)
 	ask(http.MethodPost, "/v1/admin/snapshots", `{"name":"x.tmp"}`)
 	ask(http.MethodPost, "/v1/search", `{"question":"who keeps the light","experts":["tales"],"bm25":false}`)
 	ask(http.MethodPost, "/v1/search", `{"question":"who keeps the light"}`)
-	if j := s.job(s.call(http.MethodPost, "/v1/admin/experts", `{"name":"broken"}`, http.StatusAccepted, nil)); j.State != jobs.Failed || !strings.Contains(j.Error, "onnx") {
+	if j := s.job(s.call(http.MethodPost, "/v1/admin/experts", `{"name":"broken"}`, http.StatusAccepted,
+		nil)); j.State != jobs.Failed ||
+		!strings.Contains(j.Error, "onnx") {
 		t.Errorf("%+v", j)
 	}
 	// The collection cannot be written to any more, and then not be read.

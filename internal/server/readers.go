@@ -31,13 +31,15 @@ type opened interface {
 // the shipped one, if setup has made it. The latter is left out when it cannot be used:
 // questions are answered all the same.
 func (x *Experts) openReaders() error {
-	names, must := x.config.Readers, true
+	names := x.config.Readers
+	must := true
 	if len(names) == 0 {
 		folder := x.cache.Bundle(shipped.Reader)
 		if _, err := os.Stat(filepath.Join(folder, models.ManifestFile)); errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		names, must = []string{shipped.Reader}, false
+		names = []string{shipped.Reader}
+		must = false
 	}
 	for _, name := range names {
 		r, err := x.openReader(name)
@@ -79,7 +81,13 @@ func (r *reader) Read(ctx context.Context, question string, passages []corpus.Pa
 	said, err := r.Reader.Read(ctx, question, texts(passages))
 	out := make([]search.Reading, len(said))
 	for i, s := range said {
-		out[i] = search.Reading{Select: s.Select, Starts: s.Starts, Ends: s.Ends, Cut: s.Cut, Spans: make([]search.Span, len(s.Spans))}
+		out[i] = search.Reading{
+			Select: s.Select,
+			Starts: s.Starts,
+			Ends:   s.Ends,
+			Cut:    s.Cut,
+			Spans:  make([]search.Span, len(s.Spans)),
+		}
 		for j, span := range s.Spans {
 			out[i].Spans[j] = search.Span{Start: span.Begin, End: span.End, Score: span.Score}
 		}
@@ -91,7 +99,8 @@ func (r *reader) Read(ctx context.Context, question string, passages []corpus.Pa
 func (r *reader) loaded() search.LoadedReader {
 	m := &r.bundle.Manifest
 	return search.LoadedReader{Reader: r, Name: r.name, Info: search.ReaderInfo{
-		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision, LongestSpan: m.LongestSpan,
-		MaxTokens: map[string]int{"question": m.MaxTokens.Question, "title": m.MaxTokens.Title, "pair": m.MaxTokens.Pair},
+		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
+		LongestSpan: m.LongestSpan,
+		MaxTokens:   map[string]int{"question": m.MaxTokens.Question, "title": m.MaxTokens.Title, "pair": m.MaxTokens.Pair},
 	}}
 }

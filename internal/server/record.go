@@ -80,7 +80,8 @@ func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (a
 		err = record.Write(a.options.Config.Collection)
 	} else {
 		var text []byte
-		if text, err = record.Text(); err == nil {
+		text, err = record.Text()
+		if err == nil {
 			err = a.Store.Store().Calibrate(ctx, string(text))
 		}
 	}
@@ -94,7 +95,13 @@ func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (a
 // what a reader is fitted with; nil: none is loaded.
 func (a *Assembly) FitOptions(reading *calibration.ReadingOptions) (o calibration.FitOptions, err error) {
 	shipped := a.lineUp.Defaults
-	o = calibration.FitOptions{Reading: reading, Towards: shipped.Gate, WithoutLate: shipped.GateWithoutLate, Fingerprints: a.Experts.Fingerprints(), Try: a.TryRecord}
+	o = calibration.FitOptions{
+		Reading:      reading,
+		Towards:      shipped.Gate,
+		WithoutLate:  shipped.GateWithoutLate,
+		Fingerprints: a.Experts.Fingerprints(),
+		Try:          a.TryRecord,
+	}
 	if reading != nil {
 		towards, err := shippedReading()
 		if err != nil {
@@ -175,7 +182,9 @@ func (a *Assembly) refuse(why error) {
 // answers returns an error where an engine refuses a line-up, since it could not
 // answer by its default method.
 func (a *Assembly) answers(made search.LineUp) error {
-	engine, err := search.NewEngine(search.EngineConfig{LineUp: made, Corpus: a.corpus(), Limits: limitsOf(a.options.Config.Limits)})
+	engine, err := search.NewEngine(
+		search.EngineConfig{LineUp: made, Corpus: a.corpus(), Limits: limitsOf(a.options.Config.Limits)},
+	)
 	if err != nil {
 		return err
 	}

@@ -28,16 +28,25 @@ func TestUnanswerableCalibration(t *testing.T) {
 	record("sum")
 	s.until("a calibration is not taken over", func() bool { return auto(s) == fusion.MethodSum })
 	record("muf") // needs an ensemble
-	s.until("nothing is said of a calibration that cannot be used", func() bool { return strings.Contains(s.warnings("calibration"), "the one before is used") })
-	if told := s.warnings("calibration"); !containsAll(told, calibration.RecordFile, "small") || auto(s) != fusion.MethodSum || !strings.Contains(s.log.String(), "cannot be used") {
+	s.until(
+		"nothing is said of a calibration that cannot be used",
+		func() bool { return strings.Contains(s.warnings("calibration"), "the one before is used") },
+	)
+	if told := s.warnings("calibration"); !containsAll(told, calibration.RecordFile, "small") ||
+		auto(s) != fusion.MethodSum ||
+		!strings.Contains(s.log.String(), "cannot be used") {
 		t.Errorf("auto is %s, /readyz says %q", auto(s), told)
 	}
 	s.end()
 
 	s = site.serve()
-	if told := s.warnings("calibration"); !containsAll(told, calibration.RecordFile, "the shipped one is used") || auto(s) != fusion.MethodGate {
+	if told := s.warnings("calibration"); !containsAll(told, calibration.RecordFile, "the shipped one is used") ||
+		auto(s) != fusion.MethodGate {
 		t.Errorf("after a start auto is %s, /readyz says %q", auto(s), told)
 	}
 	record("rrf")
-	s.until("a good calibration is not taken over", func() bool { return auto(s) == fusion.MethodRRF && s.warnings("calibration") == "" })
+	s.until(
+		"a good calibration is not taken over",
+		func() bool { return auto(s) == fusion.MethodRRF && s.warnings("calibration") == "" },
+	)
 }

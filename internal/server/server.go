@@ -59,7 +59,8 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	metrics := handlers.NewMetrics()
 	s := &Server{config: o.Config, log: o.Log}
-	if s.api, err = newAPI(o, metrics, control); err != nil {
+	s.api, err = newAPI(o, metrics, control)
+	if err != nil {
 		return nil, err
 	}
 	serve, err := serveOptions(s.config)
@@ -76,7 +77,10 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	s.group.Go(func() error { return s.api.Serve(s.running, listener, serve) })
 
 	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
-	queue, err := s.load(handlers.Observer{Metrics: metrics, Logger: s.log, Slow: s.config.Log.Slow, Tracer: o.Tracer}, control)
+	queue, err := s.load(
+		handlers.Observer{Metrics: metrics, Logger: s.log, Slow: s.config.Log.Slow, Tracer: o.Tracer},
+		control,
+	)
 	if err == nil {
 		err = s.announce(metrics, o.Version)
 	}
@@ -134,11 +138,14 @@ func (s *Server) announce(metrics *handlers.Metrics, version string) error {
 		s.tellExpert(e.name)
 	}
 	for _, x := range s.assembly.absent {
-		s.api.Readiness().Set(handlers.Component{Name: "expert " + x.name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.cause.Error()}})
+		s.api.Readiness().
+			Set(handlers.Component{Name: "expert " + x.name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.cause.Error()}})
 	}
 	s.tellCalibration()
 	s.tellReadsOf(0)
-	if err := errors.Join(metrics.Register(encoderMetrics{s.searched}), metrics.Register(recallMetric{s.assembly.Engine.Experts}), registerPassages(metrics, s.assembly, version)); err != nil {
+	if err := errors.Join(metrics.Register(encoderMetrics{s.searched}),
+		metrics.Register(recallMetric{s.assembly.Engine.Experts}),
+		registerPassages(metrics, s.assembly, version)); err != nil {
 		return err
 	}
 	s.api.Attach(s.assembly.Engine)
@@ -196,7 +203,11 @@ func (s *Server) verifyAhead() error {
 	err := g.VerifyVectors(s.running)
 	switch {
 	case err == nil:
-		s.log.Debug("vectors and graphs are as they were written", "took", time.Since(started).Round(time.Millisecond).String())
+		s.log.Debug(
+			"vectors and graphs are as they were written",
+			"took",
+			time.Since(started).Round(time.Millisecond).String(),
+		)
 	case s.running.Err() != nil:
 	default:
 		s.log.Error("vectors are damaged: their experts cannot be searched", "cause", err)

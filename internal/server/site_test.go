@@ -47,7 +47,8 @@ func newSite(t *testing.T, bundles []tiny.Expert, experts ...string) *site {
 	s := &site{t: t, dir: t.TempDir(), config: config}
 	s.config.Collection, s.config.Bundles = filepath.Join(s.dir, "c"), filepath.Join(s.dir, "experts")
 	s.config.Cache = filepath.Join(s.dir, "cache") // without the shipped reader
-	s.config.Runtime, s.config.Listen = testenv.Runtime(t), "127.0.0.1:0"
+	s.config.Runtime = testenv.Runtime(t)
+	s.config.Listen = "127.0.0.1:0"
 	s.config.Ingest.FlushAfter = 10 * time.Millisecond
 	for i, o := range bundles {
 		if o.Seed == 0 {
@@ -148,7 +149,11 @@ func (s *site) serve() *served {
 func (s *site) open() (*served, error) {
 	out := &served{t: s.t, log: &testenv.Buffer{}}
 	var err error
-	if out.Server, err = Open(context.Background(), ServerOptions{Config: s.config, Log: slog.New(slog.NewTextHandler(out.log, nil)), Version: "test"}); err != nil {
+	out.Server, err = Open(
+		context.Background(),
+		ServerOptions{Config: s.config, Log: slog.New(slog.NewTextHandler(out.log, nil)), Version: "test"},
+	)
+	if err != nil {
 		return out, err
 	}
 	out.url = "http://" + out.Addr().String()
@@ -197,7 +202,14 @@ func (s *served) call(method, path, body string, want int, out any) http.Header 
 // find asks the given experts, or words alone, and returns the ids found.
 func (s *served) find(question string, experts ...string) (ids []string) {
 	s.t.Helper()
-	request := map[string]any{"question": question, "k": 20, "fusion": "rrf", "bm25": len(experts) == 0, "experts": append([]string{}, experts...), "timeout_ms": 10000}
+	request := map[string]any{
+		"question":   question,
+		"k":          20,
+		"fusion":     "rrf",
+		"bm25":       len(experts) == 0,
+		"experts":    append([]string{}, experts...),
+		"timeout_ms": 10000,
+	}
 	body, err := json.Marshal(request)
 	if err != nil {
 		s.t.Fatal(err)

@@ -27,7 +27,11 @@ func snapshotsOf(config configs.Config) string {
 
 func (s *Server) checkSnapshot(r jobs.Request) error {
 	if !plainName(r.Name) || strings.Contains("-_", r.Name[:1]) {
-		return jobs.Refuse("invalid_name", "%q cannot be the name of a snapshot: letters, digits, - _ and ., at most 64, beginning with a letter or a digit", r.Name)
+		return jobs.Refuse(
+			"invalid_name",
+			"%q cannot be the name of a snapshot: letters, digits, - _ and ., at most 64, beginning with a letter or a digit",
+			r.Name,
+		)
 	}
 	out := filepath.Join(snapshotsOf(s.config), r.Name)
 	if err := folder.CheckSnapshot(out); err != nil {

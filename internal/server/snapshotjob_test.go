@@ -17,7 +17,10 @@ import (
 func TestSnapshotJobAgain(t *testing.T) {
 	site := newSite(t, nil)
 	begun := time.Now().UTC().Format(time.RFC3339)
-	site.write("c/jobs/1.json", `{"id":"1","kind":"snapshot","name":"monday","state":"running","created":"`+begun+`","attempts":1}`)
+	site.write(
+		"c/jobs/1.json",
+		`{"id":"1","kind":"snapshot","name":"monday","state":"running","created":"`+begun+`","attempts":1}`,
+	)
 	site.write("c-snapshots/monday.tmp/MANIFEST", "somebody's")
 	site.write("c-snapshots/tuesday.tmp/MANIFEST", "somebody's")
 	s := site.serve()
@@ -29,7 +32,8 @@ func TestSnapshotJobAgain(t *testing.T) {
 		s.call(http.MethodPost, "/v1/admin/snapshots", `{"name":"`+name+`"}`, http.StatusUnprocessableEntity, nil)
 	}
 	for _, name := range []string{"monday.tmp", "tuesday.tmp"} {
-		if text, err := os.ReadFile(filepath.Join(site.dir, "c-snapshots", name, "MANIFEST")); err != nil || string(text) != "somebody's" {
+		if text, err := os.ReadFile(filepath.Join(site.dir, "c-snapshots", name, "MANIFEST")); err != nil ||
+			string(text) != "somebody's" {
 			t.Errorf("%s: %q, %v", name, text, err)
 		}
 	}
@@ -56,7 +60,10 @@ func TestSnapshotJobKnowsItsOwn(t *testing.T) {
 	}
 	begun := time.Now().UTC().Format(time.RFC3339)
 	for number, name := range map[string]string{"1": "others", "2": "mine"} { // killed before the end was written down
-		site.write("c/jobs/"+number+".json", `{"id":"`+number+`","kind":"snapshot","name":"`+name+`","state":"running","created":"`+begun+`","attempts":1}`)
+		site.write(
+			"c/jobs/"+number+".json",
+			`{"id":"`+number+`","kind":"snapshot","name":"`+name+`","state":"running","created":"`+begun+`","attempts":1}`,
+		)
 	}
 	site.write("c/jobs/2.work", id)
 	s := site.serve()

@@ -26,8 +26,14 @@ func clusterOf(ctx context.Context, config configs.Config) (*opensearch.Client, 
 	if err != nil {
 		return nil, "", err
 	}
-	access := opensearch.Access{CA: config.Cluster.CA, User: config.Cluster.User, Password: string(config.Cluster.Password), APIKey: string(config.Cluster.APIKey)}
-	for file, into := range map[string]*string{config.Cluster.PasswordFile: &access.Password, config.Cluster.APIKeyFile: &access.APIKey} {
+	access := opensearch.Access{
+		CA:       config.Cluster.CA,
+		User:     config.Cluster.User,
+		Password: string(config.Cluster.Password),
+		APIKey:   string(config.Cluster.APIKey),
+	}
+	for file, into := range map[string]*string{config.Cluster.PasswordFile: &access.Password,
+		config.Cluster.APIKeyFile: &access.APIKey} {
 		if file == "" {
 			continue
 		}
@@ -35,7 +41,8 @@ func clusterOf(ctx context.Context, config configs.Config) (*opensearch.Client, 
 		if err != nil {
 			return nil, "", fmt.Errorf("reading how to access the cluster: %w", err)
 		}
-		if *into = strings.TrimSpace(string(text)); *into == "" {
+		*into = strings.TrimSpace(string(text))
+		if *into == "" {
 			return nil, "", fmt.Errorf("%s, which says how to access the cluster, is empty", file)
 		}
 	}
@@ -66,7 +73,8 @@ func (a *Assembly) loadStore() error {
 	if err != nil {
 		return err
 	}
-	if a.Store, err = opensearch.NewCorpus(ctx, store); err != nil {
+	a.Store, err = opensearch.NewCorpus(ctx, store)
+	if err != nil {
 		return fmt.Errorf("opening the store %s: %w", store.Index(), err)
 	}
 	if err := a.Store.ReadSample(ctx); err != nil {
@@ -180,7 +188,8 @@ func indexStore(ctx context.Context, o IndexOptions, made *Indexed) (err error) 
 	var report opensearch.Report
 	if len(o.Inputs) == 0 {
 		for _, x := range o.Build.Experts {
-			if report, err = opensearch.AddExpert(ctx, client, index, x, o.Build); err != nil {
+			report, err = opensearch.AddExpert(ctx, client, index, x, o.Build)
+			if err != nil {
 				return err
 			}
 		}
@@ -190,7 +199,8 @@ func indexStore(ctx context.Context, o IndexOptions, made *Indexed) (err error) 
 			return err
 		}
 		defer func() { err = errors.Join(err, source.Close()) }()
-		if report, err = opensearch.Build(ctx, client, index, shapeIn(o.Config), source, o.Build, ""); err != nil {
+		report, err = opensearch.Build(ctx, client, index, shapeIn(o.Config), source, o.Build, "")
+		if err != nil {
 			return err
 		}
 	}
@@ -216,7 +226,11 @@ func shapeIn(config configs.Config) opensearch.Shape {
 
 // Export writes a collection into the configured store, which must not be there, or be
 // what an interrupted Export of it left. Nothing is encoded.
-func Export(ctx context.Context, config configs.Config, progress func(folder.Progress)) (report opensearch.Report, err error) {
+func Export(
+	ctx context.Context,
+	config configs.Config,
+	progress func(folder.Progress),
+) (report opensearch.Report, err error) {
 	client, index, err := clusterOf(ctx, config)
 	if err != nil {
 		return report, err
@@ -251,8 +265,10 @@ func Import(ctx context.Context, config configs.Config, o folder.BuildOptions) (
 		return report, err
 	}
 	defer func() { err = errors.Join(err, scan.Close()) }()
-	o.Words, o.Experts = store.Manifest().Words.Params(), store.Encoders()
-	if report, err = folder.Build(ctx, config.Collection, scan, o); err != nil {
+	o.Words = store.Manifest().Words.Params()
+	o.Experts = store.Encoders()
+	report, err = folder.Build(ctx, config.Collection, scan, o)
+	if err != nil {
 		return report, err
 	}
 	if record := store.Manifest().Calibration; record != "" {
@@ -268,7 +284,8 @@ func Settle(ctx context.Context, config configs.Config) (before, after opensearc
 	if err != nil {
 		return before, after, err
 	}
-	if before, err = store.Statistics(ctx); err != nil {
+	before, err = store.Statistics(ctx)
+	if err != nil {
 		return before, after, err
 	}
 	if err := store.Settle(ctx); err != nil {

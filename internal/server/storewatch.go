@@ -59,17 +59,28 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 	component := handlers.Component{Name: "store", Status: handlers.Ready}
 	switch {
 	case err != nil:
-		component.Status, component.Detail = handlers.Failed, err.Error()
+		component.Detail = err.Error()
+		component.Status = handlers.Failed
 	case h.Status == "red":
-		component.Status, component.Detail = handlers.Failed, "a shard of the index has no copy (its health is red), so passages cannot be found"
+		component.Status = handlers.Failed
+		component.Detail = "a shard of the index has no copy (its health is red), so passages cannot be found"
 	case h.Status != "green":
-		component.Warnings = append(component.Warnings, fmt.Sprintf("the index's health is %s: %d copies of shards are on no node", h.Status, h.Unassigned))
+		component.Warnings = append(
+			component.Warnings,
+			fmt.Sprintf("the index's health is %s: %d copies of shards are on no node", h.Status, h.Unassigned),
+		)
 	}
 	if h.Blocked != "" {
 		component.Warnings = append(component.Warnings, Blocked(h))
 	}
 	if all := h.Passages + h.Deleted; err == nil && float64(h.Deleted) > mostDeleted*float64(all) {
-		component.Warnings = append(component.Warnings, fmt.Sprintf("of the passages in the statistics of words, up to %.0f %% were deleted: settling the index merges them away", 100*float64(h.Deleted)/float64(all)))
+		component.Warnings = append(
+			component.Warnings,
+			fmt.Sprintf(
+				"of the passages in the statistics of words, up to %.0f %% were deleted: settling the index merges them away",
+				100*float64(h.Deleted)/float64(all),
+			),
+		)
 	}
 	if err == nil && h.Unwritten > 0 {
 		component.Warnings = append(component.Warnings, Unwritten(h.Statistics))
@@ -99,7 +110,11 @@ func Blocked(h opensearch.Health) string {
 
 // Unwritten says what is not known of passages that older versions wrote.
 func Unwritten(n opensearch.Statistics) string {
-	return fmt.Sprintf("older versions wrote %d of %d passages, whose copies are not known, and whose words correct no questions: indexing into the store again adds what is missing, and encodes nothing that is there", n.Unwritten, n.Passages)
+	return fmt.Sprintf(
+		"older versions wrote %d of %d passages, whose copies are not known, and whose words correct no questions: indexing into the store again adds what is missing, and encodes nothing that is there",
+		n.Unwritten,
+		n.Passages,
+	)
 }
 
 // watchWords reads the words of the store again where passages were changed.

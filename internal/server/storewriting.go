@@ -19,7 +19,11 @@ func (s *Server) writeStore() (worker, error) {
 	if err := store.MayWrite(s.running); err != nil {
 		return nil, &WriteError{err}
 	}
-	writer, err := opensearch.NewWriter(store, s.encoders(expertsOf(store.Manifest())), SharedPasses(s.assembly.Experts.opened))
+	writer, err := opensearch.NewWriter(
+		store,
+		s.encoders(expertsOf(store.Manifest())),
+		SharedPasses(s.assembly.Experts.opened),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -30,18 +34,32 @@ func (s *Server) writeStore() (worker, error) {
 	}
 	// An index made anew has jobs of its own.
 	name := "jobs-" + store.Manifest().ID
-	shared := jobs.OpenShared(store.Register(name), store.Register(name+"-working"), jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
-		jobs.Snapshot:     elsewhere("the cluster makes snapshots by its own means"),
-		jobs.AddExpert:    elsewhere("every server in front of it needs the expert's bundle, so it is added and removed from outside, and the servers are started anew"),
-		jobs.RemoveExpert: elsewhere("its servers have to be started anew without an expert, so it is removed from outside"),
-		jobs.DeleteTagged: {Work: s.pathless(func(ctx context.Context, t jobs.Task) (jobs.Result, error) { return s.deleteStored(ctx, writer, t) })},
-	}})
+	shared := jobs.OpenShared(
+		store.Register(name),
+		store.Register(name+"-working"),
+		jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
+			jobs.Snapshot: elsewhere("the cluster makes snapshots by its own means"),
+			jobs.AddExpert: elsewhere(
+				"every server in front of it needs the expert's bundle, so it is added and removed from outside, and the servers are started anew",
+			),
+			jobs.RemoveExpert: elsewhere("its servers have to be started anew without an expert, so it is removed from outside"),
+			jobs.DeleteTagged: {
+				Work: s.pathless(
+					func(ctx context.Context, t jobs.Task) (jobs.Result, error) { return s.deleteStored(ctx, writer, t) },
+				),
+			},
+		}},
+	)
 	s.tellWritable()
 	return shared, s.api.AttachWriter(writer, shared, noSnapshots{})
 }
 
 // deleteStored returns the work of deleting passages of a store by their tags.
-func (s *Server) deleteStored(ctx context.Context, writer *opensearch.Writer, t jobs.Task) (result jobs.Result, err error) {
+func (s *Server) deleteStored(
+	ctx context.Context,
+	writer *opensearch.Writer,
+	t jobs.Task,
+) (result jobs.Result, err error) {
 	if err := namesTags(t); err != nil {
 		return result, err
 	}
@@ -62,12 +80,14 @@ func (s *Server) deleteStored(ctx context.Context, writer *opensearch.Writer, t 
 		return result, err
 	}
 	defer func() { _ = scan.Close() }() // else it ends by itself
-	deleted, total := 0, int64(-1)
+	deleted := 0
+	total := int64(-1)
 	var changes []folder.Change
 	apply := func() error {
 		if total < 0 {
 			_, left := scan.Progress()
-			if total = left; t.Progress != nil && t.Progress.Stage == stage { // of the attempt before
+			total = left
+			if t.Progress != nil && t.Progress.Stage == stage { // of the attempt before
 				total = max(total, t.Progress.Total)
 			}
 			deleted = int(total - left)

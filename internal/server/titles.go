@@ -33,8 +33,14 @@ type TitleTrial struct {
 
 // String says for people what was compared and chosen.
 func (t TitleTrial) String() string {
-	return fmt.Sprintf("of %d questions among %d passages, the right one is first for %.1f %% with the title before each part and for %.1f %% without: %s is indexed",
-		t.Questions, t.Passages, 100*t.Titled, 100*t.Untitled, t.Expert)
+	return fmt.Sprintf(
+		"of %d questions among %d passages, the right one is first for %.1f %% with the title before each part and for %.1f %% without: %s is indexed",
+		t.Questions,
+		t.Passages,
+		100*t.Titled,
+		100*t.Untitled,
+		t.Expert,
+	)
 }
 
 // untitled returns the name of an expert's granularity without titles; "": it has none, or has
@@ -54,12 +60,16 @@ func withUntitled(names []string, stored []folder.ExpertFiles) ([]string, error)
 	out := slices.Clone(names)
 	for _, name := range names {
 		other := untitled(name)
-		if other != "" && !slices.ContainsFunc(stored, func(e folder.ExpertFiles) bool { return e.Name == other }) && !slices.Contains(out, other) {
+		if other != "" && !slices.ContainsFunc(stored, func(e folder.ExpertFiles) bool { return e.Name == other }) &&
+			!slices.Contains(out, other) {
 			out = append(out, other)
 		}
 	}
 	if len(out) == len(names) {
-		return nil, badGranularity("questions tell whether parts of passages need the title before them, and of %s there is nothing to choose: leave the questions out", slices.Sorted(slices.Values(names)))
+		return nil, badGranularity(
+			"questions tell whether parts of passages need the title before them, and of %s there is nothing to choose: leave the questions out",
+			slices.Sorted(slices.Values(names)),
+		)
 	}
 	return out, nil
 }
@@ -76,15 +86,19 @@ func (o *IndexOptions) chooseTitles(ctx context.Context, x *Experts) (trials []T
 		if at < 0 {
 			continue
 		}
-		t, worse := TitleTrial{Expert: e.name, Questions: len(sample.questions), Passages: len(sample.passages)}, x.opened[at]
-		if t.Titled, err = sample.top1(ctx, e, o.Build.Progress); err != nil {
+		t := TitleTrial{Expert: e.name, Questions: len(sample.questions), Passages: len(sample.passages)}
+		worse := x.opened[at]
+		t.Titled, err = sample.top1(ctx, e, o.Build.Progress)
+		if err != nil {
 			return nil, err
 		}
-		if t.Untitled, err = sample.top1(ctx, worse, o.Build.Progress); err != nil {
+		t.Untitled, err = sample.top1(ctx, worse, o.Build.Progress)
+		if err != nil {
 			return nil, err
 		}
 		if t.Untitled > t.Titled {
-			t.Expert, worse = worse.name, e
+			t.Expert = worse.name
+			worse = e
 		}
 		x.opened = slices.DeleteFunc(x.opened, func(e *Expert) bool { return e == worse }) // its encoder is that of the other
 		trials = append(trials, t)
@@ -121,7 +135,9 @@ func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err er
 		}
 	}
 	if len(asked) == 0 {
-		return s, errors.New("the questions name no passage that answers, so that they cannot tell whether parts of passages need the title before them")
+		return s, errors.New(
+			"the questions name no passage that answers, so that they cannot tell whether parts of passages need the title before them",
+		)
 	}
 	asked = questions.Sample(asked, triedQuestions)
 	taken := map[rank.Ordinal]bool{}
@@ -132,7 +148,8 @@ func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err er
 	}
 	relevant := make([]map[rank.Ordinal]float64, len(asked))
 	for i, q := range asked {
-		if relevant[i], err = q.Among(g); err != nil {
+		relevant[i], err = q.Among(g)
+		if err != nil {
 			return s, err
 		}
 		taken[slices.Min(slices.Collect(maps.Keys(relevant[i])))] = true
@@ -167,7 +184,15 @@ func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(folder.
 	best, nearest := make([]float32, len(asked)), make([]int, len(asked))
 	for from := 0; from < len(s.passages); from += triedAtOnce {
 		if progress != nil {
-			progress(folder.Progress{Stage: "trying", Expert: e.name, Done: int64(from), Total: int64(len(s.passages)), Unit: "passages"})
+			progress(
+				folder.Progress{
+					Stage:  "trying",
+					Expert: e.name,
+					Done:   int64(from),
+					Total:  int64(len(s.passages)),
+					Unit:   "passages",
+				},
+			)
 		}
 		var parts []corpus.Passage
 		var of []int // passages
@@ -191,7 +216,8 @@ func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(folder.
 					dot += q[d] * v[d]
 				}
 				if from == 0 && n == 0 || dot > best[i] {
-					best[i], nearest[i] = dot, of[n]
+					nearest[i] = of[n]
+					best[i] = dot
 				}
 			}
 		}

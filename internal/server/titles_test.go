@@ -20,7 +20,14 @@ import (
 // find no more than the first passage, and where a title of all passages takes the room
 // of the text, parts with titles do. The better way is indexed, and its figures are told.
 func TestTitlesAreTried(t *testing.T) {
-	subjects := []string{"old fox", "cold lamp", "two coats and a king", "rice", "the moon over the sea", "a long day of rain"}
+	subjects := []string{
+		"old fox",
+		"cold lamp",
+		"two coats and a king",
+		"rice",
+		"the moon over the sea",
+		"a long day of rain",
+	}
 	long := strings.Repeat("the law of the land and the sea ", 9)
 	for name, c := range map[string]struct {
 		title, text      func(subject string) string
@@ -34,17 +41,31 @@ func TestTitlesAreTried(t *testing.T) {
 		s := newSite(t, []tiny.Expert{{Name: "base", MaxTokens: models.MaxTokens{Question: 24, Passage: 24}}})
 		s.config.Collection = filepath.Join(s.dir, name)
 		var lines strings.Builder
-		asked := questions.Domain{Name: "d", Questions: []questions.Question{{ID: "elsewhere", Text: "who", PositiveIDs: []string{"none of these"}}}}
+		asked := questions.Domain{
+			Name:      "d",
+			Questions: []questions.Question{{ID: "elsewhere", Text: "who", PositiveIDs: []string{"none of these"}}},
+		}
 		for i, subject := range subjects {
 			_, _ = fmt.Fprintf(&lines, "{\"id\":\"%d\",\"title\":%q,\"text\":%q}\n", i, c.title(subject), c.text(subject))
-			asked.Questions = append(asked.Questions, questions.Question{ID: fmt.Sprint(i), Text: subject, PositiveIDs: []string{fmt.Sprint(i)}})
+			asked.Questions = append(
+				asked.Questions,
+				questions.Question{ID: fmt.Sprint(i), Text: subject, PositiveIDs: []string{fmt.Sprint(i)}},
+			)
 		}
 		var told []TitleTrial
-		o := IndexOptions{Config: s.config, Log: slog.New(slog.DiscardHandler), Inputs: []corpus.Input{{Path: "-", Stdin: strings.NewReader(lines.String())}},
-			Experts: "base", Granularities: []string{"1", "passage"}, Questions: []questions.Domain{asked}, Tried: func(t TitleTrial) { told = append(told, t) },
-			Build: folder.BuildOptions{Progress: func(folder.Progress) {}}}
+		o := IndexOptions{
+			Config:        s.config,
+			Log:           slog.New(slog.DiscardHandler),
+			Inputs:        []corpus.Input{{Path: "-", Stdin: strings.NewReader(lines.String())}},
+			Experts:       "base",
+			Granularities: []string{"1", "passage"},
+			Questions:     []questions.Domain{asked},
+			Tried:         func(t TitleTrial) { told = append(told, t) },
+			Build:         folder.BuildOptions{Progress: func(folder.Progress) {}},
+		}
 		made, err := Index(t.Context(), o)
-		if err != nil || len(told) != 1 || !slices.Equal(told, made.Titles) || made.Passages != 6 || made.Generation != 2 || len(made.Recall) != 2 {
+		if err != nil || len(told) != 1 || !slices.Equal(told, made.Titles) || made.Passages != 6 || made.Generation != 2 ||
+			len(made.Recall) != 2 {
 			t.Fatalf("%s: %+v, told %+v, %v", name, made, told, err)
 		}
 		got := told[0]
@@ -59,20 +80,24 @@ func TestTitlesAreTried(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, stored, err)
 		}
 		// More granularities, of the collection that is there.
-		o.Inputs, o.Granularities = nil, []string{"2", "2t-untitled"}
-		if made, err = Index(t.Context(), o); err != nil || len(made.Titles) != 1 || len(made.Recall) != 2 {
+		o.Inputs = nil
+		o.Granularities = []string{"2", "2t-untitled"}
+		made, err = Index(t.Context(), o)
+		if err != nil || len(made.Titles) != 1 || len(made.Recall) != 2 {
 			t.Errorf("%s: %+v, %v", name, made, err)
 		}
 		var refused *ExpertChoiceError
 		o.Granularities = []string{"3-untitled"}
-		if _, err = Index(t.Context(), o); !errors.As(err, &refused) || refused.Of != ChoiceOfGranularity {
+		_, err = Index(t.Context(), o)
+		if !errors.As(err, &refused) || refused.Of != ChoiceOfGranularity {
 			t.Errorf("%s: nothing to choose: %v", name, err)
 		}
 		o.Granularities = []string{"3"}
 		for what, bad := range map[string]questions.Question{"is in the collection": {ID: "1", PositiveIDs: []string{"none of these"}}, "name no passage": {ID: "1", Answers: []string{"rice"}}} {
 			bad.Text = "who"
 			o.Questions = []questions.Domain{{Questions: []questions.Question{bad}}}
-			if _, err = Index(t.Context(), o); err == nil || !strings.Contains(err.Error(), what) {
+			_, err = Index(t.Context(), o)
+			if err == nil || !strings.Contains(err.Error(), what) {
 				t.Errorf("%s: questions that no passage answers: %v", name, err)
 			}
 		}

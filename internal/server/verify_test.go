@@ -25,5 +25,11 @@ func TestDamagedVectors(t *testing.T) {
 	if len(r.Degraded) != 1 || r.Degraded[0].Source != "tales" || len(r.Results) == 0 {
 		t.Errorf("left out %+v, %d results", r.Degraded, len(r.Results))
 	}
-	s.call(http.MethodPost, "/v1/search", `{"question":"who keeps the light","fusion":"rrf","experts":["tales"],"bm25":false}`, http.StatusServiceUnavailable, nil)
+	s.call(
+		http.MethodPost,
+		"/v1/search",
+		`{"question":"who keeps the light","fusion":"rrf","experts":["tales"],"bm25":false}`,
+		http.StatusServiceUnavailable,
+		nil,
+	)
 }

@@ -18,7 +18,8 @@ const watchEvery = time.Second
 func (s *Server) watch() error {
 	again := time.NewTicker(watchEvery)
 	defer again.Stop()
-	refused, told := map[string]string{}, ""
+	refused := map[string]string{}
+	told := ""
 	for reads := uint64(0); ; {
 		reads = s.tellReadsOf(reads)
 		select {
@@ -51,7 +52,8 @@ func (s *Server) recalibrate() {
 // tellReload states in /readyz how the last look went, and logs what is new of it.
 // told is what the last call returned.
 func (s *Server) tellReload(told string, err error) string {
-	now, component := "", handlers.Component{Name: "collection", Status: handlers.Ready}
+	now := ""
+	component := handlers.Component{Name: "collection", Status: handlers.Ready}
 	if err != nil {
 		now = err.Error()
 		component.Warnings = []string{"what was written since cannot be shown: " + now}
@@ -93,7 +95,10 @@ func (s *Server) leaveOut(next *folder.Generation) error {
 	}
 	// Experts with a head come first: the encoder of their owner is closed with the last
 	// expert that uses it.
-	headsFirst := slices.SortedStableFunc(slices.Values(s.searched()), func(a, b *Expert) int { return strings.Compare(b.Owner(), a.Owner()) })
+	headsFirst := slices.SortedStableFunc(
+		slices.Values(s.searched()),
+		func(a, b *Expert) int { return strings.Compare(b.Owner(), a.Owner()) },
+	)
 	for _, e := range headsFirst {
 		why := next.CheckEncoders(e)
 		if why == nil {
@@ -137,7 +142,8 @@ func (s *Server) takeInOne(g *folder.Generation, name string) error {
 	if err != nil {
 		return err
 	}
-	if err = g.CheckEncoders(e); err == nil {
+	err = g.CheckEncoders(e)
+	if err == nil {
 		err = g.CheckRecall(Floors(s.config.Index))
 	}
 	if err == nil {

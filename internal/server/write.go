@@ -25,7 +25,11 @@ func (s *Server) openLive() error {
 	stored := g.Experts()
 	g.Release()
 	live, err := folder.OpenLive(s.config.Collection, folder.LiveOptions{
-		Build:      folder.BuildOptions{Experts: s.encoders(stored), Shared: SharedPasses(a.Experts.opened), Threads: in.Threads},
+		Build: folder.BuildOptions{
+			Experts: s.encoders(stored),
+			Shared:  SharedPasses(a.Experts.opened),
+			Threads: in.Threads,
+		},
 		FlushAfter: in.FlushAfter, FlushPassages: in.FlushPassages, MaxPending: in.Backlog,
 		Merge:  folder.MergePolicy{Threads: in.Threads},
 		Failed: func(err error) { s.log.Error("indexing what was written failed, and is tried again", "cause", err) },
@@ -38,7 +42,8 @@ func (s *Server) openLive() error {
 	}
 	s.live = live
 	reading := a.close
-	a.Collection, a.close = s.live.Collection(), s.live.Close
+	a.Collection = s.live.Collection()
+	a.close = s.live.Close
 	return reading()
 }
 
@@ -68,14 +73,24 @@ func (s *Server) encoders(stored []folder.ExpertFiles) (encoders []folder.Passag
 		}
 		e, err := a.Experts.loadMore(x.Name)
 		if err != nil {
-			s.log.Error("passages cannot be written: they need vectors of every expert of the collection", "expert", x.Name, "cause", err)
+			s.log.Error(
+				"passages cannot be written: they need vectors of every expert of the collection",
+				"expert",
+				x.Name,
+				"cause",
+				err,
+			)
 			a.absent = append(a.absent, absentExpert{name: x.Name, cause: err, silent: true})
 			encoders = append(encoders, noEncoder{x})
 			continue
 		}
 		a.Experts.silent = append(a.Experts.silent, e)
 		encoders = append(encoders, e)
-		s.log.Warn("expert of the collection is not searched, since experts in the configuration does not name it; what is written is encoded for it all the same", "expert", x.Name)
+		s.log.Warn(
+			"expert of the collection is not searched, since experts in the configuration does not name it; what is written is encoded for it all the same",
+			"expert",
+			x.Name,
+		)
 	}
 	return encoders
 }
@@ -109,19 +124,28 @@ func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float3
 
 // acceptWrites lets passages be written and jobs be asked for.
 func (s *Server) acceptWrites() (worker, error) {
-	queue, err := jobs.Open(filepath.Join(s.config.Collection, "jobs"), jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
-		jobs.Snapshot:     {Check: s.checkSnapshot, Work: s.pathless(s.makeSnapshot)},
-		jobs.AddExpert:    {Check: s.checkAdding, Work: s.pathless(s.addExpert)},
-		jobs.RemoveExpert: {Check: s.checkRemoving, Work: s.pathless(s.removeExpert)},
-		jobs.DeleteTagged: {Work: s.pathless(s.deleteTagged)},
-	}})
+	queue, err := jobs.Open(
+		filepath.Join(s.config.Collection, "jobs"),
+		jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
+			jobs.Snapshot:     {Check: s.checkSnapshot, Work: s.pathless(s.makeSnapshot)},
+			jobs.AddExpert:    {Check: s.checkAdding, Work: s.pathless(s.addExpert)},
+			jobs.RemoveExpert: {Check: s.checkRemoving, Work: s.pathless(s.removeExpert)},
+			jobs.DeleteTagged: {Work: s.pathless(s.deleteTagged)},
+		}},
+	)
 	if err != nil {
 		return nil, err
 	}
 	if damaged := queue.Damaged(); len(damaged) > 0 {
 		said := handlers.Component{Name: "jobs", Status: handlers.Ready}
 		for _, path := range damaged {
-			said.Warnings = append(said.Warnings, fmt.Sprintf("the record %s is damaged and its job is not done: ask for it again, and remove the file", filepath.Base(path)))
+			said.Warnings = append(
+				said.Warnings,
+				fmt.Sprintf(
+					"the record %s is damaged and its job is not done: ask for it again, and remove the file",
+					filepath.Base(path),
+				),
+			)
 		}
 		s.api.Readiness().Set(said)
 	}
@@ -131,7 +155,9 @@ func (s *Server) acceptWrites() (worker, error) {
 
 // pathless keeps paths of the machine out of the error of a job, which answers tell;
 // the log has them.
-func (s *Server) pathless(work func(context.Context, jobs.Task) (jobs.Result, error)) func(context.Context, jobs.Task) (jobs.Result, error) {
+func (s *Server) pathless(
+	work func(context.Context, jobs.Task) (jobs.Result, error),
+) func(context.Context, jobs.Task) (jobs.Result, error) {
 	return func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 		result, err := work(ctx, t)
 		if err != nil && ctx.Err() == nil {
@@ -146,7 +172,10 @@ func (s *Server) pathless(work func(context.Context, jobs.Task) (jobs.Result, er
 // every expert of its collection that has its own. What needs none, such as deleting, is
 // done.
 func (s *Server) tellWritable() {
-	needed := slices.DeleteFunc(slices.Clone(s.assembly.absent), func(x absentExpert) bool { return s.assembly.Experts.owners[x.name] != "" })
+	needed := slices.DeleteFunc(
+		slices.Clone(s.assembly.absent),
+		func(x absentExpert) bool { return s.assembly.Experts.owners[x.name] != "" },
+	)
 	if len(needed) == 0 {
 		s.api.RefusePassages("")
 		return
@@ -155,5 +184,7 @@ func (s *Server) tellWritable() {
 	for _, x := range needed {
 		why += fmt.Sprintf(" the bundle of expert %s cannot be used (%s).", x.name, handlers.WithoutPaths(x.cause.Error()))
 	}
-	s.api.RefusePassages(why + " Mend it and start the server again, or take the expert out (DELETE /v1/admin/experts/" + needed[0].name + "). Passages can be deleted all the same.")
+	s.api.RefusePassages(
+		why + " Mend it and start the server again, or take the expert out (DELETE /v1/admin/experts/" + needed[0].name + "). Passages can be deleted all the same.",
+	)
 }

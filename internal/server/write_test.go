@@ -21,12 +21,19 @@ import (
 func TestWriteWhileServing(t *testing.T) {
 	site := newSite(t, named("small"), "small")
 	s := site.serve()
-	s.call(http.MethodPut, "/v1/passages/new%2F1?refresh=wait", `{"title":"Zebras","text":"A zebra crossed the river."}`, http.StatusCreated, nil)
+	s.call(
+		http.MethodPut,
+		"/v1/passages/new%2F1?refresh=wait",
+		`{"title":"Zebras","text":"A zebra crossed the river."}`,
+		http.StatusCreated,
+		nil,
+	)
 	var lines strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&lines, "{\"id\":\"bulk/%d\",\"text\":\"Number %d of the herd of zebra.\"}\n", i, i)
 	}
-	if h := s.call(http.MethodPost, "/v1/passages?refresh=wait", lines.String(), http.StatusOK, nil); h.Get("Conclave-Accepted") != "30" {
+	h := s.call(http.MethodPost, "/v1/passages?refresh=wait", lines.String(), http.StatusOK, nil)
+	if h.Get("Conclave-Accepted") != "30" {
 		t.Errorf("%v", h)
 	}
 	s.call(http.MethodDelete, "/v1/passages/2", "", http.StatusOK, nil)
@@ -61,7 +68,13 @@ func TestLateFollowsGenerations(t *testing.T) {
 	site := newSite(t, []tiny.Expert{{Name: "base"}, {Name: "tokens", Late: 16}}, "base", "tokens")
 	s := site.serve()
 	for i := range 3 {
-		s.call(http.MethodPut, fmt.Sprintf("/v1/passages/new%d?refresh=wait", i), `{"text":"A zebra."}`, http.StatusCreated, nil)
+		s.call(
+			http.MethodPut,
+			fmt.Sprintf("/v1/passages/new%d?refresh=wait", i),
+			`{"text":"A zebra."}`,
+			http.StatusCreated,
+			nil,
+		)
 		var base, late search.ExpertInfo
 		s.call(http.MethodGet, "/v1/experts/base", "", http.StatusOK, &base)
 		s.call(http.MethodGet, "/v1/experts/tokens", "", http.StatusOK, &late)
@@ -103,7 +116,8 @@ func TestDamagedBundle(t *testing.T) {
 		for path, method := range map[string]string{"/v1/passages/new": http.MethodPut, "/v1/passages": http.MethodPost} {
 			var p handlers.Problem
 			s.call(method, path, `{"id":"new","text":"A zebra."}`, http.StatusServiceUnavailable, &p)
-			if p.Code != "not_written" || !containsAll(p.Detail, "expert tales", "onnx", "DELETE /v1/admin/experts/tales") || strings.Contains(p.Detail, site.dir) {
+			if p.Code != "not_written" || !containsAll(p.Detail, "expert tales", "onnx", "DELETE /v1/admin/experts/tales") ||
+				strings.Contains(p.Detail, site.dir) {
 				t.Errorf("%s: %+v", path, p)
 			}
 		}
@@ -129,7 +143,8 @@ func TestDamagedBundle(t *testing.T) {
 		}
 		refused(s)
 		s.call(http.MethodDelete, "/v1/passages/3?refresh=wait", "", http.StatusOK, nil)
-		if j := s.done(s.call(http.MethodPost, "/v1/admin/snapshots", `{"name":"monday"}`, http.StatusAccepted, nil)); j.Result.Passages != 2 {
+		if j := s.done(s.call(http.MethodPost, "/v1/admin/snapshots", `{"name":"monday"}`, http.StatusAccepted,
+			nil)); j.Result.Passages != 2 {
 			t.Errorf("a snapshot: %+v", j.Result)
 		}
 		s.end()
@@ -177,7 +192,10 @@ func TestSilentDamagedBundle(t *testing.T) {
 		t.Errorf("left out %+v", r.Degraded)
 	}
 	var p handlers.Problem
-	if s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra."}`, http.StatusServiceUnavailable, &p); !containsAll(p.Detail, "expert tales") {
+	if s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra."}`, http.StatusServiceUnavailable, &p); !containsAll(
+		p.Detail,
+		"expert tales",
+	) {
 		t.Errorf("%+v", p)
 	}
 	if told := s.warnings("expert tales"); !containsAll(told, "onnx") {
@@ -190,7 +208,19 @@ func TestLimitsOfNothing(t *testing.T) {
 	site := newSite(t, named("base"), "base")
 	site.config.Limits.Tags, site.config.Limits.MetadataBytes = 0, 0
 	s := site.serve()
-	s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra.","tags":["animals"]}`, http.StatusUnprocessableEntity, nil)
-	s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra.","metadata":{"legs":4}}`, http.StatusRequestEntityTooLarge, nil)
+	s.call(
+		http.MethodPut,
+		"/v1/passages/new",
+		`{"text":"A zebra.","tags":["animals"]}`,
+		http.StatusUnprocessableEntity,
+		nil,
+	)
+	s.call(
+		http.MethodPut,
+		"/v1/passages/new",
+		`{"text":"A zebra.","metadata":{"legs":4}}`,
+		http.StatusRequestEntityTooLarge,
+		nil,
+	)
 	s.call(http.MethodPut, "/v1/passages/new", `{"text":"A zebra."}`, http.StatusCreated, nil)
 }

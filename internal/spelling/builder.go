@@ -32,7 +32,8 @@ func (b *Builder) Add(parts ...string) {
 			b.counts[strings.Clone(word)] = c
 		}
 		if c.last != b.texts {
-			c.count, c.last = c.count+1, b.texts
+			c.count = c.count + 1
+			c.last = b.texts
 		}
 	})
 	for rare := uint32(1); len(b.counts) > mostCounted; rare *= 2 {

@@ -119,5 +119,17 @@ func (e Edits) Typed(letters int) float64 {
 	n := float64(max(letters, 2))
 	missing, swapped := math.Log(4*n), math.Log(4*(n-1))
 	added, replaced := math.Log(4*26*(n+1)), math.Log(4*25*n)
-	return float64(e.Total())*math.Log(mistyped) - float64(e.Missing)*missing - float64(e.Swapped)*swapped - float64(e.Added)*added - float64(e.Replaced)*replaced
+	return float64(
+		e.Total(),
+	)*math.Log(
+		mistyped,
+	) - float64(
+		e.Missing,
+	)*missing - float64(
+		e.Swapped,
+	)*swapped - float64(
+		e.Added,
+	)*added - float64(
+		e.Replaced,
+	)*replaced
 }

@@ -35,7 +35,8 @@ func Between(meant, typed []rune, most int) (Edits, bool) {
 	var rows [3][longest + 1]uint8
 	var kinds [3][longest + 1]Edits
 	for j := 0; j <= min(n, most); j++ {
-		rows[0][j], kinds[0][j] = uint8(j), Edits{Added: uint8(j)}
+		rows[0][j] = uint8(j)
+		kinds[0][j] = Edits{Added: uint8(j)}
 	}
 	for j := min(n, most) + 1; j <= n; j++ {
 		rows[0][j] = far
@@ -43,7 +44,8 @@ func Between(meant, typed []rune, most int) (Edits, bool) {
 	for i := 1; i <= m; i++ {
 		row, before, earlier := i%3, (i+2)%3, (i+1)%3
 		least := uint8(far)
-		from, to := max(0, i-most), min(n, i+most)
+		from := max(0, i-most)
+		to := min(n, i+most)
 		if from > 0 {
 			rows[row][from-1] = far
 		}
@@ -51,7 +53,8 @@ func Between(meant, typed []rune, most int) (Edits, bool) {
 			rows[row][to+1] = far
 		}
 		for j := from; j <= to; j++ {
-			best, kind := uint8(far), Edits{}
+			best := uint8(far)
+			kind := Edits{}
 			take := func(cost uint8, k Edits) {
 				if cost < best {
 					best, kind = cost, k

@@ -46,7 +46,11 @@ func Read(d disk.Disk, path string) (*Lexicon, error) {
 	}
 	x, err := Parse(m.Data)
 	if err != nil {
-		err = fmt.Errorf("spelling file %q is damaged: %w (restore the file from a snapshot, or index the passages again)", path, err)
+		err = fmt.Errorf(
+			"spelling file %q is damaged: %w (restore the file from a snapshot, or index the passages again)",
+			path,
+			err,
+		)
 	}
 	return x, errors.Join(err, m.Close())
 }
@@ -62,7 +66,8 @@ func Parse(data []byte) (*Lexicon, error) {
 	if xxh3.Hash(body) != binary.LittleEndian.Uint64(sum) {
 		return nil, errors.New("its checksum is wrong")
 	}
-	rest, x := body[len(magic):], &Lexicon{}
+	rest := body[len(magic):]
+	x := &Lexicon{}
 	number := func(most uint64) (uint64, error) {
 		n, size := binary.Uvarint(rest)
 		if size <= 0 || n > most {

@@ -104,7 +104,8 @@ type Candidate struct {
 // Near appends to into the words that are at least one and at most so many edits from one
 // that was typed, in lower case.
 func (x *Lexicon) Near(into []Candidate, typed string, most int) []Candidate {
-	letters, marks := []rune(typed), signature(typed)
+	letters := []rune(typed)
+	marks := signature(typed)
 	var buffer [LongestWord]rune
 	for n := max(1, len(letters)-most); n <= min(LongestWord, len(letters)+most); n++ {
 		of := &x.lengths[n]

@@ -54,7 +54,8 @@ func TestNear(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 300 {
-		typed, most := randomWord(random, "abcdéß", 11), 1+random.IntN(2)
+		typed := randomWord(random, "abcdéß", 11)
+		most := 1 + random.IntN(2)
 		var want []string
 		for word := range counts {
 			if n := reference([]rune(word), []rune(typed)); n > 0 && n <= most {
@@ -65,7 +66,8 @@ func TestNear(t *testing.T) {
 		for _, x := range []*Lexicon{made, read} {
 			var got []string
 			for _, c := range x.Near(nil, typed, most) {
-				if n := reference([]rune(c.Word), []rune(typed)); c.Edits.Total() != n || c.Count != int(counts[c.Word]) || x.Count(c.Word) != c.Count {
+				if n := reference([]rune(c.Word), []rune(typed)); c.Edits.Total() != n || c.Count != int(counts[c.Word]) ||
+					x.Count(c.Word) != c.Count {
 					t.Fatalf("%q for %q: %+v, %d edits are needed", c.Word, typed, c, n)
 				}
 				got = append(got, c.Word)
@@ -87,10 +89,12 @@ func TestEditsByKind(t *testing.T) {
 		want         Edits
 	}{
 		{"open", "opn", Edits{Missing: 1}}, {"when", "wehn", Edits{Swapped: 1}}, {"running", "runnning", Edits{Added: 1}},
-		{"machine", "mavhine", Edits{Replaced: 1}}, {"separate", "seprate", Edits{Missing: 1}}, {"tomorrow", "tommorow", Edits{Added: 1, Missing: 1}},
+		{"machine", "mavhine", Edits{Replaced: 1}}, {"separate", "seprate", Edits{Missing: 1}},
+		{"tomorrow", "tommorow", Edits{Added: 1, Missing: 1}},
 		{"strasse", "strasse", Edits{}},
 	} {
-		if got, near := Between([]rune(c.meant), []rune(c.typed), 2); !near || got.Total() != c.want.Total() || c.meant != "tomorrow" && got != c.want {
+		if got, near := Between([]rune(c.meant), []rune(c.typed), 2); !near || got.Total() != c.want.Total() ||
+			c.meant != "tomorrow" && got != c.want {
 			t.Errorf("%q typed as %q: %+v, %t, want %+v", c.meant, c.typed, got, near, c.want)
 		}
 	}
@@ -99,7 +103,10 @@ func TestEditsByKind(t *testing.T) {
 // TestWords: words are runs of letters that touch neither digits nor underscores.
 func TestWords(t *testing.T) {
 	var got []string
-	Words("Wi-Fi's SHA-256, x86_64 über CO2 naïve: don't 4K snake_case "+strings.Repeat("a", 40), func(w string) { got = append(got, w) })
+	Words(
+		"Wi-Fi's SHA-256, x86_64 über CO2 naïve: don't 4K snake_case "+strings.Repeat("a", 40),
+		func(w string) { got = append(got, w) },
+	)
 	if want := strings.Fields("wi fi s sha über naïve don t"); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

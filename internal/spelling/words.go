@@ -36,7 +36,8 @@ func Words(text string, yield func(word string)) {
 func span(text string) (length int, letters, wordy bool) {
 	letters = true
 	for i := 0; i < len(text); {
-		c, size := rune(text[i]), 1
+		c := rune(text[i])
+		size := 1
 		if c >= utf8.RuneSelf {
 			c, size = utf8.DecodeRuneInString(text[i:])
 		}

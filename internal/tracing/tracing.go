@@ -31,7 +31,12 @@ import (
 // set). It is nil where they name no collector: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or
 // OTEL_EXPORTER_OTLP_ENDPOINT. The SDK reads others by itself, such as OTEL_SERVICE_NAME,
 // OTEL_RESOURCE_ATTRIBUTES and OTEL_TRACES_SAMPLER. shut sends what waits, and ends.
-func Open(ctx context.Context, variable func(string) string, log *slog.Logger, version string) (tracer api.Tracer, shut func(context.Context) error, err error) {
+func Open(
+	ctx context.Context,
+	variable func(string) string,
+	log *slog.Logger,
+	version string,
+) (tracer api.Tracer, shut func(context.Context) error, err error) {
 	first := func(names ...string) string {
 		for _, name := range names {
 			if value := variable(name); value != "" {
@@ -45,16 +50,28 @@ func Open(ctx context.Context, variable func(string) string, log *slog.Logger, v
 	if base := variable(prefix + "ENDPOINT"); address == "" && base != "" {
 		address = strings.TrimRight(base, "/") + "/v1/traces"
 	}
-	if address == "" || strings.EqualFold(variable("OTEL_SDK_DISABLED"), "true") || variable("OTEL_TRACES_EXPORTER") == "none" {
+	if address == "" || strings.EqualFold(variable("OTEL_SDK_DISABLED"), "true") ||
+		variable("OTEL_TRACES_EXPORTER") == "none" {
 		return nil, func(context.Context) error { return nil }, nil
 	}
 	if u, err := url.Parse(address); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, nil, fmt.Errorf("the collector's address is %q: it has to begin with http:// or https://, such as OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318", address)
+		return nil, nil, fmt.Errorf(
+			"the collector's address is %q: it has to begin with http:// or https://, such as OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318",
+			address,
+		)
 	}
 	if protocol := first(traces+"PROTOCOL", prefix+"PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-		return nil, nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q: only http/protobuf is supported, which collectors take on port 4318", protocol)
+		return nil, nil, fmt.Errorf(
+			"OTEL_EXPORTER_OTLP_PROTOCOL is %q: only http/protobuf is supported, which collectors take on port 4318",
+			protocol,
+		)
 	}
-	c := &client{address: address, header: http.Header{"Content-Type": {"application/x-protobuf"}}, log: log, timeout: 10 * time.Second}
+	c := &client{
+		address: address,
+		header:  http.Header{"Content-Type": {"application/x-protobuf"}},
+		log:     log,
+		timeout: 10 * time.Second,
+	}
 	if given := first(traces+"TIMEOUT", prefix+"TIMEOUT"); given != "" {
 		n, err := strconv.Atoi(given)
 		if err != nil || n <= 0 {
@@ -64,10 +81,15 @@ func Open(ctx context.Context, variable func(string) string, log *slog.Logger, v
 	}
 	for pair := range strings.SplitSeq(first(traces+"HEADERS", prefix+"HEADERS"), ",") {
 		name, value, _ := strings.Cut(pair, "=")
-		if value, err = url.PathUnescape(strings.TrimSpace(value)); err != nil {
-			return nil, nil, fmt.Errorf("OTEL_EXPORTER_OTLP_HEADERS: the value of %q is not percent-encoded", strings.TrimSpace(name))
+		value, err = url.PathUnescape(strings.TrimSpace(value))
+		if err != nil {
+			return nil, nil, fmt.Errorf(
+				"OTEL_EXPORTER_OTLP_HEADERS: the value of %q is not percent-encoded",
+				strings.TrimSpace(name),
+			)
 		}
-		if name = strings.TrimSpace(name); name != "" {
+		name = strings.TrimSpace(name)
+		if name != "" {
 			c.header.Set(name, value)
 		}
 	}
@@ -75,7 +97,10 @@ func Open(ctx context.Context, variable func(string) string, log *slog.Logger, v
 	if err != nil {
 		return nil, nil, err
 	}
-	about, err := resource.Merge(resource.NewSchemaless(attribute.String("service.name", "conclave"), attribute.String("service.version", version)), resource.Environment())
+	about, err := resource.Merge(
+		resource.NewSchemaless(attribute.String("service.name", "conclave"), attribute.String("service.version", version)),
+		resource.Environment(),
+	)
 	if err != nil {
 		return nil, nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}

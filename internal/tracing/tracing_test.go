@@ -125,7 +125,9 @@ func TestSpans(t *testing.T) {
 			continue
 		}
 		stages[span.Name]++
-		if !bytes.Equal(span.ParentSpanId, root.SpanId) || span.StartTimeUnixNano < root.StartTimeUnixNano || span.EndTimeUnixNano > root.EndTimeUnixNano || span.EndTimeUnixNano < span.StartTimeUnixNano {
+		if !bytes.Equal(span.ParentSpanId, root.SpanId) || span.StartTimeUnixNano < root.StartTimeUnixNano ||
+			span.EndTimeUnixNano > root.EndTimeUnixNano ||
+			span.EndTimeUnixNano < span.StartTimeUnixNano {
 			t.Errorf("%s is not within its request", span.Name)
 		}
 	}
@@ -141,7 +143,12 @@ func TestLostSpans(t *testing.T) {
 	c := startCollector(t)
 	c.refuse = true
 	log := &testenv.Buffer{}
-	tracer, shut, err := tracing.Open(t.Context(), variables(map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": c.URL + "/v1/traces"}), slog.New(slog.NewTextHandler(log, nil)), "")
+	tracer, shut, err := tracing.Open(
+		t.Context(),
+		variables(map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": c.URL + "/v1/traces"}),
+		slog.New(slog.NewTextHandler(log, nil)),
+		"",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +170,8 @@ func TestVariables(t *testing.T) {
 		"disabled":      {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"},
 		"other signals": {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_TRACES_EXPORTER": "none"},
 	} {
-		if tracer, shut, err := tracing.Open(t.Context(), variables(of), nil, ""); tracer != nil || err != nil || shut(t.Context()) != nil {
+		if tracer, shut, err := tracing.Open(t.Context(), variables(of), nil, ""); tracer != nil || err != nil ||
+			shut(t.Context()) != nil {
 			t.Errorf("%s: %v, %v", name, tracer, err)
 		}
 	}
@@ -173,7 +181,8 @@ func TestVariables(t *testing.T) {
 		"milliseconds":  {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_TIMEOUT": "10s"},
 		"percent":       {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_HEADERS": "a=%zz"},
 	} {
-		if _, _, err := tracing.Open(t.Context(), variables(of), nil, ""); err == nil || !strings.Contains(err.Error(), says) {
+		if _, _, err := tracing.Open(t.Context(), variables(of), nil, ""); err == nil ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%v: %v", of, err)
 		}
 	}

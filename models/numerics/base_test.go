@@ -25,7 +25,10 @@ func sentences(t *testing.T, b *models.Bundle) ([]sentence, []text) {
 	all := golden.Lines[sentence](t, "golden/minilm.jsonl.gz")
 	// The reference reads a word of more than 100 characters as unknown; here it has pieces.
 	all = slices.DeleteFunc(all, func(s sentence) bool {
-		return slices.ContainsFunc(strings.Fields(s.Text), func(word string) bool { return utf8.RuneCountInString(word) > 100 })
+		return slices.ContainsFunc(
+			strings.Fields(s.Text),
+			func(word string) bool { return utf8.RuneCountInString(word) > 100 },
+		)
 	})
 	words, err := wordpiece.Open(b.Path(b.Manifest.Tokenizer), b.Manifest.LowerCase)
 	if err != nil {
@@ -77,11 +80,17 @@ func TestBaseInt8(t *testing.T) {
 	sum, least, moved := 0.0, 1.0, 0.0
 	for i, got := range together {
 		c := cosine(got, want[i].Embedding)
-		sum, least = sum+c, min(least, c)
+		sum = sum + c
+		least = min(least, c)
 		moved = max(moved, apart(got, g.encode(t, tokens[i:i+1], 0, 0)[0]))
 	}
 	mean := sum / float64(len(want))
-	t.Logf("cosine to PyTorch's float32: mean %.4f, least %.4f; a batch moves a component by %.2g at most", mean, least, moved)
+	t.Logf(
+		"cosine to PyTorch's float32: mean %.4f, least %.4f; a batch moves a component by %.2g at most",
+		mean,
+		least,
+		moved,
+	)
 	if mean < 0.99 || least < 0.97 {
 		t.Errorf("cosine %.4f on average, %.4f at least; 0.99 and 0.97 are needed", mean, least)
 	}
@@ -107,7 +116,17 @@ func TestPlainGoAgreesWithPyTorch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = set.Close() }()
-	c := bert.Config{Vocabulary: 30522, Dimension: 384, Layers: 6, Heads: 12, Intermediate: 1536, Positions: 512, TokenTypes: 2, Activation: "gelu", LayerNormEps: 1e-12}
+	c := bert.Config{
+		Vocabulary:   30522,
+		Dimension:    384,
+		Layers:       6,
+		Heads:        12,
+		Intermediate: 1536,
+		Positions:    512,
+		TokenTypes:   2,
+		Activation:   "gelu",
+		LayerNormEps: 1e-12,
+	}
 	compared := 0
 	for i, x := range tokens {
 		if len(x.ids) > 12 || compared == 3 {

@@ -54,13 +54,16 @@ func TestExportedModelsArePooled(t *testing.T) {
 		options models.ImportOptions
 		want    func(text) []float32
 	}{
-		"cls":             {onnx.Int64, 14, models.ImportOptions{Pooling: "cls", Normalise: &no}, func(x text) []float32 { return row(x.ids[0]) }},
-		"mean":            {onnx.Int64, 18, models.ImportOptions{Pooling: "mean", Normalise: &no}, mean},
-		"mean, unit, old": {onnx.Int64, 9, models.ImportOptions{Pooling: "mean", Normalise: &yes}, func(x text) []float32 { return unit(mean(x)) }},
-		"32-bit ids":      {onnx.Int32, 14, models.ImportOptions{Pooling: "mean", Normalise: &no}, mean},
+		"cls": {onnx.Int64, 14, models.ImportOptions{Pooling: "cls", Normalise: &no},
+			func(x text) []float32 { return row(x.ids[0]) }},
+		"mean": {onnx.Int64, 18, models.ImportOptions{Pooling: "mean", Normalise: &no}, mean},
+		"mean, unit, old": {onnx.Int64, 9, models.ImportOptions{Pooling: "mean", Normalise: &yes},
+			func(x text) []float32 { return unit(mean(x)) }},
+		"32-bit ids": {onnx.Int32, 14, models.ImportOptions{Pooling: "mean", Normalise: &no}, mean},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, out := t.TempDir(), filepath.Join(t.TempDir(), "bundle")
+			dir := t.TempDir()
+			out := filepath.Join(t.TempDir(), "bundle")
 			export(t, dir, c.input, c.opset, table, d)
 			if err := os.WriteFile(filepath.Join(dir, "vocab.txt"), []byte(strings.Join(words, "\n")), 0o644); err != nil {
 				t.Fatal(err)
@@ -85,11 +88,16 @@ func export(t *testing.T, dir string, input onnx.DataType, opset int64, table []
 	t.Helper()
 	tokens := []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence")}
 	m := onnx.New("another", opset, &onnx.Graph{
-		Name:         "exported",
-		Nodes:        []*onnx.Node{{Name: "look", Op: "Gather", Inputs: []string{"table", "input_ids"}, Outputs: []string{"last_hidden_state"}}},
+		Name: "exported",
+		Nodes: []*onnx.Node{
+			{Name: "look", Op: "Gather", Inputs: []string{"table", "input_ids"}, Outputs: []string{"last_hidden_state"}},
+		},
 		Initialisers: []*onnx.Tensor{onnx.Floats("table", table, len(table)/d, d)},
-		Inputs:       []*onnx.Value{onnx.NewValue("input_ids", input, tokens...), onnx.NewValue("attention_mask", input, tokens...)},
-		Outputs:      []*onnx.Value{onnx.NewValue("last_hidden_state", onnx.Float, append(tokens[:2:2], onnx.Fixed(d))...)},
+		Inputs: []*onnx.Value{
+			onnx.NewValue("input_ids", input, tokens...),
+			onnx.NewValue("attention_mask", input, tokens...),
+		},
+		Outputs: []*onnx.Value{onnx.NewValue("last_hidden_state", onnx.Float, append(tokens[:2:2], onnx.Fixed(d))...)},
 	})
 	var b bytes.Buffer
 	if err := m.Write(&b); err != nil {

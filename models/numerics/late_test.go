@@ -147,7 +147,9 @@ func TestLateTokensAgreeWithNumPy(t *testing.T) {
 	}
 	got := open(t, b, models.Passage).encodeTokens(t, all, 0, 0)
 	rounded := open(t, short, models.Question).encodeTokens(t, all, 0, 0)
-	worst, least, width := 0.0, 1.0, b.Manifest.Dimension+1
+	worst := 0.0
+	least := 1.0
+	width := b.Manifest.Dimension + 1
 	for i, g := range golden {
 		if len(g.Tokens) != len(all[i].ids) {
 			t.Fatalf("%q: %d tokens, and %d by NumPy", g.Text, len(all[i].ids), len(g.Tokens))

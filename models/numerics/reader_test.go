@@ -31,7 +31,12 @@ func readers(tb testing.TB, b *models.Bundle) func(tb testing.TB, texts []text, 
 	if r.Select != "" {
 		outputs = append(outputs, r.Select)
 	}
-	session, err := ort.NewDynamicAdvancedSession(b.Path(r.File), []string{r.InputIDs, r.AttentionMask, r.TokenTypeIDs}, outputs, nil)
+	session, err := ort.NewDynamicAdvancedSession(
+		b.Path(r.File),
+		[]string{r.InputIDs, r.AttentionMask, r.TokenTypeIDs},
+		outputs,
+		nil,
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -41,7 +46,8 @@ func readers(tb testing.TB, b *models.Bundle) func(tb testing.TB, texts []text, 
 		inputs, width := g.batch(tb, texts, extra, filler)
 		rows := int64(len(texts))
 		given := []ort.Value{}
-		for _, shape := range []ort.Shape{ort.NewShape(rows, int64(width)), ort.NewShape(rows, int64(width)), ort.NewShape(rows)}[:len(outputs)] {
+		for _, shape := range []ort.Shape{ort.NewShape(rows, int64(width)), ort.NewShape(rows, int64(width)),
+			ort.NewShape(rows)}[:len(outputs)] {
 			value, err := ort.NewEmptyTensor[float32](shape)
 			if err != nil {
 				tb.Fatal(err)
@@ -55,7 +61,8 @@ func readers(tb testing.TB, b *models.Bundle) func(tb testing.TB, texts []text, 
 		data := func(i int) []float32 { return given[i].(*ort.Tensor[float32]).GetData() }
 		all := make([]logits, len(texts))
 		for i, x := range texts {
-			at, n := i*width, len(x.ids)
+			at := i * width
+			n := len(x.ids)
 			all[i] = logits{Start: slices.Clone(data(0)[at : at+n]), End: slices.Clone(data(1)[at : at+n])}
 			if len(outputs) > 2 {
 				all[i].Select = data(2)[i]
@@ -84,14 +91,20 @@ func TestReadersAgreeWithTransformers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"dpr", "squad"} {
-		b, err := models.Import(t.Context(), filepath.Join(folder, name), filepath.Join(t.TempDir(), name), models.ImportOptions{})
+		b, err := models.Import(
+			t.Context(),
+			filepath.Join(folder, name),
+			filepath.Join(t.TempDir(), name),
+			models.ImportOptions{},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := b.Check(); err != nil {
 			t.Error(err)
 		}
-		if dpr := name == "dpr"; b.Manifest.Kind != models.KindReader || (b.Manifest.Reader.Select != "") != dpr || (b.Manifest.Template == "") != dpr {
+		if dpr := name == "dpr"; b.Manifest.Kind != models.KindReader || (b.Manifest.Reader.Select != "") != dpr ||
+			(b.Manifest.Template == "") != dpr {
 			t.Errorf("%s: %+v", name, b.Manifest)
 		}
 		if len(golden[name]) == 0 {
@@ -127,7 +140,8 @@ func TestReaderGraphsComputeTheFormula(t *testing.T) {
 		o.Int8 = true
 		short := readers(t, write(t, o))
 		all := texts(rand.New(rand.NewPCG(uint64(i), 5)), len(tiny.Vocabulary()), 1, 2, 9, 33, 12, 200)
-		got, rounded := full(t, all, 0, 0), short(t, all, 0, 0)
+		got := full(t, all, 0, 0)
+		rounded := short(t, all, 0, 0)
 		padded := full(t, all, 30, 77)
 		var worst float64
 		for j, x := range all {
@@ -153,7 +167,8 @@ func TestReaderGraphsComputeTheFormula(t *testing.T) {
 // readerRow computes a row's logits by their formula from the last layer's states.
 func readerRow(t *testing.T, o tiny.Expert, x text) (out logits) {
 	t.Helper()
-	c, weights := o.Config(), o.Weights(models.Question)
+	c := o.Config()
+	weights := o.Weights(models.Question)
 	hidden, err := bert.Hidden(t.Context(), c, weights, x.ids, x.types)
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,11 @@ func open(tb testing.TB, b *models.Bundle, side models.Side) *graph {
 	if g.TokenTypeIDs != "" {
 		names = append(names, g.TokenTypeIDs)
 	}
-	return &graph{session: load(tb, b.Path(g.File), names, g.Embedding), inputs: len(names), dimension: b.Manifest.Dimension}
+	return &graph{
+		session:   load(tb, b.Path(g.File), names, g.Embedding),
+		inputs:    len(names),
+		dimension: b.Manifest.Dimension,
+	}
 }
 
 func load(tb testing.TB, path string, inputs []string, output string) *ort.DynamicAdvancedSession {
@@ -111,7 +115,8 @@ func (g *graph) batch(tb testing.TB, texts []text, extra int, filler int64) (inp
 			at := i*width + j
 			data[0][at] = filler
 			if j < len(t.ids) {
-				data[0][at], data[1][at] = int64(t.ids[j]), 1
+				data[0][at] = int64(t.ids[j])
+				data[1][at] = 1
 				if t.types != nil {
 					data[2][at] = int64(t.types[j])
 				}

@@ -54,10 +54,18 @@ func TestShippedExpertInInt8(t *testing.T) {
 		least := 1.0
 		for i := range all {
 			c := cosine(want[i], got[i])
-			sum, least, moved = sum+c, min(least, c), moved+cosine(want[i], base[i])
+			moved = moved + cosine(want[i], base[i])
+			sum = sum + c
+			least = min(least, c)
 		}
 		n := float64(len(all))
-		t.Logf("%s: cosine of int8 to float32 %.4f on average, %.4f at least; of the base to the expert %.4f", file, sum/n, least, moved/n)
+		t.Logf(
+			"%s: cosine of int8 to float32 %.4f on average, %.4f at least; of the base to the expert %.4f",
+			file,
+			sum/n,
+			least,
+			moved/n,
+		)
 		if !(sum/n >= 0.99) || !(least >= 0.97) {
 			t.Errorf("%s: cosine %.4f on average, %.4f at least; 0.99 and 0.97 are needed", file, sum/n, least)
 		}

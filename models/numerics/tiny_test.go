@@ -79,7 +79,8 @@ func TestInt8IsNear(t *testing.T) {
 		sum := 0.0
 		for j := range all {
 			c := cosine(want[j], got[j])
-			if sum += c; !(c > 0.98) {
+			sum += c
+			if !(c > 0.98) {
 				t.Errorf("%+v: cosine %.4f at %d tokens", o, c, len(all[j].ids))
 			}
 			if want[j][0] == got[j][0] {
@@ -95,7 +96,8 @@ func TestInt8IsNear(t *testing.T) {
 // TestNeighboursAndPaddingChangeNothing, whatever the padding holds.
 func TestNeighboursAndPaddingChangeNothing(t *testing.T) {
 	start(t)
-	for _, o := range []tiny.Expert{{}, {Pooling: models.PoolingCLS}, {Int8: true}, {Int8: true, Pooling: models.PoolingCLS}} {
+	for _, o := range []tiny.Expert{{}, {Pooling: models.PoolingCLS}, {Int8: true},
+		{Int8: true, Pooling: models.PoolingCLS}} {
 		g := open(t, write(t, o), models.Question)
 		unmoved(t, fmt.Sprintf("%+v", o), 3, g.encode)
 	}
@@ -103,7 +105,12 @@ func TestNeighboursAndPaddingChangeNothing(t *testing.T) {
 
 // unmoved encodes texts alone, padded, and beside others: what they get is the
 // same to 1e-6.
-func unmoved(t *testing.T, name string, seed uint64, encode func(tb testing.TB, texts []text, extra int, filler int64) [][]float32) {
+func unmoved(
+	t *testing.T,
+	name string,
+	seed uint64,
+	encode func(tb testing.TB, texts []text, extra int, filler int64) [][]float32,
+) {
 	t.Helper()
 	source := rand.New(rand.NewPCG(1, seed))
 	all := texts(source, len(tiny.Vocabulary()), 1, 2, 3, 5, 8, 13, 40, 120)
@@ -142,7 +149,9 @@ func TestEnsembleComputesItsMembers(t *testing.T) {
 	start(t)
 	o := tiny.Expert{EnsembleMembers: 4, Seed: 5}
 	b := write(t, o)
-	d, batch, members := b.Manifest.Dimension, 2, o.Members()
+	d := b.Manifest.Dimension
+	batch := 2
+	members := o.Members()
 	source := rand.New(rand.NewPCG(3, 4))
 	vectors := make([]float32, batch*d)
 	for i := range vectors {
@@ -156,7 +165,8 @@ func TestEnsembleComputesItsMembers(t *testing.T) {
 	defer func() { _ = input.Destroy() }()
 	got := run(t, session, []ort.Value{input}, int64(batch), int64(len(members)), int64(d))
 	for i, v := range got {
-		row, sum := members[i/d%len(members)][i%d*d:][:d], 0.0
+		row := members[i/d%len(members)][i%d*d:][:d]
+		sum := 0.0
 		for j, w := range row {
 			sum += float64(w) * float64(vectors[i/d/len(members)*d+j])
 		}

@@ -47,7 +47,12 @@ func planted(t *testing.T, n int) *evidence {
 			}
 			rank.Sort(lists[s])
 		}
-		q := calibration.Question{ID: fmt.Sprint("q", i), Domain: domains[home], Table: new(fusion.Candidates), Relevant: map[rank.Ordinal]float64{answer: 1}}
+		q := calibration.Question{
+			ID:       fmt.Sprint("q", i),
+			Domain:   domains[home],
+			Table:    new(fusion.Candidates),
+			Relevant: map[rank.Ordinal]float64{answer: 1},
+		}
 		if err := q.Table.Reset(lists); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +64,8 @@ func planted(t *testing.T, n int) *evidence {
 			case "joint":
 				o.Kind = fusion.Generalist
 			case "bm25":
-				o.Kind, o.UpperBound = fusion.Lexical, 40
+				o.Kind = fusion.Lexical
+				o.UpperBound = 40
 			default:
 				o.Familiarity = .3 + .05*random.Float64()
 				if s == 1+home {
@@ -76,7 +82,11 @@ func planted(t *testing.T, n int) *evidence {
 // TestRun finds what was planted.
 func TestRun(t *testing.T) {
 	e := planted(t, 300)
-	r, err := Run(context.Background(), &e.Evidence, TrialOptions{Base: "base", Joint: "joint", Foreign: []string{"c"}, HeldOut: []string{"b"}})
+	r, err := Run(
+		context.Background(),
+		&e.Evidence,
+		TrialOptions{Base: "base", Joint: "joint", Foreign: []string{"c"}, HeldOut: []string{"b"}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,15 +106,19 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s: without its expert %.3f less", domain, lost)
 		}
 	}
-	if none, one, all := r.Familiar[0].All.Top1, r.Familiar[1].All.Top1, r.Familiar[3].All.Top1; one < all-.03 || none > all-.1 || all != gate {
+	if none, one, all := r.Familiar[0].All.Top1, r.Familiar[1].All.Top1, r.Familiar[3].All.Top1; one < all-.03 ||
+		none > all-.1 ||
+		all != gate {
 		t.Errorf("no specialist %.3f, the most familiar %.3f, all %.3f, the gate %.3f", none, one, all, gate)
 	}
 	f := r.Foreign
-	if lost, meanLost := f.Gate[0].All.Top1-f.Gate[1].All.Top1, f.Mean[0].All.Top1-f.Mean[1].All.Top1; lost > .02 || meanLost < .05 {
+	if lost, meanLost := f.Gate[0].All.Top1-f.Gate[1].All.Top1, f.Mean[0].All.Top1-f.Mean[1].All.Top1; lost > .02 ||
+		meanLost < .05 {
 		t.Errorf("a foreign expert costs the gate %.3f and the mean %.3f", lost, meanLost)
 	}
 	h := r.HeldOut[0]
-	if gained, lost := h.Own[1].All.Top1-h.Own[0].All.Top1, h.Others[0].All.Top1-h.Others[1].All.Top1; gained < .15 || lost > .02 {
+	if gained, lost := h.Own[1].All.Top1-h.Own[0].All.Top1, h.Others[0].All.Top1-h.Others[1].All.Top1; gained < .15 ||
+		lost > .02 {
 		t.Errorf("joining brings %.3f at home and costs %.3f elsewhere", gained, lost)
 	}
 	for _, row := range []Row{h.Own[0], h.Others[0]} {
@@ -129,7 +143,8 @@ func TestFixedIsTheBest(t *testing.T) {
 	for _, w := range fixedWeights() {
 		tried := make([]calibration.Answered, len(two.Questions))
 		for i, q := range two.Questions {
-			ahead, own := 0, math.Inf(-1)
+			ahead := 0
+			own := math.Inf(-1)
 			q.Table.Each(fusion.Exact, func(row int, by []float64) {
 				if q.Relevant[q.Table.Ordinal(row)] > 0 {
 					own = (by[0]+by[1])/2 + w*by[2]
@@ -140,7 +155,8 @@ func TestFixedIsTheBest(t *testing.T) {
 					ahead++
 				}
 			})
-			if tried[i].First = ahead + 1; w == weight && tried[i].First != answers[i].First {
+			tried[i].First = ahead + 1
+			if w == weight && tried[i].First != answers[i].First {
 				t.Fatalf("weight %v, question %d: rank %d, worked out %d", w, i, answers[i].First, tried[i].First)
 			}
 		}
@@ -162,7 +178,8 @@ func TestAmongLeavesTheRestAlone(t *testing.T) {
 		t.Errorf("the columns are called %v, %v", fewer.Sources, err)
 	}
 	again, err := fewer.among(these("c", "bm25"), nil)
-	if err != nil || !slices.Equal(again.Sources, []string{"c", "bm25"}) || again.Questions[0].Sources[0].Familiarity != e.Questions[0].Sources[3].Familiarity {
+	if err != nil || !slices.Equal(again.Sources, []string{"c", "bm25"}) ||
+		again.Questions[0].Sources[0].Familiarity != e.Questions[0].Sources[3].Familiarity {
 		t.Errorf("the columns are called %v, %v", again.Sources, err)
 	}
 	for _, q := range some.Questions {
@@ -181,26 +198,49 @@ func TestAmongLeavesTheRestAlone(t *testing.T) {
 // and the row that has all is another.
 func TestAskingOne(t *testing.T) {
 	e := planted(t, 200)
-	r, err := Run(context.Background(), &e.Evidence, TrialOptions{Gate: calibration.GateOptions{Specialists: 1}, Base: "base", Only: []string{"familiar"}})
+	r, err := Run(
+		context.Background(),
+		&e.Evidence,
+		TrialOptions{Gate: calibration.GateOptions{Specialists: 1}, Base: "base", Only: []string{"familiar"}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	gate := r.Yardsticks[0].All
 	if r.Specialists != 1 || r.Familiar[1].All != gate || r.Familiar[3].All == gate {
-		t.Errorf("%d specialists, the gate has %v, with one %v, with all %v", r.Specialists, gate, r.Familiar[1].All, r.Familiar[3].All)
+		t.Errorf(
+			"%d specialists, the gate has %v, with one %v, with all %v",
+			r.Specialists,
+			gate,
+			r.Familiar[1].All,
+			r.Familiar[3].All,
+		)
 	}
 }
 
 // TestOnlyWhatWasAsked makes one trial and leaves the others.
 func TestOnlyWhatWasAsked(t *testing.T) {
 	var seen []int
-	r, err := Run(context.Background(), &planted(t, 60).Evidence, TrialOptions{Base: "base", HeldOut: []string{"b"}, Only: []string{"held-out"},
-		Progress: func(done, total int) { seen = append(seen, done, total) }})
+	r, err := Run(
+		context.Background(),
+		&planted(t, 60).Evidence,
+		TrialOptions{Base: "base", HeldOut: []string{"b"}, Only: []string{"held-out"},
+			Progress: func(done, total int) { seen = append(seen, done, total) }},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Yardsticks) != 1 || r.Without != nil || r.Familiar != nil || r.Foreign != nil || len(r.HeldOut) != 1 || !slices.Equal(seen, []int{1, 2, 2, 2}) {
-		t.Errorf("%d yardsticks, %d without, %d familiar, %v, %d held out; progress %v", len(r.Yardsticks), len(r.Without), len(r.Familiar), r.Foreign, len(r.HeldOut), seen)
+	if len(r.Yardsticks) != 1 || r.Without != nil || r.Familiar != nil || r.Foreign != nil || len(r.HeldOut) != 1 ||
+		!slices.Equal(seen, []int{1, 2, 2, 2}) {
+		t.Errorf(
+			"%d yardsticks, %d without, %d familiar, %v, %d held out; progress %v",
+			len(r.Yardsticks),
+			len(r.Without),
+			len(r.Familiar),
+			r.Foreign,
+			len(r.HeldOut),
+			seen,
+		)
 	}
 	if _, err := Run(context.Background(), &calibration.Evidence{}, TrialOptions{}); err == nil {
 		t.Error("no questions, no error")

@@ -66,7 +66,8 @@ func (e *evidence) among(choose choice, domains func(string) bool) (*evidence, e
 			}
 		}
 		var err error
-		if q.Table, err = q.Table.Only(columns); err != nil {
+		q.Table, err = q.Table.Only(columns)
+		if err != nil {
 			return fmt.Errorf("question %q: %w", q.ID, err)
 		}
 		q.Sources = chosen

@@ -99,7 +99,8 @@ func (t *run) fitFew(ctx context.Context, r *Findings, n int) error {
 		if err := f.Fitted.add(after, order[n:], chance); err != nil {
 			return err
 		}
-		if err := f.Shipped.add(after, order[n:], &calibration.Confidence{K: 1, Kind: calibration.Platt, Logistic: *prior}); err != nil {
+		if err := f.Shipped.add(after, order[n:], &calibration.Confidence{K: 1, Kind: calibration.Platt,
+			Logistic: *prior}); err != nil {
 			return err
 		}
 	}
@@ -109,7 +110,8 @@ func (t *run) fitFew(ctx context.Context, r *Findings, n int) error {
 
 // towards returns the gate that fits to these questions begin with.
 func (e *evidence) towards() *fusion.Gate {
-	if e.gate.WithoutLate != nil && !slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
+	if e.gate.WithoutLate != nil &&
+		!slices.ContainsFunc(e.Questions[0].Sources, func(s fusion.Observed) bool { return s.Kind == fusion.Late }) {
 		return e.gate.WithoutLate
 	}
 	return e.gate.Towards
@@ -140,7 +142,11 @@ func (r ranked) of(places []int) []calibration.Answered {
 
 // confidence fits that of the first passage as calibrating does: to the answers of
 // gates of other folds.
-func (e *evidence) confidence(ctx context.Context, part []calibration.Question, prior *calibration.Logistic) (*calibration.Confidence, error) {
+func (e *evidence) confidence(
+	ctx context.Context,
+	part []calibration.Question,
+	prior *calibration.Logistic,
+) (*calibration.Confidence, error) {
 	gates, err := calibration.FoldGates(ctx, part, e.gate)
 	if err != nil {
 		return nil, err

@@ -17,14 +17,22 @@ func TestFew(t *testing.T) {
 	for i := range e.Questions { // the joint expert scores the others' candidates in its place
 		e.Questions[i].Sources[4].Kind = fusion.Late
 	}
-	begin := fusion.Gate{Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Words: -3,
-		Late: make([]float64, len(fusion.LateFeatureNames()))}
+	begin := fusion.Gate{
+		Dense:   make([]float64, len(fusion.DenseFeatureNames())),
+		Lexical: make([]float64, len(fusion.LexicalFeatureNames())),
+		Words:   -3,
+		Late:    make([]float64, len(fusion.LateFeatureNames())),
+	}
 	half := calibration.Logistic{Signals: make([]calibration.Term, len(fusion.SignalNames()))}
 	for i, name := range fusion.SignalNames() {
 		half.Signals[i].Name = name
 	}
 	prior := &calibration.Prior{Chances: calibration.Chances{{K: 1, Kind: calibration.Platt, Logistic: half}}}
-	r, err := Run(context.Background(), &e.Evidence, TrialOptions{Gate: calibration.GateOptions{Towards: &begin}, Prior: prior, Base: "base", Only: []string{"few"}})
+	r, err := Run(
+		context.Background(),
+		&e.Evidence,
+		TrialOptions{Gate: calibration.GateOptions{Towards: &begin}, Prior: prior, Base: "base", Only: []string{"few"}},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +55,11 @@ func TestFew(t *testing.T) {
 	for i := range e.Questions { // without late interaction the shipped confidence is none
 		e.Questions[i].Sources[4].Kind = fusion.Generalist
 	}
-	r, err = Run(context.Background(), &e.Evidence, TrialOptions{Gate: calibration.GateOptions{Towards: &begin}, Prior: prior, Base: "base", Only: []string{"few"}})
+	r, err = Run(
+		context.Background(),
+		&e.Evidence,
+		TrialOptions{Gate: calibration.GateOptions{Towards: &begin}, Prior: prior, Base: "base", Only: []string{"few"}},
+	)
 	if err != nil || r.Few[0].Fitted != nil || r.Few[0].Shipped != nil {
 		t.Errorf("%+v, %v", r, err)
 	}

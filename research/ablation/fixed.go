@@ -33,7 +33,12 @@ func (e *evidence) fixed(ctx context.Context) (weight float64, answers []calibra
 			return 0, nil, err
 		}
 		tried, err := calibration.By(e.Questions, func(q *calibration.Question) (fusion.Ranking, error) {
-			return fusion.Sum(q.Table, fixedSources(q.Sources, w), fusion.LinearOptions{Normalisation: fusion.Raw}, calibration.AnsweredDepth)
+			return fusion.Sum(
+				q.Table,
+				fixedSources(q.Sources, w),
+				fusion.LinearOptions{Normalisation: fusion.Raw},
+				calibration.AnsweredDepth,
+			)
 		})
 		if err != nil {
 			return 0, nil, err

@@ -30,7 +30,10 @@ func (t *run) addForeign(ctx context.Context, r *Findings) error {
 		return err
 	}
 	if len(before.Questions) == 0 {
-		return fmt.Errorf("every question belongs to a domain of %v: there is nobody left to whom these experts are foreign", t.o.Foreign)
+		return fmt.Errorf(
+			"every question belongs to a domain of %v: there is nobody left to whom these experts are foreign",
+			t.o.Foreign,
+		)
 	}
 	f.Questions = len(before.Questions)
 	gates, err := before.gates(ctx)
@@ -58,7 +61,8 @@ func (t *run) addForeign(ctx context.Context, r *Findings) error {
 		if err != nil {
 			return err
 		}
-		if _, answers, err = dense.fixed(ctx); err != nil {
+		_, answers, err = dense.fixed(ctx)
+		if err != nil {
 			return err
 		}
 		f.Mean[i] = dense.row(name, answers)

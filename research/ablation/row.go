@@ -54,7 +54,11 @@ func (e *evidence) row(name string, answers []calibration.Answered) Row {
 }
 
 func accuracies(answers []calibration.Answered) Accuracies {
-	return Accuracies{calibration.Accuracy(answers, 1), calibration.Accuracy(answers, 5), calibration.Accuracy(answers, 20)}
+	return Accuracies{
+		calibration.Accuracy(answers, 1),
+		calibration.Accuracy(answers, 5),
+		calibration.Accuracy(answers, 20),
+	}
 }
 
 // rounds of the randomisation test, and its seed.

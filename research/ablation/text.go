@@ -12,7 +12,11 @@ import (
 // changes against each table's first row.
 func (r *Findings) WriteText(to io.Writer) error {
 	out := bufio.NewWriter(to)
-	_, _ = fmt.Fprintf(out, "%d questions; top-1 / top-20 in percent, the difference to the gate and its p-values\n\n", r.Questions)
+	_, _ = fmt.Fprintf(
+		out,
+		"%d questions; top-1 / top-20 in percent, the difference to the gate and its p-values\n\n",
+		r.Questions,
+	)
 	first := &r.Yardsticks[0]
 	printRows(out, "method", first, r.Yardsticks)
 	printRows(out, "the gate", first, r.Without)
@@ -20,23 +24,50 @@ func (r *Findings) WriteText(to io.Writer) error {
 		printRows(out, "specialists by question", first, r.Familiar)
 	}
 	if f := r.Foreign; f != nil {
-		printTable(out, fmt.Sprintf("%d questions, with foreign experts (%s)\twithout\twith\tdifference\tp", f.Questions, strings.Join(f.Experts, ", ")), func(t io.Writer) {
-			printPair(t, "gate", &f.Gate)
-			printPair(t, "mean of experts and words, best weight", &f.Fixed)
-			printPair(t, "mean of experts", &f.Mean)
-		})
+		printTable(
+			out,
+			fmt.Sprintf(
+				"%d questions, with foreign experts (%s)\twithout\twith\tdifference\tp",
+				f.Questions,
+				strings.Join(f.Experts, ", "),
+			),
+			func(t io.Writer) {
+				printPair(t, "gate", &f.Gate)
+				printPair(t, "mean of experts and words, best weight", &f.Fixed)
+				printPair(t, "mean of experts", &f.Mean)
+			},
+		)
 	}
 	if len(r.Few) > 0 {
-		printTable(out, "fitted on\tuncalibrated\tcalibrated\tdifference\tworst draw, of the sum\tECE\tAUROC", func(t io.Writer) {
-			for _, f := range r.Few {
-				_, _ = fmt.Fprintf(t, "%d questions (%d draws)\t%s\t%s\t%s\t%+.1f", f.Questions, f.Draws, pairOf(f.Before), pairOf(f.After),
-					differenceOf(f.After, f.Before), 100*f.Worst)
-				if f.Fitted != nil {
-					_, _ = fmt.Fprintf(t, "\t%.3f to %.3f\t%.3f to %.3f", f.Shipped.ECE, f.Fitted.ECE, f.Shipped.AUROC, f.Fitted.AUROC)
+		printTable(
+			out,
+			"fitted on\tuncalibrated\tcalibrated\tdifference\tworst draw, of the sum\tECE\tAUROC",
+			func(t io.Writer) {
+				for _, f := range r.Few {
+					_, _ = fmt.Fprintf(
+						t,
+						"%d questions (%d draws)\t%s\t%s\t%s\t%+.1f",
+						f.Questions,
+						f.Draws,
+						pairOf(f.Before),
+						pairOf(f.After),
+						differenceOf(f.After, f.Before),
+						100*f.Worst,
+					)
+					if f.Fitted != nil {
+						_, _ = fmt.Fprintf(
+							t,
+							"\t%.3f to %.3f\t%.3f to %.3f",
+							f.Shipped.ECE,
+							f.Fitted.ECE,
+							f.Shipped.AUROC,
+							f.Fitted.AUROC,
+						)
+					}
+					_, _ = fmt.Fprintln(t)
 				}
-				_, _ = fmt.Fprintln(t)
-			}
-		})
+			},
+		)
 	}
 	if len(r.HeldOut) > 0 {
 		printTable(out, "an expert that joins\tbefore\tafter\tdifference\tp", func(t io.Writer) {

@@ -13,7 +13,9 @@ func (t *run) yardsticks() (all []trial) {
 	if t.has(t.o.Joint) {
 		all = append(all, gateAmong(t.whole, "gate with "+t.o.Joint+" among the sources", but(), (*Findings).yardsticks))
 	}
-	words, phrases, specialists := t.named(fusion.Lexical), t.named(fusion.Phrases), t.specialists()
+	words := t.named(fusion.Lexical)
+	phrases := t.named(fusion.Phrases)
+	specialists := t.specialists()
 	if len(words) == 0 {
 		return all
 	}
@@ -28,18 +30,27 @@ func (t *run) yardsticks() (all []trial) {
 	if len(specialists) > 0 {
 		all = append(all, t.fixed("mean of specialists and words, best fixed weight", with(specialists...)))
 	}
-	all = append(all, t.fixed("mean of all experts and words, best fixed weight", but(slices.Concat(phrases, []string{t.o.Joint})...)))
+	all = append(
+		all,
+		t.fixed("mean of all experts and words, best fixed weight", but(slices.Concat(phrases, []string{t.o.Joint})...)),
+	)
 	if len(phrases) == 0 {
 		return all
 	}
 	// What phrases do for the yardsticks, which nobody has today.
 	for _, expert := range []string{t.o.Base, t.o.Joint} {
 		if t.has(expert) {
-			all = append(all, t.fixed(expert+", words and phrases, best fixed weight", with(slices.Concat(phrases, []string{expert})...)))
+			all = append(
+				all,
+				t.fixed(expert+", words and phrases, best fixed weight", with(slices.Concat(phrases, []string{expert})...)),
+			)
 		}
 	}
 	if len(specialists) > 0 {
-		all = append(all, t.fixed("mean of specialists, words and phrases, best fixed weight", with(slices.Concat(phrases, specialists)...)))
+		all = append(
+			all,
+			t.fixed("mean of specialists, words and phrases, best fixed weight", with(slices.Concat(phrases, specialists)...)),
+		)
 	}
 	return all
 }

@@ -45,7 +45,10 @@ func lines[T any](t *testing.T, name string) []T {
 	var out []T
 	scanner := bufio.NewScanner(bytes.NewReader(data))
 	for n := 1; scanner.Scan(); n++ {
-		if i := strings.IndexFunc(scanner.Text(), func(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }); i >= 0 {
+		if i := strings.IndexFunc(scanner.Text(), func(r rune) bool {
+			return unicode.IsControl(r) ||
+				r == utf8.RuneError
+		}); i >= 0 {
 			t.Errorf("%s line %d: a control or replacement character at byte %d", name, n, i)
 		}
 		decoder := json.NewDecoder(bytes.NewReader(scanner.Bytes()))
@@ -178,7 +181,8 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 	ids, asked := map[string]bool{}, map[string]string{}
-	perDomain, spans := map[string]int{}, 0
+	perDomain := map[string]int{}
+	spans := 0
 	for _, questions := range allQuestions(t) {
 		for _, q := range questions {
 			if ids[q.ID] {

@@ -31,7 +31,8 @@ func eachByID(from []*segment, after string, visit func(at origin) (bool, error)
 		for int(next[i]) < s.store.Len() && s.dead.has(next[i]) {
 			next[i]++
 		}
-		if ids[i] = ""; int(next[i]) < s.store.Len() {
+		ids[i] = ""
+		if int(next[i]) < s.store.Len() {
 			ids[i], err = s.store.ID(next[i])
 		}
 		return err

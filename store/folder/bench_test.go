@@ -35,7 +35,10 @@ func BenchmarkApply(b *testing.B) {
 			b.ResetTimer()
 			work := func() error {
 				i := n.Add(1)
-				_, err := l.Apply(b.Context(), []Change{put(corpus.Passage{ID: fmt.Sprint(i), Text: fmt.Sprintf("some text of a passage, number %d", i)})})
+				_, err := l.Apply(
+					b.Context(),
+					[]Change{put(corpus.Passage{ID: fmt.Sprint(i), Text: fmt.Sprintf("some text of a passage, number %d", i)})},
+				)
 				return err
 			}
 			if callers == 1 {
@@ -89,7 +92,11 @@ func BenchmarkIngest(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	e := &hashEncoder{name: "a", dimension: 64}
 	for _, n := range []int{5_000, 50_000} {
-		dir := built(b, BuildOptions{Experts: []PassageEncoder{e}, Index: Index{EfConstruction: 20, M: 8}}, randomPassages(1, n))
+		dir := built(
+			b,
+			BuildOptions{Experts: []PassageEncoder{e}, Index: Index{EfConstruction: 20, M: 8}},
+			randomPassages(1, n),
+		)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -16,7 +16,13 @@ func Build(ctx context.Context, dir string, source Source, o BuildOptions) (Buil
 	return build(ctx, disk.OS{}, dir, source, o)
 }
 
-func build(ctx context.Context, d disk.Disk, dir string, source Source, o BuildOptions) (report BuildReport, err error) {
+func build(
+	ctx context.Context,
+	d disk.Disk,
+	dir string,
+	source Source,
+	o BuildOptions,
+) (report BuildReport, err error) {
 	if err := o.complete(); err != nil {
 		return report, err
 	}
@@ -80,7 +86,15 @@ func (w *writer) add(ctx context.Context, source Source, o BuildOptions) (BuildR
 	m := w.snapshot()
 	if o.Words != (bm25.Params{}) && o.Words != m.Words.params() {
 		was, other := m.Words.unlike(wordsOf(o.Words))
-		return BuildReport{}, fault(ErrOtherWords, w.dir, "", "%s was built with %s, not %s: leave them out, or analyse all words anew", w.dir, was, other)
+		return BuildReport{}, fault(
+			ErrOtherWords,
+			w.dir,
+			"",
+			"%s was built with %s, not %s: leave them out, or analyse all words anew",
+			w.dir,
+			was,
+			other,
+		)
 	}
 	if err := m.checkAnalyser(w.dir); err != nil {
 		return BuildReport{}, err
@@ -102,12 +116,30 @@ func matchExperts(dir string, m *manifest, encoders []PassageEncoder) error {
 			return err
 		}
 		if has := m.expert(x.Name()); has.Parts != (x.Parts() != nil) || has.Owner != x.Owner() {
-			return fault(ErrOtherEncoder, dir, has.Name, "the encoder of expert %q says otherwise than %s which passages' vectors it has: of parts: %t, of expert %q; there: %t, %q", has.Name, dir, x.Parts() != nil, x.Owner(), has.Parts, has.Owner)
+			return fault(
+				ErrOtherEncoder,
+				dir,
+				has.Name,
+				"the encoder of expert %q says otherwise than %s which passages' vectors it has: of parts: %t, of expert %q; there: %t, %q",
+				has.Name,
+				dir,
+				x.Parts() != nil,
+				x.Owner(),
+				has.Parts,
+				has.Owner,
+			)
 		}
 	}
 	for _, x := range m.Experts {
 		if !given[x.Name] {
-			return fault(ErrNoEncoder, dir, x.Name, "%s has vectors of expert %q, so its encoder is needed to add passages", dir, x.Name)
+			return fault(
+				ErrNoEncoder,
+				dir,
+				x.Name,
+				"%s has vectors of expert %q, so its encoder is needed to add passages",
+				dir,
+				x.Name,
+			)
 		}
 	}
 	return nil

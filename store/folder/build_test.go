@@ -59,7 +59,8 @@ func TestClashes(t *testing.T) {
 	line := func(id string) string { return fmt.Sprintf("{\"id\":%q,\"text\":\"x\"}\n", id) }
 	_, err := Build(t.Context(), dir, sources(t, line("a")+"\n"+line("b"), line("c")+line("d")+line("b")), BuildOptions{})
 	var clash *ClashError
-	if !errors.As(err, &clash) || clash.ID != "b" || !strings.Contains(err.Error(), "file2.jsonl:3: ") || !strings.Contains(err.Error(), "file1.jsonl:3 ") {
+	if !errors.As(err, &clash) || clash.ID != "b" || !strings.Contains(err.Error(), "file2.jsonl:3: ") ||
+		!strings.Contains(err.Error(), "file1.jsonl:3 ") {
 		t.Fatalf("a clash between files: %v", err)
 	}
 	if exists(dir) {
@@ -70,7 +71,8 @@ func TestClashes(t *testing.T) {
 	}
 	before := tree(t, dir)
 	_, err = Add(t.Context(), dir, sources(t, line("c")+line("a")), BuildOptions{})
-	if !errors.As(err, &clash) || clash.ID != "a" || !strings.Contains(err.Error(), "file1.jsonl:2: ") || !strings.Contains(err.Error(), "seg-000001") {
+	if !errors.As(err, &clash) || clash.ID != "a" || !strings.Contains(err.Error(), "file1.jsonl:2: ") ||
+		!strings.Contains(err.Error(), "seg-000001") {
 		t.Fatalf("a clash with the collection: %v", err)
 	}
 	if after := tree(t, dir); !reflect.DeepEqual(before, after) {
@@ -79,10 +81,15 @@ func TestClashes(t *testing.T) {
 
 	// With BadPassage the rest goes in.
 	var told []string
-	report, err := Add(t.Context(), dir, sources(t, line("c")+line("a")+"{\"id\":\"e\"}\n"+line("d")+line("d")), BuildOptions{BadPassage: func(err error) error {
-		told = append(told, err.Error())
-		return nil
-	}})
+	report, err := Add(
+		t.Context(),
+		dir,
+		sources(t, line("c")+line("a")+"{\"id\":\"e\"}\n"+line("d")+line("d")),
+		BuildOptions{BadPassage: func(err error) error {
+			told = append(told, err.Error())
+			return nil
+		}},
+	)
 	if err != nil || report.Passages != 2 || report.Skipped != 3 || len(told) != 3 {
 		t.Fatalf("%+v, %v, told %q", report, err, told)
 	}
@@ -91,7 +98,11 @@ func TestClashes(t *testing.T) {
 		t.Fatalf("%d passages in generation %d", g.Len(), g.Number())
 	}
 	stop := errors.New("enough")
-	if _, err := Add(t.Context(), dir, sources(t, line("a")), BuildOptions{BadPassage: func(error) error { return stop }}); !errors.Is(err, stop) {
+	if _, err := Add(t.Context(), dir, sources(t, line("a")),
+		BuildOptions{BadPassage: func(error) error { return stop }}); !errors.Is(
+		err,
+		stop,
+	) {
 		t.Fatalf("BadPassage's error became %v", err)
 	}
 }
@@ -123,15 +134,18 @@ func TestRefusals(t *testing.T) {
 			return err
 		}, "k1 is -1"},
 		"the expert bm25": {func() error {
-			_, err := Build(t.Context(), fresh, of(passages), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "bm25", dimension: 4}}})
+			_, err := Build(t.Context(), fresh, of(passages),
+				BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "bm25", dimension: 4}}})
 			return err
 		}, `cannot be called "bm25"`},
 		"the expert phrases": {func() error {
-			_, err := Build(t.Context(), fresh, of(passages), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "phrases", dimension: 4}}})
+			_, err := Build(t.Context(), fresh, of(passages),
+				BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "phrases", dimension: 4}}})
 			return err
 		}, `cannot be called "phrases"`},
 		"an expert with a path": {func() error {
-			_, err := Build(t.Context(), fresh, of(passages), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "../x", dimension: 4}}})
+			_, err := Build(t.Context(), fresh, of(passages),
+				BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "../x", dimension: 4}}})
 			return err
 		}, `"../x" is no name for an expert`},
 		"an expert twice": {func() error {
@@ -145,23 +159,29 @@ func TestRefusals(t *testing.T) {
 			return err
 		}, "were made by the passage encoder hash-a-4-0 (4 numbers), and the one given is hash-a-4-2"},
 		"add with one more": {func() error {
-			_, err := Add(t.Context(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{a, &hashEncoder{name: "b", dimension: 4}}})
+			_, err := Add(t.Context(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{a,
+				&hashEncoder{name: "b", dimension: 4}}})
 			return err
 		}, `has no vectors of expert "b" (it has: a)`},
 		"add with another k1": {func() error {
-			_, err := Add(t.Context(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{a}, Words: bm25.Params{K1: 2, B: 0.5}})
+			_, err := Add(t.Context(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{a},
+				Words: bm25.Params{K1: 2, B: 0.5}})
 			return err
 		}, "was built with k1 0.9 and b 0.4, not k1 2 and b 0.5"},
 		"an encoder that fails": {func() error {
-			_, err := Build(t.Context(), fresh, of(passages), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4, fail: func(int) error { return errTest }}}})
+			_, err := Build(t.Context(), fresh, of(passages),
+				BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4,
+					fail: func(int) error { return errTest }}}})
 			return err
 		}, `expert a: encoding passages "p0" to "p9": the test's error`},
 		"a source that fails": {func() error {
-			_, err := Build(t.Context(), fresh, &list{passages: passages, err: errTest}, BuildOptions{BadPassage: func(error) error { return nil }})
+			_, err := Build(t.Context(), fresh, &list{passages: passages, err: errTest},
+				BuildOptions{BadPassage: func(error) error { return nil }})
 			return err
 		}, "the test's error"},
 		"wrong vectors": {func() error {
-			_, err := Build(t.Context(), fresh, of(passages), BuildOptions{Experts: []PassageEncoder{&liar{hashEncoder{name: "a", dimension: 4}}}})
+			_, err := Build(t.Context(), fresh, of(passages),
+				BuildOptions{Experts: []PassageEncoder{&liar{hashEncoder{name: "a", dimension: 4}}}})
 			return err
 		}, `the vector of passage "p0" has 3 numbers, the expert says 4`},
 		"an expert that is there": {func() error { _, err := AddExpert(t.Context(), dir, a, BuildOptions{}); return err }, `has vectors of expert "a" already`},
@@ -275,15 +295,31 @@ func TestProgress(t *testing.T) {
 		last = p
 	}
 	dir := filepath.Join(t.TempDir(), "index")
-	report, err := Build(t.Context(), dir, of(randomPassages(1, 3000)), BuildOptions{Experts: []PassageEncoder{a, b}, Progress: watch})
+	report, err := Build(
+		t.Context(),
+		dir,
+		of(randomPassages(1, 3000)),
+		BuildOptions{Experts: []PassageEncoder{a, b}, Progress: watch},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"reading ", "words ", "encoding a", "graph a", "measuring a", "encoding b", "graph b", "measuring b", "verifying "}
+	want := []string{
+		"reading ",
+		"words ",
+		"encoding a",
+		"graph a",
+		"measuring a",
+		"encoding b",
+		"graph b",
+		"measuring b",
+		"verifying ",
+	}
 	if !slices.Equal(stages, want) || last.Done != last.Total {
 		t.Errorf("stages %q, the last at %+v, want %q", stages, last, want)
 	}
-	if report.Generation != 1 || report.Segment != "seg-000001" || report.Passages != 3000 || report.Bytes < 1000 || len(report.Recall) != 2 {
+	if report.Generation != 1 || report.Segment != "seg-000001" || report.Passages != 3000 || report.Bytes < 1000 ||
+		len(report.Recall) != 2 {
 		t.Errorf("%+v", report)
 	}
 	if recall := report.Recall["a"].Stored; recall.At10 < 0.95 || recall.Queries != 200 {

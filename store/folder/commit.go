@@ -36,18 +36,24 @@ type ready struct {
 // prepare checks and encodes changes. It runs in the caller's goroutine, so that
 // the committer has little to do but to write.
 func prepare(changes []Change) (*commitRequest, error) {
-	r := &commitRequest{changes: make([]ready, len(changes)), results: make([]ChangeResult, len(changes)), done: make(chan struct{})}
+	r := &commitRequest{
+		changes: make([]ready, len(changes)),
+		results: make([]ChangeResult, len(changes)),
+		done:    make(chan struct{}),
+	}
 	for i := range changes {
 		c, out := &changes[i], &r.results[i]
 		r.changes[i] = ready{entry: entry{deleteChange, []byte(c.Delete)}, change: *c}
 		out.ID = c.ID()
 		if c.Put != nil {
 			r.changes[i].change.Put = &corpus.Passage{ID: c.Put.ID}
-			if out.Err = c.Put.Check(); out.Err != nil {
+			out.Err = c.Put.Check()
+			if out.Err != nil {
 				continue
 			}
 			var content []byte
-			if content, out.Err = c.Put.AppendBinary(nil); out.Err != nil {
+			content, out.Err = c.Put.AppendBinary(nil)
+			if out.Err != nil {
 				continue
 			}
 			r.changes[i].entry = entry{putChange, content}
@@ -56,7 +62,12 @@ func prepare(changes []Change) (*commitRequest, error) {
 		r.bytes += len(r.changes[i].content)
 	}
 	if r.bytes > maxApply {
-		return nil, fmt.Errorf("%d changes of %d bytes at once, %d bytes are allowed: apply fewer at a time", len(changes), r.bytes, maxApply)
+		return nil, fmt.Errorf(
+			"%d changes of %d bytes at once, %d bytes are allowed: apply fewer at a time",
+			len(changes),
+			r.bytes,
+			maxApply,
+		)
 	}
 	return r, nil
 }
@@ -113,7 +124,8 @@ func (l *Live) Apply(ctx context.Context, changes []Change) ([]ChangeResult, err
 // takes what came meanwhile.
 func (l *Live) commitAll(ctx context.Context) {
 	defer close(l.committed)
-	wait, quiet := l.options.retry, true
+	wait := l.options.retry
+	quiet := true
 	for {
 		var group []*commitRequest
 		var again <-chan time.Time
@@ -121,7 +133,8 @@ func (l *Live) commitAll(ctx context.Context) {
 		case l.logTrouble != nil: // nobody else changes it
 			again = time.After(wait)
 		case !quiet:
-			again, wait = time.After(confirmAfter), l.options.retry
+			again = time.After(confirmAfter)
+			wait = l.options.retry
 		}
 		select {
 		case r := <-l.requests:
@@ -223,7 +236,11 @@ func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 	l.mu.Lock()
 	for i, result := range g.results {
 		result.Seq = first + uint64(i)
-		l.pending.add(result.ID, pendingChange{seq: result.Seq, kind: g.entries[i].kind, version: result.Version, at: places[i]}, now)
+		l.pending.add(
+			result.ID,
+			pendingChange{seq: result.Seq, kind: g.entries[i].kind, version: result.Version, at: places[i]},
+			now,
+		)
 	}
 	l.tell()
 	l.mu.Unlock()

@@ -56,7 +56,9 @@ func (g *Generation) having(at int, text string, among []uint64) ([]uint64, erro
 	if err != nil || having != nil && !wording.Exact() {
 		return having, err
 	}
-	s, n, stop := g.segments[at], 0, having == nil
+	s := g.segments[at]
+	n := 0
+	stop := having == nil
 	if stop { // all may have it
 		having = make([]uint64, len(among))
 		copy(having, among)

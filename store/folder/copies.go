@@ -61,7 +61,10 @@ func (o *opening) fingerprints(s *segmentManifest, store *corpus.Store) (*finger
 				return nil, err
 			}
 			if want := len(copiesMagic) + 8*s.Passages; len(m.Data) != want || string(m.Data[:len(copiesMagic)]) != copiesMagic {
-				return nil, errors.Join(fmt.Errorf("%s is not of %d passages: restore the collection from a snapshot, or index again", path, s.Passages), m.Close())
+				return nil, errors.Join(
+					fmt.Errorf("%s is not of %d passages: restore the collection from a snapshot, or index again", path, s.Passages),
+					m.Close(),
+				)
 			}
 			return &fingerprints{mapping: m}, nil
 		}, *s.Copies)

@@ -106,7 +106,11 @@ func (f *fate) end() {
 const growBy = 20
 
 func grown(i int) corpus.Passage {
-	return corpus.Passage{ID: fmt.Sprintf("p%d", i), Title: fmt.Sprintf("title %d", i%7), Text: fmt.Sprintf("word%d word%d number%d", i%13, i%17, i)}
+	return corpus.Passage{
+		ID:    fmt.Sprintf("p%d", i),
+		Title: fmt.Sprintf("title %d", i%7),
+		Text:  fmt.Sprintf("word%d word%d number%d", i%13, i%17, i),
+	}
 }
 
 // childGrow adds passages and experts and rebuilds words for ever, and says each number of
@@ -165,7 +169,8 @@ func TestKilled(t *testing.T) {
 	seed := uint64(1)
 	rng := rand.New(rand.NewPCG(seed, 5))
 	dir := filepath.Join(t.TempDir(), "index")
-	acknowledged, generations := 0, map[uint64]bool{}
+	acknowledged := 0
+	generations := map[uint64]bool{}
 	for kill := range kills {
 		cmd := child(t, "grow", dir)
 		out, err := cmd.StdoutPipe()
@@ -250,7 +255,12 @@ func childConfined(dir string) error {
 	for i := range 2000 {
 		passages = append(passages, corpus.Passage{ID: fmt.Sprint("new", i), Text: "some text that takes space"})
 	}
-	_, err := Add(context.Background(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 8}}})
+	_, err := Add(
+		context.Background(),
+		dir,
+		of(passages),
+		BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 8}}},
+	)
 	return err
 }
 
@@ -260,7 +270,8 @@ func TestFullDisk(t *testing.T) {
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 8}}}, randomPassages(1, 30))
 	before := tree(t, dir)
 	out, err := child(t, "confined", dir).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "file too large") || !strings.Contains(string(out), "the collection is as it was before") {
+	if err == nil || !strings.Contains(string(out), "file too large") ||
+		!strings.Contains(string(out), "the collection is as it was before") {
 		t.Fatalf("the confined writer: %v, %s", err, out)
 	}
 	if after := tree(t, dir); len(after) != len(before) {
@@ -282,7 +293,8 @@ func childReadOnly(dir string) error {
 		return fmt.Errorf("reading: %w", err)
 	}
 	fmt.Println("read")
-	if _, err := Build(context.Background(), filepath.Join(dir, "inner", "index"), of(randomPassages(1, 3)), BuildOptions{}); err == nil {
+	if _, err := Build(context.Background(), filepath.Join(dir, "inner", "index"), of(randomPassages(1, 3)),
+		BuildOptions{}); err == nil {
 		return errors.New("built inside a folder that cannot be written")
 	}
 	_, err := Add(context.Background(), dir, of(randomPassages(2, 3)), BuildOptions{})
@@ -310,7 +322,8 @@ func TestReadOnlyFolder(t *testing.T) {
 	_ = os.Chmod(filepath.Dir(dir), 0o755)
 	_ = os.Chmod(dir, 0o755)
 	_ = os.Chmod(filepath.Join(dir, "seg-000001"), 0o755)
-	if err == nil || !strings.HasPrefix(string(out), "read\n") || !strings.Contains(string(out), "permission denied: the folder must be writable") {
+	if err == nil || !strings.HasPrefix(string(out), "read\n") ||
+		!strings.Contains(string(out), "permission denied: the folder must be writable") {
 		t.Fatalf("%v, %s", err, out)
 	}
 }

@@ -28,12 +28,16 @@ func TestDamage(t *testing.T) {
 func damageEverything(t *testing.T, kind string) {
 	experts := []*hashEncoder{{name: "a", dimension: 8}, {name: "b", dimension: 5, parted: true}}
 	passages := randomPassages(1, 400)
-	o := BuildOptions{Experts: []PassageEncoder{experts[0], experts[1]}, Index: Index{Kind: kind, EfConstruction: efFor(kind)}}
+	o := BuildOptions{
+		Experts: []PassageEncoder{experts[0], experts[1]},
+		Index:   Index{Kind: kind, EfConstruction: efFor(kind)},
+	}
 	dir := built(t, o, passages[:300], passages[300:])
 	if _, err := RebuildWords(t.Context(), dir, phrased(), o); err != nil {
 		t.Fatal(err)
 	}
-	if report, err := Verify(t.Context(), dir, nil); err != nil || report.Passages != 400 || report.Segments != 2 || report.Experts != 2 {
+	if report, err := Verify(t.Context(), dir, nil); err != nil || report.Passages != 400 || report.Segments != 2 ||
+		report.Experts != 2 {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	asked := asking{passages: passages, experts: experts}
@@ -136,7 +140,8 @@ func (a asking) ask(t *testing.T, g *Generation) map[string][]rank.Hit {
 				t.Fatalf("expert %s is gone", e.name)
 			}
 			for _, exact := range []bool{false, true} {
-				if hits, _, err := v.SearchStats(t.Context(), e.vector(question), ann.SearchOptions{K: 10, Ef: 20, Exact: exact, Walk: true}); err == nil {
+				if hits, _, err := v.SearchStats(t.Context(), e.vector(question),
+					ann.SearchOptions{K: 10, Ef: 20, Exact: exact, Walk: true}); err == nil {
 					answers[fmt.Sprint(e.name, exact, question)] = hits
 				}
 			}
@@ -172,7 +177,8 @@ func (a asking) check(t *testing.T, dir, damage string) {
 			t.Fatalf("%s: passage %s became %+v", damage, want.ID, got)
 		}
 	}
-	got, failed := a.ask(t, g), map[string]bool{}
+	got := a.ask(t, g)
+	failed := map[string]bool{}
 	for question, want := range a.want {
 		source, _, _ := strings.Cut(question, " ")
 		hits, ok := got[question]
@@ -184,7 +190,8 @@ func (a asking) check(t *testing.T, dir, damage string) {
 		}
 	}
 	for source := range failed {
-		if file := filepath.Base(strings.Fields(damage)[0]); source != "w" && !strings.HasPrefix(file, source+"-") && file != storeName {
+		if file := filepath.Base(strings.Fields(damage)[0]); source != "w" && !strings.HasPrefix(file, source+"-") &&
+			file != storeName {
 			t.Fatalf("%s: %s does not answer", damage, source)
 		}
 	}
@@ -247,7 +254,8 @@ func TestMergeRefusesDamage(t *testing.T) {
 	}
 	defer func() { _ = w.Close() }()
 	var damage *ann.DamageError
-	if _, err := w.merge(t.Context(), segmentNames(w), BuildOptions{}); !errors.As(err, &damage) || damage.Path != damaged {
+	if _, err := w.merge(t.Context(), segmentNames(w), BuildOptions{}); !errors.As(err, &damage) ||
+		damage.Path != damaged {
 		t.Fatalf("merging: %v", err)
 	}
 	flip(t, damaged, 4096+100)
@@ -282,10 +290,12 @@ func TestVerifiedBeforehand(t *testing.T) {
 	}
 	flip(t, files[0], 4096)
 	var damage *ann.DamageError
-	if err := search(unread); !errors.As(err, &damage) || damage.Path != files[0] || !errors.Is(err, ErrDamagedVectors) || !strings.Contains(err.Error(), "a copy of a snapshot") {
+	if err := search(unread); !errors.As(err, &damage) || damage.Path != files[0] || !errors.Is(err, ErrDamagedVectors) ||
+		!strings.Contains(err.Error(), "a copy of a snapshot") {
 		t.Fatalf("what nobody had read: %v", err)
 	}
-	if err := opened(t, dir).VerifyVectors(t.Context()); err == nil || !strings.Contains(err.Error(), files[0]) || !strings.Contains(err.Error(), files[1]) {
+	if err := opened(t, dir).VerifyVectors(t.Context()); err == nil || !strings.Contains(err.Error(), files[0]) ||
+		!strings.Contains(err.Error(), files[1]) {
 		t.Fatalf("reading both: %v", err)
 	}
 	v, _ := unread.Expert("a")
@@ -301,9 +311,16 @@ func TestVerifiedBeforehand(t *testing.T) {
 // FuzzManifest decodes any bytes, with a checksum that fits: an error or a
 // manifest that can be followed.
 func FuzzManifest(f *testing.F) {
-	m := &manifest{ID: "x", Generation: 2, NextSegment: 2, Experts: []expertManifest{{Name: "a", Fingerprint: "f", Dimension: 3, Index: Index{Kind: "flat"}}},
-		Segments: []segmentManifest{{Name: "seg-000001", Passages: 2, Store: fileManifest{"passages", 1, ""}, Words: fileManifest{"words", 1, ""},
-			Experts: []segmentExpert{{Name: "a", Vectors: fileManifest{"a-1.vectors", 1, ""}}}}}}
+	m := &manifest{
+		ID:          "x",
+		Generation:  2,
+		NextSegment: 2,
+		Experts:     []expertManifest{{Name: "a", Fingerprint: "f", Dimension: 3, Index: Index{Kind: "flat"}}},
+		Segments: []segmentManifest{
+			{Name: "seg-000001", Passages: 2, Store: fileManifest{"passages", 1, ""}, Words: fileManifest{"words", 1, ""},
+				Experts: []segmentExpert{{Name: "a", Vectors: fileManifest{"a-1.vectors", 1, ""}}}},
+		},
+	}
 	data, err := m.encode()
 	if err != nil {
 		f.Fatal(err)

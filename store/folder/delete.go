@@ -44,7 +44,8 @@ func (w *writer) bury(ctx context.Context, made *draft, m *manifest, ids iter.Se
 		if len(ordinals) == 0 {
 			continue
 		}
-		s, before := &m.Segments[at], m.Segments[at].Deleted
+		s := &m.Segments[at]
+		before := m.Segments[at].Deleted
 		if err := w.writeTombstones(made, s, w.current.segments[at].dead, ordinals); err != nil {
 			return 0, err
 		}
@@ -59,12 +60,14 @@ func (w *writer) bury(ctx context.Context, made *draft, m *manifest, ids iter.Se
 // publish.
 func (w *writer) writeTombstones(made *draft, s *segmentManifest, dead tombstones, ordinals []rank.Ordinal) error {
 	dead = dead.with(s.Passages, ordinals)
-	if s.Deleted = dead.count(); s.Deleted == s.Passages {
+	s.Deleted = dead.count()
+	if s.Deleted == s.Passages {
 		return nil
 	}
 	name := fmt.Sprintf("deleted-%d", w.serial)
 	w.serial++
-	path, data := made.add(s.Name, name), dead.encode(s.Passages)
+	path := made.add(s.Name, name)
+	data := dead.encode(s.Passages)
 	sum := disk.Sum(data)
 	data = appendSeal(data, sum)
 	if err := w.disk.WriteFile(path, data); err != nil {

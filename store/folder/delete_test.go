@@ -34,7 +34,10 @@ func sameAnswers(t *testing.T, name string, g *Generation, e *hashEncoder, live 
 	}
 	var want *Generation
 	if len(live) > 0 {
-		want = opened(t, built(t, BuildOptions{Experts: []PassageEncoder{e}, Index: Index{Kind: "flat"}}, slices.Collect(maps.Values(live))))
+		want = opened(
+			t,
+			built(t, BuildOptions{Experts: []PassageEncoder{e}, Index: Index{Kind: "flat"}}, slices.Collect(maps.Values(live))),
+		)
 	}
 	for i, q := range append(questions(11, 30), "new") {
 		k := []int{1, 5, 20, 500}[i%4]

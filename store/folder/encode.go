@@ -21,7 +21,16 @@ func encodedBy(encoder PassageEncoder, o BuildOptions) vectorMaker {
 
 // encode writes the vectors of a segment's passages in the order of their
 // ordinals, a batch at a time.
-func encode(ctx context.Context, d disk.Disk, to vectorPaths, store passages, x expertManifest, encoder PassageEncoder, o BuildOptions, r *reporter) error {
+func encode(
+	ctx context.Context,
+	d disk.Disk,
+	to vectorPaths,
+	store passages,
+	x expertManifest,
+	encoder PassageEncoder,
+	o BuildOptions,
+	r *reporter,
+) error {
 	out, err := createVectors(d, to, x)
 	if err != nil {
 		return err
@@ -29,7 +38,8 @@ func encode(ctx context.Context, d disk.Disk, to vectorPaths, store passages, x 
 	defer out.abort()
 	err = eachBatch(ctx, store, x.Name, o, r, func(batch []corpus.Passage) (err error) {
 		if x.Parts {
-			if batch, err = out.cut(encoder, batch); err != nil {
+			batch, err = out.cut(encoder, batch)
+			if err != nil {
 				return err
 			}
 		}
@@ -52,7 +62,14 @@ func encode(ctx context.Context, d disk.Disk, to vectorPaths, store passages, x 
 
 // eachBatch gives the passages of a store to encode, in order. name is what
 // people are shown.
-func eachBatch(ctx context.Context, store passages, name string, o BuildOptions, r *reporter, encode func([]corpus.Passage) error) error {
+func eachBatch(
+	ctx context.Context,
+	store passages,
+	name string,
+	o BuildOptions,
+	r *reporter,
+	encode func([]corpus.Passage) error,
+) error {
 	progress := func(done int) {
 		r.report(Progress{Stage: Encoding, Expert: name, Done: int64(done), Total: int64(store.Len()), Unit: "passages"})
 	}
@@ -88,10 +105,12 @@ type vectorFile struct {
 
 func createVectors(d disk.Disk, to vectorPaths, x expertManifest) (f vectorFile, err error) {
 	f.expert = x
-	if f.to, err = ann.Create(d, x.Index.Kind, to.vectors, x.Dimension); err != nil || !x.Parts {
+	f.to, err = ann.Create(d, x.Index.Kind, to.vectors, x.Dimension)
+	if err != nil || !x.Parts {
 		return f, err
 	}
-	if f.parts, err = ann.CreateParts(d, to.parts); err != nil {
+	f.parts, err = ann.CreateParts(d, to.parts)
+	if err != nil {
 		f.to.Abort()
 	}
 	return f, err

@@ -16,7 +16,10 @@ func completeIndex(ix Index) (Index, error) {
 		ix.Kind = ann.Kinds()[0].Name
 	}
 	if ix.Kind == ann.Late {
-		return ix, fmt.Errorf("an index of kind %s cannot be chosen: experts that give each token a vector have it by themselves, and others cannot", ann.Late)
+		return ix, fmt.Errorf(
+			"an index of kind %s cannot be chosen: experts that give each token a vector have it by themselves, and others cannot",
+			ann.Late,
+		)
 	}
 	return ix, ix.Check()
 }
@@ -30,7 +33,14 @@ func describeExpert(x PassageEncoder, index Index) expertManifest {
 	if x.Owner() != "" {
 		index = Index{}
 	}
-	return expertManifest{Name: x.Name(), Fingerprint: x.Fingerprint(), Dimension: x.Dimension(), Index: index, Parts: x.Parts() != nil, Owner: x.Owner()}
+	return expertManifest{
+		Name:        x.Name(),
+		Fingerprint: x.Fingerprint(),
+		Dimension:   x.Dimension(),
+		Index:       index,
+		Parts:       x.Parts() != nil,
+		Owner:       x.Owner(),
+	}
 }
 
 // files returns the places of an expert's files in a manifest.
@@ -73,7 +83,17 @@ func (p vectorPaths) open(d disk.Disk, kind string) (ann.Index, error) {
 // buildExpert makes the vectors of a segment's passages, builds the index, and
 // measures it. The names of the files carry a number, so that an expert that is
 // removed and added again gets new ones.
-func buildExpert(ctx context.Context, d disk.Disk, dir string, store passages, x expertManifest, vectorsOf vectorMaker, number uint64, o BuildOptions, r *reporter) (out segmentExpert, err error) {
+func buildExpert(
+	ctx context.Context,
+	d disk.Disk,
+	dir string,
+	store passages,
+	x expertManifest,
+	vectorsOf vectorMaker,
+	number uint64,
+	o BuildOptions,
+	r *reporter,
+) (out segmentExpert, err error) {
 	kind, err := ann.KindNamed(x.Index.Kind)
 	if err != nil {
 		return out, err

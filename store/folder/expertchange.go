@@ -20,7 +20,15 @@ func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 		return BuildReport{}, err
 	}
 	if has := w.snapshot().expert(encoder.Name()); has != nil {
-		return BuildReport{}, fault(ErrHasVectors, w.dir, has.Name, "%s has vectors of expert %q already, made by the encoder %s: take them out first", w.dir, has.Name, short(has.Fingerprint))
+		return BuildReport{}, fault(
+			ErrHasVectors,
+			w.dir,
+			has.Name,
+			"%s has vectors of expert %q already, made by the encoder %s: take them out first",
+			w.dir,
+			has.Name,
+			short(has.Fingerprint),
+		)
 	}
 	x := describeExpert(encoder, index)
 	plan := *w.snapshot()
@@ -37,12 +45,14 @@ func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 	}
 	report, after, err := extend(ctx, w, o, extension[extended]{
 		stage: func(p Progress) bool { return p.Unit == "passages" || p.Unit == "vectors" },
-		build: func(made *draft, dir string, store *corpus.Store, r *reporter) (out extended, files []*fileManifest, err error) {
+		build: func(made *draft, dir string, store *corpus.Store, r *reporter) (out extended, files []*fileManifest,
+			err error) {
 			built, err := buildExpert(ctx, w.disk, dir, store, x, encodedBy(encoder, o), w.number(), o, r)
 			if err != nil {
 				return out, nil, err // and has left nothing
 			}
-			out.expert, files = &built, built.files()
+			files = built.files()
+			out.expert = &built
 			if s := w.snapshot().segment(filepath.Base(dir)); s != nil && s.Reads == nil {
 				out.reads, err = w.lookAt(ctx, dir, store, encoder)
 				files = append(files, out.reads.files()...)
@@ -54,7 +64,8 @@ func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 		},
 		enlist: func(m *manifest) { m.Experts = append(m.Experts, x) },
 		assign: func(s *segmentManifest, built extended) {
-			if s.Experts = append(s.Experts, *built.expert); built.reads != nil {
+			s.Experts = append(s.Experts, *built.expert)
+			if built.reads != nil {
 				s.Reads = built.reads
 			}
 		},
@@ -67,7 +78,12 @@ func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 
 // lookAt writes how an encoder reads the passages of a segment that does not say it; nil
 // where the encoder cannot say it.
-func (w *writer) lookAt(ctx context.Context, dir string, texts passages, encoder PassageEncoder) (*readsManifest, error) {
+func (w *writer) lookAt(
+	ctx context.Context,
+	dir string,
+	texts passages,
+	encoder PassageEncoder,
+) (*readsManifest, error) {
 	reads, known, err := readBy([]PassageEncoder{encoder})(ctx, texts)
 	if err != nil || !known {
 		return nil, err
@@ -87,7 +103,10 @@ func (w *writer) addBorrower(ctx context.Context, x expertManifest) (report Buil
 	if err != nil {
 		return report, err
 	}
-	return BuildReport{Generation: after.Generation, Recall: map[string]Recall{x.Name: joined(after.Segments, x.Owner)}}, nil
+	return BuildReport{
+		Generation: after.Generation,
+		Recall:     map[string]Recall{x.Name: joined(after.Segments, x.Owner)},
+	}, nil
 }
 
 // removeExpert works as RemoveExpert does.
@@ -97,7 +116,15 @@ func (w *writer) removeExpert(ctx context.Context, name string) error {
 	}
 	for _, x := range w.snapshot().Experts {
 		if x.Owner == name {
-			return fault(ErrIsOwner, w.dir, x.Name, "the vectors of expert %q in %s are searched by expert %q too: take that one out first", name, w.dir, x.Name)
+			return fault(
+				ErrIsOwner,
+				w.dir,
+				x.Name,
+				"the vectors of expert %q in %s are searched by expert %q too: take that one out first",
+				name,
+				w.dir,
+				x.Name,
+			)
 		}
 	}
 	_, err := w.publish(ctx, w.draft(), func(m *manifest) error {

@@ -37,7 +37,15 @@ func (g *Generation) Experts() []ExpertFiles {
 	var out []ExpertFiles
 	for _, x := range g.manifest.Experts {
 		keeper := g.manifest.keeper(x.Name)
-		f := ExpertFiles{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Index: keeper.Index, Passages: g.Len(), Parts: keeper.Parts, Owner: x.Owner}
+		f := ExpertFiles{
+			Name:        x.Name,
+			Fingerprint: x.Fingerprint,
+			Dimension:   x.Dimension,
+			Index:       keeper.Index,
+			Passages:    g.Len(),
+			Parts:       keeper.Parts,
+			Owner:       x.Owner,
+		}
 		f.Recall = joined(g.manifest.Segments, keeper.Name)
 		for _, s := range g.segments {
 			ix := s.vectors[keeper.Name]
@@ -80,8 +88,19 @@ func matchExpert(dir string, m *manifest, x Encoder) error {
 		return fault(ErrNoVectors, dir, x.Name(), "%s has no vectors of expert %q (it has: %s)", dir, x.Name(), list)
 	}
 	if has.Fingerprint != x.Fingerprint() || has.Dimension != x.Dimension() {
-		return fault(ErrOtherEncoder, dir, x.Name(), "the vectors of expert %q in %s were made by the passage encoder %s (%d numbers), and the one given is %s (%d numbers): questions of one do not fit the vectors of the other. "+
-			"Use the bundle that made them, or encode again", x.Name(), dir, short(has.Fingerprint), has.Dimension, short(x.Fingerprint()), x.Dimension())
+		return fault(
+			ErrOtherEncoder,
+			dir,
+			x.Name(),
+			"the vectors of expert %q in %s were made by the passage encoder %s (%d numbers), and the one given is %s (%d numbers): questions of one do not fit the vectors of the other. "+
+				"Use the bundle that made them, or encode again",
+			x.Name(),
+			dir,
+			short(has.Fingerprint),
+			has.Dimension,
+			short(x.Fingerprint()),
+			x.Dimension(),
+		)
 	}
 	return nil
 }
@@ -110,8 +129,20 @@ func (g *Generation) CheckRecall(floors map[string]float64) error {
 			floor = kind.Floor10
 		}
 		if x.Recall.Stored.At10 < floor {
-			errs = append(errs, fault(ErrLowRecall, g.dir, x.Name, "the %s index of expert %q in %s finds only %.3f of the 10 nearest passages, %.3f is the least to be served with: build it again, with more candidates or as an exact one",
-				kind.Name, x.Name, g.dir, x.Recall.Stored.At10, floor))
+			errs = append(
+				errs,
+				fault(
+					ErrLowRecall,
+					g.dir,
+					x.Name,
+					"the %s index of expert %q in %s finds only %.3f of the 10 nearest passages, %.3f is the least to be served with: build it again, with more candidates or as an exact one",
+					kind.Name,
+					x.Name,
+					g.dir,
+					x.Recall.Stored.At10,
+					floor,
+				),
+			)
 		}
 	}
 	return errors.Join(errs...)
@@ -123,5 +154,14 @@ func (x ExpertFiles) Warnings() []string {
 	if err != nil || kind.Warning == "" {
 		return nil
 	}
-	return []string{fmt.Sprintf("index %s of expert %q: measured recall@10 is %.2f, recall@100 %.2f; %s", kind.Name, x.Name, x.Recall.Stored.At10, x.Recall.Stored.At100, kind.Warning)}
+	return []string{
+		fmt.Sprintf(
+			"index %s of expert %q: measured recall@10 is %.2f, recall@100 %.2f; %s",
+			kind.Name,
+			x.Name,
+			x.Recall.Stored.At10,
+			x.Recall.Stored.At100,
+			kind.Warning,
+		),
+	}
 }

@@ -54,7 +54,8 @@ func TestExpertsComeAndGo(t *testing.T) {
 	if err != nil || len(hits) != 5 {
 		t.Fatalf("%v, %v", hits, err)
 	}
-	if p, err := with.Passage(hits[0].Ordinal); err != nil || dot(query, b.vector(p.Title+" "+p.Text))-float64(hits[0].Score) > 1e-5 {
+	if p, err := with.Passage(hits[0].Ordinal); err != nil ||
+		dot(query, b.vector(p.Title+" "+p.Text))-float64(hits[0].Score) > 1e-5 {
 		t.Fatalf("the best hit is %+v with %v, %v", p, hits[0].Score, err)
 	}
 
@@ -122,7 +123,12 @@ func TestCheckEncoders(t *testing.T) {
 // refused, coder is not but warns.
 func TestRecallFloor(t *testing.T) {
 	a, b := &hashEncoder{name: "a", dimension: 8}, &hashEncoder{name: "b", dimension: 8}
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, randomPassages(1, 300), []corpus.Passage{{ID: "x", Text: "x"}})
+	dir := built(
+		t,
+		BuildOptions{Experts: []PassageEncoder{a}},
+		randomPassages(1, 300),
+		[]corpus.Passage{{ID: "x", Text: "x"}},
+	)
 	if _, err := AddExpert(t.Context(), dir, b, BuildOptions{Index: Index{Kind: "coder"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +148,9 @@ func TestRecallFloor(t *testing.T) {
 	m.Segments[0].Experts[0].Recall.Stored = ann.Measured{Queries: 200, At10: 0.9, At100: 0.8}
 	bad := Generation{dir: dir, manifest: &m, segments: g.segments, total: g.total}
 	err := bad.CheckRecall(nil)
-	if !errors.Is(err, ErrLowRecall) || !strings.Contains(err.Error(), `expert "a"`) || !strings.Contains(err.Error(), "finds only 0.900") || strings.Contains(err.Error(), `expert "b"`) {
+	if !errors.Is(err, ErrLowRecall) || !strings.Contains(err.Error(), `expert "a"`) ||
+		!strings.Contains(err.Error(), "finds only 0.900") ||
+		strings.Contains(err.Error(), `expert "b"`) {
 		t.Errorf("%v", err)
 	}
 }

@@ -118,7 +118,8 @@ func exportArray(path, number string, rows, columns int, write func(io.Writer) e
 	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%d, %d), }", number, rows, columns)
 	const before = 10 // magic, version and the header's length
 	padded := (before+len(header)+1+63)/64*64 - before
-	if _, err := w.WriteString("\x93NUMPY\x01\x00" + string([]byte{byte(padded), byte(padded >> 8)}) + fmt.Sprintf("%-*s\n", padded-1, header)); err != nil {
+	if _, err := w.WriteString("\x93NUMPY\x01\x00" + string([]byte{byte(padded),
+		byte(padded >> 8)}) + fmt.Sprintf("%-*s\n", padded-1, header)); err != nil {
 		return err
 	}
 	return errors.Join(write(w), w.Flush())

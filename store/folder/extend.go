@@ -18,12 +18,18 @@ type extension[T any] struct {
 }
 
 // extend makes an extension of every segment, durable, and publishes it.
-func extend[T any](ctx context.Context, w *writer, o BuildOptions, x extension[T]) (report BuildReport, after *manifest, err error) {
+func extend[T any](
+	ctx context.Context,
+	w *writer,
+	o BuildOptions,
+	x extension[T],
+) (report BuildReport, after *manifest, err error) {
 	if err := w.built(); err != nil {
 		return report, nil, err
 	}
 	m := w.snapshot()
-	built, made := map[string]T{}, w.draft() // by segment
+	built := map[string]T{}
+	made := w.draft() // by segment
 	defer func() {
 		made.discard()
 		err = explainDisk(err)
@@ -35,7 +41,8 @@ func extend[T any](ctx context.Context, w *writer, o BuildOptions, x extension[T
 		before := int64(report.Passages)
 		inner := &reporter{to: func(p Progress) {
 			if x.stage(p) {
-				p.Done, p.Total = p.Done+before, int64(m.passages())
+				p.Total = int64(m.passages())
+				p.Done = p.Done + before
 			}
 			r.report(p)
 		}}
@@ -63,19 +70,26 @@ func extend[T any](ctx context.Context, w *writer, o BuildOptions, x extension[T
 		return nil
 	})
 	if err == nil {
-		report.Generation, report.Recall = after.Generation, map[string]Recall{}
+		report.Generation = after.Generation
+		report.Recall = map[string]Recall{}
 	}
 	return report, after, err
 }
 
-func (w *writer) extendOne(ctx context.Context, s *segmentManifest, build func(dir string, store *corpus.Store) ([]*fileManifest, error), r *reporter) (files []*fileManifest, err error) {
+func (w *writer) extendOne(
+	ctx context.Context,
+	s *segmentManifest,
+	build func(dir string, store *corpus.Store) ([]*fileManifest, error),
+	r *reporter,
+) (files []*fileManifest, err error) {
 	dir := filepath.Join(w.dir, s.Name)
 	store, err := corpus.OpenStore(sealedDisk{w.disk, s.files()}, filepath.Join(dir, s.Store.Name))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if files, err = build(dir, store); err != nil {
+	files, err = build(dir, store)
+	if err != nil {
 		return nil, err
 	}
 	return files, w.sealFiles(ctx, dir, files, r)

@@ -81,11 +81,23 @@ type faultRun struct {
 
 // newFaultRun begins with a copy of the collection that faultTemplate built.
 func newFaultRun(t *testing.T, name, template string, images *sync.Map) *faultRun {
-	r := &faultRun{t: t, name: name, memory: newForgetfulDisk(t, 1<<30), states: states{}, failures: make(chan struct{}, 1), images: images}
+	r := &faultRun{
+		t:        t,
+		name:     name,
+		memory:   newForgetfulDisk(t, 1<<30),
+		states:   states{},
+		failures: make(chan struct{}, 1),
+		images:   images,
+	}
 	r.disk = &faultyDisk{Disk: r.memory}
 	r.folder = memoryDir(t)
 	r.dir = filepath.Join(r.folder, "index")
-	r.options = LiveOptions{Build: crashOptions().Build, FlushAfter: time.Hour, Merge: MergePolicy{Off: true}, retry: time.Millisecond}
+	r.options = LiveOptions{
+		Build:      crashOptions().Build,
+		FlushAfter: time.Hour,
+		Merge:      MergePolicy{Off: true},
+		retry:      time.Millisecond,
+	}
 	r.options.Failed = func(error) {
 		select {
 		case r.failures <- struct{}{}:
@@ -137,7 +149,10 @@ func (r *faultRun) encoders(dir string) LiveOptions {
 		r.fatalf("%v", err)
 	}
 	for _, x := range m.Experts {
-		o.Build.Experts = append(o.Build.Experts, &hashEncoder{name: x.Name, dimension: x.Dimension, parted: x.Parts, owner: x.Owner})
+		o.Build.Experts = append(
+			o.Build.Experts,
+			&hashEncoder{name: x.Name, dimension: x.Dimension, parted: x.Parts, owner: x.Owner},
+		)
 	}
 	return o
 }
@@ -255,7 +270,8 @@ func (r *faultRun) run() {
 			r.lookKilled(fmt.Sprintf("killed in step %d (%v)", i, err))
 		}
 		if r.live == nil {
-			if err = r.start(); err != nil { // the fault lasts: what opens later is another run's
+			err = r.start()
+			if err != nil { // the fault lasts: what opens later is another run's
 				return
 			}
 		}
@@ -363,7 +379,8 @@ func (r *faultRun) heal() {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	seed := seedOf(t)
-	images, template := new(sync.Map), faultTemplate(t)
+	images := new(sync.Map)
+	template := faultTemplate(t)
 	whole := newFaultRun(t, "without faults", template, images)
 	whole.disk.inject(nil)
 	whole.run()
@@ -406,7 +423,14 @@ func TestFaults(t *testing.T) {
 	})
 	disks := 0
 	images.Range(func(_, _ any) bool { disks++; return true })
-	t.Logf("%d operations, %d errors: %d runs (seed %d), %d different disks after a kill", operations, len(faultErrors), len(faults), seed, disks)
+	t.Logf(
+		"%d operations, %d errors: %d runs (seed %d), %d different disks after a kill",
+		operations,
+		len(faultErrors),
+		len(faults),
+		seed,
+		disks,
+	)
 	if operations < 200 {
 		t.Errorf("only %d operations went through the disk", operations)
 	}

@@ -163,7 +163,9 @@ func (d *faultyDisk) OpenAppend(path string) (disk.File, error) {
 }
 
 func (d *faultyDisk) CreateTemp(folder, pattern string) (disk.File, error) {
-	return d.file(after(d, "create", folder, func(string) (disk.File, error) { return d.Disk.CreateTemp(folder, pattern) }))
+	return d.file(
+		after(d, "create", folder, func(string) (disk.File, error) { return d.Disk.CreateTemp(folder, pattern) }),
+	)
 }
 
 // faultyFile is an open file of a faultyDisk.

@@ -61,7 +61,8 @@ func (l *Live) note(trouble *error, err error) {
 func (l *Live) awaitFlush(ctx context.Context) error {
 	for {
 		l.mu.Lock()
-		changed, due := l.changed, time.Duration(-1)
+		changed := l.changed
+		due := time.Duration(-1)
 		if n := len(l.pending.queue); n > 0 {
 			oldest := l.pending.queue[0]
 			due = max(0, l.options.FlushAfter-time.Since(oldest.since))
@@ -101,7 +102,10 @@ func (l *Live) flush(ctx context.Context) error {
 		l.logUse.Lock()
 		l.log.rotate()
 		l.logUse.Unlock()
-		if err := disk.Survive(func() error { return l.writer.flush(ctx, changes, last, encoders, l.options.Build) }); err != nil {
+		if err := disk.Survive(func() error {
+			return l.writer.flush(ctx, changes, last, encoders,
+				l.options.Build)
+		}); err != nil {
 			return fmt.Errorf("making %d changes visible: %w", len(changes), err)
 		}
 		l.show(ctx)
@@ -148,7 +152,13 @@ func (l *Live) show(ctx context.Context) {
 // flush publishes changes: the passages that were put as a new segment, and
 // tombstones for those that they replace or that are deleted. last is the
 // number of the last change.
-func (w *writer) flush(ctx context.Context, changes map[string]pendingChange, last uint64, encoders []PassageEncoder, o BuildOptions) (err error) {
+func (w *writer) flush(
+	ctx context.Context,
+	changes map[string]pendingChange,
+	last uint64,
+	encoders []PassageEncoder,
+	o BuildOptions,
+) (err error) {
 	plan := w.snapshot()
 	var put []string
 	for id, c := range changes {
@@ -165,9 +175,17 @@ func (w *writer) flush(ctx context.Context, changes map[string]pendingChange, la
 		if err != nil {
 			return err
 		}
-		s, err = w.makeSegment(ctx, made, plan, w.encoded(plan, encoders, o), o, &reporter{}, func(dir string) (passages, error) {
-			return texts, writeStore(ctx, w.disk, filepath.Join(dir, storeName), texts)
-		})
+		s, err = w.makeSegment(
+			ctx,
+			made,
+			plan,
+			w.encoded(plan, encoders, o),
+			o,
+			&reporter{},
+			func(dir string) (passages, error) {
+				return texts, writeStore(ctx, w.disk, filepath.Join(dir, storeName), texts)
+			},
+		)
 		if err != nil {
 			return err
 		}
@@ -191,8 +209,13 @@ func (w *writer) flush(ctx context.Context, changes map[string]pendingChange, la
 // pendingChanges returns an error when the collection's log has changes that no
 // segment holds: what is done beside them would come before them.
 func (w *writer) pendingChanges() error {
-	m, n := w.snapshot(), 0
-	if err := eachLogged(w.disk, w.dir, m, func(uint64, changeKind, []byte, logged) error { n++; return nil }); err != nil {
+	m := w.snapshot()
+	n := 0
+	if err := eachLogged(w.disk, w.dir, m, func(uint64, changeKind, []byte,
+		logged) error {
+		n++
+		return nil
+	}); err != nil {
 		return err
 	}
 	if n > 0 {

@@ -14,7 +14,8 @@ func TestFolderNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	passages := randomPassages(1, 3)
 	for _, name := range []string{"-rf", "a/-rf", "_x", ".x", "./-"} {
-		if _, err := Build(context.Background(), name, &list{passages: passages}, BuildOptions{}); err == nil || !strings.Contains(err.Error(), "letter or a digit") {
+		if _, err := Build(context.Background(), name, &list{passages: passages}, BuildOptions{}); err == nil ||
+			!strings.Contains(err.Error(), "letter or a digit") {
 			t.Errorf("a collection %q: %v", name, err)
 		}
 	}

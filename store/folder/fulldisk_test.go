@@ -68,7 +68,8 @@ func TestLiveFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v, %s", err, out)
 	}
-	state, refused := map[string][]int{}, 0
+	state := map[string][]int{}
+	refused := 0
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		var word, id string
 		var n int

@@ -57,11 +57,13 @@ func openGeneration(files *shared, dir string, m *manifest, what parts) (*Genera
 		return g, nil
 	}
 	var err error
-	if g.words, err = bm25.NewSearcher(words...); err != nil {
+	g.words, err = bm25.NewSearcher(words...)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the words of %s: %w", dir, err), g.close())
 	}
 	g.words.OrderTies(g.compareIDs)
-	if g.phrases = g.words.Phrases(); g.phrases == nil && m.Words.Phrases {
+	g.phrases = g.words.Phrases()
+	if g.phrases == nil && m.Words.Phrases {
 		g.phrases = g.words // there is no segment, and so neither finds anything
 	}
 	g.everything = g.all()

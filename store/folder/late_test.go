@@ -62,7 +62,8 @@ func lateScores(t *testing.T, g *Generation, e *wordEncoder, question string) ma
 	for o := range g.Ordinals() {
 		ordinals = append(ordinals, rank.Ordinal(o))
 	}
-	scores, out := make([]float32, len(ordinals)), map[string]float32{}
+	scores := make([]float32, len(ordinals))
+	out := map[string]float32{}
 	v.Scores(e.list(question), ordinals, scores)
 	for i, o := range ordinals {
 		p, err := g.Passage(o)
@@ -97,7 +98,12 @@ func TestLate(t *testing.T) {
 	if _, err := AddExpert(t.Context(), dir, late, BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{dense, late}}, Merge: MergePolicy{Off: true}})
+	l := lively(
+		t,
+		disk.OS{},
+		dir,
+		LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{dense, late}}, Merge: MergePolicy{Off: true}},
+	)
 	var changes []Change
 	for _, p := range passages[120:] {
 		changes = append(changes, put(p))
@@ -150,13 +156,17 @@ func TestLate(t *testing.T) {
 // TestLateIsNoChoice: its index belongs to its experts alone, and what is no list
 // of vectors is refused with the passage's name.
 func TestLateIsNoChoice(t *testing.T) {
-	dense, passages := &hashEncoder{name: "base", dimension: 8}, randomPassages(61, 5)
+	dense := &hashEncoder{name: "base", dimension: 8}
+	passages := randomPassages(61, 5)
 	dir := t.TempDir() + "/index"
-	if _, err := Build(t.Context(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{dense}, Index: Index{Kind: ann.Late}}); err == nil || !strings.Contains(err.Error(), ann.Late) {
+	if _, err := Build(t.Context(), dir, of(passages),
+		BuildOptions{Experts: []PassageEncoder{dense}, Index: Index{Kind: ann.Late}}); err == nil ||
+		!strings.Contains(err.Error(), ann.Late) {
 		t.Errorf("an index of kind late for single vectors: %v", err)
 	}
 	broken := &wordEncoder{hashEncoder: hashEncoder{name: "tokens", dimension: 16}, short: true}
-	if _, err := Build(t.Context(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{broken}}); err == nil || !strings.Contains(err.Error(), "passage \"p") {
+	if _, err := Build(t.Context(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{broken}}); err == nil ||
+		!strings.Contains(err.Error(), "passage \"p") {
 		t.Errorf("lists that are none: %v", err)
 	}
 }

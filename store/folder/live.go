@@ -78,7 +78,12 @@ type LiveOptions struct {
 func (o *LiveOptions) complete() error {
 	o.FlushPassages, o.MaxPending = cmp.Or(o.FlushPassages, math.MaxInt), cmp.Or(o.MaxPending, math.MaxInt)
 	if o.FlushAfter < 0 || o.FlushPassages < 0 || o.MaxPending < 0 {
-		return fmt.Errorf("live options below zero: flush after %v, %d passages, %d pending", o.FlushAfter, o.FlushPassages, o.MaxPending)
+		return fmt.Errorf(
+			"live options below zero: flush after %v, %d passages, %d pending",
+			o.FlushAfter,
+			o.FlushPassages,
+			o.MaxPending,
+		)
 	}
 	if o.retry == 0 {
 		o.retry = retryAfter
@@ -101,8 +106,15 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	l := &Live{options: o, requests: make(chan *commitRequest, 64), committed: make(chan struct{}), changed: make(chan struct{}), encoders: map[string]PassageEncoder{}}
-	if l.writer, err = openWriter(d, dir); err != nil {
+	l := &Live{
+		options:   o,
+		requests:  make(chan *commitRequest, 64),
+		committed: make(chan struct{}),
+		changed:   make(chan struct{}),
+		encoders:  map[string]PassageEncoder{},
+	}
+	l.writer, err = openWriter(d, dir)
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -133,7 +145,8 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 			if err := p.UnmarshalBinary(content); err != nil {
 				return err
 			}
-			id, c.version = p.ID, p.Version()
+			c.version = p.Version()
+			id = p.ID
 		}
 		l.pending.add(id, c, now)
 		return nil
@@ -188,7 +201,8 @@ func (l *Live) await(ctx context.Context, ready func() bool) error {
 	for {
 		ended := ctx.Err()
 		l.mu.Lock()
-		done, changed := ready(), l.changed
+		done := ready()
+		changed := l.changed
 		l.mu.Unlock()
 		switch {
 		case done:
@@ -242,7 +256,8 @@ func (l *Live) Backlog() Backlog {
 	l.logUse.Lock()
 	bytes := l.log.bytes()
 	l.logUse.Unlock()
-	segments, trouble := len(l.writer.snapshot().Segments), l.writer.trouble()
+	segments := len(l.writer.snapshot().Segments)
+	trouble := l.writer.trouble()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if trouble == nil {
@@ -257,11 +272,16 @@ func (l *Live) Backlog() Backlog {
 
 // Passage reads a passage as it was acknowledged last, whether searches see it
 // yet or not, with its version.
-func (l *Live) Passage(ctx context.Context, id string, room func(bytes int) error) (p corpus.Passage, version string, ok bool, err error) {
+func (l *Live) Passage(
+	ctx context.Context,
+	id string,
+	room func(bytes int) error,
+) (p corpus.Passage, version string, ok bool, err error) {
 	roomy := false
 	take := func(bytes int) (err error) {
 		if !roomy { // once, though it is read again
-			err, roomy = room(bytes), true
+			err = room(bytes)
+			roomy = true
 		}
 		return err
 	}
@@ -305,7 +325,8 @@ func (w *writer) passage(id string, room func(bytes int) error) (p corpus.Passag
 	var o rank.Ordinal
 	size := 0
 	err = disk.Survive(func() error {
-		if o, ok, err = g.Ordinal(id); err == nil && ok {
+		o, ok, err = g.Ordinal(id)
+		if err == nil && ok {
 			size, err = g.Size(o)
 		}
 		return err

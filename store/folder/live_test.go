@@ -72,8 +72,13 @@ func TestLive(t *testing.T) {
 	e := &hashEncoder{name: "base", dimension: 8}
 	first := randomPassages(40, 60)
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, first)
-	o := LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: 5 * time.Millisecond, FlushPassages: 15,
-		Merge: MergePolicy{Factor: 3, Smallest: 20}, Failed: func(err error) { t.Error(err) }}
+	o := LiveOptions{
+		Build:         BuildOptions{Experts: []PassageEncoder{e}},
+		FlushAfter:    5 * time.Millisecond,
+		FlushPassages: 15,
+		Merge:         MergePolicy{Factor: 3, Smallest: 20},
+		Failed:        func(err error) { t.Error(err) },
+	}
 	var mu sync.Mutex
 	live := keyed(first)
 	most := 0
@@ -90,7 +95,8 @@ func TestLive(t *testing.T) {
 						if rng.IntN(3) == 0 {
 							changes = append(changes, Change{Delete: id})
 						} else {
-							changes = append(changes, put(corpus.Passage{ID: id, Text: fmt.Sprintf("word%d word%d new", rng.IntN(20), rng.IntN(20))}))
+							changes = append(changes, put(corpus.Passage{ID: id,
+								Text: fmt.Sprintf("word%d word%d new", rng.IntN(20), rng.IntN(20))}))
 						}
 					}
 					results, err := l.Apply(t.Context(), changes)
@@ -219,7 +225,12 @@ func TestVisibility(t *testing.T) {
 	e := &hashEncoder{name: "base", dimension: 4, fail: func(int) error { <-gate; return nil }}
 	go func() { gate <- struct{}{} }()
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, []corpus.Passage{{ID: "a", Text: "one"}})
-	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Hour, MaxPending: 3})
+	l := lively(
+		t,
+		disk.OS{},
+		dir,
+		LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Hour, MaxPending: 3},
+	)
 	seen := func() int {
 		g := l.Collection().Acquire()
 		defer g.Release()
@@ -267,7 +278,16 @@ func TestTrouble(t *testing.T) {
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, []corpus.Passage{{ID: "a", Text: "one"}})
 	broken = true
 	failed := make(chan error, 10)
-	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Millisecond, Failed: func(err error) { failed <- err }})
+	l := lively(
+		t,
+		disk.OS{},
+		dir,
+		LiveOptions{
+			Build:      BuildOptions{Experts: []PassageEncoder{e}},
+			FlushAfter: time.Millisecond,
+			Failed:     func(err error) { failed <- err },
+		},
+	)
 	apply(t, l, put(corpus.Passage{ID: "b", Text: "x"}))
 	if err := <-failed; !errors.Is(err, errTest) {
 		t.Fatal(err)
@@ -281,7 +301,8 @@ func TestTrouble(t *testing.T) {
 	if err := l.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.await(t.Context(), func() bool { return l.applied == 1 }); err != nil || len(tree(t, filepath.Join(dir, "seg-000001"))) != 7 {
+	if err := l.await(t.Context(), func() bool { return l.applied == 1 }); err != nil ||
+		len(tree(t, filepath.Join(dir, "seg-000001"))) != 7 {
 		t.Fatal(err)
 	}
 }
@@ -295,7 +316,10 @@ func TestLogFirst(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "y", Text: "y"}}), BuildOptions{}); !errors.Is(err, errPending) {
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "y", Text: "y"}}), BuildOptions{}); !errors.Is(
+		err,
+		errPending,
+	) {
 		t.Fatalf("Add: %v", err)
 	}
 	if _, err := Delete(t.Context(), dir, []string{"p1"}); !errors.Is(err, errPending) {

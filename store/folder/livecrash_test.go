@@ -65,7 +65,13 @@ func TestLivePowerCuts(t *testing.T) {
 
 // livePowerScript applies groups; nil is a flush and an empty one a merge. It
 // says how many were acknowledged and whether another one was begun.
-func livePowerScript(t *testing.T, d *forgetfulDisk, dir string, o LiveOptions, groups [][]Change) (acknowledged int, begun, finished bool) {
+func livePowerScript(
+	t *testing.T,
+	d *forgetfulDisk,
+	dir string,
+	o LiveOptions,
+	groups [][]Change,
+) (acknowledged int, begun, finished bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	o.Failed = func(error) { cancel() } // else a flush is tried again for ever
@@ -95,7 +101,16 @@ func livePowerScript(t *testing.T, d *forgetfulDisk, dir string, o LiveOptions, 
 	return acknowledged, false, l.Close() == nil
 }
 
-func checkAfterLiveCut(t *testing.T, name string, d *forgetfulDisk, dir string, base map[string]string, groups [][]Change, acknowledged int, begun bool) {
+func checkAfterLiveCut(
+	t *testing.T,
+	name string,
+	d *forgetfulDisk,
+	dir string,
+	base map[string]string,
+	groups [][]Change,
+	acknowledged int,
+	begun bool,
+) {
 	t.Helper()
 	if _, err := Verify(t.Context(), dir, nil); err != nil {
 		t.Fatalf("%s: %v\n%q", name, err, d.log)

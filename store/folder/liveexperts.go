@@ -19,7 +19,8 @@ func (l *Live) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOpt
 		l.encoders[encoder.Name()] = encoder
 		l.mu.Unlock()
 	}
-	if err = disk.Survive(func() error { report, err = l.writer.addExpert(ctx, encoder, o); return err }); err == nil {
+	err = disk.Survive(func() error { report, err = l.writer.addExpert(ctx, encoder, o); return err })
+	if err == nil {
 		l.show(ctx)
 	}
 	return report, err

@@ -20,13 +20,20 @@ import (
 // crashOptions flush and merge all the time.
 func crashOptions() LiveOptions {
 	return LiveOptions{
-		Build:      BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4}}, Index: Index{Kind: "flat"}},
+		Build: BuildOptions{
+			Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4}},
+			Index:   Index{Kind: "flat"},
+		},
 		FlushAfter: 2 * time.Millisecond, FlushPassages: 10, Merge: MergePolicy{Factor: 3, Smallest: 10},
 	}
 }
 
 func numbered(id string, n int) corpus.Passage {
-	return corpus.Passage{ID: id, Text: fmt.Sprintf("text number%d word%d", n, n%7), Tags: []string{fmt.Sprint("third", n%3), "numbered"}}
+	return corpus.Passage{
+		ID:   id,
+		Text: fmt.Sprintf("text number%d word%d", n, n%7),
+		Tags: []string{fmt.Sprint("third", n%3), "numbered"},
+	}
 }
 
 // childLive opens a collection, on a disk that fails until it can be opened, and changes it from
@@ -40,7 +47,8 @@ func childLive(d disk.Disk, dir string) error {
 	var l *Live
 	for l == nil {
 		var err error
-		if l, err = openLive(d, dir, o); err != nil && well {
+		l, err = openLive(d, dir, o)
+		if err != nil && well {
 			return err
 		}
 		time.Sleep(time.Millisecond)
@@ -50,7 +58,8 @@ func childLive(d disk.Disk, dir string) error {
 			rng := rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(worker)))
 			for {
 				id := fmt.Sprintf("w%d-%d", worker, rng.IntN(30))
-				n, change := 1+rng.IntN(1000000), Change{Delete: id}
+				n := 1 + rng.IntN(1000000)
+				change := Change{Delete: id}
 				if rng.IntN(3) == 0 {
 					n = 0
 				} else {
@@ -190,7 +199,16 @@ func kill(t *testing.T, kind, variable string, kills, lines int) (failed int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d kills (seed %d): %d changes acknowledged, %d failed, %d passages undecided when killed, generation %d, %d segments", kills, seed, acknowledged, failed, undecided, m.Generation, len(m.Segments))
+	t.Logf(
+		"%d kills (seed %d): %d changes acknowledged, %d failed, %d passages undecided when killed, generation %d, %d segments",
+		kills,
+		seed,
+		acknowledged,
+		failed,
+		undecided,
+		m.Generation,
+		len(m.Segments),
+	)
 	if acknowledged < kills || kind == "live" && m.Generation < uint64(kills)/2 {
 		t.Errorf("only %d changes were acknowledged in %d generations", acknowledged, m.Generation)
 	}
@@ -202,7 +220,8 @@ func kill(t *testing.T, kind, variable string, kills, lines int) (failed int) {
 func checkAcknowledged(t *testing.T, kill int, dir string, may map[string][]int) (undecided int) {
 	t.Helper()
 	o := crashOptions()
-	o.FlushAfter, o.Merge.Off = time.Hour, true
+	o.FlushAfter = time.Hour
+	o.Merge.Off = true
 	l, err := OpenLive(dir, o)
 	if err != nil {
 		t.Fatalf("kill %d: %v", kill, err)

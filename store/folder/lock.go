@@ -34,7 +34,8 @@ func lock(d disk.Disk, dir string) (*os.File, error) {
 			_ = file.Close()
 			return lock(d, dir)
 		}
-		if err = file.Truncate(0); err == nil {
+		err = file.Truncate(0)
+		if err == nil {
 			_, err = fmt.Fprintf(file, "process %d\n", os.Getpid())
 		}
 		if err != nil {
@@ -51,7 +52,12 @@ func lock(d disk.Disk, dir string) (*os.File, error) {
 		if who == "" {
 			who = "another process"
 		}
-		return nil, fmt.Errorf("%w %s: %s is indexing into it or serving it with writes; wait for it to end or stop it", ErrLocked, dir, who)
+		return nil, fmt.Errorf(
+			"%w %s: %s is indexing into it or serving it with writes; wait for it to end or stop it",
+			ErrLocked,
+			dir,
+			who,
+		)
 	}
 	return nil, fmt.Errorf("locking %s: %w", dir, err)
 }

@@ -133,7 +133,8 @@ func (l *changeLog) append(entries []entry) ([]logged, error) {
 		err = l.file.Sync()
 	}
 	if err == nil && !named {
-		if err = l.disk.Rename(filepath.Join(l.dir, logMaking), l.of.path); err == nil {
+		err = l.disk.Rename(filepath.Join(l.dir, logMaking), l.of.path)
+		if err == nil {
 			err = l.disk.SyncDir(l.dir)
 		}
 	}
@@ -164,7 +165,8 @@ func sealRecord(record []byte, first uint64, count int) {
 // and says in which sector it begins.
 func (l *changeLog) write(record []byte) (at int, err error) {
 	var out []byte
-	if at = l.sectors; at == 0 {
+	at = l.sectors
+	if at == 0 {
 		out = l.of.appendSectors(out, 0, l.of.head())
 		at = 1
 	}
@@ -206,7 +208,8 @@ func (l *changeLog) create() error {
 	if err != nil {
 		return err
 	}
-	l.file, l.of = file, newLogIdentity(l.disk, filepath.Join(l.dir, logName(l.next)), l.id, l.next)
+	l.of = newLogIdentity(l.disk, filepath.Join(l.dir, logName(l.next)), l.id, l.next)
+	l.file = file
 	l.sectors, l.holds, l.confirmed = 0, false, true
 	return nil
 }

@@ -39,7 +39,12 @@ func logOf(t testing.TB, dir string, groups [][]string, rotate ...int) {
 
 func openedLog(t testing.TB, dir string, applied uint64) *changeLog {
 	t.Helper()
-	l, err := openLog(disk.OS{}, dir, &manifest{ID: testID, Applied: applied}, func(uint64, changeKind, []byte, logged) error { return nil })
+	l, err := openLog(
+		disk.OS{},
+		dir,
+		&manifest{ID: testID, Applied: applied},
+		func(uint64, changeKind, []byte, logged) error { return nil },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,14 +65,19 @@ func readAt(at logged) ([]byte, error) {
 
 // replayed lists the ids that a log holds behind a change.
 func replayed(dir string, applied uint64) (ids []string, err error) {
-	err = eachLogged(disk.OS{}, dir, &manifest{ID: testID, Applied: applied}, func(seq uint64, _ changeKind, content []byte, at logged) error {
-		again, err := readAt(at)
-		if err != nil || string(again) != string(content) {
-			return fmt.Errorf("change %d reads back as %q, %w", seq, again, err)
-		}
-		ids = append(ids, fmt.Sprintf("%d:%s", seq, content))
-		return nil
-	})
+	err = eachLogged(
+		disk.OS{},
+		dir,
+		&manifest{ID: testID, Applied: applied},
+		func(seq uint64, _ changeKind, content []byte, at logged) error {
+			again, err := readAt(at)
+			if err != nil || string(again) != string(content) {
+				return fmt.Errorf("change %d reads back as %q, %w", seq, again, err)
+			}
+			ids = append(ids, fmt.Sprintf("%d:%s", seq, content))
+			return nil
+		},
+	)
 	return ids, err
 }
 
@@ -158,7 +168,8 @@ func packSectors(of *logIdentity, data []byte) (out packedSectors) {
 
 func (p packedSectors) unpack(of *logIdentity) (data []byte) {
 	for n := 0; len(p) >= 3; n++ {
-		kind, length := p[0], min(2*int(p[2]), contentBytes, len(p)-3)
+		kind := p[0]
+		length := min(2*int(p[2]), contentBytes, len(p)-3)
 		content := bytes.Repeat(p[1:2], contentBytes)
 		copy(content, p[3:3+length])
 		p = p[3+length:]

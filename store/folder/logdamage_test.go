@@ -260,7 +260,12 @@ func TestLogWritesAnew(t *testing.T) {
 	logOf(t, dir, [][]string{{"a", "b"}})
 	d := newForgetfulDisk(t, 1<<30)
 	shown := 0
-	l, err := openLog(d, dir, &manifest{ID: testID, Applied: 1}, func(uint64, changeKind, []byte, logged) error { shown++; return nil })
+	l, err := openLog(
+		d,
+		dir,
+		&manifest{ID: testID, Applied: 1},
+		func(uint64, changeKind, []byte, logged) error { shown++; return nil },
+	)
 	if err != nil || shown != 1 {
 		t.Fatal(shown, err)
 	}

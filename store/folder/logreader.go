@@ -16,7 +16,12 @@ type LogDamageError struct {
 }
 
 func (e *LogDamageError) Error() string {
-	return fmt.Sprintf("the log file %s is damaged at byte %d (%s), and changes in it were acknowledged: restore the collection from a snapshot", e.File, e.Byte, e.What)
+	return fmt.Sprintf(
+		"the log file %s is damaged at byte %d (%s), and changes in it were acknowledged: restore the collection from a snapshot",
+		e.File,
+		e.Byte,
+		e.What,
+	)
 }
 
 func (f *logIdentity) damaged(at int, what string) error {
@@ -49,7 +54,8 @@ func (r *logReader) read(visit func(*logRecord) error) error {
 		if err := visit(&r.held); err != nil { // that another record begins is evidence
 			return err
 		}
-		if r.held, err = r.changesOf(record, at-sectorsOf(len(record))); err != nil {
+		r.held, err = r.changesOf(record, at-sectorsOf(len(record)))
+		if err != nil {
 			return err
 		}
 		r.next += uint64(len(r.held.entries))
@@ -77,8 +83,14 @@ func (r *logReader) checkHead() error {
 	}
 	if want := r.head(); !bytes.HasPrefix(head, want) {
 		id := bytes.TrimRight(head[len(logMagic):len(want)-8], "\x00")
-		return fmt.Errorf("the log file %s is of collection %q from change %d on, where that of collection %q from change %d on belongs: it was put there from somewhere else; put its own one in its place, or restore the collection from a snapshot",
-			r.path, id, binary.LittleEndian.Uint64(head[len(want)-8:]), r.id, r.first)
+		return fmt.Errorf(
+			"the log file %s is of collection %q from change %d on, where that of collection %q from change %d on belongs: it was put there from somewhere else; put its own one in its place, or restore the collection from a snapshot",
+			r.path,
+			id,
+			binary.LittleEndian.Uint64(head[len(want)-8:]),
+			r.id,
+			r.first,
+		)
 	}
 	return nil
 }
@@ -92,9 +104,13 @@ func (r *logReader) recordAt(at int) ([]byte, error) {
 		return nil, r.brokenAt(at, at)
 	}
 	head := r.data[at*sectorBytes:]
-	length, first := binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint64(head[8:])
+	length := binary.LittleEndian.Uint32(head[4:])
+	first := binary.LittleEndian.Uint64(head[8:])
 	if binary.LittleEndian.Uint32(head) != recordMagic || length > maxRecord || first != r.next {
-		return nil, r.damaged(at*sectorBytes, fmt.Sprintf("a record of %d bytes from change %d on stands where change %d belongs", length, first, r.next))
+		return nil, r.damaged(
+			at*sectorBytes,
+			fmt.Sprintf("a record of %d bytes from change %d on stands where change %d belongs", length, first, r.next),
+		)
 	}
 	size := recordHeader + int(length)
 	sectors := sectorsOf(size)
@@ -119,7 +135,14 @@ func (r *logReader) brokenAt(at, from int) error {
 		return r.damaged(from*sectorBytes, "its first record is not whole, which it was before the file had its name")
 	}
 	if r.end != ^uint64(0) {
-		return r.damaged(from*sectorBytes, fmt.Sprintf("its changes end with %d, but the next file begins with %d: its end is missing, or a file in between", r.next-1, r.end))
+		return r.damaged(
+			from*sectorBytes,
+			fmt.Sprintf(
+				"its changes end with %d, but the next file begins with %d: its end is missing, or a file in between",
+				r.next-1,
+				r.end,
+			),
+		)
 	}
 	for i := at; i*sectorBytes < len(r.data); i++ {
 		switch state, wrong := r.sectorAt(r.data, i); {
@@ -135,11 +158,15 @@ func (r *logReader) brokenAt(at, from int) error {
 // changesOf returns the changes of a record that begins with a sector.
 func (r *logReader) changesOf(record []byte, sector int) (logRecord, error) {
 	out := logRecord{first: r.next}
-	count, body := binary.LittleEndian.Uint32(record[16:]), record[recordHeader:]
+	count := binary.LittleEndian.Uint32(record[16:])
+	body := record[recordHeader:]
 	offset := int64(sector) * contentBytes
 	err := eachChange(body, int(count), func(kind changeKind, content []byte, at int) {
 		out.entries = append(out.entries, entry{kind, content})
-		out.places = append(out.places, logged{file: r.logIdentity, offset: offset + int64(recordHeader+at), length: len(content)})
+		out.places = append(
+			out.places,
+			logged{file: r.logIdentity, offset: offset + int64(recordHeader+at), length: len(content)},
+		)
 	})
 	if err != nil {
 		return out, r.damaged(sector*sectorBytes, err.Error())

@@ -119,7 +119,8 @@ func logTrouble(t *testing.T, what string, fault error, begun bool, times int) {
 	}
 	d := &failingDisk{}
 	l := lively(t, d, dir, LiveOptions{FlushAfter: time.Hour})
-	acknowledged, refused := map[string]bool{"first": true}, 0
+	acknowledged := map[string]bool{"first": true}
+	refused := 0
 	try := func(id string) error {
 		results, err := l.Apply(t.Context(), []Change{put(corpus.Passage{ID: id, Text: "x"})})
 		_, _, there, failed := l.Passage(t.Context(), id, anyRoom)
@@ -181,7 +182,8 @@ func logTrouble(t *testing.T, what string, fault error, begun bool, times int) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	found, err := 0, eachLogged(disk.OS{}, dir, l.writer.manifest, func(uint64, changeKind, []byte, logged) error { return nil })
+	found := 0
+	err := eachLogged(disk.OS{}, dir, l.writer.manifest, func(uint64, changeKind, []byte, logged) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +207,8 @@ func logTrouble(t *testing.T, what string, fault error, begun bool, times int) {
 func TestLogTroubleEnds(t *testing.T) {
 	t.Parallel()
 	dir := built(t, BuildOptions{}, []corpus.Passage{{ID: "a", Text: "one"}})
-	d, failures := &failingDisk{}, make(chan error, 100)
+	d := &failingDisk{}
+	failures := make(chan error, 100)
 	l := lively(t, d, dir, LiveOptions{FlushAfter: time.Hour, Failed: func(err error) { failures <- err }})
 	d.set("sync", syscall.EIO, -1)
 	if _, err := l.Apply(t.Context(), []Change{{Delete: "a"}}); !errors.Is(err, syscall.EIO) {

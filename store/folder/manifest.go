@@ -262,7 +262,8 @@ func (m *manifest) check() error {
 	if err := m.checkOwners(""); err != nil {
 		return err
 	}
-	total, keepers := 0, m.keepers()
+	total := 0
+	keepers := m.keepers()
 	for i := range m.Segments {
 		s := &m.Segments[i]
 		if err := once("segment", s.Name, segmentName); err != nil {
@@ -271,7 +272,8 @@ func (m *manifest) check() error {
 		if s.Passages < 1 || s.Deleted < 0 || s.Deleted > s.Passages || (s.Deleted > 0) != (s.Tombstones != nil) {
 			return fmt.Errorf("segment %s has %d passages of which %d are deleted", s.Name, s.Passages, s.Deleted)
 		}
-		if total += s.Passages; uint64(total) > uint64(^rank.Ordinal(0)) {
+		total += s.Passages
+		if uint64(total) > uint64(^rank.Ordinal(0)) {
 			return fmt.Errorf("the segments have more than %d passages", ^rank.Ordinal(0))
 		}
 		if len(s.Experts) != len(keepers) {

@@ -102,7 +102,8 @@ func newest(d disk.Disk, dir string, do func(m *manifest) error) error {
 		if err != nil {
 			return err
 		}
-		if err = do(m); err == nil {
+		err = do(m)
+		if err == nil {
 			return nil
 		}
 		if again, failed := readManifest(d, dir); failed != nil || again.Generation == m.Generation {

@@ -65,7 +65,10 @@ func BenchmarkSearchBesideMerge(b *testing.B) {
 	questions := halves(b, "vectors/questions.f16", 300)
 	var passages []corpus.Passage
 	for i := range n {
-		passages = append(passages, corpus.Passage{ID: fmt.Sprintf("%05d", i), Text: fmt.Sprintf("word%d word%d word%d", i%7, i%101, i%1009)})
+		passages = append(
+			passages,
+			corpus.Passage{ID: fmt.Sprintf("%05d", i), Text: fmt.Sprintf("word%d word%d word%d", i%7, i%101, i%1009)},
+		)
 	}
 	o := BuildOptions{Experts: []PassageEncoder{e}}
 	dir := built(b, o, split(1, passages, parts)...)

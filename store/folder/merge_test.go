@@ -141,11 +141,21 @@ func TestMergePolicy(t *testing.T) {
 		}
 		most = max(most, len(segments))
 	}
-	t.Logf("%d passages in flushes of %d: at most %d segments, each passage written %.1f times", flushes*size, size, most, float64(written)/(flushes*size))
+	t.Logf(
+		"%d passages in flushes of %d: at most %d segments, each passage written %.1f times",
+		flushes*size,
+		size,
+		most,
+		float64(written)/(flushes*size),
+	)
 	if most > 7*5 || written > 6*flushes*size {
 		t.Errorf("%d segments, %d passages written for %d", most, written, flushes*size)
 	}
-	if names := p.choose([]segmentManifest{{Name: "a", Passages: 10, Deleted: 2}, {Name: "b", Passages: 10, Deleted: 4}}); !slices.Equal(names, []string{"b"}) {
+	if names := p.choose([]segmentManifest{{Name: "a", Passages: 10, Deleted: 2},
+		{Name: "b", Passages: 10, Deleted: 4}}); !slices.Equal(
+		names,
+		[]string{"b"},
+	) {
 		t.Errorf("%q", names)
 	}
 	if names := (&MergePolicy{Off: true}).choose([]segmentManifest{{Name: "b", Passages: 10, Deleted: 9}}); names != nil {

@@ -55,7 +55,8 @@ func (p *MergePolicy) choose(segments []segmentManifest) []string {
 	highest := 0
 	for i := range segments {
 		s := &segments[i]
-		live, tier := s.Passages-s.Deleted, 0
+		live := s.Passages - s.Deleted
+		tier := 0
 		for bound := p.Smallest; live > bound; bound *= p.Factor {
 			tier++
 		}

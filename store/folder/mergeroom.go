@@ -28,7 +28,8 @@ func (w *writer) roomFor(names []string) error {
 	if !known {
 		return nil
 	}
-	m, need := w.snapshot(), int64(0)
+	m := w.snapshot()
+	need := int64(0)
 	for i := range m.Segments {
 		if slices.Contains(names, m.Segments[i].Name) {
 			for _, f := range m.Segments[i].files() {
@@ -37,7 +38,14 @@ func (w *writer) roomFor(names []string) error {
 		}
 	}
 	if wanted := need + int64(mergeReserve*float64(need)); free < wanted {
-		return fmt.Errorf("%w: %d segments of %d bytes want %d free, and %d are; searches go over all of them meanwhile", errNoRoom, len(names), need, wanted, free)
+		return fmt.Errorf(
+			"%w: %d segments of %d bytes want %d free, and %d are; searches go over all of them meanwhile",
+			errNoRoom,
+			len(names),
+			need,
+			wanted,
+			free,
+		)
 	}
 	return nil
 }

@@ -101,7 +101,8 @@ func TestMergesNeedBoundedDisk(t *testing.T) {
 	d.free.Store(1 << 40)
 	l := lively(t, d, dir, o)
 	grow(t, l, 0, 600)
-	if err := l.await(t.Context(), func() bool { return l.options.Merge.choose(l.writer.snapshot().Segments) == nil }); err != nil {
+	merged := func() bool { return l.options.Merge.choose(l.writer.snapshot().Segments) == nil }
+	if err := l.await(t.Context(), merged); err != nil {
 		t.Fatal(err)
 	}
 	d.mu.Lock()
@@ -144,7 +145,10 @@ func TestMergesWaitForRoom(t *testing.T) {
 	}
 	d.free.Store(1 << 40)
 	grow(t, l, 60, 10)
-	if err := l.await(t.Context(), func() bool { return l.mergeTrouble == nil && len(l.writer.snapshot().Segments) < 7 }); err != nil {
+	if err := l.await(t.Context(), func() bool {
+		return l.mergeTrouble == nil &&
+			len(l.writer.snapshot().Segments) < 7
+	}); err != nil {
 		t.Fatal(err)
 	}
 	g := l.Collection().Acquire()

@@ -80,7 +80,11 @@ func (w *writer) merge(ctx context.Context, names []string, o BuildOptions) (gen
 	defer made.discard()
 	var s segmentManifest
 	if len(order) > 0 {
-		of := segmentMaker{words: mergedWords(w.disk, from, order), vectors: map[string]vectorMaker{}, reads: readsTakenOver(from, order)}
+		of := segmentMaker{
+			words:   mergedWords(w.disk, from, order),
+			vectors: map[string]vectorMaker{},
+			reads:   readsTakenOver(from, order),
+		}
 		for _, x := range plan.keepers() {
 			of.vectors[x.Name] = copied(from, order)
 		}
@@ -116,7 +120,11 @@ func (g *Generation) chosen(names []string) ([]*segment, error) {
 // mergedWords makes BM25 of the postings of the segments that are merged: the
 // same file, byte for byte, as analysing the texts anew would give, in less than
 // half the time (bm25's BenchmarkMergeOrdered beside BenchmarkBuild).
-func mergedWords(d disk.Disk, from []*segment, order []origin) func(ctx context.Context, dir string, _ passages, r *reporter) error {
+func mergedWords(
+	d disk.Disk,
+	from []*segment,
+	order []origin,
+) func(ctx context.Context, dir string, _ passages, r *reporter) error {
 	return func(ctx context.Context, dir string, _ passages, r *reporter) error {
 		total := int64(len(order))
 		r.report(Progress{Stage: Words, Total: total, Unit: "passages"})
@@ -167,7 +175,13 @@ func copied(from []*segment, order []origin) vectorMaker {
 // replaceMerged puts a merged segment in the place of those it was made from.
 // Passages that were deleted in them since the merge began are deleted in it. It runs
 // inside publish, where w.current is the generation that m succeeds.
-func (w *writer) replaceMerged(made *draft, m, plan *manifest, from []*segment, order []origin, s segmentManifest) error {
+func (w *writer) replaceMerged(
+	made *draft,
+	m, plan *manifest,
+	from []*segment,
+	order []origin,
+	s segmentManifest,
+) error {
 	if !slices.EqualFunc(m.Experts, plan.Experts, func(a, b expertManifest) bool { return a == b }) {
 		return errors.New("the experts changed while segments were merged")
 	}

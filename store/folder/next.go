@@ -23,7 +23,10 @@ func (m *manifest) checkNext() error {
 		value uint64
 	}{{"generation", m.Generation}, {"next_segment", m.NextSegment}, {"applied", m.Applied}} {
 		if n.value >= mostNumber {
-			errs = append(errs, fmt.Errorf("%s is %d, and no number follows: at most %d is possible", n.name, n.value, uint64(mostNumber)))
+			errs = append(
+				errs,
+				fmt.Errorf("%s is %d, and no number follows: at most %d is possible", n.name, n.value, uint64(mostNumber)),
+			)
 		}
 	}
 	taken := func(name, prefix string) {

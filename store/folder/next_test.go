@@ -40,7 +40,12 @@ func TestVerifyFindsWhatNoBuildCanUse(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, verified := Verify(t.Context(), dir, nil)
-			_, added := Add(t.Context(), dir, of([]corpus.Passage{{ID: "new", Text: "zebra"}}), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4}}})
+			_, added := Add(
+				t.Context(),
+				dir,
+				of([]corpus.Passage{{ID: "new", Text: "zebra"}}),
+				BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4}}},
+			)
 			if c.says == "" {
 				if verified != nil || added != nil {
 					t.Errorf("%v, %v", verified, added)

@@ -61,7 +61,8 @@ func TestSecondWriter(t *testing.T) {
 func TestLeftovers(t *testing.T) {
 	dir := built(t, BuildOptions{}, randomPassages(1, 20))
 	before := tree(t, dir)
-	for _, name := range []string{"tmp-seg-000002/passages", "seg-000007/words", "tmp-manifest", "seg-000001/a-9.vectors"} {
+	for _, name := range []string{"tmp-seg-000002/passages", "seg-000007/words", "tmp-manifest",
+		"seg-000001/a-9.vectors"} {
 		path := filepath.Join(dir, name)
 		_ = os.MkdirAll(filepath.Dir(path), 0o755)
 		if err := os.WriteFile(path, []byte("half"), 0o644); err != nil {

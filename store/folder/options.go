@@ -91,7 +91,8 @@ func NewWords(phrases bool, analysis string) (p bm25.Params, err error) {
 // languages that are written with letters.
 func UnicodeWords() bm25.Params {
 	p := bm25.DefaultParams()
-	p.Phrases, p.Analysis = true, bm25.Unicode
+	p.Phrases = true
+	p.Analysis = bm25.Unicode
 	return p
 }
 
@@ -137,15 +138,27 @@ func (o *BuildOptions) complete() error {
 		o.wordMemory = 512 << 20
 	}
 	if o.batchPassages < 0 || o.wordMemory < 0 || o.Threads < 0 {
-		return fmt.Errorf("build options below zero: %d passages a batch, %d bytes for words, %d threads", o.batchPassages, o.wordMemory, o.Threads)
+		return fmt.Errorf(
+			"build options below zero: %d passages a batch, %d bytes for words, %d threads",
+			o.batchPassages,
+			o.wordMemory,
+			o.Threads,
+		)
 	}
 	seen := map[string]bool{}
 	for _, x := range o.Experts {
 		if err := checkEncoder(x); err != nil {
 			return err
 		}
-		if tokens, parts, none := x.Late(), x.Parts() != nil, x.Owner() != ""; tokens && parts || tokens && none || parts && none {
-			return fmt.Errorf("expert %q has more than one of these: a vector for each token (%t), one for each part of a passage (%t), none of its own (%t)", x.Name(), tokens, parts, none)
+		if tokens, parts, none := x.Late(), x.Parts() != nil, x.Owner() != ""; tokens && parts || tokens && none ||
+			parts && none {
+			return fmt.Errorf(
+				"expert %q has more than one of these: a vector for each token (%t), one for each part of a passage (%t), none of its own (%t)",
+				x.Name(),
+				tokens,
+				parts,
+				none,
+			)
 		}
 		if seen[x.Name()] {
 			return fmt.Errorf("expert %q is named twice", x.Name())
@@ -175,7 +188,10 @@ func CheckExpertName(name string) error {
 	case name == "bm25", name == "phrases":
 		return fmt.Errorf("an expert cannot be called %q: that is the name of a word index", name)
 	case !expertName.MatchString(name):
-		return fmt.Errorf("%q is no name for an expert: lower-case letters, digits, - and _, beginning with a letter or digit, 64 at most, and for a granularity @ and its size, as in base@3", name)
+		return fmt.Errorf(
+			"%q is no name for an expert: lower-case letters, digits, - and _, beginning with a letter or digit, 64 at most, and for a granularity @ and its size, as in base@3",
+			name,
+		)
 	}
 	return nil
 }

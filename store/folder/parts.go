@@ -17,13 +17,21 @@ func Cut(encoder PassageEncoder, p corpus.Passage) (parts []corpus.Passage, span
 	if cut == nil {
 		return []corpus.Passage{p}, nil, nil
 	}
-	if spans = cut(p.Text); len(spans) == 0 {
+	spans = cut(p.Text)
+	if len(spans) == 0 {
 		spans = []rank.Span{{End: uint32(len(p.Text))}}
 	}
 	boundary := func(at uint32) bool { return int(at) == len(p.Text) || utf8.RuneStart(p.Text[at]) }
 	for _, s := range spans {
 		if s.Begin > s.End || int(s.End) > len(p.Text) || !boundary(s.Begin) || !boundary(s.End) {
-			return nil, nil, fmt.Errorf("expert %s cuts passage %q, of %d bytes, from byte %d to byte %d", encoder.Name(), p.ID, len(p.Text), s.Begin, s.End)
+			return nil, nil, fmt.Errorf(
+				"expert %s cuts passage %q, of %d bytes, from byte %d to byte %d",
+				encoder.Name(),
+				p.ID,
+				len(p.Text),
+				s.Begin,
+				s.End,
+			)
 		}
 		part := p
 		part.Text = p.Text[s.Begin:s.End]
@@ -61,7 +69,12 @@ func (m *manifest) checkOwners(dir string) error {
 			continue
 		}
 		bad := func(format string, args ...any) error {
-			return fault(ErrNoOwner, dir, x.Owner, "expert %q has no vectors of its own and searches those of expert %q, "+format, append([]any{x.Name, x.Owner}, args...)...)
+			return fault(
+				ErrNoOwner,
+				dir,
+				x.Owner,
+				"expert %q has no vectors of its own and searches those of expert %q, "+format,
+				append([]any{x.Name, x.Owner}, args...)...)
 		}
 		switch owner := m.expert(x.Owner); {
 		case owner == nil:
@@ -71,7 +84,13 @@ func (m *manifest) checkOwners(dir string) error {
 		case owner.Index.Kind == ann.Late:
 			return bad("which has a list of vectors for each passage: an expert with one vector can be searched")
 		case owner.Fingerprint != x.Fingerprint || owner.Dimension != x.Dimension:
-			return bad("made by the encoder %s (%d numbers), and its own is %s (%d numbers): questions of one do not fit the vectors of the other", short(owner.Fingerprint), owner.Dimension, short(x.Fingerprint), x.Dimension)
+			return bad(
+				"made by the encoder %s (%d numbers), and its own is %s (%d numbers): questions of one do not fit the vectors of the other",
+				short(owner.Fingerprint),
+				owner.Dimension,
+				short(x.Fingerprint),
+				x.Dimension,
+			)
 		case x.Parts || x.Index != (Index{}):
 			return bad("and has parts of passages or an index all the same")
 		}

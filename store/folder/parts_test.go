@@ -24,14 +24,23 @@ import (
 // partsSearched compares the searches of an expert of parts with all inner products, in
 // double precision, of the texts that should be there: the greatest of a passage's parts
 // is its score.
-func partsSearched(t *testing.T, name string, g *Generation, expert string, e *hashEncoder, live map[string]corpus.Passage) {
+func partsSearched(
+	t *testing.T,
+	name string,
+	g *Generation,
+	expert string,
+	e *hashEncoder,
+	live map[string]corpus.Passage,
+) {
 	t.Helper()
 	v, ok := g.Expert(expert)
 	if !ok || !v.Parts() {
 		t.Fatalf("%s: the collection has no parts of %s", name, expert)
 	}
 	for i, q := range questions(71, 8) {
-		query, best, spans := e.vector(q), map[string]float64{}, map[string]rank.Span{}
+		query := e.vector(q)
+		best := map[string]float64{}
+		spans := map[string]rank.Span{}
 		for id, p := range live {
 			texts, of, err := Cut(e, p)
 			if err != nil {
@@ -40,7 +49,8 @@ func partsSearched(t *testing.T, name string, g *Generation, expert string, e *h
 			best[id] = math.Inf(-1)
 			for j, part := range texts {
 				if s := dot(query, e.vector(part.Title+" "+part.Text)); s > best[id]+1e-6 { // the first of equals
-					best[id], spans[id] = s, of[j]
+					spans[id] = of[j]
+					best[id] = s
 				}
 			}
 		}
@@ -70,11 +80,35 @@ func partsSearched(t *testing.T, name string, g *Generation, expert string, e *h
 				v.Scores(query, ordinals, scores)
 				for j, h := range hits {
 					id := names(t, g, hits[j:j+1])[0].id
-					if p, ok := live[id]; !ok || !f.lets(p) || math.Abs(float64(h.Score)-best[id]) > 1e-5 || exact && math.Abs(best[id]-want[j]) > 1e-5 || scores[j] != h.Score {
-						t.Fatalf("%s, %q, k %d, exact %v: hit %d is %s with %v, by Scores %v; it should have %v, and the hit %v", name, q, k, exact, j, id, h.Score, scores[j], best[id], want[j])
+					if p, ok := live[id]; !ok || !f.lets(p) || math.Abs(float64(h.Score)-best[id]) > 1e-5 ||
+						exact && math.Abs(best[id]-want[j]) > 1e-5 ||
+						scores[j] != h.Score {
+						t.Fatalf(
+							"%s, %q, k %d, exact %v: hit %d is %s with %v, by Scores %v; it should have %v, and the hit %v",
+							name,
+							q,
+							k,
+							exact,
+							j,
+							id,
+							h.Score,
+							scores[j],
+							best[id],
+							want[j],
+						)
 					}
 					if span, score, err := v.BestPart(query, h.Ordinal); err != nil || score != h.Score || span != spans[id] {
-						t.Fatalf("%s, %q: the best part of %s is %v with %v, %v; it should be %v with %v", name, q, id, span, score, err, spans[id], h.Score)
+						t.Fatalf(
+							"%s, %q: the best part of %s is %v with %v, %v; it should be %v with %v",
+							name,
+							q,
+							id,
+							span,
+							score,
+							err,
+							spans[id],
+							h.Score,
+						)
 					}
 				}
 			}
@@ -163,7 +197,10 @@ func exportedParts(t *testing.T, g *Generation, e *hashEncoder, live map[string]
 		for i := range numbers {
 			numbers[i] = binary.LittleEndian.Uint32(data[head+4*i:])
 		}
-		if shape := fmt.Sprintf("'shape': (%d, %d)", len(numbers)/columns, columns); !bytes.Contains(data[:head], []byte(shape)) {
+		if shape := fmt.Sprintf("'shape': (%d, %d)", len(numbers)/columns, columns); !bytes.Contains(
+			data[:head],
+			[]byte(shape),
+		) {
 			t.Fatalf("%s has %d numbers and says %q", name, len(numbers), data[:head])
 		}
 		return numbers
@@ -216,7 +253,8 @@ func TestOwner(t *testing.T) {
 	}
 	g := opened(t, dir)
 	files := g.Experts()
-	if len(files) != 2 || files[1].Owner != "base" || files[1].Index != files[0].Index || files[1].Rows != 60 || files[1].Passages != 60 {
+	if len(files) != 2 || files[1].Owner != "base" || files[1].Index != files[0].Index || files[1].Rows != 60 ||
+		files[1].Passages != 60 {
 		t.Fatalf("%+v", files)
 	}
 	a, _ := g.Expert("base")
@@ -229,10 +267,15 @@ func TestOwner(t *testing.T) {
 	if _, _, err := b.BestPart(query, 0); err == nil {
 		t.Error("the best part where there are none")
 	}
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "more"}}), BuildOptions{Experts: []PassageEncoder{owner, borrower}}); err != nil || borrower.calls > 0 {
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "more"}}),
+		BuildOptions{Experts: []PassageEncoder{owner, borrower}}); err != nil ||
+		borrower.calls > 0 {
 		t.Fatalf("%d calls, %v", borrower.calls, err)
 	}
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "yet more", Text: "more"}}), BuildOptions{Experts: []PassageEncoder{owner, &hashEncoder{name: "head", dimension: 8, version: 0, parted: true}}}); !errors.Is(err, ErrOtherEncoder) {
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "yet more", Text: "more"}}), BuildOptions{Experts: []PassageEncoder{owner, &hashEncoder{name: "head", dimension: 8, version: 0, parted: true}}}); !errors.Is(
+		err,
+		ErrOtherEncoder,
+	) {
 		t.Errorf("an encoder of parts for an expert without vectors: %v", err)
 	}
 	if err := RemoveExpert(t.Context(), dir, "base"); !errors.Is(err, ErrIsOwner) {
@@ -248,11 +291,16 @@ func TestOwner(t *testing.T) {
 		if _, err := AddExpert(t.Context(), dir, x, BuildOptions{}); !errors.Is(err, ErrNoOwner) {
 			t.Errorf("vectors %s: %v", name, err)
 		}
-		if _, err := Build(t.Context(), filepath.Join(t.TempDir(), "new"), of(passages), BuildOptions{Experts: []PassageEncoder{x, borrower, owner}}); !errors.Is(err, ErrNoOwner) {
+		if _, err := Build(t.Context(), filepath.Join(t.TempDir(), "new"), of(passages),
+			BuildOptions{Experts: []PassageEncoder{x, borrower, owner}}); !errors.Is(
+			err,
+			ErrNoOwner,
+		) {
 			t.Errorf("building with vectors %s: %v", name, err)
 		}
 	}
-	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "x", dimension: 8, owner: "base", parted: true}, BuildOptions{}); err == nil {
+	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "x", dimension: 8, owner: "base", parted: true},
+		BuildOptions{}); err == nil {
 		t.Error("parts and another one's vectors at once")
 	}
 	if err := errors.Join(RemoveExpert(t.Context(), dir, "head"), RemoveExpert(t.Context(), dir, "base")); err != nil {
@@ -277,9 +325,12 @@ func (c *crooked) EncodePassages(ctx context.Context, p []corpus.Passage) ([][]f
 // TestPartsRefused: what is no part of a passage, named with the passage.
 func TestPartsRefused(t *testing.T) {
 	passages := []corpus.Passage{{ID: "umlaut", Text: "für"}}
-	for _, spans := range [][]rank.Span{{{Begin: 0, End: 5}}, {{Begin: 2, End: 1}}, {{Begin: 0, End: 2}}, {{Begin: 2, End: 4}}} {
+	for _, spans := range [][]rank.Span{{{Begin: 0, End: 5}}, {{Begin: 2, End: 1}}, {{Begin: 0, End: 2}},
+		{{Begin: 2, End: 4}}} {
 		e := &crooked{hashEncoder{name: "a", dimension: 4}, spans}
-		if _, err := Build(t.Context(), filepath.Join(t.TempDir(), "index"), of(passages), BuildOptions{Experts: []PassageEncoder{e}}); err == nil || !strings.Contains(err.Error(), `"umlaut"`) {
+		if _, err := Build(t.Context(), filepath.Join(t.TempDir(), "index"), of(passages),
+			BuildOptions{Experts: []PassageEncoder{e}}); err == nil ||
+			!strings.Contains(err.Error(), `"umlaut"`) {
 			t.Errorf("%v: %v", spans, err)
 		}
 	}
@@ -303,10 +354,12 @@ func TestPlainManifests(t *testing.T) {
 		}
 		return string(data)
 	}
-	if m := read(); !strings.HasPrefix(m, "conclave manifest 4 ") || strings.Contains(m, "parts") || strings.Contains(m, "owner") {
+	if m := read(); !strings.HasPrefix(m, "conclave manifest 4 ") || strings.Contains(m, "parts") ||
+		strings.Contains(m, "owner") {
 		t.Errorf("%s", m)
 	}
-	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "b", dimension: 4, parted: true}, BuildOptions{}); err != nil {
+	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "b", dimension: 4, parted: true},
+		BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if m := read(); !strings.HasPrefix(m, "conclave manifest 4 ") || !strings.Contains(m, "parts") {

@@ -47,7 +47,13 @@ type rename struct {
 }
 
 func newForgetfulDisk(t testing.TB, cutAt int) *forgetfulDisk {
-	d := &forgetfulDisk{t: t, cutAt: cutAt, content: map[uint64][]byte{}, names: map[uint64]map[string]uint64{}, held: map[uint64]*os.File{}}
+	d := &forgetfulDisk{
+		t:       t,
+		cutAt:   cutAt,
+		content: map[uint64][]byte{},
+		names:   map[uint64]map[string]uint64{},
+		held:    map[uint64]*os.File{},
+	}
 	t.Cleanup(d.letGo)
 	return d
 }
@@ -419,7 +425,8 @@ func TestPowerCuts(t *testing.T) {
 		acknowledged := 0
 		var err error
 		for _, run := range script {
-			if err = run(d, dir); err != nil {
+			err = run(d, dir)
+			if err != nil {
 				break
 			}
 			acknowledged++
@@ -433,7 +440,14 @@ func TestPowerCuts(t *testing.T) {
 				continue
 			}
 			looked[key] = true
-			checkAfterCut(t, fmt.Sprintf("%s, cut before operation %d", name, cut), d, filepath.Join(left, "index"), acknowledged, want)
+			checkAfterCut(
+				t,
+				fmt.Sprintf("%s, cut before operation %d", name, cut),
+				d,
+				filepath.Join(left, "index"),
+				acknowledged,
+				want,
+			)
 		}
 		d.letGo()
 		if err == nil {
@@ -476,7 +490,8 @@ func checkAfterCut(t *testing.T, name string, d *forgetfulDisk, dir string, ackn
 	if _, err := Verify(t.Context(), dir, nil); err != nil {
 		t.Fatalf("%s: %v\n%q", name, err, d.log)
 	}
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "again", Text: "x"}}), BuildOptions{Experts: experts}); err != nil {
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "again", Text: "x"}}),
+		BuildOptions{Experts: experts}); err != nil {
 		t.Fatalf("%s: adding: %v\n%q", name, err, d.log)
 	}
 	if _, err := Verify(t.Context(), dir, nil); err != nil {

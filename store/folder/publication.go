@@ -170,7 +170,13 @@ func (w *writer) settleLocked() error {
 	}
 	still := func(err error) error {
 		p.err = err
-		return fmt.Errorf("%w (generation %d of %s): nothing is written until the disk is well again: %w", ErrUnsettled, p.next.manifest.Generation, w.dir, err)
+		return fmt.Errorf(
+			"%w (generation %d of %s): nothing is written until the disk is well again: %w",
+			ErrUnsettled,
+			p.next.manifest.Generation,
+			w.dir,
+			err,
+		)
 	}
 	found, err := readManifest(w.disk, w.dir)
 	if err != nil {
@@ -214,13 +220,24 @@ func (w *writer) lockHeld() error {
 		return fmt.Errorf("looking for the lock of %s: %w", w.dir, err)
 	}
 	if !held {
-		w.overtaken = fmt.Errorf("%s was removed or replaced while %s was open for writing, so there may be %w: nothing more is written here; end all writers but one and restart it", lockName, w.dir, ErrOtherWriter)
+		w.overtaken = fmt.Errorf(
+			"%s was removed or replaced while %s was open for writing, so there may be %w: nothing more is written here; end all writers but one and restart it",
+			lockName,
+			w.dir,
+			ErrOtherWriter,
+		)
 	}
 	return w.overtaken
 }
 
 func (w *writer) otherWriter(found *manifest) error {
-	return fmt.Errorf("%w: %s has generation %d where generation %d of this writer was: nothing more is written here; end all writers but one and restart it", ErrOtherWriter, w.dir, found.Generation, w.manifest.Generation)
+	return fmt.Errorf(
+		"%w: %s has generation %d where generation %d of this writer was: nothing more is written here; end all writers but one and restart it",
+		ErrOtherWriter,
+		w.dir,
+		found.Generation,
+		w.manifest.Generation,
+	)
 }
 
 // same reports whether two manifests are the same file.

@@ -127,7 +127,8 @@ func TestUnsettledKill(t *testing.T) {
 		}
 	}
 	d.failing.Store(false)
-	if w, err = openWriter(d, dir); err != nil {
+	w, err = openWriter(d, dir)
+	if err != nil {
 		t.Fatal(err)
 	}
 	_ = unlock(w.lock)
@@ -145,7 +146,8 @@ func TestOtherWriter(t *testing.T) {
 	t.Parallel()
 	dir := built(t, crashOptions().Build, []corpus.Passage{{ID: "first", Text: "x"}})
 	o := crashOptions()
-	o.FlushAfter, o.Merge.Off = time.Hour, true
+	o.FlushAfter = time.Hour
+	o.Merge.Off = true
 	first := lively(t, disk.OS{}, dir, o)
 	if err := os.Remove(filepath.Join(dir, lockName)); err != nil {
 		t.Fatal(err)
@@ -201,7 +203,17 @@ func TestOverwritten(t *testing.T) {
 }
 
 // descriptors are the operations that need one.
-var descriptors = []string{"open", "create", "map", "readdir", "read file", "write file", "sync", "sync folder", "remove all"}
+var descriptors = []string{
+	"open",
+	"create",
+	"map",
+	"readdir",
+	"read file",
+	"write file",
+	"sync",
+	"sync folder",
+	"remove all",
+}
 
 // TestNoDescriptors: where no file can be opened any more from a manifest's
 // rename on, what is published is there and is seen; where none can be opened
@@ -270,7 +282,8 @@ func TestNoDescriptors(t *testing.T) {
 					t.Fatalf("%s, %s: generation %d after %d", r.name, s.name, now, before)
 				}
 				r.lookKilled(s.name)
-				if err := s.do(&faultRun{t: t, live: r.live, states: r.states, disk: &faultyDisk{}, failures: r.failures}); err != nil {
+				if err := s.do(&faultRun{t: t, live: r.live, states: r.states, disk: &faultyDisk{},
+					failures: r.failures}); err != nil {
 					t.Fatalf("%s, %s, when there are descriptors: %v", r.name, s.name, err)
 				}
 			}

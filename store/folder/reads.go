@@ -33,7 +33,9 @@ func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bo
 	for _, e := range encoders {
 		if r, ok := e.(PassageReader); ok {
 			c, u := r.Reads(p)
-			cut, unread, known = cut || c, unread || u, true
+			cut = cut || c
+			unread = unread || u
+			known = true
 		}
 	}
 	return cut, unread, known
@@ -139,13 +141,23 @@ func readsTakenOver(from []*segment, order []origin) readMaker {
 			}
 		}
 		n := len(order)
-		return segmentReads{reads.cut.with(n, cut), reads.unread.with(n, unread), reads.unknown.with(n, unknown)}, len(unknown) < n, nil
+		return segmentReads{
+			reads.cut.with(n, cut),
+			reads.unread.with(n, unread),
+			reads.unknown.with(n, unknown),
+		}, len(unknown) < n, nil
 	}
 }
 
 // writeReads writes the lists of a segment. Their names carry a number, as those of an
 // expert's files.
-func writeReads(d disk.Disk, dir string, reads segmentReads, passages int, number func() uint64) (*readsManifest, error) {
+func writeReads(
+	d disk.Disk,
+	dir string,
+	reads segmentReads,
+	passages int,
+	number func() uint64,
+) (*readsManifest, error) {
 	out := &readsManifest{}
 	for _, list := range []struct {
 		name  string
@@ -179,7 +191,8 @@ func openReads(d disk.Disk, folder string, s *segmentManifest) (*segmentReads, e
 			continue
 		}
 		var err error
-		if *list.into, err = readMarks(d, folder, list.of.fileManifest, s.Passages, list.of.Passages); err != nil {
+		*list.into, err = readMarks(d, folder, list.of.fileManifest, s.Passages, list.of.Passages)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -53,7 +53,8 @@ func TestReads(t *testing.T) {
 	mergeAll(t, dir)
 	want("merged", Reads{Known: 4, Cut: 2, Unread: 1})
 	o.Replace = true
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{text("b", "short now"), text("c", "ไทย again")}), o); err != nil {
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{text("b", "short now"), text("c", "ไทย again")}),
+		o); err != nil {
 		t.Fatal(err)
 	}
 	want("replaced", Reads{Known: 4, Cut: 1, Unread: 1})

@@ -26,7 +26,8 @@ func measure(ctx context.Context, ix ann.Index, x expertManifest, r *reporter) (
 		r.report(Progress{Stage: Measuring, Expert: x.Name, Done: int64(done), Total: int64(n), Unit: "searches"})
 	}
 	tell(0)
-	if out.Stored, err = ann.RecallOfStored(ctx, ix, n, x.Index.Seed); err == nil {
+	out.Stored, err = ann.RecallOfStored(ctx, ix, n, x.Index.Seed)
+	if err == nil {
 		tell(n)
 	}
 	return out, err
@@ -39,7 +40,8 @@ func joined(segments []segmentManifest, expert string) Recall {
 	var sum ann.Measured
 	weight := 0.0
 	for i := range segments {
-		r, passages := segments[i].expert(expert).Recall.Stored, float64(segments[i].Passages)
+		r := segments[i].expert(expert).Recall.Stored
+		passages := float64(segments[i].Passages)
 		sum.Queries += r.Queries
 		sum.At10 += passages * r.At10
 		sum.At100 += passages * r.At100

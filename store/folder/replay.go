@@ -92,21 +92,28 @@ func readLog(d disk.Disk, dir string, m *manifest, visit visitChange) (found fou
 	}
 	for i, f := range files {
 		if i == 0 && f.first > m.Applied+1 {
-			return found, fmt.Errorf("the log %s begins with change %d, but the segments end with change %d: a file of the log is missing", dir, f.first, m.Applied)
+			return found, fmt.Errorf(
+				"the log %s begins with change %d, but the segments end with change %d: a file of the log is missing",
+				dir,
+				f.first,
+				m.Applied,
+			)
 		}
 		end := ^uint64(0)
 		if i < len(files)-1 {
 			end = files[i+1].first
 		}
 		r := logReader{logIdentity: f, end: end, next: f.first}
-		if r.data, err = d.ReadFile(f.path); err != nil {
+		r.data, err = d.ReadFile(f.path)
+		if err != nil {
 			return found, err
 		}
 		if err := r.read(func(record *logRecord) error { return record.visit(m.Applied, visit) }); err != nil {
 			return found, err
 		}
 		found.files = append(found.files, fullFile{path: f.path, last: r.next - 1})
-		found.next, found.last = max(found.next, r.next), r.held
+		found.next = max(found.next, r.next)
+		found.last = r.held
 	}
 	return found, nil
 }

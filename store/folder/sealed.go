@@ -32,7 +32,12 @@ func appendSeal(b []byte, sum string) []byte {
 func unseal(path string, data []byte, f fileManifest) ([]byte, error) {
 	at := len(data) - sealBytes
 	if at < 0 || string(data[at:]) != string(appendSeal(nil, f.Sum)) {
-		return nil, fmt.Errorf("%s is not the file that the manifest names, whose checksum is %s (it ends with %q): another one was put in its place, or it is damaged; put its own back, restore the collection from a snapshot, or index again", path, f.Sum, data[max(at, 0):])
+		return nil, fmt.Errorf(
+			"%s is not the file that the manifest names, whose checksum is %s (it ends with %q): another one was put in its place, or it is damaged; put its own back, restore the collection from a snapshot, or index again",
+			path,
+			f.Sum,
+			data[max(at, 0):],
+		)
 	}
 	return data[:at:at], nil
 }
@@ -64,14 +69,20 @@ func (d sealedDisk) Map(path string) (*disk.Mapping, error) {
 }
 
 // sealFile describes a file that was written, seals it, and makes it durable.
-func sealFile(ctx context.Context, d disk.Disk, dir, name string, progress func(bytes int64)) (f fileManifest, err error) {
+func sealFile(
+	ctx context.Context,
+	d disk.Disk,
+	dir, name string,
+	progress func(bytes int64),
+) (f fileManifest, err error) {
 	path := filepath.Join(dir, name)
 	file, err := d.Open(path)
 	if err != nil {
 		return f, err
 	}
 	f, err = describe(ctx, file, name, progress)
-	if err = errors.Join(err, file.Close()); err != nil {
+	err = errors.Join(err, file.Close())
+	if err != nil {
 		return f, err
 	}
 	file, err = d.OpenAppend(path)
@@ -79,7 +90,8 @@ func sealFile(ctx context.Context, d disk.Disk, dir, name string, progress func(
 		return f, err
 	}
 	_, err = file.Write(appendSeal(nil, f.Sum))
-	if err = errors.Join(err, file.Close()); err != nil {
+	err = errors.Join(err, file.Close())
+	if err != nil {
 		return f, err
 	}
 	return f, d.SyncFile(path)

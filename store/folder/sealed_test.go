@@ -17,7 +17,14 @@ import (
 func alike(letter string, shift int) (out []corpus.Passage) {
 	for i := range 40 {
 		n := (i + shift) % 40
-		out = append(out, corpus.Passage{ID: fmt.Sprintf("%s%02d", letter, i), Text: fmt.Sprintf("text number w%02d", n), Tags: []string{fmt.Sprintf("t%02d", n)}})
+		out = append(
+			out,
+			corpus.Passage{
+				ID:   fmt.Sprintf("%s%02d", letter, i),
+				Text: fmt.Sprintf("text number w%02d", n),
+				Tags: []string{fmt.Sprintf("t%02d", n)},
+			},
+		)
 	}
 	return out
 }
@@ -65,7 +72,8 @@ func TestSwappedFiles(t *testing.T) {
 			if err := os.Rename(path+".new", path); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), path+" is not the file that the manifest names") {
+			if _, err := Open(dir); err == nil ||
+				!strings.Contains(err.Error(), path+" is not the file that the manifest names") {
 				t.Errorf("%s in place of %s: %v", source, path, err)
 			}
 			if _, err := Verify(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), path) {
@@ -102,7 +110,8 @@ func TestSwappedFiles(t *testing.T) {
 func TestFirstFormat(t *testing.T) {
 	dir := t.TempDir()
 	body := []byte("{}\n")
-	if err := os.WriteFile(filepath.Join(dir, manifestName), append([]byte(manifestBegin+"1 xxh3 "+disk.Sum(body)+"\n"), body...), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, manifestName),
+		append([]byte(manifestBegin+"1 xxh3 "+disk.Sum(body)+"\n"), body...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, open := range map[string]func() error{
@@ -110,7 +119,8 @@ func TestFirstFormat(t *testing.T) {
 		"OpenWriter": func() error { _, err := openWriter(disk.OS{}, dir); return err },
 		"Verify":     func() error { _, err := Verify(t.Context(), dir, nil); return err },
 	} {
-		if err := open(); err == nil || !strings.Contains(err.Error(), "format 1, this program reads format 2") || !strings.Contains(err.Error(), "index again") {
+		if err := open(); err == nil || !strings.Contains(err.Error(), "format 1, this program reads format 2") ||
+			!strings.Contains(err.Error(), "index again") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

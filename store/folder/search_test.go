@@ -179,7 +179,16 @@ func TestSegmentsDoNotShow(t *testing.T) {
 			a, errA := vOne.Search(t.Context(), e.vector(q), k, true)
 			b, errB := vMany.Search(t.Context(), e.vector(q), k, true)
 			if errA != nil || errB != nil || !slices.Equal(names(t, one, a), names(t, many, b)) {
-				t.Fatalf("%d segments, vectors, %q, k %d:\none  %v %v\nmany %v %v", n, q, k, names(t, one, a), errA, names(t, many, b), errB)
+				t.Fatalf(
+					"%d segments, vectors, %q, k %d:\none  %v %v\nmany %v %v",
+					n,
+					q,
+					k,
+					names(t, one, a),
+					errA,
+					names(t, many, b),
+					errB,
+				)
 			}
 		}
 	}
@@ -267,7 +276,10 @@ func TestGraphOverSegments(t *testing.T) {
 
 func TestSearchErrors(t *testing.T) {
 	e := &hashEncoder{name: "base", dimension: 8}
-	g := opened(t, built(t, BuildOptions{Experts: []PassageEncoder{e}}, randomPassages(9, 20), []corpus.Passage{{ID: "x", Text: "x"}}))
+	g := opened(
+		t,
+		built(t, BuildOptions{Experts: []PassageEncoder{e}}, randomPassages(9, 20), []corpus.Passage{{ID: "x", Text: "x"}}),
+	)
 	v, _ := g.Expert("base")
 	if _, err := v.Search(t.Context(), make([]float32, 7), 3, false); err == nil {
 		t.Error("a query of another dimension was answered")

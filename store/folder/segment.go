@@ -52,47 +52,70 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 	o := &opening{files: files, folder: filepath.Join(dir, s.Name), disk: sealedDisk{files.disk, s.files()}}
 	out := &segment{name: s.Name, vectors: map[string]ann.Index{}}
 	var err error
-	if out.store, err = openFile(o, func(path string) (*corpus.Store, error) { return corpus.OpenStore(o.disk, path) }, s.Store); err != nil {
+	out.store, err = openFile(
+		o,
+		func(path string) (*corpus.Store, error) { return corpus.OpenStore(o.disk, path) },
+		s.Store,
+	)
+	if err != nil {
 		return nil, o.keys, err
 	}
 	if err := o.counts(s.Store, out.store.Len(), s.Passages); err != nil {
 		return nil, o.keys, err
 	}
 	if s.Tombstones != nil {
-		if out.dead, err = readTombstones(files.disk, o.folder, s); err != nil {
+		out.dead, err = readTombstones(files.disk, o.folder, s)
+		if err != nil {
 			return nil, o.keys, err
 		}
 		out.live = ann.FilterOf(out.dead.alive(s.Passages))
 	}
-	if out.reads, err = openReads(files.disk, o.folder, s); err != nil {
+	out.reads, err = openReads(files.disk, o.folder, s)
+	if err != nil {
 		return nil, o.keys, err
 	}
-	if out.copies, err = o.fingerprints(s, out.store); err != nil {
+	out.copies, err = o.fingerprints(s, out.store)
+	if err != nil {
 		return nil, o.keys, err
 	}
 	if what == wordless {
 		return out, o.keys, nil
 	}
-	if out.words, err = openFile(o, func(path string) (*bm25.Index, error) { return bm25.Open(o.disk, path) }, s.Words); err != nil {
-		return nil, o.keys, fault(ErrDamagedWords, dir, "", "%w; or index the words anew, from the passages that are there", err)
+	out.words, err = openFile(o, func(path string) (*bm25.Index, error) { return bm25.Open(o.disk, path) }, s.Words)
+	if err != nil {
+		return nil, o.keys, fault(
+			ErrDamagedWords,
+			dir,
+			"",
+			"%w; or index the words anew, from the passages that are there",
+			err,
+		)
 	}
 	if err := o.counts(s.Words, out.words.Docs(), s.Passages); err != nil {
 		return nil, o.keys, err
 	}
 	if p := out.words.Params(); p != m.Words.params() {
-		return nil, o.keys, fmt.Errorf("%s was built with %+v, the manifest says %+v", filepath.Join(o.folder, s.Words.Name), p, m.Words.params())
+		return nil, o.keys, fmt.Errorf(
+			"%s was built with %+v, the manifest says %+v",
+			filepath.Join(o.folder, s.Words.Name),
+			p,
+			m.Words.params(),
+		)
 	}
-	if out.tags, err = openFile(o, func(path string) (*tags.Index, error) { return tags.Open(o.disk, path) }, s.Tags); err != nil {
+	out.tags, err = openFile(o, func(path string) (*tags.Index, error) { return tags.Open(o.disk, path) }, s.Tags)
+	if err != nil {
 		return nil, o.keys, err
 	}
 	if err := o.counts(s.Tags, out.tags.Passages(), s.Passages); err != nil {
 		return nil, o.keys, err
 	}
-	if out.spelled, err = o.spelledWords(s, out.store); err != nil {
+	out.spelled, err = o.spelledWords(s, out.store)
+	if err != nil {
 		return nil, o.keys, err
 	}
 	for _, x := range m.keepers() {
-		if out.vectors[x.Name], err = o.index(x, s); err != nil {
+		out.vectors[x.Name], err = o.index(x, s)
+		if err != nil {
 			return nil, o.keys, fault(ErrDamagedVectors, dir, x.Name, "%w", err)
 		}
 	}
@@ -101,16 +124,25 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 
 // index opens the vectors of an expert.
 func (o *opening) index(x expertManifest, s *segmentManifest) (ann.Index, error) {
-	of, files := s.expert(x.Name), []fileManifest{}
+	of := s.expert(x.Name)
+	files := []fileManifest{}
 	for _, f := range of.files() {
 		files = append(files, *f)
 	}
-	ix, err := openFile(o, func(string) (ann.Index, error) { return of.paths(o.folder).open(o.disk, x.Index.Kind) }, files...)
+	ix, err := openFile(
+		o,
+		func(string) (ann.Index, error) { return of.paths(o.folder).open(o.disk, x.Index.Kind) },
+		files...)
 	if err != nil {
 		return nil, err
 	}
 	if ix.Dimension() != x.Dimension {
-		return nil, fmt.Errorf("%s has vectors of %d numbers, the manifest says %d", filepath.Join(o.folder, of.Vectors.Name), ix.Dimension(), x.Dimension)
+		return nil, fmt.Errorf(
+			"%s has vectors of %d numbers, the manifest says %d",
+			filepath.Join(o.folder, of.Vectors.Name),
+			ix.Dimension(),
+			x.Dimension,
+		)
 	}
 	return ix, o.counts(of.Vectors, ix.Len(), s.Passages)
 }
@@ -123,17 +155,27 @@ func openFile[T io.Closer](o *opening, open func(path string) (T, error), of ...
 		path := filepath.Join(o.folder, f.Name)
 		info, err := o.disk.Stat(path)
 		if errors.Is(err, os.ErrNotExist) {
-			return out, fmt.Errorf("%s is missing: restore the collection from a snapshot, or index again (%w)", path, os.ErrNotExist)
+			return out, fmt.Errorf(
+				"%s is missing: restore the collection from a snapshot, or index again (%w)",
+				path,
+				os.ErrNotExist,
+			)
 		}
 		if err != nil {
 			return out, err
 		}
 		if info.Size() != f.Size {
-			return out, fmt.Errorf("%s has %d bytes, the manifest says %d: the file is damaged; restore the collection from a snapshot, or index again", path, info.Size(), f.Size)
+			return out, fmt.Errorf(
+				"%s has %d bytes, the manifest says %d: the file is damaged; restore the collection from a snapshot, or index again",
+				path,
+				info.Size(),
+				f.Size,
+			)
 		}
 	}
 	key := filepath.Join(o.folder, of[0].Name)
-	if out, err = use(o.files, key, func() (T, error) { return open(key) }); err == nil {
+	out, err = use(o.files, key, func() (T, error) { return open(key) })
+	if err == nil {
 		o.keys = append(o.keys, key)
 	}
 	return out, err

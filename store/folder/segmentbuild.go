@@ -23,14 +23,20 @@ const (
 // addSegment makes a segment from the passages of source and publishes it, with
 // the words and experts of plan. Everything is made in a temporary folder; one
 // rename gives it its name, another one publishes it.
-func (w *writer) addSegment(ctx context.Context, plan *manifest, source Source, o BuildOptions) (report BuildReport, err error) {
+func (w *writer) addSegment(
+	ctx context.Context,
+	plan *manifest,
+	source Source,
+	o BuildOptions,
+) (report BuildReport, err error) {
 	r := &reporter{to: o.Progress}
 	made := w.draft()
 	defer made.discard()
 	var replaced []string // ids
 	s, err := w.makeSegment(ctx, made, plan, w.encoded(plan, o.Experts, o), o, r, func(dir string) (passages, error) {
 		path := filepath.Join(dir, storeName)
-		if replaced, err = w.readInto(ctx, path, source, o, &report, r); err != nil {
+		replaced, err = w.readInto(ctx, path, source, o, &report, r)
+		if err != nil {
 			return nil, err
 		}
 		if total := plan.passages() + report.Passages; uint64(total) > uint64(^rank.Ordinal(0)) {
@@ -42,7 +48,8 @@ func (w *writer) addSegment(ctx context.Context, plan *manifest, source Source, 
 		return report, err
 	}
 	m, err := w.publish(ctx, made, func(m *manifest) error {
-		if report.Replaced, err = w.bury(ctx, made, m, slices.Values(replaced)); err != nil {
+		report.Replaced, err = w.bury(ctx, made, m, slices.Values(replaced))
+		if err != nil {
 			return err
 		}
 		if m.Generation > 1 && m.Words != plan.Words {
@@ -58,7 +65,8 @@ func (w *writer) addSegment(ctx context.Context, plan *manifest, source Source, 
 	report.Generation, report.Segment = m.Generation, s.Name
 	now := w.pinned()
 	defer now.drop()
-	if report.Copies, err = now.Copies(ctx); err != nil {
+	report.Copies, err = now.Copies(ctx)
+	if err != nil {
 		return report, fmt.Errorf("generation %d is published, and its copies could not be counted: %w", m.Generation, err)
 	}
 	report.Recall = map[string]Recall{}
@@ -81,19 +89,32 @@ type segmentMaker struct {
 
 // vectorMaker makes the vectors of an expert for passages: an encoder does it
 // from their texts, a merge has them already.
-type vectorMaker func(ctx context.Context, d disk.Disk, to vectorPaths, texts passages, x expertManifest, r *reporter) error
+type vectorMaker func(ctx context.Context, d disk.Disk, to vectorPaths, texts passages, x expertManifest,
+	r *reporter) error
 
 // encoded makes words and vectors of texts.
 func (w *writer) encoded(plan *manifest, encoders []PassageEncoder, o BuildOptions) segmentMaker {
-	return segmentMaker{vectors: encodedTogether(plan, encoders, o), reads: readBy(encoders), words: func(ctx context.Context, dir string, texts passages, r *reporter) error {
-		return writeWords(ctx, w.disk, filepath.Join(dir, wordsName), texts, plan.Words.params(), o, r)
-	}}
+	return segmentMaker{
+		vectors: encodedTogether(plan, encoders, o),
+		reads:   readBy(encoders),
+		words: func(ctx context.Context, dir string, texts passages, r *reporter) error {
+			return writeWords(ctx, w.disk, filepath.Join(dir, wordsName), texts, plan.Words.params(), o, r)
+		},
+	}
 }
 
 // makeSegment makes a segment that is complete, durable and has its name, but
 // is not published: fill puts the store of its passages into the folder that it
 // is made in.
-func (w *writer) makeSegment(ctx context.Context, made *draft, plan *manifest, of segmentMaker, o BuildOptions, r *reporter, fill func(dir string) (passages, error)) (s segmentManifest, err error) {
+func (w *writer) makeSegment(
+	ctx context.Context,
+	made *draft,
+	plan *manifest,
+	of segmentMaker,
+	o BuildOptions,
+	r *reporter,
+	fill func(dir string) (passages, error),
+) (s segmentManifest, err error) {
 	s.Name = fmt.Sprintf("seg-%06d", w.number())
 	dir, final := made.add("tmp-"+s.Name), made.add(s.Name)
 	defer func() { err = explainDisk(err) }()
@@ -140,7 +161,14 @@ func (w *writer) makeSegment(ctx context.Context, made *draft, plan *manifest, o
 
 // readInto reads all passages of source into a store at path, and says which ids
 // there are already.
-func (w *writer) readInto(ctx context.Context, path string, source Source, o BuildOptions, report *BuildReport, r *reporter) (replaced []string, err error) {
+func (w *writer) readInto(
+	ctx context.Context,
+	path string,
+	source Source,
+	o BuildOptions,
+	report *BuildReport,
+	r *reporter,
+) (replaced []string, err error) {
 	existing := w.pinned()
 	defer existing.drop()
 	store, err := corpus.CreateStore(w.disk, path)
@@ -167,10 +195,15 @@ func (w *writer) readInto(ctx context.Context, path string, source Source, o Bui
 			ordinal, taken, err = existing.Ordinal(p.ID)
 		}
 		if taken && !o.Replace {
-			err = &ClashError{ID: p.ID, Place: source.Place(), First: fmt.Sprintf("a passage of %s, in %s", w.dir, existing.segmentOf(ordinal).name)}
+			err = &ClashError{
+				ID:    p.ID,
+				Place: source.Place(),
+				First: fmt.Sprintf("a passage of %s, in %s", w.dir, existing.segmentOf(ordinal).name),
+			}
 		}
 		if err == nil {
-			if err = store.Append(p); err == nil {
+			err = store.Append(p)
+			if err == nil {
 				places.Add(source.Place())
 				if taken {
 					replaced = append(replaced, p.ID)
@@ -187,7 +220,8 @@ func (w *writer) readInto(ctx context.Context, path string, source Source, o Bui
 		}
 		report.Skipped++
 	}
-	if report.Passages = store.Len(); report.Passages == 0 {
+	report.Passages = store.Len()
+	if report.Passages == 0 {
 		return nil, errors.New("there was no passage to index")
 	}
 	done, _ := source.Progress()
@@ -228,7 +262,15 @@ func skippable(err error) bool {
 }
 
 // writeWords builds BM25 of a store, deleted passages too, in a file.
-func writeWords(ctx context.Context, d disk.Disk, path string, store passages, params bm25.Params, o BuildOptions, r *reporter) error {
+func writeWords(
+	ctx context.Context,
+	d disk.Disk,
+	path string,
+	store passages,
+	params bm25.Params,
+	o BuildOptions,
+	r *reporter,
+) error {
 	builder := bm25.NewBuilder(params)
 	builder.SpillTo(d, filepath.Dir(path), o.wordMemory)
 	defer builder.Discard()
@@ -258,7 +300,8 @@ func writeWords(ctx context.Context, d disk.Disk, path string, store passages, p
 // their names durable.
 func (w *writer) seal(ctx context.Context, dir string, s *segmentManifest, r *reporter) error {
 	s.Spelling, s.Copies = new(fileManifest), new(fileManifest)
-	s.Store.Name, s.Words.Name, s.Tags.Name, s.Spelling.Name, s.Copies.Name = storeName, wordsName, tagsName, spellingName, copiesName
+	s.Store.Name, s.Words.Name, s.Tags.Name, s.Spelling.Name,
+		s.Copies.Name = storeName, wordsName, tagsName, spellingName, copiesName
 	files := []*fileManifest{&s.Store, &s.Words, &s.Tags, s.Spelling, s.Copies}
 	files = append(files, s.Reads.files()...)
 	for i := range s.Experts {

@@ -155,7 +155,11 @@ func (s *Selection) lists() bm25.Selection {
 // ordinals mean other passages.
 func (s *Selection) of(g *Generation) error {
 	if s.generation != g {
-		return fmt.Errorf("a selection of generation %d cannot be used in generation %d: select again", s.generation.Number(), g.Number())
+		return fmt.Errorf(
+			"a selection of generation %d cannot be used in generation %d: select again",
+			s.generation.Number(),
+			g.Number(),
+		)
 	}
 	return nil
 }
@@ -203,8 +207,10 @@ func (c *selections) keep(key string, s *Selection) {
 	if c.known[key] != nil {
 		return // somebody else was faster
 	}
-	if c.bytes += size; c.known == nil || len(c.known) == maxSelections || c.bytes > maxSelectionBytes {
-		c.known, c.bytes = map[string]*Selection{}, size
+	c.bytes += size
+	if c.known == nil || len(c.known) == maxSelections || c.bytes > maxSelectionBytes {
+		c.known = map[string]*Selection{}
+		c.bytes = size
 	}
 	c.known[key] = s
 }

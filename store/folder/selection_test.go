@@ -18,12 +18,14 @@ type tagFilter struct{ all, any []string }
 
 func (f tagFilter) lets(p corpus.Passage) bool {
 	has := func(tag string) bool { return slices.Contains(p.Tags, tag) }
-	return (len(f.any) == 0 || slices.ContainsFunc(f.any, has)) && !slices.ContainsFunc(f.all, func(tag string) bool { return !has(tag) })
+	return (len(f.any) == 0 || slices.ContainsFunc(f.any, has)) &&
+		!slices.ContainsFunc(f.all, func(tag string) bool { return !has(tag) })
 }
 
 func someFilters() []tagFilter {
 	return []tagFilter{
-		{}, {all: []string{"common"}}, {all: []string{"rare"}}, {all: []string{"red", "blue"}}, {any: []string{"red", "blue"}},
+		{}, {all: []string{"common"}}, {all: []string{"rare"}}, {all: []string{"red", "blue"}},
+		{any: []string{"red", "blue"}},
 		{all: []string{"common", "common"}, any: []string{"rare", "red", "nobody's"}},
 		{all: []string{"nobody's"}}, {all: []string{"red", "nobody's"}}, {any: []string{"nobody's"}}, {all: []string{"Red"}},
 	}
@@ -31,7 +33,15 @@ func someFilters() []tagFilter {
 
 // sameSelection compares filtered searches with the first of the filtered
 // passages in an exhaustive ranking of the same generation.
-func sameSelection(t *testing.T, name string, g *Generation, e *hashEncoder, live map[string]corpus.Passage, q string, k int) {
+func sameSelection(
+	t *testing.T,
+	name string,
+	g *Generation,
+	e *hashEncoder,
+	live map[string]corpus.Passage,
+	q string,
+	k int,
+) {
 	t.Helper()
 	allWords, err := g.Words().Search(t.Context(), q, max(g.Ordinals(), 1))
 	if err != nil {
@@ -63,7 +73,8 @@ func sameSelection(t *testing.T, name string, g *Generation, e *hashEncoder, liv
 			if p, ok := live[id]; err != nil || !ok || !f.lets(p) || int(o) <= last {
 				t.Fatalf("%s: passage %d, %q, after %d: %v", what, o, id, last, err)
 			}
-			last, count = int(o), count-1
+			last = int(o)
+			count = count - 1
 		}
 		if count != 0 {
 			t.Fatalf("%s: %d passages of the selection are not listed", what, count)

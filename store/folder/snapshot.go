@@ -57,10 +57,16 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 		return report, fmt.Errorf("%s is not empty: name a new or an empty folder for the snapshot", out)
 	}
 	report = SnapshotReport{Generation: m.Generation, Passages: m.live()}
-	if err := eachLogged(d, dir, m, func(uint64, changeKind, []byte, logged) error { report.Pending++; return nil }); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := eachLogged(d, dir, m, func(uint64, changeKind, []byte,
+		logged) error {
+		report.Pending++
+		return nil
+	}); err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
 		return report, err
 	}
-	parent, making := filepath.Dir(filepath.Clean(out)), filepath.Clean(out)+makingSuffix
+	parent := filepath.Dir(filepath.Clean(out))
+	making := filepath.Clean(out) + makingSuffix
 	if err := disk.MkdirAll(parent, 0o700); err != nil {
 		return report, explainDisk(err)
 	}
@@ -124,7 +130,10 @@ const calibrationName = "calibration.yaml"
 func link(d disk.Disk, from, to string) error {
 	err := d.Link(from, to)
 	if errors.Is(err, syscall.EXDEV) {
-		return fmt.Errorf("%w: a snapshot is made of hard links, so it must be on the collection's file system; copy it from there", err)
+		return fmt.Errorf(
+			"%w: a snapshot is made of hard links, so it must be on the collection's file system; copy it from there",
+			err,
+		)
 	}
 	return err
 }

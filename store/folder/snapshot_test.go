@@ -72,12 +72,14 @@ func TestSnapshotLeftovers(t *testing.T) {
 		t.Helper()
 		for _, name := range names {
 			path := filepath.Join(making, name)
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("half"), 0o644)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755),
+				os.WriteFile(path, []byte("half"), 0o644)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	for _, names := range [][]string{{snapshotMark, "seg-000001/words", "seg-000009/a-1.vectors", "tmp-manifest"}, {snapshotMark, lockName, manifestName}, {lockName}} {
+	for _, names := range [][]string{{snapshotMark, "seg-000001/words", "seg-000009/a-1.vectors", "tmp-manifest"},
+		{snapshotMark, lockName, manifestName}, {lockName}} {
 		lay(names...)
 		if _, err := Snapshot(t.Context(), dir, out); err != nil {
 			t.Fatalf("after %q was left: %v", names, err)
@@ -92,10 +94,12 @@ func TestSnapshotLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"thesis.doc", manifestName, "seg-000001/words"} { // without the mark anything is somebody's
+	// without the mark anything is somebody's
+	for _, name := range []string{"thesis.doc", manifestName, "seg-000001/words"} {
 		lay(name)
 		before := tree(t, making)
-		if _, err := Snapshot(t.Context(), dir, out); err == nil || !strings.Contains(err.Error(), "it has "+strings.Split(name, "/")[0]) {
+		if _, err := Snapshot(t.Context(), dir, out); err == nil ||
+			!strings.Contains(err.Error(), "it has "+strings.Split(name, "/")[0]) {
 			t.Fatalf("with %s in the way: %v", name, err)
 		}
 		if after := tree(t, making); !maps.Equal(before, after) || exists(out) {
@@ -110,7 +114,8 @@ func TestSnapshotLeftovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Snapshot(t.Context(), dir, out); err == nil || !strings.Contains(err.Error(), "is being made") || !exists(filepath.Join(making, snapshotMark)) {
+	if _, err := Snapshot(t.Context(), dir, out); err == nil || !strings.Contains(err.Error(), "is being made") ||
+		!exists(filepath.Join(making, snapshotMark)) {
 		t.Fatalf("beside another that is being made: %v", err)
 	}
 	_ = unlock(other)
@@ -140,7 +145,8 @@ func TestSnapshotNames(t *testing.T) {
 			t.Errorf("%s: %v", out, err)
 		}
 		if strings.Contains(says, "lie in") {
-			if _, err := Build(t.Context(), out, of(randomPassages(2, 3)), BuildOptions{}); err == nil || !strings.Contains(err.Error(), says) {
+			if _, err := Build(t.Context(), out, of(randomPassages(2, 3)), BuildOptions{}); err == nil ||
+				!strings.Contains(err.Error(), says) {
 				t.Errorf("a build in %s: %v", out, err)
 			}
 		}

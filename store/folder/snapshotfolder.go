@@ -31,7 +31,11 @@ const makingSuffix = ".tmp"
 // collection, whose writers remove what they do not know.
 func CheckSnapshot(out string) error {
 	if name := filepath.Base(out); strings.HasSuffix(strings.ToLower(name), makingSuffix) {
-		return fmt.Errorf("%q cannot be the name of a snapshot: %s at its end marks one that is being made; choose another name", name, makingSuffix)
+		return fmt.Errorf(
+			"%q cannot be the name of a snapshot: %s at its end marks one that is being made; choose another name",
+			name,
+			makingSuffix,
+		)
 	}
 	return outsideCollections(out)
 }
@@ -45,7 +49,8 @@ func checkFolderName(what, path string) error {
 		return err
 	}
 	name := filepath.Base(path)
-	if first, _ := utf8.DecodeRuneInString(name); unicode.IsLetter(first) || unicode.IsDigit(first) || name == string(filepath.Separator) {
+	if first, _ := utf8.DecodeRuneInString(name); unicode.IsLetter(first) || unicode.IsDigit(first) ||
+		name == string(filepath.Separator) {
 		return nil
 	}
 	return fmt.Errorf("%q cannot be the name of a %s: it has to begin with a letter or a digit", name, what)
@@ -67,7 +72,11 @@ func outsideCollections(path string) error {
 	}
 	for ; ; parent = filepath.Dir(parent) {
 		if holdsManifest(parent) {
-			return fmt.Errorf("%s would lie in the collection %s, which keeps its folder for itself: name a folder outside", path, parent)
+			return fmt.Errorf(
+				"%s would lie in the collection %s, which keeps its folder for itself: name a folder outside",
+				path,
+				parent,
+			)
 		}
 		if parent == filepath.Dir(parent) {
 			return nil
@@ -97,7 +106,8 @@ func beginSnapshot(d disk.Disk, making string) (held *os.File, err error) {
 	if err := leftOver(d, making); err != nil { // before a LOCK is made in a folder that is not ours
 		return nil, err
 	}
-	if held, err = lock(d, making); err != nil {
+	held, err = lock(d, making)
+	if err != nil {
 		if errors.Is(err, ErrLocked) {
 			err = fmt.Errorf("a snapshot is being made in %s already: wait for it to end, or name another folder", making)
 		}
@@ -134,7 +144,11 @@ func beginSnapshot(d disk.Disk, making string) (held *os.File, err error) {
 func leftOver(d disk.Disk, making string) error {
 	entries, err := d.ReadDir(making)
 	if err != nil {
-		return fmt.Errorf("%s is in the way of a snapshot, and is no folder that one was made in: remove or rename it (%w)", making, err)
+		return fmt.Errorf(
+			"%s is in the way of a snapshot, and is no folder that one was made in: remove or rename it (%w)",
+			making,
+			err,
+		)
 	}
 	foreign := ""
 	for _, e := range entries {
@@ -146,7 +160,11 @@ func leftOver(d disk.Disk, making string) error {
 		}
 	}
 	if foreign != "" {
-		return fmt.Errorf("%s is in the way of a snapshot, and is not what an interrupted one left (it has %s): remove or rename it, or name another folder for the snapshot", making, foreign)
+		return fmt.Errorf(
+			"%s is in the way of a snapshot, and is not what an interrupted one left (it has %s): remove or rename it, or name another folder for the snapshot",
+			making,
+			foreign,
+		)
 	}
 	return nil
 }

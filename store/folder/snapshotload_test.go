@@ -28,8 +28,19 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	e := &hashEncoder{name: "base", dimension: 8}
 	first := randomPassages(60, 60)
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, first)
-	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Millisecond, FlushPassages: 10, MaxPending: 40,
-		Merge: MergePolicy{Factor: 3, Smallest: 15}, Failed: func(err error) { t.Error(err) }})
+	l := lively(
+		t,
+		disk.OS{},
+		dir,
+		LiveOptions{
+			Build:         BuildOptions{Experts: []PassageEncoder{e}},
+			FlushAfter:    time.Millisecond,
+			FlushPassages: 10,
+			MaxPending:    40,
+			Merge:         MergePolicy{Factor: 3, Smallest: 15},
+			Failed:        func(err error) { t.Error(err) },
+		},
+	)
 	var mu sync.Mutex
 	var made []numberedChange
 	stop := make(chan struct{})
@@ -49,7 +60,8 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 					change = put(corpus.Passage{ID: id, Text: fmt.Sprintf("word%d word%d new", rng.IntN(20), rng.IntN(20))})
 				}
 				results, err := l.Apply(t.Context(), []Change{change})
-				if err = errors.Join(err, resultsError(results)); err != nil {
+				err = errors.Join(err, resultsError(results))
+				if err != nil {
 					t.Error(err)
 					return
 				}
@@ -60,11 +72,13 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 		})
 	}
 	const snapshots = 8
-	acknowledged, most := make([]uint64, snapshots), 0
+	acknowledged := make([]uint64, snapshots)
+	most := 0
 	for i := range snapshots {
 		for before, now := -1, 0; before < 0 || now < before+20; { // something is new in each
 			mu.Lock()
-			if now = len(made); before < 0 {
+			now = len(made)
+			if before < 0 {
 				before = now
 			}
 			for _, c := range made {
@@ -87,7 +101,8 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	}
 	generations := map[uint64]bool{}
 	for i := range snapshots {
-		name, path := fmt.Sprintf("snapshot %d", i), copyPath(dir, i)
+		name := fmt.Sprintf("snapshot %d", i)
+		path := copyPath(dir, i)
 		if _, err := Verify(t.Context(), path, nil); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -95,11 +110,16 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 		if err != nil || m.Applied < acknowledged[i] {
 			t.Fatalf("%s has the changes up to %d, %d was acknowledged: %v", name, m.Applied, acknowledged[i], err)
 		}
-		most, generations[m.Generation] = max(most, len(m.Segments)), true
+		most = max(most, len(m.Segments))
+		generations[m.Generation] = true
 		sameAnswers(t, name, opened(t, path), e, stateAfter(first, made, m.Applied))
 	}
 	if len(generations) < snapshots/2 || most < 2 {
-		t.Errorf("%d different generations of at most %d segments: too little happened between the snapshots", len(generations), most)
+		t.Errorf(
+			"%d different generations of at most %d segments: too little happened between the snapshots",
+			len(generations),
+			most,
+		)
 	}
 	t.Logf("%d changes, generations %v, at most %d segments", len(made), generations, most)
 }

@@ -54,7 +54,8 @@ func (o *opening) spelledWords(s *segmentManifest, store *corpus.Store) (*spelle
 
 // sampledWords counts the words of passages that lie evenly in a store.
 func sampledWords(store *corpus.Store) (*spelling.Lexicon, error) {
-	b, all := spelling.NewBuilder(), store.Len()
+	b := spelling.NewBuilder()
+	all := store.Len()
 	n := min(all, mostSampled)
 	for i := range n {
 		p, err := store.Passage(rank.Ordinal(i * all / n))

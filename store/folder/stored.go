@@ -30,17 +30,20 @@ const sourceAhead = 256
 
 func (s *storedSource) Next() (p corpus.Passage, err error) {
 	if len(s.next) == 0 {
-		if s.next, err = s.generation.After(s.after, sourceAhead); err != nil {
+		s.next, err = s.generation.After(s.after, sourceAhead)
+		if err != nil {
 			return p, err
 		}
 		if len(s.next) == 0 {
 			return p, io.EOF
 		}
 	}
-	if p, err = s.generation.Passage(s.next[0]); err != nil {
+	p, err = s.generation.Passage(s.next[0])
+	if err != nil {
 		return p, err
 	}
-	s.next, s.after = s.next[1:], p.ID
+	s.next = s.next[1:]
+	s.after = p.ID
 	s.done++
 	return p, nil
 }
@@ -109,7 +112,12 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 // EncodeTogether gives the vectors of passages by every encoder that has its own, by the
 // names of the encoders: what a segment of them would hold. Two that one pass can serve
 // share it.
-func EncodeTogether(ctx context.Context, encoders []PassageEncoder, shared []SharedPass, passages []corpus.Passage) (map[string][][]float32, error) {
+func EncodeTogether(
+	ctx context.Context,
+	encoders []PassageEncoder,
+	shared []SharedPass,
+	passages []corpus.Passage,
+) (map[string][][]float32, error) {
 	out := map[string][][]float32{}
 	if len(passages) == 0 {
 		return out, nil
@@ -125,14 +133,23 @@ func EncodeTogether(ctx context.Context, encoders []PassageEncoder, shared []Sha
 			err = checkMade(vectors, passages, describeExpert(e, Index{}))
 		}
 		if err != nil {
-			return fmt.Errorf("expert %s: encoding passages %q to %q: %w", e.Name(), passages[0].ID, passages[len(passages)-1].ID, err)
+			return fmt.Errorf(
+				"expert %s: encoding passages %q to %q: %w",
+				e.Name(),
+				passages[0].ID,
+				passages[len(passages)-1].ID,
+				err,
+			)
 		}
 		out[e.Name()] = vectors
 		return nil
 	}
 	for _, s := range shared {
 		late, dense := wanted[s.Late.Name()], wanted[s.Dense.Name()]
-		if late == nil || dense == nil || dense.Parts() != nil || late.Fingerprint() != s.Late.Fingerprint() || dense.Fingerprint() != s.Dense.Fingerprint() || out[late.Name()] != nil || out[dense.Name()] != nil {
+		if late == nil || dense == nil || dense.Parts() != nil || late.Fingerprint() != s.Late.Fingerprint() ||
+			dense.Fingerprint() != s.Dense.Fingerprint() ||
+			out[late.Name()] != nil ||
+			out[dense.Name()] != nil {
 			continue
 		}
 		ofLate, ofDense, err := s.Encode(ctx, passages)

@@ -13,7 +13,12 @@ import (
 // TestOneSearchsDamage: a damaged id that one search needs to break a tie fails
 // that search, and none of those beside it.
 func TestOneSearchsDamage(t *testing.T) {
-	dir := built(t, BuildOptions{}, []corpus.Passage{{ID: "damaged", Text: "tie"}, {ID: "fine", Text: "other"}}, []corpus.Passage{{ID: "second", Text: "tie"}})
+	dir := built(
+		t,
+		BuildOptions{},
+		[]corpus.Passage{{ID: "damaged", Text: "tie"}, {ID: "fine", Text: "other"}},
+		[]corpus.Passage{{ID: "second", Text: "tie"}},
+	)
 	path := filepath.Join(dir, "seg-000001", storeName)
 	data, err := os.ReadFile(path)
 	if err != nil {

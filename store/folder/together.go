@@ -25,7 +25,8 @@ func encodedTogether(plan *manifest, encoders []PassageEncoder, o BuildOptions) 
 		makers[e.Name()] = encodedBy(e, o)
 	}
 	asked := func(e PassageEncoder) *expertManifest {
-		if x := plan.expert(e.Name()); x != nil && makers[x.Name] != nil && x.Fingerprint == e.Fingerprint() && !x.Parts && x.Owner == "" {
+		if x := plan.expert(e.Name()); x != nil && makers[x.Name] != nil && x.Fingerprint == e.Fingerprint() && !x.Parts &&
+			x.Owner == "" {
 			return x
 		}
 		return nil
@@ -48,7 +49,14 @@ type sharedPass struct {
 }
 
 // vectors serves as a vectorMaker of either.
-func (s *sharedPass) vectors(ctx context.Context, d disk.Disk, to vectorPaths, store passages, x expertManifest, r *reporter) (err error) {
+func (s *sharedPass) vectors(
+	ctx context.Context,
+	d disk.Disk,
+	to vectorPaths,
+	store passages,
+	x expertManifest,
+	r *reporter,
+) (err error) {
 	path := to.vectors
 	if s.made != "" {
 		return d.Rename(s.made, path)
@@ -59,7 +67,8 @@ func (s *sharedPass) vectors(ctx context.Context, d disk.Disk, to vectorPaths, s
 	}
 	var files [2]vectorFile
 	for i, x := range s.experts {
-		if files[i], err = createVectors(d, vectorPaths{vectors: paths[i]}, x); err != nil {
+		files[i], err = createVectors(d, vectorPaths{vectors: paths[i]}, x)
+		if err != nil {
 			files[0].abort()
 			return err
 		}

@@ -26,21 +26,32 @@ func (e *carryingEncoder) EncodePassages(ctx context.Context, passages []corpus.
 
 // both makes the vectors of both in one pass.
 func (e *carryingEncoder) both() []SharedPass {
-	return []SharedPass{{Late: e, Dense: e.dense, Encode: func(ctx context.Context, passages []corpus.Passage) (late, dense [][]float32, err error) {
-		if e.passes += len(passages); e.failAt > 0 && e.passes >= e.failAt {
-			return nil, nil, errors.New("the model broke")
-		}
-		if late, err = e.wordEncoder.EncodePassages(ctx, passages); err != nil {
-			return nil, nil, err
-		}
-		dense, err = e.dense.EncodePassages(ctx, passages)
-		return late, dense, err
-	}}}
+	return []SharedPass{
+		{
+			Late:  e,
+			Dense: e.dense,
+			Encode: func(ctx context.Context, passages []corpus.Passage) (late, dense [][]float32, err error) {
+				e.passes += len(passages)
+				if e.failAt > 0 && e.passes >= e.failAt {
+					return nil, nil, errors.New("the model broke")
+				}
+				late, err = e.wordEncoder.EncodePassages(ctx, passages)
+				if err != nil {
+					return nil, nil, err
+				}
+				dense, err = e.dense.EncodePassages(ctx, passages)
+				return late, dense, err
+			},
+		},
+	}
 }
 
 func carrying() (*carryingEncoder, *hashEncoder) {
 	dense := &hashEncoder{name: "base", dimension: 8}
-	return &carryingEncoder{wordEncoder: wordEncoder{hashEncoder: hashEncoder{name: "tokens", dimension: 16}}, dense: dense}, dense
+	return &carryingEncoder{
+		wordEncoder: wordEncoder{hashEncoder: hashEncoder{name: "tokens", dimension: 16}},
+		dense:       dense,
+	}, dense
 }
 
 // TestOnePassMakesBoth: the files of two experts that one pass serves are those
@@ -67,7 +78,15 @@ func TestOnePassMakesBoth(t *testing.T) {
 	}
 
 	dir := built(t, BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}}, passages[:200])
-	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}}, Merge: MergePolicy{Off: true}})
+	l := lively(
+		t,
+		disk.OS{},
+		dir,
+		LiveOptions{
+			Build: BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}},
+			Merge: MergePolicy{Off: true},
+		},
+	)
 	late.passes, late.alone = 0, 0
 	apply(t, l, put(passages[200]), put(passages[201]))
 	if err := errors.Join(l.Flush(t.Context()), l.Close()); err != nil {
@@ -114,7 +133,8 @@ func TestOnePassThatFails(t *testing.T) {
 	passages := randomPassages(71, 100)
 	dir := built(t, BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}}, passages[:40])
 	late.passes, late.failAt = 0, 30
-	if _, err := Add(t.Context(), dir, of(passages[40:]), BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}, batchPassages: 20}); err == nil {
+	if _, err := Add(t.Context(), dir, of(passages[40:]),
+		BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}, batchPassages: 20}); err == nil {
 		t.Fatal("no error")
 	}
 	entries, err := filepath.Glob(filepath.Join(dir, "*", "*"))

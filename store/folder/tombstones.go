@@ -106,7 +106,13 @@ func decodeTombstones(b []byte, passages, deleted int) (tombstones, error) {
 	}
 	beyond := passages%64 != 0 && t[len(t)-1]>>(passages%64) != 0
 	if n := t.count(); beyond || n != deleted || le.Uint32(b[12:]) != uint32(passages) || le.Uint32(b[16:]) != uint32(n) {
-		return nil, fmt.Errorf("it has %d deletions among %d passages, the manifest says %d among %d", n, le.Uint32(b[12:]), deleted, passages)
+		return nil, fmt.Errorf(
+			"it has %d deletions among %d passages, the manifest says %d among %d",
+			n,
+			le.Uint32(b[12:]),
+			deleted,
+			passages,
+		)
 	}
 	return t, nil
 }
@@ -122,7 +128,8 @@ func readMarks(d disk.Disk, folder string, f fileManifest, passages, marked int)
 	if err != nil {
 		return nil, err
 	}
-	if data, err = unseal(path, data, f); err != nil {
+	data, err = unseal(path, data, f)
+	if err != nil {
 		return nil, err
 	}
 	t, err := decodeTombstones(data, passages, marked)

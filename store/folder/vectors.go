@@ -54,8 +54,13 @@ func (v *Vectors) Among(s *Selection) *Vectors {
 
 // SearchStats works as Search does with the options of ann except the filter, and
 // also reports the cost.
-func (v *Vectors) SearchStats(ctx context.Context, query []float32, o ann.SearchOptions) ([]rank.Hit, ann.SearchStats, error) {
-	stats, among := ann.SearchStats{Exact: true}, v.among
+func (v *Vectors) SearchStats(
+	ctx context.Context,
+	query []float32,
+	o ann.SearchOptions,
+) ([]rank.Hit, ann.SearchStats, error) {
+	stats := ann.SearchStats{Exact: true}
+	among := v.among
 	if err := among.of(v.generation); err != nil {
 		return nil, stats, err
 	}
@@ -68,7 +73,12 @@ func (v *Vectors) SearchStats(ctx context.Context, query []float32, o ann.Search
 		o.Filter = among.segments[i].filter
 		hits, st, err := ix.Search(ctx, query, o)
 		if err != nil {
-			return nil, stats, fmt.Errorf("searching the vectors of %s in %s: %w", v.expert.Name, s.name, v.generation.explainDamage(v.expert.Name, err))
+			return nil, stats, fmt.Errorf(
+				"searching the vectors of %s in %s: %w",
+				v.expert.Name,
+				s.name,
+				v.generation.explainDamage(v.expert.Name, err),
+			)
 		}
 		for j := range hits {
 			hits[j].Ordinal += s.base
@@ -99,7 +109,8 @@ func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 		}
 		// What lies in one segment is scored at once.
 		at, first := v.locate(ordinals[from])
-		base, beyond := ordinals[from]-first, rank.Ordinal(v.indexes[at].Len())
+		base := ordinals[from] - first
+		beyond := rank.Ordinal(v.indexes[at].Len())
 		local = append(local[:0], first)
 		for to < len(ordinals) && ordinals[to]-base < beyond { // below the base it wraps around
 			local = append(local, ordinals[to]-base)

@@ -50,11 +50,13 @@ type heldFiles map[string]*os.File // by path
 // holdNewest opens the newest generation and its files.
 func holdNewest(dir string) (c *Collection, held heldFiles, err error) {
 	err = newest(disk.OS{}, dir, func(*manifest) (err error) {
-		if c, err = Open(dir); err != nil {
+		c, err = Open(dir)
+		if err != nil {
 			return err
 		}
 		held = heldFiles{}
-		if err = held.open(dir, c.current.manifest); err != nil {
+		err = held.open(dir, c.current.manifest)
+		if err != nil {
 			held.close()
 			err = errors.Join(err, c.Close())
 		}
@@ -87,7 +89,8 @@ func (h heldFiles) close() {
 // Verify reads everything of the newest generation in dir and checks it: every
 // checksum, every passage and its id, the postings, that the tags are those of
 // the passages, the vectors and the invariants of the graphs, that counts agree,
-// that no id is in two segments, and that a next generation can be made of it. It needs no lock; it holds the files of the
+// that no id is in two segments, and that a next generation can be made of it. It needs no lock;
+// it holds the files of the
 // generation that it began with open and finishes with it, whatever a writer
 // publishes and removes meanwhile. The error names all that it found, of each
 // file the first thing.
@@ -140,7 +143,9 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 func (g *Generation) verifySegment(ctx context.Context, at int) error {
 	s := g.segments[at]
 	errs := []error{
-		disk.Survive(func() error { return s.store.Verify(ctx, nil) }), disk.Survive(s.words.Check), disk.Survive(func() error { return verifyTags(ctx, s.tags, s.store) }),
+		disk.Survive(
+			func() error { return s.store.Verify(ctx, nil) },
+		), disk.Survive(s.words.Check), disk.Survive(func() error { return verifyTags(ctx, s.tags, s.store) }),
 	}
 	if g.manifest.Segments[at].Spelling != nil {
 		errs = append(errs, disk.Survive(func() error { _, err := s.spelled.read(); return err }))

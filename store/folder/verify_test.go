@@ -32,7 +32,8 @@ func republish(t *testing.T, dir string, edit func(*manifest)) {
 func TestVerifyFindsDoubles(t *testing.T) {
 	first := []corpus.Passage{{ID: "a", Text: "one"}, {ID: "b", Text: "two"}}
 	dir := built(t, BuildOptions{}, first, []corpus.Passage{{ID: "c", Text: "three"}})
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "b", Text: "another two"}}), BuildOptions{Replace: true}); err != nil {
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "b", Text: "another two"}}),
+		BuildOptions{Replace: true}); err != nil {
 		t.Fatal(err)
 	}
 	if report, err := Verify(t.Context(), dir, nil); err != nil || report.Passages != 3 {
@@ -77,7 +78,8 @@ func TestVerifyFindsOthersTags(t *testing.T) {
 	if s, err := opened(t, dir).Select([]string{"green"}, nil); err != nil || s.Len() != 1 {
 		t.Fatalf("the file is not believed: %v", err)
 	}
-	if _, err := Verify(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), "does not say what the passages say") {
+	if _, err := Verify(t.Context(), dir, nil); err == nil ||
+		!strings.Contains(err.Error(), "does not say what the passages say") {
 		t.Fatalf("with the tags of other passages: %v", err)
 	}
 	if _, err := Verify(t.Context(), others, nil); err != nil {
@@ -115,7 +117,8 @@ func TestVerifyBesideWriter(t *testing.T) {
 	if err != nil || report.Generation != 3 || report.Passages != 59 || report.Experts != 2 || report.Pending != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	gone, after := 0, tree(t, dir)
+	gone := 0
+	after := tree(t, dir)
 	for name := range before {
 		if _, ok := after[name]; !ok && strings.HasPrefix(name, "/seg-") {
 			gone++

@@ -139,7 +139,11 @@ func TestRebuildWords(t *testing.T) {
 	if got := asked(t, opened(t, copied)); !slices.Equal(got, wantWith) {
 		t.Error("its snapshot answers otherwise")
 	}
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "word1 word2"}}), BuildOptions{Experts: []PassageEncoder{a}, Words: bm25.DefaultParams()}); !errors.Is(err, ErrOtherWords) {
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "word1 word2"}}),
+		BuildOptions{Experts: []PassageEncoder{a}, Words: bm25.DefaultParams()}); !errors.Is(
+		err,
+		ErrOtherWords,
+	) {
 		t.Errorf("adding with other parameters: %v", err)
 	}
 	if _, err := RebuildWords(t.Context(), dir, bm25.DefaultParams(), BuildOptions{}); err != nil {
@@ -197,7 +201,10 @@ func TestRebuildWordsOfAnotherVersion(t *testing.T) {
 func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
 	folded := phrased()
 	folded.Analysis = bm25.Unicode
-	passages := append(randomPassages(1, 50), corpus.Passage{ID: "nfd", Text: "Jose\u0301 Nu\u0301n\u0303ez fixed the wi-fi of part 03-893"})
+	passages := append(
+		randomPassages(1, 50),
+		corpus.Passage{ID: "nfd", Text: "Jose\u0301 Nu\u0301n\u0303ez fixed the wi-fi of part 03-893"},
+	)
 	dir := built(t, BuildOptions{Words: phrased()}, passages[:30], passages[30:])
 	found := func(g *Generation, question string) (ids []string) {
 		t.Helper()
@@ -228,7 +235,8 @@ func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
 	if _, err := RebuildWords(t.Context(), dir, folded, BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if manifest, err = os.ReadFile(filepath.Join(dir, manifestName)); err != nil || !strings.Contains(string(manifest), `"analysis": "unicode"`) {
+	manifest, err = os.ReadFile(filepath.Join(dir, manifestName))
+	if err != nil || !strings.Contains(string(manifest), `"analysis": "unicode"`) {
 		t.Errorf("the manifest does not name the analysis: %s, %v", manifest, err)
 	}
 	fresh, rebuilt := opened(t, built(t, BuildOptions{Words: folded}, passages)), opened(t, dir)
@@ -246,7 +254,11 @@ func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
 	if _, err := Verify(t.Context(), dir, nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "José"}}), BuildOptions{Words: phrased()}); !errors.Is(err, ErrOtherWords) {
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "José"}}),
+		BuildOptions{Words: phrased()}); !errors.Is(
+		err,
+		ErrOtherWords,
+	) {
 		t.Errorf("adding with the other analysis: %v", err)
 	}
 	m, err := readManifest(disk.OS{}, dir)
@@ -265,7 +277,11 @@ func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
 // TestPhrasesWhileServing: segments that are made of changes and merged have
 // phrases, readers see them, filters hold, and ties go by id.
 func TestPhrasesWhileServing(t *testing.T) {
-	dir := built(t, BuildOptions{Words: phrased()}, []corpus.Passage{{ID: "b", Text: "deep lake"}, {ID: "d", Text: "deep sea", Tags: []string{"x"}}})
+	dir := built(
+		t,
+		BuildOptions{Words: phrased()},
+		[]corpus.Passage{{ID: "b", Text: "deep lake"}, {ID: "d", Text: "deep sea", Tags: []string{"x"}}},
+	)
 	l := lively(t, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour})
 	follower, err := Open(dir)
 	if err != nil {

@@ -44,7 +44,8 @@ func openWriter(d disk.Disk, dir string) (*writer, error) {
 	}
 	w := &writer{dir: dir, disk: d, lock: file, files: newShared(d)}
 	// Once more: it may have changed before the lock was ours.
-	if w.manifest, err = readManifest(d, dir); err == nil {
+	w.manifest, err = readManifest(d, dir)
+	if err == nil {
 		err = w.begin()
 	}
 	if err != nil {
@@ -74,7 +75,12 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 	}
 	for _, e := range entries {
 		if name := e.Name(); name != lockName && name != manifestPending && !exists(filepath.Join(dir, manifestName)) {
-			return nil, fmt.Errorf("%s is not empty and holds %w (it has %s): name a new or an empty folder", dir, ErrNotCollection, name)
+			return nil, fmt.Errorf(
+				"%s is not empty and holds %w (it has %s): name a new or an empty folder",
+				dir,
+				ErrNotCollection,
+				name,
+			)
 		}
 	}
 	file, err := lock(d, dir)
@@ -100,7 +106,11 @@ func createWriter(d disk.Disk, dir string) (w *writer, err error) {
 	case err != nil:
 		return nil, err
 	case w.manifest.Generation > 0:
-		return nil, fmt.Errorf("%s holds a collection already (%d passages): add to it, or name another folder", dir, w.manifest.live())
+		return nil, fmt.Errorf(
+			"%s holds a collection already (%d passages): add to it, or name another folder",
+			dir,
+			w.manifest.live(),
+		)
 	}
 	return w, w.begin()
 }
@@ -196,7 +206,8 @@ func (m *manifest) named() map[string]bool {
 func (w *writer) removeLeftovers() error {
 	left, err := w.leftovers()
 	if err == nil && len(left) > 0 {
-		if err = w.disk.SyncFile(filepath.Join(w.dir, manifestName)); err == nil {
+		err = w.disk.SyncFile(filepath.Join(w.dir, manifestName))
+		if err == nil {
 			err = w.disk.SyncDir(w.dir)
 		}
 	}

@@ -71,7 +71,8 @@ func TestRefusedAtStart(t *testing.T) {
 	index := testIndex(t, clean, "refused-at-start")
 	one := hashed{name: "one"}
 	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []folder.PassageEncoder{one}}
-	if _, err := Build(t.Context(), clean, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options, ""); err != nil {
+	if _, err := Build(t.Context(), clean, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
+		""); err != nil {
 		t.Fatal(err)
 	}
 	store, err := Open(t.Context(), clean, index)
@@ -130,7 +131,8 @@ func TestRefusedAtStart(t *testing.T) {
 		{name: "too old", nodes: []*url.URL{version(`"distribution":"opensearch",`, "2.19.1")}, want: []string{"this is OpenSearch 2.19.1", "OpenSearch 3.5 or newer"}},
 		{name: "a little too old", nodes: []*url.URL{version(`"distribution":"opensearch",`, "3.4.0")}, want: []string{"this is OpenSearch 3.4.0", "OpenSearch 3.5 or newer"}},
 		{name: "another product", nodes: []*url.URL{version(`"distribution":"other",`, "9.0.0")}, want: []string{`"other" 9.0.0`, "OpenSearch 3.5 or newer"}},
-		{name: "a web page", nodes: []*url.URL{answers(t, 200, "<html>hello")}, want: []string{"not OpenSearch", "<html>hello"}},
+		{name: "a web page", nodes: []*url.URL{answers(t, 200, "<html>hello")},
+			want: []string{"not OpenSearch", "<html>hello"}},
 		{name: "no authority of ours", nodes: []*url.URL{tls}, access: Access{User: cluster.Writer, Password: cluster.Password}, want: []string{"Acme Co", "is not trusted by the system's certificates"}},
 		{name: "another authority", nodes: []*url.URL{tls}, access: Access{CA: otherTLS(t), User: cluster.Writer, Password: cluster.Password}, want: []string{"Acme Co", "is not trusted by ", "other.pem"}},
 		{name: "http to https", nodes: []*url.URL{&plainToTLS}, access: writer, want: []string{"HTTPS"}},
@@ -151,7 +153,8 @@ func TestRefusedAtStart(t *testing.T) {
 			m.Experts = append(slices.Clone(m.Experts), Expert{Name: "two", Fingerprint: "x", Dimension: 8})
 		}), want: []string{"no field v_two"}},
 		{name: "dimension", before: manifest(func(m *Manifest) { m.Experts = []Expert{{Name: "one", Fingerprint: "x", Dimension: 9}} }), want: []string{"dimension is 8", "to be 9"}},
-		{name: "changed mapping", before: put("/_mapping", `{"dynamic":"true"}`), want: []string{`dynamic ("true")`, "strict"}},
+		{name: "changed mapping", before: put("/_mapping", `{"dynamic":"true"}`),
+			want: []string{`dynamic ("true")`, "strict"}},
 		{name: "unfinished", before: func(t *testing.T) {
 			if err := store.putMapping(t.Context(), meta{Plan: &good}, nil); err != nil {
 				t.Fatal(err)
@@ -234,11 +237,15 @@ func TestReadOnlyUser(t *testing.T) {
 	index := testIndex(t, clean, "read-only-user")
 	e := []folder.PassageEncoder{hashed{name: "one"}}
 	options := folder.BuildOptions{Experts: e}
-	if _, err := Build(t.Context(), clean, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options, ""); err != nil {
+	if _, err := Build(t.Context(), clean, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
+		""); err != nil {
 		t.Fatal(err)
 	}
 	node, trusted := cluster.Guarded(t, c)
-	client, err := NewClient([]*url.URL{address(t, node)}, Access{CA: trusted, User: cluster.Reader, Password: cluster.Password})
+	client, err := NewClient(
+		[]*url.URL{address(t, node)},
+		Access{CA: trusted, User: cluster.Reader, Password: cluster.Password},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +266,8 @@ func TestReadOnlyUser(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	given := &list{passages: passages(2, 3)}
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, given, options, ""); !errors.Is(err, ErrReadOnly) || given.at != 0 {
+	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, given, options, ""); !errors.Is(err, ErrReadOnly) ||
+		given.at != 0 {
 		t.Errorf("indexing: %v, and %d passages were read", err, given.at)
 	} else {
 		hasNoSecret(t, err)

@@ -23,7 +23,13 @@ const settling = 2 * lookEvery
 // AddExpert encodes the passages of an index with one more expert, or goes on with that.
 // Its vectors are published when every passage has them. While another process fills the
 // index, or adds or removes an expert, that is a *lease.HeldError.
-func AddExpert(ctx context.Context, client *Client, index string, encoder folder.PassageEncoder, o folder.BuildOptions) (report Report, err error) {
+func AddExpert(
+	ctx context.Context,
+	client *Client,
+	index string,
+	encoder folder.PassageEncoder,
+	o folder.BuildOptions,
+) (report Report, err error) {
 	if _, err := describe(encoder); err != nil { // before anything is done
 		return report, err
 	}
@@ -34,7 +40,13 @@ func AddExpert(ctx context.Context, client *Client, index string, encoder folder
 	return report, err
 }
 
-func addExpert(ctx context.Context, client *Client, index string, encoder folder.PassageEncoder, o folder.BuildOptions) (report Report, err error) {
+func addExpert(
+	ctx context.Context,
+	client *Client,
+	index string,
+	encoder folder.PassageEncoder,
+	o folder.BuildOptions,
+) (report Report, err error) {
 	s, err := open(ctx, client, index, opening)
 	if err != nil {
 		return report, fmt.Errorf("index %s: %w", index, err)
@@ -54,7 +66,11 @@ func addExpert(ctx context.Context, client *Client, index string, encoder folder
 	if err := plan.check(); err != nil {
 		return report, err
 	}
-	if err := s.changeMeta(ctx, properties(&plan), func(about *meta) error { about.Plan = &plan; return nil }); err != nil {
+	err = s.changeMeta(ctx, properties(&plan), func(about *meta) error {
+		about.Plan = &plan
+		return nil
+	})
+	if err != nil {
 		return report, err
 	}
 	if x.Owner == "" {
@@ -62,7 +78,8 @@ func addExpert(ctx context.Context, client *Client, index string, encoder folder
 			return report, err
 		}
 		for filled := -1; filled != 0; { // what was changed meanwhile is found by the next pass
-			if filled, err = s.fill(ctx, x, encoder, o, &report); err != nil {
+			filled, err = s.fill(ctx, x, encoder, o, &report)
+			if err != nil {
 				return report, err
 			}
 		}
@@ -111,7 +128,13 @@ func (about *meta) remove(index, name string) error {
 
 // fill gives the passages that lack vectors of an expert theirs, and says how many
 // passages it found.
-func (s *Store) fill(ctx context.Context, x Expert, encoder folder.PassageEncoder, o folder.BuildOptions, report *Report) (found int, err error) {
+func (s *Store) fill(
+	ctx context.Context,
+	x Expert,
+	encoder folder.PassageEncoder,
+	o folder.BuildOptions,
+	report *Report,
+) (found int, err error) {
 	scan, err := s.scan(ctx, object{"bool": object{"must_not": object{"term": object{fieldExperts: x.mark()}}}})
 	if err != nil {
 		return 0, err
@@ -119,7 +142,8 @@ func (s *Store) fill(ctx context.Context, x Expert, encoder folder.PassageEncode
 	defer func() { _ = scan.Close() }() // else it ends by itself, after pageAlive
 	for ended := false; !ended; {
 		var batch []corpus.Passage
-		if batch, ended, err = s.readBatch(scan, folder.BuildOptions{}, report); err != nil {
+		batch, ended, err = s.readBatch(scan, folder.BuildOptions{}, report)
+		if err != nil {
 			return found, err
 		}
 		found += len(batch)
@@ -135,7 +159,13 @@ func (s *Store) fill(ctx context.Context, x Expert, encoder folder.PassageEncode
 
 // fillBatch gives passages their vectors of an expert. Those that have them by now, or
 // another content, are left.
-func (s *Store) fillBatch(ctx context.Context, x Expert, encoder folder.PassageEncoder, batch []corpus.Passage, report *Report) error {
+func (s *Store) fillBatch(
+	ctx context.Context,
+	x Expert,
+	encoder folder.PassageEncoder,
+	batch []corpus.Passage,
+	report *Report,
+) error {
 	if len(batch) == 0 {
 		return nil
 	}

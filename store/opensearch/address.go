@@ -52,7 +52,12 @@ func ParseAddress(text string) (a Address, err error) {
 		return wrong("names no index after its hosts")
 	}
 	if !indexName.MatchString(index) {
-		return wrong(fmt.Sprintf("names the index %q, and the name of one has lower-case letters, digits, _, . and - alone and begins with a letter or digit", index))
+		return wrong(
+			fmt.Sprintf(
+				"names the index %q, and the name of one has lower-case letters, digits, _, . and - alone and begins with a letter or digit",
+				index,
+			),
+		)
 	}
 	for host := range strings.SplitSeq(hosts, ",") {
 		u, err := url.Parse(scheme + "://" + host)

@@ -17,20 +17,51 @@ import (
 // FuzzAnswers: whatever a cluster, or what stands in its place, answers is read or
 // refused. What is read is what was asked for.
 func FuzzAnswers(f *testing.F) {
-	m := &Manifest{Format: manifestFormat, Words: Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: folder.Analyser(bm25.Lucene)},
-		Experts: []Expert{{Name: "one", Fingerprint: "x", Dimension: 2}, {Name: "two", Fingerprint: "y", Dimension: 4, Late: true}}}
-	p := corpus.Passage{ID: "a", Title: "The lake", Text: "is deep", Tags: []string{"t"}, Metadata: map[string]any{"n": json.Number("1.50")}}
+	m := &Manifest{
+		Format: manifestFormat,
+		Words:  Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: folder.Analyser(bm25.Lucene)},
+		Experts: []Expert{
+			{Name: "one", Fingerprint: "x", Dimension: 2},
+			{Name: "two", Fingerprint: "y", Dimension: 4, Late: true},
+		},
+	}
+	p := corpus.Passage{
+		ID:       "a",
+		Title:    "The lake",
+		Text:     "is deep",
+		Tags:     []string{"t"},
+		Metadata: map[string]any{"n": json.Number("1.50")},
+	}
 	document, err := appendPassage(nil, m, true, &p, vectorsOf{"one": {1, -0.5}, "two": {1, 0, 0, 0}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	whole := `"_shards":{"total":3,"successful":3,"failed":0}`
-	f.Add(`{"docs":[{"_id":"a","found":true,"_seq_no":3,"_primary_term":1,"_source":` + string(document) + `},{"_id":"b","found":false}]}`)
-	f.Add(`{"took":1,"timed_out":false,` + whole + `,"hits":{"total":{"value":1},"hits":[{"_id":"a","_source":` + string(document) + `,"sort":["a"]}]}}`)
-	f.Add(`{"took":3,"errors":true,"items":[{"index":{"_id":"a","status":201}},{"delete":{"_id":"b","status":409,"error":{"type":"version_conflict_engine_exception","reason":"x"}}}]}`)
+	f.Add(
+		`{"docs":[{"_id":"a","found":true,"_seq_no":3,"_primary_term":1,"_source":` + string(
+			document,
+		) + `},{"_id":"b","found":false}]}`,
+	)
+	f.Add(
+		`{"took":1,"timed_out":false,` + whole + `,"hits":{"total":{"value":1},"hits":[{"_id":"a","_source":` + string(
+			document,
+		) + `,"sort":["a"]}]}}`,
+	)
+	f.Add(
+		`{"took":3,"errors":true,"items":[{"index":{"_id":"a","status":201}},{"delete":{"_id":"b","status":409,"error":{"type":"version_conflict_engine_exception","reason":"x"}}}]}`,
+	)
 	f.Add(`{"error":{"type":"a","reason":"b","caused_by":{"reason":"c"}},"status":400}`)
 	f.Add(`{"a":null}`)
-	index, err := json.Marshal(object{"x": object{"mappings": mapping(m, meta{Manifest: m}), "settings": object{"index": object{"number_of_shards": "3", "similarity": object{"conclave": object{"k1": "0.9", "b": "0.4"}}}}}})
+	index, err := json.Marshal(
+		object{
+			"x": object{
+				"mappings": mapping(m, meta{Manifest: m}),
+				"settings": object{
+					"index": object{"number_of_shards": "3", "similarity": object{"conclave": object{"k1": "0.9", "b": "0.4"}}},
+				},
+			},
+		},
+	)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -45,7 +76,9 @@ func FuzzAnswers(f *testing.F) {
 					t.Errorf("%+v was read", p)
 				}
 				for _, x := range m.Experts {
-					if v, err := s.source.vector(x); err == nil && (len(v) == 0 || len(v)%x.Dimension != 0 || slices.ContainsFunc(v, func(n float32) bool { return math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) })) {
+					if v, err := s.source.vector(x); err == nil &&
+						(len(v) == 0 || len(v)%x.Dimension != 0 || slices.ContainsFunc(v,
+							func(n float32) bool { return math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) })) {
 						t.Errorf("%s: %v was read", x.Name, v)
 					}
 				}
@@ -58,7 +91,9 @@ func FuzzAnswers(f *testing.F) {
 				}
 			}
 		}
-		if out, err := parseBulk([]byte(answer), []*operation{{verb: replacing, id: "a"}, {verb: removing, id: "b"}}); err == nil && len(out) != 2 {
+		if out, err := parseBulk([]byte(answer), []*operation{{verb: replacing, id: "a"},
+			{verb: removing, id: "b"}}); err == nil &&
+			len(out) != 2 {
 			t.Errorf("%+v", out)
 		}
 		if _, d, about, err := parseDescribed([]byte(answer)); err == nil {
@@ -113,7 +148,8 @@ func TestIndexedOtherwise(t *testing.T) {
 	index := testIndex(t, client, "write-refused")
 	one := hashed{name: "one"}
 	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []folder.PassageEncoder{one}}
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
+		""); err != nil {
 		t.Fatal(err)
 	}
 	for want, encoders := range map[string][]folder.PassageEncoder{
@@ -123,18 +159,24 @@ func TestIndexedOtherwise(t *testing.T) {
 	} {
 		o := options
 		o.Experts = encoders
-		if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, o, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, o,
+			""); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
 	var clash *folder.ClashError
 	changed := passages(1, 3)
 	changed[1].Text += " more"
-	if _, err := Build(t.Context(), client, index, Shape{}, &list{passages: changed}, options, ""); !errors.As(err, &clash) || clash.ID != changed[1].ID {
+	_, err := Build(t.Context(), client, index, Shape{}, &list{passages: changed}, options, "")
+	if !errors.As(err, &clash) ||
+		clash.ID != changed[1].ID {
 		t.Errorf("another passage of the same id: %v", err)
 	}
 	options.Replace = true
-	if report, err := Build(t.Context(), client, index, Shape{}, &list{passages: changed}, options, ""); err != nil || report.Replaced != 1 || report.There != 2 {
+	if report, err := Build(t.Context(), client, index, Shape{}, &list{passages: changed}, options, ""); err != nil ||
+		report.Replaced != 1 ||
+		report.There != 2 {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
@@ -147,7 +189,15 @@ func (parted) Parts() func(string) []rank.Span { return func(string) []rank.Span
 // TestPartsAreRefused before the cluster is asked for anything.
 func TestPartsAreRefused(t *testing.T) {
 	e := parted{hashed{name: "granular"}}
-	_, err := Build(t.Context(), nil, "x", Shape{Shards: 1}, &list{}, folder.BuildOptions{Experts: []folder.PassageEncoder{e}}, "")
+	_, err := Build(
+		t.Context(),
+		nil,
+		"x",
+		Shape{Shards: 1},
+		&list{},
+		folder.BuildOptions{Experts: []folder.PassageEncoder{e}},
+		"",
+	)
 	_, again := AddExpert(t.Context(), nil, "x", e, folder.BuildOptions{})
 	for _, err := range []error{err, again} {
 		if err == nil || !strings.Contains(err.Error(), `expert "granular" has a vector for each of several parts`) {

@@ -36,7 +36,8 @@ func (e *BlockedError) Unwrap() error {
 // else nil. A cluster that has no manager or just starts has blocks as well, with status
 // 503, which go by themselves.
 func (s *Store) blockedBy(status int, why string) error {
-	if status != http.StatusForbidden && status != http.StatusTooManyRequests || !strings.Contains(why, "cluster_block_exception") {
+	if status != http.StatusForbidden && status != http.StatusTooManyRequests ||
+		!strings.Contains(why, "cluster_block_exception") {
 		return nil
 	}
 	return &BlockedError{s.index, why}
@@ -63,7 +64,10 @@ func (b blocks) changes() string {
 		switch {
 		case !on:
 		case name == "read_only_allow_delete":
-			out = append(out, "index.blocks."+name+" (the disk of a node was filled above its flood-stage watermark, or somebody set it)")
+			out = append(
+				out,
+				"index.blocks."+name+" (the disk of a node was filled above its flood-stage watermark, or somebody set it)",
+			)
 		case name == "write" || name == "read_only":
 			out = append(out, "index.blocks."+name)
 		}

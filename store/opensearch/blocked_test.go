@@ -26,7 +26,8 @@ func TestBlocked(t *testing.T) {
 	put := []folder.Change{{Put: &corpus.Passage{ID: "more", Text: "a stone"}}}
 	set := func(block, to string) {
 		t.Helper()
-		if _, err := client.Do(t.Context(), "PUT", "/"+index+"/_settings", []byte(`{"index.blocks.`+block+`":`+to+`}`)); err != nil {
+		if _, err := client.Do(t.Context(), "PUT", "/"+index+"/_settings",
+			[]byte(`{"index.blocks.`+block+`":`+to+`}`)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,7 +36,8 @@ func TestBlocked(t *testing.T) {
 		var blocked *BlockedError
 		began := time.Now()
 		_, err := writers[0].Apply(t.Context(), put)
-		if !errors.As(err, &blocked) || errors.Is(err, syscall.ENOSPC) != full || !strings.Contains(err.Error(), "blocked by") {
+		if !errors.As(err, &blocked) || errors.Is(err, syscall.ENOSPC) != full ||
+			!strings.Contains(err.Error(), "blocked by") {
 			t.Errorf("%s, after %v: %v", block, time.Since(began), err)
 		}
 		if h, err := c.Look(t.Context()); err != nil || !strings.Contains(h.Blocked, "index.blocks."+block) {

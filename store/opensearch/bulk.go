@@ -112,9 +112,12 @@ func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error
 	for i := range left {
 		left[i] = i
 	}
-	limit, pause, since := bulkItems, s.pause, time.Now()
+	limit := bulkItems
+	pause := s.pause
+	since := time.Now()
 	for len(left) > 0 {
-		n, body := 0, []byte(nil)
+		n := 0
+		body := []byte(nil)
 		for n < len(left) && n < limit && (n == 0 || len(body)+len(operations[left[n]].body) < bulkBytes) {
 			body = operations[left[n]].appendTo(body)
 			n++
@@ -279,25 +282,40 @@ func (s *Store) get(ctx context.Context, ids []string, fields ...string) ([]stor
 // getting returns the request that reads fields of passages.
 func (s *Store) getting(ids []string, fields ...string) (path string, body []byte, err error) {
 	body, err = json.Marshal(object{"ids": ids})
-	return s.path("/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, fieldVersion, fieldExperts), ","))), body, err
+	return s.path(
+		"/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, fieldVersion, fieldExperts), ",")),
+	), body, err
 }
 
 // ask sends what changes nothing, or may be done twice, until the cluster does it, refuses
 // it, or did not for a while. check looks at the answer; where it finds that the
 // answer is not whole (errAnswer), that is tried again, too.
-func (s *Store) ask(ctx context.Context, method, path string, body []byte, check func(answer []byte) error) (answer []byte, err error) {
+func (s *Store) ask(
+	ctx context.Context,
+	method, path string,
+	body []byte,
+	check func(answer []byte) error,
+) (answer []byte, err error) {
 	return s.askFor(ctx, bulkPatience, method, path, body, check)
 }
 
 // askFor works as ask does with how long it is tried again.
-func (s *Store) askFor(ctx context.Context, patience time.Duration, method, path string, body []byte, check func(answer []byte) error) (answer []byte, err error) {
-	pause, since := s.pause, time.Now()
+func (s *Store) askFor(
+	ctx context.Context,
+	patience time.Duration,
+	method, path string,
+	body []byte,
+	check func(answer []byte) error,
+) (answer []byte, err error) {
+	pause := s.pause
+	since := time.Now()
 	for {
 		trying, cancel := context.WithTimeout(ctx, min(bulkTimeout, patience))
 		answer, err = s.client.Do(trying, method, path, body)
 		cancel()
 		if err == nil {
-			if err = check(answer); err == nil || !errors.Is(err, errAnswer) {
+			err = check(answer)
+			if err == nil || !errors.Is(err, errAnswer) {
 				return answer, err
 			}
 		}
@@ -308,7 +326,9 @@ func (s *Store) askFor(ctx context.Context, patience time.Duration, method, path
 			return nil, ctx.Err()
 		case errors.As(err, &untrusted):
 			return nil, err
-		case errors.As(err, &status) && status.Status != 429 && status.Status < 502, s.blocked(err) != nil, time.Since(since)+pause > patience:
+		case errors.As(err, &status) && status.Status != 429 && status.Status < 502,
+			s.blocked(err) != nil,
+			time.Since(since)+pause > patience:
 			return nil, err
 		}
 		if sleep(ctx, pause) != nil {

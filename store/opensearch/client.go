@@ -69,9 +69,12 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 		}
 		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	c := &Client{trusts: cmp.Or(a.CA, "the system's certificates"), http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // credentials go to no other host
-	}}}
+	c := &Client{
+		trusts: cmp.Or(a.CA, "the system's certificates"),
+		http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // credentials go to no other host
+		}},
+	}
 	for _, u := range nodes {
 		c.nodes = append(c.nodes, &node{url: u})
 	}
@@ -79,7 +82,8 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 	case a.APIKey != "" && a.User != "":
 		return nil, errors.New("a cluster is accessed with a user or with an API key, not with both")
 	case (a.User == "") != (a.Password == ""):
-		has, lacks := fmt.Sprintf("a user, %q,", a.User), "password"
+		has := fmt.Sprintf("a user, %q,", a.User)
+		lacks := "password"
 		if a.User == "" {
 			has, lacks = "a password", "user"
 		}
@@ -143,7 +147,8 @@ func (c *Client) ask(ctx context.Context, n *node, method, path string, body []b
 	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
-		if last := path[strings.LastIndexByte(path, '/')+1:]; strings.HasPrefix(last, "_bulk") || strings.HasPrefix(last, "_msearch") {
+		if last := path[strings.LastIndexByte(path, '/')+1:]; strings.HasPrefix(last, "_bulk") ||
+			strings.HasPrefix(last, "_msearch") {
 			r.Header.Set("Content-Type", "application/x-ndjson")
 		}
 	}

@@ -37,7 +37,8 @@ func (s *Store) complete(ctx context.Context, o folder.BuildOptions) error {
 	defer func() { _ = scan.Close() }() // else it ends by itself, after pageAlive
 	for ended := false; !ended; {
 		var batch []corpus.Passage
-		if batch, ended, err = s.readBatch(scan, folder.BuildOptions{}, &Report{}); err != nil {
+		batch, ended, err = s.readBatch(scan, folder.BuildOptions{}, &Report{})
+		if err != nil {
 			return err
 		}
 		if err := s.completeBatch(ctx, batch); err != nil {
@@ -93,8 +94,10 @@ func (s *Store) Copies(ctx context.Context) (int64, error) {
 	if !s.written.Load() {
 		return 0, nil
 	}
-	body, err := json.Marshal(object{"size": 0, "track_total_hits": true, "query": object{"exists": object{"field": fieldPrint}},
-		"aggs": object{"texts": object{"cardinality": object{"field": fieldPrint, "precision_threshold": exactlyCounted}}}})
+	body, err := json.Marshal(
+		object{"size": 0, "track_total_hits": true, "query": object{"exists": object{"field": fieldPrint}},
+			"aggs": object{"texts": object{"cardinality": object{"field": fieldPrint, "precision_threshold": exactlyCounted}}}},
+	)
 	if err != nil {
 		return 0, err
 	}

@@ -20,7 +20,10 @@ func TestOlderIndex(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "typed-older")
 	encoded := &atomic.Int64{}
-	options := folder.BuildOptions{Words: bm25.DefaultParams(), Experts: []folder.PassageEncoder{hashed{name: "base", encoded: encoded}}}
+	options := folder.BuildOptions{
+		Words:   bm25.DefaultParams(),
+		Experts: []folder.PassageEncoder{hashed{name: "base", encoded: encoded}},
+	}
 	options.Words.Phrases = true
 	x, err := describe(options.Experts[0])
 	if err != nil {
@@ -50,7 +53,8 @@ func TestOlderIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, r := engineOver(t, far), search.Request{Question: "when do you opn", K: 20}
+	engine := engineOver(t, far)
+	r := search.Request{Question: "when do you opn", K: 20}
 	read := func() (corrected string, results []string, unwritten int64) {
 		t.Helper()
 		h, err := far.Look(t.Context())
@@ -76,7 +80,9 @@ func TestOlderIndex(t *testing.T) {
 		t.Errorf("indexing again: %+v, %v, %d encoded", report, err, encoded.Load())
 	}
 	corrected, results, left = read()
-	if corrected != "[{opn open}]" || len(results) != len(given)-1 || !slices.ContainsFunc(results, func(s string) bool { return s[:4] == "p000" && s[len(s)-6:] == "[p900]" }) || left != 0 {
+	if corrected != "[{opn open}]" || len(results) != len(given)-1 ||
+		!slices.ContainsFunc(results, func(s string) bool { return s[:4] == "p000" && s[len(s)-6:] == "[p900]" }) ||
+		left != 0 {
 		t.Errorf("after: %s, %q, %d unwritten", corrected, results, left)
 	}
 	older := &Store{client: client, index: index, concrete: index, pause: firstPause, about: store.about}
@@ -86,7 +92,8 @@ func TestOlderIndex(t *testing.T) {
 	if err := older.refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, left = read(); left != 1 {
+	_, _, left = read()
+	if left != 1 {
 		t.Errorf("%d passages of an older writer", left)
 	}
 	r.Question = "a flibbertigibbet"

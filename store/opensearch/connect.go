@@ -105,7 +105,13 @@ func (c *Client) untrusted(err error) error {
 		return err
 	}
 	its := of.UnverifiedCertificates[0]
-	return fmt.Errorf("its certificate of %q, issued by %q, is not trusted by %s: %w", its.Subject, its.Issuer, c.trusts, of.Err)
+	return fmt.Errorf(
+		"its certificate of %q, issued by %q, is not trusted by %s: %w",
+		its.Subject,
+		its.Issuer,
+		c.trusts,
+		of.Err,
+	)
 }
 
 // who names the one who asks, without a secret.

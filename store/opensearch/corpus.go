@@ -98,7 +98,10 @@ func (t *table) ordinal(id string, bytes int, print uint64) rank.Ordinal {
 	o, ok := t.at[id]
 	if !ok {
 		o = rank.Ordinal(len(t.ids))
-		t.at[id], t.ids, t.bytes, t.prints = o, append(t.ids, id), append(t.bytes, 0), append(t.prints, 0)
+		t.at[id] = o
+		t.ids = append(t.ids, id)
+		t.bytes = append(t.bytes, 0)
+		t.prints = append(t.prints, 0)
 	}
 	if bytes > 0 {
 		t.bytes[o] = bytes
@@ -140,7 +143,8 @@ func (v *view) Index(expert string) (search.IndexInfo, bool) {
 	n := int(v.corpus.counts.Load().Passages)
 	info := search.IndexInfo{Kind: "opensearch", Passages: n, Rows: n, Owner: x.Owner, MostExact: mostExact}
 	if x.Late { // which searches nothing
-		info.Kind, info.MostExact = search.KindLate, 0
+		info.Kind = search.KindLate
+		info.MostExact = 0
 	}
 	return info, true
 }
@@ -152,7 +156,8 @@ const mostExact = 200_000
 // Among implements search.View. The passages are counted while the sources are asked.
 func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
 	narrowed := *v.request // with what is fetched, which no filter changes
-	tags, wordings := filterOf(f), wordingsOf(f, v.store.Manifest().Words.Params())
+	tags := filterOf(f)
+	wordings := wordingsOf(f, v.store.Manifest().Words.Params())
 	if err := v.store.compare(ctx, wordings, tags); err != nil {
 		return nil, nil, err
 	}
@@ -162,8 +167,12 @@ func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func
 	var failed error
 	go func() {
 		defer close(counted)
-		answers, err := v.store.multiPartly(ctx, []object{{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": narrowed.filter}}}})
-		if failed = err; err == nil {
+		answers, err := v.store.multiPartly(
+			ctx,
+			[]object{{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": narrowed.filter}}}},
+		)
+		failed = err
+		if err == nil {
 			n = int(answers[0].total)
 		}
 	}()
@@ -232,7 +241,13 @@ func (p texts) SortByID(ordinals []rank.Ordinal) error {
 
 // After implements search.Passages.
 func (p texts) After(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
-	find := object{"size": limit, "query": object{"match_all": object{}}, "sort": []any{object{fieldID: "asc"}}, "_source": false, "docvalue_fields": []string{fieldBytes}}
+	find := object{
+		"size":            limit,
+		"query":           object{"match_all": object{}},
+		"sort":            []any{object{fieldID: "asc"}},
+		"_source":         false,
+		"docvalue_fields": []string{fieldBytes},
+	}
 	if id != "" {
 		find["search_after"] = []string{id}
 	}

@@ -23,7 +23,14 @@ type vectorsOf map[string][]float32
 
 // appendPassage appends the document of a passage, as JSON in one line, with the marks of
 // how encoders read it, and where the index has them, writtenFields.
-func appendPassage(b []byte, m *Manifest, written bool, p *corpus.Passage, vectors vectorsOf, reads ...string) ([]byte, error) {
+func appendPassage(
+	b []byte,
+	m *Manifest,
+	written bool,
+	p *corpus.Passage,
+	vectors vectorsOf,
+	reads ...string,
+) ([]byte, error) {
 	record, err := p.AppendBinary(nil)
 	if err != nil {
 		return b, err
@@ -57,7 +64,8 @@ func appendPassage(b []byte, m *Manifest, written bool, p *corpus.Passage, vecto
 	if written {
 		b = appendWritten(append(b, ','), m, p)
 	}
-	if b, err = appendVectors(append(b, ','), m.keepers(), vectors); err != nil {
+	b, err = appendVectors(append(b, ','), m.keepers(), vectors)
+	if err != nil {
 		return b, err
 	}
 	return append(appendField(b, fieldExperts, append(m.marks(), reads...)), '}'), nil
@@ -142,7 +150,8 @@ type source map[string]json.RawMessage
 // passage reads a passage, which has to be the one that its version names.
 func (s source) passage(id string) (p corpus.Passage, err error) {
 	var metadata, version string
-	for name, into := range map[string]any{fieldID: &p.ID, fieldTitle: &p.Title, fieldText: &p.Text, fieldTags: &p.Tags, fieldMetadata: &metadata, fieldVersion: &version} {
+	for name, into := range map[string]any{fieldID: &p.ID, fieldTitle: &p.Title, fieldText: &p.Text, fieldTags: &p.Tags,
+		fieldMetadata: &metadata, fieldVersion: &version} {
 		if raw, ok := s[name]; ok {
 			if err := json.Unmarshal(raw, into); err != nil {
 				return p, fmt.Errorf("passage %q: field %s: %w", id, name, err)
@@ -166,7 +175,13 @@ func (s source) passage(id string) (p corpus.Passage, err error) {
 	case p.ID != id:
 		return p, fmt.Errorf("passage %q: its field %s is %q", id, fieldID, p.ID)
 	case now != version:
-		return p, fmt.Errorf("passage %q: its version is %s, and its field %s says %q: something else than conclave wrote it", id, now, fieldVersion, version)
+		return p, fmt.Errorf(
+			"passage %q: its version is %s, and its field %s says %q: something else than conclave wrote it",
+			id,
+			now,
+			fieldVersion,
+			version,
+		)
 	}
 	return p, nil
 }

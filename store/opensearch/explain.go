@@ -31,7 +31,9 @@ func (w words) Explain(ctx context.Context, question string, passage rank.Ordina
 	var searches []object
 	explained := func(query object) {
 		searches = append(searches, object{"size": 1, "explain": true, "track_total_hits": false, "_source": false,
-			"query": object{"bool": object{"must": query, "filter": object{"ids": object{"values": w.table.of([]rank.Ordinal{passage})}}}}})
+			"query": object{
+				"bool": object{"must": query, "filter": object{"ids": object{"values": w.table.of([]rank.Ordinal{passage})}}},
+			}})
 	}
 	for _, t := range q.terms {
 		explained(termQuery(w.field, t.text, t.count))
@@ -52,7 +54,8 @@ func (w words) Explain(ctx context.Context, question string, passage rank.Ordina
 			return nil, err
 		}
 		if score != nil {
-			own[t.text], out = score.Score, append(out, *score)
+			out = append(out, *score)
+			own[t.text] = score.Score
 		}
 	}
 	answers = answers[len(q.terms):]
@@ -104,7 +107,8 @@ func termScore(a said, text string, count int) (*search.TermScore, error) {
 	if err != nil {
 		return nil, err
 	}
-	if score.IDF, err = a.hits[0].why.number("idf, "); err != nil {
+	score.IDF, err = a.hits[0].why.number("idf, ")
+	if err != nil {
 		return nil, err
 	}
 	score.Frequency, score.DocFrequency = int(frequency), int(documents)

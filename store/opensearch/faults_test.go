@@ -55,7 +55,12 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `no node`, http.StatusServiceUnavailable)
 		return
 	}
-	answer, err := f.to.Do(context.WithoutCancel(r.Context()), r.Method, r.URL.RequestURI(), body) // the client may be gone
+	answer, err := f.to.Do(
+		context.WithoutCancel(r.Context()),
+		r.Method,
+		r.URL.RequestURI(),
+		body,
+	) // the client may be gone
 	var status *StatusError
 	switch {
 	case errors.As(err, &status):
@@ -112,7 +117,10 @@ func TestInterrupted(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var encoded atomic.Int64
 	one, two := hashed{name: "one", encoded: &encoded}, hashed{name: "two", late: true}
-	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Experts: []folder.PassageEncoder{one, two}}
+	options := folder.BuildOptions{
+		Words:   bm25.Params{K1: 0.9, B: 0.4, Phrases: true},
+		Experts: []folder.PassageEncoder{one, two},
+	}
 	given := passages(seed, count)
 	f := &faulty{to: clean, random: random, share: 0.15}
 	client := behind(t, f)
@@ -216,7 +224,8 @@ func hasContent(t *testing.T, client *Client, index string, given []corpus.Passa
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := folder.Build(t.Context(), dir+"/got", scan, folder.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
+	if _, err := folder.Build(t.Context(), dir+"/got", scan,
+		folder.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := scan.Close(); err != nil {
@@ -226,7 +235,13 @@ func hasContent(t *testing.T, client *Client, index string, given []corpus.Passa
 }
 
 // written returns an index with a few passages, and a writer for each client.
-func written(t *testing.T, index string, given []corpus.Passage, clean *Client, clients ...*Client) (*Store, []*Writer) {
+func written(
+	t *testing.T,
+	index string,
+	given []corpus.Passage,
+	clean *Client,
+	clients ...*Client,
+) (*Store, []*Writer) {
 	t.Helper()
 	e := hashed{name: "one"}
 	if _, err := Build(t.Context(), clean, index, Shape{Shards: 3, Replicas: 1}, &list{passages: given}, folder.BuildOptions{Experts: []folder.PassageEncoder{e}}, ""); err != nil {
@@ -274,7 +289,11 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 					id := fmt.Sprintf("hand %d, %d", hand, random.IntN(12))
 					c := folder.Change{Delete: id}
 					if random.IntN(3) > 0 {
-						c.Put = &corpus.Passage{ID: id, Text: fmt.Sprintf("river stone %d %d", round, random.IntN(3)), Tags: []string{"kept"}}
+						c.Put = &corpus.Passage{
+							ID:   id,
+							Text: fmt.Sprintf("river stone %d %d", round, random.IntN(3)),
+							Tags: []string{"kept"},
+						}
 					}
 					changes = append(changes, c)
 				}
@@ -354,7 +373,10 @@ func TestConditions(t *testing.T) {
 	for hand := range hands {
 		w := writers[hand%len(writers)]
 		group.Go(func() {
-			results, err := w.Apply(t.Context(), []folder.Change{{Put: &corpus.Passage{ID: "new", Text: fmt.Sprint("of ", hand)}, IfAbsent: true}})
+			results, err := w.Apply(
+				t.Context(),
+				[]folder.Change{{Put: &corpus.Passage{ID: "new", Text: fmt.Sprint("of ", hand)}, IfAbsent: true}},
+			)
 			if err != nil {
 				t.Error(err)
 				return
@@ -392,7 +414,8 @@ func TestConditions(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if p, _, _, err := writers[0].Passage(t.Context(), "counter", anyRoom); err != nil || p.Text != fmt.Sprint(hands*each) {
+	if p, _, _, err := writers[0].Passage(t.Context(), "counter", anyRoom); err != nil ||
+		p.Text != fmt.Sprint(hands*each) {
 		t.Errorf("%d acknowledged steps make %q, %v", hands*each, p.Text, err)
 	}
 	if created.Load() != 1 {
@@ -400,14 +423,20 @@ func TestConditions(t *testing.T) {
 	}
 	t.Logf("%d of %d steps were refused", refused.Load(), hands*each+refused.Load())
 	results, err := writers[0].Apply(t.Context(), []folder.Change{
-		{Delete: "counter", IfMatch: "an old one"}, {Delete: "counter"}, {Delete: "counter"}, {Delete: "new", IfMatch: "*"}, {Put: &corpus.Passage{ID: "new", Text: "x"}, IfMatch: "*"},
-		{Put: &corpus.Passage{ID: "empty"}}, {Put: &corpus.Passage{ID: "new", Text: "y"}}, {Put: &corpus.Passage{ID: "new", Text: "y"}}, {Put: &corpus.Passage{ID: "new", Text: "z"}},
+		{
+			Delete:  "counter",
+			IfMatch: "an old one",
+		}, {Delete: "counter"}, {Delete: "counter"}, {Delete: "new", IfMatch: "*"}, {Put: &corpus.Passage{ID: "new", Text: "x"}, IfMatch: "*"},
+		{
+			Put: &corpus.Passage{ID: "empty"},
+		}, {Put: &corpus.Passage{ID: "new", Text: "y"}}, {Put: &corpus.Passage{ID: "new", Text: "y"}}, {Put: &corpus.Passage{ID: "new", Text: "z"}},
 	})
 	var said []string
 	for _, r := range results {
 		said = append(said, fmt.Sprintf("%s/%t", r.Outcome, r.Err != nil))
 	}
-	if want := "/true deleted/false absent/false deleted/false /true /true created/false unchanged/false replaced/false"; err != nil || strings.Join(said, " ") != want {
+	if want := "/true deleted/false absent/false deleted/false /true /true created/false unchanged/false replaced/false"; err != nil ||
+		strings.Join(said, " ") != want {
 		t.Errorf("%v, %v", said, err)
 	}
 }

@@ -17,8 +17,28 @@ import (
 // explanations of words in other forms are those of a collection in a folder.
 func TestFormsAsEmbedded(t *testing.T) {
 	t.Parallel()
-	words := []string{"José", "Jose\u0301", "Jose", "Núñez", "nunez", "wi-fi", "wifi", "fi", "ax-77", "ax77", "ax 77", "Straße", "strasse",
-		"C++", "C#", ".NET", "net", "node.js", "CO₂", "and/or"}
+	words := []string{
+		"José",
+		"Jose\u0301",
+		"Jose",
+		"Núñez",
+		"nunez",
+		"wi-fi",
+		"wifi",
+		"fi",
+		"ax-77",
+		"ax77",
+		"ax 77",
+		"Straße",
+		"strasse",
+		"C++",
+		"C#",
+		".NET",
+		"net",
+		"node.js",
+		"CO₂",
+		"and/or",
+	}
 	const seed = 11
 	random := rand.New(rand.NewPCG(seed, 0))
 	var given []corpus.Passage

@@ -31,7 +31,8 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	// Of the node that is asked: one that hangs may be the one that knows best.
 	answer, err := now.client.Do(ctx, "GET", "/_cluster/health"+now.path("?local=true"), nil)
 	if err == nil {
-		if err = json.Unmarshal(answer, &h); err == nil && h.Status == "" {
+		err = json.Unmarshal(answer, &h)
+		if err == nil && h.Status == "" {
 			err = fmt.Errorf("%w: no health", errAnswer)
 		}
 	}
@@ -54,7 +55,8 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	// Every node is asked for these: where one does not answer, the last ones stay.
 	counting, cancel := context.WithTimeout(ctx, opening/2)
 	defer cancel()
-	if h.Statistics, err = c.Count(counting); err != nil {
+	h.Statistics, err = c.Count(counting)
+	if err != nil {
 		h.Statistics = c.Known()
 	}
 	return h, c.ReadSample(ctx)

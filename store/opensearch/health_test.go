@@ -15,7 +15,8 @@ func TestLook(t *testing.T) {
 	index := testIndex(t, client, "look")
 	options := folder.BuildOptions{Words: bm25.DefaultParams()}
 	build := func() *Store {
-		if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: tagged(1, 20)}, options, ""); err != nil {
+		if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: tagged(1, 20)}, options,
+			""); err != nil {
 			t.Fatal(err)
 		}
 		s, err := Open(t.Context(), client, index)
@@ -39,10 +40,12 @@ func TestLook(t *testing.T) {
 	if err := other.Calibrate(t.Context(), "new: yes\n"); err != nil {
 		t.Fatal(err)
 	}
-	if h, err = c.Look(t.Context()); err != nil || !h.Recalibrated || c.Store().Manifest().Calibration != "new: yes\n" {
+	h, err = c.Look(t.Context())
+	if err != nil || !h.Recalibrated || c.Store().Manifest().Calibration != "new: yes\n" {
 		t.Fatalf("%+v, %v, %q", h, err, c.Store().Manifest().Calibration)
 	}
-	if h, err = c.Look(t.Context()); err != nil || h.Recalibrated {
+	h, err = c.Look(t.Context())
+	if err != nil || h.Recalibrated {
 		t.Fatalf("%+v, %v", h, err)
 	}
 	testIndex(t, client, index)

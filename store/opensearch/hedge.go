@@ -138,7 +138,8 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 	}
 	nodes := c.order()
 	outcomes := make(chan outcome, 2*len(nodes))
-	asked, pending := map[question]bool{}, 0
+	asked := map[question]bool{}
+	pending := 0
 	d := &c.other
 	switch what {
 	case "msearch":
@@ -171,8 +172,10 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 		return false
 	}
 	send()
-	start, most := time.Now(), d.hedge()
-	slow, looked := time.After(min(most, firstHedge)), make(chan struct{}, 1)
+	start := time.Now()
+	most := d.hedge()
+	slow := time.After(min(most, firstHedge))
+	looked := make(chan struct{}, 1)
 	for {
 		select {
 		case o := <-outcomes:

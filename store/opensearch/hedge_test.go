@@ -85,7 +85,8 @@ func TestHedged(t *testing.T) {
 	client, nodes, seen := cast(t)
 	nodes[1].hangs.Store(true)
 	for range 12 {
-		if answer, err := client.Do(t.Context(), "POST", "/_msearch", []byte(oneSearch)); err != nil || string(answer) == "1" {
+		if answer, err := client.Do(t.Context(), "POST", "/_msearch", []byte(oneSearch)); err != nil ||
+			string(answer) == "1" {
 			t.Fatalf("%q, %v", answer, err)
 		}
 	}
@@ -208,7 +209,8 @@ func TestHedgesAreEarned(t *testing.T) {
 // TestAwayIsRelative: where every node takes its time for a question without work, one that
 // does is not away.
 func TestAwayIsRelative(t *testing.T) {
-	for took, want := range map[time.Duration]time.Duration{time.Millisecond: answersSoon, 300 * time.Millisecond: 600 * time.Millisecond, 2 * time.Second: awayFor} {
+	for took, want := range map[time.Duration]time.Duration{time.Millisecond: answersSoon,
+		300 * time.Millisecond: 600 * time.Millisecond, 2 * time.Second: awayFor} {
 		var d durations
 		for range enoughKept {
 			if got := d.soon(); got != answersSoon {

@@ -40,7 +40,8 @@ func termsOf(field string, analysis bm25.Analysis, question string) (out terms) 
 		i, ok := at[text]
 		if !ok {
 			i = len(out)
-			at[text], out = i, append(out, term{text: text})
+			at[text] = i
+			out = append(out, term{text: text})
 		}
 		out[i].count++
 	}
@@ -114,7 +115,10 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 // partial returns a *search.PartialError where answers are not of all shards.
 func partial(answers []said) error {
 	if err := lost(answers); err != nil {
-		return &search.PartialError{Reason: "passages are missing: a part of the index has no copy on a node that answers", Err: err}
+		return &search.PartialError{
+			Reason: "passages are missing: a part of the index has no copy on a node that answers",
+			Err:    err,
+		}
 	}
 	return nil
 }
@@ -171,7 +175,16 @@ func (w words) Rarities(ctx context.Context, texts []string) ([][]search.Rarity,
 				}
 			}
 			idf := float64(bm25.IDF(df, q.all))
-			out[i] = append(out[i], search.Rarity{Term: t.text, Count: t.count, DocFrequency: int(df), IDF: idf, Relative: idf / float64(bm25.IDF(0, q.all))})
+			out[i] = append(
+				out[i],
+				search.Rarity{
+					Term:         t.text,
+					Count:        t.count,
+					DocFrequency: int(df),
+					IDF:          idf,
+					Relative:     idf / float64(bm25.IDF(0, q.all)),
+				},
+			)
 		}
 	}
 	return out, nil
@@ -186,7 +199,12 @@ type vectors struct {
 // Search implements search.VectorIndex.
 func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
 	if len(query) != v.expert.Dimension {
-		return nil, fmt.Errorf("the question has %d numbers, and expert %s has %d", len(query), v.expert.Name, v.expert.Dimension)
+		return nil, fmt.Errorf(
+			"the question has %d numbers, and expert %s has %d",
+			len(query),
+			v.expert.Name,
+			v.expert.Dimension,
+		)
 	}
 	var find object
 	if exact {

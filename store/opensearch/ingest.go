@@ -30,7 +30,15 @@ type Report struct {
 // interrupted Build began: passages that are there with their vectors are not encoded
 // again. The manifest is written last; until then Open refuses the index. While another
 // process fills the index, or adds or removes an expert, that is a *lease.HeldError.
-func Build(ctx context.Context, client *Client, index string, shape Shape, source folder.Source, o folder.BuildOptions, calibration string) (report Report, err error) {
+func Build(
+	ctx context.Context,
+	client *Client,
+	index string,
+	shape Shape,
+	source folder.Source,
+	o folder.BuildOptions,
+	calibration string,
+) (report Report, err error) {
 	for _, e := range o.Experts { // before anything is done
 		if _, err := describe(e); err != nil {
 			return report, err
@@ -43,7 +51,15 @@ func Build(ctx context.Context, client *Client, index string, shape Shape, sourc
 	return report, err
 }
 
-func build(ctx context.Context, client *Client, index string, shape Shape, source folder.Source, o folder.BuildOptions, calibration string) (report Report, err error) {
+func build(
+	ctx context.Context,
+	client *Client,
+	index string,
+	shape Shape,
+	source folder.Source,
+	o folder.BuildOptions,
+	calibration string,
+) (report Report, err error) {
 	s, err := begin(ctx, client, index, o, shape)
 	if err != nil {
 		return report, err
@@ -51,7 +67,8 @@ func build(ctx context.Context, client *Client, index string, shape Shape, sourc
 	if err := s.complete(ctx, o); err != nil {
 		return report, err
 	}
-	if report, err = s.Add(ctx, source, o); err != nil {
+	report, err = s.Add(ctx, source, o)
+	if err != nil {
 		return report, err
 	}
 	if err := s.refresh(ctx); err != nil {
@@ -102,7 +119,8 @@ func (s *Store) Add(ctx context.Context, source folder.Source, o folder.BuildOpt
 	report.Recall = map[string]folder.Recall{}
 	for ended := false; !ended; {
 		var batch []corpus.Passage
-		if batch, ended, err = s.readBatch(source, o, &report); err != nil {
+		batch, ended, err = s.readBatch(source, o, &report)
+		if err != nil {
 			return report, err
 		}
 		if err := s.addBatch(ctx, m, source.Place(), batch, o, &report); err != nil {
@@ -110,7 +128,8 @@ func (s *Store) Add(ctx context.Context, source folder.Source, o folder.BuildOpt
 		}
 		if o.Progress != nil {
 			p := folder.Progress{Stage: writing, Unit: "bytes", Passages: int64(report.Passages + report.There)}
-			if p.Done, p.Total = source.Progress(); source.Place().Line == 0 {
+			p.Done, p.Total = source.Progress()
+			if source.Place().Line == 0 {
 				p.Unit = "passages" // of another store, which has no lines
 			}
 			o.Progress(p)
@@ -143,7 +162,14 @@ func (m *Manifest) matches(encoders []folder.PassageEncoder) error {
 			return fmt.Errorf("the index has no vectors of expert %q (it has: %v)", x.Name, names(m.Experts))
 		}
 		if has != x {
-			return fmt.Errorf("the vectors of expert %q were made by the passage encoder %.16s (%d numbers), and the one given is %.16s (%d numbers): use the bundle that made them", x.Name, has.Fingerprint, has.Dimension, x.Fingerprint, x.Dimension)
+			return fmt.Errorf(
+				"the vectors of expert %q were made by the passage encoder %.16s (%d numbers), and the one given is %.16s (%d numbers): use the bundle that made them",
+				x.Name,
+				has.Fingerprint,
+				has.Dimension,
+				x.Fingerprint,
+				x.Dimension,
+			)
 		}
 		given[x.Name] = true
 	}
@@ -156,7 +182,11 @@ func (m *Manifest) matches(encoders []folder.PassageEncoder) error {
 }
 
 // readBatch reads the next passages, each id once.
-func (s *Store) readBatch(source folder.Source, o folder.BuildOptions, report *Report) (batch []corpus.Passage, ended bool, err error) {
+func (s *Store) readBatch(
+	source folder.Source,
+	o folder.BuildOptions,
+	report *Report,
+) (batch []corpus.Passage, ended bool, err error) {
 	seen := map[string]bool{}
 	for len(batch) < batchPassages {
 		p, err := source.Next()
@@ -164,7 +194,8 @@ func (s *Store) readBatch(source folder.Source, o folder.BuildOptions, report *R
 			return batch, true, nil
 		}
 		if err == nil {
-			if err = p.Check(); err != nil {
+			err = p.Check()
+			if err != nil {
 				err = &corpus.ReadError{Place: source.Place(), Recoverable: true, Err: err}
 			}
 		}
@@ -196,7 +227,14 @@ func skip(err error, o folder.BuildOptions, report *Report) error {
 
 // addBatch writes passages of different ids. What another writer changes meanwhile is
 // looked at again.
-func (s *Store) addBatch(ctx context.Context, m *Manifest, place corpus.Place, batch []corpus.Passage, o folder.BuildOptions, report *Report) error {
+func (s *Store) addBatch(
+	ctx context.Context,
+	m *Manifest,
+	place corpus.Place,
+	batch []corpus.Passage,
+	o folder.BuildOptions,
+	report *Report,
+) error {
 	marks := m.marks()
 	ours := map[string]bool{} // sent before, perhaps with success
 	last := map[string]int64{}
@@ -274,7 +312,13 @@ func (s *stored) has(marks []string) bool {
 }
 
 // encode gives operations the documents of passages.
-func (s *Store) encode(ctx context.Context, m *Manifest, passages []corpus.Passage, operations []operation, o folder.BuildOptions) error {
+func (s *Store) encode(
+	ctx context.Context,
+	m *Manifest,
+	passages []corpus.Passage,
+	operations []operation,
+	o folder.BuildOptions,
+) error {
 	vectors, err := folder.EncodeTogether(ctx, o.Experts, o.Shared, passages)
 	if err != nil {
 		return err
@@ -284,7 +328,14 @@ func (s *Store) encode(ctx context.Context, m *Manifest, passages []corpus.Passa
 		for name, all := range vectors {
 			own[name] = all[i]
 		}
-		if operations[i].body, err = appendPassage(nil, m, s.written.Load(), &passages[i], own, readMarks(o.Experts, passages[i])...); err != nil {
+		operations[i].body, err = appendPassage(
+			nil,
+			m,
+			s.written.Load(),
+			&passages[i],
+			own,
+			readMarks(o.Experts, passages[i])...)
+		if err != nil {
 			return fmt.Errorf("passage %q: %w", passages[i].ID, err)
 		}
 	}

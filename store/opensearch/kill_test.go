@@ -91,7 +91,9 @@ func TestKilledNodes(t *testing.T) {
 	many := cluster.Rounds(t, few)
 	for round := range many {
 		time.Sleep(time.Second)
-		victim, away, apart := victims.IntN(3), c.Kill, 2*time.Second // writes go on without it
+		victim := victims.IntN(3)
+		away := c.Kill
+		apart := 2 * time.Second // writes go on without it
 		if round%2 == 1 {
 			away = c.Stop
 			if many > few {
@@ -169,12 +171,19 @@ type shardCopy struct{ Shard, Prirep, State, ID string }
 // checkCopies reads each copy by itself: its words and phrases by what they find, the
 // vectors by the inner products with one, exactly and through the graph, codes byte by
 // byte. All copies of one shard have to have the same, and all shards together what is wanted.
-func checkCopies(t *testing.T, client *Client, index string, experts []folder.PassageEncoder, want map[string]corpus.Passage) {
+func checkCopies(
+	t *testing.T,
+	client *Client,
+	index string,
+	experts []folder.PassageEncoder,
+	want map[string]corpus.Passage,
+) {
 	t.Helper()
 	var copies []shardCopy
 	decode(t, client, "GET", "/_cat/shards/"+index+"?format=json&h=shard,prirep,state,id", nil, &copies)
 	probe := make([]float32, hashedDimension)
-	probe[0], probe[1] = 1, -0.5
+	probe[0] = 1
+	probe[1] = -0.5
 	for _, kind := range []string{"p", "r"} {
 		found := map[string]map[string]float64{} // by what was asked for: ids, and scores
 		shards := 0
@@ -202,7 +211,14 @@ func checkCopies(t *testing.T, client *Client, index string, experts []folder.Pa
 						}
 					}
 				}
-				decode(t, client, "POST", "/"+index+"/_search?preference="+url.QueryEscape("_shards:"+one.Shard+"|_only_nodes:"+one.ID), body, &answer)
+				decode(
+					t,
+					client,
+					"POST",
+					"/"+index+"/_search?preference="+url.QueryEscape("_shards:"+one.Shard+"|_only_nodes:"+one.ID),
+					body,
+					&answer,
+				)
 				if answer.Shards.Total != 1 || answer.Shards.Successful != 1 {
 					t.Fatalf("%+v: %+v", one, answer.Shards)
 				}

@@ -31,7 +31,8 @@ func (k *keeping) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	k.mu.Lock()
 	keep := k.kept == nil && strings.HasSuffix(r.URL.Path, "/_bulk")
 	if keep {
-		k.kept, k.path = body, r.URL.RequestURI()
+		k.path = r.URL.RequestURI()
+		k.kept = body
 	}
 	k.mu.Unlock()
 	if keep {
@@ -64,7 +65,8 @@ func TestLateCreate(t *testing.T) {
 	store, writers := written(t, index, passages(1, 3), clean, clean, slow)
 	apply := func(w *Writer, c folder.Change, want folder.Outcome) {
 		t.Helper()
-		if results, err := w.Apply(t.Context(), []folder.Change{c}); err != nil || results[0].Err != nil || results[0].Outcome != want {
+		if results, err := w.Apply(t.Context(), []folder.Change{c}); err != nil || results[0].Err != nil ||
+			results[0].Outcome != want {
 			t.Fatalf("%+v, %v; %s was expected", results, err, want)
 		}
 	}
@@ -95,7 +97,8 @@ func TestLateCreate(t *testing.T) {
 	late("")
 	apply(writers[0], folder.Change{Put: &corpus.Passage{ID: "a", Text: "second"}, IfAbsent: true}, folder.Created)
 	late("second")
-	if report, err := store.Add(t.Context(), &list{passages: []corpus.Passage{{ID: "b", Text: "again"}}}, folder.BuildOptions{Experts: []folder.PassageEncoder{hashed{name: "one"}}}); err != nil || report.Passages != 1 {
+	if report, err := store.Add(t.Context(), &list{passages: []corpus.Passage{{ID: "b", Text: "again"}}}, folder.BuildOptions{Experts: []folder.PassageEncoder{hashed{name: "one"}}}); err != nil ||
+		report.Passages != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
 }
@@ -115,11 +118,13 @@ func (p *past) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var answer []byte
 	if p.mu.Lock(); strings.HasSuffix(r.URL.Path, "/_mget") && len(p.answers) > 0 {
-		answer, p.answers = p.answers[0], p.answers[1:]
+		answer = p.answers[0]
+		p.answers = p.answers[1:]
 	}
 	p.mu.Unlock()
 	if answer == nil {
-		if answer, err = p.to.Do(context.WithoutCancel(r.Context()), r.Method, r.URL.RequestURI(), body); err != nil {
+		answer, err = p.to.Do(context.WithoutCancel(r.Context()), r.Method, r.URL.RequestURI(), body)
+		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
@@ -147,7 +152,8 @@ func TestReadingThePast(t *testing.T) {
 	store, writers := written(t, index, passages(1, 3), clean, clean, client)
 	apply := func(w int, c folder.Change, want folder.Outcome) {
 		t.Helper()
-		if results, err := writers[w].Apply(t.Context(), []folder.Change{c}); err != nil || results[0].Err != nil || results[0].Outcome != want {
+		if results, err := writers[w].Apply(t.Context(), []folder.Change{c}); err != nil || results[0].Err != nil ||
+			results[0].Outcome != want {
 			t.Fatalf("%+v, %v; %s was expected", results, err, want)
 		}
 	}

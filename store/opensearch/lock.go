@@ -14,8 +14,22 @@ const (
 )
 
 // holding does work while it has a lease of the index, and waits so long for another one.
-func (s *Store) holding(ctx context.Context, name, doing string, patience time.Duration, work func(context.Context) error) error {
-	return lease.Lease{Register: s.Register(name), Of: "index " + s.concrete, Beat: lease.Beat}.Hold(ctx, doing, patience, work)
+func (s *Store) holding(
+	ctx context.Context,
+	name, doing string,
+	patience time.Duration,
+	work func(context.Context) error,
+) error {
+	return lease.Lease{
+		Register: s.Register(name),
+		Of:       "index " + s.concrete,
+		Beat:     lease.Beat,
+	}.Hold(
+		ctx,
+		doing,
+		patience,
+		work,
+	)
 }
 
 // changeMeta changes _meta, as it is now, and adds fields that are new.

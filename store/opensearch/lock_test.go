@@ -57,7 +57,8 @@ func TestOneFillsAnIndex(t *testing.T) {
 		group.Go(func() {
 			err := act()
 			var held *lease.HeldError
-			if !errors.As(err, &held) || !strings.Contains(err.Error(), fmt.Sprintf("indexing on host %s (process %d, since ", host, os.Getpid())) {
+			if !errors.As(err, &held) ||
+				!strings.Contains(err.Error(), fmt.Sprintf("indexing on host %s (process %d, since ", host, os.Getpid())) {
 				t.Errorf("%s: %v", what, err)
 			}
 		})
@@ -65,7 +66,9 @@ func TestOneFillsAnIndex(t *testing.T) {
 	group.Wait()
 	close(source.on)
 	first.Wait()
-	if report, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, o, ""); err != nil || report.There != 3 {
+	if report, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, o,
+		""); err != nil ||
+		report.There != 3 {
 		t.Errorf("afterwards: %+v, %v", report, err)
 	}
 }
@@ -94,7 +97,8 @@ func TestChangesOfMeta(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if store, err := Open(t.Context(), client, index); err != nil || store.Manifest().Calibration != strings.Repeat("x", hands*each) {
+	if store, err := Open(t.Context(), client, index); err != nil ||
+		store.Manifest().Calibration != strings.Repeat("x", hands*each) {
 		t.Errorf("%d changes are %+v, %v", hands*each, store, err)
 	}
 }

@@ -72,9 +72,18 @@ type Expert struct {
 // describe returns an encoder as a manifest has it.
 func describe(e folder.PassageEncoder) (Expert, error) {
 	if e.Parts() != nil {
-		return Expert{}, fmt.Errorf("expert %q has a vector for each of several parts of a passage, and a store has one vector of an expert a passage: leave it out, or keep the passages in a folder", e.Name())
+		return Expert{}, fmt.Errorf(
+			"expert %q has a vector for each of several parts of a passage, and a store has one vector of an expert a passage: leave it out, or keep the passages in a folder",
+			e.Name(),
+		)
 	}
-	return Expert{Name: e.Name(), Fingerprint: e.Fingerprint(), Dimension: e.Dimension(), Late: e.Late(), Owner: e.Owner()}, nil
+	return Expert{
+		Name:        e.Name(),
+		Fingerprint: e.Fingerprint(),
+		Dimension:   e.Dimension(),
+		Late:        e.Late(),
+		Owner:       e.Owner(),
+	}, nil
 }
 
 // mark returns what a passage says of an expert whose vectors it has.
@@ -112,7 +121,14 @@ func (m *Manifest) CheckEncoders(encoders ...folder.Encoder) error {
 		case !ok:
 			return fmt.Errorf("the store has no vectors of expert %q (it has: %v)", e.Name(), names(m.Experts))
 		case has.Fingerprint != e.Fingerprint() || has.Dimension != e.Dimension():
-			return fmt.Errorf("the vectors of expert %q were made by the passage encoder %.16s (%d numbers), and the bundle here is %.16s (%d numbers): use the bundle that made them", e.Name(), has.Fingerprint, has.Dimension, e.Fingerprint(), e.Dimension())
+			return fmt.Errorf(
+				"the vectors of expert %q were made by the passage encoder %.16s (%d numbers), and the bundle here is %.16s (%d numbers): use the bundle that made them",
+				e.Name(),
+				has.Fingerprint,
+				has.Dimension,
+				e.Fingerprint(),
+				e.Dimension(),
+			)
 		}
 	}
 	return nil
@@ -140,14 +156,25 @@ func (m *Manifest) marks() []string {
 // check makes sure that a manifest can be followed by this program.
 func (m *Manifest) check() error {
 	if m.Format != manifestFormat {
-		return fmt.Errorf("its format is %d, and this program knows %d: use the program that made it, or index again", m.Format, manifestFormat)
+		return fmt.Errorf(
+			"its format is %d, and this program knows %d: use the program that made it, or index again",
+			m.Format,
+			manifestFormat,
+		)
 	}
 	analysis, err := m.Words.analysis()
 	if err != nil {
-		return fmt.Errorf("its words were analysed in a way that this program does not know (%w): use the program that made it, or index again", err)
+		return fmt.Errorf(
+			"its words were analysed in a way that this program does not know (%w): use the program that made it, or index again",
+			err,
+		)
 	}
 	if now := folder.Analyser(analysis); m.Words.Analyser != now {
-		return fmt.Errorf("its words were analysed in another way (%.16s) than this program does (%.16s): use the program that made it, or index again", m.Words.Analyser, now)
+		return fmt.Errorf(
+			"its words were analysed in another way (%.16s) than this program does (%.16s): use the program that made it, or index again",
+			m.Words.Analyser,
+			now,
+		)
 	}
 	seen := map[string]bool{}
 	for _, x := range m.Experts {

@@ -38,7 +38,9 @@ func (n *node) leave() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := time.Now()
-	n.away, n.left, n.retry = true, now, now.Add(awayFor)
+	n.retry = now.Add(awayFor)
+	n.away = true
+	n.left = now
 }
 
 // unsettled is how long a node that answers again may speak of the past: more than the
@@ -112,7 +114,8 @@ func (c *Client) order() []*node {
 func (c *Client) look(while context.Context, n *node, left func()) bool {
 	ctx, cancel := context.WithTimeout(while, awayFor)
 	defer cancel()
-	late, start := time.AfterFunc(c.looks.soon(), func() { n.leave(); left() }), time.Now()
+	late := time.AfterFunc(c.looks.soon(), func() { n.leave(); left() })
+	start := time.Now()
 	answer, err := c.ask(ctx, n, http.MethodGet, "/_nodes/_local?filter_path=nodes.*.name", nil)
 	late.Stop()
 	var status *StatusError

@@ -32,7 +32,12 @@ func (s *Store) MayWrite(ctx context.Context) error {
 func (s *Store) MayChange(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opening)
 	defer cancel()
-	_, err := s.client.Do(ctx, http.MethodPut, s.path("/_mapping"), []byte(`{"properties":{"`+fieldID+`":{"type":"keyword"}}}`))
+	_, err := s.client.Do(
+		ctx,
+		http.MethodPut,
+		s.path("/_mapping"),
+		[]byte(`{"properties":{"`+fieldID+`":{"type":"keyword"}}}`),
+	)
 	return s.readOnly("of its mapping", err)
 }
 

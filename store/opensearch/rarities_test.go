@@ -33,12 +33,24 @@ func TestRaritiesAsEmbedded(t *testing.T) {
 	far, near := farCorpus.Acquire(), nearCorpus.Acquire()
 	defer far.Release()
 	defer near.Release()
-	texts := []string{"is", "BC.6613-18", "BC661318", "river", "nunez?", "9f86d081884c7d65", "9f86d081884c7d66", "river stone river", "...", "wifi"}
+	texts := []string{
+		"is",
+		"BC.6613-18",
+		"BC661318",
+		"river",
+		"nunez?",
+		"9f86d081884c7d65",
+		"9f86d081884c7d66",
+		"river stone river",
+		"...",
+		"wifi",
+	}
 	together := strings.Join(texts, " ")
 	texts = append(texts, together)
 	some := 0
 	exactly := strings.ReplaceAll(together, "nunez", "núñez") // the store counts phrases in the words' own forms
-	for name, of := range map[string][2]search.WordIndex{"words": {far.Words(), near.Words()}, "phrases": {far.Phrases(), near.Phrases()}} {
+	for name, of := range map[string][2]search.WordIndex{"words": {far.Words(), near.Words()},
+		"phrases": {far.Phrases(), near.Phrases()}} {
 		texts[len(texts)-1] = together
 		if name == "phrases" {
 			texts[len(texts)-1] = exactly
@@ -55,7 +67,8 @@ func TestRaritiesAsEmbedded(t *testing.T) {
 			}
 			for term, x := range b {
 				y := a[term]
-				if x.Count != y.Count || x.DocFrequency != y.DocFrequency || math.Abs(x.IDF-y.IDF) > 1e-5 || math.Abs(x.Relative-y.Relative) > 1e-5 {
+				if x.Count != y.Count || x.DocFrequency != y.DocFrequency || math.Abs(x.IDF-y.IDF) > 1e-5 ||
+					math.Abs(x.Relative-y.Relative) > 1e-5 {
 					t.Errorf("seed %d: %s of %q: %+v, in a folder %+v", seed, name, text, y, x)
 				}
 				if x.DocFrequency > 0 {

@@ -153,7 +153,14 @@ func TestRecall(t *testing.T) {
 	for side := range took {
 		slices.Sort(took[side])
 	}
-	t.Logf("%d vectors, recall@100: %.4f in the cluster, %.4f in the folder; a search takes %v, %v (medians)", len(rows), cluster, dir, took[0][len(questions)/2], took[1][len(questions)/2])
+	t.Logf(
+		"%d vectors, recall@100: %.4f in the cluster, %.4f in the folder; a search takes %v, %v (medians)",
+		len(rows),
+		cluster,
+		dir,
+		took[0][len(questions)/2],
+		took[1][len(questions)/2],
+	)
 	if cluster < dir-0.001 {
 		t.Errorf("recall@100 is %.4f in the cluster, and %.4f in the folder", cluster, dir)
 	}

@@ -105,7 +105,8 @@ func (r *Register) make(ctx context.Context) error {
 	}
 	_, err = r.beside.ask(ctx, "PUT", r.beside.path("?timeout=20s"), body, isJSON)
 	var status *StatusError
-	if errors.As(err, &status) && status.Status == 400 && bytes.Contains([]byte(status.Body), []byte("resource_already_exists")) {
+	if errors.As(err, &status) && status.Status == 400 &&
+		bytes.Contains([]byte(status.Body), []byte("resource_already_exists")) {
 		return nil
 	}
 	if err != nil {

@@ -34,8 +34,13 @@ type fetched struct {
 }
 
 func newFetched() *fetched {
-	return &fetched{queries: map[asked][]float32{}, scores: map[asked]map[rank.Ordinal]float32{}, vectors: map[string]map[rank.Ordinal][]float32{},
-		codes: map[string]map[rank.Ordinal][]byte{}, wordQueries: map[asked]*wordQuery{}}
+	return &fetched{
+		queries:     map[asked][]float32{},
+		scores:      map[asked]map[rank.Ordinal]float32{},
+		vectors:     map[string]map[rank.Ordinal][]float32{},
+		codes:       map[string]map[rank.Ordinal][]byte{},
+		wordQueries: map[asked]*wordQuery{},
+	}
 }
 
 // asked is a field and what was asked of it: the text of a question, or the place of a
@@ -77,8 +82,22 @@ const mostHits = 10_000
 
 // search asks for hits with fields of their documents, in the order of rankings, and more
 // in the same request. The first answer is that of the hits.
-func (r *request) search(ctx context.Context, query object, k int, fields []string, more ...object) ([]rank.Hit, []said, error) {
-	find := object{"size": min(k, mostHits), "query": query, "sort": byScore, "track_scores": true, "track_total_hits": false, "_source": fields, "docvalue_fields": []string{fieldBytes}}
+func (r *request) search(
+	ctx context.Context,
+	query object,
+	k int,
+	fields []string,
+	more ...object,
+) ([]rank.Hit, []said, error) {
+	find := object{
+		"size":             min(k, mostHits),
+		"query":            query,
+		"sort":             byScore,
+		"track_scores":     true,
+		"track_total_hits": false,
+		"_source":          fields,
+		"docvalue_fields":  []string{fieldBytes},
+	}
 	if r.store.written.Load() {
 		find["docvalue_fields"] = []string{fieldBytes, fieldPrint}
 	}
@@ -176,7 +195,13 @@ func (r *request) scoring(of asked, ordinals []rank.Ordinal) object {
 	var query object
 	if of.field == fieldWords || of.field == fieldPairs {
 		// Without the words, too: who is not found is not there.
-		query = object{"bool": object{"should": words{r, of.field}.query(of.question).queries(), "filter": these, "minimum_should_match": 0}}
+		query = object{
+			"bool": object{
+				"should":               words{r, of.field}.query(of.question).queries(),
+				"filter":               these,
+				"minimum_should_match": 0,
+			},
+		}
 	} else {
 		r.mu.Lock()
 		query = exactly(of.field, r.queries[of], these)
@@ -255,8 +280,12 @@ func (r *request) vectorAt(x Expert, o rank.Ordinal) []float32 {
 
 // codesOf returns the search for codes.
 func (r *request) codesOf(x Expert, ordinals []rank.Ordinal) object {
-	return object{"size": len(ordinals), "query": object{"bool": object{"filter": object{"ids": object{"values": r.table.of(ordinals)}}}},
-		"track_total_hits": false, "_source": []string{x.field()}}
+	return object{
+		"size":             len(ordinals),
+		"query":            object{"bool": object{"filter": object{"ids": object{"values": r.table.of(ordinals)}}}},
+		"track_total_hits": false,
+		"_source":          []string{x.field()},
+	}
 }
 
 func (r *request) takeCodes(x Expert, ordinals []rank.Ordinal, s said) error {
@@ -357,7 +386,10 @@ func (s *Store) read(ctx context.Context, ids []string) ([]corpus.Passage, error
 	for i, has := range there {
 		if !has.found {
 			out[i].ID = ids[i]
-		} else if out[i], err = has.source.passage(ids[i]); err != nil {
+			continue
+		}
+		out[i], err = has.source.passage(ids[i])
+		if err != nil {
 			return nil, err
 		}
 	}

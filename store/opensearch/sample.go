@@ -33,7 +33,9 @@ func (c *Corpus) ReadSample(ctx context.Context) error {
 	store := c.Store()
 	answers, err := store.multiPartly(ctx, []object{{
 		"size": sampled, "_source": false, "docvalue_fields": []string{fieldBytes},
-		"query": object{"function_score": object{"random_score": object{"seed": 13, "field": fieldID}, "boost_mode": "replace"}},
+		"query": object{
+			"function_score": object{"random_score": object{"seed": 13, "field": fieldID}, "boost_mode": "replace"},
+		},
 	}})
 	if err != nil {
 		return err

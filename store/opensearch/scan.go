@@ -50,7 +50,13 @@ func (s *Store) scan(ctx context.Context, query object) (*Scan, error) {
 
 // begin lets the cluster keep the state that is read.
 func (s *Scan) begin() error {
-	answer, err := s.store.ask(s.ctx, "POST", s.store.path("/_search/point_in_time?keep_alive="+pageAlive), nil, searchedWholly)
+	answer, err := s.store.ask(
+		s.ctx,
+		"POST",
+		s.store.path("/_search/point_in_time?keep_alive="+pageAlive),
+		nil,
+		searchedWholly,
+	)
 	if err != nil {
 		return err
 	}
@@ -74,7 +80,8 @@ func (s *Scan) Next() (p corpus.Passage, err error) {
 	if len(s.page) == 0 {
 		return p, io.EOF
 	}
-	p, s.page = s.page[0], s.page[1:]
+	p = s.page[0]
+	s.page = s.page[1:]
 	s.done++
 	return p, nil
 }
@@ -140,7 +147,9 @@ func (s *Scan) readFor(patience time.Duration) error {
 	if s.after == nil {
 		s.total = read.total
 	}
-	s.page, s.ended, s.after = read.passages, len(read.passages) < batchPassages, read.last
+	s.page = read.passages
+	s.ended = len(read.passages) < batchPassages
+	s.after = read.last
 	return nil
 }
 
@@ -185,7 +194,8 @@ func parsePage(answer []byte) (p page, err error) {
 		if n := len(p.passages); n > 0 && p.passages[n-1].ID >= passage.ID {
 			return p, fmt.Errorf("%w: passage %q after %q", errAnswer, passage.ID, p.passages[n-1].ID)
 		}
-		p.passages, p.last = append(p.passages, passage), hit.Sort
+		p.passages = append(p.passages, passage)
+		p.last = hit.Sort
 	}
 	return p, nil
 }
@@ -233,7 +243,11 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 		}
 		for i, has := range there {
 			if !has.found || has.version != some[i].Version() {
-				return nil, fmt.Errorf("passage %q was changed while %s was read: start again while nobody writes to it", ids[i], e.store.index)
+				return nil, fmt.Errorf(
+					"passage %q was changed while %s was read: start again while nobody writes to it",
+					ids[i],
+					e.store.index,
+				)
 			}
 			vector, err := has.source.vector(e.expert)
 			if err != nil {

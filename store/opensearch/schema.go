@@ -92,7 +92,10 @@ func properties(m *Manifest) object {
 // letters. An index that an older program made has none until Store.complete gives it some,
 // and programs that do not know them can search and write such an index.
 func writtenFields() object {
-	return object{fieldPrint: object{"type": "long", "index": false}, fieldSpelled: object{"type": "keyword", "index": false}}
+	return object{
+		fieldPrint:   object{"type": "long", "index": false},
+		fieldSpelled: object{"type": "keyword", "index": false},
+	}
 }
 
 // mapping returns the mapping of an index.

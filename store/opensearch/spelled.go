@@ -24,7 +24,8 @@ func spelledWords(analysis bm25.Analysis, p *corpus.Passage) []string {
 	words := len(out)
 	for _, form := range analysis.Forms(p.Title, p.Text) {
 		letters := form[1:] // without the mark
-		if letters != "" && utf8.RuneCountInString(letters) <= spelling.LongestWord && !strings.ContainsFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
+		if letters != "" && utf8.RuneCountInString(letters) <= spelling.LongestWord &&
+			!strings.ContainsFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
 			out = append(out, form)
 		}
 	}
@@ -77,14 +78,17 @@ const (
 func (c *Corpus) ReadWords(ctx context.Context) error {
 	c.reading.Lock()
 	defer c.reading.Unlock()
-	store, state, had := c.Store(), c.Known().state(), c.lexicon.Load()
+	store := c.Store()
+	state := c.Known().state()
+	had := c.lexicon.Load()
 	switch {
 	case !store.written.Load():
 		return nil
 	case had != nil && (had.state == state || time.Since(had.read) < max(c.renew, renewShare*had.took)):
 		return nil
 	}
-	analysis, began := store.Manifest().Words.Params().Analysis, time.Now()
+	analysis := store.Manifest().Words.Params().Analysis
+	began := time.Now()
 	x := &lexicon{known: map[uint64]struct{}{}, whole: state.unwritten == 0, state: state}
 	counts := map[string]uint32{}
 	know := func(entry string) { x.known[maphash.String(hashSeed, entry)] = struct{}{} }
@@ -105,7 +109,9 @@ func (c *Corpus) ReadWords(ctx context.Context) error {
 			}
 		}
 	}
-	x.words, x.read, x.took = spelling.NewLexicon(counts), time.Now(), time.Since(began)
+	x.words = spelling.NewLexicon(counts)
+	x.read = time.Now()
+	x.took = time.Since(began)
 	c.lexicon.Store(x)
 	return nil
 }

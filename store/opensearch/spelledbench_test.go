@@ -13,7 +13,8 @@ import (
 // BenchmarkLook looks two mistyped words up, and one that is there, among as many words as a
 // server keeps.
 func BenchmarkLook(b *testing.B) {
-	random, letters := rand.New(rand.NewPCG(1, 0)), "eeeetttaaaooiinnsshhrrddlucmfwygpbvk"
+	random := rand.New(rand.NewPCG(1, 0))
+	letters := "eeeetttaaaooiinnsshhrrddlucmfwygpbvk"
 	counts, known := map[string]uint32{}, map[uint64]struct{}{}
 	know := func(word string) {
 		counts[word] = 1
@@ -31,7 +32,11 @@ func BenchmarkLook(b *testing.B) {
 		know(string(word))
 	}
 	c := &Corpus{}
-	c.store.Store(&Store{about: meta{Manifest: &Manifest{Words: wordsOf(bm25.Params{K1: .9, B: .4, Phrases: true, Analysis: bm25.Unicode})}}})
+	c.store.Store(
+		&Store{
+			about: meta{Manifest: &Manifest{Words: wordsOf(bm25.Params{K1: .9, B: .4, Phrases: true, Analysis: bm25.Unicode})}},
+		},
+	)
 	c.table.Store(newTable())
 	c.counts.Store(&Statistics{})
 	c.lexicon.Store(&lexicon{words: spelling.NewLexicon(counts), known: known, whole: true})
@@ -40,7 +45,8 @@ func BenchmarkLook(b *testing.B) {
 	for b.Loop() {
 		got, _ = v.Look(b.Context(), []string{"windmlil", "puchrase", "purchases"})
 	}
-	if len(got) != 3 || len(got[0].Near) == 0 || got[1].Near[0].Word != "purchase" && len(got[1].Near) == 1 || !got[2].Known {
+	if len(got) != 3 || len(got[0].Near) == 0 || got[1].Near[0].Word != "purchase" && len(got[1].Near) == 1 ||
+		!got[2].Known {
 		b.Fatal(got)
 	}
 }

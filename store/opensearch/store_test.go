@@ -49,7 +49,9 @@ func (h hashed) EncodePassages(_ context.Context, passages []corpus.Passage) (ou
 		for word := range strings.FieldsSeq(p.Title + " " + p.Text) {
 			f := fnv.New64a()
 			_, _ = io.WriteString(f, cmp.Or(h.from, h.name)+word)
-			random, v, square := rand.New(rand.NewPCG(f.Sum64(), 1)), make([]float32, hashedDimension), 0.0
+			random := rand.New(rand.NewPCG(f.Sum64(), 1))
+			v := make([]float32, hashedDimension)
+			square := 0.0
 			for i := range v {
 				v[i] = float32(random.NormFloat64())
 				square += float64(v[i] * v[i])
@@ -89,7 +91,9 @@ func (l *list) Progress() (done, total int64) { return int64(l.at), int64(len(l.
 // passages draws some, of all that a passage may have.
 func passages(seed uint64, n int) (out []corpus.Passage) {
 	random := rand.New(rand.NewPCG(seed, 2))
-	words := strings.Fields("river Lanterns a_b stone the market's bridge candle of über 東京都 x\"y\\z <b>&amp; 😀 and/or naïve e-mail 3.14")
+	words := strings.Fields(
+		"river Lanterns a_b stone the market's bridge candle of über 東京都 x\"y\\z <b>&amp; 😀 and/or naïve e-mail 3.14",
+	)
 	text := func(n int) string {
 		var out []string
 		for range 1 + random.IntN(n) {
@@ -106,7 +110,13 @@ func passages(seed uint64, n int) (out []corpus.Passage) {
 			p.Tags = append(p.Tags, text(1))
 		}
 		if random.IntN(3) == 0 {
-			p.Metadata = map[string]any{"year": 1900 + random.IntN(100), "big": uint64(1)<<63 + 1, "float": 1e-7, "text": text(3), "yes": true}
+			p.Metadata = map[string]any{
+				"year":  1900 + random.IntN(100),
+				"big":   uint64(1)<<63 + 1,
+				"float": 1e-7,
+				"text":  text(3),
+				"yes":   true,
+			}
 		}
 		out = append(out, p)
 	}
@@ -116,7 +126,9 @@ func passages(seed uint64, n int) (out []corpus.Passage) {
 // testClient returns a client of three real nodes.
 func testClient(t *testing.T) *Client {
 	t.Helper()
-	a, err := ParseAddress("opensearch+" + strings.ReplaceAll(strings.Join(cluster.Start(t, 3).URLs, ","), ",http://", ",") + "/x")
+	a, err := ParseAddress(
+		"opensearch+" + strings.ReplaceAll(strings.Join(cluster.Start(t, 3).URLs, ","), ",http://", ",") + "/x",
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +171,15 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := Build(t.Context(), client, index, Shape{Shards: 3}, before.Source(), folder.BuildOptions{Words: before.WordParams(), Experts: stored}, "calibration: here\n")
+	report, err := Build(
+		t.Context(),
+		client,
+		index,
+		Shape{Shards: 3},
+		before.Source(),
+		folder.BuildOptions{Words: before.WordParams(), Experts: stored},
+		"calibration: here\n",
+	)
 	if err != nil || report.Passages != len(given) {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -174,7 +194,8 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := folder.Build(t.Context(), second, scan, folder.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
+	if _, err := folder.Build(t.Context(), second, scan,
+		folder.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := scan.Close(); err != nil {
@@ -183,7 +204,8 @@ func TestRoundTrip(t *testing.T) {
 	sameContent(t, before, opened(t, second))
 
 	// Where a node ends, the state that is read may end with it: after the first page here.
-	if scan, err = store.Scan(t.Context()); err != nil {
+	scan, err = store.Scan(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
 	var ids []string
@@ -191,7 +213,8 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ids = append(ids, p.ID); len(ids) == 1 {
+		ids = append(ids, p.ID)
+		if len(ids) == 1 {
 			if err := scan.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -219,14 +242,16 @@ func TestExpertsComeAndGo(t *testing.T) {
 	}
 	add := func(e hashed) {
 		t.Helper()
-		if report, err := AddExpert(t.Context(), client, index, e, folder.BuildOptions{}); err != nil || report.Passages != len(given) {
+		if report, err := AddExpert(t.Context(), client, index, e, folder.BuildOptions{}); err != nil ||
+			report.Passages != len(given) {
 			t.Fatalf("%+v, %v", report, err)
 		}
 		o.Experts = append(o.Experts, e)
 		hasContent(t, client, index, given, o)
 	}
 	add(hashed{name: "two"})
-	if answer, err := client.Do(t.Context(), "GET", "/"+index, nil); err != nil || !strings.Contains(string(answer), `"t_tokens":{"type":"binary"}`) {
+	if answer, err := client.Do(t.Context(), "GET", "/"+index, nil); err != nil ||
+		!strings.Contains(string(answer), `"t_tokens":{"type":"binary"}`) {
 		t.Errorf("the codes are in doc values, beside the stored documents: %s, %v", answer, err)
 	}
 	if err := RemoveExpert(t.Context(), client, index, "tokens"); err != nil {
@@ -234,7 +259,8 @@ func TestExpertsComeAndGo(t *testing.T) {
 	}
 	o.Experts = []folder.PassageEncoder{o.Experts[0], o.Experts[2]}
 	add(hashed{name: "three"})
-	if report, err := AddExpert(t.Context(), client, index, late, folder.BuildOptions{}); err != nil || report.Passages != 0 {
+	if report, err := AddExpert(t.Context(), client, index, late, folder.BuildOptions{}); err != nil ||
+		report.Passages != 0 {
 		t.Errorf("%+v, %v", report, err) // its codes are there still
 	}
 	o.Experts = append(o.Experts, late)
@@ -302,7 +328,8 @@ func sameContent(t *testing.T, a, b *folder.Generation) {
 			}
 			left, err := v.Vector(o)
 			right, again := w.Vector(r)
-			if err != nil || again != nil || !slices.EqualFunc(left, right, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }) {
+			if err != nil || again != nil ||
+				!slices.EqualFunc(left, right, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }) {
 				t.Fatalf("passage %q, expert %s: %v, and %v", p.ID, e.Name, left, right)
 			}
 		}

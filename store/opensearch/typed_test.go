@@ -33,7 +33,9 @@ func (asking) KnownWords(text string) (words, whole, unknown int) {
 }
 func (asking) Readable(string) float64 { return 1 }
 func (asking) WholeWords() []string {
-	return strings.Fields("the of and to in is you that it he was for on are with as his they at be this from have or by one had not but what all were when we there can an your which their said if do will each about how up out them then she many some so these would other into has more two like see time could no make than first been its who now people my made over did down only way find use may long little very after words called just where most know friend school open closed hours lake market windmill")
+	return strings.Fields(
+		"the of and to in is you that it he was for on are with as his they at be this from have or by one had not but what all were when we there can an your which their said if do will each about how up out them then she many some so these would other into has more two like see time could no make than first been its who now people my made over did down only way find use may long little very after words called just where most know friend school open closed hours lake market windmill",
+	)
 }
 
 // engineOver returns an engine of one dense expert, words and phrases.
@@ -41,10 +43,30 @@ func engineOver(t *testing.T, of search.Corpus) *search.Engine {
 	t.Helper()
 	engine, err := search.NewEngine(search.EngineConfig{
 		Corpus: of,
-		Limits: search.Limits{K: 1000, Candidates: 1000, QuestionBytes: 1000, Timeout: 20 * time.Second, Batch: 1, BatchParallel: 1, EmbedInputs: 1, EmbedBytes: 1, AnswerBytes: 32 << 20},
+		Limits: search.Limits{
+			K:             1000,
+			Candidates:    1000,
+			QuestionBytes: 1000,
+			Timeout:       20 * time.Second,
+			Batch:         1,
+			BatchParallel: 1,
+			EmbedInputs:   1,
+			EmbedBytes:    1,
+			AnswerBytes:   32 << 20,
+		},
 		LineUp: search.LineUp{
-			Experts:  []search.Expert{{Name: "base", Encoder: asking{hashed{name: "base"}}, Info: search.ExpertInfo{Dimension: hashedDimension}}},
-			Defaults: search.Defaults{K: 10, Candidates: 100, Timeout: 20 * time.Second, Fusion: "sum", Missing: fusion.Exact, Alpha: .03, Correct: true},
+			Experts: []search.Expert{
+				{Name: "base", Encoder: asking{hashed{name: "base"}}, Info: search.ExpertInfo{Dimension: hashedDimension}},
+			},
+			Defaults: search.Defaults{
+				K:          10,
+				Candidates: 100,
+				Timeout:    20 * time.Second,
+				Fusion:     "sum",
+				Missing:    fusion.Exact,
+				Alpha:      .03,
+				Correct:    true,
+			},
 		},
 	})
 	if err != nil {
@@ -77,8 +99,14 @@ var shop = []string{
 // inBoth returns engines of the same passages in three nodes and in a folder.
 func inBoth(t *testing.T, name string, given []corpus.Passage) (far *Corpus, engines [2]*search.Engine) {
 	t.Helper()
-	options := folder.BuildOptions{Words: bm25.DefaultParams(), Index: folder.Index{Kind: "flat"}, Experts: []folder.PassageEncoder{hashed{name: "base"}}, Threads: 1}
-	options.Words.Phrases, options.Words.Analysis = true, bm25.Unicode
+	options := folder.BuildOptions{
+		Words:   bm25.DefaultParams(),
+		Index:   folder.Index{Kind: "flat"},
+		Experts: []folder.PassageEncoder{hashed{name: "base"}},
+		Threads: 1,
+	}
+	options.Words.Phrases = true
+	options.Words.Analysis = bm25.Unicode
 	a, b := built(t, name, given, 3, options)
 	far = a.(*Corpus)
 	if err := far.ReadWords(t.Context()); err != nil {
@@ -163,7 +191,11 @@ func TestCorrectedAsEmbedded(t *testing.T) {
 	asked := 0
 	store.Observe(func(Exchange) { asked++ })
 	v := far.Acquire().(*view).Vocabulary()
-	if looked, err := v.Look(t.Context(), []string{"refunts", "windmill", "xyzzy"}); err != nil || asked != 0 || looked[0].Known || !looked[1].Known || looked[2].Known || len(looked[0].Near) != 1 {
+	if looked, err := v.Look(t.Context(), []string{"refunts", "windmill", "xyzzy"}); err != nil || asked != 0 ||
+		looked[0].Known ||
+		!looked[1].Known ||
+		looked[2].Known ||
+		len(looked[0].Near) != 1 {
 		t.Errorf("%+v, %v, %d requests", looked, err, asked)
 	}
 }
@@ -206,7 +238,8 @@ func TestCopiesAsEmbedded(t *testing.T) {
 			}
 			distinct := map[string]bool{}
 			for _, x := range got {
-				if distinct[x[:4]] = true; strings.Count(x, x[:4]) != 3 {
+				distinct[x[:4]] = true
+				if strings.Count(x, x[:4]) != 3 {
 					t.Errorf("%q by %s: %s names other copies", question, method, x)
 				}
 			}

@@ -28,7 +28,13 @@ func both(t *testing.T, name string, given []corpus.Passage, experts ...hashed) 
 }
 
 // built returns both with these shards and options.
-func built(t *testing.T, name string, given []corpus.Passage, shards int, options folder.BuildOptions) (far, near search.Corpus) {
+func built(
+	t *testing.T,
+	name string,
+	given []corpus.Passage,
+	shards int,
+	options folder.BuildOptions,
+) (far, near search.Corpus) {
 	t.Helper()
 	client := testClient(t)
 	dir := t.TempDir() + "/embedded"
@@ -36,7 +42,8 @@ func built(t *testing.T, name string, given []corpus.Passage, shards int, option
 		t.Fatal(err)
 	}
 	index := testIndex(t, client, name)
-	if _, err := Build(t.Context(), client, index, Shape{Shards: shards}, &list{passages: given}, options, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, Shape{Shards: shards}, &list{passages: given}, options,
+		""); err != nil {
 		t.Fatal(err)
 	}
 	store, err := Open(t.Context(), client, index)
@@ -72,7 +79,11 @@ func tagged(seed uint64, n int) (out []corpus.Passage) {
 		for range 5 + random.IntN(60) {
 			text = append(text, fmt.Sprintf("w%d", zipf.Uint64()))
 		}
-		p := corpus.Passage{ID: fmt.Sprintf("p%04d", i*7919%n), Text: strings.Join(text, " "), Tags: []string{fmt.Sprint("by", i%3)}}
+		p := corpus.Passage{
+			ID:   fmt.Sprintf("p%04d", i*7919%n),
+			Text: strings.Join(text, " "),
+			Tags: []string{fmt.Sprint("by", i%3)},
+		}
 		if i%4 == 0 {
 			p.Title = fmt.Sprintf("w%d w%d", zipf.Uint64(), zipf.Uint64())
 		}
@@ -146,10 +157,12 @@ func TestIndexesAreEqual(t *testing.T) {
 			f := search.Filter{TagsAny: []string{"by0", "by2"}}
 			var counts [2]func(context.Context) (int, error)
 			var err error
-			if fars, counts[0], err = far.Among(t.Context(), f); err != nil {
+			fars, counts[0], err = far.Among(t.Context(), f)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if nears, counts[1], err = near.Among(t.Context(), f); err != nil {
+			nears, counts[1], err = near.Among(t.Context(), f)
+			if err != nil {
 				t.Fatal(err)
 			}
 			a, err := counts[0](t.Context())
@@ -159,7 +172,8 @@ func TestIndexesAreEqual(t *testing.T) {
 			}
 		}
 		question := fmt.Sprintf("w%d w%d w%d w%d w1 w1", zipf.Uint64(), zipf.Uint64(), zipf.Uint64(), zipf.Uint64())
-		for field, pair := range map[string][2]search.WordIndex{"words": {fars.Words(), nears.Words()}, "phrases": {fars.Phrases(), nears.Phrases()}} {
+		for field, pair := range map[string][2]search.WordIndex{"words": {fars.Words(), nears.Words()},
+			"phrases": {fars.Phrases(), nears.Phrases()}} {
 			got, err := pair[0].Search(t.Context(), question, 50)
 			if err != nil {
 				t.Fatal(err)
@@ -297,7 +311,8 @@ func TestDeletedCount(t *testing.T) {
 		}
 	}
 	index := testIndex(t, client, "deleted-count")
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 3, Replicas: 1}, &list{passages: all}, options, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, Shape{Shards: 3, Replicas: 1}, &list{passages: all}, options,
+		""); err != nil {
 		t.Fatal(err)
 	}
 	store, err := Open(t.Context(), client, index)
@@ -357,7 +372,8 @@ func TestDeletedCount(t *testing.T) {
 	if err := store.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := store.Statistics(t.Context()); err != nil || s.Deleted != 0 || s.inCopies != 0 || s.Passages != int64(len(left)) {
+	if s, err := store.Statistics(t.Context()); err != nil || s.Deleted != 0 || s.inCopies != 0 ||
+		s.Passages != int64(len(left)) {
 		t.Errorf("after settling: %+v, %v", s, err)
 	}
 	if most := apart(); most != 0 {

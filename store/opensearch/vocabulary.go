@@ -29,13 +29,16 @@ type vocabulary struct {
 // Look implements search.Vocabulary. It asks the cluster for nothing, except for words that
 // are unknown and may be there all the same, since passages changed or not all words fit.
 func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled, error) {
-	out, analysis := make([]search.Spelled, len(words)), v.store.Manifest().Words.Params().Analysis
+	out := make([]search.Spelled, len(words))
+	analysis := v.store.Manifest().Words.Params().Analysis
 	var unknown []*wordQuery
 	var counting []object
 	var at []int
 	for i, word := range words {
 		q := newWordQuery(fieldWords, analysis, word)
-		out[i].Known = len(q.terms) == 0 || slices.ContainsFunc(q.terms, func(t term) bool { return v.lexicon.has(t.text) }) || slices.ContainsFunc(q.entries, v.lexicon.has)
+		out[i].Known = len(q.terms) == 0 ||
+			slices.ContainsFunc(q.terms, func(t term) bool { return v.lexicon.has(t.text) }) ||
+			slices.ContainsFunc(q.entries, v.lexicon.has)
 		if !out[i].Known {
 			unknown, counting, at = append(unknown, q), append(counting, q.counting()), append(at, i)
 		}
@@ -66,7 +69,8 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled,
 
 // Beside implements search.Vocabulary, in one request.
 func (v vocabulary) Beside(ctx context.Context, placed []search.Placed) ([]search.Neighbours, error) {
-	out, w := make([]search.Neighbours, len(placed)), v.store.Manifest().Words.Params()
+	out := make([]search.Neighbours, len(placed))
+	w := v.store.Manifest().Words.Params()
 	if !w.Phrases {
 		return out, nil
 	}
@@ -103,7 +107,12 @@ func (v vocabulary) Beside(ctx context.Context, placed []search.Placed) ([]searc
 	if len(shares) == 0 {
 		return out, nil
 	}
-	answers, err := v.store.multiPartly(ctx, []object{{"size": 0, "track_total_hits": false, "aggs": object{"terms": object{"filters": object{"filters": filters}}}}})
+	answers, err := v.store.multiPartly(
+		ctx,
+		[]object{
+			{"size": 0, "track_total_hits": false, "aggs": object{"terms": object{"filters": object{"filters": filters}}}},
+		},
+	)
 	if err != nil {
 		return nil, err
 	}

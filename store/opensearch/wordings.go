@@ -101,8 +101,18 @@ func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) e
 			continue
 		}
 		todo = append(todo, x)
-		searches = append(searches, object{"size": mostCompared + 1, "track_total_hits": false, "_source": false, "docvalue_fields": []string{fieldBytes},
-			"query": object{"bool": object{"filter": append(append([]any{object{"match_all": object{}}}, x.having...), among...)}}})
+		searches = append(
+			searches,
+			object{
+				"size":             mostCompared + 1,
+				"track_total_hits": false,
+				"_source":          false,
+				"docvalue_fields":  []string{fieldBytes},
+				"query": object{
+					"bool": object{"filter": append(append([]any{object{"match_all": object{}}}, x.having...), among...)},
+				},
+			},
+		)
 	}
 	answers, err := s.multiPartly(ctx, searches)
 	if err != nil {
@@ -111,9 +121,11 @@ func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) e
 	var comparing []*wording
 	searches = nil
 	for i, x := range todo {
-		bytes, ids := 0, []string{}
+		bytes := 0
+		ids := []string{}
 		for _, h := range answers[i].hits {
-			bytes, ids = bytes+h.bytes, append(ids, h.id)
+			bytes = bytes + h.bytes
+			ids = append(ids, h.id)
 		}
 		switch {
 		case len(ids) > mostCompared || bytes > comparedBytes:
@@ -121,11 +133,19 @@ func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) e
 			x.exact = object{"match_none": object{}}
 		default:
 			comparing = append(comparing, x)
-			searches = append(searches, object{"size": len(ids), "track_total_hits": false, "_source": []string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata, fieldVersion},
-				"query": object{"bool": object{"filter": object{"ids": object{"values": ids}}}}})
+			searches = append(
+				searches,
+				object{
+					"size":             len(ids),
+					"track_total_hits": false,
+					"_source":          []string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata, fieldVersion},
+					"query":            object{"bool": object{"filter": object{"ids": object{"values": ids}}}},
+				},
+			)
 		}
 	}
-	if answers, err = s.multiPartly(ctx, searches); err != nil {
+	answers, err = s.multiPartly(ctx, searches)
+	if err != nil {
 		return err
 	}
 	for i, x := range comparing {

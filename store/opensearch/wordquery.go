@@ -51,12 +51,17 @@ func (q *wordQuery) counting() object {
 		field, value := entryAt(entry)
 		filters["e"+strconv.Itoa(i)] = object{"term": object{field: value}}
 	}
-	return object{"size": 0, "track_total_hits": false, "aggs": object{"terms": object{"filters": object{"filters": filters}}}}
+	return object{
+		"size":             0,
+		"track_total_hits": false,
+		"aggs":             object{"terms": object{"filters": object{"filters": filters}}},
+	}
 }
 
 // take takes the answer of counting.
 func (q *wordQuery) take(counts said) {
-	q.df, q.all = map[string]uint64{}, uint64(counts.buckets[inAll])
+	q.df = map[string]uint64{}
+	q.all = uint64(counts.buckets[inAll])
 	for i, entry := range q.entries {
 		q.df[entry] = uint64(counts.buckets["e"+strconv.Itoa(i)])
 	}
@@ -160,7 +165,8 @@ func (q *wordQuery) queries() []any {
 			into := group[of[0]]
 			for _, at := range of {
 				if from := group[at]; from != into {
-					joined[into], joined[from] = append(joined[into], joined[from]...), nil
+					joined[into] = append(joined[into], joined[from]...)
+					joined[from] = nil
 					for j := range group {
 						if group[j] == from {
 							group[j] = into

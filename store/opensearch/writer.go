@@ -41,7 +41,8 @@ func NewWriter(s *Store, encoders []folder.PassageEncoder, shared []folder.Share
 	if s.about.Manifest == nil {
 		return nil, ErrUnfinished
 	}
-	w.manifest, w.looked = s.current(), time.Now()
+	w.manifest = s.current()
+	w.looked = time.Now()
 	_, err := w.chosen(w.manifest)
 	return w, err
 }
@@ -64,7 +65,8 @@ func (w *Writer) look(ctx context.Context) (*Manifest, []folder.PassageEncoder, 
 		if err != nil {
 			return nil, nil, err
 		}
-		w.manifest, w.looked = s.current(), now
+		w.manifest = s.current()
+		w.looked = now
 		w.store.written.Store(s.written.Load())
 	}
 	encoders, err := w.chosen(w.manifest)
@@ -95,7 +97,8 @@ func (w *Writer) Apply(ctx context.Context, changes []folder.Change) ([]folder.C
 	}
 	for len(left) > 0 {
 		var some []*attempt
-		if some, left = apart(left); len(some) > 0 {
+		some, left = apart(left)
+		if len(some) > 0 {
 			if err := w.apply(ctx, some); err != nil {
 				if ctx.Err() == nil {
 					w.trouble.Store(&err)
@@ -146,7 +149,8 @@ func (a *attempt) prepare() bool {
 		return true
 	}
 	var record []byte
-	if a.result.Err = p.Check(); a.result.Err == nil {
+	a.result.Err = p.Check()
+	if a.result.Err == nil {
 		record, a.result.Err = p.AppendBinary(nil)
 	}
 	if a.result.Err != nil {
@@ -169,7 +173,10 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 			return err
 		}
 		settled := w.store.client.Settled()
-		left = slices.DeleteFunc(left, func(a *attempt) bool { return !a.meets(&there[slices.Index(ids, a.result.ID)], settled) })
+		left = slices.DeleteFunc(
+			left,
+			func(a *attempt) bool { return !a.meets(&there[slices.Index(ids, a.result.ID)], settled) },
+		)
 		if err := w.encode(ctx, left); err != nil {
 			return err
 		}
@@ -189,7 +196,8 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 				a.result.Outcome = folder.Deleted
 			case r.made(), a.op.verb == removing && a.op.absent() && r.status == 404 && r.why == "":
 			case r.conflict():
-				a.unsure, a.last = a.unsure || r.unsure, r.last
+				a.unsure = a.unsure || r.unsure
+				a.last = r.last
 				again = append(again, a)
 			default:
 				return fmt.Errorf("passage %q was refused with status %d: %s", a.result.ID, r.status, r.why)
@@ -209,11 +217,13 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 func (a *attempt) meets(there *stored, settled bool) bool {
 	r := a.result
 	if !a.unsure || there.found != (a.change.Put != nil) || there.version != a.version { // else its outcome is known
-		if r.Outcome, r.Err = a.change.On(there.version, a.version); r.Err != nil {
+		r.Outcome, r.Err = a.change.On(there.version, a.version)
+		if r.Err != nil {
 			r.Outcome = ""
 			return false
 		}
-		if r.Version = a.version; r.Outcome == folder.Unchanged && settled {
+		r.Version = a.version
+		if r.Outcome == folder.Unchanged && settled {
 			return false
 		}
 	}
@@ -241,7 +251,8 @@ func (w *Writer) encode(ctx context.Context, all []*attempt) error {
 		return err
 	}
 	operations := make([]operation, len(of))
-	if err := w.store.encode(ctx, m, passages, operations, folder.BuildOptions{Experts: encoders, Shared: w.shared}); err != nil {
+	if err := w.store.encode(ctx, m, passages, operations,
+		folder.BuildOptions{Experts: encoders, Shared: w.shared}); err != nil {
 		return err
 	}
 	for i, a := range of {
@@ -252,14 +263,19 @@ func (w *Writer) encode(ctx context.Context, all []*attempt) error {
 
 // Passage reads a passage as it was acknowledged last, with its version. The cluster does
 // not say how large it is before it is read.
-func (w *Writer) Passage(ctx context.Context, id string, room func(bytes int) error) (p corpus.Passage, version string, ok bool, err error) {
+func (w *Writer) Passage(
+	ctx context.Context,
+	id string,
+	room func(bytes int) error,
+) (p corpus.Passage, version string, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, opening)
 	defer cancel()
 	there, err := w.store.get(ctx, []string{id}, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
 	if err != nil || !there[0].found {
 		return p, "", false, err
 	}
-	if p, err = there[0].source.passage(id); err != nil {
+	p, err = there[0].source.passage(id)
+	if err != nil {
 		return p, "", false, err
 	}
 	if err := room(len(p.ID) + len(p.Title) + len(p.Text)); err != nil {

@@ -32,7 +32,11 @@ func codeDots(v bytewise) {
 	Pragma("noescape")
 	Doc(name + " writes the product sums of a query with the n rows of codes named by ids.")
 	query := Load(Param("query"), GP64())
-	cursor := rowCursor{base: Load(Param("codes"), GP64()), stride: Load(Param("stride"), GP64()), ids: Load(Param("ids"), GP64())}
+	cursor := rowCursor{
+		base:   Load(Param("codes"), GP64()),
+		stride: Load(Param("stride"), GP64()),
+		ids:    Load(Param("ids"), GP64()),
+	}
 	n := Load(Param("n"), GP64())
 	out := Load(Param("out"), GP64())
 	v.prepare()

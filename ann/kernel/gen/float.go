@@ -44,10 +44,12 @@ func zero(sums []pair) {
 
 // dotRows compares one query against many rows.
 func dotRows(v vector, gather bool) {
-	name, signature := "dotRows"+v.name(), "func(query, rows *float32, dim, n int, out *float32)"
+	name := "dotRows" + v.name()
+	signature := "func(query, rows *float32, dim, n int, out *float32)"
 	doc := "the product sums of a query with n consecutive rows."
 	if gather {
-		name, signature = "dotGather"+v.name(), "func(query, rows *float32, dim int, ids *uint32, n int, out *float32)"
+		name = "dotGather" + v.name()
+		signature = "func(query, rows *float32, dim int, ids *uint32, n int, out *float32)"
 		doc = "the product sums of a query with the n rows named by ids."
 	}
 	TEXT(name, NOSPLIT, signature)

@@ -35,14 +35,18 @@ func maxDots(v tokenwise) {
 	name := "maxDots" + v.name()
 	TEXT(name, NOSPLIT, "func(codes *int8, n int, blocks *byte, count, dim int, maxima *int32)")
 	Pragma("noescape")
-	Doc(name + " writes, for each of n tokens of a question, the greatest product sum with a token of count blocks. n is a multiple of four.")
+	Doc(
+		name + " writes, for each of n tokens of a question, the greatest product sum with a token of count blocks. n is a multiple of four.",
+	)
 	codes := Load(Param("codes"), GP64())
 	n := Load(Param("n"), GP64())
 	blocks := Load(Param("blocks"), GP64())
 	count := Load(Param("count"), GP64())
 	dim := Load(Param("dim"), GP64())
 	maxima := Load(Param("maxima"), GP64())
-	dim3, size, lowest := GP64(), GP64(), GP32()
+	dim3 := GP64()
+	size := GP64()
+	lowest := GP32()
 	LEAQ(Mem{Base: dim, Index: dim, Scale: 2}, dim3)
 	MOVQ(dim, size) // of a block
 	SHLQ(U8(4), size)
@@ -76,7 +80,8 @@ func maxDots(v tokenwise) {
 		JL(LabelRef(loop + "done"))
 		for half := range v.halves() {
 			tokenSums(v, fmt.Sprintf("%shalf%d", loop, half), tokenPass{
-				question: question, codes: codes, end: end, block: block, size: size, offset: 32 * half, sums: sums[:width], best: best,
+				question: question, codes: codes, end: end, block: block, size: size, offset: 32 * half, sums: sums[:width],
+				best: best,
 			})
 		}
 		for range width {
@@ -125,7 +130,8 @@ func tokenSums(v tokenwise, label string, p tokenPass) {
 		tokens[w] = v.register()
 		m := Mem{Base: at, Disp: p.offset}
 		if w > 0 {
-			m.Index, m.Scale = p.size, uint8(w)
+			m.Index = p.size
+			m.Scale = uint8(w)
 		}
 		VMOVUPS(m, tokens[w])
 	}
@@ -203,7 +209,8 @@ func (tokenMaddubs) register() reg.VecVirtual  { return YMM() }
 func (tokenMaddubs) fold(lanes reg.VecVirtual) { foldYMM(lanes) }
 
 func (v tokenMaddubs) prepare() {
-	bits, ones := GP32(), YMM()
+	bits := GP32()
+	ones := YMM()
 	v.constants.ones = ones
 	MOVL(U32(0x00010001), bits)
 	VMOVD(bits, ones.AsX())

@@ -59,7 +59,8 @@ var (
 // is the code point firstClass and its number. classes holds the sets that each is
 // in, with a + between them.
 func expression(classes []string) string {
-	known, last := map[string]string{}, ""
+	known := map[string]string{}
+	last := ""
 	for _, rule := range rules {
 		last = ruleName.ReplaceAllStringFunc(rule[1], func(name string) string { return known[name] })
 		known["<"+rule[0]+">"] = "(?:" + last + ")"

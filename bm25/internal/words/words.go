@@ -29,9 +29,14 @@ func (s *Scanner) Next() string {
 	text, t := s.text, s.tables
 	automaton := t.automaton
 	for s.at < len(text) {
-		state, i, units, longest, first := uint(1<<classBits), s.at, 0, 0, 0
+		state := uint(1 << classBits)
+		i := s.at
+		units := 0
+		longest := 0
+		first := 0
 		for i < len(text) {
-			size, class := 1, uint(0)
+			size := 1
+			class := uint(0)
 			if c := text[i]; c < utf8.RuneSelf {
 				class = uint(t.low[c])
 				units++
@@ -53,7 +58,8 @@ func (s *Scanner) Next() string {
 			}
 			i += size
 			if state >= accepts {
-				longest, state = i, state&^accepts
+				longest = i
+				state = state &^ accepts
 			}
 		}
 		if longest > 0 {

@@ -19,7 +19,8 @@ import (
 // and each hint is said once.
 func TestHints(t *testing.T) {
 	faults := []error{
-		folder.ErrNotCollection, folder.ErrNoVectors, folder.ErrHasVectors, folder.ErrNoOwner, folder.ErrIsOwner, folder.ErrOtherEncoder, folder.ErrNoEncoder,
+		folder.ErrNotCollection, folder.ErrNoVectors, folder.ErrHasVectors, folder.ErrNoOwner, folder.ErrIsOwner,
+		folder.ErrOtherEncoder, folder.ErrNoEncoder,
 		folder.ErrLowRecall, folder.ErrDamagedVectors, folder.ErrDamagedWords, folder.ErrOtherAnalyser, folder.ErrOtherWords,
 	}
 	for _, what := range faults {

@@ -39,8 +39,18 @@ func (x *Inputs) Bind(flags *pflag.FlagSet) {
 // BindColumns adds the flags that name the columns of tables.
 func (x *Inputs) BindColumns(flags *pflag.FlagSet) {
 	flags.StringVar(&x.Columns.ID, "id-column", "", "`name` of the column of a CSV or TSV that has the ids (default: id)")
-	flags.StringVar(&x.Columns.Text, "text-column", "", "`name` of the column of a CSV or TSV that has the texts (default: text)")
-	flags.StringVar(&x.Columns.Title, "title-column", "", "`name` of the column of a CSV or TSV that has the titles (default: title, if there is one)")
+	flags.StringVar(
+		&x.Columns.Text,
+		"text-column",
+		"",
+		"`name` of the column of a CSV or TSV that has the texts (default: text)",
+	)
+	flags.StringVar(
+		&x.Columns.Title,
+		"title-column",
+		"",
+		"`name` of the column of a CSV or TSV that has the titles (default: title, if there is one)",
+	)
 }
 
 // Check reports a prefix that no --in follows.

@@ -32,7 +32,12 @@ func OpenForMeasuring(config configs.Config, term Terminal, uncalibrated bool, d
 }
 
 // Gather asks all questions, and shows how far it is.
-func Gather(ctx context.Context, l *server.Assembly, domains []questions.Domain, term Terminal) (*calibration.Evidence, error) {
+func Gather(
+	ctx context.Context,
+	l *server.Assembly,
+	domains []questions.Domain,
+	term Terminal,
+) (*calibration.Evidence, error) {
 	g, done := l.Passages(ctx)
 	defer done()
 	bar := NewProgress(term.Err)

@@ -14,7 +14,14 @@ import (
 // OpenCollection opens a collection for do, without its calibration if that is wanted. An expert
 // whose bundle is damaged is left out, with a warning.
 func OpenCollection(config configs.Config, term Terminal, uncalibrated bool, do func(*server.Assembly) error) error {
-	l, err := server.Assemble(server.Options{Config: config, Log: NewSaying(term.Err, config.Log), Observer: Complaining{Out: term.Err}, Uncalibrated: uncalibrated})
+	l, err := server.Assemble(
+		server.Options{
+			Config:       config,
+			Log:          NewSaying(term.Err, config.Log),
+			Observer:     Complaining{Out: term.Err},
+			Uncalibrated: uncalibrated,
+		},
+	)
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,8 @@ func NewRoot(term Terminal, root *cobra.Command, commands ...*cobra.Command) *co
 	root.SetOut(term.Out)
 	root.SetErr(term.Err)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return UsageError{Err: err} })
-	root.PersistentFlags().String("config", "", "configuration `file` (default: conclave.yaml in the current folder, if it exists)")
+	root.PersistentFlags().
+		String("config", "", "configuration `file` (default: conclave.yaml in the current folder, if it exists)")
 	root.PersistentFlags().String("log-level", "", "debug, info, warn or error")
 	root.AddCommand(commands...)
 	for _, command := range root.Commands() {
@@ -117,7 +118,12 @@ func NewRoot(term Terminal, root *cobra.Command, commands ...*cobra.Command) *co
 
 // Group returns a command that only has others.
 func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
-	g := &cobra.Command{Use: use, Short: short, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	g := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 	g.AddCommand(commands...)
 	return g
 }

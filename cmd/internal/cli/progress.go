@@ -33,7 +33,9 @@ func (p *Progress) Report(stage string, done, total int64, unit string) {
 	defer p.mu.Unlock()
 	if stage != p.stage {
 		p.finish()
-		p.stage, p.unit, p.started = stage, unit, time.Now()
+		p.stage = stage
+		p.unit = unit
+		p.started = time.Now()
 	}
 	p.done = done
 	if now := time.Now(); p.terminal && (done == total || now.Sub(p.drawn) >= drawEvery) {

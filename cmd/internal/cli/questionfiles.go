@@ -30,13 +30,19 @@ func (f *QuestionFiles) Offer(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Files, "questions", nil, "`[NAME=]FILE` of questions, or BEIR folder; may be repeated")
 	flags.StringArrayVar(&f.qrels, "qrels", nil, "`[NAME=]FILE` of relevance judgements, for TREC topics")
 	flags.StringArrayVar(&f.splits, "split", nil, "`[NAME=]SPLIT` of a BEIR folder, such as test")
-	flags.StringVar(&f.Format, "question-format", "auto", "format of the questions: "+strings.Join(questions.Formats(), ", "))
+	flags.StringVar(
+		&f.Format,
+		"question-format",
+		"auto",
+		"format of the questions: "+strings.Join(questions.Formats(), ", "),
+	)
 }
 
 // BindLimit adds --limit, too.
 func (f *QuestionFiles) BindLimit(command *cobra.Command, limit int) {
 	f.Bind(command)
-	command.Flags().IntVar(&f.Limit, "limit", limit, "questions of each domain at most, chosen by a hash of their ids; 0: all")
+	command.Flags().
+		IntVar(&f.Limit, "limit", limit, "questions of each domain at most, chosen by a hash of their ids; 0: all")
 }
 
 // sources checks the flags, and joins each file with what was named for it.

@@ -31,7 +31,10 @@ func settings(cmd *cobra.Command, term Terminal) (configs.Config, error) {
 }
 
 // WithSettings reads the settings and runs a command.
-func WithSettings(term Terminal, run func(cmd *cobra.Command, config configs.Config) error) func(*cobra.Command, []string) error {
+func WithSettings(
+	term Terminal,
+	run func(cmd *cobra.Command, config configs.Config) error,
+) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		config, err := settings(cmd, term)
 		if err != nil {

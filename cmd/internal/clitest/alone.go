@@ -55,7 +55,8 @@ func Calibratable(t *testing.T, conclave Run) {
 	library := testenv.Runtime(t)
 	t.Chdir(t.TempDir())
 	for seed, name := range []string{"base", "tales"} {
-		if _, err := tiny.Write(filepath.Join("experts", name), tiny.Expert{Name: name, Seed: uint64(seed) + 1, EnsembleMembers: 4}); err != nil {
+		if _, err := tiny.Write(filepath.Join("experts", name),
+			tiny.Expert{Name: name, Seed: uint64(seed) + 1, EnsembleMembers: 4}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +65,19 @@ func Calibratable(t *testing.T, conclave Run) {
 	domainFile(t, "passages/health.jsonl", "passages/health.jsonl", "health", math.MaxInt)
 	domainFile(t, "tales.jsonl", "questions/dev.jsonl", "tales", TalesAsked)
 	domainFile(t, "health.jsonl", "questions/dev.jsonl", "health", HealthAsked)
-	code, _, complaints := conclave("index", "--collection", "c", "--in", "passages/tales.jsonl", "--in", "passages/health.jsonl", "--experts", "base,tales", "--index", "flat")
+	code, _, complaints := conclave(
+		"index",
+		"--collection",
+		"c",
+		"--in",
+		"passages/tales.jsonl",
+		"--in",
+		"passages/health.jsonl",
+		"--experts",
+		"base,tales",
+		"--index",
+		"flat",
+	)
 	if code != 0 {
 		t.Fatal(complaints)
 	}
@@ -107,7 +120,19 @@ type Judged struct {
 func Alone(t *testing.T, conclave Run) []Judged {
 	t.Helper()
 	methods := map[string]string{"base": "base alone", "tales": "tales alone", "bm25": "bm25 alone"}
-	args := Both("evaluate", "--collection", "c", "--fusions", "none", "--timed", "0", "--runs", "runs", "--run-forms", "trec")
+	args := Both(
+		"evaluate",
+		"--collection",
+		"c",
+		"--fusions",
+		"none",
+		"--timed",
+		"0",
+		"--runs",
+		"runs",
+		"--run-forms",
+		"trec",
+	)
 	for _, method := range methods {
 		args = append(args, "--runs-of", method)
 	}

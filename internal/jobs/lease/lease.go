@@ -76,11 +76,27 @@ type HeldError struct {
 }
 
 func (e *HeldError) Error() string {
-	who := fmt.Sprintf("%s on host %s (process %d, since %s)", e.by.Doing, e.by.Host, e.by.PID, e.by.Since.Format(time.DateTime+" MST"))
+	who := fmt.Sprintf(
+		"%s on host %s (process %d, since %s)",
+		e.by.Doing,
+		e.by.Host,
+		e.by.PID,
+		e.by.Since.Format(time.DateTime+" MST"),
+	)
 	if e.Lost {
-		return fmt.Sprintf("%s was taken over by %s, since nothing was heard from here for %v: start again when that has ended", e.of, who, e.after)
+		return fmt.Sprintf(
+			"%s was taken over by %s, since nothing was heard from here for %v: start again when that has ended",
+			e.of,
+			who,
+			e.after,
+		)
 	}
-	return fmt.Sprintf("%s is being changed by %s: wait until that has ended, or end it. If it was killed, start again; its place is free %v after its last sign of life", e.of, who, e.after)
+	return fmt.Sprintf(
+		"%s is being changed by %s: wait until that has ended, or end it. If it was killed, start again; its place is free %v after its last sign of life",
+		e.of,
+		who,
+		e.after,
+	)
 }
 
 // held is a lease that we have.
@@ -94,7 +110,17 @@ type held struct {
 // then a *HeldError.
 func (l Lease) take(ctx context.Context, doing string, patience time.Duration) (*held, error) {
 	host, _ := os.Hostname()
-	h := &held{Lease: l, us: holder{Token: rand.Text(), Doing: doing, Host: host, PID: os.Getpid(), Place: placeHere(), Since: time.Now().UTC().Truncate(time.Second)}}
+	h := &held{
+		Lease: l,
+		us: holder{
+			Token: rand.Text(),
+			Doing: doing,
+			Host:  host,
+			PID:   os.Getpid(),
+			Place: placeHere(),
+			Since: time.Now().UTC().Truncate(time.Second),
+		},
+	}
 	begun := time.Now()
 	for watched, since := "", time.Now(); ; {
 		by, version, err := l.read(ctx)
@@ -103,14 +129,16 @@ func (l Lease) take(ctx context.Context, doing string, patience time.Duration) (
 			return nil, err
 		case by.Token == "" || by.killed() || version == watched && time.Since(since) > Gone(l.Beat):
 			done := false
-			if h.version, done, err = l.write(ctx, h.us, version); done || err != nil {
+			h.version, done, err = l.write(ctx, h.us, version)
+			if done || err != nil {
 				return h, err
 			}
 			continue // another one was faster
 		case version != watched && watched != "" && time.Since(begun) > patience:
 			return nil, &HeldError{of: l.Of, by: by, after: Gone(l.Beat)}
 		case version != watched:
-			watched, since = version, time.Now()
+			watched = version
+			since = time.Now()
 		}
 		select {
 		case <-time.After(l.Beat / 20):

@@ -34,7 +34,8 @@ func (m *memory) Write(ctx context.Context, data []byte, version string) (string
 	if has := strconv.Itoa(m.version); version != has && (version != "" || m.version > 0) || ctx.Err() != nil {
 		return has, false, ctx.Err()
 	}
-	m.data, m.version = slices.Clone(data), m.version+1
+	m.data = slices.Clone(data)
+	m.version = m.version + 1
 	return strconv.Itoa(m.version), true, nil
 }
 
@@ -80,7 +81,8 @@ func TestLeaseOfTheDead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := dead.write(t.Context(), holder{Token: place, PID: gone.Process.Pid, Place: place}, version); err != nil {
+		if _, _, err := dead.write(t.Context(), holder{Token: place, PID: gone.Process.Pid, Place: place},
+			version); err != nil {
 			t.Fatal(err)
 		}
 		soon, cancel := context.WithTimeout(t.Context(), Gone(l.Beat)*9/10)

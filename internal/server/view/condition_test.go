@@ -21,13 +21,24 @@ func TestMustAndMustNot(t *testing.T) {
 	}
 	has := func(text string, phrase string) bool {
 		plain := func(s string) string {
-			return " " + strings.Join(strings.Fields(strings.NewReplacer(".", " ", ",", " ", ";", " ", ":", " ", "-", " ", "'", "").Replace(strings.ToLower(s))), " ") + " "
+			return " " + strings.Join(
+				strings.Fields(
+					strings.NewReplacer(".", " ", ",", " ", ";", " ", ":", " ", "-", " ", "'", "").Replace(strings.ToLower(s)),
+				),
+				" ",
+			) + " "
 		}
 		return strings.Contains(plain(text), plain(phrase))
 	}
 	for segments := 1; segments <= 3; segments += 2 {
 		engine, _ := shopOf(t, texts, segments)
-		every := search.Request{Question: "ferry bridge island storm program code question", Fusion: search.Methods{Names: []string{"sum"}}, K: 20, Normalisation: "raw", TimeoutMS: 10_000}
+		every := search.Request{
+			Question:      "ferry bridge island storm program code question",
+			Fusion:        search.Methods{Names: []string{"sum"}},
+			K:             20,
+			Normalisation: "raw",
+			TimeoutMS:     10_000,
+		}
 		scores := map[string]float64{}
 		for _, r := range asked(t, engine, every) {
 			scores[r.ID] = r.Score
@@ -58,7 +69,8 @@ func TestMustAndMustNot(t *testing.T) {
 			}
 			var got, want []string
 			for _, x := range response.Results {
-				if got = append(got, x.ID); x.Score != scores[x.ID] {
+				got = append(got, x.ID)
+				if x.Score != scores[x.ID] {
 					t.Errorf("must %q, must not %q: %s has score %v, and %v without", c.must, c.mustNot, x.ID, x.Score, scores[x.ID])
 				}
 			}
@@ -68,11 +80,21 @@ func TestMustAndMustNot(t *testing.T) {
 				}
 			}
 			if slices.Sort(got); !slices.Equal(got, want) || *response.Selected != len(want) {
-				t.Errorf("%d segments: must %q, must not %q: %q, want %q; %d selected", segments, c.must, c.mustNot, got, want, *response.Selected)
+				t.Errorf(
+					"%d segments: must %q, must not %q: %q, want %q; %d selected",
+					segments,
+					c.must,
+					c.mustNot,
+					got,
+					want,
+					*response.Selected,
+				)
 			}
 		}
 		for _, wrong := range []search.Request{{Question: "x", Must: []string{""}}, {Question: "x", MustNot: []string{"?!"}}, {Question: "x", Must: []string{strings.Repeat("a", 600)}}, {Question: "x", Must: make([]string, 65)}} {
-			if _, err := engine.Search(t.Context(), wrong); err == nil || !strings.Contains(err.Error(), "must") && !strings.Contains(err.Error(), "word") && !strings.Contains(err.Error(), "letter") && !strings.Contains(err.Error(), "bytes") {
+			if _, err := engine.Search(t.Context(), wrong); err == nil ||
+				!strings.Contains(err.Error(), "must") && !strings.Contains(err.Error(), "word") && !strings.Contains(err.Error(), "letter") &&
+					!strings.Contains(err.Error(), "bytes") {
 				t.Errorf("%+v: %v", wrong, err)
 			}
 		}

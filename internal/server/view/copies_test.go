@@ -49,7 +49,12 @@ func TestCopiesCountOnce(t *testing.T) {
 		}
 		words := bm25.DefaultParams()
 		words.Phrases = true
-		options := folder.BuildOptions{Experts: []folder.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}, Index: folder.Index{Kind: "flat"}, Words: words, Threads: 1}
+		options := folder.BuildOptions{
+			Experts: []folder.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}},
+			Index:   folder.Index{Kind: "flat"},
+			Words:   words,
+			Threads: 1,
+		}
 		dir := filepath.Join(t.TempDir(), "index")
 		if _, err := folder.Build(t.Context(), dir, sources[0], options); err != nil {
 			t.Fatal(err)
@@ -70,9 +75,16 @@ func TestCopiesCountOnce(t *testing.T) {
 			t.Errorf("%d copies, %v, want %d", n, err, 200*(times-1))
 		}
 		config := engineOf(c)
-		config.Reference, config.Defaults.Gate = "base", gateOf(rand.New(rand.NewPCG(3, 3)))
-		config.Experts = []search.Expert{{Name: "base", Encoder: hashed{name: "base"}, Info: search.ExpertInfo{Dimension: hashedDimension}}}
-		config.Late = &search.Expert{Name: "tokens", Encoder: hashed{name: "tokens", late: true}, Info: search.ExpertInfo{Dimension: hashedDimension}}
+		config.Defaults.Gate = gateOf(rand.New(rand.NewPCG(3, 3)))
+		config.Reference = "base"
+		config.Experts = []search.Expert{
+			{Name: "base", Encoder: hashed{name: "base"}, Info: search.ExpertInfo{Dimension: hashedDimension}},
+		}
+		config.Late = &search.Expert{
+			Name:    "tokens",
+			Encoder: hashed{name: "tokens", late: true},
+			Info:    search.ExpertInfo{Dimension: hashedDimension},
+		}
 		engine, err := search.NewEngine(config)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +95,13 @@ func TestCopiesCountOnce(t *testing.T) {
 	for range 20 {
 		question := vocabulary[random.IntN(12)] + " " + vocabulary[random.IntN(12)] + " " + vocabulary[random.IntN(12)]
 		for _, method := range []string{"sum", "rrf", "gate"} {
-			r := search.Request{Question: question, Fusion: search.Methods{Names: []string{method}}, K: 10, Candidates: 20, TimeoutMS: 10_000}
+			r := search.Request{
+				Question:   question,
+				Fusion:     search.Methods{Names: []string{method}},
+				K:          10,
+				Candidates: 20,
+				TimeoutMS:  10_000,
+			}
 			if method == "sum" {
 				r.BM25 = new(false) // whose statistics count all passages
 			}
@@ -91,7 +109,8 @@ func TestCopiesCountOnce(t *testing.T) {
 			texts := map[string]bool{}
 			for i, x := range got {
 				texts[strings.Join(strings.Fields(x.Text), " ")] = true
-				own, others := x.ID[:4], []string{}
+				own := x.ID[:4]
+				others := []string{}
 				for n := range 5 {
 					if id := fmt.Sprintf("%s-%d", own, n); id != x.ID {
 						others = append(others, id)
@@ -110,7 +129,8 @@ func TestCopiesCountOnce(t *testing.T) {
 			r.Collapse = new(false)
 			each := map[string]bool{}
 			for _, x := range asked(t, five, r) {
-				if each[strings.Join(strings.Fields(x.Text), " ")] = true; x.Copies != nil {
+				each[strings.Join(strings.Fields(x.Text), " ")] = true
+				if x.Copies != nil {
 					t.Errorf("%q by %s, not collapsed: %+v", question, method, x)
 				}
 			}

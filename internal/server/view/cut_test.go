@@ -34,12 +34,20 @@ func TestCutWhileServed(t *testing.T) {
 		for range 12 {
 			text = append(text, vocabulary[min(random.IntN(2000), random.IntN(2000))])
 		}
-		source.passages = append(source.passages, corpus.Passage{ID: fmt.Sprintf("p%04d", i), Text: strings.Join(text, " "), Tags: []string{fmt.Sprint("by", i%3)}})
+		source.passages = append(
+			source.passages,
+			corpus.Passage{ID: fmt.Sprintf("p%04d", i), Text: strings.Join(text, " "), Tags: []string{fmt.Sprint("by", i%3)}},
+		)
 	}
 	experts := []hashed{{name: "flat"}, {name: "tokens", late: true}}
 	words := bm25.DefaultParams()
 	dir := filepath.Join(t.TempDir(), "index")
-	options := folder.BuildOptions{Experts: []folder.PassageEncoder{experts[0], experts[1]}, Index: folder.Index{Kind: "flat"}, Words: words, Threads: 1}
+	options := folder.BuildOptions{
+		Experts: []folder.PassageEncoder{experts[0], experts[1]},
+		Index:   folder.Index{Kind: "flat"},
+		Words:   words,
+		Threads: 1,
+	}
 	if _, err := folder.Build(t.Context(), dir, source, options); err != nil {
 		t.Fatal(err)
 	}
@@ -56,13 +64,22 @@ func TestCutWhileServed(t *testing.T) {
 	config.Defaults.Gate = gateOf(random)
 	config.Late = &search.Expert{Name: "tokens", Encoder: experts[1], Info: search.ExpertInfo{Dimension: hashedDimension}}
 	for _, name := range []string{"flat", "graph"} {
-		config.Experts = append(config.Experts, search.Expert{Name: name, Encoder: hashed{name: name}, Info: search.ExpertInfo{Dimension: hashedDimension}})
+		config.Experts = append(
+			config.Experts,
+			search.Expert{Name: name, Encoder: hashed{name: name}, Info: search.ExpertInfo{Dimension: hashedDimension}},
+		)
 	}
 	engine, err := search.NewEngine(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := search.Request{Question: "word1 word2 word30 word400", Fusion: search.Methods{Names: []string{fusion.MethodGate}}, K: 5, Candidates: 10, TimeoutMS: 10_000}
+	request := search.Request{
+		Question:   "word1 word2 word30 word400",
+		Fusion:     search.Methods{Names: []string{fusion.MethodGate}},
+		K:          5,
+		Candidates: 10,
+		TimeoutMS:  10_000,
+	}
 	narrow := request
 	narrow.Filter = search.Filter{TagsAll: []string{"by1"}}
 	want := asked(t, engine, request)
@@ -90,7 +107,8 @@ func TestCutWhileServed(t *testing.T) {
 			response, err := engine.Search(t.Context(), file.request)
 			switch {
 			case file.source == "":
-				if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable || !strings.Contains(err.Error(), "mapped into memory") {
+				if e, ok := errors.AsType[*search.Error](err); !ok || e.Kind != search.Unavailable ||
+					!strings.Contains(err.Error(), "mapped into memory") {
 					t.Errorf("%s was cut: %v", file.pattern, err)
 				}
 				_, _, err = engine.Passage(t.Context(), "p2999")
@@ -105,7 +123,8 @@ func TestCutWhileServed(t *testing.T) {
 				}
 			}
 		}
-		if _, err := folder.Verify(t.Context(), dir, nil); err == nil || !strings.Contains(err.Error(), filepath.Base(paths[0])) {
+		if _, err := folder.Verify(t.Context(), dir, nil); err == nil ||
+			!strings.Contains(err.Error(), filepath.Base(paths[0])) {
 			t.Errorf("%s was cut: verify says %v", file.pattern, err)
 		}
 		f, err := os.OpenFile(paths[0], os.O_WRONLY, 0)

@@ -62,7 +62,16 @@ func TestPartsAreHighlighted(t *testing.T) {
 	defer func() { _ = engine.Close(t.Context()) }()
 	for _, question := range []string{"stone lantern", "market bridge", "one", "Brücke: river"} {
 		for _, x := range experts {
-			r, err := engine.Search(t.Context(), search.Request{Question: question, Fusion: search.Methods{Names: []string{"sum"}}, Experts: &[]string{x.name}, K: 3, Fields: []string{"highlights", "contributions"}})
+			r, err := engine.Search(
+				t.Context(),
+				search.Request{
+					Question: question,
+					Fusion:   search.Methods{Names: []string{"sum"}},
+					Experts:  &[]string{x.name},
+					K:        3,
+					Fields:   []string{"highlights", "contributions"},
+				},
+			)
 			if err != nil || len(r.Results) != 3 {
 				t.Fatalf("%+v, %v", r, err)
 			}
@@ -77,7 +86,8 @@ func TestPartsAreHighlighted(t *testing.T) {
 				if x.owner != "" {
 					query, _, _ = reversing{}.Apply(t.Context(), query)
 				}
-				best, part := math.Inf(-1), ""
+				best := math.Inf(-1)
+				part := ""
 				words := strings.Fields(texts[result.ID])
 				for i := range max(1, len(words)-1) {
 					text := strings.Join(words[i:min(i+2, len(words))], " ")
@@ -91,7 +101,8 @@ func TestPartsAreHighlighted(t *testing.T) {
 					}
 				}
 				h := result.Highlight
-				if h == nil || h.Field != "text" || texts[result.ID][h.Start:h.End] != part || math.Abs(h.Score-best) > 1e-4 || math.Abs(*result.Contributions[0].Score-best) > 1e-4 {
+				if h == nil || h.Field != "text" || texts[result.ID][h.Start:h.End] != part || math.Abs(h.Score-best) > 1e-4 ||
+					math.Abs(*result.Contributions[0].Score-best) > 1e-4 {
 					t.Errorf("%q by %s: %s has %+v, its best part is %q with %v", question, x.name, result.ID, h, part, best)
 				}
 			}

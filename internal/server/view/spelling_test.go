@@ -16,7 +16,9 @@ import (
 type reading struct{ hashed }
 
 func (reading) WholeWords() []string {
-	return strings.Fields("the of and to in is you that it he was for on are with as his they at be this from have or by one had not but what all were when we there can an your which their said if do will each about how up out them then she many some so these would other into has more her two like him see time could no make than first been its who now people my made over did down only way find use may long little very after words called just where most know get through back much before go good new write our used me man too any day same right look think also around another came come work three word must because does part even place well such here take why things help put years different away again off went old number great tell men say small every found still between name should home big give air line set own under read last never left end along while might next sound below saw something thought both few those always looked show large often together asked house world going want school important until form food keep children feet land side without boy once animals life enough took sometimes four head above kind began almost live page got earth need far hand high year mother light parts country father let night following picture being study second eyes soon times story boys since white days ever paper hard near sentence better best across during today others however sure means knew try told young miles sun ways thing whole hear example heard several change answer room sea against top turned learn point city play toward five using himself usually open closed hours lake market windmill friend")
+	return strings.Fields(
+		"the of and to in is you that it he was for on are with as his they at be this from have or by one had not but what all were when we there can an your which their said if do will each about how up out them then she many some so these would other into has more her two like him see time could no make than first been its who now people my made over did down only way find use may long little very after words called just where most know get through back much before go good new write our used me man too any day same right look think also around another came come work three word must because does part even place well such here take why things help put years different away again off went old number great tell men say small every found still between name should home big give air line set own under read last never left end along while might next sound below saw something thought both few those always looked show large often together asked house world going want school important until form food keep children feet land side without boy once animals life enough took sometimes four head above kind began almost live page got earth need far hand high year mother light parts country father let night following picture being study second eyes soon times story boys since white days ever paper hard near sentence better best across during today others however sure means knew try told young miles sun ways thing whole hear example heard several change answer room sea against top turned learn point city play toward five using himself usually open closed hours lake market windmill friend",
+	)
 }
 
 var shop = []string{
@@ -33,7 +35,12 @@ func shopOf(t *testing.T, texts []string, segments int) (*search.Engine, string)
 	words := bm25.DefaultParams()
 	words.Phrases = true
 	x := hashed{name: "base"}
-	options := folder.BuildOptions{Experts: []folder.PassageEncoder{x}, Index: folder.Index{Kind: "flat"}, Words: words, Threads: 1}
+	options := folder.BuildOptions{
+		Experts: []folder.PassageEncoder{x},
+		Index:   folder.Index{Kind: "flat"},
+		Words:   words,
+		Threads: 1,
+	}
 	for s := range segments {
 		source := &list{}
 		for i := s * len(texts) / segments; i < (s+1)*len(texts)/segments; i++ {
@@ -61,7 +68,9 @@ func engineIn(t *testing.T, dir string) *search.Engine {
 	t.Cleanup(func() { _ = c.Close() })
 	config := engineOf(c)
 	config.Defaults.Correct = true
-	config.Experts = []search.Expert{{Name: "base", Encoder: reading{hashed{name: "base"}}, Info: search.ExpertInfo{Dimension: hashedDimension}}}
+	config.Experts = []search.Expert{
+		{Name: "base", Encoder: reading{hashed{name: "base"}}, Info: search.ExpertInfo{Dimension: hashedDimension}},
+	}
 	engine, err := search.NewEngine(config)
 	if err != nil {
 		t.Fatal(err)
@@ -72,8 +81,14 @@ func engineIn(t *testing.T, dir string) *search.Engine {
 func TestMistypedQuestions(t *testing.T) {
 	one, _ := shopOf(t, shop, 1)
 	several, dir := shopOf(t, shop, 4)
-	replacing := folder.BuildOptions{Experts: []folder.PassageEncoder{hashed{name: "base"}}, Index: folder.Index{Kind: "flat"}, Threads: 1, Replace: true}
-	if _, err := added(t, dir, &list{[]corpus.Passage{{ID: "p007", Text: "The museum shows maps of Zanzibar."}}}, replacing); err != nil {
+	replacing := folder.BuildOptions{
+		Experts: []folder.PassageEncoder{hashed{name: "base"}},
+		Index:   folder.Index{Kind: "flat"},
+		Threads: 1,
+		Replace: true,
+	}
+	if _, err := added(t, dir, &list{[]corpus.Passage{{ID: "p007", Text: "The museum shows maps of Zanzibar."}}},
+		replacing); err != nil {
 		t.Fatal(err)
 	}
 	without := engineIn(t, dir)
@@ -104,9 +119,18 @@ func TestMistypedQuestions(t *testing.T) {
 		if want == "" {
 			want = c.asked
 		}
-		for name, engine := range map[string]*search.Engine{"one segment": one, "four segments": several, "with a deletion": without} {
+		for name, engine := range map[string]*search.Engine{"one segment": one, "four segments": several,
+			"with a deletion": without} {
 			ask := func(question string, correct *bool) search.Response {
-				r, err := engine.Search(t.Context(), search.Request{Question: question, Fusion: search.Methods{Names: []string{"sum"}}, Correct: correct, TimeoutMS: 10_000})
+				r, err := engine.Search(
+					t.Context(),
+					search.Request{
+						Question:  question,
+						Fusion:    search.Methods{Names: []string{"sum"}},
+						Correct:   correct,
+						TimeoutMS: 10_000,
+					},
+				)
 				if err != nil || len(r.Degraded) > 0 {
 					t.Fatalf("%q: %v, %+v", question, err, r.Degraded)
 				}
@@ -118,7 +142,16 @@ func TestMistypedQuestions(t *testing.T) {
 				pairs = append(pairs, x.From+"="+x.To)
 			}
 			if strings.Join(pairs, " ") != c.corrected || got.Question != c.asked || show(got.Results) != show(right.Results) {
-				t.Errorf("%s: %q: corrected %+v, want %s; question %q\n%s\n%s", name, c.asked, got.Corrected, c.corrected, got.Question, show(got.Results), show(right.Results))
+				t.Errorf(
+					"%s: %q: corrected %+v, want %s; question %q\n%s\n%s",
+					name,
+					c.asked,
+					got.Corrected,
+					c.corrected,
+					got.Question,
+					show(got.Results),
+					show(right.Results),
+				)
 			}
 			if off := ask(c.asked, new(false)); off.Corrected != nil {
 				t.Errorf("%s: %q: corrected all the same: %+v", name, c.asked, off.Corrected)
@@ -137,7 +170,8 @@ func TestMistypedQuestions(t *testing.T) {
 // TestSpellingAfterMerge: a merged collection corrects as before, by a file of its own.
 func TestSpellingAfterMerge(t *testing.T) {
 	_, dir := shopOf(t, shop, 3)
-	if _, err := folder.Merge(t.Context(), dir, []string{"seg-000001", "seg-000002", "seg-000003"}, folder.BuildOptions{Threads: 1}); err != nil {
+	if _, err := folder.Merge(t.Context(), dir, []string{"seg-000001", "seg-000002", "seg-000003"},
+		folder.BuildOptions{Threads: 1}); err != nil {
 		t.Skip("segments are called otherwise: ", err)
 	}
 	r, err := engineIn(t, dir).Search(t.Context(), search.Request{Question: "the widnmill", TimeoutMS: 10_000})

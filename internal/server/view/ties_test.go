@@ -57,7 +57,9 @@ func (h hashed) Parts() func(string) []rank.Span {
 func (h hashed) vector(word string) []float32 {
 	f := fnv.New64a()
 	_, _ = io.WriteString(f, h.Fingerprint()+word)
-	random, out, square := rand.New(rand.NewPCG(f.Sum64(), 1)), make([]float32, hashedDimension), 0.0
+	random := rand.New(rand.NewPCG(f.Sum64(), 1))
+	out := make([]float32, hashedDimension)
+	square := 0.0
 	for i := range out {
 		out[i] = float32(random.NormFloat64())
 		square += float64(out[i] * out[i])
@@ -151,7 +153,13 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 		textOf[passages[i].ID] = passages[i].Text
 	}
 
-	experts := []hashed{{name: "base"}, {name: "health"}, {name: "parts", parts: true}, {name: "head", owner: "parts"}, {name: "tokens", late: true}}
+	experts := []hashed{
+		{name: "base"},
+		{name: "health"},
+		{name: "parts", parts: true},
+		{name: "head", owner: "parts"},
+		{name: "tokens", late: true},
+	}
 	words := bm25.DefaultParams()
 	words.Phrases = true
 	options := folder.BuildOptions{Index: folder.Index{Kind: "flat"}, Words: words, Threads: 1}
@@ -202,7 +210,8 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 			if x.parts {
 				e.Granularity = "1"
 			}
-			e.Ensemble, e.Info.Calibration = x, &search.CalibrationInfo{Temperature: .1, Depth: 20}
+			e.Ensemble = x
+			e.Info.Calibration = &search.CalibrationInfo{Temperature: .1, Depth: 20}
 			if x.name == "health" {
 				e.Representatives = slices.Concat(x.vector("winter"), x.vector("river"))
 			}
@@ -246,7 +255,10 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 	for range 5 {
 		question := word() + " " + word() + " " + word()
 		for _, r := range requests {
-			r.Question, r.Fields, r.TimeoutMS, r.Collapse = question, []string{}, 10_000, new(false)
+			r.Question = question
+			r.Fields = []string{}
+			r.TimeoutMS = 10_000
+			r.Collapse = new(false)
 			for _, r.K = range []int{3, 10, 35} {
 				for _, r.Candidates = range []int{20, 100} {
 					want := asked(t, one, r)
@@ -276,7 +288,10 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 // gateOf returns a gate that reads all there is to read, and weighs it anyhow.
 func gateOf(random *rand.Rand) *fusion.Gate {
 	gate := &fusion.Gate{Words: -1, Phrases: .3, Tokens: .5,
-		Dense: make([]float64, len(fusion.DenseFeatureNames())), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Late: make([]float64, len(fusion.LateFeatureNames()))}
+		Dense: make(
+			[]float64,
+			len(fusion.DenseFeatureNames()),
+		), Lexical: make([]float64, len(fusion.LexicalFeatureNames())), Late: make([]float64, len(fusion.LateFeatureNames()))}
 	for _, coefficients := range [][]float64{gate.Dense, gate.Lexical, gate.Late} {
 		for i := range coefficients {
 			coefficients[i] = random.NormFloat64() / 3

@@ -43,15 +43,27 @@ func (v pinned) Vectors(expert string) (search.VectorIndex, bool) {
 func (v pinned) Index(expert string) (search.IndexInfo, bool) {
 	for _, f := range v.generation.Experts() {
 		if f.Name == expert {
-			return search.IndexInfo{Kind: f.Index.Kind, Passages: f.Passages, Rows: f.Rows, Parts: f.Parts, Owner: f.Owner, Warnings: f.Warnings(),
-				Recall: map[string]float64{"recall@10": f.Recall.Stored.At10, "recall@100": f.Recall.Stored.At100}}, true
+			return search.IndexInfo{
+				Kind:     f.Index.Kind,
+				Passages: f.Passages,
+				Rows:     f.Rows,
+				Parts:    f.Parts,
+				Owner:    f.Owner,
+				Warnings: f.Warnings(),
+				Recall:   map[string]float64{"recall@10": f.Recall.Stored.At10, "recall@100": f.Recall.Stored.At100},
+			}, true
 		}
 	}
 	return search.IndexInfo{}, false
 }
 
-func (v pinned) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
-	s, err := v.generation.SelectWhere(folder.Condition{TagsAll: f.TagsAll, TagsAny: f.TagsAny, Must: f.Must, MustNot: f.MustNot})
+func (v pinned) Among(
+	ctx context.Context,
+	f search.Filter,
+) (search.Indexes, func(context.Context) (int, error), error) {
+	s, err := v.generation.SelectWhere(
+		folder.Condition{TagsAll: f.TagsAll, TagsAny: f.TagsAny, Must: f.Must, MustNot: f.MustNot},
+	)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,7 +82,8 @@ func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Pas
 	out := make([]corpus.Passage, len(ordinals))
 	for i, o := range ordinals {
 		var err error
-		if out[i], err = p.Passage(o); err != nil {
+		out[i], err = p.Passage(o)
+		if err != nil {
 			return nil, fmt.Errorf("passage %d: %w", o, err)
 		}
 	}
@@ -168,7 +181,10 @@ func (w words) Rarities(_ context.Context, texts []string) ([][]search.Rarity, e
 			return nil, err
 		}
 		for _, t := range terms {
-			out[i] = append(out[i], search.Rarity{Term: t.Term, Count: t.Count, DocFrequency: t.DF, IDF: float64(t.IDF), Relative: t.Relative})
+			out[i] = append(
+				out[i],
+				search.Rarity{Term: t.Term, Count: t.Count, DocFrequency: t.DF, IDF: float64(t.IDF), Relative: t.Relative},
+			)
 		}
 	}
 	return out, nil
@@ -195,7 +211,8 @@ func (p passages) Fingerprints(_ context.Context, ordinals []rank.Ordinal) ([]ui
 	out := make([]uint64, len(ordinals))
 	for i, o := range ordinals {
 		var err error
-		if out[i], err = p.Generation.Fingerprint(o); err != nil {
+		out[i], err = p.Generation.Fingerprint(o)
+		if err != nil {
 			return nil, fmt.Errorf("passage %d: %w", o, err)
 		}
 	}

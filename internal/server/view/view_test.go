@@ -59,13 +59,24 @@ func windmillsWith(t *testing.T, words bm25.Params) *folder.Collection {
 	dir := filepath.Join(t.TempDir(), "index")
 	var lines strings.Builder
 	for i := range 40 {
-		_, _ = fmt.Fprintf(&lines, "{\"id\":\"p%02d\",\"text\":\"a windmill of number %d\",\"tags\":[%q,%q]}\n", i, i, fmt.Sprint("by", i%4), fmt.Sprint("of", i%5))
+		_, _ = fmt.Fprintf(
+			&lines,
+			"{\"id\":\"p%02d\",\"text\":\"a windmill of number %d\",\"tags\":[%q,%q]}\n",
+			i,
+			i,
+			fmt.Sprint("by", i%4),
+			fmt.Sprint("of", i%5),
+		)
 	}
 	source, err := corpus.OpenSeries([]corpus.Input{{Path: "-", Stdin: strings.NewReader(lines.String())}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := folder.BuildOptions{Experts: []folder.PassageEncoder{compass{}}, Index: folder.Index{Kind: "flat"}, Words: words}
+	options := folder.BuildOptions{
+		Experts: []folder.PassageEncoder{compass{}},
+		Index:   folder.Index{Kind: "flat"},
+		Words:   words,
+	}
 	if _, err := folder.Build(t.Context(), dir, source, options); err != nil {
 		t.Fatal(err)
 	}
@@ -85,8 +96,27 @@ func windmillsWith(t *testing.T, words bm25.Params) *folder.Collection {
 func engineOf(c *folder.Collection) search.EngineConfig {
 	return search.EngineConfig{
 		Corpus: Of(c),
-		Limits: search.Limits{K: 1000, Candidates: 1000, QuestionBytes: 1000, Timeout: 10 * time.Second, Batch: 1, BatchParallel: 1, EmbedInputs: 1, EmbedBytes: 1, AnswerBytes: 32 << 20},
-		LineUp: search.LineUp{Defaults: search.Defaults{K: 10, Candidates: 100, Timeout: 2 * time.Second, Fusion: search.MethodAuto, Missing: fusion.Exact, Alpha: .03}},
+		Limits: search.Limits{
+			K:             1000,
+			Candidates:    1000,
+			QuestionBytes: 1000,
+			Timeout:       10 * time.Second,
+			Batch:         1,
+			BatchParallel: 1,
+			EmbedInputs:   1,
+			EmbedBytes:    1,
+			AnswerBytes:   32 << 20,
+		},
+		LineUp: search.LineUp{
+			Defaults: search.Defaults{
+				K:          10,
+				Candidates: 100,
+				Timeout:    2 * time.Second,
+				Fusion:     search.MethodAuto,
+				Missing:    fusion.Exact,
+				Alpha:      .03,
+			},
+		},
 	}
 }
 
@@ -106,7 +136,9 @@ func TestFilterReachesTheCollection(t *testing.T) {
 		want := 0
 		for i := range 40 {
 			tags := []string{fmt.Sprint("by", i%4), fmt.Sprint("of", i%5)}
-			if hasAll(tags, f.TagsAll) && (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, func(tag string) bool { return slices.Contains(tags, tag) })) {
+			if hasAll(tags, f.TagsAll) &&
+				(len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny,
+					func(tag string) bool { return slices.Contains(tags, tag) })) {
 				want++
 			}
 		}
@@ -173,20 +205,31 @@ func TestExplain(t *testing.T) {
 	}
 	sum := 0.0
 	for _, term := range terms {
-		want := search.TermScore{Term: term.Term, Frequency: 1, DocFrequency: 1, Boost: 1, IDF: math.Log(1 + 39.5/1.5), Score: term.Score}
+		want := search.TermScore{
+			Term:         term.Term,
+			Frequency:    1,
+			DocFrequency: 1,
+			Boost:        1,
+			IDF:          math.Log(1 + 39.5/1.5),
+			Score:        term.Score,
+		}
 		if term.Term != "7" {
-			want.DocFrequency, want.Boost, want.IDF = 40, 2, math.Log(1+.5/40.5)
+			want.DocFrequency = 40
+			want.Boost = 2
+			want.IDF = math.Log(1 + .5/40.5)
 		}
 		if math.Abs(term.IDF-want.IDF) > 1e-6 {
 			t.Errorf("the idf of %q is %v, want %v", term.Term, term.IDF, want.IDF)
 		}
-		if want.IDF = term.IDF; term != want {
+		want.IDF = term.IDF
+		if term != want {
 			t.Errorf("%+v, want %+v", term, want)
 		}
 		sum += term.Score
 	}
 	score := make([]float32, 1)
-	if err := view.Words().Scores(t.Context(), question, []rank.Ordinal{7}, score); err != nil || math.Abs(sum-float64(score[0])) > 1e-6 {
+	if err := view.Words().Scores(t.Context(), question, []rank.Ordinal{7}, score); err != nil ||
+		math.Abs(sum-float64(score[0])) > 1e-6 {
 		t.Errorf("the terms add up to %v, the score is %v, %v", sum, score[0], err)
 	}
 	if _, err := view.Words().Explain(t.Context(), question, 40); err == nil {
@@ -208,7 +251,8 @@ func TestPhrases(t *testing.T) {
 			indexes := search.Indexes(view)
 			if tag != "" {
 				var err error
-				if indexes, _, err = view.Among(t.Context(), search.Filter{TagsAll: []string{tag}}); err != nil {
+				indexes, _, err = view.Among(t.Context(), search.Filter{TagsAll: []string{tag}})
+				if err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -22,7 +22,8 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled,
 			return nil, err
 		}
 		var err error
-		if out[i], err = v.look(word); err != nil {
+		out[i], err = v.look(word)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -31,7 +32,8 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled,
 
 func (v vocabulary) look(word string) (s search.Spelled, err error) {
 	passages, term, err := v.generation.Frequency(word)
-	if s.Known = passages > 0 || !term; err != nil || s.Known {
+	s.Known = passages > 0 || !term
+	if err != nil || s.Known {
 		return s, err
 	}
 	s.Near, err = v.generation.Near(word, spelling.MostEdits(utf8.RuneCountInString(word)+1))
@@ -43,7 +45,8 @@ func (v vocabulary) Beside(_ context.Context, placed []search.Placed) ([]search.
 	out := make([]search.Neighbours, len(placed))
 	for i, p := range placed {
 		var err error
-		if out[i].Before, out[i].After, err = v.generation.Beside(p.Before, p.Word, p.After); err != nil {
+		out[i].Before, out[i].After, err = v.generation.Beside(p.Before, p.Word, p.After)
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -52,10 +52,12 @@ func Launch(ctx context.Context, folder string, nodes int) (_ *Cluster, err erro
 		return nil, err
 	}
 	c := &Cluster{installation: installed, http: http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	if c.folder, err = os.MkdirTemp(folder, "opensearch-"); err != nil {
+	c.folder, err = os.MkdirTemp(folder, "opensearch-")
+	if err != nil {
 		return nil, err
 	}
-	if c.guard, err = guard(c.folder); err != nil {
+	c.guard, err = guard(c.folder)
+	if err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -83,7 +85,12 @@ func Launch(ctx context.Context, folder string, nodes int) (_ *Cluster, err erro
 // process ids are in a folder, and removes it. It works when this process is killed and
 // when a node is stopped, on every system.
 func guard(folder string) (io.Closer, error) {
-	cmd := exec.Command("sh", "-c", `cat >/dev/null; for i in 1 2 3; do cat "$0"/*.pid 2>/dev/null | xargs kill -9 2>/dev/null; sleep 0.2; rm -rf -- "$0" && exit; done`, folder)
+	cmd := exec.Command(
+		"sh",
+		"-c",
+		`cat >/dev/null; for i in 1 2 3; do cat "$0"/*.pid 2>/dev/null | xargs kill -9 2>/dev/null; sleep 0.2; rm -rf -- "$0" && exit; done`,
+		folder,
+	)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // an interrupt from the terminal is not for it
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -111,7 +118,8 @@ func freePorts(n int) (found []int, err error) {
 			continue
 		}
 		_ = listener.Close()
-		if found = append(found, port); len(found) == n {
+		found = append(found, port)
+		if len(found) == n {
 			return found, nil
 		}
 	}
@@ -120,7 +128,8 @@ func freePorts(n int) (found []int, err error) {
 
 // start starts the process of a node.
 func (c *Cluster) start(i int) error {
-	n, name := c.nodes[i], "node-"+strconv.Itoa(i)
+	n := c.nodes[i]
+	name := "node-" + strconv.Itoa(i)
 	var seeds, names []string
 	for j, other := range c.nodes {
 		seeds = append(seeds, "127.0.0.1:"+strconv.Itoa(other.transport))
@@ -136,14 +145,25 @@ func (c *Cluster) start(i int) error {
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(c.installation.java(), append([]string{"-XX:AOTCache=" + c.installation.trained()},
-		c.installation.arguments(home, name, n.http, n.transport, "cluster.name="+filepath.Base(c.folder),
-			"discovery.seed_hosts="+strings.Join(seeds, ","), "cluster.initial_cluster_manager_nodes="+strings.Join(names, ","))...)...)
+		c.installation.arguments(
+			home,
+			name,
+			n.http,
+			n.transport,
+			"cluster.name="+filepath.Base(c.folder),
+			"discovery.seed_hosts="+strings.Join(
+				seeds,
+				",",
+			),
+			"cluster.initial_cluster_manager_nodes="+strings.Join(names, ","),
+		)...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = home, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	n.process, n.gone = cmd, make(chan struct{})
+	n.process = cmd
+	n.gone = make(chan struct{})
 	record := filepath.Join(c.folder, name+".pid")
 	go func() {
 		_ = cmd.Wait()
@@ -197,7 +217,10 @@ func (c *Cluster) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
 	for i, url := range c.URLs {
-		query := fmt.Sprintf("/_cluster/health?wait_for_nodes=%d&wait_for_status=green&wait_for_no_initializing_shards=true&wait_for_no_relocating_shards=true&timeout=5s", len(c.nodes))
+		query := fmt.Sprintf(
+			"/_cluster/health?wait_for_nodes=%d&wait_for_status=green&wait_for_no_initializing_shards=true&wait_for_no_relocating_shards=true&timeout=5s",
+			len(c.nodes),
+		)
 		for {
 			status, err := c.get(ctx, url+query)
 			if err == nil && status == http.StatusOK {
@@ -206,7 +229,14 @@ func (c *Cluster) Ready(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				log, _ := os.ReadFile(c.log(i))
-				return fmt.Errorf("node %d was not ready in time (status %d, %v): %w; its log ends:\n%s", i, status, err, ctx.Err(), log[max(0, len(log)-4000):])
+				return fmt.Errorf(
+					"node %d was not ready in time (status %d, %v): %w; its log ends:\n%s",
+					i,
+					status,
+					err,
+					ctx.Err(),
+					log[max(0, len(log)-4000):],
+				)
 			case <-c.nodes[i].gone:
 				log, _ := os.ReadFile(c.log(i))
 				return fmt.Errorf("node %d ended; its log ends:\n%s", i, log[max(0, len(log)-4000):])

@@ -49,9 +49,15 @@ type found struct {
 // node is away, and the node has it when it is back.
 func TestCluster(t *testing.T) {
 	c := Start(t, 3)
-	do(t, "PUT", c.URLs[0]+"/lamps", `{"settings": {"number_of_shards": 3, "number_of_replicas": 1, "index.knn": true}, "mappings": {"dynamic": "strict", "properties": {
+	do(
+		t,
+		"PUT",
+		c.URLs[0]+"/lamps",
+		`{"settings": {"number_of_shards": 3, "number_of_replicas": 1, "index.knn": true}, "mappings": {"dynamic": "strict", "properties": {
 		"text": {"type": "text"},
-		"vector": {"type": "knn_vector", "dimension": 2, "method": {"name": "hnsw", "engine": "lucene", "space_type": "innerproduct"}}}}}`, nil)
+		"vector": {"type": "knn_vector", "dimension": 2, "method": {"name": "hnsw", "engine": "lucene", "space_type": "innerproduct"}}}}}`,
+		nil,
+	)
 	do(t, "PUT", c.URLs[0]+"/lamps/_doc/a?refresh=true", `{"text": "who hid the lamp", "vector": [1, 0]}`, nil)
 	do(t, "PUT", c.URLs[1]+"/lamps/_doc/b?refresh=true", `{"text": "the kettle boils", "vector": [0.6, -0.8]}`, nil)
 	if err := c.Ready(t.Context()); err != nil {
@@ -77,7 +83,8 @@ func TestCluster(t *testing.T) {
 		}
 		// A score is 1 + ip where ip ≥ 0, else 1 / (1 − ip).
 		do(t, "POST", asked+"/lamps/_search", `{"query": {"knn": {"vector": {"vector": [0, 1], "k": 2}}}}`, &vectors)
-		if hits := vectors.Hits.Hits; len(hits) != 2 || hits[0].ID != "a" || hits[0].Score != 1 || hits[1].ID != "b" || int(hits[1].Score*1e6) != 555555 {
+		if hits := vectors.Hits.Hits; len(hits) != 2 || hits[0].ID != "a" || hits[0].Score != 1 || hits[1].ID != "b" ||
+			int(hits[1].Score*1e6) != 555555 {
 			t.Errorf("away %v: by vectors: %+v", away, hits)
 		}
 	}

@@ -36,7 +36,8 @@ func Guarded(tb testing.TB, c *Cluster) (address, certificate string) {
 		said := r.Header.Get("Authorization")
 		may := password == Password && user == Writer || said == "ApiKey "+WritingKey
 		reads := password == Password && user == Reader || said == "ApiKey "+ReadingKey
-		writes := r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "_mget") && !strings.Contains(r.URL.Path, "_msearch")
+		writes := r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "_mget") &&
+			!strings.Contains(r.URL.Path, "_msearch")
 		switch {
 		case !may && !reads:
 			http.Error(w, "nobody knows "+said+" "+password, http.StatusUnauthorized)
@@ -50,7 +51,8 @@ func Guarded(tb testing.TB, c *Cluster) (address, certificate string) {
 	server.StartTLS()
 	tb.Cleanup(server.Close)
 	certificate = filepath.Join(tb.TempDir(), "ca.pem")
-	if err := os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: server.Certificate().Raw}), 0o600); err != nil {
 		tb.Fatal(err)
 	}
 	return server.URL, certificate

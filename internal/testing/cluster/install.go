@@ -68,7 +68,11 @@ func install(ctx context.Context) (installation, error) {
 		"python3": "Python 3 with pip (Debian: apt-get install python3 python3-pip)",
 	} {
 		if _, err := exec.LookPath(program); err != nil {
-			return "", fmt.Errorf("%s is not installed, which a cluster of OpenSearch for tests is fetched with: install %s", program, remedy)
+			return "", fmt.Errorf(
+				"%s is not installed, which a cluster of OpenSearch for tests is fetched with: install %s",
+				program,
+				remedy,
+			)
 		}
 	}
 	// A lock of its own: setup may hold the cache's for long.
@@ -100,7 +104,8 @@ func fill(ctx context.Context, folder string) error {
 	}
 	of := func(name string) string { return filepath.Join(folder, "pinned", name) }
 	jars := filepath.Join(folder, "jars")
-	if err := run(ctx, "mvn", "-q", "-B", "-f", of("pom.xml"), "dependency:copy-dependencies", "-DoutputDirectory="+jars); err != nil {
+	if err := run(ctx, "mvn", "-q", "-B", "-f", of("pom.xml"), "dependency:copy-dependencies",
+		"-DoutputDirectory="+jars); err != nil {
 		return err
 	}
 	if err := verify(jars); err != nil {
@@ -158,7 +163,8 @@ func (i installation) arguments(home, name string, http, transport int, settings
 		"-Dopensearch.path.conf=" + filepath.Join(home, "config"),
 		"-cp", i.classpath(), "ClusterNode",
 		"path.home=" + home, "path.data=" + filepath.Join(home, "data"), "node.name=" + name, "network.host=127.0.0.1",
-		"http.type=netty4", "http.port=" + strconv.Itoa(http), "transport.type=netty4", "transport.port=" + strconv.Itoa(transport),
+		"http.type=netty4", "http.port=" + strconv.Itoa(http), "transport.type=netty4",
+		"transport.port=" + strconv.Itoa(transport),
 		"cluster.routing.allocation.disk.threshold_enabled=false",
 	}, settings...)
 }
@@ -224,7 +230,8 @@ func unpackPlugin(jars string) error {
 			return err
 		}
 		data, err := io.ReadAll(in)
-		if err = errors.Join(err, in.Close()); err != nil {
+		err = errors.Join(err, in.Close())
+		if err != nil {
 			return err
 		}
 		if err := os.WriteFile(filepath.Join(jars, filepath.Base(file.Name)), data, 0o644); err != nil {

@@ -38,7 +38,11 @@ func Start(tb testing.TB, nodes int) *Cluster {
 		tb.Fatalf("no cluster of OpenSearch, which this test needs (%s=1 leaves such tests out): %v", without, shared.err)
 	}
 	if len(shared.cluster.nodes) != nodes {
-		tb.Fatalf("another test of this process has a cluster of %d nodes, this one wants %d", len(shared.cluster.nodes), nodes)
+		tb.Fatalf(
+			"another test of this process has a cluster of %d nodes, this one wants %d",
+			len(shared.cluster.nodes),
+			nodes,
+		)
 	}
 	if err := shared.cluster.Mend(tb.Context()); err != nil {
 		tb.Fatal(err)

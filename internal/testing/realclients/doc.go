@@ -7,7 +7,8 @@
 // version and hash. After a change of either file, write both locks anew, in this
 // folder, with uv (pip install uv) and npm:
 //
-//	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -o requirements.lock requirements.in && npm install --package-lock-only --omit-lockfile-registry-resolved
+//	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+//	  -o requirements.lock requirements.in && npm install --package-lock-only --omit-lockfile-registry-resolved
 //
 // What is installed lies in the cache folder, in one folder for each content of a
 // lock, and is installed once, whichever package's tests come first. A test that

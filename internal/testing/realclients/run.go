@@ -40,7 +40,8 @@ func Run(tb testing.TB, c Command) (printed string) {
 		}
 	}
 	cmd := exec.CommandContext(ctx, c.Interpreter, args...)
-	if cmd.Dir = c.Dir; cmd.Dir == "" {
+	cmd.Dir = c.Dir
+	if cmd.Dir == "" {
 		cmd.Dir = tb.TempDir()
 	}
 	for _, entry := range os.Environ() {

@@ -71,7 +71,10 @@ func Server(tb testing.TB, o ServerOptions) (url string) {
 		o.Change(&config)
 	}
 	log := &testenv.Buffer{}
-	s, err := server.Open(context.Background(), server.ServerOptions{Config: config, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test", Tracer: o.Tracer})
+	s, err := server.Open(
+		context.Background(),
+		server.ServerOptions{Config: config, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test", Tracer: o.Tracer},
+	)
 	if err != nil {
 		tb.Fatalf("%v\n%s", err, log.String())
 	}
@@ -90,7 +93,8 @@ func Server(tb testing.TB, o ServerOptions) (url string) {
 // Marker changes a configuration: it adds a tiny reader, called marker.
 func Marker(tb testing.TB) func(*configs.Config) {
 	return func(c *configs.Config) {
-		if _, err := tiny.Write(filepath.Join(c.Bundles, "marker"), tiny.Expert{Name: "marker", Seed: 3, Reader: true}); err != nil {
+		if _, err := tiny.Write(filepath.Join(c.Bundles, "marker"),
+			tiny.Expert{Name: "marker", Seed: 3, Reader: true}); err != nil {
 			tb.Fatal(err)
 		}
 		c.Readers = []string{"marker"}
@@ -103,11 +107,15 @@ func configuration(tb testing.TB, o ServerOptions) configs.Config {
 	dir := tb.TempDir()
 	config := configs.Defaults()
 	config.Collection, config.Bundles = filepath.Join(dir, "c"), filepath.Join(dir, "experts")
-	config.Runtime, config.Listen = testenv.Runtime(tb), "127.0.0.1:0"
+	config.Runtime = testenv.Runtime(tb)
+	config.Listen = "127.0.0.1:0"
 	config.Ingest.FlushAfter = 10 * time.Millisecond
 	if o.Real {
 		base := testenv.Base(tb, "fp32")
-		config.Experts = []configs.Expert{{Name: "base", Bundle: base}, {Name: "late", Bundle: filepath.Join(filepath.Dir(base), "late")}}
+		config.Experts = []configs.Expert{
+			{Name: "base", Bundle: base},
+			{Name: "late", Bundle: filepath.Join(filepath.Dir(base), "late")},
+		}
 		return config
 	}
 	config.Cache = filepath.Join(dir, "cache") // without the shipped reader

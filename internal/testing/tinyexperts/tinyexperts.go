@@ -49,10 +49,12 @@ func Made(t *testing.T) (cache provision.Cache, deltas []*models.Delta) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := models.Import(t.Context(), Golden(t, "base"), cache.Bundle(shipped.Base), models.ImportOptions{Name: shipped.Base}); err != nil {
+	if _, err := models.Import(t.Context(), Golden(t, "base"), cache.Bundle(shipped.Base),
+		models.ImportOptions{Name: shipped.Base}); err != nil {
 		t.Fatal(err)
 	}
-	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, deltas, false), Golden(t, "base"), func(int, int) {}); err != nil {
+	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, deltas, false), Golden(t, "base"),
+		func(int, int) {}); err != nil {
 		t.Fatal(err)
 	}
 	return cache, deltas

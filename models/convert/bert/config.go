@@ -63,7 +63,10 @@ func (c *Config) Validate() error {
 		all = append(all, fmt.Errorf("hidden_size %d is no multiple of num_attention_heads %d", c.Dimension, c.Heads))
 	}
 	if activations[c.Activation] == "" {
-		all = append(all, fmt.Errorf("hidden_act is %q; gelu, gelu_new, gelu_pytorch_tanh, gelu_fast and relu are supported", c.Activation))
+		all = append(
+			all,
+			fmt.Errorf("hidden_act is %q; gelu, gelu_new, gelu_pytorch_tanh, gelu_fast and relu are supported", c.Activation),
+		)
 	}
 	if !(c.LayerNormEps >= 0 && c.LayerNormEps < 1) {
 		all = append(all, fmt.Errorf("layer_norm_eps is %v, not between 0 and 1", c.LayerNormEps))

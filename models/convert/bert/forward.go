@@ -80,7 +80,8 @@ func (c *Config) forward(l block, rows []float32) passed {
 }
 
 func (c *Config) forwardAttention(q, k, v []float32) []float32 {
-	d, size := c.Dimension, c.headSize()
+	d := c.Dimension
+	size := c.headSize()
 	tokens := len(q) / d
 	out := make([]float32, len(q))
 	weights := make([]float64, tokens)

@@ -66,7 +66,10 @@ func write(w io.Writer, c Config, weights tensors.Source, head Head, body func(*
 		return b.Err
 	}
 	for _, name := range []string{inputIDs, attentionMask, tokenTypeIDs} {
-		b.graph.Inputs = append(b.graph.Inputs, onnx.NewValue(name, onnx.Int64, onnx.Varying("batch"), onnx.Varying("sequence")))
+		b.graph.Inputs = append(
+			b.graph.Inputs,
+			onnx.NewValue(name, onnx.Int64, onnx.Varying("batch"), onnx.Varying("sequence")),
+		)
 	}
 	b.graph.Name, b.graph.Outputs = "bert", outputs
 	m := onnx.New("conclave", 17, &b.graph)

@@ -98,7 +98,15 @@ func (b *builder) int8Embeddings(t tables, n norm) string {
 
 // int8Layer works as floatLayer does in 8 bits. rows are stored for the quantiser
 // into; the result is normalised by after.
-func (b *builder) int8Layer(i int, l block, rows string, into quantiser, context, attended ranges, after norm, firstOnly bool) string {
+func (b *builder) int8Layer(
+	i int,
+	l block,
+	rows string,
+	into quantiser,
+	context, attended ranges,
+	after norm,
+	firstOnly bool,
+) string {
 	name := fmt.Sprintf("layer.%d.", i)
 	step := func(q quantiser, site string) string { return b.floats(name+site+".step", []float32{q.step}) }
 	round := func(rows, step string) string { return b.op("QuantizeLinear", []string{rows, step, symmetric}) }
@@ -131,7 +139,10 @@ func (b *builder) int8Layer(i int, l block, rows string, into quantiser, context
 		output.bias[j] += into.shift[j]
 	}
 	outStep := step(plain, "context")
-	sum := b.op("Add", []string{biased("output", output, round(mixed, outStep), outStep), restored(queries, into, "input")})
+	sum := b.op(
+		"Add",
+		[]string{biased("output", output, round(mixed, outStep), outStep), restored(queries, into, "input")},
+	)
 
 	// The shift here is not the middle of the ranges but what the second sum
 	// needs: its other part is multiplied by a step a row, so a bias cannot be

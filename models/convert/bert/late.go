@@ -40,7 +40,10 @@ func LateNames(late, dimension int) []tensors.Named {
 func (b *builder) late(rows string, late int) *onnx.Value {
 	d := b.c.Dimension
 	if b.c.Projection > 0 && b.Err == nil {
-		b.Err = fmt.Errorf("the encoder ends with a projection to %d; a late expert's projection is behind the last layer", b.c.Projection)
+		b.Err = fmt.Errorf(
+			"the encoder ends with a projection to %d; a late expert's projection is behind the last layer",
+			b.c.Projection,
+		)
 	}
 	projection := linear{weight: b.Read(LateProjection, late, d), out: late, in: d}
 	projected := b.op("MatMul", []string{rows, b.weight("late.projection", projection)})
@@ -55,7 +58,11 @@ func (b *builder) late(rows string, late int) *onnx.Value {
 	})})
 
 	both := b.op("Concat", []string{vector, importance}, onnx.Int("axis", 1))
-	shape := b.op("Concat", []string{b.op("Shape", []string{inputIDs}), b.ints("width.tokens", int64(late)+1)}, onnx.Int("axis", 0))
+	shape := b.op(
+		"Concat",
+		[]string{b.op("Shape", []string{inputIDs}), b.ints("width.tokens", int64(late)+1)},
+		onnx.Int("axis", 0),
+	)
 	b.graph.Add("Reshape", Tokens, []string{both, shape})
 	return onnx.NewValue(Tokens, onnx.Float, onnx.Varying("batch"), onnx.Varying("sequence"), onnx.Fixed(late+1))
 }

@@ -89,7 +89,8 @@ func (l linear) quantise(q quantiser) quantised {
 	out := quantised{weight: make([]int8, len(l.weight)), scale: make([]float32, l.out), bias: make([]float32, l.out)}
 	row := make([]float64, l.in)
 	for o := range l.out {
-		bias, largest := float64(l.bias[o]), 0.0
+		bias := float64(l.bias[o])
+		largest := 0.0
 		for i, w := range l.weight[o*l.in : (o+1)*l.in] {
 			row[i] = float64(w) * float64(q.scale[i])
 			bias += float64(float64(w) * float64(q.shift[i]))
@@ -102,7 +103,8 @@ func (l linear) quantise(q quantiser) quantised {
 		for i, w := range row {
 			out.weight[i*l.out+o] = int8(max(-weightLevels, min(weightLevels, math.RoundToEven(w/float64(scale)))))
 		}
-		out.scale[o], out.bias[o] = scale, float32(bias)
+		out.scale[o] = scale
+		out.bias[o] = float32(bias)
 	}
 	return out
 }
@@ -131,7 +133,8 @@ func rowQuantised(table []float32, width int) (values []int8, scales []float32) 
 // product appends x·W for x in 8 bits, as float32: step is a scalar's name,
 // zero the name of the value that stands for 0. bias may be "".
 func (b *builder) product(name string, l quantised, x, step, zero, bias string) string {
-	in, out := len(l.weight)/len(l.scale), len(l.scale)
+	in := len(l.weight) / len(l.scale)
+	out := len(l.scale)
 	inputs := []string{
 		x, b.graph.Constant(onnx.Bytes(name+".weight", l.weight, in, out)),
 		step, b.floats(name+".scale", l.scale, out), zero, "",

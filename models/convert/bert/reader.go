@@ -38,7 +38,11 @@ const (
 func ReaderNames(dimension int, selects bool) []tensors.Named {
 	all := []tensors.Named{{Name: ReaderSpan, Shape: []int{2, dimension}}, {Name: readerSpanBias, Shape: []int{2}}}
 	if selects {
-		all = append(all, tensors.Named{Name: ReaderSelect, Shape: []int{1, dimension}}, tensors.Named{Name: readerSelectBias, Shape: []int{1}})
+		all = append(
+			all,
+			tensors.Named{Name: ReaderSelect, Shape: []int{1, dimension}},
+			tensors.Named{Name: readerSelectBias, Shape: []int{1}},
+		)
 	}
 	return all
 }

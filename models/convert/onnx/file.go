@@ -57,13 +57,15 @@ func (m *Model) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	parts, size := [][]byte{frame}, uint64(len(frame))
+	parts := [][]byte{frame}
+	size := uint64(len(frame))
 	for _, t := range m.Graph.Initialisers {
 		tensor, err := t.head()
 		if err != nil {
 			return err
 		}
-		parts, size = append(parts, tensor, t.Raw), size+uint64(len(tensor)+len(t.Raw))
+		parts = append(parts, tensor, t.Raw)
+		size = size + uint64(len(tensor)+len(t.Raw))
 	}
 	head = protowire.AppendVarint(protowire.AppendTag(head, 7, protowire.BytesType), size)
 	if total := uint64(len(head)) + size; total > maxModel {

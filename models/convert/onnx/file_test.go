@@ -16,9 +16,21 @@ func small() *Model {
 	m := New("test", 17, &Graph{
 		Name: "small",
 		Nodes: []*Node{
-			{Name: "look", Op: "Gather", Inputs: []string{"table", "input_ids"}, Outputs: []string{"hidden"}, Attributes: []*Attribute{Int("axis", 0)}},
-			{Name: "scale", Op: "FusedMatMul", Domain: Microsoft, Inputs: []string{"hidden", "", "square"}, Outputs: []string{"out"},
-				Attributes: []*Attribute{Real("alpha", 0.5), IntList("perm", 1, 0)}},
+			{
+				Name:       "look",
+				Op:         "Gather",
+				Inputs:     []string{"table", "input_ids"},
+				Outputs:    []string{"hidden"},
+				Attributes: []*Attribute{Int("axis", 0)},
+			},
+			{
+				Name:       "scale",
+				Op:         "FusedMatMul",
+				Domain:     Microsoft,
+				Inputs:     []string{"hidden", "", "square"},
+				Outputs:    []string{"out"},
+				Attributes: []*Attribute{Real("alpha", 0.5), IntList("perm", 1, 0)},
+			},
 		},
 		Initialisers: []*Tensor{
 			Floats("table", []float32{1, 2, 3, 4, 5, 6}, 3, 2), Floats("square", []float32{1, 0, 0, 1}, 2, 2),
@@ -61,7 +73,15 @@ func TestWriteRead(t *testing.T) {
 // TestBytes compares with bytes put together by hand from onnx.proto.
 func TestBytes(t *testing.T) {
 	m := New("p", 17, &Graph{
-		Nodes:        []*Node{{Name: "n", Op: "Op", Inputs: []string{"x", ""}, Outputs: []string{"y"}, Attributes: []*Attribute{Int("a", 0), Real("b", 0), IntList("c", 2, -1)}}},
+		Nodes: []*Node{
+			{
+				Name:       "n",
+				Op:         "Op",
+				Inputs:     []string{"x", ""},
+				Outputs:    []string{"y"},
+				Attributes: []*Attribute{Int("a", 0), Real("b", 0), IntList("c", 2, -1)},
+			},
+		},
 		Name:         "g",
 		Initialisers: []*Tensor{Ints("w", []int64{1}, 1), Floats("e", nil, 0)},
 		Inputs:       []*Value{NewValue("x", Int64, Varying("b"), Fixed(300))},
@@ -99,7 +119,11 @@ func TestChangedModel(t *testing.T) {
 func external(location string) *Model {
 	m := small()
 	m.Graph.Initialisers[0].Raw, m.Graph.Initialisers[0].Location = nil, 1
-	m.Graph.Initialisers[0].External = []*Setting{{Key: "location", Value: location}, {Key: "offset", Value: "8"}, {Key: "length", Value: "24"}}
+	m.Graph.Initialisers[0].External = []*Setting{
+		{Key: "location", Value: location},
+		{Key: "offset", Value: "8"},
+		{Key: "length", Value: "24"},
+	}
 	return m
 }
 
@@ -109,7 +133,8 @@ func TestExternalWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := m.Graph.Initialisers[0]
-	if got, err := table.File(); err != nil || got == nil || *got != (File{Location: "weights.bin", Offset: 8, Length: 24}) {
+	if got, err := table.File(); err != nil || got == nil ||
+		*got != (File{Location: "weights.bin", Offset: 8, Length: 24}) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if got, err := m.Graph.Initialisers[1].File(); got != nil || err != nil {
@@ -121,7 +146,8 @@ func TestExternalWeights(t *testing.T) {
 	}
 	table = external("x").Graph.Initialisers[0]
 	table.External[1].Value = "-8"
-	if _, err := table.File(); err == nil || !strings.Contains(err.Error(), `"table": its offset in another file is "-8"`) {
+	if _, err := table.File(); err == nil ||
+		!strings.Contains(err.Error(), `"table": its offset in another file is "-8"`) {
 		t.Errorf("a negative offset: %v", err)
 	}
 }

@@ -49,7 +49,11 @@ func (t Tail) Length(input string, dimension int) string {
 	}
 	squares := t.op("Mul", "squares", []string{input, input})
 	sum := t.op("MatMul", "squared", []string{squares, t.constant(Floats("ones", ones, dimension, 1))})
-	return t.op("Max", "length", []string{t.op("Sqrt", "lengths", []string{sum}), t.constant(Floats("smallest", []float32{1e-12}))})
+	return t.op(
+		"Max",
+		"length",
+		[]string{t.op("Sqrt", "lengths", []string{sum}), t.constant(Floats("smallest", []float32{1e-12}))},
+	)
 }
 
 // Float32 converts value to float32.
@@ -59,7 +63,10 @@ func (t Tail) Float32(value string) string {
 
 // Name gives value the name of an output.
 func (t Tail) Name(value, output string) {
-	t.Graph.Nodes = append(t.Graph.Nodes, &Node{Name: t.Prefix + "out", Op: "Identity", Inputs: []string{value}, Outputs: []string{output}})
+	t.Graph.Nodes = append(
+		t.Graph.Nodes,
+		&Node{Name: t.Prefix + "out", Op: "Identity", Inputs: []string{value}, Outputs: []string{output}},
+	)
 }
 
 func (t Tail) constant(tensor *Tensor) string {

@@ -98,7 +98,11 @@ func New(source io.ReaderAt, size int64) (*File, error) {
 	}
 	n := binary.LittleEndian.Uint64(length[:])
 	if n > maxHeader || int64(n) > size-8 {
-		return nil, fmt.Errorf("the header is said to be %d bytes long in a file of %d: not a safetensors file, or cut short", n, size)
+		return nil, fmt.Errorf(
+			"the header is said to be %d bytes long in a file of %d: not a safetensors file, or cut short",
+			n,
+			size,
+		)
 	}
 	header := make([]byte, n)
 	if _, err := source.ReadAt(header, 8); err != nil {
@@ -154,7 +158,12 @@ func (f *File) parse(header []byte, start, size int64) error {
 	next := start
 	for _, info := range all {
 		if info.Begin != next {
-			return fmt.Errorf("tensor %q begins at byte %d where %d was expected: tensors overlap or leave a gap", info.Name, info.Begin, next)
+			return fmt.Errorf(
+				"tensor %q begins at byte %d where %d was expected: tensors overlap or leave a gap",
+				info.Name,
+				info.Begin,
+				next,
+			)
 		}
 		next = info.End
 		f.names = append(f.names, info.Name)

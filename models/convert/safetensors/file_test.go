@@ -60,8 +60,12 @@ func TestValues(t *testing.T) {
 }
 
 func TestErrorsNameTheTensor(t *testing.T) {
-	f, err := read(file(`{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"i":{"dtype":"I64","shape":[1],"data_offsets":[8,16]},"n":{"dtype":"F32","shape":[1],"data_offsets":[16,20]}}`,
-		strings.Repeat("\x00", 16)+"\x00\x00\x80\x7f"))
+	f, err := read(
+		file(
+			`{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"i":{"dtype":"I64","shape":[1],"data_offsets":[8,16]},"n":{"dtype":"F32","shape":[1],"data_offsets":[16,20]}}`,
+			strings.Repeat("\x00", 16)+"\x00\x00\x80\x7f",
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +142,12 @@ func TestOpenCheckpoint(t *testing.T) {
 }
 
 func FuzzNew(f *testing.F) {
-	f.Add(file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F16","shape":[2],"data_offsets":[4,8]}}`, "\x00\x00\x80\x3f\x00\x3c\x00\x7c"))
+	f.Add(
+		file(
+			`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F16","shape":[2],"data_offsets":[4,8]}}`,
+			"\x00\x00\x80\x3f\x00\x3c\x00\x7c",
+		),
+	)
 	f.Add(file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}}`, "1234"))
 	f.Add([]byte("\xff\xff\xff\xff\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, data []byte) {

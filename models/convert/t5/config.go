@@ -59,7 +59,13 @@ func (c *Config) Validate() error {
 	between("relative_attention_num_buckets", c.Buckets, 4, 1<<12)
 	between("relative_attention_max_distance", c.MaxDistance, c.Buckets/2+1, 1<<16)
 	if activations[c.activation()] == "" {
-		all = append(all, fmt.Errorf("feed_forward_proj is %q; relu, gelu, gelu_new and silu are supported, each also behind gated-", c.FeedForward))
+		all = append(
+			all,
+			fmt.Errorf(
+				"feed_forward_proj is %q; relu, gelu, gelu_new and silu are supported, each also behind gated-",
+				c.FeedForward,
+			),
+		)
 	}
 	if !(c.NormEps >= 0 && c.NormEps < 1) {
 		all = append(all, fmt.Errorf("layer_norm_epsilon is %v, not between 0 and 1", c.NormEps))
@@ -89,7 +95,15 @@ func (c *Config) inner() int { return c.Heads * c.HeadSize }
 
 // String returns the shape in words.
 func (c Config) String() string {
-	return fmt.Sprintf("t5, %d and %d layers of %d, %d heads of %d, %s", c.EncoderLayers, c.DecoderLayers, c.Dimension, c.Heads, c.HeadSize, c.FeedForward)
+	return fmt.Sprintf(
+		"t5, %d and %d layers of %d, %d heads of %d, %s",
+		c.EncoderLayers,
+		c.DecoderLayers,
+		c.Dimension,
+		c.Heads,
+		c.HeadSize,
+		c.FeedForward,
+	)
 }
 
 // bucket returns the row of the bias for a key that is distance positions behind its
@@ -97,7 +111,8 @@ func (c Config) String() string {
 // float32 as transformers does, so that distances at a bucket's edge fall on the same
 // side.
 func (c *Config) bucket(distance int, decoder bool) int {
-	buckets, from := c.Buckets, 0
+	buckets := c.Buckets
+	from := 0
 	switch {
 	case decoder:
 		distance = max(-distance, 0)
@@ -112,6 +127,12 @@ func (c *Config) bucket(distance int, decoder bool) int {
 	if distance < exact {
 		return from + distance
 	}
-	far := float32(math.Log(float64(float32(distance)/float32(exact)))) / float32(math.Log(float64(c.MaxDistance)/float64(exact))) * float32(buckets-exact)
+	far := float32(
+		math.Log(float64(float32(distance)/float32(exact))),
+	) / float32(
+		math.Log(float64(c.MaxDistance)/float64(exact)),
+	) * float32(
+		buckets-exact,
+	)
 	return from + min(exact+int(far), buckets-1)
 }

@@ -121,7 +121,11 @@ func (b *builder) attendBefore(i int, name, rows, joined, bias string) string {
 	name += "SelfAttention."
 	split := func(part string) string {
 		values := b.linear(name+part, normal, c.inner(), c.Dimension)
-		return b.op("Transpose", []string{b.op("Reshape", []string{values, b.ints(0, 0, int64(c.Heads), int64(c.HeadSize))})}, onnx.IntList("perm", 0, 2, 1, 3))
+		return b.op(
+			"Transpose",
+			[]string{b.op("Reshape", []string{values, b.ints(0, 0, int64(c.Heads), int64(c.HeadSize))})},
+			onnx.IntList("perm", 0, 2, 1, 3),
+		)
 	}
 	query := split("q")
 	extend := func(past, part, present string) string {
@@ -143,7 +147,11 @@ func (b *builder) attendPassages(i int, name, rows, joined string) (out, share s
 	normal := b.normalise(name, rows)
 	name += "EncDecAttention."
 	query := b.linear(name+"q", normal, c.inner(), c.Dimension)
-	query = b.op("Transpose", []string{b.op("Reshape", []string{query, b.ints(-1, int64(c.Heads), int64(c.HeadSize))})}, onnx.IntList("perm", 1, 0, 2))
+	query = b.op(
+		"Transpose",
+		[]string{b.op("Reshape", []string{query, b.ints(-1, int64(c.Heads), int64(c.HeadSize))})},
+		onnx.IntList("perm", 1, 0, 2),
+	)
 	scores := b.op("FusedMatMul", []string{query, CrossKey(i)}, onnx.Int("transB", 1))
 	weights := b.op("Softmax", []string{scores}, onnx.Int("axis", -1))
 	context := b.op("Transpose", []string{b.op("MatMul", []string{weights, CrossValue(i)})}, onnx.IntList("perm", 1, 0, 2))

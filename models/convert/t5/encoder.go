@@ -52,7 +52,10 @@ func WriteEncoder(w io.Writer, c Config, weights tensors.Source) error {
 // encoder returns the states of all tokens that are no padding, [P, Dimension].
 func (b *builder) encoder() string {
 	c := &b.c
-	rows := b.op("Gather", []string{b.floats(tableName, b.Read(tableName, c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension), InputIDs})
+	rows := b.op(
+		"Gather",
+		[]string{b.floats(tableName, b.Read(tableName, c.Vocabulary, c.Dimension), c.Vocabulary, c.Dimension), InputIDs},
+	)
 	at := b.count(b.scalar(0), b.axis(InputIDs, 1))
 	bias := ""
 	mask := b.op("Cast", []string{AttentionMask}, onnx.Int("to", int64(onnx.Int32)))
@@ -65,7 +68,13 @@ func (b *builder) encoder() string {
 			if !b.Naming() {
 				table = b.positionTable(table, -c.MaxDistance, c.MaxDistance, false)
 			}
-			bias = b.positions(b.floats("encoder.positions", table, 2*c.MaxDistance+1, c.Heads), at, at, -c.MaxDistance, c.MaxDistance)
+			bias = b.positions(
+				b.floats("encoder.positions", table, 2*c.MaxDistance+1, c.Heads),
+				at,
+				at,
+				-c.MaxDistance,
+				c.MaxDistance,
+			)
 		}
 		context := b.op("MultiHeadAttention", []string{
 			b.linear(attention+"q", normal, c.inner(), c.Dimension),

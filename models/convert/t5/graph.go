@@ -144,8 +144,14 @@ func (b *builder) positionTable(table []float32, first, last int, decoder bool) 
 // positions returns the biases [1, heads, queries, keys] of a table whose rows are the
 // distances from first to last; distances beyond take the row at the end.
 func (b *builder) positions(table, queries, keys string, first, last int) string {
-	distance := b.op("Sub", []string{b.op("Unsqueeze", []string{keys, b.ints(0)}), b.op("Unsqueeze", []string{queries, b.ints(1)})})
-	row := b.op("Sub", []string{b.op("Clip", []string{distance, b.scalar(int64(first)), b.scalar(int64(last))}), b.scalar(int64(first))})
+	distance := b.op(
+		"Sub",
+		[]string{b.op("Unsqueeze", []string{keys, b.ints(0)}), b.op("Unsqueeze", []string{queries, b.ints(1)})},
+	)
+	row := b.op(
+		"Sub",
+		[]string{b.op("Clip", []string{distance, b.scalar(int64(first)), b.scalar(int64(last))}), b.scalar(int64(first))},
+	)
 	bias := b.op("Transpose", []string{b.op("Gather", []string{table, row})}, onnx.IntList("perm", 2, 0, 1))
 	return b.op("Unsqueeze", []string{bias, b.ints(0)})
 }

@@ -71,7 +71,12 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 		Template: o.Template, Similarity: models.SimilarityInnerProduct, Precision: models.PrecisionFP32,
 		Tokenizer: "vocab.txt",
 		Question:  models.DefaultGraph("encoder.onnx"), Passage: models.DefaultGraph("encoder.onnx"),
-		Lineage: models.Lineage{Source: fmt.Sprintf("random weights, seed %d", o.Seed), Producer: "example.org/conclave/models/convert/tiny", Architecture: c.String(), Licence: "Apache-2.0"},
+		Lineage: models.Lineage{
+			Source:       fmt.Sprintf("random weights, seed %d", o.Seed),
+			Producer:     "example.org/conclave/models/convert/tiny",
+			Architecture: c.String(),
+			Licence:      "Apache-2.0",
+		},
 	}
 	if o.Late > 0 {
 		m.Kind, m.Dimension, m.Pooling = models.KindLate, o.Late, models.PoolingTokens
@@ -128,10 +133,24 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 
 // reader returns a reader's manifest.
 func (o Expert) reader(m models.Manifest) models.Manifest {
-	m = models.Manifest{Name: m.Name, Kind: models.KindReader, LowerCase: true, Precision: m.Precision, Tokenizer: m.Tokenizer, Lineage: m.Lineage,
-		MaxTokens: models.MaxTokens{Question: 16, Title: 8, Pair: min(64, o.Positions)}, LongestSpan: 10, Reader: models.DefaultReader(!o.NoSelect)}
+	m = models.Manifest{
+		Name:      m.Name,
+		Kind:      models.KindReader,
+		LowerCase: true,
+		Precision: m.Precision,
+		Tokenizer: m.Tokenizer,
+		Lineage:   m.Lineage,
+		MaxTokens: models.MaxTokens{
+			Question: 16,
+			Title:    8,
+			Pair:     min(64, o.Positions),
+		},
+		LongestSpan: 10,
+		Reader:      models.DefaultReader(!o.NoSelect),
+	}
 	if o.Template == models.TemplateSQuAD {
-		m.Template, m.MaxTokens.Title = o.Template, 0
+		m.Template = o.Template
+		m.MaxTokens.Title = 0
 	}
 	return m
 }

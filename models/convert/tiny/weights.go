@@ -101,10 +101,15 @@ func (o Expert) ensemble() *onnx.Model {
 		}
 	}
 	g := &onnx.Graph{
-		Name:         "ensemble",
-		Initialisers: []*onnx.Tensor{onnx.Floats("weight", weight, d, k*d), onnx.Ints("shape", []int64{-1, int64(k), int64(d)}, 3)},
-		Inputs:       []*onnx.Value{onnx.NewValue(models.EnsembleInput, onnx.Float, onnx.Varying("batch"), onnx.Fixed(d))},
-		Outputs:      []*onnx.Value{onnx.NewValue(models.EnsembleOutput, onnx.Float, onnx.Varying("batch"), onnx.Fixed(k), onnx.Fixed(d))},
+		Name: "ensemble",
+		Initialisers: []*onnx.Tensor{
+			onnx.Floats("weight", weight, d, k*d),
+			onnx.Ints("shape", []int64{-1, int64(k), int64(d)}, 3),
+		},
+		Inputs: []*onnx.Value{onnx.NewValue(models.EnsembleInput, onnx.Float, onnx.Varying("batch"), onnx.Fixed(d))},
+		Outputs: []*onnx.Value{
+			onnx.NewValue(models.EnsembleOutput, onnx.Float, onnx.Varying("batch"), onnx.Fixed(k), onnx.Fixed(d)),
+		},
 	}
 	g.Add("MatMul", "product", []string{models.EnsembleInput, "weight"})
 	g.Add("Reshape", models.EnsembleOutput, []string{"product", "shape"})

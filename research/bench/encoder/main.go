@@ -27,11 +27,19 @@ import (
 
 func main() {
 	bundles := flag.String("bundles", "base-fp32,base", "names of bundles in the cache, or folders")
-	questions := flag.String("questions", "shipped/demo/questions/dev.jsonl,shipped/demo/questions/test.jsonl", "JSON Lines with a field question")
+	questions := flag.String(
+		"questions",
+		"shipped/demo/questions/dev.jsonl,shipped/demo/questions/test.jsonl",
+		"JSON Lines with a field question",
+	)
 	python := flag.String("python", "python3", "Python interpreter of the peer")
 	callers := flag.Int("callers", 64, "concurrent callers")
 	threads := flag.Int("threads", 0, "threads of a run, ours and the peer's; 0: all cores")
-	limit := flag.Int("limit", 320, "questions of one turn; short turns, so that other work on the machine hits both sides")
+	limit := flag.Int(
+		"limit",
+		320,
+		"questions of one turn; short turns, so that other work on the machine hits both sides",
+	)
 	rounds := flag.Int("rounds", 15, "turns of each side")
 	asJSON := flag.String("json", "", "file to write the figures to")
 	flag.Parse()
@@ -47,7 +55,8 @@ func main() {
 }
 
 func (m *measurement) all(bundles, questions []string) (results []result, err error) {
-	if m.texts, err = words.ReadQuestions(questions); err != nil {
+	m.texts, err = words.ReadQuestions(questions)
+	if err != nil {
 		return nil, fmt.Errorf("%w; run from the project's root, or name files with -questions", err)
 	}
 	seen := make(map[string]bool)
@@ -66,7 +75,13 @@ func (m *measurement) all(bundles, questions []string) (results []result, err er
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, library.Close()) }()
-	fmt.Printf("ONNX Runtime %s, %d questions, %d callers, %d rounds\n", library.Version(), len(m.texts), m.callers, m.rounds)
+	fmt.Printf(
+		"ONNX Runtime %s, %d questions, %d callers, %d rounds\n",
+		library.Version(),
+		len(m.texts),
+		m.callers,
+		m.rounds,
+	)
 	for _, name := range bundles {
 		dir := cache.Bundle(name)
 		if strings.ContainsRune(name, os.PathSeparator) {
@@ -100,7 +115,8 @@ func (m *measurement) bundle(ctx context.Context, library *encoder.Runtime, b *m
 	}
 	rows := make([][]int32, len(m.texts))
 	for i, text := range m.texts {
-		if rows[i], err = tokenizer.Encode(text, b.Manifest.MaxTokens.Question); err != nil {
+		rows[i], err = tokenizer.Encode(text, b.Manifest.MaxTokens.Question)
+		if err != nil {
 			return r, err
 		}
 	}

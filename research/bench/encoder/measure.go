@@ -57,8 +57,20 @@ type result struct {
 }
 
 // compare lets the two sides take turns.
-func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer.Process, precision string) (result, error) {
-	r := result{Model: e.Name(), Precision: precision, Provider: e.Provider(), Questions: len(m.texts), Callers: m.callers, Rounds: m.rounds}
+func (m *measurement) compare(
+	ctx context.Context,
+	e *encoder.Encoder,
+	p *peer.Process,
+	precision string,
+) (result, error) {
+	r := result{
+		Model:     e.Name(),
+		Precision: precision,
+		Provider:  e.Provider(),
+		Questions: len(m.texts),
+		Callers:   m.callers,
+		Rounds:    m.rounds,
+	}
 	n := float64(len(m.texts))
 	alone := m.texts[:min(200, len(m.texts))]
 	var formed batches
@@ -97,11 +109,14 @@ func (m *measurement) compare(ctx context.Context, e *encoder.Encoder, p *peer.P
 	}
 	r.Rate, r.PeerRate, r.PeerSortedRate = words.Median(own), words.Median(batch), words.Median(sorted)
 	r.best, r.peerBest, r.peerSortedBest = slices.Max(own), slices.Max(batch), slices.Max(sorted)
-	r.Ratio, r.RatioOfBest = words.Median(ratios), r.best/r.peerBest
-	r.SortedRatio, r.SortedRatioBest = words.Median(sortedRatios), r.best/r.peerSortedBest
+	r.Ratio = words.Median(ratios)
+	r.RatioOfBest = r.best / r.peerBest
+	r.SortedRatio = words.Median(sortedRatios)
+	r.SortedRatioBest = r.best / r.peerSortedBest
 	r.Alone, r.PeerAlone = 1e3*ownAlone.mean(), 1e3*peerAlone.mean()
 	r.AloneMedian, r.PeerAloneMedian = 1e3*words.Median(ownAlone), 1e3*words.Median(peerAlone)
-	r.RowsPerRun, r.Padding = formed.rows/formed.runs, 1-formed.real/formed.padded
+	r.RowsPerRun = formed.rows / formed.runs
+	r.Padding = 1 - formed.real/formed.padded
 	return r, nil
 }
 
@@ -110,7 +125,14 @@ func (r result) print() {
 	fmt.Printf("%s in %s on %s\n", r.Model, r.Precision, r.Provider)
 	fmt.Printf("  %d callers          %7.0f questions/s, at best %.0f\n", r.Callers, r.Rate, r.best)
 	against := func(name string, rate, best, ratio, ofBest float64) {
-		fmt.Printf("  peer, %-13s %7.0f questions/s, at best %.0f; ratio %.2f (median of rounds), %.2f (of the best)\n", name, rate, best, ratio, ofBest)
+		fmt.Printf(
+			"  peer, %-13s %7.0f questions/s, at best %.0f; ratio %.2f (median of rounds), %.2f (of the best)\n",
+			name,
+			rate,
+			best,
+			ratio,
+			ofBest,
+		)
 	}
 	goal := "0.85"
 	if r.Precision == models.PrecisionInt8 {
@@ -119,8 +141,14 @@ func (r result) print() {
 	against("batches of 32", r.PeerRate, r.peerBest, r.Ratio, r.RatioOfBest)
 	fmt.Printf("  asked for against batches of 32: at least %s\n", goal)
 	against("and sorted", r.PeerSortedRate, r.peerSortedBest, r.SortedRatio, r.SortedRatioBest)
-	fmt.Printf("  alone               %7.3f ms, peer %.3f ms, over it %+.3f ms, of 0.3 allowed (medians over the rounds' least: %.3f, %.3f)\n",
-		r.Alone, r.PeerAlone, r.Alone-r.PeerAlone, r.AloneMedian, r.PeerAloneMedian)
+	fmt.Printf(
+		"  alone               %7.3f ms, peer %.3f ms, over it %+.3f ms, of 0.3 allowed (medians over the rounds' least: %.3f, %.3f)\n",
+		r.Alone,
+		r.PeerAlone,
+		r.Alone-r.PeerAlone,
+		r.AloneMedian,
+		r.PeerAloneMedian,
+	)
 	fmt.Printf("  %.1f rows a run, %.1f %% of the tokens padding\n", r.RowsPerRun, 100*r.Padding)
 }
 

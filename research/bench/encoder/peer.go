@@ -17,10 +17,12 @@ var program string
 // startPeer starts Python with a model and the questions' token ids. version is that of
 // its ONNX Runtime.
 func startPeer(python, model string, threads int, rows [][]int32) (p *peer.Process, version string, err error) {
-	if p, err = peer.Start(exec.Command(python, "-c", program, model, strconv.Itoa(threads))); err != nil {
+	p, err = peer.Start(exec.Command(python, "-c", program, model, strconv.Itoa(threads)))
+	if err != nil {
 		return nil, "", err
 	}
-	if err = json.NewEncoder(p.Requests).Encode(rows); err == nil {
+	err = json.NewEncoder(p.Requests).Encode(rows)
+	if err == nil {
 		version, err = peer.Read[string](p)
 	}
 	if err != nil {

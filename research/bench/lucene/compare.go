@@ -67,7 +67,9 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, p.End()) }()
-	r.Passages, r.Questions, r.K = len(m.passages), len(m.questions), m.k
+	r.Passages = len(m.passages)
+	r.Questions = len(m.questions)
+	r.K = m.k
 
 	o := words.Trial{Folder: folder}
 	var own, theirs, ratios []float64
@@ -98,7 +100,8 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.BytesEach, r.PeerBytesEach = report.PassageBytes, bytes/float64(r.Passages)
+	r.BytesEach = report.PassageBytes
+	r.PeerBytesEach = bytes / float64(r.Passages)
 
 	var theirs2, ratios2, each, peerEach []float64
 	own, theirs, ratios = nil, nil, nil
@@ -132,7 +135,8 @@ func (m *measurement) compare(ctx context.Context) (r result, err error) {
 	}
 	r.Rate, r.PeerRate, r.Ratio = words.Median(own), words.Median(theirs), words.Median(ratios)
 	r.PeerRate2, r.Ratio2 = words.Median(theirs2), words.Median(ratios2)
-	r.Low, r.High = slices.Min(ratios), slices.Max(ratios)
+	r.Low = slices.Min(ratios)
+	r.High = slices.Max(ratios)
 	slices.Sort(each)
 	slices.Sort(peerEach)
 	r.Median, r.P99 = 1e6*each[len(each)/2], 1e6*each[len(each)*99/100]
@@ -205,7 +209,14 @@ func (r result) String() string {
 	row("  as search(query, k)", r.Rate, r.PeerRate2, r.Ratio2)
 	row("µs, median", r.Median, r.PeerMedian, r.PeerMedian/r.Median)
 	row("µs, 99 of 100 are below", r.P99, r.PeerP99, r.PeerP99/r.P99)
-	fmt.Fprintf(&out, "  turns' ratios %.2f to %.2f; scores differ by %.1e at most, %d of %d places hold another passage\n",
-		r.Low, r.High, r.WorstScore, r.Swapped, r.Hits)
+	fmt.Fprintf(
+		&out,
+		"  turns' ratios %.2f to %.2f; scores differ by %.1e at most, %d of %d places hold another passage\n",
+		r.Low,
+		r.High,
+		r.WorstScore,
+		r.Swapped,
+		r.Hits,
+	)
 	return out.String()
 }

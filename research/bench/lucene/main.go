@@ -28,7 +28,11 @@ func main() {
 	questions := flag.String("questions", "", "files of questions, separated by commas")
 	generate := flag.Int("generate", 0, "measure this many generated passages")
 	seed := flag.Uint64("seed", 1, "seed of what is generated")
-	asked := flag.Int("asked", 1000, "how many questions are generated; of files, at most this many spread evenly (0: all)")
+	asked := flag.Int(
+		"asked",
+		1000,
+		"how many questions are generated; of files, at most this many spread evenly (0: all)",
+	)
 	vocabulary := flag.Int("vocabulary", 2_000_000, "words that generated passages are drawn from")
 	flag.IntVar(&m.k, "k", 100, "hits per question")
 	flag.IntVar(&m.rounds, "rounds", 7, "turns of each side")
@@ -71,10 +75,12 @@ func (m *measurement) load(inputs, questions string, generate int, seed uint64, 
 		for _, path := range strings.Split(inputs, ",") {
 			in = append(in, corpus.Input{Path: path, IDPrefix: filepath.Base(filepath.Dir(path)) + "/"})
 		}
-		if m.passages, err = words.ReadPassages(in); err != nil {
+		m.passages, err = words.ReadPassages(in)
+		if err != nil {
 			return err
 		}
-		if m.questions, err = words.ReadQuestions(strings.Split(questions, ",")); err != nil {
+		m.questions, err = words.ReadQuestions(strings.Split(questions, ","))
+		if err != nil {
 			return err
 		}
 		if n := len(m.questions); asked > 0 && n > asked {

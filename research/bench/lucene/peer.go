@@ -33,8 +33,20 @@ func startPeer(cache, folder string, k int) (*peer.Process, error) {
 	if out, err := exec.Command("javac", "-cp", classpath, "-d", folder, source).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("compiling the peer (is a JDK of version 17 or newer installed?): %w\n%s", err, out)
 	}
-	return peer.Start(exec.Command("java", "-Xmx6g", "-cp", folder+string(os.PathListSeparator)+classpath, "LuceneBench",
-		filepath.Join(folder, "passages"), filepath.Join(folder, "questions"), filepath.Join(folder, "lucene"), strconv.Itoa(k)))
+	return peer.Start(exec.Command(
+		"java",
+		"-Xmx6g",
+		"-cp",
+		folder+string(os.PathListSeparator)+classpath,
+		"LuceneBench",
+		filepath.Join(
+			folder,
+			"passages",
+		),
+		filepath.Join(folder, "questions"),
+		filepath.Join(folder, "lucene"),
+		strconv.Itoa(k),
+	))
 }
 
 // fetch returns the folder with Lucene's jars.
@@ -57,7 +69,8 @@ func fetch(cache string) (string, error) {
 	if err := os.WriteFile(file, pom, 0o644); err != nil {
 		return "", err
 	}
-	out, err := exec.Command("mvn", "-q", "-f", file, "dependency:copy-dependencies", "-DoutputDirectory="+jars).CombinedOutput()
+	out, err := exec.Command("mvn", "-q", "-f", file, "dependency:copy-dependencies", "-DoutputDirectory="+jars).
+		CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("fetching Lucene (is Maven installed, and Maven Central in reach?): %w\n%s", err, out)
 	}

@@ -72,7 +72,12 @@ func (e CountError) Error() string {
 
 // Measure asks the texts of a collection whose encoders cache nothing. progress is told how
 // many of Counts are done.
-func (o *Workload) Measure(ctx context.Context, l *server.Assembly, texts []string, progress func(done, total int)) (costs []Cost, err error) {
+func (o *Workload) Measure(
+	ctx context.Context,
+	l *server.Assembly,
+	texts []string,
+	progress func(done, total int),
+) (costs []Cost, err error) {
 	able, always := o.able(l)
 	counts := o.Counts
 	if counts == nil {
@@ -95,24 +100,58 @@ func (o *Workload) Measure(ctx context.Context, l *server.Assembly, texts []stri
 
 // Print writes a table for people.
 func Print(out io.Writer, costs []Cost) error {
-	_, err := fmt.Fprintf(out, "%7s | %10s %12s %6s | %12s %10s %6s | %10s %12s %6s\n", "experts", "search ms", "encoders ms", "ratio",
-		"one pass ms", "ensemble", "share", "searches/s", "encoders/s", "ratio")
+	_, err := fmt.Fprintf(
+		out,
+		"%7s | %10s %12s %6s | %12s %10s %6s | %10s %12s %6s\n",
+		"experts",
+		"search ms",
+		"encoders ms",
+		"ratio",
+		"one pass ms",
+		"ensemble",
+		"share",
+		"searches/s",
+		"encoders/s",
+		"ratio",
+	)
 	for _, c := range costs {
 		if err != nil {
 			break
 		}
-		_, err = fmt.Fprintf(out, "%7d | %10.2f %12.2f %6.2f | %12.2f %10.3f %6.2f | %10.1f %12.1f %6.2f\n", c.Experts, c.P50MS, c.EncodersMS, c.P50MS/c.EncodersMS,
-			c.OneEncoderMS, c.EnsembleMS, c.EnsembleMS/c.OneEncoderMS, c.QPS, c.EncodersQPS, c.QPS/c.EncodersQPS)
+		_, err = fmt.Fprintf(
+			out,
+			"%7d | %10.2f %12.2f %6.2f | %12.2f %10.3f %6.2f | %10.1f %12.1f %6.2f\n",
+			c.Experts,
+			c.P50MS,
+			c.EncodersMS,
+			c.P50MS/c.EncodersMS,
+			c.OneEncoderMS,
+			c.EnsembleMS,
+			c.EnsembleMS/c.OneEncoderMS,
+			c.QPS,
+			c.EncodersQPS,
+			c.QPS/c.EncodersQPS,
+		)
 	}
 	return err
 }
 
 // measure lets searches and encoders take turns. With Familiar a search
 // chooses so many specialists itself, and the encoders are as many.
-func (o *Workload) measure(ctx context.Context, l *server.Assembly, experts []*server.Expert, specialists int, texts []string) (Cost, error) {
-	request := search.Request{TimeoutMS: int(Timeout / time.Millisecond), Fusion: search.Methods{Names: []string{o.Fusion}}}
+func (o *Workload) measure(
+	ctx context.Context,
+	l *server.Assembly,
+	experts []*server.Expert,
+	specialists int,
+	texts []string,
+) (Cost, error) {
+	request := search.Request{
+		TimeoutMS: int(Timeout / time.Millisecond),
+		Fusion:    search.Methods{Names: []string{o.Fusion}},
+	}
 	if o.Familiar {
-		request.Fusion.Names[0], request.Specialists = fusion.MethodGate, specialists
+		request.Fusion.Names[0] = fusion.MethodGate
+		request.Specialists = specialists
 	} else {
 		names := make([]string, len(experts))
 		for i, e := range experts {
@@ -149,7 +188,14 @@ func (o *Workload) measure(ctx context.Context, l *server.Assembly, experts []*s
 		rate    bool
 		seen    []float64
 	}{
-		{ask, 1, &c.P50MS, false, nil}, {encode, 1, &c.EncodersMS, false, nil}, {one, 1, &c.OneEncoderMS, false, nil}, {ensemble, 1, &c.EnsembleMS, false, nil},
+		{
+			ask,
+			1,
+			&c.P50MS,
+			false,
+			nil,
+		}, {encode, 1, &c.EncodersMS, false, nil}, {one, 1, &c.OneEncoderMS, false, nil}, {ensemble, 1, &c.EnsembleMS,
+			false, nil},
 		{ask, o.Clients, &c.QPS, true, nil}, {encode, o.Clients, &c.EncodersQPS, true, nil},
 	}
 	for round := range o.Rounds + 1 {
@@ -189,7 +235,11 @@ func encodeAll(ctx context.Context, experts []*server.Expert, text string) error
 
 // byClients does something for every text, by so many clients at once, and
 // returns the times in ascending order and how long all took.
-func byClients(clients int, texts []string, do func(string) error) (times []time.Duration, took time.Duration, err error) {
+func byClients(
+	clients int,
+	texts []string,
+	do func(string) error,
+) (times []time.Duration, took time.Duration, err error) {
 	times = make([]time.Duration, len(texts))
 	errs := make([]error, clients)
 	var next atomic.Int64
@@ -203,7 +253,8 @@ func byClients(clients int, texts []string, do func(string) error) (times []time
 					return
 				}
 				started := time.Now()
-				if errs[c] = do(texts[i]); errs[c] != nil {
+				errs[c] = do(texts[i])
+				if errs[c] != nil {
 					errs[c] = fmt.Errorf("question %q: %w", texts[i], errs[c])
 					return
 				}

@@ -59,7 +59,8 @@ func RunFilters(ctx context.Context, o Trial, selectivities []float64) (out []Fi
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	ef, rng := o.Ef[0], rand.New(rand.NewPCG(o.Build.Seed, 1))
+	ef := o.Ef[0]
+	rng := rand.New(rand.NewPCG(o.Build.Seed, 1))
 	if len(queries) > maxFilterQueries {
 		some := make([][]float32, maxFilterQueries)
 		for i, at := range rng.Perm(len(queries))[:maxFilterQueries] {
@@ -151,7 +152,14 @@ func (t tagging) filter(query, rows, count int) *ann.Filter {
 	return f
 }
 
-func filterPoint(ctx context.Context, x ann.Index, queries [][]float32, ef int, tags tagging, allowed int) (FilterPoint, error) {
+func filterPoint(
+	ctx context.Context,
+	x ann.Index,
+	queries [][]float32,
+	ef int,
+	tags tagging,
+	allowed int,
+) (FilterPoint, error) {
 	p := FilterPoint{Allowed: allowed}
 	var walk, scan, chosen time.Duration
 	found10, walked10, wanted10, found100, wanted100, givenUp, exact := 0, 0, 0, 0, 0, 0, 0

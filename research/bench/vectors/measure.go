@@ -95,13 +95,15 @@ func (o *Trial) begin(ctx context.Context, r *Figures) (x ann.Index, asked [][]f
 	}
 	remove := func() error { return nil }
 	if o.Folder == "" {
-		if o.Folder, err = os.MkdirTemp("", "ann-bench-"); err != nil {
+		o.Folder, err = os.MkdirTemp("", "ann-bench-")
+		if err != nil {
 			return nil, nil, nil, err
 		}
 		folder := o.Folder
 		remove = func() error { return os.RemoveAll(folder) }
 	}
-	if x, err = prepare(ctx, *o, r); err != nil {
+	x, err = prepare(ctx, *o, r)
+	if err != nil {
 		return nil, nil, nil, errors.Join(err, remove())
 	}
 	return x, slices.Collect(slices.Chunk(queries, o.Dim)), func() error { return errors.Join(x.Close(), remove()) }, nil
@@ -119,7 +121,9 @@ func Run(ctx context.Context, o Trial) (r Figures, err error) {
 		return Figures{}, err
 	}
 	r.Kind, r.Dim, r.Threads = o.Kind, o.Dim, o.Build.Threads
-	r.Rows, r.Queries, r.BytesPerVector = x.Len(), len(asked), x.BytesPerVector()
+	r.Rows = x.Len()
+	r.Queries = len(asked)
+	r.BytesPerVector = x.BytesPerVector()
 	if o.Kind == ann.Flat { // efSearch does nothing there
 		o.Ef = o.Ef[:min(1, len(o.Ef))]
 		e, err := measureExact(ctx, x, asked, o.Passes)
@@ -214,7 +218,14 @@ func truth(ctx context.Context, path string, x ann.Index, queries [][]float32) (
 		return nil, fmt.Errorf("reading the true neighbours: %w", err)
 	}
 	if len(raw) != 4*K*len(queries) {
-		return nil, fmt.Errorf("%s has %d bytes; %d queries with %d neighbours of 4 bytes each need %d", path, len(raw), len(queries), K, 4*K*len(queries))
+		return nil, fmt.Errorf(
+			"%s has %d bytes; %d queries with %d neighbours of 4 bytes each need %d",
+			path,
+			len(raw),
+			len(queries),
+			K,
+			4*K*len(queries),
+		)
 	}
 	for i := range out {
 		for j := range K {
@@ -225,7 +236,13 @@ func truth(ctx context.Context, path string, x ann.Index, queries [][]float32) (
 }
 
 // point measures one efSearch.
-func point(ctx context.Context, x ann.Index, queries [][]float32, truth [][]rank.Ordinal, ef, passes int) (Point, error) {
+func point(
+	ctx context.Context,
+	x ann.Index,
+	queries [][]float32,
+	truth [][]rank.Ordinal,
+	ef, passes int,
+) (Point, error) {
 	p := Point{Ef: ef}
 	found10, wanted10, found100, wanted100, scored := 0, 0, 0, 0, 0
 	seconds := make([]float64, 0, passes)

@@ -60,7 +60,8 @@ func TestRun(t *testing.T) {
 	o := Trial{Vectors: vectors, Queries: queries, Dim: dim, Ef: []int{100, 400}, Passes: 1}
 	reports := map[string]Figures{}
 	for _, kind := range ann.Kinds() {
-		o.Kind, o.Folder = kind.Name, filepath.Join(folder, kind.Name)
+		o.Kind = kind.Name
+		o.Folder = filepath.Join(folder, kind.Name)
 		if err := os.Mkdir(o.Folder, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +75,8 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Rows != n || r.Queries != asked || len(r.Points) == 0 || r.Points[0].QPS <= 0 || r.BytesPerVector <= 0 || r.DiskPerVector < 4*dim {
+		if r.Rows != n || r.Queries != asked || len(r.Points) == 0 || r.Points[0].QPS <= 0 || r.BytesPerVector <= 0 ||
+			r.DiskPerVector < 4*dim {
 			t.Errorf("%s: %+v", kind.Name, r)
 		}
 		reports[kind.Name] = r
@@ -98,7 +100,9 @@ func TestRun(t *testing.T) {
 		}
 	}
 	// Wrong true neighbours must show; right ones must not differ.
-	o.Kind, o.Folder, o.Truth = ann.Flat, "", filepath.Join(folder, "truth")
+	o.Kind = ann.Flat
+	o.Folder = ""
+	o.Truth = filepath.Join(folder, "truth")
 	wrong := make([]byte, 4*K*asked)
 	for i := range K * asked {
 		binary.LittleEndian.PutUint32(wrong[4*i:], uint32(1<<20+i))
@@ -132,7 +136,11 @@ func TestRunFilters(t *testing.T) {
 		t.Error("halves were written to a file whose name says otherwise")
 	}
 	shares := []float64{0.9, 0.01}
-	points, err := RunFilters(context.Background(), Trial{Vectors: vectors, Queries: queries, Dim: dim, Kind: ann.HNSW, Ef: []int{120}}, shares)
+	points, err := RunFilters(
+		context.Background(),
+		Trial{Vectors: vectors, Queries: queries, Dim: dim, Kind: ann.HNSW, Ef: []int{120}},
+		shares,
+	)
 	if err != nil || len(points) != 1+4*len(shares) {
 		t.Fatalf("%d points, %v", len(points), err)
 	}

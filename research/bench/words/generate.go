@@ -89,7 +89,8 @@ func (g *Generator) draw(frequencies []float64) int { return place(frequencies, 
 
 // place returns the rank, from a first one on, at a part of all frequencies.
 func place(frequencies []float64, part float64, first int) int {
-	low, high := 0.0, frequencies[len(frequencies)-1]
+	low := 0.0
+	high := frequencies[len(frequencies)-1]
 	if first > 0 {
 		low = frequencies[first-1]
 	}

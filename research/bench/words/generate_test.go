@@ -37,7 +37,13 @@ func TestGeneratorIsNatural(t *testing.T) {
 	byCount := slices.SortedFunc(maps.Values(counts), func(a, b int) int { return cmp.Compare(b, a) })
 	slope := math.Log(float64(byCount[999])/float64(byCount[9])) / math.Log(100)
 	growth := math.Log(float64(len(counts))/float64(half)) / math.Log(2)
-	t.Logf("%d words, %d distinct, slope %.2f between ranks 10 and 1000, vocabulary grows with exponent %.2f", tokens, len(counts), slope, growth)
+	t.Logf(
+		"%d words, %d distinct, slope %.2f between ranks 10 and 1000, vocabulary grows with exponent %.2f",
+		tokens,
+		len(counts),
+		slope,
+		growth,
+	)
 	if slope > -0.7 || slope < -1.3 {
 		t.Errorf("the slope is %.2f", slope)
 	}
@@ -55,7 +61,8 @@ func TestMeasure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Passages != 300 || r.Questions != 20 || r.K != 10 || r.Rate <= 0 || r.PassageRate <= 0 || r.Bytes == 0 || r.Median <= 0 {
+	if r.Passages != 300 || r.Questions != 20 || r.K != 10 || r.Rate <= 0 || r.PassageRate <= 0 || r.Bytes == 0 ||
+		r.Median <= 0 {
 		t.Errorf("%+v", r)
 	}
 	if _, err := Measure(t.Context(), passages, nil, Trial{}); err == nil {

@@ -49,14 +49,19 @@ type Figures struct {
 // Measure indexes passages and asks questions.
 func Measure(ctx context.Context, passages []corpus.Passage, questions []string, o Trial) (Figures, error) {
 	if len(passages) == 0 || len(questions) == 0 {
-		return Figures{}, fmt.Errorf("there are %d passages and %d questions: at least one of each is needed", len(passages), len(questions))
+		return Figures{}, fmt.Errorf(
+			"there are %d passages and %d questions: at least one of each is needed",
+			len(passages),
+			len(questions),
+		)
 	}
 	x, r, err := Build(ctx, passages, o)
 	if err != nil {
 		return r, err
 	}
 	defer func() { _ = x.Close() }()
-	r.K, r.Questions = o.K, len(questions)
+	r.K = o.K
+	r.Questions = len(questions)
 	var all []float64
 	for round := range o.Rounds + 1 {
 		begun := time.Now()
@@ -99,10 +104,14 @@ func Build(ctx context.Context, passages []corpus.Passage, o Trial) (x *bm25.Ind
 		return nil, r, err
 	}
 	r.BuildSeconds = time.Since(begun).Seconds()
-	if x, err = bm25.Open(disk.OS{}, path); err != nil {
+	x, err = bm25.Open(disk.OS{}, path)
+	if err != nil {
 		return nil, r, err
 	}
-	r.Passages, r.Terms, r.Vocabulary, r.Bytes = x.Docs(), x.Terms(), x.Vocabulary(), x.Size()
+	r.Passages = x.Docs()
+	r.Terms = x.Terms()
+	r.Vocabulary = x.Vocabulary()
+	r.Bytes = x.Size()
 	r.PassageRate = float64(r.Passages) / r.BuildSeconds
 	r.PassageBytes = float64(r.Bytes) / float64(r.Passages)
 	return x, r, nil
@@ -110,7 +119,12 @@ func Build(ctx context.Context, passages []corpus.Passage, o Trial) (x *bm25.Ind
 
 // Ask asks every question once, and returns their hits and the seconds that
 // each took.
-func Ask(ctx context.Context, x *bm25.Index, questions []string, k int) (hits [][]rank.Hit, seconds []float64, err error) {
+func Ask(
+	ctx context.Context,
+	x *bm25.Index,
+	questions []string,
+	k int,
+) (hits [][]rank.Hit, seconds []float64, err error) {
 	hits, seconds = make([][]rank.Hit, len(questions)), make([]float64, len(questions))
 	s, err := bm25.NewSearcher(bm25.Segment{Index: x})
 	if err != nil {
@@ -118,7 +132,8 @@ func Ask(ctx context.Context, x *bm25.Index, questions []string, k int) (hits []
 	}
 	for i, q := range questions {
 		begun := time.Now()
-		if hits[i], err = s.Search(ctx, q, k, nil); err != nil {
+		hits[i], err = s.Search(ctx, q, k, nil)
+		if err != nil {
 			return nil, nil, fmt.Errorf("searching for %q: %w", q, err)
 		}
 		seconds[i] = time.Since(begun).Seconds()

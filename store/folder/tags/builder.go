@@ -87,12 +87,14 @@ func (b *Builder) encode() []byte {
 // encode chooses the shortest kind, the first of equally short ones.
 func (l *list) encode(passages uint32) (kind uint32, encoded []byte) {
 	runs := l.runs()
-	kind, encoded = gapsKind, l.gaps
+	kind = gapsKind
+	encoded = l.gaps
 	if len(runs) < len(encoded) {
 		kind, encoded = runsKind, runs
 	}
 	if n := (int(passages) + 7) / 8; n < len(encoded) {
-		kind, encoded = bitsKind, make([]byte, n)
+		kind = bitsKind
+		encoded = make([]byte, n)
 		at := uint32(0)
 		for rest := l.gaps; len(rest) > 0; at++ {
 			gap, n := binary.Uvarint(rest)

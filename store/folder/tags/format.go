@@ -86,8 +86,15 @@ func decodeHeader(data []byte) (header, error) {
 	if v := le.Uint32(data[8:]); v != format {
 		return h, fmt.Errorf("it has format %d, this program reads format %d", v, format)
 	}
-	h = header{passages: le.Uint32(data[12:]), tags: le.Uint32(data[16:]), texts: le.Uint64(data[24:]), postings: le.Uint64(data[32:]), sums: le.Uint64(data[40:])}
-	if h.tags == math.MaxUint32 || h.texts > uint64(len(data)) || h.postings > uint64(len(data)) || h.size() != uint64(len(data)) {
+	h = header{
+		passages: le.Uint32(data[12:]),
+		tags:     le.Uint32(data[16:]),
+		texts:    le.Uint64(data[24:]),
+		postings: le.Uint64(data[32:]),
+		sums:     le.Uint64(data[40:]),
+	}
+	if h.tags == math.MaxUint32 || h.texts > uint64(len(data)) || h.postings > uint64(len(data)) ||
+		h.size() != uint64(len(data)) {
 		return h, fmt.Errorf("it has %d bytes, which its header contradicts: it was cut off or written over", len(data))
 	}
 	if xxh3.Hash(data[h.sumsAt():]) != h.sums {

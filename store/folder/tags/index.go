@@ -40,7 +40,13 @@ func newIndex(path string, data []byte, mapping *disk.Mapping) (*Index, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index of tags %s: %w", path, err)
 	}
-	return &Index{header: h, path: path, data: data, mapping: mapping, chunks: disk.NewChunks(data[headerBytes:h.sumsAt()], data[h.sumsAt():], chunkBits)}, nil
+	return &Index{
+		header:  h,
+		path:    path,
+		data:    data,
+		mapping: mapping,
+		chunks:  disk.NewChunks(data[headerBytes:h.sumsAt()], data[h.sumsAt():], chunkBits),
+	}, nil
 }
 
 // Close unmaps the file. Nothing may use the index afterwards.
@@ -81,7 +87,9 @@ func (x *Index) record(i uint32) (record, error) {
 	le := binary.LittleEndian
 	r := record{text: le.Uint64(b), postings: le.Uint64(b[8:]), count: le.Uint32(b[16:]), kind: le.Uint32(b[20:])}
 	r.textEnd, r.postingsEnd = le.Uint64(b[recordBytes:]), le.Uint64(b[recordBytes+8:])
-	if r.text >= r.textEnd || r.textEnd > x.texts || r.postings >= r.postingsEnd || r.postingsEnd > x.header.postings || r.kind >= kinds || r.count == 0 {
+	if r.text >= r.textEnd || r.textEnd > x.texts || r.postings >= r.postingsEnd || r.postingsEnd > x.header.postings ||
+		r.kind >= kinds ||
+		r.count == 0 {
 		return r, x.damaged("the record of tag %d is impossible", i)
 	}
 	return r, nil
@@ -93,7 +101,8 @@ func (x *Index) text(r record) ([]byte, error) {
 
 // find bisects for a tag.
 func (x *Index) find(tag string) (r record, ok bool, err error) {
-	low, high := uint32(0), x.tags
+	low := uint32(0)
+	high := x.tags
 	for low < high {
 		middle := low + (high-low)/2
 		r, err := x.record(middle)
@@ -117,7 +126,11 @@ func (x *Index) find(tag string) (r record, ok bool, err error) {
 }
 
 func (x *Index) damaged(format string, args ...any) error {
-	return fmt.Errorf("index of tags %s: %s: the file is damaged; restore it from a snapshot, or index again", x.path, fmt.Sprintf(format, args...))
+	return fmt.Errorf(
+		"index of tags %s: %s: the file is damaged; restore it from a snapshot, or index again",
+		x.path,
+		fmt.Sprintf(format, args...),
+	)
 }
 
 // Check reads everything and verifies every checksum and that the tags and
@@ -141,7 +154,9 @@ func (x *Index) Check() error {
 		if r.text != text || r.postings != postings || i > 0 && bytes.Compare(before, tag) >= 0 {
 			return x.damaged("tag %d (%q) does not follow %q", i, tag, before)
 		}
-		text, postings, before = r.textEnd, r.postingsEnd, tag
+		text = r.textEnd
+		postings = r.postingsEnd
+		before = tag
 		clear(bits)
 		if err := x.mark(r, bits); err != nil {
 			return err

@@ -82,7 +82,8 @@ func (x *Index) mark(r record, words []uint64) error {
 		b = b[n:]
 		length := uint64(1)
 		if r.kind == runsKind {
-			if length, n = binary.Uvarint(b); n <= 0 {
+			length, n = binary.Uvarint(b)
+			if n <= 0 {
 				return x.damaged("a number is cut off")
 			}
 			b = b[n:]
@@ -121,7 +122,8 @@ func (x *Index) markBits(r record, b []byte, words []uint64) error {
 // fill sets the bits from one passage up to another.
 func fill(words []uint64, from, to uint32) {
 	for from < to {
-		word, low := from/64, from%64
+		word := from / 64
+		low := from % 64
 		n := min(64-low, to-from)
 		words[word] |= (^uint64(0) >> (64 - n)) << low
 		from += n

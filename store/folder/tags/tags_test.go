@@ -84,7 +84,21 @@ func wanted(passages [][]string, all, any []string) (words []uint64, count int) 
 }
 
 func randomFilter(rng *rand.Rand) (all, any []string) {
-	known := []string{"all", "rare", "some", "half", "most", "run", "own-3", "nobody", "half ", "ünïcode ü", "", "Half", "zzz"}
+	known := []string{
+		"all",
+		"rare",
+		"some",
+		"half",
+		"most",
+		"run",
+		"own-3",
+		"nobody",
+		"half ",
+		"ünïcode ü",
+		"",
+		"Half",
+		"zzz",
+	}
 	draw := func() (out []string) {
 		for range rng.IntN(4) {
 			out = append(out, known[rng.IntN(len(known))])
@@ -198,7 +212,8 @@ func TestDamage(t *testing.T) {
 		} else if !strings.Contains(err.Error(), "damaged") {
 			t.Fatal(err)
 		}
-		if x, err = again(data); err != nil {
+		x, err = again(data)
+		if err != nil {
 			t.Fatal(err)
 		}
 		for range 10 {

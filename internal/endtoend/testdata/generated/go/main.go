@@ -17,7 +17,8 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	wait, id := api.UploadPassagesParamsRefreshWait, "kite/go"
+	wait := api.UploadPassagesParamsRefreshWait
+	id := "kite/go"
 	stored, err := client.UploadPassagesWithResponse(ctx, &api.UploadPassagesParams{Refresh: &wait},
 		[]api.PassageRequest{{Id: &id, Text: "A gopher flew a kite over the harbour."}})
 	if err != nil || stored.StatusCode() != 200 {
