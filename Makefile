@@ -19,7 +19,7 @@ test: tools build ## check formatting, vet, lint, and run every test
 	@$(BIN) setup
 	@PYTHON="$(PYTHON)" CACHE="$(CACHE)" .ci/test
 
-evaluate: build ## make the tables of docs/evidence/experts.md: make evaluate DATA=../shared/data
+evaluate: build ## make the tables of docs/experts.md: make evaluate DATA=../shared/data
 	@research/bench/evaluate "$(DATA)" "$(or $(OUT),evaluation-out)"
 
 build: ## build bin/conclave, and bin/conclave-lab, which measures
@@ -34,16 +34,13 @@ sbom: build ## write the bill of materials of bin/conclave (CycloneDX): bin/conc
 setup: build ## fetch the runtime and the base encoder into the cache, and import it and the experts
 	@$(BIN) setup
 
-# The Go client is a module of its own, which ./... leaves out.
-ALL := ./... example.org/conclave/client/go/...
-
 # What needs no cgo is vetted for arm64 too, which takes the Go kernels.
 lint: ## formatting, style, go vet (for arm64 too), staticcheck, errcheck, known vulnerabilities
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
-	@go vet $(ALL)
+	@go vet ./...
 	@GOARCH=arm64 CGO_ENABLED=0 go vet ./ann/... ./bm25/... ./store/folder/...
-	@go tool staticcheck $(ALL)
-	@go tool errcheck -ignoretests -exclude .errcheck $(ALL)
+	@go tool staticcheck ./...
+	@go tool errcheck -ignoretests -exclude .errcheck ./...
 	@go test -vet=off -run 'TestStyle|TestCommentsOfFunctions' ./internal/archtest
 	@.ci/vulnerabilities
 

@@ -15,12 +15,12 @@ import (
 // one signal it is Platt's scaling.
 type Logistic struct {
 	Intercept float64 `json:"intercept" yaml:"intercept"`
-	Signals   []Term  `json:"signals" yaml:"signals"`
+	Signals   []Term  `json:"signals"   yaml:"signals"`
 }
 
 // Term is one signal's part in the log-odds: its coefficient times its value.
 type Term struct {
-	Name        string  `json:"name" yaml:"name"`
+	Name        string  `json:"name"        yaml:"name"`
 	Coefficient float64 `json:"coefficient" yaml:"coefficient"`
 }
 
@@ -39,7 +39,7 @@ type signalOutcome struct {
 const ridge = 1e-3
 
 // priorStrength is the ridge towards a prior. With it a collection's questions outweigh the
-// prior from some dozen to some hundred on: see the curve in docs/evidence/gate.md.
+// prior from some dozen to some hundred on: see the curve in docs/gate.md.
 const priorStrength = 30
 
 // levelStrength is that towards the prior's log-odds in the middle of the signals, which is

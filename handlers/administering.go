@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
 )
 
@@ -146,7 +147,7 @@ func (a *API) getJob(c *call, _ none) (job jobs.Job, err error) {
 	if !ok {
 		return job, newProblem(
 			"unknown_job",
-			fmt.Sprintf("There is no job %s; /v1/jobs lists those that are remembered.", quoted(c.name)),
+			fmt.Sprintf("There is no job %s; /v1/jobs lists those that are remembered.", wording.Quote(c.name)),
 		)
 	}
 	return job, nil

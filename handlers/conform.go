@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"example.org/conclave/internal/wording"
 )
 
 // conform checks parsed JSON against a schema of the document. The JSON Schema library
@@ -37,13 +39,8 @@ func decode(s *schema, body any, mistakes int, into any) *Problem {
 	if p := c.problem(); p != nil {
 		return p
 	}
-	// Names are exact and types are right by now, so that encoding/json has
-	// nothing left to be lenient about.
-	plain, err := json.Marshal(body)
-	if err == nil {
-		err = json.Unmarshal(plain, into)
-	}
-	if err != nil {
+	// Names are exact and types are right by now, so that there is nothing left to repair.
+	if err := fill(body, into); err != nil {
 		return newProblem("wrong_type", "The body does not fit its schema.").because(err)
 	}
 	return nil
@@ -86,7 +83,7 @@ func (c *conform) check(s *schema, v any, pointer string) any {
 			c.fail("out_of_range", pointer, "has %d entries: it needs at least %d", len(v), s.MinItems)
 		}
 		for i := 0; i < len(v) && !c.enough(); i++ {
-			v[i] = c.check(s.Items, v[i], pointer+"/"+strconv.Itoa(i))
+			v[i] = c.check(s.Items, v[i], wording.Pointer(pointer, i))
 		}
 	case string:
 		if s.Enum != nil && !slices.Contains(s.Enum, v) {
@@ -94,7 +91,7 @@ func (c *conform) check(s *schema, v any, pointer string) any {
 			if code == "" {
 				code = "unknown_value"
 			}
-			c.fail(code, pointer, "is %s: it has to be one of %s", quoted(v), strings.Join(s.Enum, ", "))
+			c.fail(code, pointer, "is %s: it has to be one of %s", wording.Quote(v), strings.Join(s.Enum, ", "))
 		}
 	case json.Number:
 		return c.number(s, v, pointer)
@@ -103,7 +100,7 @@ func (c *conform) check(s *schema, v any, pointer string) any {
 }
 
 func (c *conform) object(s *schema, object map[string]any, pointer string) {
-	at := func(name string) string { return shorten(pointer + "/" + escapePointer(shorten(name))) }
+	at := func(name string) string { return wording.Shorten(wording.Pointer(pointer, wording.Shorten(name))) }
 	if s.rest != nil {
 		if len(object) > maxEntries {
 			c.fail("out_of_range", pointer, "has %d entries: it may have %d", len(object), maxEntries)
@@ -127,7 +124,7 @@ func (c *conform) object(s *schema, object map[string]any, pointer string) {
 	}
 	for _, name := range s.Required {
 		if _, ok := object[name]; !ok {
-			c.fail("missing_field", pointer+"/"+escapePointer(name), "is missing")
+			c.fail("missing_field", pointer+wording.Pointer("", name), "is missing")
 		}
 	}
 }
@@ -158,7 +155,7 @@ func (c *conform) unknown(s *schema, object map[string]any, at func(string) stri
 			"unknown_field",
 			at(name),
 			"%s is no field here%s%s; the fields are %s",
-			quoted(name),
+			wording.Quote(name),
 			more,
 			didYouMean(name, s.Properties),
 			strings.Join(known, ", "),
@@ -179,7 +176,7 @@ func synonyms() map[string]string {
 // didYouMean helps with the commonest mistakes in names: capitals and
 // underscores, and another interface's name.
 func didYouMean(name string, known map[string]*schema) string {
-	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(shorten(name)))
+	plain := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(wording.Shorten(name)))
 	meant := synonyms()[plain]
 	if _, ok := known[questionParameter]; ok && (meant == "question" || plain == "question") {
 		meant = questionParameter // in a query string
@@ -204,19 +201,19 @@ func (c *conform) number(s *schema, n json.Number, pointer string) any {
 	f, err := n.Float64()
 	switch {
 	case err != nil || math.IsInf(f, 0) || s.Minimum != nil && f < *s.Minimum || s.Maximum != nil && f > *s.Maximum:
-		c.fail("out_of_range", pointer, "is %s: it has to be %s", shorten(n.String()), s.allowed())
+		c.fail("out_of_range", pointer, "is %s: it has to be %s", wording.Shorten(n.String()), s.allowed())
 		return n
 	case s.Type == "number":
 		return n
 	case f != math.Trunc(f):
-		c.fail("wrong_type", pointer, "is %s: it has to be %s", shorten(n.String()), s.allowed())
+		c.fail("wrong_type", pointer, "is %s: it has to be %s", wording.Shorten(n.String()), s.allowed())
 		return n
 	}
 	if _, err := strconv.Atoi(n.String()); err == nil {
 		return n
 	}
 	if math.Abs(f) > 1<<53 {
-		c.fail("out_of_range", pointer, "is %s: that is too large a number", shorten(n.String()))
+		c.fail("out_of_range", pointer, "is %s: that is too large a number", wording.Shorten(n.String()))
 		return n
 	}
 	return json.Number(strconv.FormatInt(int64(f), 10))
@@ -268,9 +265,9 @@ func (s *schema) allowed() string {
 func instead(v any) string {
 	switch v := v.(type) {
 	case string:
-		return "is " + quoted(v)
+		return "is " + wording.Quote(v)
 	case json.Number:
-		return "is " + shorten(v.String())
+		return "is " + wording.Shorten(v.String())
 	case bool:
 		return fmt.Sprintf("is %t", v)
 	}

@@ -7,11 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"example.org/conclave/internal/plaintext"
+	"example.org/conclave/internal/wording"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -71,8 +70,8 @@ func (p *strictParser) value() (any, error) {
 			if _, twice := object[name]; twice {
 				return nil, newProblem(
 					"duplicate_key",
-					fmt.Sprintf("The key %s is written twice; which of them is meant is not clear.", quoted(name)),
-					ProblemField{Pointer: shorten(string(p.StackPointer())), Detail: "written twice"},
+					fmt.Sprintf("The key %s is written twice; which of them is meant is not clear.", wording.Quote(name)),
+					ProblemField{Pointer: wording.Shorten(string(p.StackPointer())), Detail: "written twice"},
 				)
 			}
 			object[name], err = p.value()
@@ -192,22 +191,3 @@ func converting(data []byte) string {
 	}
 	return " " + plaintext.Wrong(data).Remedy() + "."
 }
-
-// escapePointer writes a key as one step of a JSON pointer (RFC 6901).
-func escapePointer(key string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(key, "~", "~0"), "/", "~1")
-}
-
-// shown is how much of a mistaken value an error repeats.
-const shown = 64
-
-// shorten cuts long text that a caller sent, so that an error stays readable.
-func shorten(s string) string {
-	if len(s) <= 2*shown {
-		return s
-	}
-	return strings.ToValidUTF8(s[:shown], "") + "…"
-}
-
-// quoted returns text of the caller's inside an error: short, with controls visible.
-func quoted(s string) string { return strconv.Quote(shorten(s)) }

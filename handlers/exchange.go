@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
+
+	"example.org/conclave/internal/wording"
 )
 
 // exchange is what is known about one request, for its log line, its metrics
@@ -104,8 +106,8 @@ func (a *API) logRequest(r *http.Request, x *exchange, rec *recorder, took time.
 	}
 	attributes := []slog.Attr{
 		slog.String("request_id", x.requestID),
-		slog.String("method", shorten(r.Method)),
-		slog.String("path", shorten(r.URL.Path)),
+		slog.String("method", wording.Shorten(r.Method)),
+		slog.String("path", wording.Shorten(r.URL.Path)),
 		slog.Int("status", rec.status()),
 		slog.Int64("bytes", rec.bytes),
 		slog.Float64("took_ms", float64(took.Microseconds())/1000),

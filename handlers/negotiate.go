@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"example.org/conclave/internal/wording"
 )
 
 // The types that are served and taken.
@@ -31,7 +33,7 @@ func acceptable(r *http.Request, produced []string) *Problem {
 	}
 	return newProblem(
 		"not_acceptable",
-		fmt.Sprintf("Accept is %s; this path answers with %s.", quoted(accept), strings.Join(produced, " or ")),
+		fmt.Sprintf("Accept is %s; this path answers with %s.", wording.Quote(accept), strings.Join(produced, " or ")),
 	)
 }
 
@@ -96,10 +98,10 @@ func declared(r *http.Request, o *operation) *Problem {
 	}
 	name, parameters, err := mime.ParseMediaType(given[0])
 	if len(given) > 1 || err != nil || !slices.Contains(o.takes, name) {
-		return unsupported("The body is declared as %s.", quoted(strings.Join(given, ", ")))
+		return unsupported("The body is declared as %s.", wording.Quote(strings.Join(given, ", ")))
 	}
 	if charset, ok := parameters["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return unsupported("The body is declared as %s, and JSON is UTF-8.", quoted(given[0]))
+		return unsupported("The body is declared as %s, and JSON is UTF-8.", wording.Quote(given[0]))
 	}
 	encoding := r.Header.Values("Content-Encoding")
 	if len(encoding) == 0 || slices.Equal(encoding, []string{"identity"}) ||
@@ -112,7 +114,7 @@ func declared(r *http.Request, o *operation) *Problem {
 	}
 	return unsupported(
 		"The body is declared to be encoded (%s), and is taken %s.",
-		quoted(strings.Join(encoding, ", ")),
+		wording.Quote(strings.Join(encoding, ", ")),
 		taken,
 	)
 }

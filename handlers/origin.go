@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-chi/cors"
+
+	"example.org/conclave/internal/wording"
 )
 
 // Loopback is no boundary against a browser: any page that the user visits can
@@ -28,7 +30,7 @@ func (a *API) checkHost(next http.Handler) http.Handler {
 		if !a.ownHost(r) {
 			writeProblem(w, r, newProblem("foreign_host", fmt.Sprintf(
 				"Host is %s. Without keys it has to be localhost, a loopback address or a name in server.allowed_hosts.",
-				quoted(r.Host),
+				wording.Quote(r.Host),
 			)))
 			return
 		}
@@ -84,7 +86,7 @@ func (a *API) checkOrigin(next http.Handler) http.Handler {
 		if err := a.crossOrigin.Check(&probe); err != nil {
 			writeProblem(w, r, newProblem("foreign_origin", fmt.Sprintf(
 				"A page of another origin (%s) may not call this server; server.cors_origins lists those that may.",
-				quoted(r.Header.Get("Origin")),
+				wording.Quote(r.Header.Get("Origin")),
 			)).because(err))
 			return
 		}

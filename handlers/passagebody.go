@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/wording"
 )
 
 // parsePassage reads one passage as JSON, strictly: the body of PUT, or a line.
@@ -113,12 +114,12 @@ func invalidPassage(e *corpus.FieldError) *Problem {
 	if e.Field != "" {
 		name, inner, nested := strings.Cut(e.Field, ".")
 		name, index, item := strings.Cut(name, "[") // tags[3]
-		pointer = "/" + escapePointer(name)
+		pointer = wording.Pointer("", name)
 		switch {
 		case item:
 			pointer += "/" + strings.TrimSuffix(index, "]")
 		case nested: // metadata.year
-			pointer += "/" + escapePointer(shorten(inner))
+			pointer = wording.Pointer(pointer, wording.Shorten(inner))
 		}
 	}
 	detail := e.Problem

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
 	"example.org/conclave/store/folder"
 )
@@ -53,7 +54,7 @@ func (a *API) putPassage(c *call) error {
 	default:
 		return newProblem(
 			"id_mismatch",
-			fmt.Sprintf("The body's id is %s, and the path's is %s.", quoted(passage.ID), quoted(c.name)),
+			fmt.Sprintf("The body's id is %s, and the path's is %s.", wording.Quote(passage.ID), wording.Quote(c.name)),
 			ProblemField{Pointer: "/id", Detail: "is not the path's; leave it out"},
 		)
 	}
@@ -117,7 +118,7 @@ func (a *API) write(c *call, writer *writing, change folder.Change) error {
 		return refusedChange(result.Err)
 	}
 	if result.Outcome == folder.Absent {
-		return newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", quoted(change.Delete)))
+		return newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(change.Delete)))
 	}
 	if c.query["refresh"] == "wait" {
 		a.made(r.Context()) // nobody computes meanwhile, and nothing of it is in memory
@@ -158,7 +159,7 @@ func (a *API) stored(c *call) (corpus.Passage, string, error) {
 			func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) },
 		)
 		if err == nil && !ok {
-			return passage, "", newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", quoted(c.name)))
+			return passage, "", newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(c.name)))
 		}
 		return passage, version, err
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"example.org/conclave/internal/wording"
 )
 
 // simpleSearch is the operation whose parameters are the fields of a search's body:
@@ -38,7 +40,7 @@ func (o *operation) readQuery(raw string) (map[string]any, error) {
 			return newProblem(
 				code,
 				text,
-				ProblemField{Pointer: "/" + escapePointer(shorten(name)), Parameter: shorten(name), Detail: detail},
+				ProblemField{Pointer: wording.Pointer("", wording.Shorten(name)), Parameter: wording.Shorten(name), Detail: detail},
 			)
 		}
 		switch {
@@ -55,18 +57,22 @@ func (o *operation) readQuery(raw string) (map[string]any, error) {
 			return nil, wrong(
 				"unknown_parameter",
 				"is not known",
-				fmt.Sprintf("There is no parameter %s%s; %s.", quoted(name), didYouMean(name, o.parameters), there),
+				fmt.Sprintf("There is no parameter %s%s; %s.", wording.Quote(name), didYouMean(name, o.parameters), there),
 			)
 		case len(values[name]) > 1:
 			return nil, wrong(
 				"repeated_parameter",
 				"is given more than once",
-				fmt.Sprintf("The parameter %s is given %d times; lists are separated by commas.", quoted(name), len(values[name])),
+				fmt.Sprintf(
+					"The parameter %s is given %d times; lists are separated by commas.",
+					wording.Quote(name),
+					len(values[name]),
+				),
 			)
 		}
 		out[name] = queryValue(property, values[name][0])
 		if o.id != simpleSearch { // whose parameters are checked as the fields of a body
-			out[name] = c.check(property, out[name], "/"+escapePointer(name))
+			out[name] = c.check(property, out[name], wording.Pointer("", name))
 		}
 	}
 	if p := c.problem(); p != nil {

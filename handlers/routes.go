@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+
+	"example.org/conclave/internal/wording"
 )
 
 // route is one operation of the document, what it costs, and what answers it.
@@ -104,7 +106,7 @@ func (a *API) route() (http.Handler, error) {
 		writeProblem(
 			w,
 			r,
-			newProblem("no_such_path", fmt.Sprintf("There is no %s; /docs lists what there is.", quoted(r.URL.Path))),
+			newProblem("no_such_path", fmt.Sprintf("There is no %s; /docs lists what there is.", wording.Quote(r.URL.Path))),
 		)
 	}
 	router.NotFound(missing)
@@ -119,7 +121,7 @@ func (a *API) route() (http.Handler, error) {
 		}
 		p := newProblem(
 			"method_not_allowed",
-			fmt.Sprintf("%s does not take %s; it takes %s.", quoted(r.URL.Path), quoted(r.Method), allowed),
+			fmt.Sprintf("%s does not take %s; it takes %s.", wording.Quote(r.URL.Path), wording.Quote(r.Method), allowed),
 		)
 		p.allow = allowed
 		writeProblem(w, r, p)

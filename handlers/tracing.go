@@ -10,6 +10,8 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"example.org/conclave/internal/wording"
 )
 
 // spanOf returns the caller's span by the W3C traceparent header. A header that is malformed,
@@ -33,9 +35,9 @@ func (a *API) trace(r *http.Request, x *exchange) (_ *http.Request, end func(sta
 	ctx, span := a.options.Tracer.Start(ctx, r.Method, trace.WithSpanKind(trace.SpanKindServer))
 	x.traceID, x.spanID = span.SpanContext().TraceID().String(), span.SpanContext().SpanID().String()
 	return r.WithContext(ctx), func(status int) {
-		span.SetName(strings.TrimSpace(shorten(r.Method) + " " + x.route))
+		span.SetName(strings.TrimSpace(wording.Shorten(r.Method) + " " + x.route))
 		span.SetAttributes(
-			attribute.String("http.request.method", shorten(r.Method)),
+			attribute.String("http.request.method", wording.Shorten(r.Method)),
 			attribute.String("http.route", x.route),
 			attribute.Int("http.response.status_code", status),
 			attribute.String("conclave.request_id", x.requestID),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/wording"
 	"example.org/conclave/store/folder"
 )
 
@@ -334,7 +335,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 				changes, places = append(changes, folder.Change{Put: &passage}), append(places, i)
 				continue
 			}
-			line.ID = shorten(passage.ID)
+			line.ID = wording.Shorten(passage.ID)
 			line.Status = statusRejected
 			line.Error = u.told(p)
 			line.Unknown = unknown[i]
@@ -425,7 +426,7 @@ func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *Problem) {
 
 // noteUnknown keeps the name of an unknown field, the first time that it comes.
 func (u *upload) noteUnknown(name string) {
-	name = shorten(name)
+	name = wording.Shorten(name)
 	if !u.seen[name] && len(u.seen) < maxUnknown {
 		u.seen[name] = true
 		u.unknown = append(u.unknown, name)

@@ -12,6 +12,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/wording"
 	"example.org/conclave/store/folder"
 )
 
@@ -166,7 +167,7 @@ func refusedChange(err error) *Problem {
 		if version.Want == "absent" {
 			p.Detail = fmt.Sprintf(
 				"There is a passage %s already, with the version %s, and If-None-Match asks that there be none.",
-				quoted(version.ID),
+				wording.Quote(version.ID),
 				version.Have,
 			)
 		}

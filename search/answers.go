@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/wording"
 )
 
 // AnswerOptions ask for the words that answer the question, which a reader marks in
@@ -175,7 +176,7 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 			"unused_option",
 			"/answer/max_tokens",
 			"max_tokens is for readers that write, and %s marks words: leave it out",
-			quote(p.reader.Name),
+			wording.Quote(p.reader.Name),
 		)
 	}
 }
@@ -196,6 +197,12 @@ func (l *lineUp) readerFor(name string, wrong *problems) *LoadedReader {
 			return &l.readers[i]
 		}
 	}
-	wrong.add("unknown_reader", "/answer/reader", "there is no reader %s: the readers are %s", quote(name), list(names))
+	wrong.add(
+		"unknown_reader",
+		"/answer/reader",
+		"there is no reader %s: the readers are %s",
+		wording.Quote(name),
+		wording.List(names),
+	)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/wording"
 )
 
 // EngineConfig is what an Engine is made of.
@@ -125,13 +126,17 @@ func (c *LineUp) complete(l Limits) error {
 	case d.Timeout < time.Millisecond || d.Timeout > l.Timeout:
 		return fmt.Errorf("search: defaults.timeout is %v: it has to be from 1ms to its limit of %v", d.Timeout, l.Timeout)
 	case !slices.Contains(MethodNames(), d.Fusion):
-		return fmt.Errorf("search: defaults.fusion is %q: %s are known", d.Fusion, list(MethodNames()))
+		return fmt.Errorf("search: defaults.fusion is %q: %s are known", d.Fusion, wording.List(MethodNames()))
 	case d.Auto == fusion.MethodGate && d.Gate == nil:
 		return errors.New("search: defaults.auto is gate, and there is no gate")
 	case !slices.Contains(fusion.MethodNames(nil), d.Auto):
-		return fmt.Errorf("search: defaults.auto is %q: one of %s is meant, other than auto", d.Auto, list(MethodNames()))
+		return fmt.Errorf(
+			"search: defaults.auto is %q: one of %s is meant, other than auto",
+			d.Auto,
+			wording.List(MethodNames()),
+		)
 	case !slices.Contains(missings(), d.Missing):
-		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, list(missings()))
+		return fmt.Errorf("search: defaults.missing is %q: %s are known", d.Missing, wording.List(missings()))
 	case d.Specialists < 0:
 		return fmt.Errorf("search: defaults.specialists is %d: it has to be 0 or more", d.Specialists)
 	case !(d.Alpha >= 0 && d.Alpha <= fusion.MaxWeight):

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/wording"
 )
 
 // The kinds of text that Embed takes.
@@ -53,12 +54,12 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 			"unknown_expert",
 			"/expert",
 			"expert %s gives every token a vector, and none to a text: it cannot be asked for one",
-			quote(r.Expert),
+			wording.Quote(r.Expert),
 		)
 		return EmbedResponse{}, wrong.err()
 	}
 	if i < 0 {
-		wrong.add("unknown_expert", "/expert", "there is no expert %s: %s", quote(r.Expert), l.knownExperts())
+		wrong.add("unknown_expert", "/expert", "there is no expert %s: %s", wording.Quote(r.Expert), l.knownExperts())
 		return EmbedResponse{}, wrong.err()
 	}
 	x := l.experts[i].Expert

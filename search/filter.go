@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/wording"
 )
 
 // Filter names the passages that a search may find: those that have every tag
@@ -53,12 +54,24 @@ func (w *problems) wordings(pointer string, list []string) {
 		return
 	}
 	for i, text := range list {
-		at := fmt.Sprintf("%s/%d", pointer, i)
+		at := wording.Pointer(pointer, i)
 		switch {
 		case !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }):
-			w.add("empty_word", at, "%s has no letter or digit: no passage could be told by it; leave it out", quote(text))
+			w.add(
+				"empty_word",
+				at,
+				"%s has no letter or digit: no passage could be told by it; leave it out",
+				wording.Quote(text),
+			)
 		case len(text) > MaxWordingBytes:
-			w.add("word_too_long", at, "%s has %d bytes: at most %d are allowed", quote(text), len(text), MaxWordingBytes)
+			w.add(
+				"word_too_long",
+				at,
+				"%s has %d bytes: at most %d are allowed",
+				wording.Quote(text),
+				len(text),
+				MaxWordingBytes,
+			)
 		}
 		if len(*w) > maxProblems {
 			break
@@ -72,16 +85,16 @@ func (w *problems) tags(pointer string, tags []string) {
 		return
 	}
 	for i, tag := range tags {
-		at := fmt.Sprintf("%s/%d", pointer, i)
+		at := wording.Pointer(pointer, i)
 		switch {
 		case strings.TrimSpace(tag) == "":
-			w.add("empty_tag", at, "the tag %s is empty: no passage has it; leave it out", quote(tag))
+			w.add("empty_tag", at, "the tag %s is empty: no passage has it; leave it out", wording.Quote(tag))
 		case len(tag) > corpus.MaxTagBytes:
 			w.add(
 				"tag_too_long",
 				at,
 				"the tag %s has %d bytes: at most %d are allowed",
-				quote(tag),
+				wording.Quote(tag),
 				len(tag),
 				corpus.MaxTagBytes,
 			)

@@ -2,10 +2,10 @@ package search
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/wording"
 )
 
 // FuseRequest holds the sources' scores of passages, and how to make one ranking of
@@ -119,8 +119,8 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 			"unknown_method",
 			"/fusion",
 			"there is no fusion method %s that ranks by itself: %s do",
-			quote(r.Fusion),
-			list(fusion.MethodNames(nil)),
+			wording.Quote(r.Fusion),
+			wording.List(fusion.MethodNames(nil)),
 		)
 		return nil
 	}
@@ -175,10 +175,10 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 		if !slices.Contains(e.sources, name) && len(e.sources) > 0 && len(*wrong) <= maxProblems {
 			wrong.add(
 				"unknown_source",
-				"/weights/"+escapePointer(name),
+				wording.Pointer("/weights", name),
 				"no candidate has a score of source %s: the sources are %s",
-				quote(name),
-				list(e.sources),
+				wording.Quote(name),
+				wording.List(e.sources),
 			)
 		}
 	}
@@ -193,9 +193,9 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 			if !named {
 				wrong.add(
 					"missing_field",
-					"/weights/"+escapePointer(name),
+					wording.Pointer("/weights", name),
 					"the weight of source %s is needed for fusion method %q: name it, or leave it among the contributions",
-					quote(name),
+					wording.Quote(name),
 					m.Name,
 				)
 			}
@@ -257,9 +257,9 @@ func (e *evidence) checkGranularities(r *FuseRequest, m *fusion.Method, wrong *p
 		if at := slices.Index(e.sources, name); len(e.sources) > 0 && (at < 0 || !e.kinds[at].Dense()) {
 			wrong.add(
 				"unknown_source",
-				fmt.Sprintf("/granularities/%d", i),
+				wording.Pointer("/granularities", i),
 				"no candidate has a score of an expert %s",
-				quote(name),
+				wording.Quote(name),
 			)
 		}
 	}
@@ -286,10 +286,10 @@ func inRange(pointer string, of map[string]float64, most float64, wrong *problem
 		if x := of[name]; !(x >= 0 && x <= most) && len(*wrong) <= maxProblems {
 			wrong.add(
 				"out_of_range",
-				pointer+"/"+escapePointer(name),
+				wording.Pointer(pointer, name),
 				"%s of %s is %v: it has to be from 0 to %g",
 				pointer[1:],
-				quote(name),
+				wording.Quote(name),
 				x,
 				most,
 			)

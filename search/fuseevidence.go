@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/wording"
 )
 
 // evidence is a request's candidates as fusion wants them.
@@ -57,9 +58,9 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 	ranked := make([]map[int]bool, len(e.sources))
 	for row, at := range order {
 		candidate := &r.Candidates[at]
-		pointer := fmt.Sprintf("/candidates/%d", at)
+		pointer := wording.Pointer("/candidates", at)
 		if row > 0 && e.candidates[row-1].ID == candidate.ID {
-			wrong.add("duplicate_id", pointer+"/id", "passage %s is among the candidates twice", quote(candidate.ID))
+			wrong.add("duplicate_id", pointer+"/id", "passage %s is among the candidates twice", wording.Quote(candidate.ID))
 		}
 		e.candidates = append(e.candidates, candidate)
 		e.said[row] = make([]fusion.Said, len(e.sources))
@@ -73,9 +74,9 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 			switch {
 			case problem != "":
 			case e.said[row][column].Origin != fusion.FromNone:
-				problem = "source " + quote(given.Source) + " scored the passage already"
+				problem = "source " + wording.Quote(given.Source) + " scored the passage already"
 			case said.Rank > 0 && ranked[column][said.Rank]:
-				problem = fmt.Sprintf("source %s has another passage at rank %d", quote(given.Source), said.Rank)
+				problem = fmt.Sprintf("source %s has another passage at rank %d", wording.Quote(given.Source), said.Rank)
 			}
 			if problem != "" {
 				wrong.add("out_of_range", fmt.Sprintf("%s/contributions/%d", pointer, n), "%s", problem)
@@ -109,7 +110,7 @@ func (e *evidence) inOrder(wrong *problems) {
 		for i := 1; i < len(hits); i++ {
 			if hits[i].Score > hits[i-1].Score {
 				wrong.add("out_of_range", "/candidates", "source %s has a score of %v at rank %d, above %v at rank %d",
-					quote(name), hits[i].Score, hits[i].Rank, hits[i-1].Score, hits[i-1].Rank)
+					wording.Quote(name), hits[i].Score, hits[i].Rank, hits[i-1].Score, hits[i-1].Rank)
 				break
 			}
 		}
@@ -156,7 +157,7 @@ func (v *Said) said() (said fusion.Said, problem string) {
 	case origin == fusion.FromHit:
 		return fusion.Said{}, `is a hit without a rank`
 	case origin == fusion.FromNone:
-		return fusion.Said{}, fmt.Sprintf("has the origin %s, which is none", quote(v.Origin))
+		return fusion.Said{}, fmt.Sprintf("has the origin %s, which is none", wording.Quote(v.Origin))
 	default:
 		said.Origin = origin
 	}

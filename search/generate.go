@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/wording"
 )
 
 // Generator writes an answer to a question from passages.
@@ -81,7 +82,7 @@ func (p *plan) planGenerated(o AnswerOptions, wrong *problems) {
 				"/answer/"+option,
 				"%s is for readers that mark words, and %s writes its answer: leave it out",
 				option,
-				quote(p.reader.Name),
+				wording.Quote(p.reader.Name),
 			)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/wording"
 )
 
 // A Highlight is a word of a passage that tokens of the question matched best in late
@@ -71,7 +72,7 @@ func (x *late) highlighter(
 		if dim < 1 || len(vectors) < len(of)*dim {
 			return nil, fmt.Errorf(
 				"passage %s has %d tokens, and %d numbers of vectors of %d",
-				quote(p.ID),
+				wording.Quote(p.ID),
 				len(of),
 				len(vectors),
 				dim,

@@ -7,6 +7,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/wording"
 )
 
 // Experts describes the experts of the line-up, in its order, and after them late
@@ -48,7 +49,7 @@ func (e *Engine) Expert(name string) (ExpertInfo, error) {
 	return ExpertInfo{}, &Error{
 		Kind:   NotFound,
 		Code:   "expert_not_found",
-		Detail: fmt.Sprintf("there is no expert %s: %s", quote(name), l.knownExperts()),
+		Detail: fmt.Sprintf("there is no expert %s: %s", wording.Quote(name), l.knownExperts()),
 	}
 }
 
@@ -146,15 +147,15 @@ func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string
 		return corpus.Passage{}, "", &Error{
 			Kind:   NotFound,
 			Code:   "unknown_passage",
-			Detail: fmt.Sprintf("there is no passage %s", quote(id)),
+			Detail: fmt.Sprintf("there is no passage %s", wording.Quote(id)),
 		}
 	}
 	if err != nil {
 		return corpus.Passage{}, "", &Error{Kind: Unavailable, Code: "unavailable",
 			Detail: fmt.Sprintf(
 				"passage %s could not be read; the server's log says why",
-				quote(id),
-			), Err: fmt.Errorf("reading passage %s: %w", quote(id), err)}
+				wording.Quote(id),
+			), Err: fmt.Errorf("reading passage %s: %w", wording.Quote(id), err)}
 	}
 	return passage, passage.Version(), nil
 }

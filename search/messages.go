@@ -2,9 +2,10 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
+
+	"example.org/conclave/internal/wording"
 )
 
 // Message is one of a conversation.
@@ -44,16 +45,16 @@ func (r *Request) asked(wrong *problems, limit int) (question string, before []s
 		if !slices.Contains(roles(), m.Role) {
 			wrong.add(
 				"unknown_value",
-				fmt.Sprintf("/messages/%d", i)+"/role",
+				wording.Pointer("/messages", i)+"/role",
 				"there is no role %s: %s are known",
-				quote(m.Role),
-				list(roles()),
+				wording.Quote(m.Role),
+				wording.List(roles()),
 			)
 		}
 		if m.Role != userRole || strings.TrimSpace(m.Content) == "" {
 			continue
 		}
-		wrong.text(fmt.Sprintf("/messages/%d", i)+"/content", "message", "empty_question", m.Content, limit)
+		wrong.text(wording.Pointer("/messages", i)+"/content", "message", "empty_question", m.Content, limit)
 		if question != "" {
 			before = append(before, question)
 		}

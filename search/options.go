@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/wording"
 )
 
 // MethodAuto stands for the method that calibration found best.
@@ -61,7 +62,7 @@ func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *proble
 			asked,
 			verb,
 			what,
-			list(fusion.MethodNames(takes)),
+			wording.List(fusion.MethodNames(takes)),
 		)
 	}
 	if len(r.Weights) > 0 {
@@ -70,7 +71,7 @@ func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *proble
 			if l.numberOf(name) >= 0 &&
 				slices.ContainsFunc(methods, func(m plannedMethod) bool { return m.Weighs != fusion.Nobody }) {
 				refuse(
-					"/weights/"+escapePointer(name),
+					wording.Pointer("/weights", name),
 					"weights of experts",
 					func(m fusion.Method) bool { return m.Weighs == fusion.Everybody },
 				)

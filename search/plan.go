@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/wording"
 )
 
 // plan is a request after validation: every default filled in, every name
@@ -185,7 +186,7 @@ func (l *lineUp) planExperts(names *[]string, wrong *problems) []int {
 		return experts
 	}
 	for n, name := range *names {
-		pointer := fmt.Sprintf("/experts/%d", n)
+		pointer := wording.Pointer("/experts", n)
 		i := l.numberOf(name)
 		switch {
 		case l.late != nil && name == l.late.name():
@@ -193,12 +194,12 @@ func (l *lineUp) planExperts(names *[]string, wrong *problems) []int {
 				"unknown_expert",
 				pointer,
 				`expert %s is late interaction, which ranks what the others found: it takes part in the gate by itself, unless "late" is false`,
-				quote(name),
+				wording.Quote(name),
 			)
 		case i < 0:
-			wrong.add("unknown_expert", pointer, "there is no expert %s: %s", quote(name), l.knownExperts())
+			wrong.add("unknown_expert", pointer, "there is no expert %s: %s", wording.Quote(name), l.knownExperts())
 		case slices.Contains(experts, i):
-			wrong.add("duplicate_expert", pointer, "expert %s is named twice", quote(name))
+			wrong.add("duplicate_expert", pointer, "expert %s is named twice", wording.Quote(name))
 		default:
 			experts = append(experts, i)
 		}
@@ -226,7 +227,12 @@ func (l *lineUp) planMethods(asked Methods, wrong *problems) []plannedMethod {
 	names := asked.Names
 	if len(names) == 0 {
 		if asked.Listed {
-			wrong.add("unknown_method", "/fusion", "the list of fusion methods is empty: %s are known", list(MethodNames()))
+			wrong.add(
+				"unknown_method",
+				"/fusion",
+				"the list of fusion methods is empty: %s are known",
+				wording.List(MethodNames()),
+			)
 			return nil
 		}
 		names = []string{l.defaults.Fusion}
@@ -236,9 +242,15 @@ func (l *lineUp) planMethods(asked Methods, wrong *problems) []plannedMethod {
 		pointer := methodPointer(asked.Listed, i)
 		switch m := l.method(name); {
 		case m == nil:
-			wrong.add("unknown_method", pointer, "there is no fusion method %s: %s are known", quote(name), list(MethodNames()))
+			wrong.add(
+				"unknown_method",
+				pointer,
+				"there is no fusion method %s: %s are known",
+				wording.Quote(name),
+				wording.List(MethodNames()),
+			)
 		case slices.Contains(names[:i], name):
-			wrong.add("duplicate_method", pointer, "fusion method %s is named twice", quote(name))
+			wrong.add("duplicate_method", pointer, "fusion method %s is named twice", wording.Quote(name))
 		default:
 			methods = append(methods, plannedMethod{name, m})
 		}
@@ -264,7 +276,7 @@ func (l *lineUp) method(name string) *fusion.Method {
 
 func methodPointer(listed bool, i int) string {
 	if listed {
-		return fmt.Sprintf("/fusion/%d", i)
+		return wording.Pointer("/fusion", i)
 	}
 	return "/fusion"
 }
@@ -337,7 +349,7 @@ func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words 
 			pointer,
 			`fusion method %q weights experts by how sure they are, which needs an ensemble and a calibration; without: %s. Calibrate them, name only others in "experts", or use %s or %s`,
 			m.asked,
-			list(without),
+			wording.List(without),
 			fusion.MethodRRF,
 			fusion.MethodSum,
 		)
@@ -354,7 +366,7 @@ func (l *lineUp) fittedCCE(p *plan) bool {
 // checkWeights refuses weights of what is no source, or is not weighted by requests.
 func (l *lineUp) checkWeights(weights map[string]float64, wrong *problems) {
 	for _, name := range sortedKeys(weights) {
-		pointer := "/weights/" + escapePointer(name)
+		pointer := wording.Pointer("/weights", name)
 		switch w := weights[name]; {
 		case l.late != nil && name == l.late.name():
 			wrong.add(
@@ -375,7 +387,7 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *problems) {
 				"unknown_source",
 				pointer,
 				"there is no source %s to weight: %s, and %s is BM25",
-				quote(name),
+				wording.Quote(name),
 				l.knownExperts(),
 				WordSource,
 			)
@@ -408,5 +420,5 @@ func (l *lineUp) knownExperts() string {
 	for i, x := range l.experts {
 		names[i] = x.name()
 	}
-	return "the experts are " + list(names)
+	return "the experts are " + wording.List(names)
 }

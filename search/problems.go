@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"example.org/conclave/internal/wording"
 )
 
 // maxProblems is about how many problems an error names.
@@ -70,7 +72,14 @@ func oneOf[T ~string](w *problems, pointer, value string, fallback T, allowed []
 		return fallback
 	}
 	if !slices.Contains(allowed, T(value)) {
-		w.add("unknown_value", pointer, "%s is %s: it has to be one of %s", pointer[1:], quote(value), list(allowed))
+		w.add(
+			"unknown_value",
+			pointer,
+			"%s is %s: it has to be one of %s",
+			pointer[1:],
+			wording.Quote(value),
+			wording.List(allowed),
+		)
 	}
 	return T(value)
 }
@@ -89,46 +98,17 @@ func (w *problems) fields(names []string) fields {
 		if at := slices.Index(fieldNames(), name); at >= 0 {
 			*known[at] = true
 		} else {
-			w.add("unknown_value", fmt.Sprintf("/fields/%d", i), "an answer has no field %s: its fields are %s", quote(name),
-				list(fieldNames()))
+			w.add(
+				"unknown_value",
+				wording.Pointer("/fields", i),
+				"an answer has no field %s: its fields are %s",
+				wording.Quote(name),
+				wording.List(fieldNames()),
+			)
 		}
 		if len(*w) > maxProblems {
 			break
 		}
 	}
 	return f
-}
-
-// quote shows a value of the user's in a message, cut where it is long.
-func quote(s string) string {
-	const most = 64
-	if len(s) <= most {
-		return fmt.Sprintf("%q", s)
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return fmt.Sprintf("%q…", s[:cut])
-}
-
-func escapePointer(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-// list joins names for a message: a, b, c. A long list is cut.
-func list[T ~string](names []T) string {
-	const most = 20
-	said, more := "", ""
-	if len(names) > most {
-		more = fmt.Sprintf(" and %d more", len(names)-most)
-		names = names[:most]
-	}
-	for i, name := range names {
-		if i > 0 {
-			said += ", "
-		}
-		said += string(name)
-	}
-	return said + more
 }

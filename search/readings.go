@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/wording"
 )
 
 // Read is what a reader said of passages for a question. It is for measuring.
@@ -27,7 +28,7 @@ func (e *Engine) Readings(ctx context.Context, reader, question string, ids []st
 	var wrong problems
 	x := l.readerFor(reader, &wrong)
 	if x != nil && x.Reader == nil {
-		wrong.add("unknown_reader", "/answer/reader", "%s writes answers and marks none", quote(x.Name))
+		wrong.add("unknown_reader", "/answer/reader", "%s writes answers and marks none", wording.Quote(x.Name))
 	}
 	if err := wrong.err(); err != nil {
 		return out, err

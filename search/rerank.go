@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+
+	"example.org/conclave/internal/wording"
 )
 
 // RerankRequest asks how well texts answer a question.
@@ -93,7 +95,7 @@ func (w *problems) texts(pointer string, texts []string, limits Limits) {
 			if len(*w) > maxProblems {
 				break
 			}
-			w.text(fmt.Sprintf("%s/%d", pointer, i), "text", "empty_text", text, limits.EmbedBytes)
+			w.text(wording.Pointer(pointer, i), "text", "empty_text", text, limits.EmbedBytes)
 		}
 	}
 }

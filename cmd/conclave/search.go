@@ -135,7 +135,11 @@ func (x *asking) ask(
 	terminal cli.Terminal,
 ) (response search.Response, err error) {
 	if x.server.url != "" {
-		return x.server.search(cmd.Context(), terminal.Environ, x.request)
+		server, err := x.server.at(terminal.Environ)
+		if err != nil {
+			return response, err
+		}
+		return server.Search(cmd.Context(), x.request)
 	}
 	err = cli.OpenCollection(config, terminal, false, func(l *server.Assembly) (err error) {
 		response, err = l.Engine.Search(cmd.Context(), x.request)

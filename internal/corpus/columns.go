@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"example.org/conclave/internal/wording"
 )
 
 // Columns names the columns of a table that make a passage. "" is the usual name: id or
@@ -38,7 +40,7 @@ func listed(names []string) string {
 	const most = 12
 	var out []string
 	for _, name := range names[:min(len(names), most)] {
-		out = append(out, excerpt(name))
+		out = append(out, wording.Quote(name))
 	}
 	if len(names) > most {
 		out = append(out, fmt.Sprintf("and %d more", len(names)-most))
@@ -53,8 +55,8 @@ func findColumns(names []string, want Columns) (columns, error) {
 	for i, name := range names {
 		if name != "" && slices.Contains(names[:i], name) {
 			return c, &FieldError{
-				Value:   excerpt(strings.Join(names, ", ")),
-				Problem: fmt.Sprintf("names column %s twice", excerpt(name)),
+				Value:   wording.Quote(strings.Join(names, ", ")),
+				Problem: fmt.Sprintf("names column %s twice", wording.Quote(name)),
 			}
 		}
 	}
@@ -106,11 +108,14 @@ func findColumns(names []string, want Columns) (columns, error) {
 	}
 	for _, i := range []int{c.title, c.tags} {
 		if i >= 0 && (i == c.id || i == c.text) || i >= 0 && i == c.title && i == c.tags {
-			return c, &FieldError{Value: excerpt(names[i]), Problem: "is named as a column of two fields"}
+			return c, &FieldError{Value: wording.Quote(names[i]), Problem: "is named as a column of two fields"}
 		}
 	}
 	if c.id == c.text {
-		return c, &FieldError{Value: excerpt(names[c.id]), Problem: "is named as the column of the ids and of the texts"}
+		return c, &FieldError{
+			Value:   wording.Quote(names[c.id]),
+			Problem: "is named as the column of the ids and of the texts",
+		}
 	}
 	return c, nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"example.org/conclave/internal/wording"
 )
 
 // Format is a file format of passages.
@@ -94,5 +96,5 @@ func sniff(head []byte, want Columns) (Format, byte, error) {
 	if format, comma, ok, err := tableOf(line, want); ok {
 		return format, comma, err
 	}
-	return "", 0, fmt.Errorf("%w; it begins with %s", ErrUnknownFormat, excerpt(string(line)))
+	return "", 0, fmt.Errorf("%w; it begins with %s", ErrUnknownFormat, wording.Quote(string(line)))
 }

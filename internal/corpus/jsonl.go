@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"example.org/conclave/internal/wording"
 )
 
 // parseJSON reads one passage from a JSON object: id (or _id), title, text,
@@ -42,8 +44,8 @@ func parseObject(record []byte, p *Passage, other func(name string)) error {
 			if p.ID != "" && id != "" && id != p.ID {
 				return &FieldError{
 					Field:   key,
-					Value:   excerpt(id),
-					Problem: fmt.Sprintf("differs from the other id (%s): give one of id and _id", excerpt(p.ID)),
+					Value:   wording.Quote(id),
+					Problem: fmt.Sprintf("differs from the other id (%s): give one of id and _id", wording.Quote(p.ID)),
 				}
 			}
 			p.ID = max(id, p.ID) // one of them is empty, or they are equal
@@ -62,7 +64,7 @@ func parseObject(record []byte, p *Passage, other func(name string)) error {
 		}
 		other(key)
 		if len(others) < 8 {
-			others = append(others, excerpt(key))
+			others = append(others, wording.Quote(key))
 		}
 		return nil
 	})
@@ -107,10 +109,10 @@ func parseString(field string, value []byte, into *string) error {
 		return nil
 	}
 	if value[0] != '"' {
-		return &FieldError{Field: field, Value: excerpt(string(value)), Problem: "is not a string"}
+		return &FieldError{Field: field, Value: wording.Quote(string(value)), Problem: "is not a string"}
 	}
 	if err := json.Unmarshal(value, into); err != nil {
-		return &FieldError{Field: field, Value: excerpt(string(value)), Problem: err.Error()}
+		return &FieldError{Field: field, Value: wording.Quote(string(value)), Problem: err.Error()}
 	}
 	return nil
 }
@@ -118,7 +120,7 @@ func parseString(field string, value []byte, into *string) error {
 func parseID(field string, value []byte, into *string) error {
 	if c := value[0]; c == '-' || c >= '0' && c <= '9' {
 		if bytes.ContainsAny(value, ".eE") {
-			return &FieldError{Field: field, Value: excerpt(string(value)), Problem: "is not a string or a whole number"}
+			return &FieldError{Field: field, Value: wording.Quote(string(value)), Problem: "is not a string or a whole number"}
 		}
 		*into = string(value)
 		return nil
@@ -132,7 +134,7 @@ func parseTags(value []byte, into *[]string) error {
 	}
 	var tags []*string // pointers, since null would pass as an empty string
 	if err := json.Unmarshal(value, &tags); err != nil {
-		return &FieldError{Field: "tags", Value: excerpt(string(value)), Problem: "is not a list of strings"}
+		return &FieldError{Field: "tags", Value: wording.Quote(string(value)), Problem: "is not a list of strings"}
 	}
 	for i, tag := range tags {
 		if tag == nil {
@@ -163,7 +165,7 @@ func parseMetadata(value []byte, into *map[string]any) error {
 		case '{', '[':
 			return &FieldError{
 				Field:   field,
-				Value:   excerpt(string(value)),
+				Value:   wording.Quote(string(value)),
 				Problem: "is not a string, a number, true or false: metadata is flat",
 			}
 		default:

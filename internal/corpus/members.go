@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"example.org/conclave/internal/plaintext"
+	"example.org/conclave/internal/wording"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -24,7 +25,11 @@ func eachMember(field string, object []byte, visit func(key string, value jsonte
 		return notJSON(object, err)
 	}
 	if begin.Kind() != jsontext.KindBeginObject {
-		return &FieldError{Field: field, Value: excerpt(string(bytes.TrimSpace(object))), Problem: "is not a JSON object"}
+		return &FieldError{
+			Field:   field,
+			Value:   wording.Quote(string(bytes.TrimSpace(object))),
+			Problem: "is not a JSON object",
+		}
 	}
 	for d.PeekKind() != jsontext.KindEndObject {
 		name, err := d.ReadToken()
@@ -46,7 +51,7 @@ func eachMember(field string, object []byte, visit func(key string, value jsonte
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return &FieldError{
 			Field:   field,
-			Value:   excerpt(string(object)),
+			Value:   wording.Quote(string(object)),
 			Problem: "is not valid JSON: more follows behind the object",
 		}
 	}
@@ -57,17 +62,17 @@ func eachMember(field string, object []byte, visit func(key string, value jsonte
 func notJSON(record []byte, err error) error {
 	var wrong *jsontext.SyntacticError
 	if !errors.As(err, &wrong) {
-		return &FieldError{Value: excerpt(string(record)), Problem: fmt.Sprintf("is not valid JSON: %v", err)}
+		return &FieldError{Value: wording.Quote(string(record)), Problem: fmt.Sprintf("is not valid JSON: %v", err)}
 	}
 	if errors.Is(wrong.Err, jsontext.ErrDuplicateName) {
 		return &FieldError{
-			Field:   shortName(strings.Join(slices.Collect(wrong.JSONPointer.Tokens()), ".")),
+			Field:   wording.Shorten(strings.Join(slices.Collect(wrong.JSONPointer.Tokens()), ".")),
 			Problem: "is given twice",
 		}
 	}
 	at := int(wrong.ByteOffset)
 	field := &FieldError{
-		Value:   excerpt(around(string(record), at)),
+		Value:   wording.Quote(around(string(record), at)),
 		Problem: fmt.Sprintf("is not valid JSON: %v (byte %d of the line)", wrong.Err, at+1),
 	}
 	if !utf8.Valid(record) {

@@ -19,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"example.org/conclave/internal/plaintext"
+	"example.org/conclave/internal/wording"
 )
 
 // Passage is a piece of text that can be an answer, usually 40 to 200 words.
@@ -84,7 +85,7 @@ func (p *Passage) Check() error {
 	if p.ID == "." || p.ID == ".." {
 		return &FieldError{
 			Field:   "id",
-			Value:   excerpt(p.ID),
+			Value:   wording.Quote(p.ID),
 			Problem: "is a step in a path: no client could ask for the passage's address; give it another id",
 		}
 	}
@@ -132,15 +133,15 @@ func checkID(id string) error {
 	case len(id) > MaxIDBytes:
 		return &FieldError{
 			Field:   field,
-			Value:   excerpt(id),
+			Value:   wording.Quote(id),
 			Problem: fmt.Sprintf("has %d bytes, %d are allowed", len(id), MaxIDBytes),
 		}
 	case !utf8.ValidString(id):
 		return notUTF8(field, id)
 	case strings.IndexFunc(id, unicode.IsControl) >= 0:
-		return &FieldError{Field: field, Value: excerpt(id), Problem: "has a control character"}
+		return &FieldError{Field: field, Value: wording.Quote(id), Problem: "has a control character"}
 	case strings.TrimSpace(id) != id:
-		return &FieldError{Field: field, Value: excerpt(id), Problem: "begins or ends with white space"}
+		return &FieldError{Field: field, Value: wording.Quote(id), Problem: "begins or ends with white space"}
 	}
 	return nil
 }
@@ -150,7 +151,7 @@ func checkText(field, text string, most int) error {
 	case len(text) > most:
 		return &FieldError{
 			Field:   field,
-			Value:   excerpt(text),
+			Value:   wording.Quote(text),
 			Problem: fmt.Sprintf("has %d bytes, %d are allowed", len(text), most),
 		}
 	case !utf8.ValidString(text):
@@ -159,7 +160,7 @@ func checkText(field, text string, most int) error {
 	if at := strings.IndexByte(text, 0); at >= 0 {
 		return &FieldError{
 			Field:   field,
-			Value:   excerpt(around(text, at)),
+			Value:   wording.Quote(around(text, at)),
 			Problem: fmt.Sprintf("has a NUL (byte %d of the field)", at+1),
 		}
 	}
@@ -171,7 +172,7 @@ func notUTF8(field, text string) error {
 	at := firstInvalid(text)
 	return &FieldError{
 		Field:    field,
-		Value:    excerpt(around(text, at)),
+		Value:    wording.Quote(around(text, at)),
 		Problem:  fmt.Sprintf("is not valid UTF-8 (byte %d of the field)", at+1),
 		Encoding: plaintext.Wrong([]byte(text)),
 	}
@@ -204,11 +205,11 @@ func checkMetadata(metadata map[string]any) error {
 			// A caller can put anything into a json.Number; storing what is no
 			// number would make the record unreadable.
 			if !json.Valid([]byte(v)) || strings.ContainsAny(string(v), "\"{[tfn \t\r\n") {
-				return &FieldError{Field: field, Value: excerpt(string(v)), Problem: "is not a number"}
+				return &FieldError{Field: field, Value: wording.Quote(string(v)), Problem: "is not a number"}
 			}
 			// Most programs that read it would take it for infinity or fail.
 			if f, _ := v.Float64(); math.IsInf(f, 0) {
-				return &FieldError{Field: field, Value: excerpt(string(v)), Problem: "is larger than numbers of 64 bits can be (1.8e308): write it as a string"}
+				return &FieldError{Field: field, Value: wording.Quote(string(v)), Problem: "is larger than numbers of 64 bits can be (1.8e308): write it as a string"}
 			}
 			total += len(v)
 		case bool, float64, float32, int, int64, uint64, int32, uint32:
@@ -235,20 +236,6 @@ func nested(value any) string {
 		return "a list"
 	}
 	return "an object"
-}
-
-// excerpt quotes the beginning of a value for an error message, so that the
-// message stays one short line whatever the value is.
-func excerpt(value string) string {
-	const most = 60
-	if len(value) <= most {
-		return fmt.Sprintf("%q", value)
-	}
-	cut := most
-	for cut > most-utf8.UTFMax && !utf8.RuneStart(value[cut]) {
-		cut--
-	}
-	return fmt.Sprintf("%q…", value[:cut])
 }
 
 // around returns the neighbourhood of byte at, so that the excerpt of a long value

@@ -9,11 +9,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/plaintext"
+	"example.org/conclave/internal/wording"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -69,7 +69,7 @@ func Open(in Input) (*Reader, error) {
 	}
 	if in.IDPrefix != "" {
 		if err := checkID(in.IDPrefix + "x"); err != nil {
-			return nil, fmt.Errorf("id prefix %s for %s: %w", excerpt(in.IDPrefix), in.Path, err)
+			return nil, fmt.Errorf("id prefix %s for %s: %w", wording.Quote(in.IDPrefix), in.Path, err)
 		}
 	}
 	r := &Reader{
@@ -269,19 +269,10 @@ func (r *Reader) tellUnknown() error {
 	}
 	for _, name := range r.others {
 		if err := r.unknown(Place{File: r.name, Line: r.lines.number}, name); err != nil {
-			return &FieldError{Field: shortName(name), Problem: err.Error()}
+			return &FieldError{Field: wording.Shorten(name), Problem: err.Error()}
 		}
 	}
 	return nil
-}
-
-// shortName keeps a member's name from filling a message.
-func shortName(name string) string {
-	const most = 60
-	if len(name) <= most {
-		return name
-	}
-	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 // Place returns where the record that Next returned last stands: the line on which

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/wording"
 )
 
 // Verify reads everything: every record decodes, passes Passage.Check and is
@@ -42,8 +43,8 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 				"passage store %s: passage number %d has the id %s, which does not follow %s",
 				s.path,
 				ordinal,
-				excerpt(p.ID),
-				excerpt(previous),
+				wording.Quote(p.ID),
+				wording.Quote(previous),
 			)
 		}
 		previous = p.ID
@@ -56,7 +57,7 @@ func (s *Store) Verify(ctx context.Context, progress func(done, total int)) erro
 				"passage store %s: passage number %d has the id %s, which the id table does not lead to",
 				s.path,
 				ordinal,
-				excerpt(p.ID),
+				wording.Quote(p.ID),
 			)
 		}
 	}

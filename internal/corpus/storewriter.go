@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/wording"
 )
 
 // StoreWriter writes the passages of a segment, in any order: Close numbers
@@ -37,7 +38,11 @@ type DuplicateError struct {
 }
 
 func (e *DuplicateError) Error() string {
-	return fmt.Sprintf("the id %s is already taken by passage number %d that was written", excerpt(e.ID), e.Earlier+1)
+	return fmt.Sprintf(
+		"the id %s is already taken by passage number %d that was written",
+		wording.Quote(e.ID),
+		e.Earlier+1,
+	)
 }
 
 // CreateStore begins a store at path, which must not exist yet. The file is

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.org/conclave/internal/plaintext"
+	"example.org/conclave/internal/wording"
 )
 
 // Remark is what was done with rows of a table that a reader of the file may not expect.
@@ -105,7 +106,10 @@ func (t *table) readHeader() (line int, err error) {
 	t.ready = true
 	t.columns, err = findColumns(header(first.text, t.comma), t.want)
 	if err == nil && t.format == DPRTSV && !t.columns.onlyDPR() {
-		err = &FieldError{Value: excerpt(t.first), Problem: "has other columns than DPR's: id, text and title between tabs"}
+		err = &FieldError{
+			Value:   wording.Quote(t.first),
+			Problem: "has other columns than DPR's: id, text and title between tabs",
+		}
 	}
 	t.ready = err == nil
 	return first.number, err
@@ -159,7 +163,7 @@ func (t *table) row() ([]string, error) {
 	case used > 1:
 		problem = fmt.Sprintf("goes on to line %d and ", line.number+used-1) + problem
 	}
-	return nil, &FieldError{Value: excerpt(string(line.text)), Problem: problem}
+	return nil, &FieldError{Value: wording.Quote(string(line.text)), Problem: problem}
 }
 
 // whole reports whether each of the next lines is a row of n fields by itself, so that
@@ -193,7 +197,7 @@ func (t *table) lineRow(literal []string, line peeked) ([]string, error) {
 	} else if bytes.Contains(line.text, []byte(`"`)) {
 		problem += " (rows of DPR's format do not go on over lines; quoted fields of the format tsv do)"
 	}
-	return nil, &FieldError{Value: excerpt(string(line.text)), Problem: problem}
+	return nil, &FieldError{Value: wording.Quote(string(line.text)), Problem: problem}
 }
 
 func fieldsOf(n int) string {

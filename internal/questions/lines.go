@@ -107,12 +107,3 @@ func eachLine(path string, do func(line int, text []byte) error) (err error) {
 	}
 	return nil
 }
-
-// shown returns a value of a file in a message, cut where it is long.
-func shown(text string) string {
-	const most = 60
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most]) + "…"
-	}
-	return fmt.Sprintf("%q", text)
-}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"example.org/conclave/internal/wording"
 )
 
 // What Python's repr makes of a list of strings: each in single or in double
@@ -23,7 +25,7 @@ func parsePythonList(text string) ([]string, error) {
 	if !pythonList.MatchString(text) {
 		return nil, fmt.Errorf(
 			"a list of texts as Python prints it is expected, such as ['a', \"it's\"], not %s",
-			shown(text),
+			wording.Quote(text),
 		)
 	}
 	out := []string{}
@@ -35,7 +37,7 @@ func parsePythonList(text string) ([]string, error) {
 			case err == nil:
 				value.WriteRune(r)
 			case strings.ContainsRune(`01234567xuUN`, rune(rest[1])):
-				return nil, fmt.Errorf("%s has an escape that is no character", shown(quoted))
+				return nil, fmt.Errorf("%s has an escape that is no character", wording.Quote(quoted))
 			case rest[1] == '\'' || rest[1] == '"': // Go has none for the other quote
 				tail = rest[1:]
 			default: // Python leaves an escape that it does not know as it is

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"example.org/conclave/internal/wording"
 )
 
 // Format is how questions and judgements are written down.
@@ -141,7 +143,7 @@ func sniff(source Source) (Format, error) {
 		"%s is none of %s: its first line is %s",
 		source.Path,
 		strings.Join(Formats()[1:], ", "),
-		shown(string(first)),
+		wording.Quote(string(first)),
 	)
 }
 

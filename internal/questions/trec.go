@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"example.org/conclave/internal/wording"
 )
 
 // readTREC reads topics (id TAB text) and judgements in four columns
@@ -22,7 +24,7 @@ func readTREC(source Source) ([]Question, int, error) {
 	err := eachLine(source.Path, func(line int, text []byte) error {
 		id, question, found := bytes.Cut(text, []byte{'\t'})
 		if !found {
-			return fault(source.Path, line, "", "there is no TAB between an id and a text in %s", shown(string(text)))
+			return fault(source.Path, line, "", "there is no TAB between an id and a text in %s", wording.Quote(string(text)))
 		}
 		topics = append(
 			topics,
@@ -154,7 +156,7 @@ func newJudgement(path string, line int, field, question, passage, grade string)
 	}
 	number, err := strconv.ParseFloat(strings.TrimSpace(grade), 64)
 	if err != nil || math.IsNaN(number) || math.IsInf(number, 0) {
-		return judgement{}, fault(path, line, field, "%s is not a number", shown(grade))
+		return judgement{}, fault(path, line, field, "%s is not a number", wording.Quote(grade))
 	}
 	return judgement{question, passage, number}, nil
 }

@@ -25,7 +25,6 @@ type Generation struct {
 
 	everything *Selection
 	selections selections
-	drawn      drawn
 
 	files *shared
 	keys  []string // what it uses of files

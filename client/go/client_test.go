@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"example.org/conclave/client/go"
+	client "example.org/conclave/client/go"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/testing/realclients"
 )

@@ -1,3 +1,0 @@
-module example.org/conclave/client/go
-
-go 1.26.0

@@ -1,0 +1,63 @@
+// Package wording puts what somebody sent into messages: values quoted and cut to a length
+// that can be read, lists of names, and the places of values in JSON.
+package wording
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	longest = 128 // bytes of a text that is shown whole
+	shown   = 64  // bytes of a longer one
+	names   = 20  // names of a list that are shown
+)
+
+// Shorten returns a text as a message shows it: the beginning of a long one, without half a
+// character, and an ellipsis.
+func Shorten(s string) string {
+	head, rest := beginning(s)
+	return head + rest
+}
+
+// Quote returns a text in quotes, with control characters visible, as Go writes it. Of a long
+// one it returns the beginning, with an ellipsis behind the quotes.
+func Quote(s string) string {
+	head, rest := beginning(s)
+	return strconv.Quote(head) + rest
+}
+
+// beginning returns what is shown of a text, and the sign that it goes on.
+func beginning(s string) (head, rest string) {
+	if len(s) <= longest {
+		return s, ""
+	}
+	return strings.ToValidUTF8(s[:shown], ""), "…"
+}
+
+// List joins names: a, b, c. Of many it names the first, and how many more there are.
+func List[T ~string](all []T) string {
+	more := ""
+	if len(all) > names {
+		more = fmt.Sprintf(" and %d more", len(all)-names)
+		all = all[:names]
+	}
+	texts := make([]string, len(all))
+	for i, name := range all {
+		texts[i] = string(name)
+	}
+	return strings.Join(texts, ", ") + more
+}
+
+// Pointer returns the JSON pointer (RFC 6901) of a member of an object, or of an item of a
+// list by its index, below another pointer.
+func Pointer[T string | int](below string, step T) string {
+	switch step := any(step).(type) {
+	case int:
+		return below + "/" + strconv.Itoa(step)
+	case string:
+		return below + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(step)
+	}
+	return below
+}
