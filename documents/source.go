@@ -2,11 +2,8 @@ package documents
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -128,7 +125,7 @@ func (s *Source) read(m Member, modified time.Time, depth int) error {
 				s.options.Warned(m.Name, warning)
 			}
 		}
-		s.queue = append(s.queue, PassagesOf(m.Name, d, m.Data, modified, s.options.Words)...)
+		s.queue = append(s.queue, PassagesOf(About{ID: m.Name, Modified: modified}, d, m.Data, s.options.Words)...)
 	}
 	for _, a := range attached {
 		if depth == 0 {
@@ -157,49 +154,3 @@ func (s *Source) Progress() (done, total int64) { return s.done.Load(), s.total 
 
 // Close ends the processes that read PDF.
 func (s *Source) Close() error { return s.reader.Close() }
-
-// PassagesOf cuts a document into passages of about so many words. Their ids are
-// ID#1, ID#2 and so on; their titles are the document's title and the heading path.
-func PassagesOf(id string, d *Document, data []byte, modified time.Time, usual int) []corpus.Passage {
-	sum := sha256.Sum256(data)
-	pieces := Cut(d, usual, func(text string) int { return len(strings.Fields(text)) })
-	passages := make([]corpus.Passage, len(pieces))
-	for i, piece := range pieces {
-		metadata := map[string]any{
-			"document": id, "document_sha256": hex.EncodeToString(sum[:]), "media_type": d.MediaType,
-			"begin": int64(piece.Begin), "end": int64(piece.End),
-		}
-		if d.Title != "" {
-			metadata["document_title"] = d.Title
-		}
-		if len(piece.Headings) > 0 {
-			metadata["heading"] = strings.Join(piece.Headings, Below)
-		}
-		if piece.Page > 0 {
-			metadata["page"] = int64(piece.Page)
-		}
-		if !modified.IsZero() {
-			metadata["modified"] = modified.UTC().Format(time.RFC3339)
-		}
-		passages[i] = corpus.Passage{
-			ID:       id + "#" + strconv.Itoa(i+1),
-			Title:    titleOfPiece(d, piece),
-			Text:     piece.Text(d),
-			Metadata: metadata,
-		}
-	}
-	return passages
-}
-
-// Below stands between a heading and one below it.
-const Below = " › "
-
-// titleOfPiece returns the document's title and the heading path. A first heading that says
-// what the title says is not said twice.
-func titleOfPiece(d *Document, p Piece) string {
-	path := p.Headings
-	if d.Title != "" && (len(path) == 0 || !strings.EqualFold(path[0], d.Title)) {
-		path = append([]string{d.Title}, path...)
-	}
-	return strings.Join(path, Below)
-}

@@ -1,0 +1,86 @@
+package documents
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"strings"
+	"time"
+
+	"example.org/conclave/internal/corpus"
+)
+
+// About is what is known of a document beside its file. Zero values are left out.
+type About struct {
+	ID       string
+	Source   string // where it is from, if that is not its id
+	Title    string // in place of the one that the file names
+	Modified time.Time
+	Tags     []string
+	Metadata map[string]any // flat; without the keys of corpus.DocumentKeys
+}
+
+// PassagesOf cuts a document into passages of about so many words. Their ids are
+// ID#1, ID#2 and so on; their titles are the document's title and the heading path. They
+// have the document's tags and metadata, and its text can be put together from them
+// (corpus.JoinDocument).
+func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passage {
+	if about.Title != "" {
+		titled := *d
+		titled.Title = about.Title
+		d = &titled
+	}
+	sum := sha256.Sum256(data)
+	pieces := Cut(d, usual, func(text string) int { return len(strings.Fields(text)) })
+	common := map[string]any{
+		corpus.DocumentKey: about.ID, corpus.DocumentSHA256Key: hex.EncodeToString(sum[:]),
+		corpus.DocumentPassagesKey: int64(len(pieces)), corpus.MediaTypeKey: d.MediaType,
+	}
+	maps.Copy(common, about.Metadata)
+	if d.Title != "" {
+		common[corpus.DocumentTitleKey] = d.Title
+	}
+	if about.Source != "" && about.Source != about.ID {
+		common[corpus.DocumentSourceKey] = about.Source
+	}
+	if !about.Modified.IsZero() {
+		common[corpus.ModifiedKey] = about.Modified.UTC().Format(time.RFC3339)
+	}
+	passages := make([]corpus.Passage, len(pieces))
+	last := 0
+	for i, piece := range pieces {
+		metadata := maps.Clone(common)
+		metadata[corpus.BeginKey], metadata[corpus.EndKey] = int64(piece.Begin), int64(piece.End)
+		if len(piece.Headings) > 0 {
+			metadata[corpus.HeadingKey] = strings.Join(piece.Headings, Below)
+		}
+		if piece.Page > 0 {
+			metadata[corpus.PageKey] = int64(piece.Page)
+		}
+		if gap := d.Text[last:piece.Begin]; i == 0 && gap != "" || i > 0 && gap != corpus.Gap {
+			metadata[corpus.TextBeforeKey] = gap
+		}
+		last = piece.End
+		if i == len(pieces)-1 && last < len(d.Text) {
+			metadata[corpus.TextAfterKey] = d.Text[last:]
+		}
+		passages[i] = corpus.Passage{
+			ID: corpus.PassageID(about.ID, i+1), Title: titleOfPiece(d, piece), Text: piece.Text(d),
+			Tags: about.Tags, Metadata: metadata,
+		}
+	}
+	return passages
+}
+
+// Below stands between a heading and one below it.
+const Below = " › "
+
+// titleOfPiece returns the document's title and the heading path. A first heading that says
+// what the title says is not said twice.
+func titleOfPiece(d *Document, p Piece) string {
+	path := p.Headings
+	if d.Title != "" && (len(path) == 0 || !strings.EqualFold(path[0], d.Title)) {
+		path = append([]string{d.Title}, path...)
+	}
+	return strings.Join(path, Below)
+}

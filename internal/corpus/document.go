@@ -1,0 +1,153 @@
+package corpus
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The keys of a passage's metadata that say of which document it is. Every passage of a
+// document has them, but those that its file does not tell, so that the passages of a
+// document are all that there is of it: nothing else has to be kept in step with them.
+const (
+	DocumentKey         = "document" // its id
+	DocumentTitleKey    = "document_title"
+	DocumentSourceKey   = "document_source" // where it is from; absent where that is its id
+	DocumentSHA256Key   = "document_sha256" // of its file
+	DocumentPassagesKey = "document_passages"
+	MediaTypeKey        = "media_type"
+	ModifiedKey         = "modified" // RFC 3339
+	HeadingKey          = "heading"  // the path of headings around a passage
+	PageKey             = "page"     // that a passage begins on, from 1
+	BeginKey            = "begin"    // of a passage, in bytes of the document's text
+	EndKey              = "end"
+	// TextBeforeKey holds what stands in the document's text between a passage and the one
+	// before it, such as headings; absent where that is Gap, or of the first passage nothing.
+	TextBeforeKey = "text_before"
+	// TextAfterKey holds what stands behind the last passage.
+	TextAfterKey = "text_after"
+)
+
+// Gap usually stands between two passages of a document.
+const Gap = "\n\n"
+
+var documentKeys = []string{DocumentKey, DocumentTitleKey, DocumentSourceKey, DocumentSHA256Key, DocumentPassagesKey,
+	MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey, EndKey, TextBeforeKey, TextAfterKey}
+
+// DocumentKeys returns the keys of metadata that documents need for themselves.
+func DocumentKeys() []string { return slices.Clone(documentKeys) }
+
+// Document describes what some passages were cut from.
+type Document struct {
+	ID     string `json:"id"`
+	Title  string `json:"title,omitempty"`
+	Source string `json:"source"` // where it is from; its id where nobody said
+	// MediaType is what its file was found to be.
+	MediaType string `json:"media_type,omitempty"`
+	SHA256    string `json:"sha256,omitempty"` // of its file, in hexadecimal
+	// Modified is when its file was changed last; zero where that is not known.
+	Modified time.Time `json:"modified,omitzero"`
+	Passages int       `json:"passages"` // how many it has; 0 where an earlier version wrote them, which did not say
+	Tags     []string  `json:"tags,omitempty"`
+	// Metadata is what its passages have in common beside what is named above.
+	Metadata map[string]any `json:"metadata,omitempty"`
+}
+
+// PassageID returns the id of a passage of a document, by its number from 1.
+func PassageID(document string, number int) string { return document + "#" + strconv.Itoa(number) }
+
+// DocumentOf returns the document of a passage, and which of its passages it is, from 1.
+func DocumentOf(p *Passage) (d Document, number int, ok bool) {
+	d.ID, _ = p.Metadata[DocumentKey].(string)
+	digits, of := strings.CutPrefix(p.ID, d.ID+"#")
+	number, err := strconv.Atoi(digits)
+	if d.ID == "" || !of || err != nil || number < 1 || strconv.Itoa(number) != digits {
+		return Document{}, 0, false
+	}
+	text := func(key string) string { s, _ := p.Metadata[key].(string); return s }
+	d.Title, d.Source = text(DocumentTitleKey), text(DocumentSourceKey)
+	d.MediaType, d.SHA256 = text(MediaTypeKey), text(DocumentSHA256Key)
+	if d.Source == "" {
+		d.Source = d.ID
+	}
+	d.Modified, _ = time.Parse(time.RFC3339, text(ModifiedKey))
+	if n, known := integer(p.Metadata[DocumentPassagesKey]); known {
+		d.Passages = n
+	}
+	d.Tags = p.Tags
+	for key, value := range p.Metadata {
+		if slices.Contains(documentKeys, key) {
+			continue
+		}
+		if d.Metadata == nil {
+			d.Metadata = map[string]any{}
+		}
+		d.Metadata[key] = value
+	}
+	return d, number, true
+}
+
+// integer reads a number of metadata, which is an int64 before it was stored, and a
+// json.Number afterwards.
+func integer(value any) (int, bool) {
+	switch n := value.(type) {
+	case int64:
+		return int(n), true
+	case int:
+		return n, true
+	case json.Number:
+		i, err := n.Int64()
+		return int(i), err == nil
+	}
+	return 0, false
+}
+
+// PlaceInDocument returns where a passage lies in its document's text, in bytes.
+func PlaceInDocument(p *Passage) (begin, end int, ok bool) {
+	begin, known := integer(p.Metadata[BeginKey])
+	end, ended := integer(p.Metadata[EndKey])
+	return begin, end, known && ended && 0 <= begin && begin <= end
+}
+
+// TextBefore returns what stands in a document's text between a passage, by its number, and
+// the one before it.
+func TextBefore(p *Passage, number int) string {
+	if text, ok := p.Metadata[TextBeforeKey].(string); ok {
+		return text
+	}
+	if number == 1 {
+		return ""
+	}
+	return Gap
+}
+
+// JoinDocument returns the text of a document, put together from all its passages in their
+// order. It is an error where they do not fit together: one was changed by itself, or an
+// earlier version wrote them.
+func JoinDocument(passages []Passage) (string, error) {
+	var text strings.Builder
+	for i := range passages {
+		p := &passages[i]
+		begin, end, ok := PlaceInDocument(p)
+		if !ok {
+			return "", fmt.Errorf("passage %q does not say where it stands in its document", p.ID)
+		}
+		text.WriteString(TextBefore(p, i+1))
+		if text.Len() != begin || end-begin > len(p.Text) {
+			return "", fmt.Errorf(
+				"passage %q stands at bytes %d to %d of its document, which do not fit the passages around it: put the document anew",
+				p.ID,
+				begin,
+				end,
+			)
+		}
+		text.WriteString(p.Text[len(p.Text)-(end-begin):]) // what stands before that was repeated for it
+		if after, ok := p.Metadata[TextAfterKey].(string); ok && i == len(passages)-1 {
+			text.WriteString(after)
+		}
+	}
+	return text.String(), nil
+}
