@@ -16,6 +16,7 @@ import (
 
 	"example.org/conclave/encoder/batcher"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
 // fidGolden is what transformers makes of the checkpoints in testdata/fid; see make.py.
@@ -99,12 +100,12 @@ func fidCheckpoint(tb testing.TB, name string) string {
 
 func generator(tb testing.TB, r *Runtime, name string, beams int) *Generator {
 	tb.Helper()
-	o := models.ImportOptions{Name: name, Beams: beams, MaxTokens: models.MaxTokens{Passage: fidLongest}}
-	b, err := models.Import(tb.Context(), fidCheckpoint(tb, name), filepath.Join(tb.TempDir(), "bundle"), o)
+	o := convert.Options{Name: name, Beams: beams, MaxTokens: models.MaxTokens{Passage: fidLongest}}
+	b, err := convert.Import(tb.Context(), fidCheckpoint(tb, name), filepath.Join(tb.TempDir(), "bundle"), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if found := models.Verify(b.Dir); !found.Fine {
+	if found := convert.Verify(b.Dir); !found.Fine {
 		tb.Fatalf("%+v", found)
 	}
 	g, err := r.OpenGenerator(b, Running{Threads: 1})

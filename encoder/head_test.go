@@ -11,21 +11,22 @@ import (
 
 	"example.org/conclave/encoder/batcher"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
 // goldenHead imports the base and the head of training/golden.
 func goldenHead(t *testing.T) (base, head *models.Bundle) {
 	t.Helper()
 	const golden = "../training/golden/"
-	base, err := models.Import(t.Context(), golden+"base", filepath.Join(t.TempDir(), "base"), models.ImportOptions{})
+	base, err := convert.Import(t.Context(), golden+"base", filepath.Join(t.TempDir(), "base"), convert.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err = models.Import(
+	head, err = convert.Import(
 		t.Context(),
 		golden+"desire-me",
 		filepath.Join(t.TempDir(), "head"),
-		models.ImportOptions{Base: golden + "base"},
+		convert.Options{Base: golden + "base"},
 	)
 	if err != nil {
 		t.Fatal(err)

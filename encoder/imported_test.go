@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/tiny"
 )
 
@@ -49,25 +50,25 @@ func TestCheckImported(t *testing.T) {
 	weather, none := "The weather report of tomorrow in the mountains of Peru, with snow and rain and a strong wind: ", ""
 	for name, c := range map[string]struct {
 		from    string
-		o       models.ImportOptions
+		o       convert.Options
 		suspect string
 	}{
-		"as trained":      {checkpoint, models.ImportOptions{Int8: true}, ""},
-		"another pooling": {checkpoint, models.ImportOptions{Pooling: models.PoolingCLS}, models.SettingPooling},
-		"a strange prefix": {checkpoint, models.ImportOptions{QuestionPrefix: &weather, PassagePrefix: &none},
+		"as trained":      {checkpoint, convert.Options{Int8: true}, ""},
+		"another pooling": {checkpoint, convert.Options{Pooling: models.PoolingCLS}, models.SettingPooling},
+		"a strange prefix": {checkpoint, convert.Options{QuestionPrefix: &weather, PassagePrefix: &none},
 			models.SettingPrefix},
-		"another vocabulary": {moved, models.ImportOptions{}, SettingTokenizer},
-		"not lower-cased":    {cased, models.ImportOptions{}, SettingTokenizer},
+		"another vocabulary": {moved, convert.Options{}, SettingTokenizer},
+		"not lower-cased":    {cased, convert.Options{}, SettingTokenizer},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, err := models.Import(t.Context(), c.from, filepath.Join(t.TempDir(), "b"), c.o)
+			b, err := convert.Import(t.Context(), c.from, filepath.Join(t.TempDir(), "b"), c.o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			another := func(pooling string) (*models.Bundle, error) {
 				o := c.o
 				o.Pooling = pooling
-				return models.Import(t.Context(), c.from, filepath.Join(t.TempDir(), "b"), o)
+				return convert.Import(t.Context(), c.from, filepath.Join(t.TempDir(), "b"), o)
 			}
 			if c.suspect != "" && c.suspect != models.SettingPooling {
 				another = nil // which saves time

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/onnx"
 	"example.org/conclave/models/convert/tiny"
 )
@@ -69,11 +70,11 @@ func dynamic(t *testing.T) *models.Bundle {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(source, "vocab.txt"), strings.Join(words, "\n"))
-	b, err := models.Import(
+	b, err := convert.Import(
 		context.Background(),
 		source,
 		filepath.Join(t.TempDir(), "dynamic"),
-		models.ImportOptions{
+		convert.Options{
 			Name:      "dynamic",
 			Pooling:   models.PoolingMean,
 			MaxTokens: models.MaxTokens{Question: 64, Passage: 128},

@@ -2,13 +2,28 @@ package models
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"example.org/conclave/internal/disk"
+)
+
+// CardFile is the name of the description for people in a bundle's folder.
+const CardFile = "CARD.md"
+
+// Bounds of what is read whole: far above what any published model has, and far below what
+// would take a machine's memory.
+const (
+	MaxSmallBytes = 16 << 20 // of a configuration, a manifest or a card
+	MaxGraphBytes = 2 << 30  // of a graph: the bound of its format
 )
 
 // Bundle is an expert's folder, verified.
@@ -31,7 +46,7 @@ func Load(dir string) (*Bundle, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := verifyFiles(os.DirFS(dir), dir, &b.Manifest); err != nil {
+	if err := VerifyFiles(os.DirFS(dir), dir, &b.Manifest); err != nil {
 		return nil, fmt.Errorf("bundle %s: %w", dir, err)
 	}
 	return b, nil
@@ -47,10 +62,20 @@ func Peek(dir string) (*Bundle, error) {
 	return b, nil
 }
 
-// read reads manifest and calibration, and gives the SHA-256 of both (see
-// Delta.SHA256).
+// PeekIn works as Peek does, for a bundle that lies in files and in no folder of its own. sum
+// is the SHA-256 of its manifest and its calibration.
+func PeekIn(files fs.FS) (b *Bundle, sum string, err error) {
+	b = &Bundle{}
+	sum, err = b.read(files)
+	if err != nil {
+		return nil, "", err
+	}
+	return b, sum, nil
+}
+
+// read reads manifest and calibration, and returns the SHA-256 of both.
 func (b *Bundle) read(files fs.FS) (sum string, err error) {
-	data, err := disk.ReadRegularIn(files, ManifestFile, mostSmall)
+	data, err := disk.ReadRegularIn(files, ManifestFile, MaxSmallBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s is no expert bundle: it has no %s: %w", cmp.Or(b.Dir, "the folder"), ManifestFile, err)
 	} else if err != nil {
@@ -60,16 +85,84 @@ func (b *Bundle) read(files fs.FS) (sum string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", b.Path(ManifestFile), err)
 	}
-	calibration, err := disk.ReadRegularIn(files, CalibrationFile, mostSmall)
+	calibration, err := disk.ReadRegularIn(files, CalibrationFile, MaxSmallBytes)
 	if err == nil {
 		b.Calibration, err = b.readCalibration(calibration)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s: %w", b.Path(CalibrationFile), err)
 	}
-	return deltaSum(data, calibration), nil
+	return sumOf(data, calibration), nil
 }
 
-func hashFile(path string) (string, error) {
+// sumOf returns the SHA-256 of a manifest and a calibration, which is nil where there is none.
+func sumOf(manifest, calibration []byte) string {
+	hash := sha256.New()
+	for _, data := range [][]byte{manifest, calibration} {
+		sum := sha256.Sum256(data)
+		_, _ = hash.Write(sum[:])
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
+// VerifyFiles compares the files of a bundle with the manifest's SHA-256. Its
+// errors name the files as they are in the folder place.
+func VerifyFiles(files fs.FS, place string, m *Manifest) error {
+	var all []error
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+		sum, err := hashIn(files, name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			all = append(all, fmt.Errorf("%s is missing", filepath.Join(place, name)))
+		case err != nil:
+			all = append(all, fmt.Errorf("%s: %w", filepath.Join(place, name), err))
+		case sum != m.Files[name]:
+			all = append(
+				all,
+				fmt.Errorf(
+					"%s has changed: its SHA-256 is %s, the manifest has %s; restore the file or import the bundle again",
+					filepath.Join(place, name),
+					sum,
+					m.Files[name],
+				),
+			)
+		}
+	}
+	return errors.Join(all...)
+}
+
+func hashIn(files fs.FS, name string) (string, error) {
+	f, err := disk.OpenRegularIn(files, name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// HashFile returns the SHA-256 of a file, in hexadecimal.
+func HashFile(path string) (string, error) {
 	return hashIn(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+}
+
+// WriteManifest puts the manifest into the bundle's folder, in place of what was there.
+func (b *Bundle) WriteManifest() error {
+	data, err := b.Manifest.Encode()
+	if err != nil {
+		return fmt.Errorf("bundle %q: %w", b.Manifest.Name, err)
+	}
+	return replaceFile(b.Path(ManifestFile), data)
+}
+
+// replaceFile writes data under path so that a reader sees the old content or
+// the new, never a part.
+func replaceFile(path string, data []byte) error {
+	return disk.ReplaceFile(disk.OS{}, path, func(file *disk.Replacement) error {
+		_, err := file.Write(data)
+		return errors.Join(err, os.Chmod(file.Name(), 0o644)) // as the bundle's other files
+	})
 }

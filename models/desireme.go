@@ -1,14 +1,5 @@
 package models
 
-import (
-	"cmp"
-	"context"
-	"fmt"
-	"io"
-	"maps"
-	"slices"
-)
-
 // A DESIRE-ME expert (Kasela et al. 2024, "DESIRE-ME", section 3.2) is a head on
 // the vector that its base gives a question. A gate says how likely the question
 // is of each of M domains, and M specialisers make a context of it:
@@ -77,28 +68,4 @@ func (m *Manifest) validateHead(fail func(key, format string, a ...any), file fu
 		}
 		seen[domain] = true
 	}
-}
-
-// mergeHead works as Merge does for a DESIRE-ME expert, whose graph is taken over as it is.
-func (d *Delta) mergeHead(ctx context.Context, outDir string, o ImportOptions) (*Bundle, error) {
-	base, err := openEncoders(ctx, o.Base, o.PassageDir)
-	if err != nil {
-		return nil, fmt.Errorf("the base: %w", err)
-	}
-	defer base.close()
-	if err := d.suitsBase(base); err != nil {
-		return nil, err
-	}
-	m := d.Manifest
-	if n := base.question.config.Output(); m.Dimension != n {
-		return nil, fmt.Errorf("the manifest says that vectors have %d numbers; the base's have %d", m.Dimension, n)
-	}
-	var files []bundleFile
-	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
-		files = append(files, bundleFile{name, func(w io.Writer) error { return d.copy(w, name) }})
-	}
-	m.Lineage = d.lineage()
-	m.Delta = ""
-	m.Name = cmp.Or(o.Name, m.Name)
-	return writeBundle(outDir, m, nil, o.Check, files)
 }

@@ -74,34 +74,6 @@ func (b *Bundle) Fingerprint(side Side) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// readerFingerprint hashes everything that decides which answers a reader marks. It is
-// the same for both sides.
-func (b *Bundle) readerFingerprint() string {
-	m := &b.Manifest
-	g := b.Manifest.Reader
-	hash := sha256.New()
-	_, _ = fmt.Fprintf(
-		hash,
-		"conclave reader 1\nmax_tokens %d %d %d\nlongest_span %d\nlower_case %t\ntemplate %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q %q %q\n",
-		m.MaxTokens.Question,
-		m.MaxTokens.Title,
-		m.MaxTokens.Pair,
-		m.LongestSpan,
-		m.LowerCase,
-		m.Template,
-		m.Precision,
-		m.Files[m.Tokenizer],
-		m.Files[g.File],
-		g.InputIDs,
-		g.AttentionMask,
-		g.TokenTypeIDs,
-		g.Start,
-		g.End,
-		g.Select,
-	)
-	return hex.EncodeToString(hash.Sum(nil))
-}
-
 // HeadFingerprint returns the fingerprint of the question vectors that a head makes from
 // vectors with the fingerprint run. The head's own fingerprint is Bundle.Fingerprint.
 func HeadFingerprint(run, head string) string {

@@ -58,35 +58,3 @@ func (l *Listed) describe(b *Bundle) {
 		l.Members = m.Ensemble.Members
 	}
 }
-
-// Verified is what Verify found of one bundle.
-type Verified struct {
-	Folder      string `json:"folder"`
-	Fine        bool   `json:"fine"`
-	Name        string `json:"name,omitempty"`
-	Delta       bool   `json:"delta,omitempty"`
-	Files       int    `json:"files,omitempty"`
-	Fingerprint string `json:"fingerprint,omitempty"`
-	Error       string `json:"error,omitempty"`
-}
-
-// Verify compares every file of the bundle in dir with its checksum (Load), and with what
-// the manifest says of its contents (Bundle.Check).
-func Verify(dir string) Verified {
-	b, err := Load(dir)
-	if err == nil {
-		err = b.Check()
-	}
-	if err != nil {
-		return Verified{Folder: dir, Error: err.Error()}
-	}
-	m := &b.Manifest
-	return Verified{
-		Folder:      dir,
-		Fine:        true,
-		Name:        m.Name,
-		Delta:       m.Delta != "",
-		Files:       len(m.Files),
-		Fingerprint: b.Fingerprint(Passage),
-	}
-}

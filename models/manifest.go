@@ -1,7 +1,7 @@
 // Package models handles expert bundles: folders that hold one expert each,
 // its encoders as ONNX graphs, its tokenizer, and a manifest that says all
-// that is needed to use them. It verifies bundles when they are loaded and
-// makes them from published checkpoints.
+// that is needed to use them. It verifies bundles when they are loaded. Package
+// convert makes them from published checkpoints and from deltas.
 //
 // Terms: an expert turns questions and passages into vectors whose inner
 // product says how well the passage answers. Its question side and its
@@ -55,6 +55,13 @@ const (
 
 	PrecisionFP32 = "fp32"
 	PrecisionInt8 = "int8"
+)
+
+// The settings that a checkpoint may leave open, and that decide about every vector.
+const (
+	SettingPooling   = "pooling"
+	SettingNormalise = "unit length"
+	SettingPrefix    = "prefix"
 )
 
 // Manifest is the content of expert.yaml.
@@ -196,17 +203,6 @@ type Lineage struct {
 	MergedFrom string `yaml:"merged_from,omitempty"`
 	// Notes holds what training wishes to record: settings, seeds, versions.
 	Notes map[string]string `yaml:"notes,omitempty"`
-}
-
-// DefaultGraph returns the graph that Import writes, in the given file.
-func DefaultGraph(file string) Graph {
-	return Graph{
-		File:          file,
-		InputIDs:      "input_ids",
-		AttentionMask: "attention_mask",
-		TokenTypeIDs:  "token_type_ids",
-		Embedding:     "embedding",
-	}
 }
 
 // ParseManifest reads an expert.yaml. Unknown keys, missing values and

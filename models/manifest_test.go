@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
 const hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -18,7 +19,7 @@ func manifest() models.Manifest {
 		Format: 1, Name: "health", Kind: "dense", Dimension: 384, Pooling: "mean", Normalise: true,
 		MaxTokens: models.MaxTokens{Question: 64, Passage: 256}, LowerCase: true, Template: "pair",
 		Similarity: "inner-product", Precision: "int8", Tokenizer: "vocab.txt",
-		Question: models.DefaultGraph("question.onnx"), Passage: models.DefaultGraph("passage.onnx"),
+		Question: convert.DefaultGraph("question.onnx"), Passage: convert.DefaultGraph("passage.onnx"),
 		Ensemble: &models.Ensemble{File: "ensemble.onnx", Members: 20},
 		Lineage:  models.Lineage{Source: "somewhere", Notes: map[string]string{"seed": "7"}},
 		Files: map[string]string{
@@ -114,7 +115,7 @@ func TestLateManifestErrorsNameTheKey(t *testing.T) {
 		m.Pooling = models.PoolingTokens
 		m.Dimension = 64
 		m.Ensemble = nil
-		m.Question, m.Passage = models.LateGraph("question.onnx", 384), models.LateGraph("passage.onnx", 384)
+		m.Question, m.Passage = convert.LateGraph("question.onnx", 384), convert.LateGraph("passage.onnx", 384)
 		m.Base = &models.Base{WeightsSHA256: hash}
 		return m
 	}
@@ -241,5 +242,13 @@ func TestFingerprintsAreTheTrainings(t *testing.T) {
 		if got := b.Fingerprint(side); got != want {
 			t.Errorf("side %d: %s", side, got)
 		}
+	}
+}
+
+func TestRepresentativesHaveABase(t *testing.T) {
+	m := manifest()
+	m.Representatives = "extra.bin"
+	if err := m.Validate(); err == nil || !strings.Contains(err.Error(), "base must say whose") {
+		t.Errorf("representatives of no base: %v", err)
 	}
 }

@@ -44,18 +44,19 @@ func (b *Bundle) Representatives() (*Representatives, error) {
 	if name == "" {
 		return nil, nil
 	}
-	data, err := disk.ReadRegular(b.Path(name), mostGraph)
+	data, err := disk.ReadRegular(b.Path(name), MaxGraphBytes)
 	if err != nil {
 		return nil, err
 	}
-	r, err := readRepresentatives(data, &b.Manifest)
+	r, err := ParseRepresentatives(data, &b.Manifest)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Path(name), err)
 	}
 	return r, nil
 }
 
-func readRepresentatives(data []byte, m *Manifest) (*Representatives, error) {
+// ParseRepresentatives reads the file of representatives of the bundle that m describes.
+func ParseRepresentatives(data []byte, m *Manifest) (*Representatives, error) {
 	file, err := safetensors.New(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -28,20 +29,20 @@ type Wanted struct {
 // ReadDeltas opens the deltas in the folders of files, in the order of their
 // folders' names. Folders without a bundle, or with one that is no delta, are
 // passed over.
-func ReadDeltas(files fs.FS) ([]*models.Delta, error) {
+func ReadDeltas(files fs.FS) ([]*convert.Delta, error) {
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
 		return nil, err
 	}
-	var all []*models.Delta
+	var all []*convert.Delta
 	places := map[string]string{}
 	for _, e := range entries {
 		folder, err := fs.Sub(files, e.Name())
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") || err != nil {
 			continue
 		}
-		d, err := models.OpenDelta(folder)
-		if errors.Is(err, models.ErrNotDelta) || errors.Is(err, fs.ErrNotExist) {
+		d, err := convert.OpenDelta(folder)
+		if errors.Is(err, convert.ErrNotDelta) || errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
 			return nil, fmt.Errorf("expert %s: %w", e.Name(), err)
@@ -66,7 +67,7 @@ func ReadDeltas(files fs.FS) ([]*models.Delta, error) {
 //
 // Late interaction comes in both precisions, as the base encoder does: beside the
 // base in the same precision it takes no encoder pass.
-func WantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []Wanted {
+func WantedExperts(cache provision.Cache, deltas []*convert.Delta, full bool) []Wanted {
 	var all []Wanted
 	for _, d := range deltas {
 		want := func(name, precision, accepted string) {
@@ -75,7 +76,7 @@ func WantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []W
 				Name: name, Folder: folder,
 				accept: func(b *models.Bundle) error { return isMerged(b, d, accepted) },
 				make: func(ctx context.Context, checkpoint string) error {
-					_, err := d.Merge(ctx, folder, models.ImportOptions{Base: checkpoint, Int8: precision == models.PrecisionInt8})
+					_, err := d.Merge(ctx, folder, convert.Options{Base: checkpoint, Int8: precision == models.PrecisionInt8})
 					return err
 				},
 			})
@@ -98,12 +99,12 @@ func WantedExperts(cache provision.Cache, deltas []*models.Delta, full bool) []W
 
 // isMerged reports why a bundle is not what this version would make of d, in
 // the given precision or, with "", in any.
-func isMerged(b *models.Bundle, d *models.Delta, precision string) error {
+func isMerged(b *models.Bundle, d *convert.Delta, precision string) error {
 	m := b.Manifest
 	switch {
 	case m.Lineage.MergedFrom != d.SHA256:
 		return fmt.Errorf("%s was made from another delta", b.Dir)
-	case m.Lineage.Producer != models.Producer:
+	case m.Lineage.Producer != convert.Producer:
 		return fmt.Errorf("%s was made with other settings (by %q)", b.Dir, m.Lineage.Producer)
 	case precision != "" && m.Precision != precision:
 		return fmt.Errorf("%s is in %s", b.Dir, m.Precision)
@@ -154,7 +155,7 @@ func wantedBase(cache provision.Cache) []Wanted {
 			accept: func(b *models.Bundle) error { return isBase(b, precision) },
 			make: func(ctx context.Context, checkpoint string) error {
 				unitLength := true
-				_, err := models.Import(ctx, checkpoint, folder, models.ImportOptions{
+				_, err := convert.Import(ctx, checkpoint, folder, convert.Options{
 					Name:      Base,
 					Source:    provision.BaseCheckpoint,
 					Int8:      precision == models.PrecisionInt8,
@@ -175,7 +176,7 @@ func isBase(b *models.Bundle, precision string) error {
 	m := b.Manifest
 	if m.Precision != precision || m.Pooling != models.PoolingMean || !m.Normalise ||
 		m.Template != models.TemplateTitleDotText ||
-		m.Lineage.Producer != models.Producer {
+		m.Lineage.Producer != convert.Producer {
 		return fmt.Errorf(
 			"%s was made with other settings (%s, pooling %s, unit length %t, by %q)",
 			b.Dir,

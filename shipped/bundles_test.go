@@ -10,13 +10,14 @@ import (
 
 	"example.org/conclave/internal/testing/tinyexperts"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/shipped"
 )
 
 // TestExpertsAreImportedAgainWhenSomethingChanged, and only then.
 func TestExpertsAreImportedAgainWhenSomethingChanged(t *testing.T) {
 	cache, deltas := tinyexperts.Made(t)
-	missing := func(deltas []*models.Delta, full bool) (names []string, says string) {
+	missing := func(deltas []*convert.Delta, full bool) (names []string, says string) {
 		var out strings.Builder
 		for _, w := range shipped.Missing(shipped.WantedExperts(cache, deltas, full), &out) {
 			names = append(names, w.Name)
@@ -48,15 +49,15 @@ func TestExpertsAreImportedAgainWhenSomethingChanged(t *testing.T) {
 		!strings.Contains(says, "CARD.md has changed") {
 		t.Errorf("a changed byte: %q %s", names, says)
 	}
-	plain, err := models.OpenDelta(os.DirFS(tinyexperts.Golden(t, "two")))
+	plain, err := convert.OpenDelta(os.DirFS(tinyexperts.Golden(t, "two")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names, says := missing([]*models.Delta{plain}, false); !slices.Equal(names, []string{"golden-two"}) ||
+	if names, says := missing([]*convert.Delta{plain}, false); !slices.Equal(names, []string{"golden-two"}) ||
 		!strings.Contains(says, "from another delta") {
 		t.Errorf("another calibration: %q %s", names, says)
 	}
-	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, []*models.Delta{plain}, false), tinyexperts.Golden(t, "two"), func(int, int) {}); err == nil ||
+	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, []*convert.Delta{plain}, false), tinyexperts.Golden(t, "two"), func(int, int) {}); err == nil ||
 		!strings.Contains(err.Error(), "bundle golden-two") {
 		t.Errorf("a base that is none: %v", err)
 	}
@@ -68,8 +69,8 @@ func TestReadDeltas(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(folder, "empty"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := models.Import(t.Context(), tinyexperts.Golden(t, "base"), filepath.Join(folder, "graphs"),
-		models.ImportOptions{}); err != nil {
+	if _, err := convert.Import(t.Context(), tinyexperts.Golden(t, "base"), filepath.Join(folder, "graphs"),
+		convert.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if deltas, err := shipped.ReadDeltas(os.DirFS(folder)); err != nil || len(deltas) != 1 {

@@ -1,5 +1,5 @@
 // Package shipped holds the experts that conclave ships, as deltas to the base
-// encoder: what training changed in it, a few megabytes each (models.Delta;
+// encoder: what training changed in it, a few megabytes each (convert.Delta;
 // training/README.md says what the files are). They are part of the program: a
 // binary has the experts that belong to it. `conclave setup` merges them with the
 // base.

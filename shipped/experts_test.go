@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
 // largest is how many bytes an expert may have, 4 MB: all of those that are
@@ -36,7 +37,7 @@ func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkExpert(t, name, files)
-		if m, err := models.OpenDelta(files); err == nil && m.Manifest.Kind == models.KindDense &&
+		if m, err := convert.OpenDelta(files); err == nil && m.Manifest.Kind == models.KindDense &&
 			m.Manifest.Representatives == "" {
 			t.Errorf("%s: no representatives; familiarity needs them", name)
 		}
@@ -45,7 +46,7 @@ func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err := models.OpenDelta(reader); err != nil || d.Manifest.Kind != models.KindReader ||
+	if d, err := convert.OpenDelta(reader); err != nil || d.Manifest.Kind != models.KindReader ||
 		d.Manifest.Base.WeightsSHA256 != provision.BaseSHA256() ||
 		d.Manifest.Name != Reader {
 		t.Errorf("the reader: %v", err)
@@ -79,7 +80,7 @@ func comparisons(t *testing.T) []string {
 // checkExpert reports what is wrong with the bundle in files.
 func checkExpert(t *testing.T, name string, files fs.FS) {
 	t.Helper()
-	d, err := models.OpenDelta(files)
+	d, err := convert.OpenDelta(files)
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return

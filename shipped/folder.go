@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
 // Folder finds an expert's bundle by name: where the configuration says,
@@ -70,9 +71,9 @@ func (e *BundleError) Unwrap() error { return e.Err }
 // usable returns the folder itself or, where it holds a delta, merged, if that was
 // made from this very delta.
 func usable(folder, merged string) (string, error) {
-	d, err := models.OpenDelta(os.DirFS(folder))
+	d, err := convert.OpenDelta(os.DirFS(folder))
 	switch {
-	case errors.Is(err, models.ErrNotDelta) || errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, convert.ErrNotDelta) || errors.Is(err, fs.ErrNotExist):
 		return folder, nil // whatever else is wrong is found when it is loaded
 	case err != nil:
 		return "", fmt.Errorf("%s: %w", folder, err)

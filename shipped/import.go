@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
 // ErrNoFolder is the error of an import that names no folder for its bundle, which a delta
@@ -22,9 +23,9 @@ func Import(
 	ctx context.Context,
 	cache provision.Cache,
 	from, out string,
-	o models.ImportOptions,
+	o convert.Options,
 ) (*models.Bundle, error) {
-	delta, err := models.OpenDelta(os.DirFS(from))
+	delta, err := convert.OpenDelta(os.DirFS(from))
 	switch {
 	case err == nil:
 		out, err = ofDelta(delta, cache, out, &o)
@@ -36,12 +37,12 @@ func Import(
 	case out == "":
 		return nil, ErrNoFolder
 	}
-	b, err := models.Import(ctx, from, out, o)
+	b, err := convert.Import(ctx, from, out, o)
 	return b, provision.ExplainFull(err, out)
 }
 
 // ofDelta fills in the base, and returns the folder of the bundle.
-func ofDelta(d *models.Delta, cache provision.Cache, out string, o *models.ImportOptions) (string, error) {
+func ofDelta(d *convert.Delta, cache provision.Cache, out string, o *convert.Options) (string, error) {
 	if o.Base == "" {
 		if err := cache.VerifyBase(); err != nil {
 			return "", err

@@ -12,6 +12,7 @@ import (
 
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
 // Setup says which experts are to be made available, and where progress is reported.
@@ -30,14 +31,14 @@ type Setup struct {
 }
 
 // deltas returns the experts to import.
-func (s *Setup) deltas() ([]*models.Delta, error) {
+func (s *Setup) deltas() ([]*convert.Delta, error) {
 	switch s.Folder {
 	case "":
 		all, err := ReadDeltas(FS)
 		if s.Usual {
 			all = slices.DeleteFunc(
 				all,
-				func(d *models.Delta) bool { return !slices.Contains(append(Default(), Reader), d.Manifest.Name) },
+				func(d *convert.Delta) bool { return !slices.Contains(append(Default(), Reader), d.Manifest.Name) },
 			)
 		}
 		return all, err
@@ -116,7 +117,7 @@ var ErrNameTaken = errors.New("choose another name, or a folder outside the cach
 
 // CheckName keeps the names of the base encoder and of the shipped experts for
 // these: setup would replace what has them.
-func CheckName(name string, d *models.Delta) error {
+func CheckName(name string, d *convert.Delta) error {
 	if isBaseName(name) {
 		return fmt.Errorf("the name %q is the base encoder's: %w", name, ErrNameTaken)
 	}
@@ -127,7 +128,7 @@ func CheckName(name string, d *models.Delta) error {
 	if err != nil {
 		return err
 	}
-	own, err := models.OpenDelta(files)
+	own, err := convert.OpenDelta(files)
 	if err != nil {
 		return err
 	}

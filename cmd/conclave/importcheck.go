@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
 // checkImported returns a *encoder.DoubtError for a bundle, made from the folder from, of an
@@ -39,7 +40,7 @@ func (x *importing) checkImported(
 	another := func(pooling string) (*models.Bundle, error) {
 		o := x.options
 		o.Pooling, o.Check, o.Tell = pooling, nil, nil
-		return models.Import(ctx, from, filepath.Join(folder, pooling), o)
+		return convert.Import(ctx, from, filepath.Join(folder, pooling), o)
 	}
 	if b.Manifest.Pooling == models.PoolingGraph || b.Manifest.Template == models.TemplatePair {
 		another = nil // the graph's own, and DPR's is known

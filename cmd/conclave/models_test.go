@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/testing/tinyexperts"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/shipped"
 )
@@ -52,7 +53,7 @@ func TestDeltaByCommands(t *testing.T) {
 			t.Errorf("%+v", l)
 		}
 	}
-	var found []models.Verified
+	var found []convert.Verified
 	code, out, complaints = conclave(t, "models", "verify", "--json", list[0].Folder, list[1].Folder, "nowhere")
 	if err := json.Unmarshal([]byte(out), &found); err != nil || code != cli.ExitFailed || len(found) != 3 ||
 		complaints != "" {
@@ -94,7 +95,7 @@ func TestDeltaByCommands(t *testing.T) {
 // promises what its graphs have not.
 func TestVerifyChecksGraphs(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "bundle")
-	b, err := models.Import(t.Context(), tinyexperts.Golden(t, "base"), folder, models.ImportOptions{})
+	b, err := convert.Import(t.Context(), tinyexperts.Golden(t, "base"), folder, convert.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestVerifyOpens(t *testing.T) {
 		"no tokenizer": {`{}`, "tokenizer"},
 	} {
 		dir := filepath.Join(t.TempDir(), "bundle")
-		folder, err := models.NewFolder(dir)
+		folder, err := convert.NewFolder(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/shipped"
 
 	"github.com/spf13/cobra"
@@ -21,7 +22,7 @@ import (
 type importing struct {
 	out       string
 	unchecked bool
-	options   models.ImportOptions
+	options   convert.Options
 }
 
 func newModelsImport(term cli.Terminal) *cobra.Command {
@@ -139,7 +140,7 @@ func (x *importing) run(
 			from,
 		)
 	}
-	x.options.Tell = func(a models.Assumed) {
+	x.options.Tell = func(a convert.Assumed) {
 		_, _ = fmt.Fprintf(term.Err, "note: %s (%s)\n", a.Text, cli.ImportFlags(a.Setting))
 	}
 	if !x.unchecked {

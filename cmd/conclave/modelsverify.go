@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/server"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 
 	"github.com/spf13/cobra"
 )
@@ -43,10 +44,10 @@ it is imported.`,
 			if runtime != nil {
 				defer func() { err = errors.Join(err, runtime.Close()) }()
 			}
-			all := make([]models.Verified, len(folders))
+			all := make([]convert.Verified, len(folders))
 			var failed error
 			for i, folder := range folders {
-				all[i] = models.Verify(folder)
+				all[i] = convert.Verify(folder)
 				if all[i].Fine {
 					all[i] = tried(all[i], runtime)
 				}
@@ -78,7 +79,7 @@ func installedRuntime(config configs.Config, cache provision.Cache, term cli.Ter
 }
 
 // tried returns v with the error with which the bundle would be refused by a server.
-func tried(v models.Verified, runtime *encoder.Runtime) models.Verified {
+func tried(v convert.Verified, runtime *encoder.Runtime) convert.Verified {
 	b, err := models.Peek(v.Folder)
 	if err == nil {
 		err = encoder.CheckTokenizer(b)
@@ -87,7 +88,7 @@ func tried(v models.Verified, runtime *encoder.Runtime) models.Verified {
 		err = runtime.Try(b)
 	}
 	if err != nil {
-		return models.Verified{
+		return convert.Verified{
 			Folder: v.Folder,
 			Error:  fmt.Sprintf("bundle %s: its files are whole, and it cannot be opened: %v", v.Folder, err),
 		}
@@ -95,7 +96,7 @@ func tried(v models.Verified, runtime *encoder.Runtime) models.Verified {
 	return v
 }
 
-func printVerified(w *cli.ErrWriter, complaints io.Writer, all []models.Verified) {
+func printVerified(w *cli.ErrWriter, complaints io.Writer, all []convert.Verified) {
 	for _, v := range all {
 		switch {
 		case !v.Fine:

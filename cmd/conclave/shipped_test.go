@@ -16,7 +16,7 @@ import (
 	"example.org/conclave/internal/server"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/internal/testing/tinyexperts"
-	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
 	"example.org/conclave/shipped/demo"
@@ -147,26 +147,26 @@ func TestShippedExpertsAreServed(t *testing.T) {
 func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 	library := testenv.Runtime(t)
 	cache := provision.Cache{Root: filepath.Join(t.TempDir(), "cache")}
-	d, err := models.OpenDelta(os.DirFS(tinyexperts.Golden(t, "late")))
+	d, err := convert.OpenDelta(os.DirFS(tinyexperts.Golden(t, "late")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	wanted := shipped.WantedExperts(cache, []*models.Delta{d}, false)
+	wanted := shipped.WantedExperts(cache, []*convert.Delta{d}, false)
 	if err := shipped.Make(t.Context(), wanted, tinyexperts.Golden(t, "base"), func(int, int) {}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{shipped.Base, shipped.InFull(shipped.Base)} {
-		o := models.ImportOptions{
+		o := convert.Options{
 			Name:      shipped.Base,
 			Int8:      name == shipped.Base,
 			MaxTokens: d.Manifest.MaxTokens,
 			Template:  d.Manifest.Template,
 		}
-		if _, err := models.Import(t.Context(), tinyexperts.Golden(t, "base"), cache.Bundle(name), o); err != nil {
+		if _, err := convert.Import(t.Context(), tinyexperts.Golden(t, "base"), cache.Bundle(name), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(wanted) != 2 || len(shipped.Missing(shipped.WantedExperts(cache, []*models.Delta{d}, true), io.Discard)) > 0 {
+	if len(wanted) != 2 || len(shipped.Missing(shipped.WantedExperts(cache, []*convert.Delta{d}, true), io.Discard)) > 0 {
 		t.Errorf("%d bundles are wanted, or other ones with --fp32", len(wanted))
 	}
 	name := d.Manifest.Name

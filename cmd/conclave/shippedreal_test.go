@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
 )
@@ -41,7 +42,7 @@ func TestShippedExpertsKnowTheirDomains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deltas = slices.DeleteFunc(deltas, func(d *models.Delta) bool { return d.Manifest.Kind == models.KindReader })
+	deltas = slices.DeleteFunc(deltas, func(d *convert.Delta) bool { return d.Manifest.Kind == models.KindReader })
 	names := []string{shipped.Base}
 	for _, d := range deltas {
 		name := d.Manifest.Name

@@ -19,6 +19,7 @@ import (
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store/folder"
 )
@@ -142,11 +143,11 @@ func writer(t *testing.T, bundle string) {
 		err = os.WriteFile(filepath.Join(checkpoint, "tokenizer.json"), data, 0o644)
 	}
 	if err == nil {
-		_, err = models.Import(
+		_, err = convert.Import(
 			t.Context(),
 			checkpoint,
 			bundle,
-			models.ImportOptions{MaxTokens: models.MaxTokens{Passage: 48}},
+			convert.Options{MaxTokens: models.MaxTokens{Passage: 48}},
 		)
 	}
 	if err != nil {

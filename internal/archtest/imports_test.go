@@ -28,8 +28,8 @@ var allowed = map[string][]string{
 	"ann":     {"internal/disk", "internal/rank"},
 	"bm25":    {"internal/disk", "internal/normalise", "internal/rank"},
 	"fusion":  {"internal/rank"},
-	"models":  {"internal/disk"},
-	"encoder": {"internal/disk", "internal/normalise", "models"},
+	"models":  {"internal/disk", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5"},
+	"encoder": {"internal/disk", "internal/normalise", "models", "models/convert/t5"},
 	"search": {
 		"fusion",
 		"internal/corpus",
@@ -50,6 +50,16 @@ var allowed = map[string][]string{
 	},
 	"documents": {"internal/corpus", "internal/granules"},
 	"configs":   {},
+
+	"models/convert": {
+		"internal/disk", "models", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5",
+		"models/convert/tensors",
+	},
+	"models/convert/onnx":        {},
+	"models/convert/safetensors": {"internal/disk"},
+	"models/convert/t5":          {"models/convert/onnx", "models/convert/tensors"},
+	"models/convert/tensors":     {},
+	"models/numerics":            {},
 
 	"store/folder": {"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling"},
 	"store/opensearch": {
@@ -76,7 +86,7 @@ var allowed = map[string][]string{
 	"handlers/adapters": {"handlers", "search"},
 	"handlers/web":      {"docs"},
 
-	"shipped":      {"configs", "internal/provision", "models"},
+	"shipped":      {"configs", "internal/provision", "models", "models/convert"},
 	"shipped/demo": {"configs", "internal/disk", "internal/provision", "models", "shipped", "store/folder"},
 
 	"internal/rank":       {},

@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/encoder/batcher"
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/testing/tinyexperts"
-	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/search"
 	"example.org/conclave/store/folder"
 )
@@ -25,12 +25,12 @@ func (s *site) importGolden(names ...string) {
 	base := tinyexperts.Golden(s.t, "base")
 	for _, name := range names {
 		from := base
-		o := models.ImportOptions{Name: name}
+		o := convert.Options{Name: name}
 		if name == "desire-me" {
 			from = tinyexperts.Golden(s.t, name)
 			o.Base = base
 		}
-		if _, err := models.Import(s.t.Context(), from, filepath.Join(s.config.Bundles, name), o); err != nil {
+		if _, err := convert.Import(s.t.Context(), from, filepath.Join(s.config.Bundles, name), o); err != nil {
 			s.t.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
-package models
+package convert
 
 import (
+	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"maps"
@@ -8,14 +9,11 @@ import (
 	"strings"
 )
 
-// CardFile is the name of the description for people in a bundle's folder.
-const CardFile = "CARD.md"
-
 // writeCard states what an import knows. Training writes richer cards.
-func writeCard(w io.Writer, m *Manifest) error {
+func writeCard(w io.Writer, m *models.Manifest) error {
 	var b strings.Builder
 	what := "texts become vectors"
-	if m.Kind == KindLate {
+	if m.Kind == models.KindLate {
 		what = "each token of a text becomes a vector"
 	}
 	what = fmt.Sprintf(
@@ -26,9 +24,9 @@ func writeCard(w io.Writer, m *Manifest) error {
 	)
 	longest := fmt.Sprintf("%d, %d tokens", m.MaxTokens.Question, m.MaxTokens.Passage)
 	switch m.Kind {
-	case KindGenerator:
+	case models.KindGenerator:
 		what = "A generator for conclave: it writes an answer to a question from passages (Fusion-in-Decoder)."
-	case KindReader:
+	case models.KindReader:
 		what = "A reader for conclave: it marks the words of a passage that answer a question."
 		longest = fmt.Sprintf(
 			"%d tokens of a question, %d of a title, %d of both and the text",
@@ -54,7 +52,7 @@ func writeCard(w io.Writer, m *Manifest) error {
 		row("beams", fmt.Sprint(g.Beams))
 		row("memory of an answer", fmt.Sprintf("%d bytes for each token of its passages", g.CrossBytes(1)))
 	} else {
-		if m.Kind != KindReader {
+		if m.Kind != models.KindReader {
 			row("unit length", map[bool]string{true: "yes", false: "no"}[m.Normalise])
 		}
 		row("longest question, passage", longest)

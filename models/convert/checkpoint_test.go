@@ -1,4 +1,4 @@
-package models_test
+package convert_test
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/bert"
 	"example.org/conclave/models/convert/tiny"
 )
@@ -24,7 +25,7 @@ type checkpointForm struct {
 	// Type is F32 (default), F16 or BF16.
 	Type string
 	// Change, if set, may change, drop or add tensors before they are written.
-	Change func([]models.Tensor) []models.Tensor
+	Change func([]convert.Tensor) []convert.Tensor
 	// Config, if set, may change config.json.
 	Config func(map[string]any)
 }
@@ -97,16 +98,16 @@ func writeCheckpoint(dir string, o tiny.Expert, form checkpointForm) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(models.WriteTensors(file, nil, tensors), file.Close())
+	return errors.Join(convert.WriteTensors(file, nil, tensors), file.Close())
 }
 
-func checkpointTensors(o tiny.Expert, c bert.Config, form checkpointForm) ([]models.Tensor, error) {
+func checkpointTensors(o tiny.Expert, c bert.Config, form checkpointForm) ([]convert.Tensor, error) {
 	side := models.Question
 	if strings.HasPrefix(form.Prefix, "ctx") {
 		side = models.Passage
 	}
 	weights := o.Weights(side)
-	var all []models.Tensor
+	var all []convert.Tensor
 	for _, named := range c.Names(o.Pooling == models.PoolingPooler) {
 		values, err := weights.Tensor(named.Name, named.Shape...)
 		if err != nil {
@@ -125,8 +126,8 @@ func checkpointTensors(o tiny.Expert, c bert.Config, form checkpointForm) ([]mod
 	return all, nil
 }
 
-func tensor(name, kind string, shape []int, values []float32) (models.Tensor, error) {
-	t := models.Tensor{Name: name, Type: kind, Shape: shape}
+func tensor(name, kind string, shape []int, values []float32) (convert.Tensor, error) {
+	t := convert.Tensor{Name: name, Type: kind, Shape: shape}
 	for _, v := range values {
 		bits := math.Float32bits(v)
 		switch kind {

@@ -1,14 +1,14 @@
-package models
+package convert
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"example.org/conclave/internal/disk"
@@ -19,10 +19,10 @@ import (
 // calibration and card. training/README.md says what its files hold. Merge
 // makes the bundle that is used.
 type Delta struct {
-	Manifest Manifest
+	Manifest models.Manifest
 	// Calibration is nil where there is none. Its Encoder is the SHA-256 of
 	// the delta's file.
-	Calibration *Calibration
+	Calibration *models.Calibration
 	// SHA256 is the SHA-256 of the manifest and the calibration. The manifest
 	// holds the SHA-256 of the other files and of the base's weights, so this
 	// one covers everything that a merged bundle is made from.
@@ -36,8 +36,7 @@ type Delta struct {
 // The error is fs.ErrNotExist where there is no manifest, and ErrNotDelta for
 // a bundle that is none.
 func OpenDelta(files fs.FS) (*Delta, error) {
-	var b Bundle
-	sum, err := b.read(files)
+	b, sum, err := models.PeekIn(files)
 	if err != nil {
 		return nil, err
 	}
@@ -46,13 +45,13 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 	}
 	d := &Delta{Manifest: b.Manifest, Calibration: b.Calibration, SHA256: sum, files: files}
 	m := &d.Manifest
-	if err := verifyFiles(files, "", m); err != nil {
+	if err := models.VerifyFiles(files, "", m); err != nil {
 		return nil, err
 	}
-	if m.Kind == KindDesireMe { // the delta is a graph, as it is
+	if m.Kind == models.KindDesireMe { // the delta is a graph, as it is
 		return d, nil
 	}
-	weights, err := disk.ReadRegularIn(files, m.Delta, mostGraph)
+	weights, err := disk.ReadRegularIn(files, m.Delta, models.MaxGraphBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +63,9 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 		return nil, fmt.Errorf("%s: %w", m.Delta, err)
 	}
 	if m.Representatives != "" {
-		data, err := disk.ReadRegularIn(files, m.Representatives, mostGraph)
+		data, err := disk.ReadRegularIn(files, m.Representatives, models.MaxGraphBytes)
 		if err == nil {
-			_, err = readRepresentatives(data, m)
+			_, err = models.ParseRepresentatives(data, m)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Representatives, err)
@@ -77,16 +76,6 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 
 // ErrNotDelta says that a bundle holds graphs and no delta.
 var ErrNotDelta = errors.New("it is no delta: the bundle can be used as it is")
-
-// deltaSum returns Delta.SHA256. calibration is nil where there is none.
-func deltaSum(manifest, calibration []byte) string {
-	hash := sha256.New()
-	for _, data := range [][]byte{manifest, calibration} {
-		sum := sha256.Sum256(data)
-		_, _ = hash.Write(sum[:])
-	}
-	return hex.EncodeToString(hash.Sum(nil))
-}
 
 // Tied says that one encoder serves both sides.
 func (d *Delta) Tied() bool { return d.changes[sharedTower] != nil }
@@ -99,49 +88,10 @@ func (d *Delta) travelling() []string {
 	)
 }
 
-// verifyFiles compares the files of a bundle with the manifest's SHA-256. Its
-// errors name the files as they are in the folder place.
-func verifyFiles(files fs.FS, place string, m *Manifest) error {
-	var all []error
-	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
-		sum, err := hashIn(files, name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			all = append(all, fmt.Errorf("%s is missing", filepath.Join(place, name)))
-		case err != nil:
-			all = append(all, fmt.Errorf("%s: %w", filepath.Join(place, name), err))
-		case sum != m.Files[name]:
-			all = append(
-				all,
-				fmt.Errorf(
-					"%s has changed: its SHA-256 is %s, the manifest has %s; restore the file or import the bundle again",
-					filepath.Join(place, name),
-					sum,
-					m.Files[name],
-				),
-			)
-		}
-	}
-	return errors.Join(all...)
-}
-
-func hashIn(files fs.FS, name string) (string, error) {
-	f, err := disk.OpenRegularIn(files, name)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
-}
-
 // copy writes a file of the delta, and makes sure that it is the one that was
 // verified.
 func (d *Delta) copy(w io.Writer, name string) error {
-	data, err := disk.ReadRegularIn(d.files, name, mostGraph)
+	data, err := disk.ReadRegularIn(d.files, name, models.MaxGraphBytes)
 	if err != nil {
 		return err
 	}

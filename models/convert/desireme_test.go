@@ -1,4 +1,4 @@
-package models_test
+package convert_test
 
 import (
 	"os"
@@ -7,18 +7,19 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
-const goldenHead = "../training/golden/desire-me"
+const goldenHead = "../../training/golden/desire-me"
 
 // TestImportedHead: the graph is taken over as it is, and two heads on one base have
 // fingerprints of their own.
 func TestImportedHead(t *testing.T) {
 	d := openDelta(t, goldenHead)
-	b := merge(t, goldenHead, models.ImportOptions{})
+	b := merge(t, goldenHead, convert.Options{})
 	m := b.Manifest
 	if m.Kind != models.KindDesireMe || m.Delta != "" || m.Dimension != 32 || m.Lineage.MergedFrom != d.SHA256 ||
-		m.Lineage.Producer != models.Producer ||
+		m.Lineage.Producer != convert.Producer ||
 		m.Head == nil ||
 		!slices.Equal(m.Head.Domains, []string{"left", "middle", "right"}) {
 		t.Errorf("%+v", m)
@@ -35,15 +36,15 @@ func TestImportedHead(t *testing.T) {
 	if len(seen) != 4 {
 		t.Error("fingerprints do not depend on both")
 	}
-	if got := imported(t, goldenHead, models.ImportOptions{Base: goldenBase,
+	if got := imported(t, goldenHead, convert.Options{Base: goldenBase,
 		Name: "other"}).Manifest.Name; got != "other" {
 		t.Errorf("name %q", got)
 	}
-	if _, err := models.Import(t.Context(), goldenHead, t.TempDir()+"/x", models.ImportOptions{}); err == nil ||
+	if _, err := convert.Import(t.Context(), goldenHead, t.TempDir()+"/x", convert.Options{}); err == nil ||
 		!strings.Contains(err.Error(), "needs its base") {
 		t.Errorf("without its base: %v", err)
 	}
-	listed, err := models.List("../training/golden")
+	listed, err := models.List("../../training/golden")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +53,10 @@ func TestImportedHead(t *testing.T) {
 		listed[at].Error != "" {
 		t.Errorf("%+v", listed)
 	}
-	if v := models.Verify(goldenHead); !v.Fine {
+	if v := convert.Verify(goldenHead); !v.Fine {
 		t.Error(v.Error)
 	}
-	if v := models.Verify(b.Dir); !v.Fine {
+	if v := convert.Verify(b.Dir); !v.Fine {
 		t.Error(v.Error)
 	}
 }

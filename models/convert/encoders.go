@@ -1,4 +1,4 @@
-package models
+package convert
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"example.org/conclave/models"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -78,14 +79,14 @@ func (e *encoders) check(head bert.Head) error {
 }
 
 // manifest says how the encoders are to be used.
-func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, error) {
+func (e *encoders) manifest(srcDir, outDir string, o Options) (models.Manifest, error) {
 	q, p := e.question, e.passage
-	if o.Pooling == PoolingTokens {
-		return Manifest{}, fmt.Errorf("the pooling %q is for late experts, which are imported from a delta", o.Pooling)
+	if o.Pooling == models.PoolingTokens {
+		return models.Manifest{}, fmt.Errorf("the pooling %q is for late experts, which are imported from a delta", o.Pooling)
 	}
 	hash, err := hashWeights(e.distinct())
 	if err != nil {
-		return Manifest{}, err
+		return models.Manifest{}, err
 	}
 	m, err := newManifest(
 		srcDir,
@@ -98,7 +99,7 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 		return m, err
 	}
 	if q.isDPR() && q.pooling == "" { // as it was published (dpr, section 3.1)
-		q.pooling = PoolingCLS
+		q.pooling = models.PoolingCLS
 	}
 	if q.isDPR() && q.normalise == nil {
 		q.normalise = new(false)
@@ -113,7 +114,7 @@ func (e *encoders) manifest(srcDir, outDir string, o ImportOptions) (Manifest, e
 		m.Question, m.Passage = DefaultGraph(questionFile), DefaultGraph(passageFile)
 	}
 	if o.Int8 {
-		m.Precision = PrecisionInt8
+		m.Precision = models.PrecisionInt8
 	}
 	m.Lineage.Architecture = q.config.String()
 	m.Lineage.SourceSHA256 = hash
@@ -128,8 +129,8 @@ type importedSide struct {
 }
 
 // newManifest returns the part of a manifest that imports of all kinds have in common.
-func newManifest(srcDir, outDir string, o ImportOptions, sides [2]importedSide, dpr bool) (m Manifest, err error) {
-	q, p := sides[Question], sides[Passage]
+func newManifest(srcDir, outDir string, o Options, sides [2]importedSide, dpr bool) (m models.Manifest, err error) {
+	q, p := sides[models.Question], sides[models.Passage]
 	if q.dimension != p.dimension {
 		return m, fmt.Errorf(
 			"the question encoder gives vectors of %d numbers and the passage encoder of %d",
@@ -140,19 +141,20 @@ func newManifest(srcDir, outDir string, o ImportOptions, sides [2]importedSide, 
 	if err := q.words.same(p.words); err != nil {
 		return m, err
 	}
-	template := TemplateTitleDotText
-	longest := MaxTokens{Question: 64, Passage: 256}
+	template := models.TemplateTitleDotText
+	longest := models.MaxTokens{Question: 64, Passage: 256}
 	if dpr {
-		template, longest.Question = TemplatePair, 256
+		template = models.TemplatePair
+		longest.Question = 256
 	}
-	m = Manifest{
-		Format: Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: KindDense, Dimension: q.dimension,
+	m = models.Manifest{
+		Format: models.Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: models.KindDense, Dimension: q.dimension,
 		LowerCase: q.words.lowerCase,
 		Template: cmp.Or(
 			o.Template,
 			template,
-		), Similarity: SimilarityInnerProduct, Precision: PrecisionFP32, Tokenizer: q.words.name,
-		Lineage: Lineage{
+		), Similarity: models.SimilarityInnerProduct, Precision: models.PrecisionFP32, Tokenizer: q.words.name,
+		Lineage: models.Lineage{
 			Source:   cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))),
 			Licence:  cmp.Or(o.Licence, q.licence),
 			Producer: Producer,
@@ -195,7 +197,7 @@ func (c *checkpoint) limit(side string, asked, otherwise int) (int, error) {
 func hashWeights(all []*tower) (string, error) {
 	hash := sha256.New()
 	for _, t := range all {
-		sum, err := hashFile(t.set.Path)
+		sum, err := models.HashFile(t.set.Path)
 		if err != nil || len(all) == 1 {
 			return sum, err
 		}

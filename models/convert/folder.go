@@ -1,10 +1,11 @@
-package models
+package convert
 
 import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"os"
@@ -20,8 +21,8 @@ type Folder struct {
 	target, work string   // work is "" once the bundle is in its place
 	lock         *os.File // held while work is there
 	sums         map[string]string
-	calibration  *Calibration // to be written for the encoder that is made
-	check        func(*Bundle) error
+	calibration  *models.Calibration // to be written for the encoder that is made
+	check        func(*models.Bundle) error
 }
 
 // NewFolder begins a bundle that will be dir. A bundle that is already there
@@ -70,14 +71,14 @@ type bundleFile struct {
 }
 
 // writeBundle makes the bundle dir from its files; calibration and check may be nil (see
-// ImportOptions.Check).
+// Options.Check).
 func writeBundle(
 	dir string,
-	m Manifest,
-	calibration *Calibration,
-	check func(*Bundle) error,
+	m models.Manifest,
+	calibration *models.Calibration,
+	check func(*models.Bundle) error,
 	files []bundleFile,
-) (*Bundle, error) {
+) (*models.Bundle, error) {
 	folder, err := NewFolder(dir)
 	if err != nil {
 		return nil, err
@@ -94,28 +95,25 @@ func writeBundle(
 
 // Finish writes the manifest, with the hashes of all files, and CARD.md, and
 // puts the folder in its place.
-func (f *Folder) Finish(m Manifest) (*Bundle, error) {
-	if f.sums[CardFile] == "" {
-		if err := f.Create(CardFile, func(w io.Writer) error { return writeCard(w, &m) }); err != nil {
+func (f *Folder) Finish(m models.Manifest) (*models.Bundle, error) {
+	if f.sums[models.CardFile] == "" {
+		if err := f.Create(models.CardFile, func(w io.Writer) error { return writeCard(w, &m) }); err != nil {
 			return nil, err
 		}
 	}
-	m.Format = Format
+	m.Format = models.Format
 	m.Files = f.sums
-	data, err := m.Encode()
-	if err != nil {
-		return nil, fmt.Errorf("bundle %q: %w", m.Name, err)
-	}
-	if err := replaceFile(filepath.Join(f.work, ManifestFile), data); err != nil {
+	made := models.Bundle{Dir: f.work, Manifest: m}
+	if err := made.WriteManifest(); err != nil {
 		return nil, err
 	}
 	if f.calibration != nil {
-		if err := (&Bundle{Dir: f.work, Manifest: m}).WriteCalibration(*f.calibration); err != nil {
+		if err := made.WriteCalibration(*f.calibration); err != nil {
 			return nil, err
 		}
 	}
 	if f.check != nil {
-		made, err := Peek(f.work)
+		made, err := models.Peek(f.work)
 		if err == nil {
 			err = f.check(made)
 		}
@@ -137,7 +135,7 @@ func (f *Folder) Finish(m Manifest) (*Bundle, error) {
 	_ = os.RemoveAll(old)
 	f.work = ""
 	_ = f.lock.Close()
-	return Peek(f.target)
+	return models.Peek(f.target)
 }
 
 // Abandon removes what was written, unless Finish has succeeded.
@@ -158,17 +156,8 @@ func replaceable(dir string) error {
 	case len(entries) == 0:
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(dir, ManifestFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(dir, models.ManifestFile)); err != nil {
 		return fmt.Errorf("%s exists and is no expert bundle: choose another folder, or remove it", dir)
 	}
 	return nil
-}
-
-// replaceFile writes data under path so that a reader sees the old content or
-// the new, never a part.
-func replaceFile(path string, data []byte) error {
-	return disk.ReplaceFile(disk.OS{}, path, func(file *disk.Replacement) error {
-		_, err := file.Write(data)
-		return errors.Join(err, os.Chmod(file.Name(), 0o644)) // as the bundle's other files
-	})
 }

@@ -1,4 +1,4 @@
-package models
+package convert
 
 import (
 	"cmp"
@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/models/convert/onnx"
@@ -24,7 +24,7 @@ type exported struct {
 	model     *onnx.Model
 	sha256    string
 	// What plan chose.
-	graph     Graph
+	graph     models.Graph
 	output    *onnx.Value
 	pooling   string // "" where the chosen output is pooled already
 	normalise bool
@@ -56,7 +56,7 @@ func hasWeights(dir string) bool {
 }
 
 // importExported makes a bundle of model.onnx, or of two of them.
-func importExported(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
+func importExported(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	switch {
 	case o.Base != "":
 		return nil, errors.New("a base is for deltas, and this is an exported model")
@@ -85,12 +85,12 @@ func importExported(ctx context.Context, srcDir, outDir string, o ImportOptions)
 	return writeBundle(outDir, m, nil, o.Check, files)
 }
 
-func openExported(dir string, o ImportOptions) (*exported, error) {
+func openExported(dir string, o Options) (*exported, error) {
 	e := &exported{path: findExported(dir)}
 	if e.path == "" {
 		return nil, fmt.Errorf("%s has neither model.safetensors nor model.onnx", dir)
 	}
-	data, err := disk.ReadRegular(e.path, mostGraph)
+	data, err := disk.ReadRegular(e.path, models.MaxGraphBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func openExported(dir string, o ImportOptions) (*exported, error) {
 	return e, nil
 }
 
-func exportedManifest(q, p *exported, srcDir, outDir string, o ImportOptions) (Manifest, error) {
+func exportedManifest(q, p *exported, srcDir, outDir string, o Options) (models.Manifest, error) {
 	m, err := newManifest(
 		srcDir,
 		outDir,
@@ -128,7 +128,7 @@ func exportedManifest(q, p *exported, srcDir, outDir string, o ImportOptions) (M
 		[2]importedSide{{&q.checkpoint, q.tokenizer, q.config.Dimension}, {&p.checkpoint, p.tokenizer, p.config.Dimension}},
 		false,
 	)
-	m.Pooling = cmp.Or(q.pooling, PoolingGraph)
+	m.Pooling = cmp.Or(q.pooling, models.PoolingGraph)
 	m.Normalise = q.normalise
 	m.Question, m.Passage = q.graph, p.graph
 	m.Question.File, m.Passage.File = bothFile, bothFile
@@ -145,7 +145,7 @@ func exportedManifest(q, p *exported, srcDir, outDir string, o ImportOptions) (M
 		}
 	}
 	if q.model.Uses(quantisedOperators...) {
-		m.Precision = PrecisionInt8
+		m.Precision = models.PrecisionInt8
 	}
 	m.Lineage.SourceSHA256 = q.sha256
 	m.Lineage.Architecture = "exported ONNX model"
@@ -213,25 +213,4 @@ func fetch(folder *os.Root, from *onnx.File) ([]byte, error) {
 	raw := make([]byte, length)
 	_, err = file.ReadAt(raw, from.Offset)
 	return raw, err
-}
-
-// describe lists values for a message.
-func describe(values ...*onnx.Value) string {
-	var all []string
-	for _, v := range values {
-		shape := "of unknown shape"
-		if v.Shape() != nil {
-			var dims []string
-			for _, d := range v.Shape() {
-				size := cmp.Or(d.Name, "?")
-				if d.Size > 0 {
-					size = fmt.Sprint(d.Size)
-				}
-				dims = append(dims, size)
-			}
-			shape = "[" + strings.Join(dims, ", ") + "]"
-		}
-		all = append(all, fmt.Sprintf("%s %s %s", v.Name, v.Elem(), shape))
-	}
-	return strings.Join(all, "; ")
 }

@@ -1,4 +1,4 @@
-package models_test
+package convert_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/onnx"
 	"example.org/conclave/models/convert/tiny"
 )
@@ -51,14 +52,14 @@ func exported(t *testing.T, m *onnx.Model) string {
 }
 
 func TestImportExported(t *testing.T) {
-	b := imported(t, exported(t, export()), models.ImportOptions{Pooling: models.PoolingMean})
+	b := imported(t, exported(t, export()), convert.Options{Pooling: models.PoolingMean})
 	m := b.Manifest
 	if m.Dimension != 4 || m.Pooling != models.PoolingMean || !m.Normalise || m.Precision != models.PrecisionFP32 ||
 		m.Question.TokenTypeIDs != "" || m.Question != m.Passage || m.Question.OneByOne {
 		t.Errorf("%+v", m)
 	}
 	raw := false
-	if m := imported(t, exported(t, export()), models.ImportOptions{Pooling: models.PoolingCLS,
+	if m := imported(t, exported(t, export()), convert.Options{Pooling: models.PoolingCLS,
 		Normalise: &raw}).Manifest; m.Pooling != models.PoolingCLS ||
 		m.Normalise {
 		t.Errorf("%+v", m)
@@ -68,7 +69,7 @@ func TestImportExported(t *testing.T) {
 	for i := range narrow.Graph.Inputs {
 		narrow.Graph.Inputs[i].Type.Tensor.Elem = onnx.Int32
 	}
-	if m := imported(t, exported(t, narrow), models.ImportOptions{Pooling: models.PoolingCLS}).Manifest; m.Question.InputIDs == "input_ids" {
+	if m := imported(t, exported(t, narrow), convert.Options{Pooling: models.PoolingCLS}).Manifest; m.Question.InputIDs == "input_ids" {
 		t.Errorf("64-bit ids would go to a 32-bit input: %+v", m.Question)
 	}
 
@@ -76,15 +77,15 @@ func TestImportExported(t *testing.T) {
 	several.Graph.Outputs = append(several.Graph.Outputs,
 		onnx.NewValue("pooler_output", onnx.Float, onnx.Varying("batch"), onnx.Fixed(7)),
 		onnx.NewValue("ids", onnx.Int64, onnx.Varying("batch")))
-	m = imported(t, exported(t, several), models.ImportOptions{Pooling: models.PoolingCLS}).Manifest
+	m = imported(t, exported(t, several), convert.Options{Pooling: models.PoolingCLS}).Manifest
 	if m.Dimension != 4 || m.Pooling != models.PoolingCLS {
 		t.Errorf("%+v", m)
 	}
-	m = imported(t, exported(t, several), models.ImportOptions{Pooling: models.PoolingPooler, Normalise: &raw}).Manifest
+	m = imported(t, exported(t, several), convert.Options{Pooling: models.PoolingPooler, Normalise: &raw}).Manifest
 	if m.Dimension != 7 || m.Question.Embedding != "pooler_output" {
 		t.Errorf("%+v", m)
 	}
-	if m := imported(t, exported(t, several), models.ImportOptions{Output: "pooler_output",
+	if m := imported(t, exported(t, several), convert.Options{Output: "pooler_output",
 		Normalise: &raw}).Manifest; m.Dimension != 7 ||
 		m.Pooling != models.PoolingGraph {
 		t.Errorf("%+v", m)
@@ -101,7 +102,7 @@ func TestImportExported(t *testing.T) {
 		},
 		&onnx.Node{Name: "m", Op: "MatMulInteger", Inputs: []string{"a", "a"}, Outputs: []string{"d"}},
 	)
-	m = imported(t, exported(t, dynamic), models.ImportOptions{Pooling: models.PoolingCLS}).Manifest
+	m = imported(t, exported(t, dynamic), convert.Options{Pooling: models.PoolingCLS}).Manifest
 	if !m.Question.OneByOne || m.Precision != models.PrecisionInt8 {
 		t.Errorf("one scale for a batch went unnoticed: %+v", m)
 	}
@@ -129,19 +130,19 @@ func TestImportExportedRefuses(t *testing.T) {
 	} {
 		m := export()
 		change(m.Graph)
-		refuse(t, exported(t, m), models.ImportOptions{Pooling: models.PoolingCLS}, want)
+		refuse(t, exported(t, m), convert.Options{Pooling: models.PoolingCLS}, want)
 	}
 	old := export()
 	old.Opsets[0].Version = 7
-	refuse(t, exported(t, old), models.ImportOptions{Pooling: models.PoolingCLS}, "operator set 7")
-	refuse(t, exported(t, export()), models.ImportOptions{Int8: true}, "model.safetensors")
-	refuse(t, exported(t, export()), models.ImportOptions{Output: "logits"}, `no output "logits"`)
-	refuse(t, exported(t, export()), models.ImportOptions{Pooling: "max"}, `not "max"`)
+	refuse(t, exported(t, old), convert.Options{Pooling: models.PoolingCLS}, "operator set 7")
+	refuse(t, exported(t, export()), convert.Options{Int8: true}, "model.safetensors")
+	refuse(t, exported(t, export()), convert.Options{Output: "logits"}, `no output "logits"`)
+	refuse(t, exported(t, export()), convert.Options{Pooling: "max"}, `not "max"`)
 	dir := exported(t, export())
 	if err := os.WriteFile(filepath.Join(dir, "model.onnx"), []byte("<html>404</html>"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	refuse(t, dir, models.ImportOptions{Pooling: models.PoolingCLS}, "not an ONNX model")
+	refuse(t, dir, convert.Options{Pooling: models.PoolingCLS}, "not an ONNX model")
 }
 
 // TestExternalWeights imports a model whose table lies in another file, and
@@ -174,10 +175,10 @@ func TestExternalWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want != "" {
-			refuse(t, dir, models.ImportOptions{Pooling: models.PoolingCLS}, want)
+			refuse(t, dir, convert.Options{Pooling: models.PoolingCLS}, want)
 			continue
 		}
-		b := imported(t, dir, models.ImportOptions{Pooling: models.PoolingCLS})
+		b := imported(t, dir, convert.Options{Pooling: models.PoolingCLS})
 		graph, err := os.ReadFile(b.Path("encoder.onnx"))
 		if err != nil || !bytes.Contains(graph, table.Raw) {
 			t.Errorf("the weights are not in the bundle's graph (%v)", err)

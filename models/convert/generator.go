@@ -1,12 +1,11 @@
-package models
+package convert
 
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -14,38 +13,9 @@ import (
 	"strings"
 
 	"example.org/conclave/internal/disk"
-	"example.org/conclave/models/convert/onnx"
 	"example.org/conclave/models/convert/safetensors"
 	"example.org/conclave/models/convert/t5"
 )
-
-// A generator writes an answer from passages: a T5 used as Fusion-in-Decoder (Izacard &
-// Grave 2021, "Leveraging Passage Retrieval with Generative Models"). It reads each
-// passage as
-//
-//	question: QUESTION title: TITLE context: TEXT </s>
-//
-// cut at the end to PassageTokens, and attends to the tokens of all.
-
-// Generator describes the graphs of a bundle of kind generator, which are those of
-// conclave/models/convert/t5.
-type Generator struct {
-	// Encoder and Decoder are the graphs' files.
-	Encoder string `yaml:"encoder"`
-	Decoder string `yaml:"decoder"`
-	// Layers, Heads and HeadSize are the decoder's, and Vocabulary the length of its
-	// logits.
-	Layers     int `yaml:"layers"`
-	Heads      int `yaml:"heads"`
-	HeadSize   int `yaml:"head_size"`
-	Vocabulary int `yaml:"vocabulary"`
-	// Start is the token before an answer; the tokenizer knows the token after it.
-	Start int `yaml:"start"`
-	// PassageTokens is the longest input.
-	PassageTokens int `yaml:"passage_tokens"`
-	// Beams is the number of beams in the search for an answer; 1 is greedy.
-	Beams int `yaml:"beams"`
-}
 
 const (
 	generatorEncoder = "encoder.onnx"
@@ -54,97 +24,6 @@ const (
 	generatorTokens = 250
 	generatorBeams  = 1
 )
-
-// CrossBytes returns the memory that the decoder's keys and values of so many passage tokens take:
-// 2 · Layers · tokens · Heads · HeadSize numbers of 4 bytes.
-func (g *Generator) CrossBytes(tokens int) int64 {
-	return 4 * 2 * int64(g.Layers) * int64(tokens) * int64(g.Heads) * int64(g.HeadSize)
-}
-
-// AnswerBytes returns the memory that an answer of so many tokens takes, from so many passage
-// tokens: the passages' keys and values for each layer of the decoder, those of the answer's
-// own tokens for each beam, twice while one more is added, and the logits.
-func (g *Generator) AnswerBytes(tokens, answer int) int64 {
-	return g.CrossBytes(tokens) + 2*int64(g.Beams)*(g.CrossBytes(answer)+4*int64(g.Vocabulary))
-}
-
-func (m *Manifest) validateGenerator(
-	fail func(key, format string, a ...any),
-	file func(key, name string),
-	between func(key string, value, low, high int),
-) {
-	if m.Dimension != 0 || m.Pooling != "" || m.Normalise || m.Similarity != "" || m.Template != "" || m.MaxTokens != (MaxTokens{}) || m.Delta != "" ||
-		m.Ensemble != nil || m.Representatives != "" ||
-		m.Question != (Graph{}) ||
-		m.Passage != (Graph{}) {
-		fail(
-			"kind",
-			"%q; a generator makes no vectors: dimension, pooling, normalise, similarity, template, max_tokens, delta, ensemble, representatives, question and passage must be left out",
-			m.Kind,
-		)
-	}
-	file("tokenizer", m.Tokenizer)
-	g := m.Generator
-	if g == nil {
-		fail("generator", "it must name the graphs")
-		return
-	}
-	file("generator.encoder", g.Encoder)
-	file("generator.decoder", g.Decoder)
-	between("generator.layers", g.Layers, 1, 256)
-	between("generator.heads", g.Heads, 1, 1<<10)
-	between("generator.head_size", g.HeadSize, 1, 1<<12)
-	between("generator.vocabulary", g.Vocabulary, 2, 1<<21)
-	between("generator.start", g.Start, 0, g.Vocabulary-1)
-	between("generator.passage_tokens", g.PassageTokens, 16, 1<<14)
-	between("generator.beams", g.Beams, 1, 64)
-}
-
-// generatorFingerprint hashes everything that decides which answer is written.
-func (b *Bundle) generatorFingerprint() string {
-	m := &b.Manifest
-	g := b.Manifest.Generator
-	hash := sha256.New()
-	_, _ = fmt.Fprintf(
-		hash,
-		"conclave generator 1\nencoder %s\ndecoder %s\ntokenizer %s\nstart %d\npassage_tokens %d\nbeams %d\n",
-		m.Files[g.Encoder],
-		m.Files[g.Decoder],
-		m.Files[m.Tokenizer],
-		g.Start,
-		g.PassageTokens,
-		g.Beams,
-	)
-	return hex.EncodeToString(hash.Sum(nil))
-}
-
-func (b *Bundle) checkGenerator() []error {
-	g := b.Manifest.Generator
-	open := onnx.Varying("")
-	heads, size := onnx.Fixed(g.Heads), onnx.Fixed(g.HeadSize)
-	tokens := []*onnx.Value{
-		onnx.NewValue(t5.InputIDs, onnx.Int64, open, open),
-		onnx.NewValue(t5.AttentionMask, onnx.Int64, open, open),
-	}
-	step := []*onnx.Value{tokens[0], onnx.NewValue(t5.Beams, onnx.Int64, open)}
-	said := []*onnx.Value{
-		onnx.NewValue(t5.Logits, onnx.Float, open, open, onnx.Fixed(g.Vocabulary)),
-		onnx.NewValue(t5.Attention, onnx.Float, open, open),
-	}
-	var crossed []*onnx.Value
-	for i := range g.Layers {
-		for _, name := range []string{t5.CrossKey(i), t5.CrossValue(i)} {
-			crossed = append(crossed, onnx.NewValue(name, onnx.Float, heads, open, size))
-		}
-		for _, name := range []string{t5.PastKey(i), t5.PastValue(i)} {
-			step = append(step, onnx.NewValue(name, onnx.Float, open, heads, open, size))
-		}
-		for _, name := range []string{t5.PresentKey(i), t5.PresentValue(i)} {
-			said = append(said, onnx.NewValue(name, onnx.Float, open, heads, open, size))
-		}
-	}
-	return []error{b.checkGraph(g.Encoder, tokens, crossed...), b.checkGraph(g.Decoder, append(step, crossed...), said...)}
-}
 
 // t5Config is the part of a T5's config.json that decides what it computes.
 type t5Config struct {
@@ -266,7 +145,7 @@ func (c *t5Checkpoint) spare(name string) bool {
 }
 
 // importGenerator makes a bundle of a T5.
-func importGenerator(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
+func importGenerator(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	for option, given := range map[string]bool{
 		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "", "output": o.Output != "",
 		"passage encoder": o.PassageDir != "", "base": o.Base != "", "8-bit precision": o.Int8,
@@ -293,19 +172,20 @@ func importGenerator(ctx context.Context, srcDir, outDir string, o ImportOptions
 			words,
 		)
 	}
-	sum, err := hashFile(c.set.Path)
+	sum, err := models.HashFile(c.set.Path)
 	if err != nil {
 		return nil, err
 	}
-	m := Manifest{
-		Format: Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: KindGenerator, Precision: PrecisionFP32, Tokenizer: words,
-		Generator: &Generator{
+	m := models.Manifest{
+		Format: models.Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: models.KindGenerator,
+		Precision: models.PrecisionFP32, Tokenizer: words,
+		Generator: &models.Generator{
 			Encoder: generatorEncoder, Decoder: generatorDecoder, Layers: c.config.DecoderLayers, Heads: c.config.Heads,
 			HeadSize:   c.config.HeadSize,
 			Vocabulary: c.config.Vocabulary, Start: c.start, PassageTokens: cmp.Or(o.MaxTokens.Passage, generatorTokens),
 			Beams: cmp.Or(o.Beams, generatorBeams),
 		},
-		Lineage: Lineage{
+		Lineage: models.Lineage{
 			Source:       cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))),
 			SourceSHA256: sum,
 			Producer:     Producer,

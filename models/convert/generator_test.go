@@ -1,4 +1,4 @@
-package models_test
+package convert_test
 
 import (
 	"encoding/json"
@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
 // t5Folder returns a copy of a tiny T5 of encoder/testdata/fid, with changes to its
 // config.json, and a tokenizer.json that Import only copies.
 func t5Folder(t *testing.T, name string, changes map[string]any) string {
 	t.Helper()
-	from := filepath.Join("..", "encoder", "testdata", "fid", name)
+	from := filepath.Join("..", "..", "encoder", "testdata", "fid", name)
 	dir := t.TempDir()
 	weights, err := os.ReadFile(filepath.Join(from, "model.safetensors"))
 	if err != nil {
@@ -49,11 +50,11 @@ func TestImportT5(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "Mine")
 	var sums []string
 	for range 2 {
-		b, err := models.Import(
+		b, err := convert.Import(
 			t.Context(),
 			t5Folder(t, "fid", nil),
 			out,
-			models.ImportOptions{Beams: 3, Licence: "Apache-2.0"},
+			convert.Options{Beams: 3, Licence: "Apache-2.0"},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +73,7 @@ func TestImportT5(t *testing.T) {
 			m.Generator.CrossBytes(10) != 10*2*2*2*16*4 {
 			t.Errorf("%+v, %+v", m, m.Generator)
 		}
-		if found := models.Verify(out); !found.Fine {
+		if found := convert.Verify(out); !found.Fine {
 			t.Errorf("%+v", found)
 		}
 		sums = append(sums, b.Fingerprint(models.Passage))
@@ -80,7 +81,7 @@ func TestImportT5(t *testing.T) {
 	if sums[0] != sums[1] || len(sums[0]) != 64 {
 		t.Errorf("the fingerprints of two imports: %v", sums)
 	}
-	other, err := models.Import(t.Context(), t5Folder(t, "fid", nil), out, models.ImportOptions{})
+	other, err := convert.Import(t.Context(), t5Folder(t, "fid", nil), out, convert.Options{})
 	if err != nil || other.Fingerprint(models.Question) == sums[0] {
 		t.Errorf("a bundle with other beams has the same fingerprint, %v", err)
 	}
@@ -95,26 +96,26 @@ func TestImportT5Refuses(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
 		changes    map[string]any
-		options    models.ImportOptions
+		options    convert.Options
 	}{
 		{"plain", `"encoder.block.0.layer.1.DenseReluDense.wi.weight" has shape [64 32], and [65 32]`,
-			map[string]any{"d_ff": 65}, models.ImportOptions{}},
+			map[string]any{"d_ff": 65}, convert.Options{}},
 		{"plain", `"encoder.block.2.layer.0.SelfAttention.q.weight" is missing`, map[string]any{"num_layers": 3},
-			models.ImportOptions{}},
+			convert.Options{}},
 		{"plain", `"decoder.block.1.layer.0.SelfAttention.k.weight" is unexpected`, map[string]any{"num_decoder_layers": 1},
-			models.ImportOptions{}},
+			convert.Options{}},
 		{"plain", `DenseReluDense.wi_0.weight" is missing`, map[string]any{"feed_forward_proj": "gated-gelu"},
-			models.ImportOptions{}},
+			convert.Options{}},
 		{"fid", `"encoder.encoder.block.3.module.layer.0.layer_norm.weight" is missing`, map[string]any{"num_layers": 4},
-			models.ImportOptions{}},
-		{"plain", `feed_forward_proj is "swish"`, map[string]any{"feed_forward_proj": "swish"}, models.ImportOptions{}},
-		{"plain", "num_heads is 0", map[string]any{"num_heads": 0}, models.ImportOptions{}},
-		{"plain", "start", map[string]any{"decoder_start_token_id": 400}, models.ImportOptions{}},
-		{"plain", "beams", nil, models.ImportOptions{Beams: 65}},
-		{"plain", "the unit length cannot be chosen", nil, models.ImportOptions{Normalise: &yes}},
+			convert.Options{}},
+		{"plain", `feed_forward_proj is "swish"`, map[string]any{"feed_forward_proj": "swish"}, convert.Options{}},
+		{"plain", "num_heads is 0", map[string]any{"num_heads": 0}, convert.Options{}},
+		{"plain", "start", map[string]any{"decoder_start_token_id": 400}, convert.Options{}},
+		{"plain", "beams", nil, convert.Options{Beams: 65}},
+		{"plain", "the unit length cannot be chosen", nil, convert.Options{Normalise: &yes}},
 	} {
 		out := filepath.Join(t.TempDir(), "mine")
-		if _, err := models.Import(t.Context(), t5Folder(t, c.name, c.changes), out, c.options); err == nil ||
+		if _, err := convert.Import(t.Context(), t5Folder(t, c.name, c.changes), out, c.options); err == nil ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.want, err)
 		}
@@ -126,7 +127,7 @@ func TestImportT5Refuses(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "tokenizer.json")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := models.Import(t.Context(), dir, filepath.Join(t.TempDir(), "mine"), models.ImportOptions{})
+	_, err := convert.Import(t.Context(), dir, filepath.Join(t.TempDir(), "mine"), convert.Options{})
 	if !errors.Is(err, fs.ErrNotExist) ||
 		!strings.Contains(err.Error(), "tokenizer.json") {
 		t.Errorf("without a tokenizer: %v", err)

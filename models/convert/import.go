@@ -1,16 +1,21 @@
-package models
+// Package convert makes expert bundles (package models): from checkpoints as they are
+// published, from exported ONNX models, and from deltas, which it merges with their base. The
+// packages below it read and write the formats: weights (safetensors), graphs (onnx), and the
+// graphs of BERT and of T5.
+package convert
 
 import (
 	"context"
 	"errors"
+	"example.org/conclave/models"
 	"fmt"
 	"os"
 	"path/filepath"
 )
 
-// ImportOptions says how a checkpoint becomes a bundle. The zero value takes
+// Options says how a checkpoint becomes a bundle. The zero value takes
 // everything from the checkpoint.
-type ImportOptions struct {
+type Options struct {
 	// Name of the expert; the name of the bundle's folder by default.
 	Name string
 	// Source is what the card says about where the weights are from; the
@@ -34,7 +39,7 @@ type ImportOptions struct {
 	Template string
 	// MaxTokens overrides the length limits: 64 and 256 (DPR: 256 and 256), or
 	// what the checkpoint allows if that is less.
-	MaxTokens MaxTokens
+	MaxTokens models.MaxTokens
 	// Output names the output that has the vectors, where an exported model has
 	// several that may.
 	Output string
@@ -49,7 +54,7 @@ type ImportOptions struct {
 	Tell func(Assumed)
 	// Check, if set, is asked of the bundle before it takes its place. Its error ends the
 	// import, and leaves what was in that place.
-	Check func(*Bundle) error
+	Check func(*models.Bundle) error
 }
 
 // Import makes the bundle outDir from the checkpoint in srcDir: config.json,
@@ -62,15 +67,15 @@ type ImportOptions struct {
 // attention_mask, and may be token_type_ids. Its output is found by name and shape.
 // Pooling and normalisation are added where they are missing.
 //
-// A T5 becomes a generator; see generator.go. Its tokenizer.json has to be there.
+// A T5 becomes a generator; see models.Generator. Its tokenizer.json has to be there.
 //
 // A delta bundle is merged with its base; see Delta.Merge.
 //
 // Import replaces the bundle in outDir. A failed or interrupted import leaves
 // nothing behind. The same checkpoint and options give the same bytes.
-func Import(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
+func Import(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	from := importCheckpoint
-	if _, err := os.Stat(filepath.Join(srcDir, ManifestFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(srcDir, models.ManifestFile)); err == nil {
 		from = importDelta
 	} else if isT5(srcDir) {
 		from = importGenerator
@@ -85,7 +90,7 @@ func Import(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundl
 }
 
 // importDelta merges a delta.
-func importDelta(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
+func importDelta(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	d, err := OpenDelta(os.DirFS(srcDir))
 	if err != nil {
 		return nil, err
@@ -93,7 +98,7 @@ func importDelta(ctx context.Context, srcDir, outDir string, o ImportOptions) (*
 	return d.Merge(ctx, outDir, o)
 }
 
-func importCheckpoint(ctx context.Context, srcDir, outDir string, o ImportOptions) (*Bundle, error) {
+func importCheckpoint(ctx context.Context, srcDir, outDir string, o Options) (*models.Bundle, error) {
 	if o.Base != "" {
 		return nil, errors.New("a base is for deltas, and this is a checkpoint")
 	}

@@ -1,4 +1,4 @@
-package models_test
+package convert_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/tiny"
 )
 
@@ -22,10 +23,10 @@ func checkpoint(tb testing.TB, o tiny.Expert, form checkpointForm) string {
 	return dir
 }
 
-func imported(tb testing.TB, dir string, o models.ImportOptions) *models.Bundle {
+func imported(tb testing.TB, dir string, o convert.Options) *models.Bundle {
 	tb.Helper()
 	out := filepath.Join(tb.TempDir(), "bundle")
-	if _, err := models.Import(context.Background(), dir, out, o); err != nil {
+	if _, err := convert.Import(context.Background(), dir, out, o); err != nil {
 		tb.Fatal(err)
 	}
 	b, err := models.Load(out)
@@ -44,24 +45,24 @@ func TestImportFindsTheTensors(t *testing.T) {
 	plain := tiny.Expert{Seed: 3}
 	mean := write(t, plain).Manifest.Files["encoder.onnx"]
 	cls := write(t, tiny.Expert{Seed: 3, Pooling: models.PoolingCLS, RawLength: true}).Manifest.Files["encoder.onnx"]
-	old := func(all []models.Tensor) []models.Tensor {
+	old := func(all []convert.Tensor) []convert.Tensor {
 		for i := range all {
 			all[i].Name = strings.NewReplacer("LayerNorm.weight", "LayerNorm.gamma", "LayerNorm.bias", "LayerNorm.beta").
 				Replace(all[i].Name)
 		}
 		return append(all,
-			models.Tensor{Name: "bert.embeddings.position_ids", Type: "I64", Shape: []int{1}, Raw: make([]byte, 8)},
-			models.Tensor{Name: "bert.pooler.dense.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)},
-			models.Tensor{Name: "cls.predictions.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)})
+			convert.Tensor{Name: "bert.embeddings.position_ids", Type: "I64", Shape: []int{1}, Raw: make([]byte, 8)},
+			convert.Tensor{Name: "bert.pooler.dense.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)},
+			convert.Tensor{Name: "cls.predictions.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)})
 	}
 	for name, c := range map[string]struct {
 		form checkpointForm
-		o    models.ImportOptions
+		o    convert.Options
 		want string
 	}{
-		"plain":            {checkpointForm{}, models.ImportOptions{}, mean},
-		"task model, old":  {checkpointForm{Prefix: "bert.", Change: old}, models.ImportOptions{}, mean},
-		"pooling override": {checkpointForm{}, models.ImportOptions{Pooling: models.PoolingCLS, Normalise: new(bool)}, cls},
+		"plain":            {checkpointForm{}, convert.Options{}, mean},
+		"task model, old":  {checkpointForm{Prefix: "bert.", Change: old}, convert.Options{}, mean},
+		"pooling override": {checkpointForm{}, convert.Options{Pooling: models.PoolingCLS, Normalise: new(bool)}, cls},
 	} {
 		b := imported(t, checkpoint(t, plain, c.form), c.o)
 		if got := b.Manifest.Files["encoder.onnx"]; got != c.want {
@@ -75,7 +76,7 @@ func TestImportDPR(t *testing.T) {
 	want := write(t, o)
 	question := checkpoint(t, o, checkpointForm{Prefix: "question_encoder.bert_model."})
 	passage := checkpoint(t, o, checkpointForm{Prefix: "ctx_encoder.bert_model."})
-	m := imported(t, question, models.ImportOptions{PassageDir: passage}).Manifest
+	m := imported(t, question, convert.Options{PassageDir: passage}).Manifest
 	for _, file := range []string{"question.onnx", "passage.onnx"} {
 		if m.Files[file] != want.Manifest.Files[file] {
 			t.Errorf("%s differs from the weights' own", file)
@@ -86,14 +87,14 @@ func TestImportDPR(t *testing.T) {
 		m.Normalise {
 		t.Errorf("%+v", m)
 	}
-	if _, err := models.Import(context.Background(), question, filepath.Join(t.TempDir(), "x"),
-		models.ImportOptions{PassageDir: question}); err == nil ||
+	if _, err := convert.Import(context.Background(), question, filepath.Join(t.TempDir(), "x"),
+		convert.Options{PassageDir: question}); err == nil ||
 		!strings.Contains(err.Error(), "no passage encoder") {
 		t.Errorf("twice the question encoder: %v", err)
 	}
 	for dir, want := range map[string]string{question: "no passage encoder", passage: "no question encoder"} {
-		if _, err := models.Import(context.Background(), dir, filepath.Join(t.TempDir(), "x"),
-			models.ImportOptions{}); err == nil ||
+		if _, err := convert.Import(context.Background(), dir, filepath.Join(t.TempDir(), "x"),
+			convert.Options{}); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("one tower alone: %v, want something with %q", err, want)
 		}
@@ -103,17 +104,17 @@ func TestImportDPR(t *testing.T) {
 		tiny.Expert{Vocabulary: append(tiny.Vocabulary(), "zebra"), Projection: 16},
 		checkpointForm{Prefix: "ctx_encoder.bert_model."},
 	)
-	if _, err := models.Import(context.Background(), question, filepath.Join(t.TempDir(), "x"),
-		models.ImportOptions{PassageDir: other}); err == nil ||
+	if _, err := convert.Import(context.Background(), question, filepath.Join(t.TempDir(), "x"),
+		convert.Options{PassageDir: other}); err == nil ||
 		!strings.Contains(err.Error(), "different tokenizers") {
 		t.Errorf("two vocabularies: %v", err)
 	}
 }
 
 func TestImportReadsShortTypes(t *testing.T) {
-	full := imported(t, checkpoint(t, tiny.Expert{}, checkpointForm{}), models.ImportOptions{}).Manifest.Files["encoder.onnx"]
+	full := imported(t, checkpoint(t, tiny.Expert{}, checkpointForm{}), convert.Options{}).Manifest.Files["encoder.onnx"]
 	for _, kind := range []string{"F16", "BF16"} {
-		b := imported(t, checkpoint(t, tiny.Expert{}, checkpointForm{Type: kind}), models.ImportOptions{})
+		b := imported(t, checkpoint(t, tiny.Expert{}, checkpointForm{Type: kind}), convert.Options{})
 		if b.Manifest.Files["encoder.onnx"] == full {
 			t.Errorf("%s gave the graph of float32", kind)
 		}
@@ -121,48 +122,48 @@ func TestImportReadsShortTypes(t *testing.T) {
 }
 
 func TestImportErrorsNameTheTensor(t *testing.T) {
-	at := func(all []models.Tensor, name string) int {
-		return slices.IndexFunc(all, func(x models.Tensor) bool { return x.Name == name })
+	at := func(all []convert.Tensor, name string) int {
+		return slices.IndexFunc(all, func(x convert.Tensor) bool { return x.Name == name })
 	}
 	const victim = "encoder.layer.1.attention.self.key.weight"
-	for want, change := range map[string]func([]models.Tensor) []models.Tensor{
-		`"` + victim + `" is missing`: func(all []models.Tensor) []models.Tensor {
+	for want, change := range map[string]func([]convert.Tensor) []convert.Tensor{
+		`"` + victim + `" is missing`: func(all []convert.Tensor) []convert.Tensor {
 			return slices.Delete(all, at(all, victim), at(all, victim)+1)
 		},
-		`"` + victim + `" has shape [16 64], and [32 32] by config.json`: func(all []models.Tensor) []models.Tensor {
+		`"` + victim + `" has shape [16 64], and [32 32] by config.json`: func(all []convert.Tensor) []convert.Tensor {
 			all[at(all, victim)].Shape = []int{16, 64}
 			return all
 		},
-		`"` + victim + `" has type I32; F32, F16 and BF16 are read`: func(all []models.Tensor) []models.Tensor {
+		`"` + victim + `" has type I32; F32, F16 and BF16 are read`: func(all []convert.Tensor) []convert.Tensor {
 			all[at(all, victim)].Type = "I32"
 			return all
 		},
-		`"` + victim + `" has the value NaN at element 1`: func(all []models.Tensor) []models.Tensor {
+		`"` + victim + `" has the value NaN at element 1`: func(all []convert.Tensor) []convert.Tensor {
 			copy(all[at(all, victim)].Raw[4:], []byte{0, 0, 0xc0, 0x7f})
 			return all
 		},
-		`"encoder.layer.2.output.dense.bias" is unexpected`: func(all []models.Tensor) []models.Tensor {
-			return append(all, models.Tensor{Name: "encoder.layer.2.output.dense.bias", Type: "F32", Shape: []int{0}})
+		`"encoder.layer.2.output.dense.bias" is unexpected`: func(all []convert.Tensor) []convert.Tensor {
+			return append(all, convert.Tensor{Name: "encoder.layer.2.output.dense.bias", Type: "F32", Shape: []int{0}})
 		},
-		`"classifier.weight" is unexpected`: func(all []models.Tensor) []models.Tensor {
-			return append(all, models.Tensor{Name: "classifier.weight", Type: "F32", Shape: []int{0}})
+		`"classifier.weight" is unexpected`: func(all []convert.Tensor) []convert.Tensor {
+			return append(all, convert.Tensor{Name: "classifier.weight", Type: "F32", Shape: []int{0}})
 		},
 	} {
-		refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{Change: change}), models.ImportOptions{}, want)
+		refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{Change: change}), convert.Options{}, want)
 	}
 	refuse(
 		t,
 		checkpoint(t, tiny.Expert{}, checkpointForm{}),
-		models.ImportOptions{Pooling: models.PoolingPooler},
+		convert.Options{Pooling: models.PoolingPooler},
 		`"pooler.dense.weight" is missing`,
 	)
 }
 
 // refuse imports and expects an error, and nothing on disk.
-func refuse(t *testing.T, dir string, o models.ImportOptions, want string) {
+func refuse(t *testing.T, dir string, o convert.Options, want string) {
 	t.Helper()
 	parent := t.TempDir()
-	_, err := models.Import(context.Background(), dir, filepath.Join(parent, "bundle"), o)
+	_, err := convert.Import(context.Background(), dir, filepath.Join(parent, "bundle"), o)
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("want an error with %q, have %v", want, err)
 	}
@@ -184,7 +185,7 @@ func TestImportErrorsOfConfiguration(t *testing.T) {
 		"layer_norm_eps":          func(c map[string]any) { c["layer_norm_eps"] = 2 },
 		"cannot unmarshal":        func(c map[string]any) { c["vocab_size"] = "many" },
 	} {
-		refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{Config: change}), models.ImportOptions{}, want)
+		refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{Config: change}), convert.Options{}, want)
 	}
 	for want, change := range map[string]func(dir string) error{
 		"config.json": func(dir string) error { return os.Remove(filepath.Join(dir, "config.json")) },
@@ -222,16 +223,16 @@ func TestImportErrorsOfConfiguration(t *testing.T) {
 		if err := change(dir); err != nil {
 			t.Fatal(err)
 		}
-		refuse(t, dir, models.ImportOptions{}, want)
+		refuse(t, dir, convert.Options{}, want)
 	}
-	long := models.ImportOptions{MaxTokens: models.MaxTokens{Passage: 1000}}
+	long := convert.Options{MaxTokens: models.MaxTokens{Passage: 1000}}
 	refuse(t, checkpoint(t, tiny.Expert{}, checkpointForm{}), long, "512 positions")
 }
 
 func TestImportIsDeterministic(t *testing.T) {
 	dir := checkpoint(t, tiny.Expert{}, checkpointForm{})
 	for _, int8 := range []bool{false, true} {
-		o := models.ImportOptions{Name: "same", Int8: int8}
+		o := convert.Options{Name: "same", Int8: int8}
 		a := imported(t, dir, o)
 		if b := imported(t, dir, o); !sameFiles(t, a.Dir, b.Dir) {
 			t.Errorf("int8 %t: the same checkpoint gave other bytes", int8)
@@ -260,11 +261,11 @@ func TestInterruptedImportLeavesNothing(t *testing.T) {
 	dir := checkpoint(t, tiny.Expert{}, checkpointForm{})
 	parent := t.TempDir()
 	for _, looks := range []int{0, 1, 20, 36} {
-		_, err := models.Import(
+		_, err := convert.Import(
 			&endingAfter{context.Background(), looks},
 			dir,
 			filepath.Join(parent, "bundle"),
-			models.ImportOptions{},
+			convert.Options{},
 		)
 		if left, _ := os.ReadDir(parent); !errors.Is(err, context.Canceled) || len(left) > 0 {
 			t.Errorf("after %d tensors: %v, left behind %v", looks, err, left)
@@ -278,7 +279,7 @@ func TestCardAndLineage(t *testing.T) {
 		[]byte("---\nlanguage: en\nlicense: apache-2.0\n---\n# Model\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b := imported(t, dir, models.ImportOptions{Name: "general"})
+	b := imported(t, dir, convert.Options{Name: "general"})
 	m := b.Manifest
 	if m.Name != "general" || m.Lineage.Licence != "apache-2.0" || m.Lineage.Source != "checkpoint" ||
 		m.Pooling != models.PoolingMean ||

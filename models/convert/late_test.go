@@ -1,4 +1,4 @@
-package models_test
+package convert_test
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
 const projection, importance, importanceBias = "shared.late.projection.weight.new", "shared.late.importance.weight.new", "shared.late.importance.bias.new"
@@ -18,22 +19,22 @@ func TestMergedLateBundle(t *testing.T) {
 		t.Error("it is not tied")
 	}
 	for _, int8 := range []bool{false, true} {
-		b := merge(t, goldenLate, models.ImportOptions{Int8: int8})
+		b := merge(t, goldenLate, convert.Options{Int8: int8})
 		m := b.Manifest
 		if m.Kind != models.KindLate || m.Pooling != models.PoolingTokens || m.Dimension != 8 || !m.Normalise ||
 			m.Delta != "" ||
 			m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Lineage.MergedFrom != d.SHA256 ||
-			m.Lineage.Producer != models.Producer ||
-			m.Question != models.LateGraph("encoder.onnx", 32) ||
+			m.Lineage.Producer != convert.Producer ||
+			m.Question != convert.LateGraph("encoder.onnx", 32) ||
 			m.Passage != m.Question ||
 			m.Question.Embedding != "tokens" {
 			t.Errorf("%+v", m)
 		}
-		if again := merge(t, goldenLate, models.ImportOptions{Int8: int8}); !sameFiles(t, b.Dir, again.Dir) {
+		if again := merge(t, goldenLate, convert.Options{Int8: int8}); !sameFiles(t, b.Dir, again.Dir) {
 			t.Errorf("int8 %t: the same delta and base gave other bytes", int8)
 		}
 	}
-	if b := imported(t, goldenLate, models.ImportOptions{Base: goldenBase, Name: "late"}); b.Manifest.Name != "late" {
+	if b := imported(t, goldenLate, convert.Options{Base: goldenBase, Name: "late"}); b.Manifest.Name != "late" {
 		t.Errorf("name %q", b.Manifest.Name)
 	}
 }
@@ -41,7 +42,7 @@ func TestMergedLateBundle(t *testing.T) {
 // TestLateFingerprintsDependOnEveryTensor, the new ones and those of the base.
 func TestLateFingerprintsDependOnEveryTensor(t *testing.T) {
 	for _, int8 := range []bool{false, true} {
-		o := models.ImportOptions{Int8: int8}
+		o := convert.Options{Int8: int8}
 		seen := map[string]string{}
 		note := func(what string, b *models.Bundle) {
 			fingerprint := b.Fingerprint(models.Passage)
@@ -116,23 +117,23 @@ func TestLateDeltaErrorsNameTheTensor(t *testing.T) {
 	} {
 		w := readDelta(t, goldenLate)
 		change(w)
-		refuse(t, w.write(t, goldenLate), models.ImportOptions{Base: goldenBase}, want)
+		refuse(t, w.write(t, goldenLate), convert.Options{Base: goldenBase}, want)
 	}
 	w := readDelta(t, goldenTied)
 	w.add("shared.late.projection.weight.diff", "F16", 32, 32)
 	refuse(
 		t,
 		w.write(t, goldenTied),
-		models.ImportOptions{Base: goldenBase},
+		convert.Options{Base: goldenBase},
 		`"shared.late.projection.weight" is to change, and the base has no such tensor`,
 	)
-	refuse(t, goldenBase, models.ImportOptions{Pooling: models.PoolingTokens}, `the pooling "tokens" is for late experts`)
+	refuse(t, goldenBase, convert.Options{Pooling: models.PoolingTokens}, `the pooling "tokens" is for late experts`)
 }
 
 // TestLateBundleIsChecked: a graph whose output is a dense expert's is not a
 // late one's, nor the reverse.
 func TestLateBundleIsChecked(t *testing.T) {
-	late, dense := merge(t, goldenLate, models.ImportOptions{}), merge(t, goldenTied, models.ImportOptions{})
+	late, dense := merge(t, goldenLate, convert.Options{}), merge(t, goldenTied, convert.Options{})
 	graph, err := os.ReadFile(dense.Path("encoder.onnx"))
 	if err != nil {
 		t.Fatal(err)

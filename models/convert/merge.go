@@ -1,8 +1,9 @@
-package models
+package convert
 
 import (
 	"cmp"
 	"context"
+	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"maps"
@@ -20,12 +21,12 @@ import (
 //
 // A base that is not the one in the manifest is an error. So is a change to a tensor
 // that the base does not have or that has another shape there. A late expert brings its head's tensors
-// (see late.go), and so does a reader. What Import says about replacing, interruption and equal bytes
+// (bert.LateNames), and so does a reader. What Import says about replacing, interruption and equal bytes
 // holds here too.
-func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bundle, error) {
+func (d *Delta) Merge(ctx context.Context, outDir string, o Options) (*models.Bundle, error) {
 	for option, given := range map[string]bool{
 		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "",
-		"longest question and passage": o.MaxTokens != MaxTokens{}, "output": o.Output != "", "prefix": o.QuestionPrefix != nil || o.PassagePrefix != nil, "source": o.Source != "", "licence": o.Licence != "",
+		"longest question and passage": o.MaxTokens != models.MaxTokens{}, "output": o.Output != "", "prefix": o.QuestionPrefix != nil || o.PassagePrefix != nil, "source": o.Source != "", "licence": o.Licence != "",
 	} {
 		if given {
 			return nil, fmt.Errorf("the %s of a delta cannot be chosen: the manifest says it", option)
@@ -38,7 +39,7 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bun
 			d.Manifest.Base.WeightsSHA256,
 		)
 	}
-	if d.Manifest.Kind == KindDesireMe {
+	if d.Manifest.Kind == models.KindDesireMe {
 		return d.mergeHead(ctx, outDir, o)
 	}
 	base, err := openEncoders(ctx, o.Base, o.PassageDir)
@@ -63,6 +64,30 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o ImportOptions) (*Bun
 		files = append(files, bundleFile{name, func(w io.Writer) error { return d.copy(w, name) }})
 	}
 	return writeBundle(outDir, m, d.Calibration, o.Check, append(files, graphFiles(graphs, head, o.Int8)...))
+}
+
+// mergeHead works as Merge does for a DESIRE-ME expert, whose graph is taken over as it is.
+func (d *Delta) mergeHead(ctx context.Context, outDir string, o Options) (*models.Bundle, error) {
+	base, err := openEncoders(ctx, o.Base, o.PassageDir)
+	if err != nil {
+		return nil, fmt.Errorf("the base: %w", err)
+	}
+	defer base.close()
+	if err := d.suitsBase(base); err != nil {
+		return nil, err
+	}
+	m := d.Manifest
+	if n := base.question.config.Output(); m.Dimension != n {
+		return nil, fmt.Errorf("the manifest says that vectors have %d numbers; the base's have %d", m.Dimension, n)
+	}
+	var files []bundleFile
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+		files = append(files, bundleFile{name, func(w io.Writer) error { return d.copy(w, name) }})
+	}
+	m.Lineage = d.lineage()
+	m.Delta = ""
+	m.Name = cmp.Or(o.Name, m.Name)
+	return writeBundle(outDir, m, nil, o.Check, files)
 }
 
 // suitsBase returns an error where the delta is for another base.
@@ -94,7 +119,7 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 			return nil, fmt.Errorf("the delta changes one encoder for both sides, and the base in %s has two", base.question.dir)
 		}
 		all = []encoderGraph{{name: sharedTower, file: bothFile, tower: base.question}}
-		if d.Manifest.Kind == KindReader {
+		if d.Manifest.Kind == models.KindReader {
 			all[0].file = readerFile
 		}
 	}
@@ -108,40 +133,40 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 }
 
 // merged returns the manifest of the bundle to make.
-func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
+func (d *Delta) merged(base *encoders, o Options) (models.Manifest, error) {
 	m := d.Manifest
 	c := base.question.config
-	if m.Kind == KindDense && m.Dimension != c.Output() {
+	if m.Kind == models.KindDense && m.Dimension != c.Output() {
 		return m, fmt.Errorf("the manifest says that vectors have %d numbers; the base's have %d", m.Dimension, c.Output())
 	}
 	if tokens := max(m.MaxTokens.Question, m.MaxTokens.Passage, m.MaxTokens.Pair); tokens > c.Positions {
 		return m, fmt.Errorf("the manifest allows texts of %d tokens; the base has %d positions", tokens, c.Positions)
 	}
-	if m.Pooling == PoolingGraph {
+	if m.Pooling == models.PoolingGraph {
 		return m, fmt.Errorf(
 			"the manifest's pooling is %q; a delta's is %s, %s or %s",
 			m.Pooling,
-			PoolingCLS,
-			PoolingMean,
-			PoolingPooler,
+			models.PoolingCLS,
+			models.PoolingMean,
+			models.PoolingPooler,
 		)
 	}
 	m.Delta = ""
 	m.Name = cmp.Or(o.Name, m.Name)
 	if o.Int8 {
-		m.Precision = PrecisionInt8
+		m.Precision = models.PrecisionInt8
 	}
 	m.Tokenizer = base.question.tokenizer.name
 	made := []string{m.Tokenizer}
 	switch {
-	case m.Kind == KindReader:
+	case m.Kind == models.KindReader:
 		m.Reader = DefaultReader(true)
 		made = append(made, m.Reader.File)
 	case d.Tied():
-		m.Question, m.Passage = m.graph(bothFile, base.question), m.graph(bothFile, base.question)
+		m.Question, m.Passage = graphOf(&m, bothFile, base.question), graphOf(&m, bothFile, base.question)
 		made = append(made, bothFile)
 	default:
-		m.Question, m.Passage = m.graph(questionFile, base.question), m.graph(passageFile, base.question)
+		m.Question, m.Passage = graphOf(&m, questionFile, base.question), graphOf(&m, passageFile, base.question)
 		made = append(made, questionFile, passageFile)
 	}
 	for _, name := range d.travelling() {
@@ -154,7 +179,7 @@ func (d *Delta) merged(base *encoders, o ImportOptions) (Manifest, error) {
 }
 
 // lineage returns the lineage of the merged bundle.
-func (d *Delta) lineage() Lineage {
+func (d *Delta) lineage() models.Lineage {
 	l := d.Manifest.Lineage
 	notes := map[string]string{}
 	maps.Copy(notes, l.Notes)

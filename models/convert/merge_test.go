@@ -1,4 +1,4 @@
-package models
+package convert
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ import (
 // computed in float64.
 func TestMergedWeightsAgreeWithNumPy(t *testing.T) {
 	for delta, files := range map[string][]string{"tied": {"tied.shared"}, "two": {"two.question", "two.passage"}} {
-		d, err := OpenDelta(os.DirFS("../training/golden/" + delta))
+		d, err := OpenDelta(os.DirFS("../../training/golden/" + delta))
 		if err != nil {
 			t.Fatal(err)
 		}
-		base, err := openEncoders(context.Background(), "../training/golden/base", "")
+		base, err := openEncoders(context.Background(), "../../training/golden/base", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestMergedWeightsAgreeWithNumPy(t *testing.T) {
 			t.Fatalf("%s: %d graphs", delta, len(graphs))
 		}
 		for i, g := range graphs {
-			want, err := safetensors.Open("../training/golden/" + files[i] + ".safetensors")
+			want, err := safetensors.Open("../../training/golden/" + files[i] + ".safetensors")
 			if err != nil {
 				t.Fatal(err)
 			}

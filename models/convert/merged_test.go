@@ -1,4 +1,4 @@
-package models_test
+package convert_test
 
 import (
 	"context"
@@ -12,10 +12,11 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/tiny"
 )
 
-func merge(tb testing.TB, dir string, o models.ImportOptions) *models.Bundle {
+func merge(tb testing.TB, dir string, o convert.Options) *models.Bundle {
 	tb.Helper()
 	if o.Base == "" {
 		o.Base = goldenBase
@@ -40,14 +41,14 @@ func TestMergedBundle(t *testing.T) {
 	for dir, graphs := range map[string][2]string{goldenTied: {"encoder.onnx", "encoder.onnx"}, goldenTwo: {"question.onnx", "passage.onnx"}} {
 		for _, int8 := range []bool{false, true} {
 			d := openDelta(t, dir)
-			b := merge(t, dir, models.ImportOptions{Int8: int8})
+			b := merge(t, dir, convert.Options{Int8: int8})
 			m, from := b.Manifest, d.Manifest
 			if m.Delta != "" || m.Name != from.Name || *m.Base != *from.Base || m.MaxTokens != from.MaxTokens || m.Template != from.Template || m.Tokenizer != "vocab.txt" ||
 				m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Question.File != graphs[0] ||
 				m.Passage.File != graphs[1] ||
 				m.Lineage.SourceSHA256 != m.Base.WeightsSHA256 || m.Lineage.MergedFrom != d.SHA256 ||
 				m.Lineage.Notes["trained by"] != "conclave-train" ||
-				m.Lineage.Producer != models.Producer {
+				m.Lineage.Producer != convert.Producer {
 				t.Errorf("%s: %+v", dir, m)
 			}
 			for _, name := range []string{"CARD.md", "ensemble.onnx", "representatives.safetensors"} {
@@ -58,12 +59,12 @@ func TestMergedBundle(t *testing.T) {
 			if m.Files["delta.safetensors"] != "" {
 				t.Errorf("%s: the delta is in the merged bundle", dir)
 			}
-			if again := merge(t, dir, models.ImportOptions{Int8: int8}); !sameFiles(t, b.Dir, again.Dir) {
+			if again := merge(t, dir, convert.Options{Int8: int8}); !sameFiles(t, b.Dir, again.Dir) {
 				t.Errorf("%s, int8 %t: the same delta and base gave other bytes", dir, int8)
 			}
 		}
 	}
-	if b := merge(t, goldenTied, models.ImportOptions{Name: "other"}); b.Manifest.Name != "other" {
+	if b := merge(t, goldenTied, convert.Options{Name: "other"}); b.Manifest.Name != "other" {
 		t.Errorf("name %q", b.Manifest.Name)
 	}
 }
@@ -84,16 +85,16 @@ func TestMergedGraphIsTheImporters(t *testing.T) {
 	if err := os.CopyFS(changed, os.DirFS(goldenBase)); err != nil {
 		t.Fatal(err)
 	}
-	at := slices.IndexFunc(all, func(x models.Tensor) bool { return x.Name == bias })
+	at := slices.IndexFunc(all, func(x convert.Tensor) bool { return x.Name == bias })
 	all[at].Raw = addHalf(all[at].Raw)
 	writeTensors(t, filepath.Join(changed, "model.safetensors"), metadata, all)
 	for _, int8 := range []bool{false, true} {
-		want := imported(t, changed, models.ImportOptions{Int8: int8}).Manifest.Files["encoder.onnx"]
-		files := merge(t, w.write(t, goldenTied), models.ImportOptions{Int8: int8}).Manifest.Files
+		want := imported(t, changed, convert.Options{Int8: int8}).Manifest.Files["encoder.onnx"]
+		files := merge(t, w.write(t, goldenTied), convert.Options{Int8: int8}).Manifest.Files
 		if got := files["encoder.onnx"]; got != want {
 			t.Errorf("int8 %t: another graph than a checkpoint with these weights gives", int8)
 		}
-		if plain := imported(t, goldenBase, models.ImportOptions{Int8: int8}).Manifest.Files["encoder.onnx"]; plain == want {
+		if plain := imported(t, goldenBase, convert.Options{Int8: int8}).Manifest.Files["encoder.onnx"]; plain == want {
 			t.Errorf("int8 %t: the change changed nothing", int8)
 		}
 	}
@@ -102,9 +103,9 @@ func TestMergedGraphIsTheImporters(t *testing.T) {
 // TestSideWithoutChangesIsTheBase: a delta may change one side alone.
 func TestSideWithoutChangesIsTheBase(t *testing.T) {
 	w := readDelta(t, goldenTwo)
-	w.tensors = slices.DeleteFunc(w.tensors, func(x models.Tensor) bool { return strings.HasPrefix(x.Name, "passage.") })
-	m := merge(t, w.write(t, goldenTwo), models.ImportOptions{}).Manifest
-	base := imported(t, goldenBase, models.ImportOptions{}).Manifest.Files["encoder.onnx"]
+	w.tensors = slices.DeleteFunc(w.tensors, func(x convert.Tensor) bool { return strings.HasPrefix(x.Name, "passage.") })
+	m := merge(t, w.write(t, goldenTwo), convert.Options{}).Manifest
+	base := imported(t, goldenBase, convert.Options{}).Manifest.Files["encoder.onnx"]
 	if m.Files["passage.onnx"] != base ||
 		m.Files["question.onnx"] == base {
 		t.Error("the passages' encoder is not the base's, or the questions' is")
@@ -113,30 +114,31 @@ func TestSideWithoutChangesIsTheBase(t *testing.T) {
 
 // TestImportRecognisesADelta, and wants no choices that the delta has made.
 func TestImportRecognisesADelta(t *testing.T) {
-	b := imported(t, goldenTied, models.ImportOptions{Base: goldenBase, Name: "tied"})
-	if got, want := b.Manifest.Files["encoder.onnx"], merge(t, goldenTied, models.ImportOptions{}).Manifest.Files["encoder.onnx"]; got != want {
+	b := imported(t, goldenTied, convert.Options{Base: goldenBase, Name: "tied"})
+	want := merge(t, goldenTied, convert.Options{}).Manifest.Files["encoder.onnx"]
+	if got := b.Manifest.Files["encoder.onnx"]; got != want {
 		t.Error("Import and Merge differ")
 	}
-	refuse(t, goldenTied, models.ImportOptions{}, "004f6db8a5fc1471734cd9ef4e23ca4661e8b9025ad4f7f0bddabe4b73a3bb37")
+	refuse(t, goldenTied, convert.Options{}, "004f6db8a5fc1471734cd9ef4e23ca4661e8b9025ad4f7f0bddabe4b73a3bb37")
 	refuse(
 		t,
 		goldenTied,
-		models.ImportOptions{Base: goldenBase, Template: "text"},
+		convert.Options{Base: goldenBase, Template: "text"},
 		"the template of a delta cannot be chosen",
 	)
 	refuse(
 		t,
 		goldenTied,
-		models.ImportOptions{Base: goldenBase, Pooling: "cls"},
+		convert.Options{Base: goldenBase, Pooling: "cls"},
 		"the pooling of a delta cannot be chosen",
 	)
-	refuse(t, goldenBase, models.ImportOptions{Base: goldenBase}, "a base is for deltas")
-	refuse(t, b.Dir, models.ImportOptions{Base: goldenBase}, models.ErrNotDelta.Error())
-	refuse(t, goldenTied, models.ImportOptions{Base: filepath.Join(t.TempDir(), "none")}, "config.json")
+	refuse(t, goldenBase, convert.Options{Base: goldenBase}, "a base is for deltas")
+	refuse(t, b.Dir, convert.Options{Base: goldenBase}, convert.ErrNotDelta.Error())
+	refuse(t, goldenTied, convert.Options{Base: filepath.Join(t.TempDir(), "none")}, "config.json")
 	refuse(
 		t,
 		goldenTied,
-		models.ImportOptions{Base: checkpoint(t, tiny.Expert{}, checkpointForm{})},
+		convert.Options{Base: checkpoint(t, tiny.Expert{}, checkpointForm{})},
 		"the delta changes a base whose weights have the SHA-256 004f6db8",
 	)
 }
@@ -146,7 +148,7 @@ func TestDeltaOfTwoEncoders(t *testing.T) {
 	o := tiny.Expert{Seed: 4, TwoTowers: true, Pooling: models.PoolingCLS, RawLength: true, Projection: 16}
 	base := checkpoint(t, o, checkpointForm{Prefix: "question_encoder.bert_model."})
 	passage := checkpoint(t, o, checkpointForm{Prefix: "ctx_encoder.bert_model."})
-	plain := imported(t, base, models.ImportOptions{PassageDir: passage})
+	plain := imported(t, base, convert.Options{PassageDir: passage})
 	w := readDelta(t, goldenTwo)
 	w.manifest.Base = &models.Base{Name: "dpr", WeightsSHA256: plain.Manifest.Lineage.SourceSHA256}
 	w.metadata["base_sha256"] = w.manifest.Base.WeightsSHA256
@@ -159,7 +161,7 @@ func TestDeltaOfTwoEncoders(t *testing.T) {
 	w.add("question.encode_proj.weight.down", "F16", 1, 32)
 	w.add("passage.encoder.layer.0.output.dense.bias.diff", "F16", 32)
 	// A change by 0 gives the base's graphs, each side its own.
-	m := merge(t, w.write(t, goldenTwo), models.ImportOptions{Base: base, PassageDir: passage}).Manifest
+	m := merge(t, w.write(t, goldenTwo), convert.Options{Base: base, PassageDir: passage}).Manifest
 	for _, file := range []string{"question.onnx", "passage.onnx"} {
 		if m.Files[file] != plain.Manifest.Files[file] {
 			t.Errorf("%s is not the base's", file)
@@ -167,7 +169,7 @@ func TestDeltaOfTwoEncoders(t *testing.T) {
 	}
 	w.tensors = nil
 	w.add("shared.encode_proj.bias.diff", "F16", 16)
-	refuse(t, w.write(t, goldenTwo), models.ImportOptions{Base: base, PassageDir: passage}, "the base in "+base+" has two")
+	refuse(t, w.write(t, goldenTwo), convert.Options{Base: base, PassageDir: passage}, "the base in "+base+" has two")
 }
 
 // TestCalibrationTravels: what was fitted for the delta is then for the
@@ -198,7 +200,7 @@ func TestCalibrationTravels(t *testing.T) {
 		t.Error("the calibration is not seen")
 	}
 	for _, int8 := range []bool{false, true} {
-		b := merge(t, dir, models.ImportOptions{Int8: int8})
+		b := merge(t, dir, convert.Options{Int8: int8})
 		if b.Calibration == nil || b.Calibration.Temperature != c.Temperature || b.Calibration.Depth != c.Depth ||
 			b.Calibration.Encoder != b.Fingerprint(models.Question) {
 			t.Errorf("calibration %+v", b.Calibration)
@@ -215,7 +217,7 @@ func TestCalibrationTravels(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(other, models.CalibrationFile), data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	refuse(t, other, models.ImportOptions{Base: goldenBase}, "it was fitted for another delta")
+	refuse(t, other, convert.Options{Base: goldenBase}, "it was fitted for another delta")
 }
 
 // TestInterruptedMergeLeavesNothing at any tensor.
@@ -226,7 +228,7 @@ func TestInterruptedMergeLeavesNothing(t *testing.T) {
 		_, err := d.Merge(
 			&endingAfter{context.Background(), looks},
 			filepath.Join(parent, "bundle"),
-			models.ImportOptions{Base: goldenBase},
+			convert.Options{Base: goldenBase},
 		)
 		if left, _ := os.ReadDir(parent); !errors.Is(err, context.Canceled) || len(left) > 0 {
 			t.Errorf("after %d tensors: %v, left behind %v", looks, err, left)
@@ -254,15 +256,15 @@ func TestKilledImportsAreClearedAway(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first, err := models.NewFolder(target)
+	first, err := convert.NewFolder(target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := models.NewFolder(target); err == nil || !strings.Contains(err.Error(), "by another import") {
+	if _, err := convert.NewFolder(target); err == nil || !strings.Contains(err.Error(), "by another import") {
 		t.Errorf("two at once: %v", err)
 	}
 	first.Abandon()
-	b, err := openDelta(t, goldenTied).Merge(context.Background(), target, models.ImportOptions{Base: goldenBase})
+	b, err := openDelta(t, goldenTied).Merge(context.Background(), target, convert.Options{Base: goldenBase})
 	if err != nil {
 		t.Fatal(err)
 	}

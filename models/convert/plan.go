@@ -1,7 +1,8 @@
-package models
+package convert
 
 import (
 	"cmp"
+	"example.org/conclave/models"
 	"fmt"
 	"slices"
 
@@ -17,7 +18,7 @@ const oldestOpset = 9
 
 // plan detects what the model takes and gives, checks it, and chooses the
 // output and what is to be put behind it.
-func (e *exported) plan(o ImportOptions) error {
+func (e *exported) plan(o Options) error {
 	if err := e.planInputs(); err != nil {
 		return err
 	}
@@ -30,10 +31,10 @@ func (e *exported) plan(o ImportOptions) error {
 		e.config.Dimension = int(d.Size)
 	} else if e.config.Dimension <= 0 {
 		return fmt.Errorf("the last axis of output %s has no fixed length, and no config.json says hidden_size",
-			describe(e.output))
+			onnx.Describe(e.output))
 	}
 	if d := dims[0]; d.Size > 0 {
-		return fmt.Errorf("output %s is for %d texts a call: export with a dynamic batch axis", describe(e.output), d.Size)
+		return fmt.Errorf("output %s is for %d texts a call: export with a dynamic batch axis", onnx.Describe(e.output), d.Size)
 	}
 	e.normalise = e.unitLength(o)
 	for _, set := range e.model.Opsets {
@@ -50,7 +51,7 @@ func (e *exported) plan(o ImportOptions) error {
 }
 
 func (e *exported) planInputs() error {
-	e.graph = Graph{}
+	e.graph = models.Graph{}
 	for _, v := range e.model.Given() {
 		switch v.Name {
 		case "input_ids":
@@ -62,26 +63,26 @@ func (e *exported) planInputs() error {
 		default:
 			return fmt.Errorf(
 				"it wants the input %s; only input_ids, attention_mask and token_type_ids can be given",
-				describe(v),
+				onnx.Describe(v),
 			)
 		}
 		if v.Elem() != onnx.Int64 && v.Elem() != onnx.Int32 {
-			return fmt.Errorf("input %s: int64 or int32 is needed", describe(v))
+			return fmt.Errorf("input %s: int64 or int32 is needed", onnx.Describe(v))
 		}
 		if v.Shape() != nil && len(v.Shape()) != 2 {
-			return fmt.Errorf("input %s: two axes are needed, batch and sequence", describe(v))
+			return fmt.Errorf("input %s: two axes are needed, batch and sequence", onnx.Describe(v))
 		}
 		for _, d := range v.Shape() {
 			if d.Size > 0 {
 				return fmt.Errorf(
 					"input %s has an axis of fixed length: export with dynamic axes for batch and sequence",
-					describe(v),
+					onnx.Describe(v),
 				)
 			}
 		}
 	}
 	if e.graph.InputIDs == "" || e.graph.AttentionMask == "" {
-		return fmt.Errorf("it has the inputs %s; input_ids and attention_mask are needed", describe(e.model.Given()...))
+		return fmt.Errorf("it has the inputs %s; input_ids and attention_mask are needed", onnx.Describe(e.model.Given()...))
 	}
 	return nil
 }
@@ -89,7 +90,7 @@ func (e *exported) planInputs() error {
 // planOutput chooses an output. A pooled one, [batch, dimension], is taken as
 // it is; behind one vector a token, [batch, sequence, dimension], comes a
 // pooling.
-func (e *exported) planOutput(o ImportOptions) error {
+func (e *exported) planOutput(o Options) error {
 	var pooled, tokens []*onnx.Value
 	var other error // what an output makes of the model
 	for _, v := range e.model.Graph.Outputs {
@@ -123,42 +124,46 @@ func (e *exported) planOutput(o ImportOptions) error {
 			return nil
 		}
 		if !named(tokens, o.Output) {
-			return fmt.Errorf("it has no output %q of vectors; its outputs are %s", o.Output, describe(e.model.Graph.Outputs...))
+			return fmt.Errorf(
+				"it has no output %q of vectors; its outputs are %s",
+				o.Output,
+				onnx.Describe(e.model.Graph.Outputs...),
+			)
 		}
 	case o.Pooling == "" && named(pooled, "sentence_embedding", "embedding", "embeddings"):
 		return nil
-	case pooling == PoolingPooler && named(pooled, "pooler_output"):
-		e.pooling = PoolingPooler // done by the model
+	case pooling == models.PoolingPooler && named(pooled, "pooler_output"):
+		e.pooling = models.PoolingPooler // done by the model
 		return nil
 	case len(tokens) == 0 && len(pooled) == 1 && o.Pooling == "":
 		e.output = pooled[0]
 		return nil
-	case pooling != PoolingPooler && (len(tokens) == 1 || named(tokens, "last_hidden_state", "token_embeddings")):
+	case pooling != models.PoolingPooler && (len(tokens) == 1 || named(tokens, "last_hidden_state", "token_embeddings")):
 		if len(tokens) == 1 {
 			e.output = tokens[0]
 		}
 	default:
 		return fmt.Errorf(
 			"which output has the vectors? It has %s; name one of shape [batch, dimension] or [batch, sequence, dimension]",
-			describe(e.model.Graph.Outputs...),
+			onnx.Describe(e.model.Graph.Outputs...),
 		)
 	}
 	switch e.pooling, _ = e.poolingOf(o); e.pooling {
-	case PoolingCLS, PoolingMean:
+	case models.PoolingCLS, models.PoolingMean:
 		return nil
 	case "":
 		return &UndecidedError{
-			Setting: SettingPooling,
+			Setting: models.SettingPooling,
 			Reason: fmt.Sprintf(
 				"output %s has one vector a token, and %s has no 1_Pooling/config.json that says how they become one; the model's card does: cls (the first token's) or mean",
-				describe(e.output),
+				onnx.Describe(e.output),
 				e.dir,
 			),
 		}
 	}
 	return fmt.Errorf(
 		"output %s has one vector a token; it can be pooled by cls or mean, not %q",
-		describe(e.output),
+		onnx.Describe(e.output),
 		pooling,
 	)
 }
@@ -176,7 +181,7 @@ func (e *exported) scores(v *onnx.Value) error {
 		return &KindError{
 			What: fmt.Sprintf(
 				"a model with a score for each word piece (output %s), a masked language model or a sparse encoder such as SPLADE",
-				describe(v),
+				onnx.Describe(v),
 			),
 			Possible: sparsePossible,
 		}
@@ -184,7 +189,7 @@ func (e *exported) scores(v *onnx.Value) error {
 		return &KindError{
 			What: fmt.Sprintf(
 				"a model with scores for classes or words (output %s), such as a cross-encoder, which makes no vectors",
-				describe(v),
+				onnx.Describe(v),
 			),
 			Possible: "Export the encoder itself, as a model for feature extraction (the task feature-extraction of optimum)",
 		}
@@ -209,7 +214,7 @@ func (e *exported) extend() {
 		current = tail.Float32(current)
 	}
 	if len(e.output.Shape()) == 3 {
-		if e.pooling == PoolingMean {
+		if e.pooling == models.PoolingMean {
 			current = tail.Mean(current, "attention_mask")
 		} else {
 			current = tail.First(current)

@@ -1,4 +1,4 @@
-package models
+package convert
 
 // Producer is what a manifest's lineage says about who wrote the bundle. The
 // number grows when the same checkpoint would become other files, so that

@@ -1,7 +1,8 @@
-package models
+package convert
 
 import (
 	"errors"
+	"example.org/conclave/models"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -60,7 +61,7 @@ func (p *prompts) check(path string) error {
 		return nil
 	}
 	return &UndecidedError{
-		Setting: SettingPrefix,
+		Setting: models.SettingPrefix,
 		Reason: fmt.Sprintf(
 			"%s has the prompts %s, and says of none that it is for questions (query) or for passages (document)",
 			path,
@@ -157,13 +158,13 @@ func (c *checkpoint) readPrompts() error {
 
 // prefixes returns what comes before questions and passages: as asked for, else as the
 // checkpoint says.
-func (c *checkpoint) prefixes(o ImportOptions) (Prefix, error) {
+func (c *checkpoint) prefixes(o Options) (models.Prefix, error) {
 	if o.QuestionPrefix == nil && o.PassagePrefix == nil {
 		if err := c.prompts.check(filepath.Join(c.dir, "config_sentence_transformers.json")); err != nil {
-			return Prefix{}, err
+			return models.Prefix{}, err
 		}
 	}
-	return Prefix{
+	return models.Prefix{
 		Question: value(o.QuestionPrefix, c.prompts.of(questionPrompts)),
 		Passage:  value(o.PassagePrefix, c.prompts.of(passagePrompts)),
 	}, nil
@@ -194,10 +195,10 @@ func (c *checkpoint) readPooling(name string) error {
 	if len(on) == 1 {
 		switch on[0] {
 		case "cls_token", "cls":
-			c.pooling = PoolingCLS
+			c.pooling = models.PoolingCLS
 			return nil
 		case "mean_tokens", "mean":
-			c.pooling = PoolingMean
+			c.pooling = models.PoolingMean
 			return nil
 		}
 	}

@@ -1,7 +1,8 @@
-package models
+package convert
 
 import (
 	"context"
+	"example.org/conclave/models"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,7 +116,7 @@ func (t *tower) check(head bert.Head) error {
 	if err := t.strange(); err != nil {
 		return err
 	}
-	names := t.config.Names(head.Pooling == PoolingPooler)
+	names := t.config.Names(head.Pooling == models.PoolingPooler)
 	if head.Reader && t.isReader() { // and no base of one
 		names = append(names, bert.ReaderNames(t.config.Dimension, head.Selects)...)
 	}

@@ -1,16 +1,10 @@
-package models
+package convert
 
 import (
 	"errors"
+	"example.org/conclave/models"
 	"fmt"
 	"os"
-)
-
-// The settings of an import that a checkpoint may leave open.
-const (
-	SettingPooling   = "pooling"
-	SettingNormalise = "unit length"
-	SettingPrefix    = "prefix"
 )
 
 // UndecidedError says that nothing in a checkpoint tells a setting that decides about every
@@ -40,7 +34,7 @@ func (e *KindError) Error() string { return fmt.Sprintf("this is %s. %s", e.What
 const sparsePossible = "Its vectors have a weight for each word piece, which no index here holds. Import a dense encoder of the same family; words are searched by BM25 in every collection"
 
 // poolingOf returns the pooling: as asked for, else as the checkpoint says.
-func (c *checkpoint) poolingOf(o ImportOptions) (string, error) {
+func (c *checkpoint) poolingOf(o Options) (string, error) {
 	switch {
 	case o.Pooling != "":
 		return o.Pooling, nil
@@ -48,14 +42,14 @@ func (c *checkpoint) poolingOf(o ImportOptions) (string, error) {
 		return c.pooling, nil
 	}
 	return "", &UndecidedError{
-		Setting: SettingPooling,
+		Setting: models.SettingPooling,
 		Reason:  c.dir + " has no 1_Pooling/config.json that says how the tokens' vectors become one; the model's card does: cls (the first token's), mean, or pooler",
 	}
 }
 
 // unitLength says whether vectors are scaled to unit length: as asked for, else as the
 // checkpoint says, else yes, which compares by the cosine, as nearly all models were trained.
-func (c *checkpoint) unitLength(o ImportOptions) bool {
+func (c *checkpoint) unitLength(o Options) bool {
 	known := c.normalise
 	if o.Normalise != nil {
 		known = o.Normalise
@@ -64,13 +58,13 @@ func (c *checkpoint) unitLength(o ImportOptions) bool {
 		return *known
 	}
 	o.tell(
-		SettingNormalise,
+		models.SettingNormalise,
 		c.dir+" does not say how vectors are compared: they are scaled to unit length, which compares them by their cosine. A model that was trained for the inner product of vectors of any length needs these lengths",
 	)
 	return true
 }
 
-func (o *ImportOptions) tell(setting, text string) {
+func (o *Options) tell(setting, text string) {
 	if o.Tell != nil {
 		o.Tell(Assumed{Setting: setting, Text: text})
 	}

@@ -1,4 +1,4 @@
-package models_test
+package convert_test
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/onnx"
 	"example.org/conclave/models/convert/tiny"
 
@@ -47,16 +48,16 @@ func TestImportDoesNotGuess(t *testing.T) {
 		"without modules.json":              without(t, plain(), "1_Pooling", "modules.json"),
 		"an ONNX with a vector for a token": exported(t, export()),
 	} {
-		var undecided *models.UndecidedError
+		var undecided *convert.UndecidedError
 		out := filepath.Join(t.TempDir(), "bundle")
-		if _, err := models.Import(t.Context(), dir, out, models.ImportOptions{}); !errors.As(err, &undecided) ||
+		if _, err := convert.Import(t.Context(), dir, out, convert.Options{}); !errors.As(err, &undecided) ||
 			undecided.Setting != models.SettingPooling {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := os.Stat(out); err == nil {
 			t.Errorf("%s left a bundle", name)
 		}
-		m := imported(t, dir, models.ImportOptions{Pooling: models.PoolingMean}).Manifest
+		m := imported(t, dir, convert.Options{Pooling: models.PoolingMean}).Manifest
 		if m.Pooling != models.PoolingMean || !m.Normalise {
 			t.Errorf("%s, mean: pooling %s, unit length %t", name, m.Pooling, m.Normalise)
 		}
@@ -68,21 +69,21 @@ func TestImportDoesNotGuess(t *testing.T) {
 	no := false
 	for name, c := range map[string]struct {
 		dir        string
-		o          models.ImportOptions
+		o          convert.Options
 		told, unit bool
 	}{
-		"a lone ONNX":           {exported(t, pooled), models.ImportOptions{}, true, true},
-		"a lone ONNX, as asked": {exported(t, pooled), models.ImportOptions{Normalise: &no}, false, false},
+		"a lone ONNX":           {exported(t, pooled), convert.Options{}, true, true},
+		"a lone ONNX, as asked": {exported(t, pooled), convert.Options{Normalise: &no}, false, false},
 		"modules.json without it": {checkpoint(t, tiny.Expert{RawLength: true}, checkpointForm{}),
-			models.ImportOptions{}, false, false},
-		"modules.json with it":         {plain(), models.ImportOptions{}, false, true},
-		"no modules.json":              {without(t, plain(), "modules.json"), models.ImportOptions{}, true, true},
-		"no modules.json, dot product": {with(t, without(t, plain(), "modules.json"), map[string]string{"config_sentence_transformers.json": `{"similarity_fn_name":"dot"}`}), models.ImportOptions{}, false, false},
+			convert.Options{}, false, false},
+		"modules.json with it":         {plain(), convert.Options{}, false, true},
+		"no modules.json":              {without(t, plain(), "modules.json"), convert.Options{}, true, true},
+		"no modules.json, dot product": {with(t, without(t, plain(), "modules.json"), map[string]string{"config_sentence_transformers.json": `{"similarity_fn_name":"dot"}`}), convert.Options{}, false, false},
 		"compared by the cosine": {with(t, checkpoint(t, tiny.Expert{RawLength: true}, checkpointForm{}), map[string]string{"config_sentence_transformers.json": `{"similarity_fn_name":"cosine"}`}),
-			models.ImportOptions{}, false, true},
+			convert.Options{}, false, true},
 	} {
-		var told []models.Assumed
-		c.o.Tell = func(a models.Assumed) { told = append(told, a) }
+		var told []convert.Assumed
+		c.o.Tell = func(a convert.Assumed) { told = append(told, a) }
 		m := imported(t, c.dir, c.o).Manifest
 		if m.Normalise != c.unit || (len(told) == 1 && told[0].Setting == models.SettingNormalise) != c.told {
 			t.Errorf("%s: unit length %t, told %+v", name, m.Normalise, told)
@@ -96,34 +97,34 @@ func TestImportPrefixes(t *testing.T) {
 	none, query, own := "", "query: ", "own: "
 	for name, c := range map[string]struct {
 		config string
-		o      models.ImportOptions
+		o      convert.Options
 		want   models.Prefix
 		fails  bool
 	}{
-		"no file":          {"", models.ImportOptions{}, models.Prefix{}, false},
-		"arctic":           {`{"prompts":{"query":"Represent this sentence for searching relevant passages: "},"default_prompt_name":null}`, models.ImportOptions{}, models.Prefix{Question: "Represent this sentence for searching relevant passages: "}, false},
-		"both":             {`{"prompts":{"query":"q: ","document":"d: ","passage":"p: "}}`, models.ImportOptions{}, models.Prefix{Question: "q: ", Passage: "d: "}, false},
-		"passage":          {`{"prompts":{"query":"query: ","passage":"passage: "}}`, models.ImportOptions{}, models.Prefix{Question: "query: ", Passage: "passage: "}, false},
-		"a default alone":  {`{"prompts":{"x":"x: "},"default_prompt_name":"x"}`, models.ImportOptions{}, models.Prefix{Question: "x: ", Passage: "x: "}, false},
-		"a default beside": {`{"prompts":{"query":"q: ","x":"x: "},"default_prompt_name":"x"}`, models.ImportOptions{}, models.Prefix{Question: "q: ", Passage: "x: "}, false},
-		"newer, empty":     {`{"prompts":{"query":"","document":""},"default_prompt_name":null,"similarity_fn_name":"cosine"}`, models.ImportOptions{}, models.Prefix{}, false},
-		"others":           {`{"prompts":{"clustering":"c: "}}`, models.ImportOptions{}, models.Prefix{}, true},
-		"others, one chosen": {`{"prompts":{"clustering":"c: "}}`, models.ImportOptions{QuestionPrefix: &query},
+		"no file":          {"", convert.Options{}, models.Prefix{}, false},
+		"arctic":           {`{"prompts":{"query":"Represent this sentence for searching relevant passages: "},"default_prompt_name":null}`, convert.Options{}, models.Prefix{Question: "Represent this sentence for searching relevant passages: "}, false},
+		"both":             {`{"prompts":{"query":"q: ","document":"d: ","passage":"p: "}}`, convert.Options{}, models.Prefix{Question: "q: ", Passage: "d: "}, false},
+		"passage":          {`{"prompts":{"query":"query: ","passage":"passage: "}}`, convert.Options{}, models.Prefix{Question: "query: ", Passage: "passage: "}, false},
+		"a default alone":  {`{"prompts":{"x":"x: "},"default_prompt_name":"x"}`, convert.Options{}, models.Prefix{Question: "x: ", Passage: "x: "}, false},
+		"a default beside": {`{"prompts":{"query":"q: ","x":"x: "},"default_prompt_name":"x"}`, convert.Options{}, models.Prefix{Question: "q: ", Passage: "x: "}, false},
+		"newer, empty":     {`{"prompts":{"query":"","document":""},"default_prompt_name":null,"similarity_fn_name":"cosine"}`, convert.Options{}, models.Prefix{}, false},
+		"others":           {`{"prompts":{"clustering":"c: "}}`, convert.Options{}, models.Prefix{}, true},
+		"others, one chosen": {`{"prompts":{"clustering":"c: "}}`, convert.Options{QuestionPrefix: &query},
 			models.Prefix{Question: query}, false},
-		"others, none chosen": {`{"prompts":{"clustering":"c: "}}`, models.ImportOptions{QuestionPrefix: &none},
+		"others, none chosen": {`{"prompts":{"clustering":"c: "}}`, convert.Options{QuestionPrefix: &none},
 			models.Prefix{}, false},
 		"overridden": {`{"prompts":{"query":"q: ","document":"d: "}}`,
-			models.ImportOptions{QuestionPrefix: &own, PassagePrefix: &none}, models.Prefix{Question: own}, false},
-		"E5": {"", models.ImportOptions{QuestionPrefix: &query, PassagePrefix: &own},
+			convert.Options{QuestionPrefix: &own, PassagePrefix: &none}, models.Prefix{Question: own}, false},
+		"E5": {"", convert.Options{QuestionPrefix: &query, PassagePrefix: &own},
 			models.Prefix{Question: query, Passage: own}, false},
 	} {
 		dir := checkpoint(t, tiny.Expert{}, checkpointForm{})
 		if c.config != "" {
 			with(t, dir, map[string]string{"config_sentence_transformers.json": c.config})
 		}
-		b, err := models.Import(t.Context(), dir, filepath.Join(t.TempDir(), "bundle"), c.o)
+		b, err := convert.Import(t.Context(), dir, filepath.Join(t.TempDir(), "bundle"), c.o)
 		if c.fails {
-			var undecided *models.UndecidedError
+			var undecided *convert.UndecidedError
 			if !errors.As(err, &undecided) || undecided.Setting != models.SettingPrefix ||
 				!strings.Contains(err.Error(), "clustering") {
 				t.Errorf("%s: %v", name, err)
@@ -143,7 +144,7 @@ func TestImportPrefixes(t *testing.T) {
 		return imported(
 			t,
 			checkpoint(t, tiny.Expert{}, checkpointForm{}),
-			models.ImportOptions{QuestionPrefix: &q, PassagePrefix: &p},
+			convert.Options{QuestionPrefix: &q, PassagePrefix: &p},
 		)
 	}
 	a, b, c := with("", ""), with("q: ", ""), with("q: ", "p: ")
@@ -170,8 +171,8 @@ func TestImportSaysWhatItIs(t *testing.T) {
 		m.Graph.Outputs = []*onnx.Value{onnx.NewValue(name, onnx.Float, dims...)}
 		return exported(t, m)
 	}
-	mlm := func(all []models.Tensor) []models.Tensor {
-		return append(all, models.Tensor{Name: "cls.predictions.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)})
+	mlm := func(all []convert.Tensor) []convert.Tensor {
+		return append(all, convert.Tensor{Name: "cls.predictions.bias", Type: "F32", Shape: []int{1}, Raw: make([]byte, 4)})
 	}
 	unigram, err := json.Marshal(
 		map[string]any{"model": map[string]any{"type": "Unigram", "unk_id": 0, "vocab": [][]any{{"<unk>", 0}, {"▁a", -1.5}}}},
@@ -199,13 +200,13 @@ func TestImportSaysWhatItIs(t *testing.T) {
 		"scores for classes":         logits("logits", onnx.Varying("batch"), onnx.Fixed(2)),
 		"scores for classes or word": logits("logits", onnx.Varying("batch"), onnx.Varying("sequence"), onnx.Fixed(30522)),
 	} {
-		refuse(t, dir, models.ImportOptions{}, want)
+		refuse(t, dir, convert.Options{}, want)
 		if !strings.Contains(want, "normalizer") {
-			refuse(t, dir, models.ImportOptions{Pooling: models.PoolingMean}, want)
+			refuse(t, dir, convert.Options{Pooling: models.PoolingMean}, want)
 		}
 	}
 	// A masked language model that sentence-transformers uses as a dense encoder is one.
-	imported(t, checkpoint(t, tiny.Expert{}, class("BertForMaskedLM")), models.ImportOptions{})
+	imported(t, checkpoint(t, tiny.Expert{}, class("BertForMaskedLM")), convert.Options{})
 	// A vocabulary's worth of scores, whatever the output is called.
 	large := tiny.Vocabulary()
 	for i := range 5000 {
@@ -215,7 +216,7 @@ func TestImportSaysWhatItIs(t *testing.T) {
 	refuse(
 		t,
 		with(t, dir, map[string]string{"vocab.txt": strings.Join(large, "\n")}),
-		models.ImportOptions{},
+		convert.Options{},
 		"a score for each word piece",
 	)
 }
@@ -251,12 +252,12 @@ func TestImportReadsRegularFiles(t *testing.T) {
 					t.Fatal(err)
 				}
 				if kind == "bundle" {
-					if v := models.Verify(dir); v.Fine || !strings.Contains(v.Error, "not a regular file") {
+					if v := convert.Verify(dir); v.Fine || !strings.Contains(v.Error, "not a regular file") {
 						t.Errorf("%s, %s as %s: %+v", kind, name, what, v)
 					}
 					continue
 				}
-				refuse(t, dir, models.ImportOptions{Pooling: models.PoolingMean}, "not a regular file")
+				refuse(t, dir, convert.Options{Pooling: models.PoolingMean}, "not a regular file")
 			}
 		}
 	}

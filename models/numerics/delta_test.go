@@ -9,13 +9,14 @@ import (
 
 	"example.org/conclave/encoder/wordpiece"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 )
 
 // merged merges a delta with its base and opens what comes of it.
-func merged(tb testing.TB, delta *models.Delta, base string, int8 bool) *models.Bundle {
+func merged(tb testing.TB, delta *convert.Delta, base string, int8 bool) *models.Bundle {
 	tb.Helper()
 	out := filepath.Join(tb.TempDir(), "merged")
-	if _, err := delta.Merge(context.Background(), out, models.ImportOptions{Base: base, Int8: int8}); err != nil {
+	if _, err := delta.Merge(context.Background(), out, convert.Options{Base: base, Int8: int8}); err != nil {
 		tb.Fatal(err)
 	}
 	b, err := models.Load(out)
@@ -31,7 +32,7 @@ func TestMergedVectorsAgreeWithNumPy(t *testing.T) {
 	start(t)
 	for _, name := range []string{"tied", "two"} {
 		folder := filepath.Join("..", "..", "training", "golden")
-		d, err := models.OpenDelta(os.DirFS(filepath.Join(folder, name)))
+		d, err := convert.OpenDelta(os.DirFS(filepath.Join(folder, name)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/onnx"
 	"example.org/conclave/models/convert/tiny"
 )
@@ -51,15 +52,15 @@ func TestExportedModelsArePooled(t *testing.T) {
 	for name, c := range map[string]struct {
 		input   onnx.DataType
 		opset   int64
-		options models.ImportOptions
+		options convert.Options
 		want    func(text) []float32
 	}{
-		"cls": {onnx.Int64, 14, models.ImportOptions{Pooling: "cls", Normalise: &no},
+		"cls": {onnx.Int64, 14, convert.Options{Pooling: "cls", Normalise: &no},
 			func(x text) []float32 { return row(x.ids[0]) }},
-		"mean": {onnx.Int64, 18, models.ImportOptions{Pooling: "mean", Normalise: &no}, mean},
-		"mean, unit, old": {onnx.Int64, 9, models.ImportOptions{Pooling: "mean", Normalise: &yes},
+		"mean": {onnx.Int64, 18, convert.Options{Pooling: "mean", Normalise: &no}, mean},
+		"mean, unit, old": {onnx.Int64, 9, convert.Options{Pooling: "mean", Normalise: &yes},
 			func(x text) []float32 { return unit(mean(x)) }},
-		"32-bit ids": {onnx.Int32, 14, models.ImportOptions{Pooling: "mean", Normalise: &no}, mean},
+		"32-bit ids": {onnx.Int32, 14, convert.Options{Pooling: "mean", Normalise: &no}, mean},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -68,7 +69,7 @@ func TestExportedModelsArePooled(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "vocab.txt"), []byte(strings.Join(words, "\n")), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := models.Import(context.Background(), dir, out, c.options); err != nil {
+			if _, err := convert.Import(context.Background(), dir, out, c.options); err != nil {
 				t.Fatal(err)
 			}
 			b, err := models.Load(out)

@@ -12,6 +12,7 @@ import (
 
 	"example.org/conclave/encoder/wordpiece"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/bert"
 	"example.org/conclave/models/convert/tensors"
 	"example.org/conclave/models/convert/tiny"
@@ -110,7 +111,7 @@ func TestLateNeighboursAndPaddingChangeNothing(t *testing.T) {
 func TestLateTokensAgreeWithNumPy(t *testing.T) {
 	start(t)
 	folder := filepath.Join("..", "..", "training", "golden")
-	d, err := models.OpenDelta(os.DirFS(filepath.Join(folder, "late")))
+	d, err := convert.OpenDelta(os.DirFS(filepath.Join(folder, "late")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/bert"
 	"example.org/conclave/models/convert/tiny"
 )
@@ -91,11 +92,11 @@ func TestReadersAgreeWithTransformers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"dpr", "squad"} {
-		b, err := models.Import(
+		b, err := convert.Import(
 			t.Context(),
 			filepath.Join(folder, name),
 			filepath.Join(t.TempDir(), name),
-			models.ImportOptions{},
+			convert.Options{},
 		)
 		if err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/encoder/wordpiece"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/shipped"
 	"example.org/conclave/shipped/demo"
 )
@@ -24,7 +25,7 @@ func TestShippedExpertInInt8(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := models.OpenDelta(files)
+	d, err := convert.OpenDelta(files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/internal/server"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store/folder"
@@ -95,7 +96,7 @@ func hint(err error) string {
 		if e.Code == "needs_calibration" {
 			return "conclave calibrate fits what is missing"
 		}
-	case *models.UndecidedError:
+	case *convert.UndecidedError:
 		return ImportFlags(e.Setting)
 	case *encoder.DoubtError:
 		line := ImportFlags(e.Setting)

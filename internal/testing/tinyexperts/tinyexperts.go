@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/shipped"
 )
 
@@ -39,7 +40,7 @@ func Calibrate(t *testing.T, from, folder string) {
 
 // Made returns a cache that holds a base encoder and merged experts, tiny
 // ones, and the deltas they were made from.
-func Made(t *testing.T) (cache provision.Cache, deltas []*models.Delta) {
+func Made(t *testing.T) (cache provision.Cache, deltas []*convert.Delta) {
 	t.Helper()
 	cache = provision.Cache{Root: filepath.Join(t.TempDir(), "cache")}
 	folder := t.TempDir()
@@ -49,8 +50,8 @@ func Made(t *testing.T) (cache provision.Cache, deltas []*models.Delta) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := models.Import(t.Context(), Golden(t, "base"), cache.Bundle(shipped.Base),
-		models.ImportOptions{Name: shipped.Base}); err != nil {
+	if _, err := convert.Import(t.Context(), Golden(t, "base"), cache.Bundle(shipped.Base),
+		convert.Options{Name: shipped.Base}); err != nil {
 		t.Fatal(err)
 	}
 	if err := shipped.Make(t.Context(), shipped.WantedExperts(cache, deltas, false), Golden(t, "base"),

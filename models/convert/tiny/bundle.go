@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
 	"example.org/conclave/models/convert/bert"
 )
 
@@ -59,7 +60,7 @@ type Expert struct {
 // options give the same bytes.
 func Write(dir string, o Expert) (*models.Bundle, error) {
 	o = o.withDefaults()
-	folder, err := models.NewFolder(dir)
+	folder, err := convert.NewFolder(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 		Pooling: o.Pooling, Normalise: !o.RawLength, MaxTokens: o.MaxTokens, LowerCase: true,
 		Template: o.Template, Similarity: models.SimilarityInnerProduct, Precision: models.PrecisionFP32,
 		Tokenizer: "vocab.txt",
-		Question:  models.DefaultGraph("encoder.onnx"), Passage: models.DefaultGraph("encoder.onnx"),
+		Question:  convert.DefaultGraph("encoder.onnx"), Passage: convert.DefaultGraph("encoder.onnx"),
 		Lineage: models.Lineage{
 			Source:       fmt.Sprintf("random weights, seed %d", o.Seed),
 			Producer:     "example.org/conclave/models/convert/tiny",
@@ -80,7 +81,7 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 	}
 	if o.Late > 0 {
 		m.Kind, m.Dimension, m.Pooling = models.KindLate, o.Late, models.PoolingTokens
-		m.Question, m.Passage = models.LateGraph("encoder.onnx", c.Output()), models.LateGraph("encoder.onnx", c.Output())
+		m.Question, m.Passage = convert.LateGraph("encoder.onnx", c.Output()), convert.LateGraph("encoder.onnx", c.Output())
 	}
 	if o.Reader {
 		m = o.reader(m)
@@ -146,7 +147,7 @@ func (o Expert) reader(m models.Manifest) models.Manifest {
 			Pair:     min(64, o.Positions),
 		},
 		LongestSpan: 10,
-		Reader:      models.DefaultReader(!o.NoSelect),
+		Reader:      convert.DefaultReader(!o.NoSelect),
 	}
 	if o.Template == models.TemplateSQuAD {
 		m.Template = o.Template

@@ -1,4 +1,4 @@
-package models_test
+package convert_test
 
 import (
 	"math"
@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"example.org/conclave/models"
+	"example.org/conclave/models/convert"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // TestRepresentativesAreTheFiles: NumPy wrote 16-bit numbers; what is read is
@@ -17,7 +19,7 @@ func TestRepresentativesAreTheFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range []*models.Bundle{delta, merge(t, goldenTied, models.ImportOptions{})} {
+	for _, b := range []*models.Bundle{delta, merge(t, goldenTied, convert.Options{})} {
 		r, err := b.Representatives()
 		if err != nil {
 			t.Fatal(err)
@@ -37,35 +39,35 @@ func TestRepresentativesAreTheFiles(t *testing.T) {
 			}
 		}
 	}
-	if r, err := write(t, full()).Representatives(); r != nil || err != nil {
+	if r, err := write(t, tiny.Expert{}).Representatives(); r != nil || err != nil {
 		t.Errorf("of a bundle without: %v, %v", r, err)
 	}
 }
 
 func TestRepresentativesErrors(t *testing.T) {
 	const file = "representatives.safetensors"
-	for want, change := range map[string]func(metadata map[string]string, all []models.Tensor) []models.Tensor{
-		`its format is "x"`: func(m map[string]string, all []models.Tensor) []models.Tensor {
+	for want, change := range map[string]func(metadata map[string]string, all []convert.Tensor) []convert.Tensor{
+		`its format is "x"`: func(m map[string]string, all []convert.Tensor) []convert.Tensor {
 			m["format"] = "x"
 			return all
 		},
-		`of a base with SHA-256 "ab"`: func(m map[string]string, all []models.Tensor) []models.Tensor {
+		`of a base with SHA-256 "ab"`: func(m map[string]string, all []convert.Tensor) []convert.Tensor {
 			m["base_sha256"] = "ab"
 			return all
 		},
-		`"questions" alone is expected`: func(_ map[string]string, all []models.Tensor) []models.Tensor {
-			return append(all, models.Tensor{Name: "more", Type: "F16", Shape: []int{0}})
+		`"questions" alone is expected`: func(_ map[string]string, all []convert.Tensor) []convert.Tensor {
+			return append(all, convert.Tensor{Name: "more", Type: "F16", Shape: []int{0}})
 		},
-		`has shape [384 16]; [R, 32]`: func(_ map[string]string, all []models.Tensor) []models.Tensor {
+		`has shape [384 16]; [R, 32]`: func(_ map[string]string, all []convert.Tensor) []convert.Tensor {
 			all[0].Shape = []int{384, 16}
 			return all
 		},
-		"one row or more": func(_ map[string]string, all []models.Tensor) []models.Tensor {
+		"one row or more": func(_ map[string]string, all []convert.Tensor) []convert.Tensor {
 			all[0].Shape = []int{0, 32}
 			all[0].Raw = nil
 			return all
 		},
-		`row 1 of "questions" has length 0.0000`: func(_ map[string]string, all []models.Tensor) []models.Tensor {
+		`row 1 of "questions" has length 0.0000`: func(_ map[string]string, all []convert.Tensor) []convert.Tensor {
 			clear(all[0].Raw[64:128])
 			return all
 		},
@@ -76,7 +78,7 @@ func TestRepresentativesErrors(t *testing.T) {
 		all = change(metadata, all)
 		w.manifest.Files[file] = writeTensors(t, filepath.Join(dir, file), metadata, all)
 		writeManifest(t, dir, w.manifest)
-		if _, err := models.OpenDelta(os.DirFS(dir)); err == nil || !strings.Contains(err.Error(), want) ||
+		if _, err := convert.OpenDelta(os.DirFS(dir)); err == nil || !strings.Contains(err.Error(), want) ||
 			!strings.Contains(err.Error(), file) {
 			t.Errorf("want an error with %q, have %v", want, err)
 		}

@@ -1,0 +1,54 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"example.org/conclave/models"
+)
+
+// Verified is what Verify found of one bundle.
+type Verified struct {
+	Folder      string `json:"folder"`
+	Fine        bool   `json:"fine"`
+	Name        string `json:"name,omitempty"`
+	Delta       bool   `json:"delta,omitempty"`
+	Files       int    `json:"files,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Error       string `json:"error,omitempty"`
+}
+
+// Verify compares every file of the bundle in dir with its checksum (Load), and with what
+// the manifest says of its contents (models.Bundle.Check). A delta is read.
+func Verify(dir string) Verified {
+	b, err := models.Load(dir)
+	if err == nil {
+		err = check(b)
+	}
+	if err != nil {
+		return Verified{Folder: dir, Error: err.Error()}
+	}
+	m := &b.Manifest
+	return Verified{
+		Folder:      dir,
+		Fine:        true,
+		Name:        m.Name,
+		Delta:       m.Delta != "",
+		Files:       len(m.Files),
+		Fingerprint: b.Fingerprint(models.Passage),
+	}
+}
+
+// check compares the files of a bundle with its manifest; whether a delta fits its base is
+// for Merge to say.
+func check(b *models.Bundle) error {
+	err := b.Check()
+	if b.Manifest.Delta == "" {
+		return err
+	}
+	if _, wrong := OpenDelta(os.DirFS(b.Dir)); wrong != nil {
+		err = errors.Join(fmt.Errorf("%s: %w", b.Dir, wrong), err)
+	}
+	return err
+}
