@@ -1,12 +1,13 @@
 package convert
 
 import (
-	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+
+	"example.org/conclave/models"
 )
 
 // writeCard states what an import knows. Training writes richer cards.

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/models"
 )
 
 // Delta is an expert as it is distributed: what fine-tuning changed in a base

@@ -6,11 +6,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"example.org/conclave/models"
 	"fmt"
 	"path/filepath"
 	"strings"
 
+	"example.org/conclave/models"
 	"example.org/conclave/models/convert/bert"
 )
 

@@ -5,13 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/models"
 )
 
 // Folder is a bundle being written. Finish gives the whole folder its name, so an

@@ -6,13 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/models"
 	"example.org/conclave/models/convert/onnx"
 )
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/models"
 	"example.org/conclave/models/convert/safetensors"
 	"example.org/conclave/models/convert/t5"
 )

@@ -7,10 +7,11 @@ package convert
 import (
 	"context"
 	"errors"
-	"example.org/conclave/models"
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"example.org/conclave/models"
 )
 
 // Options says how a checkpoint becomes a bundle. The zero value takes

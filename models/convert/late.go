@@ -2,11 +2,11 @@ package convert
 
 import (
 	"cmp"
-	"example.org/conclave/models"
 	"fmt"
 	"maps"
 	"slices"
 
+	"example.org/conclave/models"
 	"example.org/conclave/models/convert/bert"
 	"example.org/conclave/models/convert/tensors"
 )

@@ -3,13 +3,13 @@ package convert
 import (
 	"cmp"
 	"context"
-	"example.org/conclave/models"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 
+	"example.org/conclave/models"
 	"example.org/conclave/models/convert/bert"
 )
 

@@ -2,10 +2,10 @@ package convert
 
 import (
 	"cmp"
-	"example.org/conclave/models"
 	"fmt"
 	"slices"
 
+	"example.org/conclave/models"
 	"example.org/conclave/models/convert/onnx"
 )
 

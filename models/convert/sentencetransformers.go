@@ -2,13 +2,14 @@ package convert
 
 import (
 	"errors"
-	"example.org/conclave/models"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"example.org/conclave/models"
 )
 
 // prompts are what sentence-transformers puts before texts: its config_sentence_transformers.json.

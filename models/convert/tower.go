@@ -2,11 +2,11 @@ package convert
 
 import (
 	"context"
-	"example.org/conclave/models"
 	"fmt"
 	"slices"
 	"strings"
 
+	"example.org/conclave/models"
 	"example.org/conclave/models/convert/bert"
 	"example.org/conclave/models/convert/safetensors"
 )

@@ -2,9 +2,10 @@ package convert
 
 import (
 	"errors"
-	"example.org/conclave/models"
 	"fmt"
 	"os"
+
+	"example.org/conclave/models"
 )
 
 // UndecidedError says that nothing in a checkpoint tells a setting that decides about every
