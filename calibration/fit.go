@@ -135,7 +135,7 @@ func (f *fitting) informs() error {
 		areas[fusion.MethodGate] = *area
 	}
 	for _, m := range fusion.Methods() {
-		if m.Gated || !m.Confidence || m.OnlyAmong {
+		if m.Basis() != fusion.FromEnsembles {
 			continue
 		}
 		answers, err := By(f.Questions, func(q *Question) (fusion.Ranking, error) {

@@ -20,17 +20,18 @@ type method struct {
 // leaves out methods that rest on the ensembles alone.
 func (f *fitting) compare(gated []Answered) error {
 	f.methods = []method{{"gate (fitted on other folds)", fusion.MethodGate, gated}}
+	offer := f.offer()
 	for _, m := range fusion.Methods() {
 		name := m.Name
 		switch {
-		case m.Granular && f.record.CCE == nil, m.Gated, m.Confidence && !m.OnlyAmong, m.NeedsWords && !f.words():
+		case len(m.Lacks(offer)) > 0: // the gate too, which is measured already
 			continue
-		case m.NeedsWords:
+		case m.CalibratedWeight(fusion.Lexical):
 			name = fmt.Sprintf("%s, α %.4f (fitted on other folds)", name, f.record.Alpha)
 		}
 		answers, err := By(f.Questions, func(q *Question) (fusion.Ranking, error) {
 			in := q.inputOf(m)
-			if m.Granular {
+			if m.RanksGranularities() {
 				in.Sources = f.surest[q.ID].chosen(in.Sources)
 			}
 			return m.Fuse(in, f.others[q.ID], AnsweredDepth)
@@ -41,6 +42,18 @@ func (f *fitting) compare(gated []Answered) error {
 		f.methods = append(f.methods, method{name, m.Name, answers})
 	}
 	return nil
+}
+
+// offer returns what the questions have for methods to rank by that need no fit, or that of one
+// number: nobody says how sure an expert is.
+func (f *fitting) offer() fusion.Offer {
+	o := fusion.Offer{Words: f.words(), Temperature: true}
+	for _, source := range f.Questions[0].Sources {
+		if source.Kind.Dense() {
+			o.Experts = append(o.Experts, fusion.Ability{Granular: f.record.CCE != nil})
+		}
+	}
+	return o
 }
 
 // surely is how many standard errors of the mean difference another method has to be ahead

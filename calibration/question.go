@@ -60,7 +60,7 @@ func (q *Question) inputOf(m fusion.Method) fusion.Input {
 			served = append(served, o)
 		}
 	}
-	if sure > 0 && m.AsksConfidence(experts) {
+	if sure > 0 && m.WeighsByConfidence(experts) {
 		in.Sources = served
 	}
 	return in

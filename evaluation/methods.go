@@ -152,8 +152,8 @@ func (l Lineup) Fusions() []Method {
 		},
 	}
 	for _, m := range fusion.Methods() {
-		if m.Confidence && !m.OnlyAmong && len(calibrated) < 2 ||
-			m.Granular && !slices.ContainsFunc(l, func(x search.ExpertInfo) bool { return x.Parts }) {
+		if m.Basis() == fusion.FromEnsembles && len(calibrated) < 2 ||
+			m.RanksGranularities() && !slices.ContainsFunc(l, func(x search.ExpertInfo) bool { return x.Parts }) {
 			continue
 		}
 		for _, v := range m.Variants {
@@ -167,7 +167,7 @@ func (l Lineup) Fusions() []Method {
 				Normalisation: string(v.Normalisation),
 				Sharpness:     v.Sharpness,
 			}
-			if (m.Confidence || v.CalibratedAlone) && some {
+			if (m.WeighsByConfidence(len(l)) || v.CalibratedAlone) && some {
 				r.Experts = &calibrated
 			}
 			if no := false; v.ExpertsAlone {

@@ -9,7 +9,7 @@ import (
 func cce() Method {
 	return Method{
 		Name:       MethodCCE,
-		NeedsDense: true, Granular: true, Completes: true, Sharpens: true,
+		needsDense: true, granular: true, completes: true, sharpens: true,
 		Variants: []Variant{{Name: "cce"}, {Name: "cce, sharpness 3", Sharpness: DefaultSharpness}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
 			var columns []int

@@ -9,7 +9,7 @@ import (
 func gated() Method {
 	return Method{
 		Name:  MethodGate,
-		Words: true, Completes: true, Gated: true,
+		words: true, completes: true, gated: true,
 		Variants: []Variant{{Name: "gate"}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
 			if s.Specialists > 0 {

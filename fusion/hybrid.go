@@ -9,8 +9,8 @@ import (
 func hybrid() Method {
 	return Method{
 		Name:  MethodHybrid,
-		Words: true, NeedsDense: true, NeedsWords: true, Confidence: true, OnlyAmong: true,
-		Completes: true, Normalises: true, Sharpens: true, Weighs: WordsAlone,
+		words: true, needsDense: true, needsWords: true, confidence: true, onlyAmong: true,
+		completes: true, normalises: true, sharpens: true, weighs: wordsAlone,
 		Variants: []Variant{{Name: "hybrid"}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
 			experts, known := in.sure()

@@ -1,46 +1,42 @@
 package fusion
 
-// Method is a way to make one ranking of several: what it needs of the sources, which
-// options it takes, and how it ranks. Each is defined in a file of its own and named
-// in Methods. Serving, fitting, measuring and the documentation read that table.
+// Method is a way to make one ranking of several. Each is defined in a file of its own and named
+// in Methods. What it needs of the sources, which options it takes and what is calibrated for it
+// are what its methods answer (needs.go): serving, fitting, measuring and the documentation ask
+// those.
 type Method struct {
 	Name string
-
-	Words      bool // BM25 takes part, beside the experts, which always do
-	NeedsDense bool // it cannot do without an expert
-	NeedsWords bool // nor without BM25
-	Completes  bool // it uses scores that a source did not return: takes Settings.Missing
-	Normalises bool // it scales scores: takes Settings.Normalisation
-	Sharpens   bool // it weighs by a power of confidences: takes Settings.Sharpness
-	Weighs     Weighs
-
-	// Confidence: an expert is weighted by its confidence. OnlyAmong: that matters
-	// only among several experts.
-	Confidence, OnlyAmong bool
-
-	// Granular: it ranks by the granularities of one expert, or by the experts that a
-	// request names.
-	Granular bool
-
-	// Gated: a gate decides, which reads confidences where there are any, how familiar
-	// the question is, and what phrases and late interaction say.
-	Gated bool
-
 	// Variants are the settings besides the usual ones that an evaluation compares.
 	Variants []Variant
-
 	// Fuse ranks the best k candidates of the sources that take part.
 	Fuse func(in Input, s Settings, k int) (Ranking, error)
+
+	words      bool // BM25 takes part, beside the experts, which always do
+	needsDense bool // it cannot do without an expert
+	needsWords bool // nor without BM25
+	completes  bool // it uses scores that a source did not return: takes Settings.Missing
+	normalises bool // it scales scores: takes Settings.Normalisation
+	sharpens   bool // it weighs by a power of confidences: takes Settings.Sharpness
+	weighs     weighs
+	// confidence: an expert is weighted by its confidence. onlyAmong: that matters only among
+	// several experts.
+	confidence, onlyAmong bool
+	// granular: it ranks by the granularities of one expert, or by the experts that a request
+	// names.
+	granular bool
+	// gated: a gate decides, which reads confidences where there are any, how familiar the
+	// question is, and what phrases and late interaction say.
+	gated bool
 }
 
-// Weighs says whose weights a method multiplies by.
-type Weighs int
+// weighs says whose weights a method multiplies by.
+type weighs int
 
 // The sources whose Settings.Weights a method looks at.
 const (
-	Nobody Weighs = iota
-	WordsAlone
-	Everybody
+	nobody weighs = iota
+	wordsAlone
+	everybody
 )
 
 // Variant is a method with other settings than the usual ones.
@@ -133,9 +129,6 @@ func MethodNames(that func(Method) bool) []string {
 	}
 	return names
 }
-
-// AsksConfidence reports whether the method has to know how sure each of n experts is.
-func (m Method) AsksConfidence(n int) bool { return m.Confidence && (!m.OnlyAmong || n > 1) }
 
 // weighted returns the experts and BM25 with the weights of the settings.
 func (in *Input) weighted(s Settings) (sources []Source, words bool) {

@@ -8,7 +8,7 @@ import (
 func muf() Method {
 	return Method{
 		Name:       MethodMUF,
-		NeedsDense: true, Confidence: true, Completes: true, Normalises: true, Sharpens: true,
+		needsDense: true, confidence: true, completes: true, normalises: true, sharpens: true,
 		Variants: []Variant{
 			{
 				Name: "muf",
@@ -46,7 +46,7 @@ func (s *Settings) linear() LinearOptions {
 func mufSparse() Method {
 	return Method{
 		Name:       MethodMUFSparse,
-		NeedsDense: true, Confidence: true,
+		needsDense: true, confidence: true,
 		Variants: []Variant{{Name: "muf-sparse"}},
 		Fuse: func(in Input, _ Settings, k int) (Ranking, error) {
 			experts, known := in.sure()

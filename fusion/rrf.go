@@ -3,7 +3,7 @@ package fusion
 func rrf() Method {
 	return Method{
 		Name:  MethodRRF,
-		Words: true, Weighs: Everybody,
+		words: true, weighs: everybody,
 		Variants: []Variant{{Name: "rrf"}},
 		Fuse: func(in Input, s Settings, k int) (Ranking, error) {
 			sources, _ := in.weighted(s)

@@ -3,7 +3,7 @@ package fusion
 func sum() Method {
 	return Method{
 		Name:  MethodSum,
-		Words: true, Completes: true, Normalises: true, Weighs: Everybody,
+		words: true, completes: true, normalises: true, weighs: everybody,
 		Variants: []Variant{
 			{
 				Name:          "sum of experts",

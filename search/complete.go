@@ -44,7 +44,7 @@ func (a *answer) complete(ctx context.Context) error {
 		return err
 	}
 	exact := a.plan.missing == fusion.Exact &&
-		slices.ContainsFunc(a.plan.methods, func(m plannedMethod) bool { return m.Completes })
+		slices.ContainsFunc(a.plan.methods, func(m plannedMethod) bool { return m.Takes(fusion.OptionMissing) })
 	if exact || slices.ContainsFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.follows }) {
 		gone, err := a.view.narrowed.Prefetch(ctx, a.table.Ordinals())
 		if err != nil {

@@ -87,9 +87,9 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, r *fusion.Ranking
 	if out.Confidence != nil {
 		out.Basis = BasisCalibrated
 		switch {
-		case m.Gated:
+		case m.Basis() == fusion.FromChances:
 			out.Basis = a.defaults.ChancesBasis
-		case m.Granular && !a.fittedCCE(a.plan):
+		case m.Basis() == fusion.FromSurest && !m.Confident(a.plan.offer):
 			out.Basis = "" // nobody fitted it
 		}
 	}
@@ -120,7 +120,7 @@ func (a *answer) fared(ctx context.Context) []Source {
 			Took:      f.took,
 		}
 		for _, m := range a.plan.methods {
-			if reason := a.leavesOut(a.plan, m, f.at); reason != "" {
+			if reason := a.excluded(a.plan, m, f.at); reason != "" {
 				s.Reason = reason
 			}
 		}

@@ -191,7 +191,7 @@ func (l *lineUp) sureOf(ctx context.Context, q *inquiry, view *pinned, text stri
 		return 0, false
 	}
 	p, err := l.plan(&Request{Question: text, Filter: q.filter})
-	if err != nil || p.listed || !p.gated() {
+	if err != nil || p.listed || !p.weighsByQuestion() {
 		return 0, false
 	}
 	p.filter = q.filter // with what passages must have

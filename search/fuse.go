@@ -16,7 +16,7 @@ func (a *answer) fuse(ctx context.Context) error {
 			return err
 		}
 		in := fusion.Input{Table: a.table}
-		if m.Gated {
+		if m.WeighsByQuestion() {
 			in.Sources = a.observe(ctx)
 			if a.defaults.Chances != nil {
 				in.Wording, _ = a.wording(a.question)
@@ -24,7 +24,7 @@ func (a *answer) fuse(ctx context.Context) error {
 			}
 		} else {
 			in.Sources = slices.DeleteFunc(a.observed(ctx, new(familiarities), false), func(o fusion.Observed) bool {
-				return a.leavesOut(a.plan, m, a.findings[o.Column].at) != ""
+				return a.excluded(a.plan, m, a.findings[o.Column].at) != ""
 			})
 		}
 		ranking, err := m.Fuse(in, a.settings(), max(a.plan.k, a.plan.offset+a.plan.answer.Passages))
@@ -98,7 +98,7 @@ func (a *answer) observed(ctx context.Context, q *familiarities, random bool) []
 // fails, every expert counts as a generalist, and a note under Degraded says so.
 func (a *answer) ready(ctx context.Context) {
 	a.known = a.encoded()
-	if a.known != nil || a.reference == nil || !a.plan.gated() {
+	if a.known != nil || a.reference == nil || !a.plan.weighsByQuestion() {
 		return
 	}
 	if err := a.encodeNow(ctx, a.reference); err != nil {

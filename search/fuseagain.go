@@ -87,15 +87,8 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 	err := table.Restore(len(e.sources), e.said)
 	ranking := fusion.Ranking{}
 	k := cmp.Or(r.K, len(r.Candidates))
-	if err == nil && m.Gated {
-		// A gate's weights are made from the question; here they are given.
-		sources := make([]fusion.Source, len(e.sources))
-		for i := range sources {
-			sources[i] = fusion.Source{Column: i, Weight: e.weights[i]}
-		}
-		ranking, err = fusion.Sum(table, sources, fusion.LinearOptions{Normalisation: fusion.Raw, Missing: missing}, k)
-	} else if err == nil {
-		ranking, err = m.Fuse(fusion.Input{Table: table, Sources: e.observed},
+	if err == nil {
+		ranking, err = m.FuseAgain(fusion.Input{Table: table, Sources: e.observed},
 			fusion.Settings{Missing: missing, Normalisation: normalisation, Sharpness: r.Sharpness, Weights: e.weights,
 				CCE: fusion.CCEOptions{Temperature: r.Temperature, Sharpness: r.Sharpness}}, k)
 	}
@@ -124,51 +117,125 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 		)
 		return nil
 	}
-	e.checkGranularities(r, &m, wrong)
-	lexical := slices.Index(e.kinds, fusion.Lexical)
-	dense := 0
-	for _, k := range e.kinds {
-		if k.Dense() {
-			dense++
+	o := e.observe(r)
+	e.checkNeeds(r, &m, o, wrong)
+	e.checkOptions(r, &m, o, wrong)
+	e.observed = slices.DeleteFunc(e.observed, func(x fusion.Observed) bool { // as in a search
+		if !x.Kind.Dense() {
+			return !m.Uses(x.Kind)
+		}
+		return m.Excludes(o, abilityOf(x)) != fusion.Included
+	})
+	e.weights = map[int]float64{}
+	for column, name := range e.sources {
+		w, known := r.Weights[name]
+		if !known && m.CalibratedWeight(e.kinds[column]) {
+			w, known = e.weighed(name)
+			if !known {
+				wrong.add(
+					"missing_field",
+					wording.Pointer("/weights", name),
+					"the weight of source %s is needed for fusion method %q: name it, or leave it among the contributions",
+					wording.Quote(name),
+					m.Name,
+				)
+			}
+		}
+		if known {
+			e.weights[column] = w
 		}
 	}
-	if m.NeedsWords && lexical < 0 && len(e.sources) > 0 {
-		wrong.add(
-			"needs_bm25",
-			"/candidates",
-			"fusion method %q needs scores of %s, and no candidate has one",
-			m.Name,
-			WordSource,
-		)
+	return &m
+}
+
+// observe fills in what is known of the sources, and returns what they offer to a method.
+func (e *evidence) observe(r *FuseRequest) fusion.Offer {
+	o := fusion.Offer{Gate: true, Temperature: len(r.Confidences) == 0 && r.Temperature > 0}
+	for column, name := range e.sources {
+		x := fusion.Observed{
+			Column:     column,
+			Kind:       e.kinds[column],
+			Confidence: -1,
+			Granular:   slices.Contains(r.Granularities, name),
+		}
+		if sure, known := r.Confidences[name]; known {
+			x.Confidence = sure
+		}
+		e.observed = append(e.observed, x)
+		if x.Kind.Dense() {
+			o.Experts = append(o.Experts, abilityOf(x))
+		}
+		o.Words = o.Words || x.Kind == fusion.Lexical
 	}
-	if m.NeedsDense && dense == 0 && len(e.sources) > 0 {
-		wrong.add(
-			"needs_experts",
-			"/candidates",
-			"fusion method %q needs scores of an expert, and no candidate has one",
-			m.Name,
-		)
+	return o
+}
+
+// abilityOf returns what a method has to know of an expert whose scores are given.
+func abilityOf(x fusion.Observed) fusion.Ability {
+	return fusion.Ability{Sure: x.Confidence != -1, Granular: x.Granular}
+}
+
+// checkNeeds refuses a method that lacks scores, or what the candidates do not tell of their
+// sources: which are sure, and which are granularities.
+func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *problems) {
+	for _, lack := range m.Lacks(o) {
+		switch {
+		case lack == fusion.LacksGranularities && len(r.Granularities) == 0:
+			wrong.add(
+				"missing_field",
+				"/granularities",
+				"fusion method %q answers by the granularity that is surest: name the sources that are granularities, such as base and base@1, or the experts among which it is to choose",
+				m.Name,
+			)
+		case lack == fusion.LacksWords && len(e.sources) > 0:
+			wrong.add(
+				"needs_bm25",
+				"/candidates",
+				"fusion method %q needs scores of %s, and no candidate has one",
+				m.Name,
+				WordSource,
+			)
+		case lack == fusion.LacksExperts && len(e.sources) > 0:
+			wrong.add(
+				"needs_experts",
+				"/candidates",
+				"fusion method %q needs scores of an expert, and no candidate has one",
+				m.Name,
+			)
+		case lack == fusion.LacksConfidences:
+			wrong.add(
+				"missing_field",
+				"/confidences",
+				"fusion method %q weighs experts by how sure they are: name the confidences, which a search has among its sources",
+				m.Name,
+			)
+		}
+	}
+}
+
+// checkOptions refuses options that the method does not take, and values out of range.
+func (e *evidence) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *problems) {
+	weighsByScores := o.Temperature && m.Takes(fusion.OptionTemperature)
+	if !m.RanksGranularities() && (len(r.Granularities) > 0 || r.Temperature != 0 && !weighsByScores) {
+		wrong.add("unused_option", "/fusion", "fusion method %q does not take granularities and a temperature", m.Name)
+	}
+	if m.RanksGranularities() {
+		for i, name := range r.Granularities {
+			if at := slices.Index(e.sources, name); len(e.sources) > 0 && (at < 0 || !e.kinds[at].Dense()) {
+				wrong.add(
+					"unknown_source",
+					wording.Pointer("/granularities", i),
+					"no candidate has a score of an expert %s",
+					wording.Quote(name),
+				)
+			}
+		}
 	}
 	inRange("/confidences", r.Confidences, 1, wrong)
 	inRange("/weights", r.Weights, fusion.MaxWeight, wrong)
-	if r.Temperature < 0 || r.Temperature > maxTemperature {
-		wrong.add(
-			"out_of_range",
-			"/temperature",
-			"temperature is %v: it has to be from 0 to %d",
-			r.Temperature,
-			maxTemperature,
-		)
-	}
-	if !(r.Sharpness >= 0 && r.Sharpness <= fusion.MaxSharpness) {
-		wrong.add(
-			"out_of_range",
-			"/sharpness",
-			"sharpness is %v: it has to be from 0 to %g",
-			r.Sharpness,
-			float64(fusion.MaxSharpness),
-		)
-	} else if r.Sharpness > 0 && !m.Sharpens {
+	wrong.between("/temperature", r.Temperature, maxTemperature)
+	wrong.between("/sharpness", r.Sharpness, fusion.MaxSharpness)
+	if r.Sharpness > 0 && !m.Takes(fusion.OptionSharpness) {
 		wrong.add("unused_option", "/sharpness", "fusion method %q does not take a sharpness", m.Name)
 	}
 	for _, name := range sortedKeys(r.Weights) {
@@ -182,86 +249,8 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 			)
 		}
 	}
-	if len(r.Weights) > 0 && !m.Gated && m.Weighs == fusion.Nobody {
+	if len(r.Weights) > 0 && !m.Takes(fusion.OptionWeights) && !m.CalibratedWeight(fusion.Generalist) {
 		wrong.add("unused_option", "/weights", "fusion method %q does not take weights", m.Name)
-	}
-	e.weights = map[int]float64{}
-	for column, name := range e.sources {
-		w, named := r.Weights[name]
-		if !named && (m.Gated || m.Weighs == fusion.WordsAlone && column == lexical) {
-			w, named = e.weighed(name)
-			if !named {
-				wrong.add(
-					"missing_field",
-					wording.Pointer("/weights", name),
-					"the weight of source %s is needed for fusion method %q: name it, or leave it among the contributions",
-					wording.Quote(name),
-					m.Name,
-				)
-			}
-		}
-		if named {
-			e.weights[column] = w
-		}
-		o := fusion.Observed{
-			Column:     column,
-			Kind:       e.kinds[column],
-			Confidence: -1,
-			Granular:   slices.Contains(r.Granularities, name),
-		}
-		sure, known := r.Confidences[name]
-		if known {
-			o.Confidence = sure
-		}
-		if m.AsksConfidence(dense) && o.Kind.Dense() && !known && !r.bySelf(&m) || m.Granular && !o.Granular {
-			continue // as in a search: one that cannot say, or is not meant, takes no part
-		}
-		e.observed = append(e.observed, o)
-	}
-	if m.AsksConfidence(dense) && !r.bySelf(&m) && dense > 0 &&
-		!slices.ContainsFunc(e.observed, func(o fusion.Observed) bool { return o.Kind.Dense() }) {
-		wrong.add(
-			"missing_field",
-			"/confidences",
-			"fusion method %q weighs experts by how sure they are: name the confidences, which a search has among its sources",
-			m.Name,
-		)
-	}
-	return &m
-}
-
-// bySelf: a method that weighs experts by their ensembles' confidences does so by CCE's, as
-// it does in a search by experts without ensembles.
-func (r *FuseRequest) bySelf(m *fusion.Method) bool {
-	return m.OnlyAmong && len(r.Confidences) == 0 && r.Temperature > 0
-}
-
-// checkGranularities requires the names of the sources among which cce chooses, since the
-// candidates do not tell them. It refuses such names for other methods.
-func (e *evidence) checkGranularities(r *FuseRequest, m *fusion.Method, wrong *problems) {
-	if !m.Granular {
-		if len(r.Granularities) > 0 || r.Temperature != 0 && !r.bySelf(m) {
-			wrong.add("unused_option", "/fusion", "fusion method %q does not take granularities and a temperature", m.Name)
-		}
-		return
-	}
-	if len(r.Granularities) == 0 {
-		wrong.add(
-			"missing_field",
-			"/granularities",
-			"fusion method %q answers by the granularity that is surest: name the sources that are granularities, such as base and base@1, or the experts among which it is to choose",
-			m.Name,
-		)
-	}
-	for i, name := range r.Granularities {
-		if at := slices.Index(e.sources, name); len(e.sources) > 0 && (at < 0 || !e.kinds[at].Dense()) {
-			wrong.add(
-				"unknown_source",
-				wording.Pointer("/granularities", i),
-				"no candidate has a score of an expert %s",
-				wording.Quote(name),
-			)
-		}
 	}
 }
 

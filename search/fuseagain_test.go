@@ -52,13 +52,13 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 			Fusion:     methodsOf(m.Name),
 			Candidates: rapid.IntRange(1, 70).Draw(t, "candidates"), K: 1000,
 		}
-		if m.Completes {
+		if m.Takes(fusion.OptionMissing) {
 			r.Missing = rapid.SampledFrom([]string{"", "exact", "min"}).Draw(t, "missing")
 		}
-		if m.Normalises {
+		if m.Takes(fusion.OptionNormalisation) {
 			r.Normalisation = string(rapid.SampledFrom(append(fusion.Normalisations(), "")).Draw(t, "normalisation"))
 		}
-		if m.Sharpens {
+		if m.Takes(fusion.OptionSharpness) {
 			r.Sharpness = rapid.SampledFrom([]float64{0, 1, 2.5}).Draw(t, "sharpness")
 		}
 		experts := []string{"A", "B", "C"}
@@ -67,10 +67,10 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 			r.Experts = &experts
 		}
 		named := []string{}
-		switch m.Weighs {
-		case fusion.Everybody:
+		switch {
+		case m.Takes(fusion.OptionExpertWeights):
 			named = append(experts[:len(experts):len(experts)], WordSource)
-		case fusion.WordsAlone:
+		case m.Takes(fusion.OptionWeights):
 			named = []string{WordSource}
 		}
 		for _, name := range named {
@@ -94,7 +94,7 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 			Sharpness:     r.Sharpness,
 			Confidences:   map[string]float64{},
 		}
-		if m.Granular { // whose results may be the surest's alone
+		if m.RanksGranularities() { // whose results may be the surest's alone
 			again.Granularities = slices.DeleteFunc(slices.Clone(experts), func(name string) bool { return name == "C" })
 			r.Fusion = methodsOf(fusion.MethodSum)
 			r.Sharpness = 0
@@ -116,7 +116,7 @@ func TestFuseIsTheSearchAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		sameRanking(t, got.Results, want.Results)
-		if want.Confidence != nil && !m.Gated && math.Abs(*got.Confidence-*want.Confidence) > 1e-8 {
+		if want.Confidence != nil && !m.WeighsByQuestion() && math.Abs(*got.Confidence-*want.Confidence) > 1e-8 {
 			t.Errorf("confidence %v, want %v", *got.Confidence, *want.Confidence)
 		}
 		k := rapid.IntRange(1, 5).Draw(t, "k")

@@ -20,7 +20,8 @@ type late struct {
 
 // A request that names no expert searches words alone.
 func (x *late) wanted(l *lineUp, r *Request, m *fusion.Method) bool {
-	return m.Gated && (r.Late == nil || *r.Late) && (r.Experts == nil || len(*r.Experts) > 0) && l.defaults.Gate != nil &&
+	return m.Uses(fusion.Late) && (r.Late == nil || *r.Late) && (r.Experts == nil || len(*r.Experts) > 0) &&
+		l.defaults.Gate != nil &&
 		len(l.defaults.Gate.Late) > 0
 }
 

@@ -17,23 +17,11 @@ func MethodNames() []string { return append([]string{MethodAuto}, fusion.MethodN
 
 // MethodsWith returns the fusion methods that take an option of a request: "missing",
 // "weights", "normalisation" or "sharpness".
-func MethodsWith(option string) []string { return fusion.MethodNames(takes(option)) }
+func MethodsWith(option string) []string { return fusion.MethodNames(taking(fusion.Option(option))) }
 
-// takes tells whether a method looks at an option.
-func takes(option string) func(fusion.Method) bool {
-	return func(m fusion.Method) bool {
-		switch option {
-		case "missing":
-			return m.Completes
-		case "weights":
-			return m.Weighs != fusion.Nobody
-		case "normalisation":
-			return m.Normalises
-		case "sharpness":
-			return m.Sharpens
-		}
-		return m.Gated // late
-	}
+// taking returns whether a method looks at an option.
+func taking(option fusion.Option) func(fusion.Method) bool {
+	return func(m fusion.Method) bool { return m.Takes(option) }
 }
 
 // checkOptions refuses an option that none of the methods uses, so that no option is
@@ -43,8 +31,11 @@ func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *proble
 	if len(methods) == 0 {
 		return // told already
 	}
-	refuse := func(pointer, what string, takes func(fusion.Method) bool) {
-		if slices.ContainsFunc(methods, func(m plannedMethod) bool { return takes(*m.Method) }) {
+	taken := func(option fusion.Option) bool {
+		return slices.ContainsFunc(methods, func(m plannedMethod) bool { return m.Takes(option) })
+	}
+	refuse := func(pointer, what string, option fusion.Option) {
+		if taken(option) {
 			return
 		}
 		asked := fmt.Sprintf("fusion method %q", methods[0].asked)
@@ -62,33 +53,28 @@ func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *proble
 			asked,
 			verb,
 			what,
-			wording.List(fusion.MethodNames(takes)),
+			wording.List(fusion.MethodNames(taking(option))),
 		)
 	}
 	if len(r.Weights) > 0 {
-		refuse("/weights", "weights", takes("weights"))
+		refuse("/weights", "weights", fusion.OptionWeights)
 		for _, name := range sortedKeys(r.Weights) {
-			if l.numberOf(name) >= 0 &&
-				slices.ContainsFunc(methods, func(m plannedMethod) bool { return m.Weighs != fusion.Nobody }) {
-				refuse(
-					wording.Pointer("/weights", name),
-					"weights of experts",
-					func(m fusion.Method) bool { return m.Weighs == fusion.Everybody },
-				)
+			if l.numberOf(name) >= 0 && taken(fusion.OptionWeights) {
+				refuse(wording.Pointer("/weights", name), "weights of experts", fusion.OptionExpertWeights)
 			}
 		}
 	}
 	if r.Normalisation != "" {
-		refuse("/normalisation", "a normalisation", takes("normalisation"))
+		refuse("/normalisation", "a normalisation", fusion.OptionNormalisation)
 	}
 	if r.Sharpness != 0 {
-		refuse("/sharpness", "a sharpness", takes("sharpness"))
+		refuse("/sharpness", "a sharpness", fusion.OptionSharpness)
 	}
 	if r.Missing != "" {
-		refuse("/missing", `"missing"`, takes("missing"))
+		refuse("/missing", `"missing"`, fusion.OptionMissing)
 	}
 	if r.Late != nil && *r.Late {
-		refuse("/late", "late interaction", takes("late"))
+		refuse("/late", "late interaction", fusion.OptionLate)
 	}
 }
 

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -17,9 +16,10 @@ type plan struct {
 	experts       []int // of the sources, those that are experts
 	named         bool  // the request says which experts
 	methods       []plannedMethod
-	listed        bool // a list of methods was asked for
-	offset        int  // results before the first that is answered
-	k             int  // results, those before the first too
+	offer         fusion.Offer // to them
+	listed        bool         // a list of methods was asked for
+	offset        int          // results before the first that is answered
+	k             int          // results, those before the first too
 	missing       fusion.Missing
 	normalise     fusion.Normalisation // "": the method's own
 	sharpness     float64              // 0: the method's own
@@ -38,9 +38,9 @@ type plannedMethod struct {
 	*fusion.Method
 }
 
-// gated reports whether a gate decides by one of the methods.
-func (p *plan) gated() bool {
-	return slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return m.Gated })
+// weighsByQuestion reports whether one of the methods decides by question how much sources count.
+func (p *plan) weighsByQuestion() bool {
+	return slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return m.WeighsByQuestion() })
 }
 
 // fields are what an answer carries beside ids and scores.
@@ -93,9 +93,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	p.offsets = oneOf(&wrong, "/offsets", r.Offsets, OffsetBytes, OffsetNames())
 	wrong.filter(p.filter)
 	p.minConfidence = r.MinConfidence
-	if !(p.minConfidence >= 0 && p.minConfidence <= 1) {
-		wrong.add("out_of_range", "/min_confidence", "min_confidence is %v: it has to be from 0 to 1", r.MinConfidence)
-	}
+	wrong.between("/min_confidence", r.MinConfidence, 1)
 	p.experts = l.planExperts(r.Experts, &wrong)
 	p.methods = l.planMethods(r.Fusion, &wrong)
 	p.listed = r.Fusion.Listed
@@ -109,12 +107,14 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	if len(p.experts) == 0 && !r.words() && len(wrong) == 0 {
 		wrong.add("no_sources", "/experts", `there is nothing to search: "experts" is empty and "bm25" is false`)
 	}
+	p.offer = l.offer(p, r.words())
 	for i, m := range p.methods {
-		l.checkNeeds(m, p.listed, i, p, r.words(), &wrong)
-		p.confidence = p.confidence || m.Gated || m.AsksConfidence(len(p.experts))
+		l.checkNeeds(m, i, p, &wrong)
+		p.confidence = p.confidence || m.ReadsConfidence(len(p.experts))
 	}
 	l.planSources(r, p)
-	if p.minConfidence > 0 && r.Late != nil && !*r.Late && l.late != nil && d.GateWithoutLate != nil && p.gated() {
+	if p.minConfidence > 0 && r.Late != nil && !*r.Late && l.late != nil && d.GateWithoutLate != nil &&
+		p.weighsByQuestion() {
 		wrong.add(
 			"needs_calibration",
 			"/min_confidence",
@@ -133,46 +133,13 @@ func (l *lineUp) planSources(r *Request, p *plan) {
 		}
 	}
 	for _, at := range p.experts {
-		if reason := l.leftOut(p, at); reason != "" {
+		if reason := l.excludedByAll(p, at); reason != "" {
 			if p.unused == nil {
 				p.unused = map[int]string{}
 			}
 			p.unused[at] = reason
 		}
 	}
-}
-
-// leftOut returns why none of the methods has a use for an expert; "" where one has.
-func (l *lineUp) leftOut(p *plan, expert int) string {
-	reason := ""
-	for _, m := range p.methods {
-		reason = l.leavesOut(p, m, expert)
-		if reason == "" {
-			return ""
-		}
-	}
-	return reason
-}
-
-// leavesOut returns why a method does not use a source; "" if it does. A method that weighs
-// experts by their confidence leaves out those that have none.
-func (l *lineUp) leavesOut(p *plan, m plannedMethod, at int) string {
-	if m.Granular && !p.named && at < len(l.experts) && !l.experts[at].granular {
-		return fmt.Sprintf(
-			"%s ranks by granularities, unless others are named, and this is none, or calibration chose others",
-			m.Name,
-		)
-	}
-	if at >= len(l.experts) || !m.AsksConfidence(len(p.experts)) || l.experts[at].calibrated() {
-		return ""
-	}
-	if m.OnlyAmong && !slices.ContainsFunc(p.experts, func(at int) bool { return l.experts[at].calibrated() }) {
-		return "" // then all are weighed by CCE's confidences
-	}
-	return fmt.Sprintf(
-		"%s weights experts by how sure they are, and this one cannot say: it has no ensemble, or nobody calibrated it",
-		m.Name,
-	)
 }
 
 // planExperts resolves names to indexes, in the engine's own order, so that
@@ -220,7 +187,10 @@ func (l *lineUp) planSpecialists(r *Request, p *plan, wrong *problems) (most int
 	if r.Experts != nil || l.defaults.Specialists == 0 {
 		return 0, false
 	}
-	return l.defaults.Specialists, !slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return !m.Gated })
+	return l.defaults.Specialists, !slices.ContainsFunc(
+		p.methods,
+		func(m plannedMethod) bool { return !m.WeighsByQuestion() },
+	)
 }
 
 func (l *lineUp) planMethods(asked Methods, wrong *problems) []plannedMethod {
@@ -279,88 +249,6 @@ func methodPointer(listed bool, i int) string {
 		return wording.Pointer("/fusion", i)
 	}
 	return "/fusion"
-}
-
-// leastAUROC is what a confidence has to be worth to be a threshold; 0.5 is chance.
-const leastAUROC = .6
-
-// checkNeeds refuses a method that needs what is not there.
-func (l *lineUp) checkNeeds(m plannedMethod, listed bool, i int, p *plan, words bool, wrong *problems) {
-	experts := p.experts
-	pointer := methodPointer(listed, i)
-	if m.NeedsWords && !words {
-		wrong.add("needs_bm25", pointer, `fusion method %q needs BM25, and "bm25" is false`, m.asked)
-	}
-	if m.NeedsDense && len(experts) == 0 && len(*wrong) == 0 {
-		wrong.add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
-	}
-	if m.Granular && !p.named && len(experts) > 0 &&
-		!slices.ContainsFunc(experts, func(at int) bool { return l.experts[at].granular }) {
-		wrong.add(
-			"needs_experts",
-			pointer,
-			"fusion method %q needs experts that have vectors of parts of passages, and there are none: name the experts among which it is to choose",
-			m.asked,
-		)
-	}
-	if m.Gated && l.defaults.Gate == nil {
-		wrong.add(
-			"needs_calibration",
-			pointer,
-			"fusion method %q needs what is fitted when a collection is calibrated, and this one is not: use %s or %s",
-			m.asked,
-			fusion.MethodRRF,
-			fusion.MethodSum,
-		)
-	}
-	if sure := m.Gated && l.defaults.Chances != nil || m.NeedsDense && m.Confidence && !m.OnlyAmong || m.Granular &&
-		l.fittedCCE(p); p.minConfidence > 0 &&
-		!sure {
-		wrong.add(
-			"needs_calibration",
-			"/min_confidence",
-			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated",
-			m.asked,
-		)
-	}
-	if area, known := l.defaults.ConfidenceAUROC[m.Name]; known && area < leastAUROC && p.minConfidence > 0 {
-		wrong.add(
-			"uninformative_confidence",
-			"/min_confidence",
-			"the confidence of fusion method %q hardly tells right answers from wrong ones: on the questions that the collection was calibrated on, a right one has the higher of the two %.0f times in 100, and %g are needed. Leave min_confidence out, or use %s",
-			m.asked,
-			100*area,
-			100*leastAUROC,
-			fusion.MethodGate,
-		)
-	}
-	if !m.AsksConfidence(len(experts)) || m.OnlyAmong { // see leavesOut
-		return
-	}
-	var without []string
-	for _, i := range experts {
-		if !l.experts[i].calibrated() {
-			without = append(without, l.experts[i].name())
-		}
-	}
-	if len(without) == len(experts) && len(experts) > 0 {
-		wrong.add(
-			"needs_calibration",
-			pointer,
-			`fusion method %q weights experts by how sure they are, which needs an ensemble and a calibration; without: %s. Calibrate them, name only others in "experts", or use %s or %s`,
-			m.asked,
-			wording.List(without),
-			fusion.MethodRRF,
-			fusion.MethodSum,
-		)
-	}
-}
-
-// fittedCCE reports whether the confidence of cce is what was calibrated: that of the surest
-// granularity.
-func (l *lineUp) fittedCCE(p *plan) bool {
-	other := func(at int) bool { return !l.experts[at].granular }
-	return l.defaults.CCE.Temperature > 0 && p.sharpness == 0 && (!p.named || !slices.ContainsFunc(p.experts, other))
 }
 
 // checkWeights refuses weights of what is no source, or is not weighted by requests.

@@ -66,6 +66,13 @@ func (w *problems) count(pointer string, n, fallback, most int) int {
 	return n
 }
 
+// between checks a number from 0 to most.
+func (w *problems) between(pointer string, x, most float64) {
+	if !(x >= 0 && x <= most) {
+		w.add("out_of_range", pointer, "%s is %v: it has to be from 0 to %g", pointer[1:], x, most)
+	}
+}
+
 // oneOf checks a word; "" means the default.
 func oneOf[T ~string](w *problems, pointer, value string, fallback T, allowed []T) T {
 	if value == "" {

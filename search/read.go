@@ -70,14 +70,14 @@ func (a *answer) read(ctx context.Context) error {
 // ranksByReader reports whether the first passages are ranked by what the reader says of
 // them, too: those of the first page, by the gate, whose scores the weight was fitted to.
 func (a *answer) ranksByReader() bool {
-	return a.plan.reader != nil && a.plan.reader.Ranking > 0 && a.plan.offset == 0 && a.plan.methods[0].Gated
+	return a.plan.reader != nil && a.plan.reader.Ranking > 0 && a.plan.offset == 0 && a.plan.methods[0].WeighsByQuestion()
 }
 
 // readsForConfidence reports whether the confidence is known better with a reader.
 func (a *answer) readsForConfidence() bool {
 	reader := a.plan.reader
 	first := &a.rankings[0]
-	return reader != nil && reader.Confidence != nil && a.plan.offset == 0 && a.plan.methods[0].Gated &&
+	return reader != nil && reader.Confidence != nil && a.plan.offset == 0 && a.plan.methods[0].WeighsByQuestion() &&
 		first.Confidence != nil &&
 		len(first.Items) > 0
 }

@@ -11,7 +11,9 @@ import (
 // bm25 is BM25 over words.
 type bm25 struct{ identity }
 
-func (w *bm25) wanted(_ *lineUp, r *Request, m *fusion.Method) bool { return m.Words && r.words() }
+func (w *bm25) wanted(_ *lineUp, r *Request, m *fusion.Method) bool {
+	return m.Uses(fusion.Lexical) && r.words()
+}
 
 func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
 	index := p.view.narrowed.Words()
@@ -42,7 +44,7 @@ func (w *bm25) observe(f *finding, q *familiarities) fusion.Observed {
 type phrases struct{ identity }
 
 func (w *phrases) wanted(l *lineUp, r *Request, m *fusion.Method) bool {
-	return m.Gated && r.words() && l.defaults.Gate != nil && l.defaults.Gate.Phrases > 0
+	return m.Uses(fusion.Phrases) && r.words() && l.defaults.Gate != nil && l.defaults.Gate.Phrases > 0
 }
 
 func (w *phrases) there(in Indexes) bool { return in.Phrases() != nil }

@@ -1,0 +1,204 @@
+package fusion
+
+import "slices"
+
+// Offer is what there is to rank by, before any source is asked.
+type Offer struct {
+	Words   bool      // BM25
+	Experts []Ability // those that are searched
+	Named   bool      // they were named, and are not simply all
+	Gate    bool      // a gate was fitted
+	Chances bool      // the chances of the gate's answers were fitted
+	Surest  bool      // how sure the surest granularity is was fitted
+	// Temperature: the scores of experts without ensembles can be made confidences.
+	Temperature bool
+}
+
+// Ability is what a method has to know of an expert.
+type Ability struct {
+	Sure     bool // it can say how sure it is
+	Granular bool // it is one of several granularities, among which the surest answers
+}
+
+// Lack is what a method cannot do without and is not offered.
+type Lack int
+
+// What methods may lack.
+const (
+	LacksWords Lack = iota + 1
+	LacksExperts
+	LacksGranularities // experts that are granularities, or that are named
+	LacksGate
+	LacksConfidences // experts that can say how sure they are
+)
+
+// Lacks returns what the method cannot do without and is not offered; nil: it can rank.
+func (m Method) Lacks(o Offer) (lacks []Lack) {
+	has := func(what func(Ability) bool) bool { return slices.ContainsFunc(o.Experts, what) }
+	for _, lack := range []struct {
+		it   Lack
+		when bool
+	}{
+		{LacksWords, m.needsWords && !o.Words},
+		{LacksExperts, m.needsDense && len(o.Experts) == 0},
+		{LacksGranularities, m.granular && !o.Named && !has(Ability.granular)},
+		{LacksGate, m.gated && !o.Gate},
+		{LacksConfidences, m.lacksConfidences(o)},
+	} {
+		if lack.when {
+			lacks = append(lacks, lack.it)
+		}
+	}
+	return lacks
+}
+
+// lacksConfidences reports whether the method weighs by confidences, and nobody has one.
+func (m Method) lacksConfidences(o Offer) bool {
+	n := len(o.Experts)
+	return n > 0 && m.WeighsByConfidence(n) && !m.weighsByScores(o) && !slices.ContainsFunc(o.Experts, Ability.sure)
+}
+
+// weighsByScores reports whether the method takes the experts' scores for confidences, since
+// none of them can say how sure it is.
+func (m Method) weighsByScores(o Offer) bool {
+	return m.onlyAmong && o.Temperature && !slices.ContainsFunc(o.Experts, Ability.sure)
+}
+
+func (a Ability) sure() bool     { return a.Sure }
+func (a Ability) granular() bool { return a.Granular }
+
+// Exclusion is why a method has no use for an expert.
+type Exclusion int
+
+// Why a method leaves an expert out.
+const (
+	Included Exclusion = iota
+	NotGranular
+	NotSure
+)
+
+// Excludes returns why the method has no use for one of the experts that are offered.
+func (m Method) Excludes(o Offer, x Ability) Exclusion {
+	switch {
+	case m.granular && !o.Named && !x.Granular:
+		return NotGranular
+	case m.WeighsByConfidence(len(o.Experts)) && !x.Sure && !m.weighsByScores(o):
+		return NotSure
+	}
+	return Included
+}
+
+// Uses reports whether sources of a kind take part in the method.
+func (m Method) Uses(kind SourceKind) bool {
+	switch kind {
+	case Lexical:
+		return m.words
+	case Phrases, Late:
+		return m.gated
+	}
+	return true
+}
+
+// WeighsByQuestion reports whether the method decides by question how much each source
+// counts: by how familiar the question is, its words, and what all sources say of it.
+func (m Method) WeighsByQuestion() bool { return m.gated }
+
+// WeighsByConfidence reports whether the method weighs each of n experts by how sure it is.
+func (m Method) WeighsByConfidence(n int) bool { return m.confidence && (!m.onlyAmong || n > 1) }
+
+// ReadsConfidence reports whether the method has a use for how sure each of n experts is.
+func (m Method) ReadsConfidence(n int) bool { return m.gated || m.WeighsByConfidence(n) }
+
+// RanksGranularities reports whether the method answers by one of several granularities.
+func (m Method) RanksGranularities() bool { return m.granular }
+
+// CalibratedWeight reports whether the weight of a source of a kind, where none is given, comes
+// from a calibration.
+func (m Method) CalibratedWeight(kind SourceKind) bool {
+	return m.gated || m.weighs == wordsAlone && kind == Lexical
+}
+
+// ConfidenceBasis is what a method's confidence in its answer rests on.
+type ConfidenceBasis int
+
+// What confidences rest on.
+const (
+	NoConfidence  ConfidenceBasis = iota
+	FromChances                   // the chances of answers, as they were fitted
+	FromEnsembles                 // how far the experts' ensembles agree
+	FromSurest                    // how sure the surest expert is
+)
+
+// Basis returns what the method's confidence rests on.
+func (m Method) Basis() ConfidenceBasis {
+	switch {
+	case m.gated:
+		return FromChances
+	case m.granular:
+		return FromSurest
+	case m.confidence && !m.onlyAmong:
+		return FromEnsembles
+	}
+	return NoConfidence
+}
+
+// Confident reports whether the method's answers have a confidence that was calibrated.
+func (m Method) Confident(o Offer) bool {
+	switch m.Basis() {
+	case FromChances:
+		return o.Chances
+	case FromSurest:
+		return o.Surest
+	case FromEnsembles:
+		return true
+	}
+	return false
+}
+
+// Option is an option of a request that some methods take.
+type Option string
+
+// The options of methods.
+const (
+	OptionMissing       Option = "missing"
+	OptionWeights       Option = "weights"
+	OptionExpertWeights Option = "weights of experts"
+	OptionNormalisation Option = "normalisation"
+	OptionSharpness     Option = "sharpness"
+	OptionTemperature   Option = "temperature" // by which scores become confidences
+	OptionLate          Option = "late"
+)
+
+// Takes reports whether the method looks at an option.
+func (m Method) Takes(o Option) bool {
+	switch o {
+	case OptionMissing:
+		return m.completes
+	case OptionWeights:
+		return m.weighs != nobody
+	case OptionExpertWeights:
+		return m.weighs == everybody
+	case OptionNormalisation:
+		return m.normalises
+	case OptionSharpness:
+		return m.sharpens
+	case OptionTemperature:
+		return m.granular || m.onlyAmong
+	case OptionLate:
+		return m.gated
+	}
+	return false
+}
+
+// FuseAgain ranks what the sources said once more, without their question: a method that would
+// weigh them by it takes the weights among the settings.
+func (m Method) FuseAgain(in Input, s Settings, k int) (Ranking, error) {
+	if !m.gated {
+		return m.Fuse(in, s, k)
+	}
+	sources := make([]Source, len(in.Sources))
+	for i, o := range in.Sources {
+		sources[i] = Source{Column: o.Column, Weight: s.Weights[o.Column]}
+	}
+	return Sum(in.Table, sources, LinearOptions{Normalisation: Raw, Missing: s.Missing}, k)
+}

@@ -1,0 +1,137 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/wording"
+)
+
+// offer returns what a plan has for a method to rank by.
+func (l *lineUp) offer(p *plan, words bool) fusion.Offer {
+	d := &l.defaults
+	other := func(at int) bool { return !l.experts[at].granular }
+	o := fusion.Offer{
+		Words:       words,
+		Named:       p.named,
+		Gate:        d.Gate != nil,
+		Chances:     d.Chances != nil,
+		Surest:      d.CCE.Temperature > 0 && p.sharpness == 0 && (!p.named || !slices.ContainsFunc(p.experts, other)),
+		Temperature: true,
+	}
+	for _, at := range p.experts {
+		o.Experts = append(o.Experts, l.experts[at].ability())
+	}
+	return o
+}
+
+// ability returns what a method has to know of an expert.
+func (x *dense) ability() fusion.Ability {
+	return fusion.Ability{Sure: x.calibrated(), Granular: x.granular}
+}
+
+// leastAUROC is what a confidence has to be worth to be a threshold; 0.5 is chance.
+const leastAUROC = .6
+
+// checkNeeds refuses a method, the i-th that is asked for, which lacks what it needs.
+func (l *lineUp) checkNeeds(m plannedMethod, i int, p *plan, wrong *problems) {
+	pointer := methodPointer(p.listed, i)
+	for _, lack := range m.Lacks(p.offer) {
+		switch {
+		case lack == fusion.LacksWords:
+			wrong.add("needs_bm25", pointer, `fusion method %q needs BM25, and "bm25" is false`, m.asked)
+		case lack == fusion.LacksExperts && len(*wrong) == 0:
+			wrong.add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
+		case lack == fusion.LacksGranularities && len(p.experts) > 0:
+			wrong.add(
+				"needs_experts",
+				pointer,
+				"fusion method %q needs experts that have vectors of parts of passages, and there are none: name the experts among which it is to choose",
+				m.asked,
+			)
+		case lack == fusion.LacksGate:
+			wrong.add(
+				"needs_calibration",
+				pointer,
+				"fusion method %q needs what is fitted when a collection is calibrated, and this one is not: use %s or %s",
+				m.asked,
+				fusion.MethodRRF,
+				fusion.MethodSum,
+			)
+		case lack == fusion.LacksConfidences:
+			var without []string
+			for _, at := range p.experts {
+				without = append(without, l.experts[at].name())
+			}
+			wrong.add(
+				"needs_calibration",
+				pointer,
+				`fusion method %q weights experts by how sure they are, which needs an ensemble and a calibration; without: %s. Calibrate them, name only others in "experts", or use %s or %s`,
+				m.asked,
+				wording.List(without),
+				fusion.MethodRRF,
+				fusion.MethodSum,
+			)
+		}
+	}
+	if p.minConfidence > 0 {
+		l.checkConfidence(m, p, wrong)
+	}
+}
+
+// checkConfidence refuses a least confidence where a method's own is none to be compared with.
+func (l *lineUp) checkConfidence(m plannedMethod, p *plan, wrong *problems) {
+	if !m.Confident(p.offer) {
+		wrong.add(
+			"needs_calibration",
+			"/min_confidence",
+			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated",
+			m.asked,
+		)
+	}
+	if area, known := l.defaults.ConfidenceAUROC[m.Name]; known && area < leastAUROC {
+		wrong.add(
+			"uninformative_confidence",
+			"/min_confidence",
+			"the confidence of fusion method %q hardly tells right answers from wrong ones: on the questions that the collection was calibrated on, a right one has the higher of the two %.0f times in 100, and %g are needed. Leave min_confidence out, or use %s",
+			m.asked,
+			100*area,
+			100*leastAUROC,
+			fusion.MethodGate,
+		)
+	}
+}
+
+// excludedByAll returns why none of the methods has a use for an expert; "" where one has.
+func (l *lineUp) excludedByAll(p *plan, expert int) string {
+	reason := ""
+	for _, m := range p.methods {
+		reason = l.excluded(p, m, expert)
+		if reason == "" {
+			return ""
+		}
+	}
+	return reason
+}
+
+// excluded returns why a method has no use for a source; "" if it has one, and for what is no
+// expert.
+func (l *lineUp) excluded(p *plan, m plannedMethod, at int) string {
+	if at >= len(l.experts) {
+		return ""
+	}
+	switch m.Excludes(p.offer, l.experts[at].ability()) {
+	case fusion.NotGranular:
+		return fmt.Sprintf(
+			"%s ranks by granularities, unless others are named, and this is none, or calibration chose others",
+			m.Name,
+		)
+	case fusion.NotSure:
+		return fmt.Sprintf(
+			"%s weights experts by how sure they are, and this one cannot say: it has no ensemble, or nobody calibrated it",
+			m.Name,
+		)
+	}
+	return ""
+}
