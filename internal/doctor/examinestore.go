@@ -54,9 +54,9 @@ func examineStore(
 	if copies > 0 {
 		f.Detail += fmt.Sprintf("; %d of the passages are copies of others", copies)
 	}
-	if health.Unwritten > 0 {
+	if older := server.Unwritten(health.Statistics); older != "" {
 		f.Status = StatusNote
-		f.Detail += "; " + server.Unwritten(health.Statistics)
+		f.Detail += "; " + older
 	}
 	if health.Blocked != "" {
 		f.Status = StatusNote

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"example.org/conclave/handlers"
@@ -82,8 +83,8 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 			),
 		)
 	}
-	if err == nil && h.Unwritten > 0 {
-		component.Warnings = append(component.Warnings, Unwritten(h.Statistics))
+	if older := Unwritten(h.Statistics); err == nil && older != "" {
+		component.Warnings = append(component.Warnings, older)
 	}
 	if err == nil {
 		s.tellReads(ReadsOf(h.Statistics))
@@ -108,13 +109,22 @@ func Blocked(h opensearch.Health) string {
 	return "the index takes no changes, by " + h.Blocked + ": searches go on, and writes are refused until the block is taken away; after a full disk the cluster takes it away by itself when there is room"
 }
 
-// Unwritten says what is not known of passages that older versions wrote.
+// Unwritten says what is not known of passages that older versions wrote; "" where everything is.
 func Unwritten(n opensearch.Statistics) string {
-	return fmt.Sprintf(
-		"older versions wrote %d of %d passages, whose copies are not known, and whose words correct no questions: indexing into the store again adds what is missing, and encodes nothing that is there",
-		n.Unwritten,
-		n.Passages,
-	)
+	var unknown []string
+	if n.Unwritten > 0 {
+		unknown = append(unknown, fmt.Sprintf("the copies of %d are not known, and their words correct no questions",
+			n.Unwritten))
+	}
+	if n.Unkeyed > 0 {
+		unknown = append(unknown, fmt.Sprintf(
+			"%d cannot be drawn for the sample that confidences compare questions with, unless all are looked at", n.Unkeyed))
+	}
+	if unknown == nil {
+		return ""
+	}
+	return fmt.Sprintf("older versions wrote some of the %d passages: %s; indexing into the store again adds what is missing, and encodes nothing that is there",
+		n.Passages, strings.Join(unknown, ", and "))
 }
 
 // watchWords reads the words of the store again where passages were changed.

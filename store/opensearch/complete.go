@@ -4,33 +4,38 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store/folder"
 )
 
-// unwritten returns the clauses of the passages without writtenFields.
-func unwritten() object {
-	return object{"must_not": object{"exists": object{"field": fieldPrint}}}
+// lacking returns the clauses of the passages without a field.
+func lacking(field string) object {
+	return object{"must_not": object{"exists": object{"field": field}}}
 }
 
 // completing is the stage of Store.complete.
 const completing folder.Stage = "words and copies"
 
-// complete gives an index that an older program made writtenFields, and passages that
-// lack them their values. Nothing is encoded, and servers that do not know the fields go on.
+// complete gives an index that an older program made writtenFields and the keyField, and passages
+// that lack them their values. Nothing is encoded, and servers that do not know the fields go on.
 func (s *Store) complete(ctx context.Context, o folder.BuildOptions) error {
-	if !s.written.Load() {
-		if err := s.changeMeta(ctx, writtenFields(), func(*meta) error { return nil }); err != nil {
+	if !s.written.Load() || !s.keyed.Load() {
+		fields := writtenFields()
+		maps.Copy(fields, keyField())
+		if err := s.changeMeta(ctx, fields, func(*meta) error { return nil }); err != nil {
 			return err
 		}
 		s.written.Store(true)
+		s.keyed.Store(true)
 		// Writers look as often for what the index is, and write the fields afterwards.
 		if err := sleep(ctx, settling); err != nil {
 			return err
 		}
 	}
-	scan, err := s.scan(ctx, object{"bool": unwritten()})
+	incomplete := []any{object{"bool": lacking(fieldPrint)}, object{"bool": lacking(fieldKey)}}
+	scan, err := s.scan(ctx, object{"bool": object{"should": incomplete}})
 	if err != nil {
 		return err
 	}
@@ -51,7 +56,7 @@ func (s *Store) complete(ctx context.Context, o folder.BuildOptions) error {
 	return nil
 }
 
-// completeBatch gives passages writtenFields. Those that have another content by now
+// completeBatch gives passages writtenFields and the keyField. Those that have another content by now
 // are left to who wrote it.
 func (s *Store) completeBatch(ctx context.Context, batch []corpus.Passage) error {
 	if len(batch) == 0 {
@@ -68,7 +73,8 @@ func (s *Store) completeBatch(ctx context.Context, batch []corpus.Passage) error
 	var operations []operation
 	for i, has := range there {
 		if has.found && has.version == batch[i].Version() {
-			body := append(appendWritten([]byte{'{'}, s.current(), &batch[i]), '}')
+			body := append(appendWritten([]byte{'{'}, s.current(), &batch[i]), ',')
+			body = append(appendKey(body, ids[i]), '}')
 			operations = append(operations, operation{verb: updating, id: ids[i], seqNo: has.seqNo, term: has.term, body: body})
 		}
 	}

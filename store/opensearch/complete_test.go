@@ -65,6 +65,9 @@ func TestOlderIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		corrected, results = shownOf(t, engine, r)
+		if n := len(far.Acquire().Passages().Sample(sampled)); h.Unkeyed != h.Unwritten || n < len(given) {
+			t.Errorf("%d passages without a key, %d in the sample", h.Unkeyed, n)
+		}
 		return corrected, results, h.Unwritten
 	}
 	corrected, results, left := read()

@@ -19,14 +19,13 @@ import (
 // since the cluster has no snapshot that costs nothing.
 type Corpus struct {
 	store  atomic.Pointer[Store]
-	table  atomic.Pointer[table]
+	shared atomic.Pointer[shared]
 	counts atomic.Pointer[Statistics]
 	// compared are the experts whose hits are compared with other vectors than the
 	// question's, those of an ensemble's members: their searches return vectors, too.
 	compared sync.Map
 
-	mu     sync.Mutex // held while the sample is read
-	sample atomic.Pointer[sample]
+	mu sync.Mutex // held while the sample is read
 
 	lexicon atomic.Pointer[lexicon] // nil: not read
 	reading sync.Mutex              // held while the lexicon is read
@@ -37,7 +36,7 @@ type Corpus struct {
 func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
 	c := &Corpus{renew: renewEvery}
 	c.store.Store(s)
-	c.table.Store(newTable())
+	c.shared.Store(&shared{table: newTable(mostKnown)})
 	_, err := c.Count(ctx)
 	return c, err
 }
@@ -59,13 +58,30 @@ func (c *Corpus) Known() Statistics { return *c.counts.Load() }
 
 // Acquire implements search.Corpus.
 func (c *Corpus) Acquire() search.View {
-	t := c.table.Load()
-	if t.full() {
-		c.table.CompareAndSwap(t, newTable())
-		c.sample.Store(nil) // its ordinals are of the old table
-		t = c.table.Load()
+	k := c.shared.Load()
+	if k.table.full() {
+		c.shared.CompareAndSwap(k, k.anew())
+		k = c.shared.Load()
 	}
-	return &view{corpus: c, request: &request{store: c.Store(), corpus: c, table: t, fetched: newFetched()}}
+	return &view{
+		corpus:  c,
+		request: &request{store: c.Store(), corpus: c, table: k.table, sample: k.sample, fetched: newFetched()},
+	}
+}
+
+// shared holds what questions have in common: the ordinals of passages, and the sample.
+type shared struct {
+	table  *table
+	sample *placedSample // nil: it was not read
+}
+
+// anew returns a new table with the same sample in it.
+func (k *shared) anew() *shared {
+	next := &shared{table: newTable(k.table.most)}
+	if k.sample != nil {
+		next.sample = k.sample.in(next.table)
+	}
+	return next
 }
 
 // table gives passages ordinals, as their ids appear. Ordinals of different requests are
@@ -77,17 +93,18 @@ type table struct {
 	bytes []int // 0: not known
 	// prints are the fingerprints as they were when the passages were found last; 0: not known.
 	prints []uint64
+	most   int // passages that it knows before a new one begins
 }
 
-// mostKnown is how many passages a table knows before a new one begins.
+// mostKnown is how many passages a table knows.
 const mostKnown = 1 << 20
 
-func newTable() *table { return &table{at: map[string]rank.Ordinal{}} }
+func newTable(most int) *table { return &table{at: map[string]rank.Ordinal{}, most: most} }
 
 func (t *table) full() bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return len(t.ids) >= mostKnown
+	return len(t.ids) >= t.most
 }
 
 // ordinal returns the ordinal of an id, a new one where it is seen for the first time. What is 0
@@ -275,9 +292,8 @@ func (p texts) Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, erro
 // Sample implements search.Passages. It is empty where it could not be read: then nobody
 // compares a question with it.
 func (p texts) Sample(n int) []rank.Ordinal {
-	s := p.corpus.sample.Load()
-	if s == nil || s.table != p.table {
+	if p.sample == nil {
 		return nil
 	}
-	return s.ordinals[:min(n, len(s.ordinals))]
+	return p.sample.ordinals[:min(n, len(p.sample.ordinals))]
 }

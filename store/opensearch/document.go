@@ -22,11 +22,11 @@ import (
 type vectorsOf map[string][]float32
 
 // appendPassage appends the document of a passage, as JSON in one line, with the marks of
-// how encoders read it, and where the index has them, writtenFields.
+// how encoders read it, and where the index has them, writtenFields and the keyField.
 func appendPassage(
 	b []byte,
 	m *Manifest,
-	written bool,
+	written, keyed bool,
 	p *corpus.Passage,
 	vectors vectorsOf,
 	reads ...string,
@@ -63,6 +63,9 @@ func appendPassage(
 	}
 	if written {
 		b = appendWritten(append(b, ','), m, p)
+	}
+	if keyed {
+		b = appendKey(append(b, ','), p.ID)
 	}
 	b, err = appendVectors(append(b, ','), m.keepers(), vectors)
 	if err != nil {

@@ -40,6 +40,7 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 		return h, fmt.Errorf("asking how index %s is: %w", now.index, err)
 	}
 	now.written.Store(next.written.Load())
+	now.keyed.Store(next.keyed.Load())
 	h.Blocked = next.blocks
 	was, is := now.Manifest(), next.Manifest()
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -305,16 +306,7 @@ func (v vectors) Scores(ctx context.Context, query []float32, passages []rank.Or
 
 // sampled reports whether the passages are of the sample, whose vectors are here.
 func (v vectors) sampled(passages []rank.Ordinal) bool {
-	s := v.corpus.sample.Load()
-	if s == nil || s.table != v.table {
-		return false
-	}
-	for _, o := range passages {
-		if s.vectors[v.expert.Name][o] == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(passages, func(o rank.Ordinal) bool { return v.sample.vector(v.expert, o) == nil })
 }
 
 // exactly returns the query that compares a vector with those of all passages that another

@@ -332,6 +332,7 @@ func (s *Store) encode(
 			nil,
 			m,
 			s.written.Load(),
+			s.keyed.Load(),
 			&passages[i],
 			own,
 			readMarks(o.Experts, passages[i])...)

@@ -18,6 +18,8 @@ type found struct {
 	fields map[string][]json.RawMessage
 	source source
 	why    *explanation // where it was asked for
+	// seqNo and term say in which state it was found, where that was asked for.
+	seqNo, term int64
 }
 
 // said is the answer to one search.
@@ -117,6 +119,8 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 					Fields map[string][]json.RawMessage `json:"fields"`
 					Source source                       `json:"_source"`
 					Why    *explanation                 `json:"_explanation"`
+					SeqNo  int64                        `json:"_seq_no"`
+					Term   int64                        `json:"_primary_term"`
 				} `json:"hits"`
 			} `json:"hits"`
 			Aggregations map[string]struct {
@@ -160,7 +164,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 			}
 		}
 		for _, h := range r.Hits.Hits {
-			hit := found{id: h.ID, fields: h.Fields, source: h.Source, why: h.Why}
+			hit := found{id: h.ID, fields: h.Fields, source: h.Source, why: h.Why, seqNo: h.SeqNo, term: h.Term}
 			if h.Score != nil {
 				score, err := strconv.ParseFloat(h.Score.String(), 32)
 				if err != nil {

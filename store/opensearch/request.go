@@ -17,7 +17,8 @@ type request struct {
 	store  *Store
 	corpus *Corpus
 	table  *table
-	filter []any // clauses that a hit has to meet
+	sample *placedSample // nil: there is none
+	filter []any         // clauses that a hit has to meet
 	*fetched
 }
 
@@ -261,8 +262,8 @@ func (r *request) without(x Expert, ordinals []rank.Ordinal) (out []rank.Ordinal
 }
 
 func (r *request) codesAt(x Expert, o rank.Ordinal) []byte {
-	if s := r.corpus.sample.Load(); s != nil && s.table == r.table && s.codes[x.Name][o] != nil {
-		return s.codes[x.Name][o]
+	if codes := r.sample.code(x, o); codes != nil {
+		return codes
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -270,8 +271,8 @@ func (r *request) codesAt(x Expert, o rank.Ordinal) []byte {
 }
 
 func (r *request) vectorAt(x Expert, o rank.Ordinal) []float32 {
-	if s := r.corpus.sample.Load(); s != nil && s.table == r.table && s.vectors[x.Name][o] != nil {
-		return s.vectors[x.Name][o]
+	if vector := r.sample.vector(x, o); vector != nil {
+		return vector
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

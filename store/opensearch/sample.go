@@ -3,61 +3,248 @@ package opensearch
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
+	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 )
 
-// sample are passages that were chosen without a question, with their vectors and codes:
-// a confidence compares each question with them, and no request is spent on that.
+// sample holds the passages that a confidence compares each question with, those with the
+// lowest keys (corpus.SampleKey), with their vectors and codes: so no request is spent on that.
+// It does not change.
 type sample struct {
-	table    *table
-	ordinals []rank.Ordinal
-	vectors  map[string]map[rank.Ordinal][]float32
-	codes    map[string]map[rank.Ordinal][]byte
+	passages []chosen // in the order of their keys
+	vectors  map[string]map[string][]float32
+	codes    map[string]map[string][]byte // like vectors by expert and id
+	scanned  int64                        // so many passages were scanned to draw it; 0: it was drawn by keys
+}
+
+// chosen is a passage of a sample in the state that its vectors are of.
+type chosen struct {
+	id          string
+	bytes       int
+	seqNo, term int64
 }
 
 // sampled is how many there are: as many as the engine asks for.
 const sampled = 128
 
-// ReadSample reads the sample, where the corpus has none yet. It is to be called before
-// questions are answered, and from time to time, since a table of ids that is full gives
-// way to another.
+// mostUnkeyed is the share of passages without a key up to which passages are drawn by their keys.
+const mostUnkeyed = .01
+
+// ReadSample draws the sample from the index as it is now. Of passages that are drawn again and
+// have not changed nothing is read. It is to be called before questions are answered, and
+// from time to time. Where it fails, the last sample stays, if there is one: that is no error.
 func (c *Corpus) ReadSample(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.table.Load()
-	if s := c.sample.Load(); s != nil && s.table == t {
-		return nil
+	var old *sample
+	if placed := c.shared.Load().sample; placed != nil {
+		old = placed.sample
 	}
-	store := c.Store()
-	answers, err := store.multiPartly(ctx, []object{{
-		"size": sampled, "_source": false, "docvalue_fields": []string{fieldBytes},
-		"query": object{
-			"function_score": object{"random_score": object{"seed": 13, "field": fieldID}, "boost_mode": "replace"},
-		},
-	}})
+	next, err := c.draw(ctx, old)
 	if err != nil {
+		if old != nil {
+			return ctx.Err()
+		}
 		return err
 	}
-	s := &sample{table: t}
-	for _, hit := range answers[0].hits {
-		s.ordinals = append(s.ordinals, t.ordinal(hit.id, hit.bytes, 0))
-	}
-	r := &request{store: store, corpus: c, table: t, fetched: newFetched()}
-	for _, x := range store.Manifest().keepers() {
-		if x.Late {
-			err = r.fetchCodes(ctx, x, s.ordinals)
-		} else {
-			err = r.fetchVectors(ctx, x, s.ordinals)
+	for {
+		now := c.shared.Load()
+		if c.shared.CompareAndSwap(now, &shared{now.table, next.in(now.table)}) {
+			return nil
 		}
+	}
+}
+
+// draw returns the sample of the passages that are there.
+func (c *Corpus) draw(ctx context.Context, old *sample) (*sample, error) {
+	store := c.Store()
+	n := c.Known()
+	out := &sample{vectors: map[string]map[string][]float32{}, codes: map[string]map[string][]byte{}}
+	var err error
+	var answer said
+	switch {
+	case store.keyed.Load() && float64(n.Unkeyed) <= mostUnkeyed*float64(n.Passages):
+		answer, err = store.lowest(ctx, n.Passages)
+	case old != nil && old.scanned > 0 && n.Passages < 2*old.scanned && 2*n.Passages > old.scanned:
+		return old, nil // a scan is not worth it yet
+	default:
+		out.scanned = max(n.Passages, 1)
+		answer, err = store.scattered(ctx)
+	}
+	if err == nil && answer.lost != nil && old != nil {
+		err = answer.lost
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, hit := range answer.hits {
+		out.passages = append(out.passages, chosen{hit.id, hit.bytes, hit.seqNo, hit.term})
+	}
+	return out, out.read(ctx, store, old)
+}
+
+// lowest finds the passages with the lowest keys among n or more. Keys are evenly spread, so it
+// looks at those below a bound that four times as many have, which the index finds without
+// looking at others, and at more where that were too few.
+func (s *Store) lowest(ctx context.Context, n int64) (said, error) {
+	const all = 1 << 32
+	for bound := int64(all); ; bound *= 16 {
+		if few := int64(4 * sampled); bound == all && n > few {
+			bound = max(all/n*few, 1)
+		}
+		answers, err := s.multiPartly(ctx, []object{drawing(object{"range": object{fieldKey: object{"lt": bound}}},
+			object{fieldKey: "asc"}, object{fieldID: "asc"})})
+		if err != nil {
+			return said{}, err
+		}
+		if len(answers[0].hits) >= sampled || bound >= all {
+			return answers[0], nil
+		}
+	}
+}
+
+// scattered finds passages by chance, the same again and again while they are there. The
+// cluster looks at all of them for it.
+func (s *Store) scattered(ctx context.Context) (said, error) {
+	answers, err := s.multiPartly(ctx, []object{drawing(object{
+		"function_score": object{"random_score": object{"seed": 13, "field": fieldID}, "boost_mode": "replace"},
+	}, "_score")})
+	if err != nil {
+		return said{}, err
+	}
+	return answers[0], nil
+}
+
+// drawing returns the search for the first passages in an order that a query finds.
+func drawing(query object, order ...any) object {
+	return object{"size": sampled, "query": query, "sort": order, "track_total_hits": false, "_source": false,
+		"docvalue_fields": []string{fieldBytes}, "seq_no_primary_term": true}
+}
+
+// read takes the vectors and codes of the passages over from the last sample, where they are
+// of the same state, and reads the others. Passages that are gone by now are left out.
+func (s *sample) read(ctx context.Context, store *Store, old *sample) error {
+	keepers := store.Manifest().keepers()
+	var missing []string
+	for _, p := range s.passages {
+		if !s.takeOver(keepers, p, old) {
+			missing = append(missing, p.id)
+		}
+	}
+	fields := make([]string, len(keepers))
+	for i, x := range keepers {
+		fields[i] = x.field()
+	}
+	for some := range slices.Chunk(missing, fetchPassages) {
+		there, err := store.stored(ctx, some, fields...)
 		if err != nil {
 			return err
 		}
+		for i, has := range there {
+			at := slices.IndexFunc(s.passages, func(p chosen) bool { return p.id == some[i] })
+			if !has.found {
+				s.passages = slices.Delete(s.passages, at, at+1)
+				continue
+			}
+			s.passages[at].seqNo, s.passages[at].term = has.seqNo, has.term
+			if err := s.take(keepers, some[i], has.source); err != nil {
+				return err
+			}
+		}
 	}
-	s.vectors, s.codes = r.vectors, r.codes
-	c.sample.Store(s)
 	return nil
+}
+
+// takeOver takes what the last sample has of a passage, and reports whether it has everything.
+func (s *sample) takeOver(keepers []Expert, p chosen, old *sample) bool {
+	if old == nil || !slices.Contains(old.passages, p) {
+		return false
+	}
+	for _, x := range keepers {
+		if old.vectors[x.Name][p.id] == nil && old.codes[x.Name][p.id] == nil {
+			return false
+		}
+	}
+	for _, x := range keepers {
+		s.keep(x, p.id, old.vectors[x.Name][p.id], old.codes[x.Name][p.id])
+	}
+	return true
+}
+
+// take takes vectors and codes of a document.
+func (s *sample) take(keepers []Expert, id string, from source) error {
+	for _, x := range keepers {
+		if x.Late {
+			codes, err := from.codes(x)
+			if err != nil {
+				return err
+			}
+			s.keep(x, id, nil, codes)
+			continue
+		}
+		vector, err := from.vector(x)
+		if err != nil {
+			return err
+		}
+		s.keep(x, id, vector, nil)
+	}
+	return nil
+}
+
+func (s *sample) keep(x Expert, id string, vector []float32, codes []byte) {
+	if s.vectors[x.Name] == nil {
+		s.vectors[x.Name], s.codes[x.Name] = map[string][]float32{}, map[string][]byte{}
+	}
+	if x.Late {
+		s.codes[x.Name][id] = codes
+	} else {
+		s.vectors[x.Name][id] = vector
+	}
+}
+
+// placedSample is a sample by the ordinals of a table.
+type placedSample struct {
+	*sample
+	ordinals []rank.Ordinal
+	ids      map[rank.Ordinal]string
+}
+
+// in returns the sample by the ordinals of a table; nil of nil.
+func (s *sample) in(t *table) *placedSample {
+	if s == nil {
+		return nil
+	}
+	out := &placedSample{sample: s, ids: map[rank.Ordinal]string{}}
+	for _, p := range s.passages {
+		o := t.ordinal(p.id, p.bytes, 0)
+		out.ordinals = append(out.ordinals, o)
+		out.ids[o] = p.id
+	}
+	return out
+}
+
+// vector returns that of an expert for a passage; nil where the passage is not of the sample.
+func (s *placedSample) vector(x Expert, o rank.Ordinal) []float32 {
+	if s == nil {
+		return nil
+	}
+	return s.vectors[x.Name][s.ids[o]]
+}
+
+// code returns the codes of an expert for a passage; nil where the passage is not of the sample.
+func (s *placedSample) code(x Expert, o rank.Ordinal) []byte {
+	if s == nil {
+		return nil
+	}
+	return s.codes[x.Name][s.ids[o]]
+}
+
+// appendKey appends the field by which passages are drawn.
+func appendKey(b []byte, id string) []byte {
+	return fmt.Appendf(b, `"%s":%d`, fieldKey, corpus.SampleKey(id))
 }
 
 // sortBy puts ordinals in the order of their ids.

@@ -29,6 +29,7 @@ const (
 	fieldPairs    = "pairs"    // bm25.Analysis.Pairs
 	fieldPrint    = "print"    // corpus.Passage.Fingerprint, as a signed number
 	fieldSpelled  = "spelled"  // spelledWords
+	fieldKey      = "key"      // corpus.SampleKey
 )
 
 // similarity is the name of BM25 with our constants.
@@ -98,10 +99,15 @@ func writtenFields() object {
 	}
 }
 
+// keyField returns the field by which a sample is drawn, which indexes may lack as they may
+// lack writtenFields.
+func keyField() object { return object{fieldKey: object{"type": "long"}} }
+
 // mapping returns the mapping of an index.
 func mapping(m *Manifest, about meta) object {
 	fields := properties(m)
 	maps.Copy(fields, writtenFields())
+	maps.Copy(fields, keyField())
 	return object{"dynamic": "strict", "_meta": object{"conclave": about}, "properties": fields}
 }
 
@@ -197,8 +203,13 @@ func (d *described) fits(m *Manifest) error {
 }
 
 // written reports whether the index has the writtenFields.
-func (d *described) written() bool {
-	for name, want := range writtenFields() {
+func (d *described) written() bool { return d.has(writtenFields()) }
+
+// keyed reports whether the index has the keyField.
+func (d *described) keyed() bool { return d.has(keyField()) }
+
+func (d *described) has(fields object) bool {
+	for name, want := range fields {
 		if contains(d.Mappings.Properties[name], want.(object)) != nil {
 			return false
 		}

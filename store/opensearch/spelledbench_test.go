@@ -37,7 +37,7 @@ func BenchmarkLook(b *testing.B) {
 			about: meta{Manifest: &Manifest{Words: wordsOf(bm25.Params{K1: .9, B: .4, Phrases: true, Analysis: bm25.Unicode})}},
 		},
 	)
-	c.table.Store(newTable())
+	c.shared.Store(&shared{table: newTable(mostKnown)})
 	c.counts.Store(&Statistics{})
 	c.lexicon.Store(&lexicon{words: spelling.NewLexicon(counts), known: known, whole: true})
 	v := c.Acquire().(*view).Vocabulary()

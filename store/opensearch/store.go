@@ -23,8 +23,9 @@ type Store struct {
 	// concrete is the index's own name, where the one that it was opened by is an alias.
 	concrete string
 
-	// written: passages have writtenFields. It may become so while a store is open.
-	written atomic.Bool
+	// written: passages have writtenFields, and keyed: the keyField. It may become so while a
+	// store is open.
+	written, keyed atomic.Bool
 
 	blocks string // by which it takes no changes, as it was opened
 
@@ -65,6 +66,7 @@ func openFrom(ctx context.Context, client *Client, index, whom string, patience 
 	}
 	s.about = *about
 	s.written.Store(has.written())
+	s.keyed.Store(has.keyed())
 	s.blocks = has.Settings.Index.Blocks.changes()
 	for _, m := range []*Manifest{s.about.Manifest, s.about.Plan} {
 		if m == nil {
@@ -274,8 +276,10 @@ type Statistics struct {
 	// Unwritten are the passages of which the index does not say how they are written, since
 	// older versions wrote them: nobody knows their copies, or their words by the letters.
 	Unwritten int64
-	inCopies  int64 // deleted ones, in all copies
-	changes   int64 // that the nodes made of the index since they have it
+	// Unkeyed are those that older versions wrote without the key by which a sample is drawn.
+	Unkeyed  int64
+	inCopies int64 // deleted ones, in all copies
+	changes  int64 // that the nodes made of the index since they have it
 }
 
 // Statistics asks for them.
@@ -310,9 +314,11 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 		return object{"size": 0, "track_total_hits": true, "query": object{"bool": clauses}}
 	}
 	marked := func(mark string) object { return count(object{"filter": object{"term": object{fieldExperts: mark}}}) }
-	counted, err := s.multi(ctx, []object{marked(markCut), marked(markUnread), count(unwritten())})
+	counted, err := s.multi(ctx, []object{marked(markCut), marked(markUnread),
+		count(lacking(fieldPrint)), count(lacking(fieldKey))})
 	if err == nil {
-		out.Cut, out.Unread, out.Unwritten = counted[0].total, counted[1].total, counted[2].total
+		out.Cut, out.Unread = counted[0].total, counted[1].total
+		out.Unwritten, out.Unkeyed = counted[2].total, counted[3].total
 	}
 	return out, err
 }

@@ -68,6 +68,7 @@ func (w *Writer) look(ctx context.Context) (*Manifest, []folder.PassageEncoder, 
 		w.manifest = s.current()
 		w.looked = now
 		w.store.written.Store(s.written.Load())
+		w.store.keyed.Store(s.keyed.Load())
 	}
 	encoders, err := w.chosen(w.manifest)
 	return w.manifest, encoders, err
