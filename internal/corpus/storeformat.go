@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-
-	"github.com/zeebo/xxh3"
 )
 
 // The file of a store. All numbers are little-endian.
@@ -107,8 +105,8 @@ func decodeHeader(data []byte) (storeHeader, error) {
 	return h, nil
 }
 
-// hashKey returns what the table is sorted by: the upper half of the id's hash.
-func hashKey(id string) uint32 { return uint32(xxh3.HashString(id) >> 32) }
+// hashKey returns what the table is sorted by.
+func hashKey(id string) uint32 { return SampleKey(id) }
 
 // appendPage appends a page of up to pageEntries entries.
 func appendPage(b []byte, number uint32, entries []uint64) []byte {

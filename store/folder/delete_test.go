@@ -32,6 +32,7 @@ func sameAnswers(t *testing.T, name string, g *Generation, e *hashEncoder, live 
 			t.Fatalf("%s: passage %s is %+v, %v, want %+v", name, id, got, err, want)
 		}
 	}
+	sameSample(t, name, g, slices.Sorted(maps.Keys(live)))
 	var want *Generation
 	if len(live) > 0 {
 		want = opened(

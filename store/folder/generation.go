@@ -25,6 +25,7 @@ type Generation struct {
 
 	everything *Selection
 	selections selections
+	drawn      drawn
 
 	files *shared
 	keys  []string // what it uses of files

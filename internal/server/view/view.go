@@ -90,14 +90,14 @@ func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Pas
 	return out, nil
 }
 
-// Sample returns passages that lie evenly in the collection.
+// Sample implements search.Passages. It is empty where the collection is damaged: then no
+// question is compared with it.
 func (p passages) Sample(n int) []rank.Ordinal {
-	all := p.Ordinals()
-	out := make([]rank.Ordinal, min(n, all))
-	for i := range out {
-		out[i] = rank.Ordinal((2*i + 1) * all / (2 * len(out)))
+	sample, err := p.Generation.Sample(n)
+	if err != nil {
+		return nil
 	}
-	return out
+	return sample
 }
 
 func (p passages) After(_ context.Context, id string, limit int) ([]rank.Ordinal, error) {

@@ -1,0 +1,44 @@
+package corpus
+
+import (
+	"encoding/binary"
+
+	"github.com/zeebo/xxh3"
+
+	"example.org/conclave/internal/rank"
+)
+
+// SampleKey returns the upper half of the XXH3 hash of an id. The passages with the lowest
+// keys, and of equal keys those with the lowest ids, are a sample that is drawn without
+// regard to what passages say. It is the same wherever they are stored and in whatever order they
+// came, and of n passages it changes when one of those n is deleted or a passage with a lower
+// key is added: where a corpus grows from N to M passages, about n·(M-N)/M of them are new.
+func SampleKey(id string) uint32 { return uint32(xxh3.HashString(id) >> 32) }
+
+// Sampled is a passage of a store with its SampleKey.
+type Sampled struct {
+	Key     uint32
+	Ordinal rank.Ordinal
+}
+
+// Sample returns the n passages with the lowest keys, of those that skip does not say of,
+// all where there are fewer. It reads as much of the id table, which is sorted by the keys.
+func (s *Store) Sample(n int, skip func(rank.Ordinal) bool) ([]Sampled, error) {
+	var out []Sampled
+	for page := 0; page < int(s.header.pages); page++ {
+		entries, err := s.page("id table", s.header.table(), page)
+		if err != nil {
+			return nil, err
+		}
+		for ; len(entries) > 0; entries = entries[8:] {
+			if len(out) >= n {
+				return out, nil
+			}
+			entry := binary.LittleEndian.Uint64(entries)
+			if o := rank.Ordinal(uint32(entry)); !skip(o) {
+				out = append(out, Sampled{uint32(entry >> 32), o})
+			}
+		}
+	}
+	return out, nil
+}
