@@ -68,6 +68,12 @@ func (c *cutter) enter(heading Block) {
 	for keep > 0 && c.path[keep-1].Level >= heading.Level {
 		keep--
 	}
+	if c.empty && keep == 0 && len(c.path) == 1 && len(c.pieces) == 0 {
+		// The first heading has nothing of its own and another one of its level behind it: it
+		// is the title, above all others.
+		c.path[0].Level = 0
+		keep = 1
+	}
 	if c.empty && keep < len(c.path) {
 		c.leave()
 	}

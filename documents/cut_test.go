@@ -38,6 +38,8 @@ func TestCut(t *testing.T) {
 			[]string{": Check these:\n\na b c d e f", ": Check these:\ng h i j k l", ": Check these:\nm n o p q r"}},
 		{"code is not torn", "Do this:\n\n```\na b\n  c d\n```\n\nand e f g h i j.", 8,
 			[]string{": Do this:\n\na b\n  c d", ": and e f g h i j."}},
+		{"a title stands above headings of its level", "# T\n\n# A\n\nx\n\n# B\n\ny", 8,
+			[]string{"T › A: x", "T › B: y"}},
 		{"an empty section is a piece", "# A\n\n## B\n\n## C\n\nd", 8,
 			[]string{"A: B", "A › C: d"}},
 	} {
