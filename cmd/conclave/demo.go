@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -25,9 +24,9 @@ func newDemo(term cli.Terminal) *cobra.Command {
 		Use:   "demo",
 		Short: "Fetch what is missing, index the demo corpus and serve it",
 		Long: `Runs setup, indexes the demo corpus as 'conclave index' does by default, and
-serves it. The demo corpus is short passages of five domains, written for this
-project. Files that exist are verified and used again, so the second start takes
-a moment only.`,
+serves it. The demo corpus is documents of five domains in Markdown, HTML, PDF and
+DOCX, written for this project. Files that exist are verified and used again, so the
+second start takes a moment only.`,
 		Example: "  conclave demo\n  conclave demo --listen 127.0.0.1:9000",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -75,7 +74,16 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
 	}
-	passages, err := demo.Passages()
+	cache, err := provision.CacheAt(config.Cache)
+	if err != nil {
+		return err
+	}
+	at, err := demo.Documents(cache)
+	if err != nil {
+		return err
+	}
+	var unread unreadFiles
+	source, err := openDocuments(ctx, config, []string{at}, &unread)
 	if err != nil {
 		return err
 	}
@@ -84,11 +92,15 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 	o := server.IndexOptions{
 		Config: config,
 		Log:    cli.NewSaying(term.Err, config.Log),
-		Inputs: []corpus.Input{{Path: "-", Stdin: bytes.NewReader(passages)}},
+		Inputs: []corpus.Input{{Path: at, Source: source}},
 		Build:  buildOptions(config, bar),
 	}
 	o.Build.Words = folder.UnicodeWords()
-	return server.IndexOnce(ctx, o, names)
+	err = server.IndexOnce(ctx, o, names)
+	if err == nil && len(unread.Files) > 0 {
+		err = fmt.Errorf("%s: %s", unread.Files[0].Path, unread.Files[0].Detail)
+	}
+	return err
 }
 
 // welcome says where the demo is and what to try.

@@ -27,7 +27,7 @@ import (
 func TestShippedExpertsAreServed(t *testing.T) {
 	library := testenv.Runtime(t)
 	cache, deltas := tinyexperts.Made(t)
-	questions, err := filepath.Abs(filepath.Join("..", "..", "shipped", "demo", "questions", "dev.jsonl"))
+	questions, err := filepath.Abs(filepath.Join("..", "..", "shipped", "demo", "questions", "documents", "dev.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,9 +3,12 @@ package demo
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/disk"
@@ -44,9 +47,60 @@ func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 		}
 		_, _ = fmt.Fprintf(sum, "%s %s\n", x.Name, bundle.Fingerprint(models.Passage))
 	}
-	passages, err := Passages()
-	_, _ = fmt.Fprintf(sum, "%+v\n%s", folder.UnicodeWords(), passages)
+	documents, err := sumOfDocuments()
+	_, _ = fmt.Fprintf(sum, "%+v\n%s", folder.UnicodeWords(), documents)
 	return filepath.Join(root(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
+}
+
+// sumOfDocuments returns a name that changes with the documents.
+func sumOfDocuments() (string, error) {
+	sum := sha256.New()
+	err := fs.WalkDir(FS, documentsName, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		data, err := FS.ReadFile(path)
+		_, _ = fmt.Fprintf(sum, "%s %d\n%s", path, len(data), data)
+		return err
+	})
+	return hex.EncodeToString(sum.Sum(nil)[:sumBytes]), err
+}
+
+// documentsName is the name of the folder of documents, and begins those in the cache.
+const documentsName = "documents"
+
+// Documents returns the folder of the demo's documents in the cache, which it writes where
+// it is not there.
+func Documents(cache provision.Cache) (string, error) {
+	sum, err := sumOfDocuments()
+	if err != nil {
+		return "", err
+	}
+	at := filepath.Join(root(cache), documentsName+"-"+sum)
+	if info, err := os.Stat(at); err == nil && info.IsDir() {
+		return at, nil
+	}
+	documents, err := fs.Sub(FS, documentsName)
+	if err != nil {
+		return "", err
+	}
+	if err := disk.MkdirAll(root(cache), 0o755); err != nil {
+		return "", err
+	}
+	// Under another name at first, so that a folder that is there is whole.
+	writing, err := os.MkdirTemp(root(cache), documentsName+"-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(writing) }()
+	if err := os.CopyFS(writing, documents); err != nil {
+		return "", err
+	}
+	err = errors.Join(os.Chmod(writing, 0o755), os.Rename(writing, at))
+	if info, missing := os.Stat(at); missing == nil && info.IsDir() {
+		return at, nil // by another process, if not by this one
+	}
+	return "", err
 }
 
 // Found returns the folder of the demo's collection with the default experts in 8 bits; "" if
@@ -66,13 +120,20 @@ func Found(cache provision.Cache) string {
 const sumBytes = 8
 
 // MakeRoom makes the folder that a collection of Folder lies in, and removes the demo's
-// collections of other versions, except those to which a process writes. A folder that
-// cannot be removed does no harm.
+// collections and documents of other versions, except collections to which a process writes.
+// A folder that cannot be removed does no harm.
 func MakeRoom(cache provision.Cache, current string) error {
+	documents, _ := sumOfDocuments()
 	entries, _ := os.ReadDir(root(cache))
 	for _, e := range entries {
-		sum, err := hex.DecodeString(e.Name())
-		if old := filepath.Join(root(cache), e.Name()); err == nil && len(sum) == sumBytes && old != current {
+		name, ofDocuments := strings.CutPrefix(e.Name(), documentsName+"-")
+		sum, err := hex.DecodeString(name)
+		old := filepath.Join(root(cache), e.Name())
+		switch {
+		case err != nil || len(sum) != sumBytes || old == current || ofDocuments && name == documents:
+		case ofDocuments:
+			_ = os.RemoveAll(old)
+		default:
 			_ = provision.RemoveUnused(old)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 func TestOldDemosAreRemoved(t *testing.T) {
 	cache := provision.Cache{Root: t.TempDir()}
 	const current, used, old = "0000000000000001", "0000000000000002", "0000000000000003"
-	for _, name := range []string{current, used, old, "mine"} {
+	const documents = "documents-0000000000000004" // of another version
+	for _, name := range []string{current, used, old, documents, "mine"} {
 		if err := os.MkdirAll(filepath.Join(root(cache), name, "seg-000001"), 0o755); err != nil {
 			t.Fatal(err)
 		}
