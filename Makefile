@@ -19,7 +19,7 @@ test: tools build ## check formatting, vet, lint, and run every test
 	@$(BIN) setup
 	@PYTHON="$(PYTHON)" CACHE="$(CACHE)" .ci/test
 
-evaluate: build ## make the tables of docs/experts.md: make evaluate DATA=../shared/data
+evaluate: build ## make the tables of docs/evidence/experts.md: make evaluate DATA=../shared/data
 	@research/bench/evaluate "$(DATA)" "$(or $(OUT),evaluation-out)"
 
 build: ## build bin/conclave, and bin/conclave-lab, which measures

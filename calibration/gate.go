@@ -24,7 +24,7 @@ type GateOptions struct {
 
 const (
 	// usualPull was chosen by gates fitted on random parts of the development questions
-	// (docs/gate.md).
+	// (docs/evidence/gate.md).
 	usualPull = 150
 	// gateRidge is the penalty on the squared coefficients of standardised features, in
 	// nats per question, where a fit is pulled to no gate.

@@ -39,7 +39,7 @@ type signalOutcome struct {
 const ridge = 1e-3
 
 // priorStrength is the ridge towards a prior. With it a collection's questions outweigh the
-// prior from some dozen to some hundred on: see the curve in docs/gate.md.
+// prior from some dozen to some hundred on: see the curve in docs/evidence/gate.md.
 const priorStrength = 30
 
 // levelStrength is that towards the prior's log-odds in the middle of the signals, which is

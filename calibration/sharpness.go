@@ -47,7 +47,7 @@ const gainDepth = 10
 
 // worthOfRank returns the nDCG@10 of a ranking whose first passage that answers, where there is
 // one, is at this rank; 0: at none. Top-1 alone is best where the surest expert has all the
-// weight, which costs the first twenty (docs/methods.md, "Plain MUF").
+// weight, which costs the first twenty (docs/evidence/methods.md, "Plain MUF").
 func worthOfRank(first int) float64 {
 	if first == 0 || first > gainDepth {
 		return 0

@@ -11,13 +11,17 @@ import (
 // TestLinksOfFiles: on a code host, what a document links to or shows is a file of
 // the source. (handlers tests the links of the pages that a server shows.)
 func TestLinksOfFiles(t *testing.T) {
-	documents, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
+	var documents []string
+	for _, pattern := range []string{"*.md", "evidence/*.md", "../README.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
 	}
 	link := regexp.MustCompile(`\]\(([^)#\s]+)[^)]*\)`)
 	checked := 0
-	for _, document := range append(documents, "../README.md") {
+	for _, document := range documents {
 		text, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)

@@ -48,7 +48,7 @@ func Rivals(sources []Observed) {
 // MostFamiliar returns the sources without the specialists that the question is least familiar
 // to: the `most` most familiar stay, and every source that is no specialist, in the order
 // given. Of equally familiar ones the first stay. The other specialists add little: the
-// near ones and the base know as much of a distant domain (docs/experts.md has the
+// near ones and the base know as much of a distant domain (docs/evidence/experts.md has the
 // table).
 func MostFamiliar(sources []Observed, most int) []Observed {
 	var specialists []int

@@ -73,13 +73,13 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 // coefficients with its features; the dense weights are the softmax of the logits, so
 // that they add up to 1. BM25's weight is the exponential of its own linear function,
 // and that of phrases a fixed share of it: the two are terms of one kind, and a
-// separate function for phrases did not help (docs/trials.md). Late interaction has a
+// separate function for phrases did not help (docs/evidence/trials.md). Late interaction has a
 // weight like BM25's, of its own function: it scores what the others found and
 // competes with none of them. The fused score is Σ weight · score over the raw scores.
 // A candidate that a source did not return gets its true score there.
 //
 // The gate was chosen over MUF's weights by confidence and over a fixed α of the
-// hybrid by measuring, see docs/experts.md.
+// hybrid by measuring, see docs/evidence/experts.md.
 type Gate struct {
 	Specialist float64   `yaml:"specialist"        json:"specialist"` // intercepts
 	Generalist float64   `yaml:"generalist"        json:"generalist"`

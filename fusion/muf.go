@@ -27,7 +27,7 @@ func muf() Method {
 // The sharpness of MUF's weights. The paper's weight of an expert is its confidence. Seven
 // experts' confidences differ too little for the sure one to outvote the others, so the
 // default is a higher power: the number with the highest nDCG@10 on the development questions
-// of eight domains. Chosen on seven of them, it is 3 in six of eight cases (docs/methods.md, "Plain MUF").
+// of eight domains. Chosen on seven of them, it is 3 in six of eight cases (docs/evidence/methods.md, "Plain MUF").
 const (
 	PaperSharpness   = 1
 	DefaultSharpness = 3

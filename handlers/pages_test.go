@@ -153,16 +153,26 @@ func TestGuide(t *testing.T) {
 		}
 	}
 	documents, err := filepath.Glob("../docs/*.md")
-	if err != nil || len(documents) < 15 {
-		t.Fatalf("%d documents, %v", len(documents), err)
+	figures, also := filepath.Glob("../docs/evidence/*.md")
+	if err != nil || also != nil || len(documents) < 15 || len(figures) < 7 {
+		t.Fatalf("%d documents, %d of figures, %v, %v", len(documents), len(figures), err, also)
 	}
-	for _, document := range documents {
-		name := strings.TrimSuffix(filepath.Base(document), ".md")
+	for _, document := range append(documents, figures...) {
+		name := strings.TrimSuffix(strings.TrimPrefix(document, "../docs/"), ".md")
 		if name == "README" {
 			name = ""
 		}
 		if text["/guide/"+name] == "" {
 			t.Errorf("docs/README.md does not list %s", document)
+		}
+	}
+	if text["/openapi.yaml"] == "" {
+		t.Error("no page links to /openapi.yaml")
+	}
+	for _, document := range figures { // which were once in docs itself
+		name := strings.TrimSuffix(filepath.Base(document), ".md")
+		if r := s.send(http.MethodGet, "/guide/"+name, ""); string(r.body) != text["/guide/evidence/"+name] {
+			t.Errorf("/guide/%s: %d, and not the page /guide/evidence/%s", name, r.StatusCode, name)
 		}
 	}
 	var small bytes.Buffer

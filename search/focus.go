@@ -20,7 +20,7 @@ import (
 
 // What tells a part that is asked from talk beside its prior: the highest inner product of
 // its vector with a passage's, and the logarithm of the odds that its answer is right
-// (docs/trials.md). Of the parts that are the likeliest by the first alone, as many as
+// (docs/evidence/trials.md). Of the parts that are the likeliest by the first alone, as many as
 // mostTried are answered to learn the second. Where even the lower quartile of the parts
 // is nearly as near as the nearest, at least by nearThroughout, there is no talk among
 // them, and the question is asked as a whole.

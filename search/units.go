@@ -23,7 +23,7 @@ const (
 )
 
 // How much a part of a long question looks like what is asked, as logarithms of odds,
-// fitted on the transcripts of research/bench/transcripts (docs/trials.md): what ends a question
+// fitted on the transcripts of research/bench/transcripts (docs/evidence/trials.md): what ends a question
 // and what names an error stand out, and what is wanted is said at the end or at the
 // beginning more often than between.
 const (

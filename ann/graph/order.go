@@ -4,7 +4,7 @@ package graph
 // together: each is followed by its nearest neighbour that has no number yet,
 // or else by the nearest left of those before. Searches of 43,378 vectors took
 // 7 % less time than in the order of adding when it was chosen, and 1 % less
-// when it was measured again (docs/benchmarks.md); with nodes in breadth-first
+// when it was measured again (docs/evidence/benchmarks.md); with nodes in breadth-first
 // order 1 % less, and with the much costlier order of Wei et al. (Gorder, SIGMOD
 // 2016) no less than with this. The levels stay prefixes of the order.
 func (b *builder) order() {

@@ -70,7 +70,7 @@ func TestExamples(t *testing.T) {
 }
 
 // checkNotebook looks for what the notebook shows: the demo's tale, two plots, the share
-// of right first passages, which is that of docs/measured.md, and a passage that came and went.
+// of right first passages, which is that of docs/evidence/measured.md, and a passage that came and went.
 func checkNotebook(t *testing.T, path string) {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -39,7 +39,7 @@ type chapter struct {
 
 // guidePage is a page while it is made.
 type guidePage struct {
-	Name, Path string // fusion.md, /guide/fusion
+	Name, Path string // evidence/load.md, /guide/evidence/load
 	Label      string // in the list of pages
 	Title      string // its first heading
 	Sections   []section
@@ -72,7 +72,7 @@ func guide() ([]Document, error) {
 		if i+1 < len(pages) {
 			next = pages[i+1]
 		}
-		all = append(all, Document{p.Path, "text/html", sync.OnceValues(func() ([]byte, error) {
+		document := Document{p.Path, "text/html", sync.OnceValues(func() ([]byte, error) {
 			if err := p.render(); err != nil {
 				return nil, err
 			}
@@ -81,7 +81,12 @@ func guide() ([]Document, error) {
 				return nil, fmt.Errorf("the guide's page %s: %w", p.Name, err)
 			}
 			return out.Bytes(), nil
-		})})
+		})}
+		all = append(all, document)
+		if former := guidePath(path.Base(p.Name)); former != p.Path { // links to it from before it moved
+			document.Path = former
+			all = append(all, document)
+		}
 	}
 	err = fs.WalkDir(docs.Files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || path.Ext(name) != ".svg" {
@@ -142,7 +147,7 @@ func (p *guidePage) render() error {
 	}
 	markdown := goldmark.New(
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
-		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(links{}, 100))),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(links{path.Dir(p.Name)}, 100))),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(accessible{}, 100))),
 	)
 	tree := markdown.Parser().Parse(text.NewReader(source))

@@ -17,21 +17,21 @@ import (
 // links turns what a page's links point at into what the server has: another page of
 // the guide, the OpenAPI document, a page of this server. A file that the
 // program does not contain is named, without a link.
-type links struct{}
+type links struct{ folder string } // in which the page is, below docs
 
-func (links) Transform(tree *ast.Document, reader text.Reader, _ parser.Context) {
+func (l links) Transform(tree *ast.Document, reader text.Reader, _ parser.Context) {
 	var absent []*ast.Link
 	_ = ast.Walk(tree, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		switch n := n.(type) {
 		case *ast.Image:
 			if entering {
-				n.Destination = []byte(guideRoot + string(n.Destination))
+				n.Destination = []byte(guideRoot + path.Join(l.folder, string(n.Destination)))
 			}
 		case *ast.Link:
 			if !entering {
 				break
 			}
-			if to, ok := guideLink(string(n.Destination)); ok {
+			if to, ok := guideLink(l.folder, string(n.Destination)); ok {
 				n.Destination = []byte(to)
 			} else {
 				absent = append(absent, n)
@@ -40,7 +40,7 @@ func (links) Transform(tree *ast.Document, reader text.Reader, _ parser.Context)
 		return ast.WalkContinue, nil
 	})
 	for _, n := range absent {
-		name := path.Join("docs", string(n.Destination))
+		name := path.Join("docs", l.folder, string(n.Destination))
 		label := plain(n, reader.Source())
 		parent := n.Parent()
 		if !strings.HasSuffix(name, label) {
@@ -56,8 +56,8 @@ func (links) Transform(tree *ast.Document, reader text.Reader, _ parser.Context)
 	}
 }
 
-// guideLink returns where a link of a page leads on a server.
-func guideLink(to string) (string, bool) {
+// guideLink returns where a link of a page in a folder below docs leads on a server.
+func guideLink(folder, to string) (string, bool) {
 	name, fragment, anchored := strings.Cut(to, "#")
 	if anchored {
 		fragment = "#" + fragment
@@ -65,15 +65,16 @@ func guideLink(to string) (string, bool) {
 	switch {
 	case name == "": // on the same page
 		return to, true
-	case name == "../openapi.yaml":
+	case path.Join(folder, name) == "../handlers/openapi.yaml":
 		return "/openapi.yaml", true
 	case strings.HasPrefix(name, "http://127.0.0.1:8080"):
 		return strings.TrimPrefix(to, "http://127.0.0.1:8080"), true
 	case strings.Contains(name, "://"):
 		return to, true
 	case path.Ext(name) == ".md":
-		if _, err := docs.Files.ReadFile(name); err == nil {
-			return guidePath(name) + fragment, true
+		file := path.Join(folder, name)
+		if _, err := docs.Files.ReadFile(file); err == nil {
+			return guidePath(file) + fragment, true
 		}
 	}
 	return "", false

@@ -229,7 +229,7 @@ func TestDocumentedCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	documents := []string{filepath.Join(root, "README.md")}
-	for _, page := range regexp.MustCompile(`\]\(([\w-]+\.md)\)`).FindAllSubmatch(guide, -1) {
+	for _, page := range regexp.MustCompile(`\]\(([\w/-]+\.md)\)`).FindAllSubmatch(guide, -1) {
 		documents = append(documents, filepath.Join(root, "docs", string(page[1])))
 	}
 	var commands []shown

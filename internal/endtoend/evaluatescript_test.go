@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestEvaluateScript runs research/bench/evaluate, which makes the tables of docs/experts.md in an
+// TestEvaluateScript runs research/bench/evaluate, which makes the tables of docs/evidence/experts.md in an
 // hour, on two small domains: what it asks of the commands is there, and so is what
 // research/bench/tables.py reads.
 func TestEvaluateScript(t *testing.T) {

@@ -1,4 +1,4 @@
-"""The curves of recall against speed in docs/benchmarks.md."""
+"""The curves of recall against speed in docs/evidence/benchmarks.md."""
 
 import html
 import math

@@ -1,6 +1,6 @@
-"""Writes docs/benchmarks.md and its curves from what research/bench/run measured.
+"""Writes docs/evidence/benchmarks.md and its curves from what research/bench/run measured.
 
-    python3 research/bench/report.py bench-out docs
+    python3 research/bench/report.py bench-out docs/evidence
 
 The folder holds machine.json and one JSON file for each measurement, with its
 command, its day and the commit measured beside its figures: ann-*.json
@@ -91,7 +91,7 @@ def main():
     for _, record in named("ways"):
         out += ways(record)
     if lucene:
-        out += ["## Words", "", "BM25 beside Lucene 9.12: the same analysis and parameters, one merged segment, one thread, warm, top 100.", "A rate is by the time that the thread ran. Only words are indexed; [Collections](collections.md#phrases)", "has the cost of phrases, which Lucene would index as shingles.", ""] + words(lucene)
+        out += ["## Words", "", "BM25 beside Lucene 9.12: the same analysis and parameters, one merged segment, one thread, warm, top 100.", "A rate is by the time that the thread ran. Only words are indexed; [Collections](../collections.md#phrases)", "has the cost of phrases, which Lucene would index as shingles.", ""] + words(lucene)
     encoders, graphs = ([r for _, r in named(name)] for name in ("encoder", "graphs"))
     if encoders or graphs:
         out += encoder(encoders, graphs)

@@ -1,4 +1,4 @@
-"""Prints the tables of docs/experts.md from what research/bench/evaluate found.
+"""Prints the tables of docs/evidence/experts.md from what research/bench/evaluate found.
 
     python3 research/bench/tables.py evaluation-out > tables.md
 

@@ -1,4 +1,4 @@
-"""The sections about vectors in docs/benchmarks.md: beside the peers, as sets grow,
+"""The sections about vectors in docs/evidence/benchmarks.md: beside the peers, as sets grow,
 exact search, filters, and what each way brings."""
 
 from curves import curves

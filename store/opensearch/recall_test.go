@@ -43,7 +43,7 @@ func (x numbered) EncodePassages(_ context.Context, passages []corpus.Passage) (
 }
 
 // drawn returns vectors and questions: few of independent normal numbers, which graphs
-// find hard, or as many of those of docs/benchmarks.md as CONCLAVE_TEST_VECTORS says.
+// find hard, or as many of those of docs/evidence/benchmarks.md as CONCLAVE_TEST_VECTORS says.
 func drawn(t *testing.T) (rows, questions [][]float32) {
 	t.Helper()
 	text := os.Getenv("CONCLAVE_TEST_VECTORS")

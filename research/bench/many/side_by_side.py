@@ -2,7 +2,7 @@
 
     conclave index --collection demo-many --experts all --granularity 1,3 --in shipped/demo/passages/tales.jsonl …
     conclave serve --collection demo-many --listen 127.0.0.1:9000 &
-    python3 research/bench/many/side_by_side.py http://127.0.0.1:9000 shipped/demo/questions/dev.jsonl ID > docs/side-by-side.svg
+    python3 research/bench/many/side_by_side.py http://127.0.0.1:9000 shipped/demo/questions/dev.jsonl ID > docs/evidence/side-by-side.svg
 
 ID is a question's. The columns are methods, with the encoder passes that they take; the
 rows the passages in their order. Those that answer are marked.

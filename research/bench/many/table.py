@@ -1,4 +1,4 @@
-"""Prints the one table of docs/methods.md from what research/bench/many/run measured.
+"""Prints the one table of docs/evidence/methods.md from what research/bench/many/run measured.
 
     python3 research/bench/many/table.py POOL.json... FULL.json...
 
