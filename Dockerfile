@@ -9,6 +9,7 @@
 FROM golang:1.26.8-bookworm AS build
 WORKDIR /src
 COPY go.mod go.sum ./
+COPY client/go/go.mod client/go/
 RUN go mod download
 COPY . .
 # "": what git says.

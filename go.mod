@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	codeberg.org/readeck/go-readability/v2 v2.1.3
+	example.org/conclave/client/go v0.0.0
 	github.com/CycloneDX/cyclonedx-go v0.12.0
 	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/blevesearch/go-porterstemmer v1.0.3
@@ -122,6 +123,9 @@ require (
 	golang.org/x/vuln v1.9.0 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 )
+
+// The client is a module of its own, which others fetch without the engine.
+replace example.org/conclave/client/go => ./client/go
 
 tool (
 	github.com/kisielk/errcheck

@@ -74,7 +74,10 @@ func TestRenameModule(t *testing.T) {
 	if left, _ := run("grep", "-rlIF", old, "."); left != "" {
 		t.Errorf("these files name %s still:\n%s", old, left)
 	}
-	if out, err := run("go", "list", "-deps", "./..."); err != nil || !strings.Contains(out, renamed+"/search\n") {
+	if out, err := run("go", "list", "-deps", "./..."); err != nil || !strings.Contains(out, renamed+"/search\n") || !strings.Contains(out, renamed+"/client/go\n") {
 		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := run("go", "-C", "client/go", "list", "-m"); err != nil || out != renamed+"/client/go\n" {
+		t.Errorf("the client is %s, %v", out, err)
 	}
 }

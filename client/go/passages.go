@@ -11,12 +11,18 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"example.org/conclave/internal/corpus"
 )
 
-// Passage is a piece of text that can be an answer, with its id.
-type Passage = corpus.Passage
+// Passage is a piece of text that can be an answer, usually 40 to 200 words.
+type Passage struct {
+	ID    string   `json:"id"`
+	Title string   `json:"title,omitempty"`
+	Text  string   `json:"text"`
+	Tags  []string `json:"tags,omitempty"`
+	// Metadata is flat: strings, booleans and numbers. Numbers that the server sends are
+	// json.Number, so that none loses a digit.
+	Metadata map[string]any `json:"metadata,omitempty"`
+}
 
 // Written says what became of a passage.
 type Written struct {

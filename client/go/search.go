@@ -10,26 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"example.org/conclave/search"
 )
-
-// What is asked and answered, as the server has it. See the fields of each type.
-type (
-	SearchRequest  = search.Request
-	Message        = search.Message
-	SearchResponse = search.Response
-	Methods        = search.Methods
-	Filter         = search.Filter
-	AnswerOptions  = search.AnswerOptions
-	Result         = search.Result
-	Extract        = search.Extract
-	Expert         = search.ExpertInfo
-)
-
-// Fusion names one method for a SearchRequest, or several, which are answered with one
-// ranking each.
-func Fusion(names ...string) Methods { return Methods{Names: names, Listed: len(names) > 1} }
 
 // Search asks one question.
 func (c *Client) Search(ctx context.Context, r SearchRequest) (out SearchResponse, err error) {
@@ -86,7 +67,7 @@ func (c *Client) Embed(ctx context.Context, expert, kind string, texts []string)
 	header, data, err := c.send(
 		ctx,
 		call{method: http.MethodPost, path: "/v1/embed", accept: "application/x-npy, application/problem+json",
-			body: search.EmbedRequest{Expert: expert, Input: texts, Kind: kind}},
+			body: embedRequest{Expert: expert, Input: texts, Kind: kind}},
 	)
 	if err != nil {
 		return Vectors{}, err

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
 	"net/url"
 	"strings"
 
 	client "example.org/conclave/client/go"
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/search"
 
 	"github.com/spf13/pflag"
 )
@@ -44,6 +49,38 @@ func (s *serverFlags) at(environ []string) (*client.Client, error) {
 		Key:      cmp.Or(s.key, configs.Variable(environ, configs.VariableKey)),
 		Attempts: 1,
 	}, err
+}
+
+// search asks the server in place of a collection.
+func (s *serverFlags) search(ctx context.Context, environ []string, request search.Request) (response search.Response, err error) {
+	server, err := s.at(environ)
+	if err != nil {
+		return response, err
+	}
+	var asked client.SearchRequest
+	if err := recast(request, &asked); err != nil {
+		return response, err
+	}
+	answer, err := server.Search(ctx, asked)
+	if err != nil {
+		return response, err
+	}
+	return response, recast(answer, &response)
+}
+
+// recast reads from as JSON into to: the client's types and the engine's are the same
+// there.
+func recast(from, to any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return fmt.Errorf("writing a %T as JSON: %w", from, err)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(to); err != nil {
+		return fmt.Errorf("reading a %T as a %T: %w", from, to, err)
+	}
+	return nil
 }
 
 // serverAddress returns the base address of a server without a slash at its end.

@@ -135,11 +135,7 @@ func (x *asking) ask(
 	terminal cli.Terminal,
 ) (response search.Response, err error) {
 	if x.server.url != "" {
-		server, err := x.server.at(terminal.Environ)
-		if err != nil {
-			return response, err
-		}
-		return server.Search(cmd.Context(), x.request)
+		return x.server.search(cmd.Context(), terminal.Environ, x.request)
 	}
 	err = cli.OpenCollection(config, terminal, false, func(l *server.Assembly) (err error) {
 		response, err = l.Engine.Search(cmd.Context(), x.request)

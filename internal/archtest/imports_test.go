@@ -125,8 +125,7 @@ var allowed = map[string][]string{
 		"internal/spelling", "models", "search", "shipped", "store/folder", "store/opensearch",
 	},
 
-	"cmd":       {"*"},
-	"client/go": {"internal/corpus", "search"},
+	"cmd": {"*"},
 
 	"research/ablation": {"calibration", "evaluation", "fusion"},
 	"research/bench": {
@@ -152,6 +151,7 @@ var allowed = map[string][]string{
 	// Not in Go, with tests in Go:
 	"docs":                {},
 	"deploy":              {},
+	"client":              {},
 	"client/python":       {},
 	"client/integrations": {},
 	"client/examples":     {},

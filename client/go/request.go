@@ -1,0 +1,153 @@
+package client
+
+import (
+	"encoding/json"
+)
+
+// SearchRequest is one question and how to answer it. The zero value of every field but
+// Question leaves the choice to the server.
+type SearchRequest struct {
+	Question string `json:"question,omitempty"`
+	// Messages are a conversation, in place of Question: the last message of the user is
+	// asked, with what it needs of those before it.
+	Messages []Message `json:"messages,omitempty"`
+	K        int       `json:"k,omitempty"`       // results; 0: the server's limits.k
+	Offset   int       `json:"offset,omitempty"`  // results left out before the first
+	Fusion   Methods   `json:"fusion,omitzero"`   // see Fusion
+	Experts  *[]string `json:"experts,omitempty"` // nil: all; empty: none
+	BM25     *bool     `json:"bm25,omitempty"`    // whether words are searched; nil: true
+	Late     *bool     `json:"late,omitempty"`    // whether late interaction takes part; nil: true
+	// Specialists is how many experts with a domain are asked, the most familiar with the
+	// question first; 0: as many as the method was calibrated for.
+	Specialists   int                `json:"specialists,omitempty"`
+	Candidates    int                `json:"candidates,omitempty"` // hits of each source
+	Exact         bool               `json:"exact,omitempty"`      // compare with every vector
+	Missing       string             `json:"missing,omitempty"`    // score of a source that did not find a passage: "exact" or "min"
+	Weights       map[string]float64 `json:"weights,omitempty"`    // by source
+	TimeoutMS     int                `json:"timeout_ms,omitempty"`
+	Explain       bool               `json:"explain,omitempty"` // with the terms of BM25's scores
+	Fields        []string           `json:"fields,omitempty"`  // "title", "text", "tags", "metadata", "contributions", "sources", "highlights"
+	Normalisation string             `json:"normalisation,omitempty"`
+	// Sharpness is the power of the experts' confidences by which they are weighed; 0: as
+	// calibrated.
+	Sharpness float64 `json:"sharpness,omitempty"`
+	Filter    Filter  `json:"filter,omitzero"`
+	// Must are words and phrases that a passage has to have, MustNot such as it must not have.
+	Must    []string `json:"must,omitempty"`
+	MustNot []string `json:"must_not,omitempty"`
+	// MinConfidence, 0 to 1: an answer with a lower confidence has no results.
+	MinConfidence float64 `json:"min_confidence,omitempty"`
+	Collapse      *bool   `json:"collapse,omitempty"` // whether passages with the same text count once; nil: true
+	Correct       *bool   `json:"correct,omitempty"`  // whether mistyped words are corrected; nil: as the server is configured
+	// Offsets is what Start and End of answers and highlights count: OffsetBytes (""),
+	// OffsetCodePoints or OffsetUTF16.
+	Offsets string `json:"offsets,omitempty"`
+	// Answer asks for the words that answer, too.
+	Answer AnswerOptions `json:"answer,omitzero"`
+}
+
+// What Start and End of answers and highlights count.
+const (
+	OffsetBytes      = "bytes" // of UTF-8, as Go slices
+	OffsetCodePoints = "codepoints"
+	OffsetUTF16      = "utf16"
+)
+
+// Message is what one party of a conversation said.
+type Message struct {
+	Role    string `json:"role"` // "user", "assistant", "system", "developer" or "tool"
+	Content string `json:"content"`
+}
+
+// Filter restricts a search to passages by their tags; the zero value lets all through.
+type Filter struct {
+	TagsAll []string `json:"tags_all,omitempty"` // each of these
+	TagsAny []string `json:"tags_any,omitempty"` // one of these at least
+}
+
+// Methods is one fusion method, or a list of them, which is answered with one ranking
+// each. In JSON it is a string or an array of strings.
+type Methods struct {
+	Names  []string
+	Listed bool // a list, even if of one
+}
+
+// Fusion names one method for a SearchRequest, or several.
+func Fusion(names ...string) Methods { return Methods{Names: names, Listed: len(names) > 1} }
+
+// MarshalJSON writes a string for one method and an array for a list.
+func (m Methods) MarshalJSON() ([]byte, error) {
+	if !m.Listed && len(m.Names) == 1 {
+		return json.Marshal(m.Names[0])
+	}
+	return json.Marshal(m.Names)
+}
+
+// UnmarshalJSON reads a string or an array of strings; null leaves m as it is.
+func (m *Methods) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*m = Methods{Names: []string{one}}
+		return nil
+	}
+	var list []string
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	*m = Methods{Names: list, Listed: true}
+	return nil
+}
+
+// AnswerOptions ask for the words that answer the question, which a reader marks in the
+// first results, or for an answer that a generator writes. In JSON they are true, false or
+// an object.
+type AnswerOptions struct {
+	Wanted    bool
+	Reader    string   // or generator; "": the first of the server
+	Passages  int      // how many are read, from the first; 0: the server chooses
+	Combine   string   // of several passages: "best" ("") or "sum"
+	MaxTokens int      // that a generator writes; 0: the server chooses
+	MinChance *float64 // the least chance of an answer that is returned; nil: the server's
+}
+
+// answerObject is AnswerOptions as a JSON object.
+type answerObject struct {
+	Reader    string   `json:"reader,omitempty"`
+	Passages  int      `json:"passages,omitempty"`
+	Combine   string   `json:"combine,omitempty"`
+	MaxTokens int      `json:"max_tokens,omitempty"`
+	MinChance *float64 `json:"min_chance,omitempty"`
+}
+
+// MarshalJSON writes true where nothing is chosen.
+func (o AnswerOptions) MarshalJSON() ([]byte, error) {
+	object := answerObject{o.Reader, o.Passages, o.Combine, o.MaxTokens, o.MinChance}
+	if !o.Wanted || object == (answerObject{}) {
+		return json.Marshal(o.Wanted)
+	}
+	return json.Marshal(object)
+}
+
+// UnmarshalJSON reads true, false or an object; null is false.
+func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
+	*o = AnswerOptions{}
+	if string(data) == "null" || json.Unmarshal(data, &o.Wanted) == nil {
+		return nil
+	}
+	var object answerObject
+	if err := json.Unmarshal(data, &object); err != nil {
+		return err
+	}
+	*o = AnswerOptions{true, object.Reader, object.Passages, object.Combine, object.MaxTokens, object.MinChance}
+	return nil
+}
+
+// embedRequest asks for the vectors of texts.
+type embedRequest struct {
+	Expert string   `json:"expert"`
+	Input  []string `json:"input"`
+	Kind   string   `json:"kind,omitempty"`
+}

@@ -1,0 +1,158 @@
+package client
+
+// SearchResponse is the answer to one Request: Results for one fusion method (an
+// empty array when nothing was found), Rankings for a list of them. Fusion is
+// the method that was used: for "auto", what it stands for.
+type SearchResponse struct {
+	RequestID string `json:"request_id,omitempty"` // as in the server's log
+	Question  string `json:"question"`             // as it was asked
+	// Asked is the part of a long question, or what was made of messages, that was answered.
+	Asked string `json:"asked,omitempty"`
+	// Corrected are the words of the question that others were asked for in their place.
+	Corrected  []Correction `json:"corrected,omitempty"`
+	Fusion     string       `json:"fusion,omitempty"`
+	Generation uint64       `json:"generation"`
+	Selected   *int         `json:"selected,omitempty"` // passages that the filter lets through; nil without one
+	TookMS     float64      `json:"took_ms"`
+	Confidence *float64     `json:"confidence"`                 // 0…1; null where it is not known
+	Basis      string       `json:"confidence_basis,omitempty"` // where the confidence comes from: "calibrated" (questions of this collection) or "shipped" (of others)
+	Any        *float64     `json:"confidence_any,omitempty"`   // the probability that any of the results answers
+	Abstained  bool         `json:"abstained,omitempty"`
+	Results    []Result     `json:"results,omitzero"`
+	Rankings   []Ranking    `json:"rankings,omitzero"`
+	Answers    []Extract    `json:"answers,omitzero"`    // the likeliest first; empty when none is sure enough, nil when not asked for
+	Generated  *Generated   `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
+	Sources    []Source     `json:"sources,omitzero"`
+	Offsets    string       `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
+	Degraded   []Missing    `json:"degraded"`
+	Notes      []string     `json:"notes,omitempty"` // what to know about the question
+}
+
+// Ranking is the fused ranking of one method, when several were asked for.
+type Ranking struct {
+	Fusion     string   `json:"fusion"`           // as asked for
+	Method     string   `json:"method,omitempty"` // what "auto" stands for
+	Confidence *float64 `json:"confidence"`
+	Basis      string   `json:"confidence_basis,omitempty"`
+	Any        *float64 `json:"confidence_any,omitempty"`
+	Abstained  bool     `json:"abstained,omitempty"`
+	Results    []Result `json:"results"`
+}
+
+// Result is one passage of a fused ranking. The contributions of its sources
+// add up to its score.
+type Result struct {
+	Rank          int            `json:"rank"` // from 1
+	ID            string         `json:"id"`
+	Title         string         `json:"title,omitempty"`
+	Text          string         `json:"text,omitempty"`
+	Tags          []string       `json:"tags,omitempty"`
+	Metadata      map[string]any `json:"metadata,omitempty"`
+	Copies        []string       `json:"copies,omitempty"` // ids of others with this title and text, of those that were found
+	Score         float64        `json:"score"`
+	Contributions []Contribution `json:"contributions,omitzero"`
+	Highlight     *Highlight     `json:"highlight,omitempty"`   // the part that is most similar to the question, where a granularity took part
+	Highlights    []Highlight    `json:"highlights,omitempty"`  // where late interaction matched, in the order of the passage
+	Explanation   []TermScore    `json:"explanation,omitempty"` // BM25's terms and those of phrases, with SearchRequest.Explain
+}
+
+// Contribution says what one source added to a result's score.
+type Contribution struct {
+	Source       string   `json:"source"`
+	Score        *float64 `json:"score"`  // the source's own score; null where it has none
+	Rank         *int     `json:"rank"`   // in the source's own list; null when it was not among its hits
+	Origin       string   `json:"origin"` // of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none", "read" (by a reader)
+	Weight       float64  `json:"weight"`
+	Contribution float64  `json:"contribution"`
+}
+
+// TermScore is one term of a BM25 sum; a phrase is two, with a space between.
+type TermScore struct {
+	Term         string  `json:"term"`
+	Frequency    int     `json:"frequency"`     // in the passage
+	DocFrequency int     `json:"doc_frequency"` // passages that have the term
+	IDF          float64 `json:"idf"`
+	Boost        float64 `json:"boost"` // how often the question has the term
+	Score        float64 `json:"score"`
+	// For are the question's terms of which Term is another form that the passage has;
+	// Score is what it adds beyond what they do. "": Term is the question's own.
+	For string `json:"for,omitempty"`
+}
+
+// Source says how one source fared on this question.
+type Source struct {
+	Name        string   `json:"name"`
+	Kind        string   `json:"kind"`             // "dense" or "lexical"
+	Status      string   `json:"status"`           // "ok", "skipped" (others are more familiar with the question, or see Reason), "failed", "deadline", "overloaded"
+	Reason      string   `json:"reason,omitempty"` // why a method leaves it out
+	Confidence  *float64 `json:"confidence,omitempty"`
+	Chance      *float64 `json:"chance,omitempty"`      // calibrated, that its own first hit answers
+	Familiarity *float64 `json:"familiarity,omitempty"` // with the question's domain: mean similarity to the nearest known questions
+	// Domains are the probabilities, each for itself, that the question is of these
+	// domains: of an expert with a gate (DESIRE-ME).
+	Domains     map[string]float64 `json:"domains,omitempty"`
+	Weight      *float64           `json:"weight,omitempty"`
+	Hits        int                `json:"hits"`
+	Truncated   bool               `json:"truncated,omitempty"`          // the question is longer than the source reads
+	Uncertainty *float64           `json:"mutual_information,omitempty"` // nats
+	Took        Took               `json:"took_ms"`
+}
+
+// Took holds the milliseconds that each stage of a source took.
+type Took struct {
+	Encode     float64 `json:"encode,omitempty"`
+	Head       float64 `json:"head,omitempty"`
+	Search     float64 `json:"search,omitempty"`
+	Confidence float64 `json:"confidence,omitempty"`
+}
+
+// Missing names a source that was left out of the fusion, and why.
+type Missing struct {
+	Source string `json:"source"`
+	Reason string `json:"reason"`
+}
+
+// Correction is a word of a question that another one was asked for in its place.
+type Correction struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// Extract is a run of words of a passage that answers the question.
+type Extract struct {
+	Text    string `json:"text"`
+	Passage string `json:"passage"` // its id
+	// Start and End are where the words lie in the passage's text, in what
+	// SearchRequest.Offsets counts.
+	Start int `json:"start"`
+	End   int `json:"end"`
+	// Score is the probability of passage and words by the reader alone, over all that it
+	// read.
+	Score  float64  `json:"score"`
+	Chance *float64 `json:"chance"` // the calibrated probability that these words are right; nil: not known
+}
+
+// Highlight is a part of a passage that matches the question.
+type Highlight struct {
+	Field string  `json:"field"` // "title" or "text"
+	Start int     `json:"start"` // in what SearchRequest.Offsets counts
+	End   int     `json:"end"`
+	Score float64 `json:"score"` // what it adds to its source's score
+}
+
+// Generated is an answer in a generator's words.
+type Generated struct {
+	Text      string    `json:"text"`
+	Generated bool      `json:"generated"` // true: a model wrote it
+	Reader    string    `json:"reader"`    // the generator's name
+	Complete  bool      `json:"complete"`  // it ended by itself, and not at max_tokens
+	Tokens    int       `json:"tokens"`
+	Score     float64   `json:"score"`   // the probability of these tokens by the model alone
+	Support   []Support `json:"support"` // the passages with the most of the model's attention
+}
+
+// Support is a passage that a generated answer attends to.
+type Support struct {
+	Passage string  `json:"passage"` // its id
+	Share   float64 `json:"share"`   // of the attention, 0 to 1, among the passages that were read
+}
