@@ -91,10 +91,16 @@ func filled(t *testing.T, v reflect.Value, n int) int {
 // as true, and every form that the server takes is read.
 func TestShortForms(t *testing.T) {
 	for text, want := range map[string]client.SearchRequest{
-		`{"question":"q","fusion":"rrf","answer":true}`:                          {Question: "q", Fusion: client.Fusion("rrf"), Answer: client.AnswerOptions{Wanted: true}},
-		`{"question":"q","fusion":["rrf","sum"]}`:                                {Question: "q", Fusion: client.Fusion("rrf", "sum")},
-		`{"question":"q","answer":{"reader":"r","min_chance":0.5}}`:              {Question: "q", Answer: client.AnswerOptions{Wanted: true, Reader: "r", MinChance: new(.5)}},
-		`{"question":"q","experts":[],"bm25":false,"filter":{"tags_any":["a"]}}`: {Question: "q", Experts: &[]string{}, BM25: new(false), Filter: client.Filter{TagsAny: []string{"a"}}},
+		`{"question":"q","fusion":"rrf","answer":true}`: {
+			Question: "q", Fusion: client.Fusion("rrf"), Answer: client.AnswerOptions{Wanted: true},
+		},
+		`{"question":"q","fusion":["rrf","sum"]}`: {Question: "q", Fusion: client.Fusion("rrf", "sum")},
+		`{"question":"q","answer":{"reader":"r","min_chance":0.5}}`: {
+			Question: "q", Answer: client.AnswerOptions{Wanted: true, Reader: "r", MinChance: new(.5)},
+		},
+		`{"question":"q","experts":[],"bm25":false,"filter":{"tags_any":["a"]}}`: {
+			Question: "q", Experts: &[]string{}, BM25: new(false), Filter: client.Filter{TagsAny: []string{"a"}},
+		},
 	} {
 		written, err := json.Marshal(want)
 		if err != nil || string(written) != text {

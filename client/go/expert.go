@@ -2,24 +2,27 @@ package client
 
 // Expert describes a loaded expert.
 type Expert struct {
-	Name            string             `json:"name"`
-	Kind            string             `json:"kind"`      // "dense", or "late" for late interaction
-	Dimension       int                `json:"dimension"` // of a text's vector, or of a token's
-	Index           string             `json:"index"`     // "hnsw", "flat", "coder", "late"
-	Passages        int                `json:"passages"`
-	Rows            int                `json:"rows"`            // of the index, of deleted passages too
-	Parts           bool               `json:"parts,omitempty"` // vectors are of parts of passages
-	Owner           string             `json:"owner,omitempty"` // the expert whose vectors these are; "": its own
-	Fingerprints    map[string]string  `json:"fingerprints"`    // question and passage encoder; "run": of the run that an expert with a head shares
-	Provider        string             `json:"provider"`        // "cpu" or "cuda"
-	Precision       string             `json:"precision"`       // "fp32" or "int8"
-	MaxTokens       map[string]int     `json:"max_tokens"`      // question and passage
-	EnsembleMembers int                `json:"ensemble_members"`
-	Domains         []string           `json:"domains,omitempty"`     // that its gate tells (DESIRE-ME)
-	Calibration     *CalibrationInfo   `json:"calibration"`           // null when uncalibrated
-	Reliability     []ReliabilityBin   `json:"reliability,omitempty"` // of the chance that its own first hit answers
-	Recall          map[string]float64 `json:"recall"`                // "recall@10", "recall@100" against exact search, as measured at build
-	Warnings        []string           `json:"warnings,omitempty"`
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`      // "dense", or "late" for late interaction
+	Dimension int    `json:"dimension"` // of a text's vector, or of a token's
+	Index     string `json:"index"`     // "hnsw", "flat", "coder", "late"
+	Passages  int    `json:"passages"`
+	Rows      int    `json:"rows"`            // of the index, of deleted passages too
+	Parts     bool   `json:"parts,omitempty"` // vectors are of parts of passages
+	Owner     string `json:"owner,omitempty"` // the expert whose vectors these are; "": its own
+	// Fingerprints are those of the question and the passage encoder; "run" is that of the run
+	// which an expert with a head shares.
+	Fingerprints    map[string]string `json:"fingerprints"`
+	Provider        string            `json:"provider"`   // "cpu" or "cuda"
+	Precision       string            `json:"precision"`  // "fp32" or "int8"
+	MaxTokens       map[string]int    `json:"max_tokens"` // question and passage
+	EnsembleMembers int               `json:"ensemble_members"`
+	Domains         []string          `json:"domains,omitempty"`     // that its gate tells (DESIRE-ME)
+	Calibration     *CalibrationInfo  `json:"calibration"`           // null when uncalibrated
+	Reliability     []ReliabilityBin  `json:"reliability,omitempty"` // of the chance that its own first hit answers
+	// Recall has "recall@10" and "recall@100" against exact search, as measured at build.
+	Recall   map[string]float64 `json:"recall"`
+	Warnings []string           `json:"warnings,omitempty"`
 }
 
 // CalibrationInfo is how an expert's confidence was fitted.

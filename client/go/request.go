@@ -19,15 +19,18 @@ type SearchRequest struct {
 	Late     *bool     `json:"late,omitempty"`    // whether late interaction takes part; nil: true
 	// Specialists is how many experts with a domain are asked, the most familiar with the
 	// question first; 0: as many as the method was calibrated for.
-	Specialists   int                `json:"specialists,omitempty"`
-	Candidates    int                `json:"candidates,omitempty"` // hits of each source
-	Exact         bool               `json:"exact,omitempty"`      // compare with every vector
-	Missing       string             `json:"missing,omitempty"`    // score of a source that did not find a passage: "exact" or "min"
-	Weights       map[string]float64 `json:"weights,omitempty"`    // by source
-	TimeoutMS     int                `json:"timeout_ms,omitempty"`
-	Explain       bool               `json:"explain,omitempty"` // with the terms of BM25's scores
-	Fields        []string           `json:"fields,omitempty"`  // "title", "text", "tags", "metadata", "contributions", "sources", "highlights"
-	Normalisation string             `json:"normalisation,omitempty"`
+	Specialists int  `json:"specialists,omitempty"`
+	Candidates  int  `json:"candidates,omitempty"` // hits of each source
+	Exact       bool `json:"exact,omitempty"`      // compare with every vector
+	// Missing says which score a source gives a passage that it did not find: "exact" or "min".
+	Missing   string             `json:"missing,omitempty"`
+	Weights   map[string]float64 `json:"weights,omitempty"` // by source
+	TimeoutMS int                `json:"timeout_ms,omitempty"`
+	Explain   bool               `json:"explain,omitempty"` // with the terms of BM25's scores
+	// Fields are what results have of "title", "text", "tags", "metadata", "contributions", "sources" and
+	// "highlights".
+	Fields        []string `json:"fields,omitempty"`
+	Normalisation string   `json:"normalisation,omitempty"`
 	// Sharpness is the power of the experts' confidences by which they are weighed; 0: as
 	// calibrated.
 	Sharpness float64 `json:"sharpness,omitempty"`
@@ -38,7 +41,8 @@ type SearchRequest struct {
 	// MinConfidence, 0 to 1: an answer with a lower confidence has no results.
 	MinConfidence float64 `json:"min_confidence,omitempty"`
 	Collapse      *bool   `json:"collapse,omitempty"` // whether passages with the same text count once; nil: true
-	Correct       *bool   `json:"correct,omitempty"`  // whether mistyped words are corrected; nil: as the server is configured
+	// Correct says whether mistyped words are corrected; nil: as the server is configured.
+	Correct *bool `json:"correct,omitempty"`
 	// Offsets is what Start and End of answers and highlights count: OffsetBytes (""),
 	// OffsetCodePoints or OffsetUTF16.
 	Offsets string `json:"offsets,omitempty"`

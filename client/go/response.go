@@ -14,18 +14,21 @@ type SearchResponse struct {
 	Generation uint64       `json:"generation"`
 	Selected   *int         `json:"selected,omitempty"` // passages that the filter lets through; nil without one
 	TookMS     float64      `json:"took_ms"`
-	Confidence *float64     `json:"confidence"`                 // 0…1; null where it is not known
-	Basis      string       `json:"confidence_basis,omitempty"` // where the confidence comes from: "calibrated" (questions of this collection) or "shipped" (of others)
-	Any        *float64     `json:"confidence_any,omitempty"`   // the probability that any of the results answers
-	Abstained  bool         `json:"abstained,omitempty"`
-	Results    []Result     `json:"results,omitzero"`
-	Rankings   []Ranking    `json:"rankings,omitzero"`
-	Answers    []Extract    `json:"answers,omitzero"`    // the likeliest first; empty when none is sure enough, nil when not asked for
-	Generated  *Generated   `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
-	Sources    []Source     `json:"sources,omitzero"`
-	Offsets    string       `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
-	Degraded   []Missing    `json:"degraded"`
-	Notes      []string     `json:"notes,omitempty"` // what to know about the question
+	Confidence *float64     `json:"confidence"` // 0…1; null where it is not known
+	// Basis says where the confidence comes from: "calibrated" (questions of this collection)
+	// or "shipped" (of others).
+	Basis     string    `json:"confidence_basis,omitempty"`
+	Any       *float64  `json:"confidence_any,omitempty"` // the probability that any of the results answers
+	Abstained bool      `json:"abstained,omitempty"`
+	Results   []Result  `json:"results,omitzero"`
+	Rankings  []Ranking `json:"rankings,omitzero"`
+	// Answers has the likeliest first; empty when none is sure enough, nil when not asked for.
+	Answers   []Extract  `json:"answers,omitzero"`
+	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
+	Sources   []Source   `json:"sources,omitzero"`
+	Offsets   string     `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
+	Degraded  []Missing  `json:"degraded"`
+	Notes     []string   `json:"notes,omitempty"` // what to know about the question
 }
 
 // Ranking is the fused ranking of one method, when several were asked for.
@@ -42,28 +45,34 @@ type Ranking struct {
 // Result is one passage of a fused ranking. The contributions of its sources
 // add up to its score.
 type Result struct {
-	Rank          int            `json:"rank"` // from 1
-	ID            string         `json:"id"`
-	Title         string         `json:"title,omitempty"`
-	Text          string         `json:"text,omitempty"`
-	Tags          []string       `json:"tags,omitempty"`
-	Metadata      map[string]any `json:"metadata,omitempty"`
-	Copies        []string       `json:"copies,omitempty"` // ids of others with this title and text, of those that were found
+	Rank     int            `json:"rank"` // from 1
+	ID       string         `json:"id"`
+	Title    string         `json:"title,omitempty"`
+	Text     string         `json:"text,omitempty"`
+	Tags     []string       `json:"tags,omitempty"`
+	Metadata map[string]any `json:"metadata,omitempty"`
+	// Copies are the ids of others with this title and text, of those that were found.
+	Copies        []string       `json:"copies,omitempty"`
 	Score         float64        `json:"score"`
 	Contributions []Contribution `json:"contributions,omitzero"`
-	Highlight     *Highlight     `json:"highlight,omitempty"`   // the part that is most similar to the question, where a granularity took part
-	Highlights    []Highlight    `json:"highlights,omitempty"`  // where late interaction matched, in the order of the passage
-	Explanation   []TermScore    `json:"explanation,omitempty"` // BM25's terms and those of phrases, with SearchRequest.Explain
+	// Highlight is the part that is most similar to the question, where a granularity took part.
+	Highlight *Highlight `json:"highlight,omitempty"`
+	// Highlights are where late interaction matched, in the order of the passage.
+	Highlights []Highlight `json:"highlights,omitempty"`
+	// Explanation has BM25's terms and those of phrases, with SearchRequest.Explain.
+	Explanation []TermScore `json:"explanation,omitempty"`
 }
 
 // Contribution says what one source added to a result's score.
 type Contribution struct {
-	Source       string   `json:"source"`
-	Score        *float64 `json:"score"`  // the source's own score; null where it has none
-	Rank         *int     `json:"rank"`   // in the source's own list; null when it was not among its hits
-	Origin       string   `json:"origin"` // of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none", "read" (by a reader)
-	Weight       float64  `json:"weight"`
-	Contribution float64  `json:"contribution"`
+	Source string   `json:"source"`
+	Score  *float64 `json:"score"` // the source's own score; null where it has none
+	Rank   *int     `json:"rank"`  // in the source's own list; null when it was not among its hits
+	// Origin says where Score is from: "hit", "exact" (fetched), "min" (the source's lowest),
+	// "none", "read" (by a reader).
+	Origin       string  `json:"origin"`
+	Weight       float64 `json:"weight"`
+	Contribution float64 `json:"contribution"`
 }
 
 // TermScore is one term of a BM25 sum; a phrase is two, with a space between.
@@ -81,21 +90,25 @@ type TermScore struct {
 
 // Source says how one source fared on this question.
 type Source struct {
-	Name        string   `json:"name"`
-	Kind        string   `json:"kind"`             // "dense" or "lexical"
-	Status      string   `json:"status"`           // "ok", "skipped" (others are more familiar with the question, or see Reason), "failed", "deadline", "overloaded"
-	Reason      string   `json:"reason,omitempty"` // why a method leaves it out
-	Confidence  *float64 `json:"confidence,omitempty"`
-	Chance      *float64 `json:"chance,omitempty"`      // calibrated, that its own first hit answers
-	Familiarity *float64 `json:"familiarity,omitempty"` // with the question's domain: mean similarity to the nearest known questions
+	Name string `json:"name"`
+	Kind string `json:"kind"` // "dense" or "lexical"
+	// Status is "ok", "skipped" (others are more familiar with the question, or see Reason),
+	// "failed", "deadline" or "overloaded".
+	Status     string   `json:"status"`
+	Reason     string   `json:"reason,omitempty"` // why a method leaves it out
+	Confidence *float64 `json:"confidence,omitempty"`
+	Chance     *float64 `json:"chance,omitempty"` // calibrated, that its own first hit answers
+	// Familiarity with the question's domain: the mean similarity to the nearest known questions.
+	Familiarity *float64 `json:"familiarity,omitempty"`
 	// Domains are the probabilities, each for itself, that the question is of these
 	// domains: of an expert with a gate (DESIRE-ME).
-	Domains     map[string]float64 `json:"domains,omitempty"`
-	Weight      *float64           `json:"weight,omitempty"`
-	Hits        int                `json:"hits"`
-	Truncated   bool               `json:"truncated,omitempty"`          // the question is longer than the source reads
-	Uncertainty *float64           `json:"mutual_information,omitempty"` // nats
-	Took        Took               `json:"took_ms"`
+	Domains map[string]float64 `json:"domains,omitempty"`
+	Weight  *float64           `json:"weight,omitempty"`
+	Hits    int                `json:"hits"`
+	// Truncated says that the question is longer than the source reads.
+	Truncated   bool     `json:"truncated,omitempty"`
+	Uncertainty *float64 `json:"mutual_information,omitempty"` // nats
+	Took        Took     `json:"took_ms"`
 }
 
 // Took holds the milliseconds that each stage of a source took.

@@ -52,7 +52,9 @@ func (s *serverFlags) at(environ []string) (*client.Client, error) {
 }
 
 // search asks the server in place of a collection.
-func (s *serverFlags) search(ctx context.Context, environ []string, request search.Request) (response search.Response, err error) {
+func (s *serverFlags) search(
+	ctx context.Context, environ []string, request search.Request,
+) (response search.Response, err error) {
 	server, err := s.at(environ)
 	if err != nil {
 		return response, err

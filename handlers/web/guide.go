@@ -147,7 +147,10 @@ func (p *guidePage) render() error {
 	}
 	markdown := goldmark.New(
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
-		goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(links{path.Dir(p.Name)}, 100))),
+		goldmark.WithParserOptions(
+			parser.WithAutoHeadingID(),
+			parser.WithASTTransformers(util.Prioritized(links{path.Dir(p.Name)}, 100)),
+		),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(accessible{}, 100))),
 	)
 	tree := markdown.Parser().Parse(text.NewReader(source))
