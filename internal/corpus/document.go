@@ -68,8 +68,7 @@ func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 		return Document{}, 0, false
 	}
 	text := func(key string) string { s, _ := p.Metadata[key].(string); return s }
-	d.Title, d.Source = text(DocumentTitleKey), text(DocumentSourceKey)
-	d.MediaType, d.SHA256 = text(MediaTypeKey), text(DocumentSHA256Key)
+	d.Title, d.Source, d.MediaType, d.SHA256 = text(DocumentTitleKey), text(DocumentSourceKey), text(MediaTypeKey), text(DocumentSHA256Key)
 	if d.Source == "" {
 		d.Source = d.ID
 	}
@@ -137,12 +136,7 @@ func JoinDocument(passages []Passage) (string, error) {
 		}
 		text.WriteString(TextBefore(p, i+1))
 		if text.Len() != begin || end-begin > len(p.Text) {
-			return "", fmt.Errorf(
-				"passage %q stands at bytes %d to %d of its document, which do not fit the passages around it: put the document anew",
-				p.ID,
-				begin,
-				end,
-			)
+			return "", fmt.Errorf("passage %q stands at bytes %d to %d of its document, which do not fit the passages around it: put the document anew", p.ID, begin, end)
 		}
 		text.WriteString(p.Text[len(p.Text)-(end-begin):]) // what stands before that was repeated for it
 		if after, ok := p.Metadata[TextAfterKey].(string); ok && i == len(passages)-1 {
