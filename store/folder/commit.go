@@ -19,7 +19,8 @@ const maxApply = 24 << 20
 // commitRequest is the changes of one Apply on their way through the committer. It
 // holds no memory of the caller, which may return before the commit is done.
 type commitRequest struct {
-	changes []ready
+	changes  []ready
+	together bool // all of them or none, and searches see all of them at once
 	results []ChangeResult
 	bytes   int
 	err     error
@@ -85,8 +86,13 @@ func (l *Live) Apply(ctx context.Context, changes []Change) ([]ChangeResult, err
 	if err != nil {
 		return nil, err
 	}
+	return l.submit(ctx, r)
+}
+
+// submit gives changes to the committer and waits until it has committed them.
+func (l *Live) submit(ctx context.Context, r *commitRequest) ([]ChangeResult, error) {
 	closed := false
-	err = l.await(ctx, func() bool {
+	err := l.await(ctx, func() bool {
 		closed = l.closed
 		return closed || len(l.pending.queue) < l.options.MaxPending
 	})
@@ -201,6 +207,10 @@ func (l *Live) commit(ctx context.Context, group []*commitRequest) {
 	}
 	g := commitGroup{live: l, staged: map[string]string{}}
 	for _, r := range group {
+		if r.together {
+			g.addTogether(r)
+			continue
+		}
 		for i := range r.changes {
 			if r.results[i].Err == nil {
 				g.add(&r.changes[i], &r.results[i])

@@ -162,7 +162,7 @@ func (w *writer) flush(
 	plan := w.snapshot()
 	var put []string
 	for id, c := range changes {
-		if c.kind == putChange {
+		if c.kind.alone() == putChange {
 			put = append(put, id)
 		}
 	}
@@ -175,17 +175,20 @@ func (w *writer) flush(
 		if err != nil {
 			return err
 		}
-		s, err = w.makeSegment(
-			ctx,
-			made,
-			plan,
-			w.encoded(plan, encoders, o),
-			o,
-			&reporter{},
-			func(dir string) (passages, error) {
-				return texts, writeStore(ctx, w.disk, filepath.Join(dir, storeName), texts)
-			},
-		)
+		now := w.pinned()
+		defer now.drop()
+		known, err := now.reusable(maps.Keys(changes))
+		if err != nil {
+			return err
+		}
+		maker := w.encoded(plan, encoders, o)
+		sharing := o
+		sharing.Shared = known.shared(o.Shared, texts)
+		maker.vectors = encodedTogether(plan, known.encoders(encoders, texts), sharing)
+		fill := func(dir string) (passages, error) {
+			return texts, writeStore(ctx, w.disk, filepath.Join(dir, storeName), texts)
+		}
+		s, err = w.makeSegment(ctx, made, plan, maker, o, &reporter{}, fill)
 		if err != nil {
 			return err
 		}

@@ -140,7 +140,7 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 	l.log, err = openLog(d, dir, m, func(seq uint64, kind changeKind, content []byte, at logged) error {
 		c := pendingChange{seq: seq, kind: kind, at: at}
 		id := string(content)
-		if kind == putChange {
+		if kind.alone() == putChange {
 			var p corpus.Passage
 			if err := p.UnmarshalBinary(content); err != nil {
 				return err
@@ -299,7 +299,7 @@ func (l *Live) Passage(
 			}
 			return p, p.Version(), true, nil
 		}
-		if change.kind == deleteChange {
+		if change.kind.alone() == deleteChange {
 			return p, "", false, nil
 		}
 		if err := take(change.at.length); err != nil {

@@ -67,6 +67,9 @@ type changeKind byte
 const (
 	putChange    changeKind = 1 // content: a passage's record
 	deleteChange changeKind = 2 // content: an id
+	// joinedChange is added to the kind of a change that searches see at once with the
+	// one behind it, which stands in the same record.
+	joinedChange changeKind = 0x80
 )
 
 // logged is where a change's content lies.

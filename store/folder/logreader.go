@@ -187,7 +187,7 @@ func eachChange(body []byte, count int, visit func(kind changeKind, content []by
 			return errors.New("a change's length is wrong")
 		}
 		at += 1 + used
-		if kind != putChange && kind != deleteChange {
+		if k := kind.alone(); k != putChange && k != deleteChange {
 			return fmt.Errorf("a change of kind %d, which this program does not know", kind)
 		}
 		visit(kind, body[at:at+int(length)], at)

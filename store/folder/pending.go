@@ -38,14 +38,17 @@ func (p *pending) add(id string, c pendingChange, now time.Time) {
 }
 
 // first returns the oldest changes that concern up to n passages, or fewer that have
-// some flushBytes: for each id the last of them, and the number of the last of all.
+// some flushBytes: for each id the last of them, and the number of the last of all. Changes
+// that belong together are not torn apart.
 func (p *pending) first(n int) (changes map[string]pendingChange, last uint64) {
 	changes = map[string]pendingChange{}
 	bytes := 0
+	joined := false // to the one before
 	for _, q := range p.queue {
-		if _, ok := changes[q.id]; !ok && len(changes) == n || bytes > flushBytes {
+		if _, ok := changes[q.id]; !joined && (!ok && len(changes) >= n || bytes > flushBytes) {
 			break
 		}
+		joined = q.change.kind.joined()
 		bytes += q.change.at.length
 		changes[q.id] = q.change
 		last = q.change.seq

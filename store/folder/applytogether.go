@@ -1,0 +1,56 @@
+package folder
+
+import "context"
+
+// ApplyTogether makes all changes or none. Searches see either all of them or none, and
+// so does whoever opens the collection after a crash. With an error in one of the results
+// none was made, and the results of the others say nothing. Otherwise it works as Apply
+// does.
+func (l *Live) ApplyTogether(ctx context.Context, changes []Change) ([]ChangeResult, error) {
+	r, err := prepare(changes)
+	if err != nil {
+		return nil, err
+	}
+	for i := range r.results {
+		if r.results[i].Err != nil {
+			return r.results, nil
+		}
+	}
+	r.together = true
+	return l.submit(ctx, r)
+}
+
+// alone returns the kind without the mark that a change has of the one behind it.
+func (k changeKind) alone() changeKind { return k &^ joinedChange }
+
+// joined reports whether searches see a change at once with the one behind it.
+func (k changeKind) joined() bool { return k&joinedChange != 0 }
+
+// addTogether adds all changes of a request, or none where one cannot be made.
+func (g *commitGroup) addTogether(r *commitRequest) {
+	had, staged := len(g.entries), map[string]string{}
+	isStaged := map[string]bool{}
+	for i := range r.changes {
+		id := r.results[i].ID
+		if _, seen := staged[id]; !seen {
+			staged[id], isStaged[id] = g.staged[id], false
+			_, isStaged[id] = g.staged[id]
+		}
+	}
+	for i := range r.changes {
+		g.add(&r.changes[i], &r.results[i])
+		if r.results[i].Err == nil {
+			continue
+		}
+		g.entries, g.results = g.entries[:had], g.results[:had]
+		for id, version := range staged {
+			if g.staged[id] = version; !isStaged[id] {
+				delete(g.staged, id)
+			}
+		}
+		return
+	}
+	for i := had; i < len(g.entries)-1; i++ {
+		g.entries[i].kind |= joinedChange
+	}
+}
