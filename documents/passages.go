@@ -60,7 +60,8 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 		if gap := d.Text[last:piece.Begin]; i == 0 && gap != "" || i > 0 && gap != corpus.Gap {
 			metadata[corpus.TextBeforeKey] = gap
 		}
-		if last = piece.End; i == len(pieces)-1 && last < len(d.Text) {
+		last = piece.End
+		if i == len(pieces)-1 && last < len(d.Text) {
 			metadata[corpus.TextAfterKey] = d.Text[last:]
 		}
 		passages[i] = corpus.Passage{

@@ -149,6 +149,16 @@ func (l *library) After(_ context.Context, id string, limit int) (out []rank.Ord
 	return out[:min(limit, len(out))], nil
 }
 
+func (l *library) DocumentsAfter(ctx context.Context, id string, limit int) (out []rank.Ordinal, err error) {
+	all, err := l.After(ctx, id, len(l.passages))
+	for _, o := range all {
+		if _, n, ok := corpus.DocumentOf(&l.passages[o]); ok && n == 1 && len(out) < limit {
+			out = append(out, o)
+		}
+	}
+	return out, err
+}
+
 func (l *library) Size(o rank.Ordinal) (int, error) {
 	return len(l.passages[o].ID) + len(l.text(o)), nil
 }

@@ -107,6 +107,8 @@ type Passages interface {
 	// After is the passages whose ids come after one in the order of their bytes,
 	// at most so many; "" is before all.
 	After(ctx context.Context, id string, limit int) ([]rank.Ordinal, error)
+	// DocumentsAfter is those of them that are the first of their document.
+	DocumentsAfter(ctx context.Context, id string, limit int) ([]rank.Ordinal, error)
 	// Ordinal finds a passage by its id. The error is that of a damaged store.
 	Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, error)
 }

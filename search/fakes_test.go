@@ -62,6 +62,15 @@ func (s *shelf) After(_ context.Context, id string, limit int) (out []rank.Ordin
 	return out, nil
 }
 
+func (s *shelf) DocumentsAfter(_ context.Context, id string, limit int) (out []rank.Ordinal, err error) {
+	for i, p := range s.passages { // their ids are in order
+		if _, n, ok := corpus.DocumentOf(&p); ok && n == 1 && p.ID > id && len(out) < limit {
+			out = append(out, rank.Ordinal(i))
+		}
+	}
+	return out, nil
+}
+
 func (s *shelf) Size(o rank.Ordinal) (int, error) {
 	p := s.passages[o]
 	return len(p.ID) + len(p.Title) + len(p.Text), nil

@@ -68,7 +68,8 @@ func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 		return Document{}, 0, false
 	}
 	text := func(key string) string { s, _ := p.Metadata[key].(string); return s }
-	d.Title, d.Source, d.MediaType, d.SHA256 = text(DocumentTitleKey), text(DocumentSourceKey), text(MediaTypeKey), text(DocumentSHA256Key)
+	d.Title, d.Source = text(DocumentTitleKey), text(DocumentSourceKey)
+	d.MediaType, d.SHA256 = text(MediaTypeKey), text(DocumentSHA256Key)
 	if d.Source == "" {
 		d.Source = d.ID
 	}

@@ -28,7 +28,8 @@ func (k changeKind) joined() bool { return k&joinedChange != 0 }
 
 // addTogether adds all changes of a request, or none where one cannot be made.
 func (g *commitGroup) addTogether(r *commitRequest) {
-	had, staged := len(g.entries), map[string]string{}
+	had := len(g.entries)
+	staged := map[string]string{}
 	isStaged := map[string]bool{}
 	for i := range r.changes {
 		id := r.results[i].ID
@@ -44,7 +45,8 @@ func (g *commitGroup) addTogether(r *commitRequest) {
 		}
 		g.entries, g.results = g.entries[:had], g.results[:had]
 		for id, version := range staged {
-			if g.staged[id] = version; !isStaged[id] {
+			g.staged[id] = version
+			if !isStaged[id] {
 				delete(g.staged, id)
 			}
 		}

@@ -19,7 +19,8 @@ import (
 // place of one of up to 9.
 func version(number, passages int) (changes []Change) {
 	for i := range passages {
-		changes = append(changes, put(corpus.Passage{ID: fmt.Sprintf("doc#%d", i+1), Text: fmt.Sprintf("version %d passage %d", number, i+1)}))
+		text := fmt.Sprintf("version %d passage %d", number, i+1)
+		changes = append(changes, put(corpus.Passage{ID: fmt.Sprintf("doc#%d", i+1), Text: text}))
 	}
 	for i := passages; i < 9; i++ {
 		changes = append(changes, Change{Delete: fmt.Sprintf("doc#%d", i+1)})
@@ -54,7 +55,10 @@ func documentIn(t *testing.T, name string, got map[string]corpus.Passage) (numbe
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	a := &hashEncoder{name: "a", dimension: 8}
-	o := LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{a}}, FlushAfter: time.Millisecond, FlushPassages: 2, Merge: MergePolicy{Off: true}}
+	o := LiveOptions{
+		Build:      BuildOptions{Experts: []PassageEncoder{a}},
+		FlushAfter: time.Millisecond, FlushPassages: 2, Merge: MergePolicy{Off: true},
+	}
 	dir := built(t, o.Build, randomPassages(1, 5))
 	var l *Live
 	o.Published = func(uint64) {
@@ -86,7 +90,8 @@ func TestTogether(t *testing.T) {
 	if err != nil || !errors.As(results[len(results)-1].Err, &wrong) {
 		t.Fatalf("%v, %v", results, err)
 	}
-	if results, err := l.ApplyTogether(t.Context(), []Change{put(numbered("other", 99)), {Put: &corpus.Passage{ID: "doc#1"}}}); err != nil || results[1].Err == nil {
+	results, err = l.ApplyTogether(t.Context(), []Change{put(numbered("other", 99)), {Put: &corpus.Passage{ID: "doc#1"}}})
+	if err != nil || results[1].Err == nil {
 		t.Fatalf("an empty passage: %v, %v", results, err)
 	}
 	if err := l.Flush(t.Context()); err != nil {
@@ -105,7 +110,10 @@ func TestTogether(t *testing.T) {
 func TestTogetherPowerCuts(t *testing.T) {
 	t.Parallel()
 	base := randomPassages(1, 6)
-	o := LiveOptions{Build: crashOptions().Build, FlushAfter: time.Hour, FlushPassages: 1, Merge: MergePolicy{Off: true}}
+	o := LiveOptions{
+		Build:      crashOptions().Build,
+		FlushAfter: time.Hour, FlushPassages: 1, Merge: MergePolicy{Off: true},
+	}
 	sizes := []int{4, 6, 2}
 	for cut := 1; ; cut++ {
 		d := newForgetfulDisk(t, 1<<30)
@@ -118,7 +126,8 @@ func TestTogetherPowerCuts(t *testing.T) {
 		d.cutAt = d.n + cut
 		d.mu.Unlock()
 		acknowledged, finished := replaceUntilCut(t, d, dir, o, sizes)
-		for name, left := range map[string]string{"forgotten": d.forgotten(root), "hasty": d.hasty(root), "kept": d.kept(root)} {
+		disks := map[string]string{"forgotten": d.forgotten(root), "hasty": d.hasty(root), "kept": d.kept(root)}
+		for name, left := range disks {
 			name = fmt.Sprintf("%s, cut before operation %d, %d versions acknowledged", name, cut, acknowledged)
 			c, err := Open(filepath.Join(left, "index"))
 			if err != nil {
@@ -154,7 +163,14 @@ func TestTogetherPowerCuts(t *testing.T) {
 	}
 }
 
-func replaceUntilCut(t *testing.T, d *forgetfulDisk, dir string, o LiveOptions, sizes []int) (acknowledged int, finished bool) {
+// replaceUntilCut puts one version after the other, and says how many were acknowledged.
+func replaceUntilCut(
+	t *testing.T,
+	d *forgetfulDisk,
+	dir string,
+	o LiveOptions,
+	sizes []int,
+) (acknowledged int, finished bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	o.Failed = func(error) { cancel() }
@@ -195,7 +211,10 @@ func TestReuse(t *testing.T) {
 	t.Parallel()
 	for _, parted := range []bool{false, true} {
 		e := &countingEncoder{hashEncoder: hashEncoder{name: "a", dimension: 8, parted: parted}}
-		o := LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Hour, Merge: MergePolicy{Off: true}}
+		o := LiveOptions{
+			Build:      BuildOptions{Experts: []PassageEncoder{e}},
+			FlushAfter: time.Hour, Merge: MergePolicy{Off: true},
+		}
 		dir := built(t, o.Build, randomPassages(1, 5))
 		l := lively(t, disk.OS{}, dir, o)
 		write := func(texts ...string) {
@@ -207,7 +226,8 @@ func TestReuse(t *testing.T) {
 					changes = append(changes, Change{Delete: id})
 					continue
 				}
-				changes = append(changes, put(corpus.Passage{ID: id, Title: "doc", Text: texts[i], Metadata: map[string]any{"n": fmt.Sprint(texts)}}))
+				metadata := map[string]any{"n": fmt.Sprint(texts)}
+				changes = append(changes, put(corpus.Passage{ID: id, Title: "doc", Text: texts[i], Metadata: metadata}))
 			}
 			if _, err := l.ApplyTogether(t.Context(), changes); err != nil {
 				t.Fatal(err)

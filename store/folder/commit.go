@@ -21,10 +21,10 @@ const maxApply = 24 << 20
 type commitRequest struct {
 	changes  []ready
 	together bool // all of them or none, and searches see all of them at once
-	results []ChangeResult
-	bytes   int
-	err     error
-	done    chan struct{}
+	results  []ChangeResult
+	bytes    int
+	err      error
+	done     chan struct{}
 }
 
 // ready is a change as it goes into the log.

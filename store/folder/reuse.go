@@ -161,7 +161,8 @@ func (e reusing) EncodePassages(ctx context.Context, passages []corpus.Passage) 
 	var places []int
 	for n := range passages {
 		p := &passages[n]
-		if out[n] = e.from.vector(e.PassageEncoder, p, e.prints[p.ID]); out[n] == nil {
+		out[n] = e.from.vector(e.PassageEncoder, p, e.prints[p.ID])
+		if out[n] == nil {
 			rest, places = append(rest, *p), append(places, n)
 		}
 	}

@@ -27,6 +27,7 @@ type segment struct {
 	spelled *spelled
 	reads   *segmentReads // nil: not known
 	copies  *fingerprints
+	firsts  *firsts
 }
 
 // parts says what of a segment is opened.
@@ -75,6 +76,10 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 		return nil, o.keys, err
 	}
 	out.copies, err = o.fingerprints(s, out.store)
+	if err != nil {
+		return nil, o.keys, err
+	}
+	out.firsts, err = o.firsts(out.store)
 	if err != nil {
 		return nil, o.keys, err
 	}

@@ -258,9 +258,19 @@ func (p texts) SortByID(ordinals []rank.Ordinal) error {
 
 // After implements search.Passages.
 func (p texts) After(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
+	return p.after(ctx, object{"match_all": object{}}, id, limit)
+}
+
+// DocumentsAfter implements search.Passages.
+func (p texts) DocumentsAfter(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
+	return p.after(ctx, object{"term": object{fieldExperts: markFirst}}, id, limit)
+}
+
+// after returns the passages that a query matches, of those whose ids come after one.
+func (p texts) after(ctx context.Context, query object, id string, limit int) ([]rank.Ordinal, error) {
 	find := object{
 		"size":            limit,
-		"query":           object{"match_all": object{}},
+		"query":           query,
 		"sort":            []any{object{fieldID: "asc"}},
 		"_source":         false,
 		"docvalue_fields": []string{fieldBytes},

@@ -85,9 +85,10 @@ func appendWritten(b []byte, m *Manifest, p *corpus.Passage) []byte {
 const (
 	markCut    = ":cut"    // the beginning alone
 	markUnread = ":unread" // hardly
+	markFirst  = ":first"  // of passages that are the first of their document
 )
 
-// readMarks returns the marks of how encoders read a passage.
+// readMarks returns the marks of how encoders read a passage, and of the first of a document.
 func readMarks(encoders []folder.PassageEncoder, p corpus.Passage) (marks []string) {
 	cut, unread, _ := folder.ReadsOf(encoders, p)
 	if cut {
@@ -95,6 +96,9 @@ func readMarks(encoders []folder.PassageEncoder, p corpus.Passage) (marks []stri
 	}
 	if unread {
 		marks = append(marks, markUnread)
+	}
+	if _, number, ok := corpus.DocumentOf(&p); ok && number == 1 {
+		marks = append(marks, markFirst)
 	}
 	return marks
 }

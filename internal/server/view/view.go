@@ -104,6 +104,10 @@ func (p passages) After(_ context.Context, id string, limit int) ([]rank.Ordinal
 	return p.Generation.After(id, limit)
 }
 
+func (p passages) DocumentsAfter(_ context.Context, id string, limit int) ([]rank.Ordinal, error) {
+	return p.Generation.DocumentsAfter(id, limit)
+}
+
 func (p passages) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, error) {
 	return p.Generation.Ordinal(id)
 }

@@ -1,0 +1,123 @@
+package folder
+
+import (
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+)
+
+// firstsName is the key of a segment's firsts among the files that generations share. There
+// is no such file.
+const firstsName = "documents"
+
+// firsts are the passages of a segment that are the first of their document, in the order of
+// their ids: found when they are first asked for, by reading the segment once.
+type firsts struct {
+	store *corpus.Store
+
+	mu    sync.Mutex
+	known bool
+	all   []rank.Ordinal
+}
+
+// Close implements io.Closer.
+func (f *firsts) Close() error { return nil }
+
+// firsts returns those of a segment, which generations share.
+func (o *opening) firsts(store *corpus.Store) (*firsts, error) {
+	key := filepath.Join(o.folder, firstsName)
+	out, err := use(o.files, key, func() (*firsts, error) { return &firsts{store: store}, nil })
+	if err == nil {
+		o.keys = append(o.keys, key)
+	}
+	return out, err
+}
+
+// ordinals returns the first passages of documents, deleted ones too.
+func (f *firsts) ordinals() ([]rank.Ordinal, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known {
+		return f.all, nil
+	}
+	f.all = nil
+	for o := range rank.Ordinal(f.store.Len()) {
+		id, err := f.store.ID(o)
+		if err != nil {
+			return nil, err
+		}
+		if !strings.HasSuffix(id, "#1") {
+			continue
+		}
+		p, err := f.store.Passage(o)
+		if err != nil {
+			return nil, err
+		}
+		if _, number, ok := corpus.DocumentOf(&p); ok && number == 1 {
+			f.all = append(f.all, o)
+		}
+	}
+	f.known = true
+	return f.all, nil
+}
+
+// DocumentsAfter returns the first passages of documents, of those whose ids come after an
+// id in the order of their bytes, at most so many; "" is before all. The first time it reads
+// all ids of each segment.
+func (g *Generation) DocumentsAfter(id string, limit int) (out []rank.Ordinal, err error) {
+	left := make([][]rank.Ordinal, len(g.segments))
+	ids := make([]string, len(g.segments)) // of the first of left; "" where none is left
+	advance := func(i int) (err error) {
+		s := g.segments[i]
+		for len(left[i]) > 0 && s.dead.has(left[i][0]) {
+			left[i] = left[i][1:]
+		}
+		ids[i] = ""
+		if len(left[i]) > 0 {
+			ids[i], err = s.store.ID(left[i][0])
+		}
+		return err
+	}
+	for i, s := range g.segments {
+		left[i], err = s.firsts.ordinals()
+		if err != nil {
+			return nil, err
+		}
+		var failed error
+		from := sort.Search(len(left[i]), func(n int) bool {
+			at, err := s.store.ID(left[i][n])
+			if err != nil {
+				failed = err
+			}
+			return at > id
+		})
+		left[i] = left[i][from:]
+		if failed == nil {
+			failed = advance(i)
+		}
+		if failed != nil {
+			return nil, failed
+		}
+	}
+	for len(out) < limit {
+		least := -1
+		for i := range ids {
+			if ids[i] != "" && (least < 0 || ids[i] < ids[least]) {
+				least = i
+			}
+		}
+		if least < 0 {
+			break
+		}
+		out = append(out, g.segments[least].base+left[least][0])
+		left[least] = left[least][1:]
+		if err := advance(least); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
