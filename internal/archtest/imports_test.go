@@ -48,8 +48,9 @@ var allowed = map[string][]string{
 		"internal/rank",
 		"search",
 	},
-	"documents": {"internal/corpus", "internal/granules"},
-	"configs":   {},
+	"documents":        {"internal/corpus", "internal/granules"},
+	"internal/keeping": {"documents", "internal/corpus", "store/folder"},
+	"configs":          {},
 
 	"models/convert": {
 		"internal/disk", "models", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5",

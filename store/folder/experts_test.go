@@ -85,8 +85,8 @@ func TestExpertsComeAndGo(t *testing.T) {
 	if _, err := c.Reload(nil); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(c.files.files); n != 12 {
-		t.Errorf("%d files are open, want 12: two segments of passages, words, tags, spelling, copies and vectors", n)
+	if n := len(c.files.files); n != 14 {
+		t.Errorf("%d files are open, want 14: two segments of passages, words, tags, spelling, copies, firsts and vectors", n)
 	}
 	// Once more under the same name, with another encoder: new file names.
 	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "b", dimension: 6}, BuildOptions{}); err != nil {

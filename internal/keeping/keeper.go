@@ -1,0 +1,281 @@
+// Package keeping puts documents into a collection, replaces them and takes them out, each
+// in one change that searches see whole or not at all.
+//
+// A document is its passages (corpus.DocumentOf): the first of them is its record, and its
+// version, which serves as the document's ETag, is the document's. There is nothing beside
+// them that a crash could leave behind, and whatever carries passages, such as snapshots
+// and exports, carries documents.
+package keeping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
+)
+
+// Writer is a collection as documents are written to it.
+type Writer interface {
+	// ApplyTogether makes all changes or none, and searches see all of them or none.
+	ApplyTogether(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error)
+	// Passage reads a passage as it was acknowledged last.
+	Passage(
+		ctx context.Context,
+		id string,
+		room func(bytes int) error,
+	) (p corpus.Passage, version string, ok bool, err error)
+}
+
+// File is a document as somebody hands it in.
+type File struct {
+	documents.About
+	Type string // the media type that was declared; "" where none was
+	Data []byte
+}
+
+// Condition says of which version a document has to be that is changed. IfMatch "*" is any,
+// and "" also none.
+type Condition struct {
+	IfMatch  string
+	IfAbsent bool
+}
+
+// Result says what became of a document.
+type Result struct {
+	ID       string         `json:"id"`
+	Outcome  folder.Outcome `json:"status"`
+	Version  string         `json:"version,omitempty"`
+	Passages int            `json:"passages"`
+	// Warnings are what was left out of the file.
+	Warnings []string `json:"warnings,omitempty"`
+	// Seq numbers the last change: Writer's Wait waits until searches see it.
+	Seq uint64 `json:"-"`
+}
+
+// Keeper keeps the documents of a collection.
+type Keeper struct {
+	writer Writer
+	reader *documents.Reader
+	words  int
+	turns  chan struct{} // one for each file that is read
+}
+
+// New returns a Keeper that reads so many files at once, so that searches keep the other
+// processors.
+func New(w Writer, o documents.Options, atOnce int) *Keeper {
+	return &Keeper{
+		writer: w, reader: documents.NewReader(o.Limits, o.Worker), words: o.Words,
+		turns: make(chan struct{}, atOnce),
+	}
+}
+
+// Close ends the processes that read files.
+func (k *Keeper) Close() error { return k.reader.Close() }
+
+// attempts bounds how often a change is tried that others are faster than.
+const attempts = 20
+
+// Put puts a document in the place of the one with its id, or adds it. It returns when the
+// document would survive a power cut. Errors are *documents.UnreadableError where the file
+// cannot be read, *corpus.FieldError where it cannot be stored, and *folder.VersionError
+// where the condition does not hold.
+func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
+	if err := checkAbout(&f.About); err != nil {
+		return Result{}, err
+	}
+	read, warnings, err := k.read(ctx, f)
+	if err != nil {
+		return Result{}, err
+	}
+	for range attempts {
+		result, err := k.put(ctx, f, read, c)
+		if !overtaken(err, c) {
+			result.Warnings = warnings
+			return result, err
+		}
+	}
+	return Result{}, fmt.Errorf("document %q: others changed it %d times in between", f.ID, attempts)
+}
+
+// checkAbout refuses what is said of a document that its passages cannot hold.
+func checkAbout(about *documents.About) error {
+	for _, key := range corpus.DocumentKeys() {
+		if _, taken := about.Metadata[key]; taken {
+			return &corpus.FieldError{Field: "metadata." + key, Problem: "is what documents say of themselves: name it otherwise"}
+		}
+	}
+	p := corpus.Passage{ID: about.ID, Title: about.Title, Text: "x", Tags: about.Tags, Metadata: about.Metadata}
+	return p.Check()
+}
+
+// read reads a file when its turn has come.
+func (k *Keeper) read(ctx context.Context, f File) (d *documents.Document, warnings []string, err error) {
+	select {
+	case k.turns <- struct{}{}:
+		defer func() { <-k.turns }()
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	}
+	d, attached, err := k.reader.Read(ctx, documents.Input{Name: f.ID, Type: f.Type, Data: f.Data})
+	if err != nil {
+		return nil, nil, err
+	}
+	warnings = d.Warnings
+	for _, a := range attached {
+		warnings = append(warnings, fmt.Sprintf("%s is attached, and a document of its own: hand it in by itself", a.Name))
+	}
+	return d, warnings, nil
+}
+
+// overtaken reports whether a change failed only because somebody changed the document
+// since it was looked at.
+func overtaken(err error, c Condition) bool {
+	var version *folder.VersionError
+	return errors.As(err, &version) && c == Condition{}
+}
+
+// put makes the change of a document that was read.
+func (k *Keeper) put(ctx context.Context, f File, d *documents.Document, c Condition) (Result, error) {
+	there, err := k.look(ctx, f.ID)
+	if err != nil {
+		return Result{}, err
+	}
+	passages := documents.PassagesOf(f.About, d, f.Data, k.words)
+	if f.Modified.IsZero() {
+		f.Modified = time.Now()
+		if was, _ := passages[0].Metadata[corpus.DocumentSHA256Key].(string); was == there.document.SHA256 {
+			f.Modified = there.document.Modified // the same file
+		}
+		passages = documents.PassagesOf(f.About, d, f.Data, k.words)
+	}
+	changes := make([]folder.Change, len(passages), max(len(passages), there.passages))
+	for i := range passages {
+		changes[i].Put = &passages[i]
+	}
+	for n := len(passages) + 1; n <= there.passages; n++ {
+		changes = append(changes, folder.Change{Delete: corpus.PassageID(f.ID, n)})
+	}
+	result, err := k.change(ctx, f.ID, changes, there, c)
+	result.Passages = len(passages)
+	return result, err
+}
+
+// Delete deletes a document; its outcome may be folder.Absent.
+func (k *Keeper) Delete(ctx context.Context, id string, c Condition) (Result, error) {
+	for range attempts {
+		result, err := k.remove(ctx, id, c)
+		if !overtaken(err, c) {
+			return result, err
+		}
+	}
+	return Result{}, fmt.Errorf("document %q: others changed it %d times in between", id, attempts)
+}
+
+func (k *Keeper) remove(ctx context.Context, id string, c Condition) (Result, error) {
+	there, err := k.look(ctx, id)
+	if err != nil {
+		return Result{}, err
+	}
+	if there.passages == 0 && c.IfMatch == "" {
+		return Result{ID: id, Outcome: folder.Absent}, nil
+	}
+	changes := make([]folder.Change, max(1, there.passages))
+	for i := range changes {
+		changes[i].Delete = corpus.PassageID(id, i+1)
+	}
+	return k.change(ctx, id, changes, there, c)
+}
+
+// change makes the changes of a document, if it still is as it was found.
+func (k *Keeper) change(
+	ctx context.Context,
+	id string,
+	changes []folder.Change,
+	there found,
+	c Condition,
+) (Result, error) {
+	first := &changes[0]
+	first.IfMatch, first.IfAbsent = c.IfMatch, c.IfAbsent
+	switch {
+	case c.IfMatch == "" && there.version == "":
+		first.IfAbsent = first.Put != nil
+	case !c.IfAbsent && (c.IfMatch == "" || c.IfMatch == "*" && there.version != ""):
+		first.IfMatch = there.version
+	}
+	results, err := k.writer.ApplyTogether(ctx, changes)
+	if err != nil {
+		return Result{}, err
+	}
+	out := Result{ID: id, Outcome: results[0].Outcome, Version: results[0].Version}
+	for i, r := range results {
+		if r.Err != nil {
+			return Result{}, ofDocument(id, i, r.Err)
+		}
+		out.Seq = max(out.Seq, r.Seq)
+		if out.Outcome == folder.Unchanged && r.Outcome != folder.Unchanged && r.Outcome != folder.Absent {
+			out.Outcome = folder.Replaced
+		}
+		if out.Outcome == folder.Absent && r.Outcome == folder.Deleted {
+			out.Outcome = folder.Deleted
+		}
+	}
+	return out, nil
+}
+
+// ofDocument says an error of one passage as one of the document.
+func ofDocument(id string, at int, err error) error {
+	var version *folder.VersionError
+	if errors.As(err, &version) {
+		of := *version
+		of.ID = id
+		return &of
+	}
+	return fmt.Errorf("passage %d: %w", at+1, err)
+}
+
+// found is what there is of a document.
+type found struct {
+	document corpus.Document
+	version  string // of its first passage; "" where there is none
+	passages int    // up to the last one that is there
+}
+
+// look finds the passages that a document has now.
+func (k *Keeper) look(ctx context.Context, id string) (out found, err error) {
+	if err := checkID(id); err != nil {
+		return out, err
+	}
+	one := func(int) error { return nil } // passage at a time
+	first, version, ok, err := k.writer.Passage(ctx, corpus.PassageID(id, 1), one)
+	if err != nil {
+		return out, err
+	}
+	if ok {
+		out.version, out.passages = version, 1
+		if d, _, of := corpus.DocumentOf(&first); of {
+			out.document = d
+			out.passages = max(1, d.Passages)
+		}
+	}
+	for { // what an earlier version or somebody by hand put behind
+		_, _, more, err := k.writer.Passage(ctx, corpus.PassageID(id, out.passages+1), one)
+		if err != nil || !more {
+			return out, err
+		}
+		out.passages++
+	}
+}
+
+// checkID refuses an id of a document whose passages could not have theirs.
+func checkID(id string) error {
+	if strings.TrimSpace(id) == "" {
+		return &corpus.FieldError{Field: "id", Problem: "is missing or empty: every document needs an id of its own"}
+	}
+	p := corpus.Passage{ID: corpus.PassageID(id, 1), Text: "x"}
+	return p.Check()
+}
