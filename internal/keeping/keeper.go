@@ -106,7 +106,7 @@ func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
 func checkAbout(about *documents.About) error {
 	for _, key := range corpus.DocumentKeys() {
 		if _, taken := about.Metadata[key]; taken {
-			return &corpus.FieldError{Field: "metadata." + key, Problem: "is what documents say of themselves: name it otherwise"}
+			return &corpus.FieldError{Field: "metadata." + key, Problem: "is a key of documents' own: name it otherwise"}
 		}
 	}
 	p := corpus.Passage{ID: about.ID, Title: about.Title, Text: "x", Tags: about.Tags, Metadata: about.Metadata}
