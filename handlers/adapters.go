@@ -92,23 +92,16 @@ func (a *API) adapted(x *Adapter) func(*call) error {
 // readFor reads the body of an adapter's request. What it takes in memory once it is parsed is
 // bounded like that of the API's own requests.
 func (c *call) readFor(x *Adapter, limits search.Limits) error {
-	if p := c.api.crowded(); p != nil {
-		return p
-	}
 	most := c.api.options.BodyBytes
 	if x.BodyBytes != nil {
 		most = min(most, x.BodyBytes(limits))
 	}
-	body, err := c.readBody(most)
+	body, values, err := c.readText(most)
 	if err != nil {
 		return err
 	}
-	values := countValues(body)
 	if values > maxValues {
 		return tooManyValues()
-	}
-	if p := c.api.parsed(c.r.Context(), values); p != nil {
-		return p
 	}
 	c.r.Body = io.NopCloser(bytes.NewReader(body))
 	return nil

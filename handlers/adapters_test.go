@@ -16,7 +16,7 @@ import (
 // echoing answers with its body and what a search of it finds, and has errors of its
 // own shape, with status 418.
 func echoing(scope Scope) Adapter {
-	return Adapter{Method: http.MethodPost, Path: "/others/{name}/search", Scope: scope, Cost: Answering(0),
+	return Adapter{Method: http.MethodPost, Path: "/others/{name}/search", Scope: scope, Cost: Searching(0),
 		Serve: func(r *http.Request, e Admitted) (answer Answer, err error) {
 			body, err := io.ReadAll(r.Body)
 			if err != nil {
@@ -162,7 +162,7 @@ func TestAdmitting(t *testing.T) {
 		c := &call{
 			api:       api,
 			operation: &operation{},
-			cost:      Answering(0),
+			cost:      Searching(0),
 			r:         r.WithContext(context.WithValue(r.Context(), exchangeKey{}, &exchange{arrived: time.Now()})),
 		}
 		defer c.leave()

@@ -57,9 +57,9 @@ func (held *admitted) move(take func() (*overload.Place, error)) (err error) {
 	return err
 }
 
-// letIn admits a search, which has to be answered before its deadline. It does not
+// admitSearch admits a search, which has to be answered before its deadline. It does not
 // wait, since waiting would only hide the load from the caller.
-func (a *API) letIn(ctx context.Context, cost int, deadline time.Time) *Problem {
+func (a *API) admitSearch(ctx context.Context, cost int, deadline time.Time) *Problem {
 	return a.refusedBy(exchangeOf(ctx).admitted.move(func() (*overload.Place, error) {
 		return a.options.Admission.Admit(cost, deadline)
 	}))
@@ -72,12 +72,12 @@ func (a *API) hold(ctx context.Context, cost int) *Problem {
 	}))
 }
 
-// crowded returns the problem of a search while none is admitted: its body need not be
-// read.
-func (a *API) crowded() *Problem { return a.refusedBy(a.options.Admission.Room()) }
-
-// full returns the problem of any request while there is no place.
-func (a *API) full() *Problem {
+// refusedNow returns the problem of a request while there is no place for it, and of one that
+// searches while no search is admitted: its body need not be read.
+func (a *API) refusedNow(searches bool) *Problem {
+	if searches {
+		return a.refusedBy(a.options.Admission.Room())
+	}
 	place, err := a.options.Admission.Hold(1)
 	if err == nil {
 		place.Leave()

@@ -68,7 +68,7 @@ func (e *admitting) asking(ctx context.Context, end time.Time) (context.Context,
 func (e *admitting) Search(ctx context.Context, r search.Request) (search.Response, error) {
 	d := e.engine.Defaults()
 	end := exchangeOf(e.call.r.Context()).arrived.Add(timeoutOf(r, d))
-	if p := e.call.api.letIn(e.call.r.Context(), costOf([]search.Request{r}, 1, d), end); p != nil {
+	if p := e.call.api.admitSearch(e.call.r.Context(), costOf([]search.Request{r}, 1, d), end); p != nil {
 		return search.Response{}, p
 	}
 	ctx, done := e.asking(ctx, end)

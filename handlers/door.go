@@ -25,6 +25,7 @@ const (
 	unstated costKind = iota
 	probing
 	answering
+	searching
 	inParts
 	storing
 )
@@ -39,6 +40,10 @@ func Probing() Cost { return Cost{kind: probing} }
 // many bytes beside. It ends when its time is over: that which it asks for, and at the
 // most Options.Timeout.
 func Answering(bytes int) Cost { return Cost{answering, bytes} }
+
+// Searching returns the cost of what may search: Answering, but that it is refused before its body
+// is read while no search is admitted.
+func Searching(bytes int) Cost { return Cost{searching, bytes} }
 
 // AnsweringInParts returns Answering(0) for what sends a part of its answer before the
 // next is made: the time of sending does not count, so it has a clock instead of a
@@ -107,8 +112,8 @@ func (a *API) serve(o *operation, cost Cost, handle func(*call) error) http.Hand
 	})
 }
 
-// enter refuses a request while there is no place for it, before its body is read. One
-// without a body is all there, and takes its place.
+// enter refuses a request while there is no place for it, before its body is read: a search while
+// none is admitted. One without a body is all there, and takes its place.
 func (c *call) enter() error {
 	switch {
 	case c.cost.kind == probing:
@@ -116,7 +121,7 @@ func (c *call) enter() error {
 	case c.operation.takes == nil:
 		return c.arrived(exchangeOf(c.r.Context()).arrived)
 	}
-	if p := c.api.full(); p != nil {
+	if p := c.api.refusedNow(c.cost.kind == searching); p != nil {
 		return p
 	}
 	return nil
@@ -131,7 +136,7 @@ func (c *call) arrived(when time.Time) error {
 		return nil
 	}
 	switch c.cost.kind {
-	case answering:
+	case answering, searching:
 		c.limit(when.Add(c.api.options.Timeout))
 	case inParts:
 		var stop func()

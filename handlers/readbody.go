@@ -12,12 +12,9 @@ import (
 // readJSON reads the whole body as JSON, within the limit and the connection's
 // deadline.
 func (c *call) readJSON() (any, error) {
-	body, err := c.readBody(c.api.options.BodyBytes)
+	body, _, err := c.readText(c.api.options.BodyBytes)
 	if err != nil {
 		return nil, err
-	}
-	if p := c.api.parsed(c.r.Context(), countValues(body)); p != nil {
-		return nil, p
 	}
 	if len(body) > turnBytes {
 		done, err := c.api.options.Admission.Turn(c.r.Context())
@@ -31,6 +28,19 @@ func (c *call) readJSON() (any, error) {
 		return nil, p
 	}
 	return parsed, nil
+}
+
+// readText reads a whole body that is JSON, and takes memory for the values that it has, about.
+func (c *call) readText(most int64) (body []byte, values int, err error) {
+	body, err = c.readBody(most)
+	if err != nil {
+		return nil, 0, err
+	}
+	values = countValues(body)
+	if p := c.api.parsed(c.r.Context(), values); p != nil {
+		return nil, 0, p
+	}
+	return body, values, nil
 }
 
 // turnBytes is the size above which a body waits for a processor to be parsed. A

@@ -23,8 +23,8 @@ type route struct {
 func (a *API) routes() []route {
 	answer := Answering(0)
 	return []route{
-		{"searchPassages", answer, a.postSearch},
-		{"searchSimply", answer, a.getSearch},
+		{"searchPassages", Searching(0), a.postSearch},
+		{"searchSimply", Searching(0), a.getSearch},
 		{"searchBatch", AnsweringInParts(), a.postBatch},
 		{"fuseCandidates", answer, serveJSON(postFuse)},
 		{"embedTexts", answer, a.postEmbed},

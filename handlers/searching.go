@@ -102,14 +102,11 @@ func within(limits search.Limits, s *schema) *schema {
 	return &limited
 }
 
-// search answers a search. It is refused before its body is read while none is let in.
+// search answers a search, whose parsed body read returns.
 func (a *API) search(c *call, read func() (any, error)) error {
 	engine, err := c.engine()
 	if err != nil {
 		return err
-	}
-	if p := a.crowded(); p != nil {
-		return p
 	}
 	body, err := read()
 	if err != nil {

@@ -94,7 +94,11 @@ func (c *EngineConfig) complete() error {
 	if c.Turns == nil {
 		c.Turns = everybody{}
 	}
-	l := c.Limits
+	return c.Limits.check()
+}
+
+// check refuses limits that let nothing through.
+func (l Limits) check() error {
 	if min(l.K, l.Candidates, l.QuestionBytes, l.Batch, l.BatchParallel, l.EmbedInputs, l.EmbedBytes, l.AnswerBytes) < 1 {
 		return fmt.Errorf("search: limits have to be at least 1: %+v", l)
 	}
@@ -104,16 +108,9 @@ func (c *EngineConfig) complete() error {
 // complete fills in what is left out and refuses what cannot work within limits.
 func (c *LineUp) complete(l Limits) error {
 	d := &c.Defaults
-	d.Auto, d.Sharpness, d.ChancesBasis = cmp.Or(
-		d.Auto,
-		fusion.MethodRRF,
-	), cmp.Or(
-		d.Sharpness,
-		fusion.DefaultSharpness,
-	), cmp.Or(
-		d.ChancesBasis,
-		BasisCalibrated,
-	)
+	d.Auto = cmp.Or(d.Auto, fusion.MethodRRF)
+	d.Sharpness = cmp.Or(d.Sharpness, fusion.DefaultSharpness)
+	d.ChancesBasis = cmp.Or(d.ChancesBasis, BasisCalibrated)
 	switch {
 	case d.K < 1 || d.K > l.K:
 		return fmt.Errorf("search: defaults.k is %d: it has to be from 1 to its limit of %d", d.K, l.K)

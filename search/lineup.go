@@ -54,6 +54,16 @@ type lineUp struct {
 	next    *lineUp
 }
 
+// Check returns an error where an engine with these limits would refuse the line-up: it is not
+// whole, or could not answer by its default method. It opens nothing.
+func (x LineUp) Check(limits Limits) error {
+	if err := limits.check(); err != nil {
+		return err
+	}
+	_, err := (&Engine{limits: limits}).newLineUp(x)
+	return err
+}
+
 // newLineUp checks a line-up, and that searches by its default method are answered.
 func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 	x.Experts = slices.Clone(x.Experts)

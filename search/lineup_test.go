@@ -189,3 +189,28 @@ func TestExpertsFollowGenerations(t *testing.T) {
 		}
 	}
 }
+
+// TestLineUpIsCheckedAlone: a line-up is refused, or taken, for what it is: without a corpus, and
+// as an engine refuses it.
+func TestLineUpIsCheckedAlone(t *testing.T) {
+	good := newStage("abC", 20).config
+	if err := good.LineUp.Check(good.Limits); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*EngineConfig){
+		"a gate that is not there": func(c *EngineConfig) {
+			c.Defaults.Auto = fusion.MethodGate
+			c.Defaults.Gate = nil
+		},
+		"two of one name":          func(c *EngineConfig) { c.Experts = append(c.Experts, c.Experts[0]) },
+		"no limits":                func(c *EngineConfig) { c.Limits = Limits{} },
+		"more results than may be": func(c *EngineConfig) { c.Defaults.K = c.Limits.K + 1 },
+	} {
+		bad := newStage("abC", 20).config
+		change(&bad)
+		_, want := NewEngine(bad)
+		if err := bad.LineUp.Check(bad.Limits); err == nil || want == nil || err.Error() != want.Error() {
+			t.Errorf("%s: %v, and an engine says %v", name, err, want)
+		}
+	}
+}

@@ -18,7 +18,7 @@ func dify(collection string) []handlers.Adapter {
 			Method:  http.MethodPost,
 			Path:    "/retrieval",
 			Scope:   handlers.ScopeSearch,
-			Cost:    handlers.Answering(0),
+			Cost:    handlers.Searching(0),
 			Refusal: difyError,
 			Serve: serve(func(ctx context.Context, e handlers.Engine, in difyRequest) (difyRecords, error) {
 				return in.retrieve(ctx, e, collection)

@@ -28,7 +28,7 @@ func modelContext(collection string) []handlers.Adapter {
 			Method:    http.MethodPost,
 			Path:      "/mcp",
 			Scope:     handlers.ScopeSearch,
-			Cost:      handlers.Answering(0),
+			Cost:      handlers.Searching(0),
 			BodyBytes: messageBytes,
 			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
 				if err := checkMessage(r); err != nil {

@@ -37,7 +37,7 @@ func openAI(collection string) []handlers.Adapter {
 			Method:  http.MethodPost,
 			Path:    "/v1/vector_stores/{collection}/search",
 			Scope:   handlers.ScopeSearch,
-			Cost:    handlers.Answering(0),
+			Cost:    handlers.Searching(0),
 			Serve:   searchStore(collection),
 			Refusal: openAIError("vector_store_id"),
 		},

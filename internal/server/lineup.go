@@ -77,7 +77,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	if err != nil {
 		return made, err
 	}
-	return made, a.answers(made)
+	return made, made.Check(limitsOf(a.options.Config.Limits))
 }
 
 // TwoLateError is the error of a collection that would be searched by two experts of

@@ -178,15 +178,3 @@ func (a *Assembly) refuse(why error) {
 		a.options.Log.Warn(a.calibration.refused)
 	}
 }
-
-// answers returns an error where an engine refuses a line-up, since it could not
-// answer by its default method.
-func (a *Assembly) answers(made search.LineUp) error {
-	engine, err := search.NewEngine(
-		search.EngineConfig{LineUp: made, Corpus: a.corpus(), Limits: limitsOf(a.options.Config.Limits)},
-	)
-	if err != nil {
-		return err
-	}
-	return engine.Close(context.Background())
-}
