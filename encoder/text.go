@@ -1,6 +1,12 @@
 package encoder
 
-import "example.org/conclave/models"
+import (
+	"fmt"
+	"strings"
+
+	"example.org/conclave/internal/normalise"
+	"example.org/conclave/models"
+)
 
 // Text is a passage to encode. Without a title the template has no effect.
 type Text struct{ Title, Text string }
@@ -68,3 +74,16 @@ func (e *Encoder) passageTokens(t Text, limit int) ([]int32, error) {
 		return e.tokenizer.Encode(prefix+t.Text, limit)
 	}
 }
+
+// normalisedMark follows the fingerprint of a passage encoder that reads texts as
+// normalise.Text gives them. Vectors of ASCII texts are the same with and without.
+const normalisedMark = "+nfkc-"
+
+// Normalised returns the fingerprint of a passage encoder that reads normalised texts, where
+// own is that of the encoder itself.
+func Normalised(own string) string {
+	return fmt.Sprintf("%s%s%d", own, normalisedMark, normalise.Version)
+}
+
+// IsNormalised reports whether an encoder with this fingerprint reads normalised texts.
+func IsNormalised(fingerprint string) bool { return strings.Contains(fingerprint, normalisedMark) }

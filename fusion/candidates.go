@@ -233,3 +233,65 @@ func (c *Candidates) fill(source int, scores []float32, origin Origin) error {
 func (c *Candidates) at(row, source int) *cell { return &c.cells[row*len(c.columns)+source] }
 
 func finite(x float32) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) }
+
+// Only returns the table without the other sources. It has the given columns, in that
+// order, and the candidates that one of these sources found. The table must be
+// complete: every score is there.
+func (c *Candidates) Only(columns []int) (*Candidates, error) {
+	out := &Candidates{byID: c.byID}
+	for _, column := range columns {
+		if column < 0 || column >= len(c.columns) {
+			return nil, fmt.Errorf("there is no source %d among %d", column, len(c.columns))
+		}
+		out.columns = append(out.columns, c.columns[column])
+	}
+	for row, ordinal := range c.ordinals {
+		found := false
+		for _, column := range columns {
+			found = found || c.at(row, column).origin == FromHit
+		}
+		if !found {
+			continue
+		}
+		out.ordinals = append(out.ordinals, ordinal)
+		for _, column := range columns {
+			out.cells = append(out.cells, *c.at(row, column))
+		}
+	}
+	return out, nil
+}
+
+// Said is what a source said of a candidate when it was asked.
+type Said struct {
+	Origin Origin  // FromHit, FromExact or FromScored; FromNone: nothing
+	Score  float32 // finite
+	Rank   int     // of a hit, in the source's own list, from 1
+}
+
+// Restore fills the table with what sources said of candidates in an earlier search:
+// said[row][column], and the passage of a row is its number. The ranks of a column
+// must be those of its scores; the lowest score among its hits is that of the last one
+// that is given.
+func (c *Candidates) Restore(columns int, said [][]Said) error {
+	c.ordinals = c.ordinals[:0]
+	c.cells = c.cells[:0]
+	c.columns = make([]column, columns)
+	c.byID = nil
+	if columns > MaxSources {
+		return fmt.Errorf("%d sources to fuse, at most %d are possible", columns, MaxSources)
+	}
+	for row, cells := range said {
+		c.ordinals = append(c.ordinals, rank.Ordinal(row))
+		for at, s := range cells {
+			c.cells = append(c.cells, cell{score: s.Score, rank: int32(s.Rank), origin: s.Origin})
+			if s.Origin != FromHit {
+				continue
+			}
+			if col := &c.columns[at]; col.hits == 0 || s.Score < col.lowest {
+				col.lowest = s.Score
+			}
+			c.columns[at].hits++
+		}
+	}
+	return nil
+}

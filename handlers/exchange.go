@@ -4,14 +4,16 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5/middleware"
-
 	"example.org/conclave/internal/wording"
+
+	"github.com/go-chi/chi/v5/middleware"
 )
 
 // exchange is what is known about one request, for its log line, its metrics
@@ -190,4 +192,29 @@ func randomHex(n int) string {
 	b := make([]byte, n)
 	_, _ = rand.Read(b) // crypto/rand.Read never fails
 	return hex.EncodeToString(b)
+}
+
+// recoverPanics answers 500 for a handler that panicked. Where the answer had
+// begun, the connection is cut instead, so that half an answer is not taken
+// for a whole one.
+func recoverPanics(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			v := recover()
+			if v == nil {
+				return
+			}
+			if v == http.ErrAbortHandler {
+				panic(v)
+			}
+			x := exchangeOf(r.Context())
+			problem := problemOf(r.Context(), fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+			if rec, ok := w.(*recorder); ok && rec.code != 0 {
+				x.code, x.cause = problem.Code, problem.cause
+				panic(http.ErrAbortHandler)
+			}
+			writeProblem(w, r, problem)
+		}()
+		next.ServeHTTP(w, r)
+	})
 }

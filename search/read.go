@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/wording"
 )
 
 // read lets the reader mark answers in the first passages. If the reader fails or runs
@@ -219,4 +221,121 @@ func signalsOf(found []candidate, at int, readings []Reading, confidence *float6
 		readings[c.passage].Select, log(c.within), log(c.joint) - log(c.within), log(c.total), log(c.total) - log(next),
 		math.Log1p(float64(at)), math.Log1p(float64(c.passage)), sure,
 	}
+}
+
+// ReadSignals names what a reader that has read the first passages says of whether the
+// first one answers. The confidence with it is a function of these.
+func ReadSignals() []string {
+	return []string{"confidence", "select", "lead", "within"}
+}
+
+// readSignals returns the signals of a ranking that was read, with its confidence without
+// the reader. There is at least one reading.
+func readSignals(readings []Reading, confidence float64) []float64 {
+	first := readings[0]
+	others := math.Inf(-1)
+	for _, r := range readings[1:] {
+		others = max(others, r.Select)
+	}
+	lead := 0.0
+	if len(readings) > 1 {
+		lead = first.Select - others
+	}
+	within := leastLog
+	if len(first.Spans) > 0 {
+		within = max(first.Spans[0].Score-first.Starts-first.Ends, leastLog)
+	}
+	return []float64{logOdds(confidence), first.Select, lead, within}
+}
+
+// leastLog is the least logarithm of a probability that is a signal.
+var leastLog = math.Log(1e-6)
+
+// logOdds returns those of a probability that is no certainty.
+func logOdds(p float64) float64 {
+	p = min(max(p, 1e-3), 1-1e-3)
+	return math.Log(p / (1 - p))
+}
+
+// Read is what a reader said of passages for a question. It is for measuring.
+type Read struct {
+	Passages []corpus.Passage
+	Readings []Reading // of each passage
+	// Ranking is LoadedReader's.
+	Ranking float64
+}
+
+// Readings lets a reader, by name ("": the default), read passages for a question, in
+// the order of their ids.
+func (e *Engine) Readings(ctx context.Context, reader, question string, ids []string) (out Read, err error) {
+	l, err := e.begin()
+	if err != nil {
+		return out, err
+	}
+	defer l.leave()
+	var wrong problems
+	x := l.readerFor(reader, &wrong)
+	if x != nil && x.Reader == nil {
+		wrong.add("unknown_reader", "/answer/reader", "%s writes answers and marks none", wording.Quote(x.Name))
+	}
+	if err := wrong.err(); err != nil {
+		return out, err
+	}
+	out.Ranking = x.Ranking
+	for _, id := range ids {
+		passage, _, err := e.Passage(ctx, id)
+		if err != nil {
+			return out, err
+		}
+		out.Passages = append(out.Passages, passage)
+	}
+	err = guard(func() error { out.Readings, err = x.Read(ctx, question, out.Passages); return err })
+	return out, err
+}
+
+// Weigh adds to the selections of passages what their ranking says of them: its scores,
+// times a weight. So both are log-odds of which passage answers (DPR selects by the
+// reader alone). It returns the passages' new order, the most likely first.
+func (r *Read) Weigh(scores []float64, weight float64) (order []int) {
+	for i := range r.Readings {
+		r.Readings[i].Select += weight * scores[i]
+		order = append(order, i)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.Readings[b].Select, r.Readings[a].Select) })
+	sorted := Read{Ranking: r.Ranking}
+	for _, i := range order {
+		sorted.Passages, sorted.Readings = append(sorted.Passages, r.Passages[i]), append(sorted.Readings, r.Readings[i])
+	}
+	*r = sorted
+	return order
+}
+
+// Of returns what it said of some of the passages, by id, in this order.
+func (r *Read) Of(ids []string) (out Read) {
+	for _, id := range ids {
+		for i := range r.Passages {
+			if r.Passages[i].ID == id {
+				out.Passages, out.Readings = append(out.Passages, r.Passages[i]), append(out.Readings, r.Readings[i])
+			}
+		}
+	}
+	return out
+}
+
+// First returns the likeliest answer of passages in the order of their ranking, whose
+// confidence without the reader is given; nil: it is not known. ok is false where
+// there is none.
+func (r *Read) First(combine string, confidence *float64) (first Extract, ok bool) {
+	if all := extracts(r.Passages, r.Readings, combine, confidence, nil); len(all) > 0 {
+		return all[0], true
+	}
+	return first, false
+}
+
+// Signals works as ReadSignals does for passages in the order of their ranking; nil of none.
+func (r *Read) Signals(confidence float64) []float64 {
+	if len(r.Readings) == 0 {
+		return nil
+	}
+	return readSignals(r.Readings, confidence)
 }

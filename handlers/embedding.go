@@ -4,8 +4,35 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"net/http"
 	"strings"
+
+	"example.org/conclave/search"
 )
+
+// postEmbed answers POST /v1/embed, with JSON unless the caller prefers npy.
+func (a *API) postEmbed(c *call) error {
+	var request search.EmbedRequest
+	if err := c.read(&request); err != nil {
+		return err
+	}
+	engine, err := c.engine()
+	if err != nil {
+		return err
+	}
+	out, err := engine.Embed(c.r.Context(), request)
+	if err != nil {
+		return err
+	}
+	if accept := strings.Join(c.r.Header.Values("Accept"), ","); quality(accept, typeNpy) <= quality(accept, typeJSON) {
+		return c.respond(http.StatusOK, out)
+	}
+	if len(out.Truncated) > 0 {
+		c.w.Header().
+			Set("Conclave-Truncated", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(out.Truncated)), ","), "[]"))
+	}
+	return c.send(http.StatusOK, typeNpy, npy(out.Embeddings, out.Dimension))
+}
 
 // typeNpy is numpy's file of one array, which has no registered name.
 const typeNpy = "application/x-npy"
