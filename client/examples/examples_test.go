@@ -40,7 +40,7 @@ func TestExamples(t *testing.T) {
 		"E,F,W,I,UP,B",
 		".",
 	)
-	url := realclients.Server(t, realclients.ServerOptions{Real: true, Passages: realclients.Demo(t)})
+	url := realclients.Server(t, realclients.ServerOptions{Real: true, Passages: realclients.DemoDocuments(t)})
 	t.Run("chatbot", func(t *testing.T) { run(t, "chatbot", nil, "test_app.py", url) })
 	t.Run("documented", func(t *testing.T) { documented(t, python, url) })
 	t.Run("notebook", func(t *testing.T) {
@@ -103,7 +103,7 @@ func checkNotebook(t *testing.T, path string) {
 			}
 		}
 	}
-	for _, want := range []string{"The Fox and the Borrowed Moon", "87.7% of 357 first passages are right", "created\nTea\ndeleted\n", "(3, 384) float32"} {
+	for _, want := range []string{"The Fox and the Borrowed Moon", "88.5% of 357 first passages are right", "created\nTea\ndeleted\n", "(3, 384) float32"} {
 		if !strings.Contains(printed.String(), want) {
 			t.Errorf("it does not show %q", want)
 		}

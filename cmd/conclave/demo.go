@@ -109,8 +109,8 @@ func welcome(out io.Writer, at net.Addr) {
 	_, _ = fmt.Fprintf(out, `
 conclave serves the demo on %[1]s (Ctrl-C stops it). Try, in another terminal:
 
-  curl -s '%[1]s/v1/search?q=why+did+the+fox+hide+the+moon&k=1' | python3 -m json.tool
-  curl -s %[1]s/v1/search -H 'content-type: application/json' -d '{"question": "how do I stop a nosebleed?", "k": 3, "fusion": ["auto", "rrf"]}' | python3 -m json.tool
+  curl -s '%[1]s/v1/search?q=how+do+I+stop+a+nosebleed&k=1' | python3 -m json.tool
+  curl -s %[1]s/v1/search -H 'content-type: application/json' -d '{"question": "what is paid for a train that is late?", "k": 3, "fusion": ["auto", "rrf"]}' | python3 -m json.tool
 
 or open %[1]s in a browser.
 `, "http://127.0.0.1:"+port)

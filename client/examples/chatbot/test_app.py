@@ -42,10 +42,12 @@ with TestClient(app) as client:
     told.append("She was vain, and wanted the dark [1], as some foxes do [1][9].")
     reply = chat("why did the fox hide the moon")
     assert reply["answer"].startswith("She was vain") and reply["confidence"] > 0.3, reply
-    assert [(c["number"], c["id"]) for c in reply["citations"]] == [(1, "tales/0006")], reply
+    assert [(c["number"], c["id"]) for c in reply["citations"]] == [(1, "tales.pdf#8")], reply
     prompt = asked[-1]["messages"][-1]["content"]
     assert asked[-1]["path"] == "/v1/chat/completions" and prompt.endswith("Question: why did the fox hide the moon")
-    assert "[1] The Fox and the Borrowed Moon\n" in prompt and "[5] " in prompt and "[6] " not in prompt
+    assert (
+        "[1] Thirteen tales › The Fox and the Borrowed Moon\n" in prompt and "[5] " in prompt and "[6] " not in prompt
+    )
 
     # The words that answer are marked in what is cited; on a busy machine the reader may be late.
     for _ in range(5):

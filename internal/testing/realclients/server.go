@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -55,6 +56,18 @@ func Demo(tb testing.TB, domains ...string) (passages string) {
 		all.Write(data)
 	}
 	return all.String()
+}
+
+// DemoDocuments returns the passages of the demo's documents, as the program reads and cuts them.
+func DemoDocuments(tb testing.TB) (passages string) {
+	tb.Helper()
+	read := exec.CommandContext(tb.Context(), "go", "run", "./cmd/conclave", "read", "--json", "shipped/demo/documents")
+	read.Dir = testenv.Root(tb)
+	out, err := read.Output()
+	if err != nil {
+		tb.Fatalf("reading the demo's documents: %v", err)
+	}
+	return string(out)
 }
 
 // Server serves a new collection until the test ends, and returns the address of
