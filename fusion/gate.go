@@ -35,7 +35,7 @@ func (s *Settings) gateFor(sources []Observed) *Gate {
 }
 
 // giveChances fills in the confidences of a gate's ranking, where the sources are
-// those that the chances were fitted for.
+// those that the chances were fitted for and have enough to compare a score with.
 func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 	if s.Chances == nil || s.CloseOnly && !Closeness(in.Sources) {
 		return nil
@@ -46,6 +46,9 @@ func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
 		if k > 1 {
 			r.Any = &none
 		}
+		return nil
+	}
+	if !Compared(in.Sources) {
 		return nil
 	}
 	if s.Chances.Signals() <= ExactFrom {

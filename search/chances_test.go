@@ -62,6 +62,30 @@ func TestAbstains(t *testing.T) {
 	}
 }
 
+// TestFewPassagesGiveNoConfidence: where there are too few passages to compare a question with,
+// whatever the sources that are compared, the answer has results and no confidence, and says why;
+// with a threshold it has no results.
+func TestFewPassagesGiveNoConfidence(t *testing.T) {
+	for passages, want := range map[int]bool{1: false, fusion.LeastRandom - 1: false, fusion.LeastRandom: true} {
+		s := newStage("ABC", passages)
+		s.config.Defaults.Chances = &sure{first: .4, any: .7}
+		for _, least := range []float64{0, .3} {
+			r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: least, K: 5})
+			noted := slices.ContainsFunc(r.Notes, func(n string) bool {
+				says := strings.HasSuffix(n, "lets no answer without one through")
+				return strings.Contains(n, "there is no confidence") && says == (least > 0)
+			})
+			if (r.Confidence != nil) != want || (r.Any != nil) != want || r.Abstained != (!want && least > 0) ||
+				(len(r.Results) == 0) != r.Abstained || noted == want {
+				t.Errorf("%d passages, at least %v: %+v", passages, least, r)
+			}
+		}
+		if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)}); len(r.Notes) > 0 {
+			t.Errorf("without a gate: %q", r.Notes)
+		}
+	}
+}
+
 // TestMinConfidenceNeedsOne: a number that nobody calibrated is no threshold.
 func TestMinConfidenceNeedsOne(t *testing.T) {
 	s := newStage("ABC", 20)

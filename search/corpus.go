@@ -97,7 +97,9 @@ type Passages interface {
 	// deleted since it was found has its id alone; within a generation of a folder none is.
 	Read(ctx context.Context, passages []rank.Ordinal) ([]corpus.Passage, error)
 	// Sample is at most n passages that were chosen without a question, the same ones
-	// for as long as the generation is. Some may have been deleted.
+	// for as long as the generation is, and of the same ids wherever they are stored
+	// (corpus.SampleKey). In a store without generations they are of some seconds ago, and
+	// some may have been deleted.
 	Sample(n int) []rank.Ordinal
 	// Size is how many bytes a passage takes, uncompressed, of one that was found. It
 	// reads none of its text.

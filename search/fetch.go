@@ -47,6 +47,9 @@ func (a *answer) fetch(ctx context.Context) error {
 	if _, note := a.wording(a.question); note != "" && len(p.experts) > 0 {
 		a.response.Notes = append(a.response.Notes, note)
 	}
+	if note := a.incomparable(ctx); note != "" {
+		a.response.Notes = append(a.response.Notes, note)
+	}
 	if a.cut > 0 {
 		a.response.Notes = append(
 			a.response.Notes,
@@ -99,6 +102,27 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, r *fusion.Ranking
 	var err error
 	out.Results, err = a.results(ctx, r)
 	return out, err
+}
+
+// incomparable returns a note where an answer has no confidence for want of passages that it
+// could be compared with; "" elsewhere.
+func (a *answer) incomparable(ctx context.Context) string {
+	without := false
+	for i, m := range a.plan.methods {
+		without = without || m.WeighsByQuestion() && a.rankings[i].Confidence == nil
+	}
+	if !without || a.defaults.Chances == nil || fusion.Compared(a.observe(ctx)) {
+		return ""
+	}
+	note := fmt.Sprintf(
+		"there is no confidence: it compares the question with at least %d passages that were drawn without it, and there are %d",
+		fusion.LeastRandom,
+		len(a.view.Passages().Sample(randomPassages)),
+	)
+	if a.plan.minConfidence > 0 {
+		note += "; min_confidence lets no answer without one through"
+	}
+	return note
 }
 
 // abstains reports whether the request wants no answer at this confidence.

@@ -126,6 +126,17 @@ func TestCommonWordsAreNotMarked(t *testing.T) {
 			t.Errorf("%d passages: the %t, moon3 %t", passages, tells("the"), tells("moon3"))
 		}
 	}
+	s, _, _ := lateStage() // of a store, whose generation has no other number when it grows
+	for i := range s.library.shelf.passages {
+		s.library.shelf.passages[i].Text = fmt.Sprintf("the moon%d of", i)
+	}
+	known := new(telling)
+	for _, passages := range []int{6, 60, 6} {
+		view := &pinned{View: &fewer{s.library.shelf, passages}}
+		if known.of(t.Context(), view)("the") != (passages == 6) {
+			t.Errorf("when there are %d passages, the words are those of others", passages)
+		}
+	}
 }
 
 // fewer is a shelf of which a sample has so many passages.

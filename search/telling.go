@@ -82,6 +82,7 @@ func (c *chance) beyond(passage rank.Ordinal) []float32 {
 type telling struct {
 	mu         sync.Mutex
 	generation uint64
+	sample     []rank.Ordinal
 	random     int            // passages
 	having     map[string]int // of these, that have a word
 }
@@ -121,18 +122,21 @@ func (t *telling) of(ctx context.Context, view *pinned) func(word string) bool {
 	}
 }
 
-// look counts the words of random passages, once for a generation.
+// look counts the words of random passages, once for a generation, and again where other passages
+// are drawn: in a store that has no generations.
 func (t *telling) look(ctx context.Context, view *pinned) (random int, having map[string]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.having != nil && t.generation == view.Generation() {
+	sample := view.Passages().Sample(randomPassages)
+	if t.having != nil && t.generation == view.Generation() && slices.Equal(t.sample, sample) {
 		return t.random, t.having
 	}
-	passages, err := view.Passages().Read(ctx, view.Passages().Sample(randomPassages))
+	passages, err := view.Passages().Read(ctx, sample)
 	if err != nil {
 		return 0, nil
 	}
 	t.generation = view.Generation()
+	t.sample = slices.Clone(sample)
 	t.random = 0
 	t.having = map[string]int{}
 	for _, p := range passages {

@@ -25,7 +25,7 @@ func TestRetrievers(t *testing.T) {
 	}
 	run(t, "-m", "ruff", "format", "--check", "--no-cache", "--quiet", "--line-length", "120", ".")
 	run(t, "-m", "ruff", "check", "--no-cache", "--quiet", "--line-length", "120", "--select", "E,F,W,I,UP,B", ".")
-	url := realclients.Server(t, realclients.ServerOptions{Real: true})
+	url := realclients.Server(t, realclients.ServerOptions{Real: true, Passages: realclients.Enough(t)})
 	for _, framework := range []string{"langchain", "llama_index", "haystack"} {
 		t.Run(framework, func(t *testing.T) {
 			text, err := os.ReadFile("conclave_" + framework + ".py")

@@ -291,10 +291,10 @@ func TestToolsDoubt(t *testing.T) {
 	}
 }
 
-// firstTales returns the first twelve of the demo's tales.
+// firstTales returns the first twenty of the demo's tales.
 func firstTales(t *testing.T) string {
 	t.Helper()
-	return strings.Join(strings.SplitAfter(realclients.Demo(t, "tales"), "\n")[:12], "")
+	return strings.Join(strings.SplitAfter(realclients.Demo(t, "tales"), "\n")[:20], "")
 }
 
 // TestToolsKeys: /mcp needs a key with the scope of searches.

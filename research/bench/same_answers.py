@@ -8,7 +8,7 @@ how many questions have the same first ten passages, and of the others how many 
 ones among the first twenty and how far apart the first two that changed places are; for how
 many each has those that the first one finds by exact search, the largest difference of a
 source's contribution, for how many passages BM25's scores are equal to the last bit, by what
-share the others differ at most, and the times.
+share the others differ at most, by how much the confidences differ, and the times.
 """
 
 import json
@@ -48,12 +48,15 @@ urls, lines = sys.argv[1:3], pathlib.Path(sys.argv[3]).read_text().splitlines()
 most = int(sys.argv[4]) if len(sys.argv) > 4 else 1000
 more = json.loads(sys.argv[5]) if len(sys.argv) > 5 else {}
 same, gaps, exact, largest, scored, equal, apart, took = 0, [], [0, 0], {}, 0, 0, 0, ([], [])
+confidences = []
 for line in lines[:most]:
     one, other = (ask(url, json.loads(line)["question"]) for url in urls)
     if ids(one) == ids(other):
         same += 1
     else:
         gaps.append(swapped(one, other))
+    if None not in (sure := [found.get("confidence") for found in (one, other)]):
+        confidences.append(sure)
     right = ids(ask(urls[0], json.loads(line)["question"], exact=True))
     exact = [n + (ids(found) == right) for n, found in zip(exact, (one, other))]
     there = contributions(other)
@@ -75,4 +78,10 @@ if near := [gap for gap in gaps if gap is not None]:
 print("the same as by exact search:", " and ".join(map(str, exact)))
 print("largest difference of a contribution:", ", ".join(f"{name} {x:.1e}" for name, x in sorted(largest.items())))
 print(f"scores of BM25 that are equal to the last bit: {equal} of {scored}; the others differ by up to {apart:.2%}")
+if differences := sorted(abs(a - b) for a, b in confidences):
+    sides = sum((a < 0.2) != (b < 0.2) for a, b in confidences)
+    print(
+        f"confidences differ by {statistics.median(differences):.1e} at the median, {differences[-1]:.1e} at most; "
+        f"{sides} of {len(confidences)} are below 0.2 on one side alone"
+    )
 print("median milliseconds:", ", ".join(f"{statistics.median(t):.1f}" for t in took))

@@ -43,7 +43,7 @@ require("undici").request(process.argv[1] + "/v1/search?k=1&q=who+hid+the+lamp")
 // with a confidence.
 func TestRealServer(t *testing.T) {
 	python := Python(t)
-	url := Server(t, ServerOptions{Real: true})
+	url := Server(t, ServerOptions{Real: true, Passages: Enough(t)})
 	printed := Run(t, Command{Interpreter: python, Args: []string{"-c", `
 import httpx, sys
 a = httpx.get(sys.argv[1] + "/v1/search", params={"q": "how long can leftovers be refrigerated", "k": 1}).json()

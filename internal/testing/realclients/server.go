@@ -41,6 +41,12 @@ const threePassages = `{"id":"rice","title":"Rice","text":"Cooked rice keeps for
 {"id":"foxes","title":"Foxes","text":"A fox asked the moon to come down from the sky.","tags":["tales"]}
 `
 
+// Enough returns the three passages and some of the demo's policies, with which together a question
+// has a confidence.
+func Enough(tb testing.TB) (passages string) {
+	return threePassages + strings.Join(strings.SplitAfter(Demo(tb, "policy"), "\n")[:20], "")
+}
+
 // Demo returns the passages of the demo's domains; of all where none is named.
 func Demo(tb testing.TB, domains ...string) (passages string) {
 	tb.Helper()
