@@ -76,7 +76,7 @@ func (f *Filter) rowsOf(p *parts) *Filter {
 	few := f.count <= p.count/2
 	for o := range rank.Ordinal(p.count) {
 		if f.Contains(o) == few {
-			first, end := p.of(o)
+			first, end := p.rowsOf(o)
 			for ; first < end; first++ {
 				words[first/64] |= 1 << (first % 64)
 			}

@@ -169,7 +169,7 @@ func (g *Grouped) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	whole := g.parts.Verify(context.Background()) == nil
 	rows := make([]rank.Ordinal, 0, 2*len(ordinals))
 	for _, o := range ordinals {
-		for row, end := g.parts.of(o); whole && row < end; row++ {
+		for row, end := g.parts.rowsOf(o); whole && row < end; row++ {
 			rows = append(rows, row)
 		}
 	}
@@ -177,7 +177,7 @@ func (g *Grouped) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 	g.rows.Scores(query, rows, scores)
 	for i, o := range ordinals {
 		out[i] = float32(math.NaN())
-		if first, end := g.parts.of(o); whole && first < end {
+		if first, end := g.parts.rowsOf(o); whole && first < end {
 			out[i], _ = greatest(scores[:end-first])
 			scores = scores[end-first:]
 		}
@@ -207,7 +207,7 @@ func (g *Grouped) Best(query []float32, o rank.Ordinal) (rank.Span, float32, err
 	if err := g.Verify(context.Background()); err != nil {
 		return rank.Span{}, 0, err
 	}
-	first, end := g.parts.of(o)
+	first, end := g.parts.rowsOf(o)
 	if first == end {
 		return rank.Span{}, 0, &QueryError{fmt.Sprintf("there is no passage %d among %d", o, g.Len())}
 	}
@@ -222,7 +222,7 @@ func (g *Grouped) Best(query []float32, o rank.Ordinal) (rank.Span, float32, err
 
 // Vector returns the vectors of a passage, one after the other, in memory of their own.
 func (g *Grouped) Vector(o rank.Ordinal) []float32 {
-	first, end := g.parts.of(o)
+	first, end := g.parts.rowsOf(o)
 	out := make([]float32, 0, int(end-first)*g.Dimension())
 	for ; first < end; first++ {
 		out = append(out, g.rows.Vector(first)...)
@@ -233,7 +233,7 @@ func (g *Grouped) Vector(o rank.Ordinal) []float32 {
 // Spans returns the parts of a passage, in the order of its vectors: whatever lies in the
 // file. Who has not searched calls Verify first.
 func (g *Grouped) Spans(o rank.Ordinal) (out []rank.Span) {
-	first, end := g.parts.of(o)
+	first, end := g.parts.rowsOf(o)
 	for ; first < end; first++ {
 		out = append(out, g.parts.span(first))
 	}

@@ -74,7 +74,7 @@ func Similarity(query, list []float32, dim int) (float32, error) {
 
 // score returns NaN for an ordinal that does not exist.
 func (x *late) score(q *kernel.Question, o rank.Ordinal) float32 {
-	blocks := x.of(o)
+	blocks := x.blocksOf(o)
 	if blocks == nil {
 		return float32(math.NaN())
 	}

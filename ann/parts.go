@@ -66,9 +66,9 @@ func openParts(d disk.Disk, path string) (*parts, error) {
 	return p, nil
 }
 
-// of returns the rows of a passage, from first to before end: none where there is no such
+// rowsOf returns the rows of a passage, from first to before end: none where there is no such
 // passage, or the offsets are not possible.
-func (p *parts) of(o rank.Ordinal) (first, end rank.Ordinal) {
+func (p *parts) rowsOf(o rank.Ordinal) (first, end rank.Ordinal) {
 	if int64(o) >= int64(p.count) {
 		return 0, 0
 	}

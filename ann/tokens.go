@@ -77,9 +77,9 @@ func (t *tokens) BytesPerVector() float64 {
 	return float64(len(t.blocks)+4*t.count) / float64(max(t.count, 1))
 }
 
-// of returns the blocks of a list, in place: none for an ordinal that does not exist,
+// blocksOf returns the blocks of a list, in place: none for an ordinal that does not exist,
 // or whose offsets are not possible. It is whatever lies in the file.
-func (t *tokens) of(o rank.Ordinal) []byte {
+func (t *tokens) blocksOf(o rank.Ordinal) []byte {
 	if int64(o) >= int64(t.count) {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (t *tokens) of(o rank.Ordinal) []byte {
 // block, so that appending them writes the same bytes. It is nil where the file
 // has no such list.
 func (t *tokens) Vector(o rank.Ordinal) []float32 {
-	blocks := t.of(o)
+	blocks := t.blocksOf(o)
 	if blocks == nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (t *tokens) Check() error {
 		return err
 	}
 	for i := range t.count {
-		if err := kernel.CheckTokens(t.of(rank.Ordinal(i))); err != nil {
+		if err := kernel.CheckTokens(t.blocksOf(rank.Ordinal(i))); err != nil {
 			return &DamageError{Path: t.file.Path(), What: fmt.Sprintf("list %d: %v", i, err)}
 		}
 	}

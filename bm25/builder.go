@@ -233,7 +233,7 @@ func (b *Builder) WriteTo(ctx context.Context, out io.Writer) (int64, error) {
 func (b *Builder) writePart(ctx context.Context, out io.Writer) (int64, error) {
 	from := b.source() // counts impacts
 	return writeSegment(ctx, out, segmentContent{
-		params: b.params, lengths: b.lengths, impacts: &b.impacts, terms: len(b.terms), sources: []source{from},
+		params: b.params, lengths: b.lengths, impacts: &b.impacts, terms: len(b.terms), sources: []termIterator{from},
 	})
 }
 

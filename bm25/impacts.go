@@ -78,7 +78,7 @@ func newRanks(ranked []countedImpact) *ranks {
 	return r
 }
 
-func (r *ranks) of(i impact) uint32 {
+func (r *ranks) rank(i impact) uint32 {
 	if i.tf < denseTF && i.length < denseLength {
 		return r.dense[i.tf*denseLength+i.length]
 	}

@@ -12,7 +12,7 @@ type head struct {
 
 // visit visits the postings of the term that the sources stand at, which are
 // segments that are merged.
-func (x *interleaver) visit(from []source, yield func(passage, tf uint32)) error {
+func (x *interleaver) visit(from []termIterator, yield func(passage, tf uint32)) error {
 	if len(from) == 1 {
 		return from[0].postings(yield)
 	}

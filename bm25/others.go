@@ -103,10 +103,10 @@ func (w *scratch) closeOthers() {
 		o := &w.others[i]
 		for _, c := range o.forms {
 			if c != nil {
-				w.spare = append(w.spare, c)
+				w.pool = append(w.pool, c)
 			}
 		}
-		w.spare = append(w.spare, o.terms...)
+		w.pool = append(w.pool, o.terms...)
 		o.of = nil
 		o.forms = o.forms[:0]
 		o.terms = o.terms[:0]

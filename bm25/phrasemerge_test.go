@@ -75,7 +75,7 @@ func TestMergeRefusesWrongPhrases(t *testing.T) {
 		s := &wordList{terms: []string{"deep", "lake", "lost"}, phrase: c.phrase, left: c.left}
 		_, err := writeSegment(t.Context(), io.Discard, segmentContent{
 			params: Params{K1: 0.9, B: 0.4, Phrases: true}, lengths: []uint32{2}, impacts: impacts,
-			sources: []source{s},
+			sources: []termIterator{s},
 		})
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v", name, err)

@@ -17,7 +17,7 @@ type phraseWriter struct {
 }
 
 // addPhrase writes a phrase, whose terms have their numbers in the segment.
-func (w *segmentWriter) addPhrase(key uint64, from []source) error {
+func (w *segmentWriter) addPhrase(key uint64, from []termIterator) error {
 	p, r := &w.posting, &w.run
 	some, err := w.readPostings(from)
 	if some && p.df > 1 {

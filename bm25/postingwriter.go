@@ -50,7 +50,7 @@ func (w *postingWriter) add(passage, tf uint32) {
 		w.err = fmt.Errorf("a posting of passage %d follows one of %d, of %d passages", passage, w.last, len(w.lengths))
 		return
 	}
-	rank := w.ranks.of(impact{tf, roundLength(w.lengths[passage])})
+	rank := w.ranks.rank(impact{tf, roundLength(w.lengths[passage])})
 	w.gaps[w.n] = passage - w.last
 	w.rank[w.n] = rank
 	w.last = passage

@@ -101,7 +101,7 @@ type scratch struct {
 	best    best
 	cursors []*cursor // one per term that the segment has, heaviest first
 	others  []otherCursors
-	spare   []*cursor
+	pool    []*cursor
 	most    []float64 // per cursor, and one 0 more: the most that it and those after it add to a passage of the window
 	dense   []float64 // per cursor, and one 0 more: how many postings it and those after it have in an average window
 	among   []uint64  // the selected passages of the segment; nil is all
@@ -129,25 +129,25 @@ func (s *Searcher) takeScratch() *scratch {
 func (s *Searcher) giveBack(w *scratch) {
 	w.among = nil
 	w.closeOthers()
-	if len(w.spare)+len(w.cursors) <= 256 {
+	if len(w.pool)+len(w.cursors) <= 256 {
 		s.scratch.Put(w)
 	}
 }
 
 // takeCursor returns a cursor of those that are not in use, or a new one.
 func (w *scratch) takeCursor() *cursor {
-	last := len(w.spare) - 1
+	last := len(w.pool) - 1
 	if last < 0 {
 		return &cursor{}
 	}
-	c := w.spare[last]
-	w.spare = w.spare[:last]
+	c := w.pool[last]
+	w.pool = w.pool[:last]
 	return c
 }
 
 // openCursors sets a cursor to the beginning of each term's postings.
 func (w *scratch) openCursors(g *segment, terms []questionTerm, at int) error {
-	w.spare = append(w.spare, w.cursors...)
+	w.pool = append(w.pool, w.cursors...)
 	w.cursors = w.cursors[:0]
 	for _, t := range terms {
 		r := t.records[at]

@@ -11,7 +11,7 @@ import (
 // A source yields terms in the order of their bytes, and then phrases, each with
 // its postings by ascending passage: what a builder has in memory, or a segment that
 // is merged.
-type source interface {
+type termIterator interface {
 	// next moves to the next term; io.EOF after the last. The bytes are valid
 	// until the next call.
 	next() (term []byte, err error)
@@ -85,7 +85,7 @@ func mergeSorted[K any](
 // returns the key there. numbers says what the source's terms' numbers are in the
 // merged segment; gone for those that it does not have, of whose phrases no passage
 // may be left.
-func nextMerged(s source, at int, numbers []uint32) (uint64, error) {
+func nextMerged(s termIterator, at int, numbers []uint32) (uint64, error) {
 	for {
 		key, err := s.nextPhrase()
 		if err != nil {

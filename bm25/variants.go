@@ -141,11 +141,11 @@ func (r *reading) variants(isForm func(term string) (bool, error)) ([]Variant, e
 			if ok, err := isForm(w.term); err != nil {
 				return nil, err
 			} else if ok {
-				list.add(list.of(w.term), w.term)
+				list.add(list.place(w.term), w.term)
 			}
 			continue
 		}
-		at := list.of(w.term)
+		at := list.place(w.term)
 		list.add(at, w.term)
 		plain := a.plainForm(w.text, w.term)
 		for _, form := range []string{plain, a.joinedForm(w.text)} {
@@ -219,8 +219,8 @@ type variantList struct {
 	joins   map[string]int // places of those of several terms as one, by their forms and terms
 }
 
-// of returns the place of the variant of a term, or of a phrase, of the question.
-func (l *variantList) of(term string) int {
+// place returns the place of the variant of a term, or of a phrase, of the question.
+func (l *variantList) place(term string) int {
 	if l.places == nil {
 		l.places = make([]int, len(l.reading.distinct))
 	}
@@ -341,7 +341,7 @@ func (r *reading) phraseVariants(isForm func(term string) (bool, error)) ([]Vari
 		}
 		if len(before) > 1 || before != nil && len(entries) > 1 {
 			phrase := before[0] + string(phraseGap) + w.term
-			at := list.of(phrase)
+			at := list.place(phrase)
 			for i, first := range before {
 				for j, second := range entries {
 					if i+j > 0 {

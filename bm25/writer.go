@@ -21,8 +21,8 @@ type segmentContent struct {
 	params  Params
 	lengths []uint32 // terms in each passage
 	impacts *impactCounts
-	terms   int      // how many there are at least, as far as is known
-	sources []source // one of a builder, or segments that are merged
+	terms   int            // how many there are at least, as far as is known
+	sources []termIterator // one of a builder, or segments that are merged
 }
 
 // segmentWriter writes the sections of a file one after the other. Postings and
@@ -103,10 +103,10 @@ func (w *segmentWriter) closeSection(i int, length uint64) {
 }
 
 // addTerms writes the postings of all terms, and then all phrases.
-func (w *segmentWriter) addTerms(ctx context.Context, sources []source) error {
+func (w *segmentWriter) addTerms(ctx context.Context, sources []termIterator) error {
 	numbers := make([][]uint32, len(sources)) // of each source's terms: theirs here
-	from := make([]source, 0, len(sources))
-	chosen := func(of []int) []source {
+	from := make([]termIterator, 0, len(sources))
+	chosen := func(of []int) []termIterator {
 		from = from[:0]
 		for _, i := range of {
 			from = append(from, sources[i])
@@ -151,7 +151,7 @@ func (w *segmentWriter) addTerms(ctx context.Context, sources []source) error {
 
 // readPostings reads the postings of a term or phrase into w.posting, and
 // reports whether there are any: all its passages may have been deleted.
-func (w *segmentWriter) readPostings(from []source) (some bool, err error) {
+func (w *segmentWriter) readPostings(from []termIterator) (some bool, err error) {
 	p := &w.posting
 	p.reset()
 	if err := w.merged.visit(from, p.add); err != nil {
@@ -161,7 +161,7 @@ func (w *segmentWriter) readPostings(from []source) (some bool, err error) {
 }
 
 // addTerm writes the postings of one term.
-func (w *segmentWriter) addTerm(term []byte, from []source) error {
+func (w *segmentWriter) addTerm(term []byte, from []termIterator) error {
 	p := &w.posting
 	some, err := w.readPostings(from)
 	p.flush()

@@ -93,8 +93,8 @@ func (g *granular) surest(temperature float64) (o Outcome, slope float64) {
 	return o, slope
 }
 
-// of returns the same question with some of the granularities alone.
-func (g *granular) of(chosen []int) granular {
+// subset returns the same question with some of the granularities alone.
+func (g *granular) subset(chosen []int) granular {
 	out := granular{id: g.id}
 	for _, i := range chosen {
 		out.scores, out.right = append(out.scores, g.scores[i]), append(out.right, g.right[i])
@@ -174,7 +174,7 @@ func (e *Evidence) FitCCE(
 	}
 	heldOut := make([]Outcome, len(all))
 	for i, m := range models {
-		own := all[i].of(m.chosen)
+		own := all[i].subset(m.chosen)
 		heldOut[i], _ = own.surest(m.temperature)
 		fit := CCEFit{Temperature: m.temperature}
 		for _, n := range m.chosen {
@@ -246,7 +246,7 @@ func fitCCE(ctx context.Context, questions []granular, most int) (m cceModel, er
 func choose(questions []granular, chosen []int) []granular {
 	out := make([]granular, len(questions))
 	for i := range questions {
-		out[i] = questions[i].of(chosen)
+		out[i] = questions[i].subset(chosen)
 	}
 	return out
 }

@@ -25,7 +25,7 @@ func (p *gateProblem) minimise(
 	start []float64,
 	rounds int,
 ) (x []float64, loss float64, err error) {
-	part := p.part(min(coarser, len(p.questions)/fewest))
+	part := p.subsample(min(coarser, len(p.questions)/fewest))
 	if part == nil {
 		return descend(ctx, p.plain(start), rounds, exactly)
 	}
@@ -41,9 +41,9 @@ func (p *gateProblem) minimise(
 	return descend(ctx, p.coordinates(near, part.curvature(near)), rounds, exactly)
 }
 
-// part returns the problem of every so many-th question, as it is asked with and
+// subsample returns the problem of every so many-th question, as it is asked with and
 // without the most familiar expert. Nil for every one.
-func (p *gateProblem) part(every int) *gateProblem {
+func (p *gateProblem) subsample(every int) *gateProblem {
 	if every < 2 {
 		return nil
 	}

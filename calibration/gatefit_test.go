@@ -77,7 +77,7 @@ func TestPartKeepsQuestionsWhole(t *testing.T) {
 		p.questions = append(p.questions, gateForm{of: of})
 	}
 	var got []int
-	for _, q := range p.part(2).questions {
+	for _, q := range p.subsample(2).questions {
 		got = append(got, q.of)
 	}
 	if want := []int{0, 0, 3, 7}; !slices.Equal(got, want) {

@@ -16,7 +16,7 @@ type askedForms []gateForm
 func formsOf(questions []Question, specialists int) ([]askedForms, error) {
 	all := make([]askedForms, len(questions))
 	err := inParallel(len(questions), func(i int) error {
-		for _, q := range []*Question{&questions[i], abroad(&questions[i])} {
+		for _, q := range []*Question{&questions[i], withoutMostFamiliar(&questions[i])} {
 			if q == nil {
 				continue
 			}
@@ -31,10 +31,10 @@ func formsOf(questions []Question, specialists int) ([]askedForms, error) {
 	return all, err
 }
 
-// abroad returns the question without its most familiar expert. Most users' questions are unlike
+// withoutMostFamiliar returns the question without its most familiar expert. Most users' questions are unlike
 // those of any expert's domain, which development questions of these domains do not show.
 // Nil with fewer than three specialists.
-func abroad(q *Question) *Question {
+func withoutMostFamiliar(q *Question) *Question {
 	nearest := -1
 	specialists := 0
 	for i, s := range q.Sources {

@@ -94,8 +94,8 @@ func (q *PriorQuestions) Confident(chances fusion.Chances) (confidences []float6
 	return confidences, nil
 }
 
-// of returns the number of its questions of a kind.
-func (q *PriorQuestions) of(kind Without) (n int) {
+// count returns the number of its questions of a kind.
+func (q *PriorQuestions) count(kind Without) (n int) {
 	for _, a := range q.Answers {
 		if a.Without == kind {
 			n++
@@ -108,7 +108,7 @@ func (q *PriorQuestions) of(kind Without) (n int) {
 func (q *PriorQuestions) weighted(size float64) []RankedQuestion {
 	all := mixed(q.Answers)
 	for i := range all {
-		all[i].Weight *= size / float64(2*q.of(Answerable))
+		all[i].Weight *= size / float64(2*q.count(Answerable))
 	}
 	return all
 }
@@ -156,7 +156,7 @@ func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 	p = Prior{Signals: fusion.SignalNames()}
 	size := 0.0
 	for _, d := range domains {
-		own, foreign := d.of(Answerable), d.of(Unanswerable)
+		own, foreign := d.count(Answerable), d.count(Unanswerable)
 		if own == 0 || foreign == 0 {
 			return p, all, fmt.Errorf(
 				"domain %s has %d questions of its own and %d of other domains: both are needed",
@@ -192,7 +192,7 @@ func FitPrior(domains []PriorQuestions) (p Prior, all PriorDomain, err error) {
 			}
 			own = append(own, Outcome{sigmoid(odds), q.answered(1), q.Weight})
 		}
-		n := d.of(Answerable)
+		n := d.count(Answerable)
 		p.LeftOut = append(p.LeftOut, priorDomain(d.Domain, n, own))
 		outcomes = append(outcomes, own...)
 		all.Questions += n

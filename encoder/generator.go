@@ -204,7 +204,7 @@ func (g *Generator) Answer(ctx context.Context, a Asking) (Generated, error) {
 	case <-ctx.Done():
 		return Generated{}, ctx.Err()
 	}
-	states, err := g.read(ctx, rows)
+	states, err := g.encodePassages(ctx, rows)
 	if err != nil {
 		return Generated{}, fmt.Errorf("reading %d passages with %s: %w", len(rows), g.name, err)
 	}
@@ -308,8 +308,8 @@ type states struct {
 	cross  [][]float32 // keys and values in turn
 }
 
-// read runs the encoder, passages of like length together.
-func (g *Generator) read(ctx context.Context, rows [][]int32) (*states, error) {
+// encodePassages runs the encoder, passages of like length together.
+func (g *Generator) encodePassages(ctx context.Context, rows [][]int32) (*states, error) {
 	order := make([]int, len(rows))
 	s := &states{from: make([]int, len(rows)), to: make([]int, len(rows))}
 	for i := range order {

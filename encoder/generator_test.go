@@ -178,7 +178,7 @@ func (c *fidCase) compareTokens(t *testing.T, g *Generator) {
 
 func (c *fidCase) compareLogits(t *testing.T, g *Generator) {
 	t.Helper()
-	s, err := g.read(t.Context(), c.IDs)
+	s, err := g.encodePassages(t.Context(), c.IDs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestGeneratorBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	many := slices.Concat(rows, rows, rows) // together more than one run reads
-	all, err := g.read(t.Context(), many)
+	all, err := g.encodePassages(t.Context(), many)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestGeneratorBatches(t *testing.T) {
 	}
 	size := g.shape.HeadSize
 	for i, row := range many {
-		alone, err := g.read(t.Context(), [][]int32{row})
+		alone, err := g.encodePassages(t.Context(), [][]int32{row})
 		if err != nil {
 			t.Fatal(err)
 		}

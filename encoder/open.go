@@ -81,7 +81,7 @@ func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 	e = &Encoder{runtime: r, bundle: b, unnormalised: o.Unnormalised}
 	o, err = o.withDefaults()
 	if err == nil {
-		e.tokenizer, err = r.tokenizers.of(b, o.Unnormalised)
+		e.tokenizer, err = r.tokenizers.load(b, o.Unnormalised)
 	}
 	if err == nil {
 		e.model, err = openModel(b, e.tokenizer, o)

@@ -86,9 +86,9 @@ type tokenizerKey struct {
 	unnormalised bool
 }
 
-// of returns a bundle's tokenizer, which other bundles with the same file have too. It reads
+// load returns a bundle's tokenizer, which other bundles with the same file have too. It reads
 // texts behind normalise.Text, unless unnormalised.
-func (t *tokenizers) of(b *models.Bundle, unnormalised bool) (*questionTokens, error) {
+func (t *tokenizers) load(b *models.Bundle, unnormalised bool) (*questionTokens, error) {
 	m := &b.Manifest
 	key := tokenizerKey{m.Files[m.Tokenizer], m.LowerCase, unnormalised}
 	t.mu.Lock()

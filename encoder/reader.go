@@ -71,7 +71,7 @@ func (r *Runtime) OpenReader(b *models.Bundle, o Running) (_ *Reader, err error)
 		return nil, err
 	}
 	x := &Reader{runtime: r, bundle: b}
-	x.tokenizer, err = r.tokenizers.of(b, false)
+	x.tokenizer, err = r.tokenizers.load(b, false)
 	if err == nil {
 		err = x.open(o)
 	}
@@ -79,7 +79,7 @@ func (r *Runtime) OpenReader(b *models.Bundle, o Running) (_ *Reader, err error)
 		r.encoderClosed()
 		return nil, fmt.Errorf("opening the reader %s: %w", b.Manifest.Name, err)
 	}
-	config := batcher.Config{Infer: x.session.read, Machine: r.machine}
+	config := batcher.Config{Infer: x.session.run, Machine: r.machine}
 	o.CacheEntries = 0
 	o.sizes(&config, x.provider, &b.Manifest)
 	x.batcher = batcher.New(config)

@@ -138,7 +138,7 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 				if tail > 0 {
 					row = append(row, x.tokenizer.SEP())
 				}
-				out, err := x.session.read(t.Context(), batcher.Question, [][]int32{row})
+				out, err := x.session.run(t.Context(), batcher.Question, [][]int32{row})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -45,7 +45,7 @@ func openReaderSession(b *models.Bundle, tokenizer *questionTokens, t target) (*
 	}
 	ids, _, err := tokenizer.EncodePair("what", "a", m.MaxTokens.Pair)
 	if err == nil {
-		_, err = s.read(context.Background(), batcher.Question, [][]int32{ids})
+		_, err = s.run(context.Background(), batcher.Question, [][]int32{ids})
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.inner.Destroy())
@@ -53,9 +53,9 @@ func openReaderSession(b *models.Bundle, tokenizer *questionTokens, t target) (*
 	return s, nil
 }
 
-// read runs the graph once on rows of token ids. For each row it returns select, if the
+// run runs the graph once on rows of token ids. For each row it returns select, if the
 // graph has it, then the starts of the tokens, then their ends.
-func (s *readerSession) read(ctx context.Context, _ batcher.Lane, rows [][]int32) ([][]float32, error) {
+func (s *readerSession) run(ctx context.Context, _ batcher.Lane, rows [][]int32) ([][]float32, error) {
 	inputs, longest := padded(rows, s.pad)
 	if !s.types {
 		inputs = inputs[:2]

@@ -74,14 +74,14 @@ func runOn(ctx context.Context, inner runner, given []ort.Value, outputs []outpu
 		return err
 	}
 	defer func() { _ = options.Destroy() }()
-	told := make(chan struct{})
+	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		_ = options.Terminate()
-		close(told)
+		close(ended)
 	})
 	err = inner.RunWithOptions(given, written, options)
 	if !stop() {
-		<-told // options must outlive Terminate
+		<-ended // options must outlive Terminate
 		if err != nil {
 			return ctx.Err()
 		}

@@ -40,9 +40,9 @@ func (c *Candidates) tied(rows []int32) {
 // differ do so by far more, since their terms come from float32.
 const sumBits = 40
 
-// settle rounds the rows' scores to the precision of their sums, so that scores that
+// roundScores rounds the rows' scores to the precision of their sums, so that scores that
 // should be equal are equal. magnitude is that of the largest contribution.
-func (c *Candidates) settle(magnitude float64) {
+func (c *Candidates) roundScores(magnitude float64) {
 	_, exponent := math.Frexp(magnitude)
 	unit, each := math.Ldexp(1, exponent-sumBits), math.Ldexp(1, sumBits-exponent)
 	if unit == 0 || math.IsInf(each, 0) {

@@ -53,7 +53,7 @@ type linear struct {
 	dense, standIn int
 }
 
-func (f *linear) rank(k int) Ranking { return f.c.rankBy(f.sources, k, f.contribution, f.part) }
+func (f *linear) rank(k int) Ranking { return f.c.rankBy(f.sources, k, f.contribution, f.explain) }
 
 // contribution returns what source i adds to a row's score.
 func (f *linear) contribution(row, i int) float64 {
@@ -64,11 +64,11 @@ func (f *linear) contribution(row, i int) float64 {
 	if origin == FromNone {
 		return 0
 	}
-	return f.sources[i].Weight * f.lines[i].of(float64(score))
+	return f.sources[i].Weight * f.lines[i].apply(float64(score))
 }
 
-// part returns the contribution with all that explains it.
-func (f *linear) part(row, i int) Part {
+// explain returns the contribution with all that explains it.
+func (f *linear) explain(row, i int) Part {
 	s := f.sources[i]
 	p := Part{Column: s.Column, Weight: s.Weight, Contribution: f.contribution(row, i)}
 	from := row

@@ -49,7 +49,7 @@ const (
 // the float below.
 type line struct{ shift, unit, offset float64 }
 
-func (l line) of(score float64) float64 { return (score-l.shift)/l.unit + l.offset }
+func (l line) apply(score float64) float64 { return (score-l.shift)/l.unit + l.offset }
 
 func unchanged() line { return line{unit: 1} }
 

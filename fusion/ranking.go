@@ -79,7 +79,7 @@ func (c *Candidates) rankBy(
 		}
 		c.scores[row] = total(contributions)
 	}
-	c.settle(magnitude)
+	c.roundScores(magnitude)
 
 	rows := c.best(k, candidate)
 	ranking := Ranking{Items: make([]Item, len(rows)), Weights: make([]float64, len(c.columns))}

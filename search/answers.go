@@ -261,10 +261,10 @@ func spansOf(passages []corpus.Passage, readings []Reading) []candidate {
 	return all
 }
 
-// chosen returns the likeliest answers with different words, in descending probability.
+// chooseAnswers returns the likeliest answers with different words, in descending probability.
 // CombineBest takes the best words of each passage. CombineSum adds up equal words of
 // several passages; the answer's place is that of the likeliest of them.
-func chosen(passages []corpus.Passage, readings []Reading, combine string) []candidate {
+func chooseAnswers(passages []corpus.Passage, readings []Reading, combine string) []candidate {
 	all := spansOf(passages, readings)
 	score := func(c candidate) float64 { return c.joint }
 	if combine == CombineSum {

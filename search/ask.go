@@ -56,13 +56,13 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 		asked: make([]int, 0, len(q.wanted)), findings: make([]finding, 0, len(q.wanted))}
 	err := view.narrow(ctx, q.filter)
 	for _, at := range q.wanted {
-		if source := l.sources[at]; source.there(view.narrowed) {
+		if source := l.sources[at]; source.available(view.narrowed) {
 			p.asked = append(p.asked, at)
 			p.findings = append(p.findings, finding{source: source, at: at, status: StatusDeadline})
 		}
 	}
 	if err != nil {
-		p.unselected(ctx, err)
+		p.failAll(ctx, err)
 		return p
 	}
 	p.duplicates = duplicatesIn(view, q)
@@ -101,9 +101,9 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 		}
 	}
 	for i := range p.findings {
-		p.settle(ctx, &p.findings[i])
+		p.setStatus(ctx, &p.findings[i])
 	}
-	if err := p.oneOfEach(); err != nil {
+	if err := p.mergeCopies(); err != nil {
 		p.observer.Source(ctx, "", StatusFailed, fmt.Errorf("telling copies: %w", err))
 	}
 	return p
@@ -124,11 +124,11 @@ func (p *pass) start(ctx context.Context, at int) {
 // waits for that work.
 func (p *pass) begin() { p.view.hold(); p.hold() }
 
-func (p *pass) end() { p.view.letGo(); p.leave() }
+func (p *pass) end() { p.view.unpin(); p.leave() }
 
-// settle gives a finding its status and tells the observer. A finding whose
+// setStatus gives a finding its status and tells the observer. A finding whose
 // status is still "deadline" never arrived.
-func (p *pass) settle(ctx context.Context, f *finding) {
+func (p *pass) setStatus(ctx context.Context, f *finding) {
 	switch {
 	case f.status == StatusSkipped:
 		return
@@ -159,12 +159,12 @@ func (p *pass) settle(ctx context.Context, f *finding) {
 	p.observer.Source(ctx, f.source.name(), f.status, f.cause)
 }
 
-// unselected fails every source if the filter could not be evaluated.
-func (p *pass) unselected(ctx context.Context, cause error) {
+// failAll fails every source if the filter could not be evaluated.
+func (p *pass) failAll(ctx context.Context, cause error) {
 	for i := range p.findings {
 		f := &p.findings[i]
 		f.status, f.cause = "", cause
-		p.settle(ctx, f)
+		p.setStatus(ctx, f)
 		if f.status == StatusFailed {
 			f.reason = "the passages with these tags could not be selected; the server's log says why"
 		}
@@ -196,7 +196,7 @@ func (e *Engine) pin() *pinned {
 
 func (p *pinned) hold() { p.users.Add(1) }
 
-func (p *pinned) letGo() {
+func (p *pinned) unpin() {
 	if p.users.Add(-1) == 0 {
 		p.Release()
 	}

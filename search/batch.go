@@ -49,7 +49,7 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 		if i > 0 {
 			ahead = delivered[i-1]
 		}
-		running.Go(func() { answers[i] <- l.oneOf(ctx, requests[i], ahead) })
+		running.Go(func() { answers[i] <- l.answerOne(ctx, requests[i], ahead) })
 	}
 	for i := range requests {
 		if i == 0 {
@@ -74,8 +74,8 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 // BatchOver says that a search was not done within the time of its batch.
 const BatchOver = "the time of the whole batch was over before this search was done: send it again, with fewer at once"
 
-// oneOf answers a search of a batch.
-func (l *lineUp) oneOf(ctx context.Context, r Request, ahead <-chan struct{}) (answer Answer) {
+// answerOne answers a search of a batch.
+func (l *lineUp) answerOne(ctx context.Context, r Request, ahead <-chan struct{}) (answer Answer) {
 	defer func() {
 		var known *Error
 		if answer.Err != nil && context.Cause(ctx) == context.DeadlineExceeded &&

@@ -32,31 +32,31 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 		return nil, err
 	}
 	defer l.leave()
-	if err := alike(requests); err != nil {
+	if err := checkComparable(requests); err != nil {
 		return nil, err
 	}
 	plans := make([]*plan, len(requests))
 	for i := range requests {
 		p, err := l.plan(&requests[i])
 		if err != nil {
-			return nil, comparing(i, err)
+			return nil, nameRequest(i, err)
 		}
 		plans[i] = p
 	}
 	responses := make([]Response, len(plans))
-	return responses, l.pass(ctx, union(plans), started, func(ctx context.Context, found *pass) (err error) {
+	return responses, l.pass(ctx, joinInquiries(plans), started, func(ctx context.Context, found *pass) (err error) {
 		for i, p := range plans {
-			responses[i], err = found.conclude(ctx, p, found.of(p), started)
+			responses[i], err = found.conclude(ctx, p, found.findingsOf(p), started)
 			if err != nil {
-				return comparing(i, err)
+				return nameRequest(i, err)
 			}
 		}
 		return nil
 	})
 }
 
-// of returns the findings of a plan's own sources, as it would have them alone.
-func (p *pass) of(by *plan) []finding {
+// findingsOf returns the findings of a plan's own sources, as it would have them alone.
+func (p *pass) findingsOf(by *plan) []finding {
 	own := make([]finding, 0, len(by.wanted))
 	for _, f := range p.findings {
 		if !slices.Contains(by.wanted, f.at) {
@@ -70,8 +70,8 @@ func (p *pass) of(by *plan) []finding {
 	return own
 }
 
-// union returns the inquiry whose findings serve all plans.
-func union(plans []*plan) inquiry {
+// joinInquiries returns the inquiry whose findings serve all plans.
+func joinInquiries(plans []*plan) inquiry {
 	all := plans[0].inquiry
 	all.wanted = nil
 	all.unused = map[int]string{}
@@ -95,8 +95,8 @@ func union(plans []*plan) inquiry {
 	return all
 }
 
-// alike refuses requests that would not ask the sources for the same.
-func alike(requests []Request) error {
+// checkComparable refuses requests that would not ask the sources for the same.
+func checkComparable(requests []Request) error {
 	invalid := func(format string, args ...any) error {
 		detail := fmt.Sprintf(format, args...)
 		return &Error{Kind: Invalid, Code: "not_comparable", Detail: detail}
@@ -142,8 +142,8 @@ func alike(requests []Request) error {
 	return nil
 }
 
-// comparing says which request an error is about, and keeps its kind.
-func comparing(i int, err error) error {
+// nameRequest says which request an error is about, and keeps its kind.
+func nameRequest(i int, err error) error {
 	var known *Error
 	if errors.As(err, &known) {
 		named := *known

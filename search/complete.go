@@ -46,14 +46,14 @@ func (a *answer) complete(ctx context.Context) error {
 	exact := a.plan.missing == fusion.Exact &&
 		slices.ContainsFunc(a.plan.methods, func(m plannedMethod) bool { return m.Takes(fusion.OptionMissing) })
 	if exact || slices.ContainsFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.follows }) {
-		gone, err := a.view.narrowed.Prefetch(ctx, a.table.Ordinals())
+		deletedSince, err := a.view.narrowed.Prefetch(ctx, a.table.Ordinals())
 		if err != nil {
 			return fmt.Errorf("fetching the scores of %d passages: %w", a.table.Len(), err)
 		}
-		if len(gone) > 0 {
+		if len(deletedSince) > 0 {
 			for i := range a.findings {
 				f := &a.findings[i]
-				f.hits = slices.DeleteFunc(f.hits, func(h rank.Hit) bool { return slices.Contains(gone, h.Ordinal) })
+				f.hits = slices.DeleteFunc(f.hits, func(h rank.Hit) bool { return slices.Contains(deletedSince, h.Ordinal) })
 			}
 			if err := a.tabulate(); err != nil {
 				return err

@@ -92,7 +92,7 @@ func (c *EngineConfig) complete() error {
 		c.Observer = NoObserver{}
 	}
 	if c.Turns == nil {
-		c.Turns = everybody{}
+		c.Turns = freeTurns{}
 	}
 	return c.Limits.check()
 }

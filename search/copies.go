@@ -24,10 +24,10 @@ const (
 
 // duplicates are the passages that the sources of a pass found, by fingerprints.
 type duplicates struct {
-	passages fingerprinted
-	mu       sync.Mutex
-	groups   map[uint64][]rank.Ordinal
-	of       map[rank.Ordinal]uint64
+	passages     fingerprinted
+	mu           sync.Mutex
+	groups       map[uint64][]rank.Ordinal
+	fingerprints map[rank.Ordinal]uint64
 }
 
 // duplicatesIn returns nil where each passage counts for itself.
@@ -36,13 +36,13 @@ func duplicatesIn(view *pinned, q inquiry) *duplicates {
 	if !ok || !q.collapse {
 		return nil
 	}
-	return &duplicates{passages: passages, groups: map[uint64][]rank.Ordinal{}, of: map[rank.Ordinal]uint64{}}
+	return &duplicates{passages: passages, groups: map[uint64][]rank.Ordinal{}, fingerprints: map[rank.Ordinal]uint64{}}
 }
 
-// distinct searches for k passages of different texts: where some hits are copies of others,
+// searchDistinct searches for k passages of different texts: where some hits are copies of others,
 // it searches deeper. Of equal ones it returns the first. It returns fewer than k where there
 // are no more, or where they are too deep.
-func (p *pass) distinct(ctx context.Context, k int, search func(k int) ([]rank.Hit, error)) ([]rank.Hit, error) {
+func (p *pass) searchDistinct(ctx context.Context, k int, search func(k int) ([]rank.Hit, error)) ([]rank.Hit, error) {
 	for depth := k; ; {
 		hits, err := search(depth)
 		if p.duplicates == nil || err != nil && !errors.As(err, new(*PartialError)) {
@@ -51,7 +51,7 @@ func (p *pass) distinct(ctx context.Context, k int, search func(k int) ([]rank.H
 		if checked := checkHits(hits, p.view.Passages().Ordinals()); checked != nil {
 			return hits, checked
 		}
-		first, failed := p.duplicates.firsts(ctx, hits)
+		first, failed := p.duplicates.dropCopies(ctx, hits)
 		most := min(deepest*k, max(k, deepestHits))
 		if failed != nil || len(first) >= k || len(hits) < depth || depth >= most {
 			return first[:min(len(first), k)], errors.Join(err, failed)
@@ -61,8 +61,8 @@ func (p *pass) distinct(ctx context.Context, k int, search func(k int) ([]rank.H
 	}
 }
 
-// firsts returns the first hits of each text. It remembers the others as copies.
-func (c *duplicates) firsts(ctx context.Context, hits []rank.Hit) ([]rank.Hit, error) {
+// dropCopies returns the first hits of each text. It remembers the others as copies.
+func (c *duplicates) dropCopies(ctx context.Context, hits []rank.Hit) ([]rank.Hit, error) {
 	ordinals := make([]rank.Ordinal, len(hits))
 	for i, h := range hits {
 		ordinals[i] = h.Ordinal
@@ -83,16 +83,16 @@ func (c *duplicates) firsts(ctx context.Context, hits []rank.Hit) ([]rank.Hit, e
 			first = append(first, h)
 		}
 		seen[x] = true
-		if x != 0 && c.of[h.Ordinal] == 0 {
-			c.of[h.Ordinal] = x
+		if x != 0 && c.fingerprints[h.Ordinal] == 0 {
+			c.fingerprints[h.Ordinal] = x
 			c.groups[x] = append(c.groups[x], h.Ordinal)
 		}
 	}
 	return first, nil
 }
 
-// oneOfEach lets all findings name the same of several copies: that with the lowest id.
-func (p *pass) oneOfEach() error {
+// mergeCopies lets all findings name the same of several copies: that with the lowest id.
+func (p *pass) mergeCopies() error {
 	c := p.duplicates
 	if c == nil {
 		return nil
@@ -112,7 +112,7 @@ func (p *pass) oneOfEach() error {
 	for i := range p.findings {
 		for n := range p.findings[i].hits {
 			h := &p.findings[i].hits[n]
-			if group := c.groups[c.of[h.Ordinal]]; len(group) > 1 {
+			if group := c.groups[c.fingerprints[h.Ordinal]]; len(group) > 1 {
 				h.Ordinal = group[0]
 			}
 		}
@@ -128,7 +128,7 @@ func (p *pass) copiesOf(o rank.Ordinal) []rank.Ordinal {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	group := c.groups[c.of[o]]
+	group := c.groups[c.fingerprints[o]]
 	if len(group) < 2 {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (a *answer) nameCopies(ctx context.Context, results []Result, of []rank.Ord
 		for _, p := range passages[from:end] {
 			if !deleted(p) {
 				results[i].Copies = append(results[i].Copies, p.ID)
-				if err := a.grows(len(p.ID) + 16); err != nil {
+				if err := a.grow(len(p.ID) + 16); err != nil {
 					return err
 				}
 			}

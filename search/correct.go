@@ -89,7 +89,7 @@ func (l *lineUp) correct(ctx context.Context, view *pinned, question string) (st
 			continue
 		}
 		unknown++
-		meant, err := s.meant(ctx, v, language, looked[i].Near, passages)
+		meant, err := s.likeliest(ctx, v, language, looked[i].Near, passages)
 		if err != nil {
 			return question, nil, err
 		}
@@ -122,8 +122,8 @@ func languageOf(x *Expert) *spelling.Language {
 	return spelling.NewLanguage(encoder.WholeWords())
 }
 
-// meant returns the word that a suspect was most probably meant as; "" where that is as it is.
-func (s *suspect) meant(
+// likeliest returns the word that a suspect was most probably meant as; "" where that is as it is.
+func (s *suspect) likeliest(
 	ctx context.Context,
 	v Vocabulary,
 	language *spelling.Language,

@@ -15,10 +15,10 @@ type Turns interface {
 	Turn(ctx context.Context) (done func(), err error)
 }
 
-// everybody gives a turn at once.
-type everybody struct{}
+// freeTurns gives a turn at once.
+type freeTurns struct{}
 
-func (everybody) Turn(context.Context) (func(), error) { return func() {}, nil }
+func (freeTurns) Turn(context.Context) (func(), error) { return func() {}, nil }
 
 type arrivalKey struct{}
 
@@ -40,9 +40,9 @@ const (
 // quarter: the sources have to be back so much earlier.
 const readingMost = 500 * time.Millisecond
 
-// within limits a request, and in it the sources, to its time: timeout, or less where
+// divideTime limits a request, and in it the sources, to its time: timeout, or less where
 // some of it has passed or the caller has less.
-func within(
+func divideTime(
 	ctx context.Context,
 	timeout time.Duration,
 	began time.Time,
@@ -67,8 +67,8 @@ func within(
 	return whole, sources, left, func() { cancelSources(); cancelWhole() }
 }
 
-// gone returns the error when the caller of a request does not wait any more.
-func gone(ctx context.Context) error {
+// checkCaller returns the error when the caller of a request does not wait any more.
+func checkCaller(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("the caller has gone: %w", ctx.Err())
 	}

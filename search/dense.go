@@ -22,7 +22,7 @@ type dense struct {
 }
 
 // An expert takes part in every method.
-func (x *dense) wanted(*lineUp, *Request, *fusion.Method) bool { return true }
+func (x *dense) takesPart(*lineUp, *Request, *fusion.Method) bool { return true }
 
 func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	encoded := p.encode(ctx, x)
@@ -30,14 +30,14 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	if encoded.err != nil {
 		return encoded.err
 	}
-	if encoded.read == 0 {
-		x.unread(p, f)
+	if encoded.readable == 0 {
+		x.fillUnreadable(p, f)
 		return nil
 	}
 	question := encoded.vector
 	if x.Head != nil {
 		err := p.stage(ctx, x.name(), StageHead, &f.took.Head, func() (err error) {
-			question, f.gate, err = x.behind(ctx, encoded.vector)
+			question, f.gate, err = x.applyHead(ctx, encoded.vector)
 			return err
 		})
 		if err != nil {
@@ -69,8 +69,12 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 		k = max(k, x.Info.Calibration.Depth)
 	}
 	err = p.search(ctx, f, func(ctx context.Context) (err error) {
-		f.hits, err = p.distinct(ctx, k, func(k int) ([]rank.Hit, error) { return vectors.Search(ctx, question, k, p.exact) })
-		err = f.partly(err)
+		f.hits, err = p.searchDistinct(
+			ctx,
+			k,
+			func(k int) ([]rank.Hit, error) { return vectors.Search(ctx, question, k, p.exact) },
+		)
+		err = f.keepPartial(err)
 		if err != nil {
 			return fmt.Errorf("searching the vectors: %w", err)
 		}
@@ -78,7 +82,7 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	})
 	if err == nil && asked {
 		err = p.stage(ctx, x.name(), StageConfidence, &f.took.Confidence, func() (err error) {
-			f.sure, err = x.certain(ctx, f)
+			f.sure, err = x.measureConfidence(ctx, f)
 			return err
 		})
 	}
@@ -86,18 +90,18 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	return err
 }
 
-// unread fills in the finding of a question of which the encoder reads nothing: no
+// fillUnreadable fills in the finding of a question of which the encoder reads nothing: no
 // passage is nearer to it than another.
-func (x *dense) unread(p *pass, f *finding) {
+func (x *dense) fillUnreadable(p *pass, f *finding) {
 	f.close = len(x.Representatives) == 0
-	f.score = nothingNear
+	f.score = scoreZero
 	if p.confidence && x.calibrated() {
 		f.sure = &certainty{}
 	}
 }
 
-// nothingNear fills in the scores of passages for a question of which nothing was read.
-func nothingNear(_ context.Context, _ []rank.Ordinal, out []float32) error {
+// scoreZero fills in the scores of passages for a question of which nothing was read.
+func scoreZero(_ context.Context, _ []rank.Ordinal, out []float32) error {
 	clear(out)
 	return nil
 }
@@ -108,7 +112,7 @@ func (x *dense) observe(f *finding, q *familiarities) fusion.Observed {
 		o.Kind = fusion.Base
 	}
 	if len(x.Representatives) > 0 && q.known {
-		o.Kind, o.Familiarity = fusion.Specialist, q.of[x.number].Familiarity
+		o.Kind, o.Familiarity = fusion.Specialist, q.observed[x.number].Familiarity
 		f.familiarity = ptr(o.Familiarity)
 	}
 	return o
@@ -119,10 +123,10 @@ func (x *Expert) calibrated() bool {
 	return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 && x.Info.Calibration != nil
 }
 
-// certain returns MUF's confidence of an expert: how far the members of its
+// measureConfidence returns MUF's confidence of an expert: how far the members of its
 // ensemble agree on its first hits. It is nil for a single hit, on which they
 // cannot disagree, and 0 without hits.
-func (x *dense) certain(ctx context.Context, f *finding) (*certainty, error) {
+func (x *dense) measureConfidence(ctx context.Context, f *finding) (*certainty, error) {
 	hits := f.hits[:min(len(f.hits), x.Info.Calibration.Depth)]
 	if len(hits) < 2 {
 		if len(hits) == 0 {

@@ -33,7 +33,7 @@ func (e *Engine) Documents(
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.letGo()
+	defer view.unpin()
 	err = guard(func() (err error) {
 		found, next, err = e.documents(ctx, view.Passages(), r)
 		return err

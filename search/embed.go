@@ -92,7 +92,7 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 		return EmbedResponse{}, l.embedError(ctx, x, err)
 	}
 	out := EmbedResponse{Expert: x.Name, Dimension: len(vectors[0]), Embeddings: vectors}
-	out.Tokens, out.Truncated = x.read(kind, r.Input)
+	out.Tokens, out.Truncated = x.countTokens(kind, r.Input)
 	return out, nil
 }
 
@@ -114,7 +114,7 @@ func embedQuestions(
 				}
 				err = check(vectors[i], x.Info.Dimension)
 				if err == nil {
-					vectors[i], _, err = x.behind(ctx, vectors[i])
+					vectors[i], _, err = x.applyHead(ctx, vectors[i])
 				}
 				return err
 			})

@@ -9,14 +9,14 @@ import (
 
 // encoding is a question as an encoder encodes it, once for all experts that share it.
 type encoding struct {
-	once   sync.Once
-	begun  atomic.Bool
-	done   atomic.Bool // then the rest is known
-	vector []float32
-	err    error
-	cut    bool    // only the beginning of the question was read
-	read   float64 // what the vector counts, and its length is multiplied by
-	took   float64 // milliseconds
+	once     sync.Once
+	begun    atomic.Bool
+	done     atomic.Bool // then the rest is known
+	vector   []float32
+	err      error
+	cut      bool    // only the beginning of the question was read
+	readable float64 // what the vector counts, and its length is multiplied by
+	took     float64 // milliseconds
 }
 
 // encode returns the question as an expert encodes it. Of the experts that share an
@@ -38,10 +38,10 @@ func (p *pass) encode(ctx context.Context, x *dense) *encoding {
 				return err
 			}
 			_, e.cut = x.Encoder.QuestionTokens(p.question)
-			e.read = x.Encoder.Readable(p.question)
-			if e.read < 1 {
+			e.readable = x.Encoder.Readable(p.question)
+			if e.readable < 1 {
 				for i := range e.vector {
-					e.vector[i] *= float32(e.read)
+					e.vector[i] *= float32(e.readable)
 				}
 			}
 			return nil

@@ -62,7 +62,7 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 //
 // A source that fails or misses the deadline is left out, named in Degraded,
 // and the rest is fused without it. The sources have to be back a little before
-// the deadline (within), so that there is time for the rest, which looks at it
+// the deadline (divideTime), so that there is time for the rest, which looks at it
 // too: an answer that is not there in time is an error. A reader has its own share of the
 // time; when it is late the answer comes without marked words, and Degraded says so.
 //
@@ -97,9 +97,9 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 		}
 		defer a.done()
 		if ahead != nil {
-			left, waited, cancel, err := after(ctx, whole, ahead)
+			left, waited, cancel, err := waitForEarlier(ctx, whole, ahead)
 			if err != nil {
-				return found.unfinished(whole, err)
+				return found.explainFailure(whole, err)
 			}
 			defer cancel()
 			started = started.Add(waited)
@@ -120,13 +120,13 @@ func (l *lineUp) pass(
 	then func(ctx context.Context, found *pass) error,
 ) error {
 	view := l.pin()
-	defer view.letGo()
+	defer view.unpin()
 	if q.exact {
 		if err := l.allowExact(q.wanted, view); err != nil {
 			return err
 		}
 	}
-	ctx, asking, left, cancel := within(ctx, q.timeout, started, q.reads, q.writes)
+	ctx, asking, left, cancel := divideTime(ctx, q.timeout, started, q.reads, q.writes)
 	defer cancel()
 	q.timeout = left
 	whole := q.question
@@ -142,7 +142,7 @@ func (l *lineUp) pass(
 		found.part = part
 	}
 	l.observer.Stage(ctx, "", StageSources, time.Since(started))
-	if err := gone(ctx); err != nil {
+	if err := checkCaller(ctx); err != nil {
 		return err
 	}
 	return then(ctx, found)
@@ -178,11 +178,11 @@ func (p *pass) conclude(ctx context.Context, by *plan, findings []finding, start
 
 // rank completes and fuses. What it returns is done with once.
 func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer, error) {
-	if err := p.nothingAnswered(findings); err != nil {
+	if err := p.checkAnswered(findings); err != nil {
 		return nil, err
 	}
 	a := &answer{pass: p, plan: by, findings: findings, table: p.tables.Get().(*fusion.Candidates)}
-	a.ready(ctx)
+	a.encodeReference(ctx)
 	err := p.compute(ctx, func(ctx context.Context) error {
 		if err := a.step(ctx, StageComplete, a.complete); err != nil {
 			return err
@@ -190,11 +190,11 @@ func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer,
 		if err := a.step(ctx, StageFuse, a.fuse); err != nil {
 			return err
 		}
-		return guard(a.fits)
+		return guard(a.cutToLimits)
 	})
 	if err != nil {
 		a.done()
-		return nil, p.unfinished(ctx, err)
+		return nil, p.explainFailure(ctx, err)
 	}
 	return a, nil
 }
@@ -209,7 +209,7 @@ func (a *answer) done() {
 func (a *answer) finish(ctx context.Context, started time.Time) (Response, error) {
 	err := takeRoom(ctx, a.room)
 	if err == nil && a.plan.reader != nil && a.plan.reader.Generator == nil {
-		err = a.step(ctx, StageRead, a.read)
+		err = a.step(ctx, StageRead, a.markAnswers)
 	}
 	if err == nil {
 		err = a.compute(ctx, func(ctx context.Context) error { return a.step(ctx, StageFetch, a.fetch) })
@@ -219,7 +219,7 @@ func (a *answer) finish(ctx context.Context, started time.Time) (Response, error
 		err = a.step(ctx, StageGenerate, a.generate)
 	}
 	if err != nil {
-		return Response{}, a.unfinished(ctx, err)
+		return Response{}, a.explainFailure(ctx, err)
 	}
 	a.response.TookMS = milliseconds(time.Since(started))
 	a.observer.Answer(ctx, a.response)
@@ -237,11 +237,11 @@ func (a *answer) step(ctx context.Context, stage string, do func(context.Context
 	return nil
 }
 
-// unfinished returns the error of a request whose sources answered and that has no
+// explainFailure returns the error of a request whose sources answered and that has no
 // answer for all that.
-func (p *pass) unfinished(ctx context.Context, cause error) error {
+func (p *pass) explainFailure(ctx context.Context, cause error) error {
 	var known *Error
-	if err := gone(ctx); err != nil {
+	if err := checkCaller(ctx); err != nil {
 		return err
 	}
 	switch {
@@ -262,9 +262,9 @@ func (p *pass) unfinished(ctx context.Context, cause error) error {
 	}
 }
 
-// nothingAnswered returns the error when no source is left that any of the methods
+// checkAnswered returns the error when no source is left that any of the methods
 // could use. One that follows, which only scores what others found, is none.
-func (p *pass) nothingAnswered(findings []finding) error {
+func (p *pass) checkAnswered(findings []finding) error {
 	var deadline, full, other int
 	var causes []error
 	reasons := ""

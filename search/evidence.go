@@ -88,7 +88,7 @@ func (e *Engine) gather(
 	var found Evidence
 	err = l.pass(ctx, q, time.Now(), func(_ context.Context, asked *pass) (err error) {
 		if choose != nil {
-			err = asked.among(ctx, choose)
+			err = asked.restrictTo(ctx, choose)
 			if err != nil {
 				return err
 			}
@@ -99,8 +99,8 @@ func (e *Engine) gather(
 	return found, err
 }
 
-// among gives every source that answered the chosen passages for hits.
-func (p *pass) among(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordinal, error)) error {
+// restrictTo gives every source that answered the chosen passages for hits.
+func (p *pass) restrictTo(ctx context.Context, choose func([]rank.Hit) ([]rank.Ordinal, error)) error {
 	var words []rank.Hit
 	for i := range p.findings {
 		if f := &p.findings[i]; f.source.name() == WordSource {
@@ -162,7 +162,7 @@ func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, err
 		for _, o := range a.observed(ctx, p.familiarities(a.known), true) {
 			found.Sources[o.Column].Observed = o
 		}
-		found.Wording.Keys = heldBy(a.keys(ctx), a.table.Ordinals())
+		found.Wording.Keys = copyHeld(a.keys(ctx), a.table.Ordinals())
 		return nil
 	})
 	if err != nil {
@@ -187,8 +187,8 @@ func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, err
 	return found, keepOrder(found.Table, p.view.Passages())
 }
 
-// heldBy looks up what the passages hold, so that nothing of the collection is needed later.
-func heldBy(k fusion.Keys, passages []rank.Ordinal) fusion.Keys {
+// copyHeld looks up what the passages hold, so that nothing of the collection is needed later.
+func copyHeld(k fusion.Keys, passages []rank.Ordinal) fusion.Keys {
 	if k.Held == nil {
 		return k
 	}

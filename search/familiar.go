@@ -15,32 +15,32 @@ const nearestQuestions = 10
 // familiarities are how familiar a question is to the experts of a line-up: to those
 // that are not asked too, so that a chance does not depend on who is.
 type familiarities struct {
-	of    []fusion.Observed // by number, and then of a source without a domain; nil: nobody asks
-	known bool              // the question is known as the reference encodes it
+	observed []fusion.Observed // by number, and then of a source without a domain; nil: nobody asks
+	known    bool              // the question is known as the reference encodes it
 }
 
 // rival returns the highest familiarity of the other experts; number -1 is a source that is
 // no expert.
 func (q *familiarities) rival(number int) float64 {
-	if len(q.of) == 0 {
+	if len(q.observed) == 0 {
 		return 0
 	}
 	if number < 0 {
-		number = len(q.of) - 1
+		number = len(q.observed) - 1
 	}
-	return q.of[number].Rival
+	return q.observed[number].Rival
 }
 
 // familiarities returns those with a question as the reference encodes it; nil: unknown.
 func (l *lineUp) familiarities(reference []float32) *familiarities {
-	q := &familiarities{of: make([]fusion.Observed, len(l.experts)+1), known: reference != nil}
+	q := &familiarities{observed: make([]fusion.Observed, len(l.experts)+1), known: reference != nil}
 	for i, x := range l.experts {
 		if len(x.Representatives) > 0 && reference != nil {
-			q.of[i].Familiarity = familiarity(reference, x.Representatives)
-			q.of[i].Kind = fusion.Specialist
+			q.observed[i].Familiarity = familiarity(reference, x.Representatives)
+			q.observed[i].Kind = fusion.Specialist
 		}
 	}
-	fusion.Rivals(q.of)
+	fusion.Rivals(q.observed)
 	return q
 }
 

@@ -33,7 +33,7 @@ func (a *answer) fetch(ctx context.Context) error {
 		a.response.Selected = &n
 	}
 	if p.fields.sources {
-		a.response.Sources = a.fared(ctx)
+		a.response.Sources = a.describeSources(ctx)
 	}
 	for _, f := range a.findings {
 		if f.status != StatusOK && f.status != StatusSkipped {
@@ -130,9 +130,9 @@ func (p *plan) abstains(confidence *float64) bool {
 	return p.minConfidence > 0 && (confidence == nil || *confidence < p.minConfidence)
 }
 
-// fared returns the status of every source. With one method it has that method's weights.
+// describeSources returns the status of every source. With one method it has that method's weights.
 // In a list of methods the weights differ by ranking and are in the contributions.
-func (a *answer) fared(ctx context.Context) []Source {
+func (a *answer) describeSources(ctx context.Context) []Source {
 	sources := make([]Source, len(a.findings))
 	for i, f := range a.findings {
 		s := Source{
@@ -228,13 +228,13 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 		if a.plan.fields.highlights {
 			result.Highlights, result.Highlight = a.highlight(ctx, &item, passage)
 			a.plan.countHighlights(passage.Title, passage.Text, result.Highlights, result.Highlight)
-			if err := a.grows((len(result.Highlights) + 1) * highlightBytes); err != nil {
+			if err := a.grow((len(result.Highlights) + 1) * highlightBytes); err != nil {
 				return nil, err
 			}
 		}
 		if a.plan.explain {
 			result.Explanation = a.explain(ctx, item)
-			if err := a.grows(len(result.Explanation) * termBytes); err != nil {
+			if err := a.grow(len(result.Explanation) * termBytes); err != nil {
 				return nil, err
 			}
 		}
@@ -251,7 +251,7 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 func (a *answer) texts(
 	ctx context.Context,
 	items []fusion.Item,
-) (there []fusion.Item, passages []corpus.Passage, err error) {
+) (found []fusion.Item, passages []corpus.Passage, err error) {
 	ordinals := make([]rank.Ordinal, len(items))
 	for i, item := range items {
 		ordinals[i] = item.Ordinal
@@ -265,10 +265,10 @@ func (a *answer) texts(
 	}
 	for i, p := range passages {
 		if !deleted(p) {
-			there = append(there, items[i])
+			found = append(found, items[i])
 		}
 	}
-	return there, slices.DeleteFunc(passages, deleted), nil
+	return found, slices.DeleteFunc(passages, deleted), nil
 }
 
 // contributionOf says what a source added; it points into the part.

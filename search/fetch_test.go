@@ -29,8 +29,8 @@ func TestFields(t *testing.T) {
 			if result.ID != "p000" {
 				continue
 			}
-			for name, there := range map[string]bool{"title": result.Title != "", "text": result.Text != "", "tags": result.Tags != nil, "metadata": result.Metadata != nil, "contributions": result.Contributions != nil, "sources": r.Sources != nil} {
-				if there {
+			for name, found := range map[string]bool{"title": result.Title != "", "text": result.Text != "", "tags": result.Tags != nil, "metadata": result.Metadata != nil, "contributions": result.Contributions != nil, "sources": r.Sources != nil} {
+				if found {
 					got = append(got, name)
 				}
 			}

@@ -46,21 +46,21 @@ func (l *lineUp) focus(ctx context.Context, q *inquiry, view *pinned) string {
 		within, cancel = context.WithTimeout(ctx, time.Until(end)/shareOfFocus)
 	}
 	defer cancel()
-	return l.inContext(within, q, view, l.partOf(within, q, view, q.question))
+	return l.inContext(within, q, view, l.findQuestion(within, q, view, q.question))
 }
 
-// partOf returns the part of a text that is asked: all of one that the encoders read to its
+// findQuestion returns the part of a text that is asked: all of one that the encoders read to its
 // end.
-func (l *lineUp) partOf(ctx context.Context, q *inquiry, view *pinned, text string) string {
+func (l *lineUp) findQuestion(ctx context.Context, q *inquiry, view *pinned, text string) string {
 	if !l.tooLong(q, text) {
 		return text
 	}
-	units := unitsOf(text, l.fits)
+	units := unitsOf(text, l.fitsEncoders)
 	if len(units) < 2 {
 		return text
 	}
 	near := l.nearness(ctx, q, view, units)
-	if evenly(near) {
+	if isUniform(near) {
 		return text
 	}
 	order := make([]int, len(units))
@@ -72,7 +72,7 @@ func (l *lineUp) partOf(ctx context.Context, q *inquiry, view *pinned, text stri
 	best := order[0]
 	highest := math.Inf(-1)
 	for _, i := range order[:min(mostTried, len(order))] {
-		sure, known := l.sureOf(ctx, q, view, units[i].text)
+		sure, known := l.estimateConfidence(ctx, q, view, units[i].text)
 		if !known {
 			return units[order[0]].text
 		}
@@ -83,10 +83,10 @@ func (l *lineUp) partOf(ctx context.Context, q *inquiry, view *pinned, text stri
 	return units[best].text
 }
 
-// evenly reports whether all parts of a question are about as near to passages, but for
+// isUniform reports whether all parts of a question are about as near to passages, but for
 // less than a quarter of them: whether it is on one topic throughout. Where all are equally
 // near, that tells nothing.
-func evenly(near []float64) bool {
+func isUniform(near []float64) bool {
 	sorted := slices.Sorted(slices.Values(near))
 	highest := sorted[len(sorted)-1]
 	return highest > sorted[0] && sorted[len(sorted)/4] >= nearThroughout*highest
@@ -95,7 +95,7 @@ func evenly(near []float64) bool {
 // tooLong reports whether an encoder that is asked reads only the beginning of a text.
 func (l *lineUp) tooLong(q *inquiry, text string) bool {
 	return slices.ContainsFunc(q.wanted, func(at int) bool {
-		x := l.encodes(at)
+		x := l.expertOf(at)
 		if x == nil {
 			return false
 		}
@@ -104,10 +104,10 @@ func (l *lineUp) tooLong(q *inquiry, text string) bool {
 	})
 }
 
-// fits reports whether all encoders read a whole text as a question.
-func (l *lineUp) fits(text string) bool {
+// fitsEncoders reports whether all encoders read a whole text as a question.
+func (l *lineUp) fitsEncoders(text string) bool {
 	for at := range l.sources {
-		if x := l.encodes(at); x != nil {
+		if x := l.expertOf(at); x != nil {
 			if _, cut := x.Encoder.QuestionTokens(text); cut {
 				return false
 			}
@@ -116,8 +116,8 @@ func (l *lineUp) fits(text string) bool {
 	return true
 }
 
-// encodes returns the expert of a source; nil: it has none.
-func (l *lineUp) encodes(at int) *Expert {
+// expertOf returns the expert of a source; nil: it has none.
+func (l *lineUp) expertOf(at int) *Expert {
 	switch x := l.sources[at].(type) {
 	case *dense:
 		return x.Expert
@@ -131,7 +131,7 @@ func (l *lineUp) encodes(at int) *Expert {
 // first expert that is no specialist; zeros where there is none or it fails.
 func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *pinned, units []unit) []float64 {
 	near := make([]float64, len(units))
-	x := l.reader
+	x := l.generalist
 	if l.reference != nil {
 		x = l.reference.Expert
 	}
@@ -184,9 +184,14 @@ func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *pinned, units [
 	return near
 }
 
-// sureOf returns the confidence of the answer that a text has as a question by default; known
+// estimateConfidence returns the confidence of the answer that a text has as a question by default; known
 // is false where there is no such confidence.
-func (l *lineUp) sureOf(ctx context.Context, q *inquiry, view *pinned, text string) (sure float64, known bool) {
+func (l *lineUp) estimateConfidence(
+	ctx context.Context,
+	q *inquiry,
+	view *pinned,
+	text string,
+) (sure float64, known bool) {
 	if l.defaults.Chances == nil {
 		return 0, false
 	}

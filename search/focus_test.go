@@ -101,7 +101,7 @@ func TestOnTopic(t *testing.T) {
 		{[]float64{.6, .3, .31, .2}, false},
 		{[]float64{.5, .5, .5}, false}, // which tells nothing
 	} {
-		if got := evenly(c.near); got != c.want {
+		if got := isUniform(c.near); got != c.want {
 			t.Errorf("%v: %v", c.near, got)
 		}
 	}

@@ -94,9 +94,9 @@ func (a *answer) observed(ctx context.Context, q *familiarities, random bool) []
 	return sources
 }
 
-// ready encodes the question by the reference if a method weighs by familiarity. If that
+// encodeReference encodes the question by the reference if a method weighs by familiarity. If that
 // fails, every expert counts as a generalist, and a note under Degraded says so.
-func (a *answer) ready(ctx context.Context) {
+func (a *answer) encodeReference(ctx context.Context) {
 	a.known = a.encoded()
 	if a.known != nil || a.reference == nil || !a.plan.weighsByQuestion() {
 		return

@@ -130,7 +130,7 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 	for column, name := range e.sources {
 		w, known := r.Weights[name]
 		if !known && m.CalibratedWeight(e.kinds[column]) {
-			w, known = e.weighed(name)
+			w, known = e.contributedWeight(name)
 			if !known {
 				wrong.add(
 					"missing_field",
@@ -257,8 +257,8 @@ func (e *evidence) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offer
 // maxTemperature bounds the temperature of cce: above it, all passages are equally likely.
 const maxTemperature = 1000
 
-// weighed returns the weight of a source among the contributions.
-func (e *evidence) weighed(source string) (float64, bool) {
+// contributedWeight returns the weight of a source among the contributions.
+func (e *evidence) contributedWeight(source string) (float64, bool) {
 	for _, c := range e.candidates {
 		for _, given := range c.Contributions {
 			if given.Source == source && given.Weight != nil && *given.Weight >= 0 && *given.Weight <= fusion.MaxWeight {

@@ -70,7 +70,7 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 				continue
 			}
 			column := columns[given.Source]
-			said, problem := given.said()
+			said, problem := given.restore()
 			switch {
 			case problem != "":
 			case e.said[row][column].Origin != fusion.FromNone:
@@ -128,9 +128,9 @@ func kindNamed(source string) fusion.SourceKind {
 	return fusion.Generalist
 }
 
-// said returns the source's own score. A score that was filled in counts as missing, and
+// restore returns the source's own score. A score that was filled in counts as missing, and
 // the method fills it in again.
-func (v *Said) said() (said fusion.Said, problem string) {
+func (v *Said) restore() (said fusion.Said, problem string) {
 	if v.Score == nil || v.Origin == fusion.FromMin.String() || v.Origin == fusion.FromNone.String() {
 		if v.Rank != nil {
 			return said, "has a rank without a score of the source's own"

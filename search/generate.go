@@ -130,7 +130,7 @@ func (a *answer) generate(ctx context.Context) error {
 	if watching.Written == nil {
 		watching.Written = func(string) {}
 	}
-	within, cancel := beforeFetching(ctx)
+	within, cancel := leaveTimeToFetch(ctx)
 	defer cancel()
 	var wrote Generation
 	err = guard(func() (err error) {
@@ -141,11 +141,11 @@ func (a *answer) generate(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		if gone(ctx) != nil {
+		if checkCaller(ctx) != nil {
 			return err
 		}
 		before := len(a.degraded)
-		a.unread(ctx, err)
+		a.noteUnanswered(ctx, err)
 		a.response.Degraded = append(a.response.Degraded, a.degraded[before:]...)
 		return nil
 	}

@@ -49,10 +49,10 @@ func TestGenerate(t *testing.T) {
 		s := newStage("ab", 30)
 		s.config.Readers = []LoadedReader{{Generator: w, Name: "writer"}}
 		e := s.engine(t)
-		var told []string
+		var reported []string
 		ctx := Watched(t.Context(), Watching{
-			Found:   func(r Response) error { told = append(told, "found "+r.Results[0].ID); return nil },
-			Written: func(text string) { told = append(told, text) },
+			Found:   func(r Response) error { reported = append(reported, "found "+r.Results[0].ID); return nil },
+			Written: func(text string) { reported = append(reported, text) },
 		})
 		response, err := e.Search(ctx, r)
 		if err != nil {
@@ -61,10 +61,10 @@ func TestGenerate(t *testing.T) {
 		if err := e.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
-		return response, told
+		return response, reported
 	}
 	question := Request{Question: "red fox", K: 2, Answer: AnswerOptions{Wanted: true, Passages: 4}}
-	r, told := ask(writer{}, question)
+	r, reported := ask(writer{}, question)
 	g := r.Generated
 	if g == nil || g.Reader != "writer" || !g.Generated || g.Tokens != UsuallyGenerated || len(r.Results) != 2 ||
 		len(g.Support) > 3 ||
@@ -72,8 +72,8 @@ func TestGenerate(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	if !strings.HasSuffix(g.Text, " of "+g.Support[0].Passage) ||
-		strings.Join(told, ", ") != "found "+r.Results[0].ID+", red fox" {
-		t.Errorf("%q after %q, support %+v", g.Text, told, g.Support)
+		strings.Join(reported, ", ") != "found "+r.Results[0].ID+", red fox" {
+		t.Errorf("%q after %q, support %+v", g.Text, reported, g.Support)
 	}
 	for name, c := range map[string]struct {
 		w    writer

@@ -35,9 +35,9 @@ func (x *Expert) run() string {
 	return cmp.Or(x.Info.Fingerprints[FingerprintRun], x.Info.Fingerprints["question"])
 }
 
-// behind returns the head's output for the vector of a run, and the gate. For an expert
+// applyHead returns the head's output for the vector of a run, and the gate. For an expert
 // without a head it returns the run's vector.
-func (x *Expert) behind(ctx context.Context, run []float32) (vector, gate []float32, err error) {
+func (x *Expert) applyHead(ctx context.Context, run []float32) (vector, gate []float32, err error) {
 	if x.Head == nil {
 		return run, nil, nil
 	}

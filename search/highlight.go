@@ -58,7 +58,7 @@ func (x *late) highlighter(
 		return nil
 	}
 	dim := x.Info.Dimension
-	var usual *chance // of the question, when it is first needed
+	var usual *chanceMatches // of the question, when it is first needed
 	var tells func(word string) bool
 	return func(o rank.Ordinal, p corpus.Passage) ([]Highlight, error) {
 		of, err := words.PassageWords(p)
@@ -79,10 +79,10 @@ func (x *late) highlighter(
 			)
 		}
 		if usual == nil {
-			usual = chanceOf(stored, view.Passages().Sample(randomPassages), question, dim)
-			tells = x.telling.of(ctx, view)
+			usual = matchByChance(stored, view.Passages().Sample(randomPassages), question, dim)
+			tells = x.contentWords.filter(ctx, view)
 		}
-		found := highlights(p, of, question, vectors, dim, usual.beyond(o))
+		found := highlights(p, of, question, vectors, dim, usual.thresholds(o))
 		return slices.DeleteFunc(found, func(h Highlight) bool {
 			return !tells(field(&p, h.Field)[h.Start:h.End])
 		}), nil

@@ -121,7 +121,7 @@ func TestCommonWordsAreNotMarked(t *testing.T) {
 			shelf.passages[i].Text = fmt.Sprintf("the moon%d of", i)
 		}
 		view := &pinned{View: &fewer{shelf, passages}}
-		tells := new(telling).of(t.Context(), view)
+		tells := new(contentWords).filter(t.Context(), view)
 		if tells("the") != want || !tells("moon3") || !tells("unheard") {
 			t.Errorf("%d passages: the %t, moon3 %t", passages, tells("the"), tells("moon3"))
 		}

@@ -193,11 +193,11 @@ func rare(passages int) float64 {
 // and 1 for one that has six more, or that it cannot read. A word without a digit, such as
 // the name of a disease, may be long and yet be read.
 func (p *pass) inPieces(word string) float64 {
-	if p.reader == nil {
+	if p.generalist == nil {
 		return 0
 	}
 	word = strings.TrimFunc(word, unicode.IsPunct)
-	if _, _, unknown := p.reader.Encoder.KnownWords(word); unknown > 0 {
+	if _, _, unknown := p.generalist.Encoder.KnownWords(word); unknown > 0 {
 		return 1
 	}
 	const special = 2 // tokens that begin and end a text
@@ -205,7 +205,7 @@ func (p *pass) inPieces(word string) float64 {
 	if hasDigit(word) {
 		few = 4
 	}
-	tokens, _ := p.reader.Encoder.QuestionTokens(word)
+	tokens, _ := p.generalist.Encoder.QuestionTokens(word)
 	return min(1, max(0, float64(tokens-special-few)/6))
 }
 

@@ -15,11 +15,11 @@ import (
 type late struct {
 	identity
 	*Expert
-	telling telling
+	contentWords contentWords
 }
 
 // A request that names no expert searches words alone.
-func (x *late) wanted(l *lineUp, r *Request, m *fusion.Method) bool {
+func (x *late) takesPart(l *lineUp, r *Request, m *fusion.Method) bool {
 	return m.Uses(fusion.Late) && (r.Late == nil || *r.Late) && (r.Experts == nil || len(*r.Experts) > 0) &&
 		l.defaults.Gate != nil &&
 		len(l.defaults.Gate.Late) > 0
@@ -30,7 +30,7 @@ func (x *late) wanted(l *lineUp, r *Request, m *fusion.Method) bool {
 func (x *late) ask(ctx context.Context, p *pass, f *finding) error {
 	f.follows, f.close = true, true
 	if x.Encoder.Readable(p.question) == 0 {
-		f.score = nothingNear
+		f.score = scoreZero
 		return nil
 	}
 	tokens, err := p.encodeBy(ctx, x.Expert, checkTokens, &f.took.Encode)

@@ -35,16 +35,16 @@ type LineUp struct {
 // lineUp is a LineUp that was checked. It never changes, and it counts who uses it.
 type lineUp struct {
 	*Engine
-	sources   []source // in the order in which answers name them, the experts first
-	experts   []*dense
-	late      *late  // nil: there is none
-	reference *dense // whose vectors familiarity is measured with; nil: nobody's
-	readers   []LoadedReader
-	reader    *Expert         // that says how much of a question it can read; nil: none does
-	methods   []fusion.Method // that there are
-	defaults  Defaults
-	absent    []Missing
-	language  func() *spelling.Language // whose words a question may have; nil: none is known
+	sources    []source // in the order in which answers name them, the experts first
+	experts    []*dense
+	late       *late  // nil: there is none
+	reference  *dense // whose vectors familiarity is measured with; nil: nobody's
+	readers    []LoadedReader
+	generalist *Expert         // that says how much of a question it can read; nil: none does
+	methods    []fusion.Method // that there are
+	defaults   Defaults
+	absent     []Missing
+	language   func() *spelling.Language // whose words a question may have; nil: none is known
 
 	// users are the requests, the sources that outlive theirs, one while it is the
 	// current line-up, and one while the line-up before it has users. drained is
@@ -71,15 +71,15 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		return nil, err
 	}
 	l := &lineUp{
-		Engine:   e,
-		methods:  fusion.Methods(),
-		defaults: x.Defaults,
-		absent:   x.Absent,
-		readers:  x.Readers,
-		reader:   readerOf(x.Experts),
-		drained:  make(chan struct{}),
+		Engine:     e,
+		methods:    fusion.Methods(),
+		defaults:   x.Defaults,
+		absent:     x.Absent,
+		readers:    x.Readers,
+		generalist: firstGeneralist(x.Experts),
+		drained:    make(chan struct{}),
 	}
-	l.language = sync.OnceValue(func() *spelling.Language { return languageOf(l.reader) })
+	l.language = sync.OnceValue(func() *spelling.Language { return languageOf(l.generalist) })
 	l.users.Store(1)
 	for i := range x.Experts {
 		l.addExpert(&x.Experts[i], x.Reference)

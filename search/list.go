@@ -24,7 +24,7 @@ func (e *Engine) List(
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.letGo()
+	defer view.unpin()
 	var ordinals []rank.Ordinal
 	var more bool
 	var room int

@@ -23,7 +23,7 @@ func (e *Engine) Experts() []ExpertInfo {
 
 func (l *lineUp) described() []ExpertInfo {
 	view := l.pin()
-	defer view.letGo()
+	defer view.unpin()
 	infos := make([]ExpertInfo, 0, len(l.experts)+1)
 	for _, x := range l.experts {
 		infos = append(infos, x.in(view))
@@ -89,7 +89,7 @@ func (e *Engine) Generation() (number uint64, passages int) {
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.letGo()
+	defer view.unpin()
 	return view.Generation(), view.Passages().Len()
 }
 
@@ -101,7 +101,7 @@ func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, er
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.letGo()
+	defer view.unpin()
 	err = guard(func() error {
 		sample, err = view.Passages().Read(ctx, view.Passages().Sample(n))
 		return err
@@ -118,7 +118,7 @@ func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.letGo()
+	defer view.unpin()
 	var passage corpus.Passage
 	var ordinal rank.Ordinal
 	var ok bool

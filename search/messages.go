@@ -77,7 +77,7 @@ func (l *lineUp) inContext(ctx context.Context, q *inquiry, view *pinned, messag
 	if len(q.before) == 0 || words > mostFollowing {
 		return message
 	}
-	alone, known := l.sureOf(ctx, q, view, message)
+	alone, known := l.estimateConfidence(ctx, q, view, message)
 	best := message
 	highest := logOdds(alone)
 	behind := ""
@@ -85,12 +85,12 @@ func (l *lineUp) inContext(ctx context.Context, q *inquiry, view *pinned, messag
 		highest += float64(words-2) / 2
 	}
 	for _, earlier := range slices.Backward(q.before) {
-		behind = strings.TrimSpace(l.partOf(ctx, q, view, earlier) + " " + behind)
+		behind = strings.TrimSpace(l.findQuestion(ctx, q, view, earlier) + " " + behind)
 		both := behind + " " + message
-		if !l.fits(both) {
+		if !l.fitsEncoders(both) {
 			break
 		}
-		sure, known := l.sureOf(ctx, q, view, both)
+		sure, known := l.estimateConfidence(ctx, q, view, both)
 		if !known {
 			if words <= mostFollowing/2 {
 				return both

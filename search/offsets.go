@@ -20,8 +20,8 @@ type counter struct {
 	at, n int // n units come before byte at
 }
 
-// of returns the place of a byte of the text.
-func (c *counter) of(at int) int {
+// countTo returns the place of a byte of the text.
+func (c *counter) countTo(at int) int {
 	if c.unit == OffsetBytes {
 		return at
 	}
@@ -53,7 +53,7 @@ func (p *plan) countHighlights(title, text string, all []Highlight, one *Highlig
 		if h.Field == "title" {
 			of = &titles
 		}
-		h.Start, h.End = of.of(h.Start), of.of(h.End)
+		h.Start, h.End = of.countTo(h.Start), of.countTo(h.End)
 	}
 	for i := range all {
 		count(&all[i])
@@ -70,6 +70,6 @@ func (p *plan) countExtracts(all []Extract, texts map[string]string) {
 	}
 	for i := range all {
 		c := counter{text: texts[all[i].Passage], unit: p.offsets}
-		all[i].Start, all[i].End = c.of(all[i].Start), c.of(all[i].End)
+		all[i].Start, all[i].End = c.countTo(all[i].Start), c.countTo(all[i].End)
 	}
 }

@@ -25,10 +25,10 @@ func TestOffsets(t *testing.T) {
 		rng.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
 		points, units := counter{text: text, unit: OffsetCodePoints}, counter{text: text, unit: OffsetUTF16}
 		for _, at := range places {
-			if want, got := len([]rune(text[:at])), points.of(at); got != want {
+			if want, got := len([]rune(text[:at])), points.countTo(at); got != want {
 				t.Fatalf("seed %d, %q: byte %d is code point %d, want %d", seed, text, at, got, want)
 			}
-			if want, got := len(utf16.Encode([]rune(text[:at]))), units.of(at); got != want {
+			if want, got := len(utf16.Encode([]rune(text[:at]))), units.countTo(at); got != want {
 				t.Fatalf("seed %d, %q: byte %d is unit %d, want %d", seed, text, at, got, want)
 			}
 		}

@@ -128,7 +128,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 func (l *lineUp) planSources(r *Request, p *plan) {
 	p.wanted = slices.Clone(p.experts)
 	for at := len(l.experts); at < len(l.sources); at++ {
-		if slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return l.sources[at].wanted(l, r, m.Method) }) {
+		if slices.ContainsFunc(p.methods, func(m plannedMethod) bool { return l.sources[at].takesPart(l, r, m.Method) }) {
 			p.wanted = append(p.wanted, at)
 		}
 	}

@@ -15,10 +15,10 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// read lets the reader mark answers in the first passages. If the reader fails or runs
+// markAnswers lets the reader mark answers in the first passages. If the reader fails or runs
 // out of time, the response has passages without answers and a note under Degraded. The
 // error is for a passage that cannot be read from the corpus.
-func (a *answer) read(ctx context.Context) error {
+func (a *answer) markAnswers(ctx context.Context) error {
 	a.extracts = []Extract{}
 	reader := a.plan.reader
 	if words, _, unknown := reader.KnownWords(a.question); words < 2 || 2*unknown > words || len(a.toRead) == 0 {
@@ -31,7 +31,7 @@ func (a *answer) read(ctx context.Context) error {
 	if err != nil || len(passages) == 0 {
 		return err
 	}
-	within, cancel := beforeFetching(ctx)
+	within, cancel := leaveTimeToFetch(ctx)
 	defer cancel()
 	var readings []Reading
 	err = guard(func() (err error) {
@@ -42,7 +42,7 @@ func (a *answer) read(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		a.unread(ctx, err)
+		a.noteUnanswered(ctx, err)
 		return nil
 	}
 	for _, r := range readings {
@@ -113,9 +113,9 @@ func (a *answer) rankBy(read *Read, first int) {
 	*items = ranked[:min(len(ranked), len(*items))]
 }
 
-// beforeFetching returns a context that ends early enough for fetching: it leaves half
+// leaveTimeToFetch returns a context that ends early enough for fetching: it leaves half
 // of the time that is reserved after the sources.
-func beforeFetching(ctx context.Context) (context.Context, context.CancelFunc) {
+func leaveTimeToFetch(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
 		return context.WithCancel(ctx)
@@ -123,8 +123,8 @@ func beforeFetching(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/reserved, reservedMost/2)))
 }
 
-// unread notes why there are no answers.
-func (a *answer) unread(ctx context.Context, cause error) {
+// noteUnanswered notes why there are no answers.
+func (a *answer) noteUnanswered(ctx context.Context, cause error) {
 	read, marked := "read the passages", "no answers are marked"
 	if a.plan.writes {
 		read, marked = "written an answer", "there is none"
@@ -167,7 +167,7 @@ func extracts(
 	confidence *float64,
 	chance Chance,
 ) []Extract {
-	found := chosen(passages, readings, combine)
+	found := chooseAnswers(passages, readings, combine)
 	out := make([]Extract, len(found))
 	for i, c := range found {
 		p := &passages[c.passage]

@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// readerOf returns the first expert that is no specialist; nil where there is none.
-func readerOf(experts []Expert) *Expert {
+// firstGeneralist returns the first expert that is no specialist; nil where there is none.
+func firstGeneralist(experts []Expert) *Expert {
 	for i := range experts {
 		if len(experts[i].Representatives) == 0 {
 			return &experts[i]
@@ -21,10 +21,10 @@ func readerOf(experts []Expert) *Expert {
 // wording returns what the encoders make of the question's words, and a note for people when
 // they cannot read most of them.
 func (l *lineUp) wording(question string) (w fusion.Wording, note string) {
-	if l.reader == nil {
+	if l.generalist == nil {
 		return w, ""
 	}
-	x := l.reader.Encoder
+	x := l.generalist.Encoder
 	words, whole, unknown := x.KnownWords(question)
 	if words > 0 {
 		w = fusion.Wording{Words: words, Known: float64(whole) / float64(words)}
@@ -35,14 +35,14 @@ func (l *lineUp) wording(question string) (w fusion.Wording, note string) {
 	case read == 0:
 		note = fmt.Sprintf(
 			"%s can read none of the question's %d words: they are %s, so that passages were found by equal words alone",
-			l.reader.Name,
+			l.generalist.Name,
 			words,
 			why,
 		)
 	default:
 		note = fmt.Sprintf(
 			"%s cannot read %d of the question's %d words: they are %s, so that passages were found by equal words more than by meaning",
-			l.reader.Name,
+			l.generalist.Name,
 			unknown,
 			words,
 			why,
@@ -85,9 +85,9 @@ func (e *Engine) Reads(p corpus.Passage) (cut, unread bool) {
 	return cut, unread
 }
 
-// read returns how many tokens an expert reads of texts, and the positions of those of
+// countTokens returns how many tokens an expert reads of texts, and the positions of those of
 // which it reads only the beginning.
-func (x *Expert) read(kind string, texts []string) (tokens int, truncated []int) {
+func (x *Expert) countTokens(kind string, texts []string) (tokens int, truncated []int) {
 	for i, text := range texts {
 		n, cut := 0, false
 		if kind == KindPassage {

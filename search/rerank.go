@@ -64,7 +64,7 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 		return out, l.embedError(ctx, x, err)
 	}
 	out = RerankResponse{Expert: x.Name, Scores: make([]float32, len(vectors))}
-	_, out.Truncated = x.read(KindPassage, r.Texts)
+	_, out.Truncated = x.countTokens(KindPassage, r.Texts)
 	err = l.compute(ctx, func(context.Context) error {
 		for i, v := range vectors {
 			out.Scores[i], err = x.Similarity(questions[0], v)

@@ -39,10 +39,10 @@ const (
 	metadataSmall = 2 << 10
 )
 
-// fits leaves of the rankings what is answered, and refuses an answer that would be
+// cutToLimits leaves of the rankings what is answered, and refuses an answer that would be
 // larger than its limit before any text is read: passages count with what is stored
 // of them.
-func (a *answer) fits() error {
+func (a *answer) cutToLimits() error {
 	for i := range a.rankings {
 		r := &a.rankings[i]
 		r.Items = r.Items[min(a.plan.offset, len(r.Items)):]
@@ -91,11 +91,11 @@ func (a *answer) fits() error {
 		}
 	}
 	a.room = copies * min(a.bytes+more, a.limits.AnswerBytes)
-	return a.grows(0)
+	return a.grow(0)
 }
 
-// grows counts more bytes of the answer, and refuses them beyond the limit.
-func (a *answer) grows(by int) error {
+// grow counts more bytes of the answer, and refuses them beyond the limit.
+func (a *answer) grow(by int) error {
 	a.bytes += by
 	most := a.limits.AnswerBytes
 	if a.bytes <= most {
@@ -131,9 +131,9 @@ func takeRoom(ctx context.Context, bytes int) error {
 	return nil
 }
 
-// after waits until the answers before this one are delivered. That time does not count:
+// waitForEarlier waits until the answers before this one are delivered. That time does not count:
 // the context that it returns has as much time left as before.
-func after(
+func waitForEarlier(
 	batch, search context.Context,
 	ahead <-chan struct{},
 ) (left context.Context, waited time.Duration, cancel context.CancelFunc, err error) {

@@ -17,11 +17,11 @@ type source interface {
 	kind() string
 	// wanted reports whether the source takes part when a request is answered by a
 	// method; of experts the plan looks only at those that the request searches.
-	wanted(l *lineUp, r *Request, m *fusion.Method) bool
+	takesPart(l *lineUp, r *Request, m *fusion.Method) bool
 	// there reports whether a generation has what the source searches. A source without
 	// that takes no part. One that every collection has to have reports true, and
 	// fails.
-	there(in Indexes) bool
+	available(in Indexes) bool
 	// ask puts the pass's question to the source. With an error, only the times and the
 	// reason of the finding are used.
 	ask(ctx context.Context, p *pass, f *finding) error
@@ -39,10 +39,10 @@ type identity struct {
 	own          Chance
 }
 
-func (x *identity) name() string       { return x.called }
-func (x *identity) kind() string       { return x.sort }
-func (x *identity) there(Indexes) bool { return true }
-func (x *identity) chance() Chance     { return x.own }
+func (x *identity) name() string           { return x.called }
+func (x *identity) kind() string           { return x.sort }
+func (x *identity) available(Indexes) bool { return true }
+func (x *identity) chance() Chance         { return x.own }
 
 // finding is the result of one source.
 type finding struct {
@@ -80,9 +80,9 @@ type finding struct {
 	gate        []float32 // the probability of each domain of the source's head; nil: it has none
 }
 
-// partly takes what came beside hits that are not of all passages, and gives what else
+// keepPartial takes what came beside hits that are not of all passages, and gives what else
 // went wrong.
-func (f *finding) partly(err error) error {
+func (f *finding) keepPartial(err error) error {
 	var partial *PartialError
 	if errors.As(err, &partial) {
 		f.lacks = partial

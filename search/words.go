@@ -11,7 +11,7 @@ import (
 // bm25 is BM25 over words.
 type bm25 struct{ identity }
 
-func (w *bm25) wanted(_ *lineUp, r *Request, m *fusion.Method) bool {
+func (w *bm25) takesPart(_ *lineUp, r *Request, m *fusion.Method) bool {
 	return m.Uses(fusion.Lexical) && r.words()
 }
 
@@ -43,11 +43,11 @@ func (w *bm25) observe(f *finding, q *familiarities) fusion.Observed {
 // A collection that was built without phrases has none.
 type phrases struct{ identity }
 
-func (w *phrases) wanted(l *lineUp, r *Request, m *fusion.Method) bool {
+func (w *phrases) takesPart(l *lineUp, r *Request, m *fusion.Method) bool {
 	return m.Uses(fusion.Phrases) && r.words() && l.defaults.Gate != nil && l.defaults.Gate.Phrases > 0
 }
 
-func (w *phrases) there(in Indexes) bool { return in.Phrases() != nil }
+func (w *phrases) available(in Indexes) bool { return in.Phrases() != nil }
 
 func (w *phrases) ask(ctx context.Context, p *pass, f *finding) error {
 	return p.searchWords(ctx, f, p.view.narrowed.Phrases(), func(context.Context) error { return nil })
@@ -68,12 +68,12 @@ func (p *pass) searchWords(ctx context.Context, f *finding, index WordIndex, mor
 		return index.Explain(ctx, p.question, passage)
 	}
 	return p.search(ctx, f, func(ctx context.Context) (err error) {
-		f.hits, err = p.distinct(
+		f.hits, err = p.searchDistinct(
 			ctx,
 			p.candidates,
 			func(k int) ([]rank.Hit, error) { return index.Search(ctx, p.question, k) },
 		)
-		err = f.partly(err)
+		err = f.keepPartial(err)
 		if err != nil {
 			return fmt.Errorf("searching the %s: %w", f.source.name(), err)
 		}

@@ -74,7 +74,7 @@ func newClasses() *classes {
 	return c
 }
 
-func (c *classes) of(r rune) class {
+func (c *classes) classify(r rune) class {
 	if r < rune(len(c.plane0)) {
 		return c.plane0[r]
 	}

@@ -39,7 +39,7 @@ func (t *Tokenizer) Words(text string) (w Words) {
 	text = text[:min(len(text), 2*chunkBytes)] // a word may have no end
 	t.classes.words(t.normal.normalise(text), func(word string) bool {
 		first, _ := utf8.DecodeRuneInString(word)
-		if t.classes.of(first) == punctuation {
+		if t.classes.classify(first) == punctuation {
 			return true
 		}
 		w.All++

@@ -29,7 +29,7 @@ func (t *Tokenizer) Located(text string, limit int) (ids []int32, words []Range,
 func (t *Tokenizer) run(text string, is func(class) bool) (n int) {
 	for n < len(text) {
 		r, size := utf8.DecodeRuneInString(text[n:])
-		if !is(t.classes.of(r)) {
+		if !is(t.classes.classify(r)) {
 			break
 		}
 		n += size

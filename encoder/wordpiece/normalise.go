@@ -69,7 +69,7 @@ func (n *normaliser) clean(text string) (string, bool) {
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		i += size
-		switch n.classes.of(r) {
+		switch n.classes.classify(r) {
 		case control:
 			continue
 		case space:
@@ -96,7 +96,7 @@ func (n *normaliser) clean(text string) (string, bool) {
 // mark and goes as well.
 func (n *normaliser) strip(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= utf8.RuneSelf && n.classes.of(r) == mark {
+		if r >= utf8.RuneSelf && n.classes.classify(r) == mark {
 			return -1
 		}
 		return r

@@ -13,7 +13,7 @@ func (c *classes) words(text string, yield func(word string) bool) {
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(text[i:])
 		}
-		switch c.of(r) {
+		switch c.classify(r) {
 		case space:
 			if start < i && !yield(text[start:i]) {
 				return

@@ -85,7 +85,7 @@ func (t *run) fitFew(ctx context.Context, r *Findings, n int) error {
 		if err != nil {
 			return err
 		}
-		a, b := accuracies(after.of(order[n:])), accuracies(before.of(order[n:]))
+		a, b := accuracies(after.pick(order[n:])), accuracies(before.pick(order[n:]))
 		f.After.addShare(a, fewDraws)
 		f.Before.addShare(b, fewDraws)
 		f.Worst = min(f.Worst, a.Top1+a.Top20-b.Top1-b.Top20)
@@ -131,8 +131,8 @@ func (e *evidence) rankedBy(gate *fusion.Gate) (ranked, error) {
 	return calibration.RankAnswers(e.Questions, calibration.Beside{}, answers, gates, e.gate.Specialists)
 }
 
-// of returns the answers to some of the questions.
-func (r ranked) of(places []int) []calibration.Answered {
+// pick returns the answers to some of the questions.
+func (r ranked) pick(places []int) []calibration.Answered {
 	some := make([]calibration.Answered, len(places))
 	for i, at := range places {
 		some[i].First = r[at].First

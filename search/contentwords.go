@@ -22,18 +22,18 @@ const (
 // the one that is highlighted, or better, if that is to be more than chance.
 const byChance = 0.2
 
-// chance holds what the tokens of a question match in random passages.
-type chance struct {
-	of   []rank.Ordinal
-	best [][]float32 // for each passage, by token, the greatest inner product
+// chanceMatches holds what the tokens of a question match in random passages.
+type chanceMatches struct {
+	passages []rank.Ordinal
+	best     [][]float32 // for each passage, by token, the greatest inner product
 }
 
-// chanceOf compares a question with random passages. Those whose vectors are not at hand
+// matchByChance compares a question with random passages. Those whose vectors are not at hand
 // say nothing.
-func chanceOf(index TokenVectors, random []rank.Ordinal, question []float32, dim int) *chance {
-	c := &chance{}
+func matchByChance(index TokenVectors, random []rank.Ordinal, question []float32, dim int) *chanceMatches {
+	c := &chanceMatches{}
 	for _, o := range random {
-		if len(c.of) == mostByChance {
+		if len(c.passages) == mostByChance {
 			break
 		}
 		vectors, err := index.Vector(o)
@@ -48,16 +48,16 @@ func chanceOf(index TokenVectors, random []rank.Ordinal, question []float32, dim
 			}
 			best = append(best, most)
 		}
-		c.of, c.best = append(c.of, o), append(c.best, best)
+		c.passages, c.best = append(c.passages, o), append(c.best, best)
 	}
 	return c
 }
 
-// beyond returns, for each token, what a match in a passage has to exceed; nil where
+// thresholds returns, for each token, what a match in a passage has to exceed; nil where
 // there are too few others to tell.
-func (c *chance) beyond(passage rank.Ordinal) []float32 {
+func (c *chanceMatches) thresholds(passage rank.Ordinal) []float32 {
 	var others [][]float32
-	for i, o := range c.of {
+	for i, o := range c.passages {
 		if o != passage {
 			others = append(others, c.best[i])
 		}
@@ -76,10 +76,10 @@ func (c *chance) beyond(passage rank.Ordinal) []float32 {
 	return out
 }
 
-// telling says which words carry something, by the document frequencies of the
+// contentWords says which words carry something, by the document frequencies of the
 // collection: of all passages for the terms that words are searched by, and of random
 // passages for other words.
-type telling struct {
+type contentWords struct {
 	mu         sync.Mutex
 	generation uint64
 	sample     []rank.Ordinal
@@ -96,10 +96,10 @@ type wordFrequencies interface {
 // word that one passage has: -log(df/N) of log(N).
 const leastBits = 1. / 3
 
-// of returns whether a word of a passage in a view is rare enough to carry something. One
+// filter returns whether a word of a passage in a view is rare enough to carry something. One
 // of which nothing is known is.
-func (t *telling) of(ctx context.Context, view *pinned) func(word string) bool {
-	random, having := t.look(ctx, view)
+func (t *contentWords) filter(ctx context.Context, view *pinned) func(word string) bool {
+	random, having := t.countWords(ctx, view)
 	words := view.Words()
 	all := view.Passages().Len()
 	known, counts := words.(wordFrequencies)
@@ -122,9 +122,9 @@ func (t *telling) of(ctx context.Context, view *pinned) func(word string) bool {
 	}
 }
 
-// look counts the words of random passages, once for a generation, and again where other passages
-// are drawn: in a store that has no generations.
-func (t *telling) look(ctx context.Context, view *pinned) (random int, having map[string]int) {
+// countWords counts the words of random passages, once for a generation, and again where other
+// passages are drawn: in a store that has no generations.
+func (t *contentWords) countWords(ctx context.Context, view *pinned) (random int, having map[string]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	sample := view.Passages().Sample(randomPassages)
