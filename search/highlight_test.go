@@ -130,10 +130,10 @@ func TestCommonWordsAreNotMarked(t *testing.T) {
 	for i := range s.library.shelf.passages {
 		s.library.shelf.passages[i].Text = fmt.Sprintf("the moon%d of", i)
 	}
-	known := new(telling)
+	known := new(contentWords)
 	for _, passages := range []int{6, 60, 6} {
 		view := &pinned{View: &fewer{s.library.shelf, passages}}
-		if known.of(t.Context(), view)("the") != (passages == 6) {
+		if known.filter(t.Context(), view)("the") != (passages == 6) {
 			t.Errorf("when there are %d passages, the words are those of others", passages)
 		}
 	}
