@@ -48,9 +48,19 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 	}
 	passages := make([]corpus.Passage, len(pieces))
 	last := 0
+	var codePoints, utf16 int // of the text that was passed
 	for i, piece := range pieces {
 		metadata := maps.Clone(common)
 		metadata[corpus.BeginKey], metadata[corpus.EndKey] = int64(piece.Begin), int64(piece.End)
+		points, units := lengths(d.Text[last:piece.Begin])
+		codePoints += points
+		utf16 += units
+		if codePoints != piece.Begin {
+			metadata[corpus.BeginCodePointsKey], metadata[corpus.BeginUTF16Key] = int64(codePoints), int64(utf16)
+		}
+		points, units = lengths(d.Text[piece.Begin:piece.End])
+		codePoints += points
+		utf16 += units
 		if len(piece.Headings) > 0 {
 			metadata[corpus.HeadingKey] = strings.Join(piece.Headings, Below)
 		}
@@ -70,6 +80,18 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 		}
 	}
 	return passages
+}
+
+// lengths returns how many code points a text has, and how many units of UTF-16.
+func lengths(text string) (points, units int) {
+	for _, r := range text {
+		points++
+		units++
+		if r > 0xffff { // a surrogate pair
+			units++
+		}
+	}
+	return points, units
 }
 
 // Below stands between a heading and one below it.

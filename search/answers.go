@@ -87,6 +87,10 @@ type Extract struct {
 	// Chance is the calibrated probability that these words are right; null if it is not
 	// known.
 	Chance *float64 `json:"chance"`
+	Place
+	// At is where the words begin in the document's text, counted as Start; nil where that is
+	// not known.
+	At *int `json:"at,omitempty"`
 
 	// Signals are the inputs of Chance, which calibration reads; see AnswerSignals.
 	Signals []float64 `json:"-"`

@@ -216,6 +216,13 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 		if a.plan.fields.metadata {
 			result.Metadata = passage.Metadata
 		}
+		if a.plan.fields.document {
+			result.Place = placeOf(&passage)
+			result.Extent = extentOf(&passage, a.plan.offsets)
+			if err := a.grows(result.Place.bytes()); err != nil {
+				return nil, err
+			}
+		}
 		if a.plan.fields.contributions {
 			result.Contributions = make([]Contribution, len(item.Parts))
 			for i := range item.Parts {

@@ -33,8 +33,8 @@ type FuseRequest struct {
 }
 
 // Candidate is a passage that sources have scored: a Result. Its rank, score,
-// highlights and explanation count for nothing; title, text, tags and metadata are
-// passed on.
+// highlights and explanation count for nothing; title, text, tags, metadata and the
+// place are passed on.
 type Candidate struct {
 	ID            string         `json:"id"`
 	Contributions []Said         `json:"contributions"`
@@ -43,10 +43,12 @@ type Candidate struct {
 	Text          string         `json:"text,omitempty"`
 	Tags          []string       `json:"tags,omitempty"`
 	Metadata      map[string]any `json:"metadata,omitempty"`
-	Score         float64        `json:"score,omitempty"`
-	Highlight     *Highlight     `json:"highlight,omitempty"`
-	Highlights    []Highlight    `json:"highlights,omitempty"`
-	Explanation   []TermScore    `json:"explanation,omitempty"`
+	Place
+	Extent
+	Score       float64     `json:"score,omitempty"`
+	Highlight   *Highlight  `json:"highlight,omitempty"`
+	Highlights  []Highlight `json:"highlights,omitempty"`
+	Explanation []TermScore `json:"explanation,omitempty"`
 }
 
 // Said is one source's score of a candidate: a Contribution, whose own contribution is
@@ -302,6 +304,8 @@ func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ra
 			Text:          c.Text,
 			Tags:          c.Tags,
 			Metadata:      c.Metadata,
+			Place:         c.Place,
+			Extent:        c.Extent,
 			Score:         printed(item.Score),
 			Contributions: make([]Contribution, len(item.Parts)),
 		}

@@ -57,6 +57,7 @@ type Generated struct {
 type Support struct {
 	Passage string  `json:"passage"` // its id
 	Share   float64 `json:"share"`
+	Place
 }
 
 // What a generator reads and writes where a request does not say.
@@ -169,7 +170,7 @@ func generated(name string, passages []corpus.Passage, g Generation) *Generated 
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Shares[b], g.Shares[a]) })
 	for _, i := range order[:min(mostSupport, len(order))] {
-		out.Support = append(out.Support, Support{Passage: passages[i].ID, Share: printed(g.Shares[i])})
+		out.Support = append(out.Support, Support{Passage: passages[i].ID, Share: printed(g.Shares[i]), Place: placeOf(&passages[i])})
 	}
 	return out
 }

@@ -1,6 +1,10 @@
 package search
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"example.org/conclave/internal/corpus"
+)
 
 // What the starts and ends of answers and highlights count.
 const (
@@ -63,13 +67,13 @@ func (p *plan) countHighlights(title, text string, all []Highlight, one *Highlig
 	}
 }
 
-// countExtracts gives answers the wanted count; texts are those of their passages, by id.
-func (p *plan) countExtracts(all []Extract, texts map[string]string) {
+// countExtracts gives answers in passages, by id, the wanted count.
+func (p *plan) countExtracts(all []Extract, passages map[string]*corpus.Passage) {
 	if p.offsets == OffsetBytes {
 		return
 	}
 	for i := range all {
-		c := counter{text: texts[all[i].Passage], unit: p.offsets}
+		c := counter{text: passages[all[i].Passage].Text, unit: p.offsets}
 		all[i].Start, all[i].End = c.countTo(all[i].Start), c.countTo(all[i].End)
 	}
 }

@@ -44,7 +44,7 @@ func (p *plan) weighsByQuestion() bool {
 }
 
 // fields are what an answer carries beside ids and scores.
-type fields struct{ title, text, tags, metadata, contributions, sources, highlights bool }
+type fields struct{ title, text, tags, metadata, document, contributions, sources, highlights bool }
 
 // plan checks a request and fills in the defaults. Its error names every
 // field that is wrong, not just the first.

@@ -92,15 +92,16 @@ func oneOf[T ~string](w *problems, pointer, value string, fallback T, allowed []
 }
 
 func fieldNames() []string {
-	return []string{"title", "text", "tags", "metadata", "contributions", "sources", "highlights"}
+	return []string{"title", "text", "tags", "metadata", "document", "contributions", "sources", "highlights"}
 }
 
 func (w *problems) fields(names []string) fields {
 	if names == nil {
-		return fields{title: true, text: true, contributions: true, sources: true}
+		return fields{title: true, text: true, document: true, contributions: true, sources: true}
 	}
 	var f fields
-	known := []*bool{&f.title, &f.text, &f.tags, &f.metadata, &f.contributions, &f.sources, &f.highlights} // as fieldNames
+	// in the order of fieldNames
+	known := []*bool{&f.title, &f.text, &f.tags, &f.metadata, &f.document, &f.contributions, &f.sources, &f.highlights}
 	for i, name := range names {
 		if at := slices.Index(fieldNames(), name); at >= 0 {
 			*known[at] = true

@@ -150,11 +150,16 @@ func (a *answer) noteUnanswered(ctx context.Context, cause error) {
 func (a *answer) extract(read *Read) []Extract {
 	all := extracts(read.Passages, read.Readings, a.plan.answer.Combine, a.rankings[0].Confidence, a.plan.reader.Chance)
 	all = slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
-	texts := map[string]string{}
+	passages := map[string]*corpus.Passage{}
 	for i := range read.Passages {
-		texts[read.Passages[i].ID] = read.Passages[i].Text
+		passages[read.Passages[i].ID] = &read.Passages[i]
 	}
-	a.plan.countExtracts(all, texts)
+	for i := range all {
+		p := passages[all[i].Passage]
+		all[i].Place = placeOf(p)
+		all[i].At = placeOfByte(p, all[i].Start, a.plan.offsets)
+	}
+	a.plan.countExtracts(all, passages)
 	return all
 }
 

@@ -37,7 +37,7 @@ type Request struct {
 	Weights     map[string]float64 `json:"weights,omitempty"`
 	TimeoutMS   int                `json:"timeout_ms,omitempty"`
 	Explain     bool               `json:"explain,omitempty"`
-	// "title", "text", "tags", "metadata", "contributions", "sources", "highlights"
+	// "title", "text", "tags", "metadata", "document", "contributions", "sources", "highlights"
 	Fields        []string `json:"fields,omitempty"`
 	Normalisation string   `json:"normalisation,omitempty"`
 	// Sharpness is the power of the experts' confidences by which they are weighted. 0: for

@@ -50,6 +50,8 @@ type Result struct {
 	Text     string         `json:"text,omitempty"`
 	Tags     []string       `json:"tags,omitempty"`
 	Metadata map[string]any `json:"metadata,omitempty"`
+	Place
+	Extent
 	// ids of others with this title and text, of those that were found
 	Copies        []string       `json:"copies,omitempty"`
 	Score         float64        `json:"score"`

@@ -54,7 +54,8 @@ func (a *answer) cutToLimits() error {
 		}
 		r.Items = r.Items[:min(a.plan.k-a.plan.offset, len(r.Items))]
 	}
-	whole := a.plan.fields.title || a.plan.fields.text || a.plan.fields.tags || a.plan.fields.metadata
+	whole := a.plan.fields.title || a.plan.fields.text || a.plan.fields.tags ||
+		a.plan.fields.metadata || a.plan.fields.document
 	more := 0
 	for _, item := range a.toRead {
 		n, err := a.view.Passages().Size(item.Ordinal)
@@ -81,6 +82,9 @@ func (a *answer) cutToLimits() error {
 				size += n
 				if a.plan.fields.metadata {
 					more += metadataGrows * min(n, metadataSmall)
+				}
+				if a.plan.fields.document { // said in the metadata, and once more
+					more += min(n, metadataSmall)
 				}
 			}
 			a.bytes += size

@@ -27,8 +27,8 @@ type SearchRequest struct {
 	Weights   map[string]float64 `json:"weights,omitempty"` // by source
 	TimeoutMS int                `json:"timeout_ms,omitempty"`
 	Explain   bool               `json:"explain,omitempty"` // with the terms of BM25's scores
-	// Fields are what results have of "title", "text", "tags", "metadata", "contributions", "sources" and
-	// "highlights".
+	// Fields are what results have of "title", "text", "tags", "metadata", "document", "contributions",
+	// "sources" and "highlights".
 	Fields        []string `json:"fields,omitempty"`
 	Normalisation string   `json:"normalisation,omitempty"`
 	// Sharpness is the power of the experts' confidences by which they are weighed; 0: as

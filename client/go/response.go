@@ -51,6 +51,11 @@ type Result struct {
 	Text     string         `json:"text,omitempty"`
 	Tags     []string       `json:"tags,omitempty"`
 	Metadata map[string]any `json:"metadata,omitempty"`
+	Place
+	// Begin and End are where the passage lies in its document's text, in what
+	// SearchRequest.Offsets counts; nil where that is not known.
+	Begin *int `json:"begin,omitempty"`
+	End   *int `json:"end,omitempty"`
 	// Copies are the ids of others with this title and text, of those that were found.
 	Copies        []string       `json:"copies,omitempty"`
 	Score         float64        `json:"score"`
@@ -61,6 +66,22 @@ type Result struct {
 	Highlights []Highlight `json:"highlights,omitempty"`
 	// Explanation has BM25's terms and those of phrases, with SearchRequest.Explain.
 	Explanation []TermScore `json:"explanation,omitempty"`
+}
+
+// Place names the document that a passage was cut from, and where in it the passage stands. It
+// is empty for a passage of no document.
+type Place struct {
+	Document *DocumentReference `json:"document,omitempty"`
+	// Heading is the path of the headings above the passage, with " › " between them.
+	Heading string `json:"heading,omitempty"`
+	Page    int    `json:"page,omitempty"` // page, slide or sheet that it begins on, from 1
+}
+
+// DocumentReference names a document.
+type DocumentReference struct {
+	ID     string `json:"id"`
+	Title  string `json:"title,omitempty"`
+	Source string `json:"source"` // where it is from: an address or a path; its id where nobody said
 }
 
 // Contribution says what one source added to a result's score.
@@ -143,6 +164,9 @@ type Extract struct {
 	// read.
 	Score  float64  `json:"score"`
 	Chance *float64 `json:"chance"` // the calibrated probability that these words are right; nil: not known
+	Place
+	// At is where the words begin in the document's text; nil where that is not known.
+	At *int `json:"at,omitempty"`
 }
 
 // Highlight is a part of a passage that matches the question.
@@ -168,4 +192,5 @@ type Generated struct {
 type Support struct {
 	Passage string  `json:"passage"` // its id
 	Share   float64 `json:"share"`   // of the attention, 0 to 1, among the passages that were read
+	Place
 }

@@ -13,10 +13,10 @@ from haystack.utils import Secret, deserialize_secrets_inplace
 
 @component
 class ConclaveRetriever:
-    """Passages that answer a question, best first. Each document's meta has the passage's own, its title and tags.
-    confidence is the chance that the first one answers; below min_confidence there are no documents. With answer=True
-    the words that answer are in the meta of the document that has them: answers, each with text, its start and end in
-    content, and the chance that it is right."""
+    """Passages that answer a question, best first. Each document's meta has the passage's own, its title and tags, and
+    of a passage of a document its source, heading and page. confidence is the chance that the first one answers; below
+    min_confidence there are no documents. With answer=True the words that answer are in the meta of the document that
+    has them: answers, each with text, its start and end in content, and the chance that it is right."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class ConclaveRetriever:
         return {"address": self.address, "key": (self.key and self.key.resolve_value()) or ""}
 
     def _asked(self, top_k: int | None) -> dict[str, Any]:
-        fields = ["title", "text", "tags", "metadata"]
+        fields = ["title", "text", "tags", "metadata", "document"]
         asked = {"k": top_k or self.top_k, "min_confidence": self.min_confidence, "answer": self.answer}
-        return asked | {"fields": fields} | self.options
+        return asked | {"fields": fields, "offsets": "codepoints"} | self.options
 
     @component.output_types(documents=list[Document], confidence=float)
     def run(self, query: str, top_k: int | None = None) -> dict[str, Any]:
@@ -62,6 +62,6 @@ class ConclaveRetriever:
 def _output(answer: Answer) -> dict[str, Any]:
     documents = []
     for r in answer.results:
-        meta = r.metadata | {"title": r.title, "tags": r.tags} | answer.answers_in(r) | answer.noted()
+        meta = r.metadata | r.place() | {"title": r.title, "tags": r.tags} | answer.answers_in(r) | answer.noted()
         documents.append(Document(id=r.id, content=r.text or r.title, meta=meta, score=r.score))
     return {"documents": documents, "confidence": answer.confidence or 0.0}

@@ -13,10 +13,10 @@ from langchain_core.retrievers import BaseRetriever
 
 
 class ConclaveRetriever(BaseRetriever):
-    """Passages that answer a question, best first. Each document's metadata has the passage's own, its title, tags
-    and score, and the confidence that the first one answers. Below min_confidence there are none. With answer=True
-    the words that answer are in the metadata of the passage that has them: answers, each with text, its start and end
-    in page_content, and the chance that it is right."""
+    """Passages that answer a question, best first. Each document's metadata has the passage's own, its title, tags and
+    score, of a passage of a document its source, heading and page, and the confidence that the first one answers.
+    Below min_confidence there are none. With answer=True the words that answer are in the metadata of the passage that
+    has them: answers, each with text, its start and end in page_content, and the chance that it is right."""
 
     address: str = "http://127.0.0.1:8080"
     key: str = ""
@@ -26,9 +26,9 @@ class ConclaveRetriever(BaseRetriever):
     options: dict[str, Any] = {}  # further fields of a search, such as {"filter": {"tags_any": ["law"]}}
 
     def _asked(self) -> dict[str, Any]:
-        fields = ["title", "text", "tags", "metadata"]
+        fields = ["title", "text", "tags", "metadata", "document"]
         asked = {"k": self.k, "min_confidence": self.min_confidence, "answer": self.answer, "fields": fields}
-        return asked | self.options
+        return asked | {"offsets": "codepoints"} | self.options
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         with Client(self.address, key=self.key) as client:
@@ -46,5 +46,5 @@ def _documents(answer: Answer) -> list[Document]:
     for r in answer.results:
         about = {"title": r.title, "tags": r.tags, "score": r.score, "confidence": answer.confidence}
         about |= answer.answers_in(r) | answer.noted()
-        documents.append(Document(id=r.id, page_content=r.text or r.title, metadata=r.metadata | about))
+        documents.append(Document(id=r.id, page_content=r.text or r.title, metadata=r.metadata | r.place() | about))
     return documents

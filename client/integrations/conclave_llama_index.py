@@ -11,11 +11,11 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 
 class ConclaveRetriever(BaseRetriever):
-    """Passages that answer a question, best first. Each node's metadata has the passage's own, its title and tags,
-    and the confidence that the first one answers. Below min_confidence there are none. With answer=True the words that
-    answer are in the metadata of the passage that has them: answers, each with text, its start and end in the node's
-    text, and the chance that it is right. options are further fields of a search, such as
-    filter={"tags_any": ["law"]}."""
+    """Passages that answer a question, best first. Each node's metadata has the passage's own, its title and tags, of a
+    passage of a document its source, heading and page, and the confidence that the first one answers. Below
+    min_confidence there are none. With answer=True the words that answer are in the metadata of the passage that has
+    them: answers, each with text, its start and end in the node's text, and the chance that it is right. options are
+    further fields of a search, such as filter={"tags_any": ["law"]}."""
 
     def __init__(
         self,
@@ -29,8 +29,9 @@ class ConclaveRetriever(BaseRetriever):
     ) -> None:
         super().__init__()
         self._server = {"address": address, "key": key}
-        fields = ["title", "text", "tags", "metadata"]
-        self._asked = {"k": k, "min_confidence": min_confidence, "answer": answer, "fields": fields} | options
+        fields = ["title", "text", "tags", "metadata", "document"]
+        asked = {"k": k, "min_confidence": min_confidence, "answer": answer, "fields": fields}
+        self._asked = asked | {"offsets": "codepoints"} | options
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         with Client(**self._server) as client:
@@ -46,8 +47,8 @@ def _nodes(answer: Answer) -> list[NodeWithScore]:
     for r in answer.results:
         about = {"title": r.title, "tags": r.tags, "confidence": answer.confidence}
         about |= answer.answers_in(r) | answer.noted()
-        node = TextNode(id_=r.id, text=r.text or r.title, metadata=r.metadata | about)
-        # What a model reads: the title, and no numbers.
-        node.excluded_llm_metadata_keys = [name for name in node.metadata if name != "title"]
+        node = TextNode(id_=r.id, text=r.text or r.title, metadata=r.metadata | r.place() | about)
+        # What a model reads: the title and the page, and no other numbers.
+        node.excluded_llm_metadata_keys = [name for name in node.metadata if name not in ("title", "page")]
         nodes.append(NodeWithScore(node=node, score=r.score))
     return nodes

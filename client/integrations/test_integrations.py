@@ -8,6 +8,27 @@ QUESTION = "how long can leftovers be refrigerated"
 WORDS = "how long does cooked rice keep"
 
 
+# A passage of a document, which says where it stands.
+PLACE = {"source": "shop/mill.pdf", "document": "shop/mill.pdf", "document_title": "Mill", "heading": "Mill › Care"}
+PLACE |= {"page": 4, "begin": 9, "end": 46}
+BURRS = "how often are the burrs of the mill brushed"
+
+
+def put_document() -> None:
+    from conclave_client import Client, Passage
+
+    stored = {name: value for name, value in PLACE.items() if name != "source"} | {"begin": 10, "end": 47}
+    stored |= {"begin_codepoints": 9, "begin_utf16": 9}
+    with Client(url) as client:
+        text = "The burrs of the mill: brushed weekly"
+        client.put(Passage("shop/mill.pdf#2", text, title="Mill › Care", metadata=stored), visible=True)
+
+
+def placed(metadata: dict) -> bool:
+    """Whether a passage's metadata say where it stands, as Python counts characters."""
+    return {name: metadata.get(name) for name in PLACE} == PLACE
+
+
 def marked(text: str, answers: list[dict]) -> bool:
     """Whether a passage has the words that answer, where they are said to be."""
     first = answers[0]
@@ -38,6 +59,7 @@ def langchain() -> None:
     assert rice.id == "rice" and marked(rice.page_content, rice.metadata["answers"])
     assert "answers" not in other.metadata and "answers" not in first.metadata
     assert "answers" not in ConclaveRetriever(address=url, answer={"min_chance": 1}).invoke(WORDS)[0].metadata
+    assert placed(retriever.invoke(BURRS)[0].metadata) and "source" not in first.metadata
     tales = ConclaveRetriever(address=url, options={"filter": {"tags_any": ["tales"]}})
     assert sorted(d.id for d in tales.invoke(QUESTION)) == ["foxes", "lamps/1"]
 
@@ -73,6 +95,8 @@ def llama_index() -> None:
     rice, other = (n.node for n in asyncio.run(marking.aretrieve(WORDS)))
     assert rice.node_id == "rice" and marked(rice.get_content(), rice.metadata["answers"])
     assert "answers" not in other.metadata and "answers" not in nodes[0].node.metadata
+    assert placed(retriever.retrieve(BURRS)[0].node.metadata)
+    assert "page: 4" in str(RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(BURRS))
     # This model answers with what it reads.
     for asked in (retriever, marking):
         read = str(RetrieverQueryEngine.from_args(asked, llm=MockLLM()).query(WORDS))
@@ -119,9 +143,13 @@ def haystack() -> None:
     assert rice.id == "rice" and marked(rice.content, rice.meta["answers"])
     assert "answers" not in second.meta and "answers" not in found[0].meta
 
+    mill = marking.run({"retriever": {"query": BURRS}})["retriever"]["documents"][0]
+    assert placed(mill.meta)
+
     other = Pipeline()
     other.add_component("retriever", ConclaveRetriever(url, min_confidence=1))
     assert asyncio.run(other.run_async({"retriever": {"query": QUESTION}}))["retriever"]["documents"] == []
 
 
+put_document()
 {"langchain": langchain, "llama_index": llama_index, "haystack": haystack}[framework]()

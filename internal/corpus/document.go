@@ -24,6 +24,9 @@ const (
 	PageKey             = "page"     // that a passage begins on, from 1
 	BeginKey            = "begin"    // of a passage, in bytes of the document's text
 	EndKey              = "end"
+	// The same beginning in code points and in units of UTF-16; absent where it is BeginKey's.
+	BeginCodePointsKey = "begin_codepoints"
+	BeginUTF16Key      = "begin_utf16"
 	// TextBeforeKey holds what stands in the document's text between a passage and the one
 	// before it, such as headings; absent where that is Gap, or of the first passage nothing.
 	TextBeforeKey = "text_before"
@@ -35,7 +38,8 @@ const (
 const Gap = "\n\n"
 
 var documentKeys = []string{DocumentKey, DocumentTitleKey, DocumentSourceKey, DocumentSHA256Key, DocumentPassagesKey,
-	MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey, EndKey, TextBeforeKey, TextAfterKey}
+	MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey, EndKey, BeginCodePointsKey, BeginUTF16Key,
+	TextBeforeKey, TextAfterKey}
 
 // DocumentKeys returns the keys of metadata that documents need for themselves.
 func DocumentKeys() []string { return slices.Clone(documentKeys) }
@@ -74,7 +78,7 @@ func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 		d.Source = d.ID
 	}
 	d.Modified, _ = time.Parse(time.RFC3339, text(ModifiedKey))
-	if n, known := integer(p.Metadata[DocumentPassagesKey]); known {
+	if n, known := WholeNumber(p.Metadata[DocumentPassagesKey]); known {
 		d.Passages = n
 	}
 	d.Tags = p.Tags
@@ -90,9 +94,9 @@ func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 	return d, number, true
 }
 
-// integer reads a number of metadata, which is an int64 before it was stored, and a
+// WholeNumber reads a number of metadata, which is an int64 before it was stored, and a
 // json.Number afterwards.
-func integer(value any) (int, bool) {
+func WholeNumber(value any) (int, bool) {
 	switch n := value.(type) {
 	case int64:
 		return int(n), true
@@ -107,8 +111,8 @@ func integer(value any) (int, bool) {
 
 // PlaceInDocument returns where a passage lies in its document's text, in bytes.
 func PlaceInDocument(p *Passage) (begin, end int, ok bool) {
-	begin, known := integer(p.Metadata[BeginKey])
-	end, ended := integer(p.Metadata[EndKey])
+	begin, known := WholeNumber(p.Metadata[BeginKey])
+	end, ended := WholeNumber(p.Metadata[EndKey])
 	return begin, end, known && ended && 0 <= begin && begin <= end
 }
 

@@ -10,6 +10,7 @@ from .errors import Problem
 from .types import (
     Answer,
     Contribution,
+    DocumentReference,
     Expert,
     Extract,
     Filter,
@@ -30,6 +31,7 @@ __all__ = [
     "AsyncClient",
     "Client",
     "Contribution",
+    "DocumentReference",
     "Expert",
     "Extract",
     "Filter",

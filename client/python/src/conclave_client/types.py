@@ -62,6 +62,15 @@ class SearchRequest(SearchOptions, total=False):
 
 
 @dataclass
+class DocumentReference:
+    """A document that passages were cut from. source is where it is from, an address or a path."""
+
+    id: str
+    source: str
+    title: str = ""
+
+
+@dataclass
 class Contribution:
     """What a source added to a result's score; the contributions add up to it."""
 
@@ -94,11 +103,25 @@ class Result:
     text: str = ""
     tags: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
+    document: DocumentReference | None = None  # that the passage was cut from
+    heading: str = ""  # the path of the headings above it
+    page: int | None = None
+    begin: int | None = None  # where it lies in the document's text, in bytes of UTF-8 or what offsets names
+    end: int | None = None
     copies: list[str] = field(default_factory=list)
     contributions: list[Contribution] = field(default_factory=list)
     highlight: Highlight | None = None
     highlights: list[Highlight] = field(default_factory=list)
     explanation: list[dict[str, Any]] = field(default_factory=list)
+
+    def place(self) -> dict[str, Any]:
+        """Where the passage stands, as metadata for it: source, document (its id), document_title, heading, page,
+        begin and end, of which those are left out that are not known."""
+        if self.document is None:
+            return {}
+        known = {"source": self.document.source, "document": self.document.id, "document_title": self.document.title}
+        known |= {"heading": self.heading, "page": self.page, "begin": self.begin, "end": self.end}
+        return {name: value for name, value in known.items() if value not in (None, "")}
 
 
 @dataclass
@@ -134,6 +157,10 @@ class Extract:
     end: int
     score: float
     chance: float | None = None
+    document: DocumentReference | None = None
+    heading: str = ""
+    page: int | None = None
+    at: int | None = None  # where the words begin in the document's text
 
 
 @dataclass
@@ -142,6 +169,9 @@ class Support:
 
     passage: str
     share: float
+    document: DocumentReference | None = None
+    heading: str = ""
+    page: int | None = None
 
 
 @dataclass
