@@ -23,7 +23,7 @@ func TestWording(t *testing.T) {
 		"k=1e400":      `k is "1e400": it has to be a whole number from 1 to 50.`,
 		"bm25=maybe":   `bm25 is "maybe": it has to be true or false.`,
 		"fusion=magic": `fusion is "magic": it has to be one of auto, `,
-		"fields=color": `fields is "color": it has to be one of title, text, tags, metadata, contributions, sources, highlights.`,
+		"fields=color": `fields is "color": it has to be one of title, text, tags, metadata, document, contributions, sources, highlights.`,
 		"timeout_ms=0": `timeout_ms is 0: it has to be a whole number from 1 to 5000.`,
 		"k=" + strings.Repeat("x", 300) + "&bm25=1": `bm25 is "1": it has to be true or false.`,
 	} {

@@ -217,7 +217,7 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 			result.Metadata = passage.Metadata
 		}
 		if a.plan.fields.document {
-			result.Place = placeOf(&passage)
+			result.Place = PlaceOf(&passage)
 			result.Extent = extentOf(&passage, a.plan.offsets)
 			if err := a.grows(result.Place.bytes()); err != nil {
 				return nil, err

@@ -170,7 +170,7 @@ func generated(name string, passages []corpus.Passage, g Generation) *Generated 
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Shares[b], g.Shares[a]) })
 	for _, i := range order[:min(mostSupport, len(order))] {
-		out.Support = append(out.Support, Support{Passage: passages[i].ID, Share: printed(g.Shares[i]), Place: placeOf(&passages[i])})
+		out.Support = append(out.Support, Support{Passage: passages[i].ID, Share: printed(g.Shares[i]), Place: PlaceOf(&passages[i])})
 	}
 	return out
 }

@@ -25,8 +25,8 @@ type Extent struct {
 	End   *int `json:"end,omitempty"`
 }
 
-// placeOf returns the place of a passage.
-func placeOf(p *corpus.Passage) (at Place) {
+// PlaceOf returns the place of a passage.
+func PlaceOf(p *corpus.Passage) (at Place) {
 	of, _, ok := corpus.DocumentOf(p)
 	if !ok {
 		return at

@@ -50,7 +50,7 @@ func TestRefused(t *testing.T) {
 		{"missing", Request{Missing: "zero"}, "unknown_value", "/missing",
 			`missing is "zero": it has to be one of exact, min`},
 		{"normalisation", Request{Normalisation: "softmax"}, "unknown_value", "/normalisation", "one of raw, minmax, centre-range, zscore"},
-		{"field", Request{Fields: []string{"title", "body"}}, "unknown_value", "/fields/1", `no field "body": its fields are title, text, tags, metadata, contributions, sources`},
+		{"field", Request{Fields: []string{"title", "body"}}, "unknown_value", "/fields/1", `no field "body": its fields are title, text, tags, metadata, document, contributions, sources`},
 		{"weight of nothing", Request{Weights: map[string]float64{"a/b~c": 1}}, "unknown_source", "/weights/a~1b~0c", "the experts are A, B, c, and bm25 is BM25"},
 		{"negative weight", Request{Weights: map[string]float64{"bm25": -1}}, "out_of_range", "/weights/bm25", "the weight is -1: it has to be from 0 to 1e+09"},
 		{"huge weight", Request{Weights: map[string]float64{"A": 1e300}}, "out_of_range", "/weights/A",

@@ -156,7 +156,7 @@ func (a *answer) extract(read *Read) []Extract {
 	}
 	for i := range all {
 		p := passages[all[i].Passage]
-		all[i].Place = placeOf(p)
+		all[i].Place = PlaceOf(p)
 		all[i].At = placeOfByte(p, all[i].Start, a.plan.offsets)
 	}
 	a.plan.countExtracts(all, passages)

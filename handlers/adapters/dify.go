@@ -109,7 +109,7 @@ func (in *difyRequest) retrieve(
 				metadata["answer"] = a
 			}
 		}
-		maps.Copy(metadata, x.Metadata)
+		maps.Copy(metadata, attributesOf(x))
 		out.Records = append(
 			out.Records,
 			difyRecord{Content: contentOf(x), Score: scores[i], Title: titleOf(x.Title, x.ID), Metadata: metadata},

@@ -20,6 +20,7 @@ const (
 	snippetBytes  = 1 << 10  // of a passage in a search
 	fetchBytes    = 32 << 10 // of a passage that is fetched: about 8,000 tokens
 	metadataBytes = 4 << 10  // of its metadata; larger ones are left out
+	citedBytes    = 1 << 10  // of a citation: a document's id, and where it is from
 	explained     = 3        // results of explain
 	explainTerms  = 8        // of each of them
 )
@@ -59,6 +60,26 @@ type findResult struct {
 	Title string `json:"title"`
 	URL   string `json:"url" jsonschema:"for citations"`
 	Text  string `json:"text,omitempty" jsonschema:"the passage, or its beginning"`
+	citation
+}
+
+// citation says where a passage stands in a document.
+type citation struct {
+	Document string `json:"document,omitempty" jsonschema:"the id of the document that the passage is of; fetch reads it too"`
+	Source   string `json:"source,omitempty" jsonschema:"where that document is from: an address or a path"`
+	Heading  string `json:"heading,omitempty" jsonschema:"the headings above the passage, for citations"`
+	Page     int    `json:"page,omitempty" jsonschema:"the page, slide or sheet of the document, for citations"`
+}
+
+// citationOf returns a place as the tools tell it, its texts cut.
+func citationOf(at search.Place) (c citation) {
+	if at.Document == nil {
+		return c
+	}
+	c.Document, c.Page = at.Document.ID, at.Page
+	c.Source, _ = cut(at.Document.Source, snippetBytes/4)
+	c.Heading, _ = cut(at.Heading, snippetBytes/4)
+	return c
 }
 
 type findAnswer struct {
@@ -67,6 +88,7 @@ type findAnswer struct {
 	Start   int      `json:"start" jsonschema:"where they begin in its text, in bytes of UTF-8 or what offsets names"`
 	End     int      `json:"end" jsonschema:"where they end"`
 	Chance  *float64 `json:"chance,omitempty" jsonschema:"that these are the right words"`
+	citation
 }
 
 // marks says whether answers are marked when nobody says how: the first reader is quick, and
@@ -94,12 +116,18 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 	for _, x := range response.Results {
 		text, _ := cut(contentOf(x), snippetBytes)
 		title, _ := cut(titleOf(x.Title, x.ID), snippetBytes/4)
-		out.Results = append(out.Results, findResult{ID: x.ID, Title: title, URL: t.address(x.ID, x.Metadata), Text: text})
+		address := t.address(x.ID, x.Metadata, x.Place)
+		out.Results = append(
+			out.Results,
+			findResult{ID: x.ID, Title: title, URL: address, Text: text, citation: citationOf(x.Place)},
+		)
 	}
 	for _, a := range response.Answers {
 		out.Answers = append(
 			out.Answers,
-			findAnswer{Text: a.Text, Passage: a.Passage, Start: a.Start, End: a.End, Chance: a.Chance},
+			findAnswer{
+				Text: a.Text, Passage: a.Passage, Start: a.Start, End: a.End, Chance: a.Chance, citation: citationOf(a.Place),
+			},
 		)
 	}
 	out.Note = remarks(response)
@@ -153,6 +181,7 @@ type fetchOutput struct {
 	Text     string         `json:"text"`
 	URL      string         `json:"url" jsonschema:"for citations"`
 	Metadata map[string]any `json:"metadata" jsonschema:"what is stored of the passage beside its text"`
+	citation
 }
 
 func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
@@ -160,11 +189,13 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	if err != nil {
 		return fetchOutput{}, err
 	}
+	place := search.PlaceOf(&passage)
 	out := fetchOutput{
 		ID:       passage.ID,
 		Title:    titleOf(passage.Title, passage.ID),
-		URL:      t.address(passage.ID, passage.Metadata),
+		URL:      t.address(passage.ID, passage.Metadata, place),
 		Metadata: map[string]any{},
+		citation: citationOf(place),
 	}
 	size := 0
 	for name, value := range passage.Metadata {
@@ -186,11 +217,22 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	return out, nil
 }
 
-// address returns where a passage can be read: the web address in its metadata, or else that of
-// the server. Chatbots make a link of it.
-func (t *tools) address(id string, metadata map[string]any) string {
+// address returns where a passage can be read: the web address in its metadata, or that of its
+// document, or else one of the server: of the page that shows the document, or of the passage.
+// Chatbots make a link of it.
+func (t *tools) address(id string, metadata map[string]any, at search.Place) string {
 	if own, ok := metadata["url"].(string); ok && isWebAddress(own) {
 		return own
+	}
+	if at.Document != nil {
+		if isWebAddress(at.Document.Source) {
+			return at.Document.Source
+		}
+		place := url.Values{"document": {at.Document.ID}}
+		if begin, known := metadata["begin"]; known {
+			place.Set("at", fmt.Sprint(begin)) // in bytes, whatever is asked for
+		}
+		return t.base + "/?" + place.Encode()
 	}
 	return t.base + "/v1/passages/" + url.PathEscape(id)
 }

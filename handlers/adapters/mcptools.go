@@ -143,7 +143,7 @@ func offered() []tool {
 			"search",
 			"Search",
 			"Finds the passages of the collection that answer a question, best first. A note says when the answer is probably not in here.",
-			toolResults*(snippetBytes+snippetBytes/4+snippetBytes),
+			toolResults*(snippetBytes+3*snippetBytes/4+snippetBytes+citedBytes),
 			(*tools).search,
 		),
 		toolOf("fetch", "Fetch", "Reads one passage whole, by the id of a result of search.",

@@ -3,6 +3,7 @@ package adapters
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -41,9 +42,9 @@ type storePage struct {
 
 type storeHit struct {
 	FileID     string         `json:"file_id"`  // the passage's id
-	Filename   string         `json:"filename"` // its title, or id
+	Filename   string         `json:"filename"` // that of its document, or else its title, or id
 	Score      float64        `json:"score"`
-	Attributes map[string]any `json:"attributes"` // its metadata
+	Attributes map[string]any `json:"attributes"` // its metadata, and where it stands
 	Content    []storeText    `json:"content"`
 }
 
@@ -59,7 +60,7 @@ const (
 )
 
 // passageFields are what an answer to others carries of a passage.
-var passageFields = []string{"title", "text", "metadata"}
+var passageFields = []string{"title", "text", "metadata", "document"}
 
 func searchStore(collection string) func(*http.Request, handlers.Admitted) (handlers.Answer, error) {
 	find := serve(findInStore)
@@ -123,17 +124,38 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 	for i, x := range results {
 		hit := storeHit{
 			FileID:     x.ID,
-			Filename:   titleOf(x.Title, x.ID),
+			Filename:   filenameOf(x),
 			Score:      scores[i],
-			Attributes: x.Metadata,
+			Attributes: attributesOf(x),
 			Content:    []storeText{{"text", contentOf(x)}},
-		}
-		if hit.Attributes == nil {
-			hit.Attributes = map[string]any{}
 		}
 		out.Data = append(out.Data, hit)
 	}
 	return out, nil
+}
+
+// filenameOf returns what the file of a passage is called: the last part of where its document
+// is from, or else the passage's title or id.
+func filenameOf(x search.Result) string {
+	if x.Document == nil {
+		return titleOf(x.Title, x.ID)
+	}
+	from := strings.TrimRight(x.Document.Source, "/")
+	if name := from[strings.LastIndexByte(from, '/')+1:]; name != "" {
+		return name
+	}
+	return x.Document.ID
+}
+
+// attributesOf returns a passage's metadata, and where it stands in its document.
+func attributesOf(x search.Result) map[string]any {
+	all := map[string]any{}
+	maps.Copy(all, x.Metadata)
+	if x.Document != nil {
+		all["document"], all["source"] = x.Document.ID, x.Document.Source
+		all["document_name"] = titleOf(x.Document.Title, x.Document.ID)
+	}
+	return all
 }
 
 // onto adds the conditions to a filter by tags: "tags" equal to one, in a list of them,
