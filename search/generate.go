@@ -170,7 +170,8 @@ func generated(name string, passages []corpus.Passage, g Generation) *Generated 
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Shares[b], g.Shares[a]) })
 	for _, i := range order[:min(mostSupport, len(order))] {
-		out.Support = append(out.Support, Support{Passage: passages[i].ID, Share: printed(g.Shares[i]), Place: PlaceOf(&passages[i])})
+		p := &passages[i]
+		out.Support = append(out.Support, Support{Passage: p.ID, Share: printed(g.Shares[i]), Place: PlaceOf(p)})
 	}
 	return out
 }

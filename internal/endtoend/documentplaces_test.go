@@ -21,11 +21,11 @@ import (
 // whose header is put before the rows of later passages.
 const manual = "# Kaffeemühle 🦊\n\nA mill grinds beans. It is “naïve” and red.\n\n" +
 	"## Cleaning\n\nBrush the burrs once a week. Never wash the burrs with water, since the steel rusts.\n\n" +
-	"## Spare parts 🔧\n\n| part | price |\n| --- | --- |\n| burr set für Mühle | twelve |\n| hopper with lid | nine |\n" +
-	"| red knob 🔴 | two |\n\n## Warranty\n\nThe warranty lasts for two years from the day of sale.\n"
+	"## Spare parts 🔧\n\n| part | price |\n| --- | --- |\n| burr set für Mühle | twelve |\n" +
+	"| hopper with lid | nine |\n| red knob 🔴 | two |\n\n## Warranty\n\nThe warranty lasts for two years from the day of sale.\n"
 
 // cutDocument reads and cuts a Markdown file, as conclave index does.
-func cutDocument(tb testing.TB, about documents.About, file string, words int) (text string, passages []corpus.Passage) {
+func cutDocument(tb testing.TB, about documents.About, file string, words int) (string, []corpus.Passage) {
 	tb.Helper()
 	reader := documents.NewReader(documents.Limits{
 		FileBytes: 1 << 20, UnpackedBytes: 1 << 20, TextBytes: 1 << 20, Blocks: 1 << 12, Time: time.Minute, Depth: 1,
@@ -94,7 +94,7 @@ func TestDocumentPlaces(t *testing.T) {
 	if len(passages) < 5 {
 		t.Fatalf("%d passages", len(passages))
 	}
-	plain := corpus.Passage{ID: "plain", Text: "A passage of no document about red burrs.", Metadata: map[string]any{"page": 7}}
+	plain := corpus.Passage{ID: "plain", Text: "A passage of no document.", Metadata: map[string]any{"page": 7}}
 	lines := jsonLines(t, append(passages, plain))
 	server := realclients.Server(t, realclients.ServerOptions{Passages: lines, Change: realclients.Marker(t)})
 	for _, unit := range search.OffsetNames() {
@@ -143,7 +143,8 @@ func TestDocumentPlaces(t *testing.T) {
 		var again search.FuseResponse
 		postJSON(t, server+"/v1/fuse", map[string]any{"fusion": "rrf", "candidates": got.Results}, &again)
 		for i, r := range again.Results {
-			if was := got.Results[i]; r.ID == was.ID && (r.Heading != was.Heading || (r.Begin == nil) != (was.Begin == nil)) {
+			was := got.Results[i]
+			if r.ID == was.ID && (r.Heading != was.Heading || (r.Begin == nil) != (was.Begin == nil)) {
 				t.Errorf("fused again: %+v, was %+v", r, was)
 			}
 		}

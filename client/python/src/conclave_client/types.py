@@ -119,7 +119,8 @@ class Result:
         begin and end, of which those are left out that are not known."""
         if self.document is None:
             return {}
-        known = {"source": self.document.source, "document": self.document.id, "document_title": self.document.title}
+        of = self.document
+        known: dict[str, Any] = {"source": of.source, "document": of.id, "document_title": of.title}
         known |= {"heading": self.heading, "page": self.page, "begin": self.begin, "end": self.end}
         return {name: value for name, value in known.items() if value not in (None, "")}
 
