@@ -174,7 +174,7 @@ func TestAdmitting(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = what(e)
-		return exchangeOf(c.r.Context()).admitted.room.bytes, err
+		return exchangeOf(c.r.Context()).admitted.room.Bytes(), err
 	}
 	for name, what := range asks {
 		for range 10 { // more than there are places
@@ -185,8 +185,8 @@ func TestAdmitting(t *testing.T) {
 			}
 		}
 	}
-	if api.room.taken != 0 {
-		t.Errorf("%d bytes are taken after the requests", api.room.taken)
+	if roomTakenOf(api) != 0 {
+		t.Errorf("%d bytes are taken after the requests", roomTakenOf(api))
 	}
 	place, err := control.Hold(4)
 	if err != nil {

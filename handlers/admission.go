@@ -28,26 +28,26 @@ type admitted struct {
 	mu        sync.Mutex
 	place     *overload.Place // nil: it has none
 	bodyBytes int64
-	room      share // of its answer
-	beside    int   // bytes of the answer for which no room was taken yet
+	room      overload.Share // of its answer
+	extra     int            // bytes of the answer for which no room was taken yet
 }
 
-// say says what is answered beside what the engine takes room for.
-func (held *admitted) say(c Cost) {
+// setExtra says what is answered beside what the engine takes room for.
+func (held *admitted) setExtra(c Cost) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
-	held.beside = c.bytes
+	held.extra = c.bytes
 }
 
-// placed returns the place that it has; nil: none.
-func (held *admitted) placed() *overload.Place {
+// currentPlace returns the place that it has; nil: none.
+func (held *admitted) currentPlace() *overload.Place {
 	held.mu.Lock()
 	defer held.mu.Unlock()
 	return held.place
 }
 
-// move gives the place back, if there is one, and takes another.
-func (held *admitted) move(take func() (*overload.Place, error)) (err error) {
+// exchangePlace gives the place back, if there is one, and takes another.
+func (held *admitted) exchangePlace(take func() (*overload.Place, error)) (err error) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
 	if held.place != nil {
@@ -60,14 +60,14 @@ func (held *admitted) move(take func() (*overload.Place, error)) (err error) {
 // admitSearch admits a search, which has to be answered before its deadline. It does not
 // wait, since waiting would only hide the load from the caller.
 func (a *API) admitSearch(ctx context.Context, cost int, deadline time.Time) *Problem {
-	return a.refusedBy(exchangeOf(ctx).admitted.move(func() (*overload.Place, error) {
+	return a.refusedBy(exchangeOf(ctx).admitted.exchangePlace(func() (*overload.Place, error) {
 		return a.options.Admission.Admit(cost, deadline)
 	}))
 }
 
-// hold admits a request that is not expected to be answered by a certain time.
-func (a *API) hold(ctx context.Context, cost int) *Problem {
-	return a.refusedBy(exchangeOf(ctx).admitted.move(func() (*overload.Place, error) {
+// holdPlaces admits a request that is not expected to be answered by a certain time.
+func (a *API) holdPlaces(ctx context.Context, cost int) *Problem {
+	return a.refusedBy(exchangeOf(ctx).admitted.exchangePlace(func() (*overload.Place, error) {
 		return a.options.Admission.Hold(cost)
 	}))
 }
@@ -92,16 +92,16 @@ func (a *API) refusedBy(err error) *Problem {
 	if !errors.As(err, &refusal) {
 		return nil
 	}
-	a.room.giveUp("place", func(s *sending) bool { return s.placed })
+	a.answerMemory.GiveUpPlaces()
 	p := newProblem("too_many_requests", sentence(refusal.Error()))
 	p.retryAfter = int(refusal.After / time.Second)
 	return p
 }
 
-// buffer counts bytes of the request's body, before they are read.
-func (a *API) buffer(ctx context.Context, more int) *Problem {
-	if !a.bodies.TryAcquire(int64(more)) {
-		a.room.giveUp("place", func(s *sending) bool { return s.placed })
+// takeBodyMemory counts bytes of the request's body, before they are read.
+func (a *API) takeBodyMemory(ctx context.Context, more int) *Problem {
+	if !a.bodyMemory.TryAcquire(int64(more)) {
+		a.answerMemory.GiveUpPlaces()
 		return newProblem("too_many_requests", "The bodies that are being read take all the memory that there is for them.")
 	}
 	held := &exchangeOf(ctx).admitted
@@ -111,39 +111,39 @@ func (a *API) buffer(ctx context.Context, more int) *Problem {
 	return nil
 }
 
-// made gives back what a request held until its answer was made: its place and its
+// releaseWork gives back what a request held until its answer was made: its place and its
 // body. How slowly the answer is read does not concern others then.
-func (a *API) made(ctx context.Context) {
+func (a *API) releaseWork(ctx context.Context) {
 	held := &exchangeOf(ctx).admitted
 	held.mu.Lock()
 	defer held.mu.Unlock()
 	if held.place != nil {
 		held.place.Leave()
 	}
-	a.bodies.Release(held.bodyBytes)
+	a.bodyMemory.Release(held.bodyBytes)
 	held.place, held.bodyBytes = nil, 0
 }
 
-// release gives back all that a request holds.
-func (a *API) release(ctx context.Context) {
-	a.made(ctx)
-	a.sent(ctx)
+// releaseAll gives back all that a request holds.
+func (a *API) releaseAll(ctx context.Context) {
+	a.releaseWork(ctx)
+	a.releaseAnswer(ctx)
 }
 
-// takeRoom waits until there is room for a request's answer that takes so many bytes,
+// answerMemoryOf waits until there is room for a request's answer that takes so many bytes,
 // and those that it takes beside.
-func (a *API) takeRoom(r *http.Request) func(context.Context, int) error {
+func (a *API) answerMemoryOf(r *http.Request) func(context.Context, int) error {
 	return func(ctx context.Context, bytes int) error {
 		held := &exchangeOf(r.Context()).admitted
 		held.mu.Lock()
 		place := held.place
-		beside := held.beside
-		had := held.room.bytes > 0
+		beside := held.extra
+		had := held.room.Bytes() > 0
 		held.mu.Unlock()
 		if had { // it does not wait with what others may wait for
-			return a.widen(held, held.room.bytes+int64(bytes))
+			return a.widen(held, held.room.Bytes()+int64(bytes))
 		}
-		took, err := a.roomFor(ctx, r, place, bytes+beside)
+		took, err := a.waitForMemory(ctx, r, place, bytes+beside)
 		held.mu.Lock()
 		defer held.mu.Unlock()
 		held.room = took
@@ -156,29 +156,34 @@ func (a *API) takeRoom(r *http.Request) func(context.Context, int) error {
 func (a *API) widen(held *admitted, bytes int64) error {
 	held.mu.Lock()
 	defer held.mu.Unlock()
-	if bytes > held.room.bytes && !a.room.resize(&held.room, bytes) {
-		return crowdedOut()
+	if bytes > held.room.Bytes() && !a.answerMemory.Resize(&held.room, bytes) {
+		return noMemoryLeft()
 	}
 	return nil
 }
 
 // widenTo makes the room of the answer to a request large enough for so many bytes.
 func (a *API) widenTo(r *http.Request, bytes int) error {
-	return a.widen(&exchangeOf(r.Context()).admitted, int64(bytes)+overhead(r))
+	return a.widen(&exchangeOf(r.Context()).admitted, int64(bytes)+overload.Overhead(r))
 }
 
-// roomFor waits until there is room for an answer that takes so many bytes. place is
+// waitForMemory waits until there is room for an answer that takes so many bytes. place is
 // the caller's; nil: it has none.
-func (a *API) roomFor(ctx context.Context, r *http.Request, place *overload.Place, bytes int) (share, error) {
-	whole := int64(bytes) + overhead(r)
+func (a *API) waitForMemory(
+	ctx context.Context,
+	r *http.Request,
+	place *overload.Place,
+	bytes int,
+) (overload.Share, error) {
+	whole := int64(bytes) + overload.Overhead(r)
 	places := 0
 	if place != nil {
 		places = place.Cost()
 		defer place.Idle()()
 	}
-	took, err := a.room.take(ctx, whole, places)
+	took, err := a.answerMemory.Take(ctx, whole, places)
 	switch {
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, overload.ErrTooLarge):
 		return took, newProblem(
 			"answer_too_large",
 			fmt.Sprintf(
@@ -186,8 +191,8 @@ func (a *API) roomFor(ctx context.Context, r *http.Request, place *overload.Plac
 				whole,
 			),
 		)
-	case errors.Is(err, errCrowded):
-		return took, crowdedOut()
+	case errors.Is(err, overload.ErrCrowded):
+		return took, noMemoryLeft()
 	case errors.Is(err, context.DeadlineExceeded):
 		return took, newProblem(
 			"deadline",
@@ -197,7 +202,7 @@ func (a *API) roomFor(ctx context.Context, r *http.Request, place *overload.Plac
 	return took, err
 }
 
-func crowdedOut() *Problem {
+func noMemoryLeft() *Problem {
 	return newProblem(
 		"too_many_requests",
 		"The answers that are being sent take all the memory that there is for them (limits.memory).",
@@ -210,19 +215,19 @@ func (a *API) shrink(r *http.Request, text []byte) *Problem {
 	held := &exchangeOf(r.Context()).admitted
 	held.mu.Lock()
 	defer held.mu.Unlock()
-	if !a.room.resize(&held.room, int64(len(text))+overhead(r)) {
-		return crowdedOut()
+	if !a.answerMemory.Resize(&held.room, int64(len(text))+overload.Overhead(r)) {
+		return noMemoryLeft()
 	}
 	return nil
 }
 
-// sent gives back the room of an answer that has been sent.
-func (a *API) sent(ctx context.Context) {
+// releaseAnswer gives back the room of an answer that has been sent.
+func (a *API) releaseAnswer(ctx context.Context) {
 	held := &exchangeOf(ctx).admitted
 	held.mu.Lock()
 	defer held.mu.Unlock()
-	a.room.giveBack(held.room)
-	held.room = share{}
+	a.answerMemory.GiveBack(held.room)
+	held.room = overload.Share{}
 }
 
 // costOf returns the cost of searches of which atOnce run at a time: that of the most

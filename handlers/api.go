@@ -97,22 +97,22 @@ type Options struct {
 
 // API serves HTTP. It is safe for concurrent use.
 type API struct {
-	options  Options // complete
-	handler  http.Handler
-	doorways []doorway // all that there are
+	options       Options // complete
+	handler       http.Handler
+	registrations []registration // all that there are
 
 	engine   atomic.Pointer[Engine]
 	writing  atomic.Pointer[writing]
 	refusing atomic.Pointer[string] // why no passage can be written
 
 	crossOrigin               *http.CrossOriginProtection
-	room                      *room               // of answers
-	bodies                    *semaphore.Weighted // bytes of bodies that are being read
-	storing                   *semaphore.Weighted // uploads whose lines are being stored
-	uploads                   *semaphore.Weighted // uploads under way
-	readTimeout, writeTimeout atomic.Int64        // of connections, in nanoseconds; 0: none
+	answerMemory              *overload.AnswerMemory // of answers
+	bodyMemory                *semaphore.Weighted    // bytes of bodies that are being read
+	storing                   *semaphore.Weighted    // uploads whose lines are being stored
+	uploads                   *semaphore.Weighted    // uploads under way
+	readTimeout, writeTimeout atomic.Int64           // of connections, in nanoseconds; 0: none
 	running                   atomic.Int64
-	connections               *connections
+	connections               *overload.Connections
 }
 
 // New builds an API. Its errors are mistakes in the options.
@@ -149,11 +149,11 @@ func New(o Options) (*API, error) {
 	}
 	var err error
 	a := &API{options: o}
-	a.connections = newConnections(a.options.Write.BytesASecond)
+	a.connections = overload.NewConnections(a.options.Write.BytesASecond)
 	a.storing = semaphore.NewWeighted(int64(a.options.Write.Uploads))
 	a.uploads = semaphore.NewWeighted(openUploads * int64(a.options.Write.Uploads))
-	a.room = newRoom(o.AnswerMemory, o.Admission.Most())
-	a.bodies = semaphore.NewWeighted(o.BodyMemory)
+	a.answerMemory = overload.NewAnswerMemory(o.AnswerMemory, o.Admission.Most())
+	a.bodyMemory = semaphore.NewWeighted(o.BodyMemory)
 	a.crossOrigin, err = newCrossOrigin(o.CORSOrigins)
 	if err != nil {
 		return nil, fmt.Errorf("handlers: %w", err)
@@ -169,7 +169,11 @@ func New(o Options) (*API, error) {
 	if o.BasePath != "" && !IsBasePath(o.BasePath) {
 		return nil, fmt.Errorf("handlers: the base path %q is no path such as /conclave", o.BasePath)
 	}
-	err = errors.Join(a.connections.watch(o.Metrics), a.room.watch(o.Metrics), o.Metrics.watch(o.Readiness))
+	err = errors.Join(
+		o.Metrics.registerAll(a.connections.Collectors()),
+		o.Metrics.registerAll(a.answerMemory.Collectors()),
+		o.Metrics.watch(o.Readiness),
+	)
 	if err != nil {
 		return nil, fmt.Errorf("handlers: metrics: %w", err)
 	}

@@ -42,14 +42,14 @@ func (a *API) underBasePath(proxies []netip.Prefix) func(http.Handler) http.Hand
 				http.Redirect(w, r, to.String(), http.StatusPermanentRedirect)
 				return
 			}
-			r.URL = without(r.URL, base)
+			r.URL = withoutPrefix(r.URL, base)
 			next.ServeHTTP(w, r)
 		})
 	}
 }
 
-// without returns an address without the base path, if it begins with that.
-func without(u *url.URL, base string) *url.URL {
+// withoutPrefix returns an address without the base path, if it begins with that.
+func withoutPrefix(u *url.URL, base string) *url.URL {
 	path, under := strings.CutPrefix(u.Path, base+"/")
 	raw, rawUnder := strings.CutPrefix(u.RawPath, base+"/")
 	if !under || u.RawPath != "" && !rawUnder {

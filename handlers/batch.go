@@ -27,7 +27,7 @@ func (a *API) postBatch(c *call) error {
 	if err != nil {
 		return err
 	}
-	found := conform{most: maxViolations}
+	found := checker{most: maxViolations}
 	found.check(c.operation.body, body, "")
 	if p := found.problem(); p != nil {
 		return p
@@ -41,7 +41,7 @@ func (a *API) postBatch(c *call) error {
 			ProblemField{Pointer: "/searches", Detail: fmt.Sprintf("has %d items", len(items))},
 		)
 	}
-	if p := c.hasten(body); p != nil {
+	if p := c.shortenDeadline(body); p != nil {
 		return p
 	}
 	b := &batch{
@@ -69,13 +69,13 @@ func (a *API) postBatch(c *call) error {
 	}
 	exchangeOf(c.r.Context()).note(slog.Int("searches", len(items)), slog.Int("failed", b.failed))
 	if err != nil && b.begun {
-		return cutOff(c.r.Context(), err)
+		return abortConnection(c.r.Context(), err)
 	}
 	return err
 }
 
-// hasten gives a batch less time where its body asks for that.
-func (c *call) hasten(body any) *Problem {
+// shortenDeadline gives a batch less time where its body asks for that.
+func (c *call) shortenDeadline(body any) *Problem {
 	given, ok := body.(map[string]any)["timeout_ms"].(json.Number)
 	if !ok {
 		return nil
@@ -90,9 +90,9 @@ func (c *call) hasten(body any) *Problem {
 	return nil
 }
 
-// cutOff ends a connection whose answer could not be sent whole, so that half
+// abortConnection ends a connection whose answer could not be sent whole, so that half
 // an answer is not taken for a whole one.
-func cutOff(ctx context.Context, err error) error {
+func abortConnection(ctx context.Context, err error) error {
 	x := exchangeOf(ctx)
 	x.code, x.cause = clientGone, err
 	panic(http.ErrAbortHandler)
@@ -128,7 +128,7 @@ func (b *batch) deliver(answer search.Answer) error {
 		return b.refuse(p)
 	}
 	answer.Response.RequestID = exchangeOf(b.r.Context()).requestID
-	defer b.api.sent(b.r.Context())
+	defer b.api.releaseAnswer(b.r.Context())
 	var line bytes.Buffer
 	err := b.api.encodeInTurn(b.clock.ctx, &line, answer.Response)
 	if err != nil && b.clock.over() {
@@ -194,14 +194,14 @@ func (b *batch) send(text []byte) error {
 	}
 	b.next++
 	held := &exchangeOf(b.r.Context()).admitted // nothing is asked meanwhile
-	if place := held.placed(); place != nil {
+	if place := held.currentPlace(); place != nil {
 		defer place.Idle()() // nobody computes while it is sent
 	}
 	defer b.clock.pause()()
 	if _, err := b.w.Write([]byte(before)); err != nil {
 		return err
 	}
-	return b.api.room.send(b.w, text, held.room.bytes, true)
+	return b.api.answerMemory.Send(b.w, text, held.room.Bytes(), true)
 }
 
 // finish sends the problems behind the last answer, and the end.

@@ -33,7 +33,7 @@ func serveJSON[In, Out any](do func(*call, In) (Out, error)) func(*call) error {
 	return func(c *call) error {
 		var in In
 		if c.operation.body != nil {
-			if err := c.read(&in); err != nil {
+			if err := c.decodeBody(&in); err != nil {
 				return err
 			}
 		}
@@ -49,8 +49,8 @@ func serveJSON[In, Out any](do func(*call, In) (Out, error)) func(*call) error {
 	}
 }
 
-// read reads a body whole, decodes it strictly and checks it against the document.
-func (c *call) read(into any) error {
+// decodeBody reads a body whole, decodes it strictly and checks it against the document.
+func (c *call) decodeBody(into any) error {
 	body, err := c.readJSON()
 	if err != nil {
 		return err

@@ -34,10 +34,10 @@ func parseJSON(data []byte) (any, *Problem) {
 	p := strictParser{Decoder: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
 	v, err := p.value()
 	if err == nil {
-		err = ended(p.Decoder)
+		err = checkEnd(p.Decoder)
 	}
 	if err != nil {
-		return nil, notStrict(data, err)
+		return nil, strictProblem(data, err)
 	}
 	return v, nil
 }
@@ -126,22 +126,22 @@ func countValues(data []byte) (values int) {
 // place in a map with its key, or a short list.
 const valueBytes = 128
 
-// parsed counts what a body's values take in memory: at most all that there is for bodies,
+// takeValueMemory counts what a body's values take in memory: at most all that there is for bodies,
 // which one that takes more has for itself then.
-func (a *API) parsed(ctx context.Context, values int) *Problem {
+func (a *API) takeValueMemory(ctx context.Context, values int) *Problem {
 	held := &exchangeOf(ctx).admitted
 	held.mu.Lock()
 	left := a.options.BodyMemory - held.bodyBytes
 	held.mu.Unlock()
-	return a.buffer(ctx, int(min(int64(min(values, maxValues)*valueBytes), left)))
+	return a.takeBodyMemory(ctx, int(min(int64(min(values, maxValues)*valueBytes), left)))
 }
 
 func tooManyValues() *Problem {
 	return newProblem("too_many_values", fmt.Sprintf("JSON may have %d values.", maxValues))
 }
 
-// ended returns nil where nothing but space follows.
-func ended(d *jsontext.Decoder) error {
+// checkEnd returns nil where nothing but space follows.
+func checkEnd(d *jsontext.Decoder) error {
 	_, err := d.ReadToken()
 	switch {
 	case err == nil:
@@ -152,15 +152,15 @@ func ended(d *jsontext.Decoder) error {
 	return err
 }
 
-// notStrict says what is wrong with a text. What is no JSON at all comes before
+// strictProblem says what is wrong with a text. What is no JSON at all comes before
 // what only the strict reading refuses, wherever it stands.
-func notStrict(data []byte, found error) *Problem {
+func strictProblem(data []byte, found error) *Problem {
 	reread := func(o ...jsontext.Options) error {
 		d := jsontext.NewDecoder(bytes.NewBuffer(data), o...)
 		if err := d.SkipValue(); err != nil {
 			return err
 		}
-		return ended(d)
+		return checkEnd(d)
 	}
 	reason := func(err error) string {
 		var at *jsontext.SyntacticError
@@ -175,7 +175,7 @@ func notStrict(data []byte, found error) *Problem {
 	} else if err := reread(twice, jsontext.AllowInvalidUTF8(true)); err != nil && utf8.Valid(data) {
 		return newProblem("not_json", fmt.Sprintf("The body has to be one JSON text: %s.", reason(err))).because(err)
 	} else if err := reread(twice); err != nil {
-		return newProblem("invalid_utf8", fmt.Sprintf("The body has to be UTF-8, without lone halves of surrogate pairs: %s.%s", reason(err), converting(data)))
+		return newProblem("invalid_utf8", fmt.Sprintf("The body has to be UTF-8, without lone halves of surrogate pairs: %s.%s", reason(err), conversionHint(data)))
 	}
 	var problem *Problem
 	if errors.As(found, &problem) {
@@ -184,8 +184,8 @@ func notStrict(data []byte, found error) *Problem {
 	return newProblem("not_json", "The body has to be one JSON text.").because(found)
 }
 
-// converting says how a body in another encoding is converted.
-func converting(data []byte) string {
+// conversionHint says how a body in another encoding is converted.
+func conversionHint(data []byte) string {
 	if utf8.Valid(data) {
 		return "" // an escape is wrong
 	}

@@ -210,7 +210,7 @@ func TestSchemasAreEnforced(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := library.Validate(object)
-			found := conform{most: maxViolations}
+			found := checker{most: maxViolations}
 			found.check(theDocument().schemas[name], body, "")
 			if (want == nil) != (found.problem() == nil) {
 				t.Errorf("seed %d: %s: %s: %v, and the library: %v", seed, name, text, found.problem(), want)

@@ -65,8 +65,8 @@ func (c Cost) check() error {
 	return nil
 }
 
-// doorway is an operation that is served, under a pattern of the router.
-type doorway struct {
+// registration is an operation that is served, under a pattern of the router.
+type registration struct {
 	method, pattern string
 	cost            Cost
 }
@@ -86,7 +86,7 @@ func (a *API) open(router chi.Router, o operation, cost Cost, handle func(*call)
 	}
 	for _, method := range served {
 		router.Method(method, pattern, a.serve(&o, cost, handle))
-		a.doorways = append(a.doorways, doorway{method, pattern, cost})
+		a.registrations = append(a.registrations, registration{method, pattern, cost})
 	}
 	return nil
 }
@@ -143,8 +143,8 @@ func (c *call) arrived(when time.Time) error {
 		c.clock, stop = newClock(c.r.Context(), c.api.options.Timeout)
 		c.ends = append(c.ends, stop)
 	}
-	x.admitted.say(c.cost)
-	if p := c.api.hold(c.r.Context(), 1); p != nil {
+	x.admitted.setExtra(c.cost)
+	if p := c.api.holdPlaces(c.r.Context(), 1); p != nil {
 		return p
 	}
 	return nil
@@ -159,7 +159,7 @@ func (c *call) limit(end time.Time) {
 
 // leave gives back all that a request holds.
 func (c *call) leave() {
-	c.api.release(c.r.Context())
+	c.api.releaseAll(c.r.Context())
 	for _, end := range c.ends {
 		end()
 	}

@@ -226,7 +226,7 @@ func everything(t *testing.T, api *API) (all []visitor) {
 	for _, p := range shown {
 		pagesToo[p.path] = true
 	}
-	for _, e := range api.doorways {
+	for _, e := range api.registrations {
 		path := strings.NewReplacer("/passages/*", "/passages/bees", "/experts/{name}", "/experts/wiki", "/{name}", "/x", "/{id}", "/1", "{collection}", "c").
 			Replace(e.pattern)
 		v := visitor{
@@ -336,8 +336,8 @@ func TestOneDoor(t *testing.T) {
 	) {
 		t.Errorf("%q are answered whatever else there is to do", got)
 	}
-	if api.room.taken != 0 {
-		t.Errorf("%d bytes of room are taken in the end", api.room.taken)
+	if roomTakenOf(api) != 0 {
+		t.Errorf("%d bytes of room are taken in the end", roomTakenOf(api))
 	}
 }
 
@@ -358,7 +358,7 @@ func TestDoorCountsRates(t *testing.T) {
 		for range 3 {
 			codes = append(codes, v.visit(t, api, t.Context(), fmt.Sprint(i)).Code)
 		}
-		never := quiet(v.path)
+		never := isProbePath(v.path)
 		if refused := codes[2] == http.StatusTooManyRequests; refused == never || codes[1] == http.StatusTooManyRequests {
 			t.Errorf("%s: %v", v.name, codes)
 		}
@@ -382,11 +382,11 @@ func TestDoorEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer turn()
-	whole := share{}
-	if !api.room.resize(&whole, api.options.AnswerMemory) {
+	whole := overload.Share{}
+	if !api.answerMemory.Resize(&whole, api.options.AnswerMemory) {
 		t.Fatal("there is no room in an idle server")
 	}
-	defer api.room.giveBack(whole)
+	defer api.answerMemory.GiveBack(whole)
 	for _, v := range all {
 		ctx := t.Context()
 		if v.cost.kind == storing {
@@ -421,8 +421,8 @@ func TestDoorNeedsRoom(t *testing.T) {
 	open, _ := walkedAPI(t, Options{})
 	all := everything(t, open)
 	api, _ := walkedAPI(t, Options{Timeout: 40 * time.Millisecond})
-	whole := share{}
-	if !api.room.resize(&whole, api.options.AnswerMemory) {
+	whole := overload.Share{}
+	if !api.answerMemory.Resize(&whole, api.options.AnswerMemory) {
 		t.Fatal("there is no room in an idle server")
 	}
 	for _, v := range all {
@@ -434,9 +434,9 @@ func TestDoorNeedsRoom(t *testing.T) {
 			t.Errorf("%s with no room: %d, %d bytes", v.name, w.Code, w.Body.Len())
 		}
 	}
-	api.room.giveBack(whole)
-	if api.room.taken != 0 {
-		t.Errorf("%d bytes are taken in the end", api.room.taken)
+	api.answerMemory.GiveBack(whole)
+	if roomTakenOf(api) != 0 {
+		t.Errorf("%d bytes are taken in the end", roomTakenOf(api))
 	}
 }
 
@@ -458,7 +458,7 @@ func TestNothingWithoutCost(t *testing.T) {
 		t.Errorf("an adapter without a cost: %v", err)
 	}
 	api := newAPI(t, Options{Adapters: walked})
-	api.doorways = nil
+	api.registrations = nil
 	if err := api.open(chi.NewRouter(), operation{method: "GET", path: "/x"}, Cost{}, api.getMetrics); err == nil {
 		t.Error("a route without a cost")
 	}
@@ -467,7 +467,7 @@ func TestNothingWithoutCost(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := map[string]bool{}
-	for _, e := range api.doorways {
+	for _, e := range api.registrations {
 		in[e.method+" "+e.pattern] = true
 	}
 	n := 0
@@ -483,7 +483,7 @@ func TestNothingWithoutCost(t *testing.T) {
 	if err != nil || n < 60 {
 		t.Errorf("%d routes, %v", n, err)
 	}
-	may := map[string]bool{"engine.go": true, "admitting.go": true, "health.go": true, "serve.go": true}
+	may := map[string]bool{"engine.go": true, "admittedengine.go": true, "health.go": true, "serve.go": true}
 	for name, file := range sources(t) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if call, ok := n.(*ast.SelectorExpr); ok && (call.Sel.Name == "loaded" || call.Sel.Name == "engine") && !may[name] {

@@ -13,7 +13,7 @@ import (
 // postEmbed answers POST /v1/embed, with JSON unless the caller prefers npy.
 func (a *API) postEmbed(c *call) error {
 	var request search.EmbedRequest
-	if err := c.read(&request); err != nil {
+	if err := c.decodeBody(&request); err != nil {
 		return err
 	}
 	engine, err := c.engine()

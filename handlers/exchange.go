@@ -100,7 +100,7 @@ func (a *API) logRequest(r *http.Request, x *exchange, rec *recorder, took time.
 		level = slog.LevelInfo // the caller's own limit
 	case status >= 500 && x.code != "not_ready":
 		level = slog.LevelError
-	case x.route != "" && quiet(x.route) && status < 400:
+	case x.route != "" && isProbePath(x.route) && status < 400:
 		level = slog.LevelDebug // probes come every few seconds
 	}
 	if !a.options.Logger.Enabled(r.Context(), level) {

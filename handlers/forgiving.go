@@ -9,16 +9,16 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// asItIs leaves the object of a passage alone.
-func asItIs(map[string]any) *Problem { return nil }
+// keepAsWritten leaves the object of a passage alone.
+func keepAsWritten(map[string]any) *Problem { return nil }
 
 // maxUnknown bounds how many names of unknown fields an upload is told.
 const maxUnknown = 20
 
-// forgiving turns the object of a line into that of a passage, as `conclave index`
+// normaliseLine turns the object of a line into that of a passage, as `conclave index`
 // reads it: BEIR's _id, Anserini's contents, and whole numbers as ids. It names unknown
 // fields, and leaves them out; of a passage without a text, one of them may be the text.
-func forgiving(object map[string]any, unknown func(name string)) *Problem {
+func normaliseLine(object map[string]any, unknown func(name string)) *Problem {
 	if other, ok := object["_id"]; ok {
 		delete(object, "_id")
 		if id, both := object["id"]; both && id != other {

@@ -72,7 +72,10 @@ func TestForgivingUpload(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, p := s.api.parsePassage([]byte(object), func(o map[string]any) *Problem { return forgiving(o, func(string) {}) })
+		got, p := s.api.parsePassage(
+			[]byte(object),
+			func(o map[string]any) *Problem { return normaliseLine(o, func(string) {}) },
+		)
 		if a, _ := json.Marshal(got); p != nil || string(a) != mustJSON(t, want) {
 			t.Errorf("%s: %s, %v, want %s", object, a, p, mustJSON(t, want))
 		}

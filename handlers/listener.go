@@ -13,8 +13,8 @@ func (a *API) Listen(ctx context.Context, address string) (net.Listener, error) 
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
-	if !a.guarded() && !at.IP.IsLoopback() {
-		return nil, refused(address)
+	if !a.hasAccessRules() && !at.IP.IsLoopback() {
+		return nil, listenRefusal(address)
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", at.String())
@@ -24,18 +24,18 @@ func (a *API) Listen(ctx context.Context, address string) (net.Listener, error) 
 	return l, nil
 }
 
-// guarded reports whether somebody decided who may call.
-func (a *API) guarded() bool { return len(a.options.Keys) > 0 || a.options.AuthDisabled }
+// hasAccessRules reports whether somebody decided who may call.
+func (a *API) hasAccessRules() bool { return len(a.options.Keys) > 0 || a.options.AuthDisabled }
 
 // mayServe refuses a listener that others than this machine could reach.
 func (a *API) mayServe(l net.Listener) error {
-	if at, ok := l.Addr().(*net.TCPAddr); !a.guarded() && (!ok || !at.IP.IsLoopback()) {
-		return refused(l.Addr().String())
+	if at, ok := l.Addr().(*net.TCPAddr); !a.hasAccessRules() && (!ok || !at.IP.IsLoopback()) {
+		return listenRefusal(l.Addr().String())
 	}
 	return nil
 }
 
-func refused(address string) error {
+func listenRefusal(address string) error {
 	return fmt.Errorf(
 		"refusing to listen on %s without keys, since everybody who reaches it could use the server: configure auth.keys, or listen on 127.0.0.1, or say auth.disabled: true where something else asks for keys",
 		address,

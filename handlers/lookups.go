@@ -63,7 +63,7 @@ const etagSuffix = "-gzip"
 
 // getPassage answers GET /v1/passages/{id}.
 func (a *API) getPassage(c *call) error {
-	passage, version, err := a.stored(c)
+	passage, version, err := a.storedPassage(c)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -62,6 +63,15 @@ func NewMetrics() *Metrics {
 // Register adds what another part of the program counts, such as the encoders'
 // queues.
 func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Register(c) }
+
+// registerAll adds several collectors.
+func (m *Metrics) registerAll(all []prometheus.Collector) error {
+	var errs []error
+	for _, c := range all {
+		errs = append(errs, m.Register(c))
+	}
+	return errors.Join(errs...)
+}
 
 // watch adds a gauge of the server's readiness.
 func (m *Metrics) watch(r *Readiness) error {

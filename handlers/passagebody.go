@@ -29,7 +29,7 @@ func (a *API) parsePassage(text []byte, also func(object map[string]any) *Proble
 			return out, p
 		}
 	}
-	c := conform{most: maxViolations}
+	c := checker{most: maxViolations}
 	c.check(theDocument().schemas["PassageRequest"], body, "")
 	out.ID, _ = object["id"].(string)
 	if p := c.problem(); p != nil {

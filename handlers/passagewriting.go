@@ -35,13 +35,13 @@ func (a *API) putPassage(c *call) error {
 	if err != nil {
 		return err
 	}
-	if p := a.parsed(c.r.Context(), countValues(raw)); p != nil {
+	if p := a.takeValueMemory(c.r.Context(), countValues(raw)); p != nil {
 		return p
 	}
 	var passage corpus.Passage
 	var p *Problem
-	if err := a.options.Admission.Work(c.r.Context(), whose(c.r),
-		func() { passage, p = a.parsePassage(raw, asItIs) }); err != nil {
+	if err := a.options.Admission.Work(c.r.Context(), callerName(c.r),
+		func() { passage, p = a.parsePassage(raw, keepAsWritten) }); err != nil {
 		return err
 	}
 	if p != nil {
@@ -121,7 +121,7 @@ func (a *API) write(c *call, writer *writing, change folder.Change) error {
 		return newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(change.Delete)))
 	}
 	if c.query["refresh"] == "wait" {
-		a.made(r.Context()) // nobody computes meanwhile, and nothing of it is in memory
+		a.releaseWork(r.Context()) // nobody computes meanwhile, and nothing of it is in memory
 		if err := a.awaitVisible(r, writer, result.Seq, control); err != nil {
 			return err
 		}
@@ -139,7 +139,12 @@ func (a *API) write(c *call, writer *writing, change folder.Change) error {
 	}
 	return c.respond(
 		status,
-		WriteResult{ID: result.ID, Status: string(result.Outcome), Version: result.Version, ReadAs: a.readAs(change.Put)},
+		WriteResult{
+			ID:      result.ID,
+			Status:  string(result.Outcome),
+			Version: result.Version,
+			ReadAs:  a.describeReading(change.Put),
+		},
 	)
 }
 
@@ -147,12 +152,12 @@ func (a *API) write(c *call, writer *writing, change folder.Change) error {
 // characters.
 func passagePath(id string) string { return "/v1/passages/" + url.PathEscape(id) }
 
-// stored reads the passage that a call names, as it was acknowledged last where the
+// storedPassage reads the passage that a call names, as it was acknowledged last where the
 // server writes, and as searches see it where it only reads.
-func (a *API) stored(c *call) (corpus.Passage, string, error) {
+func (a *API) storedPassage(c *call) (corpus.Passage, string, error) {
 	if writer := a.writing.Load(); writer != nil {
 		ctx := c.r.Context()
-		take := a.takeRoom(c.r)
+		take := a.answerMemoryOf(c.r)
 		passage, version, ok, err := writer.Passage(
 			ctx,
 			c.name,

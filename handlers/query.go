@@ -33,7 +33,7 @@ func (o *operation) readQuery(raw string) (map[string]any, error) {
 			),
 		).because(err)
 	}
-	out, c := map[string]any{}, conform{most: maxViolations}
+	out, c := map[string]any{}, checker{most: maxViolations}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		property, ok := o.parameters[name]
 		wrong := func(code, detail, text string) error {

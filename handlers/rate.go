@@ -34,7 +34,7 @@ func (a *API) limitRate(next http.Handler) http.Handler {
 		next,
 	)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if quiet(r.URL.Path) {
+		if isProbePath(r.URL.Path) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -51,8 +51,8 @@ func caller(r *http.Request) (string, error) {
 	return "address " + httprate.CanonicalizeIP(middleware.GetClientIP(r.Context())), nil
 }
 
-// whose returns who is counted, for what cannot fail.
-func whose(r *http.Request) string {
+// callerName returns who is counted, for what cannot fail.
+func callerName(r *http.Request) string {
 	who, _ := caller(r)
 	return who
 }
@@ -61,11 +61,11 @@ func whose(r *http.Request) string {
 // also where no connection has a place.
 func (a *API) isProbe(path string) bool {
 	path = strings.TrimPrefix(path, a.options.BasePath)
-	return quiet(path) || path == "/metrics"
+	return isProbePath(path) || path == "/metrics"
 }
 
-// quiet reports whether a path is asked by machines, every few seconds.
-func quiet(path string) bool {
+// isProbePath reports whether a path is asked by machines, every few seconds.
+func isProbePath(path string) bool {
 	switch path {
 	case "/livez", "/readyz", "/startupz":
 		return true

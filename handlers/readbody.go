@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"time"
 )
 
@@ -37,7 +36,7 @@ func (c *call) readText(most int64) (body []byte, values int, err error) {
 		return nil, 0, err
 	}
 	values = countValues(body)
-	if p := c.api.parsed(c.r.Context(), values); p != nil {
+	if p := c.api.takeValueMemory(c.r.Context(), values); p != nil {
 		return nil, 0, p
 	}
 	return body, values, nil
@@ -64,7 +63,7 @@ func (c *call) readBody(most int64) ([]byte, error) {
 	for {
 		if len(body) == cap(body) {
 			room := max(firstRead, 2*cap(body))
-			if p := a.buffer(r.Context(), room-cap(body)); p != nil {
+			if p := a.takeBodyMemory(r.Context(), room-cap(body)); p != nil {
 				return nil, p
 			}
 			body = append(make([]byte, 0, room), body...)
@@ -78,10 +77,11 @@ func (c *call) readBody(most int64) ([]byte, error) {
 			return body, c.arrived(time.Now())
 		case errors.As(err, &over):
 			return nil, tooLarge
-		case errors.Is(err, os.ErrDeadlineExceeded):
-			w.Header().Set("Connection", "close")
-			return nil, newProblem("slow_request", "The body did not arrive in time.").because(err)
 		default:
+			if p := tooSlow(err); p != nil {
+				w.Header().Set("Connection", "close")
+				return nil, p
+			}
 			return nil, newProblem("incomplete_body", "The body ended before its declared length, or is malformed.").because(err)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+
+	"example.org/conclave/internal/overload"
 )
 
 // Encode writes a value as one line of JSON.
@@ -45,10 +47,10 @@ func (c *call) encode(into *bytes.Buffer, answer any) error {
 	ctx := c.r.Context()
 	held := &exchangeOf(ctx).admitted
 	held.mu.Lock()
-	none := held.room.bytes == 0 && held.beside > 0
+	none := held.room.Bytes() == 0 && held.extra > 0
 	held.mu.Unlock()
 	if none {
-		if err := c.api.takeRoom(c.r)(ctx, 0); err != nil {
+		if err := c.api.answerMemoryOf(c.r)(ctx, 0); err != nil {
 			return err
 		}
 	}
@@ -63,20 +65,20 @@ const small = 4 << 10
 func (c *call) send(status int, contentType string, text []byte) error {
 	ctx := c.r.Context()
 	a := c.api
-	a.made(ctx)
+	a.releaseWork(ctx)
 	if h := c.w.Header(); h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store")
 	}
 	held := &exchangeOf(ctx).admitted // which nobody else changes any more
-	if held.room.bytes == 0 && len(text) <= small {
+	if held.room.Bytes() == 0 && len(text) <= small {
 		write(c.w, status, contentType, text)
 		return nil
 	}
-	if held.room.bytes == 0 {
-		waiting, cancel := context.WithTimeout(ctx, sendWithin) // or less, where it has less time
+	if held.room.Bytes() == 0 {
+		waiting, cancel := context.WithTimeout(ctx, overload.SendWithin) // or less, where it has less time
 		defer cancel()
-		if err := a.takeRoom(c.r)(waiting, len(text)); errors.Is(err, context.DeadlineExceeded) {
-			return crowdedOut()
+		if err := a.answerMemoryOf(c.r)(waiting, len(text)); errors.Is(err, context.DeadlineExceeded) {
+			return noMemoryLeft()
 		} else if err != nil {
 			return err
 		}
@@ -84,7 +86,7 @@ func (c *call) send(status int, contentType string, text []byte) error {
 		return p
 	}
 	head(c.w, status, contentType, len(text))
-	if err := a.room.send(c.w, text, held.room.bytes, false); err != nil {
+	if err := a.answerMemory.Send(c.w, text, held.room.Bytes(), false); err != nil {
 		exchangeOf(ctx).cause = err // the client may be gone
 	}
 	return nil

@@ -90,7 +90,7 @@ func (a *API) route() (http.Handler, error) {
 		}
 	}
 	methods := map[string][]string{} // by pattern
-	for _, e := range a.doorways {
+	for _, e := range a.registrations {
 		methods[e.pattern] = append(methods[e.pattern], e.method)
 	}
 	for pattern, allowed := range methods {

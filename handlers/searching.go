@@ -23,7 +23,7 @@ func (a *API) getSearch(c *call) error {
 	for name, value := range c.query {
 		switch name {
 		case questionParameter:
-			readTyped(body, value, c.query)
+			splitTyped(body, value, c.query)
 		case "tags_all", "tags_any":
 			filter[name], body["filter"] = value, filter
 		case "must", "must_not":
@@ -40,9 +40,9 @@ func (a *API) getSearch(c *call) error {
 	return nil
 }
 
-// readTyped fills in a question as it was typed, with the words in quotes and after a - that
+// splitTyped fills in a question as it was typed, with the words in quotes and after a - that
 // it has beside those of the parameters.
-func readTyped(body map[string]any, typed any, query map[string]any) {
+func splitTyped(body map[string]any, typed any, query map[string]any) {
 	text, ok := typed.(string)
 	if !ok {
 		body["question"] = typed
@@ -65,7 +65,7 @@ func readTyped(body map[string]any, typed any, query map[string]any) {
 // searchRequest makes a request of a parsed body, and tells at most so many of
 // its mistakes.
 func searchRequest(limits search.Limits, body any, mistakes int) (request search.Request, p *Problem) {
-	schema := within(limits, theDocument().schemas["SearchRequest"])
+	schema := withLimits(limits, theDocument().schemas["SearchRequest"])
 	if object, _ := body.(map[string]any); object["messages"] == nil {
 		schema.Required = []string{"question"}
 	}
@@ -87,9 +87,9 @@ func searchRequest(limits search.Limits, body any, mistakes int) (request search
 	return request, nil
 }
 
-// within returns the schema of a search with the limits in force, which the
+// withLimits returns the schema of a search with the limits in force, which the
 // document leaves to /v1/limits, so that an error can say what is allowed.
-func within(limits search.Limits, s *schema) *schema {
+func withLimits(limits search.Limits, s *schema) *schema {
 	limited := *s
 	limited.Properties = maps.Clone(s.Properties)
 	for name, most := range map[string]int{"k": limits.K, "candidates": limits.Candidates,

@@ -2,12 +2,15 @@ package handlers
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
+
+	"example.org/conclave/internal/overload"
 )
 
 // ServeOptions say how connections are treated. Zero durations mean no bound,
@@ -38,10 +41,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	if err := a.mayServe(listener); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	a.connections.locked(func() {
-		a.connections.most = o.Connections
-		a.connections.probePlaces = max(o.Probes, 1)
-	})
+	a.connections.Limit(o.Connections, o.Probes)
 	a.readTimeout.Store(int64(o.ReadTimeout))
 	a.writeTimeout.Store(int64(o.WriteTimeout))
 	// Requests outlive ctx: they are drained, not cancelled.
@@ -51,7 +51,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true) // for proxies that speak it behind their TLS
 	server := &http.Server{
-		Handler:           attended(a),
+		Handler:           overload.Attend(a),
 		Protocols:         &protocols,
 		MaxHeaderBytes:    o.HeaderBytes,
 		ReadHeaderTimeout: o.ReadHeaderTimeout,
@@ -60,13 +60,18 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 		IdleTimeout:       o.IdleTimeout,
 		ErrorLog:          slog.NewLogLogger(a.options.Logger.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return context.WithValue(requests, servingKey{}, requests) },
-		ConnContext:       withConnection,
-		ConnState:         a.connections.changed,
+		ConnContext:       overload.WithConnection,
+		ConnState:         a.connections.Changed,
 	}
 	failed := make(chan error, 1)
-	door := newEntrance(listener, a.connections, o.Waiting, o.ReadHeaderTimeout, a.isProbe)
-	defer door.wait()
-	go func() { failed <- server.Serve(door) }()
+	bounded := a.connections.Listen(listener, overload.ListenerOptions{
+		Waiting: o.Waiting,
+		Within:  o.ReadHeaderTimeout,
+		IsProbe: a.isProbe,
+		Refusal: noPlace,
+	})
+	defer bounded.Wait()
+	go func() { failed <- server.Serve(bounded) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serving on %s: %w", listener.Addr(), err)
@@ -98,15 +103,35 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 	}
 	err := server.Shutdown(draining)
 	if err == nil {
-		return errors.Join(accepting(), a.settle())
+		return errors.Join(accepting(), a.waitForHandlers())
 	}
 	left := a.running.Load()
 	cancel()
-	err = errors.Join(server.Close(), accepting(), a.settle())
+	err = errors.Join(server.Close(), accepting(), a.waitForHandlers())
 	if left > 0 {
 		err = errors.Join(fmt.Errorf("%d requests were cut off at shutdown", left), err)
 	}
 	return err
+}
+
+// noPlace returns the answer, in HTTP/1, to a connection for which there is no place.
+func noPlace() []byte {
+	p := newProblem("too_many_requests", "As many connections are open as may be, and as many wait for a place.")
+	p.RequestID = randomHex(16)
+	text, err := json.Marshal(p)
+	if err != nil { // it is made of strings
+		return nil
+	}
+	return fmt.Appendf(
+		nil,
+		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nX-Request-ID: %s\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		p.Status,
+		http.StatusText(p.Status),
+		typeProblem,
+		p.RequestID,
+		len(text),
+		text,
+	)
 }
 
 // servingKey is the key of the context that ends when requests are cut off.
@@ -121,9 +146,9 @@ func serving(ctx context.Context) context.Context {
 	return ctx
 }
 
-// settle waits until no handler runs. Shutdown and Close know connections;
+// waitForHandlers waits until no handler runs. Shutdown and Close know connections;
 // a handler may go on for a moment after its connection is gone.
-func (a *API) settle() error {
+func (a *API) waitForHandlers() error {
 	for deadline := time.Now().Add(afterCut); a.running.Load() > 0; {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("%d requests did not end", a.running.Load())

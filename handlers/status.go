@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
 )
 
@@ -46,6 +47,16 @@ func problemOf(ctx context.Context, err error) *Problem {
 		"internal",
 		"The server failed in a way that it did not expect; its log has the cause under this request id.",
 	).because(err)
+}
+
+// tooSlow returns the problem of a client whose body did not come in time; nil where an error says
+// something else.
+func tooSlow(err error) *Problem {
+	slow := overload.Slow("the body did not arrive in time, or came too slowly", err)
+	if slow == nil {
+		return nil
+	}
+	return newProblem("slow_request", sentence(slow.What)).because(slow)
 }
 
 // sentence begins with a capital letter, or a field's name as it is written, and ends with a

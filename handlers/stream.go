@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/gzhttp"
 
+	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
 )
 
@@ -92,12 +93,15 @@ func (e *events) send(name string, data any) error {
 		h.Set(gzhttp.HeaderNoCompression, "1") // which would hold small events back
 	}
 	control := http.NewResponseController(w)
-	e.err = control.SetWriteDeadline(time.Now().Add(sendWithin))
+	e.err = control.SetWriteDeadline(time.Now().Add(overload.SendWithin))
 	if e.err == nil {
 		_, e.err = fmt.Fprintf(w, "event: %s\ndata: %s\n", name, line.Bytes())
 	}
 	if e.err == nil {
 		e.err = control.Flush()
+	}
+	if slow := overload.Slow("the events were not taken in time", e.err); slow != nil {
+		e.err = slow
 	}
 	return e.err
 }

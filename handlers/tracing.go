@@ -28,7 +28,7 @@ func spanOf(r *http.Request) trace.SpanContext {
 // trace begins the span of a request, below the caller's (traceparent), and ends it.
 // Probes have none.
 func (a *API) trace(r *http.Request, x *exchange) (_ *http.Request, end func(status int)) {
-	if a.options.Tracer == nil || quiet(r.URL.Path) {
+	if a.options.Tracer == nil || isProbePath(r.URL.Path) {
 		return r, func(int) {}
 	}
 	ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))

@@ -241,7 +241,7 @@ func withstand(t *testing.T, attack attack) {
 	}
 	s.until("all places are taken", func() bool {
 		n := 0
-		s.api.connections.locked(func() { n = len(s.api.connections.open) })
+		n, _ = s.api.connections.Count(http.StateNew)
 		return n == places
 	})
 	client := &http.Client{

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/overload"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/store/folder"
 )
@@ -74,7 +75,7 @@ func (a *API) postPassages(c *call) error {
 		return err
 	}
 	if r.ContentLength > a.options.Write.UploadBytes {
-		return tooMuch(a.options.Write.UploadBytes)
+		return bodyTooLarge(a.options.Write.UploadBytes)
 	}
 	if !a.uploads.TryAcquire(1) {
 		return newProblem(
@@ -94,7 +95,7 @@ func (a *API) postPassages(c *call) error {
 		control: control,
 		w:       w,
 		header:  w.Header(),
-		who:     whose(r),
+		who:     callerName(r),
 		looked:  time.Now(),
 		strict:  c.query["strict"] == true,
 		seen:    map[string]bool{},
@@ -125,14 +126,14 @@ func (a *API) postPassages(c *call) error {
 		return problem // nothing of the answer has been sent
 	}
 	if err := u.end(problem); err != nil {
-		return cutOff(r.Context(), err)
+		return abortConnection(r.Context(), err)
 	}
 	status := http.StatusOK
 	if u.accepted == 0 && u.rejected > 0 {
 		status = http.StatusUnprocessableEntity // where it was not sent before
 	}
 	if err := u.answer.finish(status, u.head); err != nil {
-		return cutOff(r.Context(), err)
+		return abortConnection(r.Context(), err)
 	}
 	return nil
 }
@@ -168,7 +169,7 @@ type upload struct {
 	closing bool // the problem that it ends with is in the answer
 
 	deadlines sync.Mutex
-	pace      pace
+	pace      overload.Pace
 }
 
 // take stores the lines of a body. The problem is why it ended before the body
@@ -194,7 +195,7 @@ func (u *upload) take(body io.Reader) *Problem {
 	unwanted()
 	if problem != nil {
 		if problem.Code == clientGone {
-			u.hurry(counted)
+			u.stopReading(counted)
 		} else if _, streaming := u.answer.(*stream); streaming && u.lines > 0 {
 			_ = u.end(problem) // now; if it cannot be sent, finish finds out
 		}
@@ -203,11 +204,11 @@ func (u *upload) take(body io.Reader) *Problem {
 	}
 	err := <-ended
 	if !errors.Is(err, io.EOF) {
-		u.hurry(counted) // net/http would wait for the rest
+		u.stopReading(counted) // net/http would wait for the rest
 	}
 	u.bytes = counted.read.Load()
 	if problem == nil && !errors.Is(err, io.EOF) {
-		problem = brokenOff(err, u.api.options.Write.UploadBytes)
+		problem = bodyProblem(err, u.api.options.Write.UploadBytes)
 	}
 	return problem
 }
@@ -239,10 +240,10 @@ func (u *upload) end(p *Problem) error {
 		return nil
 	}
 	u.closing = true
-	if err := u.answer.add(uploadProblem{u.told(p), u.reached + 1}); err != nil {
+	if err := u.answer.add(uploadProblem{u.addressed(p), u.reached + 1}); err != nil {
 		return err
 	}
-	return u.answer.settle()
+	return u.answer.flush()
 }
 
 // Of an answer that waits for the end of its body, so much may come of nothing, and so
@@ -269,7 +270,7 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *Problem {
 			u.api.extendWriting(u.control) // the reader may wait for its budget
 		}
 		for {
-			if u.gone() {
+			if u.clientLeft() {
 				return newProblem(clientGone, "The client left before its upload was stored.")
 			}
 			if len(chunk) == 0 {
@@ -303,7 +304,7 @@ func (u *upload) store(chunks <-chan []rawLine, body *countedBody) *Problem {
 			continue // nothing came
 		}
 		u.extend()
-		if err := u.answer.settle(); err != nil {
+		if err := u.answer.flush(); err != nil {
 			return newProblem(clientGone, "The answer could not be sent.").because(err)
 		}
 	}
@@ -319,7 +320,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 		return problemOf(u.storing, err)
 	}
 	defer u.api.storing.Release(1)
-	defer atWork(u.request.Context())()
+	defer overload.AtWork(u.request.Context())()
 	answers := make([]any, len(lines))
 	changes := make([]folder.Change, 0, len(lines))
 	places := make([]int, 0, len(lines)) // of changes, in lines
@@ -337,7 +338,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 			}
 			line.ID = wording.Shorten(passage.ID)
 			line.Status = statusRejected
-			line.Error = u.told(p)
+			line.Error = u.addressed(p)
 			line.Unknown = unknown[i]
 			answers[i] = line
 			rejected++
@@ -362,12 +363,12 @@ func (u *upload) group(lines []rawLine) *Problem {
 			if result.Err != nil {
 				p := refusedChange(result.Err)
 				exchangeOf(u.request.Context()).cause = p.cause
-				line.Error = u.told(p)
+				line.Error = u.addressed(p)
 				line.Status = statusRejected
 				line.Version = ""
 				rejected++
 			} else {
-				line.ReadAs = u.api.readAs(changes[n].Put)
+				line.ReadAs = u.api.describeReading(changes[n].Put)
 				u.reads(line.ReadAs)
 			}
 			u.last = max(u.last, result.Seq)
@@ -410,9 +411,9 @@ func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *Problem) {
 			fmt.Sprintf("The line has more than %d bytes.", u.api.options.Write.LineBytes),
 		)
 	}
-	inOrder := asItIs
+	inOrder := keepAsWritten
 	if !u.strict {
-		inOrder = func(object map[string]any) *Problem { return forgiving(object, u.noteUnknown) }
+		inOrder = func(object map[string]any) *Problem { return normaliseLine(object, u.noteUnknown) }
 	}
 	passage, p = u.api.parsePassage(line.text, inOrder)
 	if p != nil {
@@ -433,8 +434,8 @@ func (u *upload) noteUnknown(name string) {
 	}
 }
 
-// told returns a problem as the answer shows it.
-func (u *upload) told(p *Problem) *Problem {
+// addressed returns a problem as the answer shows it.
+func (u *upload) addressed(p *Problem) *Problem {
 	q := *p
 	q.RequestID = exchangeOf(u.request.Context()).requestID
 	q.Type = BasePath(u.request.Context()) + q.Type

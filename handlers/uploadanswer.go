@@ -16,7 +16,7 @@ type uploadAnswer interface {
 	add(lines ...any) error
 	size() int64
 	// settle is called after each add, when nobody waits for anything.
-	settle() error
+	flush() error
 	// begun reports whether some of it has been sent.
 	begun() bool
 	// finish sends what has not been sent.
@@ -79,9 +79,9 @@ func (s *spool) open() (err error) {
 	return nil
 }
 
-func (s *spool) size() int64   { return s.written }
-func (s *spool) begun() bool   { return false }
-func (s *spool) settle() error { return nil }
+func (s *spool) size() int64  { return s.written }
+func (s *spool) begun() bool  { return false }
+func (s *spool) flush() error { return nil }
 
 func (s *spool) finish(status int, head func(http.Header)) error {
 	var rest io.Reader
@@ -155,7 +155,7 @@ func (s *stream) size() int64 { return 0 } // nothing of it is kept
 
 func (s *stream) begun() bool { return s.started }
 
-func (s *stream) settle() error { return s.control.Flush() }
+func (s *stream) flush() error { return s.control.Flush() }
 
 func (s *stream) finish(int, func(http.Header)) error {
 	if !s.started {

@@ -8,32 +8,17 @@ import (
 	"net/http"
 	"sync/atomic"
 	"time"
+
+	"example.org/conclave/internal/overload"
 )
-
-// pace is how fast a client sends: what came, and how long it was waited for.
-// Nobody is too slow to send while nothing is read, or while what was sent
-// before still waits to be stored.
-type pace struct {
-	reading bool // the body is being read from
-	since   time.Time
-	waited  time.Duration // before that
-	came    int64         // bytes
-}
-
-// until returns when the client will have been too slow by the limits: by the time
-// that is always given, and what the least rate gives for what it sent.
-func (p *pace) until(l *WriteLimits) time.Time {
-	given := l.Grace + time.Duration(float64(p.came)/float64(l.BytesASecond)*float64(time.Second))
-	return p.since.Add(given - p.waited)
-}
 
 // extend gives the connection more time: an upload may take as long as it
 // likes, as long as it goes on at the least rate.
 func (u *upload) extend() {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
-	if u.pace.reading {
-		until := u.pace.until(&u.api.options.Write)
+	w := &u.api.options.Write
+	if until, waited := u.pace.Until(w.Grace, w.BytesASecond); waited {
 		if read := u.api.readTimeout.Load(); read > 0 {
 			if next := time.Now().Add(time.Duration(read)); next.Before(until) {
 				until = next
@@ -47,8 +32,7 @@ func (u *upload) extend() {
 // beginReading gives the client its time to send.
 func (u *upload) beginReading() {
 	u.deadlines.Lock()
-	u.pace.reading = true
-	u.pace.since = time.Now()
+	u.pace.Begin()
 	u.deadlines.Unlock()
 	u.extend()
 }
@@ -59,23 +43,21 @@ func (u *upload) beginReading() {
 func (u *upload) endReading(came int) {
 	u.deadlines.Lock()
 	defer u.deadlines.Unlock()
-	u.pace.reading = false
-	u.pace.waited += time.Since(u.pace.since)
-	u.pace.came += int64(came)
+	u.pace.End(came)
 	_ = u.control.SetReadDeadline(time.Time{})
 }
 
-// hurry ends the reading of a body that nobody wants, unless it is there to its end: the
+// stopReading ends the reading of a body that nobody wants, unless it is there to its end: the
 // deadline would then end the next requests of its connection. The rest of another one is
 // no request either, so that a connection of HTTP/1 ends with it.
-func (u *upload) hurry(body *countedBody) {
+func (u *upload) stopReading(body *countedBody) {
 	if body.ended.Load() {
 		return
 	}
 	if u.request.ProtoMajor == 1 {
 		u.header.Set("Connection", "close") // unless the header has been sent
-		if c := connectionOf(u.request.Context()); c != nil {
-			c.last.Store(true)
+		if c := overload.ConnectionOf(u.request.Context()); c != nil {
+			c.EndReading()
 		}
 	}
 	_ = u.control.SetReadDeadline(time.Now())
@@ -84,7 +66,7 @@ func (u *upload) hurry(body *countedBody) {
 // errTooMuch ends the reading of a body beyond its limit.
 var errTooMuch = errors.New("the body is larger than it may be")
 
-func tooMuch(most int64) *Problem {
+func bodyTooLarge(most int64) *Problem {
 	return newProblem("body_too_large", fmt.Sprintf("An upload may have %d bytes; send the rest in another one.", most))
 }
 
@@ -119,14 +101,14 @@ func (c *countedBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// while is a body that ends with a context: what is made of a few bytes of a packed one
+// contextReader is a body that ends with a context: what is made of a few bytes of a packed one
 // may be much.
-type while struct {
+type contextReader struct {
 	ctx  context.Context
 	body io.Reader
 }
 
-func (w while) Read(b []byte) (int, error) {
+func (w contextReader) Read(b []byte) (int, error) {
 	if err := w.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -136,11 +118,11 @@ func (w while) Read(b []byte) (int, error) {
 // lookEvery is how often an upload looks whether its client is still there.
 const lookEvery = 250 * time.Millisecond
 
-// gone reports whether the client has left, which nobody is told who does not read: its
+// clientLeft reports whether the client has left, which nobody is told who does not read: its
 // body may have come long before the last of it is stored. A client of HTTP/1 that has
 // closed its half of the connection may wait for the answer: it is sent something that
 // means nothing, which its system refuses if it has closed all of it.
-func (u *upload) gone() bool {
+func (u *upload) clientLeft() bool {
 	if time.Since(u.looked) < lookEvery {
 		return false
 	}
@@ -148,11 +130,11 @@ func (u *upload) gone() bool {
 	if u.request.ProtoMajor > 1 {
 		return u.request.Context().Err() != nil
 	}
-	c := connectionOf(u.request.Context())
+	c := overload.ConnectionOf(u.request.Context())
 	if c == nil {
 		return false
 	}
-	ended, left := c.ended()
+	ended, left := c.Ended()
 	if ended && !left && !u.asked && !u.answer.begun() {
 		u.asked = true
 		u.w.WriteHeader(http.StatusContinue)

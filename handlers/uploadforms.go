@@ -21,7 +21,7 @@ func (u *upload) reader(ctx context.Context, body io.Reader) (next func() ([]raw
 		}
 		body = &atMost{unpacked, u.api.options.Write.UploadBytes}
 	}
-	body = while{ctx, body}
+	body = contextReader{ctx, body}
 	if name, _, _ := mime.ParseMediaType(u.request.Header.Get("Content-Type")); name == typeJSON {
 		return newListReader(body, most).next, nil
 	}
@@ -52,18 +52,18 @@ type listReader struct {
 	inside  bool
 	decoder *json.Decoder
 	ended   error
-	fed     *fed
+	limited *limitedReader
 }
 
-// fed bounds how much is read for one item, which the decoder keeps in memory.
-type fed struct {
+// limitedReader bounds how much is read for one item, which the decoder keeps in memory.
+type limitedReader struct {
 	from io.Reader
 	left int
 }
 
 var errItemTooLong = errors.New("an item of the list is longer than a line may be")
 
-func (f *fed) Read(b []byte) (int, error) {
+func (f *limitedReader) Read(b []byte) (int, error) {
 	if f.left <= 0 {
 		return 0, errItemTooLong
 	}
@@ -102,10 +102,10 @@ func (l *listReader) one() (json.RawMessage, error) {
 		if first, err := l.in.Peek(3); err == nil && bytes.Equal(first, []byte("\xef\xbb\xbf")) {
 			_, _ = l.in.Discard(3)
 		}
-		l.fed = &fed{l.in, 2 * l.most}
-		l.decoder = json.NewDecoder(l.fed)
+		l.limited = &limitedReader{l.in, 2 * l.most}
+		l.decoder = json.NewDecoder(l.limited)
 	}
-	l.fed.left = 2 * l.most // one of that length, and what was read ahead
+	l.limited.left = 2 * l.most // one of that length, and what was read ahead
 	if !l.inside {
 		first, err := l.decoder.Token()
 		if err != nil {

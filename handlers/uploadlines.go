@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 )
 
 // uploadChunk is how much of a body is handed on at a time, and with that how
@@ -103,11 +102,11 @@ func (l *lineReader) one() (line rawLine, err error) {
 	}
 }
 
-// brokenOff makes a problem of the end of a body that came before its time.
-func brokenOff(err error, most int64) *Problem {
+// bodyProblem makes a problem of the end of a body that came before its time.
+func bodyProblem(err error, most int64) *Problem {
 	switch {
 	case errors.Is(err, errTooMuch):
-		return tooMuch(most)
+		return bodyTooLarge(most)
 	case errors.Is(err, errNotList):
 		return newProblem(
 			"not_json",
@@ -115,8 +114,9 @@ func brokenOff(err error, most int64) *Problem {
 		)
 	case errors.Is(err, errItemTooLong):
 		return newProblem("line_too_long", "A passage of the list is longer than limits.line_bytes allows.")
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return newProblem("slow_request", "The rest of the body did not arrive in time, or came too slowly.").because(err)
+	}
+	if p := tooSlow(err); p != nil {
+		return p
 	}
 	return newProblem("incomplete_body", "The body ended before its declared length, or is malformed.").because(err)
 }

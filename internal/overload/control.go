@@ -1,11 +1,15 @@
-// Package overload protects a server from overload. It admits the requests that can
-// be answered in time, refuses the others at once, and lets no more work run at a time
-// than there are processors.
+// Package overload protects a server from overload: from more requests than can be answered in
+// time, more connections than may be open, more memory of answers than there is, and from clients
+// that are too slow.
 //
-// The front end asks once for each request (Admit), before it decodes or searches
-// anything; nothing else refuses. The engine's searches and the encoding of answers
-// then wait for their turn (Turn), first come first served. A refusal needs no turn,
-// so it waits at most for what is running.
+//   - Control admits requests (Admit), refuses the others at once, and lets no more work run at a
+//     time than there are processors (Turn, Work). The front end asks once for each request, before
+//     it decodes or searches anything. A refusal needs no turn, so it waits at most for what is
+//     running.
+//   - Connections bounds how many connections are open; Listener gives them places.
+//   - AnswerMemory bounds what answers take together until they have been sent.
+//   - A client that keeps others waiting loses its place or its memory. Pace and Connection say how
+//     long a client may take to send, AnswerMemory how long to read; SlowError is the error.
 package overload
 
 import (

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"example.org/conclave/configs"
-	"example.org/conclave/handlers"
+	"example.org/conclave/internal/overload"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -28,7 +28,7 @@ func MachineMemory() (int64, error) {
 
 // RequestMemory returns what the bodies and answers of requests may take together, in bytes.
 func RequestMemory(l configs.Limits) (int64, error) {
-	least := leastMemory(l, handlers.RoomFor(int64(limitsOf(l).RoomBytes())))
+	least := leastMemory(l, overload.RoomFor(int64(limitsOf(l).RoomBytes())))
 	if l.Memory == 0 {
 		all, err := MachineMemory()
 		return max(all/requestShare, least), err

@@ -1,4 +1,4 @@
-package handlers
+package overload
 
 import (
 	"io"
@@ -11,12 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long every caller may keep the server waiting.
-const patience = time.Second
-
-// credit is how much longer the server waits for one that has sent more than it had to.
-const credit = 10 * time.Second
-
 // prefaceHTTP2 is what a connection of HTTP/2 begins with (RFC 9113, section 3.4), and
 // dataFrame is the type of its frames that hold bodies (section 6.1).
 const (
@@ -24,7 +18,7 @@ const (
 	dataFrame    = 0
 )
 
-// connection is one accepted connection, and how long its caller keeps the server
+// Connection is one accepted connection, and how long its caller keeps the server
 // waiting. Its fields are guarded by its connections.
 //
 // A request is at work while the server does something for it that neither waits for its
@@ -33,12 +27,12 @@ const (
 // move, at the least rate. What moves is what the caller sends of its requests, and what
 // it takes of its answers: of HTTP/2 only what bodies hold, both ways, since other frames
 // cost it nothing.
-type connection struct {
+type Connection struct {
 	net.Conn
-	all   *connections
-	ahead []byte      // what was read before the connection had a place
-	probe bool        // it has a place of those of health checks, for one request
-	last  atomic.Bool // nothing more is read: what comes is the rest of a body that nobody wanted
+	all         *Connections
+	ahead       []byte      // what was read before the connection had a place
+	probe       bool        // it has a place of those of health checks, for one request
+	noMoreReads atomic.Bool // nothing more is read: what comes is the rest of a body that nobody wanted
 
 	state  http.ConnState
 	since  time.Time // in this state
@@ -55,19 +49,26 @@ type connection struct {
 	clock   time.Time     // up to when debt is counted; zero: the clock stands
 	debt    time.Duration // negative: what the caller is ahead
 
-	taken  int64
-	looked bool   // taken is what of this write's connection had been taken at the last look
-	frames frames // that were written
+	taken   int64
+	sampled bool   // taken is what of this write's connection had been taken at the last look
+	frames  frames // that were written
 }
 
-// silent reports whether nothing has come since the connection was made, or since its
+// EndReading lets nothing more be read: what comes is the rest of a body that nobody wanted.
+func (c *Connection) EndReading() { c.noMoreReads.Store(true) }
+
+// Ended reports whether the caller will send nothing more, and left whether it has closed the
+// connection altogether, which is known once something was sent to it.
+func (c *Connection) Ended() (ended, left bool) { return c.ended() }
+
+// isSilent reports whether nothing has come since the connection was made, or since its
 // last request.
-func (c *connection) silent() bool {
+func (c *Connection) isSilent() bool {
 	return !c.spoken && c.came == 0 && (c.state == http.StateIdle || c.state == http.StateNew)
 }
 
-// late returns how long the server has waited for the caller, when that is too long.
-func (c *connection) late(now time.Time) time.Duration {
+// overdue returns how long the server has waited for the caller, when that is too long.
+func (c *Connection) overdue(now time.Time) time.Duration {
 	debt := c.debt
 	if c.clock.IsZero() || c.spoken {
 		return 0
@@ -80,7 +81,7 @@ func (c *connection) late(now time.Time) time.Duration {
 }
 
 // change counts the time until now, changes something, and lets the clock run or stand.
-func (c *connection) change(do func(now time.Time)) {
+func (c *Connection) change(do func(now time.Time)) {
 	c.all.locked(func() {
 		now := time.Now()
 		if !c.clock.IsZero() {
@@ -88,16 +89,16 @@ func (c *connection) change(do func(now time.Time)) {
 		}
 		do(now)
 		c.clock = now
-		if !c.waited() {
+		if !c.isAwaited() {
 			c.clock = time.Time{}
 		}
 	})
 }
 
-// waited reports whether the caller is waited for. HTTP/2 is read from all the time.
-func (c *connection) waited() bool {
+// isAwaited reports whether the caller is waited for. HTTP/2 is read from all the time.
+func (c *Connection) isAwaited() bool {
 	switch {
-	case c.working > 0 || c.silent():
+	case c.working > 0 || c.isSilent():
 		return false
 	case c.http2:
 		return c.begun || c.state != http.StateActive
@@ -105,20 +106,20 @@ func (c *connection) waited() bool {
 	return c.reading || c.writing
 }
 
-// sent counts what came of a request.
-func (c *connection) sent(bytes int) { c.debt = max(c.debt-c.all.timeOf(int64(bytes)), -credit) }
+// creditSent counts what came of a request.
+func (c *Connection) creditSent(bytes int) { c.debt = max(c.debt-c.all.timeOf(int64(bytes)), -credit) }
 
-// took counts what the caller took of an answer, which puts nobody ahead: the system
+// creditTaken counts what the caller took of an answer, which puts nobody ahead: the system
 // takes much before anybody reads.
-func (c *connection) took(bytes int64) {
+func (c *Connection) creditTaken(bytes int64) {
 	if c.debt > 0 {
 		c.debt = max(c.debt-c.all.timeOf(bytes), 0)
 	}
 }
 
 // Read counts what comes.
-func (c *connection) Read(b []byte) (n int, err error) {
-	if c.last.Load() {
+func (c *Connection) Read(b []byte) (n int, err error) {
+	if c.noMoreReads.Load() {
 		return 0, io.EOF
 	}
 	c.change(func(time.Time) {
@@ -147,15 +148,15 @@ func (c *connection) Read(b []byte) (n int, err error) {
 }
 
 // received counts what was read.
-func (c *connection) received(b []byte) {
-	if c.silent() || c.spoken {
+func (c *Connection) received(b []byte) {
+	if c.isSilent() || c.spoken {
 		c.debt = 0 // a request begins
 	}
 	c.preface(b)
 	c.came = c.came + len(b)
 	c.spoken = false
 	if !c.http2 && c.state != http.StateActive {
-		c.sent(len(b)) // of a header
+		c.creditSent(len(b)) // of a header
 		c.header = append(c.header, b[:min(len(b), max(mostHeader-len(c.header), 0))]...)
 	}
 }
@@ -164,7 +165,7 @@ func (c *connection) received(b []byte) {
 const mostHeader = 64 << 10
 
 // preface looks at what comes first: whether it is that of HTTP/2.
-func (c *connection) preface(b []byte) {
+func (c *Connection) preface(b []byte) {
 	for ; c.read >= 0 && c.read < len(prefaceHTTP2) && len(b) > 0; b = b[1:] {
 		if b[0] != prefaceHTTP2[c.read] {
 			c.read = -1
@@ -176,8 +177,8 @@ func (c *connection) preface(b []byte) {
 }
 
 // Write counts what the caller takes.
-func (c *connection) Write(b []byte) (int, error) {
-	c.change(func(time.Time) { c.writing, c.looked = true, false })
+func (c *Connection) Write(b []byte) (int, error) {
+	c.change(func(time.Time) { c.writing, c.sampled = true, false })
 	n, err := c.Conn.Write(b)
 	c.change(func(time.Time) {
 		moved := n
@@ -185,14 +186,14 @@ func (c *connection) Write(b []byte) (int, error) {
 			moved = c.frames.bodies(b[:n])
 		}
 		c.writing = false
-		c.took(int64(moved))
+		c.creditTaken(int64(moved))
 	})
 	return n, err
 }
 
-// look asks the system what has been taken of a write that waits. From the first look on
+// sample asks the system what has been taken of a write that waits. From the first look on
 // it is known whether any is, so no time counts before.
-func (c *connection) look(now time.Time) {
+func (c *Connection) sample(now time.Time) {
 	if !c.writing || c.clock.IsZero() {
 		return
 	}
@@ -202,16 +203,16 @@ func (c *connection) look(now time.Time) {
 	}
 	c.debt = c.debt + now.Sub(c.clock)
 	c.clock = now
-	if c.looked {
-		c.took(taken - c.taken)
+	if c.sampled {
+		c.creditTaken(taken - c.taken)
 	} else {
 		c.debt = min(c.debt, 0)
 	}
-	c.taken, c.looked = taken, true
+	c.taken, c.sampled = taken, true
 }
 
-// raw does something with the connection's descriptor.
-func (c *connection) raw(do func(fd int)) bool {
+// control does something with the connection's descriptor.
+func (c *Connection) control(do func(fd int)) bool {
 	socket, ok := c.Conn.(syscall.Conn)
 	if !ok {
 		return false
@@ -220,18 +221,18 @@ func (c *connection) raw(do func(fd int)) bool {
 	return err == nil && raw.Control(func(fd uintptr) { do(int(fd)) }) == nil // or it is closed
 }
 
-// arrived asks the system whether something waits to be read.
-func (c *connection) arrived() bool {
+// hasUnread asks the system whether something waits to be read.
+func (c *Connection) hasUnread() bool {
 	n := len(c.ahead)
 	if n == 0 {
-		c.raw(func(fd int) { n, _, _ = unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT) })
+		c.control(func(fd int) { n, _, _ = unix.Recvfrom(fd, make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT) })
 	}
 	return n > 0
 }
 
 // CloseWrite ends the sending half, which net/http does before it gives a client
 // time to read an error.
-func (c *connection) CloseWrite() error {
+func (c *Connection) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
@@ -243,8 +244,8 @@ func (c *connection) CloseWrite() error {
 const linger = 500 * time.Millisecond
 
 // Close closes the connection and gives its place back.
-func (c *connection) Close() error {
-	if c.last.Load() {
+func (c *Connection) Close() error {
+	if c.noMoreReads.Load() {
 		placed := false // or others wait for it to be closed
 		c.all.locked(func() { _, placed = c.all.open[c] })
 		if placed && c.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(linger)) == nil {

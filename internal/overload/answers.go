@@ -1,9 +1,8 @@
-package handlers
+package overload
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,7 +12,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// room is the memory that answers may take, in bytes, all together. It is taken
+// AnswerMemory is the memory that answers may take, in bytes, all together. It is taken
 // for an answer before its texts are read and given back when it has been sent.
 // Whoever finds none waits, first come first served.
 //
@@ -23,64 +22,67 @@ import (
 //
 // While somebody waits, readers that are too slow give way: those who have taken
 // nothing for as long as patience, and those whose answer would take longer than
-// sendWithin at the pace so far, the slowest first, as many as it takes. Where nobody
+// SendWithin at the pace so far, the slowest first, as many as it takes. Where nobody
 // waits, everyone may read as slowly as the connection's deadline lets them.
-type room struct {
-	size   int64
-	free   *semaphore.Weighted
-	large  *semaphore.Weighted // of it, what large answers may take
-	places int                 // that large answers may have while they wait
-	given  *prometheus.CounterVec
+type AnswerMemory struct {
+	size    int64
+	free    *semaphore.Weighted
+	large   *semaphore.Weighted // of it, what large answers may take
+	places  int                 // that large answers may have while they wait
+	cutOffs *prometheus.CounterVec
 
 	mu      sync.Mutex
 	taken   int64
 	wanted  int64 // by those that wait
 	waiting int   // places of the large among them
 	leaving int64 // of those that were given up and are not gone yet
-	sending map[*sending]struct{}
+	sending map[*transfer]struct{}
 }
 
 // ordinary is the most that an answer takes which is not large.
-const ordinary = 2 << 20
+const ordinaryBytes = 2 << 20
 
-// share is what an answer has taken of the room, and whether it counts as large.
-type share struct {
+// Share is what an answer has taken of the room, and whether it counts as large.
+type Share struct {
 	bytes int64
 	large bool
 }
 
-// sendWithin is how long an answer may take its reader while others wait.
-const sendWithin = 10 * time.Second
+// Bytes returns how many bytes the share has.
+func (s Share) Bytes() int64 { return s.bytes }
 
-// newRoom makes room of some bytes, in a server of so many places.
-func newRoom(size int64, places int) *room {
-	return &room{
+// SendWithin is how long an answer may take its reader while others wait.
+const SendWithin = 10 * time.Second
+
+// NewAnswerMemory makes room of some bytes, in a server of so many places.
+func NewAnswerMemory(size int64, places int) *AnswerMemory {
+	return &AnswerMemory{
 		size:    size,
 		free:    semaphore.NewWeighted(size),
 		large:   semaphore.NewWeighted(size - size/4),
 		places:  (places + 1) / 2,
-		sending: map[*sending]struct{}{},
-		given: prometheus.NewCounterVec(prometheus.CounterOpts{
+		sending: map[*transfer]struct{}{},
+		cutOffs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conclave_answers_given_up_total", Help: "Answers that were broken off because they were read too slowly while others waited: for memory, or for a place.",
 		}, []string{"for"}),
 	}
 }
 
 var (
-	errTooLarge = errors.New("the answer is larger than answers may be")
-	errCrowded  = errors.New("as many wait as may")
+	ErrTooLarge = errors.New("the answer is larger than answers may be")
+	ErrCrowded  = errors.New("as many wait as may")
 )
 
-// take waits until there is room for so many bytes, for a caller that holds some
-// places. The error is the context's, errTooLarge or errCrowded.
-func (r *room) take(ctx context.Context, bytes int64, places int) (share, error) {
-	s := share{bytes, bytes > ordinary}
+// Take waits until there is room for so many bytes, for a caller that holds some
+// places. The error is the context's, ErrTooLarge or ErrCrowded.
+func (r *AnswerMemory) Take(ctx context.Context, bytes int64, places int) (Share, error) {
+	s := Share{bytes, bytes > ordinaryBytes}
 	if bytes > r.size || s.large && bytes > r.size-r.size/4 {
-		return share{}, errTooLarge
+		return Share{}, ErrTooLarge
 	}
-	if r.at(s, func(w *semaphore.Weighted) error {
+	if r.acquire(s, func(w *semaphore.Weighted) error {
 		if !w.TryAcquire(bytes) {
-			return errCrowded
+			return ErrCrowded
 		}
 		return nil
 	}) == nil {
@@ -98,23 +100,23 @@ func (r *room) take(ctx context.Context, bytes int64, places int) (share, error)
 		}
 	})
 	if crowded {
-		return share{}, errCrowded
+		return Share{}, ErrCrowded
 	}
-	stop := r.press()
+	stop := r.evictSlow()
 	defer stop()
 	defer r.locked(func() {
 		r.waiting -= places
 		r.wanted -= bytes
 	})
-	if err := r.at(s, func(w *semaphore.Weighted) error { return w.Acquire(ctx, bytes) }); err != nil {
-		return share{}, err
+	if err := r.acquire(s, func(w *semaphore.Weighted) error { return w.Acquire(ctx, bytes) }); err != nil {
+		return Share{}, err
 	}
 	return s, nil
 }
 
-// at takes a share of the room, and a large one of what large answers may take too, or
+// acquire takes a share of the room, and a large one of what large answers may take too, or
 // nothing.
-func (r *room) at(s share, acquire func(*semaphore.Weighted) error) error {
+func (r *AnswerMemory) acquire(s Share, acquire func(*semaphore.Weighted) error) error {
 	if s.large {
 		if err := acquire(r.large); err != nil {
 			return err
@@ -130,15 +132,15 @@ func (r *room) at(s share, acquire func(*semaphore.Weighted) error) error {
 	return nil
 }
 
-// resize makes a share as large as is needed, if there is room. It does not wait,
+// Resize makes a share as large as is needed, if there is room. It does not wait,
 // since others may wait for what the caller holds.
-func (r *room) resize(s *share, bytes int64) bool {
-	change := share{bytes - s.bytes, s.large}
+func (r *AnswerMemory) Resize(s *Share, bytes int64) bool {
+	change := Share{bytes - s.bytes, s.large}
 	if change.bytes <= 0 {
-		r.giveBack(share{-change.bytes, s.large})
-	} else if err := r.at(change, func(w *semaphore.Weighted) error {
+		r.GiveBack(Share{-change.bytes, s.large})
+	} else if err := r.acquire(change, func(w *semaphore.Weighted) error {
 		if !w.TryAcquire(change.bytes) {
-			return errCrowded
+			return ErrCrowded
 		}
 		return nil
 	}); err != nil {
@@ -148,7 +150,7 @@ func (r *room) resize(s *share, bytes int64) bool {
 	return true
 }
 
-func (r *room) giveBack(s share) {
+func (r *AnswerMemory) GiveBack(s Share) {
 	r.locked(func() { r.taken -= s.bytes })
 	r.free.Release(s.bytes)
 	if s.large {
@@ -156,20 +158,20 @@ func (r *room) giveBack(s share) {
 	}
 }
 
-func (r *room) locked(do func()) {
+func (r *AnswerMemory) locked(do func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	do()
 }
 
-// press makes slow readers give way until it is stopped.
-func (r *room) press() (stop func()) {
+// evictSlow makes slow readers give way until it is stopped.
+func (r *AnswerMemory) evictSlow() (stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		again := time.NewTicker(patience / 4) // somebody may be late by then
 		defer again.Stop()
 		for {
-			r.giveUp("memory", func(*sending) bool { return r.leaving < r.wanted })
+			r.cutOff("memory", func(*transfer) bool { return r.leaving < r.wanted })
 			select {
 			case <-again.C:
 			case <-ended:
@@ -180,62 +182,62 @@ func (r *room) press() (stop func()) {
 	return func() { close(ended) }
 }
 
-// giveUp breaks off the late answers that which names, the slowest first.
-func (r *room) giveUp(what string, which func(*sending) bool) {
+// cutOff breaks off the late answers that which names, the slowest first.
+func (r *AnswerMemory) cutOff(what string, which func(*transfer) bool) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
-		var slowest *sending
+		var slowest *transfer
 		for s := range r.sending {
-			if s.late(now) > 0 && which(s) && (slowest == nil || s.late(now) > slowest.late(now)) {
+			if s.overdue(now) > 0 && which(s) && (slowest == nil || s.overdue(now) > slowest.overdue(now)) {
 				slowest = s
 			}
 		}
 		if slowest == nil {
 			return
 		}
-		slowest.given = true
+		slowest.cut = true
 		r.leaving += slowest.held
-		r.given.WithLabelValues(what).Inc()
+		r.cutOffs.WithLabelValues(what).Inc()
 		// Its write fails, with HTTP/2 too, and with it its handler.
 		_ = slowest.control.SetWriteDeadline(now)
 	}
 }
 
-// sending is one answer on its way to its reader. Its fields are guarded by its room.
-type sending struct {
+// transfer is one answer on its way to its reader. Its fields are guarded by its room.
+type transfer struct {
 	control      *http.ResponseController
 	began, moved time.Time // moved: when some of it was taken last
 	bytes, sent  int
 	held         int64
 	placed       bool // it holds a place while it is sent
-	given        bool // up
+	cut          bool // up
 }
 
-// late returns how many seconds the whole answer will have taken at the pace so far, when
+// overdue returns how many seconds the whole answer will have taken at the pace so far, when
 // that is too long; else 0.
-func (s *sending) late(now time.Time) float64 {
+func (s *transfer) overdue(now time.Time) float64 {
 	took, still := now.Sub(s.began), now.Sub(s.moved)
 	whole := took.Seconds() * float64(s.bytes) / float64(max(s.sent, 1))
 	switch {
-	case s.given || took < patience:
+	case s.cut || took < patience:
 		return 0
-	case still < patience && whole < sendWithin.Seconds():
+	case still < patience && whole < SendWithin.Seconds():
 		return 0
 	}
 	return whole
 }
 
 // piece is how much of an answer is written before its pace is looked at.
-const piece = 32 << 10
+const pieceBytes = 32 << 10
 
-// send writes an answer's text in pieces, so that a slow reader is noticed, and flushes
+// Send writes an answer's text in pieces, so that a slow reader is noticed, and flushes
 // it, so that no buffer of the connection or the compression holds bytes that are no
 // longer counted. An error says that it could not be written whole.
-func (r *room) send(w http.ResponseWriter, text []byte, held int64, placed bool) error {
+func (r *AnswerMemory) Send(w http.ResponseWriter, text []byte, held int64, placed bool) error {
 	now := time.Now()
-	s := &sending{
+	s := &transfer{
 		control: http.NewResponseController(w),
 		began:   now,
 		moved:   now,
@@ -246,13 +248,13 @@ func (r *room) send(w http.ResponseWriter, text []byte, held int64, placed bool)
 	r.locked(func() { r.sending[s] = struct{}{} })
 	defer r.locked(func() {
 		delete(r.sending, s)
-		if s.given {
+		if s.cut {
 			r.leaving -= s.held
 		}
 	})
 	write := func() error {
 		for len(text) > 0 {
-			n, err := w.Write(text[:min(len(text), piece)])
+			n, err := w.Write(text[:min(len(text), pieceBytes)])
 			if err != nil {
 				return err
 			}
@@ -266,17 +268,28 @@ func (r *room) send(w http.ResponseWriter, text []byte, held int64, placed bool)
 	}
 	err := write()
 	r.locked(func() {
-		if err != nil && s.given {
-			err = fmt.Errorf("the answer was read too slowly while others waited: %w", err)
+		if err != nil && s.cut {
+			err = &SlowError{"the answer was read too slowly while others waited", err}
 		}
 	})
 	return err
 }
 
-// watch shows the room in /metrics.
-func (r *room) watch(m *Metrics) error {
+// GiveUpPlaces breaks off the late answers that hold a place while they are sent.
+func (r *AnswerMemory) GiveUpPlaces() {
+	r.cutOff("place", func(s *transfer) bool { return s.placed })
+}
+
+// Taken returns how many bytes answers have, and wanted how many they wait for.
+func (r *AnswerMemory) Taken() (taken, wanted int64) {
+	r.locked(func() { taken, wanted = r.taken, r.wanted })
+	return taken, wanted
+}
+
+// Collectors returns what metrics show of the memory.
+func (r *AnswerMemory) Collectors() []prometheus.Collector {
 	for _, what := range []string{"memory", "place"} {
-		r.given.WithLabelValues(what)
+		r.cutOffs.WithLabelValues(what)
 	}
 	gauge := func(name, help string, value func() int64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() (v float64) {
@@ -284,14 +297,16 @@ func (r *room) watch(m *Metrics) error {
 			return v
 		})
 	}
-	return errors.Join(
-		m.Register(r.given),
-		m.Register(
-			gauge("conclave_answer_bytes", "Memory taken for answers that are made or sent.", func() int64 { return r.taken }),
+	return []prometheus.Collector{
+		r.cutOffs,
+		gauge(
+			"conclave_answer_bytes",
+			"Memory taken for answers that are made or sent.",
+			func() int64 { return r.taken },
 		),
-		m.Register(gauge("conclave_answer_wanted_bytes", "Memory that answers wait for.", func() int64 { return r.wanted })),
-		m.Register(gauge("conclave_answer_bytes_limit", "Memory that answers may take.", func() int64 { return r.size })),
-	)
+		gauge("conclave_answer_wanted_bytes", "Memory that answers wait for.", func() int64 { return r.wanted }),
+		gauge("conclave_answer_bytes_limit", "Memory that answers may take.", func() int64 { return r.size }),
+	}
 }
 
 // RoomFor returns the least room for answers in which one that takes so many bytes while it
@@ -305,8 +320,8 @@ const (
 	compressingBytes = sendingBytes + 1<<20
 )
 
-// overhead returns what the answer to a request takes beside its text.
-func overhead(r *http.Request) int64 {
+// Overhead returns what the answer to a request takes beside its text.
+func Overhead(r *http.Request) int64 {
 	if strings.Contains(strings.Join(r.Header.Values("Accept-Encoding"), ","), "gzip") {
 		return compressingBytes
 	}

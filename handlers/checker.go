@@ -12,10 +12,10 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// conform checks parsed JSON against a schema of the document. The JSON Schema library
+// checker checks parsed JSON against a schema of the document. The JSON Schema library
 // of the tests has no bound on the mistakes that it collects: 32,000 in one list cost
 // it 67 ms and 14 MB, and numbers such as 1e900000 more. A test compares the two.
-type conform struct {
+type checker struct {
 	most  int // mistakes that are told
 	found []violation
 }
@@ -34,7 +34,7 @@ const maxEntries = 1024
 // decode checks a parsed body against a schema and puts it into a value, or names at
 // most so many mistakes.
 func decode(s *schema, body any, mistakes int, into any) *Problem {
-	c := conform{most: min(mistakes, maxViolations)}
+	c := checker{most: min(mistakes, maxViolations)}
 	body = c.check(s, body, "")
 	if p := c.problem(); p != nil {
 		return p
@@ -46,15 +46,15 @@ func decode(s *schema, body any, mistakes int, into any) *Problem {
 	return nil
 }
 
-func (c *conform) fail(code, pointer, format string, args ...any) {
+func (c *checker) fail(code, pointer, format string, args ...any) {
 	c.found = append(c.found, violation{code, pointer, fmt.Sprintf(format, args...)})
 }
 
 // enough reports whether so many mistakes were found that no more are looked for.
-func (c *conform) enough() bool { return len(c.found) >= c.most }
+func (c *checker) enough() bool { return len(c.found) >= c.most }
 
 // check compares v with s and returns v with its integers in plain form.
-func (c *conform) check(s *schema, v any, pointer string) any {
+func (c *checker) check(s *schema, v any, pointer string) any {
 	if c.enough() {
 		return v
 	}
@@ -72,7 +72,7 @@ func (c *conform) check(s *schema, v any, pointer string) any {
 		c.fail("wrong_type", pointer, "is null: it has to be %s; leave the field out for its default", s.allowed())
 		return v
 	default:
-		c.fail("wrong_type", pointer, "%s: it has to be %s", instead(v), s.allowed())
+		c.fail("wrong_type", pointer, "%s: it has to be %s", describeValue(v), s.allowed())
 		return v
 	}
 	switch v := v.(type) {
@@ -99,7 +99,7 @@ func (c *conform) check(s *schema, v any, pointer string) any {
 	return v
 }
 
-func (c *conform) object(s *schema, object map[string]any, pointer string) {
+func (c *checker) object(s *schema, object map[string]any, pointer string) {
 	at := func(name string) string { return wording.Shorten(wording.Pointer(pointer, wording.Shorten(name))) }
 	if s.rest != nil {
 		if len(object) > maxEntries {
@@ -131,7 +131,7 @@ func (c *conform) object(s *schema, object map[string]any, pointer string) {
 
 // unknown tells of fields that are not known: of the first few, and how many
 // more there are.
-func (c *conform) unknown(s *schema, object map[string]any, at func(string) string, known []string, n int) {
+func (c *checker) unknown(s *schema, object map[string]any, at func(string) string, known []string, n int) {
 	var first []string // in order
 	for name := range object {
 		if _, ok := s.Properties[name]; ok {
@@ -197,7 +197,7 @@ func didYouMean(name string, known map[string]*schema) string {
 
 // number checks a number. JSON Schema counts 10.0 and 1e1 among the integers,
 // encoding/json does not, so they are rewritten.
-func (c *conform) number(s *schema, n json.Number, pointer string) any {
+func (c *checker) number(s *schema, n json.Number, pointer string) any {
 	f, err := n.Float64()
 	switch {
 	case err != nil || math.IsInf(f, 0) || s.Minimum != nil && f < *s.Minimum || s.Maximum != nil && f > *s.Maximum:
@@ -221,7 +221,7 @@ func (c *conform) number(s *schema, n json.Number, pointer string) any {
 
 // problem sums up what was found, or is nil. A mistake of form (400) names
 // the problem before a mistake of value (422).
-func (c *conform) problem() *Problem {
+func (c *checker) problem() *Problem {
 	if len(c.found) == 0 {
 		return nil
 	}
@@ -261,8 +261,8 @@ func (s *schema) allowed() string {
 	return text
 }
 
-// instead says what a value is: itself, where it is short by nature.
-func instead(v any) string {
+// describeValue says what a value is: itself, where it is short by nature.
+func describeValue(v any) string {
 	switch v := v.(type) {
 	case string:
 		return "is " + wording.Quote(v)

@@ -22,31 +22,31 @@ type Admitted interface {
 	Encode(answer any, copies int) ([]byte, error)
 }
 
-// admitting is the engine behind admission, for one call. Whatever takes work, memory or
+// admittedEngine is the engine behind admission, for one call. Whatever takes work, memory or
 // time takes it of the call. It has no method of the engine that is not written here, so
 // that none passes by.
-type admitting struct {
+type admittedEngine struct {
 	engine Engine
 	call   *call
 }
 
-var _ Admitted = (*admitting)(nil)
+var _ Admitted = (*admittedEngine)(nil)
 
 // engine returns the engine as the call may ask it.
-func (c *call) engine() (*admitting, error) {
+func (c *call) engine() (*admittedEngine, error) {
 	engine, err := c.api.loaded()
 	if err != nil {
 		return nil, err
 	}
-	return &admitting{engine, c}, nil
+	return &admittedEngine{engine, c}, nil
 }
 
-// asking returns a context for the engine, which ends with the call, and takes room of it.
+// enterEngine returns a context for the engine, which ends with the call, and takes room of it.
 // The context of a tool does not end with that of the request by itself.
-func (e *admitting) asking(ctx context.Context, end time.Time) (context.Context, func()) {
+func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (context.Context, func()) {
 	r := e.call.r
 	arrived := exchangeOf(r.Context()).arrived
-	ctx, cancel := context.WithCancelCause(search.WithRoom(search.Arrived(ctx, arrived), e.call.api.takeRoom(r)))
+	ctx, cancel := context.WithCancelCause(search.WithRoom(search.Arrived(ctx, arrived), e.call.api.answerMemoryOf(r)))
 	if earlier, ok := r.Context().Deadline(); ok && (end.IsZero() || earlier.Before(end)) {
 		end = earlier
 	}
@@ -66,23 +66,27 @@ func (e *admitting) asking(ctx context.Context, end time.Time) (context.Context,
 	return ctx, func() { over(); release() }
 }
 
-func (e *admitting) Search(ctx context.Context, r search.Request) (search.Response, error) {
+func (e *admittedEngine) Search(ctx context.Context, r search.Request) (search.Response, error) {
 	d := e.engine.Defaults()
 	end := exchangeOf(e.call.r.Context()).arrived.Add(timeoutOf(r, d))
 	if p := e.call.api.admitSearch(e.call.r.Context(), costOf([]search.Request{r}, 1, d), end); p != nil {
 		return search.Response{}, p
 	}
-	ctx, done := e.asking(ctx, end)
+	ctx, done := e.enterEngine(ctx, end)
 	defer done()
 	response, err := e.engine.Search(ctx, r)
 	return e.call.api.withoutStages(e.call.r.Context(), response), err
 }
 
-func (e *admitting) Batch(ctx context.Context, requests []search.Request, deliver func(search.Answer) error) error {
+func (e *admittedEngine) Batch(
+	ctx context.Context,
+	requests []search.Request,
+	deliver func(search.Answer) error,
+) error {
 	if p := e.hold(costOf(requests, e.engine.Limits().BatchParallel, e.engine.Defaults())); p != nil {
 		return p
 	}
-	ctx, done := e.asking(ctx, time.Time{})
+	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
 	return e.engine.Batch(ctx, requests, func(answer search.Answer) error {
 		answer.Response = e.call.api.withoutStages(e.call.r.Context(), answer.Response)
@@ -90,67 +94,67 @@ func (e *admitting) Batch(ctx context.Context, requests []search.Request, delive
 	})
 }
 
-func (e *admitting) Embed(ctx context.Context, r search.EmbedRequest) (search.EmbedResponse, error) {
+func (e *admittedEngine) Embed(ctx context.Context, r search.EmbedRequest) (search.EmbedResponse, error) {
 	if p := e.hold(costOfTexts(len(r.Input))); p != nil {
 		return search.EmbedResponse{}, p
 	}
-	ctx, done := e.asking(ctx, time.Time{})
+	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
 	return e.engine.Embed(ctx, r)
 }
 
-func (e *admitting) Rerank(ctx context.Context, r search.RerankRequest) (search.RerankResponse, error) {
+func (e *admittedEngine) Rerank(ctx context.Context, r search.RerankRequest) (search.RerankResponse, error) {
 	if p := e.hold(costOfTexts(len(r.Texts))); p != nil {
 		return search.RerankResponse{}, p
 	}
-	ctx, done := e.asking(ctx, time.Time{})
+	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
 	return e.engine.Rerank(ctx, r)
 }
 
-func (e *admitting) Passage(ctx context.Context, id string) (corpus.Passage, string, error) {
-	ctx, done := e.asking(ctx, time.Time{})
+func (e *admittedEngine) Passage(ctx context.Context, id string) (corpus.Passage, string, error) {
+	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
 	return e.engine.Passage(ctx, id)
 }
 
-func (e *admitting) List(ctx context.Context, after string, limit int) ([]corpus.Passage, string, error) {
-	ctx, done := e.asking(ctx, time.Time{})
+func (e *admittedEngine) List(ctx context.Context, after string, limit int) ([]corpus.Passage, string, error) {
+	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
 	return e.engine.List(ctx, after, limit)
 }
 
 // What follows is in memory, and small: the place that every call has is enough.
 
-func (e *admitting) Experts() []search.ExpertInfo { return e.engine.Experts() }
+func (e *admittedEngine) Experts() []search.ExpertInfo { return e.engine.Experts() }
 
-func (e *admitting) Expert(name string) (search.ExpertInfo, error) { return e.engine.Expert(name) }
+func (e *admittedEngine) Expert(name string) (search.ExpertInfo, error) { return e.engine.Expert(name) }
 
-func (e *admitting) Readers() []search.ReaderInfo { return e.engine.Readers() }
+func (e *admittedEngine) Readers() []search.ReaderInfo { return e.engine.Readers() }
 
-func (e *admitting) Generation() (number uint64, passages int) { return e.engine.Generation() }
+func (e *admittedEngine) Generation() (number uint64, passages int) { return e.engine.Generation() }
 
-func (e *admitting) Limits() search.Limits { return e.engine.Limits() }
+func (e *admittedEngine) Limits() search.Limits { return e.engine.Limits() }
 
-func (e *admitting) Defaults() search.Defaults { return e.engine.Defaults() }
+func (e *admittedEngine) Defaults() search.Defaults { return e.engine.Defaults() }
 
 // hold takes a larger place than the one that every call has.
-func (e *admitting) hold(cost int) *Problem {
+func (e *admittedEngine) hold(cost int) *Problem {
 	if cost <= 1 {
 		return nil
 	}
-	return e.call.api.hold(e.call.r.Context(), cost)
+	return e.call.api.holdPlaces(e.call.r.Context(), cost)
 }
 
-func (e *admitting) Costs(c Cost) error {
+func (e *admittedEngine) Costs(c Cost) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	exchangeOf(e.call.r.Context()).admitted.say(c)
+	exchangeOf(e.call.r.Context()).admitted.setExtra(c)
 	return nil
 }
 
-func (e *admitting) Encode(answer any, copies int) ([]byte, error) {
+func (e *admittedEngine) Encode(answer any, copies int) ([]byte, error) {
 	var b bytes.Buffer
 	if err := e.call.encode(&b, answer); err != nil {
 		return nil, err
@@ -167,8 +171,8 @@ type passageReader interface {
 	Reads(p corpus.Passage) (cut, unread bool)
 }
 
-// readAs returns how the experts read a passage that was let in.
-func (a *API) readAs(p *corpus.Passage) (r ReadAs) {
+// describeReading returns how the experts read a passage that was let in.
+func (a *API) describeReading(p *corpus.Passage) (r ReadAs) {
 	engine, err := a.loaded()
 	if reader, ok := engine.(passageReader); ok && err == nil && p != nil {
 		r.Truncated, r.Unread = reader.Reads(*p)

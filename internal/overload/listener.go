@@ -1,10 +1,8 @@
-package handlers
+package overload
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -12,62 +10,71 @@ import (
 	"time"
 )
 
-// entrance lets in no more connections than may be open. Where there is no place, it
+// Listener lets in no more connections than may be open. Where there is no place, it
 // hears what a new one asks. A health check gets a place of those that such have. Others
 // wait for a place, first come first served. Where as many are here as may be, the one
 // that has said nothing for the longest is closed, or else the one that has waited the
 // longest is told to come back: so nobody who comes later, such as a health check, waits
 // behind a flood.
-type entrance struct {
+type Listener struct {
 	net.Listener
-	connections *connections
-	most        int           // connections that may be here
-	within      time.Duration // how long a connection has to say what it asks; 0: any time
-	isProbe     func(path string) bool
+	connections *Connections
+	options     ListenerOptions
 
-	in      chan entered
+	in      chan accepted
 	closing sync.Once
 	closed  chan struct{}
 	running sync.WaitGroup
 
-	mu      sync.Mutex
-	unheard []*guest
-	waiting []*guest
-	came    chan struct{} // holds one where somebody waits
+	mu       sync.Mutex
+	unread   []*pending
+	waiting  []*pending
+	arrivals chan struct{} // holds one where somebody waits
 }
 
-// guest is a connection without a place.
-type guest struct {
-	*connection
-	came time.Time
-	gone bool // it is not among those that are here any more
+// pending is a connection without a place.
+type pending struct {
+	*Connection
+	came    time.Time
+	removed bool // it is not among those that are here any more
 }
 
-type entered struct {
-	connection *connection
+type accepted struct {
+	connection *Connection
 	err        error
 }
 
-// newEntrance begins to accept connections. wait returns when it has ended.
-func newEntrance(
-	l net.Listener,
-	all *connections,
-	most int,
-	within time.Duration,
-	isProbe func(string) bool,
-) *entrance {
-	e := &entrance{Listener: l, connections: all, most: max(most, 1), within: within, isProbe: isProbe,
-		in: make(chan entered), closed: make(chan struct{}), came: make(chan struct{}, 1)}
-	e.running.Go(e.welcome)
-	e.running.Go(e.usher)
+// ListenerOptions say how connections without a place are treated.
+type ListenerOptions struct {
+	Waiting int           // that may be here, at least 1
+	Within  time.Duration // how long a connection has to say what it asks; 0: any time
+	// IsProbe reports whether a path is that of a health check.
+	IsProbe func(path string) bool
+	// Refusal returns what one that is turned away is answered over HTTP/1.
+	Refusal func() []byte
+}
+
+// Listen begins to accept connections of a listener.
+func (n *Connections) Listen(l net.Listener, o ListenerOptions) *Listener {
+	o.Waiting = max(o.Waiting, 1)
+	e := &Listener{
+		Listener:    l,
+		connections: n,
+		options:     o,
+		in:          make(chan accepted),
+		closed:      make(chan struct{}),
+		arrivals:    make(chan struct{}, 1),
+	}
+	e.running.Go(e.acceptAll)
+	e.running.Go(e.admitWaiting)
 	return e
 }
 
-// wait waits until nothing of it runs any more.
-func (e *entrance) wait() { e.running.Wait() }
+// Wait waits until nothing of it runs any more.
+func (e *Listener) Wait() { e.running.Wait() }
 
 // Accept waits for a connection that has a place.
-func (e *entrance) Accept() (net.Conn, error) {
+func (e *Listener) Accept() (net.Conn, error) {
 	select {
 	case in := <-e.in:
 		if in.err != nil {
@@ -80,27 +87,27 @@ func (e *entrance) Accept() (net.Conn, error) {
 }
 
 // Close ends the listening, and closes the connections that wait.
-func (e *entrance) Close() error {
+func (e *Listener) Close() error {
 	e.closing.Do(func() { close(e.closed) })
 	err := e.Listener.Close()
 	e.locked(func() {
-		for _, g := range append(e.unheard, e.waiting...) {
-			g.gone = true
+		for _, g := range append(e.unread, e.waiting...) {
+			g.removed = true
 			_ = g.Close()
 		}
-		e.unheard, e.waiting = nil, nil
+		e.unread, e.waiting = nil, nil
 	})
 	return err
 }
 
-func (e *entrance) locked(do func()) {
+func (e *Listener) locked(do func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	do()
 }
 
-// pass hands a connection with a place to the server.
-func (e *entrance) pass(in entered) {
+// deliver hands a connection with a place to the server.
+func (e *Listener) deliver(in accepted) {
 	select {
 	case e.in <- in:
 	case <-e.closed:
@@ -110,12 +117,12 @@ func (e *entrance) pass(in entered) {
 	}
 }
 
-// welcome accepts connections.
-func (e *entrance) welcome() {
+// acceptAll accepts connections.
+func (e *Listener) acceptAll() {
 	for {
 		conn, err := e.Listener.Accept()
 		if err != nil {
-			e.pass(entered{err: err})
+			e.deliver(accepted{err: err})
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
@@ -124,23 +131,23 @@ func (e *entrance) welcome() {
 		if tcp, ok := conn.(*net.TCPConn); ok {
 			_ = tcp.SetWriteBuffer(writeBuffer) // or the system chooses it
 		}
-		c := &connection{Conn: conn, all: e.connections}
+		c := &Connection{Conn: conn, all: e.connections}
 		waits := false
 		e.locked(func() { waits = len(e.waiting) > 0 })
-		if !waits && e.connections.hasRoom() {
+		if !waits && e.connections.hasPlace() {
 			if ok, _ := e.connections.enter(c); ok {
-				e.pass(entered{connection: c})
+				e.deliver(accepted{connection: c})
 				continue
 			}
 		}
-		e.stay(&guest{connection: c, came: time.Now()})
+		e.enqueue(&pending{Connection: c, came: time.Now()})
 	}
 }
 
-// stay takes in a connection for which there is no place, and hears it.
-func (e *entrance) stay(g *guest) {
+// enqueue takes in a connection for which there is no place, and hears it.
+func (e *Listener) enqueue(g *pending) {
 	for {
-		wait := e.makeRoom()
+		wait := e.evict()
 		if wait <= 0 {
 			break
 		}
@@ -157,29 +164,29 @@ func (e *entrance) stay(g *guest) {
 		case <-e.closed:
 		default:
 			stays = true
-			e.unheard = append(e.unheard, g)
+			e.unread = append(e.unread, g)
 		}
 	})
 	if !stays {
 		_ = g.Close()
 		return
 	}
-	e.running.Go(func() { e.hear(g) })
+	e.running.Go(func() { e.readAhead(g) })
 }
 
-// makeRoom turns somebody away where as many are here as may be. It returns how long it
+// evict turns somebody away where as many are here as may be. It returns how long it
 // has to be waited for where nobody can be yet.
-func (e *entrance) makeRoom() (wait time.Duration) {
-	var away *guest
+func (e *Listener) evict() (wait time.Duration) {
+	var away *pending
 	heard := false
 	e.locked(func() {
-		if len(e.unheard)+len(e.waiting) < e.most {
+		if len(e.unread)+len(e.waiting) < e.options.Waiting {
 			return
 		}
-		if len(e.unheard) > 0 {
-			wait = grace - time.Since(e.unheard[0].came)
+		if len(e.unread) > 0 {
+			wait = grace - time.Since(e.unread[0].came)
 			if wait <= 0 {
-				away = e.unheard[0]
+				away = e.unread[0]
 			}
 		}
 		if away == nil && len(e.waiting) > 0 {
@@ -188,23 +195,23 @@ func (e *entrance) makeRoom() (wait time.Duration) {
 			wait = 0
 		}
 		if away != nil {
-			e.leave(away)
+			e.remove(away)
 		}
 	})
 	if away != nil {
 		e.connections.givenUp.WithLabelValues(waitingName).Inc()
 		if heard {
-			away.refuse()
+			e.refuse(away)
 		}
 		_ = away.Close()
 	}
 	return wait
 }
 
-// leave expects that mu is held.
-func (e *entrance) leave(g *guest) {
-	g.gone = true
-	for _, list := range []*[]*guest{&e.unheard, &e.waiting} {
+// remove expects that mu is held.
+func (e *Listener) remove(g *pending) {
+	g.removed = true
+	for _, list := range []*[]*pending{&e.unread, &e.waiting} {
 		for i, other := range *list {
 			if other == g {
 				*list = append((*list)[:i:i], (*list)[i+1:]...)
@@ -217,10 +224,10 @@ func (e *entrance) leave(g *guest) {
 // saysEnough is how much of a request is read before it is known to be no health check.
 const saysEnough = 4 << 10
 
-// hear reads what a connection asks.
-func (e *entrance) hear(g *guest) {
-	if e.within > 0 {
-		_ = g.SetReadDeadline(g.came.Add(e.within))
+// readAhead reads what a connection asks.
+func (e *Listener) readAhead(g *pending) {
+	if e.options.Within > 0 {
+		_ = g.SetReadDeadline(g.came.Add(e.options.Within))
 	}
 	buffer := make([]byte, saysEnough)
 	probe := false
@@ -228,7 +235,7 @@ func (e *entrance) hear(g *guest) {
 		n, err := g.Conn.Read(buffer[len(g.ahead):])
 		g.ahead = buffer[:len(g.ahead)+n]
 		if err != nil {
-			e.locked(func() { e.leave(g) })
+			e.locked(func() { e.remove(g) })
 			_ = g.Close()
 			return
 		}
@@ -243,28 +250,28 @@ func (e *entrance) hear(g *guest) {
 	}
 	_ = g.SetReadDeadline(time.Time{})
 	if probe && !mayHaveBody(g.ahead) {
-		e.checkHealth(g)
+		e.admitProbe(g)
 		return
 	}
 	e.locked(func() {
-		if !g.gone {
-			e.leave(g)
-			g.gone = false
+		if !g.removed {
+			e.remove(g)
+			g.removed = false
 			e.waiting = append(e.waiting, g)
 		}
 	})
 	select {
-	case e.came <- struct{}{}:
+	case e.arrivals <- struct{}{}:
 	default:
 	}
 }
 
 // asksHealth reports whether a request's first line is that of a health check.
-func (e *entrance) asksHealth(line string) bool {
+func (e *Listener) asksHealth(line string) bool {
 	method, rest, _ := strings.Cut(line, " ")
 	path, _, _ := strings.Cut(rest, " ")
 	path, _, _ = strings.Cut(path, "?")
-	return (method == http.MethodGet || method == http.MethodHead) && e.isProbe(path)
+	return (method == http.MethodGet || method == http.MethodHead) && e.options.IsProbe(path)
 }
 
 // mayHaveBody reports whether a header announces a body, or is not whole.
@@ -274,13 +281,13 @@ func mayHaveBody(header []byte) bool {
 		bytes.Contains(header, []byte("\r\ntransfer-encoding"))
 }
 
-// checkHealth gives a health check its place.
-func (e *entrance) checkHealth(g *guest) {
-	e.locked(func() { e.leave(g) })
+// admitProbe gives a health check its place.
+func (e *Listener) admitProbe(g *pending) {
+	e.locked(func() { e.remove(g) })
 	for {
-		wait := e.connections.enterProbe(g.connection)
+		wait := e.connections.enterProbe(g.Connection)
 		if wait <= 0 {
-			e.pass(entered{connection: g.connection})
+			e.deliver(accepted{connection: g.Connection})
 			return
 		}
 		select {
@@ -292,10 +299,10 @@ func (e *entrance) checkHealth(g *guest) {
 	}
 }
 
-// usher gives places to those that wait.
-func (e *entrance) usher() {
+// admitWaiting gives places to those that wait.
+func (e *Listener) admitWaiting() {
 	for {
-		var next *guest
+		var next *pending
 		e.locked(func() {
 			if len(e.waiting) > 0 {
 				next = e.waiting[0]
@@ -303,25 +310,25 @@ func (e *entrance) usher() {
 		})
 		if next == nil {
 			select {
-			case <-e.came:
+			case <-e.arrivals:
 				continue
 			case <-e.closed:
 				return
 			}
 		}
-		ok, room := e.connections.enter(next.connection)
+		ok, room := e.connections.enter(next.Connection)
 		if ok {
-			gone := false
+			removed := false
 			e.locked(func() {
-				gone = next.gone
-				if !gone {
-					e.leave(next)
+				removed = next.removed
+				if !removed {
+					e.remove(next)
 				}
 			})
-			if gone {
+			if removed {
 				_ = next.Close() // it was turned away meanwhile; its place is free again
 			} else {
-				e.pass(entered{connection: next.connection})
+				e.deliver(accepted{connection: next.Connection})
 			}
 			continue
 		}
@@ -335,25 +342,10 @@ func (e *entrance) usher() {
 }
 
 // refuse tells a connection that there is no place for it, where that is HTTP/1.
-func (g *guest) refuse() {
+func (e *Listener) refuse(g *pending) {
 	if bytes.HasPrefix(g.ahead, []byte("PRI ")) {
 		return
 	}
-	p := newProblem("too_many_requests", "As many connections are open as may be, and as many wait for a place.")
-	p.RequestID = randomHex(16)
-	text, err := json.Marshal(p)
-	if err != nil {
-		return
-	}
-	_, _ = fmt.Fprintf(
-		g.Conn,
-		"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nX-Request-ID: %s\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
-		p.Status,
-		http.StatusText(p.Status),
-		typeProblem,
-		p.RequestID,
-		len(text),
-		text,
-	)
+	_, _ = g.Conn.Write(e.options.Refusal())
 	_ = g.CloseWrite()
 }

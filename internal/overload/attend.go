@@ -1,4 +1,4 @@
-package handlers
+package overload
 
 import (
 	"bytes"
@@ -11,22 +11,22 @@ import (
 
 type connectionKey struct{}
 
-// withConnection lets a request's context know its connection.
-func withConnection(ctx context.Context, c net.Conn) context.Context {
+// WithConnection lets a request's context know its connection.
+func WithConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, c)
 }
 
-// connectionOf returns the connection of a request's context; nil: it is not known.
-func connectionOf(ctx context.Context) *connection {
-	c, _ := ctx.Value(connectionKey{}).(*connection)
+// ConnectionOf returns the connection of a request's context; nil: it is not known.
+func ConnectionOf(ctx context.Context) *Connection {
+	c, _ := ctx.Value(connectionKey{}).(*Connection)
 	return c
 }
 
-// attended tells a connection when a request is at work, and when it waits for its
+// Attend tells a connection when a request is at work, and when it waits for its
 // caller: for more of the body, or for the answer to be taken.
-func attended(next http.Handler) http.Handler {
+func Attend(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := connectionOf(r.Context())
+		c := ConnectionOf(r.Context())
 		if c == nil {
 			next.ServeHTTP(w, r)
 			return
@@ -36,7 +36,7 @@ func attended(next http.Handler) http.Handler {
 			// parties may see in two places is not to be taken for a request.
 			w.Header().Set("Connection", "close")
 		}
-		defer atWork(r.Context())()
+		defer AtWork(r.Context())()
 		if r.Body != http.NoBody {
 			r.Body = &attendedBody{r.Body, c}
 		}
@@ -47,7 +47,7 @@ func attended(next http.Handler) http.Handler {
 // framedTwice reports whether a request says in two ways where its body ends, by chunks
 // and by a length, or in one that its version does not have (RFC 9112, section 6.1), or
 // whether that is not known of one with chunks, since its header came with another request.
-func (c *connection) framedTwice(r *http.Request) (twice bool) {
+func (c *Connection) framedTwice(r *http.Request) (twice bool) {
 	chunked := len(r.TransferEncoding) > 0
 	c.change(func(time.Time) {
 		header, _, whole := bytes.Cut(c.header, []byte("\r\n\r\n"))
@@ -64,10 +64,10 @@ func (c *connection) framedTwice(r *http.Request) (twice bool) {
 	return twice
 }
 
-// atWork says that something is done for a request, until done is called, whatever of its
+// AtWork says that something is done for a request, until done is called, whatever of its
 // body is waited for meanwhile.
-func atWork(ctx context.Context) (done func()) {
-	c := connectionOf(ctx)
+func AtWork(ctx context.Context) (done func()) {
+	c := ConnectionOf(ctx)
 	if c == nil {
 		return func() {}
 	}
@@ -78,15 +78,15 @@ func atWork(ctx context.Context) (done func()) {
 	return func() { c.change(func(time.Time) { c.working-- }) }
 }
 
-// waits says that a request waits for its caller, until that has happened.
-func (c *connection) waits() (happened func()) {
+// awaitCaller says that a request waits for its caller, until that has happened.
+func (c *Connection) awaitCaller() (happened func()) {
 	c.change(func(time.Time) { c.working-- })
 	return func() { c.change(func(time.Time) { c.working++ }) }
 }
 
 type attendedBody struct {
 	io.ReadCloser
-	connection *connection
+	connection *Connection
 }
 
 func (b *attendedBody) Read(p []byte) (int, error) {
@@ -94,7 +94,7 @@ func (b *attendedBody) Read(p []byte) (int, error) {
 	c.change(func(time.Time) { c.working-- })
 	n, err := b.ReadCloser.Read(p)
 	c.change(func(time.Time) {
-		c.sent(n)
+		c.creditSent(n)
 		c.working++
 	})
 	return n, err
@@ -102,17 +102,17 @@ func (b *attendedBody) Read(p []byte) (int, error) {
 
 type attendedWriter struct {
 	http.ResponseWriter
-	connection *connection
+	connection *Connection
 }
 
 func (w *attendedWriter) Write(p []byte) (int, error) {
-	defer w.connection.waits()()
+	defer w.connection.awaitCaller()()
 	return w.ResponseWriter.Write(p)
 }
 
 // FlushError sends what was written.
 func (w *attendedWriter) FlushError() error {
-	defer w.connection.waits()()
+	defer w.connection.awaitCaller()()
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 

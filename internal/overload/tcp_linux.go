@@ -1,10 +1,10 @@
-package handlers
+package overload
 
 import "golang.org/x/sys/unix"
 
 // acknowledged returns how many bytes the caller's system has taken so far.
-func (c *connection) acknowledged() (bytes int64, ok bool) {
-	c.raw(func(fd int) {
+func (c *Connection) acknowledged() (bytes int64, ok bool) {
+	c.control(func(fd int) {
 		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
 			bytes = int64(info.Bytes_acked)
 			ok = true
@@ -15,9 +15,9 @@ func (c *connection) acknowledged() (bytes int64, ok bool) {
 
 // ended reports whether the caller will send nothing more, and left whether it has closed
 // the connection altogether, which is known once something was sent to it.
-func (c *connection) ended() (ended, left bool) {
+func (c *Connection) ended() (ended, left bool) {
 	const closeWait, closed = 8, 7 // states of TCP
-	c.raw(func(fd int) {
+	c.control(func(fd int) {
 		if info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
 			ended = info.State == closeWait || info.State == closed
 			left = info.State == closed

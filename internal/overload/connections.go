@@ -1,7 +1,6 @@
-package handlers
+package overload
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"sync"
@@ -10,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// connections bounds how many connections are open, so that the collection has the
+// Connections bounds how many connections are open, so that the collection has the
 // descriptors that it needs whatever callers do.
 //
 // At the bound a new connection whose request has come takes the place of another one,
@@ -19,27 +18,28 @@ import (
 // server waiting, for its request or for its answer to be taken, the one that does so the
 // most. What has arrived and was not read yet counts as sent. A flood therefore takes no
 // place from callers who send their requests and read their answers. Where there is none
-// to be had, the new one waits (entrance), and health checks have places of their own.
-type connections struct {
+// to be had, the new one waits (Listener), and health checks have places of their own.
+type Connections struct {
 	rate float64 // bytes a second in which a request has to come in, and an answer to be taken
 
 	mu          sync.Mutex
 	most        int // 0: no bound
-	open        map[*connection]struct{}
-	probes      map[*connection]struct{} // those in the places of health checks, which answer where all others are taken
+	open        map[*Connection]struct{}
+	probes      map[*Connection]struct{} // those in the places of health checks, which answer where all others are taken
 	probePlaces int
-	looked      time.Time     // when the system was asked last what is taken
-	room        chan struct{} // closed when a place may have come free
+	sampled     time.Time     // when the system was asked last what is taken
+	freed       chan struct{} // closed when a place may have come free
 
 	givenUp *prometheus.CounterVec
 }
 
-func newConnections(bytesASecond int) *connections {
-	return &connections{
+// NewConnections returns a set without a bound, whose callers have to move so many bytes a second.
+func NewConnections(bytesASecond int) *Connections {
+	return &Connections{
 		rate:   float64(bytesASecond),
-		open:   map[*connection]struct{}{},
-		probes: map[*connection]struct{}{},
-		room:   make(chan struct{}),
+		open:   map[*Connection]struct{}{},
+		probes: map[*Connection]struct{}{},
+		freed:  make(chan struct{}),
 		givenUp: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conclave_connections_given_up_total",
 			Help: "Connections closed for others to have their place: idle ones, new ones that had sent no request, active ones whose request came or whose answer was taken too slowly, and waiting ones for which there was no place.",
@@ -60,30 +60,30 @@ const writeBuffer = 256 << 10
 const waitingName = "waiting"
 
 // timeOf returns how long so many bytes may take.
-func (n *connections) timeOf(bytes int64) time.Duration {
+func (n *Connections) timeOf(bytes int64) time.Duration {
 	return time.Duration(float64(bytes) / n.rate * float64(time.Second))
 }
 
-func (n *connections) locked(do func()) {
+func (n *Connections) locked(do func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	do()
 }
 
-func (n *connections) wake() {
-	close(n.room)
-	n.room = make(chan struct{})
+func (n *Connections) wake() {
+	close(n.freed)
+	n.freed = make(chan struct{})
 }
 
-// hasRoom reports whether there is a place that nobody has.
-func (n *connections) hasRoom() (room bool) {
+// hasPlace reports whether there is a place that nobody has.
+func (n *Connections) hasPlace() (room bool) {
 	n.locked(func() { room = n.most == 0 || len(n.open) < n.most })
 	return room
 }
 
 // enter gives a connection a place, if there is one or another connection can be given
 // up. If none can, room is closed when that may have changed.
-func (n *connections) enter(c *connection) (entered bool, room <-chan struct{}) {
+func (n *Connections) enter(c *Connection) (entered bool, room <-chan struct{}) {
 	for {
 		n.mu.Lock()
 		if n.most == 0 || len(n.open) < n.most {
@@ -92,8 +92,8 @@ func (n *connections) enter(c *connection) (entered bool, room <-chan struct{}) 
 			n.mu.Unlock()
 			return true, nil
 		}
-		last := n.last()
-		room := n.room
+		last := n.victim()
+		room := n.freed
 		if last != nil {
 			n.givenUp.WithLabelValues(last.state.String()).Inc()
 			delete(n.open, last)
@@ -109,9 +109,9 @@ func (n *connections) enter(c *connection) (entered bool, room <-chan struct{}) 
 // enterProbe gives the connection of a health check one of the places that such have, of
 // which the one that has had its for the longest is given up. It returns how long it has
 // to wait where each of them is new.
-func (n *connections) enterProbe(c *connection) (wait time.Duration) {
+func (n *Connections) enterProbe(c *Connection) (wait time.Duration) {
 	n.mu.Lock()
-	var oldest *connection
+	var oldest *Connection
 	if len(n.probes) >= n.probePlaces {
 		for p := range n.probes {
 			if oldest == nil || p.since.Before(oldest.since) {
@@ -136,21 +136,21 @@ func (n *connections) enterProbe(c *connection) (wait time.Duration) {
 	return 0
 }
 
-// last returns the connection to give up first, or nil when there is none.
-func (n *connections) last() *connection {
+// victim returns the connection to give up first, or nil when there is none.
+func (n *Connections) victim() *Connection {
 	now := time.Now()
-	if now.Sub(n.looked) >= patience/4 {
-		n.looked = now
+	if now.Sub(n.sampled) >= patience/4 {
+		n.sampled = now
 		for c := range n.open {
-			c.look(now)
+			c.sample(now)
 		}
 	}
 	for {
-		found := n.first(now)
+		found := n.mostOverdue(now)
 		switch {
-		case found == nil || !found.silent():
+		case found == nil || !found.isSilent():
 			return found
-		case found.arrived():
+		case found.hasUnread():
 			found.spoken = true
 		case found.state == http.StateNew && now.Sub(found.since) < grace:
 			return nil // until it has had its time
@@ -160,16 +160,16 @@ func (n *connections) last() *connection {
 	}
 }
 
-// first returns the connection to give up first, by what is known of them.
-func (n *connections) first(now time.Time) *connection {
-	var found *connection
+// mostOverdue returns the connection to give up first, by what is known of them.
+func (n *Connections) mostOverdue(now time.Time) *Connection {
+	var found *Connection
 	// Silent ones are new, or else idle. The states are numbered: new, active, idle.
-	before := func(a, b *connection) bool {
+	before := func(a, b *Connection) bool {
 		switch {
-		case a.silent() != b.silent():
-			return a.silent()
-		case !a.silent():
-			return a.late(now) > b.late(now)
+		case a.isSilent() != b.isSilent():
+			return a.isSilent()
+		case !a.isSilent():
+			return a.overdue(now) > b.overdue(now)
 		case a.state != b.state:
 			return a.state < b.state
 		}
@@ -177,7 +177,7 @@ func (n *connections) first(now time.Time) *connection {
 	}
 	for c := range n.open {
 		switch {
-		case !c.silent() && c.late(now) == 0:
+		case !c.isSilent() && c.overdue(now) == 0:
 		case found == nil || before(c, found):
 			found = c
 		}
@@ -185,9 +185,9 @@ func (n *connections) first(now time.Time) *connection {
 	return found
 }
 
-// changed takes what net/http says of a connection.
-func (n *connections) changed(conn net.Conn, state http.ConnState) {
-	c, ok := conn.(*connection)
+// Changed takes what net/http says of a connection.
+func (n *Connections) Changed(conn net.Conn, state http.ConnState) {
+	c, ok := conn.(*Connection)
 	if !ok || state == http.StateClosed || state == http.StateHijacked {
 		return
 	}
@@ -199,8 +199,29 @@ func (n *connections) changed(conn net.Conn, state http.ConnState) {
 	})
 }
 
-// watch shows the connections in /metrics.
-func (n *connections) watch(m *Metrics) error {
+// Limit bounds how many connections are open, 0: not at all, and beside them those of health checks.
+func (n *Connections) Limit(most, probes int) {
+	n.locked(func() {
+		n.most = most
+		n.probePlaces = max(probes, 1)
+	})
+}
+
+// Count returns how many connections are open and how many of them are in a state.
+func (n *Connections) Count(state http.ConnState) (open, in int) {
+	n.locked(func() {
+		open = len(n.open)
+		for c := range n.open {
+			if c.state == state {
+				in++
+			}
+		}
+	})
+	return open, in
+}
+
+// Collectors returns what metrics show of the connections.
+func (n *Connections) Collectors() []prometheus.Collector {
 	gauge := func(name, help string, value func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() (v float64) {
 			n.locked(func() { v = float64(value()) })
@@ -211,11 +232,13 @@ func (n *connections) watch(m *Metrics) error {
 		n.givenUp.WithLabelValues(state.String())
 	}
 	n.givenUp.WithLabelValues(waitingName)
-	return errors.Join(
-		m.Register(n.givenUp),
-		m.Register(gauge("conclave_connections", "Connections that are open.", func() int { return len(n.open) })),
-		m.Register(
-			gauge("conclave_connections_limit", "Connections that may be open; 0 is any number.", func() int { return n.most }),
+	return []prometheus.Collector{
+		n.givenUp,
+		gauge("conclave_connections", "Connections that are open.", func() int { return len(n.open) }),
+		gauge(
+			"conclave_connections_limit",
+			"Connections that may be open; 0 is any number.",
+			func() int { return n.most },
 		),
-	)
+	}
 }

@@ -1,0 +1,68 @@
+package overload
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// SlowError is the error of a client that is too slow: what it was to send did not come in time,
+// or what it was to take was not taken.
+type SlowError struct {
+	What string // "the body did not arrive in time"
+	Err  error
+}
+
+func (e *SlowError) Error() string {
+	if e.Err == nil {
+		return e.What
+	}
+	return e.What + ": " + e.Err.Error()
+}
+
+func (e *SlowError) Unwrap() error { return e.Err }
+
+// Slow returns a *SlowError where an error says that a deadline of a connection passed, and nil for
+// any other.
+func Slow(what string, err error) *SlowError {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	return &SlowError{what, err}
+}
+
+// patience is how long every caller may keep the server waiting.
+const patience = time.Second
+
+// credit is how much longer the server waits for one that has sent more than it had to.
+const credit = 10 * time.Second
+
+// Pace is how fast a client sends: what came, and how long it was waited for. Nobody is too slow
+// to send while nothing is read, or while what was sent before still waits to be stored. It belongs
+// to one goroutine.
+type Pace struct {
+	reading bool // the client is waited for
+	since   time.Time
+	waited  time.Duration // before that
+	came    int64         // bytes
+}
+
+// Begin waits for the client from now on.
+func (p *Pace) Begin() {
+	p.reading = true
+	p.since = time.Now()
+}
+
+// End waits no more, after so many bytes.
+func (p *Pace) End(came int) {
+	p.reading = false
+	p.waited += time.Since(p.since)
+	p.came += int64(came)
+}
+
+// Until returns when the client will have been too slow: by the grace that it always has, and what
+// the least rate gives for what it sent. ok is false while it is not waited for.
+func (p *Pace) Until(grace time.Duration, bytesASecond int) (end time.Time, ok bool) {
+	given := grace + time.Duration(float64(p.came)/float64(bytesASecond)*float64(time.Second))
+	return p.since.Add(given - p.waited), p.reading
+}
