@@ -45,7 +45,7 @@ func (e *Encoder) Name() string { return e.bundle.Manifest.Name }
 func (e *Encoder) Late() bool { return e.bundle.Manifest.Kind == models.KindLate }
 
 // Dimension returns the length of a vector; for a Late encoder, of each token's vector.
-func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension }
+func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension() }
 
 // Fingerprint returns models.Bundle.Fingerprint and, for passages, Normalised where
 // texts are normalised before they are encoded. Questions are read as passages are;
@@ -110,7 +110,7 @@ func (e *Encoder) Close() (err error) {
 // with a method Overloaded() bool that is true when too many questions wait,
 // or ONNX Runtime's.
 func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, error) {
-	tokens := e.tokenizer.question(e.asked(text), e.bundle.Manifest.MaxTokens.Question)
+	tokens := e.tokenizer.question(e.asked(text), e.bundle.Manifest.Vectors.MaxTokens.Question)
 	if tokens.err != nil {
 		return nil, tokens.err
 	}

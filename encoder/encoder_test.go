@@ -358,16 +358,16 @@ func TestOpenErrors(t *testing.T) {
 		spoil func(b *models.Bundle)
 		want  string
 	}{
-		"other dimension": {func(b *models.Bundle) { b.Manifest.Dimension = 31 }, "encoder.onnx"},
-		"other input":     {func(b *models.Bundle) { b.Manifest.Question.InputIDs = "words" }, "words"},
-		"other output":    {func(b *models.Bundle) { b.Manifest.Question.Embedding = "vector" }, "vector"},
-		"raw length":      {func(b *models.Bundle) { b.Manifest.Normalise = true }, "normalise"},
-		"members":         {func(b *models.Bundle) { b.Manifest.Ensemble.Members = 7 }, "ensemble.onnx"},
+		"other dimension": {func(b *models.Bundle) { b.Manifest.Vectors.Dimension = 31 }, "encoder.onnx"},
+		"other input":     {func(b *models.Bundle) { b.Manifest.Vectors.Question.InputIDs = "words" }, "words"},
+		"other output":    {func(b *models.Bundle) { b.Manifest.Vectors.Question.Embedding = "vector" }, "vector"},
+		"raw length":      {func(b *models.Bundle) { b.Manifest.Vectors.Normalise = true }, "normalise"},
+		"members":         {func(b *models.Bundle) { b.Manifest.Vectors.Ensemble.Members = 7 }, "ensemble.onnx"},
 		"broken graph":    {func(b *models.Bundle) { write(t, b.Path("encoder.onnx"), "no graph") }, "encoder.onnx"},
 		"no graph":        {func(b *models.Bundle) { remove(t, b.Path("encoder.onnx")) }, "encoder.onnx"},
 		"no vocabulary":   {func(b *models.Bundle) { write(t, b.Path("vocab.txt"), "a\nb\n") }, "[UNK]"},
 		"no tokenizer":    {func(b *models.Bundle) { remove(t, b.Path("vocab.txt")) }, "vocab.txt"},
-		"passage graph":   {func(b *models.Bundle) { b.Manifest.Passage.File = "passages.onnx" }, "passages.onnx"},
+		"passage graph":   {func(b *models.Bundle) { b.Manifest.Vectors.Passage.File = "passages.onnx" }, "passages.onnx"},
 	} {
 		b := bundle(t, tiny.Expert{Name: "spoilt", RawLength: true, EnsembleMembers: 3})
 		c.spoil(b)

@@ -69,12 +69,13 @@ type Ensemble struct {
 
 func openEnsemble(b *models.Bundle) (*Ensemble, error) {
 	m := &b.Manifest
-	graph, err := openSmall(b.Path(m.Ensemble.File), models.EnsembleInput, []string{models.EnsembleOutput}, m.Dimension)
+	x := m.Vectors.Ensemble
+	graph, err := openSmall(b.Path(x.File), models.EnsembleInput, []string{models.EnsembleOutput}, m.Dimension())
 	if err != nil {
 		return nil, err
 	}
-	e := &Ensemble{graph, m.Ensemble.Members}
-	if _, err := e.Members(context.Background(), make([]float32, m.Dimension)); err != nil {
+	e := &Ensemble{graph, x.Members}
+	if _, err := e.Members(context.Background(), make([]float32, m.Dimension())); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
 	return e, nil

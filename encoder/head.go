@@ -42,15 +42,15 @@ func (h *Head) open(b *models.Bundle) (err error) {
 		b.Path(m.Head.File),
 		models.HeadInput,
 		[]string{models.HeadVector, models.HeadGate},
-		m.Dimension,
+		m.Dimension(),
 	)
 	if err != nil {
 		return err
 	}
-	question := make([]float32, m.Dimension)
+	question := make([]float32, m.Dimension())
 	question[0] = 1
 	vector, _, err := h.Apply(context.Background(), question)
-	if err == nil && m.Normalise {
+	if err == nil && m.Head.Normalise {
 		err = tryLength(h.file, vector)
 	}
 	if err != nil {

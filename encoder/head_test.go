@@ -106,7 +106,8 @@ func TestWhatIsNoHead(t *testing.T) {
 		t.Errorf("a dense expert: %v", err)
 	}
 	other := *head
-	other.Manifest.Head = &models.Head{File: head.Manifest.Head.File, Domains: []string{"two", "names"}}
+	other.Manifest = head.Manifest.Clone()
+	other.Manifest.Head.Domains = []string{"two", "names"}
 	if _, err := r.OpenHead(&other); err == nil {
 		t.Error("a graph with another number of probabilities was opened")
 	}

@@ -63,7 +63,7 @@ func (r *Runtime) CheckImported(
 	}
 	if another != nil {
 		for _, pooling := range []string{models.PoolingMean, models.PoolingCLS} {
-			if pooling == b.Manifest.Pooling {
+			if pooling == b.Manifest.Vectors.Pooling {
 				continue
 			}
 			made, err := another(pooling)
@@ -78,7 +78,7 @@ func (r *Runtime) CheckImported(
 				return &DoubtError{Setting: models.SettingPooling, Better: pooling,
 					Reason: fmt.Sprintf(
 						"with pooling %s %s, and with pooling %s %s",
-						b.Manifest.Pooling,
+						b.Manifest.Vectors.Pooling,
 						found(own),
 						pooling,
 						found(other),
@@ -86,9 +86,10 @@ func (r *Runtime) CheckImported(
 			}
 		}
 	}
-	if b.Manifest.Prefix != (models.Prefix{}) {
+	if b.Manifest.Vectors.Prefix != (models.Prefix{}) {
 		bare := *b
-		bare.Manifest.Prefix = models.Prefix{}
+		bare.Manifest = b.Manifest.Clone()
+		bare.Manifest.Vectors.Prefix = models.Prefix{}
 		other, err := r.paraphrased(ctx, &bare)
 		if err != nil {
 			return err
@@ -97,8 +98,8 @@ func (r *Runtime) CheckImported(
 			return &DoubtError{Setting: models.SettingPrefix,
 				Reason: fmt.Sprintf(
 					"with the prefixes %q and %q %s, and without them %s",
-					b.Manifest.Prefix.Question,
-					b.Manifest.Prefix.Passage,
+					b.Manifest.Vectors.Prefix.Question,
+					b.Manifest.Vectors.Prefix.Passage,
 					found(own),
 					found(other),
 				)}
@@ -112,7 +113,7 @@ func (r *Runtime) CheckImported(
 		}
 	case own.Share() >= leastParaphrases:
 		return nil
-	case another == nil && b.Manifest.Pooling != models.PoolingGraph:
+	case another == nil && b.Manifest.Vectors.Pooling != models.PoolingGraph:
 		return &DoubtError{
 			Setting: models.SettingPooling + ", the " + models.SettingPrefix + " or the " + SettingTokenizer,
 			Reason:  found(own),

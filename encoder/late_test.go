@@ -184,7 +184,7 @@ func TestLateOpenErrors(t *testing.T) {
 		want  string
 	}{
 		"dense": {func(_ *testing.T, b *models.Bundle) { b.Manifest.Kind = models.KindDense }, "encoder.onnx"},
-		"wider": {func(_ *testing.T, b *models.Bundle) { b.Manifest.Dimension = 12 }, "encoder.onnx"},
+		"wider": {func(_ *testing.T, b *models.Bundle) { b.Manifest.Vectors.Dimension = 12 }, "encoder.onnx"},
 		"raw length": {func(t *testing.T, b *models.Bundle) {
 			constantTokens(t, b, []float32{1, 1, 0, 0, 1})
 		}, "of length 1.41"},
@@ -218,7 +218,7 @@ func TestLateOpenErrors(t *testing.T) {
 // token and no vector for the text.
 func constantTokens(t *testing.T, b *models.Bundle, row []float32) {
 	t.Helper()
-	for _, g := range []*models.Graph{&b.Manifest.Question, &b.Manifest.Passage} {
+	for _, g := range []*models.Graph{&b.Manifest.Vectors.Question, &b.Manifest.Vectors.Passage} {
 		g.Pooled, g.PooledDimension = "", 0
 	}
 	axes := []onnx.Dim{onnx.Varying("batch"), onnx.Varying("sequence")}

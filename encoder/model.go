@@ -43,13 +43,13 @@ func openModel(b *models.Bundle, tokenizer *questionTokens, o Running) (m *model
 func (m *model) openOn(provider string, b *models.Bundle, tokenizer *questionTokens) (err error) {
 	m.provider = provider
 	t := target{provider: provider, threads: m.options.Threads}
-	m.question, err = openTower(b, m.manifest.Question, tokenizer, t)
+	m.question, err = openTower(b, m.manifest.Vectors.Question, tokenizer, t)
 	if err != nil {
 		return err
 	}
 	m.passage = m.question
-	if m.manifest.Passage != m.manifest.Question {
-		m.passage, err = openTower(b, m.manifest.Passage, tokenizer, t)
+	if m.manifest.Vectors.Passage != m.manifest.Vectors.Question {
+		m.passage, err = openTower(b, m.manifest.Vectors.Passage, tokenizer, t)
 		if err != nil {
 			return errors.Join(err, m.question.close())
 		}
@@ -78,7 +78,7 @@ func (m *model) infer(ctx context.Context, lane batcher.Lane, rows [][]int32) ([
 		return vectors, err
 	}
 	for i, tokens := range vectors {
-		vectors[i] = finish(tokens, m.manifest.Dimension)
+		vectors[i] = finish(tokens, m.manifest.Dimension())
 		if m.carried > 0 {
 			vectors[i] = slices.Concat(pooled[i], vectors[i])
 		}

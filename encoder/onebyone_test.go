@@ -83,8 +83,8 @@ func dynamic(t *testing.T) *models.Bundle {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !b.Manifest.Question.OneByOne || !b.Manifest.Passage.OneByOne {
-		t.Fatalf("the graph is not marked: %+v", b.Manifest.Question)
+	if !b.Manifest.Vectors.Question.OneByOne || !b.Manifest.Vectors.Passage.OneByOne {
+		t.Fatalf("the graph is not marked: %+v", b.Manifest.Vectors.Question)
 	}
 	return b
 }
@@ -108,7 +108,8 @@ func TestRowsOfSuchGraphsRunAlone(t *testing.T) {
 
 	// The fixture does what it is for: run together, the vectors are others.
 	together := *b
-	together.Manifest.Question.OneByOne, together.Manifest.Passage.OneByOne = false, false
+	together.Manifest = b.Manifest.Clone()
+	together.Manifest.Vectors.Question.OneByOne, together.Manifest.Vectors.Passage.OneByOne = false, false
 	other := open(t, r, &together, Running{})
 	rows := make([][]int32, len(texts))
 	for i, text := range texts {

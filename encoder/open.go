@@ -69,11 +69,11 @@ func (r *Runtime) OpenAll(all []Opening) ([]*Encoder, []error) {
 
 // load opens a bundle without its queue.
 func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
-	if b.Manifest.Generator != nil {
-		return nil, fmt.Errorf("%s is a generator, which makes no vectors: it cannot search", b.Manifest.Name)
-	}
-	if b.Manifest.Kind == models.KindReader {
-		return nil, fmt.Errorf("%s is a reader, which makes no vectors: it cannot search", b.Manifest.Name)
+	switch m := &b.Manifest; {
+	case m.Head != nil:
+		return nil, fmt.Errorf("%s changes the vectors of %s: it has none of its own to search", m.Name, m.Base.Name)
+	case m.Vectors == nil:
+		return nil, fmt.Errorf("%s is %s, which makes no vectors: it cannot search", m.Name, m.KindInWords())
 	}
 	if err := r.opened(); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 			e.model = nil
 		}
 	}
-	if err == nil && b.Manifest.Ensemble != nil {
+	if err == nil && b.Manifest.Vectors.Ensemble != nil {
 		e.ensemble, err = openEnsemble(b)
 	}
 	if err != nil {
@@ -118,8 +118,9 @@ func (e *Encoder) couldCarry(dense *Encoder) bool {
 		a.question == a.passage && b.question == b.passage && !a.question.oneByOne && !b.question.oneByOne &&
 		a.question.pooled == dense.Dimension() && e.tokenizer == dense.tokenizer && a.provider == b.provider &&
 		a.options == b.options &&
-		a.manifest.MaxTokens == b.manifest.MaxTokens && a.manifest.Template == b.manifest.Template &&
-		a.manifest.Prefix == b.manifest.Prefix
+		a.manifest.Vectors.MaxTokens == b.manifest.Vectors.MaxTokens &&
+		a.manifest.Vectors.Template == b.manifest.Vectors.Template &&
+		a.manifest.Vectors.Prefix == b.manifest.Vectors.Prefix
 }
 
 // sharedWithin is how far the vectors of two graphs may be apart, in every
@@ -138,7 +139,7 @@ var sharedTexts = []string{
 func (e *Encoder) carry(dense *Encoder) error {
 	var rows [][]int32
 	for _, text := range sharedTexts {
-		ids, err := dense.tokenizer.Encode(text, dense.bundle.Manifest.MaxTokens.Question)
+		ids, err := dense.tokenizer.Encode(text, dense.bundle.Manifest.Vectors.MaxTokens.Question)
 		if err != nil {
 			return err
 		}

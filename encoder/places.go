@@ -19,7 +19,7 @@ type Place struct {
 func (e *Encoder) Places(t Text) ([]Place, error) {
 	whole := t.Text
 	text := 0 // where the text begins
-	switch template := e.bundle.Manifest.Template; {
+	switch template := e.bundle.Manifest.Vectors.Template; {
 	case template == models.TemplatePair:
 		return nil, nil
 	case template == models.TemplateTitleDotText && t.Title != "":
@@ -27,7 +27,7 @@ func (e *Encoder) Places(t Text) ([]Place, error) {
 	}
 	// A space does not affect how its neighbours are split, so the tokens of the whole
 	// are the tokens of its words.
-	most := e.bundle.Manifest.MaxTokens.Passage - 2
+	most := e.bundle.Manifest.Vectors.MaxTokens.Passage - 2
 	var places []Place
 	for at := 0; at < len(whole) && len(places) < most; {
 		end := at + strings.IndexAny(whole[at:], " \n\t")

@@ -15,7 +15,7 @@ func TestPrefix(t *testing.T) {
 	for _, template := range []string{models.TemplateText, models.TemplateTitleDotText, models.TemplatePair} {
 		plain := open(t, r, bundle(t, tiny.Expert{Template: template}), Running{})
 		with := bundle(t, tiny.Expert{Template: template})
-		with.Manifest.Prefix = models.Prefix{Question: "river question ", Passage: "house passage "}
+		with.Manifest.Vectors.Prefix = models.Prefix{Question: "river question ", Passage: "house passage "}
 		prefixed := open(t, r, with, Running{})
 		encode := func(e *Encoder, question, title, text string) (q, p []float32) {
 			t.Helper()

@@ -14,7 +14,7 @@ func counts(share float64) float64 { return min(1, 2*share) }
 // Readable returns what a question counts for the encoder, 0 to 1: 1 where it reads at least
 // half of the characters of the question's words, 0 where it reads none. Dense vectors are of unit length all the same.
 func (e *Encoder) Readable(text string) float64 {
-	return e.tokenizer.question(text, e.bundle.Manifest.MaxTokens.Question).read
+	return e.tokenizer.question(text, e.bundle.Manifest.Vectors.MaxTokens.Question).read
 }
 
 // ReadablePassage returns Readable of a passage, and whether the encoder reads its

@@ -139,7 +139,7 @@ func (x *Reader) KnownWords(text string) (words, whole, unknown int) {
 // The parts are batched with those of other callers. What is said of a passage does
 // not depend on the others: logits within 1e-4. Errors are as for EncodeQuestion.
 func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]Reading, error) {
-	asked, err := x.pieces(question, x.bundle.Manifest.MaxTokens.Question)
+	asked, err := x.pieces(question, x.bundle.Manifest.Reader.MaxTokens.Question)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func (x *Reader) Read(ctx context.Context, question string, passages []Text) ([]
 	}
 	readings := make([]Reading, len(passages))
 	for i := range reads {
-		readings[i] = reads[i].reading(x.bundle.Manifest.LongestSpan)
+		readings[i] = reads[i].reading(x.bundle.Manifest.Reader.LongestSpan)
 	}
 	return readings, nil
 }

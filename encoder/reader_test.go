@@ -117,16 +117,16 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked, _ := x.tokenizer.Encode(strings.TrimSpace(question), m.MaxTokens.Question+2)
+			asked, _ := x.tokenizer.Encode(strings.TrimSpace(question), m.Reader.MaxTokens.Question+2)
 			head := slices.Clone(asked)
 			tail := 0
-			if m.Template == models.TemplateSQuAD {
+			if m.Reader.Template == models.TemplateSQuAD {
 				tail = 1
 			} else {
-				title, _ := x.tokenizer.Encode(p.Title, m.MaxTokens.Title+2)
+				title, _ := x.tokenizer.Encode(p.Title, m.Reader.MaxTokens.Title+2)
 				head = append(head, title[1:]...)
 			}
-			room := m.MaxTokens.Pair - len(head) - tail
+			room := m.Reader.MaxTokens.Pair - len(head) - tail
 			best := math.Inf(-1)
 			selected := math.Inf(-1)
 			windows := 0
@@ -144,7 +144,7 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 				}
 				all := out[0]
 				null := math.Inf(-1)
-				if m.Reader.Select != "" {
+				if m.Reader.Graph.Select != "" {
 					selected = max(selected, float64(all[0]))
 					all = all[1:]
 				} else {
@@ -152,7 +152,7 @@ func TestReadingIsTheBestSpan(t *testing.T) {
 				}
 				own := math.Inf(-1)
 				for i := range text[first:end] {
-					for j := i; j < min(i+m.LongestSpan, end-first); j++ {
+					for j := i; j < min(i+m.Reader.LongestSpan, end-first); j++ {
 						score := float64(all[len(head)+i]) + float64(all[len(row)+len(head)+j])
 						own = max(own, score)
 						if score > best+1e-6 {

@@ -26,7 +26,7 @@ type readerSession struct {
 // openReaderSession loads a reader's graph and runs it once, as openTower does.
 func openReaderSession(b *models.Bundle, tokenizer *questionTokens, t target) (*readerSession, error) {
 	m := &b.Manifest
-	g := b.Manifest.Reader
+	g := b.Manifest.Reader.Graph
 	inputs, outputs := []string{g.InputIDs, g.AttentionMask}, []string{g.Start, g.End}
 	if g.TokenTypeIDs != "" {
 		inputs = append(inputs, g.TokenTypeIDs)
@@ -35,7 +35,7 @@ func openReaderSession(b *models.Bundle, tokenizer *questionTokens, t target) (*
 		outputs = append(outputs, g.Select)
 	}
 	s := &readerSession{
-		file: b.Path(g.File), types: g.TokenTypeIDs != "", squad: m.Template == models.TemplateSQuAD, selects: g.Select != "",
+		file: b.Path(g.File), types: g.TokenTypeIDs != "", squad: m.Reader.Template == models.TemplateSQuAD, selects: g.Select != "",
 		sep: tokenizer.SEP(), pad: int64(tokenizer.Pad()),
 	}
 	var err error
@@ -43,7 +43,7 @@ func openReaderSession(b *models.Bundle, tokenizer *questionTokens, t target) (*
 	if err != nil {
 		return nil, err
 	}
-	ids, _, err := tokenizer.EncodePair("what", "a", m.MaxTokens.Pair)
+	ids, _, err := tokenizer.EncodePair("what", "a", m.Reader.MaxTokens.Pair)
 	if err == nil {
 		_, err = s.run(context.Background(), batcher.Question, [][]int32{ids})
 	}

@@ -29,22 +29,22 @@ type window struct {
 // words around it.
 func (x *Reader) prepare(asked []int32, p Text) (read passageRead, err error) {
 	m := &x.bundle.Manifest
-	squad := m.Template == models.TemplateSQuAD
+	squad := m.Reader.Template == models.TemplateSQuAD
 	head := slices.Concat([]int32{x.tokenizer.CLS()}, asked, []int32{x.tokenizer.SEP()})
-	room := m.MaxTokens.Pair - len(head)
+	room := m.Reader.MaxTokens.Pair - len(head)
 	var tail []int32
 	if squad {
 		tail = []int32{x.tokenizer.SEP()}
 		room--
 	} else {
-		title, err := x.pieces(p.Title, m.MaxTokens.Title)
+		title, err := x.pieces(p.Title, m.Reader.MaxTokens.Title)
 		if err != nil {
 			return read, err
 		}
 		head = append(append(head, title...), x.tokenizer.SEP())
 		room -= len(title) + 1
 	}
-	stride := room - min(2*m.LongestSpan, room/2)
+	stride := room - min(2*m.Reader.LongestSpan, room/2)
 	most := room + (mostWindows-1)*stride
 	text, words, err := x.tokenizer.Located(p.Text, most+1)
 	if err != nil {

@@ -75,7 +75,7 @@ func (o Running) sizes(c *batcher.Config, provider string, m *models.Manifest) {
 	c.Queue = o.Queue
 	c.Cache = o.CacheEntries
 	c.Runs = 1
-	c.CacheNumbers = c.Cache * m.Dimension
+	c.CacheNumbers = c.Cache * m.Dimension()
 	if m.Kind == models.KindLate {
 		c.CacheNumbers *= usualTokens
 	}

@@ -35,7 +35,7 @@ type session struct {
 // contradicts the manifest is found now and not by the first question.
 func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t target) (*session, error) {
 	m := &b.Manifest
-	ids, err := tokenizer.Encode("a", m.MaxTokens.Question)
+	ids, err := tokenizer.Encode("a", m.Vectors.MaxTokens.Question)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t ta
 	s := &session{
 		file: b.Path(
 			g.File,
-		), types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: m.Kind == models.KindLate, width: m.Dimension,
+		), types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: m.Kind == models.KindLate, width: m.Dimension(),
 		pooled: g.PooledDimension, pad: int64(tokenizer.Pad()),
 	}
 	if s.late {
@@ -65,7 +65,7 @@ func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t ta
 	case err != nil:
 	case s.late:
 		err = s.tryTokens(vectors[0])
-	case m.Normalise:
+	case m.Vectors.Normalise:
 		err = tryLength(s.file, vectors[0])
 	}
 	if err != nil {

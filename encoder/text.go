@@ -15,7 +15,7 @@ type Text struct{ Title, Text string }
 // ones among them, and whether it leaves the end out, since the question is longer than
 // the bundle's limit.
 func (e *Encoder) QuestionTokens(text string) (read int, cut bool) {
-	t := e.tokenizer.question(e.asked(text), e.bundle.Manifest.MaxTokens.Question)
+	t := e.tokenizer.question(e.asked(text), e.bundle.Manifest.Vectors.MaxTokens.Question)
 	return len(t.ids), t.cut
 }
 
@@ -38,7 +38,7 @@ func (e *Encoder) PassageTokens(t Text) (read int, cut bool) {
 
 // passageRow returns what is encoded of a passage, and whether its end is left out.
 func (e *Encoder) passageRow(t Text) (ids []int32, cut bool, err error) {
-	limit := e.bundle.Manifest.MaxTokens.Passage
+	limit := e.bundle.Manifest.Vectors.MaxTokens.Passage
 	ids, err = e.passageTokens(t, limit+1)
 	if err == nil && len(ids) > limit {
 		cut = true
@@ -49,7 +49,7 @@ func (e *Encoder) passageRow(t Text) (ids []int32, cut bool, err error) {
 
 // WordTokens returns how many tokens a word has.
 func (e *Encoder) WordTokens(word string) int {
-	ids, err := e.tokenizer.Encode(word, e.bundle.Manifest.MaxTokens.Passage)
+	ids, err := e.tokenizer.Encode(word, e.bundle.Manifest.Vectors.MaxTokens.Passage)
 	if err != nil {
 		return 0
 	}
@@ -57,14 +57,14 @@ func (e *Encoder) WordTokens(word string) int {
 }
 
 // asked returns a question with the prefix that the bundle puts before it.
-func (e *Encoder) asked(text string) string { return e.bundle.Manifest.Prefix.Question + text }
+func (e *Encoder) asked(text string) string { return e.bundle.Manifest.Vectors.Prefix.Question + text }
 
 // passageTokens puts a passage through the bundle's template, behind its prefix, and cuts it to
 // limit tokens. Token types are zero in all templates: DPR was trained so,
 // also for pairs.
 func (e *Encoder) passageTokens(t Text, limit int) ([]int32, error) {
-	prefix := e.bundle.Manifest.Prefix.Passage
-	switch template := e.bundle.Manifest.Template; {
+	prefix := e.bundle.Manifest.Vectors.Prefix.Passage
+	switch template := e.bundle.Manifest.Vectors.Template; {
 	case template == models.TemplatePair && t.Title != "":
 		ids, _, err := e.tokenizer.EncodePair(prefix+t.Title, t.Text, limit)
 		return ids, err

@@ -3,7 +3,6 @@ package models_test
 import (
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,12 +90,12 @@ func TestLoadNamesTheChangedFile(t *testing.T) {
 
 func TestCheckFindsAManifestThatPromisesTooMuch(t *testing.T) {
 	for want, change := range map[string]func(*models.Manifest){
-		"[batch, 32]":  func(m *models.Manifest) { m.Dimension = 64 },
-		"vectors":      func(m *models.Manifest) { m.Question.Embedding = "vectors" },
-		"inputs":       func(m *models.Manifest) { m.Passage.TokenTypeIDs = "" },
-		"3, 32":        func(m *models.Manifest) { m.Ensemble.Members = 4 },
-		"not an ONNX":  func(m *models.Manifest) { m.Question.File = "vocab.txt" },
-		"no such file": func(m *models.Manifest) { m.Question.File = "absent" },
+		"[batch, 32]":  func(m *models.Manifest) { m.Vectors.Dimension = 64 },
+		"vectors":      func(m *models.Manifest) { m.Vectors.Question.Embedding = "vectors" },
+		"inputs":       func(m *models.Manifest) { m.Vectors.Passage.TokenTypeIDs = "" },
+		"3, 32":        func(m *models.Manifest) { m.Vectors.Ensemble.Members = 4 },
+		"not an ONNX":  func(m *models.Manifest) { m.Vectors.Question.File = "vocab.txt" },
+		"no such file": func(m *models.Manifest) { m.Vectors.Question.File = "absent" },
 	} {
 		b := write(t, full())
 		change(&b.Manifest)
@@ -169,10 +168,10 @@ func TestFingerprint(t *testing.T) {
 	for name, change := range map[string]func(*models.Manifest){
 		"case":      func(m *models.Manifest) { m.LowerCase = false },
 		"tokenizer": func(m *models.Manifest) { m.Files[m.Tokenizer] = hash },
-		"output":    func(m *models.Manifest) { m.Question.Embedding = "other" },
+		"output":    func(m *models.Manifest) { m.Vectors.Question.Embedding = "other" },
 	} {
 		changed := *base
-		changed.Manifest.Files = maps.Clone(base.Manifest.Files)
+		changed.Manifest = base.Manifest.Clone()
 		change(&changed.Manifest)
 		if changed.Fingerprint(models.Question) == base.Fingerprint(models.Question) {
 			t.Errorf("another %s has the same fingerprint", name)

@@ -29,14 +29,15 @@ func (b *Bundle) Check() error {
 	}
 	if h := m.Head; h != nil {
 		all = append(all, b.checkGraph(h.File,
-			[]*onnx.Value{onnx.NewValue(HeadInput, onnx.Float, onnx.Varying(""), onnx.Fixed(m.Dimension))},
-			onnx.NewValue(HeadVector, onnx.Float, onnx.Varying(""), onnx.Fixed(m.Dimension)),
+			[]*onnx.Value{onnx.NewValue(HeadInput, onnx.Float, onnx.Varying(""), onnx.Fixed(m.Dimension()))},
+			onnx.NewValue(HeadVector, onnx.Float, onnx.Varying(""), onnx.Fixed(m.Dimension())),
 			onnx.NewValue(HeadGate, onnx.Float, onnx.Varying(""), onnx.Fixed(len(h.Domains)))))
 	}
-	if e := m.Ensemble; e != nil {
+	if v := m.Vectors; v != nil && v.Ensemble != nil {
+		e := v.Ensemble
 		all = append(all, b.checkGraph(e.File,
-			[]*onnx.Value{onnx.NewValue(EnsembleInput, onnx.Float, onnx.Varying(""), onnx.Fixed(m.Dimension))},
-			onnx.NewValue(EnsembleOutput, onnx.Float, onnx.Varying(""), onnx.Fixed(e.Members), onnx.Fixed(m.Dimension))))
+			[]*onnx.Value{onnx.NewValue(EnsembleInput, onnx.Float, onnx.Varying(""), onnx.Fixed(m.Dimension()))},
+			onnx.NewValue(EnsembleOutput, onnx.Float, onnx.Varying(""), onnx.Fixed(e.Members), onnx.Fixed(m.Dimension()))))
 	}
 	return errors.Join(all...)
 }
@@ -44,21 +45,22 @@ func (b *Bundle) Check() error {
 func (b *Bundle) checkEncoders() (all []error) {
 	m := &b.Manifest
 	open := onnx.Varying("")
-	if g := m.Reader; g != nil {
+	if r := m.Reader; r != nil {
+		g := r.Graph
 		outputs := []*onnx.Value{onnx.NewValue(g.Start, onnx.Float, open, open), onnx.NewValue(g.End, onnx.Float, open, open)}
 		if g.Select != "" {
 			outputs = append(outputs, onnx.NewValue(g.Select, onnx.Float, open))
 		}
 		return []error{b.checkGraph(g.File, inputsOf(g.InputIDs, g.AttentionMask, g.TokenTypeIDs), outputs...)}
 	}
-	graphs := []Graph{m.Question}
-	if m.Passage.File != m.Question.File {
-		graphs = append(graphs, m.Passage)
+	graphs := []Graph{m.Vectors.Question}
+	if m.Vectors.Passage.File != m.Vectors.Question.File {
+		graphs = append(graphs, m.Vectors.Passage)
 	}
 	for _, g := range graphs {
-		outputs := []*onnx.Value{onnx.NewValue(g.Embedding, onnx.Float, open, onnx.Fixed(m.Dimension))}
+		outputs := []*onnx.Value{onnx.NewValue(g.Embedding, onnx.Float, open, onnx.Fixed(m.Dimension()))}
 		if m.Kind == KindLate {
-			outputs[0] = onnx.NewValue(g.Embedding, onnx.Float, open, open, onnx.Fixed(m.Dimension+1))
+			outputs[0] = onnx.NewValue(g.Embedding, onnx.Float, open, open, onnx.Fixed(m.Dimension()+1))
 		}
 		if g.Pooled != "" {
 			outputs = append(outputs, onnx.NewValue(g.Pooled, onnx.Float, open, onnx.Fixed(g.PooledDimension)))

@@ -11,11 +11,14 @@ package models
 // the graph itself, which needs no merging: the import checks that the base is
 // the one that it was trained on.
 
-// Head is the graph of a DESIRE-ME expert: input HeadInput [batch, Dimension], a
+// Head is the section of the kind desire-me, a graph: input HeadInput [batch, Dimension], a
 // question's vector by the base; outputs HeadVector [batch, Dimension] and HeadGate
 // [batch, len(Domains)], each a probability. All are float32.
 type Head struct {
-	File string `yaml:"file"`
+	// Dimension and Normalise say what the question's vectors are, before and after.
+	Dimension int    `yaml:"-"`
+	Normalise bool   `yaml:"-"`
+	File      string `yaml:"file"`
 	// Domains are what the gate was trained to tell, in its order.
 	Domains []string `yaml:"domains"`
 }
@@ -30,41 +33,34 @@ const (
 // mostDomains bounds the list of domains that every answer carries.
 const mostDomains = 256
 
-func (m *Manifest) validateHead(fail func(key, format string, a ...any), file func(key, name string)) {
-	if m.Dimension < 1 || m.Dimension > 1<<16 {
-		fail("dimension", "%d is not between 1 and %d", m.Dimension, 1<<16)
-	}
+func (v *validation) head() {
+	m := v.m
+	h := m.Head
+	v.between("dimension", h.Dimension, 1, 1<<16)
 	if m.Precision != PrecisionFP32 {
-		fail("precision", "%q; that of a %s expert is %s", m.Precision, m.Kind, PrecisionFP32)
+		v.fail("precision", "%q; that of a %s expert is %s", m.Precision, m.Kind, PrecisionFP32)
 	}
 	if m.Base == nil {
-		fail("base", "a %s expert must say on whose vectors it works", m.Kind)
+		v.fail("base", "a %s expert must say on whose vectors it works", m.Kind)
 	}
-	if m.Pooling != "" || m.Template != "" || m.Similarity != "" || m.MaxTokens != (MaxTokens{}) || m.LowerCase || m.Tokenizer != "" ||
-		m.Question != (Graph{}) || m.Passage != (Graph{}) ||
-		m.Ensemble != nil ||
-		m.Representatives != "" {
-		fail(
-			"kind",
-			"%q; pooling, template, similarity, max_tokens, lower_case, tokenizer, question and passage are the base's, and it has no ensemble and no representatives",
-			m.Kind,
-		)
+	if m.LowerCase || m.Tokenizer != "" {
+		v.fail("tokenizer", "%q, and lower_case %t; both are the base's", m.Tokenizer, m.LowerCase)
 	}
-	switch {
-	case m.Head == nil:
-		fail("head", "it must name the graph and the domains")
+	if h.File == "" {
+		v.fail("head", "it must name the graph and the domains")
 		return
-	case m.Delta != "" && m.Delta != m.Head.File:
-		fail("delta", "%q; that of a %s expert is its head, %q", m.Delta, m.Kind, m.Head.File)
 	}
-	file("head.file", m.Head.File)
-	if n := len(m.Head.Domains); n < 2 || n > mostDomains {
-		fail("head.domains", "there are %d; a gate tells from 2 to %d", n, mostDomains)
+	if m.Delta != "" && m.Delta != h.File {
+		v.fail("delta", "%q; that of a %s expert is its head, %q", m.Delta, m.Kind, h.File)
+	}
+	v.file("head.file", h.File)
+	if n := len(h.Domains); n < 2 || n > mostDomains {
+		v.fail("head.domains", "there are %d; a gate tells from 2 to %d", n, mostDomains)
 	}
 	seen := map[string]bool{"": true}
-	for _, domain := range m.Head.Domains {
+	for _, domain := range h.Domains {
 		if seen[domain] {
-			fail("head.domains", "%q is empty or there twice", domain)
+			v.fail("head.domains", "%q is empty or there twice", domain)
 		}
 		seen[domain] = true
 	}

@@ -36,14 +36,15 @@ func (b *Bundle) Fingerprint(side Side) string {
 	if m.Head != nil {
 		return m.Files[m.Head.File]
 	}
-	graph := m.Question
-	limit := m.MaxTokens.Question
+	if m.Reader != nil {
+		return b.readerFingerprint()
+	}
+	v := m.Vectors
+	graph := v.Question
+	limit := v.MaxTokens.Question
 	template := TemplateText
 	if side == Passage {
-		graph, limit, template = m.Passage, m.MaxTokens.Passage, m.Template
-	}
-	if m.Kind == KindReader {
-		return b.readerFingerprint()
+		graph, limit, template = v.Passage, v.MaxTokens.Passage, v.Template
 	}
 	hash := sha256.New()
 	// One value a line, each under its name: no two different manifests give
@@ -52,13 +53,13 @@ func (b *Bundle) Fingerprint(side Side) string {
 		hash,
 		"conclave encoder 1\nkind %q\ndimension %d\npooling %q\nnormalise %t\nmax_tokens %d\nlower_case %t\ntemplate %q\nsimilarity %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q\none_by_one %t\n",
 		m.Kind,
-		m.Dimension,
-		m.Pooling,
-		m.Normalise,
+		m.Dimension(),
+		v.Pooling,
+		v.Normalise,
 		limit,
 		m.LowerCase,
 		template,
-		m.Similarity,
+		v.Similarity,
 		m.Precision,
 		m.Files[m.Tokenizer],
 		m.Files[graph.File],
@@ -68,7 +69,7 @@ func (b *Bundle) Fingerprint(side Side) string {
 		graph.Embedding,
 		graph.OneByOne,
 	)
-	if prefix := [...]string{Question: m.Prefix.Question, Passage: m.Prefix.Passage}[side]; prefix != "" {
+	if prefix := [...]string{Question: v.Prefix.Question, Passage: v.Prefix.Passage}[side]; prefix != "" {
 		_, _ = fmt.Fprintf(hash, "prefix %q\n", prefix) // encoders without one keep their fingerprints
 	}
 	return hex.EncodeToString(hash.Sum(nil))

@@ -50,36 +50,22 @@ func (g *Generator) AnswerBytes(tokens, answer int) int64 {
 	return g.CrossBytes(tokens) + 2*int64(g.Beams)*(g.CrossBytes(answer)+4*int64(g.Vocabulary))
 }
 
-func (m *Manifest) validateGenerator(
-	fail func(key, format string, a ...any),
-	file func(key, name string),
-	between func(key string, value, low, high int),
-) {
-	if m.Dimension != 0 || m.Pooling != "" || m.Normalise || m.Similarity != "" || m.Template != "" || m.MaxTokens != (MaxTokens{}) || m.Delta != "" ||
-		m.Ensemble != nil || m.Representatives != "" ||
-		m.Question != (Graph{}) ||
-		m.Passage != (Graph{}) {
-		fail(
-			"kind",
-			"%q; a generator makes no vectors: dimension, pooling, normalise, similarity, template, max_tokens, delta, ensemble, representatives, question and passage must be left out",
-			m.Kind,
-		)
+func (v *validation) generator() {
+	m := v.m
+	if m.Delta != "" {
+		v.fail("delta", "a generator has none")
 	}
-	file("tokenizer", m.Tokenizer)
+	v.file("tokenizer", m.Tokenizer)
 	g := m.Generator
-	if g == nil {
-		fail("generator", "it must name the graphs")
-		return
-	}
-	file("generator.encoder", g.Encoder)
-	file("generator.decoder", g.Decoder)
-	between("generator.layers", g.Layers, 1, 256)
-	between("generator.heads", g.Heads, 1, 1<<10)
-	between("generator.head_size", g.HeadSize, 1, 1<<12)
-	between("generator.vocabulary", g.Vocabulary, 2, 1<<21)
-	between("generator.start", g.Start, 0, g.Vocabulary-1)
-	between("generator.passage_tokens", g.PassageTokens, 16, 1<<14)
-	between("generator.beams", g.Beams, 1, 64)
+	v.file("generator.encoder", g.Encoder)
+	v.file("generator.decoder", g.Decoder)
+	v.between("generator.layers", g.Layers, 1, 256)
+	v.between("generator.heads", g.Heads, 1, 1<<10)
+	v.between("generator.head_size", g.HeadSize, 1, 1<<12)
+	v.between("generator.vocabulary", g.Vocabulary, 2, 1<<21)
+	v.between("generator.start", g.Start, 0, g.Vocabulary-1)
+	v.between("generator.passage_tokens", g.PassageTokens, 16, 1<<14)
+	v.between("generator.beams", g.Beams, 1, 64)
 }
 
 // generatorFingerprint hashes everything that decides which answer is written.

@@ -14,20 +14,25 @@ const (
 	lateLongest = 256
 )
 
-func (m *Manifest) validateLate(fail func(key, format string, a ...any)) {
-	if m.Pooling != PoolingTokens {
-		fail("pooling", "%q; a late expert's is %q", m.Pooling, PoolingTokens)
+// late checks what a late expert has otherwise than a dense one.
+func (v *validation) late() {
+	x := v.m.Vectors
+	if x.Pooling != PoolingTokens {
+		v.fail("pooling", "%q; a late expert's is %q", x.Pooling, PoolingTokens)
 	}
-	if !m.Normalise {
-		fail("normalise", "false; the tokens' vectors of a late expert have unit length")
+	if !x.Normalise {
+		v.fail("normalise", "false; the tokens' vectors of a late expert have unit length")
 	}
-	if m.Dimension > lateLongest || m.Dimension%lateStep != 0 {
-		fail("dimension", "%d; that of a late expert is a multiple of %d and at most %d", m.Dimension, lateStep, lateLongest)
+	if x.Dimension > lateLongest || x.Dimension%lateStep != 0 {
+		v.fail("dimension", "%d; that of a late expert is a multiple of %d and at most %d", x.Dimension, lateStep, lateLongest)
 	}
-	if m.Ensemble != nil {
-		fail("ensemble", "a late expert has none: members are made of one vector a text")
+	if x.Ensemble != nil {
+		v.fail("ensemble", "a late expert has none: members are made of one vector a text")
 	}
-	if m.Representatives != "" {
-		fail("representatives", "a late expert has none")
+	if x.Representatives != "" {
+		v.fail("representatives", "a late expert has none")
+	}
+	if x.Prefix != (Prefix{}) {
+		v.fail("prefix", "a late expert has none")
 	}
 }

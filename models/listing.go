@@ -48,13 +48,15 @@ func List(dir string) ([]Listed, error) {
 
 func (l *Listed) describe(b *Bundle) {
 	m := &b.Manifest
-	l.Dimension = m.Dimension
+	l.Dimension = m.Dimension()
 	l.Precision = m.Precision
 	l.Delta = m.Delta != ""
 	l.Fingerprint = b.Fingerprint(Passage)
 	l.Calibrated = b.Calibration != nil
-	l.Familiarity = m.Representatives != ""
-	if m.Ensemble != nil {
-		l.Members = m.Ensemble.Members
+	if v := m.Vectors; v != nil {
+		l.Familiarity = v.Representatives != ""
+		if v.Ensemble != nil {
+			l.Members = v.Ensemble.Members
+		}
 	}
 }

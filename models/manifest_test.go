@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,12 +17,14 @@ const hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 func manifest() models.Manifest {
 	return models.Manifest{
-		Format: 1, Name: "health", Kind: "dense", Dimension: 384, Pooling: "mean", Normalise: true,
-		MaxTokens: models.MaxTokens{Question: 64, Passage: 256}, LowerCase: true, Template: "pair",
-		Similarity: "inner-product", Precision: "int8", Tokenizer: "vocab.txt",
-		Question: convert.DefaultGraph("question.onnx"), Passage: convert.DefaultGraph("passage.onnx"),
-		Ensemble: &models.Ensemble{File: "ensemble.onnx", Members: 20},
-		Lineage:  models.Lineage{Source: "somewhere", Notes: map[string]string{"seed": "7"}},
+		Format: 1, Name: "health", Kind: "dense", LowerCase: true, Precision: "int8", Tokenizer: "vocab.txt",
+		Vectors: &models.Vectors{
+			Dimension: 384, Pooling: "mean", Normalise: true, Template: "pair", Similarity: "inner-product",
+			MaxTokens: models.MaxTokens{Question: 64, Passage: 256},
+			Question:  convert.DefaultGraph("question.onnx"), Passage: convert.DefaultGraph("passage.onnx"),
+			Ensemble: &models.Ensemble{File: "ensemble.onnx", Members: 20},
+		},
+		Lineage: models.Lineage{Source: "somewhere", Notes: map[string]string{"seed": "7"}},
 		Files: map[string]string{
 			"vocab.txt":     hash,
 			"question.onnx": hash,
@@ -67,7 +70,7 @@ files: {tokenizer.json: ` + hash + `, m.onnx: ` + hash + `}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Passage.Embedding != "c" || m.Passage.TokenTypeIDs != "" || m.MaxTokens.Passage != 128 {
+	if m.Vectors.Passage.Embedding != "c" || m.Vectors.Passage.TokenTypeIDs != "" || m.Vectors.MaxTokens.Passage != 128 {
 		t.Errorf("%+v", m)
 	}
 }
@@ -79,18 +82,18 @@ func TestManifestErrorsNameTheKey(t *testing.T) {
 		`name: ""`:             func(m *models.Manifest) { m.Name = "" },
 		`name: "../x"`:         func(m *models.Manifest) { m.Name = "../x" },
 		"kind":                 func(m *models.Manifest) { m.Kind = "sparse" },
-		"dimension: 0":         func(m *models.Manifest) { m.Dimension = 0 },
-		"pooling":              func(m *models.Manifest) { m.Pooling = "max" },
-		"max_tokens.question":  func(m *models.Manifest) { m.MaxTokens.Question = 2 },
-		"max_tokens.passage":   func(m *models.Manifest) { m.MaxTokens.Passage = -1 },
-		"template":             func(m *models.Manifest) { m.Template = "" },
-		"similarity":           func(m *models.Manifest) { m.Similarity = "cosine" },
+		"dimension: 0":         func(m *models.Manifest) { m.Vectors.Dimension = 0 },
+		"pooling":              func(m *models.Manifest) { m.Vectors.Pooling = "max" },
+		"max_tokens.question":  func(m *models.Manifest) { m.Vectors.MaxTokens.Question = 2 },
+		"max_tokens.passage":   func(m *models.Manifest) { m.Vectors.MaxTokens.Passage = -1 },
+		"template":             func(m *models.Manifest) { m.Vectors.Template = "" },
+		"similarity":           func(m *models.Manifest) { m.Vectors.Similarity = "cosine" },
 		"precision":            func(m *models.Manifest) { m.Precision = "int4" },
 		`tokenizer: "x.json"`:  func(m *models.Manifest) { m.Tokenizer = "x.json" },
-		`question.file: "q"`:   func(m *models.Manifest) { m.Question.File = "q" },
-		"passage: input_ids":   func(m *models.Manifest) { m.Passage.Embedding = "" },
-		`ensemble.file: "e"`:   func(m *models.Manifest) { m.Ensemble.File = "e" },
-		"ensemble.members: 0":  func(m *models.Manifest) { m.Ensemble.Members = 0 },
+		`question.file: "q"`:   func(m *models.Manifest) { m.Vectors.Question.File = "q" },
+		"passage: input_ids":   func(m *models.Manifest) { m.Vectors.Passage.Embedding = "" },
+		`ensemble.file: "e"`:   func(m *models.Manifest) { m.Vectors.Ensemble.File = "e" },
+		"ensemble.members: 0":  func(m *models.Manifest) { m.Vectors.Ensemble.Members = 0 },
 		`files: "../p"`:        func(m *models.Manifest) { m.Files["../p"] = hash },
 		`files: "a/b"`:         func(m *models.Manifest) { m.Files["a/b"] = hash },
 		"files: expert.yaml":   func(m *models.Manifest) { m.Files["expert.yaml"] = hash },
@@ -112,10 +115,11 @@ func TestLateManifestErrorsNameTheKey(t *testing.T) {
 	late := func() models.Manifest {
 		m := manifest()
 		m.Kind = models.KindLate
-		m.Pooling = models.PoolingTokens
-		m.Dimension = 64
-		m.Ensemble = nil
-		m.Question, m.Passage = convert.LateGraph("question.onnx", 384), convert.LateGraph("passage.onnx", 384)
+		m.Vectors.Pooling = models.PoolingTokens
+		m.Vectors.Dimension = 64
+		m.Vectors.Ensemble = nil
+		m.Vectors.Question = convert.LateGraph("question.onnx", 384)
+		m.Vectors.Passage = convert.LateGraph("passage.onnx", 384)
 		m.Base = &models.Base{WeightsSHA256: hash}
 		return m
 	}
@@ -126,21 +130,21 @@ func TestLateManifestErrorsNameTheKey(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for want, change := range map[string]func(*models.Manifest){
-		`pooling: "mean"; a late expert's is "tokens"`: func(m *models.Manifest) { m.Pooling = models.PoolingMean },
+		`pooling: "mean"; a late expert's is "tokens"`: func(m *models.Manifest) { m.Vectors.Pooling = models.PoolingMean },
 		`pooling: "tokens" is not one of`:              func(m *models.Manifest) { m.Kind = models.KindDense },
-		"normalise: false":                             func(m *models.Manifest) { m.Normalise = false },
-		"dimension: 62; that of a late expert":         func(m *models.Manifest) { m.Dimension = 62 },
-		"dimension: 260; that of a late expert":        func(m *models.Manifest) { m.Dimension = 260 },
-		"dimension: 0 is not between":                  func(m *models.Manifest) { m.Dimension = 0 },
-		"ensemble: a late expert":                      func(m *models.Manifest) { m.Ensemble = &models.Ensemble{File: "extra.bin", Members: 3} },
-		"question.pooled_dimension: 0 is not":          func(m *models.Manifest) { m.Question.PooledDimension = 0 },
-		"pooled_dimension: 384, and pooled names no":   func(m *models.Manifest) { m.Passage.Pooled = "" },
-		`passage.pooled: "tokens" is the output of`:    func(m *models.Manifest) { m.Passage.Pooled = "tokens" },
+		"normalise: false":                             func(m *models.Manifest) { m.Vectors.Normalise = false },
+		"dimension: 62; that of a late expert":         func(m *models.Manifest) { m.Vectors.Dimension = 62 },
+		"dimension: 260; that of a late expert":        func(m *models.Manifest) { m.Vectors.Dimension = 260 },
+		"dimension: 0 is not between":                  func(m *models.Manifest) { m.Vectors.Dimension = 0 },
+		"ensemble: a late expert":                      func(m *models.Manifest) { m.Vectors.Ensemble = &models.Ensemble{File: "extra.bin", Members: 3} },
+		"question.pooled_dimension: 0 is not":          func(m *models.Manifest) { m.Vectors.Question.PooledDimension = 0 },
+		"pooled_dimension: 384, and pooled names no":   func(m *models.Manifest) { m.Vectors.Passage.Pooled = "" },
+		`passage.pooled: "tokens" is the output of`:    func(m *models.Manifest) { m.Vectors.Passage.Pooled = "tokens" },
 		"embedding alone": func(m *models.Manifest) {
-			m.Kind, m.Pooling = models.KindDense,
+			m.Kind, m.Vectors.Pooling = models.KindDense,
 				models.PoolingMean
 		},
-		"representatives: a late expert": func(m *models.Manifest) { m.Representatives = "extra.bin" },
+		"representatives: a late expert": func(m *models.Manifest) { m.Vectors.Representatives = "extra.bin" },
 	} {
 		m := late()
 		change(&m)
@@ -225,10 +229,12 @@ func TestFingerprintsAreTheTrainings(t *testing.T) {
 		return models.Graph{File: file, InputIDs: "input_ids", AttentionMask: "attention_mask", Embedding: "embedding"}
 	}
 	b := &models.Bundle{Manifest: models.Manifest{
-		Format: 1, Name: "x", Kind: "dense", Dimension: 384, Pooling: "mean", Normalise: true,
-		MaxTokens: models.MaxTokens{Question: 64, Passage: 256}, LowerCase: true, Template: "title-dot-text",
-		Similarity: "inner-product", Precision: "fp32", Tokenizer: "vocab.txt",
-		Question: graph("question.onnx"), Passage: graph("passage.onnx"),
+		Format: 1, Name: "x", Kind: "dense", LowerCase: true, Precision: "fp32", Tokenizer: "vocab.txt",
+		Vectors: &models.Vectors{
+			Dimension: 384, Pooling: "mean", Normalise: true, Template: "title-dot-text", Similarity: "inner-product",
+			MaxTokens: models.MaxTokens{Question: 64, Passage: 256},
+			Question:  graph("question.onnx"), Passage: graph("passage.onnx"),
+		},
 		Files: map[string]string{
 			"vocab.txt":     strings.Repeat("a", 64),
 			"question.onnx": strings.Repeat("b", 64),
@@ -247,8 +253,50 @@ func TestFingerprintsAreTheTrainings(t *testing.T) {
 
 func TestRepresentativesHaveABase(t *testing.T) {
 	m := manifest()
-	m.Representatives = "extra.bin"
+	m.Vectors.Representatives = "extra.bin"
 	if err := m.Validate(); err == nil || !strings.Contains(err.Error(), "base must say whose") {
 		t.Errorf("representatives of no base: %v", err)
+	}
+}
+
+// TestKeysOfOtherKinds: each key that only other kinds have is named, in a manifest of each kind.
+func TestKeysOfOtherKinds(t *testing.T) {
+	keys := map[string][]string{ // a line, and the kinds that have its key
+		"dimension: 8":                 {"dense", "late", "desire-me"},
+		"pooling: mean":                {"dense", "late"},
+		"longest_span: 3":              {"reader"},
+		"template: text":               {"dense", "late", "reader"},
+		"prefix: {question: q}":        {"dense"},
+		"similarity: inner-product":    {"dense", "late"},
+		"question: {file: f}":          {"dense", "late"},
+		"passage: {file: f}":           {"dense", "late"},
+		"generator: {beams: 1}":        {"generator"},
+		"reader: {file: f}":            {"reader"},
+		"head: {file: f}":              {"desire-me"},
+		"ensemble: {members: 2}":       {"dense"},
+		"representatives: r":           {"dense"},
+		"max_tokens: {passage: 9}":     {"dense", "late"},
+		"max_tokens: {title: 9}":       {"reader"},
+		"max_tokens: {pair: 9}":        {"reader"},
+		"max_tokens: {question: 9}":    {"dense", "late", "reader"},
+		"normalise: true":              {"dense", "late", "desire-me"},
+		"lineage: {source: somewhere}": {"dense", "late", "reader", "generator", "desire-me"},
+	}
+	for line, kinds := range keys {
+		key, rest, _ := strings.Cut(line, ":")
+		if key == "max_tokens" {
+			field, _, _ := strings.Cut(strings.TrimLeft(rest, " {"), ":")
+			key += "." + field
+		}
+		for _, kind := range []string{"dense", "late", "reader", "generator", "desire-me"} {
+			_, err := models.ParseManifest([]byte("format: 1\nname: x\nkind: " + kind + "\n" + line + "\n"))
+			if err == nil {
+				t.Fatalf("%s of a %s was taken", line, kind)
+			}
+			refused := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(key) + `: an? .* has none(:|$)`).MatchString(err.Error())
+			if refused == slices.Contains(kinds, kind) {
+				t.Errorf("%s of a %s: %v", line, kind, err)
+			}
+		}
 	}
 }

@@ -17,6 +17,17 @@ import (
 //
 // A text that is too long is cut, or read in parts.
 
+// Reader is the section of the kind reader.
+type Reader struct {
+	MaxTokens   ReaderTokens
+	LongestSpan int          // of an answer, in tokens
+	Template    string       // TemplateSQuAD, or "" for DPR's
+	Graph       *ReaderGraph // nil in a delta
+}
+
+// ReaderTokens is the longest input, in tokens: of the question, of the title, and of all of it.
+type ReaderTokens struct{ Question, Title, Pair int }
+
 // ReaderGraph is a reader's graph and the names of its inputs and outputs. The
 // inputs are int64 [batch, sequence]. Start and End are float32 [batch,
 // sequence], the logits that an answer starts and ends at a token, special
@@ -38,46 +49,37 @@ type ReaderGraph struct {
 const readerRoom = 8
 
 // TextAt returns the longest part of an input that lies before the text.
-func (m *Manifest) TextAt() int {
+func (r *Reader) TextAt() int {
 	specials := 3 // [CLS] and two [SEP]: before the text, or one behind it
-	return specials + m.MaxTokens.Question + m.MaxTokens.Title
+	return specials + r.MaxTokens.Question + r.MaxTokens.Title
 }
 
-func (m *Manifest) validateReader(
-	fail func(key, format string, a ...any),
-	file func(key, name string),
-	between func(key string, value, low, high int),
-) {
-	between("max_tokens.question", m.MaxTokens.Question, 3, 1<<16)
-	between("max_tokens.title", m.MaxTokens.Title, 0, 1<<16)
-	between("max_tokens.pair", m.MaxTokens.Pair, m.TextAt()+readerRoom, 1<<16)
-	between("longest_span", m.LongestSpan, 1, 1<<10)
-	if m.Template != "" && m.Template != TemplateSQuAD {
-		fail("template", "%q; a reader has %q or none", m.Template, TemplateSQuAD)
-	}
-	if m.Dimension != 0 || m.Pooling != "" || m.Normalise || m.Similarity != "" || m.MaxTokens.Passage != 0 ||
-		m.Ensemble != nil || m.Representatives != "" || m.Question != (Graph{}) || m.Passage != (Graph{}) {
-		fail(
-			"kind",
-			"%q; a reader makes no vectors: dimension, pooling, normalise, similarity, max_tokens.passage, ensemble, representatives, question and passage must be left out",
-			m.Kind,
-		)
+func (v *validation) reader() {
+	m := v.m
+	r := m.Reader
+	v.between("max_tokens.question", r.MaxTokens.Question, 3, 1<<16)
+	v.between("max_tokens.title", r.MaxTokens.Title, 0, 1<<16)
+	v.between("max_tokens.pair", r.MaxTokens.Pair, r.TextAt()+readerRoom, 1<<16)
+	v.between("longest_span", r.LongestSpan, 1, 1<<10)
+	if r.Template != "" && r.Template != TemplateSQuAD {
+		v.fail("template", "%q; a reader has %q or none", r.Template, TemplateSQuAD)
 	}
 	if m.Delta != "" {
-		m.validateDelta(fail, file)
+		v.delta(r.Graph != nil)
 		return
 	}
-	file("tokenizer", m.Tokenizer)
-	if m.Reader == nil {
-		fail("reader", "it must name the graph")
+	v.file("tokenizer", m.Tokenizer)
+	g := r.Graph
+	if g == nil {
+		v.fail("reader", "it must name the graph")
 		return
 	}
-	file("reader.file", m.Reader.File)
-	if g := m.Reader; g.InputIDs == "" || g.AttentionMask == "" || g.Start == "" || g.End == "" {
-		fail("reader", "input_ids, attention_mask, start and end must each name an input or output of the graph")
+	v.file("reader.file", g.File)
+	if g.InputIDs == "" || g.AttentionMask == "" || g.Start == "" || g.End == "" {
+		v.fail("reader", "input_ids, attention_mask, start and end must each name an input or output of the graph")
 	}
-	if m.Template == TemplateSQuAD && m.Reader.TokenTypeIDs == "" {
-		fail("reader.token_type_ids", "a reader with the template %q needs them", m.Template)
+	if r.Template == TemplateSQuAD && g.TokenTypeIDs == "" {
+		v.fail("reader.token_type_ids", "a reader with the template %q needs them", r.Template)
 	}
 }
 
@@ -85,17 +87,17 @@ func (m *Manifest) validateReader(
 // the same for both sides.
 func (b *Bundle) readerFingerprint() string {
 	m := &b.Manifest
-	g := b.Manifest.Reader
+	g := m.Reader.Graph
 	hash := sha256.New()
 	_, _ = fmt.Fprintf(
 		hash,
 		"conclave reader 1\nmax_tokens %d %d %d\nlongest_span %d\nlower_case %t\ntemplate %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q %q %q\n",
-		m.MaxTokens.Question,
-		m.MaxTokens.Title,
-		m.MaxTokens.Pair,
-		m.LongestSpan,
+		m.Reader.MaxTokens.Question,
+		m.Reader.MaxTokens.Title,
+		m.Reader.MaxTokens.Pair,
+		m.Reader.LongestSpan,
 		m.LowerCase,
-		m.Template,
+		m.Reader.Template,
 		m.Precision,
 		m.Files[m.Tokenizer],
 		m.Files[g.File],

@@ -40,10 +40,11 @@ func (r *Representatives) Row(i int) []float32 {
 // Representatives reads the bundle's representatives, or nil where it has
 // none. The file is taken as Load has verified it.
 func (b *Bundle) Representatives() (*Representatives, error) {
-	name := b.Manifest.Representatives
-	if name == "" {
+	v := b.Manifest.Vectors
+	if v == nil || v.Representatives == "" {
 		return nil, nil
 	}
+	name := v.Representatives
 	data, err := disk.ReadRegular(b.Path(name), MaxGraphBytes)
 	if err != nil {
 		return nil, err
@@ -75,15 +76,15 @@ func ParseRepresentatives(data []byte, m *Manifest) (*Representatives, error) {
 	if !ok || len(file.Names()) != 1 {
 		return nil, fmt.Errorf("it has the tensors %q; %q alone is expected", file.Names(), representativesTensor)
 	}
-	if len(info.Shape) != 2 || info.Shape[0] < 1 || info.Shape[1] != m.Dimension {
+	if len(info.Shape) != 2 || info.Shape[0] < 1 || info.Shape[1] != m.Dimension() {
 		return nil, fmt.Errorf(
 			"tensor %q has shape %v; [R, %d] with one row or more is needed",
 			representativesTensor,
 			info.Shape,
-			m.Dimension,
+			m.Dimension(),
 		)
 	}
-	r := &Representatives{BaseSHA256: m.Base.WeightsSHA256, Dimension: m.Dimension}
+	r := &Representatives{BaseSHA256: m.Base.WeightsSHA256, Dimension: m.Dimension()}
 	r.Vectors, err = file.Floats(representativesTensor, info.Shape...)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,7 @@ import "fmt"
 // Summary describes a bundle in a line, for people.
 func (b *Bundle) Summary() string {
 	m := &b.Manifest
-	what := fmt.Sprintf("%d dimensions, pooling %s, %s", m.Dimension, m.Pooling, m.Precision)
+	what := ""
 	side := Passage
 	switch m.Kind {
 	case KindDesireMe:
@@ -15,6 +15,9 @@ func (b *Bundle) Summary() string {
 		what = "a generator, " + m.Lineage.Architecture
 	case KindReader:
 		what = "a reader, " + m.Precision
+	default:
+		v := m.Vectors
+		what = fmt.Sprintf("%d dimensions, pooling %s, %s", v.Dimension, v.Pooling, m.Precision)
 	}
 	return fmt.Sprintf("%s: %s, %s, fingerprint %.12s", b.Dir, m.Name, what, b.Fingerprint(side))
 }

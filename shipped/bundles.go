@@ -174,15 +174,19 @@ func wantedBase(cache provision.Cache) []Wanted {
 // version may have made it.
 func isBase(b *models.Bundle, precision string) error {
 	m := b.Manifest
-	if m.Precision != precision || m.Pooling != models.PoolingMean || !m.Normalise ||
-		m.Template != models.TemplateTitleDotText ||
+	v := m.Vectors
+	if v == nil {
+		return fmt.Errorf("%s is %s, and no encoder", b.Dir, m.KindInWords())
+	}
+	if m.Precision != precision || v.Pooling != models.PoolingMean || !v.Normalise ||
+		v.Template != models.TemplateTitleDotText ||
 		m.Lineage.Producer != convert.Producer {
 		return fmt.Errorf(
 			"%s was made with other settings (%s, pooling %s, unit length %t, by %q)",
 			b.Dir,
 			m.Precision,
-			m.Pooling,
-			m.Normalise,
+			v.Pooling,
+			v.Normalise,
 			m.Lineage.Producer,
 		)
 	}

@@ -38,7 +38,7 @@ func TestEveryExpertIsADeltaOfTheBase(t *testing.T) {
 		}
 		checkExpert(t, name, files)
 		if m, err := convert.OpenDelta(files); err == nil && m.Manifest.Kind == models.KindDense &&
-			m.Manifest.Representatives == "" {
+			m.Manifest.Vectors.Representatives == "" {
 			t.Errorf("%s: no representatives; familiarity needs them", name)
 		}
 	}
@@ -96,7 +96,8 @@ func checkExpert(t *testing.T, name string, files fs.FS) {
 		t.Errorf("%s: it changes a base with SHA-256 %s; setup fetches one with %s", name, m.Base.WeightsSHA256, want)
 	}
 	sure := m.Kind == models.KindDense // the others are sure of nothing: the gate weighs them
-	if d.Tied() == (m.Kind == models.KindDesireMe) || (m.Ensemble != nil) != sure || m.Files[models.CardFile] == "" {
+	if d.Tied() == (m.Kind == models.KindDesireMe) ||
+		(m.Vectors != nil && m.Vectors.Ensemble != nil) != sure || m.Files[models.CardFile] == "" {
 		t.Errorf("%s: one encoder for both sides, a card, and of a dense expert alone an ensemble are expected", name)
 	}
 	if m.Lineage.Licence == "" {

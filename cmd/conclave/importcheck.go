@@ -42,7 +42,8 @@ func (x *importing) checkImported(
 		o.Pooling, o.Check, o.Tell = pooling, nil, nil
 		return convert.Import(ctx, from, filepath.Join(folder, pooling), o)
 	}
-	if b.Manifest.Pooling == models.PoolingGraph || b.Manifest.Template == models.TemplatePair {
+	v := b.Manifest.Vectors
+	if v == nil || v.Pooling == models.PoolingGraph || v.Template == models.TemplatePair {
 		another = nil // the graph's own, and DPR's is known
 	}
 	return errors.Join(runtime.CheckImported(ctx, b, another), runtime.Close())

@@ -103,7 +103,7 @@ func TestVerifyChecksGraphs(t *testing.T) {
 		!strings.Contains(out, "fine") {
 		t.Errorf("exit code %d, %s%s", code, out, complaints)
 	}
-	b.Manifest.Dimension = 33
+	b.Manifest.Vectors.Dimension = 33
 	data, err := b.Manifest.Encode()
 	if err != nil {
 		t.Fatal(err)

@@ -159,8 +159,8 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 		o := convert.Options{
 			Name:      shipped.Base,
 			Int8:      name == shipped.Base,
-			MaxTokens: d.Manifest.MaxTokens,
-			Template:  d.Manifest.Template,
+			MaxTokens: d.Manifest.Vectors.MaxTokens,
+			Template:  d.Manifest.Vectors.Template,
 		}
 		if _, err := convert.Import(t.Context(), tinyexperts.Golden(t, "base"), cache.Bundle(name), o); err != nil {
 			t.Fatal(err)

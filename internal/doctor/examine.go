@@ -235,7 +235,7 @@ type bundleEncoder struct {
 }
 
 func (b bundleEncoder) Name() string   { return b.name }
-func (b bundleEncoder) Dimension() int { return b.bundle.Manifest.Dimension }
+func (b bundleEncoder) Dimension() int { return b.bundle.Manifest.Dimension() }
 func (b bundleEncoder) Fingerprint() string {
 	own := b.bundle.Fingerprint(models.Passage)
 	if !b.unnormalised {
@@ -282,15 +282,16 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 		if err != nil {
 			continue // its bundle has a finding of its own
 		}
-		if b, err := models.Peek(dir); err == nil {
-			sizes = append(
-				sizes,
-				server.ExpertSize{
-					Width:     max(b.Manifest.Dimension, b.Manifest.Passage.PooledDimension),
-					MaxTokens: b.Manifest.MaxTokens.Passage,
-				},
-			)
+		b, err := models.Peek(dir)
+		if err != nil {
+			continue
 		}
+		size := server.ExpertSize{Width: b.Manifest.Dimension()}
+		if v := b.Manifest.Vectors; v != nil {
+			size.Width = max(size.Width, v.Passage.PooledDimension)
+			size.MaxTokens = v.MaxTokens.Passage
+		}
+		sizes = append(sizes, size)
 	}
 	m := server.MostMemory(config, requests, sizes)
 	f.Detail = fmt.Sprintf(

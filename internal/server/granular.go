@@ -78,7 +78,7 @@ func (e *Expert) Parts() func(text string) []rank.Span {
 // encoder may not: a long granule counts no more than a short one (Yang et al., 2022,
 // section 3.1).
 func (e *Expert) unit(vectors [][]float32) [][]float32 {
-	if e.granularity == nil || e.Bundle.Manifest.Normalise {
+	if e.granularity == nil || e.Bundle.Manifest.UnitLength() {
 		return vectors
 	}
 	for _, v := range vectors {

@@ -40,11 +40,11 @@ func (x *Experts) openHead(name string, b *models.Bundle, among []*Expert) (*Exp
 		return nil, &NoBaseError{name, m.Base.Name}
 	}
 	owner := all[at]
-	if owner.Dimension() != m.Dimension {
+	if owner.Dimension() != m.Dimension() {
 		return nil, fmt.Errorf(
 			"%s changes vectors of %d numbers, and those of %s have %d",
 			name,
-			m.Dimension,
+			m.Dimension(),
 			owner.name,
 			owner.Dimension(),
 		)

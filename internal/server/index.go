@@ -117,7 +117,7 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			}
 			if n := e.Encoder.CutPassages() - ofSample[e].cut; n > 0 {
 				made.Truncated[e.name] = n
-				made.Reads[e.name] = e.Bundle.Manifest.MaxTokens.Passage
+				made.Reads[e.name] = e.Bundle.Manifest.Vectors.MaxTokens.Passage
 			}
 			if n := e.Encoder.UnreadPassages() - ofSample[e].unread; n > 0 {
 				made.Unread[e.name] = n

@@ -103,11 +103,11 @@ func (e *Expert) searched(all []*Expert) search.Expert {
 		Passages:    embedder{e},
 		Granularity: e.granularityIn(all),
 		Info: search.ExpertInfo{
-			Dimension:    m.Dimension,
+			Dimension:    m.Dimension(),
 			Fingerprints: fingerprints,
 			Provider:     e.Encoder.Provider(),
 			Precision:    m.Precision,
-			MaxTokens:    map[string]int{"question": m.MaxTokens.Question, "passage": m.MaxTokens.Passage},
+			MaxTokens:    map[string]int{"question": m.Vectors.MaxTokens.Question, "passage": m.Vectors.MaxTokens.Passage},
 		},
 	}
 	if why := e.Encoder.Fallback(); why != nil {
@@ -235,7 +235,7 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 // the sources are those that they were fitted for.
 func (a *Assembly) shippedGate(made *search.LineUp) error {
 	dense := a.Experts.Dense()
-	if len(dense) == 0 || slices.ContainsFunc(dense, func(e *Expert) bool { return !e.Bundle.Manifest.Normalise }) {
+	if len(dense) == 0 || slices.ContainsFunc(dense, func(e *Expert) bool { return !e.Bundle.Manifest.UnitLength() }) {
 		return nil
 	}
 	record, err := parseShipped(calibration.RecordFile, calibration.ParseRecord)

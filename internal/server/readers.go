@@ -100,7 +100,11 @@ func (r *reader) loaded() search.LoadedReader {
 	m := &r.bundle.Manifest
 	return search.LoadedReader{Reader: r, Name: r.name, Info: search.ReaderInfo{
 		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
-		LongestSpan: m.LongestSpan,
-		MaxTokens:   map[string]int{"question": m.MaxTokens.Question, "title": m.MaxTokens.Title, "pair": m.MaxTokens.Pair},
+		LongestSpan: m.Reader.LongestSpan,
+		MaxTokens: map[string]int{
+			"question": m.Reader.MaxTokens.Question,
+			"title":    m.Reader.MaxTokens.Title,
+			"pair":     m.Reader.MaxTokens.Pair,
+		},
 	}}
 }

@@ -13,29 +13,7 @@ import (
 // writeCard states what an import knows. Training writes richer cards.
 func writeCard(w io.Writer, m *models.Manifest) error {
 	var b strings.Builder
-	what := "texts become vectors"
-	if m.Kind == models.KindLate {
-		what = "each token of a text becomes a vector"
-	}
-	what = fmt.Sprintf(
-		"An expert bundle for conclave: %s of %d numbers, compared by %s.",
-		what,
-		m.Dimension,
-		strings.ReplaceAll(m.Similarity, "-", " "),
-	)
-	longest := fmt.Sprintf("%d, %d tokens", m.MaxTokens.Question, m.MaxTokens.Passage)
-	switch m.Kind {
-	case models.KindGenerator:
-		what = "A generator for conclave: it writes an answer to a question from passages (Fusion-in-Decoder)."
-	case models.KindReader:
-		what = "A reader for conclave: it marks the words of a passage that answer a question."
-		longest = fmt.Sprintf(
-			"%d tokens of a question, %d of a title, %d of both and the text",
-			m.MaxTokens.Question,
-			m.MaxTokens.Title,
-			m.MaxTokens.Pair,
-		)
-	}
+	what := whatItIs(m)
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n", m.Name, what)
 	row := func(key, value string) {
 		if value != "" {
@@ -47,23 +25,37 @@ func writeCard(w io.Writer, m *models.Manifest) error {
 	row("SHA-256 of the weights as found", m.Lineage.SourceSHA256)
 	row("architecture", m.Lineage.Architecture)
 	row("precision", m.Precision)
-	row("pooling", m.Pooling)
-	if g := m.Generator; g != nil {
+	yes := map[bool]string{true: "yes", false: "no"}
+	switch m.Kind {
+	case models.KindGenerator:
+		g := m.Generator
 		row("longest question with a passage", fmt.Sprintf("%d tokens", g.PassageTokens))
 		row("beams", fmt.Sprint(g.Beams))
 		row("memory of an answer", fmt.Sprintf("%d bytes for each token of its passages", g.CrossBytes(1)))
-	} else {
-		if m.Kind != models.KindReader {
-			row("unit length", map[bool]string{true: "yes", false: "no"}[m.Normalise])
+	case models.KindReader:
+		r := m.Reader
+		row("longest question, passage", fmt.Sprintf(
+			"%d tokens of a question, %d of a title, %d of both and the text",
+			r.MaxTokens.Question,
+			r.MaxTokens.Title,
+			r.MaxTokens.Pair,
+		))
+		row("passage template", r.Template)
+		row("lower case", yes[m.LowerCase])
+	case models.KindDesireMe:
+		row("domains", strings.Join(m.Head.Domains, ", "))
+	default:
+		v := m.Vectors
+		row("pooling", v.Pooling)
+		row("unit length", yes[v.Normalise])
+		row("longest question, passage", fmt.Sprintf("%d, %d tokens", v.MaxTokens.Question, v.MaxTokens.Passage))
+		row("passage template", v.Template)
+		row("before a question", v.Prefix.Question)
+		row("before a passage", v.Prefix.Passage)
+		row("lower case", yes[m.LowerCase])
+		if v.Ensemble != nil {
+			row("ensemble", fmt.Sprintf("%d members", v.Ensemble.Members))
 		}
-		row("longest question, passage", longest)
-		row("passage template", m.Template)
-		row("before a question", m.Prefix.Question)
-		row("before a passage", m.Prefix.Passage)
-		row("lower case", map[bool]string{true: "yes", false: "no"}[m.LowerCase])
-	}
-	if m.Ensemble != nil {
-		row("ensemble", fmt.Sprintf("%d members", m.Ensemble.Members))
 	}
 	licence := m.Lineage.Licence
 	if licence == "" {
@@ -77,4 +69,25 @@ func writeCard(w io.Writer, m *models.Manifest) error {
 	b.WriteString("\nTraining data and measured accuracy: not recorded at import; see where the weights are from.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// whatItIs returns the sentence of a card that says what a bundle is for.
+func whatItIs(m *models.Manifest) string {
+	what := "texts become vectors"
+	switch m.Kind {
+	case models.KindGenerator:
+		return "A generator for conclave: it writes an answer to a question from passages (Fusion-in-Decoder)."
+	case models.KindReader:
+		return "A reader for conclave: it marks the words of a passage that answer a question."
+	case models.KindDesireMe:
+		return "A head for conclave: it changes the vectors that its base gives to questions (DESIRE-ME)."
+	case models.KindLate:
+		what = "each token of a text becomes a vector"
+	}
+	return fmt.Sprintf(
+		"An expert bundle for conclave: %s of %d numbers, compared by %s.",
+		what,
+		m.Dimension(),
+		strings.ReplaceAll(m.Vectors.Similarity, "-", " "),
+	)
 }

@@ -62,13 +62,13 @@ func OpenDelta(files fs.FS) (*Delta, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Delta, err)
 	}
-	if m.Representatives != "" {
-		data, err := disk.ReadRegularIn(files, m.Representatives, models.MaxGraphBytes)
+	if v := m.Vectors; v != nil && v.Representatives != "" {
+		data, err := disk.ReadRegularIn(files, v.Representatives, models.MaxGraphBytes)
 		if err == nil {
 			_, err = models.ParseRepresentatives(data, m)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Representatives, err)
+			return nil, fmt.Errorf("%s: %w", v.Representatives, err)
 		}
 	}
 	return d, nil

@@ -178,10 +178,10 @@ func TestDeltaErrorsNameTheTensor(t *testing.T) {
 			w.add(matrix+".down", "F16", 3, 16)
 		},
 		`vectors have 33 numbers; the base's have 32`: func(w *written) {
-			w.manifest.Dimension, w.manifest.Representatives = 33, ""
+			w.manifest.Vectors.Dimension, w.manifest.Vectors.Representatives = 33, ""
 		},
-		`texts of 49 tokens; the base has 48`: func(w *written) { w.manifest.MaxTokens.Passage = 49 },
-		`pooling is "graph"`:                  func(w *written) { w.manifest.Pooling = models.PoolingGraph },
+		`texts of 49 tokens; the base has 48`: func(w *written) { w.manifest.Vectors.MaxTokens.Passage = 49 },
+		`pooling is "graph"`:                  func(w *written) { w.manifest.Vectors.Pooling = models.PoolingGraph },
 	} {
 		w := readDelta(t, goldenTied)
 		change(w)
@@ -233,9 +233,9 @@ func TestDeltaManifestErrors(t *testing.T) {
 		`delta: "d" is not listed`:                        func(m *models.Manifest) { m.Delta = "d" },
 		"base.weights_sha256":                             func(m *models.Manifest) { m.Base = &models.Base{WeightsSHA256: "53aa"} },
 		`precision: "int8"; a delta is for fp32`:          func(m *models.Manifest) { m.Precision = models.PrecisionInt8 },
-		"the tokenizer and the graphs are the base's":     func(m *models.Manifest) { m.Question = convert.DefaultGraph("CARD.md") },
+		"the tokenizer and the graphs are the base's":     func(m *models.Manifest) { m.Vectors.Question = convert.DefaultGraph("CARD.md") },
 		"tokenizer, question, passage and reader must be": func(m *models.Manifest) { m.Tokenizer = "CARD.md" },
-		`representatives: "r" is not listed`:              func(m *models.Manifest) { m.Representatives = "r" },
+		`representatives: "r" is not listed`:              func(m *models.Manifest) { m.Vectors.Representatives = "r" },
 	} {
 		m := readDelta(t, goldenTied).manifest
 		change(&m)

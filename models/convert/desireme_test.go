@@ -18,7 +18,7 @@ func TestImportedHead(t *testing.T) {
 	d := openDelta(t, goldenHead)
 	b := merge(t, goldenHead, convert.Options{})
 	m := b.Manifest
-	if m.Kind != models.KindDesireMe || m.Delta != "" || m.Dimension != 32 || m.Lineage.MergedFrom != d.SHA256 ||
+	if m.Kind != models.KindDesireMe || m.Delta != "" || m.Dimension() != 32 || m.Lineage.MergedFrom != d.SHA256 ||
 		m.Lineage.Producer != convert.Producer ||
 		m.Head == nil ||
 		!slices.Equal(m.Head.Domains, []string{"left", "middle", "right"}) {
@@ -75,7 +75,7 @@ func TestImpossibleHeads(t *testing.T) {
 		"  file: head.onnx":      {"  file: other.onnx", `head.file: "other.onnx" is not listed under files`},
 		"precision: fp32":        {"precision: int8", `precision: "int8"; that of a desire-me expert is fp32`},
 		"dimension: 32":          {"dimension: 0", "dimension: 0 is not between 1 and"},
-		"normalise: true":        {"normalise: true\npooling: mean", "pooling, template, similarity"},
+		"normalise: true":        {"normalise: true\npooling: mean", "pooling: a desire-me expert has none"},
 		"kind: desire-me":        {"kind: dense", "head: a dense expert has none"},
 		"weights_sha256: 004f6d": {"weights_sha256: 004f6z", "base.weights_sha256"},
 	} {

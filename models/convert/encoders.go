@@ -104,14 +104,14 @@ func (e *encoders) manifest(srcDir, outDir string, o Options) (models.Manifest, 
 	if q.isDPR() && q.normalise == nil {
 		q.normalise = new(false)
 	}
-	m.Pooling, err = q.poolingOf(o)
+	m.Vectors.Pooling, err = q.poolingOf(o)
 	if err != nil {
 		return m, err
 	}
-	m.Normalise = q.unitLength(o)
-	m.Question, m.Passage = DefaultGraph(bothFile), DefaultGraph(bothFile)
+	m.Vectors.Normalise = q.unitLength(o)
+	m.Vectors.Question, m.Vectors.Passage = DefaultGraph(bothFile), DefaultGraph(bothFile)
 	if q != p {
-		m.Question, m.Passage = DefaultGraph(questionFile), DefaultGraph(passageFile)
+		m.Vectors.Question, m.Vectors.Passage = DefaultGraph(questionFile), DefaultGraph(passageFile)
 	}
 	if o.Int8 {
 		m.Precision = models.PrecisionInt8
@@ -148,27 +148,26 @@ func newManifest(srcDir, outDir string, o Options, sides [2]importedSide, dpr bo
 		longest.Question = 256
 	}
 	m = models.Manifest{
-		Format: models.Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: models.KindDense, Dimension: q.dimension,
-		LowerCase: q.words.lowerCase,
-		Template: cmp.Or(
-			o.Template,
-			template,
-		), Similarity: models.SimilarityInnerProduct, Precision: models.PrecisionFP32, Tokenizer: q.words.name,
+		Format: models.Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: models.KindDense,
+		LowerCase: q.words.lowerCase, Precision: models.PrecisionFP32, Tokenizer: q.words.name,
+		Vectors: &models.Vectors{
+			Dimension: q.dimension, Template: cmp.Or(o.Template, template), Similarity: models.SimilarityInnerProduct,
+		},
 		Lineage: models.Lineage{
 			Source:   cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))),
 			Licence:  cmp.Or(o.Licence, q.licence),
 			Producer: Producer,
 		},
 	}
-	m.Prefix, err = q.prefixes(o)
+	m.Vectors.Prefix, err = q.prefixes(o)
 	if err != nil {
 		return m, err
 	}
-	m.MaxTokens.Question, err = q.limit("question", o.MaxTokens.Question, longest.Question)
+	m.Vectors.MaxTokens.Question, err = q.limit("question", o.MaxTokens.Question, longest.Question)
 	if err != nil {
 		return m, err
 	}
-	m.MaxTokens.Passage, err = p.limit("passage", o.MaxTokens.Passage, longest.Passage)
+	m.Vectors.MaxTokens.Passage, err = p.limit("passage", o.MaxTokens.Passage, longest.Passage)
 	return m, err
 }
 

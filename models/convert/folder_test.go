@@ -36,7 +36,7 @@ func TestAFolderThatIsNoBundleIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := models.Load(b.Dir)
-	if err != nil || got.Manifest.Ensemble != nil || got.Calibration != nil {
+	if err != nil || got.Manifest.Vectors.Ensemble != nil || got.Calibration != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	left, err := filepath.Glob(filepath.Join(filepath.Dir(b.Dir), ".*"))

@@ -78,9 +78,9 @@ func importExported(ctx context.Context, srcDir, outDir string, o Options) (*mod
 	if err != nil {
 		return nil, err
 	}
-	files := append(question.tokenizer.file(), bundleFile{m.Question.File, question.model.Write})
+	files := append(question.tokenizer.file(), bundleFile{m.Vectors.Question.File, question.model.Write})
 	if passage != question {
-		files = append(files, bundleFile{m.Passage.File, passage.model.Write})
+		files = append(files, bundleFile{m.Vectors.Passage.File, passage.model.Write})
 	}
 	return writeBundle(outDir, m, nil, o.Check, files)
 }
@@ -128,13 +128,16 @@ func exportedManifest(q, p *exported, srcDir, outDir string, o Options) (models.
 		[2]importedSide{{&q.checkpoint, q.tokenizer, q.config.Dimension}, {&p.checkpoint, p.tokenizer, p.config.Dimension}},
 		false,
 	)
-	m.Pooling = cmp.Or(q.pooling, models.PoolingGraph)
-	m.Normalise = q.normalise
-	m.Question, m.Passage = q.graph, p.graph
-	m.Question.File, m.Passage.File = bothFile, bothFile
+	if err != nil {
+		return m, err
+	}
+	m.Vectors.Pooling = cmp.Or(q.pooling, models.PoolingGraph)
+	m.Vectors.Normalise = q.normalise
+	m.Vectors.Question, m.Vectors.Passage = q.graph, p.graph
+	m.Vectors.Question.File, m.Vectors.Passage.File = bothFile, bothFile
 	if q != p {
-		m.Question.File, m.Passage.File = questionFile, passageFile
-		if err == nil && (q.pooling != p.pooling || q.normalise != p.normalise) {
+		m.Vectors.Question.File, m.Vectors.Passage.File = questionFile, passageFile
+		if q.pooling != p.pooling || q.normalise != p.normalise {
 			err = fmt.Errorf(
 				"the encoders pool differently: %q (unit length: %t) and %q (%t)",
 				q.pooling,

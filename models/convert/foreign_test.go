@@ -54,14 +54,15 @@ func exported(t *testing.T, m *onnx.Model) string {
 func TestImportExported(t *testing.T) {
 	b := imported(t, exported(t, export()), convert.Options{Pooling: models.PoolingMean})
 	m := b.Manifest
-	if m.Dimension != 4 || m.Pooling != models.PoolingMean || !m.Normalise || m.Precision != models.PrecisionFP32 ||
-		m.Question.TokenTypeIDs != "" || m.Question != m.Passage || m.Question.OneByOne {
+	if m.Dimension() != 4 || m.Vectors.Pooling != models.PoolingMean || !m.Vectors.Normalise ||
+		m.Precision != models.PrecisionFP32 ||
+		m.Vectors.Question.TokenTypeIDs != "" || m.Vectors.Question != m.Vectors.Passage || m.Vectors.Question.OneByOne {
 		t.Errorf("%+v", m)
 	}
 	raw := false
 	if m := imported(t, exported(t, export()), convert.Options{Pooling: models.PoolingCLS,
-		Normalise: &raw}).Manifest; m.Pooling != models.PoolingCLS ||
-		m.Normalise {
+		Normalise: &raw}).Manifest; m.Vectors.Pooling != models.PoolingCLS ||
+		m.Vectors.Normalise {
 		t.Errorf("%+v", m)
 	}
 
@@ -69,8 +70,8 @@ func TestImportExported(t *testing.T) {
 	for i := range narrow.Graph.Inputs {
 		narrow.Graph.Inputs[i].Type.Tensor.Elem = onnx.Int32
 	}
-	if m := imported(t, exported(t, narrow), convert.Options{Pooling: models.PoolingCLS}).Manifest; m.Question.InputIDs == "input_ids" {
-		t.Errorf("64-bit ids would go to a 32-bit input: %+v", m.Question)
+	if m := imported(t, exported(t, narrow), convert.Options{Pooling: models.PoolingCLS}).Manifest; m.Vectors.Question.InputIDs == "input_ids" {
+		t.Errorf("64-bit ids would go to a 32-bit input: %+v", m.Vectors.Question)
 	}
 
 	several := export()
@@ -78,16 +79,16 @@ func TestImportExported(t *testing.T) {
 		onnx.NewValue("pooler_output", onnx.Float, onnx.Varying("batch"), onnx.Fixed(7)),
 		onnx.NewValue("ids", onnx.Int64, onnx.Varying("batch")))
 	m = imported(t, exported(t, several), convert.Options{Pooling: models.PoolingCLS}).Manifest
-	if m.Dimension != 4 || m.Pooling != models.PoolingCLS {
+	if m.Dimension() != 4 || m.Vectors.Pooling != models.PoolingCLS {
 		t.Errorf("%+v", m)
 	}
 	m = imported(t, exported(t, several), convert.Options{Pooling: models.PoolingPooler, Normalise: &raw}).Manifest
-	if m.Dimension != 7 || m.Question.Embedding != "pooler_output" {
+	if m.Dimension() != 7 || m.Vectors.Question.Embedding != "pooler_output" {
 		t.Errorf("%+v", m)
 	}
 	if m := imported(t, exported(t, several), convert.Options{Output: "pooler_output",
-		Normalise: &raw}).Manifest; m.Dimension != 7 ||
-		m.Pooling != models.PoolingGraph {
+		Normalise: &raw}).Manifest; m.Dimension() != 7 ||
+		m.Vectors.Pooling != models.PoolingGraph {
 		t.Errorf("%+v", m)
 	}
 
@@ -103,7 +104,7 @@ func TestImportExported(t *testing.T) {
 		&onnx.Node{Name: "m", Op: "MatMulInteger", Inputs: []string{"a", "a"}, Outputs: []string{"d"}},
 	)
 	m = imported(t, exported(t, dynamic), convert.Options{Pooling: models.PoolingCLS}).Manifest
-	if !m.Question.OneByOne || m.Precision != models.PrecisionInt8 {
+	if !m.Vectors.Question.OneByOne || m.Precision != models.PrecisionInt8 {
 		t.Errorf("one scale for a batch went unnoticed: %+v", m)
 	}
 }

@@ -126,7 +126,7 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o Options) (*m
 	}
 	var graphs []encoderGraph
 	for i, t := range e.distinct() {
-		graphs = append(graphs, encoderGraph{file: []string{m.Question.File, m.Passage.File}[i], tower: t})
+		graphs = append(graphs, encoderGraph{file: []string{m.Vectors.Question.File, m.Vectors.Passage.File}[i], tower: t})
 	}
 	return writeBundle(outDir, m, nil, o.Check, append(e.question.tokenizer.file(), graphFiles(graphs, head, o.Int8)...))
 }

@@ -82,9 +82,9 @@ func TestImportDPR(t *testing.T) {
 			t.Errorf("%s differs from the weights' own", file)
 		}
 	}
-	if m.Template != models.TemplatePair || m.Dimension != 16 || m.MaxTokens.Question != 256 ||
-		m.Pooling != models.PoolingCLS ||
-		m.Normalise {
+	if m.Vectors.Template != models.TemplatePair || m.Dimension() != 16 || m.Vectors.MaxTokens.Question != 256 ||
+		m.Vectors.Pooling != models.PoolingCLS ||
+		m.Vectors.Normalise {
 		t.Errorf("%+v", m)
 	}
 	if _, err := convert.Import(context.Background(), question, filepath.Join(t.TempDir(), "x"),
@@ -282,8 +282,8 @@ func TestCardAndLineage(t *testing.T) {
 	b := imported(t, dir, convert.Options{Name: "general"})
 	m := b.Manifest
 	if m.Name != "general" || m.Lineage.Licence != "apache-2.0" || m.Lineage.Source != "checkpoint" ||
-		m.Pooling != models.PoolingMean ||
-		!m.Normalise ||
+		m.Vectors.Pooling != models.PoolingMean ||
+		!m.Vectors.Normalise ||
 		!m.LowerCase {
 		t.Errorf("%+v", m)
 	}

@@ -48,12 +48,12 @@ func headOf(m *models.Manifest, base *tower) bert.Head {
 		return bert.Head{
 			Pooling:   cmp.Or(base.pooling, models.PoolingCLS),
 			Normalise: value(base.normalise, false),
-			Late:      m.Dimension,
+			Late:      m.Dimension(),
 		}
 	case models.KindReader:
-		return bert.Head{Reader: true, Selects: m.Reader.Select != ""}
+		return bert.Head{Reader: true, Selects: m.Reader.Graph.Select != ""}
 	}
-	return bert.Head{Pooling: m.Pooling, Normalise: m.Normalise}
+	return bert.Head{Pooling: m.Vectors.Pooling, Normalise: m.Vectors.Normalise}
 }
 
 // headTensors returns the tensors that an expert of this kind has and its base lacks, over
@@ -61,7 +61,7 @@ func headOf(m *models.Manifest, base *tower) bert.Head {
 func headTensors(m *models.Manifest, width int) []tensors.Named {
 	switch m.Kind {
 	case models.KindLate:
-		return bert.LateNames(m.Dimension, width)
+		return bert.LateNames(m.Dimension(), width)
 	case models.KindReader:
 		return bert.ReaderNames(width, true)
 	}
@@ -90,8 +90,8 @@ func (u update) suits(m *models.Manifest) error {
 	}
 	if u[sharedTower] == nil {
 		return fmt.Errorf(
-			"a %s has one encoder for both sides: its tensors' names begin with %q",
-			kindInWords(m),
+			"%s has one encoder for both sides: its tensors' names begin with %q",
+			m.KindInWords(),
 			sharedTower+".",
 		)
 	}
@@ -106,24 +106,17 @@ func (u update) suits(m *models.Manifest) error {
 		shape, ok := fresh[want.Name]
 		switch delete(fresh, want.Name); {
 		case !ok:
-			return fmt.Errorf("a %s needs the tensor %q, and there is none", kindInWords(m), full)
+			return fmt.Errorf("%s needs the tensor %q, and there is none", m.KindInWords(), full)
 		case !slices.Equal(shape, want.Shape):
 			return fmt.Errorf("tensor %q has shape %v; %v is needed", full, shape, want.Shape)
 		}
 	}
 	if len(fresh) > 0 {
 		return fmt.Errorf(
-			"tensor %q is new, and a %s has no such tensor",
+			"tensor %q is new, and %s has no such tensor",
 			sharedTower+"."+slices.Sorted(maps.Keys(fresh))[0]+".new",
-			kindInWords(m),
+			m.KindInWords(),
 		)
 	}
 	return nil
-}
-
-func kindInWords(m *models.Manifest) string {
-	if m.Kind == models.KindLate {
-		return "late expert"
-	}
-	return m.Kind
 }

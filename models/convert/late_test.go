@@ -21,13 +21,14 @@ func TestMergedLateBundle(t *testing.T) {
 	for _, int8 := range []bool{false, true} {
 		b := merge(t, goldenLate, convert.Options{Int8: int8})
 		m := b.Manifest
-		if m.Kind != models.KindLate || m.Pooling != models.PoolingTokens || m.Dimension != 8 || !m.Normalise ||
+		if m.Kind != models.KindLate || m.Vectors.Pooling != models.PoolingTokens || m.Dimension() != 8 ||
+			!m.Vectors.Normalise ||
 			m.Delta != "" ||
 			m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Lineage.MergedFrom != d.SHA256 ||
 			m.Lineage.Producer != convert.Producer ||
-			m.Question != convert.LateGraph("encoder.onnx", 32) ||
-			m.Passage != m.Question ||
-			m.Question.Embedding != "tokens" {
+			m.Vectors.Question != convert.LateGraph("encoder.onnx", 32) ||
+			m.Vectors.Passage != m.Vectors.Question ||
+			m.Vectors.Question.Embedding != "tokens" {
 			t.Errorf("%+v", m)
 		}
 		if again := merge(t, goldenLate, convert.Options{Int8: int8}); !sameFiles(t, b.Dir, again.Dir) {
@@ -110,10 +111,10 @@ func TestLateDeltaErrorsNameTheTensor(t *testing.T) {
 		},
 		`"shared.late.importance.bias.new" is new; a dense expert`: func(w *written) {
 			w.manifest.Kind = models.KindDense
-			w.manifest.Pooling = models.PoolingMean
-			w.manifest.Dimension = 32
+			w.manifest.Vectors.Pooling = models.PoolingMean
+			w.manifest.Vectors.Dimension = 32
 		},
-		"texts of 49 tokens; the base has 48": func(w *written) { w.manifest.MaxTokens.Passage = 49 },
+		"texts of 49 tokens; the base has 48": func(w *written) { w.manifest.Vectors.MaxTokens.Passage = 49 },
 	} {
 		w := readDelta(t, goldenLate)
 		change(w)
@@ -144,7 +145,7 @@ func TestLateBundleIsChecked(t *testing.T) {
 	if err := late.Check(); err == nil {
 		t.Error("a graph without tokens is taken for a late expert's")
 	}
-	late.Manifest.Question.Embedding, late.Manifest.Passage.Embedding = "embedding", "embedding"
+	late.Manifest.Vectors.Question.Embedding, late.Manifest.Vectors.Passage.Embedding = "embedding", "embedding"
 	if err := late.Check(); err == nil {
 		t.Error("a graph of one vector a text is taken for a late expert's")
 	}

@@ -77,8 +77,8 @@ func (d *Delta) mergeHead(ctx context.Context, outDir string, o Options) (*model
 		return nil, err
 	}
 	m := d.Manifest
-	if n := base.question.config.Output(); m.Dimension != n {
-		return nil, fmt.Errorf("the manifest says that vectors have %d numbers; the base's have %d", m.Dimension, n)
+	if n := base.question.config.Output(); m.Dimension() != n {
+		return nil, fmt.Errorf("the manifest says that vectors have %d numbers; the base's have %d", m.Dimension(), n)
 	}
 	var files []bundleFile
 	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
@@ -125,7 +125,7 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 	}
 	for i := range all {
 		all[i].changes = d.changes[all[i].name]
-		if err := all[i].fit(d.Manifest.Dimension); err != nil {
+		if err := all[i].fit(d.Manifest.Dimension()); err != nil {
 			return nil, fmt.Errorf("%s: %w", d.Manifest.Delta, err)
 		}
 	}
@@ -134,18 +134,24 @@ func (d *Delta) graphs(base *encoders) ([]encoderGraph, error) {
 
 // merged returns the manifest of the bundle to make.
 func (d *Delta) merged(base *encoders, o Options) (models.Manifest, error) {
-	m := d.Manifest
+	m := d.Manifest.Clone()
 	c := base.question.config
-	if m.Kind == models.KindDense && m.Dimension != c.Output() {
-		return m, fmt.Errorf("the manifest says that vectors have %d numbers; the base's have %d", m.Dimension, c.Output())
+	if m.Kind == models.KindDense && m.Dimension() != c.Output() {
+		return m, fmt.Errorf("the manifest says that vectors have %d numbers; the base's have %d", m.Dimension(), c.Output())
 	}
-	if tokens := max(m.MaxTokens.Question, m.MaxTokens.Passage, m.MaxTokens.Pair); tokens > c.Positions {
-		return m, fmt.Errorf("the manifest allows texts of %d tokens; the base has %d positions", tokens, c.Positions)
+	longest := 0
+	if r := m.Reader; r != nil {
+		longest = max(r.MaxTokens.Question, r.MaxTokens.Pair)
+	} else {
+		longest = max(m.Vectors.MaxTokens.Question, m.Vectors.MaxTokens.Passage)
 	}
-	if m.Pooling == models.PoolingGraph {
+	if longest > c.Positions {
+		return m, fmt.Errorf("the manifest allows texts of %d tokens; the base has %d positions", longest, c.Positions)
+	}
+	if v := m.Vectors; v != nil && v.Pooling == models.PoolingGraph {
 		return m, fmt.Errorf(
 			"the manifest's pooling is %q; a delta's is %s, %s or %s",
-			m.Pooling,
+			v.Pooling,
 			models.PoolingCLS,
 			models.PoolingMean,
 			models.PoolingPooler,
@@ -160,13 +166,15 @@ func (d *Delta) merged(base *encoders, o Options) (models.Manifest, error) {
 	made := []string{m.Tokenizer}
 	switch {
 	case m.Kind == models.KindReader:
-		m.Reader = DefaultReader(true)
-		made = append(made, m.Reader.File)
+		m.Reader.Graph = DefaultReader(true)
+		made = append(made, m.Reader.Graph.File)
 	case d.Tied():
-		m.Question, m.Passage = graphOf(&m, bothFile, base.question), graphOf(&m, bothFile, base.question)
+		m.Vectors.Question = graphOf(&m, bothFile, base.question)
+		m.Vectors.Passage = m.Vectors.Question
 		made = append(made, bothFile)
 	default:
-		m.Question, m.Passage = graphOf(&m, questionFile, base.question), graphOf(&m, passageFile, base.question)
+		m.Vectors.Question = graphOf(&m, questionFile, base.question)
+		m.Vectors.Passage = graphOf(&m, passageFile, base.question)
 		made = append(made, questionFile, passageFile)
 	}
 	for _, name := range d.travelling() {

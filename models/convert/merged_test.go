@@ -43,9 +43,9 @@ func TestMergedBundle(t *testing.T) {
 			d := openDelta(t, dir)
 			b := merge(t, dir, convert.Options{Int8: int8})
 			m, from := b.Manifest, d.Manifest
-			if m.Delta != "" || m.Name != from.Name || *m.Base != *from.Base || m.MaxTokens != from.MaxTokens || m.Template != from.Template || m.Tokenizer != "vocab.txt" ||
-				m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Question.File != graphs[0] ||
-				m.Passage.File != graphs[1] ||
+			if m.Delta != "" || m.Name != from.Name || *m.Base != *from.Base || m.Vectors.MaxTokens != from.Vectors.MaxTokens || m.Vectors.Template != from.Vectors.Template || m.Tokenizer != "vocab.txt" ||
+				m.Precision != map[bool]string{false: "fp32", true: "int8"}[int8] || m.Vectors.Question.File != graphs[0] ||
+				m.Vectors.Passage.File != graphs[1] ||
 				m.Lineage.SourceSHA256 != m.Base.WeightsSHA256 || m.Lineage.MergedFrom != d.SHA256 ||
 				m.Lineage.Notes["trained by"] != "conclave-train" ||
 				m.Lineage.Producer != convert.Producer {
@@ -152,10 +152,10 @@ func TestDeltaOfTwoEncoders(t *testing.T) {
 	w := readDelta(t, goldenTwo)
 	w.manifest.Base = &models.Base{Name: "dpr", WeightsSHA256: plain.Manifest.Lineage.SourceSHA256}
 	w.metadata["base_sha256"] = w.manifest.Base.WeightsSHA256
-	w.manifest.Dimension = 16
-	w.manifest.Pooling = models.PoolingCLS
-	w.manifest.Normalise = false
-	w.manifest.Ensemble, w.manifest.Representatives = nil, ""
+	w.manifest.Vectors.Dimension = 16
+	w.manifest.Vectors.Pooling = models.PoolingCLS
+	w.manifest.Vectors.Normalise = false
+	w.manifest.Vectors.Ensemble, w.manifest.Vectors.Representatives = nil, ""
 	w.tensors = nil
 	w.add("question.encode_proj.weight.up", "F16", 16, 1)
 	w.add("question.encode_proj.weight.down", "F16", 1, 32)

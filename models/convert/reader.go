@@ -13,8 +13,8 @@ import (
 // longest answer. (At 10 tokens, three of five of a scientific collection's
 // answers are lost.)
 var (
-	readerTokens = models.MaxTokens{Question: 64, Title: 32, Pair: 256}
-	squadTokens  = models.MaxTokens{Question: 64, Pair: 384}
+	readerTokens = models.ReaderTokens{Question: 64, Title: 32, Pair: 256}
+	squadTokens  = models.ReaderTokens{Question: 64, Pair: 384}
 )
 
 const (
@@ -62,10 +62,9 @@ func (t *tower) importReader(srcDir, outDir string, o Options) (*models.Bundle, 
 	}
 	selects := t.selects()
 	m := models.Manifest{
-		Format: models.Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: models.KindReader, MaxTokens: readerTokens,
-		LongestSpan: readerSpan,
-		LowerCase:   t.tokenizer.lowerCase, Precision: models.PrecisionFP32, Tokenizer: t.tokenizer.name,
-		Reader: DefaultReader(selects),
+		Format: models.Format, Name: cmp.Or(o.Name, nameOf(outDir)), Kind: models.KindReader,
+		LowerCase: t.tokenizer.lowerCase, Precision: models.PrecisionFP32, Tokenizer: t.tokenizer.name,
+		Reader: &models.Reader{MaxTokens: readerTokens, LongestSpan: readerSpan, Graph: DefaultReader(selects)},
 		Lineage: models.Lineage{
 			Source:       cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))),
 			Licence:      cmp.Or(o.Licence, t.licence),
@@ -74,15 +73,15 @@ func (t *tower) importReader(srcDir, outDir string, o Options) (*models.Bundle, 
 		},
 	}
 	if !t.isDPR() {
-		m.Template = models.TemplateSQuAD
-		m.MaxTokens = squadTokens
+		m.Reader.Template = models.TemplateSQuAD
+		m.Reader.MaxTokens = squadTokens
 	}
-	m.MaxTokens.Question = cmp.Or(o.MaxTokens.Question, m.MaxTokens.Question)
-	m.MaxTokens.Pair = min(m.MaxTokens.Pair, t.config.Positions)
+	m.Reader.MaxTokens.Question = cmp.Or(o.MaxTokens.Question, m.Reader.MaxTokens.Question)
+	m.Reader.MaxTokens.Pair = min(m.Reader.MaxTokens.Pair, t.config.Positions)
 	if asked := o.MaxTokens.Passage; asked > t.config.Positions {
 		return nil, fmt.Errorf("passage of %d tokens asked for; the model has %d positions", asked, t.config.Positions)
 	} else if asked > 0 {
-		m.MaxTokens.Pair = asked
+		m.Reader.MaxTokens.Pair = asked
 	}
 	if o.Int8 {
 		m.Precision = models.PrecisionInt8
@@ -101,6 +100,6 @@ func (t *tower) importReader(srcDir, outDir string, o Options) (*models.Bundle, 
 		m,
 		nil,
 		o.Check,
-		append(t.tokenizer.file(), graphFiles([]encoderGraph{{file: m.Reader.File, tower: t}}, head, o.Int8)...),
+		append(t.tokenizer.file(), graphFiles([]encoderGraph{{file: m.Reader.Graph.File, tower: t}}, head, o.Int8)...),
 	)
 }

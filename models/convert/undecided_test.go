@@ -58,8 +58,8 @@ func TestImportDoesNotGuess(t *testing.T) {
 			t.Errorf("%s left a bundle", name)
 		}
 		m := imported(t, dir, convert.Options{Pooling: models.PoolingMean}).Manifest
-		if m.Pooling != models.PoolingMean || !m.Normalise {
-			t.Errorf("%s, mean: pooling %s, unit length %t", name, m.Pooling, m.Normalise)
+		if m.Vectors.Pooling != models.PoolingMean || !m.Vectors.Normalise {
+			t.Errorf("%s, mean: pooling %s, unit length %t", name, m.Vectors.Pooling, m.Vectors.Normalise)
 		}
 	}
 	pooled := export()
@@ -85,8 +85,8 @@ func TestImportDoesNotGuess(t *testing.T) {
 		var told []convert.Assumed
 		c.o.Tell = func(a convert.Assumed) { told = append(told, a) }
 		m := imported(t, c.dir, c.o).Manifest
-		if m.Normalise != c.unit || (len(told) == 1 && told[0].Setting == models.SettingNormalise) != c.told {
-			t.Errorf("%s: unit length %t, told %+v", name, m.Normalise, told)
+		if m.Vectors.Normalise != c.unit || (len(told) == 1 && told[0].Setting == models.SettingNormalise) != c.told {
+			t.Errorf("%s: unit length %t, told %+v", name, m.Vectors.Normalise, told)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestImportPrefixes(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || b.Manifest.Prefix != c.want {
+		if err != nil || b.Manifest.Vectors.Prefix != c.want {
 			t.Errorf("%s: %+v, %v", name, b, err)
 			continue
 		}

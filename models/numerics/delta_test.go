@@ -68,12 +68,12 @@ func TestMergedVectorsAgreeWithNumPy(t *testing.T) {
 			least = min(least, cosine(open(t, short, side).encode(t, []text{x}, 0, 0)[0], want))
 		}
 		for _, row := range rows {
-			compare(models.Question, row.Text, b.Manifest.MaxTokens.Question, row.Question)
+			compare(models.Question, row.Text, b.Manifest.Vectors.MaxTokens.Question, row.Question)
 			passage := row.Text
 			if row.Title != "" {
 				passage = row.Title + ". " + row.Text
 			}
-			compare(models.Passage, passage, b.Manifest.MaxTokens.Passage, row.Passage)
+			compare(models.Passage, passage, b.Manifest.Vectors.MaxTokens.Passage, row.Passage)
 		}
 		t.Logf("%s: largest difference of a component %.2g, in int8 the least cosine %.4f", name, worst, least)
 		if !(worst <= 1e-6) {

@@ -136,7 +136,7 @@ func TestLateTokensAgreeWithNumPy(t *testing.T) {
 	}
 	var all []text
 	for _, g := range golden {
-		ids, err := words.Encode(g.Text, b.Manifest.MaxTokens.Passage)
+		ids, err := words.Encode(g.Text, b.Manifest.Vectors.MaxTokens.Passage)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestLateTokensAgreeWithNumPy(t *testing.T) {
 	rounded := open(t, short, models.Question).encodeTokens(t, all, 0, 0)
 	worst := 0.0
 	least := 1.0
-	width := b.Manifest.Dimension + 1
+	width := b.Manifest.Dimension() + 1
 	for i, g := range golden {
 		if len(g.Tokens) != len(all[i].ids) {
 			t.Fatalf("%q: %d tokens, and %d by NumPy", g.Text, len(all[i].ids), len(g.Tokens))

@@ -27,7 +27,7 @@ type logits struct {
 // readers runs a reader's graph on one batch, as graph.encode does.
 func readers(tb testing.TB, b *models.Bundle) func(tb testing.TB, texts []text, extra int, filler int64) []logits {
 	tb.Helper()
-	r := b.Manifest.Reader
+	r := b.Manifest.Reader.Graph
 	outputs := []string{r.Start, r.End}
 	if r.Select != "" {
 		outputs = append(outputs, r.Select)
@@ -104,8 +104,8 @@ func TestReadersAgreeWithTransformers(t *testing.T) {
 		if err := b.Check(); err != nil {
 			t.Error(err)
 		}
-		if dpr := name == "dpr"; b.Manifest.Kind != models.KindReader || (b.Manifest.Reader.Select != "") != dpr ||
-			(b.Manifest.Template == "") != dpr {
+		if dpr := name == "dpr"; b.Manifest.Kind != models.KindReader || (b.Manifest.Reader.Graph.Select != "") != dpr ||
+			(b.Manifest.Vectors.Template == "") != dpr {
 			t.Errorf("%s: %+v", name, b.Manifest)
 		}
 		if len(golden[name]) == 0 {

@@ -35,9 +35,9 @@ type graph struct {
 
 func open(tb testing.TB, b *models.Bundle, side models.Side) *graph {
 	tb.Helper()
-	g := b.Manifest.Question
+	g := b.Manifest.Vectors.Question
 	if side == models.Passage {
-		g = b.Manifest.Passage
+		g = b.Manifest.Vectors.Passage
 	}
 	names := []string{g.InputIDs, g.AttentionMask}
 	if g.TokenTypeIDs != "" {
@@ -46,7 +46,7 @@ func open(tb testing.TB, b *models.Bundle, side models.Side) *graph {
 	return &graph{
 		session:   load(tb, b.Path(g.File), names, g.Embedding),
 		inputs:    len(names),
-		dimension: b.Manifest.Dimension,
+		dimension: b.Manifest.Dimension(),
 	}
 }
 

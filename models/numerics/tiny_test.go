@@ -149,7 +149,7 @@ func TestEnsembleComputesItsMembers(t *testing.T) {
 	start(t)
 	o := tiny.Expert{EnsembleMembers: 4, Seed: 5}
 	b := write(t, o)
-	d := b.Manifest.Dimension
+	d := b.Manifest.Dimension()
 	batch := 2
 	members := o.Members()
 	source := rand.New(rand.NewPCG(3, 4))
@@ -157,7 +157,7 @@ func TestEnsembleComputesItsMembers(t *testing.T) {
 	for i := range vectors {
 		vectors[i] = float32(source.NormFloat64())
 	}
-	session := load(t, b.Path(b.Manifest.Ensemble.File), []string{models.EnsembleInput}, models.EnsembleOutput)
+	session := load(t, b.Path(b.Manifest.Vectors.Ensemble.File), []string{models.EnsembleInput}, models.EnsembleOutput)
 	input, err := ort.NewTensor(ort.NewShape(int64(batch), int64(d)), vectors)
 	if err != nil {
 		t.Fatal(err)

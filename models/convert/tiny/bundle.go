@@ -67,11 +67,12 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 	defer folder.Abandon()
 	c := o.Config()
 	m := models.Manifest{
-		Name: o.Name, Kind: models.KindDense, Dimension: c.Output(),
-		Pooling: o.Pooling, Normalise: !o.RawLength, MaxTokens: o.MaxTokens, LowerCase: true,
-		Template: o.Template, Similarity: models.SimilarityInnerProduct, Precision: models.PrecisionFP32,
-		Tokenizer: "vocab.txt",
-		Question:  convert.DefaultGraph("encoder.onnx"), Passage: convert.DefaultGraph("encoder.onnx"),
+		Name: o.Name, Kind: models.KindDense, LowerCase: true, Precision: models.PrecisionFP32, Tokenizer: "vocab.txt",
+		Vectors: &models.Vectors{
+			Dimension: c.Output(), Pooling: o.Pooling, Normalise: !o.RawLength, MaxTokens: o.MaxTokens,
+			Template: o.Template, Similarity: models.SimilarityInnerProduct,
+			Question: convert.DefaultGraph("encoder.onnx"), Passage: convert.DefaultGraph("encoder.onnx"),
+		},
 		Lineage: models.Lineage{
 			Source:       fmt.Sprintf("random weights, seed %d", o.Seed),
 			Producer:     "example.org/conclave/models/convert/tiny",
@@ -80,8 +81,11 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 		},
 	}
 	if o.Late > 0 {
-		m.Kind, m.Dimension, m.Pooling = models.KindLate, o.Late, models.PoolingTokens
-		m.Question, m.Passage = convert.LateGraph("encoder.onnx", c.Output()), convert.LateGraph("encoder.onnx", c.Output())
+		m.Kind = models.KindLate
+		m.Vectors.Dimension = o.Late
+		m.Vectors.Pooling = models.PoolingTokens
+		m.Vectors.Question = convert.LateGraph("encoder.onnx", c.Output())
+		m.Vectors.Passage = m.Vectors.Question
 	}
 	if o.Reader {
 		m = o.reader(m)
@@ -98,10 +102,10 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 	sides := map[string]models.Side{"encoder.onnx": models.Question}
 	switch {
 	case o.Reader:
-		sides = map[string]models.Side{m.Reader.File: models.Question}
+		sides = map[string]models.Side{m.Reader.Graph.File: models.Question}
 	case o.TwoTowers:
-		m.Question.File, m.Passage.File = "question.onnx", "passage.onnx"
-		sides = map[string]models.Side{m.Question.File: models.Question, m.Passage.File: models.Passage}
+		m.Vectors.Question.File, m.Vectors.Passage.File = "question.onnx", "passage.onnx"
+		sides = map[string]models.Side{m.Vectors.Question.File: models.Question, m.Vectors.Passage.File: models.Passage}
 	}
 	for file, side := range sides {
 		if err := folder.Create(file, func(w io.Writer) error {
@@ -115,8 +119,8 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 		}
 	}
 	if o.EnsembleMembers > 0 {
-		m.Ensemble = &models.Ensemble{File: "ensemble.onnx", Members: o.EnsembleMembers}
-		if err := folder.Create(m.Ensemble.File, o.ensemble().Write); err != nil {
+		m.Vectors.Ensemble = &models.Ensemble{File: "ensemble.onnx", Members: o.EnsembleMembers}
+		if err := folder.Create(m.Vectors.Ensemble.File, o.ensemble().Write); err != nil {
 			return nil, err
 		}
 	}
@@ -141,17 +145,15 @@ func (o Expert) reader(m models.Manifest) models.Manifest {
 		Precision: m.Precision,
 		Tokenizer: m.Tokenizer,
 		Lineage:   m.Lineage,
-		MaxTokens: models.MaxTokens{
-			Question: 16,
-			Title:    8,
-			Pair:     min(64, o.Positions),
+		Reader: &models.Reader{
+			MaxTokens:   models.ReaderTokens{Question: 16, Title: 8, Pair: min(64, o.Positions)},
+			LongestSpan: 10,
+			Graph:       convert.DefaultReader(!o.NoSelect),
 		},
-		LongestSpan: 10,
-		Reader:      convert.DefaultReader(!o.NoSelect),
 	}
 	if o.Template == models.TemplateSQuAD {
-		m.Template = o.Template
-		m.MaxTokens.Title = 0
+		m.Reader.Template = o.Template
+		m.Reader.MaxTokens.Title = 0
 	}
 	return m
 }

@@ -115,12 +115,12 @@ func (m *measurement) bundle(ctx context.Context, library *encoder.Runtime, b *m
 	}
 	rows := make([][]int32, len(m.texts))
 	for i, text := range m.texts {
-		rows[i], err = tokenizer.Encode(text, b.Manifest.MaxTokens.Question)
+		rows[i], err = tokenizer.Encode(text, b.Manifest.Vectors.MaxTokens.Question)
 		if err != nil {
 			return r, err
 		}
 	}
-	p, version, err := startPeer(m.python, b.Path(b.Manifest.Question.File), m.threads, rows)
+	p, version, err := startPeer(m.python, b.Path(b.Manifest.Vectors.Question.File), m.threads, rows)
 	if err != nil {
 		return r, err
 	}

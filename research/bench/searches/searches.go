@@ -53,8 +53,9 @@ type Cost struct {
 // able returns the experts of which some are asked, and those that always are.
 func (o *Workload) able(l *server.Assembly) (able, always []*server.Expert) {
 	for _, e := range l.Experts.Dense() {
+		vectors := e.Bundle.Manifest.Vectors
 		switch {
-		case o.Familiar && e.Bundle.Manifest.Representatives == "":
+		case o.Familiar && (vectors == nil || vectors.Representatives == ""):
 			always = append(always, e)
 		case o.Familiar || e.Encoder.Ensemble() != nil:
 			able = append(able, e)
