@@ -29,11 +29,11 @@ const Format = 1
 const (
 	KindDense  = "dense"  // texts become one vector each
 	KindLate   = "late"   // and here one vector a token; see late.go
-	KindReader = "reader" // no vectors: it marks answers in passages; see reader.go
+	KindReader = "reader" // it marks answers in passages; see reader.go
 	// KindDesireMe is a head on another expert's question vectors; see desireme.go.
 	KindDesireMe = "desire-me"
 
-	KindGenerator = "generator" // no vectors: it writes answers; see generator.go
+	KindGenerator = "generator" // it writes answers; see generator.go
 
 	PoolingCLS    = "cls"    // the first token's vector
 	PoolingMean   = "mean"   // the mean over the text's tokens

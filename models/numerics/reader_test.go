@@ -105,7 +105,7 @@ func TestReadersAgreeWithTransformers(t *testing.T) {
 			t.Error(err)
 		}
 		if dpr := name == "dpr"; b.Manifest.Kind != models.KindReader || (b.Manifest.Reader.Graph.Select != "") != dpr ||
-			(b.Manifest.Vectors.Template == "") != dpr {
+			(b.Manifest.Reader.Template == "") != dpr {
 			t.Errorf("%s: %+v", name, b.Manifest)
 		}
 		if len(golden[name]) == 0 {
