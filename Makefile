@@ -31,6 +31,9 @@ sbom: build ## write the bill of materials of bin/conclave (CycloneDX): bin/conc
 	@go run ./internal/sbom $(BIN) $(VERSION) >$(BIN).cdx.json
 	@echo "$(BIN).cdx.json: $$(grep -c '"bom-ref"' $(BIN).cdx.json) parts"
 
+release: ## make what is published: archives, wheels, bills of materials, sums (out/release)
+	@deploy/release/make
+
 setup: build ## fetch the runtime and the base encoder into the cache, and import it and the experts
 	@$(BIN) setup
 
@@ -68,4 +71,4 @@ tools:
 	@command -v $(PYTHON) >/dev/null || { echo "Python 3 is not installed: install it with pip (Debian: apt-get install python3 python3-pip; macOS: xcode-select --install)"; exit 1; }
 	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { echo "$(PYTHON) has no pip: install it (Debian: apt-get install python3-pip; else: $(PYTHON) -m ensurepip)"; exit 1; }
 
-.PHONY: help demo test build sbom setup lint attack bench evaluate generate clean tools
+.PHONY: help demo test build sbom release setup lint attack bench evaluate generate clean tools

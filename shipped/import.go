@@ -44,10 +44,11 @@ func Import(
 // ofDelta fills in the base, and returns the folder of the bundle.
 func ofDelta(d *convert.Delta, cache provision.Cache, out string, o *convert.Options) (string, error) {
 	if o.Base == "" {
-		if err := cache.VerifyBase(); err != nil {
+		base, err := cache.VerifyBase()
+		if err != nil {
 			return "", err
 		}
-		o.Base = cache.Checkpoint(provision.BaseCheckpoint)
+		o.Base = base
 	}
 	if out != "" {
 		return out, nil

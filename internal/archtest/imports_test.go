@@ -147,6 +147,7 @@ var allowed = map[string][]string{
 	"internal/archtest": {},
 	"internal/endtoend": {"*"},
 	"internal/sbom":     {"internal/provision"},
+	"deploy/release":    {"internal/provision"},
 	"internal/testing":  {"*"},
 
 	// Not in Go, with tests in Go:

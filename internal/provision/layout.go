@@ -27,15 +27,21 @@ const RuntimeVersion = "1.31.1"
 // BaseCheckpoint names the checkpoint of the base encoder.
 const BaseCheckpoint = "all-minilm-l6-v2"
 
-// Cache is the folder that holds what was fetched.
-type Cache struct{ Root string }
+// Cache is the folder that holds what was fetched, beside what was installed with the program.
+type Cache struct {
+	Root      string
+	Installed Installation
+}
 
-// CacheAt returns the cache in a folder; "": DefaultCache.
+// CacheAt returns the cache in a folder, "" being DefaultCache, with what was installed with this program.
 func CacheAt(root string) (Cache, error) {
-	if root != "" {
-		return Cache{Root: root}, nil
+	c := Cache{Root: root}
+	var err error
+	if root == "" {
+		c, err = DefaultCache()
 	}
-	return DefaultCache()
+	c.Installed = ownInstallation()
+	return c, err
 }
 
 // DefaultCache returns $CONCLAVE_CACHE, or conclave in the user's cache folder

