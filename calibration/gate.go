@@ -3,9 +3,14 @@ package calibration
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"example.org/conclave/fusion"
+
+	"gonum.org/v1/gonum/optimize"
 )
 
 // GateOptions are the options of FitGate.
@@ -84,4 +89,192 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 		gate.Exact = prior.Exact // few collections' questions have such words
 	}
 	return gate, gate.Check()
+}
+
+// UsualPhrases is the weight of phrases beside BM25's that the fit begins with,
+// and that its ridge pulls to where questions say little.
+const UsualPhrases = 0.6
+
+// Where the numbers of a gate are among the parameters of its fit.
+const (
+	atSpecialist = iota
+	atGeneralist
+	atBase
+	atWords
+	atSharpness
+	atPhrases // logarithm of their weight divided by BM25's
+	atTokens  // intercept of late interaction's logarithmic weight
+	atDense
+)
+
+var (
+	atLexical  = atDense + len(fusion.DenseFeatureNames())
+	atLate     = atLexical + len(fusion.LexicalFeatureNames())
+	parameters = atLate + len(fusion.LateFeatureNames())
+)
+
+// gateStart returns the parameters that a fit begins with: equal weights.
+func gateStart() []float64 {
+	x := make([]float64, parameters)
+	x[atWords], x[atSharpness], x[atPhrases] = math.Log(0.03), math.Log(20), math.Log(UsualPhrases)
+	return x
+}
+
+// gateOf returns the gate of parameters, which it shares.
+func gateOf(x []float64) fusion.Gate {
+	return fusion.Gate{
+		Specialist: x[atSpecialist],
+		Generalist: x[atGeneralist],
+		Base:       x[atBase],
+		Dense:      x[atDense:atLexical],
+		Words:      x[atWords],
+		Lexical:    x[atLexical:atLate],
+		Phrases:    math.Exp(min(x[atPhrases], 20)),
+		Tokens:     x[atTokens],
+		Late:       x[atLate:],
+	}
+}
+
+// parametersOf returns the parameters with which gateOf gives a gate again; what the gate
+// does not say is as in the beginning.
+func parametersOf(g *fusion.Gate) []float64 {
+	x := gateStart()
+	x[atSpecialist], x[atGeneralist], x[atBase], x[atWords] = g.Specialist, g.Generalist, g.Base, g.Words
+	copy(x[atDense:], g.Dense)
+	copy(x[atLexical:], g.Lexical)
+	if g.Phrases > 0 {
+		x[atPhrases] = math.Log(g.Phrases)
+	}
+	if len(g.Late) > 0 {
+		x[atTokens] = g.Tokens
+		copy(x[atLate:], g.Late)
+	}
+	return x
+}
+
+// interceptsOf returns the intercepts that a coefficient's feature is added to.
+func interceptsOf(coefficient int) []int {
+	switch {
+	case coefficient < atLexical:
+		return []int{atSpecialist, atGeneralist, atBase}
+	case coefficient < atLate:
+		return []int{atWords}
+	}
+	return []int{atTokens}
+}
+
+// standardised returns the parameters for standardised features that say the same as some
+// for features as they are.
+func (p *gateProblem) standardised(raw []float64) []float64 {
+	x := slices.Clone(raw)
+	for at := atDense; at < parameters; at++ {
+		x[at] = raw[at] * p.deviation[at]
+		for _, intercept := range interceptsOf(at) {
+			x[intercept] += raw[at] * p.mean[at]
+		}
+	}
+	return x
+}
+
+// gate returns the gate of parameters for standardised features, for features as they are.
+func (p *gateProblem) gate(x []float64) fusion.Gate {
+	raw := slices.Clone(x)
+	for at := atDense; at < parameters; at++ {
+		raw[at] = x[at] / p.deviation[at]
+		for _, intercept := range interceptsOf(at) {
+			raw[intercept] -= raw[at] * p.mean[at]
+		}
+	}
+	g := gateOf(raw)
+	if !p.phrases {
+		g.Phrases = 0
+	}
+	if !p.late {
+		g.Tokens, g.Late = 0, nil
+	}
+	return g
+}
+
+// Coarse to fine: a fit on a part of the questions comes near the minimum and
+// shows how the loss curves there, for an eighth of the work a step; with that,
+// all the questions need few steps more. The minimum is that of all of them.
+const (
+	// coarser is how many questions one stands for.
+	coarser = 8
+	// fewest is how many forms of questions a part has at least: with fewer, some
+	// two dozen parameters fit the part and not the rest.
+	fewest = 400
+)
+
+// minimise finds the parameters with the least loss.
+func (p *gateProblem) minimise(
+	ctx context.Context,
+	start []float64,
+	rounds int,
+) (x []float64, loss float64, err error) {
+	part := p.subsample(min(coarser, len(p.questions)/fewest))
+	if part == nil {
+		return descend(ctx, p.plain(start), rounds, exactly)
+	}
+	// The part's minimum differs by some hundredths from the minimum over all
+	// questions, so it need not be exact.
+	near, _, err := descend(ctx, part.plain(start), rounds, nearly)
+	if err != nil {
+		return nil, 0, err
+	}
+	if p.loss(near, nil) > p.loss(start, nil) { // the part does not represent the rest
+		return descend(ctx, p.plain(start), rounds, exactly)
+	}
+	return descend(ctx, p.coordinates(near, part.curvature(near)), rounds, exactly)
+}
+
+// subsample returns the problem of every so many-th question, as it is asked with and
+// without the most familiar expert. Nil for every one.
+func (p *gateProblem) subsample(every int) *gateProblem {
+	if every < 2 {
+		return nil
+	}
+	out := *p
+	out.questions = nil
+	for at, number := 0, -1; at < len(p.questions); at++ {
+		if at == 0 || p.questions[at].of != p.questions[at-1].of {
+			number++
+		}
+		if number%every == 0 {
+			out.questions = append(out.questions, p.questions[at])
+		}
+	}
+	return &out
+}
+
+// precision is when a descent ends: when the loss has changed by less for some
+// steps, or its slope is less. In coordinates where it curves by 1, it is by half
+// the squared slope above the minimum.
+type precision struct{ loss, slope, roundSlope float64 }
+
+var (
+	exactly = precision{loss: 1e-6, slope: 1e-6, roundSlope: 1e-4}
+	nearly  = precision{loss: 3e-4, slope: 1e-3}
+)
+
+// descend minimises by BFGS.
+func descend(ctx context.Context, c *coordinates, rounds int, until precision) (x []float64, loss float64, err error) {
+	settings := optimize.Settings{MajorIterations: rounds, GradientThreshold: until.slope,
+		Converger: &optimize.FunctionConverge{Absolute: until.loss, Iterations: 5}}
+	if c.unit > 0 {
+		settings.GradientThreshold = until.roundSlope * c.unit
+	}
+	result, err := optimize.Minimize(optimize.Problem{
+		Func:   func(u []float64) float64 { c.at(u); return c.value },
+		Grad:   func(slope, u []float64) { c.at(u); copy(slope, c.slope) },
+		Status: func() (optimize.Status, error) { return optimize.NotTerminated, ctx.Err() },
+	}, make([]float64, len(c.origin)), &settings, &optimize.BFGS{})
+	if ctx.Err() != nil {
+		return nil, 0, ctx.Err()
+	}
+	if result == nil ||
+		err != nil && !errors.Is(err, optimize.ErrLinesearcherFailure) && !errors.Is(err, optimize.ErrNoProgress) {
+		return nil, 0, fmt.Errorf("fitting the gate: %w", err)
+	}
+	return c.parameters(result.X), result.F, nil
 }

@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -75,3 +76,93 @@ func fitSourceChance(questions []Question, column int) (SourceChanceFit, error) 
 	fit.ConfidenceFit, err = FitConfidence(fusion.SourceSignalNames(fit.Kind), ranked, 1, nil)
 	return fit, err
 }
+
+// ensembleAnswer is what one expert's ensemble said of one question.
+type ensembleAnswer struct {
+	id string
+	// scores are the members' inner products with the expert's first hits, at
+	// the depth that will be served: member by member, members × hits.
+	scores  []float32
+	members int
+	correct bool // the expert's first hit answers
+}
+
+// sure returns how sure the ensemble is.
+func (e *ensembleAnswer) sure(temperature float64) (confidence float64, err error) {
+	information, err := fusion.MutualInformation(e.scores, e.members, temperature)
+	return fusion.Confidence(information, e.members), err
+}
+
+// known reports false with fewer than two hits or members: the expert has no confidence
+// then, whatever the temperature.
+func (e *ensembleAnswer) known() bool { return e.members >= 2 && len(e.scores) >= 2*e.members }
+
+// temperatureFit is the temperature of one expert.
+type temperatureFit struct {
+	temperature   float64
+	edge          bool      // it is the first or last of the grid: a better one may lie beyond
+	before, after float64   // ECE at temperature 1 and at temperature, on the questions that it was fitted on
+	heldOut       []Outcome // with temperatures fitted on other questions, of those that the ensemble answered
+	confidences   []float64 // the same by question; -1 for those that it did not
+}
+
+// fitTemperature finds the temperature at which an expert's confidence has the
+// lowest ECE (Li et al., 2021, section 4.3: ten bins, first hit, development
+// questions). The scale of the members' scores is the expert's own (1e-3 is the
+// paper's, for inner products near 80).
+func fitTemperature(ctx context.Context, answers []ensembleAnswer, grid []float64) (temperatureFit, error) {
+	var fit temperatureFit
+	known := slices.DeleteFunc(slices.Clone(answers), func(e ensembleAnswer) bool { return !e.known() })
+	if len(known) == 0 {
+		return fit, fmt.Errorf(
+			"none of %d questions has two hits and an ensemble of two: there is nothing to fit a temperature on",
+			len(answers),
+		)
+	}
+	outcomes := func(places []int, confidences []float64) []Outcome {
+		out := make([]Outcome, len(places))
+		for n, i := range places {
+			out[n] = Outcome{Confidence: confidences[n], Correct: known[i].correct}
+		}
+		return out
+	}
+	t := tuning{grid: grid, value: func(i int, x float64) (float64, error) { return known[i].sure(x) },
+		loss: func(places []int, confidences []float64) float64 { return ECE(outcomes(places, confidences)) }}
+	var places []int
+	for i, e := range known {
+		t.ids, places = append(t.ids, e.id), append(places, i)
+	}
+	var of []float64
+	var err error
+	fit.temperature, of, err = t.fit(ctx)
+	if err != nil {
+		return fit, err
+	}
+	fit.edge = fit.temperature == grid[0] || fit.temperature == grid[len(grid)-1]
+	fit.before, err = t.lossAt(places, 1)
+	if err != nil {
+		return fit, err
+	}
+	fit.after, err = t.lossAt(places, fit.temperature)
+	if err != nil {
+		return fit, err
+	}
+	next := 0
+	for _, e := range answers {
+		if !e.known() {
+			fit.confidences = append(fit.confidences, -1)
+			continue
+		}
+		confidence, err := e.sure(of[next])
+		if err != nil {
+			return fit, err
+		}
+		fit.confidences = append(fit.confidences, confidence)
+		fit.heldOut = append(fit.heldOut, Outcome{Confidence: confidence, Correct: e.correct})
+		next++
+	}
+	return fit, nil
+}
+
+// temperatures returns the grid that a temperature is looked for on.
+func temperatures() []float64 { return logarithmic(-4, 3, 4) }
