@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,9 +16,21 @@ type About struct {
 	ID       string
 	Source   string // where it is from, if that is not its id
 	Title    string // in place of the one that the file names
+	Root     string // the mark of the folder that it follows (RootOf)
 	Modified time.Time
 	Tags     []string
 	Metadata map[string]any // flat; without the keys of corpus.DocumentKeys
+}
+
+// RootOf returns the mark of documents that follow a file or a folder. It tells absolute
+// paths apart, and does not tell them.
+func RootOf(path string) (string, error) {
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(absolute))
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // PassagesOf cuts a document into passages of about so many words. Their ids are
@@ -42,6 +55,9 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 	}
 	if about.Source != "" && about.Source != about.ID {
 		common[corpus.DocumentSourceKey] = about.Source
+	}
+	if about.Root != "" {
+		common[corpus.DocumentRootKey] = about.Root
 	}
 	if !about.Modified.IsZero() {
 		common[corpus.ModifiedKey] = about.Modified.UTC().Format(time.RFC3339)

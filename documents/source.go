@@ -87,13 +87,17 @@ func (s *Source) Next() (corpus.Passage, error) {
 		}
 		f := s.files[s.at]
 		s.at++
+		mark, err := RootOf(s.seen[f.Path])
+		if err != nil {
+			return corpus.Passage{}, err
+		}
 		data, err := f.Data()
 		if err == nil {
 			err = Expand(
 				f.Path,
 				data,
 				s.options.Limits,
-				func(m Member) error { return s.read(m, f.ModTime, s.options.Limits.Depth) },
+				func(m Member) error { return s.read(m, mark, f.ModTime, s.options.Limits.Depth) },
 			)
 		}
 		s.done.Add(f.Size)
@@ -112,7 +116,7 @@ func (s *Source) Next() (corpus.Passage, error) {
 
 // read reads one file and what is attached to it. Only an error of the context is
 // returned: a member of an archive that cannot be read does not keep others from it.
-func (s *Source) read(m Member, modified time.Time, depth int) error {
+func (s *Source) read(m Member, mark string, modified time.Time, depth int) error {
 	d, attached, err := s.reader.Read(s.ctx, Input{Name: m.Name, Data: m.Data})
 	switch {
 	case s.ctx.Err() != nil:
@@ -125,18 +129,18 @@ func (s *Source) read(m Member, modified time.Time, depth int) error {
 				s.options.Warned(m.Name, warning)
 			}
 		}
-		s.queue = append(s.queue, PassagesOf(About{ID: m.Name, Modified: modified}, d, m.Data, s.options.Words)...)
+		s.queue = append(s.queue, PassagesOf(About{ID: m.Name, Root: mark, Modified: modified}, d, m.Data, s.options.Words)...)
 	}
 	for _, a := range attached {
 		if depth == 0 {
 			s.failed(
 				m.Name+"/"+a.Name,
-				unreadable(TooLarge, nil, "mails are nested more than %d deep in it", s.options.Limits.Depth),
+				TooDeep(s.options.Limits),
 			)
 			continue
 		}
 		if err := Expand(m.Name+"/"+a.Name, a.Data, s.options.Limits,
-			func(inner Member) error { return s.read(inner, modified, depth-1) }); err != nil {
+			func(inner Member) error { return s.read(inner, mark, modified, depth-1) }); err != nil {
 			if s.ctx.Err() != nil {
 				return s.ctx.Err()
 			}
@@ -144,6 +148,11 @@ func (s *Source) read(m Member, modified time.Time, depth int) error {
 		}
 	}
 	return nil
+}
+
+// TooDeep returns why what is attached to mails that are attached to mails is not read.
+func TooDeep(limits Limits) error {
+	return unreadable(TooLarge, nil, "mails are nested more than %d deep in it", limits.Depth)
 }
 
 // Place returns the document of the passage that Next returned last.

@@ -124,6 +124,15 @@ func (e *admittedEngine) List(ctx context.Context, after string, limit int) ([]c
 	return e.engine.List(ctx, after, limit)
 }
 
+func (e *admitting) Documents(
+	ctx context.Context,
+	r search.DocumentsRequest,
+) ([]corpus.Document, string, error) {
+	ctx, done := e.asking(ctx, time.Time{})
+	defer done()
+	return e.engine.Documents(ctx, r)
+}
+
 // What follows is in memory, and small: the place that every call has is enough.
 
 func (e *admittedEngine) Experts() []search.ExpertInfo { return e.engine.Experts() }

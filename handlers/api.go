@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
 
 	"github.com/go-chi/chi/v5/middleware"
@@ -104,6 +105,7 @@ type API struct {
 	engine   atomic.Pointer[Engine]
 	writing  atomic.Pointer[writing]
 	refusing atomic.Pointer[string] // why no passage can be written
+	keeper   atomic.Pointer[keeping.Keeper]
 
 	crossOrigin               *http.CrossOriginProtection
 	answerMemory              *overload.AnswerMemory // of answers

@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/keeping"
 	"example.org/conclave/search"
 )
 
@@ -35,7 +36,9 @@ func typesOfDocument() map[string]reflect.Type {
 		"LimitDefaults": reflect.TypeFor[LimitDefaults](), "Health": reflect.TypeFor[Health](), "Component": reflect.TypeFor[Component](), "Backlog": reflect.TypeFor[Backlog](),
 		"Problem": reflect.TypeFor[Problem](), "ProblemField": reflect.TypeFor[ProblemField](),
 		"WriteResult": reflect.TypeFor[WriteResult](),
-		"Message":     reflect.TypeFor[search.Message](), "UploadLine": reflect.TypeFor[UploadLine](), "UploadProblem": reflect.TypeFor[uploadProblem](), "Job": reflect.TypeFor[jobs.Job](),
+		"Document":    reflect.TypeFor[corpus.Document](), "DocumentAnswer": reflect.TypeFor[DocumentAnswer](),
+		"DocumentList": reflect.TypeFor[DocumentList](), "DocumentResult": reflect.TypeFor[keeping.Result](),
+		"Message": reflect.TypeFor[search.Message](), "UploadLine": reflect.TypeFor[UploadLine](), "UploadProblem": reflect.TypeFor[uploadProblem](), "Job": reflect.TypeFor[jobs.Job](),
 		"JobProgress": reflect.TypeFor[jobs.Progress](), "JobResult": reflect.TypeFor[jobs.Result](),
 		"JobList":      reflect.TypeFor[JobList](),
 		"SnapshotList": reflect.TypeFor[SnapshotList](), "SnapshotInfo": reflect.TypeFor[SnapshotInfo](),

@@ -80,6 +80,7 @@ func (a *API) open(router chi.Router, o operation, cost Cost, handle func(*call)
 	// A passage's id is the rest of the path, since ids may have slashes
 	// (wiki/42); written as %2F they arrive here too.
 	pattern := strings.Replace(o.path, "passages/{id}", "passages/*", 1)
+	pattern = strings.Replace(pattern, "documents/{id}", "documents/*", 1)
 	served := []string{o.method}
 	if o.method == http.MethodGet {
 		served = append(served, http.MethodHead)

@@ -18,8 +18,10 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
 	"example.org/conclave/store/folder"
@@ -103,6 +105,10 @@ func (s haltedWriter) Apply(ctx context.Context, changes []folder.Change) ([]fol
 	return out, s.wait(ctx)
 }
 
+func (s haltedWriter) ApplyTogether(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
+	return s.Apply(ctx, changes)
+}
+
 func (s haltedWriter) Passage(
 	ctx context.Context,
 	id string,
@@ -110,6 +116,10 @@ func (s haltedWriter) Passage(
 ) (p corpus.Passage, version string, ok bool, err error) {
 	if err := s.wait(ctx); err != nil {
 		return p, "", false, err
+	}
+	if document, number, ok := strings.Cut(id, "#"); ok {
+		p = corpus.Passage{ID: id, Text: strings.Repeat("bees ", 4000), Metadata: map[string]any{corpus.DocumentKey: document}}
+		return p, "v", number == "1", room(len(p.Text))
 	}
 	p, version, err = s.halted.Engine.Passage(ctx, id)
 	if err == nil {
@@ -152,6 +162,7 @@ func bodies() map[string]string {
 		"/v1/embed":                  `{"expert":"wiki","input":["bees"]}`,
 		"/v1/passages":               `{"id":"a","text":"b"}`,
 		"/v1/passages/bees":          `{"text":"b"}`,
+		"/v1/documents/bees":         `Bees.`,
 		"/v1/admin/snapshots":        `{"name":"a"}`,
 		"/v1/admin/experts":          `{"name":"a"}`,
 		"/v1/embeddings":             `{"model":"wiki","input":"bees"}`,
@@ -227,7 +238,7 @@ func everything(t *testing.T, api *API) (all []visitor) {
 		pagesToo[p.path] = true
 	}
 	for _, e := range api.registrations {
-		path := strings.NewReplacer("/passages/*", "/passages/bees", "/experts/{name}", "/experts/wiki", "/{name}", "/x", "/{id}", "/1", "{collection}", "c").
+		path := strings.NewReplacer("/passages/*", "/passages/bees", "/documents/*", "/documents/bees", "/experts/{name}", "/experts/wiki", "/{name}", "/x", "/{id}", "/1", "{collection}", "c").
 			Replace(e.pattern)
 		v := visitor{
 			name:        e.method + " " + e.pattern,
@@ -294,6 +305,8 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 	o.Engine = s
 	o.Adapters = walked
 	api := newAPI(t, o)
+	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20}, 1)
+	api.AttachDocuments(keeper)
 	if err := api.AttachWriter(haltedWriter{s}, haltedJobs{s}, emptySnapshots{}); err != nil {
 		t.Fatal(err)
 	}

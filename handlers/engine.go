@@ -20,6 +20,8 @@ type Engine interface {
 	Passage(ctx context.Context, id string) (passage corpus.Passage, version string, err error)
 	// List returns passages after an id, and whether there are more.
 	List(ctx context.Context, after string, limit int) (passages []corpus.Passage, next string, err error)
+	// Documents returns documents, and the id after which there are more.
+	Documents(ctx context.Context, r search.DocumentsRequest) (found []corpus.Document, next string, err error)
 	// Generation is the newest generation of the collection, and its passages.
 	Generation() (number uint64, passages int)
 	Limits() search.Limits

@@ -93,6 +93,13 @@ func declared(r *http.Request, o *operation) *Problem {
 			fmt.Sprintf(format, args...)+" Send the body with \"Content-Type: "+usual+"\".",
 		)
 	}
+	if o.takesFiles() { // whose type is found out
+		if len(given) < 2 && len(r.Header.Values("Content-Encoding")) == 0 {
+			return nil
+		}
+		const detail = "Send the file as it is, without Content-Encoding, and with one Content-Type."
+		return newProblem("unsupported_media_type", detail)
+	}
 	if len(given) == 0 || given[0] == "" {
 		return unsupported("The body's type is not declared.")
 	}

@@ -97,6 +97,7 @@ func newAPI(t testing.TB, o Options) *API {
 		w.Tags,
 		64,
 	)
+	w.DocumentBytes = cmp.Or(w.DocumentBytes, 1<<20)
 	api, err := New(o)
 	if err != nil {
 		t.Fatal(err)

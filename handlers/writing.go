@@ -45,6 +45,7 @@ type Jobs interface {
 // WriteLimits bound what is written.
 type WriteLimits struct {
 	UploadBytes   int64         // of one bulk upload
+	DocumentBytes int64         // of one file
 	Uploads       int           // at once
 	LineBytes     int           // of one passage as JSON
 	PassageBytes  int           // of its text
@@ -56,7 +57,8 @@ type WriteLimits struct {
 }
 
 func (l WriteLimits) check() error {
-	if l.BytesASecond < 1 || l.UploadBytes < 1 || l.Uploads < 1 || l.LineBytes < 1 || l.PassageBytes < 1 || l.Tags < 0 ||
+	if l.BytesASecond < 1 || l.UploadBytes < 1 ||
+		l.DocumentBytes < 1 || l.Uploads < 1 || l.LineBytes < 1 || l.PassageBytes < 1 || l.Tags < 0 ||
 		l.MetadataBytes < 0 ||
 		l.AnswerBytes < 1 {
 		return fmt.Errorf("handlers: impossible limits of writing: %+v", l)

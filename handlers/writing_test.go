@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/server/view"
 	"example.org/conclave/search"
 	"example.org/conclave/store/folder"
@@ -58,6 +60,14 @@ type writingOptions struct {
 	wrap     func(Writer) Writer // puts something before the collection
 }
 
+// documentLimits returns what reading a file may take in tests.
+func documentLimits() documents.Limits {
+	return documents.Limits{
+		FileBytes: 1 << 20, UnpackedBytes: 1 << 20, TextBytes: 1 << 20, Blocks: 1 << 16,
+		Time: time.Minute, Depth: 3, Members: 100,
+	}
+}
+
 func startWriting(t testing.TB, o writingOptions) *writingServer {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "c")
@@ -97,6 +107,9 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 	if o.wrap != nil {
 		writer = o.wrap(live)
 	}
+	keeper := keeping.New(live, documents.Options{Limits: documentLimits(), Words: 20}, 1)
+	t.Cleanup(func() { _ = keeper.Close() })
+	s.api.AttachDocuments(keeper)
 	if err := s.api.AttachWriter(writer, queue, &noSnapshots{}); err != nil {
 		t.Fatal(err)
 	}

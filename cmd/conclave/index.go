@@ -37,6 +37,7 @@ type indexing struct {
 	replace, skipBad, asJSON bool
 	strict                   bool
 	settle                   bool
+	follow                   bool // --sync
 }
 
 func newIndex(term cli.Terminal) *cobra.Command {
@@ -54,6 +55,7 @@ Formats of passages are JSON Lines ({"id","title","text","tags","metadata"}), BE
 DPR's psgs_w100.tsv, MS MARCO's collection.tsv, and CSV and TSV with a header,
 whose further columns become metadata. Files may be compressed with gzip.`,
 		Example: `  conclave index --collection handbook --in handbook.pdf --in wiki/ --in faq.html
+  conclave index --collection handbook --in wiki/ --sync            # what is new, changed and gone
   conclave index --collection my-index --in passages.jsonl
   conclave index --collection my-index --in more.jsonl.gz          # adds a segment
   conclave index --collection both --id-prefix a/ --in a.jsonl --id-prefix b/ --in b.jsonl
@@ -160,6 +162,12 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		false,
 		"refuse passages with unknown fields, and fail where a document could not be read; without it, both are reported",
 	)
+	flags.BoolVar(
+		&x.follow,
+		"sync",
+		false,
+		"make the documents of the collection those of --in: take what is new or changed, and remove what is gone",
+	)
 	flags.BoolVar(&x.settle, "settle", false, "purge the deleted passages of a store, so that they count in no score")
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
@@ -190,6 +198,18 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term cli.Term
 				after.Deleted,
 			)
 		})
+	}
+	if x.follow {
+		if err := x.checkSync(); err != nil {
+			return err
+		}
+		has, err := server.StoredIn(ctx, config)
+		if err != nil {
+			return err
+		}
+		if has != nil {
+			return x.sync(ctx, config, term, bar)
+		}
 	}
 	report, err := x.build(ctx, config, term, bar)
 	bar.Finish()

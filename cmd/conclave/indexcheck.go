@@ -73,6 +73,9 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 		}
 	}
 	reading := []string{"format", "id-column", "text-column", "title-column", "experts", "replace", "skip-bad", "strict"}
+	if x.follow && len(x.inputs.Files) == 0 {
+		return cli.Usagef("--sync follows files and folders: name them with --in")
+	}
 	building := []string{"index", "m", "ef-construction", "seed"}
 	var idle []string
 	why := "--" + asked[0]

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
 )
@@ -88,20 +89,7 @@ func documentOptions(config configs.Config) (documents.Options, error) {
 	if err != nil {
 		return documents.Options{}, err
 	}
-	d := config.Documents
-	return documents.Options{
-		Limits: documents.Limits{
-			FileBytes:     int64(d.FileBytes),
-			UnpackedBytes: int64(d.UnpackedBytes),
-			TextBytes:     int(d.TextBytes),
-			Blocks:        d.Blocks,
-			Time:          d.Time,
-			Depth:         d.Depth,
-			Members:       d.Members,
-		},
-		Worker: documents.WorkerOf(program, "read-pdf", pdfCache(cache)),
-		Words:  d.Words,
-	}, nil
+	return server.DocumentOptions(config.Documents, documents.WorkerOf(program, "read-pdf", pdfCache(cache))), nil
 }
 
 // pdfCache returns the folder of the compiled reader of PDF.

@@ -79,9 +79,15 @@ func serve(
 		defer cancel()
 		err = errors.Join(err, shut(sending))
 	}()
+	reading, err := documentOptions(config)
+	if err != nil {
+		return err
+	}
 	s, err := server.Open(
 		ctx,
-		server.ServerOptions{Config: config, Name: name, Log: log, Version: version, Tracer: tracer},
+		server.ServerOptions{
+			Config: config, Name: name, Log: log, Version: version, Tracer: tracer, ReadsPDF: reading.Worker,
+		},
 	)
 	if err != nil {
 		return err

@@ -76,8 +76,10 @@ var allowed = map[string][]string{
 
 	"handlers": {
 		"handlers/web",
+		"documents",
 		"internal/corpus",
 		"internal/jobs",
+		"internal/keeping",
 		"internal/overload",
 		"internal/plaintext",
 		"internal/wording",
@@ -120,8 +122,8 @@ var allowed = map[string][]string{
 		"store/opensearch",
 	},
 	"internal/server": {
-		"ann", "calibration", "configs", "encoder", "fusion", "handlers", "handlers/adapters", "internal/corpus", "internal/disk",
-		"internal/granules", "internal/jobs", "internal/overload", "internal/provision", "internal/questions",
+		"ann", "calibration", "configs", "documents", "encoder", "fusion", "handlers", "handlers/adapters", "internal/corpus", "internal/disk",
+		"internal/granules", "internal/jobs", "internal/keeping", "internal/overload", "internal/provision", "internal/questions",
 		"internal/rank",
 		"internal/spelling", "models", "search", "shipped", "store/folder", "store/opensearch",
 	},

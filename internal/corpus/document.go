@@ -27,6 +27,9 @@ const (
 	// The same beginning in code points and in units of UTF-16; absent where it is BeginKey's.
 	BeginCodePointsKey = "begin_codepoints"
 	BeginUTF16Key      = "begin_utf16"
+	// DocumentRootKey marks documents that follow the files of a folder: with which they are
+	// replaced and removed.
+	DocumentRootKey = "document_root"
 	// TextBeforeKey holds what stands in the document's text between a passage and the one
 	// before it, such as headings; absent where that is Gap, or of the first passage nothing.
 	TextBeforeKey = "text_before"
@@ -38,7 +41,7 @@ const (
 const Gap = "\n\n"
 
 var documentKeys = []string{DocumentKey, DocumentTitleKey, DocumentSourceKey, DocumentSHA256Key, DocumentPassagesKey,
-	MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey, EndKey, BeginCodePointsKey, BeginUTF16Key,
+	DocumentRootKey, MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey, EndKey, BeginCodePointsKey, BeginUTF16Key,
 	TextBeforeKey, TextAfterKey}
 
 // DocumentKeys returns the keys of metadata that documents need for themselves.
@@ -56,6 +59,8 @@ type Document struct {
 	Modified time.Time `json:"modified,omitzero"`
 	Passages int       `json:"passages"` // how many it has; 0 where an earlier version wrote them, which did not say
 	Tags     []string  `json:"tags,omitempty"`
+	// Root marks the folder whose files it follows; "" where it follows none.
+	Root string `json:"root,omitempty"`
 	// Metadata is what its passages have in common beside what is named above.
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
@@ -73,6 +78,7 @@ func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 	}
 	text := func(key string) string { s, _ := p.Metadata[key].(string); return s }
 	d.Title, d.Source = text(DocumentTitleKey), text(DocumentSourceKey)
+	d.Root = text(DocumentRootKey)
 	d.MediaType, d.SHA256 = text(MediaTypeKey), text(DocumentSHA256Key)
 	if d.Source == "" {
 		d.Source = d.ID
@@ -102,6 +108,8 @@ func WholeNumber(value any) (int, bool) {
 		return int(n), true
 	case int:
 		return n, true
+	case float64: // decoded without care
+		return int(n), n == float64(int(n))
 	case json.Number:
 		i, err := n.Int64()
 		return int(i), err == nil

@@ -36,6 +36,9 @@ type File struct {
 	documents.About
 	Type string // the media type that was declared; "" where none was
 	Data []byte
+	// Attached is called with each file inside a mail, once that was read. Nil: they are
+	// named among the warnings.
+	Attached func(documents.Member) error
 }
 
 // Condition says of which version a document has to be that is changed. IfMatch "*" is any,
@@ -88,16 +91,48 @@ func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
 	if err := checkAbout(&f.About); err != nil {
 		return Result{}, err
 	}
-	read, warnings, err := k.read(ctx, f)
-	if err != nil {
+	read, attached, err := k.read(ctx, f)
+	if err == nil {
+		return k.putRead(ctx, f, read, attached, c)
+	}
+	if f.Attached == nil {
 		return Result{}, err
 	}
+	return Result{}, errors.Join(err, eachAttached(f, attached))
+}
+
+// eachAttached hands on what is attached to a mail.
+func eachAttached(f File, attached []documents.Member) error {
+	for _, a := range attached {
+		if err := f.Attached(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putRead puts a file that was read.
+func (k *Keeper) putRead(
+	ctx context.Context,
+	f File,
+	read *documents.Document,
+	attached []documents.Member,
+	c Condition,
+) (Result, error) {
 	for range attempts {
 		result, err := k.put(ctx, f, read, c)
-		if !overtaken(err, c) {
-			result.Warnings = warnings
-			return result, err
+		if overtaken(err, c) {
+			continue
 		}
+		result.Warnings = read.Warnings
+		if f.Attached != nil && err == nil {
+			return result, eachAttached(f, attached)
+		}
+		for _, a := range attached {
+			const detail = "%s is attached, and a document of its own: hand it in by itself"
+			result.Warnings = append(result.Warnings, fmt.Sprintf(detail, a.Name))
+		}
+		return result, err
 	}
 	return Result{}, fmt.Errorf("document %q: others changed it %d times in between", f.ID, attempts)
 }
@@ -114,22 +149,14 @@ func checkAbout(about *documents.About) error {
 }
 
 // read reads a file when its turn has come.
-func (k *Keeper) read(ctx context.Context, f File) (d *documents.Document, warnings []string, err error) {
+func (k *Keeper) read(ctx context.Context, f File) (d *documents.Document, attached []documents.Member, err error) {
 	select {
 	case k.turns <- struct{}{}:
 		defer func() { <-k.turns }()
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
-	d, attached, err := k.reader.Read(ctx, documents.Input{Name: f.ID, Type: f.Type, Data: f.Data})
-	if err != nil {
-		return nil, nil, err
-	}
-	warnings = d.Warnings
-	for _, a := range attached {
-		warnings = append(warnings, fmt.Sprintf("%s is attached, and a document of its own: hand it in by itself", a.Name))
-	}
-	return d, warnings, nil
+	return k.reader.Read(ctx, documents.Input{Name: f.ID, Type: f.Type, Data: f.Data})
 }
 
 // overtaken reports whether a change failed only because somebody changed the document

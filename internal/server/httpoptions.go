@@ -46,7 +46,7 @@ func newAPI(o ServerOptions, metrics *handlers.Metrics, control *overload.Contro
 				l.UploadBytes,
 			), Uploads: l.Uploads, LineBytes: int(l.LineBytes), PassageBytes: int(l.PassageBytes),
 			Tags: l.Tags, MetadataBytes: int(l.MetadataBytes), AnswerBytes: int64(l.UploadAnswerBytes),
-			BytesASecond: int(l.UploadRate),
+			BytesASecond: int(l.UploadRate), DocumentBytes: int64(config.Documents.FileBytes),
 		},
 	})
 }

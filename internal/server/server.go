@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"example.org/conclave/configs"
+	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/store/folder"
 
@@ -26,6 +28,8 @@ type ServerOptions struct {
 	Log     *slog.Logger
 	Version string       // of the program, for /metrics
 	Tracer  trace.Tracer // of requests and their stages; nil: none
+	// ReadsPDF starts the process that reads PDF; nil: PDF is refused.
+	ReadsPDF documents.Worker
 }
 
 // Server serves a collection over HTTP, and writes to it unless the configuration
@@ -39,6 +43,8 @@ type Server struct {
 	address  net.Addr
 	assembly *Assembly
 	live     *folder.Live // nil where the collection is only read
+	keeper   *keeping.Keeper
+	readsPDF documents.Worker
 
 	running context.Context // done when the server is to end
 	stop    context.CancelFunc
@@ -58,7 +64,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 		return nil, err
 	}
 	metrics := handlers.NewMetrics()
-	s := &Server{config: o.Config, log: o.Log}
+	s := &Server{config: o.Config, log: o.Log, readsPDF: o.ReadsPDF}
 	s.api, err = newAPI(o, metrics, control)
 	if err != nil {
 		return nil, err
@@ -183,6 +189,9 @@ func (s *Server) Done() <-chan struct{} { return s.running.Done() }
 func (s *Server) Close() error {
 	s.stop()
 	err := s.group.Wait() // requests and jobs end before what they use
+	if s.keeper != nil {
+		err = errors.Join(err, s.keeper.Close())
+	}
 	if s.assembly != nil {
 		err = errors.Join(err, s.assembly.Close())
 	}

@@ -51,6 +51,7 @@ func (s *Server) writeStore() (worker, error) {
 		}},
 	)
 	s.tellWritable()
+	s.keepDocuments(writer)
 	return shared, s.api.AttachWriter(writer, shared, noSnapshots{})
 }
 

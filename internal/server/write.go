@@ -150,6 +150,7 @@ func (s *Server) acceptWrites() (worker, error) {
 		s.api.Readiness().Set(said)
 	}
 	s.tellWritable()
+	s.keepDocuments(s.live)
 	return queue, s.api.AttachWriter(s.live, queue, snapshotFolder{snapshotsOf(s.config)})
 }
 

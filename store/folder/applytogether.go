@@ -7,7 +7,7 @@ import "context"
 // none was made, and the results of the others say nothing. Otherwise it works as Apply
 // does.
 func (l *Live) ApplyTogether(ctx context.Context, changes []Change) ([]ChangeResult, error) {
-	r, err := prepare(changes)
+	r, err := prepare(changes, maxTogether)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package folder
 
 import (
 	"fmt"
+	"strings"
 
 	"example.org/conclave/internal/corpus"
 )
@@ -72,6 +73,11 @@ type VersionError struct {
 	ID   string
 	Want string // as Change said it; "absent" for IfAbsent
 	Have string // the version that is stored; empty when there is no passage
+}
+
+// OfDocument returns the error's text where what has the version is a document.
+func (e *VersionError) OfDocument() string {
+	return strings.ReplaceAll(e.Error(), "passage", "document")
 }
 
 func (e *VersionError) Error() string {

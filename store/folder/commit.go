@@ -2,6 +2,7 @@ package folder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,6 +16,12 @@ const commitBytes = 8 << 20
 // maxApply is how much one Apply may bring, so that a group fits into a frame
 // of the log.
 const maxApply = 24 << 20
+
+// maxTogether is how much one ApplyTogether may bring.
+const maxTogether = 48 << 20
+
+// ErrTooMuch is the error of changes that are too many bytes for one record of the log.
+var ErrTooMuch = errors.New("too much is to be changed at once")
 
 // commitRequest is the changes of one Apply on their way through the committer. It
 // holds no memory of the caller, which may return before the commit is done.
@@ -36,7 +43,7 @@ type ready struct {
 
 // prepare checks and encodes changes. It runs in the caller's goroutine, so that
 // the committer has little to do but to write.
-func prepare(changes []Change) (*commitRequest, error) {
+func prepare(changes []Change, most int) (*commitRequest, error) {
 	r := &commitRequest{
 		changes: make([]ready, len(changes)),
 		results: make([]ChangeResult, len(changes)),
@@ -62,12 +69,13 @@ func prepare(changes []Change) (*commitRequest, error) {
 		}
 		r.bytes += len(r.changes[i].content)
 	}
-	if r.bytes > maxApply {
+	if r.bytes > most {
 		return nil, fmt.Errorf(
-			"%d changes of %d bytes at once, %d bytes are allowed: apply fewer at a time",
+			"%w: %d changes of %d bytes, %d bytes are allowed: make fewer at a time",
+			ErrTooMuch,
 			len(changes),
 			r.bytes,
-			maxApply,
+			most,
 		)
 	}
 	return r, nil
@@ -82,7 +90,7 @@ func prepare(changes []Change) (*commitRequest, error) {
 // Changes are made in the order given, and those of one Apply that runs before
 // another before it. Applies that run at the same time share a sync.
 func (l *Live) Apply(ctx context.Context, changes []Change) ([]ChangeResult, error) {
-	r, err := prepare(changes)
+	r, err := prepare(changes, maxApply)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"example.org/conclave/cmd/internal/cli"
+	"example.org/conclave/configs"
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/keeping"
+	"example.org/conclave/internal/server"
+)
+
+// followed is what --sync did.
+type followed struct {
+	keeping.Synced
+	unreadFiles
+}
+
+// sync makes the documents of a collection that is there those of the files at --in.
+func (x *indexing) sync(ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress) error {
+	reading, err := documentOptions(config)
+	if err != nil {
+		return err
+	}
+	unread := &unreadFiles{}
+	o := keeping.SyncOptions{
+		Limits: reading.Limits, Failed: unread.add, Warned: unread.warn,
+		Progress: func(done, total int64) { bar.Report("comparing files", done, total, "bytes") },
+	}
+	for _, in := range x.inputs.Files {
+		o.Roots = append(o.Roots, in.Path)
+	}
+	synced, err := server.Sync(ctx, server.SyncRequest{
+		Config: config, Log: cli.NewSaying(term.Err, config.Log), ReadsPDF: reading.Worker, Sync: o,
+	})
+	bar.Finish()
+	if err != nil {
+		if synced.Changed() {
+			err = fmt.Errorf("%w (%s; the same command goes on)", err, describeSynced(synced))
+		}
+		return err
+	}
+	unread.say(func(format string, args ...any) { bar.Say(format, args...) })
+	err = cli.Show(term.Out, x.asJSON, followed{synced, *unread}, func(w *cli.ErrWriter) {
+		w.Printf("%s: %s\n", config.Passages(), describeSynced(synced))
+	})
+	if err == nil && x.strict && synced.Failed > 0 {
+		err = fmt.Errorf("%s could not be read; what was read is indexed", cli.Plural(int64(synced.Failed), "file"))
+	}
+	return err
+}
+
+// describeSynced says what became of documents.
+func describeSynced(s keeping.Synced) string {
+	return fmt.Sprintf("%s added, %d replaced, %d removed, %d unchanged, %d failed",
+		cli.Plural(int64(s.Added), "document"), s.Replaced, s.Removed, s.Unchanged, s.Failed)
+}
+
+// checkSync refuses to follow what are no documents.
+func (x *indexing) checkSync() error {
+	for _, in := range x.inputs.Files {
+		if in.Path == "-" || in.IDPrefix != "" {
+			return cli.Usagef("--sync follows files and folders of documents: name them with --in, without --id-prefix")
+		}
+		holds, err := documents.Holds(in.Path)
+		if err != nil {
+			return err
+		}
+		if !holds && x.format != documentsFormat {
+			return cli.Usagef("--sync: %s holds passages and no documents, unless --format documents says so", in.Path)
+		}
+	}
+	return nil
+}

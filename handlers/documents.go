@@ -1,0 +1,152 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/keeping"
+	"example.org/conclave/internal/wording"
+	"example.org/conclave/search"
+)
+
+// DocumentList is the answer of GET /v1/documents.
+type DocumentList struct {
+	Documents []corpus.Document `json:"documents"`
+	Next      string            `json:"next,omitempty"`
+}
+
+// DocumentAnswer is the answer of GET /v1/documents/{id}.
+type DocumentAnswer struct {
+	corpus.Document
+	Version string `json:"version"`
+	// The text as it was read, where it was asked for.
+	Text string `json:"text,omitempty"`
+	// All passages, where they were asked for.
+	PassageList []corpus.Passage `json:"passage_list,omitempty"`
+}
+
+// getDocuments answers GET /v1/documents.
+func (a *API) getDocuments(c *call) error {
+	engine, err := c.engine()
+	if err != nil {
+		return err
+	}
+	limit, err := c.listLimit(engine.Limits().K)
+	if err != nil {
+		return err
+	}
+	text := func(name string) string { s, _ := c.query[name].(string); return s }
+	found, next, err := engine.Documents(c.r.Context(), search.DocumentsRequest{
+		After: text("after"), Prefix: text("prefix"), Match: text("q"), Limit: limit,
+	})
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		found = []corpus.Document{}
+	}
+	return c.respond(http.StatusOK, DocumentList{Documents: found, Next: next})
+}
+
+// getDocument answers GET /v1/documents/{id}.
+func (a *API) getDocument(c *call) error {
+	get, err := a.passageGetter(c)
+	if err != nil {
+		return err
+	}
+	ctx := c.r.Context()
+	withText, withPassages := c.query["text"] == true, c.query["passages"] == true
+	var out DocumentAnswer
+	var ok bool
+	var all []corpus.Passage
+	if withText || withPassages {
+		out.Document, out.Version, all, ok, err = keeping.Passages(ctx, get, c.name)
+	} else {
+		out.Document, out.Version, ok, err = keeping.Describe(ctx, get, c.name)
+	}
+	switch {
+	case errors.Is(err, keeping.ErrChanging):
+		return newProblem("unavailable", sentence(err.Error()))
+	case err != nil:
+		return err
+	case !ok:
+		return unknownDocument(c.name)
+	}
+	h := c.w.Header()
+	h.Set("ETag", `"`+out.Version+`"`)
+	h.Set("Cache-Control", "private, no-cache")
+	if matches(c.r.Header.Values("If-None-Match"), out.Version) {
+		c.w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	if withPassages {
+		out.PassageList = all
+	}
+	if withText {
+		out.Text, err = corpus.JoinDocument(all)
+		if err != nil {
+			return newProblem("unavailable", "The document's text cannot be put together: "+err.Error()).because(err)
+		}
+	}
+	return c.respond(http.StatusOK, out)
+}
+
+func unknownDocument(id string) *Problem {
+	return newProblem("unknown_document", fmt.Sprintf("There is no document %s.", wording.Quote(id)))
+}
+
+// passageGetter returns what reads passages as they were acknowledged last where the server
+// writes, and as searches see them where it only reads. It takes room for each.
+func (a *API) passageGetter(c *call) (keeping.Get, error) {
+	take := a.takeRoom(c.r)
+	if writer := a.writing.Load(); writer != nil {
+		return func(ctx context.Context, id string) (corpus.Passage, string, bool, error) {
+			return writer.Passage(ctx, id, func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) })
+		}, nil
+	}
+	engine, err := c.engine()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, id string) (corpus.Passage, string, bool, error) {
+		p, version, err := engine.Passage(ctx, id)
+		var refused *search.Error
+		if errors.As(err, &refused) && refused.Kind == search.NotFound {
+			return p, "", false, nil
+		}
+		return p, version, err == nil, err
+	}, nil
+}
+
+// listLimit returns how many the query asks to be listed.
+func (c *call) listLimit(most int) (int, error) {
+	given, ok := c.query["limit"].(json.Number)
+	if !ok {
+		return min(listLimit, most), nil
+	}
+	n, err := given.Int64()
+	if err != nil || n < 1 || n > int64(most) {
+		detail := fmt.Sprintf("has to be from 1 to %d", most)
+		return 0, newProblem(
+			"out_of_range",
+			fmt.Sprintf("limit is %s; it %s.", given, detail),
+			ProblemField{Pointer: "/limit", Parameter: "limit", Detail: detail},
+		)
+	}
+	return int(n), nil
+}
+
+// documentPath returns the path of a document.
+func documentPath(id string) string { return "/v1/documents/" + url.PathEscape(id) }
+
+// takesFiles reports whether an operation takes files of any type.
+func (o *operation) takesFiles() bool { return slices.Contains(o.takes, anyType) }
+
+// anyType is that of a body whose type is found out.
+const anyType = "*/*"

@@ -1,0 +1,260 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/keeping"
+	"example.org/conclave/store/folder"
+)
+
+// AttachDocuments lets documents be put and deleted. It is called before AttachWriter.
+func (a *API) AttachDocuments(k *keeping.Keeper) { a.keeper.Store(k) }
+
+// documentWriter returns what keeps documents, and what it writes to.
+func (a *API) documentWriter(reads bool) (*keeping.Keeper, *writing, error) {
+	get := a.writer
+	if reads {
+		get = a.passageWriter
+	}
+	w, err := get()
+	if err != nil {
+		return nil, nil, err
+	}
+	k := a.keeper.Load()
+	if k == nil {
+		return nil, nil, newProblem("not_written", "This server was not set up to read documents.")
+	}
+	return k, w, nil
+}
+
+// putDocument answers PUT /v1/documents/{id}.
+func (a *API) putDocument(c *call) error {
+	keeper, writer, err := a.documentWriter(true)
+	if err != nil {
+		return err
+	}
+	condition, p := documentCondition(c.r)
+	if p != nil {
+		return p
+	}
+	file := keeping.File{About: documents.About{ID: c.name}}
+	if p := describeByQuery(&file, c); p != nil {
+		return p
+	}
+	body, err := c.readBody(a.options.Write.DocumentBytes)
+	if err != nil {
+		return err
+	}
+	file.Data = body
+	given := c.r.Header.Get("Content-Type")
+	if name, parameters, _ := mime.ParseMediaType(given); name == "multipart/form-data" {
+		if p := readForm(&file, body, parameters["boundary"]); p != nil {
+			return p
+		}
+	} else if name != "application/octet-stream" {
+		file.Type = given
+	}
+	result, err := a.keep(c, func(ctx context.Context) (keeping.Result, error) { return keeper.Put(ctx, file, condition) })
+	if err != nil {
+		return err
+	}
+	return a.kept(c, writer, result)
+}
+
+// deleteDocument answers DELETE /v1/documents/{id}.
+func (a *API) deleteDocument(c *call) error {
+	keeper, writer, err := a.documentWriter(false)
+	if err != nil {
+		return err
+	}
+	condition, p := documentCondition(c.r)
+	if p != nil {
+		return p
+	}
+	result, err := a.keep(c, func(ctx context.Context) (keeping.Result, error) {
+		return keeper.Delete(ctx, c.name, condition)
+	})
+	if err != nil {
+		return err
+	}
+	if result.Outcome == folder.Absent {
+		return unknownDocument(c.name)
+	}
+	return a.kept(c, writer, result)
+}
+
+// documentCondition reads If-Match and If-None-Match.
+func documentCondition(r *http.Request) (keeping.Condition, *Problem) {
+	var change folder.Change
+	p := readConditions(r, &change)
+	return keeping.Condition{IfMatch: change.IfMatch, IfAbsent: change.IfAbsent}, p
+}
+
+// keep changes documents. Until it is done, which reading a large file and a full backlog
+// delay, the connection's deadlines are kept away.
+func (a *API) keep(c *call, do func(context.Context) (keeping.Result, error)) (keeping.Result, error) {
+	control := http.NewResponseController(c.w)
+	stop := a.keepExtending(func() { a.extendWriting(control) })
+	result, err := do(c.r.Context())
+	stop()
+	if err != nil {
+		return result, documentProblem(err)
+	}
+	a.options.Metrics.wrote(string(result.Outcome), nil)
+	return result, nil
+}
+
+// documentProblem makes a problem of an error of a document.
+func documentProblem(err error) error {
+	var unreadable *documents.UnreadableError
+	var field *corpus.FieldError
+	var version *folder.VersionError
+	switch {
+	case errors.As(err, &unreadable):
+		detail := sentence(unreadable.Error())
+		switch unreadable.Reason {
+		case documents.Unsupported:
+			return newProblem("unsupported_media_type", detail)
+		case documents.TooLarge:
+			return newProblem("body_too_large", detail)
+		}
+		return newProblem("unreadable_document", detail,
+			ProblemField{Pointer: "", Detail: string(unreadable.Reason)})
+	case errors.As(err, &field):
+		return newProblem("invalid_document", sentence("the document cannot be stored: "+err.Error()))
+	case errors.As(err, &version):
+		return newProblem("version_mismatch", sentence(version.OfDocument()))
+	case errors.Is(err, folder.ErrTooMuch):
+		return newProblem("body_too_large", sentence(err.Error()))
+	}
+	return notWritten(err)
+}
+
+// kept answers a change of a document.
+func (a *API) kept(c *call, writer *writing, result keeping.Result) error {
+	if c.query["refresh"] == "wait" && result.Seq > 0 {
+		a.made(c.r.Context())
+		if err := a.awaitVisible(c.r, writer, result.Seq, http.NewResponseController(c.w)); err != nil {
+			return err
+		}
+	}
+	exchangeOf(c.r.Context()).note(slog.String("outcome", string(result.Outcome)))
+	h := c.w.Header()
+	writer.noteBacklog(h)
+	if result.Version != "" {
+		h.Set("ETag", `"`+result.Version+`"`)
+	}
+	status := http.StatusOK
+	if result.Outcome == folder.Created {
+		status = http.StatusCreated
+		h.Set("Location", BasePath(c.r.Context())+documentPath(result.ID))
+	}
+	return c.respond(status, result)
+}
+
+// describeByQuery reads what the query string says of a document.
+func describeByQuery(f *keeping.File, c *call) *Problem {
+	text := func(name string) string { s, _ := c.query[name].(string); return s }
+	f.Title, f.Source = text("title"), text("source")
+	f.Tags = texts(c.query["tags"])
+	f.Root = text("root")
+	return describe(f, text("modified"), text("metadata"))
+}
+
+// describe reads the parts that have a form.
+func describe(f *keeping.File, modified, metadata string) *Problem {
+	wrong := func(name, detail string) *Problem {
+		return newProblem("invalid_document", fmt.Sprintf("%s %s.", name, detail),
+			ProblemField{Pointer: "/" + name, Parameter: name, Detail: detail})
+	}
+	if modified != "" {
+		var err error
+		f.Modified, err = time.Parse(time.RFC3339, modified)
+		if err != nil {
+			return wrong("modified", "has to be a time as 2026-01-31T12:00:00Z")
+		}
+	}
+	if metadata == "" {
+		return nil
+	}
+	parsed, p := parseJSON([]byte(metadata))
+	if p != nil {
+		return p
+	}
+	object, ok := parsed.(map[string]any)
+	if !ok {
+		return wrong("metadata", "has to be a JSON object of strings, numbers and booleans")
+	}
+	f.Metadata = object
+	return nil
+}
+
+// readForm reads a form: the part file, and what other parts say of it.
+func readForm(f *keeping.File, body []byte, boundary string) *Problem {
+	broken := func(detail string) *Problem {
+		return newProblem("invalid_document", "The form cannot be read: "+detail)
+	}
+	if boundary == "" {
+		return broken("Content-Type names no boundary.")
+	}
+	parts := multipart.NewReader(bytes.NewReader(body), boundary)
+	there := false
+	said := map[string]string{}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return broken(sentence(err.Error()))
+		}
+		data, err := io.ReadAll(part)
+		if err != nil {
+			return broken(sentence(err.Error()))
+		}
+		switch name := part.FormName(); name {
+		case "file":
+			if there {
+				return broken("it has two parts named file; POST /v1/documents takes many.")
+			}
+			there = true
+			f.Data = data
+			f.Type = part.Header.Get("Content-Type")
+			if f.Type == "application/octet-stream" {
+				f.Type = ""
+			}
+		case "tags":
+			f.Tags = append(f.Tags, string(data))
+		case "title", "source", "modified", "metadata":
+			said[name] = string(data)
+		default:
+			return broken(fmt.Sprintf(
+				"it has a part %.80q; those that are known are file, title, source, modified, tags and metadata.", name))
+		}
+		if name := part.FormName(); name != "file" && !utf8.Valid(data) {
+			return newProblem("invalid_utf8", fmt.Sprintf("The part %s of the form is not UTF-8.", name))
+		}
+	}
+	if !there {
+		return broken("it has no part named file.")
+	}
+	if title, ok := said["title"]; ok {
+		f.Title = title
+	}
+	if source, ok := said["source"]; ok {
+		f.Source = source
+	}
+	return describe(f, said["modified"], said["metadata"])
+}

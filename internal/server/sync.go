@@ -1,0 +1,100 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"example.org/conclave/configs"
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/keeping"
+	"example.org/conclave/search"
+	"example.org/conclave/store/opensearch"
+)
+
+// SyncRequest says which collection is to follow which files.
+type SyncRequest struct {
+	Config   configs.Config
+	Log      *slog.Logger
+	ReadsPDF documents.Worker
+	Sync     keeping.SyncOptions
+}
+
+// syncBacklog is how many passages may wait to be encoded for each that one flush takes.
+const syncBacklog = 4
+
+// Sync makes the documents of a collection that nobody serves, or of a store, those of
+// some files (keeping.Sync), and returns when searches see them.
+func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error) {
+	s := &Server{config: r.Config, log: r.Log, readsPDF: r.ReadsPDF}
+	s.config.Ingest.Backlog = min(s.config.Ingest.Backlog, syncBacklog*s.config.Ingest.FlushPassages)
+	s.assembly = &Assembly{options: Options{Config: s.config, Log: s.log, Uncalibrated: true}}
+	defer func() { err = errors.Join(err, s.assembly.Close()) }()
+	if err := s.assembly.load(); err != nil {
+		return synced, err
+	}
+	writer, visible, err := s.openToSync(ctx)
+	if err != nil {
+		return synced, err
+	}
+	if absent := s.assembly.absent; len(absent) > 0 {
+		return synced, fmt.Errorf("passages need vectors of every expert, and the bundle of %s cannot be used: %w",
+			absent[0].name, absent[0].cause)
+	}
+	if err := s.assembly.start(nil); err != nil {
+		return synced, err
+	}
+	keeper := keeping.New(writer, DocumentOptions(s.config.Documents, s.readsPDF), 1)
+	defer func() { err = errors.Join(err, keeper.Close()) }()
+	if err := visible(ctx); err != nil { // what an interruption left
+		return synced, err
+	}
+	synced, err = keeping.Sync(ctx, target{keeper, s.assembly.Engine}, r.Sync)
+	if err != nil {
+		return synced, err
+	}
+	return synced, visible(ctx)
+}
+
+// openToSync opens what is written to, and returns what waits until searches see it.
+func (s *Server) openToSync(ctx context.Context) (keeping.Writer, func(context.Context) error, error) {
+	if s.assembly.Store == nil {
+		if err := s.openLive(); err != nil {
+			return nil, nil, err
+		}
+		return s.live, s.live.Flush, nil
+	}
+	store := s.assembly.Store.Store()
+	if err := store.MayWrite(ctx); err != nil {
+		return nil, nil, &WriteError{err}
+	}
+	writer, err := opensearch.NewWriter(store, s.encoders(expertsOf(store.Manifest())),
+		SharedPasses(s.assembly.Experts.opened))
+	if err != nil {
+		return nil, nil, err
+	}
+	return writer, writer.Visible, nil
+}
+
+// target is a collection of this process as what follows files.
+type target struct {
+	keeper *keeping.Keeper
+	engine *search.Engine
+}
+
+// Put implements keeping.Target.
+func (t target) Put(ctx context.Context, f keeping.File) (keeping.Result, error) {
+	return t.keeper.Put(ctx, f, keeping.Condition{})
+}
+
+// Delete implements keeping.Target.
+func (t target) Delete(ctx context.Context, id string) (keeping.Result, error) {
+	return t.keeper.Delete(ctx, id, keeping.Condition{})
+}
+
+// Documents implements keeping.Target.
+func (t target) Documents(ctx context.Context, after string, limit int) ([]corpus.Document, string, error) {
+	return t.engine.Documents(ctx, search.DocumentsRequest{After: after, Limit: limit})
+}
