@@ -129,14 +129,12 @@ func (s *Source) read(m Member, mark string, modified time.Time, depth int) erro
 				s.options.Warned(m.Name, warning)
 			}
 		}
-		s.queue = append(s.queue, PassagesOf(About{ID: m.Name, Root: mark, Modified: modified}, d, m.Data, s.options.Words)...)
+		about := About{ID: m.Name, Root: mark, Modified: modified}
+		s.queue = append(s.queue, PassagesOf(about, d, m.Data, s.options.Words)...)
 	}
 	for _, a := range attached {
 		if depth == 0 {
-			s.failed(
-				m.Name+"/"+a.Name,
-				TooDeep(s.options.Limits),
-			)
+			s.failed(m.Name+"/"+a.Name, TooDeep(s.options.Limits))
 			continue
 		}
 		if err := Expand(m.Name+"/"+a.Name, a.Data, s.options.Limits,

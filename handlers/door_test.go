@@ -118,7 +118,8 @@ func (s haltedWriter) Passage(
 		return p, "", false, err
 	}
 	if document, number, ok := strings.Cut(id, "#"); ok {
-		p = corpus.Passage{ID: id, Text: strings.Repeat("bees ", 4000), Metadata: map[string]any{corpus.DocumentKey: document}}
+		metadata := map[string]any{corpus.DocumentKey: document}
+		p = corpus.Passage{ID: id, Text: strings.Repeat("bees ", 4000), Metadata: metadata}
 		return p, "v", number == "1", room(len(p.Text))
 	}
 	p, version, err = s.halted.Engine.Passage(ctx, id)

@@ -57,7 +57,8 @@ func (s *someSource) Next() (p corpus.Passage, err error) {
 	if len(s.left) == 0 {
 		return p, io.EOF
 	}
-	p, s.left = s.left[0], s.left[1:]
+	p = s.left[0]
+	s.left = s.left[1:]
 	return p, nil
 }
 func (s *someSource) Place() corpus.Place      { return corpus.Place{} }
@@ -76,7 +77,11 @@ func (s *shelf) Delete(ctx context.Context, id string) (Result, error) {
 	return s.Keeper.Delete(ctx, id, Condition{})
 }
 
-func (s *shelf) Documents(ctx context.Context, after string, limit int) (found []corpus.Document, next string, err error) {
+func (s *shelf) Documents(
+	ctx context.Context,
+	after string,
+	limit int,
+) (found []corpus.Document, next string, err error) {
 	if err := s.live.Flush(ctx); err != nil {
 		return nil, "", err
 	}
@@ -123,7 +128,8 @@ func (s *shelf) texts(t *testing.T) map[string]string {
 				t.Fatal(err)
 			}
 		}
-		if after = next; next == "" {
+		after = next
+		if next == "" {
 			return out
 		}
 	}
@@ -182,9 +188,8 @@ func TestSync(t *testing.T) {
 	sync := func(roots ...string) Synced {
 		t.Helper()
 		clear(failures)
-		got, err := Sync(t.Context(), s, SyncOptions{Roots: roots, Limits: limits(), Failed: func(path string, err error) {
-			failures[path] = true
-		}})
+		failed := func(path string, err error) { failures[path] = true }
+		got, err := Sync(t.Context(), s, SyncOptions{Roots: roots, Limits: limits(), Failed: failed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +230,8 @@ func TestSync(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	// A folder that is not there removes nothing.
-	if _, err := Sync(t.Context(), s, SyncOptions{Roots: []string{filepath.Join(dir, "nowhere")}, Limits: limits()}); err == nil {
+	nowhere := SyncOptions{Roots: []string{filepath.Join(dir, "nowhere")}, Limits: limits()}
+	if _, err := Sync(t.Context(), s, nowhere); err == nil {
 		t.Error("a folder that is not there is followed")
 	}
 	if len(s.texts(t)) != len(want)+2 {
