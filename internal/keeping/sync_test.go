@@ -181,7 +181,8 @@ func TestSync(t *testing.T) {
 		"mail.eml":    fmt.Sprintf(mail, "Mail words.", "note.txt"),
 		"bad.docx":    "PK\x03\x04 rubbish", "will-break.md": "Good words.", ".hidden.md": "Not this.",
 	})
-	if _, err := s.Put(t.Context(), File{About: documents.About{ID: "put.md"}, Data: []byte("Put by itself.")}); err != nil {
+	alone := File{About: documents.About{ID: "put.md"}, Data: []byte("Put by itself.")}
+	if _, err := s.Put(t.Context(), alone); err != nil {
 		t.Fatal(err)
 	}
 	failures := map[string]bool{}
