@@ -124,11 +124,11 @@ func (e *admittedEngine) List(ctx context.Context, after string, limit int) ([]c
 	return e.engine.List(ctx, after, limit)
 }
 
-func (e *admitting) Documents(
+func (e *admittedEngine) Documents(
 	ctx context.Context,
 	r search.DocumentsRequest,
 ) ([]corpus.Document, string, error) {
-	ctx, done := e.asking(ctx, time.Time{})
+	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
 	return e.engine.Documents(ctx, r)
 }

@@ -104,7 +104,7 @@ func unknownDocument(id string) *Problem {
 // passageGetter returns what reads passages as they were acknowledged last where the server
 // writes, and as searches see them where it only reads. It takes room for each.
 func (a *API) passageGetter(c *call) (keeping.Get, error) {
-	take := a.takeRoom(c.r)
+	take := a.answerMemoryOf(c.r)
 	if writer := a.writing.Load(); writer != nil {
 		return func(ctx context.Context, id string) (corpus.Passage, string, bool, error) {
 			return writer.Passage(ctx, id, func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) })

@@ -145,7 +145,7 @@ func documentProblem(err error) error {
 // kept answers a change of a document.
 func (a *API) kept(c *call, writer *writing, result keeping.Result) error {
 	if c.query["refresh"] == "wait" && result.Seq > 0 {
-		a.made(c.r.Context())
+		a.releaseWork(c.r.Context())
 		if err := a.awaitVisible(c.r, writer, result.Seq, http.NewResponseController(c.w)); err != nil {
 			return err
 		}
