@@ -19,8 +19,8 @@ import (
 // RecordFile is the name of a collection's calibration in its folder.
 const RecordFile = "calibration.yaml"
 
-// recordFormat is the version of the file's form.
-const recordFormat = 3
+// RecordFormat is the version of the form of a Record's file, the only one that is read.
+const RecordFormat = 3
 
 // Record is what was fitted for a collection and the experts that search it.
 type Record struct {
@@ -93,8 +93,8 @@ func RecordText(folder string) ([]byte, error) {
 
 // Check returns an error for a record that cannot be served.
 func (r *Record) Check() error {
-	if r.Format != recordFormat {
-		return fmt.Errorf("format: %d; this version of conclave reads %d: calibrate again", r.Format, recordFormat)
+	if r.Format != RecordFormat {
+		return fmt.Errorf("format: %d; this version of conclave reads %d: calibrate again", r.Format, RecordFormat)
 	}
 	if !(r.Alpha >= 0 && r.Alpha <= fusion.MaxWeight) {
 		return fmt.Errorf("alpha: %v is not between 0 and %g", r.Alpha, float64(fusion.MaxWeight))
@@ -191,7 +191,7 @@ func ReadRecord(folder string) (*Record, error) {
 
 // Text returns the record as it is kept.
 func (r *Record) Text() ([]byte, error) {
-	r.Format = recordFormat
+	r.Format = RecordFormat
 	if err := r.Check(); err != nil {
 		return nil, err
 	}

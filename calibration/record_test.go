@@ -12,7 +12,7 @@ import (
 func TestEarlierSignals(t *testing.T) {
 	names := fusion.SignalNames()
 	record := func(names []string) *Record {
-		r := &Record{Format: recordFormat, Auto: fusion.MethodGate, Signals: names}
+		r := &Record{Format: RecordFormat, Auto: fusion.MethodGate, Signals: names}
 		c := Confidence{K: 1, Kind: Platt, Logistic: Logistic{Intercept: -1}}
 		for _, name := range names {
 			c.Logistic.Signals = append(c.Logistic.Signals, Term{name, 1})

@@ -2,36 +2,85 @@ package main
 
 import (
 	"runtime"
+	"runtime/debug"
 
+	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
+	"example.org/conclave/internal/doctor"
+	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/provision"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/models"
+	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
 )
+
+// about holds what version prints.
+type about struct {
+	Version   string           `json:"version"`
+	Commit    string           `json:"commit"`   // "" where the source was not in git
+	Modified  bool             `json:"modified"` // the source had changes that are not in the commit
+	Go        string           `json:"go"`
+	Platform  string           `json:"platform"`
+	Processor []string         `json:"processor"`   // what vectors are compared by, the best first
+	Runtime   string           `json:"onnxruntime"` // the release that this program is for
+	Library   string           `json:"library"`     // the runtime that is used; "" where there is none
+	Formats   map[string][]int `json:"formats"`     // that are read, of what is on disk
+}
+
+// describe returns what is known of this program without the configuration.
+func describe() about {
+	a := about{
+		Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Processor: doctor.Kernels(), Runtime: provision.RuntimeVersion, Formats: formats(),
+	}
+	info, _ := debug.ReadBuildInfo()
+	if info == nil {
+		return a
+	}
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			a.Commit = setting.Value
+		case "vcs.modified":
+			a.Modified = setting.Value == "true"
+		}
+	}
+	if a.Version == "unknown" && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		a.Version = info.Main.Version // of go install PATH@VERSION
+	}
+	return a
+}
+
+// formats returns, by what is on disk, the versions of its form that this program reads.
+func formats() map[string][]int {
+	return map[string][]int{
+		"collection":  folder.ManifestFormats(),
+		"bundle":      {models.Format},
+		"calibration": {calibration.RecordFormat},
+		"job":         {jobs.RecordFormat},
+	}
+}
 
 func newVersion(term cli.Terminal) *cobra.Command {
 	var asJSON bool
 	command := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version",
+		Short:   "Print the version, and what it was built of",
 		Example: "  conclave version --json",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			about := map[string]string{
-				"version": version, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH,
-				"onnxruntime": provision.RuntimeVersion,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a := describe()
+			// A configuration that cannot be read says nothing of the version.
+			if config, cache, err := cli.ReadSettingsAndCache(cmd, term); err == nil {
+				a.Library, _ = server.RuntimeLibrary(config, cache)
 			}
-			return cli.Show(term.Out, asJSON, about, func(w *cli.ErrWriter) {
-				w.Printf(
-					"conclave %s (%s, %s, for ONNX Runtime %s)\n",
-					version,
-					about["go"],
-					about["platform"],
-					provision.RuntimeVersion,
-				)
+			return cli.Show(term.Out, asJSON, a, func(w *cli.ErrWriter) {
+				w.Printf("conclave %s (%s, %s, for ONNX Runtime %s)\n", a.Version, a.Go, a.Platform, a.Runtime)
 			})
 		},
 	}
-	command.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	command.Flags().BoolVar(&asJSON, "json", false, "print JSON, with the commit, the processor and the formats that are read")
 	return command
 }

@@ -21,7 +21,8 @@ import (
 // of before there were labels are JSON alone.
 const (
 	recordSuffix = ".json"
-	recordFormat = 1
+	// RecordFormat is the version of the form that is written.
+	RecordFormat = 1
 )
 
 func recordPath(dir string, j *Job) string { return filepath.Join(dir, j.ID+recordSuffix) }
@@ -39,7 +40,7 @@ func writeRecord(dir string, j *Job) error {
 		return err
 	}
 	return disk.ReplaceFile(disk.OS{}, recordPath(dir, j), func(file *disk.Replacement) error {
-		_, err := file.Write(disk.Label("job", recordFormat, append(data, '\n')))
+		_, err := file.Write(disk.Label("job", RecordFormat, append(data, '\n')))
 		return err
 	})
 }
@@ -120,7 +121,7 @@ func readRecord(path, id string) (*Job, error) {
 		return nil, err
 	}
 	if !bytes.HasPrefix(data, []byte("{")) {
-		data, err = disk.Unlabel("job", recordFormat, data)
+		data, err = disk.Unlabel("job", RecordFormat, data)
 		if err != nil {
 			return nil, &damageError{err}
 		}

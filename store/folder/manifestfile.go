@@ -24,6 +24,10 @@ const (
 	maxManifest = 256 << 20
 )
 
+// ManifestFormats returns the versions of the manifest's form that are read. The lowest that has what a collection
+// has is written.
+func ManifestFormats() []int { return []int{manifestFormat, partedFormat, spelledFormat} }
+
 // encode returns the file of a manifest: a line that says what it is, with the
 // checksum of what follows, then JSON that people can read.
 func (m *manifest) encode() ([]byte, error) {
