@@ -2,6 +2,7 @@ package bm25
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -98,4 +99,22 @@ func commonest(ranked []countedImpact, n int) []uint32 {
 	order = order[:min(n, len(order))]
 	slices.Sort(order)
 	return order
+}
+
+// freeLengths is how many small lengths are kept exactly before Lucene's byte
+// encoding turns to four significant bits.
+const freeLengths = 24
+
+// roundLength rounds a length to the nearest lower one that Lucene's norm byte
+// can hold (SmallFloat.intToByte4): exact below 40, then four significant bits
+// above an offset of 24.
+func roundLength(n uint32) uint32 {
+	if n < freeLengths {
+		return n
+	}
+	rest := n - freeLengths
+	if drop := bits.Len32(rest) - 4; drop > 0 {
+		rest = rest >> drop << drop
+	}
+	return freeLengths + rest
 }

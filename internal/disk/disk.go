@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // Disk is a file system. Files and folders that it makes are their owner's
@@ -130,4 +132,13 @@ func syncPath(path string) error {
 		return fmt.Errorf("syncing %s: %w", path, err)
 	}
 	return nil
+}
+
+// Free returns how many bytes a user may still write to the file system of a path.
+func (OS) Free(path string) (bytes int64, known bool) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(path, &s); err != nil {
+		return 0, false
+	}
+	return int64(s.Bavail) * int64(s.Bsize), true
 }

@@ -2,10 +2,12 @@ package questions
 
 import (
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // ErrDomain is the error for files whose questions cannot be told apart.
@@ -104,4 +106,20 @@ func Foreign(domains []Domain, but, n int) Domain {
 		}
 	}
 	return out
+}
+
+//go:embed nonsense.txt
+var nonsense string
+
+// NonsenseDomain is the name of Nonsense.
+const NonsenseDomain = "nonsense"
+
+// Nonsense returns texts that ask nothing: letters, numbers, strings of letters, function
+// words, and what people say to a chatbot. No passage answers them, whatever it is about.
+func Nonsense() Domain {
+	var all []Question
+	for i, text := range strings.Split(strings.TrimSpace(nonsense), "\n") {
+		all = append(all, Question{ID: fmt.Sprint(i + 1), Text: text, Unanswerable: true})
+	}
+	return NewDomain(NonsenseDomain, all, 0)
 }

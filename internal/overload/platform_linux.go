@@ -1,6 +1,10 @@
 package overload
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // acknowledged returns how many bytes the caller's system has taken so far.
 func (c *Connection) acknowledged() (bytes int64, ok bool) {
@@ -24,4 +28,13 @@ func (c *Connection) ended() (ended, left bool) {
 		}
 	})
 	return ended, left
+}
+
+// threadTime returns the processor time of the calling thread.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
 }
