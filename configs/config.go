@@ -166,6 +166,8 @@ type Documents struct {
 	Members int           `yaml:"members" between:"1 1000000"` // files in an archive
 	Depth   int           `yaml:"depth" between:"0 1000"`      // of archives in archives, and mails in mails
 	Time    time.Duration `yaml:"time" between:"100ms 1h"`     // for one file
+	// between two looks at folders that are followed; a file that changed since is left for the next
+	Look time.Duration `yaml:"look" between:"10ms 24h"`
 }
 
 // Rate bounds the requests of one caller: of its key, or of its address.

@@ -60,7 +60,7 @@ second start takes a moment only.`,
 			if err := buildDemo(cmd.Context(), config, term); err != nil {
 				return provision.ExplainFull(err, config.Collection)
 			}
-			return serve(cmd.Context(), config, name, term, func(at net.Addr) { welcome(term.Out, at) })
+			return serve(cmd.Context(), config, serving{name: name}, term, func(at net.Addr) { welcome(term.Out, at) })
 		},
 	}
 	configs.AddFlags(command.Flags(), "listen", "collection", "encoder.provider", "encoder.threads")

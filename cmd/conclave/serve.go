@@ -16,12 +16,14 @@ import (
 
 func newServe(term cli.Terminal) *cobra.Command {
 	var printConfig bool
+	var watch []string
 	command := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a collection over HTTP",
 		Example: `  conclave serve --collection my-index
   conclave serve --collection my-index --listen 127.0.0.1:9000 --log-format json
   conclave serve --collection my-index --read-only         # beside a process that writes
+  conclave serve --collection handbook --watch wiki/       # what is put there is found
   conclave serve --print-config`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
@@ -33,7 +35,7 @@ func newServe(term cli.Terminal) *cobra.Command {
 				_, err = term.Out.Write(text)
 				return err
 			}
-			return serve(cmd.Context(), config, "", term, func(net.Addr) {})
+			return serve(cmd.Context(), config, serving{watch: watch}, term, func(net.Addr) {})
 		}),
 	}
 	configs.AddFlags(
@@ -49,17 +51,24 @@ func newServe(term cli.Terminal) *cobra.Command {
 		"log.format",
 		"log.questions",
 	)
+	command.Flags().StringArrayVar(&watch, "watch", nil,
+		"`folder` or file whose documents the collection follows while it is served; may be repeated")
 	command.Flags().BoolVar(&printConfig, "print-config", false, "print the effective configuration, and stop")
 	return command
 }
 
-// serve serves until ctx is done or the server fails. name is the collection's for those
-// who name it; "": its folder's. ready is called with the address once questions are
+// serving says what is served beside a configuration.
+type serving struct {
+	name  string   // the collection's for those who name it; "": its folder's
+	watch []string // folders whose documents it follows
+}
+
+// serve serves until ctx is done or the server fails. ready is called with the address once questions are
 // answered.
 func serve(
 	ctx context.Context,
 	config configs.Config,
-	name string,
+	of serving,
 	term cli.Terminal,
 	ready func(net.Addr),
 ) (err error) {
@@ -86,7 +95,8 @@ func serve(
 	s, err := server.Open(
 		ctx,
 		server.ServerOptions{
-			Config: config, Name: name, Log: log, Version: version, Tracer: tracer, ReadsPDF: reading.Worker,
+			Config: config, Name: of.name, Log: log, Version: version, Tracer: tracer,
+			ReadsPDF: reading.Worker, Watch: of.watch,
 		},
 	)
 	if err != nil {

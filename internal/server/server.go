@@ -30,6 +30,8 @@ type ServerOptions struct {
 	Tracer  trace.Tracer // of requests and their stages; nil: none
 	// ReadsPDF starts the process that reads PDF; nil: PDF is refused.
 	ReadsPDF documents.Worker
+	// Watch are files and folders that the documents of the collection follow.
+	Watch []string
 }
 
 // Server serves a collection over HTTP, and writes to it unless the configuration
@@ -44,6 +46,7 @@ type Server struct {
 	assembly *Assembly
 	live     *folder.Live // nil where the collection is only read
 	keeper   *keeping.Keeper
+	visible  func(context.Context) error // waits until searches see what was written
 	readsPDF documents.Worker
 
 	running context.Context // done when the server is to end
@@ -61,6 +64,12 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	started := time.Now()
 	control, err := overload.New(o.Config.Limits.Concurrency, runtime.GOMAXPROCS(0), time.Now)
 	if err != nil {
+		return nil, err
+	}
+	if len(o.Watch) > 0 && o.Config.ReadOnly {
+		return nil, errors.New("a server that only reads its collection cannot let documents follow their files")
+	}
+	if err := watchable(o.Watch, DocumentOptions(o.Config.Documents, nil).Limits); err != nil {
 		return nil, err
 	}
 	metrics := handlers.NewMetrics()
@@ -97,6 +106,9 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	experts := len(s.assembly.Experts.opened)
 	if queue != nil {
 		s.group.Go(func() error { queue.Run(s.running); return nil })
+	}
+	if len(o.Watch) > 0 {
+		s.group.Go(func() error { return s.watchFolders(o.Watch, s.visible) })
 	}
 	s.group.Go(s.watch)
 	if s.assembly.Store != nil {

@@ -33,6 +33,7 @@ type site struct {
 	t      *testing.T
 	dir    string
 	config configs.Config
+	watch  []string
 }
 
 const threePassages = `{"id":"1","title":"Rice","text":"Cooked rice keeps for a day in the fridge."}
@@ -151,7 +152,9 @@ func (s *site) open() (*served, error) {
 	var err error
 	out.Server, err = Open(
 		context.Background(),
-		ServerOptions{Config: s.config, Log: slog.New(slog.NewTextHandler(out.log, nil)), Version: "test"},
+		ServerOptions{
+			Config: s.config, Log: slog.New(slog.NewTextHandler(out.log, nil)), Version: "test", Watch: s.watch,
+		},
 	)
 	if err != nil {
 		return out, err

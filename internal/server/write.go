@@ -151,6 +151,7 @@ func (s *Server) acceptWrites() (worker, error) {
 	}
 	s.tellWritable()
 	s.keepDocuments(s.live)
+	s.visible = s.live.Flush
 	return queue, s.api.AttachWriter(s.live, queue, snapshotFolder{snapshotsOf(s.config)})
 }
 

@@ -1,0 +1,97 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/corpus"
+)
+
+// TestWatch puts files into a folder, changes and removes them while a server follows it,
+// and asks the server; then once more after a restart, while it was not there.
+func TestWatch(t *testing.T) {
+	s := newSite(t, named("base"), "base")
+	s.config.Documents.Look = 30 * time.Millisecond
+	folder := filepath.Join(s.dir, "files")
+	s.watch = []string{folder}
+	if _, err := s.open(); err == nil || !strings.Contains(err.Error(), "files") {
+		t.Fatalf("a folder that is not there: %v", err)
+	}
+	s.write("files/wiki/bees.md", "# Bees\n\nBees dance to tell the way.")
+	server := s.serve()
+	finds := func(question, id string) func() bool {
+		return func() bool { return slices.Contains(server.find(question), id) }
+	}
+	server.until("a file that was there", finds("bees dance", "wiki/bees.md#1"))
+	s.write("files/hours.txt", "Open from nine to five.")
+	server.until("a new file", finds("open nine", "hours.txt#1"))
+	s.write("files/hours.txt", "Open from ten to six, longer than before.")
+	server.until("a changed file", func() bool {
+		var p corpus.Passage
+		server.call("GET", "/v1/passages/hours.txt%231", "", 200, &p)
+		return strings.HasPrefix(p.Text, "Open from ten")
+	})
+	s.write("files/damaged.docx", "PK\x03\x04 rubbish")
+	server.until("a file that cannot be read", func() bool {
+		return strings.Contains(server.log.String(), "damaged.docx")
+	})
+	if err := os.Remove(filepath.Join(folder, "wiki/bees.md")); err != nil {
+		t.Fatal(err)
+	}
+	server.until("a removed file", func() bool { return !slices.Contains(server.find("bees dance"), "wiki/bees.md#1") })
+	if n := strings.Count(server.log.String(), "damaged.docx"); n != 1 {
+		t.Errorf("a file that cannot be read is told %d times", n)
+	}
+	if got := server.find("moon"); !slices.Contains(got, "3") {
+		t.Errorf("other passages are gone: %q", got)
+	}
+	server.end()
+
+	if err := os.Remove(filepath.Join(folder, "hours.txt")); err != nil {
+		t.Fatal(err)
+	}
+	s.write("files/new.md", "Parking is free.")
+	server = s.serve()
+	server.until("a file of meanwhile", finds("parking", "new.md#1"))
+	server.until("a file that went meanwhile", func() bool {
+		return !slices.Contains(server.find("open ten"), "hours.txt#1")
+	})
+}
+
+// TestHalfWritten makes sure that a file is left alone while it is written, whatever its
+// time says.
+func TestHalfWritten(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	w := newFollower(nil, documents.Limits{}, 2*time.Second)
+	w.now = func() time.Time { return now }
+	file := func(size int64, age time.Duration) documents.File {
+		return documents.File{Path: "a", Size: size, ModTime: now.Add(-age)}
+	}
+	for _, c := range []struct {
+		name   string
+		before documents.File // at the last look; no path: it was not there
+		file   documents.File
+		want   bool
+	}{
+		{"an old file", documents.File{}, file(5, time.Hour), false},
+		{"written a moment ago", documents.File{}, file(5, time.Second), true},
+		{"quiet for long enough", file(5, 3*time.Second), file(5, 3*time.Second), false},
+		{"of an old time, and it grows", file(5, time.Hour), file(6, time.Hour), true},
+		{"of an old time that changed", file(5, time.Hour), file(5, 2*time.Hour), true},
+		{"of tomorrow", documents.File{}, file(5, -24*time.Hour), true},
+		{"of tomorrow, and quiet", file(5, -24*time.Hour), file(5, -24*time.Hour), false},
+	} {
+		w.before = map[string]fileState{}
+		if c.before.Path != "" {
+			w.before["a"] = stateOf(c.before)
+		}
+		if got := w.writing(c.file); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
