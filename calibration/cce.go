@@ -50,27 +50,7 @@ type CCEReport struct {
 		ECE         float64 `json:"ece"`
 		Reliability []Bin   `json:"reliability"`
 	} `json:"uncalibrated"`
-	// Printed and Backtracking are gradient descent on the squared ECE, as the paper
-	// prints it and with steps that are halved until they gain; on all questions.
-	Printed      Descent `json:"gradient_as_printed"`
-	Backtracking Descent `json:"gradient_with_backtracking"`
 }
-
-// Descent is the result of a gradient descent: the temperature, and the squared ECE there.
-type Descent struct {
-	Temperatures []float64 `json:"temperatures"`
-	SquaredECE   []float64 `json:"squared_ece"`
-}
-
-// The paper's descent (section 4.2), within the temperatures that it may reach.
-const (
-	firstTemperature   = fusion.DefaultCCETemperature
-	descentStep        = 100
-	lowestTemperature  = .01
-	highestTemperature = 10
-	descentSteps       = 100
-	leastGain          = 1e-6
-)
 
 // granular is what the granularities found for one question.
 type granular struct {
@@ -79,18 +59,16 @@ type granular struct {
 	right  []bool      // its first passage answers
 }
 
-// surest returns the granularity that answers at a temperature, how sure it is, and the
-// slope of that by the temperature.
-func (g *granular) surest(temperature float64) (o Outcome, slope float64) {
+// surest returns the granularity that answers at a temperature, and how sure it is.
+func (g *granular) surest(temperature float64) (o Outcome) {
 	best := -1.
 	for i, scores := range g.scores {
-		if p, s := fusion.TopProbability(scores, temperature); p > best {
+		if p, _ := fusion.TopProbability(scores, temperature); p > best {
 			best = p
-			slope = s
 			o = Outcome{Confidence: p, Correct: g.right[i]}
 		}
 	}
-	return o, slope
+	return o
 }
 
 // subset returns the same question with some of the granularities alone.
@@ -159,7 +137,7 @@ func (e *Evidence) FitCCE(
 		all[i] = granular{id: q.ID}
 		for _, column := range columns {
 			all[i].scores = append(all[i].scores, q.Table.FirstScores(column, fusion.DefaultCCEDepth))
-			all[i].right = append(all[i].right, q.answeredBy(column))
+			all[i].right = append(all[i].right, q.AnsweredBy(column))
 		}
 	}
 	model, err := fitCCE(ctx, all, most)
@@ -175,7 +153,7 @@ func (e *Evidence) FitCCE(
 	heldOut := make([]Outcome, len(all))
 	for i, m := range models {
 		own := all[i].subset(m.chosen)
-		heldOut[i], _ = own.surest(m.temperature)
+		heldOut[i] = own.surest(m.temperature)
 		fit := CCEFit{Temperature: m.temperature}
 		for _, n := range m.chosen {
 			fit.Columns = append(fit.Columns, columns[n])
@@ -198,13 +176,12 @@ func (e *Evidence) FitCCE(
 		report.Granularities = append(report.Granularities, e.Sources[columns[i]])
 	}
 	chosen := choose(all, model.chosen)
-	before := outcomesAt(chosen, firstTemperature)
+	before := outcomesAt(chosen, fusion.DefaultCCETemperature)
 	u := &report.Uncalibrated
-	u.Temperature = firstTemperature
+	u.Temperature = fusion.DefaultCCETemperature
 	u.Top1 = shareRight(before)
 	u.ECE = ECE(before)
 	u.Reliability = Reliability(before)
-	report.Printed, report.Backtracking = descent(chosen, false), descent(chosen, true)
 	record = &CCERecord{
 		Granularities: report.Granularities,
 		Temperature:   model.temperature,
@@ -264,7 +241,7 @@ func accuracyAlone(questions []granular, granularity int) float64 {
 func outcomesAt(questions []granular, temperature float64) []Outcome {
 	out := make([]Outcome, len(questions))
 	for i := range questions {
-		out[i], _ = questions[i].surest(temperature)
+		out[i] = questions[i].surest(temperature)
 	}
 	return out
 }
@@ -275,67 +252,4 @@ func shareRight(outcomes []Outcome) float64 {
 		n += o.correct()
 	}
 	return n / float64(max(len(outcomes), 1))
-}
-
-// squaredECE returns Σ|B|/K·(conf(B) - acc(B))² over ten bins, each with its lower end and without
-// its upper, the last with both (Yang et al., 2022, section 3.2), and its gradient by the variable
-// of the confidences' slopes. As in the paper, the gradient ignores that outcomes change bins and
-// that another granularity becomes the surest.
-func squaredECE(outcomes []Outcome, slopes []float64) (e, gradient float64) {
-	var gap, slope, n [tenths]float64
-	for i, o := range outcomes {
-		bin := min(int(o.Confidence*tenths), tenths-1)
-		n[bin]++
-		gap[bin] += o.Confidence - o.correct()
-		slope[bin] += slopes[i]
-	}
-	all := float64(len(outcomes))
-	for bin, size := range n {
-		if size > 0 {
-			mean := gap[bin] / size
-			e += size / all * mean * mean
-			gradient += 2 * size / all * mean * slope[bin] / size
-		}
-	}
-	return e, gradient
-}
-
-// descent returns the paper's gradient descent: T₀ 0.1, steps of 100 gradients, within the
-// bounds of a temperature. With backtracking a step is halved until it lowers the
-// squared ECE, and the descent ends where none does.
-func descent(questions []granular, backtracking bool) (d Descent) {
-	at := func(t float64) (e, gradient float64) {
-		outcomes, slopes := make([]Outcome, len(questions)), make([]float64, len(questions))
-		for i := range questions {
-			outcomes[i], slopes[i] = questions[i].surest(t)
-		}
-		return squaredECE(outcomes, slopes)
-	}
-	t := firstTemperature
-	e, gradient := at(t)
-	d.Temperatures, d.SquaredECE = []float64{t}, []float64{e}
-	for range descentSteps {
-		step := float64(descentStep)
-		next := t
-		there := e
-		slope := gradient
-		for {
-			next = min(max(t-step*gradient, lowestTemperature), highestTemperature)
-			there, slope = at(next)
-			if !backtracking || there < e || math.Abs(next-t) < leastGain {
-				break
-			}
-			step /= 2
-		}
-		gained := e - there
-		if backtracking && gained <= 0 {
-			break
-		}
-		t, e, gradient = next, there, slope
-		d.Temperatures, d.SquaredECE = append(d.Temperatures, t), append(d.SquaredECE, e)
-		if math.Abs(gained) < leastGain {
-			break
-		}
-	}
-	return d
 }

@@ -13,14 +13,11 @@ import (
 )
 
 // Worked out by hand: bins .3 (.35 right not, .33 right) and .7 (.72 right, .78 not) and
-// 1 (right): 2/5·(.34-.5)² + 2/5·(.75-.5)² + 0 = .01024 + .025.
-func TestSquaredECE(t *testing.T) {
+// 1 (right): 2/5·|.34-.5| + 2/5·|.75-.5| + 0 = .064 + .1.
+func TestECEOfBins(t *testing.T) {
 	var outcomes []Outcome
 	for i, c := range []float64{.35, .33, .72, .78, 1} {
 		outcomes = append(outcomes, Outcome{Confidence: c, Correct: []bool{false, true, true, false, true}[i]})
-	}
-	if got, _ := squaredECE(outcomes, make([]float64, len(outcomes))); math.Abs(got-.03524) > 1e-12 {
-		t.Errorf("squared ECE %.9f, want .03524", got)
 	}
 	if got := ECE(outcomes); math.Abs(got-.164) > 1e-12 {
 		t.Errorf("ECE %.9f, want .164", got)
@@ -58,49 +55,6 @@ func TestFitCCETemperature(t *testing.T) {
 		if e := ECE(outcomesAt(questions, m.temperature)); e > .03 {
 			t.Errorf("ECE %.3f at temperature %.4f", e, m.temperature)
 		}
-	}
-}
-
-// The gradient is the difference quotient, where no outcome changes its bin and none
-// becomes the surest in place of another.
-func TestSquaredECEGradient(t *testing.T) {
-	questions := asked(6, .1)
-	at := func(temperature float64) (float64, float64) {
-		var outcomes []Outcome
-		var slopes []float64
-		for i := range questions {
-			o, s := questions[i].surest(temperature)
-			outcomes, slopes = append(outcomes, o), append(slopes, s)
-		}
-		return squaredECE(outcomes, slopes)
-	}
-	const h = 1e-7
-	for _, temperature := range []float64{.05, .11, .31} {
-		above, _ := at(temperature + h)
-		below, _ := at(temperature - h)
-		_, got := at(temperature)
-		if want := (above - below) / (2 * h); math.Abs(got-want) > 1e-4*max(1, math.Abs(want)) {
-			t.Errorf("at %g: gradient %g, the difference quotient is %g", temperature, got, want)
-		}
-	}
-}
-
-// As printed the descent leaves for the bounds of what it may reach; with back-tracking
-// no step makes the squared ECE worse.
-func TestDescent(t *testing.T) {
-	questions := asked(2000, .07)
-	printed, tracked := descent(questions, false), descent(questions, true)
-	if lowest, highest := slices.Min(printed.Temperatures), slices.Max(printed.Temperatures); lowest > lowestTemperature &&
-		highest < highestTemperature {
-		t.Errorf("as printed: %v", printed.Temperatures)
-	}
-	for i := 1; i < len(tracked.SquaredECE); i++ {
-		if tracked.SquaredECE[i] >= tracked.SquaredECE[i-1] {
-			t.Fatalf("step %d of %v made the squared ECE worse: %v", i, tracked.Temperatures, tracked.SquaredECE)
-		}
-	}
-	if end := tracked.Temperatures[len(tracked.Temperatures)-1]; math.Abs(math.Log(end/.07)) > .3 {
-		t.Errorf("with back-tracking it ends at %g, drawn at .07", end)
 	}
 }
 

@@ -132,7 +132,7 @@ const gatherers = 16
 // collection is an error. Each question has the timeout.
 func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, domains []questions.Domain,
 	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
-	return gather(ctx, passages, domains, progress, func(ctx context.Context, q *Question) (search.Evidence, error) {
+	return GatherBy(ctx, passages, domains, progress, func(ctx context.Context, q *Question) (search.Evidence, error) {
 		return engine.Gather(ctx, search.Request{Question: q.Text, TimeoutMS: int(timeout.Milliseconds())}, EnsembleDepth)
 	})
 }
@@ -148,8 +148,8 @@ func (q *Question) creditCopies(found *search.Evidence) {
 	}
 }
 
-// gather asks by a function.
-func gather(
+// GatherBy works as Gather does where ask asks a question; it may change what is relevant.
+func GatherBy(
 	ctx context.Context,
 	passages questions.Passages,
 	domains []questions.Domain,
@@ -240,7 +240,7 @@ func (q *Question) observe(found *search.Evidence) {
 	for column := range found.Sources {
 		s := &found.Sources[column]
 		q.Sources = append(q.Sources, s.Observed)
-		q.ensembles = append(q.ensembles, ensembleAnswer{q.ID, s.MemberScores, s.Members, q.answeredBy(column)})
+		q.ensembles = append(q.ensembles, ensembleAnswer{q.ID, s.MemberScores, s.Members, q.AnsweredBy(column)})
 	}
 }
 
@@ -254,7 +254,7 @@ func (q *Question) ensemble(column int) (e ensembleAnswer) {
 }
 
 // answeredBy reports whether the first hit of a source, by its column, answers.
-func (q *Question) answeredBy(column int) bool {
+func (q *Question) AnsweredBy(column int) bool {
 	for row := range q.Table.Len() {
 		if q.Table.Best(row, []int{column}) == 1 && q.Relevant[q.Table.Ordinal(row)] > 0 {
 			return true

@@ -63,7 +63,7 @@ func fitSourceChance(questions []Question, column int) (SourceChanceFit, error) 
 			}
 			fit.Kind = s.Kind
 			r := RankedQuestion{ID: q.ID, Signals: signals}
-			if q.answeredBy(column) {
+			if q.AnsweredBy(column) {
 				r.First = 1
 			}
 			ranked = append(ranked, r)

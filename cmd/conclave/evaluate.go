@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
-	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/evaluation"
@@ -28,8 +26,6 @@ type evaluating struct {
 	alone     bool
 	answers   string
 	measured  evaluation.MeasureOptions
-	pool      bool
-	among     []string
 
 	report, asJSON, state string
 	runs                  evaluation.Runs
@@ -97,18 +93,6 @@ With --state an interrupted evaluation continues where it stopped.`,
 	)
 	flags.BoolVar(&x.measured.Exact, "exact", false, "compare with every vector instead of using the graph")
 	flags.IntVar(&x.measured.Timed, "timed", 100, "how many `questions` are timed as single requests; 0: none")
-	flags.BoolVar(
-		&x.pool,
-		"pool",
-		false,
-		"rank one passage that answers among nine that BM25 finds first and twenty at random, in place of the whole collection; of the flags only --questions, --limit, --among and --json count",
-	)
-	flags.StringArrayVar(
-		&x.among,
-		"among",
-		nil,
-		"`names` of granularities, or of other experts, among which cce chooses, with --pool, separated by commas; may be repeated (default: the three best granularities)",
-	)
 	flags.StringVar(&x.report, "report", "", "HTML `file` to write, with plots")
 	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON; '-' for standard output instead of the table")
 	flags.StringVar(&x.state, "state", "", "`file` that records progress, so that an interrupted evaluation continues")
@@ -141,11 +125,10 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term cli.Ter
 		x.measured.Candidates,
 	)
 	config.Encoder.CacheEntries = 0 // a vector that is still there would make the times of single requests too good
-	uncalibrated := x.pool          // which is fitted to its own questions
 	return cli.OpenForMeasuring(
 		config,
 		term,
-		uncalibrated,
+		false,
 		func(l *server.Assembly) error { return x.evaluate(cmd.Context(), l, config, domains, also, term) },
 	)
 }
@@ -160,13 +143,6 @@ func (x *evaluating) evaluate(
 ) error {
 	g, done := l.Passages(ctx)
 	defer done()
-	if x.pool {
-		among, ok := g.(calibration.PoolPassages)
-		if !ok {
-			return cli.Usagef("--pool draws passages at random, which a store does not: name a collection")
-		}
-		return x.pools(ctx, l.Engine, among, domains, term)
-	}
 	for _, d := range domains {
 		if err := d.About(g); err != nil {
 			return fmt.Errorf("%s: %w", config.Passages(), err)
@@ -198,38 +174,6 @@ func (x *evaluating) evaluate(
 	return err
 }
 
-// pools measures how methods rank few passages of each question.
-func (x *evaluating) pools(
-	ctx context.Context,
-	engine calibration.PoolGatherer,
-	passages calibration.PoolPassages,
-	domains []questions.Domain,
-	term cli.Terminal,
-) error {
-	bar := cli.NewProgress(term.Err)
-	found, err := calibration.GatherPools(
-		ctx,
-		engine,
-		passages,
-		domains,
-		cli.EvaluationTimeout,
-		bar.Counting("asking", "questions"),
-	)
-	bar.Finish()
-	if err != nil {
-		return err
-	}
-	var sets [][]string
-	for _, names := range x.among {
-		sets = append(sets, strings.Split(names, ","))
-	}
-	report, err := evaluation.Pools(ctx, found, sets...)
-	if err != nil {
-		return err
-	}
-	return x.write(report, term)
-}
-
 // check finds mistakes of use, before anything is opened.
 func (x *evaluating) check() ([]evaluation.Method, error) {
 	if x.answers != "text" && x.answers != "regex" {
@@ -237,9 +181,6 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 	}
 	if x.measured.Depth < 1 || x.measured.Timed < 0 || x.measured.Candidates < 0 {
 		return nil, cli.Usagef("--depth is at least 1; --timed and --candidates are 0 or more")
-	}
-	if len(x.among) > 0 && !x.pool {
-		return nil, cli.Usagef("--among needs --pool")
 	}
 	if x.runs.Folder == "" && len(x.runs.Of) > 0 {
 		return nil, cli.Usagef("--runs-of needs --runs, the folder to write to")

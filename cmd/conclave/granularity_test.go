@@ -9,13 +9,12 @@ import (
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
-	"example.org/conclave/evaluation"
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/server"
 )
 
 // TestGranularities: parts of passages get vectors, calibration keeps three of the
-// granularities for cce and says what each is worth, and --pool chooses among all again.
+// granularities for cce and says what each is worth.
 func TestGranularities(t *testing.T) {
 	calibratable(t)
 	must := func(args ...string) string {
@@ -67,21 +66,6 @@ func TestGranularities(t *testing.T) {
 		if chosen := slices.Contains(r.CCE.Granularities, s.Name); chosen != (s.Status == "ok") && s.Kind == "dense" {
 			t.Errorf("%s is %s, and calibration chose %v", s.Name, s.Status, r.CCE.Granularities)
 		}
-	}
-	var pools evaluation.PoolReport
-	if err := json.Unmarshal([]byte(must(both("evaluate", "--collection", "c", "--pool", "--json", "-")...)),
-		&pools); err != nil {
-		t.Fatal(err)
-	}
-	if len(pools.Sets) != 1 || len(pools.Sets[0].CCE.Alone) != 4 {
-		t.Errorf("of four granularities the pools have %+v", pools.Sets)
-	}
-	among := r.CCE.Granularities[:2]
-	if out := must(both("evaluate", "--collection", "c", "--pool", "--among", strings.Join(among, ","))...); !containsAll(
-		out,
-		[]string{"CCE of " + strings.Join(among, ", ") + ", calibrated"},
-	) {
-		t.Errorf("among two: %s", out)
 	}
 	t.Setenv("CONCLAVE_CACHE", t.TempDir()) // else the doctor tries whatever is there
 	_, found := examined(t)

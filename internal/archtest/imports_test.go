@@ -131,6 +131,9 @@ var allowed = map[string][]string{
 	"cmd": {"*"},
 
 	"research/ablation": {"calibration", "evaluation", "fusion"},
+	"research/pools": {
+		"calibration", "evaluation", "fusion", "internal/questions", "internal/rank", "search",
+	},
 	"research/bench": {
 		"ann",
 		"bm25",

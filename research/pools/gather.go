@@ -1,4 +1,4 @@
-package calibration
+package pools
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"example.org/conclave/calibration"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
@@ -22,9 +23,9 @@ const (
 	poolRandom = 20
 )
 
-// PoolGatherer asks all sources of a collection about some passages; *search.Engine is
+// Gatherer asks all sources of a collection about some passages; *search.Engine is
 // one.
-type PoolGatherer interface {
+type Gatherer interface {
 	GatherAmong(
 		ctx context.Context,
 		r search.Request,
@@ -33,12 +34,12 @@ type PoolGatherer interface {
 	) (search.Evidence, error)
 }
 
-// GatherPools works as Gather does where each question is asked about thirty passages:
+// Gather works as calibration.Gather does where each question is asked about thirty passages:
 // one that answers, the first of them; the first nine of BM25 that do not; and twenty
 // others at random, by the question's id.
-func GatherPools(ctx context.Context, engine PoolGatherer, passages PoolPassages, domains []questions.Domain,
-	timeout time.Duration, progress func(done, total int)) (*Evidence, error) {
-	return gather(ctx, passages, domains, progress, func(ctx context.Context, q *Question) (search.Evidence, error) {
+func Gather(ctx context.Context, engine Gatherer, passages Passages, domains []questions.Domain,
+	timeout time.Duration, progress func(done, total int)) (*calibration.Evidence, error) {
+	ask := func(ctx context.Context, q *calibration.Question) (search.Evidence, error) {
 		if len(q.Relevant) == 0 {
 			return search.Evidence{}, fmt.Errorf(
 				"nothing answers it, so that it cannot be ranked: leave unanswerable questions out",
@@ -54,11 +55,12 @@ func GatherPools(ctx context.Context, engine PoolGatherer, passages PoolPassages
 				}
 				return pool, err
 			})
-	})
+	}
+	return calibration.GatherBy(ctx, passages, domains, progress, ask)
 }
 
-// PoolPassages are those of a collection; *folder.Generation has them.
-type PoolPassages interface {
+// Passages are those of a collection; *folder.Generation has them.
+type Passages interface {
 	questions.Passages
 	Ordinals() int // what every ordinal is below
 	Deleted(rank.Ordinal) bool
@@ -69,7 +71,7 @@ func poolOf(
 	id string,
 	relevant map[rank.Ordinal]float64,
 	words []rank.Hit,
-	passages PoolPassages,
+	passages Passages,
 ) ([]rank.Ordinal, error) {
 	pool := []rank.Ordinal{slices.Min(slices.Collect(maps.Keys(relevant)))}
 	for _, h := range words {

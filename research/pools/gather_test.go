@@ -1,4 +1,4 @@
-package calibration
+package pools
 
 import (
 	"slices"
@@ -9,7 +9,7 @@ import (
 
 // numbered are passages with the ordinals 0 to n-1, every seventh of them deleted.
 type numbered struct {
-	PoolPassages
+	Passages
 	n int
 }
 

@@ -1,4 +1,6 @@
-package evaluation
+// Package pools measures how methods rank few passages of each question, one of which answers:
+// the protocol of Yang et al., 2022, section 4.1. It makes tables of docs/evidence/methods.md.
+package pools
 
 import (
 	"bufio"
@@ -11,31 +13,38 @@ import (
 	"text/tabwriter"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/evaluation"
 	"example.org/conclave/fusion"
 )
 
-// PoolReport is how methods rank thirty passages of each question, one of which answers
-// (calibration.GatherPools): the protocol of Yang et al., 2022, section 4.1.
-type PoolReport struct {
-	Domains []DomainInfo `json:"domains"`
-	Rows    []PoolRow    `json:"rows"`
+// Report is how methods rank thirty passages of each question, one of which answers (Gather).
+type Report struct {
+	Domains []evaluation.DomainInfo `json:"domains"`
+	Rows    []Row                   `json:"rows"`
 	// Best is the granularity that does best alone; "" without granularities.
-	Best string    `json:"best,omitempty"`
-	Sets []PoolSet `json:"sets,omitempty"`
+	Best string `json:"best,omitempty"`
+	Sets []Set  `json:"sets,omitempty"`
 }
 
-// PoolSet is CCE among some granularities, or other experts. P is the two-sided p-value of a paired
+// Set is CCE among some granularities, or other experts. P is the two-sided p-value of a paired
 // randomisation test against the best granularity alone, and Regret how far CCE is behind
 // each domain's own best granularity, of all that there are, on average.
-type PoolSet struct {
+type Set struct {
 	Among  []string               `json:"among"`
 	CCE    *calibration.CCEReport `json:"cce"`
 	P      float64                `json:"p"`
 	Regret float64                `json:"regret"`
+	// Printed and Backtracking are gradient descent on the squared ECE, as the paper
+	// prints it and with steps that are halved until they gain; on all questions.
+	Printed      Descent `json:"gradient_as_printed"`
+	Backtracking Descent `json:"gradient_with_backtracking"`
 }
 
-// PoolRow is how often a method ranks the passage that answers first, 0 to 1.
-type PoolRow struct {
+// testRounds is how often the pairs are swapped at random.
+const testRounds = 10_000
+
+// Row is how often a method ranks the passage that answers first, 0 to 1.
+type Row struct {
 	Method  string    `json:"method"`
 	All     float64   `json:"all"`
 	Mean    float64   `json:"mean_over_domains"`
@@ -44,16 +53,16 @@ type PoolRow struct {
 	hits []float64 // of each question
 }
 
-// Pools measures each source alone, and of each set of granularities, or other experts,
+// Measure measures each source alone, and of each set of granularities, or other experts,
 // their sum and CCE by what was fitted on other questions. No sets: of all granularities
 // the three best.
-func Pools(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*PoolReport, error) {
-	r := &PoolReport{}
+func Measure(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*Report, error) {
+	r := &Report{}
 	for _, q := range e.Questions {
-		at := slices.IndexFunc(r.Domains, func(d DomainInfo) bool { return d.Name == q.Domain })
+		at := slices.IndexFunc(r.Domains, func(d evaluation.DomainInfo) bool { return d.Name == q.Domain })
 		if at < 0 {
 			at = len(r.Domains)
-			r.Domains = append(r.Domains, DomainInfo{Name: q.Domain})
+			r.Domains = append(r.Domains, evaluation.DomainInfo{Name: q.Domain})
 		}
 		r.Domains[at].Questions++
 	}
@@ -64,7 +73,7 @@ func Pools(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*Poo
 			return nil, err
 		}
 	}
-	var alone []PoolRow // of the granularities
+	var alone []Row // of the granularities
 	for _, o := range e.Questions[0].Sources {
 		if o.Granular {
 			alone = append(alone, r.Rows[o.Column])
@@ -73,7 +82,7 @@ func Pools(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*Poo
 	if len(alone) < 2 {
 		return r, nil
 	}
-	best := slices.MaxFunc(alone, func(a, b PoolRow) int { return cmp.Compare(a.All, b.All) })
+	best := slices.MaxFunc(alone, func(a, b Row) int { return cmp.Compare(a.All, b.All) })
 	r.Best = best.Method
 	if len(sets) == 0 {
 		var all []string
@@ -96,10 +105,13 @@ func Pools(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*Poo
 			return nil, err
 		}
 		row := r.Rows[len(r.Rows)-1]
-		set := PoolSet{Among: among, CCE: cce}
-		set.P = PairedRandomisation(row.hits, best.hits, testRounds, 1)
+		set := Set{Among: among, CCE: cce}
+		chosen := granularOf(e, cce.Granularities)
+		set.Printed = descent(chosen, false)
+		set.Backtracking = descent(chosen, true)
+		set.P = evaluation.PairedRandomisation(row.hits, best.hits, testRounds, 1)
 		for d := range r.Domains {
-			highest := slices.MaxFunc(alone, func(a, b PoolRow) int { return cmp.Compare(a.Domains[d], b.Domains[d]) })
+			highest := slices.MaxFunc(alone, func(a, b Row) int { return cmp.Compare(a.Domains[d], b.Domains[d]) })
 			set.Regret += (highest.Domains[d] - row.Domains[d]) / float64(len(r.Domains))
 		}
 		r.Sets = append(r.Sets, set)
@@ -108,12 +120,12 @@ func Pools(ctx context.Context, e *calibration.Evidence, sets ...[]string) (*Poo
 }
 
 // add measures a method, whose fuse ranks question i.
-func (r *PoolReport) add(
+func (r *Report) add(
 	e *calibration.Evidence,
 	name string,
 	fuse func(i int, table *fusion.Candidates) (fusion.Ranking, error),
 ) error {
-	row := PoolRow{Method: name, Domains: make([]float64, len(r.Domains)), hits: make([]float64, len(e.Questions))}
+	row := Row{Method: name, Domains: make([]float64, len(r.Domains)), hits: make([]float64, len(e.Questions))}
 	for i := range e.Questions {
 		q := &e.Questions[i]
 		ranking, err := fuse(i, q.Table)
@@ -122,17 +134,18 @@ func (r *PoolReport) add(
 		}
 		if len(ranking.Items) > 0 && q.Relevant[ranking.Items[0].Ordinal] > 0 {
 			row.hits[i] = 1
-			at := slices.IndexFunc(r.Domains, func(d DomainInfo) bool { return d.Name == q.Domain })
+			at := slices.IndexFunc(r.Domains, func(d evaluation.DomainInfo) bool { return d.Name == q.Domain })
 			row.Domains[at] += 1 / float64(r.Domains[at].Questions)
 		}
 	}
-	row.All, row.Mean = mean(row.hits), mean(row.Domains)
+	row.All = mean(row.hits)
+	row.Mean = mean(row.Domains)
 	r.Rows = append(r.Rows, row)
 	return nil
 }
 
 // addSet measures what can be made of some granularities, CCE with its fit last.
-func (r *PoolReport) addSet(
+func (r *Report) addSet(
 	ctx context.Context,
 	e *calibration.Evidence,
 	among []string,
@@ -181,7 +194,7 @@ func (r *PoolReport) addSet(
 }
 
 // WriteText writes the figures in percent, for people.
-func (r *PoolReport) WriteText(to io.Writer) error {
+func (r *Report) WriteText(to io.Writer) error {
 	out := bufio.NewWriter(to)
 	_, _ = fmt.Fprintf(out, "top-1 of one passage that answers among nine that BM25 finds first and twenty at random\n\n")
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -216,8 +229,8 @@ func (r *PoolReport) WriteText(to io.Writer) error {
 			c.Uncalibrated.Temperature,
 			c.Uncalibrated.ECE,
 		)
-		writeDescent(out, "gradient descent as printed", c.Printed)
-		writeDescent(out, "with back-tracking", c.Backtracking)
+		writeDescent(out, "gradient descent as printed", set.Printed)
+		writeDescent(out, "with back-tracking", set.Backtracking)
 		_, _ = fmt.Fprintln(out, "confidence, and how often it was right, by tenth:")
 		for _, b := range c.Reliability {
 			_, _ = fmt.Fprintf(out, "  %.2f  %.2f  of %d\n", b.Confidence, b.Accuracy, b.Questions)
@@ -229,7 +242,7 @@ func (r *PoolReport) WriteText(to io.Writer) error {
 // shownSteps is how many steps of a descent are shown.
 const shownSteps = 6
 
-func writeDescent(out io.Writer, name string, d calibration.Descent) {
+func writeDescent(out io.Writer, name string, d Descent) {
 	_, _ = fmt.Fprintf(out, "%s:", name)
 	for i, t := range d.Temperatures {
 		if i < shownSteps {
@@ -241,4 +254,12 @@ func writeDescent(out io.Writer, name string, d calibration.Descent) {
 		_, _ = fmt.Fprintf(out, " … %.4g", d.Temperatures[last])
 	}
 	_, _ = fmt.Fprintf(out, " (%d steps, squared ECE %.4f)\n", last, d.SquaredECE[last])
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, x := range values {
+		sum += x
+	}
+	return sum / float64(len(values))
 }

@@ -1,4 +1,4 @@
-package evaluation
+package pools
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 // Two granularities of thirty questions in two domains. The first is right and sure in
 // domain x and wrong and unsure in y; the second the other way round. So each alone is
 // right in half of the questions, and the surest always.
-func TestPools(t *testing.T) {
+func TestMeasure(t *testing.T) {
 	e := &calibration.Evidence{Sources: []string{"base", "base@1", "bm25"}}
 	hits := func(right bool, lead float32) []rank.Hit {
 		first, second := rank.Ordinal(1), rank.Ordinal(0)
@@ -47,7 +47,7 @@ func TestPools(t *testing.T) {
 		}
 		e.Questions = append(e.Questions, q)
 	}
-	r, err := Pools(context.Background(), e)
+	r, err := Measure(context.Background(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestPools(t *testing.T) {
 		t.Errorf("against %s: p %v, regret %v, top-1 %v", r.Best, set.P, set.Regret, set.CCE.Top1)
 	}
 	for _, among := range [][]string{{"base"}, {"base", "bm25"}} {
-		if _, err := Pools(context.Background(), e, among); err == nil {
+		if _, err := Measure(context.Background(), e, among); err == nil {
 			t.Errorf("%v: accepted", among)
 		}
 	}

@@ -2,7 +2,7 @@
 
     python3 research/bench/many/table.py POOL.json... FULL.json...
 
-POOL are reports of `conclave evaluate --pool`, FULL of `conclave evaluate`. Figures are in
+POOL are reports of `conclave-lab pools`, FULL of `conclave evaluate`. Figures are in
 percent. A row that was measured by neither has dashes; a new method is one line of ROWS.
 """
 
@@ -21,7 +21,7 @@ def kb(*parts):
 
 SPECIALISTS = ["passage"] * 7
 GATE = ("passage", "words", "late")
-# name, method with --pool, method over the whole collection, encoder passes, graph searches, kB a passage
+# name, method of the pools, method over the whole collection, encoder passes, graph searches, kB a passage
 ROWS = (
     ("passages", B, f"{B} alone", 1, 1, kb("passage")),
     ("sentences", f"{B}@1", f"{B}@1 alone", 1, 1, kb("1")),

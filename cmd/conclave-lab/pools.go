@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"example.org/conclave/cmd/internal/cli"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/server"
+	"example.org/conclave/research/pools"
+
+	"github.com/spf13/cobra"
+)
+
+// pooling is what `conclave-lab pools` was asked to do.
+type pooling struct {
+	questions cli.QuestionFiles
+	among     []string
+	asJSON    string
+}
+
+func newPools(term cli.Terminal) *cobra.Command {
+	var x pooling
+	command := &cobra.Command{
+		Use:   "pools",
+		Short: "Rank one passage that answers among few others, as a paper on granularities does",
+		Long: `Ranks for each question thirty passages: one that answers, the first nine of BM25
+that do not, and twenty at random. It compares each source alone, and of each set
+of granularities the sum of their scores and cce, fitted on other questions; and
+the temperature of cce by golden section with the gradient descent of Yang et al.
+(2022), as printed and with back-tracking.`,
+		Example: `  conclave-lab pools --collection my-index --questions dev.jsonl
+  conclave-lab pools --collection all --among base@1,base --questions wiki=wiki/dev.jsonl.gz --json pools.json`,
+		Args: cobra.NoArgs,
+		RunE: cli.WithSettings(
+			term,
+			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+		),
+	}
+	flags := command.Flags()
+	configs.AddFlags(flags, "collection", "bundles", "encoder.provider")
+	x.questions.BindLimit(command, 0)
+	flags.StringArrayVar(
+		&x.among,
+		"among",
+		nil,
+		"`names` of granularities, or of other experts, among which cce chooses, separated by commas; may be repeated "+
+			"(default: the three best granularities)",
+	)
+	flags.StringVar(&x.asJSON, "json", "", "`file` to write as JSON; '-' for standard output instead of the table")
+	return command
+}
+
+func (x *pooling) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
+	domains, err := x.questions.Read()
+	if err != nil {
+		return err
+	}
+	config.Encoder.CacheEntries = 0
+	return cli.OpenForMeasuring(
+		config,
+		term,
+		true, // it is fitted to its own questions
+		func(l *server.Assembly) error { return x.measure(cmd.Context(), l, domains, term) },
+	)
+}
+
+func (x *pooling) measure(
+	ctx context.Context,
+	l *server.Assembly,
+	domains []questions.Domain,
+	term cli.Terminal,
+) error {
+	view, done := l.Passages(ctx)
+	defer done()
+	passages, ok := view.(pools.Passages)
+	if !ok {
+		return cli.Usagef("passages are drawn at random, which a store does not: name a collection")
+	}
+	bar := cli.NewProgress(term.Err)
+	found, err := pools.Gather(
+		ctx,
+		l.Engine,
+		passages,
+		domains,
+		cli.EvaluationTimeout,
+		bar.Counting("asking", "questions"),
+	)
+	bar.Finish()
+	if err != nil {
+		return err
+	}
+	var sets [][]string
+	for _, names := range x.among {
+		sets = append(sets, strings.Split(names, ","))
+	}
+	report, err := pools.Measure(ctx, found, sets...)
+	if err != nil {
+		return err
+	}
+	if x.asJSON == "-" {
+		return cli.EncodeIndented(term.Out, report)
+	}
+	if err := cli.WriteJSON(x.asJSON, report); err != nil {
+		return err
+	}
+	return report.WriteText(term.Out)
+}
