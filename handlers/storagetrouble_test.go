@@ -82,6 +82,43 @@ func TestLogBroken(t *testing.T) {
 	}
 }
 
+// reasoned is a change that a cluster refuses with a reason of its own, and one that it left unanswered.
+type reasoned struct {
+	why   string
+	cause error
+}
+
+func (r reasoned) Error() string   { return "writing: " + r.cause.Error() }
+func (r reasoned) Refusal() string { return r.why }
+func (r reasoned) Unwrap() error   { return r.cause }
+
+// TestRefusedWithReason: who writes is told why a store takes no change, in the words of the store,
+// also where it did not answer in time, which is not the time of the request.
+func TestRefusedWithReason(t *testing.T) {
+	for _, c := range []struct {
+		cause  error
+		status int
+		code   string
+	}{
+		{errors.New("status 403"), http.StatusServiceUnavailable, "not_written"},
+		{context.DeadlineExceeded, http.StatusServiceUnavailable, "not_written"},
+		{syscall.ENOSPC, http.StatusInsufficientStorage, "storage_full"},
+	} {
+		var left atomic.Int64
+		s := startWriting(t, writingOptions{wrap: func(w Writer) Writer {
+			return full{w, &left, reasoned{"index [moon] blocked by: [read-only (api)]", c.cause}}
+		}})
+		for _, r := range []reply{
+			s.put("/v1/passages/x", `{"text":"x"}`), s.send(http.MethodDelete, "/v1/passages/seed0", ""),
+		} {
+			p := r.problem(t)
+			if r.StatusCode != c.status || p.Code != c.code || !strings.Contains(p.Detail, "index [moon] blocked by: [read-only (api)].") {
+				t.Errorf("%v: %d %s", c.cause, r.StatusCode, r.body)
+			}
+		}
+	}
+}
+
 // stuck never shows what was written.
 type stuck struct{ Writer }
 

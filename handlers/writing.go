@@ -140,23 +140,32 @@ func (a *API) apply(
 	return results, nil
 }
 
-// notWritten makes a problem of an error of the log.
+// refusal is the error of a store that has told why it takes no change, in words for who asked.
+type refusal interface {
+	error
+	Refusal() string
+}
+
+// notWritten makes a problem of an error of the log, or of the store.
 func notWritten(err error) error {
+	const safe = " What was acknowledged before is safe, and searches go on."
+	code, why, remedy := "not_written", "The change could not be stored; the server's log says why.", ""
+	var refused refusal
+	told := errors.As(err, &refused)
 	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		code, remedy = "storage_full", " Free some space and send it again."
+		why = "The change could not be stored, since the disk is full or the file as large as it may be."
+	case told:
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
-		return newProblem(
-			"storage_full",
-			"The change could not be stored, since the disk is full or the file as large as it may be. What was acknowledged before is safe, and searches go on. Free some space and send it again.",
-		).because(err)
 	case errors.Is(err, folder.ErrClosed):
 		return newProblem("not_ready", "The server is shutting down; the change was not made.").because(err)
 	}
-	return newProblem(
-		"not_written",
-		"The change could not be stored; the server's log says why. What was acknowledged before is safe, and searches go on.",
-	).because(err)
+	if told {
+		why = "The change could not be stored: " + strings.TrimSuffix(refused.Refusal(), ".") + "."
+	}
+	return newProblem(code, why+safe+remedy).because(err)
 }
 
 // refusedChange makes a problem of the error of one change.

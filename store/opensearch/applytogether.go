@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"context"
+	"time"
 
 	"example.org/conclave/store/folder"
 )
@@ -15,12 +16,6 @@ import (
 func (w *Writer) ApplyTogether(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
 	w.waiting.Add(int64(len(changes)))
 	defer w.waiting.Add(-int64(len(changes)))
-	select {
-	case w.turns <- struct{}{}:
-		defer func() { <-w.turns }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	results := make([]folder.ChangeResult, len(changes))
 	all := make([]*attempt, len(changes))
 	for i := range changes {
@@ -31,15 +26,19 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []folder.Change) ([]
 		}
 	}
 	first := all[0]
-	there, err := w.store.get(ctx, []string{first.result.ID})
-	if err != nil {
+	waited := &waited{}
+	var there []stored
+	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+		there, err = w.store.getFor(ctx, patience, []string{first.result.ID})
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	if _, err := first.change.On(there[0].version, first.version); err != nil {
 		results[0].Err = err
 		return results, nil
 	}
-	if err := w.encodeInBatches(ctx, all); err != nil {
+	if err := w.encodeInBatches(ctx, all, waited); err != nil {
 		return nil, err
 	}
 	for _, some := range [][]*attempt{all[1:], all[:1]} {
@@ -62,9 +61,9 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []folder.Change) ([]
 }
 
 // encodeInBatches makes the documents of all passages.
-func (w *Writer) encodeInBatches(ctx context.Context, all []*attempt) error {
+func (w *Writer) encodeInBatches(ctx context.Context, all []*attempt, waited *waited) error {
 	for from := 0; from < len(all); from += batchPassages {
-		if err := w.encode(ctx, all[from:min(from+batchPassages, len(all))]); err != nil {
+		if err := w.encode(ctx, all[from:min(from+batchPassages, len(all))], waited); err != nil {
 			return err
 		}
 	}

@@ -24,6 +24,9 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("index %s takes no changes: %s", e.Index, e.Reason)
 }
 
+// Refusal says why for who asked for a change.
+func (e *BlockedError) Refusal() string { return e.Error() }
+
 // Unwrap gives the error of a full disk where that is the reason.
 func (e *BlockedError) Unwrap() error {
 	if strings.Contains(e.Reason, "flood-stage") {

@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -105,8 +107,17 @@ func (d done) again() bool { return d.status == 429 || d.status >= 500 }
 // bulk makes changes and says what became of each. What the cluster cannot do now, or
 // says nothing of, is sent again, with pauses: a conflict is then possible with what went
 // through unnoticed (done.unsure). The error is that of a cluster that did nothing for
-// bulkPatience, or that refuses all: a *BlockedError at once.
+// bulkPatience, or that refuses all: a *BlockedError or a *GoneError at once.
 func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error) {
+	return s.bulkFor(ctx, bulkPatience, operations)
+}
+
+// bulkFor works as bulk does with how long nothing may get through.
+func (s *Store) bulkFor(ctx context.Context, patience time.Duration, operations []operation) ([]done, error) {
+	if err := s.aim(ctx); err != nil {
+		return nil, cmp.Or(s.blocked(err), err)
+	}
+	redirected := false
 	out := make([]done, len(operations))
 	left := make([]int, len(operations))
 	for i := range left {
@@ -123,9 +134,20 @@ func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error
 			n++
 		}
 		sent := left[:n]
-		results, err := s.send(ctx, operations, sent, body)
+		results, err := s.sendFor(ctx, patience-lastLook-time.Since(since), operations, sent, body)
 		if ctx.Err() != nil {
 			return out, ctx.Err()
+		}
+		if hasMissed(err) || slices.ContainsFunc(results, func(r done) bool { return missed(r.status, r.why) }) {
+			if redirected {
+				return out, &GoneError{s.index}
+			}
+			redirected = true
+			s.aimed.Store(false)
+			if err := s.aim(ctx); err != nil {
+				return out, cmp.Or(s.blocked(err), err)
+			}
+			continue
 		}
 		var status *StatusError
 		if blocked := s.blocked(err); blocked != nil {
@@ -170,8 +192,8 @@ func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error
 		if err == nil {
 			err = fmt.Errorf("%q: status %d: %s", operations[again[0]].id, out[again[0]].status, out[again[0]].why)
 		}
-		if time.Since(since) > bulkPatience {
-			return out, fmt.Errorf("writing to %s: nothing got through for %v: %w", s.index, bulkPatience, err)
+		if time.Since(since)+pause > patience-lastLook {
+			return out, s.gaveUp(ctx, patience, err)
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return out, err
@@ -181,12 +203,32 @@ func (s *Store) bulk(ctx context.Context, operations []operation) ([]done, error
 	return out, nil
 }
 
-// send sends operations in one request. An error says nothing of what was done, unless it
-// is a status.
-func (s *Store) send(ctx context.Context, operations []operation, sent []int, body []byte) ([]done, error) {
-	ctx, cancel := context.WithTimeout(ctx, bulkTimeout)
+// lastLook is how much of the time of changes that do not get through is left to find out whether
+// the index is still there: the cluster may leave those unanswered that were under way when it was
+// deleted.
+const lastLook = time.Second
+
+// gaveUp returns the error of changes that did not get through.
+func (s *Store) gaveUp(ctx context.Context, patience time.Duration, err error) error {
+	var gone *GoneError
+	if now := s.still(ctx, lastLook); errors.As(now, &gone) {
+		return gone
+	}
+	return &SilentError{s.index, patience, err}
+}
+
+// sendFor sends operations in one request, and waits so long for its answer. An error says
+// nothing of what was done, unless it is a status.
+func (s *Store) sendFor(
+	ctx context.Context,
+	patience time.Duration,
+	operations []operation,
+	sent []int,
+	body []byte,
+) ([]done, error) {
+	ctx, cancel := context.WithTimeout(ctx, min(bulkTimeout, patience))
 	defer cancel()
-	answer, err := s.client.Do(ctx, "POST", s.path("/_bulk?timeout=20s"), body)
+	answer, err := s.client.Do(ctx, "POST", s.targetPath("/_bulk?timeout=20s&require_alias=true"), body)
 	if err != nil {
 		return nil, err
 	}
@@ -267,12 +309,17 @@ func reason(raw json.RawMessage) string {
 
 // get reads what there is of ids, as it was acknowledged last, with the named fields.
 func (s *Store) get(ctx context.Context, ids []string, fields ...string) ([]stored, error) {
+	return s.getFor(ctx, bulkPatience, ids, fields...)
+}
+
+// getFor works as get does with how long it is tried again.
+func (s *Store) getFor(ctx context.Context, patience time.Duration, ids []string, fields ...string) ([]stored, error) {
 	path, body, err := s.getting(ids, fields...)
 	if err != nil {
 		return nil, err
 	}
 	var out []stored
-	_, err = s.ask(ctx, "POST", path, body, func(answer []byte) (err error) {
+	_, err = s.askFor(ctx, patience, "POST", path, body, func(answer []byte) (err error) {
 		out, err = parseGot(answer, ids)
 		return err
 	})
@@ -310,7 +357,7 @@ func (s *Store) askFor(
 	pause := s.pause
 	since := time.Now()
 	for {
-		trying, cancel := context.WithTimeout(ctx, min(bulkTimeout, patience))
+		trying, cancel := context.WithTimeout(ctx, min(bulkTimeout, patience-time.Since(since)))
 		answer, err = s.client.Do(trying, method, path, body)
 		cancel()
 		if err == nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 
@@ -247,6 +248,7 @@ var errAnswer = errors.New("the cluster's answer is not whole")
 func parseGot(answer []byte, ids []string) ([]stored, error) {
 	var got struct {
 		Docs []struct {
+			Index  string          `json:"_index"`
 			ID     string          `json:"_id"`
 			Found  *bool           `json:"found"`
 			SeqNo  *int64          `json:"_seq_no"`
@@ -266,6 +268,8 @@ func parseGot(answer []byte, ids []string) ([]stored, error) {
 		switch {
 		case d.ID != ids[i]:
 			return nil, fmt.Errorf("%w: the document of %q in the place of %q", errAnswer, d.ID, ids[i])
+		case missed(http.StatusNotFound, string(d.Error)):
+			return nil, &GoneError{d.Index}
 		case len(d.Error) > 0:
 			return nil, fmt.Errorf("%w: reading %q: %.300s", errAnswer, ids[i], d.Error)
 		case d.Found == nil:

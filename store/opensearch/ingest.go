@@ -94,11 +94,12 @@ func build(
 // changing does what one process at a time may do to an index, which need not be there.
 func changing(ctx context.Context, client *Client, index, doing string, work func(context.Context) error) error {
 	s := &Store{client: client, index: index, concrete: index, pause: firstPause}
-	switch _, _, err := s.describe(ctx, manager, opening); {
+	switch _, about, err := s.describe(ctx, manager, opening); {
 	case errors.Is(err, ErrNoIndex):
 	case err != nil:
 		return fmt.Errorf("index %s: %w", index, err)
 	default:
+		s.about = *about
 		if err := cmp.Or(s.MayWrite(ctx), s.MayChange(ctx)); err != nil {
 			return err
 		}
@@ -142,11 +143,13 @@ func (s *Store) Add(ctx context.Context, source folder.Source, o folder.BuildOpt
 }
 
 // current returns what passages are written by.
-func (s *Store) current() *Manifest {
-	if s.about.Plan != nil {
-		return s.about.Plan
+func (s *Store) current() *Manifest { return s.about.current() }
+
+func (about *meta) current() *Manifest {
+	if about.Plan != nil {
+		return about.Plan
 	}
-	return s.about.Manifest
+	return about.Manifest
 }
 
 // matches makes sure that the encoders are those of the index, no more and no less.

@@ -3,6 +3,7 @@ package opensearch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -152,7 +153,12 @@ func change(ctx context.Context, writer *Writer, random *rand.Rand, w int, known
 		after[id] = &p
 		changes = append(changes, folder.Change{Put: &p})
 	}
+	// What may have been made is sent again, as clients do: a node that hangs for longer than a write
+	// waits leaves that open.
 	results, err := writer.Apply(ctx, changes)
+	for silent := new(SilentError); errors.As(err, &silent); {
+		results, err = writer.Apply(ctx, changes)
+	}
 	if err != nil {
 		return err
 	}

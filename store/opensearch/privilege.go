@@ -18,9 +18,12 @@ var ErrReadOnly = errors.New("the index may not be written to")
 func (s *Store) MayWrite(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, opening)
 	defer cancel()
+	if err := s.aim(ctx); err != nil {
+		return s.readOnly("of its aliases", err)
+	}
 	none := []operation{{verb: removing, id: "conclave-" + rand.Text(), term: 1}}
 	body := none[0].appendTo(nil)
-	results, err := s.send(ctx, none, []int{0}, body)
+	results, err := s.sendFor(ctx, opening, none, []int{0}, body)
 	if err == nil && results[0].status == http.StatusForbidden {
 		err = &StatusError{results[0].status, results[0].why}
 	}

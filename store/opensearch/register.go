@@ -18,12 +18,22 @@ const stateSuffix = "-state"
 type Register struct {
 	beside *Store
 	name   string
+	of     *Store // the index, if it was opened; nil: it may not be there yet
 }
 
-// Register returns the one with this name. It is made when it is written first.
+// Register returns the one with this name. It is made when it is written first, as long as
+// the index is there that was opened.
 func (s *Store) Register(name string) *Register {
-	return &Register{&Store{client: s.client, index: s.concrete + stateSuffix, pause: s.pause}, name}
+	state := s.concrete + stateSuffix
+	r := &Register{beside: &Store{client: s.client, index: state, concrete: state, pause: s.pause}, name: name}
+	if s.current() != nil {
+		r.of = s
+	}
+	return r
 }
+
+// target returns the alias by which the registers are written, as that of Store does.
+func (r *Register) target() string { return r.beside.index + "-W" }
 
 // registered is a register as the cluster has it. Data is JSON.
 type registered struct {
@@ -76,7 +86,17 @@ func (r *Register) Write(ctx context.Context, data []byte, version string) (now 
 	if err != nil {
 		return "", false, err
 	}
-	answer, err := r.beside.ask(ctx, "PUT", r.path("?timeout=20s&"+version), body, isJSON)
+	path := "/" + url.PathEscape(r.target()) + "/_doc/" + url.PathEscape(r.name)
+	path += "?timeout=20s&require_alias=true&" + version
+	answer, err := r.beside.ask(ctx, "PUT", path, body, isJSON)
+	if hasMissed(err) { // an older version made the index
+		if err := r.beside.redirect(ctx, r.target()); isStatus(err, 404) {
+			return "", false, nil // it is gone, and the version with it
+		} else if err != nil {
+			return "", false, fmt.Errorf("giving index %s an alias: %w", r.beside.index, err)
+		}
+		answer, err = r.beside.ask(ctx, "PUT", path, body, isJSON)
+	}
 	if isStatus(err, 409) {
 		has, now, err := r.Read(ctx)
 		return now, err == nil && bytes.Equal(has, data), err
@@ -96,9 +116,16 @@ func (r *Register) Write(ctx context.Context, data []byte, version string) (now 
 
 // make makes the index of the registers. One that is there is as good.
 func (r *Register) make(ctx context.Context) error {
+	if r.of != nil {
+		var gone *GoneError
+		if err := r.of.still(ctx, opening); errors.As(err, &gone) {
+			return err
+		}
+	}
 	body, err := json.Marshal(object{
 		"settings": object{"index": object{"number_of_shards": 1, "auto_expand_replicas": "0-1", "hidden": true}},
 		"mappings": object{"dynamic": "strict", "properties": object{"data": object{"type": "object", "enabled": false}}},
+		"aliases":  object{r.target(): hidden},
 	})
 	if err != nil {
 		return err

@@ -113,6 +113,7 @@ func mapping(m *Manifest, about meta) object {
 
 // described is an index as the cluster describes it.
 type described struct {
+	Aliases  map[string]json.RawMessage `json:"aliases"`
 	Mappings struct {
 		Dynamic    json.RawMessage            `json:"dynamic"`
 		Meta       map[string]json.RawMessage `json:"_meta"`
@@ -130,6 +131,9 @@ type described struct {
 
 // ErrNoIndex is the error of an index that is not there.
 var ErrNoIndex = errors.New("there is no such index in the cluster")
+
+// errForeign is the error of an index that something else made.
+var errForeign = errors.New("was not made by conclave")
 
 // describe reads what the cluster says of the index. An alias is followed where it
 // leads to one index.
@@ -163,7 +167,7 @@ func parseDescribed(answer []byte) (name string, _ *described, _ *meta, _ error)
 		}
 		raw, ok := d.Mappings.Meta["conclave"]
 		if !ok {
-			return "", nil, nil, fmt.Errorf("index %s was not made by conclave: its mapping has no _meta.conclave", name)
+			return "", nil, nil, fmt.Errorf("index %s %w: its mapping has no _meta.conclave", name, errForeign)
 		}
 		var about meta
 		if err := decodeStrictly(raw, &about); err != nil {
@@ -200,6 +204,12 @@ func (d *described) fits(m *Manifest) error {
 		}
 	}
 	return nil
+}
+
+// aimedAt reports whether the index has an alias.
+func (d *described) aimedAt(alias string) bool {
+	_, ok := d.Aliases[alias]
+	return ok
 }
 
 // written reports whether the index has the writtenFields.

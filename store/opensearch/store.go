@@ -27,6 +27,8 @@ type Store struct {
 	// store is open.
 	written, keyed atomic.Bool
 
+	aimed atomic.Bool // the index has its target
+
 	blocks string // by which it takes no changes, as it was opened
 
 	pause time.Duration // firstPause, but in tests
@@ -68,6 +70,7 @@ func openFrom(ctx context.Context, client *Client, index, whom string, patience 
 	s.written.Store(has.written())
 	s.keyed.Store(has.keyed())
 	s.blocks = has.Settings.Index.Blocks.changes()
+	s.aimed.Store(has.aimedAt(s.target()))
 	for _, m := range []*Manifest{s.about.Manifest, s.about.Plan} {
 		if m == nil {
 			continue
@@ -152,11 +155,15 @@ func (m *Manifest) String() string {
 // makeIndex makes an index that is not there. Where two do at once, one of them finds the
 // other's.
 func makeIndex(ctx context.Context, client *Client, index string, plan *Manifest, shape Shape) (*Store, error) {
-	body, err := json.Marshal(object{"settings": settings(plan.Words, shape), "mappings": mapping(plan, meta{Plan: plan})})
+	s := &Store{client: client, index: index, concrete: index, pause: firstPause, about: meta{Plan: plan}}
+	body, err := json.Marshal(object{
+		"settings": settings(plan.Words, shape),
+		"mappings": mapping(plan, s.about),
+		"aliases":  object{s.target(): hidden},
+	})
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{client: client, index: index, concrete: index, pause: firstPause}
 	_, refused := s.ask(ctx, "PUT", s.path("?timeout=20s"), body, isJSON)
 	made, err := open(ctx, client, index, bulkPatience) // also where it is there by a request that nobody answered
 	if err != nil {
@@ -194,8 +201,11 @@ func (s *Store) putMapping(ctx context.Context, about meta, fields object) error
 }
 
 // refresh lets searches see what was acknowledged before.
-func (s *Store) refresh(ctx context.Context) error {
-	_, err := s.ask(ctx, "POST", s.path("/_refresh"), nil, wholly)
+func (s *Store) refresh(ctx context.Context) error { return s.refreshFor(ctx, bulkPatience) }
+
+// refreshFor works as refresh does with how long it is tried again.
+func (s *Store) refreshFor(ctx context.Context, patience time.Duration) error {
+	_, err := s.askFor(ctx, patience, "POST", s.path("/_refresh"), nil, wholly)
 	return err
 }
 

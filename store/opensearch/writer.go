@@ -2,7 +2,9 @@ package opensearch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,7 +21,8 @@ type Writer struct {
 	store    *Store
 	encoders []folder.PassageEncoder
 	shared   []folder.SharedPass
-	turns    chan struct{} // one for each Apply that encodes and writes
+	turns    chan struct{} // one for each Apply that encodes
+	patience time.Duration // writePatience, but in tests
 	waiting  atomic.Int64  // changes
 	sequence atomic.Uint64 // the last change
 	trouble  atomic.Pointer[error]
@@ -32,12 +35,17 @@ type Writer struct {
 	visible    uint64 // changes up to this number are seen by searches
 }
 
-// applying is how many Applies work at once: one encodes while another one writes.
-const applying = 4
+// encoding is how many Applies encode at once, and writePatience how long one waits for the
+// cluster while nothing gets through.
+const (
+	encoding      = 4
+	writePatience = 30 * time.Second
+)
 
 // NewWriter writes to an index with the encoders of all its experts, and perhaps of others.
 func NewWriter(s *Store, encoders []folder.PassageEncoder, shared []folder.SharedPass) (*Writer, error) {
-	w := &Writer{store: s, encoders: encoders, shared: shared, turns: make(chan struct{}, applying)}
+	w := &Writer{store: s, encoders: encoders, shared: shared, patience: writePatience}
+	w.turns = make(chan struct{}, encoding)
 	if s.about.Manifest == nil {
 		return nil, ErrUnfinished
 	}
@@ -57,11 +65,15 @@ func (w *Writer) chosen(m *Manifest) ([]folder.PassageEncoder, error) {
 }
 
 // look returns what passages are to be written by now. Experts may have come and gone.
-func (w *Writer) look(ctx context.Context) (*Manifest, []folder.PassageEncoder, error) {
+func (w *Writer) look(ctx context.Context, patience time.Duration) (*Manifest, []folder.PassageEncoder, error) {
 	w.looking.Lock()
 	defer w.looking.Unlock()
 	if now := time.Now(); now.Sub(w.looked) >= lookEvery {
-		s, err := open(ctx, w.store.client, w.store.index, bulkPatience)
+		s, err := open(ctx, w.store.client, w.store.index, patience)
+		if errors.Is(err, ErrNoIndex) || errors.Is(err, errForeign) ||
+			err == nil && s.current().ID != w.store.current().ID {
+			err = &GoneError{w.store.index}
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -77,16 +89,11 @@ func (w *Writer) look(ctx context.Context) (*Manifest, []folder.PassageEncoder, 
 // Apply makes changes, in their order, and returns when every in-sync copy of the cluster
 // has them on disk. There is a result for each: an error there, of its condition or its
 // passage, concerns that change alone. When Apply itself returns an error it is unknown
-// which of the changes were made.
+// which of the changes were made: a *SilentError where the cluster did not say so for 30
+// seconds, a *BlockedError or a *GoneError where it refuses all.
 func (w *Writer) Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
 	w.waiting.Add(int64(len(changes)))
 	defer w.waiting.Add(-int64(len(changes)))
-	select {
-	case w.turns <- struct{}{}:
-		defer func() { <-w.turns }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	results := make([]folder.ChangeResult, len(changes))
 	var left []*attempt
 	for i := range changes {
@@ -164,13 +171,17 @@ func (a *attempt) prepare() bool {
 // apply makes changes of different passages. What another writer changes in between is
 // looked at again.
 func (w *Writer) apply(ctx context.Context, left []*attempt) error {
+	waited := &waited{}
 	for len(left) > 0 {
 		ids := make([]string, len(left))
 		for i, a := range left {
 			ids[i] = a.result.ID
 		}
-		there, err := w.store.get(ctx, ids)
-		if err != nil {
+		var there []stored
+		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+			there, err = w.store.getFor(ctx, patience, ids)
+			return err
+		}); err != nil {
 			return err
 		}
 		settled := w.store.client.Settled()
@@ -178,7 +189,7 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 			left,
 			func(a *attempt) bool { return !a.meets(&there[slices.Index(ids, a.result.ID)], settled) },
 		)
-		if err := w.encode(ctx, left); err != nil {
+		if err := w.encode(ctx, left, waited); err != nil {
 			return err
 		}
 		operations := make([]operation, len(left))
@@ -186,10 +197,14 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 			operations[i] = a.op
 			operations[i].body = a.body
 		}
-		results, err := w.store.bulk(ctx, operations)
-		if err != nil {
+		var results []done
+		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+			results, err = w.store.bulkFor(ctx, patience, operations)
+			return err
+		}); err != nil {
 			return err
 		}
+		waited.sum = 0
 		var again []*attempt
 		for i, a := range left {
 			switch r := results[i]; {
@@ -235,8 +250,36 @@ func (a *attempt) meets(there *stored, settled bool) bool {
 	return true
 }
 
+// waited counts how long a change has waited for the cluster since something got through.
+type waited struct{ sum time.Duration }
+
+// wait asks the cluster something for which it has what is left of the writer's patience.
+func (w *Writer) wait(ctx context.Context, waited *waited, ask func(patience time.Duration) error) error {
+	began := time.Now()
+	err := w.silent(ctx, ask(max(w.patience-waited.sum, 0)))
+	waited.sum += time.Since(began)
+	return err
+}
+
+// silent returns a *SilentError in the place of one that says that the cluster cannot be reached,
+// or did not answer.
+func (w *Writer) silent(ctx context.Context, err error) error {
+	var status *StatusError
+	var blocked *BlockedError
+	var gone *GoneError
+	var silent *SilentError
+	refused := errors.As(err, &status) && status.Status != http.StatusTooManyRequests && status.Status < 500
+	switch {
+	case err == nil, ctx.Err() != nil, refused, errors.As(err, &blocked), errors.As(err, &gone):
+		return err
+	case errors.As(err, &silent):
+		err = silent.Err
+	}
+	return &SilentError{w.store.index, w.patience, err}
+}
+
 // encode makes the documents of passages that have none yet.
-func (w *Writer) encode(ctx context.Context, all []*attempt) error {
+func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waited) error {
 	var passages []corpus.Passage
 	var of []*attempt
 	for _, a := range all {
@@ -247,9 +290,19 @@ func (w *Writer) encode(ctx context.Context, all []*attempt) error {
 	if len(of) == 0 {
 		return nil
 	}
-	m, encoders, err := w.look(ctx)
-	if err != nil {
+	var m *Manifest
+	var encoders []folder.PassageEncoder
+	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+		m, encoders, err = w.look(ctx, patience)
 		return err
+	}); err != nil {
+		return err
+	}
+	select {
+	case w.turns <- struct{}{}:
+		defer func() { <-w.turns }()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	operations := make([]operation, len(of))
 	if err := w.store.encode(ctx, m, passages, operations,
@@ -293,7 +346,7 @@ func (w *Writer) Wait(ctx context.Context, seq uint64) error {
 		return nil
 	}
 	last := w.sequence.Load()
-	if err := w.store.refresh(ctx); err != nil {
+	if err := w.store.refreshFor(ctx, w.patience); err != nil {
 		return err
 	}
 	w.visible = last

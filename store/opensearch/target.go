@@ -1,0 +1,135 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// GoneError is the error of an index that was deleted, or made anew, since it was opened. What is
+// written to it is nowhere.
+type GoneError struct{ Index string }
+
+func (e *GoneError) Error() string {
+	return fmt.Sprintf("index %s was deleted or made anew since it was opened: start again when it is there", e.Index)
+}
+
+// target returns the alias by which the passages of an index are written. The cluster makes an
+// index that a write names and that is not there, with fields that it guesses. It has no index
+// whose name has a capital letter, and where an alias is required it makes none. The ID of
+// the manifest tells the index apart from one that is made anew.
+func (s *Store) target() string { return s.concrete + "-W" + s.current().ID }
+
+// targetPath returns where something is asked of the index by its target.
+func (s *Store) targetPath(rest string) string { return "/" + url.PathEscape(s.target()) + rest }
+
+// hidden keeps an alias out of names with wildcards.
+var hidden = object{"is_hidden": true}
+
+// aim makes sure that the index has its target, which indexes of older versions lack, and copies that
+// were restored under another name. An index that is not the one that was opened is a *GoneError.
+func (s *Store) aim(ctx context.Context) error {
+	if s.aimed.Load() {
+		return nil
+	}
+	if err := s.still(ctx, opening); err != nil {
+		return err
+	}
+	if err := s.redirect(ctx, s.target()); isStatus(err, http.StatusNotFound) {
+		return &GoneError{s.index}
+	} else if err != nil {
+		return fmt.Errorf("giving index %s the alias %s, by which it is written: %w", s.concrete, s.target(), err)
+	}
+	s.aimed.Store(true)
+	return nil
+}
+
+// still returns a *GoneError where the index is not the one that was opened.
+func (s *Store) still(ctx context.Context, patience time.Duration) error {
+	now := &Store{client: s.client, index: s.index, pause: s.pause}
+	_, about, err := now.describe(ctx, manager, patience)
+	if errors.Is(err, ErrNoIndex) || errors.Is(err, errForeign) || err == nil && about.current().ID != s.current().ID {
+		return &GoneError{s.index}
+	}
+	return err
+}
+
+// redirect lets an alias lead to the index, and to no other one.
+func (s *Store) redirect(ctx context.Context, alias string) error {
+	answer, err := s.askFor(ctx, opening, http.MethodGet, "/_alias/"+url.PathEscape(alias), nil, isJSON)
+	if err != nil && !isStatus(err, http.StatusNotFound) {
+		return err
+	}
+	others := map[string]json.RawMessage{}
+	if err == nil {
+		if err := json.Unmarshal(answer, &others); err != nil {
+			return fmt.Errorf("%w: %w", errAnswer, err)
+		}
+	}
+	add := object{"index": s.concrete, "alias": alias}
+	for name, value := range hidden {
+		add[name] = value
+	}
+	var actions []object
+	for index := range others {
+		if index != s.concrete {
+			actions = append(actions, object{"remove": object{"index": index, "alias": alias}})
+		}
+	}
+	body, err := json.Marshal(object{"actions": append(actions, object{"add": add})})
+	if err != nil {
+		return err
+	}
+	_, err = s.askFor(ctx, opening, http.MethodPost, "/_aliases?timeout=20s", body, isJSON)
+	return err
+}
+
+// missed reports whether a write found no index, or several: by a status and what the cluster says
+// with it.
+func missed(status int, why string) bool {
+	if status != http.StatusNotFound && status != http.StatusBadRequest {
+		return false
+	}
+	for _, kind := range []string{
+		"index_not_found_exception", "invalid_index_name_exception", "no write index is defined",
+	} {
+		if strings.Contains(why, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasMissed works as missed does for the error of a request.
+func hasMissed(err error) bool {
+	var status *StatusError
+	return errors.As(err, &status) && missed(status.Status, status.Body)
+}
+
+// Refusal says why for who asked for a change.
+func (e *GoneError) Refusal() string { return e.Error() }
+
+// SilentError is the error of changes of which the cluster did not say in time what became: some
+// may have been made. Sending them again does no harm.
+type SilentError struct {
+	Index string
+	After time.Duration
+	Err   error // of the last attempt
+}
+
+func (e *SilentError) Error() string {
+	return fmt.Sprintf("writing to %s: nothing got through for %v: %v", e.Index, e.After, e.Err)
+}
+
+// Refusal says what that means for who asked for a change.
+func (e *SilentError) Refusal() string {
+	return fmt.Sprintf("the cluster did not say within %v what became of the change, so it may have been made; sending it again does no harm", e.After)
+}
+
+// Unwrap gives the error of the last attempt.
+func (e *SilentError) Unwrap() error { return e.Err }
