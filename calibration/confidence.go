@@ -44,7 +44,7 @@ type Confidence struct {
 	Reason   string    `json:"reason,omitempty" yaml:"reason,omitempty"`     // why this kind
 }
 
-// Of returns the chance.
+// Of returns the chance that an answer with these signals is right.
 func (c *Confidence) Of(signals []float64) (float64, error) {
 	odds, err := c.Logistic.LogOdds(signals)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Confidence) Validate() error {
 // Chances are confidences for several k.
 type Chances []Confidence
 
-// Signals returns how many signals they read.
+// Signals returns how many signals each of the confidences reads.
 func (c Chances) Signals() int {
 	if len(c) == 0 {
 		return 0

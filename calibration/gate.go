@@ -120,7 +120,7 @@ func gateStart() []float64 {
 	return x
 }
 
-// gateOf returns the gate of parameters, which it shares.
+// gateOf returns the gate that parameters describe; the two share memory.
 func gateOf(x []float64) fusion.Gate {
 	return fusion.Gate{
 		Specialist: x[atSpecialist],
@@ -135,8 +135,8 @@ func gateOf(x []float64) fusion.Gate {
 	}
 }
 
-// parametersOf returns the parameters with which gateOf gives a gate again; what the gate
-// does not say is as in the beginning.
+// parametersOf returns the parameters of a gate, of which gateOf makes the same gate; what the
+// gate leaves open is as in gateStart.
 func parametersOf(g *fusion.Gate) []float64 {
 	x := gateStart()
 	x[atSpecialist], x[atGeneralist], x[atBase], x[atWords] = g.Specialist, g.Generalist, g.Base, g.Words
@@ -163,8 +163,8 @@ func interceptsOf(coefficient int) []int {
 	return []int{atTokens}
 }
 
-// standardised returns the parameters for standardised features that say the same as some
-// for features as they are.
+// standardised returns the parameters for standardised features that describe the same gate as
+// raw does for features as they are.
 func (p *gateProblem) standardised(raw []float64) []float64 {
 	x := slices.Clone(raw)
 	for at := atDense; at < parameters; at++ {
@@ -176,7 +176,7 @@ func (p *gateProblem) standardised(raw []float64) []float64 {
 	return x
 }
 
-// gate returns the gate of parameters for standardised features, for features as they are.
+// gate returns the gate that parameters for standardised features describe.
 func (p *gateProblem) gate(x []float64) fusion.Gate {
 	raw := slices.Clone(x)
 	for at := atDense; at < parameters; at++ {

@@ -112,7 +112,7 @@ type lossScratch struct {
 	z, errors, odds, slopes []float64
 }
 
-// numbers returns a slice of n numbers, whichever, in the memory of s.
+// numbers returns a slice of n numbers of any values, in the memory of s where that suffices.
 func numbers(s *[]float64, n int) []float64 {
 	*s = slices.Grow((*s)[:0], n)[:n]
 	return *s

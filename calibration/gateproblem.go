@@ -229,7 +229,7 @@ func (p *gateProblem) coordinates(origin []float64, curvature mat.Symmetric) *co
 	return c
 }
 
-// parameters returns those at u.
+// parameters returns the gate's parameters at the coordinates u.
 func (c *coordinates) parameters(u []float64) []float64 {
 	x := mat.NewVecDense(len(u), nil)
 	x.MulVec(c.to, mat.NewVecDense(len(u), u))

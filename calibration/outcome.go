@@ -14,7 +14,7 @@ type Outcome struct {
 	Weight     float64 // how many questions it counts for; 0: one
 }
 
-// correct returns 1 or 0.
+// correct returns 1 where the outcome came true, else 0.
 func (o Outcome) correct() float64 {
 	if o.Correct {
 		return 1
@@ -233,8 +233,8 @@ const tolerable = .1
 // tolerated returns the shares of right first passages lost for which thresholds are printed.
 func tolerated() []float64 { return []float64{.02, .05, tolerable, .2} }
 
-// thresholds returns the highest of two decimals that lose at most the tolerated shares, and
-// one half, ascending.
+// thresholds returns, ascending, one half, and for each tolerated share the highest threshold of
+// two decimals at which no more right first passages are lost.
 func thresholds(answerable, takenOut, unanswerable []Outcome) []Threshold {
 	lost := func(at float64) float64 { return below(answerable, at, true) }
 	levels := []float64{.5}

@@ -104,7 +104,7 @@ func (q *PriorQuestions) count(kind Without) (n int) {
 	return n
 }
 
-// weighted returns all of them, with weights whose sum is size.
+// weighted returns all answers, with weights whose sum is size.
 func (q *PriorQuestions) weighted(size float64) []RankedQuestion {
 	all := mixed(q.Answers)
 	for i := range all {

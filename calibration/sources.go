@@ -87,7 +87,7 @@ type ensembleAnswer struct {
 	correct bool // the expert's first hit answers
 }
 
-// sure returns how sure the ensemble is.
+// sure returns how sure the ensemble is of its answer at a temperature, 0 to 1.
 func (e *ensembleAnswer) sure(temperature float64) (confidence float64, err error) {
 	information, err := fusion.MutualInformation(e.scores, e.members, temperature)
 	return fusion.Confidence(information, e.members), err

@@ -53,7 +53,7 @@ func (t *tuning) lossAt(questions []int, x float64) (float64, error) {
 	return t.loss(questions, values), nil
 }
 
-// values returns those of some of the questions.
+// values returns the value of each of some questions at x, which is computed once.
 func (t *tuning) values(questions []int, x float64) ([]float64, error) {
 	known := t.known[x]
 	if known == nil {
@@ -232,7 +232,7 @@ func worthOfRank(first int) float64 {
 	return 1 / math.Log2(1+float64(first))
 }
 
-// meanOf returns the loss of a tuning whose values are losses.
+// meanOf returns the mean of values: the loss of a tuning whose values are losses.
 func meanOf(_ []int, values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {

@@ -406,7 +406,7 @@ func TestLongQuestions(t *testing.T) {
 	}
 }
 
-// answeredAs returns the body of the answer to a request, of a type.
+// answeredAs sends a request and returns the body of the answer, in the type that it accepts.
 func answeredAs(t *testing.T, url, accept string, body any) string {
 	t.Helper()
 	sent, err := json.Marshal(body)

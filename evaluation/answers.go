@@ -2,9 +2,12 @@ package evaluation
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.org/conclave/search"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -95,4 +98,74 @@ func blankRune(r rune) bool {
 		return r <= ' ' || r == 0x7f
 	}
 	return unicode.In(r, unicode.Z, unicode.C)
+}
+
+// regexAnswers matches answers as regular expressions (TREC's patterns),
+// case-insensitive, multi-line, on NFD text, as DPR does with Python's regex
+// module. The expressions are Go's: \s, \d, \w and \b know ASCII alone.
+//
+// A pattern that does not compile never matches, as in DPR; it is returned in
+// bad, so that the caller can say so. Look-around and back references do not
+// compile here, although they would there.
+func regexAnswers(patterns []string) (m Matcher, bad []string) {
+	var out regexMatcher
+	for _, pattern := range patterns {
+		expression, err := regexp.Compile("(?im)" + norm.NFD.String(pattern))
+		if err != nil {
+			bad = append(bad, pattern)
+			continue
+		}
+		out = append(out, expression)
+	}
+	return out, bad
+}
+
+type regexMatcher []*regexp.Regexp
+
+func (m regexMatcher) In(text string) bool {
+	text = norm.NFD.String(text)
+	for _, expression := range m {
+		if expression.MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// ExactMatch returns 1 where said is one of the answers after normalising, else 0, as SQuAD's
+// script defines it (Rajpurkar et al. 2016, section 6.1).
+func ExactMatch(said string, answers []string) float64 {
+	for _, a := range answers {
+		if search.NormaliseAnswer(said) == search.NormaliseAnswer(a) {
+			return 1
+		}
+	}
+	return 0
+}
+
+// TokenF1 returns the largest harmonic mean of precision and recall over the words that an
+// answer shares with one of answers, as SQuAD's script defines it.
+func TokenF1(said string, answers []string) (best float64) {
+	words := strings.Fields(search.NormaliseAnswer(said))
+	for _, a := range answers {
+		left := map[string]int{}
+		wanted := strings.Fields(search.NormaliseAnswer(a))
+		for _, w := range wanted {
+			left[w]++
+		}
+		same := 0
+		for _, w := range words {
+			if left[w] > 0 {
+				left[w]--
+				same++
+			}
+		}
+		switch {
+		case len(words) == 0 && len(wanted) == 0:
+			best = 1
+		case same > 0:
+			best = max(best, 2*float64(same)/float64(len(words)+len(wanted)))
+		}
+	}
+	return best
 }

@@ -1,6 +1,12 @@
 package evaluation
 
-import "testing"
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"slices"
+	"testing"
+)
 
 // TestStringAnswers holds the verdicts of DPR's own function, obtained by
 // running it.
@@ -59,5 +65,67 @@ func TestRegexAnswers(t *testing.T) {
 	m, bad := regexAnswers([]string{"(unclosed"})
 	if len(bad) != 1 || m.In("(unclosed") {
 		t.Error("a pattern that does not compile has to be reported and never match")
+	}
+}
+
+// TestPatternsArePythons compares with Python's regex module, used as DPR does
+// (testdata/patterns.py), every pattern with every text.
+func TestPatternsArePythons(t *testing.T) {
+	data, err := os.ReadFile("testdata/patterns.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden struct {
+		Texts []string
+		Cases []struct {
+			Pattern string
+			Hits    []string
+			Bad     bool
+		}
+	}
+	if err := json.Unmarshal(data, &golden); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range golden.Cases {
+		m, bad := regexAnswers([]string{c.Pattern})
+		if c.Bad != (len(bad) == 1) {
+			t.Errorf("%q: bad are %q, Python refuses it: %v", c.Pattern, bad, c.Bad)
+			continue
+		}
+		for _, text := range golden.Texts {
+			if got, want := m.In(text), slices.Contains(c.Hits, text); got != want {
+				t.Errorf("%q in %q: %v, Python says %v", c.Pattern, text, got, want)
+			}
+		}
+	}
+}
+
+func TestPatternsBeyondGo(t *testing.T) {
+	for _, pattern := range []string{`(?=a)b`, `(a)\1`, `[a`} {
+		if m, bad := regexAnswers([]string{pattern, "x"}); len(bad) != 1 || m.In("ab aa") || !m.In("x") {
+			t.Errorf("%q: bad are %q; it has to be named, never to match, and to leave others alone", pattern, bad)
+		}
+	}
+}
+
+// TestSQuADByHand: cases worked out from the definition.
+func TestSQuADByHand(t *testing.T) {
+	for _, c := range []struct {
+		said    string
+		answers []string
+		em, f1  float64
+	}{
+		{"The Beatles", []string{"beatles!"}, 1, 1},
+		{"in 1918", []string{"1918", "November 1918"}, 0, 2. / 3},
+		{"New York City", []string{"New York"}, 0, 4. / 5},
+		{"a dog dog", []string{"dog cat dog dog"}, 0, 2 * 2. / 6},
+		{"Paris", []string{"London"}, 0, 0},
+		{"the", []string{"a"}, 1, 1},
+		{"", []string{"x"}, 0, 0},
+		{"x", nil, 0, 0},
+	} {
+		if em, f1 := ExactMatch(c.said, c.answers), TokenF1(c.said, c.answers); em != c.em || math.Abs(f1-c.f1) > 1e-12 {
+			t.Errorf("%q, %q: %g and %g, want %g and %g", c.said, c.answers, em, f1, c.em, c.f1)
+		}
 	}
 }

@@ -137,7 +137,7 @@ func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
 	return m.keep(at, answered, responses)
 }
 
-// requests returns one for each method.
+// requests returns a request for each method.
 func (m *measuring) requests(q *questions.Question) []search.Request {
 	fields := []string{}
 	if len(q.Answers) > 0 {

@@ -39,7 +39,7 @@ func (j Job) Ended() bool {
 	return j.State == "done" || j.State == "failed" || j.State == "cancelled"
 }
 
-// Jobs returns those under way and the last that ended, the newest first.
+// Jobs returns the jobs that are under way and the last that ended, the newest first.
 func (c *Client) Jobs(ctx context.Context) ([]Job, error) {
 	var out struct{ Jobs []Job }
 	_, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/jobs"}, &out)

@@ -82,7 +82,7 @@ func accuracyCurves(r *evaluation.Report, o order) chartView {
 	}), o.shown)
 }
 
-// lines returns those of the methods that have a point.
+// lines returns the lines of the methods, but for those without a point.
 func (o order) lines(t *evaluation.Table, of func(row *evaluation.Row) line) (out []line) {
 	for _, name := range o.methods {
 		row := rowOf(t, name)

@@ -130,3 +130,8 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o Options) (*m
 	}
 	return writeBundle(outDir, m, nil, o.Check, append(e.question.tokenizer.file(), graphFiles(graphs, head, o.Int8)...))
 }
+
+// Producer is what a manifest's lineage says about who wrote the bundle. The
+// number grows when the same checkpoint would become other files, so that
+// `conclave setup` knows a bundle that an older version made.
+const Producer = "conclave models import 3"

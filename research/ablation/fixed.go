@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// fixedWeights returns those that fixed tries for BM25 beside the mean of the
+// fixedWeights returns the weights that fixed tries for BM25 beside the mean of the
 // experts' scores: 0, and from 0.005 to 0.5 in steps of a fifth.
 func fixedWeights() []float64 {
 	all := []float64{0}

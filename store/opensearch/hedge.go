@@ -27,9 +27,10 @@ const (
 	mostHedges = 16 // that are in hand at a time: each takes two answers to earn
 )
 
-// durations are how long the last answers to an operation took, and how many hedges they
-// allow. Where all nodes are slow, since there is too much to do, asking each question
-// twice would make them slower. Half of the answers are enough where one node of two is slow.
+// durations holds how long the last answers to an operation took, and how many further nodes
+// may be asked (hedges). Each answer earns half a hedge: where all nodes are slow, since there
+// is too much to do, asking each question twice would make them slower, and where one node of
+// two is slow, half of the answers earn enough.
 type durations struct {
 	mu    sync.Mutex
 	last  [128]time.Duration
@@ -117,14 +118,20 @@ func elsewhere(err error) bool {
 	return !errors.As(err, &status) || status.Status >= 500 || status.Status == http.StatusTooManyRequests
 }
 
-// hedged sends a request that changes nothing. Where a node fails, another one is asked
-// at once. Where one has not answered after most answers would have come, or 200 ms, all
-// nodes are looked for, and so again and again. If some are away that were not when it was
-// asked, one that is there is asked too, for copies that are not on those that are
-// away: a node that hangs does not only fail to answer, but also keeps others waiting
-// that ask it, so that even the one that was asked first may be asked again. If most
-// answers would have come another one is asked, too, as often as durations allow. The
-// first answer counts.
+// hedged sends a request that changes nothing to a node, and to further ones by these rules;
+// it returns the first answer.
+//
+//  1. A node that fails is followed by another one at once.
+//  2. After firstHedge without an answer, or earlier where most answers come earlier
+//     (durations.hedge), every node is asked whether it is there (lookAll), and again after
+//     each further firstHedge.
+//  3. Where a look finds nodes away that were there when the request was sent, another
+//     request goes to a node that is there, for copies of shards on such nodes. The first
+//     node may be asked again: a node that hangs keeps those waiting that ask it for its
+//     shards.
+//  4. Where a look comes after the time in which most answers come, another node is asked
+//     too, as often as durations.spend allows.
+//  5. No node is asked twice for the same copies.
 func (c *Client) hedged(ctx context.Context, what, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx) // of those who are overtaken
 	defer cancel()

@@ -133,7 +133,7 @@ type File struct {
 	Offset, Length int64
 }
 
-// File returns nil for a tensor whose elements are in the model.
+// File returns where a tensor's elements lie; nil where they are in the model itself.
 func (t *Tensor) File() (*File, error) {
 	if t.Location != 1 {
 		return nil, nil

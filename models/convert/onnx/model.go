@@ -9,8 +9,11 @@
 package onnx
 
 import (
+	"cmp"
 	"encoding/binary"
+	"fmt"
 	"math"
+	"strings"
 )
 
 // DataType is the element type of a tensor, numbered as in onnx.proto.
@@ -247,4 +250,25 @@ func int64s(values []int) (out []int64) {
 		out = append(out, int64(v))
 	}
 	return out
+}
+
+// Describe lists values for a message, each with its type and shape.
+func Describe(values ...*Value) string {
+	var all []string
+	for _, v := range values {
+		shape := "of unknown shape"
+		if v.Shape() != nil {
+			var dims []string
+			for _, d := range v.Shape() {
+				size := cmp.Or(d.Name, "?")
+				if d.Size > 0 {
+					size = fmt.Sprint(d.Size)
+				}
+				dims = append(dims, size)
+			}
+			shape = "[" + strings.Join(dims, ", ") + "]"
+		}
+		all = append(all, fmt.Sprintf("%s %s %s", v.Name, v.Elem(), shape))
+	}
+	return strings.Join(all, "; ")
 }

@@ -48,7 +48,7 @@ func (o Trial) Check() error {
 	return err
 }
 
-// DefaultEf returns what is measured when nothing else is asked for.
+// DefaultEf returns the values of ef that are measured where none are named.
 func DefaultEf() []int { return []int{100, 150, 200, 300, 400, 600} }
 
 // Figures is what was measured.
