@@ -182,15 +182,15 @@ func (p *gateProblem) curvature(x []float64) *mat.SymDense {
 	const step = 1e-4
 	n := len(x)
 	aside := slices.Clone(x)
-	here, there := make([]float64, n), make([]float64, n)
+	here, found := make([]float64, n), make([]float64, n)
 	p.loss(x, here)
 	slopes := mat.NewDense(n, n, nil)
 	for i := range x {
 		aside[i] = x[i] + step
-		p.loss(aside, there)
+		p.loss(aside, found)
 		aside[i] = x[i]
-		for j := range there {
-			slopes.Set(i, j, (there[j]-here[j])/step)
+		for j := range found {
+			slopes.Set(i, j, (found[j]-here[j])/step)
 		}
 	}
 	curvature := mat.NewSymDense(n, nil)

@@ -120,8 +120,8 @@ func RankAnswers(
 	if err != nil {
 		return nil, err
 	}
-	there := slices.DeleteFunc(slices.Clone(beside.Generated), func(q Question) bool { return len(q.Relevant) == 0 })
-	out, err = withoutAnswers(Absent, there, gates, specialists)
+	found := slices.DeleteFunc(slices.Clone(beside.Generated), func(q Question) bool { return len(q.Relevant) == 0 })
+	out, err = withoutAnswers(Absent, found, gates, specialists)
 	return mixed(append(ranked, out...)), err
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // check looks for values that their keys' tags do not allow.
-func (r *reader) check() {
+func (r *resolver) check() {
 	leaves := root(&r.config).leaves()
 	values := map[string]reflect.Value{}
 	firsts := map[string]string{}
@@ -56,7 +56,7 @@ func (r *reader) check() {
 }
 
 // checkTogether looks for keys that contradict each other.
-func (r *reader) checkTogether() {
+func (r *resolver) checkTogether() {
 	cfg := r.config
 	cluster := r.config.Cluster
 	server := r.config.Server
@@ -100,7 +100,7 @@ func (r *reader) checkTogether() {
 }
 
 // between checks that a value lies between two bounds, each a value or a key.
-func (r *reader) between(k key, low, high string, values map[string]reflect.Value) {
+func (r *resolver) between(k key, low, high string, values map[string]reflect.Value) {
 	of := func(bound string) reflect.Value {
 		if v, ok := values[bound]; ok {
 			return v

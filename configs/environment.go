@@ -34,7 +34,7 @@ func Variable(environ []string, name string) string {
 //
 // A variable that no key answers to is a warning and not an error: Kubernetes
 // puts CONCLAVE_SERVICE_HOST and the like beside a service named conclave.
-func (r *reader) environment(environ []string) (texts map[string]string) {
+func (r *resolver) environment(environ []string) (texts map[string]string) {
 	cluster := &r.config.Cluster
 	cluster.Password = Secret(strings.TrimSpace(Variable(environ, variablePassword)))
 	cluster.APIKey = Secret(strings.TrimSpace(Variable(environ, variableAPIKey)))

@@ -12,9 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// reader puts values into a configuration: of the file, then of the environment, then
+// resolver puts values into a configuration: of the file, then of the environment, then
 // of flags, each over what was there. It remembers where each was written.
-type reader struct {
+type resolver struct {
 	config   Config
 	places   map[string]string // by path, of list items too
 	mistakes []error
@@ -22,7 +22,7 @@ type reader struct {
 
 // fail notes a mistake. Its place is where the key was written; for a key that an item
 // of a list lacks, that of the item.
-func (r *reader) fail(at string, value any, format string, args ...any) {
+func (r *resolver) fail(at string, value any, format string, args ...any) {
 	place := r.places[at]
 	if end := strings.LastIndex(at, "]"); place == "" && end > 0 {
 		place = r.places[at[:end+1]]
@@ -37,7 +37,7 @@ func (r *reader) fail(at string, value any, format string, args ...any) {
 
 // file reads the YAML text of a configuration file. It walks the parsed document itself,
 // because only the document knows lines, keys written twice, and scalars as their text.
-func (r *reader) file(name string, text []byte) error {
+func (r *resolver) file(name string, text []byte) error {
 	all, err := documents(text)
 	if err != nil {
 		return fmt.Errorf("%s: not YAML: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
@@ -69,7 +69,7 @@ func documents(text []byte) (all []*yaml.Node, err error) {
 
 // text reads what a variable or a flag holds: a list of strings is separated by commas,
 // a list of objects is YAML.
-func (r *reader) text(source string, k key, text string) {
+func (r *resolver) text(source string, k key, text string) {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Value: text}
 	if k.objects() {
 		if all, err := documents([]byte(text)); err == nil && len(all) == 1 {
@@ -88,7 +88,7 @@ func (r *reader) text(source string, k key, text string) {
 }
 
 // value reads a section, a list or a scalar.
-func (r *reader) value(source string, k key, n *yaml.Node) {
+func (r *resolver) value(source string, k key, n *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
@@ -118,7 +118,7 @@ func (r *reader) value(source string, k key, n *yaml.Node) {
 }
 
 // section reads a mapping, given as names and values in turn.
-func (r *reader) section(source string, k key, pairs []*yaml.Node) {
+func (r *resolver) section(source string, k key, pairs []*yaml.Node) {
 	keys, names := k.below()
 	lines := map[string]int{}
 	for i := 0; i+1 < len(pairs); i += 2 {

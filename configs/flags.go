@@ -55,7 +55,7 @@ func (t *text) Type() string {
 
 // over reads the variables, by their names, and the flags over what was read before.
 // viper binds both, and lets a flag that was set count where the key has a variable, too.
-func (r *reader) over(variables map[string]string, flags *pflag.FlagSet) {
+func (r *resolver) over(variables map[string]string, flags *pflag.FlagSet) {
 	bound := viper.New()
 	for _, k := range root(&r.config).leaves() {
 		source := "environment " + k.variable()

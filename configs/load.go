@@ -25,7 +25,7 @@ func Load(flags *pflag.FlagSet, environ []string) (Config, error) {
 	if flags == nil {
 		flags = &pflag.FlagSet{}
 	}
-	r := reader{config: Defaults(), places: map[string]string{}}
+	r := resolver{config: Defaults(), places: map[string]string{}}
 	file, named := whichFile(flags, environ)
 	text, err := os.ReadFile(file)
 	switch {
@@ -62,7 +62,7 @@ func whichFile(flags *pflag.FlagSet, environ []string) (name string, named bool)
 
 // anchor makes the relative paths of a file count from its folder. Defaults count from
 // the current one.
-func (r *reader) anchor(folder string) {
+func (r *resolver) anchor(folder string) {
 	for _, k := range root(&r.config).leaves() {
 		if path := k.value.String(); k.tag.Get("is") == "path" && r.places[k.path] != "" && path != "" && folder != "." &&
 			!filepath.IsAbs(path) {

@@ -282,7 +282,7 @@ func TestSampleFile(t *testing.T) {
 	if want := Defaults(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	r := reader{places: map[string]string{}}
+	r := resolver{places: map[string]string{}}
 	if err := r.file("conclave.yaml", text); err != nil {
 		t.Fatal(err)
 	}

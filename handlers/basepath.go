@@ -28,8 +28,8 @@ func (a *API) underBasePath(proxies []netip.Prefix) func(http.Handler) http.Hand
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			base := a.options.BasePath
-			if told := forwardedPrefix(r, proxies); told != "" {
-				base = told
+			if addressed := forwardedPrefix(r, proxies); addressed != "" {
+				base = addressed
 			}
 			if base == "" {
 				next.ServeHTTP(w, r)
@@ -65,15 +65,15 @@ func withoutPrefix(u *url.URL, base string) *url.URL {
 
 // forwardedPrefix returns the path that a trusted proxy took off, or "".
 func forwardedPrefix(r *http.Request, proxies []netip.Prefix) string {
-	told := r.Header.Values("X-Forwarded-Prefix")
-	if len(told) != 1 || len(proxies) == 0 {
+	addressed := r.Header.Values("X-Forwarded-Prefix")
+	if len(addressed) != 1 || len(proxies) == 0 {
 		return ""
 	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return ""
 	}
-	prefix := strings.TrimRight(told[0], "/")
+	prefix := strings.TrimRight(addressed[0], "/")
 	for _, block := range proxies {
 		if block.Contains(peer.Addr().Unmap()) && IsBasePath(prefix) {
 			return prefix

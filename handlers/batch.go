@@ -169,15 +169,15 @@ func (b *batch) refusals() error {
 // refuse answers the next search with a problem.
 func (b *batch) refuse(p *Problem) error {
 	b.failed++
-	told := *p
-	told.Errors = nil
+	addressed := *p
+	addressed.Errors = nil
 	for _, field := range p.Errors {
 		field.Pointer = "/searches/" + strconv.Itoa(b.next) + field.Pointer
-		told.Errors = append(told.Errors, field)
+		addressed.Errors = append(addressed.Errors, field)
 	}
-	told.RequestID = exchangeOf(b.r.Context()).requestID
+	addressed.RequestID = exchangeOf(b.r.Context()).requestID
 	var line bytes.Buffer
-	if err := Encode(&line, &told); err != nil { // it is short
+	if err := Encode(&line, &addressed); err != nil { // it is short
 		return err
 	}
 	return b.send(line.Bytes())

@@ -112,15 +112,15 @@ func (c *checker) object(s *schema, object map[string]any, pointer string) {
 		return
 	}
 	known := slices.Sorted(maps.Keys(s.Properties))
-	there := 0
+	given := 0
 	for _, name := range known {
 		if value, ok := object[name]; ok {
-			there++
+			given++
 			object[name] = c.check(s.Properties[name], value, at(name))
 		}
 	}
-	if len(object) > there {
-		c.unknown(s, object, at, known, len(object)-there)
+	if len(object) > given {
+		c.unknown(s, object, at, known, len(object)-given)
 	}
 	for _, name := range s.Required {
 		if _, ok := object[name]; !ok {

@@ -210,7 +210,7 @@ func readForm(f *keeping.File, body []byte, boundary string) *Problem {
 		return broken("Content-Type names no boundary.")
 	}
 	parts := multipart.NewReader(bytes.NewReader(body), boundary)
-	there := false
+	given := false
 	said := map[string]string{}
 	for {
 		part, err := parts.NextPart()
@@ -226,10 +226,10 @@ func readForm(f *keeping.File, body []byte, boundary string) *Problem {
 		}
 		switch name := part.FormName(); name {
 		case "file":
-			if there {
+			if given {
 				return broken("it has two parts named file; POST /v1/documents takes many.")
 			}
-			there = true
+			given = true
 			f.Data = data
 			f.Type = part.Header.Get("Content-Type")
 			if f.Type == "application/octet-stream" {
@@ -247,7 +247,7 @@ func readForm(f *keeping.File, body []byte, boundary string) *Problem {
 			return newProblem("invalid_utf8", fmt.Sprintf("The part %s of the form is not UTF-8.", name))
 		}
 	}
-	if !there {
+	if !given {
 		return broken("it has no part named file.")
 	}
 	if title, ok := said["title"]; ok {

@@ -47,17 +47,17 @@ func (o *operation) readQuery(raw string) (map[string]any, error) {
 		case !utf8.ValidString(name) || !utf8.ValidString(values[name][0]):
 			return nil, newProblem("invalid_utf8", "The query string has to be UTF-8, percent-encoded.")
 		case !ok:
-			there := "this path takes none"
+			given := "this path takes none"
 			if len(o.parameters) > 0 {
-				there = "the parameters are " + strings.Join(slices.Sorted(maps.Keys(o.parameters)), ", ")
+				given = "the parameters are " + strings.Join(slices.Sorted(maps.Keys(o.parameters)), ", ")
 			}
 			if o.id == simpleSearch {
-				there += ". POST takes weights too"
+				given += ". POST takes weights too"
 			}
 			return nil, wrong(
 				"unknown_parameter",
 				"is not known",
-				fmt.Sprintf("There is no parameter %s%s; %s.", wording.Quote(name), didYouMean(name, o.parameters), there),
+				fmt.Sprintf("There is no parameter %s%s; %s.", wording.Quote(name), didYouMean(name, o.parameters), given),
 			)
 		case len(values[name]) > 1:
 			return nil, wrong(

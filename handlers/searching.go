@@ -27,7 +27,7 @@ func (a *API) getSearch(c *call) error {
 		case "tags_all", "tags_any":
 			filter[name], body["filter"] = value, filter
 		case "must", "must_not":
-			if _, there := body[name]; !there { // see readTyped
+			if _, given := body[name]; !given { // see readTyped
 				body[name] = value
 			}
 		default:

@@ -156,8 +156,8 @@ func TestStalledChange(t *testing.T) {
 				}
 			}
 			for id, want := range map[string]bool{"new": true, "seed1": false} {
-				if _, _, there, err := s.live.Passage(t.Context(), id, anyRoom); there != want || err != nil {
-					t.Errorf("%s is there: %v, %v", id, there, err)
+				if _, _, given, err := s.live.Passage(t.Context(), id, anyRoom); given != want || err != nil {
+					t.Errorf("%s is there: %v, %v", id, given, err)
 				}
 			}
 		})
@@ -203,7 +203,7 @@ func TestStalledUpload(t *testing.T) {
 					t.Errorf("%s, and then %+v", told(lines), last)
 				}
 				for i := range 4 {
-					if _, _, there, err := s.live.Passage(t.Context(), fmt.Sprint("l", i), anyRoom); !there || err != nil {
+					if _, _, given, err := s.live.Passage(t.Context(), fmt.Sprint("l", i), anyRoom); !given || err != nil {
 						t.Errorf("line %d is not stored: %v", i, err)
 					}
 				}

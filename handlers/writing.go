@@ -151,18 +151,18 @@ func notWritten(err error) error {
 	const safe = " What was acknowledged before is safe, and searches go on."
 	code, why, remedy := "not_written", "The change could not be stored; the server's log says why.", ""
 	var refused refusal
-	told := errors.As(err, &refused)
+	addressed := errors.As(err, &refused)
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		code, remedy = "storage_full", " Free some space and send it again."
 		why = "The change could not be stored, since the disk is full or the file as large as it may be."
-	case told:
+	case addressed:
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, folder.ErrClosed):
 		return newProblem("not_ready", "The server is shutting down; the change was not made.").because(err)
 	}
-	if told {
+	if addressed {
 		why = "The change could not be stored: " + strings.TrimSuffix(refused.Refusal(), ".") + "."
 	}
 	return newProblem(code, why+safe+remedy).because(err)

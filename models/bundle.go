@@ -56,7 +56,7 @@ func Load(dir string) (*Bundle, error) {
 // other files unread and unverified; for listings.
 func Peek(dir string) (*Bundle, error) {
 	b := &Bundle{Dir: dir}
-	if _, err := b.read(os.DirFS(dir)); err != nil {
+	if _, err := b.readManifest(os.DirFS(dir)); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -66,15 +66,15 @@ func Peek(dir string) (*Bundle, error) {
 // is the SHA-256 of its manifest and its calibration.
 func PeekIn(files fs.FS) (b *Bundle, sum string, err error) {
 	b = &Bundle{}
-	sum, err = b.read(files)
+	sum, err = b.readManifest(files)
 	if err != nil {
 		return nil, "", err
 	}
 	return b, sum, nil
 }
 
-// read reads manifest and calibration, and returns the SHA-256 of both.
-func (b *Bundle) read(files fs.FS) (sum string, err error) {
+// readManifest reads manifest and calibration, and returns the SHA-256 of both.
+func (b *Bundle) readManifest(files fs.FS) (sum string, err error) {
 	data, err := disk.ReadRegularIn(files, ManifestFile, MaxSmallBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s is no expert bundle: it has no %s: %w", cmp.Or(b.Dir, "the folder"), ManifestFile, err)

@@ -84,14 +84,14 @@ func Open(d disk.Disk, path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := read(f)
+	g, err := readFile(f)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening %s: %w", path, err), f.Close())
 	}
 	return g, nil
 }
 
-func read(f *mapped.File) (*File, error) {
+func readFile(f *mapped.File) (*File, error) {
 	rows, nodes := f.Parameter(rowsParameter), f.Parameter(nodesParameter)
 	dim, m := f.Parameter(dimParameter), f.Parameter(mParameter)
 	if rows > MaxRows || nodes > rows || dim < 1 || dim > MaxDimension || m < minM || m > maxM {

@@ -21,7 +21,7 @@ import (
 type calibrating struct {
 	questions   cli.QuestionFiles
 	specialists int
-	apart       []string
+	heldApart   []string
 	asJSON      string
 	evidence    string
 	dry         bool
@@ -63,7 +63,7 @@ and that the collection can answer by.`,
 		"how many experts with a domain \"auto\" asks, the most familiar with the question; 0: all",
 	)
 	flags.StringArrayVar(
-		&x.apart,
+		&x.heldApart,
 		"apart",
 		nil,
 		"`[NAME=]FILE` of questions for a later measurement: an error if it shares one with --questions; may be repeated",
@@ -149,7 +149,7 @@ func (x *calibrating) fit(
 
 // checkApart refuses to fit on questions that are to be measured on.
 func (x *calibrating) checkApart(domains []questions.Domain) error {
-	apart := cli.QuestionFiles{Files: x.apart, Format: x.questions.Format}
+	apart := cli.QuestionFiles{Files: x.heldApart, Format: x.questions.Format}
 	others, err := apart.Read()
 	if err != nil {
 		return err

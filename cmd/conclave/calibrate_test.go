@@ -256,8 +256,8 @@ func TestCalibrateRefusesOverlap(t *testing.T) {
 	write(t, "id.jsonl", `{"id":"1","question":"who keeps the lighthouse","positive_ids":["2"]}`)
 	write(t, "apart.jsonl", `{"id":"8","question":"who keeps the lighthouse","positive_ids":["2"]}`)
 	for _, c := range []struct {
-		apart []string
-		says  []string
+		heldApart []string
+		says      []string
 	}{
 		{[]string{"text.jsonl"}, []string{"dev.jsonl and text.jsonl share 1 questions", "What did the fox ask?"}},
 		{[]string{"id.jsonl"}, []string{"dev.jsonl and id.jsonl share 1 questions"}},
@@ -266,12 +266,12 @@ func TestCalibrateRefusesOverlap(t *testing.T) {
 		{[]string{"missing.jsonl"}, []string{"missing.jsonl"}},
 	} {
 		args := []string{"calibrate", "--collection", "nowhere", "--questions", "dev.jsonl"}
-		for _, file := range c.apart {
+		for _, file := range c.heldApart {
 			args = append(args, "--apart", file)
 		}
 		code, _, complaints := conclave(t, args...)
 		if code != cli.ExitFailed || !containsAll(complaints, c.says) {
-			t.Errorf("apart from %v: exit code %d, %s", c.apart, code, complaints)
+			t.Errorf("apart from %v: exit code %d, %s", c.heldApart, code, complaints)
 		}
 	}
 }

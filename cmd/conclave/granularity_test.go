@@ -30,11 +30,11 @@ func TestGranularities(t *testing.T) {
 	if err := json.Unmarshal([]byte(report), &made); err != nil || len(made.Recall) != 2 {
 		t.Errorf("of two granularities the report has the recall of %d (%v): %s", len(made.Recall), err, report)
 	}
-	told := fmt.Sprintf("of %d questions among ", talesAsked+healthAsked)
+	reported := fmt.Sprintf("of %d questions among ", talesAsked+healthAsked)
 	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--granularity",
 		"1")...); code != cli.ExitOK ||
-		!containsAll(complaints, []string{told, " with the title before each part and for ", ": base@1"}) ||
-		strings.Index(complaints, told) > strings.Index(complaints, "about:") {
+		!containsAll(complaints, []string{reported, " with the title before each part and for ", ": base@1"}) ||
+		strings.Index(complaints, reported) > strings.Index(complaints, "about:") {
 		t.Errorf("exit code %d; before the costs it does not say what titles are worth: %s", code, complaints)
 	}
 	if code, _, complaints := conclave(t, both("index", "--collection", "c", "--add-expert",

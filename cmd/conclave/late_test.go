@@ -73,9 +73,9 @@ func TestLateInteractionJoins(t *testing.T) {
 	must("verify", "--collection", "c")
 
 	must("index", "--collection", "c", "--remove-expert", "tokens")
-	gone := searched(t, "--fusion", "gate")
-	if !slices.Equal(idsOf(gone), idsOf(without)) || gone.Confidence != nil {
-		t.Errorf("after it left: %v, confidence %v; left out it was %v", idsOf(gone), gone.Confidence, idsOf(without))
+	removed := searched(t, "--fusion", "gate")
+	if !slices.Equal(idsOf(removed), idsOf(without)) || removed.Confidence != nil {
+		t.Errorf("after it left: %v, confidence %v; left out it was %v", idsOf(removed), removed.Confidence, idsOf(without))
 	}
 }
 

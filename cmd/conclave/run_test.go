@@ -111,14 +111,14 @@ func TestCutQuestionsAreTold(t *testing.T) {
 	if err := printAnswer(&out, search.Response{Fusion: "rrf", Sources: sources}, 80); err != nil {
 		t.Fatal(err)
 	}
-	var told []string
+	var reported []string
 	for line := range strings.Lines(out.String()) {
 		if strings.Contains(line, "too long") {
-			told = append(told, line)
+			reported = append(reported, line)
 		}
 	}
-	if len(told) != 1 || !strings.HasPrefix(told[0], "base ") {
-		t.Errorf("%q", told)
+	if len(reported) != 1 || !strings.HasPrefix(reported[0], "base ") {
+		t.Errorf("%q", reported)
 	}
 }
 

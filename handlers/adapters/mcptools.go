@@ -40,7 +40,7 @@ func toolOf[In, Out any](
 	cost := handlers.Answering(toolCopies * bytes)
 	return tool{shown, func(ctx context.Context, t *tools, arguments []byte) (*mcp.CallToolResult, error) {
 		var in In
-		if err := read(arguments, shown.InputSchema.(*jsonschema.Schema).Required, &in); err != nil {
+		if err := parseArguments(arguments, shown.InputSchema.(*jsonschema.Schema).Required, &in); err != nil {
 			return nil, err
 		}
 		if err := t.engine.Costs(cost); err != nil {
@@ -62,8 +62,8 @@ func toolOf[In, Out any](
 	}}
 }
 
-// read reads a tool's arguments, strictly.
-func read(arguments []byte, required []string, into any) error {
+// parseArguments reads a tool's arguments, strictly.
+func parseArguments(arguments []byte, required []string, into any) error {
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = []byte("{}")
 	}

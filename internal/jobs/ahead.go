@@ -54,7 +54,7 @@ func OpenAhead(path string, encoder folder.PassageEncoder) (*Ahead, error) {
 		return nil, err
 	}
 	a := &Ahead{PassageEncoder: encoder, path: path, file: file, known: map[version]place{}}
-	if err := a.read(); err != nil {
+	if err := a.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("reading %s: %w", path, err), file.Close())
 	}
 	return a, nil

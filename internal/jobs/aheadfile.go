@@ -20,8 +20,8 @@ func (a *Ahead) head() []byte {
 
 const recordHead, recordTail = len(version{}) + 4, 4
 
-// read finds the records that are whole, and cuts off the rest.
-func (a *Ahead) read() error {
+// load finds the records that are whole, and cuts off the rest.
+func (a *Ahead) load() error {
 	in := bufio.NewReaderSize(a.file, 1<<20)
 	want := a.head()
 	head := make([]byte, len(want))

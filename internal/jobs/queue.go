@@ -204,13 +204,13 @@ func (q *Queue) Cancel(_ context.Context, id string) (Job, error) {
 	case j.State == Running:
 		q.cancel(errCancelled)
 	default:
-		q.settle(j, Cancelled, nil)
+		q.finish(j, Cancelled, nil)
 	}
 	return j.copied(), nil
 }
 
-// settle ends a job. Called with mu held.
-func (q *Queue) settle(j *Job, state State, err error) {
+// finish ends a job. Called with mu held.
+func (q *Queue) finish(j *Job, state State, err error) {
 	now := time.Now().UTC()
 	j.State = state
 	j.Ended = &now

@@ -43,16 +43,16 @@ func (q *Queue) one(ctx context.Context) bool {
 	case err == nil:
 		now.Result = &result
 		now.Progress = nil
-		q.settle(now, Done, nil)
+		q.finish(now, Done, nil)
 		q.options.Logger.Info("job done", "job", j.ID, "kind", j.Kind, "name", j.Name, "took", took)
 	case errors.Is(context.Cause(working), errCancelled):
-		q.settle(now, Cancelled, nil)
+		q.finish(now, Cancelled, nil)
 		q.options.Logger.Info("job cancelled", "job", j.ID, "kind", j.Kind, "name", j.Name, "took", took)
 	case ctx.Err() != nil:
 		now.State, now.Progress = Queued, nil
 		q.options.Logger.Info("job interrupted, to be begun again", "job", j.ID, "kind", j.Kind, "name", j.Name)
 	default:
-		q.settle(now, Failed, err)
+		q.finish(now, Failed, err)
 		q.options.Logger.Error("job failed", "job", j.ID, "kind", j.Kind, "name", j.Name, "took", took, "cause", err)
 	}
 	return true

@@ -63,7 +63,7 @@ func OpenShared(register, working lease.Register, o QueueOptions) *Shared {
 	return s
 }
 
-func (s *Shared) read(ctx context.Context) (l ledger, version string, err error) {
+func (s *Shared) readLedger(ctx context.Context) (l ledger, version string, err error) {
 	data, version, err := s.register.Read(ctx)
 	if err == nil && version != "" {
 		err = json.Unmarshal(data, &l)
@@ -75,7 +75,7 @@ func (s *Shared) read(ctx context.Context) (l ledger, version string, err error)
 // change changes the jobs as they are now.
 func (s *Shared) change(ctx context.Context, change func(*ledger) error) error {
 	for {
-		l, version, err := s.read(ctx)
+		l, version, err := s.readLedger(ctx)
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (s *Shared) Job(ctx context.Context, id string) (job Job, ok bool, err erro
 func (s *Shared) Jobs(ctx context.Context) ([]Job, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedPatient)
 	defer cancel()
-	l, _, err := s.read(ctx)
+	l, _, err := s.readLedger(ctx)
 	out := []Job{}
 	for _, j := range slices.Backward(l.Jobs) {
 		out = append(out, j.Job)
@@ -234,7 +234,7 @@ var errNotOurs = errors.New("another server has it")
 
 // oldest returns the oldest job that has not ended.
 func (s *Shared) oldest(ctx context.Context) (id string, ok bool) {
-	l, _, err := s.read(ctx)
+	l, _, err := s.readLedger(ctx)
 	at := slices.IndexFunc(l.Jobs, func(j *sharedJob) bool { return !j.State.Ended() })
 	if err != nil || at < 0 {
 		return "", false

@@ -54,9 +54,9 @@ func placesOf(configured int) (places, error) {
 func placesWithin(files uint64) places {
 	files = min(files, mostConnections+mostWaiting+mostProbes+StoreFiles)
 	left := int(files - min(StoreFiles, (files+1)/2))
-	spare := min(max(left/4, 2), mostWaiting+mostProbes)
-	probes := min(spare/2, mostProbes)
-	return places{left - spare, spare - probes, probes}
+	reserved := min(max(left/4, 2), mostWaiting+mostProbes)
+	probes := min(reserved/2, mostProbes)
+	return places{left - reserved, reserved - probes, probes}
 }
 
 // MostConnections returns how many connections a server may have open of a process that may

@@ -96,11 +96,11 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted int, err error) {
 	var changes []folder.Change
 	for _, id := range t.IDs {
-		_, _, there, err := w.Passage(ctx, id, func(int) error { return nil }) // one at a time
+		_, _, found, err := w.Passage(ctx, id, func(int) error { return nil }) // one at a time
 		if err != nil {
 			return 0, err
 		}
-		if there && !slices.ContainsFunc(changes, func(c folder.Change) bool { return c.Delete == id }) {
+		if found && !slices.ContainsFunc(changes, func(c folder.Change) bool { return c.Delete == id }) {
 			changes = append(changes, folder.Change{Delete: id})
 		}
 	}

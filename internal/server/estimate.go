@@ -168,8 +168,8 @@ func (s *Sample) estimate(ctx context.Context, experts []*Expert) (e estimate, e
 	return e, err
 }
 
-// of returns what experts of a shape take.
-func (e estimate) of(s shape) Choice {
+// choice returns what experts of a shape take.
+func (e estimate) choice(s shape) Choice {
 	c := Choice{
 		Passes: s.passes,
 		Bytes:  e.text*int64(textShare+s.late*tokenShare) + int64(float64(e.passages)*s.dense*vectorBytes),
@@ -187,7 +187,7 @@ func (e estimate) choices(chosen []*Expert, of shape) (out []Choice) {
 	for _, x := range chosen {
 		names = append(names, x.name)
 	}
-	mine := e.of(of)
+	mine := e.choice(of)
 	isNamed := false
 	mine.Chosen = true
 	all := len(shipped.All()) - 2 // late and desire-me share the base's pass
@@ -200,7 +200,7 @@ func (e estimate) choices(chosen []*Expert, of shape) (out []Choice) {
 		{shipped.ChooseDefault, shipped.Default(), shape{passes: 1, dense: 1, late: 1}},
 		{shipped.ChooseAll, shipped.All(), shape{passes: all, dense: float64(all), late: 1}},
 	} {
-		c := e.of(named.shape)
+		c := e.choice(named.shape)
 		if shipped.Same(named.experts, names) {
 			c, isNamed = mine, true
 		}

@@ -138,13 +138,13 @@ func (s *Server) checkRemoving(r jobs.Request) error {
 // removeExpert returns the work of removing an expert: first no search asks it, then
 // its vectors go, then its encoder.
 func (s *Server) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
-	gone, err := s.stopSearching(t.Name)
+	removed, err := s.stopSearching(t.Name)
 	if err != nil {
 		return result, err
 	}
 	defer func() {
-		if err != nil && gone != nil {
-			s.retain(gone)
+		if err != nil && removed != nil {
+			s.retain(removed)
 		}
 	}()
 	if err := s.drained(ctx); err != nil {
@@ -167,8 +167,8 @@ func (s *Server) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Res
 			),
 		}
 	}
-	if gone != nil {
-		if err := s.assembly.Experts.closeUnused(gone); err != nil {
+	if removed != nil {
+		if err := s.assembly.Experts.closeUnused(removed); err != nil {
 			s.log.Error("closing the encoder of an expert that was removed", "expert", t.Name, "cause", err)
 		}
 	}

@@ -108,10 +108,10 @@ func (e *Expert) granularityIn(all []*Expert) string {
 }
 
 // closeUnused closes the encoder of an expert that left, unless another expert uses it.
-func (x *Experts) closeUnused(gone *Expert) error {
-	if gone.head == nil &&
-		slices.ContainsFunc(slices.Concat(x.opened, x.silent), func(e *Expert) bool { return e.Encoder == gone.Encoder }) {
+func (x *Experts) closeUnused(removed *Expert) error {
+	if removed.head == nil &&
+		slices.ContainsFunc(slices.Concat(x.opened, x.silent), func(e *Expert) bool { return e.Encoder == removed.Encoder }) {
 		return nil
 	}
-	return gone.close()
+	return removed.close()
 }

@@ -118,8 +118,8 @@ func TestADamagedHead(t *testing.T) {
 	}
 	site.flip("experts/desire-me/*.onnx", func(size int) int { return size / 2 })
 	s := site.serve()
-	if told := s.warnings("expert desire-me"); !containsAll(told, "is left out", "onnx") {
-		t.Errorf("/readyz says %q", told)
+	if reported := s.warnings("expert desire-me"); !containsAll(reported, "is left out", "onnx") {
+		t.Errorf("/readyz says %q", reported)
 	}
 	s.call(http.MethodPut, "/v1/passages/new?refresh=wait", `{"text":"A zebra."}`, http.StatusCreated, nil)
 	if ids := s.find("what keeps rice", "base"); !same(ids, "1", "2", "3", "new") {

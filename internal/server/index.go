@@ -126,12 +126,12 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	}()
 	// weigh says what encoding takes. The error is for what does not fit the disk, beside
 	// the bytes that are there already.
-	weigh := func(sample *Sample, there int64) error {
+	weigh := func(sample *Sample, exists int64) error {
 		all := sample.shapeOf(loaded.opened)
-		need := estimate{passages: sample.passages, text: sample.text}.of(all).Bytes - there
+		need := estimate{passages: sample.passages, text: sample.text}.choice(all).Bytes - exists
 		if o.Estimated != nil {
 			found, err := sample.estimate(ctx, loaded.opened)
-			choices := []Choice{found.of(all)}
+			choices := []Choice{found.choice(all)}
 			if stored == nil {
 				choices = found.choices(loaded.opened, all)
 			}

@@ -77,22 +77,22 @@ func (s *Server) stopSearching(name string) (*Expert, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.assembly
-	gone := a.Experts.named(name)
-	if gone != nil && slices.Contains(a.Experts.silent, gone) {
-		a.Experts.silent = without(a.Experts.silent, gone)
-		return gone, nil
+	removed := a.Experts.named(name)
+	if removed != nil && slices.Contains(a.Experts.silent, removed) {
+		a.Experts.silent = without(a.Experts.silent, removed)
+		return removed, nil
 	}
-	if gone == nil {
+	if removed == nil {
 		return nil, nil
 	}
 	opened := a.Experts.opened
-	a.Experts.opened = without(opened, gone)
+	a.Experts.opened = without(opened, removed)
 	if err := s.renew(); err != nil {
 		a.Experts.opened = opened
 		return nil, err
 	}
 	s.api.Readiness().Remove("expert " + name)
-	return gone, nil
+	return removed, nil
 }
 
 // forget removes an absent expert, which left the collection, from answers.

@@ -142,8 +142,8 @@ func TestReaderLetsExpertsGo(t *testing.T) {
 		return len(r.Degraded) == 0 && slices.Equal(s.experts(), []string{"base"})
 	})
 	for _, name := range []string{"tales", "late"} {
-		if told := s.warnings("expert " + name); told != "" {
-			t.Errorf("/readyz still says %q", told)
+		if reported := s.warnings("expert " + name); reported != "" {
+			t.Errorf("/readyz still says %q", reported)
 		}
 	}
 	s.find("who hid the lamp", "base")

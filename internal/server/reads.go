@@ -54,13 +54,13 @@ func (s *Server) tellReads(r folder.Reads) {
 
 // tellReadsOf calls tellReads for the newest generation, unless that was told before;
 // told is the one that was.
-func (s *Server) tellReadsOf(told uint64) uint64 {
+func (s *Server) tellReadsOf(reported uint64) uint64 {
 	if s.assembly.Collection == nil {
-		return told
+		return reported
 	}
 	g := s.assembly.Collection.Acquire()
 	defer g.Release()
-	if g.Number() != told {
+	if g.Number() != reported {
 		s.tellReads(g.Reads())
 	}
 	return g.Number()

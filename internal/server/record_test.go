@@ -32,17 +32,17 @@ func TestUnanswerableCalibration(t *testing.T) {
 		"nothing is said of a calibration that cannot be used",
 		func() bool { return strings.Contains(s.warnings("calibration"), "the one before is used") },
 	)
-	if told := s.warnings("calibration"); !containsAll(told, calibration.RecordFile, "small") ||
+	if reported := s.warnings("calibration"); !containsAll(reported, calibration.RecordFile, "small") ||
 		auto(s) != fusion.MethodSum ||
 		!strings.Contains(s.log.String(), "cannot be used") {
-		t.Errorf("auto is %s, /readyz says %q", auto(s), told)
+		t.Errorf("auto is %s, /readyz says %q", auto(s), reported)
 	}
 	s.end()
 
 	s = site.serve()
-	if told := s.warnings("calibration"); !containsAll(told, calibration.RecordFile, "the shipped one is used") ||
+	if reported := s.warnings("calibration"); !containsAll(reported, calibration.RecordFile, "the shipped one is used") ||
 		auto(s) != fusion.MethodGate {
-		t.Errorf("after a start auto is %s, /readyz says %q", auto(s), told)
+		t.Errorf("after a start auto is %s, /readyz says %q", auto(s), reported)
 	}
 	record("rrf")
 	s.until(

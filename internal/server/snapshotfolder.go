@@ -51,9 +51,9 @@ func (s snapshotFolder) Remove(name string) error {
 	if _, _, err := readSnapshot(at); err != nil {
 		return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
 	}
-	gone := filepath.Join(s.path, "."+name+".removed")
-	if err := errors.Join(os.RemoveAll(gone), os.Rename(at, gone)); err != nil {
+	removed := filepath.Join(s.path, "."+name+".removed")
+	if err := errors.Join(os.RemoveAll(removed), os.Rename(at, removed)); err != nil {
 		return fmt.Errorf("removing the snapshot %q: %w", name, err)
 	}
-	return os.RemoveAll(gone)
+	return os.RemoveAll(removed)
 }

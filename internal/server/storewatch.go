@@ -30,7 +30,7 @@ const mostDeleted = .1
 func (s *Server) watchStore() error {
 	again := time.NewTicker(lookEvery)
 	defer again.Stop()
-	told := ""
+	reported := ""
 	for {
 		ctx, cancel := context.WithTimeout(s.running, lookTime)
 		health, err := s.assembly.Store.Look(ctx)
@@ -38,7 +38,7 @@ func (s *Server) watchStore() error {
 		if s.running.Err() != nil {
 			return nil
 		}
-		told = s.tellStore(told, health, err)
+		reported = s.tellStore(reported, health, err)
 		if health.Recalibrated {
 			s.mu.Lock()
 			if err := s.renew(); err != nil {
@@ -56,7 +56,7 @@ func (s *Server) watchStore() error {
 
 // tellStore states how the store is, and logs it where that is new. told is what the last
 // call returned.
-func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
+func (s *Server) tellStore(reported string, h opensearch.Health, err error) string {
 	component := handlers.Component{Name: "store", Status: handlers.Ready}
 	switch {
 	case err != nil:
@@ -90,14 +90,14 @@ func (s *Server) tellStore(told string, h opensearch.Health, err error) string {
 		s.tellReads(ReadsOf(h.Statistics))
 	}
 	now := fmt.Sprint(component.Status, component.Detail, component.Warnings)
-	if now != told {
+	if now != reported {
 		s.api.Readiness().Set(component)
 		switch {
 		case component.Status == handlers.Failed:
 			s.log.Error("the store cannot be searched", "cause", component.Detail)
 		case len(component.Warnings) > 0:
 			s.log.Warn("the store", "warnings", component.Warnings)
-		case told != "":
+		case reported != "":
 			s.log.Info("the store is whole")
 		}
 	}

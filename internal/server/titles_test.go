@@ -52,7 +52,7 @@ func TestTitlesAreTried(t *testing.T) {
 				questions.Question{ID: fmt.Sprint(i), Text: subject, PositiveIDs: []string{fmt.Sprint(i)}},
 			)
 		}
-		var told []TitleTrial
+		var reported []TitleTrial
 		o := IndexOptions{
 			Config:        s.config,
 			Log:           slog.New(slog.DiscardHandler),
@@ -60,15 +60,16 @@ func TestTitlesAreTried(t *testing.T) {
 			Experts:       "base",
 			Granularities: []string{"1", "passage"},
 			Questions:     []questions.Domain{asked},
-			Tried:         func(t TitleTrial) { told = append(told, t) },
+			Tried:         func(t TitleTrial) { reported = append(reported, t) },
 			Build:         folder.BuildOptions{Progress: func(folder.Progress) {}},
 		}
 		made, err := Index(t.Context(), o)
-		if err != nil || len(told) != 1 || !slices.Equal(told, made.Titles) || made.Passages != 6 || made.Generation != 2 ||
+		if err != nil || len(reported) != 1 || !slices.Equal(reported, made.Titles) || made.Passages != 6 ||
+			made.Generation != 2 ||
 			len(made.Recall) != 2 {
-			t.Fatalf("%s: %+v, told %+v, %v", name, made, told, err)
+			t.Fatalf("%s: %+v, told %+v, %v", name, made, reported, err)
 		}
-		got := told[0]
+		got := reported[0]
 		if c.titled < 0 && got.Titled > got.Untitled {
 			c.titled = got.Titled
 		}

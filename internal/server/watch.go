@@ -19,7 +19,7 @@ func (s *Server) watch() error {
 	again := time.NewTicker(watchEvery)
 	defer again.Stop()
 	refused := map[string]string{}
-	told := ""
+	reported := ""
 	for reads := uint64(0); ; {
 		reads = s.tellReadsOf(reads)
 		select {
@@ -28,7 +28,7 @@ func (s *Server) watch() error {
 			return nil
 		}
 		if s.live == nil && s.assembly.Collection != nil {
-			told = s.tellReload(told, s.reload(refused))
+			reported = s.tellReload(reported, s.reload(refused))
 		}
 		s.recalibrate()
 	}
@@ -51,14 +51,14 @@ func (s *Server) recalibrate() {
 
 // tellReload states in /readyz how the last look went, and logs what is new of it.
 // told is what the last call returned.
-func (s *Server) tellReload(told string, err error) string {
+func (s *Server) tellReload(reported string, err error) string {
 	now := ""
 	component := handlers.Component{Name: "collection", Status: handlers.Ready}
 	if err != nil {
 		now = err.Error()
 		component.Warnings = []string{"what was written since cannot be shown: " + now}
 	}
-	if now != told {
+	if now != reported {
 		s.api.Readiness().Set(component)
 		if err != nil {
 			s.log.Error("looking for what was written failed, and is tried again; searches see what they saw", "cause", err)
@@ -104,7 +104,7 @@ func (s *Server) leaveOut(next *folder.Generation) error {
 		if why == nil {
 			continue
 		}
-		gone, err := s.stopSearching(e.name)
+		removed, err := s.stopSearching(e.name)
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (s *Server) leaveOut(next *folder.Generation) error {
 			return err
 		}
 		s.log.Warn("an expert left the collection", "expert", e.name, "cause", why)
-		if err := s.assembly.Experts.closeUnused(gone); err != nil {
+		if err := s.assembly.Experts.closeUnused(removed); err != nil {
 			s.log.Error("closing the encoder of an expert that left", "expert", e.name, "cause", err)
 		}
 	}

@@ -122,12 +122,12 @@ func (w *follower) follow(
 		},
 	})
 	for path := range w.compared {
-		if _, there := now[path]; !there {
+		if _, found := now[path]; !found {
 			delete(w.compared, path)
 		}
 	}
 	for path := range w.failed {
-		if _, there := now[path]; !there {
+		if _, found := now[path]; !found {
 			delete(w.failed, path)
 		}
 	}
@@ -144,7 +144,7 @@ func (s *Server) watchFolders(roots []string, visible func(context.Context) erro
 	limits := DocumentOptions(s.config.Documents, nil).Limits
 	w := newFollower(roots, limits, s.config.Documents.Look)
 	to := target{s.keeper, s.assembly.Engine}
-	told := ""
+	reported := ""
 	for again := time.NewTicker(s.config.Documents.Look); ; {
 		synced, err := w.follow(s.running, to, visible, func(path string, err error) {
 			s.log.Warn("a file is not read; what was read of it before stays", "file", path, "cause", err)
@@ -153,12 +153,12 @@ func (s *Server) watchFolders(roots []string, visible func(context.Context) erro
 			again.Stop()
 			return nil
 		}
-		if err != nil && err.Error() != told {
+		if err != nil && err.Error() != reported {
 			s.log.Error("documents do not follow their files, which is tried again", "cause", err)
-			told = err.Error()
+			reported = err.Error()
 		}
 		if err == nil {
-			told = ""
+			reported = ""
 		}
 		if synced.Changed() {
 			s.log.Info("documents follow their files", "added", synced.Added, "replaced", synced.Replaced,

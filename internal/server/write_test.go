@@ -125,8 +125,9 @@ func TestDamagedBundle(t *testing.T) {
 	for _, readOnly := range []bool{true, false} {
 		site.config.ReadOnly = readOnly
 		s := site.serve()
-		if told := s.warnings("expert tales"); !containsAll(told, "is left out", "onnx") || strings.Contains(told, site.dir) {
-			t.Errorf("/readyz says %q", told)
+		if reported := s.warnings("expert tales"); !containsAll(reported, "is left out", "onnx") ||
+			strings.Contains(reported, site.dir) {
+			t.Errorf("/readyz says %q", reported)
 		}
 		var r search.Response
 		s.call(http.MethodPost, "/v1/search", `{"question":"who keeps the light"}`, http.StatusOK, &r)
@@ -165,8 +166,8 @@ func TestDamagedBundle(t *testing.T) {
 	s.call(http.MethodPut, "/v1/passages/more", `{"text":"Another zebra."}`, http.StatusCreated, nil)
 	// What could not be indexed before is tried again after a while.
 	s.until("what was written is not found", func() bool { return same(s.find("another zebra"), "more", "new") })
-	if told := s.warnings("expert tales"); told != "" {
-		t.Errorf("/readyz still says %q", told)
+	if reported := s.warnings("expert tales"); reported != "" {
+		t.Errorf("/readyz still says %q", reported)
 	}
 	s.end()
 	site.verify(4)
@@ -198,8 +199,8 @@ func TestSilentDamagedBundle(t *testing.T) {
 	) {
 		t.Errorf("%+v", p)
 	}
-	if told := s.warnings("expert tales"); !containsAll(told, "onnx") {
-		t.Errorf("/readyz says %q", told)
+	if reported := s.warnings("expert tales"); !containsAll(reported, "onnx") {
+		t.Errorf("/readyz says %q", reported)
 	}
 }
 

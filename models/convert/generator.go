@@ -136,10 +136,10 @@ func (c *t5Checkpoint) wanted() (all []wantedTensor) {
 	return all
 }
 
-// spare says whether a tensor belongs to a T5 checkpoint without having a part in what it
+// isUnused says whether a tensor belongs to a T5 checkpoint without having a part in what it
 // computes: other names of the table of pieces, and a bias that old checkpoints have for
 // the attention to the encoder, which is not used.
-func (c *t5Checkpoint) spare(name string) bool {
+func (c *t5Checkpoint) isUnused(name string) bool {
 	return name == "shared.weight" || strings.HasSuffix(name, "embed_tokens.weight") ||
 		strings.HasSuffix(name, "EncDecAttention.relative_attention_bias.weight")
 }
@@ -160,7 +160,7 @@ func importGenerator(ctx context.Context, srcDir, outDir string, o Options) (*mo
 		return nil, err
 	}
 	defer func() { _ = c.set.Close() }()
-	if err := checkTensors(c.dir, c.set, c.wanted(), c.spare); err != nil {
+	if err := checkTensors(c.dir, c.set, c.wanted(), c.isUnused); err != nil {
 		return nil, err
 	}
 	const words = "tokenizer.json"
@@ -208,7 +208,7 @@ type wantedTensor struct {
 
 // checkTensors finds every tensor that is missing, has another shape, or is not known,
 // before anything is written.
-func checkTensors(dir string, set *safetensors.File, wanted []wantedTensor, spare func(name string) bool) error {
+func checkTensors(dir string, set *safetensors.File, wanted []wantedTensor, isUnused func(name string) bool) error {
 	var wrong []string
 	known := map[string]bool{}
 	for _, want := range wanted {
@@ -227,7 +227,7 @@ func checkTensors(dir string, set *safetensors.File, wanted []wantedTensor, spar
 		}
 	}
 	for _, name := range set.Names() {
-		if !known[name] && !spare(name) {
+		if !known[name] && !isUnused(name) {
 			wrong = append(wrong, fmt.Sprintf("tensor %q is unexpected", name))
 		}
 	}

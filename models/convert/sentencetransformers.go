@@ -25,8 +25,8 @@ var (
 	passagePrompts  = []string{"document", "passage", "corpus"}
 )
 
-// of returns the prompt of one side: that of its names, else the default, else none.
-func (p *prompts) of(names []string) string {
+// choose returns the prompt of one side: that of its names, else the default, else none.
+func (p *prompts) choose(names []string) string {
 	for _, name := range names {
 		if text, ok := p.Texts[name]; ok {
 			return text
@@ -166,8 +166,8 @@ func (c *checkpoint) prefixes(o Options) (models.Prefix, error) {
 		}
 	}
 	return models.Prefix{
-		Question: value(o.QuestionPrefix, c.prompts.of(questionPrompts)),
-		Passage:  value(o.PassagePrefix, c.prompts.of(passagePrompts)),
+		Question: value(o.QuestionPrefix, c.prompts.choose(questionPrompts)),
+		Passage:  value(o.PassagePrefix, c.prompts.choose(passagePrompts)),
 	}, nil
 }
 

@@ -124,13 +124,13 @@ func (t *tower) check(head bert.Head) error {
 	for _, want := range names {
 		wanted = append(wanted, wantedTensor{t.name(want.Name), want.Shape})
 	}
-	return checkTensors(t.dir, t.set, wanted, t.spare)
+	return checkTensors(t.dir, t.set, wanted, t.isUnused)
 }
 
-// spare says whether a tensor belongs to a BERT checkpoint without having a
+// isUnused says whether a tensor belongs to a BERT checkpoint without having a
 // part in its vectors: the constant 0…n-1 that old releases saved, a pooler
 // that is not used, the heads of pre-training.
-func (t *tower) spare(name string) bool {
+func (t *tower) isUnused(name string) bool {
 	if t.body == taskPrefix && strings.HasPrefix(name, "cls.") {
 		return true
 	}

@@ -194,7 +194,7 @@ func (l *Live) tendLog(ctx context.Context) {
 		l.logUse.Unlock()
 		return
 	}
-	err := l.settle(ctx)
+	err := l.resolveOutcome(ctx)
 	if err == nil {
 		l.logUse.Lock()
 		_, err = l.log.append(nil)
@@ -206,7 +206,7 @@ func (l *Live) tendLog(ctx context.Context) {
 // commit checks the changes of a group in order, logs those that hold, and
 // makes them pending.
 func (l *Live) commit(ctx context.Context, group []*commitRequest) {
-	if err := l.settle(ctx); err != nil {
+	if err := l.resolveOutcome(ctx); err != nil {
 		l.note(&l.logTrouble, err)
 		for _, r := range group {
 			r.err = err

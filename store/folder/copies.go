@@ -36,8 +36,8 @@ func (f *fingerprints) Close() error {
 	return f.mapping.Close()
 }
 
-// of returns the fingerprint of a passage.
-func (f *fingerprints) of(o rank.Ordinal) (uint64, error) {
+// fingerprint returns the fingerprint of a passage.
+func (f *fingerprints) fingerprint(o rank.Ordinal) (uint64, error) {
 	if f.mapping != nil {
 		return binary.LittleEndian.Uint64(f.mapping.Data[len(copiesMagic)+8*int(o):]), nil
 	}
@@ -92,7 +92,7 @@ func (f *fingerprints) verify(ctx context.Context, store *corpus.Store) error {
 		if err != nil {
 			return nil // told by the check of the passages
 		}
-		if said, _ := f.of(o); said != p.Fingerprint() {
+		if said, _ := f.fingerprint(o); said != p.Fingerprint() {
 			return fmt.Errorf("the file %s has another fingerprint of passage %q than its text: index again", copiesName, p.ID)
 		}
 	}
@@ -106,7 +106,7 @@ func (g *Generation) Fingerprint(ordinal rank.Ordinal) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.copies.of(o)
+	return s.copies.fingerprint(o)
 }
 
 // Copies returns how many passages have the title and the text of another one that comes before
@@ -121,7 +121,7 @@ func (g *Generation) Copies(ctx context.Context) (int, error) {
 			if s.dead.has(o) {
 				continue
 			}
-			x, err := s.copies.of(o)
+			x, err := s.copies.fingerprint(o)
 			if err != nil {
 				return 0, err
 			}

@@ -24,7 +24,7 @@ func (w *writer) built() error {
 // It writes the new tombstones and makes them durable. A segment of which
 // nothing is left is taken out. It runs inside publish.
 func (w *writer) bury(ctx context.Context, made *draft, m *manifest, ids iter.Seq[string]) (int, error) {
-	gone := make([][]rank.Ordinal, len(w.current.segments))
+	removed := make([][]rank.Ordinal, len(w.current.segments))
 	n := 0
 	for id := range ids {
 		if n%256 == 0 && ctx.Err() != nil {
@@ -35,12 +35,12 @@ func (w *writer) bury(ctx context.Context, made *draft, m *manifest, ids iter.Se
 			return 0, err
 		}
 		if ok {
-			gone[at] = append(gone[at], ordinal) // an id that is given twice is one bit
+			removed[at] = append(removed[at], ordinal) // an id that is given twice is one bit
 		}
 		n++
 	}
 	deleted := 0
-	for at, ordinals := range gone {
+	for at, ordinals := range removed {
 		if len(ordinals) == 0 {
 			continue
 		}

@@ -118,17 +118,17 @@ func TestDeleteAndReplace(t *testing.T) {
 				t.Fatalf("%s: %+v, %v, want %d replaced", name, report, err, replaced)
 			}
 		} else {
-			gone := []string{"never there"}
+			removed := []string{"never there"}
 			for id := range live {
 				if rng.IntN(4) == 0 || round == 7 {
-					gone = append(gone, id, id)
+					removed = append(removed, id, id)
 				}
 			}
-			deleted, err := Delete(t.Context(), dir, gone)
-			if err != nil || deleted != len(gone)/2 {
-				t.Fatalf("%s: %d deleted, %v, want %d", name, deleted, err, len(gone)/2)
+			deleted, err := Delete(t.Context(), dir, removed)
+			if err != nil || deleted != len(removed)/2 {
+				t.Fatalf("%s: %d deleted, %v, want %d", name, deleted, err, len(removed)/2)
 			}
-			for _, id := range gone {
+			for _, id := range removed {
 				delete(live, id)
 			}
 		}

@@ -91,7 +91,7 @@ func (l *Live) awaitFlush(ctx context.Context) error {
 func (l *Live) flush(ctx context.Context) error {
 	l.structure.RLock()
 	defer l.structure.RUnlock()
-	if err := l.settle(ctx); err != nil {
+	if err := l.resolveOutcome(ctx); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -115,10 +115,10 @@ func (l *Live) flush(ctx context.Context) error {
 	return l.log.prune(l.writer.snapshot().Applied)
 }
 
-// settle makes sure that the writer knows which generation counts, and shows it:
+// resolveOutcome makes sure that the writer knows which generation counts, and shows it:
 // it may have become known just now.
-func (l *Live) settle(ctx context.Context) error {
-	if err := l.writer.settle(); err != nil {
+func (l *Live) resolveOutcome(ctx context.Context) error {
+	if err := l.writer.resolveOutcome(); err != nil {
 		return err
 	}
 	l.mu.Lock()

@@ -115,11 +115,11 @@ func TestLate(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	same := func(name string, segments int, gone ...string) {
+	same := func(name string, segments int, removed ...string) {
 		t.Helper()
 		g := opened(t, dir)
 		got := lateScores(t, g, late, question)
-		if g.Segments() != segments || len(got) != len(want)-len(gone) {
+		if g.Segments() != segments || len(got) != len(want)-len(removed) {
 			t.Fatalf("%s: %d segments with %d passages", name, g.Segments(), len(got))
 		}
 		for id, score := range got {

@@ -16,7 +16,7 @@ import (
 func (l *Live) mergeAll(ctx context.Context) {
 	wait := l.options.retry
 	for {
-		err := l.settle(ctx)
+		err := l.resolveOutcome(ctx)
 		m := l.writer.snapshot()
 		names := l.options.Merge.choose(m.Segments)
 		if err == nil && names == nil {
@@ -200,21 +200,21 @@ func (w *writer) replaceMerged(
 			}
 		}
 	}
-	var gone []rank.Ordinal
+	var removed []rank.Ordinal
 	for i, at := range order {
 		if now := present[at.segment]; now == nil || now.dead.has(at.ordinal) {
-			gone = append(gone, rank.Ordinal(i))
+			removed = append(removed, rank.Ordinal(i))
 		}
 	}
-	if len(gone) > 0 && len(gone) < len(order) {
-		if err := w.writeTombstones(made, &s, nil, gone); err != nil {
+	if len(removed) > 0 && len(removed) < len(order) {
+		if err := w.writeTombstones(made, &s, nil, removed); err != nil {
 			return err
 		}
 	}
 	if first < 0 {
 		first = len(m.Segments)
 	}
-	if len(gone) < len(order) {
+	if len(removed) < len(order) {
 		m.Segments = slices.Insert(m.Segments, first, s)
 	}
 	m.Segments = slices.DeleteFunc(m.Segments, func(old segmentManifest) bool {

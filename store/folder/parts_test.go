@@ -247,7 +247,7 @@ func TestOwner(t *testing.T) {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	for name := range tree(t, dir) {
-		if _, there := plain[name]; !there {
+		if _, found := plain[name]; !found {
 			t.Errorf("the borrower has a file %s", name)
 		}
 	}

@@ -106,7 +106,7 @@ func (d *forgetfulDisk) inode(path string) uint64 {
 
 // inodeOf returns the same, and false where there is none: another goroutine may just have
 // removed it.
-func (d *forgetfulDisk) inodeOf(path string) (ino uint64, there bool) {
+func (d *forgetfulDisk) inodeOf(path string) (ino uint64, found bool) {
 	d.t.Helper()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -169,7 +169,7 @@ func (d *forgetfulDisk) SyncDir(path string) error {
 	}
 	names := map[string]uint64{}
 	for _, e := range entries {
-		if ino, there := d.inodeOf(filepath.Join(path, e.Name())); there {
+		if ino, found := d.inodeOf(filepath.Join(path, e.Name())); found {
 			names[e.Name()] = ino
 		}
 	}

@@ -77,7 +77,7 @@ func (w *writer) publish(ctx context.Context, d *draft, edit func(*manifest) err
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := w.settleLocked(); err != nil {
+	if err := w.resolveOutcomeLocked(); err != nil {
 		return nil, err
 	}
 	m := w.manifest.next()
@@ -107,7 +107,7 @@ func (w *writer) publish(ctx context.Context, d *draft, edit func(*manifest) err
 		return nil, fail(err)
 	}
 	p.err, w.unsettled = err, p
-	if err := w.settleLocked(); err != nil {
+	if err := w.resolveOutcomeLocked(); err != nil {
 		return nil, err
 	}
 	if w.manifest != m {
@@ -145,19 +145,19 @@ func (w *writer) refuse(p *publication) {
 	p.made.discard()
 }
 
-// settle finds out by reading the disk what became of a publication whose
+// resolveOutcome finds out by reading the disk what became of a publication whose
 // outcome is unknown, and is an error while that cannot be known, or when there
 // is another writer.
-func (w *writer) settle() error {
+func (w *writer) resolveOutcome() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.settleLocked()
+	return w.resolveOutcomeLocked()
 }
 
-// settleLocked works as settle does, with mu held. The manifest that is found is
+// resolveOutcomeLocked works as settle does, with mu held. The manifest that is found is
 // written once more, since a sync that failed may leave out what it was asked for
 // the next time and not say so.
-func (w *writer) settleLocked() error {
+func (w *writer) resolveOutcomeLocked() error {
 	if w.overtaken != nil {
 		return w.overtaken
 	}

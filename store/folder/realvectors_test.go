@@ -91,11 +91,11 @@ func TestRealGraphsOverSegments(t *testing.T) {
 		}
 	}
 	check("in three")
-	var gone []string
+	var removed []string
 	for i := 0; i < n; i += 10 {
-		gone = append(gone, passages[i].ID)
+		removed = append(removed, passages[i].ID)
 	}
-	if _, err := Delete(t.Context(), dir, gone); err != nil {
+	if _, err := Delete(t.Context(), dir, removed); err != nil {
 		t.Fatal(err)
 	}
 	check("in three with a tenth deleted")

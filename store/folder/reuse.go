@@ -70,7 +70,7 @@ func (r *reuse) vector(e PassageEncoder, p *corpus.Passage, whole uint64) []floa
 
 // ofPart returns the vector of the part of a passage that has a text; nil where none has.
 func (v *Vectors) ofPart(o rank.Ordinal, passage, part string) []float32 {
-	ix, local, err := v.of(o)
+	ix, local, err := v.indexOf(o)
 	grouped, ok := ix.(*ann.Grouped)
 	if err != nil || !ok {
 		return nil

@@ -151,9 +151,9 @@ func (s *Selection) lists() bm25.Selection {
 	return out
 }
 
-// of returns an error when the selection is of another generation, where its
+// checkGeneration returns an error when the selection is of another generation, where its
 // ordinals mean other passages.
-func (s *Selection) of(g *Generation) error {
+func (s *Selection) checkGeneration(g *Generation) error {
 	if s.generation != g {
 		return fmt.Errorf(
 			"a selection of generation %d cannot be used in generation %d: select again",

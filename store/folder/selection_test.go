@@ -115,14 +115,14 @@ func TestSelections(t *testing.T) {
 		passages := randomPassages(60+seed, 100+rng.IntN(200))
 		live := keyed(passages)
 		dir := built(t, o, split(61+seed, passages, 1+rng.IntN(5))...)
-		gone := []string{"never there"}
+		removed := []string{"never there"}
 		for _, p := range passages {
 			if rng.IntN(6) == 0 {
-				gone = append(gone, p.ID)
+				removed = append(removed, p.ID)
 				delete(live, p.ID)
 			}
 		}
-		if _, err := Delete(t.Context(), dir, gone); err != nil {
+		if _, err := Delete(t.Context(), dir, removed); err != nil {
 			t.Fatal(err)
 		}
 		check := func(name string) {
@@ -150,11 +150,11 @@ func TestSelectionsOfGraphs(t *testing.T) {
 		passages[i].Tags = append(passages[i].Tags, first)
 	}
 	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, split(7, passages, 2)...)
-	var gone []string
+	var removed []string
 	for i := range 300 {
-		gone = append(gone, passages[i*17].ID)
+		removed = append(removed, passages[i*17].ID)
 	}
-	if _, err := Delete(t.Context(), dir, gone); err != nil {
+	if _, err := Delete(t.Context(), dir, removed); err != nil {
 		t.Fatal(err)
 	}
 	g := opened(t, dir)

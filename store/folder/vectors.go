@@ -61,7 +61,7 @@ func (v *Vectors) SearchStats(
 ) ([]rank.Hit, ann.SearchStats, error) {
 	stats := ann.SearchStats{Exact: true}
 	among := v.among
-	if err := among.of(v.generation); err != nil {
+	if err := among.checkGeneration(v.generation); err != nil {
 		return nil, stats, err
 	}
 	var lists [][]rank.Hit
@@ -123,15 +123,15 @@ func (v *Vectors) Scores(query []float32, ordinals []rank.Ordinal, out []float32
 // Vector returns a copy of the stored vector of a passage, or of its vectors, one after the
 // other.
 func (v *Vectors) Vector(ordinal rank.Ordinal) ([]float32, error) {
-	ix, local, err := v.of(ordinal)
+	ix, local, err := v.indexOf(ordinal)
 	if err != nil {
 		return nil, err
 	}
 	return slices.Clone(ix.Vector(local)), nil
 }
 
-// of returns the index of a passage, whose files are whole, and its ordinal there.
-func (v *Vectors) of(ordinal rank.Ordinal) (ann.Index, rank.Ordinal, error) {
+// indexOf returns the index of a passage, whose files are whole, and its ordinal there.
+func (v *Vectors) indexOf(ordinal rank.Ordinal) (ann.Index, rank.Ordinal, error) {
 	if int64(ordinal) >= int64(v.generation.total) {
 		return nil, 0, fmt.Errorf("there is no passage number %d among %d", ordinal, v.generation.total)
 	}
@@ -147,7 +147,7 @@ func (v *Vectors) Parts() bool { return v.expert.Parts }
 
 // Spans returns the parts of a passage, in the order of its vectors; none without Parts.
 func (v *Vectors) Spans(ordinal rank.Ordinal) ([]rank.Span, error) {
-	ix, local, err := v.of(ordinal)
+	ix, local, err := v.indexOf(ordinal)
 	if grouped, ok := ix.(*ann.Grouped); ok {
 		return grouped.Spans(local), err
 	}
@@ -158,7 +158,7 @@ func (v *Vectors) Spans(ordinal rank.Ordinal) ([]rank.Span, error) {
 // the first of equals, and that product: the score that Search and Scores give the
 // passage. It is an error without Parts.
 func (v *Vectors) BestPart(query []float32, ordinal rank.Ordinal) (rank.Span, float32, error) {
-	ix, local, err := v.of(ordinal)
+	ix, local, err := v.indexOf(ordinal)
 	if err != nil {
 		return rank.Span{}, 0, err
 	}

@@ -117,15 +117,15 @@ func TestVerifyBesideWriter(t *testing.T) {
 	if err != nil || report.Generation != 3 || report.Passages != 59 || report.Experts != 2 || report.Pending != 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	gone := 0
+	removed := 0
 	after := tree(t, dir)
 	for name := range before {
 		if _, ok := after[name]; !ok && strings.HasPrefix(name, "/seg-") {
-			gone++
+			removed++
 		}
 	}
-	if gone < 3 {
-		t.Errorf("only %d files were removed meanwhile", gone)
+	if removed < 3 {
+		t.Errorf("only %d files were removed meanwhile", removed)
 	}
 	if report, err := Verify(t.Context(), dir, nil); err != nil || report.Experts != 1 || report.Passages != 58 {
 		t.Errorf("%+v, %v", report, err)

@@ -38,7 +38,7 @@ func (w *WordIndex) Among(s *Selection) *WordIndex {
 // hits. The result does not depend on how the passages are divided into
 // segments.
 func (w *WordIndex) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
-	if err := w.among.of(w.generation); err != nil {
+	if err := w.among.checkGeneration(w.generation); err != nil {
 		return nil, err
 	}
 	return w.Searcher.Search(ctx, question, k, w.among.lists())

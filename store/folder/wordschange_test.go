@@ -73,11 +73,11 @@ func asked(t testing.TB, g *Generation) []string {
 func TestRebuildWords(t *testing.T) {
 	a := &hashEncoder{name: "a", dimension: 8}
 	passages := randomPassages(1, 300)
-	gone := []string{passages[3].ID, passages[250].ID}
+	removed := []string{passages[3].ID, passages[250].ID}
 	make := func(words bm25.Params) string {
 		t.Helper()
 		dir := built(t, BuildOptions{Experts: []PassageEncoder{a}, Words: words}, passages[:200], passages[200:])
-		if _, err := Delete(t.Context(), dir, gone); err != nil {
+		if _, err := Delete(t.Context(), dir, removed); err != nil {
 			t.Fatal(err)
 		}
 		return dir

@@ -173,14 +173,14 @@ func (s *Store) fillBatch(
 	for i := range batch {
 		ids[i] = batch[i].ID
 	}
-	there, err := s.get(ctx, ids)
+	stored, err := s.get(ctx, ids)
 	if err != nil {
 		return err
 	}
 	var todo []corpus.Passage
 	var operations []operation
 	var marks [][]string
-	for i, has := range there {
+	for i, has := range stored {
 		if has.found && has.version == batch[i].Version() && !has.has([]string{x.mark()}) {
 			todo = append(todo, batch[i])
 			operations = append(operations, operation{verb: updating, id: ids[i], seqNo: has.seqNo, term: has.term})

@@ -66,12 +66,12 @@ func (s *Store) completeBatch(ctx context.Context, batch []corpus.Passage) error
 	for i := range batch {
 		ids[i] = batch[i].ID
 	}
-	there, err := s.get(ctx, ids)
+	stored, err := s.get(ctx, ids)
 	if err != nil {
 		return err
 	}
 	var operations []operation
-	for i, has := range there {
+	for i, has := range stored {
 		if has.found && has.version == batch[i].Version() {
 			body := append(appendWritten([]byte{'{'}, s.current(), &batch[i]), ',')
 			body = append(appendKey(body, ids[i]), '}')

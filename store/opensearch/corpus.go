@@ -129,8 +129,8 @@ func (t *table) ordinal(id string, bytes int, print uint64) rank.Ordinal {
 	return o
 }
 
-// of returns the ids of ordinals.
-func (t *table) of(ordinals []rank.Ordinal) []string {
+// idsOf returns the ids of ordinals.
+func (t *table) idsOf(ordinals []rank.Ordinal) []string {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	out := make([]string, len(ordinals))
@@ -228,7 +228,7 @@ func (p texts) Ordinals() int { return math.MaxInt32 }
 
 // Read implements search.Passages, in one request.
 func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
-	return p.store.read(ctx, p.table.of(ordinals))
+	return p.store.readPassages(ctx, p.table.idsOf(ordinals))
 }
 
 func (p texts) Size(o rank.Ordinal) (int, error) {
@@ -292,8 +292,8 @@ func (p texts) after(ctx context.Context, query object, id string, limit int) ([
 // Ordinal implements search.Passages. It sees what was written last, as a lookup by id
 // does in the cluster.
 func (p texts) Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, error) {
-	there, err := p.store.stored(ctx, []string{id}, fieldBytes)
-	if err != nil || !there[0].found {
+	stored, err := p.store.stored(ctx, []string{id}, fieldBytes)
+	if err != nil || !stored[0].found {
 		return 0, false, err
 	}
 	return p.table.ordinal(id, 0, 0), true, nil

@@ -152,11 +152,11 @@ func appendVector(b []byte, vector []float32) []byte {
 	return append(b, ']')
 }
 
-// source is the document of a passage as it is read.
-type source map[string]json.RawMessage
+// documentSource is the document of a passage as it is read.
+type documentSource map[string]json.RawMessage
 
 // passage reads a passage, which has to be the one that its version names.
-func (s source) passage(id string) (p corpus.Passage, err error) {
+func (s documentSource) passage(id string) (p corpus.Passage, err error) {
 	var metadata, version string
 	for name, into := range map[string]any{fieldID: &p.ID, fieldTitle: &p.Title, fieldText: &p.Text, fieldTags: &p.Tags,
 		fieldMetadata: &metadata, fieldVersion: &version} {
@@ -195,7 +195,7 @@ func (s source) passage(id string) (p corpus.Passage, err error) {
 }
 
 // vector reads the vectors of an expert.
-func (s source) vector(x Expert) ([]float32, error) {
+func (s documentSource) vector(x Expert) ([]float32, error) {
 	raw, ok := s[x.field()]
 	if !ok {
 		return nil, fmt.Errorf("it has no field %s", x.field())
@@ -218,7 +218,7 @@ func (s source) vector(x Expert) ([]float32, error) {
 }
 
 // codes reads the codes of an expert of late interaction.
-func (s source) codes(x Expert) ([]byte, error) {
+func (s documentSource) codes(x Expert) ([]byte, error) {
 	var text string
 	if err := json.Unmarshal(s[x.field()], &text); err != nil {
 		return nil, fmt.Errorf("field %s: %w", x.field(), err)
@@ -237,7 +237,7 @@ type stored struct {
 	experts []string
 	seqNo   int64
 	term    int64
-	source  source
+	source  documentSource
 }
 
 // errAnswer is the error of an answer that is not whole, or makes no sense: another one
@@ -253,7 +253,7 @@ func parseGot(answer []byte, ids []string) ([]stored, error) {
 			Found  *bool           `json:"found"`
 			SeqNo  *int64          `json:"_seq_no"`
 			Term   *int64          `json:"_primary_term"`
-			Source source          `json:"_source"`
+			Source documentSource  `json:"_source"`
 			Error  json.RawMessage `json:"error"`
 		} `json:"docs"`
 	}

@@ -32,7 +32,7 @@ func (w words) Explain(ctx context.Context, question string, passage rank.Ordina
 	explained := func(query object) {
 		searches = append(searches, object{"size": 1, "explain": true, "track_total_hits": false, "_source": false,
 			"query": object{
-				"bool": object{"must": query, "filter": object{"ids": object{"values": w.table.of([]rank.Ordinal{passage})}}},
+				"bool": object{"must": query, "filter": object{"ids": object{"values": w.table.idsOf([]rank.Ordinal{passage})}}},
 			}})
 	}
 	for _, t := range q.terms {

@@ -189,7 +189,7 @@ func TestInterrupted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, there := store.Manifest().Expert("third"); there {
+		if _, stored := store.Manifest().Expert("third"); stored {
 			t.Error("an expert is published before all have its vectors")
 		}
 	}
@@ -323,9 +323,9 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 		for i := range 12 {
 			id := fmt.Sprintf("hand %d, %d", hand, i)
 			p, version, ok, err := writers[0].Passage(t.Context(), id, anyRoom)
-			w, there := want[hand][id]
-			if err != nil || ok != there || ok && (version != w.Version() || p.Text != w.Text) {
-				t.Errorf("seed %d: %q is %+v, %t, %v; it should be %+v, %t", seed, id, p, ok, err, w, there)
+			w, stored := want[hand][id]
+			if err != nil || ok != stored || ok && (version != w.Version() || p.Text != w.Text) {
+				t.Errorf("seed %d: %q is %+v, %t, %v; it should be %+v, %t", seed, id, p, ok, err, w, stored)
 			}
 		}
 	}

@@ -246,7 +246,7 @@ func (s *Store) addBatch(
 		for i := range batch {
 			ids[i] = batch[i].ID
 		}
-		there, err := s.get(ctx, ids)
+		stored, err := s.get(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -254,7 +254,7 @@ func (s *Store) addBatch(
 		var operations []operation
 		for i, p := range batch {
 			op := operation{verb: replacing, id: p.ID, last: last[p.ID]}
-			if has := there[i]; has.found {
+			if has := stored[i]; has.found {
 				switch equal := has.version == p.Version(); {
 				case equal && has.has(marks) && ours[p.ID]:
 					report.Passages++

@@ -211,9 +211,9 @@ func checkCopies(
 					Shards struct{ Total, Successful int } `json:"_shards"`
 					Hits   struct {
 						Hits []struct {
-							ID     string  `json:"_id"`
-							Score  float64 `json:"_score"`
-							Source source  `json:"_source"`
+							ID     string         `json:"_id"`
+							Score  float64        `json:"_score"`
+							Source documentSource `json:"_source"`
 						}
 					}
 				}

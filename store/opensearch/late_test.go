@@ -169,7 +169,7 @@ func TestReadingThePast(t *testing.T) {
 		}
 		return answer
 	}
-	there := func(want bool) {
+	stored := func(want bool) {
 		t.Helper()
 		if _, _, ok, err := writers[0].Passage(t.Context(), "a", anyRoom); err != nil || ok != want {
 			t.Errorf("there: %t, %v", ok, err)
@@ -182,15 +182,15 @@ func TestReadingThePast(t *testing.T) {
 	once := read()
 	p.answers = [][]byte{never, never}
 	apply(1, folder.Change{Delete: "a"}, folder.Deleted)
-	there(false)
+	stored(false)
 	apply(1, folder.Change{Delete: "a"}, folder.Absent)
 	p.answers = [][]byte{once, once}
 	client.nodes[0].leave()
 	client.look(t.Context(), client.nodes[0], func() {})
 	apply(1, folder.Change{Put: passage}, folder.Created)
-	there(true)
+	stored(true)
 	apply(1, folder.Change{Put: passage}, folder.Unchanged)
-	there(true)
+	stored(true)
 }
 
 // anyRoom has room for a passage of any size.

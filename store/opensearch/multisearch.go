@@ -16,7 +16,7 @@ type found struct {
 	bytes  int    // of the passage; 0 where they were not asked for
 	print  uint64 // its fingerprint; 0 where it was not asked for, or is not there
 	fields map[string][]json.RawMessage
-	source source
+	source documentSource
 	why    *explanation // where it was asked for
 	// seqNo and term say in which state it was found, where that was asked for.
 	seqNo, term int64
@@ -117,7 +117,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 					ID     string                       `json:"_id"`
 					Score  *json.Number                 `json:"_score"`
 					Fields map[string][]json.RawMessage `json:"fields"`
-					Source source                       `json:"_source"`
+					Source documentSource               `json:"_source"`
 					Why    *explanation                 `json:"_explanation"`
 					SeqNo  int64                        `json:"_seq_no"`
 					Term   int64                        `json:"_primary_term"`

@@ -177,12 +177,12 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 		if a.lost != nil {
 			continue
 		}
-		there := map[string]bool{}
+		stored := map[string]bool{}
 		for _, h := range a.hits {
-			there[h.id] = true
+			stored[h.id] = true
 		}
-		for n, id := range r.table.of(wanted[i]) {
-			if !there[id] && !slices.Contains(gone, wanted[i][n]) {
+		for n, id := range r.table.idsOf(wanted[i]) {
+			if !stored[id] && !slices.Contains(gone, wanted[i][n]) {
 				gone = append(gone, wanted[i][n])
 			}
 		}
@@ -192,7 +192,7 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 
 // scoring returns the search that gives passages their scores.
 func (r *request) scoring(of asked, ordinals []rank.Ordinal) object {
-	these := object{"ids": object{"values": r.table.of(ordinals)}}
+	these := object{"ids": object{"values": r.table.idsOf(ordinals)}}
 	var query object
 	if of.field == fieldWords || of.field == fieldPairs {
 		// Without the words, too: who is not found is not there.
@@ -220,7 +220,7 @@ func (r *request) scored(of asked, ordinals []rank.Ordinal, s said) {
 		byID[h.id] = h.score
 	}
 	dense := of.field != fieldWords && of.field != fieldPairs
-	for i, id := range r.table.of(ordinals) {
+	for i, id := range r.table.idsOf(ordinals) {
 		score, ok := byID[id]
 		switch {
 		case !ok && (dense || s.lost != nil):
@@ -283,7 +283,7 @@ func (r *request) vectorAt(x Expert, o rank.Ordinal) []float32 {
 func (r *request) codesOf(x Expert, ordinals []rank.Ordinal) object {
 	return object{
 		"size":             len(ordinals),
-		"query":            object{"bool": object{"filter": object{"ids": object{"values": r.table.of(ordinals)}}}},
+		"query":            object{"bool": object{"filter": object{"ids": object{"values": r.table.idsOf(ordinals)}}}},
 		"track_total_hits": false,
 		"_source":          []string{x.field()},
 	}
@@ -330,12 +330,12 @@ func (r *request) fetchVectors(ctx context.Context, x Expert, ordinals []rank.Or
 	if len(missing) == 0 {
 		return nil
 	}
-	ids := r.table.of(missing)
-	there, err := r.store.stored(ctx, ids, x.field())
+	ids := r.table.idsOf(missing)
+	stored, err := r.store.stored(ctx, ids, x.field())
 	if err != nil {
 		return err
 	}
-	for i, has := range there {
+	for i, has := range stored {
 		if !has.found {
 			continue
 		}
@@ -347,7 +347,7 @@ func (r *request) fetchVectors(ctx context.Context, x Expert, ordinals []rank.Or
 }
 
 // takeVector keeps the vector of a passage.
-func (r *request) takeVector(x Expert, o rank.Ordinal, from source) error {
+func (r *request) takeVector(x Expert, o rank.Ordinal, from documentSource) error {
 	vector, err := from.vector(x)
 	if err != nil {
 		return err
@@ -374,17 +374,17 @@ func (s *Store) stored(ctx context.Context, ids []string, fields ...string) ([]s
 	return parseGot(answer, ids)
 }
 
-// read reads passages by their ids. One that is not there any more has its id alone.
-func (s *Store) read(ctx context.Context, ids []string) ([]corpus.Passage, error) {
+// readPassages reads passages by their ids. One that is not there any more has its id alone.
+func (s *Store) readPassages(ctx context.Context, ids []string) ([]corpus.Passage, error) {
 	if len(ids) == 0 {
 		return []corpus.Passage{}, nil
 	}
-	there, err := s.stored(ctx, ids, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
+	stored, err := s.stored(ctx, ids, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]corpus.Passage, len(ids))
-	for i, has := range there {
+	for i, has := range stored {
 		if !has.found {
 			out[i].ID = ids[i]
 			continue

@@ -139,11 +139,11 @@ func (s *sample) read(ctx context.Context, store *Store, old *sample) error {
 		fields[i] = x.field()
 	}
 	for some := range slices.Chunk(missing, fetchPassages) {
-		there, err := store.stored(ctx, some, fields...)
+		stored, err := store.stored(ctx, some, fields...)
 		if err != nil {
 			return err
 		}
-		for i, has := range there {
+		for i, has := range stored {
 			at := slices.IndexFunc(s.passages, func(p chosen) bool { return p.id == some[i] })
 			if !has.found {
 				s.passages = slices.Delete(s.passages, at, at+1)
@@ -175,7 +175,7 @@ func (s *sample) takeOver(keepers []Expert, p chosen, old *sample) bool {
 }
 
 // take takes vectors and codes of a document.
-func (s *sample) take(keepers []Expert, id string, from source) error {
+func (s *sample) take(keepers []Expert, id string, from documentSource) error {
 	for _, x := range keepers {
 		if x.Late {
 			codes, err := from.codes(x)

@@ -73,7 +73,7 @@ func (s *Scan) begin() error {
 // Next returns the next passage, io.EOF after the last.
 func (s *Scan) Next() (p corpus.Passage, err error) {
 	if len(s.page) == 0 && !s.ended {
-		if err := s.read(); err != nil {
+		if err := s.readPage(); err != nil {
 			return p, fmt.Errorf("reading the passages of %s: %w", s.store.index, err)
 		}
 	}
@@ -108,9 +108,9 @@ func (s *Scan) Close() error {
 // lost.
 const pagePatience = 10 * time.Second
 
-// read reads the next page. The state is in copies on some nodes, and gone with one of
+// readPage reads the next page. The state is in copies on some nodes, and gone with one of
 // them: the pages that are left are then of a newer one.
-func (s *Scan) read() error {
+func (s *Scan) readPage() error {
 	err := s.readFor(pagePatience)
 	if err == nil || s.ctx.Err() != nil {
 		return err
@@ -172,7 +172,7 @@ func parsePage(answer []byte) (p page, err error) {
 			} `json:"total"`
 			Hits []struct {
 				ID     string          `json:"_id"`
-				Source source          `json:"_source"`
+				Source documentSource  `json:"_source"`
 				Sort   json.RawMessage `json:"sort"`
 			} `json:"hits"`
 		} `json:"hits"`
@@ -237,11 +237,11 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 		for i := range some {
 			ids[i] = some[i].ID
 		}
-		there, err := e.store.get(ctx, ids, e.expert.field())
+		stored, err := e.store.get(ctx, ids, e.expert.field())
 		if err != nil {
 			return nil, err
 		}
-		for i, has := range there {
+		for i, has := range stored {
 			if !has.found || has.version != some[i].Version() {
 				return nil, fmt.Errorf(
 					"passage %q was changed while %s was read: start again while nobody writes to it",

@@ -105,7 +105,7 @@ func (w *Writer) Apply(ctx context.Context, changes []folder.Change) ([]folder.C
 	}
 	for len(left) > 0 {
 		var some []*attempt
-		some, left = apart(left)
+		some, left = takeDistinct(left)
 		if len(some) > 0 {
 			if err := w.apply(ctx, some); err != nil {
 				if ctx.Err() == nil {
@@ -123,9 +123,9 @@ func (w *Writer) Apply(ctx context.Context, changes []folder.Change) ([]folder.C
 	return results, nil
 }
 
-// apart takes the first changes that concern different passages: those of one passage are
+// takeDistinct takes the first changes that concern different passages: those of one passage are
 // made one after the other.
-func apart(all []*attempt) (some, left []*attempt) {
+func takeDistinct(all []*attempt) (some, left []*attempt) {
 	seen := map[string]bool{}
 	for _, a := range all {
 		if id := a.result.ID; len(some) == batchPassages || seen[id] {
@@ -187,7 +187,7 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 		settled := w.store.client.Settled()
 		left = slices.DeleteFunc(
 			left,
-			func(a *attempt) bool { return !a.meets(&there[slices.Index(ids, a.result.ID)], settled) },
+			func(a *attempt) bool { return !a.compareWith(&there[slices.Index(ids, a.result.ID)], settled) },
 		)
 		if err := w.encode(ctx, left, waited); err != nil {
 			return err
@@ -224,16 +224,16 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 	return nil
 }
 
-// meets compares a change with what is there and reports whether it is to be sent. What a
+// compareWith compares a change with what is there and reports whether it is to be sent. What a
 // node says may be of the past: one that hung, and which the cluster went on without,
 // answers from its own copies until it notices. So nothing is acknowledged that was only
 // read: that a passage is absent, or that it is what an unsure attempt left, is written
 // once more, which such a node cannot do. A passage that is unchanged is left as it is
 // while all nodes answer.
-func (a *attempt) meets(there *stored, settled bool) bool {
+func (a *attempt) compareWith(current *stored, settled bool) bool {
 	r := a.result
-	if !a.unsure || there.found != (a.change.Put != nil) || there.version != a.version { // else its outcome is known
-		r.Outcome, r.Err = a.change.On(there.version, a.version)
+	if !a.unsure || current.found != (a.change.Put != nil) || current.version != a.version { // else its outcome is known
+		r.Outcome, r.Err = a.change.On(current.version, a.version)
 		if r.Err != nil {
 			r.Outcome = ""
 			return false
@@ -243,7 +243,7 @@ func (a *attempt) meets(there *stored, settled bool) bool {
 			return false
 		}
 	}
-	a.op = operation{verb: replacing, id: r.ID, seqNo: there.seqNo, term: there.term, last: a.last}
+	a.op = operation{verb: replacing, id: r.ID, seqNo: current.seqNo, term: current.term, last: a.last}
 	if a.change.Put == nil {
 		a.op.verb = removing
 	}
@@ -324,18 +324,18 @@ func (w *Writer) Passage(
 ) (p corpus.Passage, version string, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, opening)
 	defer cancel()
-	there, err := w.store.get(ctx, []string{id}, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
-	if err != nil || !there[0].found {
+	stored, err := w.store.get(ctx, []string{id}, fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata)
+	if err != nil || !stored[0].found {
 		return p, "", false, err
 	}
-	p, err = there[0].source.passage(id)
+	p, err = stored[0].source.passage(id)
 	if err != nil {
 		return p, "", false, err
 	}
 	if err := room(len(p.ID) + len(p.Title) + len(p.Text)); err != nil {
 		return corpus.Passage{}, "", false, err
 	}
-	return p, there[0].version, true, nil
+	return p, stored[0].version, true, nil
 }
 
 // Wait waits until searches see the change with the number seq, and hastens that.

@@ -123,7 +123,7 @@ func (l Lease) take(ctx context.Context, doing string, patience time.Duration) (
 	}
 	begun := time.Now()
 	for watched, since := "", time.Now(); ; {
-		by, version, err := l.read(ctx)
+		by, version, err := l.readHolder(ctx)
 		switch {
 		case err != nil:
 			return nil, err
@@ -148,7 +148,7 @@ func (l Lease) take(ctx context.Context, doing string, patience time.Duration) (
 	}
 }
 
-func (l Lease) read(ctx context.Context) (by holder, version string, err error) {
+func (l Lease) readHolder(ctx context.Context) (by holder, version string, err error) {
 	data, version, err := l.Register.Read(ctx)
 	if err == nil && version != "" {
 		err = json.Unmarshal(data, &by)
@@ -175,7 +175,7 @@ func (h *held) beat(ctx context.Context) error {
 		if done || err != nil {
 			return err
 		}
-		by, version, err := h.read(ctx)
+		by, version, err := h.readHolder(ctx)
 		if err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func TestLeaseOfTheDead(t *testing.T) {
 		if _, err := l.take(ctx, "the third", 0); !errors.As(err, &lost) || lost.Lost {
 			t.Errorf("the third: %v", err)
 		}
-		_, version, err := dead.read(ctx) // as one who did not hear of the second
+		_, version, err := dead.readHolder(ctx) // as one who did not hear of the second
 		if err == nil {
 			_, _, err = dead.write(ctx, holder{Token: "another", Doing: "the fourth"}, version)
 		}
@@ -77,7 +77,7 @@ func TestLeaseOfTheDead(t *testing.T) {
 		t.Skip("this system does not tell:", err)
 	}
 	for place, want := range map[string]bool{placeHere(): true, "elsewhere": false} {
-		_, version, err := dead.read(t.Context())
+		_, version, err := dead.readHolder(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
