@@ -265,6 +265,19 @@ func TestReadOnlyUser(t *testing.T) {
 	if err := store.MayChange(t.Context()); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("%v", err)
 	}
+	scan, err := store.Scan(t.Context()) // as importing does
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := scan.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if report, err := folder.Build(t.Context(), t.TempDir()+"/imported", scan,
+		folder.BuildOptions{Experts: store.Encoders()}); err != nil || report.Passages != 3 {
+		t.Errorf("importing: %d passages, %v", report.Passages, err)
+	}
 	given := &list{passages: passages(2, 3)}
 	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, given, options, ""); !errors.Is(err, ErrReadOnly) ||
 		given.at != 0 {

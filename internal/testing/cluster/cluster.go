@@ -14,6 +14,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -126,6 +127,18 @@ func freePorts(n int) (found []int, err error) {
 	return nil, fmt.Errorf("fewer than %d free ports below 32000 on loopback", n)
 }
 
+// Address returns an index of the cluster as configurations name a store.
+func (c *Cluster) Address(index string) string {
+	hosts := make([]string, len(c.URLs))
+	for i, node := range c.URLs {
+		hosts[i] = strings.TrimPrefix(node, "http://")
+	}
+	return "opensearch+http://" + strings.Join(hosts, ",") + "/" + url.PathEscape(index)
+}
+
+// Snapshots returns the folder in which every node takes repositories of snapshots of the type fs.
+func (c *Cluster) Snapshots() string { return filepath.Join(c.folder, "snapshots") }
+
 // start starts the process of a node.
 func (c *Cluster) start(i int) error {
 	n := c.nodes[i]
@@ -151,6 +164,7 @@ func (c *Cluster) start(i int) error {
 			n.http,
 			n.transport,
 			"cluster.name="+filepath.Base(c.folder),
+			"path.repo="+c.Snapshots(),
 			"discovery.seed_hosts="+strings.Join(
 				seeds,
 				",",
@@ -216,13 +230,13 @@ func (c *Cluster) Mend(ctx context.Context) error {
 func (c *Cluster) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
-	for i, url := range c.URLs {
+	for i, address := range c.URLs {
 		query := fmt.Sprintf(
 			"/_cluster/health?wait_for_nodes=%d&wait_for_status=green&wait_for_no_initializing_shards=true&wait_for_no_relocating_shards=true&timeout=5s",
 			len(c.nodes),
 		)
 		for {
-			status, err := c.get(ctx, url+query)
+			status, err := c.get(ctx, address+query)
 			if err == nil && status == http.StatusOK {
 				break
 			}
@@ -247,8 +261,8 @@ func (c *Cluster) Ready(ctx context.Context) error {
 	return nil
 }
 
-func (c *Cluster) get(ctx context.Context, url string) (status int, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func (c *Cluster) get(ctx context.Context, address string) (status int, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return 0, err
 	}

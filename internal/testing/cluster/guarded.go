@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,10 @@ const (
 	Password               = "sesame-1"
 	WritingKey, ReadingKey = "sesame-2", "sesame-3"
 )
+
+// reading matches what the actions indices:data/read/* do with another method than GET: a point in
+// time is made and ended by them, and no index is refreshed.
+var reading = regexp.MustCompile(`/_(mget|msearch|search|search/point_in_time|mtermvectors)$`)
 
 // Guarded returns a real node behind TLS, users and API keys: its address, and the file of its
 // certificate. Its refusals repeat what they were sent, as careless proxies do.
@@ -36,8 +41,7 @@ func Guarded(tb testing.TB, c *Cluster) (address, certificate string) {
 		said := r.Header.Get("Authorization")
 		may := password == Password && user == Writer || said == "ApiKey "+WritingKey
 		reads := password == Password && user == Reader || said == "ApiKey "+ReadingKey
-		writes := r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "_mget") &&
-			!strings.Contains(r.URL.Path, "_msearch")
+		writes := r.Method != http.MethodGet && !reading.MatchString(r.URL.Path)
 		switch {
 		case !may && !reads:
 			http.Error(w, "nobody knows "+said+" "+password, http.StatusUnauthorized)

@@ -1,15 +1,15 @@
 // Command cmd runs a cluster of OpenSearch on loopback until it is interrupted, to
-// develop with: go run ./internal/testing/cluster/cmd. With -install it only fetches what a
-// cluster consists of.
+// develop with: go run ./internal/testing/cluster/cmd. It prints the address of a store there.
+// With -install it only fetches what a cluster consists of.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"example.org/conclave/internal/testing/cluster"
@@ -18,16 +18,17 @@ import (
 func main() {
 	only := flag.Bool("install", false, "only fetch what a cluster consists of")
 	nodes := flag.Int("nodes", 3, "how many nodes")
+	index := flag.String("index", "passages", "index in the printed address; it is not made")
 	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	if err := start(ctx, *only, *nodes); err != nil {
+	if err := start(ctx, *only, *nodes, *index, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func start(ctx context.Context, only bool, nodes int) error {
+func start(ctx context.Context, only bool, nodes int, index string, to io.Writer) error {
 	if only {
 		return cluster.Install(ctx)
 	}
@@ -36,7 +37,9 @@ func start(ctx context.Context, only bool, nodes int) error {
 		return err
 	}
 	defer c.Close()
-	fmt.Println(strings.Join(c.URLs, ","))
+	if _, err := fmt.Fprintln(to, c.Address(index)); err != nil {
+		return err
+	}
 	<-ctx.Done()
 	return nil
 }
