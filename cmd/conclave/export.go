@@ -22,14 +22,22 @@ in the byte order of their ids. --vectors also writes the vectors of each expert
 EXPERT.npy: float32, one row for each line. Late interaction, which has a list of
 vectors for each passage, is left out.
 
+With --store the passages are those of an index of OpenSearch; its vectors are had by
+'conclave import'.
+
 --to writes them into a new index of OpenSearch instead, with the vectors of all
 experts and those of late interaction; nothing is encoded. After an interruption the
 same command continues. 'conclave import' does the reverse.`,
 		Example: `  conclave export --collection my-index > passages.jsonl
   conclave export --collection my-index --out passages.jsonl --vectors vectors
+  conclave export --store opensearch+https://node1:9200/my-index > passages.jsonl
   conclave export --collection my-index --to opensearch+https://node1:9200,node2:9200/my-index`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) (err error) {
+			flags := cmd.Flags()
+			if flags.Changed("store") && (flags.Changed("collection") || to != "") {
+				return cli.Usagef("--store excludes --collection and --to")
+			}
 			if to != "" {
 				if out != "" || vectors != "" {
 					return cli.Usagef("--to excludes --out and --vectors")
@@ -45,13 +53,13 @@ same command continues. 'conclave import' does the reverse.`,
 					printIndexed(w, server.Indexed{BuildReport: report.BuildReport, There: report.There}, config.Store)
 				})
 			}
-			c, err := folder.Open(config.Collection)
-			if err != nil {
-				return err
+			stored := config.Store != "" && !flags.Changed("collection")
+			if stored && vectors != "" {
+				return cli.Usagef(
+					"--vectors writes those of a collection in a folder: conclave import --from %s makes one with the vectors of the store",
+					config.Store,
+				)
 			}
-			defer func() { err = errors.Join(err, c.Close()) }()
-			g := c.Acquire()
-			defer g.Release()
 			file := term.Out
 			if out != "" {
 				made, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -61,13 +69,23 @@ same command continues. 'conclave import' does the reverse.`,
 				defer func() { err = errors.Join(err, made.Close()) }()
 				file = made
 			}
+			if stored {
+				return server.ExportPassages(cmd.Context(), config, file)
+			}
+			c, err := folder.Open(config.Collection)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, c.Close()) }()
+			g := c.Acquire()
+			defer g.Release()
 			if err := g.ExportPassages(cmd.Context(), file); err != nil || vectors == "" {
 				return err
 			}
 			return g.ExportVectors(cmd.Context(), vectors)
 		}),
 	}
-	configs.AddFlags(command.Flags(), "collection", "cluster.shards", "cluster.replicas")
+	configs.AddFlags(command.Flags(), "collection", "store", "cluster.shards", "cluster.replicas")
 	command.Flags().
 		StringVar(&to, "to", "", "`address` of a new index of OpenSearch to write, such as opensearch+https://HOST:9200/INDEX")
 	command.Flags().StringVar(&out, "out", "", "`file` to write, which must not exist yet (default: standard output)")

@@ -26,11 +26,7 @@ func TestStore(t *testing.T) {
 		c.Close()
 		http.DefaultClient.CloseIdleConnections()
 	})
-	store := "opensearch+" + c.URLs[0]
-	for _, url := range c.URLs[1:] {
-		store += "," + strings.TrimPrefix(url, "http://")
-	}
-	store += "/end-to-end"
+	store := c.Address("end-to-end")
 	lines := `{"id":"a","title":"A","text":"an old lighthouse","tags":["x"],"metadata":{"year":1.50}}` + "\n" + `{"id":"b","text":"<zebra> & co"}` + "\n"
 	s := newSite(t, "log: {level: error}\n", []string{"small"}, "small", lines)
 	s.command("export", "--collection", "c", "--to", store)
@@ -49,6 +45,20 @@ func TestStore(t *testing.T) {
 	}
 	if found := two.search("The zebra crossed.", "small"); len(found) != 3 {
 		t.Errorf("by meaning: %v", found)
+	}
+	_, metrics, err := one.send(http.MethodGet, "/metrics", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, series := range []string{"\nconclave_store_blocked 0\n", "\nconclave_store_unassigned_copies 0\n",
+		"\nconclave_store_deleted ", `conclave_store_request_seconds_count{node="127.0.0.1:`} {
+		if !strings.Contains(string(metrics), series) {
+			t.Errorf("there is no metric %q", series)
+		}
+	}
+	if exported := s.command("export", "--store", store); !strings.HasPrefix(exported, lines) ||
+		!strings.Contains(exported, `{"id":"new/1","text":"The zebra crossed."}`) {
+		t.Errorf("exported:\n%s", exported)
 	}
 	two.get(http.MethodPut, "/v1/passages/new%2F1", `{"text":"The zebra crossed."}`, http.StatusOK, &made)
 	if made.Status != "unchanged" {

@@ -33,16 +33,34 @@ func registerPassages(metrics *handlers.Metrics, a *Assembly, version string) er
 		a.Store.Store().Observe(func(e opensearch.Exchange) {
 			requests.WithLabelValues(e.Node, e.Operation, e.Outcome).Observe(e.Took.Seconds())
 		})
-		return errors.Join(
-			err,
-			metrics.Register(requests),
-			metrics.Register(
-				prometheus.NewGaugeFunc(
-					prometheus.GaugeOpts{Name: "conclave_passages", Help: "Passages of the store, as it was asked last."},
-					func() float64 { return float64(a.Store.Known().Passages) },
+		err = errors.Join(err, metrics.Register(requests))
+		for _, m := range []struct {
+			name, help string
+			value      func(opensearch.Health) float64
+		}{
+			{"passages", "Passages of the store, as it was asked last.",
+				func(opensearch.Health) float64 { return float64(a.Store.Known().Passages) }},
+			{"store_deleted", "Deleted passages of the store that still count in the statistics of words.",
+				func(opensearch.Health) float64 { return float64(a.Store.Known().Deleted) }},
+			{"store_unassigned_copies", "Copies of shards that are on no node, as the cluster was asked last.",
+				func(h opensearch.Health) float64 { return float64(h.Unassigned) }},
+			{"store_blocked", "1 while the index takes no changes, as the cluster was asked last.",
+				func(h opensearch.Health) float64 {
+					if h.Blocked != "" {
+						return 1
+					}
+					return 0
+				}},
+		} {
+			err = errors.Join(
+				err,
+				metrics.Register(
+					prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + m.name, Help: m.help},
+						func() float64 { return m.value(a.Store.Health()) }),
 				),
-			),
-		)
+			)
+		}
+		return err
 	}
 	for _, m := range []struct {
 		name, help string

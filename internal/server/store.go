@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -252,6 +253,15 @@ func Export(
 	}
 	return opensearch.Build(ctx, client, index, shapeIn(config), g.Source(),
 		folder.BuildOptions{Words: g.WordParams(), Experts: experts, Progress: progress}, string(record))
+}
+
+// ExportPassages writes the passages of the configured store as JSON Lines.
+func ExportPassages(ctx context.Context, config configs.Config, to io.Writer) error {
+	store, err := OpenStore(ctx, config)
+	if err != nil {
+		return err
+	}
+	return store.ExportPassages(ctx, to)
 }
 
 // Import makes a collection of the configured store. Nothing is encoded.

@@ -1,6 +1,7 @@
 package opensearch
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,6 +102,30 @@ func TestBackup(t *testing.T) {
 	}
 	if data, _, err := store.Register("jobs").Read(t.Context()); err != nil || string(data) != `["one"]` {
 		t.Errorf("the register has %s, %v", data, err)
+	}
+}
+
+// TestExportPassages: what is exported of a store is what is exported of the same passages in a
+// folder, to the byte.
+func TestExportPassages(t *testing.T) {
+	t.Parallel()
+	given := passages(32, 300)
+	far, _ := both(t, "exported", given, hashed{name: "base"})
+	var got, want bytes.Buffer
+	if err := far.(*Corpus).Store().ExportPassages(t.Context(), &got); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir() + "/folder"
+	if _, err := folder.Build(t.Context(), dir, &list{passages: given}, folder.BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	g := collectionIn(t, dir).Acquire()
+	defer g.Release()
+	if err := g.ExportPassages(t.Context(), &want); err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(want.Bytes(), []byte("\n")); n != len(given) || !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Errorf("%d lines, and those of the store differ", n)
 	}
 }
 

@@ -60,7 +60,16 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	if err != nil {
 		h.Statistics = c.Known()
 	}
+	c.health.Store(&h)
 	return h, c.ReadSample(ctx)
+}
+
+// Health returns what the last Look that was answered found; nothing before the first.
+func (c *Corpus) Health() Health {
+	if h := c.health.Load(); h != nil {
+		return *h
+	}
+	return Health{}
 }
 
 // searchable reports whether what was opened by this manifest can be searched by the next:

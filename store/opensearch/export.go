@@ -1,0 +1,34 @@
+package opensearch
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// ExportPassages writes all passages as JSON Lines, in the byte order of their ids, as those of a
+// collection in a folder are exported: one line each, which can be indexed again.
+func (s *Store) ExportPassages(ctx context.Context, to io.Writer) (err error) {
+	scan, err := s.Scan(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, scan.Close()) }()
+	w := bufio.NewWriter(to)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for {
+		p, err := scan.Next()
+		if err == io.EOF {
+			return w.Flush()
+		}
+		if err == nil {
+			err = encoder.Encode(p)
+		}
+		if err != nil {
+			return errors.Join(err, w.Flush())
+		}
+	}
+}
