@@ -67,6 +67,15 @@ def test_bad_questions(tmp_path: Path, questions: list[Any], message: str) -> No
     assert message in str(error.value)
 
 
+def test_questions_without_labels(tmp_path: Path) -> None:
+    """Where nothing is learned from labels, those of other passages are passed over."""
+    passages = write_lines(tmp_path / "p.jsonl", PASSAGES)
+    foreign = bad(positive_ids=["z", "b"], hard_negative_ids=["y", "c"])
+    domain = load_files("x", [passages], [write_lines(tmp_path / "q.jsonl", foreign)], labels="ignored")
+    assert domain.questions[1].positives == ("b",)
+    assert domain.questions[1].negatives == ("c",)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from conclave_train.job import Job
 from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
 from conclave_train.model.tensors import read_tensors
+from conclave_train.progress import ends_when
 from conclave_train.settings import EnsembleSettings, ExpertSettings
 from conclave_train.uncertainty import Served
 from conftest import After, tiny_domain, write_checkpoint, write_lines
@@ -148,6 +150,26 @@ def test_a_resumed_run_gives_the_same_bytes(tmp_path: Path) -> None:
     assert len(set(lists)) == 3  # it did mine, and found others each time
     again = train_expert(parts)
     assert sorted(f.name for f in again.iterdir()) == sorted(f.name for f in whole.iterdir())
+    for file in whole.iterdir():
+        assert file.read_bytes() == (again / file.name).read_bytes(), file.name
+
+
+def test_a_run_that_is_stopped_while_it_measures_gives_the_same_bytes(tmp_path: Path) -> None:
+    """Told to stop before the first epoch's measuring, in a later one, and while negatives are mined."""
+    settings = replace(
+        QUICK, epochs=18, dropout=0.02, negatives="bm25", hard=1, mine_at="6,12", answer_filter=False, save_every=1000
+    )
+    whole = train_expert(job(tmp_path, settings=settings, out=tmp_path / "whole", run=tmp_path / "r1"))
+    parts = job(tmp_path, settings=settings, out=tmp_path / "parts", run=tmp_path / "r2")
+    stopped = []
+    for ticks in (9, 160, 20, 60):
+        with ends_when(After(ticks)):
+            try:
+                train_expert(parts)
+            except Interrupted as error:
+                stopped.append(re.sub(r"stopped while (.*), after .*", r"\1", str(error)))
+    assert {"BM25 negatives", "measuring"} <= set(stopped), stopped
+    again = train_expert(parts)
     for file in whole.iterdir():
         assert file.read_bytes() == (again / file.name).read_bytes(), file.name
 

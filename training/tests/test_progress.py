@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from conclave_train import progress
+from conclave_train.errors import Interrupted
 from conclave_train.progress import Progress, clock
 
 
@@ -28,6 +29,16 @@ def clock_of(monkeypatch: pytest.MonkeyPatch) -> Clock:
     own = Clock()
     monkeypatch.setattr(progress, "time", own)
     return own
+
+
+def test_work_ends_when_somebody_asks() -> None:
+    """At the next tick, unless the work saves its state or is done."""
+    with progress.ends_when(lambda: True):
+        with pytest.raises(Interrupted, match="stopped while measuring, after 3 of 9 texts; the same command goes on"):
+            Progress("measuring", 9, "texts", quiet=True).tick(3)
+        Progress("training", 9, "pairs", quiet=True, saves=True).tick(3)
+        Progress("measuring", 9, "texts", quiet=True).tick(9)
+    Progress("measuring", 9, "texts", quiet=True).tick(3)  # nobody asks any more
 
 
 def test_a_line_has_loss_rate_and_time_left(clock_of: Clock, capsys: pytest.CaptureFixture[str]) -> None:

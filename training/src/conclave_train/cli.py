@@ -13,6 +13,7 @@ import torch
 
 from conclave_train import __version__
 from conclave_train.bundle.manifest import check_name, read_manifest
+from conclave_train.data.jsonl import Labels
 from conclave_train.data.load import load, load_files
 from conclave_train.data.records import Domain, union
 from conclave_train.desire_me.settings import DesireMeSettings
@@ -202,10 +203,10 @@ def _machine_options(p: argparse.ArgumentParser) -> None:
     g.add_argument("--quiet", action="store_true", help="no progress")
 
 
-def _domains(options: argparse.Namespace, name: str, labelled: bool = True) -> tuple[Domain, ...]:
-    domains = [load(path, split=options.split, labelled=labelled) for path in options.data]
+def _domains(options: argparse.Namespace, name: str, labels: Labels = "needed") -> tuple[Domain, ...]:
+    domains = [load(path, split=options.split, labels=labels) for path in options.data]
     if options.passages or options.questions:
-        domains.append(load_files(name, options.passages, options.questions, labelled))
+        domains.append(load_files(name, options.passages, options.questions, labels))
     if not domains:
         raise TrainingError("there is no data: give --data, or --passages and --questions")
     return tuple(domains)
@@ -235,12 +236,12 @@ def _matrix_unit() -> bool:
     return supported is not None and bool(supported())
 
 
-def _task(options: argparse.Namespace, stop: Stop, labelled: bool = True) -> dict[str, Any]:
+def _task(options: argparse.Namespace, stop: Stop, labels: Labels = "needed") -> dict[str, Any]:
     """The fields that all jobs have."""
     name = check_name(options.name)
     return {
         "name": name,
-        "domains": _domains(options, name, labelled),
+        "domains": _domains(options, name, labels),
         "base": _base(options),
         "out": options.out or Path("experts") / name,
         "run": options.run or Path("runs") / name,
@@ -255,7 +256,7 @@ def _task(options: argparse.Namespace, stop: Stop, labelled: bool = True) -> dic
 
 def _expert(options: argparse.Namespace, stop: Stop) -> int:
     job = Job(
-        **_task(options, stop, labelled=False),
+        **_task(options, stop, labels="used"),
         settings=from_options(ExpertSettings, options),
         ensemble=from_options(EnsembleSettings, options) if options.ensemble else None,
         weights=options.weights,
@@ -298,7 +299,7 @@ def _fid(options: argparse.Namespace, stop: Stop) -> int:
 
 def _end_to_end(options: argparse.Namespace, stop: Stop) -> int:
     job = EndToEndJob(
-        **_task(options, stop, labelled=False),
+        **_task(options, stop, labels="ignored"),
         settings=from_options(EndToEndSettings, options),
         reader=options.reader,
         template=options.template,

@@ -4,19 +4,44 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from tqdm import tqdm
 
+from conclave_train.errors import Interrupted
+
 SECONDS_BETWEEN_LINES = 30.0
+
+_asked: list[Callable[[], bool]] = []
+
+
+@contextmanager
+def ends_when(asked: Callable[[], bool]) -> Iterator[None]:
+    """Meanwhile each phase that has a progress ends with Interrupted once ``asked`` says yes.
+
+    Phases that save what they did ask for themselves (``saves``).
+    """
+    _asked.append(asked)
+    try:
+        yield
+    finally:
+        _asked.pop()
 
 
 class Progress:
-    """Counts units of work; shows how many are done, the rate, the time left, and what else it is told."""
+    """Counts units of work; shows how many are done, the rate, the time left, and what else it is told.
 
-    def __init__(self, label: str, total: int, unit: str, done: int = 0, quiet: bool = False) -> None:
+    Work that is stopped ends at the next tick, unless it ``saves`` its state and asks by itself.
+    """
+
+    def __init__(
+        self, label: str, total: int, unit: str, done: int = 0, quiet: bool = False, saves: bool = False
+    ) -> None:
         self.label, self.total, self.unit, self.done, self.begun = label, total, unit, done, done
+        self.saves = saves
         self.note = ""
         self.started = self.last = time.monotonic()
         self.quiet = quiet
@@ -39,6 +64,10 @@ class Progress:
         """``count`` more units are done; ``note`` is for instance the loss."""
         self.done += count
         self.note = note or self.note
+        if not self.saves and self.done < self.total and _asked and _asked[-1]():
+            raise Interrupted(
+                f"stopped while {self.label}, after {self.done} of {self.total} {self.unit}; the same command goes on"
+            )
         if self.bar is not None:
             if note:
                 self.bar.set_postfix_str(note, refresh=False)

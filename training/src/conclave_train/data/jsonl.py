@@ -6,11 +6,15 @@ Passages may have ``tags`` and questions ``hard_negative_ids`` too. Other keys a
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 from conclave_train.data.lines import records
 from conclave_train.data.records import Passage, Question
 from conclave_train.errors import DataError
+
+Labels = Literal["needed", "used", "ignored"]
 
 
 def read_passages(paths: Sequence[Path]) -> list[Passage]:
@@ -35,10 +39,11 @@ def read_passages(paths: Sequence[Path]) -> list[Passage]:
     return passages
 
 
-def read_questions(paths: Sequence[Path], known: Container[str], labelled: bool = True) -> list[Question]:
+def read_questions(paths: Sequence[Path], known: Container[str], labels: Labels = "needed") -> list[Question]:
     """The questions of all files. ``known`` are the passages' ids; any other id is an error.
 
-    Where they need not be ``labelled``, ``positive_ids`` may be missing or empty.
+    ``labels`` that are not "needed" may be missing or empty; of those that are "ignored", ids of
+    other passages are passed over.
     """
     questions: list[Question] = []
     places: dict[str, str] = {}
@@ -48,13 +53,19 @@ def read_questions(paths: Sequence[Path], known: Container[str], labelled: bool 
             question = Question(
                 id=record.string("id", "_id", default=f"{path.name}:{record.line}"),
                 text=record.string("question", "text").strip(),
-                positives=record.strings("positive_ids", needed=labelled),
+                positives=record.strings("positive_ids", needed=labels == "needed"),
                 answers=record.strings("answers"),
                 negatives=record.strings("hard_negative_ids"),
             )
             here = f"{path}:{record.line}"
             if (first := places.setdefault(question.id, here)) != here:
                 raise record.fail("id", f"{question.id!r} is the id of the question at {first} too")
+            if labels == "ignored":
+                question = replace(
+                    question,
+                    positives=tuple(id for id in question.positives if id in known),
+                    negatives=tuple(id for id in question.negatives if id in known),
+                )
             for name, ids in (
                 ("positive_ids", question.positives),
                 ("hard_negative_ids", question.negatives),

@@ -10,17 +10,19 @@ from conclave_train.data.records import Domain, Source
 from conclave_train.errors import DataError, TrainingError
 
 
-def load_files(name: str, passages: Sequence[Path], questions: Sequence[Path], labelled: bool = True) -> Domain:
-    """A domain from JSON Lines files of passages and of questions, which need not be ``labelled``."""
+def load_files(
+    name: str, passages: Sequence[Path], questions: Sequence[Path], labels: jsonl.Labels = "needed"
+) -> Domain:
+    """A domain from JSON Lines files of passages and of questions with these ``labels``."""
     if not passages or not questions:
         raise TrainingError("both passages and questions are needed (--passages FILE --questions FILE)")
     read = jsonl.read_passages(passages)
-    asked = jsonl.read_questions(questions, {p.id for p in read}, labelled)
+    asked = jsonl.read_questions(questions, {p.id for p in read}, labels)
     sources = [*(Source.of(p, len(read)) for p in passages), *(Source.of(q, len(asked)) for q in questions)]
     return Domain(name, read, asked, tuple(sources))
 
 
-def load(path: Path, name: str = "", split: str = "train", labelled: bool = True) -> Domain:
+def load(path: Path, name: str = "", split: str = "train", labels: jsonl.Labels = "needed") -> Domain:
     """A domain from what ``path`` is.
 
     A folder with ``passages.jsonl[.gz]`` and ``questions.SPLIT.jsonl[.gz]``, a
@@ -32,7 +34,7 @@ def load(path: Path, name: str = "", split: str = "train", labelled: bool = True
         passages = beir.file(path, "passages.jsonl")
         questions = beir.file(path, f"questions.{split}.jsonl")
         if passages and questions:
-            return load_files(name, [passages], [questions], labelled)
+            return load_files(name, [passages], [questions], labels)
         if beir.file(path, "corpus.jsonl"):
             read, asked, files = beir.read(path, split)
             counts = (len(read), len(asked), len(asked))

@@ -78,7 +78,7 @@ def fit(
     adam = torch.optim.AdamW(head.parameters(), lr=s.learning_rate, weight_decay=s.weight_decay, eps=1e-8)
     total = batches.per_epoch * s.epochs
     torch.manual_seed(s.seed)  # of the mode random
-    with Progress(label, total, "steps", quiet=quiet) as bar:
+    with Progress(label, total, "steps", quiet=quiet, saves=True) as bar:
         for epoch in range(s.epochs):
             order = batches.epoch(epoch)
             for number in range(len(order)):

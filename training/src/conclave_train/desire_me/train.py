@@ -170,7 +170,7 @@ def _encode(job: DesireMeJob, data: _Data, folder: RunFolder) -> _Vectors:
         if kept is not None and len(kept) == len(rows):
             return kept
         out = torch.empty(len(rows), tower.config.output_size)
-        with Progress(f"encoding {name}", len(rows), "texts", quiet=job.quiet) as bar:
+        with Progress(f"encoding {name}", len(rows), "texts", quiet=job.quiet, saves=True) as bar:
             for number, part in enumerate(chunks([len(row) for row in rows], AT_ONCE)):
                 done: Tensor | None = folder.load_part(f"{name}-{number}.pt")
                 if done is None:

@@ -73,7 +73,7 @@ class ReaderTeacher:
     def __call__(self, places: NDArray[np.int64]) -> Tensor:
         wanted = [(i, int(p)) for i, (row, held) in enumerate(_rows(places, self.holders)) for p in row if p in held]
         missing = [key for key in wanted if key not in self.said]
-        with Progress("reading", len(missing), "passages", quiet=self.quiet) as bar:
+        with Progress("reading", len(missing), "passages", quiet=self.quiet, saves=True) as bar:
             for a in range(0, len(missing), 32 * self.s.chunk):
                 if self.stop():
                     raise Interrupted(f"stopped after {a} of {len(missing)} passages read; the same command goes on")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from conclave_train.errors import TrainingError
+from conclave_train.errors import Interrupted, TrainingError
 from conclave_train.fit.batches import Batch, Batches
 from conclave_train.fit.encode import Device, cached_backward, run
 from conclave_train.fit.loss import Loss, in_batch_nll
@@ -82,8 +82,20 @@ class Loop(Kept[BiEncoder]):
         total = per_epoch * self.s.epochs
         if total == 0:
             raise TrainingError("there is not one batch to train on")
+        try:
+            self._fit(total, per_epoch, batches, score)
+        except Interrupted:  # while it measured or mined, between two steps
+            self.save()
+            raise
+        if self.state.best:
+            restore(self.model, self.state.best)
+        return self.state
+
+    def _fit(self, total: int, per_epoch: int, batches: Callable[[int], Batches], score: Score | None) -> None:
         self._measure(score, per_epoch)
-        with Progress("training", total * self.s.batch, "pairs", self.state.step * self.s.batch, self.quiet) as bar:
+        with Progress(
+            "training", total * self.s.batch, "pairs", self.state.step * self.s.batch, self.quiet, saves=True
+        ) as bar:
             for epoch in range(self.state.step // per_epoch, self.s.epochs):
                 current = batches(epoch)
                 if current.per_epoch != per_epoch:
@@ -96,9 +108,6 @@ class Loop(Kept[BiEncoder]):
                     if self.state.step % self.s.save_every == 0:
                         self.save()
                 self._measure(score, per_epoch)
-        if self.state.best:
-            restore(self.model, self.state.best)
-        return self.state
 
     def _step(self, batch: Batch, total: int) -> Loss:
         """One update of the weights."""

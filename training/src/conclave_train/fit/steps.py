@@ -74,7 +74,7 @@ class Steps(Kept[M], Generic[M, S]):
         per_epoch = -(-self.count // self.s.batch)
         total = per_epoch * self.s.epochs
         done = sum(len(self.rows(step, per_epoch)) for step in range(self.state.step))
-        with Progress("training", self.count * self.s.epochs, "questions", done, self.quiet) as bar:
+        with Progress("training", self.count * self.s.epochs, "questions", done, self.quiet, saves=True) as bar:
             for step in range(self.state.step, total):
                 self.asked_to_stop(total)
                 rows = self.rows(step, per_epoch)

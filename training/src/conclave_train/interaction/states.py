@@ -89,7 +89,7 @@ def encode_states(
 
     tower.eval()
     before = sum(len(part) for part in parts[:done])
-    with Progress(f"encoding {name}", len(rows), "texts", before, quiet) as bar, torch.inference_mode():
+    with Progress(f"encoding {name}", len(rows), "texts", before, quiet, saves=True) as bar, torch.inference_mode():
         for number in range(done, len(parts)):
             if stop():
                 save(number)

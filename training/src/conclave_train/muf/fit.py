@@ -76,7 +76,7 @@ def fit_members(
     q, p = vectors.questions.to(device), vectors.passages.to(device)
     first, best = _resume(folder, members, optimiser)
     saved = time.monotonic()
-    with Progress("ensemble", total, "steps", first * per_epoch, quiet) as bar:
+    with Progress("ensemble", total, "steps", first * per_epoch, quiet, saves=True) as bar:
         for epoch in range(first, s.ensemble_epochs):
             orders = [plan.epoch(epoch) for plan in plans]
             for number in range(per_epoch):
