@@ -51,6 +51,11 @@ func Walk(
 			skipped(path, why)
 		}
 	}
+	// A folder that is named is read though it is a link, as a file is; links below it are not.
+	root, err = filepath.EvalSymlinks(root)
+	if err != nil {
+		return err
+	}
 	return filepath.WalkDir(root, func(at string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
