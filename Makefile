@@ -62,7 +62,7 @@ generate: ## rebuild what is generated: kernels, the OpenAPI document
 	@go generate ./...
 
 clean: ## remove what was built (the cache stays)
-	@rm -rf bin demo-index
+	@rm -rf bin demo-index demo-documents
 
 # What cannot be installed by the project itself: say what to install.
 tools:

@@ -266,10 +266,11 @@ func TestDocumentedCommands(t *testing.T) {
 	r := newReader(t, root)
 	curl := func(c shown) bool { return strings.HasPrefix(c.text, "curl ") }
 	measuring := func(c shown) bool {
-		return strings.Contains(c.text, "demo-index") && !curl(c) || c.text == "conclave setup"
+		return strings.Contains(c.text, "demo-documents") && !curl(c) || c.text == "conclave setup"
 	}
 	demo := func(c shown) bool {
-		return curl(c) && (strings.Contains(c.text, "fox") || strings.Contains(c.text, "refunds"))
+		asked := func(about string) bool { return strings.Contains(c.text, about) }
+		return curl(c) && (asked("fox") || asked("nosebleed") || asked("refunds"))
 	}
 	makes := func(c shown) bool { return c.text == "conclave setup" || strings.HasPrefix(c.text, "conclave index ") }
 	for _, first := range []bool{true, false} {
@@ -279,7 +280,7 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 		}
 	}
-	r.serve("conclave serve --collection demo-index")
+	r.serve("conclave serve --collection demo-documents")
 	for _, c := range commands {
 		if demo(c) {
 			r.run(c)
@@ -324,7 +325,9 @@ func newReader(t *testing.T, root string) *reader {
 		}
 	}
 	link(built, filepath.Join(r.dir, "bin", "conclave"))
-	link(filepath.Join(root, "shipped", "demo", "passages"), filepath.Join(r.dir, "shipped", "demo", "passages"))
+	for _, folder := range []string{"passages", "documents"} {
+		link(filepath.Join(root, "shipped", "demo", folder), filepath.Join(r.dir, "shipped", "demo", folder))
+	}
 	lab := exec.CommandContext(
 		t.Context(),
 		"go",
@@ -358,7 +361,9 @@ func newReader(t *testing.T, root string) *reader {
 // as they are shown, and not what they measure.
 func (r *reader) questions(root string) {
 	r.t.Helper()
-	for _, name := range []string{"dev.jsonl", "test.jsonl", "elsewhere.jsonl"} {
+	for _, name := range []string{
+		"dev.jsonl", "test.jsonl", "elsewhere.jsonl", "documents/dev.jsonl", "documents/test.jsonl",
+	} {
 		data, err := os.ReadFile(filepath.Join(root, "shipped", "demo", "questions", name))
 		if err != nil {
 			r.t.Fatal(err)
