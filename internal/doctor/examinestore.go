@@ -58,6 +58,10 @@ func examineStore(
 		f.Status = StatusNote
 		f.Detail += "; " + older
 	}
+	for _, disk := range health.Disks {
+		f.Status = StatusNote
+		f.Detail += "; " + disk
+	}
 	if health.Blocked != "" {
 		f.Status = StatusNote
 		f.Detail += "; " + server.Blocked(health)

@@ -71,6 +71,7 @@ func (s *Server) tellStore(reported string, h opensearch.Health, err error) stri
 			fmt.Sprintf("the index's health is %s: %d copies of shards are on no node", h.Status, h.Unassigned),
 		)
 	}
+	component.Warnings = append(component.Warnings, h.Disks...)
 	if h.Blocked != "" {
 		component.Warnings = append(component.Warnings, Blocked(h))
 	}

@@ -55,17 +55,31 @@ func (s *Store) blocked(err error) error {
 	return s.blockedBy(status.Status, reason([]byte(status.Body)))
 }
 
-// blocks are those of an index's settings, by their names.
+// blocks are those of the settings of an index or of a cluster, by their names.
 type blocks map[string]json.RawMessage
+
+// on reports whether there is a block.
+func (b blocks) on(name string) bool { return strings.Trim(string(b[name]), `"`) == "true" }
+
+// inCluster returns the names of the blocks by which no index of a cluster takes changes, for people;
+// "": there are none.
+func (b blocks) inCluster() string {
+	var out []string
+	for _, name := range []string{"read_only", "read_only_allow_delete"} {
+		if b.on(name) {
+			out = append(out, "cluster.blocks."+name)
+		}
+	}
+	return strings.Join(out, ", ")
+}
 
 // changes returns the names of the blocks by which the index takes no changes, for people;
 // "": there are none.
 func (b blocks) changes() string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(b)) {
-		on := strings.Trim(string(b[name]), `"`) == "true"
 		switch {
-		case !on:
+		case !b.on(name):
 		case name == "read_only_allow_delete":
 			out = append(
 				out,

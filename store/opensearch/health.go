@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Health is what a cluster says of an index.
@@ -15,6 +16,8 @@ type Health struct {
 	Statistics `json:"-"`
 	// Blocked names the blocks by which the index takes no changes; "": it has none.
 	Blocked string `json:"-"`
+	// Disks say of nodes whose disk is above one of the cluster's watermarks how full it is.
+	Disks []string `json:"-"`
 	// Recalibrated: the index has another calibration than before.
 	Recalibrated bool `json:"-"`
 }
@@ -41,7 +44,9 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	}
 	now.written.Store(next.written.Load())
 	now.keyed.Store(next.keyed.Load())
-	h.Blocked = next.blocks
+	var everywhere string
+	everywhere, h.Disks = now.client.limits(ctx)
+	h.Blocked = strings.Trim(next.blocks+", "+everywhere, ", ")
 	was, is := now.Manifest(), next.Manifest()
 	switch {
 	case was.ID != is.ID:

@@ -1,0 +1,146 @@
+package opensearch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// diskPatience is how long the nodes have to say how full their disks are.
+const diskPatience = 2 * time.Second
+
+// clusterSettings are those of a cluster that decide when it takes no changes.
+type clusterSettings struct {
+	Cluster struct {
+		Blocks  blocks `json:"blocks"`
+		Routing struct {
+			Allocation struct {
+				Disk struct {
+					Enabled    string            `json:"threshold_enabled"`
+					Watermarks map[string]string `json:"watermark"`
+				} `json:"disk"`
+			} `json:"allocation"`
+		} `json:"routing"`
+	} `json:"cluster"`
+}
+
+// watermarks are the names of a cluster's watermarks, the highest first, with what happens above them.
+var watermarks = []struct{ name, then string }{
+	{"flood_stage", "its indexes take no changes"},
+	{"high", "its shards are moved to other nodes"},
+	{"low", "it gets no new shards"},
+}
+
+// limits returns the blocks of all indexes of a cluster, and says of each node whose disk is above a
+// watermark how full it is, for people. A cluster that does not say so in time, or whose user may not
+// ask, has no error: what else is known of the index counts.
+func (c *Client) limits(ctx context.Context) (blocked string, disks []string) {
+	ctx, cancel := context.WithTimeout(ctx, diskPatience)
+	defer cancel()
+	var said struct {
+		Defaults   clusterSettings `json:"defaults"`
+		Persistent clusterSettings `json:"persistent"`
+		Transient  clusterSettings `json:"transient"`
+	}
+	answer, err := c.Do(ctx, http.MethodGet, "/_cluster/settings?include_defaults=true&filter_path="+
+		"*.cluster.blocks,*.cluster.routing.allocation.disk", nil)
+	if err != nil || json.Unmarshal(answer, &said) != nil {
+		return "", nil
+	}
+	all := []clusterSettings{said.Defaults, said.Persistent, said.Transient} // the last counts
+	blocked = blocksOf(all).inCluster()
+	if blocked != "" {
+		blocked += ", of all indexes of the cluster"
+	}
+	enabled := "true"
+	marks := map[string]string{}
+	for _, s := range all {
+		enabled = cmp.Or(s.Cluster.Routing.Allocation.Disk.Enabled, enabled)
+		for name, mark := range s.Cluster.Routing.Allocation.Disk.Watermarks {
+			marks[name] = mark
+		}
+	}
+	if enabled == "true" {
+		disks = c.fullDisks(ctx, marks)
+	}
+	return blocked, disks
+}
+
+// blocksOf joins the blocks of settings.
+func blocksOf(all []clusterSettings) blocks {
+	out := blocks{}
+	for _, s := range all {
+		for name, value := range s.Cluster.Blocks {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// fullDisks says of each node that keeps shards on a disk above a watermark how full it is.
+func (c *Client) fullDisks(ctx context.Context, marks map[string]string) (out []string) {
+	var said struct {
+		Nodes map[string]struct {
+			Name  string   `json:"name"`
+			Roles []string `json:"roles"`
+			FS    struct {
+				Total struct {
+					All  float64 `json:"total_in_bytes"`
+					Left float64 `json:"available_in_bytes"`
+				} `json:"total"`
+			} `json:"fs"`
+		} `json:"nodes"`
+	}
+	answer, err := c.Do(ctx, http.MethodGet, "/_nodes/stats/fs?timeout=1s&filter_path="+
+		"nodes.*.name,nodes.*.roles,nodes.*.fs.total", nil)
+	if err != nil || json.Unmarshal(answer, &said) != nil {
+		return nil
+	}
+	for _, n := range said.Nodes {
+		disk := n.FS.Total
+		if disk.All <= 0 || !slices.Contains(n.Roles, "data") {
+			continue
+		}
+		at := slices.IndexFunc(watermarks, func(w struct{ name, then string }) bool {
+			return above(marks[w.name], disk.All, disk.Left)
+		})
+		if at >= 0 {
+			w := watermarks[at]
+			full := 100 * (1 - disk.Left/disk.All)
+			out = append(out, fmt.Sprintf("the disk of node %s is %.0f %% full, above the cluster's watermark %s (%s): %s",
+				n.Name, full, w.name, marks[w.name], w.then))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// byteUnits are the units of a watermark in bytes.
+var byteUnits = []struct {
+	name  string
+	bytes float64
+}{{"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"tb", 1 << 40}, {"pb", 1 << 50}, {"b", 1}}
+
+// above reports whether a disk is fuller than a watermark, which is a share of it that is used, as in
+// 85% or 0.85, or the bytes that have to be left, as in 20gb. One that is not understood is not reached.
+func above(mark string, all, left float64) bool {
+	mark = strings.ToLower(strings.TrimSpace(mark))
+	if share, ok := strings.CutSuffix(mark, "%"); ok {
+		x, err := strconv.ParseFloat(share, 64)
+		return err == nil && 100*(all-left) > x*all
+	}
+	for _, unit := range byteUnits {
+		if n, ok := strings.CutSuffix(mark, unit.name); ok {
+			x, err := strconv.ParseFloat(strings.TrimSpace(n), 64)
+			return err == nil && left < x*unit.bytes
+		}
+	}
+	x, err := strconv.ParseFloat(mark, 64)
+	return err == nil && x <= 1 && all-left > x*all
+}

@@ -1,0 +1,101 @@
+package opensearch
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
+)
+
+// TestAbove: the three ways in which OpenSearch writes a watermark, on a disk of 100 GiB.
+func TestAbove(t *testing.T) {
+	const giga = 1 << 30
+	for _, c := range []struct {
+		mark string
+		left float64 // GiB
+		want bool
+	}{
+		{"85%", 16, false}, {"85%", 14, true}, {"0.85", 14, true}, {"0.85", 16, false}, {"100%", 0, false},
+		{"20gb", 21, false}, {"20gb", 19, true}, {"20480mb", 19, true}, {"1tb", 99, true}, {"1b", 1, false},
+		{"", 0, false}, {"much", 0, false},
+	} {
+		if got := above(c.mark, 100*giga, c.left*giga); got != c.want {
+			t.Errorf("%q with %v GiB left: %t", c.mark, c.left, got)
+		}
+	}
+}
+
+// TestClusterLimits: a look tells that a disk is above a watermark, and that the cluster as a whole takes
+// no changes, whose writes are refused at once in the words of the cluster; and that it is over. All
+// of the cluster is changed for a while, so no other test runs beside it.
+func TestClusterLimits(t *testing.T) {
+	client := testClient(t)
+	index := testIndex(t, client, "cluster-limits")
+	store, writers := written(t, index, passages(1, 3), client, client)
+	c, err := NewCorpus(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(settings object) {
+		t.Helper()
+		var answer struct{ Acknowledged bool }
+		decode(t, client, "PUT", "/_cluster/settings", marshalled(t, object{"transient": settings}), &answer)
+		if !answer.Acknowledged {
+			t.Fatalf("%v: not acknowledged", settings)
+		}
+	}
+	const disk = "cluster.routing.allocation.disk."
+	restore := func() {
+		set(object{"cluster.blocks.read_only": nil}) // by itself, else it is blocked
+		set(object{disk + "threshold_enabled": nil, disk + "watermark.low": nil, disk + "watermark.high": nil,
+			disk + "watermark.flood_stage": nil})
+	}
+	defer restore()
+	look := func() Health {
+		t.Helper()
+		h, err := c.Look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	put := []folder.Change{{Put: &corpus.Passage{ID: "more", Text: "a stone"}}}
+	if h := look(); h.Blocked != "" || len(h.Disks) > 0 {
+		t.Errorf("before: %+v", h)
+	}
+	set(object{disk + "threshold_enabled": true, disk + "watermark.low": "9000tb", disk + "watermark.high": "8000tb",
+		disk + "watermark.flood_stage": "1b"})
+	if h := look(); h.Blocked != "" || len(h.Disks) != 3 || !strings.Contains(h.Disks[0], "node-0 is ") ||
+		!strings.Contains(h.Disks[0], "watermark high (8000tb)") {
+		t.Errorf("above a watermark: %+v", h)
+	}
+	restore()
+	set(object{"cluster.blocks.read_only": true})
+	if h := look(); !strings.HasPrefix(h.Blocked, "cluster.blocks.read_only, of all") {
+		t.Errorf("blocked: %+v", h)
+	}
+	var blocked *BlockedError
+	if _, err := writers[0].Apply(t.Context(), put); !errors.As(err, &blocked) ||
+		!strings.Contains(blocked.Refusal(), "cluster read-only") {
+		t.Errorf("a write: %v", err)
+	}
+	restore()
+	if h := look(); h.Blocked != "" || len(h.Disks) > 0 {
+		t.Errorf("afterwards: %+v", h)
+	}
+	if results, err := writers[0].Apply(t.Context(), put); err != nil || results[0].Outcome != folder.Created {
+		t.Errorf("a write afterwards: %+v, %v", results, err)
+	}
+}
+
+func marshalled(t *testing.T, value any) []byte {
+	t.Helper()
+	body, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
