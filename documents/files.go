@@ -246,6 +246,10 @@ func memberName(name string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(name, "_"), `\`, "/")), "/")
 }
 
+// Hidden reports whether a file of an archive is left out: its name, or a folder in it, begins
+// with a dot, or is what macOS puts beside files.
+func Hidden(name string) bool { return hiddenName(name) }
+
 // hiddenName reports whether a name, or a folder in it, begins with a dot, or is what macOS
 // puts beside files.
 func hiddenName(name string) bool {

@@ -106,6 +106,7 @@ type API struct {
 	writing  atomic.Pointer[writing]
 	refusing atomic.Pointer[string] // why no passage can be written
 	keeper   atomic.Pointer[keeping.Keeper]
+	spool    string // set before keeper
 
 	crossOrigin               *http.CrossOriginProtection
 	answerMemory              *overload.AnswerMemory // of answers

@@ -19,8 +19,12 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// AttachDocuments lets documents be put and deleted. It is called before AttachWriter.
-func (a *API) AttachDocuments(k *keeping.Keeper) { a.keeper.Store(k) }
+// AttachDocuments lets documents be put and deleted. It is called before AttachWriter. spool
+// is the folder in which uploads of many wait for their job; "": none are taken.
+func (a *API) AttachDocuments(k *keeping.Keeper, spool string) {
+	a.spool = spool
+	a.keeper.Store(k)
+}
 
 // documentWriter returns what keeps documents, and what it writes to.
 func (a *API) documentWriter(reads bool) (*keeping.Keeper, *writing, error) {

@@ -164,6 +164,7 @@ func bodies() map[string]string {
 		"/v1/passages":               `{"id":"a","text":"b"}`,
 		"/v1/passages/bees":          `{"text":"b"}`,
 		"/v1/documents/bees":         `Bees.`,
+		"/v1/documents":              "PK\x03\x04",
 		"/v1/admin/snapshots":        `{"name":"a"}`,
 		"/v1/admin/experts":          `{"name":"a"}`,
 		"/v1/embeddings":             `{"model":"wiki","input":"bees"}`,
@@ -307,7 +308,7 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 	o.Adapters = walked
 	api := newAPI(t, o)
 	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20}, 1)
-	api.AttachDocuments(keeper)
+	api.AttachDocuments(keeper, t.TempDir())
 	if err := api.AttachWriter(haltedWriter{s}, haltedJobs{s}, emptySnapshots{}); err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,7 @@ func (a *API) routes() []route {
 		{"deletePassages", answer, serveJSON(a.deletePassages)},
 		{"documents", answer, a.getDocuments},
 		{"document", answer, a.getDocument},
+		{"uploadDocuments", Storing(), a.postDocuments},
 		{"putDocument", Storing(), a.putDocument},
 		{"deleteDocument", Storing(), a.deleteDocument},
 		{"experts", answer, serveJSON(a.getExperts)},

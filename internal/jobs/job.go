@@ -37,6 +37,7 @@ const (
 	AddExpert    = "add_expert"
 	RemoveExpert = "remove_expert"
 	DeleteTagged = "delete_passages"
+	AddDocuments = "add_documents"
 )
 
 // Request is what a job is asked to do.
@@ -49,6 +50,9 @@ type Request struct {
 	TagsAll []string `json:"tags_all,omitempty"`
 	TagsAny []string `json:"tags_any,omitempty"`
 	IDs     []string `json:"ids,omitempty"`
+	// Documents that are added get Prefix before the names of their files, and Tags.
+	Prefix string   `json:"prefix,omitempty"`
+	Tags   []string `json:"tags,omitempty"`
 }
 
 // Progress says how far the work is. Done and Total count the same unit; Total
@@ -69,6 +73,25 @@ type Result struct {
 	Folder     string             `json:"folder,omitempty"`  // of a snapshot
 	Recall     map[string]float64 `json:"recall,omitempty"`  // of the new index against exact search
 	Warnings   []string           `json:"warnings,omitempty"`
+	// Documents says what became of the files of an upload.
+	Documents *DocumentsResult `json:"documents,omitempty"`
+}
+
+// DocumentsResult counts documents.
+type DocumentsResult struct {
+	Added     int `json:"added"`
+	Replaced  int `json:"replaced"`
+	Unchanged int `json:"unchanged"`
+	Failed    int `json:"failed"`
+	// Failures are files that were not read; the first thousand.
+	Failures []DocumentFailure `json:"failures,omitempty"`
+}
+
+// DocumentFailure says why a file was not read.
+type DocumentFailure struct {
+	ID     string `json:"id"`
+	Reason string `json:"reason,omitempty"` // documents.Reason
+	Detail string `json:"detail"`
 }
 
 // Job is one piece of work as it stands.

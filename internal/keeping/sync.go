@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -226,15 +224,10 @@ func (s *syncing) file(ctx context.Context, root, mark string, f documents.File)
 // failed notes that a file was not taken; an error that concerns more than the file is
 // returned.
 func (s *syncing) failed(ctx context.Context, path string, err error) error {
-	var unreadable *documents.UnreadableError
-	var field *corpus.FieldError
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var file *fileError
-	var missing *fs.PathError
-	ofFile := errors.As(err, &unreadable) || errors.As(err, &field) || errors.As(err, &file)
-	if !ofFile && !errors.As(err, &missing) && !errors.Is(err, folder.ErrTooMuch) {
+	if !ofOneFile(err) {
 		return err
 	}
 	s.synced.Failed++

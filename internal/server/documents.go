@@ -28,8 +28,9 @@ func DocumentOptions(d configs.Documents, worker documents.Worker) documents.Opt
 
 // keepDocuments lets documents be put into what a writer writes to. Half of the processors
 // read files at the most, so that searches have the others.
-func (s *Server) keepDocuments(w keeping.Writer) {
+// Uploads of many are kept in the folder spool until their job has read them; "": none are taken.
+func (s *Server) keepDocuments(w keeping.Writer, spool string) {
 	o := DocumentOptions(s.config.Documents, s.readsPDF)
 	s.keeper = keeping.New(w, o, max(1, runtime.GOMAXPROCS(0)/2))
-	s.api.AttachDocuments(s.keeper)
+	s.api.AttachDocuments(s.keeper, spool)
 }

@@ -51,7 +51,7 @@ func (s *Server) writeStore() (worker, error) {
 		}},
 	)
 	s.tellWritable()
-	s.keepDocuments(writer)
+	s.keepDocuments(writer, "")
 	s.visible = writer.Visible
 	return shared, s.api.AttachWriter(writer, shared, noSnapshots{})
 }

@@ -131,6 +131,7 @@ func (s *Server) acceptWrites() (worker, error) {
 			jobs.AddExpert:    {Check: s.checkAdding, Work: s.pathless(s.addExpert)},
 			jobs.RemoveExpert: {Check: s.checkRemoving, Work: s.pathless(s.removeExpert)},
 			jobs.DeleteTagged: {Work: s.pathless(s.deleteTagged)},
+		jobs.AddDocuments: {Work: s.pathless(s.addDocuments)},
 		}},
 	)
 	if err != nil {
@@ -150,7 +151,14 @@ func (s *Server) acceptWrites() (worker, error) {
 		s.api.Readiness().Set(said)
 	}
 	s.tellWritable()
-	s.keepDocuments(s.live)
+	s.keepDocuments(s.live, s.jobsFolder())
+	known, err := queue.Jobs(s.running)
+	if err == nil {
+		err = removeUploads(s.jobsFolder(), known)
+	}
+	if err != nil {
+		s.log.Warn("uploads of documents that no job reads could not be removed", "cause", err)
+	}
 	s.visible = s.live.Flush
 	return queue, s.api.AttachWriter(s.live, queue, snapshotFolder{snapshotsOf(s.config)})
 }

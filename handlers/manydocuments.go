@@ -1,0 +1,195 @@
+package handlers
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"example.org/conclave/internal/jobs"
+)
+
+// UploadPrefix begins the names of uploads of documents, in the folder of the jobs.
+const UploadPrefix = "documents-"
+
+// postDocuments answers POST /v1/documents: it keeps the files on disk, and asks for a job
+// that reads them.
+func (a *API) postDocuments(c *call) error {
+	if _, _, err := a.documentWriter(true); err != nil {
+		return err
+	}
+	if a.spool == "" {
+		return newProblem("not_written", "This server keeps no files for a job: put documents one by one.")
+	}
+	if c.r.ContentLength > a.options.Write.UploadBytes {
+		return bodyTooLarge(a.options.Write.UploadBytes)
+	}
+	if !a.uploads.TryAcquire(1) {
+		return newProblem("too_many_requests", "As many uploads are under way as may be.")
+	}
+	defer a.uploads.Release(1)
+	if err := os.MkdirAll(a.spool, 0o700); err != nil {
+		return notWritten(err)
+	}
+	file, err := os.CreateTemp(a.spool, UploadPrefix+"*.zip")
+	if err != nil {
+		return notWritten(err)
+	}
+	accepted := false
+	defer func() {
+		_ = file.Close()
+		if !accepted {
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if err := a.spoolDocuments(c, file); err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return notWritten(err)
+	}
+	if err := c.arrived(time.Now()); err != nil {
+		return err
+	}
+	prefix, _ := c.query["prefix"].(string)
+	job, err := a.submit(c, jobs.Request{
+		Kind: jobs.AddDocuments, Name: filepath.Base(file.Name()), Prefix: prefix, Tags: texts(c.query["tags"]),
+	})
+	if err != nil {
+		return err
+	}
+	accepted = true
+	return c.respond(c.status, job)
+}
+
+// spoolDocuments writes the files of a body into a zip. A body that is one is kept as it is.
+func (a *API) spoolDocuments(c *call, to *os.File) error {
+	// A slow client is bounded as one that uploads passages.
+	u := &upload{api: a, request: c.r, w: c.w, header: c.w.Header(), control: http.NewResponseController(c.w)}
+	body := &countedBody{body: c.r.Body, most: a.options.Write.UploadBytes, begin: u.beginReading, end: u.endReading}
+	given, parameters, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+	in := bufio.NewReader(body)
+	start, _ := in.Peek(4)
+	switch {
+	case err == nil && given == "multipart/form-data":
+		err = zipForm(to, multipart.NewReader(in, parameters["boundary"]), a.options.Write.UploadBytes)
+	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
+		_, err = io.Copy(to, in)
+	case bytes.HasPrefix(start, []byte{0x1f, 0x8b}):
+		err = zipTar(to, in, a.options.Write.UploadBytes)
+	default:
+		err = errNoFiles
+	}
+	if err == nil {
+		return nil
+	}
+	if !body.ended.Load() {
+		u.stopReading(body)
+	}
+	var refused *Problem
+	var disk *fs.PathError
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case errors.Is(err, errTooMuch):
+		return bodyTooLarge(a.options.Write.UploadBytes)
+	case errors.Is(err, errNoFiles):
+		return newProblem("unsupported_media_type", "The body is neither a form with files (multipart/form-data) nor "+
+			"a zip or tar.gz: put a single file with PUT /v1/documents/{id}.")
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, io.ErrUnexpectedEOF) && !body.ended.Load():
+		return bodyProblem(err, a.options.Write.UploadBytes)
+	case errors.As(err, &disk):
+		return notWritten(err)
+	}
+	return newProblem("unreadable_document", sentence("the upload cannot be read: "+err.Error()))
+}
+
+var errNoFiles = errors.New("no form and no archive")
+
+// zipForm writes the files of a form into a zip, under their file names.
+func zipForm(to io.Writer, parts *multipart.Reader, most int64) error {
+	w := zip.NewWriter(to)
+	n := 0
+	for {
+		part, err := parts.NextRawPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		name := fileNameOf(part)
+		if name == "" {
+			return newProblem("invalid_document", fmt.Sprintf(
+				"The form has a part %.80q that is no file; prefix and tags are parameters of the query.", part.FormName()))
+		}
+		n++
+		if err := addToZip(w, name, time.Time{}, part, &most); err != nil {
+			return err
+		}
+	}
+	if n == 0 {
+		return newProblem("invalid_document", "The form has no files.")
+	}
+	return w.Close()
+}
+
+// fileNameOf returns the file name of a part with its folders, which browsers send of a folder
+// and the standard library cuts off.
+func fileNameOf(part *multipart.Part) string {
+	_, parameters, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	if err != nil {
+		return ""
+	}
+	return parameters["filename"]
+}
+
+// zipTar writes the files of a tar that gzip packed into a zip.
+func zipTar(to io.Writer, from io.Reader, most int64) error {
+	unpacked, err := gzip.NewReader(from)
+	if err != nil {
+		return err
+	}
+	w := zip.NewWriter(to)
+	r := tar.NewReader(unpacked)
+	for {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return w.Close()
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag != tar.TypeReg {
+			continue
+		}
+		if err := addToZip(w, h.Name, h.ModTime, r, &most); err != nil {
+			return err
+		}
+	}
+}
+
+// addToZip adds a file, of which no more than is left may come.
+func addToZip(w *zip.Writer, name string, modified time.Time, from io.Reader, left *int64) error {
+	to, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: modified})
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(to, io.LimitReader(from, *left+1))
+	*left -= n
+	if *left < 0 {
+		return errTooMuch
+	}
+	return err
+}

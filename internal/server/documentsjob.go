@@ -1,0 +1,127 @@
+package server
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"example.org/conclave/documents"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/keeping"
+)
+
+// mostFailures is how many files that were not read a job names.
+const mostFailures = 1000
+
+// addDocuments returns the work of putting the files of an upload, a zip in the folder of
+// the jobs. An attempt after a restart puts all of them again, which changes nothing of
+// those that were put.
+func (s *Server) addDocuments(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+	upload := s.uploadPath(t.Name)
+	defer func() {
+		if s.running.Err() == nil { // else it is begun again
+			_ = os.Remove(upload)
+		}
+	}()
+	if t.Attempts > 1 {
+		if _, err := os.Stat(upload); errors.Is(err, os.ErrNotExist) {
+			return result, errors.New("its files are gone: send them again")
+		}
+	}
+	archive, err := zip.OpenReader(upload)
+	if err != nil {
+		return result, fmt.Errorf("the archive cannot be read: %w", err)
+	}
+	defer func() { err = errors.Join(err, archive.Close()) }()
+	done := &jobs.DocumentsResult{}
+	many := keeping.Many{
+		To: target{s.keeper, s.assembly.Engine}, Limits: DocumentOptions(s.config.Documents, nil).Limits,
+		About: documents.About{Tags: t.Tags},
+		Failed: func(id string, err error) {
+			if len(done.Failures) < mostFailures {
+				done.Failures = append(done.Failures, jobs.DocumentFailure{
+					ID: id, Reason: string(documents.ReasonOf(err)), Detail: handlers.WithoutPaths(err.Error()),
+				})
+			}
+		},
+	}
+	files := membersOf(&archive.Reader)
+	for i, f := range files {
+		t.Report(jobs.Progress{Stage: "reading documents", Done: int64(i), Total: int64(len(files)), Unit: "files"})
+		if err := putMember(ctx, &many, t.Prefix, f); err != nil {
+			return result, err
+		}
+	}
+	if err := s.visible(ctx); err != nil {
+		return result, err
+	}
+	done.Added, done.Replaced = many.Done.Added, many.Done.Replaced
+	done.Unchanged, done.Failed = many.Done.Unchanged, many.Done.Failed
+	result.Documents = done
+	generation, passages := s.assembly.Engine.Generation()
+	result.Generation, result.Passages = generation, passages
+	return result, nil
+}
+
+func (s *Server) uploadPath(name string) string {
+	return filepath.Join(s.jobsFolder(), filepath.Base(name))
+}
+
+// jobsFolder returns the folder of the jobs of a collection.
+func (s *Server) jobsFolder() string { return filepath.Join(s.config.Collection, "jobs") }
+
+// membersOf returns the files of an archive that are read.
+func membersOf(archive *zip.Reader) (files []*zip.File) {
+	for _, f := range archive.File {
+		if !f.FileInfo().IsDir() && !documents.Hidden(f.Name) {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// putMember puts one file of an archive.
+func putMember(ctx context.Context, many *keeping.Many, prefix string, f *zip.File) error {
+	name := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(f.Name, "_"), `\`, "/")), "/")
+	id := prefix + name
+	in, err := f.Open()
+	if err != nil {
+		many.Refuse(id, err)
+		return ctx.Err()
+	}
+	data, err := io.ReadAll(io.LimitReader(in, many.Limits.FileBytes+1))
+	_ = in.Close()
+	if err != nil {
+		many.Refuse(id, fmt.Errorf("it cannot be unpacked: %w", err))
+		return ctx.Err()
+	}
+	many.About.Modified = f.Modified
+	return many.Put(ctx, id, data)
+}
+
+// removeUploads removes what uploads left that no job knows: the server ended before the
+// job was accepted, or the job was cancelled before it began.
+func removeUploads(dir string, known []jobs.Job) error {
+	left, err := filepath.Glob(filepath.Join(dir, handlers.UploadPrefix+"*"))
+	if err != nil {
+		return err
+	}
+	wanted := map[string]bool{}
+	for _, j := range known {
+		wanted[j.Name] = wanted[j.Name] || !j.State.Ended()
+	}
+	var errs []error
+	for _, path := range left {
+		if !wanted[filepath.Base(path)] {
+			errs = append(errs, os.Remove(path))
+		}
+	}
+	return errors.Join(errs...)
+}
