@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"example.org/conclave/store/folder"
@@ -9,7 +10,7 @@ import (
 
 // ApplyTogether makes changes of different passages, all or none: those behind the first,
 // in one request, and then the first, which is the record of a document and says which
-// version of the others counts (Store.current). So until then searches see the version
+// version of the others counts (Store.ofOneVersion). So until then searches see the version
 // before, in part, and none sees two. The conditions of the others do not count. With an
 // error in the first result, others may have been made, and are made good by the next
 // attempt; the error of ApplyTogether itself says so too.
@@ -38,6 +39,9 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []folder.Change) ([]
 		results[0].Err = err
 		return results, nil
 	}
+	if err := w.reuse(ctx, all); err != nil {
+		return nil, err
+	}
 	if err := w.encodeInBatches(ctx, all, waited); err != nil {
 		return nil, err
 	}
@@ -58,6 +62,72 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []folder.Change) ([]
 		results[i].Seq = last
 	}
 	return results, nil
+}
+
+// reuse makes the documents of passages whose title and text one of those has that are
+// replaced or deleted: with the vectors that it has.
+func (w *Writer) reuse(ctx context.Context, all []*attempt) error {
+	m, encoders, err := w.look(ctx)
+	if err != nil {
+		return err
+	}
+	fields := []string{fieldTitle, fieldText}
+	for _, x := range m.keepers() {
+		fields = append(fields, x.field())
+	}
+	known := map[[2]string]vectorsOf{}
+	for from := 0; from < len(all); from += batchPassages {
+		var ids []string
+		for _, a := range all[from:min(from+batchPassages, len(all))] {
+			ids = append(ids, a.result.ID)
+		}
+		there, err := w.store.get(ctx, ids, fields...)
+		if err != nil {
+			return err
+		}
+		for i := range there {
+			if there[i].found && there[i].has(m.marks()) {
+				there[i].source.remember(known, m.keepers())
+			}
+		}
+	}
+	for _, a := range all {
+		p := a.change.Put
+		if p == nil {
+			continue
+		}
+		vectors, ok := known[[2]string{p.Title, p.Text}]
+		if !ok {
+			continue
+		}
+		written, keyed := w.store.written.Load(), w.store.keyed.Load()
+		a.body, err = appendPassage(nil, m, written, keyed, p, vectors, readMarks(encoders, *p)...)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remember keeps the vectors of what was read by its title and text. What cannot be read is
+// encoded anew.
+func (s source) remember(known map[[2]string]vectorsOf, experts []Expert) {
+	var title, text string
+	if raw, ok := s[fieldTitle]; ok && json.Unmarshal(raw, &title) != nil {
+		return
+	}
+	if json.Unmarshal(s[fieldText], &text) != nil {
+		return
+	}
+	vectors := vectorsOf{}
+	for _, x := range experts {
+		vector, err := s.vector(x)
+		if err != nil {
+			return
+		}
+		vectors[x.Name] = vector
+	}
+	known[[2]string{title, text}] = vectors
 }
 
 // encodeInBatches makes the documents of all passages.

@@ -229,7 +229,11 @@ func (p texts) Ordinals() int { return math.MaxInt32 }
 
 // Read implements search.Passages, in one request.
 func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
-	return p.store.readPassages(ctx, p.table.idsOf(ordinals))
+	read, err := p.store.readPassages(ctx, p.table.idsOf(ordinals))
+	if err != nil {
+		return nil, err
+	}
+	return p.store.ofOneVersion(ctx, read)
 }
 
 func (p texts) Size(o rank.Ordinal) (int, error) {
