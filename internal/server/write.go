@@ -131,7 +131,7 @@ func (s *Server) acceptWrites() (worker, error) {
 			jobs.AddExpert:    {Check: s.checkAdding, Work: s.pathless(s.addExpert)},
 			jobs.RemoveExpert: {Check: s.checkRemoving, Work: s.pathless(s.removeExpert)},
 			jobs.DeleteTagged: {Work: s.pathless(s.deleteTagged)},
-		jobs.AddDocuments: {Work: s.pathless(s.addDocuments)},
+			jobs.AddDocuments: {Work: s.pathless(s.addDocuments)},
 		}},
 	)
 	if err != nil {

@@ -39,7 +39,7 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []folder.Change) ([]
 		results[0].Err = err
 		return results, nil
 	}
-	if err := w.reuse(ctx, all); err != nil {
+	if err := w.reuse(ctx, all, waited); err != nil {
 		return nil, err
 	}
 	if err := w.encodeInBatches(ctx, all, waited); err != nil {
@@ -66,9 +66,13 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []folder.Change) ([]
 
 // reuse makes the documents of passages whose title and text one of those has that are
 // replaced or deleted: with the vectors that it has.
-func (w *Writer) reuse(ctx context.Context, all []*attempt) error {
-	m, encoders, err := w.look(ctx)
-	if err != nil {
+func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) error {
+	var m *Manifest
+	var encoders []folder.PassageEncoder
+	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+		m, encoders, err = w.look(ctx, patience)
+		return err
+	}); err != nil {
 		return err
 	}
 	fields := []string{fieldTitle, fieldText}
@@ -81,8 +85,11 @@ func (w *Writer) reuse(ctx context.Context, all []*attempt) error {
 		for _, a := range all[from:min(from+batchPassages, len(all))] {
 			ids = append(ids, a.result.ID)
 		}
-		there, err := w.store.get(ctx, ids, fields...)
-		if err != nil {
+		var there []stored
+		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+			there, err = w.store.getFor(ctx, patience, ids, fields...)
+			return err
+		}); err != nil {
 			return err
 		}
 		for i := range there {
@@ -101,6 +108,7 @@ func (w *Writer) reuse(ctx context.Context, all []*attempt) error {
 			continue
 		}
 		written, keyed := w.store.written.Load(), w.store.keyed.Load()
+		var err error
 		a.body, err = appendPassage(nil, m, written, keyed, p, vectors, readMarks(encoders, *p)...)
 		if err != nil {
 			return err
