@@ -119,7 +119,7 @@ func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) erro
 
 // remember keeps the vectors of what was read by its title and text. What cannot be read is
 // encoded anew.
-func (s source) remember(known map[[2]string]vectorsOf, experts []Expert) {
+func (s documentSource) remember(known map[[2]string]vectorsOf, experts []Expert) {
 	var title, text string
 	if raw, ok := s[fieldTitle]; ok && json.Unmarshal(raw, &title) != nil {
 		return

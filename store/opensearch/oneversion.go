@@ -59,7 +59,7 @@ func (s *Store) ofOneVersion(ctx context.Context, passages []corpus.Passage) ([]
 }
 
 // version reads the document of a first passage.
-func (s source) version(id string) (corpus.Document, error) {
+func (s documentSource) version(id string) (corpus.Document, error) {
 	p := corpus.Passage{ID: id}
 	var metadata string
 	if err := json.Unmarshal(s[fieldMetadata], &metadata); err != nil {
