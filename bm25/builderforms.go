@@ -9,7 +9,7 @@ type sighting struct {
 	from, to uint32 // all other forms: places in Builder.otherIDs
 }
 
-// addWordsAndForms works as addWords does with the analysis Unicode: the other forms of
+// addWordsAndForms adds words by the analysis Unicode: the other forms of
 // the words are counted into the passage beside the terms, and not into the length.
 func (b *Builder) addWordsAndForms(text string) (length uint32) {
 	before := sighting{term: stopWord}

@@ -38,7 +38,7 @@ func (c *cursor) reset(x *Index, scale *strengths, r termRecord, weight float32)
 	return nil
 }
 
-// resetToFind works as reset does for a cursor of which only find and scoreOf are
+// resetToFind resets a cursor of which only find and scoreOf are
 // used: it leaves scores alone.
 func (c *cursor) resetToFind(x *Index, scale *strengths, r termRecord, weight float32) error {
 	c.index, c.scale, c.record, c.weight = x, scale, r, weight
@@ -82,7 +82,7 @@ func (c *cursor) skipTo(passage uint32) {
 	}
 }
 
-// seek works as skipTo does for far jumps: it bisects.
+// seek skips far: it bisects.
 func (c *cursor) seek(passage uint32) {
 	low, high := c.block, c.record.blocks
 	for low < high {

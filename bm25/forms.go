@@ -169,7 +169,7 @@ func (a *analyser) form(word string) string {
 	return string(a.lower)
 }
 
-// plainForm works as form does for a word that has accents; else "".
+// plainForm returns the form of a word that has accents; else "".
 func (a *analyser) plainForm(word, term string) string {
 	for i := 0; i < len(word); i++ {
 		if word[i] >= utf8.RuneSelf {

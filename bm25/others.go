@@ -80,7 +80,7 @@ func (s *Searcher) otherForms(r *reading, terms []questionTerm) (out []otherTerm
 	return out, nil
 }
 
-// boost works as Boost does, given what is known of the terms. rarest is the rarity of a
+// boost returns Boost, given what is known of the terms. rarest is the rarity of a
 // term that no passage has.
 func (o *otherTerms) boost(idf, rarest float32) float32 {
 	own := float32(len(o.Of)-len(o.terms)) * rarest

@@ -28,7 +28,7 @@ type searchStats struct {
 	skipped  int // stretches that could not hold a hit
 }
 
-// search does what Search does, and reports what it cost.
+// search searches like Search, and returns what it cost.
 func (s *Searcher) search(
 	ctx context.Context,
 	question string,

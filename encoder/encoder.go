@@ -137,7 +137,7 @@ func (e *Encoder) EncodePassages(ctx context.Context, texts []Text) ([][]float32
 	return vectors, err
 }
 
-// ReadPassages works as EncodePassages does with Readable of each text: what its vector counts.
+// ReadPassages encodes passages, and returns Readable of each text: what its vector counts.
 func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]float32, read []float64, err error) {
 	rows, read, err := e.passageRows(ctx, texts, e)
 	if err != nil {
@@ -159,7 +159,7 @@ func (e *Encoder) ReadPassages(ctx context.Context, texts []Text) (vectors [][]f
 	return vectors, read, nil
 }
 
-// ReadPassagesBoth works as ReadPassages does for an encoder and of the one that it
+// ReadPassagesBoth reads passages for an encoder and for the one that it
 // carries, in one run.
 func (e *Encoder) ReadPassagesBoth(
 	ctx context.Context,

@@ -86,8 +86,8 @@ func (m *model) infer(ctx context.Context, lane batcher.Lane, rows [][]int32) ([
 	return vectors, nil
 }
 
-// letGo ends queue and sessions when nobody needs them any more.
-func (m *model) letGo() error {
+// release ends queue and sessions when nobody needs them any more.
+func (m *model) release() error {
 	if m.users.Add(-1) > 0 {
 		return nil
 	}

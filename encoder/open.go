@@ -101,7 +101,7 @@ func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 // free closes what load has opened, except a model that another encoder uses.
 func (e *Encoder) free() (err error) {
 	if e.model != nil {
-		err = e.model.letGo()
+		err = e.model.release()
 	}
 	if e.ensemble != nil {
 		err = errors.Join(err, e.ensemble.close())

@@ -27,7 +27,7 @@ func (e *Encoder) ReadablePassage(t Text) (read float64, cut bool) {
 	return e.readable(t, ids), cut
 }
 
-// readable works as Readable does for a passage that has these tokens.
+// readable returns Readable of a passage that has these tokens.
 func (e *Encoder) readable(t Text, ids []int32) float64 {
 	for _, id := range ids {
 		if e.tokenizer.Strange(id) {
@@ -53,7 +53,7 @@ func (e *Encoder) hide(vectors []float32, ids []int32, read float64) (hidden boo
 	return hidden
 }
 
-// hideQuestion works as hide does for a question, whose other tokens have the importance of all.
+// hideQuestion hides tokens of a question, whose other tokens have the importance of all.
 func (e *Encoder) hideQuestion(vectors []float32, ids []int32, read float64) {
 	if !e.hide(vectors, ids, read) {
 		return

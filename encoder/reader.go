@@ -126,7 +126,7 @@ func (x *Reader) Close() (err error) {
 	return err
 }
 
-// KnownWords works as Encoder.KnownWords does.
+// KnownWords counts the words that the reader knows, like Encoder.KnownWords.
 func (x *Reader) KnownWords(text string) (words, whole, unknown int) {
 	w := x.tokenizer.Words(text)
 	return w.All, w.Whole, w.Unknown

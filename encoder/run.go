@@ -54,7 +54,7 @@ func run[T ort.TensorData](
 	return runOn(ctx, inner, given, outputs)
 }
 
-// runOn works as run does on inputs of any shapes, which stay the caller's.
+// runOn runs the session on inputs of any shapes, which stay the caller's.
 func runOn(ctx context.Context, inner runner, given []ort.Value, outputs []output) (err error) {
 	defer guard(&err)
 	if err := ctx.Err(); err != nil {

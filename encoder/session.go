@@ -132,7 +132,7 @@ func (s *session) encode(ctx context.Context, rows [][]int32) (vectors, pooled [
 	return vectors, pooled, nil
 }
 
-// encodeTogether works as encode does in one run, the shorter rows padded to the
+// encodeTogether encodes in one run, the shorter rows padded to the
 // longest.
 func (s *session) encodeTogether(ctx context.Context, rows [][]int32) (vectors, pooled [][]float32, err error) {
 	inputs, longest := padded(rows, s.pad)

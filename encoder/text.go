@@ -19,7 +19,7 @@ func (e *Encoder) QuestionTokens(text string) (read int, cut bool) {
 	return len(t.ids), t.cut
 }
 
-// KnownWords says how many words a question has, how many of them the encoder's
+// KnownWords counts how many words a question has, how many of them the encoder's
 // vocabulary has whole, and how many it cannot read at all.
 func (e *Encoder) KnownWords(text string) (words, whole, unknown int) {
 	w := e.tokenizer.Words(text)
@@ -30,7 +30,7 @@ func (e *Encoder) KnownWords(text string) (words, whole, unknown int) {
 // case, those that its training met most often first.
 func (e *Encoder) WholeWords() []string { return e.tokenizer.WholeWords() }
 
-// PassageTokens works as QuestionTokens does for a passage in its template.
+// PassageTokens counts the tokens of a passage in its template, like QuestionTokens.
 func (e *Encoder) PassageTokens(t Text) (read int, cut bool) {
 	ids, cut, _ := e.passageRow(t)
 	return len(ids), cut

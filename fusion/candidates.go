@@ -199,7 +199,7 @@ func (c *Candidates) Complete(source int, scores []float32) error {
 	return c.fill(source, scores, FromExact)
 }
 
-// Follow does what Complete does for a source that searches nothing itself and
+// Follow completes a source that searches nothing itself and
 // scores what the others found (late interaction): it never makes a passage a
 // candidate, and its scores count also where missing ones are not to be completed.
 func (c *Candidates) Follow(source int, scores []float32) error {

@@ -96,7 +96,7 @@ func (k *Keys) held(passage rank.Ordinal, shortness float64) (signals [heldSigna
 	return signals, others
 }
 
-// nameOf says how far the question is for a name that the passage has: the rarest pair of
+// nameOf returns how far the question is for a name that the passage has: the rarest pair of
 // words that are rare themselves (two common words may stand together once by chance), and
 // little beside it.
 func (k *Keys) nameOf(has func(int) bool) float64 {

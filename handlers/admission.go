@@ -32,21 +32,21 @@ type admitted struct {
 	extra     int            // bytes of the answer for which no room was taken yet
 }
 
-// setExtra says what is answered beside what the engine takes room for.
+// setExtra sets how many bytes an answer has beside what the engine takes memory for.
 func (held *admitted) setExtra(c Cost) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
 	held.extra = c.bytes
 }
 
-// currentPlace returns the place that it has; nil: none.
+// currentPlace returns the place that the request holds; nil: none.
 func (held *admitted) currentPlace() *overload.Place {
 	held.mu.Lock()
 	defer held.mu.Unlock()
 	return held.place
 }
 
-// exchangePlace gives the place back, if there is one, and takes another.
+// exchangePlace gives the request's place back, if there is one, and takes another.
 func (held *admitted) exchangePlace(take func() (*overload.Place, error)) (err error) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
@@ -151,8 +151,7 @@ func (a *API) answerMemoryOf(r *http.Request) func(context.Context, int) error {
 	}
 }
 
-// widen makes the room of an answer that has some already as large as is said, unless it is
-// larger.
+// widen grows the memory of an answer that has some to so many bytes, unless it has more.
 func (a *API) widen(held *admitted, bytes int64) error {
 	held.mu.Lock()
 	defer held.mu.Unlock()
@@ -162,7 +161,7 @@ func (a *API) widen(held *admitted, bytes int64) error {
 	return nil
 }
 
-// widenTo makes the room of the answer to a request large enough for so many bytes.
+// widenTo grows the memory of the answer to a request to so many bytes and what sending takes.
 func (a *API) widenTo(r *http.Request, bytes int) error {
 	return a.widen(&exchangeOf(r.Context()).admitted, int64(bytes)+overload.Overhead(r))
 }
@@ -221,7 +220,7 @@ func (a *API) shrink(r *http.Request, text []byte) *Problem {
 	return nil
 }
 
-// releaseAnswer gives back the room of an answer that has been sent.
+// releaseAnswer gives back the memory of an answer that has been sent.
 func (a *API) releaseAnswer(ctx context.Context) {
 	held := &exchangeOf(ctx).admitted
 	held.mu.Lock()

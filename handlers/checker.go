@@ -129,7 +129,7 @@ func (c *checker) object(s *schema, object map[string]any, pointer string) {
 	}
 }
 
-// unknown tells of fields that are not known: of the first few, and how many
+// unknown notes fields that are not known: of the first few, and how many
 // more there are.
 func (c *checker) unknown(s *schema, object map[string]any, at func(string) string, known []string, n int) {
 	var first []string // in order
@@ -240,7 +240,7 @@ func (c *checker) problem() *Problem {
 	return newProblem(first.code, where+" "+first.detail+".", fields...)
 }
 
-// allowed says what a value has to be: "a whole number from 1 to 1000".
+// allowed describes what a value has to be: "a whole number from 1 to 1000".
 func (s *schema) allowed() string {
 	if s.OneOf != nil {
 		var alternatives []string
@@ -261,7 +261,7 @@ func (s *schema) allowed() string {
 	return text
 }
 
-// describeValue says what a value is: itself, where it is short by nature.
+// describeValue describes a value: by itself where it is short by nature, else by its type.
 func describeValue(v any) string {
 	switch v := v.(type) {
 	case string:

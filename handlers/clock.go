@@ -26,7 +26,7 @@ func newClock(ctx context.Context, left time.Duration) (k *clock, stop func()) {
 	}
 }
 
-// over reports whether the time is.
+// over reports whether the time has run out.
 func (k *clock) over() bool { return context.Cause(k.ctx) == context.DeadlineExceeded }
 
 // shorten leaves at most so much of the whole time, of which some has passed.
@@ -38,7 +38,7 @@ func (k *clock) shorten(whole, passed time.Duration) {
 	}
 }
 
-// pause lets it stand until it goes on.
+// pause stops the clock until goOn is called.
 func (k *clock) pause() (goOn func()) {
 	if !k.timer.Stop() {
 		return func() {} // it is over

@@ -152,7 +152,7 @@ func checkEnd(d *jsontext.Decoder) error {
 	return err
 }
 
-// strictProblem says what is wrong with a text. What is no JSON at all comes before
+// strictProblem returns what is wrong with a text. What is no JSON at all comes before
 // what only the strict reading refuses, wherever it stands.
 func strictProblem(data []byte, found error) *Problem {
 	reread := func(o ...jsontext.Options) error {
@@ -184,7 +184,7 @@ func strictProblem(data []byte, found error) *Problem {
 	return newProblem("not_json", "The body has to be one JSON text.").because(found)
 }
 
-// conversionHint says how a body in another encoding is converted.
+// conversionHint describes how a body in another encoding is converted.
 func conversionHint(data []byte) string {
 	if utf8.Valid(data) {
 		return "" // an escape is wrong

@@ -51,7 +51,7 @@ func caller(r *http.Request) (string, error) {
 	return "address " + httprate.CanonicalizeIP(middleware.GetClientIP(r.Context())), nil
 }
 
-// callerName returns who is counted, for what cannot fail.
+// callerName returns the name by which a caller's requests are counted.
 func callerName(r *http.Request) string {
 	who, _ := caller(r)
 	return who

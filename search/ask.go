@@ -217,7 +217,7 @@ func (e *Engine) stage(ctx context.Context, source, stage string, took *float64,
 	return step()
 }
 
-// search does what stage does for a source's search, which computes.
+// search runs a source's search as a stage, when a processor is free.
 func (e *Engine) search(ctx context.Context, f *finding, step func(context.Context) error) error {
 	return e.compute(ctx, func(ctx context.Context) error {
 		return e.stage(ctx, f.source.name(), StageSearch, &f.took.Search, func() error { return step(ctx) })

@@ -39,7 +39,7 @@ type suspect struct {
 	placed     Placed
 }
 
-// corrected does what correct does; there a failure is told to the observer: the question
+// corrected corrects a question, and tells the observer of a failure: the question
 // is then asked as it is.
 func (l *lineUp) corrected(ctx context.Context, view *pinned, question string) (string, []Correction) {
 	var out string
@@ -192,7 +192,7 @@ func (s *suspect) likeliest(
 	return all[0].Word, nil
 }
 
-// allows says whether a candidate is near enough: short words are too near to each other for
+// allows reports whether a candidate is near enough: short words are too near to each other for
 // more than two letters that changed places, and one that is missing.
 func (s *suspect) allows(c spelling.Candidate, letters int) bool {
 	most := spelling.MostEdits(max(letters, utf8.RuneCountInString(c.Word)))

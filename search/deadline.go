@@ -106,7 +106,7 @@ func (t *turn) giveBack() {
 	}
 }
 
-// Elsewhere does what waits for another machine. A step that computes gives its turn back
+// Elsewhere calls wait, which waits for another machine. A step that computes gives its turn back
 // meanwhile. It is called by the goroutine of the step.
 func Elsewhere(ctx context.Context, wait func() error) error {
 	t, computes := ctx.Value(turnKey{}).(*turn)

@@ -50,7 +50,7 @@ func (p *pass) encode(ctx context.Context, x *dense) *encoding {
 	return e
 }
 
-// encodeNow works as encode does behind the pass, which does not wait for an encoder
+// encodeNow encodes the question behind the pass, which does not wait for an encoder
 // that did not come back in time.
 func (p *pass) encodeNow(ctx context.Context, x *dense) error {
 	if e := &p.encodings[x.encoder]; e.begun.Load() && !e.done.Load() {

@@ -48,7 +48,7 @@ func (e *Engine) Gather(ctx context.Context, r Request, depth int) (Evidence, er
 	return e.gather(ctx, r, depth, nil)
 }
 
-// GatherAmong works as Gather does where every source ranks the same passages and
+// GatherAmong gathers where every source ranks the same passages and
 // nothing else: those that choose names when it is told BM25's first depth hits. There
 // are no scores of ensembles' members.
 func (e *Engine) GatherAmong(

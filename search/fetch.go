@@ -278,7 +278,7 @@ func (a *answer) texts(
 	return found, slices.DeleteFunc(passages, deleted), nil
 }
 
-// contributionOf says what a source added; it points into the part.
+// contributionOf returns what a source added; it points into the part.
 func contributionOf(source string, part *fusion.Part) Contribution {
 	c := Contribution{
 		Source: source, Origin: part.Origin.String(),

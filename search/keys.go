@@ -88,7 +88,7 @@ func (p *pass) readKeys(ctx context.Context, words, phrases WordIndex) (*keys, e
 	return out, out.readPairs(ctx, p.question, phrases)
 }
 
-// tells says how far words with the form of a word that has a digit tell one passage from
+// tells returns how far words with the form of a word that has a digit tell one passage from
 // all others: 1 where its digits and letters could be as many different words as it takes
 // to make a term rare that no passage has, 0 where they carry half as many bits or fewer.
 // Of 1,800 passages, a year tells one, and the number 42 hardly.
@@ -189,7 +189,7 @@ func rare(passages int) float64 {
 	return min(1, max(0, float64(10-passages)/7))
 }
 
-// inPieces says how far the encoder has a word in pieces alone: 0 for one of a few pieces,
+// inPieces returns how far the encoder has a word in pieces alone: 0 for one of a few pieces,
 // and 1 for one that has six more, or that it cannot read. A word without a digit, such as
 // the name of a disease, may be long and yet be read.
 func (p *pass) inPieces(word string) float64 {

@@ -49,7 +49,7 @@ func (x *late) observe(*finding, *familiarities) fusion.Observed {
 	return fusion.Observed{Kind: fusion.Late}
 }
 
-// checkTokens works as checkVector does for late interaction: a list of vectors.
+// checkTokens checks the vectors of late interaction, one for each token, in one list.
 func checkTokens(vector []float32, dimension int) error {
 	if len(vector) == 0 || dimension > 0 && len(vector)%dimension != 0 {
 		return fmt.Errorf("the encoder gave %d numbers, which are no vectors of %d", len(vector), dimension)

@@ -26,10 +26,10 @@ func (l *lineUp) described() []ExpertInfo {
 	defer view.unpin()
 	infos := make([]ExpertInfo, 0, len(l.experts)+1)
 	for _, x := range l.experts {
-		infos = append(infos, x.in(view))
+		infos = append(infos, x.describe(view))
 	}
 	if l.late != nil {
-		infos = append(infos, l.late.in(view))
+		infos = append(infos, l.late.describe(view))
 	}
 	return infos
 }
@@ -53,8 +53,8 @@ func (e *Engine) Expert(name string) (ExpertInfo, error) {
 	}
 }
 
-// in returns what there is to say of an expert in a generation.
-func (x *Expert) in(view View) ExpertInfo {
+// describe returns what there is to say of an expert in a generation.
+func (x *Expert) describe(view View) ExpertInfo {
 	info := x.Info
 	if index, ok := view.Index(x.Name); ok {
 		info.Index, info.Passages, info.Recall = index.Kind, index.Passages, index.Recall

@@ -337,7 +337,7 @@ func (r *Read) First(combine string, confidence *float64) (first Extract, ok boo
 	return first, false
 }
 
-// Signals works as ReadSignals does for passages in the order of their ranking; nil of none.
+// Signals returns the ReadSignals of passages in the order of their ranking; nil of none.
 func (r *Read) Signals(confidence float64) []float64 {
 	if len(r.Readings) == 0 {
 		return nil

@@ -29,7 +29,7 @@ server has the same tools at /mcp.`,
 			if server.url == "" {
 				return serveTools(cmd, config, terminal)
 			}
-			s, err := server.at(terminal.Environ)
+			s, err := server.client(terminal.Environ)
 			if err != nil {
 				return err
 			}

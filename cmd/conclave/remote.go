@@ -41,8 +41,8 @@ func (s *serverFlags) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// at returns the server, with its key of the flag or of the environment.
-func (s *serverFlags) at(environ []string) (*client.Client, error) {
+// client returns the server, with its key of the flag or of the environment.
+func (s *serverFlags) client(environ []string) (*client.Client, error) {
 	base, err := serverAddress(s.url)
 	return &client.Client{
 		Address:  base,
@@ -55,7 +55,7 @@ func (s *serverFlags) at(environ []string) (*client.Client, error) {
 func (s *serverFlags) search(
 	ctx context.Context, environ []string, request search.Request,
 ) (response search.Response, err error) {
-	server, err := s.at(environ)
+	server, err := s.client(environ)
 	if err != nil {
 		return response, err
 	}

@@ -32,7 +32,7 @@ yet indexed; --out is then a name in the server's folder of snapshots.`,
 			}
 			switch {
 			case from.url != "":
-				server, err := from.at(term.Environ)
+				server, err := from.client(term.Environ)
 				if err != nil {
 					return err
 				}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Words says how much of a text the vocabulary knows: text in another language
+// Words counts how much of a text the vocabulary knows: text in another language
 // than its own, and gibberish, fall into many pieces or none.
 type Words struct {
 	All     int // words of the text; punctuation is none

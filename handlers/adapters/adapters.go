@@ -52,7 +52,7 @@ func serve[In, Out any](
 	}
 }
 
-// mistake says what is wrong with a body.
+// mistake describes what is wrong with a body.
 func mistake(body []byte, err error) error {
 	var own *search.Error
 	var at *json.SemanticError

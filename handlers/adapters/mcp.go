@@ -91,7 +91,7 @@ type findAnswer struct {
 	citation
 }
 
-// marks says whether answers are marked when nobody says how: the first reader is quick, and
+// marks reports whether answers are marked when nobody says how: the first reader is quick, and
 // gives the passages' own words.
 func marks(e handlers.Engine) bool {
 	readers := e.Readers()

@@ -59,7 +59,7 @@ type inferEmbedRequest struct {
 	truncating
 }
 
-// truncating says whether texts may be cut, at their end.
+// truncating reports whether texts may be cut, at their end.
 type truncating struct {
 	Truncate  bool   `json:"truncate"`
 	Direction string `json:"truncation_direction"`

@@ -78,7 +78,7 @@ func (e *encoders) check(head bert.Head) error {
 	return errors.Join(all...)
 }
 
-// manifest says how the encoders are to be used.
+// manifest returns how the encoders are to be used.
 func (e *encoders) manifest(srcDir, outDir string, o Options) (models.Manifest, error) {
 	q, p := e.question, e.passage
 	if o.Pooling == models.PoolingTokens {

@@ -44,7 +44,7 @@ func findExported(dir string) string {
 	return ""
 }
 
-// hasWeights says whether dir holds a checkpoint's own weights, which an
+// hasWeights reports whether dir holds a checkpoint's own weights, which an
 // import prefers.
 func hasWeights(dir string) bool {
 	for _, name := range []string{"model.safetensors", "model.safetensors.index.json"} {

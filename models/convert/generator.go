@@ -136,7 +136,7 @@ func (c *t5Checkpoint) wanted() (all []wantedTensor) {
 	return all
 }
 
-// isUnused says whether a tensor belongs to a T5 checkpoint without having a part in what it
+// isUnused reports whether a tensor belongs to a T5 checkpoint without having a part in what it
 // computes: other names of the table of pieces, and a bias that old checkpoints have for
 // the attention to the encoder, which is not used.
 func (c *t5Checkpoint) isUnused(name string) bool {

@@ -66,7 +66,7 @@ func (d *Delta) Merge(ctx context.Context, outDir string, o Options) (*models.Bu
 	return writeBundle(outDir, m, d.Calibration, o.Check, append(files, graphFiles(graphs, head, o.Int8)...))
 }
 
-// mergeHead works as Merge does for a DESIRE-ME expert, whose graph is taken over as it is.
+// mergeHead merges a DESIRE-ME expert, whose graph is taken over as it is.
 func (d *Delta) mergeHead(ctx context.Context, outDir string, o Options) (*models.Bundle, error) {
 	base, err := openEncoders(ctx, o.Base, o.PassageDir)
 	if err != nil {

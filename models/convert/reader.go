@@ -38,7 +38,7 @@ func DefaultReader(selects bool) *models.ReaderGraph {
 	return g
 }
 
-// isReader says whether the checkpoint has a head that marks answers, and selects
+// isReader reports whether the checkpoint has a head that marks answers, and selects
 // whether it has one that tells whether a passage answers.
 func (t *tower) isReader() bool {
 	_, ok := t.set.Info(t.name(bert.ReaderSpan))

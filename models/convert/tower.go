@@ -127,7 +127,7 @@ func (t *tower) check(head bert.Head) error {
 	return checkTensors(t.dir, t.set, wanted, t.isUnused)
 }
 
-// isUnused says whether a tensor belongs to a BERT checkpoint without having a
+// isUnused reports whether a tensor belongs to a BERT checkpoint without having a
 // part in its vectors: the constant 0…n-1 that old releases saved, a pooler
 // that is not used, the heads of pre-training.
 func (t *tower) isUnused(name string) bool {

@@ -48,7 +48,7 @@ func (c *checkpoint) poolingOf(o Options) (string, error) {
 	}
 }
 
-// unitLength says whether vectors are scaled to unit length: as asked for, else as the
+// unitLength reports whether vectors are scaled to unit length: as asked for, else as the
 // checkpoint says, else yes, which compares by the cosine, as nearly all models were trained.
 func (c *checkpoint) unitLength(o Options) bool {
 	known := c.normalise

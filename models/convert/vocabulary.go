@@ -79,7 +79,7 @@ func (t *tokenizer) file() []bundleFile {
 	}}}
 }
 
-// same says whether two encoders can share one tokenizer.
+// same reports whether two encoders can share one tokenizer.
 func (t *tokenizer) same(other *tokenizer) error {
 	if t.name != other.name || t.lowerCase != other.lowerCase || !bytes.Equal(t.data, other.data) {
 		return fmt.Errorf(
@@ -132,7 +132,7 @@ func (t *tokenizer) parseJSON() (map[string]int, error) {
 	return ids, nil
 }
 
-// otherTokenizer says what a tokenizer is that is not BERT's, and what is possible.
+// otherTokenizer describes what a tokenizer is that is not BERT's, and what is possible.
 func otherTokenizer(kind string) error {
 	what := fmt.Sprintf("a tokenizer of another kind (model.type %q)", kind)
 	switch kind {

@@ -34,7 +34,7 @@ type Gatherer interface {
 	) (search.Evidence, error)
 }
 
-// Gather works as calibration.Gather does where each question is asked about thirty passages:
+// Gather gathers like calibration.Gather, where each question is asked about thirty passages:
 // one that answers, the first of them; the first nine of BM25 that do not; and twenty
 // others at random, by the question's id.
 func Gather(ctx context.Context, engine Gatherer, passages Passages, domains []questions.Domain,

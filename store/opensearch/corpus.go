@@ -80,7 +80,7 @@ type shared struct {
 func (k *shared) anew() *shared {
 	next := &shared{table: newTable(k.table.most)}
 	if k.sample != nil {
-		next.sample = k.sample.in(next.table)
+		next.sample = k.sample.byTable(next.table)
 	}
 	return next
 }

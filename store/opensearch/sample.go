@@ -52,7 +52,7 @@ func (c *Corpus) ReadSample(ctx context.Context) error {
 	}
 	for {
 		now := c.shared.Load()
-		if c.shared.CompareAndSwap(now, &shared{now.table, next.in(now.table)}) {
+		if c.shared.CompareAndSwap(now, &shared{now.table, next.byTable(now.table)}) {
 			return nil
 		}
 	}
@@ -212,8 +212,8 @@ type placedSample struct {
 	ids      map[rank.Ordinal]string
 }
 
-// in returns the sample by the ordinals of a table; nil of nil.
-func (s *sample) in(t *table) *placedSample {
+// byTable returns the sample by the ordinals of a table; nil of nil.
+func (s *sample) byTable(t *table) *placedSample {
 	if s == nil {
 		return nil
 	}
