@@ -235,7 +235,10 @@ func (a *API) releaseAnswer(ctx context.Context) {
 func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 	costs := make([]int, len(requests))
 	for i, r := range requests {
-		results := (cmp.Or(r.K, d.K) + r.Offset) * max(len(r.Fusion.Names), 1)
+		results := (cmp.Or(r.K, d.K) + r.Offset) * max(len(r.Fusion.Names), 1) * (1 + 2*max(r.Around, 0))
+		if r.GroupBy != "" {
+			results *= cmp.Or(max(r.GroupSize, 0), 3)
+		}
 		costs[i] = (max(results, cmp.Or(r.Candidates, d.Candidates)) + resultsAPlace - 1) / resultsAPlace
 		if r.Answer.Wanted {
 			costs[i] += costOfTexts(cmp.Or(r.Answer.Passages, cmp.Or(r.K, d.K)))

@@ -159,6 +159,21 @@ func (l *library) DocumentsAfter(ctx context.Context, id string, limit int) (out
 	return out, err
 }
 
+func (l *library) IDs(ordinals []rank.Ordinal) (ids []string, err error) {
+	for _, o := range ordinals {
+		ids = append(ids, l.passages[o].ID)
+	}
+	return ids, nil
+}
+
+func (l *library) Lookup(ctx context.Context, ids []string) ([]search.Found, error) {
+	found := make([]search.Found, len(ids))
+	for i, id := range ids {
+		found[i].Ordinal, found[i].There, _ = l.Ordinal(ctx, id)
+	}
+	return found, nil
+}
+
 func (l *library) Size(o rank.Ordinal) (int, error) {
 	return len(l.passages[o].ID) + len(l.text(o)), nil
 }

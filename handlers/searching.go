@@ -24,7 +24,7 @@ func (a *API) getSearch(c *call) error {
 		switch name {
 		case questionParameter:
 			splitTyped(body, value, c.query)
-		case "tags_all", "tags_any":
+		case "tags_all", "tags_any", "documents":
 			filter[name], body["filter"] = value, filter
 		case "must", "must_not":
 			if _, given := body[name]; !given { // see readTyped

@@ -112,8 +112,18 @@ type Passages interface {
 	After(ctx context.Context, id string, limit int) ([]rank.Ordinal, error)
 	// DocumentsAfter is those of them that are the first of their document.
 	DocumentsAfter(ctx context.Context, id string, limit int) ([]rank.Ordinal, error)
+	// IDs returns the ids of passages that were found.
+	IDs([]rank.Ordinal) ([]string, error)
+	// Lookup finds passages by their ids, in the order of these. Their Size is known then.
+	Lookup(ctx context.Context, ids []string) ([]Found, error)
 	// Ordinal finds a passage by its id. The error is that of a damaged store.
 	Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, error)
+}
+
+// Found is a passage that was looked for by its id.
+type Found struct {
+	Ordinal rank.Ordinal
+	There   bool
 }
 
 // deleted reports that Read found no passage any more.

@@ -71,6 +71,21 @@ func (s *shelf) DocumentsAfter(_ context.Context, id string, limit int) (out []r
 	return out, nil
 }
 
+func (s *shelf) IDs(ordinals []rank.Ordinal) (ids []string, err error) {
+	for _, o := range ordinals {
+		ids = append(ids, s.passages[o].ID)
+	}
+	return ids, nil
+}
+
+func (s *shelf) Lookup(ctx context.Context, ids []string) ([]Found, error) {
+	found := make([]Found, len(ids))
+	for i, id := range ids {
+		found[i].Ordinal, found[i].There, _ = s.Ordinal(ctx, id)
+	}
+	return found, nil
+}
+
 func (s *shelf) Size(o rank.Ordinal) (int, error) {
 	p := s.passages[o]
 	return len(p.ID) + len(p.Title) + len(p.Text), nil
@@ -121,7 +136,10 @@ func (s *shelf) Among(ctx context.Context, f Filter) (Indexes, func(context.Cont
 		has := func(tag string) bool { return slices.Contains(p.Tags, tag) }
 		if (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has)) &&
 			!slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) }) {
-			allowed[rank.Ordinal(i)] = true
+			document, _, _ := corpus.SplitPassageID(p.ID)
+			if len(f.Documents) == 0 || slices.Contains(f.Documents, document) {
+				allowed[rank.Ordinal(i)] = true
+			}
 		}
 	}
 	return &narrowed{s, allowed}, func(context.Context) (int, error) { return len(allowed), nil }, nil

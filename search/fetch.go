@@ -76,6 +76,9 @@ func (a *answer) fetch(ctx context.Context) error {
 			a.response.Answers = []Extract{}
 		}
 		a.response.Basis, a.response.Abstained, a.response.Results = ranking.Basis, ranking.Abstained, ranking.Results
+		if p.groupBy != "" {
+			a.response.Groups, a.response.Results = a.group(ranking.Results), nil
+		}
 	}
 	return nil
 }
@@ -246,6 +249,9 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 			}
 		}
 		results[n] = result
+	}
+	if err := a.addNeighbours(ctx, results, passages); err != nil {
+		return nil, err
 	}
 	ordinals := make([]rank.Ordinal, len(items))
 	for n, item := range items {

@@ -17,6 +17,8 @@ import (
 type Filter struct {
 	TagsAll []string `json:"tags_all,omitempty"`
 	TagsAny []string `json:"tags_any,omitempty"`
+	// Documents are the ids of documents: passages of others are not found.
+	Documents []string `json:"documents,omitempty"`
 
 	// Must and MustNot are those of a Request.
 	Must    []string `json:"-"`
@@ -24,7 +26,9 @@ type Filter struct {
 }
 
 // empty reports whether the filter lets all passages through.
-func (f Filter) empty() bool { return len(f.TagsAll)+len(f.TagsAny)+len(f.Must)+len(f.MustNot) == 0 }
+func (f Filter) empty() bool {
+	return len(f.TagsAll)+len(f.TagsAny)+len(f.Documents)+len(f.Must)+len(f.MustNot) == 0
+}
 
 // Check returns an *Error when a filter is beyond the limits or names an empty tag.
 func (f Filter) Check() error {
@@ -37,6 +41,7 @@ func (f Filter) Check() error {
 func (w *problems) filter(f Filter) {
 	w.tags("/filter/tags_all", f.TagsAll)
 	w.tags("/filter/tags_any", f.TagsAny)
+	w.documents("/filter/documents", f.Documents)
 	w.wordings("/must", f.Must)
 	w.wordings("/must_not", f.MustNot)
 }
@@ -72,6 +77,29 @@ func (w *problems) wordings(pointer string, list []string) {
 				len(text),
 				MaxWordingBytes,
 			)
+		}
+		if len(*w) > maxProblems {
+			break
+		}
+	}
+}
+
+// MaxDocuments is how many documents a filter may name.
+const MaxDocuments = 64
+
+// documents checks the ids of documents.
+func (w *problems) documents(pointer string, ids []string) {
+	if len(ids) > MaxDocuments {
+		w.add("out_of_range", pointer, "there are %d documents: at most %d are allowed", len(ids), MaxDocuments)
+		return
+	}
+	for i, id := range ids {
+		at := wording.Pointer(pointer, i)
+		switch {
+		case strings.TrimSpace(id) == "":
+			w.add("out_of_range", at, "the id %s is empty: no document has it; leave it out", wording.Quote(id))
+		case len(id) > corpus.MaxIDBytes:
+			w.add("out_of_range", at, "the id has %d bytes: at most %d are allowed", len(id), corpus.MaxIDBytes)
 		}
 		if len(*w) > maxProblems {
 			break

@@ -27,9 +27,16 @@ func (a *answer) fuse(ctx context.Context) error {
 				return a.excluded(a.plan, m, a.findings[o.Column].at) != ""
 			})
 		}
-		ranking, err := m.Fuse(in, a.settings(), max(a.plan.k, a.plan.offset+a.plan.answer.Passages))
+		k := max(a.plan.k, a.plan.offset+a.plan.answer.Passages)
+		if a.plan.groupBy != "" { // any of the candidates may be of a document that is answered
+			k = max(k, a.table.Len())
+		}
+		ranking, err := m.Fuse(in, a.settings(), k)
 		if err != nil {
 			return fmt.Errorf("fusing by %s: %w", m.Name, err)
+		}
+		if a.plan.groupBy != "" {
+			ranking.Any = nil // it is not known of other passages than the first
 		}
 		a.rankings = append(a.rankings, ranking)
 	}

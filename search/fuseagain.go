@@ -45,6 +45,8 @@ type Candidate struct {
 	Metadata      map[string]any `json:"metadata,omitempty"`
 	Place
 	Extent
+	Before      string      `json:"before,omitempty"`
+	After       string      `json:"after,omitempty"`
 	Score       float64     `json:"score,omitempty"`
 	Highlight   *Highlight  `json:"highlight,omitempty"`
 	Highlights  []Highlight `json:"highlights,omitempty"`
@@ -306,6 +308,8 @@ func (e *evidence) response(r *FuseRequest, m *fusion.Method, ranking *fusion.Ra
 			Metadata:      c.Metadata,
 			Place:         c.Place,
 			Extent:        c.Extent,
+			Before:        c.Before,
+			After:         c.After,
 			Score:         printed(item.Score),
 			Contributions: make([]Contribution, len(item.Parts)),
 		}

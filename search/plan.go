@@ -28,6 +28,9 @@ type plan struct {
 	fields        fields
 	minConfidence float64
 	offsets       string        // one of OffsetNames
+	around        int           // neighbours on each side of a result
+	groupBy       string        // "" or GroupByDocument
+	groupSize     int           // passages of a group
 	answer        AnswerOptions // with the defaults filled in
 	reader        *LoadedReader // that marks answers; nil: none are wanted
 }
@@ -90,6 +93,11 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 		)
 	}
 	p.fields = wrong.fields(r.Fields)
+	p.around = r.Around
+	if p.around < 0 || p.around > MostAround {
+		wrong.add("out_of_range", "/around", "around is %d: it has to be from 0 to %d", p.around, MostAround)
+	}
+	p.planGroups(r, &wrong)
 	p.offsets = oneOf(&wrong, "/offsets", r.Offsets, OffsetBytes, OffsetNames())
 	wrong.filter(p.filter)
 	p.minConfidence = r.MinConfidence

@@ -60,6 +60,13 @@ type Request struct {
 	// Offsets is what Start and End of answers and highlights count: OffsetBytes (""),
 	// OffsetCodePoints or OffsetUTF16.
 	Offsets string `json:"offsets,omitempty"`
+	// Around is how many passages before and behind a result, in its document, it says the texts
+	// of; at most MostAround.
+	Around int `json:"around,omitempty"`
+	// GroupBy is "" or GroupByDocument: K counts documents then, and GroupSize the passages of
+	// each, at most 20; 0: 3.
+	GroupBy   string `json:"group_by,omitempty"`
+	GroupSize int    `json:"group_size,omitempty"`
 	// Answer asks for the words that answer, too.
 	Answer AnswerOptions `json:"answer,omitzero"`
 }

@@ -16,11 +16,13 @@ type Response struct {
 	TookMS     float64      `json:"took_ms"`
 	Confidence *float64     `json:"confidence"` // 0…1; null where it is not known
 	// where the confidence comes from: BasisCalibrated, BasisShipped
-	Basis     string    `json:"confidence_basis,omitempty"`
-	Any       *float64  `json:"confidence_any,omitempty"` // the probability that any of the results answers
-	Abstained bool      `json:"abstained,omitempty"`
-	Results   []Result  `json:"results,omitzero"`
-	Rankings  []Ranking `json:"rankings,omitzero"`
+	Basis     string   `json:"confidence_basis,omitempty"`
+	Any       *float64 `json:"confidence_any,omitempty"` // the probability that any of the results answers
+	Abstained bool     `json:"abstained,omitempty"`
+	Results   []Result `json:"results,omitzero"`
+	// Groups are in the place of Results, with Request.GroupBy.
+	Groups   []Group   `json:"groups,omitzero"`
+	Rankings []Ranking `json:"rankings,omitzero"`
 	// the likeliest first; empty when none is sure enough, nil when not asked for
 	Answers   []Extract  `json:"answers,omitzero"`
 	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
@@ -52,6 +54,9 @@ type Result struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 	Place
 	Extent
+	// Before and After are what stands around the passage in its document, with Request.Around.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
 	// ids of others with this title and text, of those that were found
 	Copies        []string       `json:"copies,omitempty"`
 	Score         float64        `json:"score"`

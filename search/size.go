@@ -45,14 +45,24 @@ const (
 func (a *answer) cutToLimits() error {
 	for i := range a.rankings {
 		r := &a.rankings[i]
-		r.Items = r.Items[min(a.plan.offset, len(r.Items)):]
+		if a.plan.groupBy != "" {
+			var err error
+			r.Items, err = a.ofGroups(r.Items)
+			if err != nil {
+				return err
+			}
+		} else {
+			r.Items = r.Items[min(a.plan.offset, len(r.Items)):]
+		}
 		if a.plan.abstains(printedOf(r.Confidence)) && !a.readsForConfidence() {
 			r.Items = nil
 		}
 		if a.plan.reader != nil {
 			a.toRead = r.Items[:min(a.plan.answer.Passages, len(r.Items))]
 		}
-		r.Items = r.Items[:min(a.plan.k-a.plan.offset, len(r.Items))]
+		if a.plan.groupBy == "" {
+			r.Items = r.Items[:min(a.plan.k-a.plan.offset, len(r.Items))]
+		}
 	}
 	whole := a.plan.fields.title || a.plan.fields.text || a.plan.fields.tags ||
 		a.plan.fields.metadata || a.plan.fields.document

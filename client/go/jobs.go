@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -100,6 +101,9 @@ func (c *Client) RemoveExpert(ctx context.Context, name string) (Job, error) {
 
 // DeletePassages begins to delete the passages that a search with this filter finds.
 func (c *Client) DeletePassages(ctx context.Context, filter Filter) (Job, error) {
+	if len(filter.Documents) > 0 {
+		return Job{}, errors.New("passages are deleted by tags alone: a document is deleted by itself, whole")
+	}
 	query := url.Values{}
 	if len(filter.TagsAll) > 0 {
 		query.Set("tags_all", strings.Join(filter.TagsAll, ","))

@@ -46,6 +46,13 @@ type SearchRequest struct {
 	// Offsets is what Start and End of answers and highlights count: OffsetBytes (""),
 	// OffsetCodePoints or OffsetUTF16.
 	Offsets string `json:"offsets,omitempty"`
+	// Around is how many passages before and behind a result, in its document, it says the
+	// texts of, at most 5.
+	Around int `json:"around,omitempty"`
+	// GroupBy is "" or "document": K counts documents then, and GroupSize the passages of each;
+	// 0: 3.
+	GroupBy   string `json:"group_by,omitempty"`
+	GroupSize int    `json:"group_size,omitempty"`
 	// Answer asks for the words that answer, too.
 	Answer AnswerOptions `json:"answer,omitzero"`
 }
@@ -63,10 +70,12 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Filter restricts a search to passages by their tags; the zero value lets all through.
+// Filter restricts a search to passages by their tags and documents; the zero value lets all through.
 type Filter struct {
 	TagsAll []string `json:"tags_all,omitempty"` // each of these
 	TagsAny []string `json:"tags_any,omitempty"` // one of these at least
+	// Documents are ids of documents: passages of others are not found.
+	Documents []string `json:"documents,omitempty"`
 }
 
 // Methods is one fusion method, or a list of them, which is answered with one ranking

@@ -17,11 +17,14 @@ type SearchResponse struct {
 	Confidence *float64     `json:"confidence"` // 0…1; null where it is not known
 	// Basis says where the confidence comes from: "calibrated" (questions of this collection)
 	// or "shipped" (of others).
-	Basis     string    `json:"confidence_basis,omitempty"`
-	Any       *float64  `json:"confidence_any,omitempty"` // the probability that any of the results answers
-	Abstained bool      `json:"abstained,omitempty"`
-	Results   []Result  `json:"results,omitzero"`
-	Rankings  []Ranking `json:"rankings,omitzero"`
+	Basis     string   `json:"confidence_basis,omitempty"`
+	Any       *float64 `json:"confidence_any,omitempty"` // the probability that any of the results answers
+	Abstained bool     `json:"abstained,omitempty"`
+	Results   []Result `json:"results,omitzero"`
+	// Groups are documents with their best passages, in the place of Results, with
+	// SearchRequest.GroupBy.
+	Groups   []Group   `json:"groups,omitzero"`
+	Rankings []Ranking `json:"rankings,omitzero"`
 	// Answers has the likeliest first; empty when none is sure enough, nil when not asked for.
 	Answers   []Extract  `json:"answers,omitzero"`
 	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
@@ -42,6 +45,14 @@ type Ranking struct {
 	Results    []Result `json:"results"`
 }
 
+// Group is a document with its best passages. A passage of no document is a group by itself.
+type Group struct {
+	Rank     int                `json:"rank"` // from 1
+	Document *DocumentReference `json:"document,omitempty"`
+	Score    float64            `json:"score"`   // that of its best passage
+	Results  []Result           `json:"results"` // ranked within the group
+}
+
 // Result is one passage of a fused ranking. The contributions of its sources
 // add up to its score.
 type Result struct {
@@ -56,6 +67,10 @@ type Result struct {
 	// SearchRequest.Offsets counts; nil where that is not known.
 	Begin *int `json:"begin,omitempty"`
 	End   *int `json:"end,omitempty"`
+	// Before and After are what stands around the passage in its document, with
+	// SearchRequest.Around.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
 	// Copies are the ids of others with this title and text, of those that were found.
 	Copies        []string       `json:"copies,omitempty"`
 	Score         float64        `json:"score"`

@@ -68,6 +68,19 @@ type Document struct {
 // PassageID returns the id of a passage of a document, by its number from 1.
 func PassageID(document string, number int) string { return document + "#" + strconv.Itoa(number) }
 
+// SplitPassageID undoes PassageID. ok is false for the id of a passage of no document.
+func SplitPassageID(id string) (document string, number int, ok bool) {
+	at := strings.LastIndexByte(id, '#')
+	if at < 1 {
+		return "", 0, false
+	}
+	number, err := strconv.Atoi(id[at+1:])
+	if err != nil || number < 1 || strconv.Itoa(number) != id[at+1:] {
+		return "", 0, false
+	}
+	return id[:at], number, true
+}
+
 // DocumentOf returns the document of a passage, and which of its passages it is, from 1.
 func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 	d.ID, _ = p.Metadata[DocumentKey].(string)
@@ -122,6 +135,16 @@ func PlaceInDocument(p *Passage) (begin, end int, ok bool) {
 	begin, known := WholeNumber(p.Metadata[BeginKey])
 	end, ended := WholeNumber(p.Metadata[EndKey])
 	return begin, end, known && ended && 0 <= begin && begin <= end
+}
+
+// OwnText returns the part of a passage's text that stands in its document: all but what was put
+// before it so that it can be understood.
+func OwnText(p *Passage) string {
+	begin, end, ok := PlaceInDocument(p)
+	if !ok || end-begin > len(p.Text) {
+		return p.Text
+	}
+	return p.Text[len(p.Text)-(end-begin):]
 }
 
 // TextBefore returns what stands in a document's text between a passage, by its number, and

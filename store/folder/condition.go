@@ -1,9 +1,13 @@
 package folder
 
 import (
+	"errors"
 	"math/bits"
+	"sort"
+	"strings"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 )
 
@@ -11,9 +15,45 @@ import (
 // one of TagsAny, every wording of Must and none of MustNot. An empty list sets no condition.
 type Condition struct {
 	TagsAll, TagsAny []string
+	// Documents are the ids of documents; a passage has to be of one of them.
+	Documents []string
 	// A wording is a word, in any form with the same term, or several that have to stand one
 	// after the other as they are.
 	Must, MustNot []string
+}
+
+// ofDocuments narrows the passages of a segment to those of some documents, and counts them. It
+// has its passages in the order of their ids, so those of a document are not far apart.
+func (g *Generation) ofDocuments(at int, words []uint64, documents []string) (count int, err error) {
+	s := g.segments[at].store
+	of := make([]uint64, len(words))
+	for _, document := range documents {
+		from := document + "#"
+		var failed error
+		first := sort.Search(s.Len(), func(o int) bool {
+			id, err := s.ID(rank.Ordinal(o))
+			failed = errors.Join(failed, err)
+			return id >= from
+		})
+		for o := first; o < s.Len() && failed == nil; o++ {
+			var id string
+			id, failed = s.ID(rank.Ordinal(o))
+			if !strings.HasPrefix(id, from) {
+				break
+			}
+			if whose, _, ok := corpus.SplitPassageID(id); ok && whose == document {
+				of[o/64] |= 1 << (o % 64)
+			}
+		}
+		if failed != nil {
+			return 0, failed
+		}
+	}
+	for i := range words {
+		words[i] &= of[i]
+		count += bits.OnesCount64(words[i])
+	}
+	return count, nil
 }
 
 // mostCompared is how many passages of a segment are read at most to see whether they have a

@@ -2,11 +2,15 @@ package opensearch
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
@@ -216,7 +220,26 @@ func filterOf(f search.Filter) (clauses []any) {
 	if len(f.TagsAny) > 0 {
 		clauses = append(clauses, object{"terms": object{fieldTags: f.TagsAny}})
 	}
+	if len(f.Documents) > 0 {
+		var any []any
+		for _, id := range f.Documents {
+			any = append(any, object{"regexp": object{fieldID: object{"value": passagesOf(id), "flags": "NONE"}}})
+		}
+		clauses = append(clauses, object{"bool": object{"should": any}})
+	}
 	return clauses
+}
+
+// passagesOf returns an expression, as the cluster has them, of the ids of a document's passages.
+func passagesOf(document string) string {
+	var b strings.Builder
+	for _, r := range document {
+		if r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String() + "\\#[1-9][0-9]*"
 }
 
 // texts are the passages.
@@ -292,6 +315,33 @@ func (p texts) after(ctx context.Context, query object, id string, limit int) ([
 		out = append(out, p.table.ordinal(hit.id, hit.bytes, hit.print))
 	}
 	return out, nil
+}
+
+// IDs implements search.Passages.
+func (p texts) IDs(ordinals []rank.Ordinal) ([]string, error) { return p.table.of(ordinals), nil }
+
+// Lookup implements search.Passages, in one request. It sees what was written last.
+func (p texts) Lookup(ctx context.Context, ids []string) ([]search.Found, error) {
+	found := make([]search.Found, len(ids))
+	if len(ids) == 0 {
+		return found, nil
+	}
+	there, err := p.store.stored(ctx, ids, fieldBytes)
+	if err != nil {
+		return nil, err
+	}
+	for i, has := range there {
+		bytes := 0
+		if raw, ok := has.source[fieldBytes]; ok {
+			if err := json.Unmarshal(raw, &bytes); err != nil {
+				return nil, fmt.Errorf("passage %q: field %s: %w", ids[i], fieldBytes, err)
+			}
+		}
+		if has.found {
+			found[i] = search.Found{Ordinal: p.table.ordinal(ids[i], bytes, 0), There: true}
+		}
+	}
+	return found, nil
 }
 
 // Ordinal implements search.Passages. It sees what was written last, as a lookup by id

@@ -62,7 +62,7 @@ func (v pinned) Among(
 	f search.Filter,
 ) (search.Indexes, func(context.Context) (int, error), error) {
 	s, err := v.generation.SelectWhere(
-		folder.Condition{TagsAll: f.TagsAll, TagsAny: f.TagsAny, Must: f.Must, MustNot: f.MustNot},
+		folder.Condition{TagsAll: f.TagsAll, TagsAny: f.TagsAny, Documents: f.Documents, Must: f.Must, MustNot: f.MustNot},
 	)
 	if err != nil {
 		return nil, nil, err
@@ -106,6 +106,32 @@ func (p passages) After(_ context.Context, id string, limit int) ([]rank.Ordinal
 
 func (p passages) DocumentsAfter(_ context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.Generation.DocumentsAfter(id, limit)
+}
+
+// IDs implements search.Passages.
+func (p passages) IDs(ordinals []rank.Ordinal) ([]string, error) {
+	ids := make([]string, len(ordinals))
+	for i, o := range ordinals {
+		var err error
+		ids[i], err = p.ID(o)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// Lookup implements search.Passages.
+func (p passages) Lookup(_ context.Context, ids []string) ([]search.Found, error) {
+	found := make([]search.Found, len(ids))
+	for i, id := range ids {
+		var err error
+		found[i].Ordinal, found[i].There, err = p.Generation.Ordinal(id)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 func (p passages) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, error) {

@@ -13,15 +13,18 @@ if TYPE_CHECKING:
 
 
 class Filter(TypedDict, total=False):
-    """Which passages may be found, by their tags."""
+    """Which passages may be found, by their tags and the ids of their documents."""
 
     tags_all: list[str]
     tags_any: list[str]
+    documents: list[str]
 
 
-class Deletion(Filter, total=False):
+class Deletion(TypedDict, total=False):
     """Which passages to delete: those with tags or, alone, those with these ids."""
 
+    tags_all: list[str]
+    tags_any: list[str]
     ids: list[str]
 
 
@@ -51,6 +54,9 @@ class SearchOptions(TypedDict, total=False):
     must_not: list[str]
     correct: bool
     collapse: bool
+    around: int  # passages on each side of a result whose texts are given too, 0 to 5
+    group_by: Literal["document"]
+    group_size: int
     answer: bool | dict[str, Any]
     messages: list[dict[str, str]]  # {"role", "content"}, in the place of the question
 
@@ -108,6 +114,8 @@ class Result:
     page: int | None = None
     begin: int | None = None  # where it lies in the document's text, in bytes of UTF-8 or what offsets names
     end: int | None = None
+    before: str = ""  # what stands around it in the document, with around
+    after: str = ""
     copies: list[str] = field(default_factory=list)
     contributions: list[Contribution] = field(default_factory=list)
     highlight: Highlight | None = None
@@ -123,6 +131,16 @@ class Result:
         known: dict[str, Any] = {"source": of.source, "document": of.id, "document_title": of.title}
         known |= {"heading": self.heading, "page": self.page, "begin": self.begin, "end": self.end}
         return {name: value for name, value in known.items() if value not in (None, "")}
+
+
+@dataclass
+class Group:
+    """A document with its best passages. A passage of no document is a group by itself."""
+
+    rank: int
+    score: float
+    document: DocumentReference | None = None
+    results: list[Result] = field(default_factory=list)
 
 
 @dataclass
@@ -199,6 +217,7 @@ class Answer(Ranking):
     request_id: str = ""
     selected: int | None = None
     rankings: list[Ranking] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)  # in the place of results, with group_by
     answers: list[Extract] = field(default_factory=list)
     generated: Generated | None = None
     sources: list[dict[str, Any]] = field(default_factory=list)

@@ -1,0 +1,146 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+)
+
+// MostAround is how many passages before and behind a result a request may ask for.
+const MostAround = 5
+
+// neighbour is a passage beside a result, by its number in the document.
+type neighbour struct {
+	document string
+	number   int
+}
+
+// addNeighbours gives results the texts of the passages around them in their documents: as many
+// as the plan says, up to the first that is not there, that the filter does not let through, or
+// that is of another version of the document.
+func (a *answer) addNeighbours(ctx context.Context, results []Result, passages []corpus.Passage) error {
+	around := a.plan.around
+	if around == 0 {
+		return nil
+	}
+	var wanted []neighbour
+	for i := range passages {
+		document, number, ok := corpus.SplitPassageID(passages[i].ID)
+		for n := max(1, number-around); ok && n <= number+around; n++ {
+			if n != number {
+				wanted = append(wanted, neighbour{document, n})
+			}
+		}
+	}
+	there, err := a.neighbours(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	for i := range results {
+		document, number, ok := corpus.SplitPassageID(passages[i].ID)
+		if !ok {
+			continue
+		}
+		beside := func(n int) *corpus.Passage {
+			p := there[neighbour{document, n}]
+			if p == nil || !sameVersion(p, &passages[i]) || !a.plan.filter.letsTags(p.Tags) {
+				return nil
+			}
+			return p
+		}
+		first := number
+		for first > max(1, number-around) && beside(first-1) != nil {
+			first--
+		}
+		var before, after strings.Builder
+		for n := first; n < number; n++ {
+			if p := beside(n); n == first {
+				before.WriteString(p.Text)
+			} else {
+				before.WriteString(corpus.TextBefore(p, n) + corpus.OwnText(p))
+			}
+		}
+		if first < number {
+			before.WriteString(corpus.TextBefore(&passages[i], number))
+		}
+		for n := number + 1; n <= number+around; n++ {
+			p := beside(n)
+			if p == nil {
+				break
+			}
+			after.WriteString(corpus.TextBefore(p, n) + corpus.OwnText(p))
+		}
+		results[i].Before, results[i].After = strings.TrimSpace(before.String()), strings.TrimSpace(after.String())
+		if err := a.grow(len(results[i].Before) + len(results[i].After)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// neighbours reads passages, each once, when there is room for them.
+func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighbour]*corpus.Passage, error) {
+	slices.SortFunc(wanted, func(a, b neighbour) int {
+		if a.document != b.document {
+			return strings.Compare(a.document, b.document)
+		}
+		return a.number - b.number
+	})
+	wanted = slices.Compact(wanted)
+	ids := make([]string, len(wanted))
+	for i, n := range wanted {
+		ids[i] = corpus.PassageID(n.document, n.number)
+	}
+	from := a.view.Passages()
+	found, err := from.Lookup(ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("looking for the passages around the results: %w", err)
+	}
+	var ordinals []rank.Ordinal
+	var of []neighbour
+	bytes := 0
+	for i, f := range found {
+		if !f.There {
+			continue
+		}
+		size, err := from.Size(f.Ordinal)
+		if err != nil {
+			return nil, fmt.Errorf("passage %d: %w", f.Ordinal, err)
+		}
+		bytes += size
+		ordinals, of = append(ordinals, f.Ordinal), append(of, wanted[i])
+	}
+	if bytes > a.limits.AnswerBytes {
+		return nil, a.grow(bytes)
+	}
+	if err := takeRoom(ctx, copies*bytes); err != nil {
+		return nil, err
+	}
+	passages, err := from.Read(ctx, ordinals)
+	if err != nil {
+		return nil, fmt.Errorf("reading the passages around the results: %w", err)
+	}
+	there := make(map[neighbour]*corpus.Passage, len(passages))
+	for i := range passages {
+		if !deleted(passages[i]) {
+			there[of[i]] = &passages[i]
+		}
+	}
+	return there, nil
+}
+
+// sameVersion reports whether two passages were cut from the same version of a document.
+func sameVersion(a, b *corpus.Passage) bool {
+	return a.Metadata[corpus.DocumentSHA256Key] == b.Metadata[corpus.DocumentSHA256Key]
+}
+
+// letsTags reports whether the filter's tags let a passage through that has some.
+func (f Filter) letsTags(tags []string) bool {
+	has := func(tag string) bool { return slices.Contains(tags, tag) }
+	lacks := func(tag string) bool { return !has(tag) }
+	return !slices.ContainsFunc(f.TagsAll, lacks) && (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has))
+}
