@@ -133,6 +133,16 @@ func (e *admittedEngine) Documents(
 	return e.engine.Documents(ctx, r)
 }
 
+func (e *admittedEngine) DocumentText(
+	ctx context.Context,
+	id string,
+	from, most int,
+) (search.DocumentText, error) {
+	ctx, done := e.enterEngine(ctx, time.Time{})
+	defer done()
+	return e.engine.DocumentText(ctx, id, from, most)
+}
+
 // What follows is in memory, and small: the place that every call has is enough.
 
 func (e *admittedEngine) Experts() []search.ExpertInfo { return e.engine.Experts() }

@@ -22,6 +22,8 @@ type Engine interface {
 	List(ctx context.Context, after string, limit int) (passages []corpus.Passage, next string, err error)
 	// Documents returns documents, and the id after which there are more.
 	Documents(ctx context.Context, r search.DocumentsRequest) (found []corpus.Document, next string, err error)
+	// DocumentText returns the text of a document from a passage on, of at most so many bytes.
+	DocumentText(ctx context.Context, id string, from, most int) (search.DocumentText, error)
 	// Generation is the newest generation of the collection, and its passages.
 	Generation() (number uint64, passages int)
 	Limits() search.Limits

@@ -139,12 +139,19 @@ func (in *difyRequest) filter(r *search.Request) (f search.Filter, err error) {
 			}
 			continue
 		}
+		if len(c.Name) == 1 && c.Name[0] == documentKey && (c.Comparison == "is" || c.Comparison == "in") &&
+			in.Condition.LogicalOperator != "or" && tags.UnmarshalJSON(c.Value) == nil {
+			if err := documentFilter(&f, tags); err != nil {
+				return f, err
+			}
+			continue
+		}
 		known := c.Comparison == "contains" || c.Comparison == "is" || c.Comparison == "in"
 		if len(c.Name) != 1 || c.Name[0] != tagsKey || !known || tags.UnmarshalJSON(c.Value) != nil {
 			return f, invalid(
 				"unknown_value",
 				"/metadata_condition",
-				"a condition is not supported: passages are filtered by their tags, with the name %q, contains, is or in, and a tag or a list of them, and by words, with the name %q, contains or not contains, all of which hold",
+				"a condition is not supported: passages are filtered by their tags, with the name %q, contains, is or in, and a tag or a list of them, by documents, with the name \"document\", is or in, and by words, with the name %q, contains or not contains, all of which hold",
 				tagsKey,
 				textKey,
 			)

@@ -2,6 +2,7 @@ package adapters
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -41,10 +42,12 @@ type findInput struct {
 	Query   string   `json:"query" jsonschema:"the question, in plain words"`
 	Must    []string `json:"must,omitempty" jsonschema:"words or phrases that each passage has to have; leave it out unless the user asks for exactly these"`
 	MustNot []string `json:"must_not,omitempty" jsonschema:"words or phrases that no passage may have"`
+	In      []string `json:"documents,omitempty" jsonschema:"ids of documents, to search in these alone"`
 }
 
 type searchInput struct {
 	findInput
+	Around  int    `json:"around,omitempty" jsonschema:"how many passages before and behind each result are given too, 0 to 5"`
 	Offsets string `json:"offsets,omitempty" jsonschema:"what start and end of answers count: bytes of UTF-8 (the default), codepoints (as Python slices) or utf16 (as JavaScript slices)"`
 }
 
@@ -60,6 +63,9 @@ type findResult struct {
 	Title string `json:"title"`
 	URL   string `json:"url" jsonschema:"for citations"`
 	Text  string `json:"text,omitempty" jsonschema:"the passage, or its beginning"`
+	// What stands around the passage, its beginning or its end cut off.
+	Before string `json:"before,omitempty" jsonschema:"what stands before the passage in its document"`
+	After  string `json:"after,omitempty" jsonschema:"what stands behind it"`
 	citation
 }
 
@@ -107,6 +113,8 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 		K:        min(toolResults, t.engine.Limits().K),
 		Fields:   passageFields,
 		Offsets:  in.Offsets,
+		Around:   in.Around,
+		Filter:   search.Filter{Documents: in.In},
 	}
 	request.Answer.Wanted = marks(t.engine)
 	response, err := t.engine.Search(ctx, request)
@@ -119,7 +127,10 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 		address := t.address(x.ID, x.Metadata, x.Place)
 		out.Results = append(
 			out.Results,
-			findResult{ID: x.ID, Title: title, URL: address, Text: text, citation: citationOf(x.Place)},
+			findResult{
+				ID: x.ID, Title: title, URL: address, Text: text, Before: lastOf(x.Before, snippetBytes),
+				After: firstOf(x.After, snippetBytes), citation: citationOf(x.Place),
+			},
 		)
 	}
 	for _, a := range response.Answers {
@@ -172,13 +183,15 @@ func doubt(r search.Response) string {
 }
 
 type fetchInput struct {
-	ID string `json:"id" jsonschema:"the id of a result of search"`
+	ID   string `json:"id" jsonschema:"the id of a result of search, or of its document"`
+	From int    `json:"from,omitempty" jsonschema:"of a document that does not fit into one answer: next of the answer before"`
 }
 
 type fetchOutput struct {
 	ID       string         `json:"id"`
 	Title    string         `json:"title"`
 	Text     string         `json:"text"`
+	Next     int            `json:"next,omitempty" jsonschema:"of a document: there is more, and this is from for it"`
 	URL      string         `json:"url" jsonschema:"for citations"`
 	Metadata map[string]any `json:"metadata" jsonschema:"what is stored of the passage beside its text"`
 	citation
@@ -186,6 +199,10 @@ type fetchOutput struct {
 
 func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	passage, _, err := t.engine.Passage(ctx, in.ID)
+	var refused *search.Error
+	if errors.As(err, &refused) && refused.Kind == search.NotFound || err == nil && in.From > 0 {
+		return t.fetchDocument(ctx, in, err)
+	}
 	if err != nil {
 		return fetchOutput{}, err
 	}
@@ -212,6 +229,37 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	var whole bool
 	out.Text, whole = cut(contentOf(search.Result{Title: passage.Title, Text: passage.Text}), fetchBytes)
 	if !whole {
+		out.Metadata["truncated"] = true
+	}
+	return out, nil
+}
+
+// fetchDocument reads a document, or as much of it as an answer holds; noPassage is why no passage
+// has its id.
+func (t *tools) fetchDocument(ctx context.Context, in fetchInput, noPassage error) (fetchOutput, error) {
+	if in.From < 0 {
+		return fetchOutput{}, invalid("out_of_range", "/from", "from is %d: it has to be from 1", in.From)
+	}
+	found, err := t.engine.DocumentText(ctx, in.ID, max(in.From, 1), fetchBytes)
+	var refused *search.Error
+	if errors.As(err, &refused) && refused.Kind == search.NotFound && in.From == 0 && noPassage != nil {
+		return fetchOutput{}, noPassage
+	}
+	if err != nil {
+		return fetchOutput{}, err
+	}
+	at := search.Place{Document: &found.Document}
+	out := fetchOutput{
+		ID:       found.Document.ID,
+		Title:    titleOf(found.Document.Title, found.Document.ID),
+		Next:     found.Next,
+		URL:      t.address(found.Document.ID, nil, at),
+		Metadata: map[string]any{},
+		citation: citationOf(at),
+	}
+	var whole bool
+	out.Text, whole = cut(found.Text, fetchBytes)
+	if !whole || found.Next > 0 {
 		out.Metadata["truncated"] = true
 	}
 	return out, nil
@@ -321,6 +369,7 @@ func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error
 			MustNot:  in.MustNot,
 			K:        min(explained, t.engine.Limits().K),
 			Explain:  true,
+			Filter:   search.Filter{Documents: in.In},
 			Fields:   []string{"title", "contributions", "sources"},
 		},
 	)
@@ -370,6 +419,25 @@ func cut(text string, most int) (string, bool) {
 		end--
 	}
 	return text[:end] + ellipsis, false
+}
+
+// firstOf returns the beginning of a text, at most so many bytes.
+func firstOf(text string, most int) string {
+	text, _ = cut(text, most)
+	return text
+}
+
+// lastOf returns the end of a text, at most so many bytes.
+func lastOf(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	const ellipsis = "…"
+	begin := len(text) - most + len(ellipsis)
+	for !utf8.RuneStart(text[begin]) {
+		begin++
+	}
+	return ellipsis + text[begin:]
 }
 
 // addressOf returns the address at which a request came in.

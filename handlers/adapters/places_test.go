@@ -6,11 +6,15 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/testing/realclients"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // ofDocuments are passages of two documents, one of which is from the web, and of none.
 const ofDocuments = `{"id":"shop/mill.pdf#2","title":"Mill › Care","text":"Brush the burrs of the mill once a week.","metadata":{"document":"shop/mill.pdf","document_title":"Mill","heading":"Mill › Care","page":4,"begin":90,"end":130}}
 {"id":"tea#1","title":"Tea","text":"Green tea is brewed below the boiling point.","metadata":{"document":"tea","document_source":"https://tea.example/brewing","begin":0,"end":44}}
+{"id":"shop/guide.md#1","title":"Guide","text":"One two three.","metadata":{"document":"shop/guide.md","begin":7,"end":21,"text_before":"Guide\n\n"}}
+{"id":"shop/guide.md#2","title":"Guide","text":"A lead.\nFour five six.","metadata":{"document":"shop/guide.md","begin":29,"end":43,"text_before":"\n\nHead\n\n","text_after":"\n\nThe end."}}
 {"id":"lamp","title":"Lamp","text":"The keeper hid the lamp under his coat.","metadata":{"page":7}}
 `
 
@@ -21,11 +25,15 @@ func TestPlaces(t *testing.T) {
 	want := map[string]object{
 		"shop/mill.pdf#2": {"document": "shop/mill.pdf", "source": "shop/mill.pdf", "heading": "Mill › Care", "page": 4.0},
 		"tea#1":           {"document": "tea", "source": "https://tea.example/brewing", "heading": nil, "page": nil},
+		"shop/guide.md#1": {"document": "shop/guide.md", "source": "shop/guide.md", "heading": nil, "page": nil},
+		"shop/guide.md#2": {"document": "shop/guide.md", "source": "shop/guide.md", "heading": nil, "page": nil},
 		"lamp":            {"document": nil, "source": nil, "heading": nil, "page": nil},
 	}
 	addresses := map[string]string{
 		"shop/mill.pdf#2": s.url + "/?at=90&document=" + url.QueryEscape("shop/mill.pdf"),
 		"tea#1":           "https://tea.example/brewing",
+		"shop/guide.md#1": s.url + "/?at=7&document=" + url.QueryEscape("shop/guide.md"),
+		"shop/guide.md#2": s.url + "/?at=29&document=" + url.QueryEscape("shop/guide.md"),
 		"lamp":            s.url + "/v1/passages/lamp",
 	}
 	same := func(where, id string, got object, absent bool) {
@@ -56,8 +64,25 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 
-	names := map[string]string{"shop/mill.pdf#2": "mill.pdf", "tea#1": "brewing", "lamp": "Lamp"}
-	called := map[string]string{"shop/mill.pdf#2": "Mill", "tea#1": "tea"}
+	var document object
+	call(t, session, "fetch", object{"id": "shop/guide.md"}, &document)
+	if document["text"] != "Guide\n\nOne two three.\n\nHead\n\nFour five six.\n\nThe end." ||
+		document["url"] != s.url+"/?document="+url.QueryEscape("shop/guide.md") || document["next"] != nil {
+		t.Errorf("%v", document)
+	}
+	call(t, session, "fetch", object{"id": "shop/guide.md", "from": 2}, &document)
+	if document["text"] != "A lead.\nFour five six.\n\nThe end." {
+		t.Errorf("%v", document)
+	}
+	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "fetch", Arguments: object{"id": "nothing"}})
+	if err != nil || !result.IsError {
+		t.Errorf("%+v, %v", result, err)
+	}
+
+	names := map[string]string{"shop/mill.pdf#2": "mill.pdf", "tea#1": "brewing", "lamp": "Lamp", "shop/guide.md#1": "guide.md"}
+	names["shop/guide.md#2"] = "guide.md"
+	called := map[string]string{"shop/mill.pdf#2": "Mill", "tea#1": "tea", "shop/guide.md#1": "shop/guide.md"}
+	called["shop/guide.md#2"] = "shop/guide.md"
 	var page struct {
 		Data []struct {
 			FileID     string `json:"file_id"`
@@ -75,6 +100,29 @@ func TestPlaces(t *testing.T) {
 		if x.Filename != names[x.FileID] || name != called[x.FileID] {
 			t.Errorf("%+v", x)
 		}
+	}
+
+	s.ask(http.MethodPost, "/v1/vector_stores/c/search", object{
+		"query": about, "filters": object{"type": "in", "key": "document", "value": []string{"tea", "shop/mill.pdf"}},
+	}, &page)
+	if len(page.Data) != 2 {
+		t.Errorf("of two documents: %+v", page)
+	}
+	var one struct{ Results, Records []object }
+	call(t, session, "search", object{"query": about, "documents": []string{"shop/guide.md"}, "around": 1}, &one)
+	if len(one.Results) != 2 {
+		t.Errorf("of one document: %+v", one)
+	}
+	for _, x := range one.Results {
+		if x["id"] == "shop/guide.md#1" && x["after"] != "Head\n\nFour five six." {
+			t.Errorf("%+v", x)
+		}
+	}
+	s.ask(http.MethodPost, "/retrieval", object{"knowledge_id": "c", "query": about, "metadata_condition": object{
+		"conditions": []object{{"name": []string{"document"}, "comparison_operator": "is", "value": "tea"}},
+	}}, &one)
+	if len(one.Records) != 1 {
+		t.Errorf("of one document: %+v", one)
 	}
 
 	var records struct{ Records []struct{ Metadata object } }

@@ -158,7 +158,7 @@ func attributesOf(x search.Result) map[string]any {
 	return all
 }
 
-// onto adds the conditions to a filter by tags: "tags" equal to one, in a list of them,
+// onto adds the conditions to a filter: "document" equal to an id or in a list of them, and "tags" equal to one, in a list of them,
 // and several conditions that all hold, or equalities of which one does.
 func (f *storeFilter) onto(filter *search.Filter) error {
 	switch f.Type {
@@ -180,11 +180,33 @@ func (f *storeFilter) onto(filter *search.Filter) error {
 		}
 		return tagFilter(filter, any)
 	}
+	if f.Key == documentKey && (f.Type == "eq" || f.Type == "in") {
+		var ids texts
+		if err := ids.UnmarshalJSON(f.Value); err != nil {
+			return invalid("wrong_type", "/filters", "the value of a filter has to be the id of a document or a list of them")
+		}
+		return documentFilter(filter, ids)
+	}
 	tags, err := f.tags()
 	if err != nil {
 		return err
 	}
 	return tagFilter(filter, tags)
+}
+
+// documentKey is what callers name the id of a passage's document as an attribute.
+const documentKey = "document"
+
+// documentFilter adds to a filter that a passage is of one of these documents.
+func documentFilter(f *search.Filter, ids []string) error {
+	switch {
+	case len(ids) == 0:
+		return invalid("out_of_range", "/filters", "a condition on documents names none")
+	case f.Documents != nil:
+		return invalid("unknown_value", "/filters", "two conditions on documents cannot be joined: name them in one list")
+	}
+	f.Documents = ids
+	return nil
 }
 
 // tags returns those that a comparison names, of which a passage has to have one.
@@ -193,7 +215,7 @@ func (f *storeFilter) tags() ([]string, error) {
 		return nil, invalid(
 			"unknown_value",
 			"/filters",
-			"the filter %.32q of %.32q is not supported: passages are filtered by their tags, {\"type\": \"eq\", \"key\": \"tags\", \"value\": \"law\"}, or \"in\" a list of them, joined by \"and\" or \"or\"",
+			"the filter %.32q of %.32q is not supported: passages are filtered by their tags and by the ids of their documents, {\"type\": \"eq\", \"key\": \"tags\", \"value\": \"law\"}, or \"in\" a list of them, joined by \"and\" or \"or\"",
 			f.Type,
 			f.Key,
 		)

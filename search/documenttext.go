@@ -1,0 +1,134 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/wording"
+)
+
+// DocumentText is a document's text, or a part of it.
+type DocumentText struct {
+	Document DocumentReference
+	Text     string // from the passage on that was asked for
+	Next     int    // the number of the passage that is next; 0: there is none
+}
+
+// documentChunk is how many passages of a document are looked up at a time.
+const documentChunk = 64
+
+// DocumentText returns the text of a document as searches see it, from a passage on, by its number
+// from 1: of so many passages that they have at most so many bytes as they are stored, and of one
+// at least. What no document has is an *Error of kind NotFound. It takes room before it reads
+// (WithRoom).
+func (e *Engine) DocumentText(ctx context.Context, id string, from, most int) (out DocumentText, err error) {
+	l, err := e.begin()
+	if err != nil {
+		return out, err
+	}
+	defer l.leave()
+	view := e.pin()
+	defer view.unpin()
+	var passages []corpus.Passage
+	err = guard(func() (err error) {
+		passages, out.Next, err = documentPart(ctx, view.Passages(), id, from, most)
+		return err
+	})
+	var refused *Error
+	switch {
+	case errors.As(err, &refused):
+		return out, err
+	case err != nil:
+		return out, &Error{
+			Kind:   Unavailable,
+			Code:   "unavailable",
+			Detail: fmt.Sprintf("document %s could not be read; the server's log says why", wording.Quote(id)),
+			Err:    fmt.Errorf("reading document %s: %w", wording.Quote(id), err),
+		}
+	case len(passages) == 0:
+		return out, &Error{
+			Kind:   NotFound,
+			Code:   "unknown_document",
+			Detail: fmt.Sprintf("there is no document %s, or it has no passage %d", wording.Quote(id), from),
+		}
+	}
+	out.Document = *PlaceOf(&passages[0]).Document
+	out.Text = joined(passages, from)
+	return out, nil
+}
+
+// documentPart reads passages of one version of a document. next is 0 behind the last.
+func documentPart(
+	ctx context.Context,
+	all Passages,
+	id string,
+	from, most int,
+) (passages []corpus.Passage, next int, err error) {
+	var ordinals []rank.Ordinal
+	bytes := 0
+	next = from
+search:
+	for {
+		ids := make([]string, documentChunk)
+		for i := range ids {
+			ids[i] = corpus.PassageID(id, next+i)
+		}
+		found, err := all.Lookup(ctx, ids)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, f := range found {
+			if !f.There {
+				next = 0
+				break search
+			}
+			size, err := all.Size(f.Ordinal)
+			if err != nil {
+				return nil, 0, err
+			}
+			if bytes+size > most && len(ordinals) > 0 {
+				break search
+			}
+			bytes += size
+			ordinals = append(ordinals, f.Ordinal)
+			next++
+		}
+	}
+	if err := takeRoom(ctx, PassageRoom(bytes)); err != nil {
+		return nil, 0, err
+	}
+	read, err := all.Read(ctx, ordinals)
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range read {
+		if PlaceOf(&read[i]).Document == nil || !sameVersion(&read[i], &read[0]) {
+			return read[:i], 0, nil // it is being replaced, in a store
+		}
+	}
+	return read, next, nil
+}
+
+// joined returns the texts of passages that follow each other in a document, with what stands
+// between them; number is that of the first.
+func joined(passages []corpus.Passage, number int) string {
+	var text strings.Builder
+	for i := range passages {
+		switch p := &passages[i]; {
+		case i > 0:
+			text.WriteString(corpus.TextBefore(p, number+i) + corpus.OwnText(p))
+		case number == 1:
+			text.WriteString(corpus.TextBefore(p, 1) + corpus.OwnText(p))
+		default:
+			text.WriteString(p.Text)
+		}
+		if after, ok := passages[i].Metadata[corpus.TextAfterKey].(string); ok {
+			text.WriteString(after)
+		}
+	}
+	return text.String()
+}
