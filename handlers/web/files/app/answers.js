@@ -1,5 +1,6 @@
 // Answers: the words of a passage that a reader marked, or a text that a generator wrote.
 import { get } from "./api.js";
+import { placeLine } from "./document.js";
 import { h } from "./dom.js";
 import { go } from "./state.js";
 
@@ -30,14 +31,14 @@ export function switchFor(state, readers) {
 }
 
 // answers shows what was marked or written above the passages; null where nothing was.
-export function answers({ answers: found = [], generated, results }) {
+export function answers({ answers: found = [], generated, results }, state) {
   if (generated)
     return box(
       "Generated answer",
       h("p", { class: "text" }, generated.text, !generated.complete && " […]"),
       h("p", { class: "warning" }, `A model wrote this (${generated.reader}). It may say what is in no passage.`),
       h("p", { class: "soft" }, "It looked most at:"),
-      list(generated.support, (one) => [to(results, one.passage, titleOf(results, one.passage)), ` ${percent(one.share)}`]),
+      list(generated.support, (one) => [to(results, one.passage, titleOf(results, one.passage)), ` ${percent(one.share)}`, placeLine(one, state)]),
     );
   if (found.length === 0) return null;
   return box(
@@ -50,6 +51,7 @@ export function answers({ answers: found = [], generated, results }) {
         one.chance === null ? " how sure is not known" : ` right with ${percent(one.chance)}`,
         `, from ${titleOf(results, one.passage)}`,
       ),
+      placeLine({ ...one, begin: one.at, end: one.at === undefined ? undefined : one.at + one.end - one.start }, state),
     ]),
   );
 }

@@ -3,10 +3,11 @@ import { base } from "./api.js";
 import { ask } from "./ask.js";
 import { collection } from "./collection.js";
 import { compare } from "./compare.js";
+import { documentView } from "./document.js";
 import { redraw } from "./dom.js";
 import { read } from "./state.js";
 
-const views = { ask, compare, collection };
+const views = { ask, compare, collection, document: documentView };
 const main = document.getElementById("content");
 let running = new AbortController();
 
@@ -14,7 +15,7 @@ function render() {
   running.abort();
   running = new AbortController();
   const state = read();
-  const name = Object.hasOwn(views, state.view) ? state.view : "ask";
+  const name = state.document ? "document" : state.view !== "document" && Object.hasOwn(views, state.view) ? state.view : "ask";
   for (const link of document.querySelectorAll("nav a[data-view]")) {
     if (link.dataset.view === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");

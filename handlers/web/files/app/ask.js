@@ -2,6 +2,7 @@
 import { answers, readersOf, switchFor } from "./answers.js";
 import { base, get, perhaps, post } from "./api.js";
 import { copyButton } from "./copy.js";
+import { placeLine } from "./document.js";
 import { count, h, number, problem } from "./dom.js";
 import { marked } from "./marks.js";
 import { answer, questionForm } from "./question.js";
@@ -18,9 +19,11 @@ const requestOf = (state) => ({
   ...typed(state.q),
   k: page,
   explain: true,
-  fields: ["title", "text", "tags", "contributions", "sources", "highlights"],
+  fields: ["title", "text", "tags", "document", "contributions", "sources", "highlights"],
   offsets: "utf16", // as strings of JavaScript are cut
-  ...(state.tags.length > 0 && { filter: { tags_all: state.tags } }),
+  ...((state.tags.length > 0 || state.in) && {
+    filter: { ...(state.tags.length > 0 && { tags_all: state.tags }), ...(state.in && { documents: [state.in] }) },
+  }),
   ...(state.answer && { answer: true }),
   ...(state.typed && { correct: false }),
 });
@@ -51,11 +54,18 @@ export function ask(state, signal) {
 }
 
 function filters(state) {
-  if (state.tags.length === 0) return null;
+  if (state.tags.length === 0 && !state.in) return null;
   return h(
     "div",
-    { class: "row", "aria-label": "Tags that passages must have", role: "group" },
+    { class: "row", "aria-label": "What passages must have", role: "group" },
     h("span", { class: "soft" }, "only"),
+    state.in &&
+      h(
+        "button",
+        { type: "button", class: "tag on", "aria-label": `Ask all documents, not ${state.in} alone`, click: () => go({ in: "" }) },
+        state.in,
+        h("span", { "aria-hidden": "true" }, " ×"),
+      ),
     state.tags.map((tag) =>
       h(
         "button",
@@ -117,7 +127,7 @@ function show(state, body, found, signal) {
         null,
         corrected(found),
         verdict(found),
-        answers(found),
+        answers(found, state),
         (found.notes || []).map((note) => h("p", { class: "warning" }, note)),
         h(
           "div",
@@ -195,6 +205,7 @@ function item(state, result, highest, sources, marks = []) {
       "article",
       { "aria-labelledby": `title-${result.rank}` },
       h("h2", { id: `title-${result.rank}` }, result.title ? marked(result, "title") : result.id),
+      placeLine(result, state),
       h("p", { class: "text" }, marked(result, "text", marks.filter((one) => one.passage === result.id))),
       h(
         "div",

@@ -1,7 +1,9 @@
-// Collection: what can be searched, what is being done, and a door for passages.
+// Collection: what can be searched, what is being done, and a door for documents.
 import { get, perhaps, post, send } from "./api.js";
 import { calibration } from "./calibration.js";
-import { bytes, count, h, number, problem, redraw, sized, table } from "./dom.js";
+import { documentList } from "./documents.js";
+import { bytes, h, number, problem, redraw, sized, table } from "./dom.js";
+import { upload } from "./files.js";
 
 export function collection(_, signal) {
   const body = h("div", null, h("p", { class: "waiting", role: "status" }, "Loading…"));
@@ -27,7 +29,9 @@ async function refresh(body, signal) {
     };
     show(now);
     const parts = [state, expertTable(experts.experts), calibration(experts)];
-    if (!limits.read_only) parts.splice(1, 0, upload(limits, signal));
+    const documents = documentList(limits, signal);
+    parts.splice(1, 0, documents.card);
+    if (!limits.read_only) parts.splice(1, 0, upload(limits, signal, documents.refresh));
     if (now.running) {
       parts.push(h("section", { class: "card" }, h("h2", null, "Jobs"), jobs));
       parts.push(
@@ -211,108 +215,4 @@ function snapshotForm(signal) {
     h("button", null, "Make a snapshot"),
     said,
   );
-}
-
-// upload takes a file by drop or by choice, shows what became of its lines, and says
-// when searches find them.
-function upload(limits, signal) {
-  const out = h("div", { role: "status", class: "outcome" });
-  const input = h("input", {
-    type: "file",
-    id: "file",
-    accept: ".jsonl,.ndjson,.json,.gz",
-    change: () => input.files[0] && store(input.files[0]),
-  });
-  const store = async (file) => {
-    out.replaceChildren(h("p", null, `Storing ${file.name} (${bytes(file.size)})…`));
-    const type = /\.json(\.gz)?$/.test(file.name) ? "application/json" : "application/x-ndjson";
-    try {
-      const response = await send("POST", "/v1/passages", {
-        body: file,
-        signal,
-        headers: { "content-type": type, ...(file.name.endsWith(".gz") && { "content-encoding": "gzip" }) },
-      });
-      const lines = (await response.text())
-        .trim()
-        .split("\n")
-        .filter(Boolean)
-        .map((line) => JSON.parse(line));
-      await tell(lines, out, signal);
-    } catch (error) {
-      if (!signal.aborted) out.replaceChildren(problem(error));
-    }
-  };
-  const zone = h(
-    "label",
-    {
-      for: "file",
-      class: "drop",
-      dragover: (event) => {
-        event.preventDefault();
-        zone.classList.add("over");
-      },
-      dragleave: () => zone.classList.remove("over"),
-      drop: (event) => {
-        event.preventDefault();
-        zone.classList.remove("over");
-        if (event.dataTransfer.files[0]) store(event.dataTransfer.files[0]);
-      },
-    },
-    h("strong", null, "Drop a file of passages here, or choose one"),
-    h(
-      "span",
-      { class: "soft" },
-      `JSON Lines with id, title and text; also gzip; at most ${bytes(limits.upload_bytes)}`,
-    ),
-    input,
-  );
-  return h("section", { class: "card" }, h("h2", null, "Add passages"), zone, out);
-}
-
-// notRead says how many of the stored passages experts do not read as a whole.
-function notRead(lines) {
-  const cut = lines.filter((line) => line.truncated).length;
-  const unread = lines.filter((line) => line.unread).length;
-  const said = [
-    cut > 0 && `Experts read only the beginning of ${count(cut, "passage")}: the rest is found by equal words alone.`,
-    unread > 0 && `Experts can hardly read ${count(unread, "passage")}: found by equal words alone.`,
-  ].filter(Boolean);
-  return said.length > 0 ? h("p", { class: "warning" }, said.join(" ")) : "";
-}
-
-async function tell(lines, out, signal) {
-  const of = (status) => lines.filter((line) => line.status === status);
-  const bad = of("rejected");
-  const stored = lines.length - bad.length;
-  const waiting = h("p", null, stored > 0 ? "Encoding…" : "");
-  out.replaceChildren(
-    h(
-      "p",
-      null,
-      ["created", "replaced", "unchanged", "rejected"]
-        .map((status) => [of(status).length, status])
-        .filter(([n]) => n > 0)
-        .map(([n, status]) => `${n.toLocaleString("en")} ${status}`)
-        .join(", ") || "The file has no passages.",
-    ),
-    (bad.length > 0 &&
-      h(
-        "ul",
-        null,
-        bad.slice(0, 5).map((line) => h("li", null, `line ${line.line}: ${line.error?.detail || line.error?.title}`)),
-      )) ||
-      "",
-    notRead(lines),
-    waiting,
-  );
-  const began = Date.now();
-  while (stored > 0 && !signal.aborted) {
-    const { backlog } = await get("/readyz", { signal });
-    if (!backlog || backlog.changes === 0) {
-      waiting.textContent = `Searches find ${count(stored, "passage")} of it now.`;
-      return;
-    }
-    waiting.textContent = `Encoding: ${count(backlog.changes, "change")} left, ${Math.round((Date.now() - began) / 1000)} s…`;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
 }

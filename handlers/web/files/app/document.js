@@ -1,0 +1,147 @@
+// Document: its text as it was read, opened at a place, which is marked.
+import { base, get } from "./api.js";
+import { h, problem } from "./dom.js";
+import { encodeID, remove, replace } from "./documents.js";
+
+// placeAddress is the page of a document, opened where a passage or words of it stand; offsets
+// says what at and end count.
+export const placeAddress = (id, { at, end, offsets, q } = {}) => {
+  const query = new URLSearchParams({ document: id });
+  for (const [name, value] of Object.entries({ at, end, offsets: at === undefined ? undefined : offsets, q }))
+    if (value !== undefined && value !== null && value !== "") query.set(name, value);
+  return `${base}/?${query}`;
+};
+
+// placeLine names the document, the headings and the page of a result, and leads there; null for a
+// passage of no document.
+export function placeLine(result, state) {
+  if (!result.document) return null;
+  const { id, title } = result.document;
+  // Titles of passages say the headings, unless somebody chose others.
+  const said = result.title?.endsWith(result.heading || "");
+  const heading = result.heading && !said ? result.heading.split(" › ").filter((part) => part !== title) : [];
+  return h(
+    "p",
+    { class: "place" },
+    h("a", { href: placeAddress(id, { at: result.begin, end: result.end, offsets: "utf16", q: state.q }) }, id),
+    heading.length > 0 && h("span", { class: "heading" }, ` › ${heading.join(" › ")}`),
+    result.page && h("span", { class: "soft" }, `, page ${result.page}`),
+  );
+}
+
+export function documentView(state, signal) {
+  const body = h("div", { class: "document", "aria-busy": "true" }, h("p", { class: "waiting", role: "status" }, "Loading…"));
+  load(state, body, signal);
+  return body;
+}
+
+async function load(state, body, signal) {
+  try {
+    const [found, limits] = await Promise.all([
+      get(`/v1/documents/${encodeID(state.document)}?text=true&passages=true`, { signal }),
+      get("/v1/limits", { signal }),
+    ]);
+    document.title = `${found.title || found.id} · conclave`;
+    body.replaceChildren(...shown(state, found, limits, signal));
+    const place = body.querySelector("mark.found");
+    if (place) {
+      place.scrollIntoView({ block: "center" });
+      place.focus({ preventScroll: true });
+    }
+  } catch (error) {
+    if (!signal.aborted) body.replaceChildren(h("h1", null, state.document), problem(error));
+  }
+  body.setAttribute("aria-busy", "false");
+}
+
+const web = /^https?:\/\/[^\s"<>]+$/;
+
+function shown(state, found, limits, signal) {
+  const facts = [
+    ["Source", found.source && (web.test(found.source) ? h("a", { href: found.source, rel: "noreferrer" }, found.source) : found.source)],
+    ["Type", found.media_type],
+    ["Passages", (found.passages || found.passage_list.length).toLocaleString("en")],
+    ["Changed", found.modified?.slice(0, 10)],
+    ["Tags", (found.tags || []).join(", ")],
+  ].filter(([, value]) => value);
+  const out = h("div", { role: "status" });
+  const back = state.q ? `${base}/?q=${encodeURIComponent(state.q)}` : `${base}/?view=collection`;
+  return [
+    h("h1", null, found.title || found.id),
+    h("dl", null, facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))),
+    h(
+      "div",
+      { class: "row" },
+      h("a", { href: back }, state.q ? "Back to the answers" : "All documents"),
+      h("a", { href: `${base}/?${new URLSearchParams({ in: found.id, q: state.q })}` }, "Ask this document alone"),
+      !limits.read_only && replace(found.id, out, signal),
+      !limits.read_only && remove(found.id, out, signal, () => location.assign(`${base}/?view=collection`)),
+    ),
+    out,
+    text(state, found),
+  ];
+}
+
+// text shows what was read: the passages, and what stands between them, such as headings. What the
+// address names is marked; without an end that is the passage that stands there.
+function text(state, found) {
+  const whole = found.text;
+  const units = found.passage_list.map(({ metadata }) => placeOf(metadata, whole));
+  const [first, last] = wanted(state, whole, units);
+  const parts = [];
+  const piece = (begin, end, kind) => {
+    const from = Math.max(begin, first);
+    const to = Math.min(end, last);
+    if (from >= to) return h("p", { class: kind }, whole.slice(begin, end));
+    const mark = h("mark", { class: "found", tabindex: "-1" }, whole.slice(from, to));
+    return h("p", { class: kind }, whole.slice(begin, from), mark, whole.slice(to, end));
+  };
+  let done = 0,
+    page = 0;
+  for (const [i, [begin, end]] of units.entries()) {
+    if (whole.slice(done, begin).trim()) parts.push(...between(whole, done, begin, piece));
+    const now = found.passage_list[i].metadata.page;
+    if (now && now !== page) parts.push(h("p", { class: "soft page" }, `page ${now}`));
+    page = now || page;
+    parts.push(piece(begin, end, "text"));
+    done = end;
+  }
+  if (whole.slice(done).trim()) parts.push(...between(whole, done, whole.length, piece));
+  return h("section", { class: "card read", "aria-label": "Text" }, parts);
+}
+
+// between are the headings between two passages.
+const between = (whole, begin, end, piece) =>
+  [...whole.slice(begin, end).matchAll(/[^\n]+/g)].map(({ index, 0: { length } }) =>
+    piece(begin + index, begin + index + length, "above"),
+  );
+
+// placeOf is where a passage stands in the text, in units of UTF-16.
+function placeOf({ begin, end, begin_utf16 }, whole) {
+  const first = begin_utf16 ?? begin;
+  return [first, first + unitsIn(whole, first, end - begin)];
+}
+
+// unitsIn is how many units of UTF-16 so many bytes of UTF-8 are, from a place on.
+function unitsIn(text, from, bytes) {
+  let at = from;
+  while (bytes > 0 && at < text.length) {
+    const code = text.codePointAt(at);
+    bytes -= code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    at += code > 0xffff ? 2 : 1;
+  }
+  return at - from;
+}
+
+// wanted is the stretch of the text that the address names; an empty one where it names none.
+function wanted(state, whole, units) {
+  if (!/^\d+$/.test(state.at || "")) return [0, 0];
+  const place = (text) => {
+    if (state.offsets === "utf16") return Math.min(Number(text), whole.length);
+    if (state.offsets === "codepoints") return [...whole].slice(0, Number(text)).join("").length;
+    return unitsIn(whole, 0, Number(text));
+  };
+  const at = place(state.at);
+  if (/^\d+$/.test(state.end || "")) return [at, place(state.end)];
+  return units.find(([begin, end]) => begin <= at && at < end) || units.find(([begin]) => begin >= at) || [0, 0];
+}

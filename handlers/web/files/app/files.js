@@ -1,0 +1,203 @@
+// Files: a door for documents and passages, by drop or by choice, with what became of them.
+import { get, send } from "./api.js";
+import { put } from "./documents.js";
+import { bytes, count, h, problem, sized } from "./dom.js";
+
+// JSON Lines hold passages; every other file is a document.
+const lines = /\.(jsonl|ndjson|json)(\.gz)?$/i;
+// atOnce is how many files are read by the server at a time.
+const atOnce = 2;
+const shownFailures = 50;
+
+// upload takes files and folders. Stored documents are told to changed.
+export function upload(limits, signal, changed) {
+  const out = h("div", { role: "status", class: "outcome" });
+  const take = async (all) => {
+    const named = (await all).filter(({ id }) => !id.split("/").some((part) => part.startsWith(".")));
+    try {
+      for (const { file } of named.filter(({ id }) => lines.test(id))) await storeLines(file, out, signal);
+      const documents = named.filter(({ id }) => !lines.test(id));
+      if (documents.length > 0) await storeDocuments(documents, out, signal, changed);
+      if (named.length === 0) out.replaceChildren(h("p", null, "There is no file in it."));
+    } catch (error) {
+      if (!signal.aborted) out.replaceChildren(problem(error));
+    }
+  };
+  // below is a file's path in the folder that was chosen.
+  const below = (file) => file.webkitRelativePath.split("/").slice(1).join("/") || file.name;
+  const chosen = (input) => take([...input.files].map((file) => ({ file, id: below(file) })));
+  const input = h("input", { type: "file", id: "file", multiple: true, change: () => chosen(input) });
+  const folder = h("input", { type: "file", id: "folder", webkitdirectory: true, change: () => chosen(folder) });
+  const zone = h(
+    "label",
+    {
+      for: "file",
+      class: "drop",
+      dragover: (event) => {
+        event.preventDefault();
+        zone.classList.add("over");
+      },
+      dragleave: () => zone.classList.remove("over"),
+      drop: (event) => {
+        event.preventDefault();
+        zone.classList.remove("over");
+        take(dropped(event.dataTransfer));
+      },
+    },
+    h("strong", null, "Drop files or folders here, or choose files"),
+    h(
+      "span",
+      { class: "soft" },
+      "PDF, HTML, Markdown, text, DOCX, PPTX, XLSX, ODF, EPUB, mail, CSV; or passages as JSON Lines with id, title and " +
+        `text, also gzip, at most ${bytes(limits.upload_bytes)}`,
+    ),
+    input,
+  );
+  const other = h("p", { class: "row" }, h("label", { for: "folder" }, "Or a folder"), folder);
+  return h("section", { class: "card" }, h("h2", null, "Add documents"), zone, other, out);
+}
+
+// dropped are the files of what was dropped, with their paths below the folders that were.
+async function dropped(transfer) {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.());
+  const plain = [...transfer.files];
+  if (entries.length === 0 || entries.some((entry) => !entry)) return plain.map((file) => ({ file, id: file.name }));
+  const found = [];
+  const walk = async (entry, path) => {
+    if (entry.isFile) {
+      const file = await new Promise((resolve, reject) => entry.file(resolve, reject));
+      found.push({ file, id: path || entry.name });
+      return;
+    }
+    const reader = entry.createReader();
+    for (;;) {
+      const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+      if (some.length === 0) return;
+      for (const inner of some) await walk(inner, path ? `${path}/${inner.name}` : inner.name);
+    }
+  };
+  for (const entry of entries) await walk(entry, "");
+  return found;
+}
+
+// storeDocuments puts files as documents, some at a time, and says what failed and why.
+async function storeDocuments(files, out, signal, changed) {
+  const tally = {};
+  const failed = [];
+  const warnings = [];
+  const bar = h("span");
+  const progress = h(
+    "div",
+    { class: "progress", role: "progressbar", "aria-label": "Files", "aria-valuemin": 0, "aria-valuemax": files.length },
+    bar,
+  );
+  const said = h("p");
+  const problems = h("ul", { class: "failed" });
+  const waiting = h("p");
+  out.replaceChildren(progress, said, problems, waiting);
+  let done = 0;
+  const tell = () => {
+    sized(bar, (100 * done) / files.length);
+    progress.setAttribute("aria-valuenow", done);
+    const parts = Object.entries(tally).map(([status, n]) => `${n.toLocaleString("en")} ${status}`);
+    said.textContent = `${done.toLocaleString("en")} of ${count(files.length, "file")}: ${parts.join(", ") || "reading…"}`;
+  };
+  const note = (text) => problems.childElementCount < shownFailures && problems.append(h("li", null, text));
+  tell();
+  const queue = files.values();
+  const worker = async () => {
+    for (const { file, id } of queue) {
+      if (signal.aborted) return;
+      try {
+        const result = await put(id, file, { signal });
+        tally[result.status] = (tally[result.status] || 0) + 1;
+        for (const text of result.warnings || []) {
+          warnings.push(text);
+          note(`${id}: ${text}`);
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        tally.failed = (tally.failed || 0) + 1;
+        failed.push(id);
+        note(`${id}: ${error.detail || error.title || error}`);
+      }
+      done++;
+      tell();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, worker));
+  const more = failed.length + warnings.length - problems.childElementCount;
+  if (more > 0) problems.append(h("li", null, `and ${more.toLocaleString("en")} more`));
+  if (failed.length < files.length) await searchable(waiting, () => `Searches find ${count(files.length - failed.length, "document")} of it now.`, signal);
+  changed();
+}
+
+// storeLines stores a file of passages, and shows what became of its lines.
+async function storeLines(file, out, signal) {
+  out.replaceChildren(h("p", null, `Storing ${file.name} (${bytes(file.size)})…`));
+  const type = /\.json(\.gz)?$/.test(file.name) ? "application/json" : "application/x-ndjson";
+  const response = await send("POST", "/v1/passages", {
+    body: file,
+    signal,
+    headers: { "content-type": type, ...(file.name.endsWith(".gz") && { "content-encoding": "gzip" }) },
+  });
+  const all = (await response.text())
+    .trim()
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  await tell(all, out, signal);
+}
+
+// notRead says how many of the stored passages experts do not read as a whole.
+function notRead(all) {
+  const cut = all.filter((line) => line.truncated).length;
+  const unread = all.filter((line) => line.unread).length;
+  const said = [
+    cut > 0 && `Experts read only the beginning of ${count(cut, "passage")}: the rest is found by equal words alone.`,
+    unread > 0 && `Experts can hardly read ${count(unread, "passage")}: found by equal words alone.`,
+  ].filter(Boolean);
+  return said.length > 0 ? h("p", { class: "warning" }, said.join(" ")) : "";
+}
+
+async function tell(all, out, signal) {
+  const of = (status) => all.filter((line) => line.status === status);
+  const bad = of("rejected");
+  const stored = all.length - bad.length;
+  const waiting = h("p", null, stored > 0 ? "Encoding…" : "");
+  out.replaceChildren(
+    h(
+      "p",
+      null,
+      ["created", "replaced", "unchanged", "rejected"]
+        .map((status) => [of(status).length, status])
+        .filter(([n]) => n > 0)
+        .map(([n, status]) => `${n.toLocaleString("en")} ${status}`)
+        .join(", ") || "The file has no passages.",
+    ),
+    (bad.length > 0 &&
+      h(
+        "ul",
+        null,
+        bad.slice(0, 5).map((line) => h("li", null, `line ${line.line}: ${line.error?.detail || line.error?.title}`)),
+      )) ||
+      "",
+    notRead(all),
+    waiting,
+  );
+  if (stored > 0) await searchable(waiting, () => `Searches find ${count(stored, "passage")} of it now.`, signal);
+}
+
+// searchable says when searches find all that is stored, and how much is left until then.
+async function searchable(waiting, ready, signal) {
+  const began = Date.now();
+  while (!signal.aborted) {
+    const { backlog } = await get("/readyz", { signal });
+    if (!backlog || backlog.changes === 0) {
+      waiting.textContent = ready();
+      return;
+    }
+    waiting.textContent = `Encoding: ${count(backlog.changes, "change")} left, ${Math.round((Date.now() - began) / 1000)} s…`;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
