@@ -158,8 +158,9 @@ func attributesOf(x search.Result) map[string]any {
 	return all
 }
 
-// onto adds the conditions to a filter: "document" equal to an id or in a list of them, and "tags" equal to one, in a list of them,
-// and several conditions that all hold, or equalities of which one does.
+// onto adds the conditions to a filter: "document" equal to an id or in a list of them, and "tags"
+// equal to one, in a list of them, and several conditions that all hold, or equalities of which one
+// does.
 func (f *storeFilter) onto(filter *search.Filter) error {
 	switch f.Type {
 	case "and":
@@ -183,7 +184,7 @@ func (f *storeFilter) onto(filter *search.Filter) error {
 	if f.Key == documentKey && (f.Type == "eq" || f.Type == "in") {
 		var ids texts
 		if err := ids.UnmarshalJSON(f.Value); err != nil {
-			return invalid("wrong_type", "/filters", "the value of a filter has to be the id of a document or a list of them")
+			return invalid("wrong_type", "/filters", "the value of a filter on documents has to be an id or a list of ids")
 		}
 		return documentFilter(filter, ids)
 	}
