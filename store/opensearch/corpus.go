@@ -318,7 +318,7 @@ func (p texts) after(ctx context.Context, query object, id string, limit int) ([
 }
 
 // IDs implements search.Passages.
-func (p texts) IDs(ordinals []rank.Ordinal) ([]string, error) { return p.table.of(ordinals), nil }
+func (p texts) IDs(ordinals []rank.Ordinal) ([]string, error) { return p.table.idsOf(ordinals), nil }
 
 // Lookup implements search.Passages, in one request. It sees what was written last.
 func (p texts) Lookup(ctx context.Context, ids []string) ([]search.Found, error) {
