@@ -19,6 +19,9 @@ type Adapter struct {
 	// BodyBytes is how large a body may be, where that is less than Options.BodyBytes;
 	// nil: as large as that.
 	BodyBytes func(search.Limits) int64
+	// Files says that the body is a form with a file, which may be as large as that of a
+	// document.
+	Files bool
 	// Serve answers a request, of which the body has been read whole. It ends with the
 	// request's context.
 	Serve func(r *http.Request, e Admitted) (Answer, error)
@@ -56,6 +59,9 @@ func (x *Adapter) operation() operation {
 	if x.Method == http.MethodPost {
 		o.takes = []string{typeJSON}
 	}
+	if x.Files {
+		o.takes = []string{anyType}
+	}
 	return o
 }
 
@@ -92,6 +98,11 @@ func (a *API) adapted(x *Adapter) func(*call) error {
 // readFor reads the body of an adapter's request. What it takes in memory once it is parsed is
 // bounded like that of the API's own requests.
 func (c *call) readFor(x *Adapter, limits search.Limits) error {
+	if x.Files {
+		body, err := c.readBody(c.api.options.Write.DocumentBytes)
+		c.r.Body = io.NopCloser(bytes.NewReader(body))
+		return err
+	}
 	most := c.api.options.BodyBytes
 	if x.BodyBytes != nil {
 		most = min(most, x.BodyBytes(limits))

@@ -22,6 +22,18 @@ type Admitted interface {
 	Encode(answer any, copies int) ([]byte, error)
 }
 
+// DocumentKeeper is what an Admitted that a server gives an adapter can do with documents.
+type DocumentKeeper interface {
+	Admitted
+	// KeepDocument puts a file in the place of a document, AmendDocument changes what is said
+	// of it, and DropDocument deletes it; they return when searches see it.
+	KeepDocument(ctx context.Context, id, contentType string, data []byte) (KeptDocument, error)
+	AmendDocument(ctx context.Context, id string, tags []string, metadata map[string]any) (KeptDocument, error)
+	DropDocument(ctx context.Context, id string) (there bool, err error)
+	// DocumentNamed is a document, perhaps with its text.
+	DocumentNamed(ctx context.Context, id string, text bool) (KeptDocument, error)
+}
+
 // admittedEngine is the engine behind admission, for one call. Whatever takes work, memory or
 // time takes it of the call. It has no method of the engine that is not written here, so
 // that none passes by.

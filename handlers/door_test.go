@@ -157,24 +157,27 @@ func (emptySnapshots) Remove(string) error           { return nil }
 // bodies returns what to send, by path.
 func bodies() map[string]string {
 	return map[string]string{
-		"/v1/search":                 `{"question":"bees"}`,
-		"/v1/search/batch":           `{"searches":[{"question":"bees"}]}`,
-		"/v1/fuse":                   `{"fusion":"rrf","candidates":[{"id":"a","contributions":[{"source":"b","score":0.5,"rank":1}]}]}`,
-		"/v1/embed":                  `{"expert":"wiki","input":["bees"]}`,
-		"/v1/passages":               `{"id":"a","text":"b"}`,
-		"/v1/passages/bees":          `{"text":"b"}`,
-		"/v1/documents/bees":         `Bees.`,
-		"/v1/documents":              "PK\x03\x04",
-		"/v1/admin/snapshots":        `{"name":"a"}`,
-		"/v1/admin/experts":          `{"name":"a"}`,
-		"/v1/embeddings":             `{"model":"wiki","input":"bees"}`,
-		"/v1/vector_stores/c/search": `{"query":"bees"}`,
-		"/embed":                     `{"inputs":"bees"}`,
-		"/rerank":                    `{"query":"bees","texts":["x"]}`,
-		"/v1/rerank":                 `{"query":"bees","documents":["x"]}`,
-		"/v2/rerank":                 `{"query":"bees","documents":["x"]}`,
-		"/retrieval":                 `{"knowledge_id":"c","query":"bees","retrieval_setting":{"top_k":3}}`,
-		"/mcp":                       `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		"/v1/search":                            `{"question":"bees"}`,
+		"/v1/search/batch":                      `{"searches":[{"question":"bees"}]}`,
+		"/v1/fuse":                              `{"fusion":"rrf","candidates":[{"id":"a","contributions":[{"source":"b","score":0.5,"rank":1}]}]}`,
+		"/v1/embed":                             `{"expert":"wiki","input":["bees"]}`,
+		"/v1/passages":                          `{"id":"a","text":"b"}`,
+		"/v1/passages/bees":                     `{"text":"b"}`,
+		"/v1/documents/bees":                    `Bees.`,
+		"/v1/files":                             `x`,
+		"/v1/vector_stores/c/files":             `{"file_id":"file-YmVlcw"}`,
+		"/v1/vector_stores/c/files/file-YmVlcw": `{"attributes":{}}`,
+		"/v1/documents":                         "PK\x03\x04",
+		"/v1/admin/snapshots":                   `{"name":"a"}`,
+		"/v1/admin/experts":                     `{"name":"a"}`,
+		"/v1/embeddings":                        `{"model":"wiki","input":"bees"}`,
+		"/v1/vector_stores/c/search":            `{"query":"bees"}`,
+		"/embed":                                `{"inputs":"bees"}`,
+		"/rerank":                               `{"query":"bees","texts":["x"]}`,
+		"/v1/rerank":                            `{"query":"bees","documents":["x"]}`,
+		"/v2/rerank":                            `{"query":"bees","documents":["x"]}`,
+		"/retrieval":                            `{"knowledge_id":"c","query":"bees","retrieval_setting":{"top_k":3}}`,
+		"/mcp":                                  `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	}
 }
 
@@ -240,7 +243,7 @@ func everything(t *testing.T, api *API) (all []visitor) {
 		pagesToo[p.path] = true
 	}
 	for _, e := range api.registrations {
-		path := strings.NewReplacer("/passages/*", "/passages/bees", "/documents/*", "/documents/bees", "/experts/{name}", "/experts/wiki", "/{name}", "/x", "/{id}", "/1", "{collection}", "c").
+		path := strings.NewReplacer("/passages/*", "/passages/bees", "/documents/*", "/documents/bees", "/experts/{name}", "/experts/wiki", "/{name}", "/x", "/{id}", "/1", "{collection}", "c", "{file}", "file-YmVlcw").
 			Replace(e.pattern)
 		v := visitor{
 			name:        e.method + " " + e.pattern,

@@ -25,7 +25,7 @@ import (
 // it too.
 func All(collection string) []handlers.Adapter {
 	var all []handlers.Adapter
-	for _, some := range [][]handlers.Adapter{modelContext(collection), openAI(collection), rerankers(),
+	for _, some := range [][]handlers.Adapter{modelContext(collection), openAI(collection), storeFiles(collection), rerankers(),
 		dify(collection)} {
 		all = append(all, some...)
 	}

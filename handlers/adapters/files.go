@@ -1,0 +1,332 @@
+package adapters
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
+)
+
+// OpenAI's files and those of a vector store are the documents of the collection: what is
+// uploaded is a document at once, whose id is its file name, and adding it to the store
+// gives it attributes. A file's id is the document's, written without slashes.
+
+const filePrefix = "file-"
+
+func fileID(document string) string {
+	return filePrefix + base64.RawURLEncoding.EncodeToString([]byte(document))
+}
+
+func documentOf(file string) (string, error) {
+	name, ok := strings.CutPrefix(file, filePrefix)
+	id, err := base64.RawURLEncoding.DecodeString(name)
+	if !ok || err != nil {
+		return "", &search.Error{Kind: search.NotFound, Code: "unknown_document", Detail: "there is no file " + file}
+	}
+	return string(id), nil
+}
+
+// storeFiles returns the part of OpenAI's interface that is about files.
+func storeFiles(collection string) []handlers.Adapter {
+	const one, many = "/v1/vector_stores/{collection}/files/{file}", "/v1/vector_stores/{collection}/files"
+	route := func(
+		method, path string,
+		cost handlers.Cost,
+		do func(*http.Request, handlers.DocumentKeeper) (any, error),
+	) handlers.Adapter {
+		scope := handlers.ScopeSearch
+		if method != http.MethodGet {
+			scope = handlers.ScopeIngest
+		}
+		return handlers.Adapter{
+			Method: method, Path: path, Scope: scope, Cost: cost, Refusal: openAIError("file_id"),
+			Serve: func(r *http.Request, admitted handlers.Admitted) (answer handlers.Answer, err error) {
+				if given := r.PathValue("collection"); given != "" && given != collection {
+					return answer, unknownCollection(given, collection)
+				}
+				e, ok := admitted.(handlers.DocumentKeeper)
+				if !ok {
+					return answer, invalid("no_such_path", "", "documents are not kept here")
+				}
+				answer.Value, err = do(r, e)
+				return answer, err
+			},
+		}
+	}
+	reading, writing := handlers.Answering(0), handlers.Storing()
+	upload := route(http.MethodPost, "/v1/files", writing, uploadFile)
+	upload.Files = true
+	return []handlers.Adapter{
+		upload,
+		route(http.MethodGet, "/v1/files", reading, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
+			return listFiles(r, e, func(d handlers.KeptDocument) any { return fileOf(d) })
+		}),
+		route(http.MethodGet, "/v1/files/{file}", reading, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
+			d, err := namedFile(r, e, false)
+			return fileOf(d), err
+		}),
+		route(http.MethodDelete, "/v1/files/{file}", writing, deleteFile("file")),
+		route(http.MethodGet, "/v1/vector_stores", reading, func(_ *http.Request, e handlers.DocumentKeeper) (any, error) {
+			store := storeOf(collection, e)
+			return page{Object: "list", Data: []any{store}, FirstID: &collection, LastID: &collection}, nil
+		}),
+		route(http.MethodGet, "/v1/vector_stores/{collection}", reading,
+			func(_ *http.Request, e handlers.DocumentKeeper) (any, error) { return storeOf(collection, e), nil }),
+		route(http.MethodPost, many, writing, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
+			return addFile(r, e, collection)
+		}),
+		route(http.MethodGet, many, reading, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
+			return listFiles(r, e, func(d handlers.KeptDocument) any { return storeFileOf(collection, d) })
+		}),
+		route(http.MethodGet, one, reading, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
+			d, err := namedFile(r, e, false)
+			return storeFileOf(collection, d), err
+		}),
+		route(http.MethodPost, one, writing, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
+			return amendFile(r, e, collection, r.PathValue("file"))
+		}),
+		route(http.MethodGet, one+"/content", reading, storeFileContent),
+		route(http.MethodDelete, one, writing, deleteFile("vector_store.file.deleted")),
+	}
+}
+
+type file struct {
+	ID        string `json:"id"`
+	Object    string `json:"object"`
+	Bytes     int    `json:"bytes"` // of the text that was read
+	CreatedAt int64  `json:"created_at"`
+	Filename  string `json:"filename"`
+	Purpose   string `json:"purpose"`
+	Status    string `json:"status"`
+}
+
+func fileOf(d handlers.KeptDocument) file {
+	return file{fileID(d.ID), "file", d.Bytes, d.Modified.Unix(), d.ID, "assistants", "processed"}
+}
+
+type storeFile struct {
+	ID            string         `json:"id"`
+	Object        string         `json:"object"`
+	UsageBytes    int            `json:"usage_bytes"`
+	CreatedAt     int64          `json:"created_at"`
+	VectorStoreID string         `json:"vector_store_id"`
+	Status        string         `json:"status"`
+	LastError     any            `json:"last_error"`
+	Attributes    map[string]any `json:"attributes"`
+}
+
+func storeFileOf(collection string, d handlers.KeptDocument) storeFile {
+	attributes := map[string]any{"filename": d.ID}
+	maps.Copy(attributes, d.Metadata)
+	if len(d.Tags) > 0 {
+		attributes[tagsKey] = strings.Join(d.Tags, ",")
+	}
+	return storeFile{
+		ID: fileID(d.ID), Object: "vector_store.file", UsageBytes: d.Bytes, CreatedAt: d.Modified.Unix(),
+		VectorStoreID: collection, Status: "completed", Attributes: attributes,
+	}
+}
+
+type vectorStore struct {
+	ID         string         `json:"id"`
+	Object     string         `json:"object"`
+	Name       string         `json:"name"`
+	CreatedAt  int64          `json:"created_at"`
+	Status     string         `json:"status"`
+	UsageBytes int            `json:"usage_bytes"`
+	FileCounts map[string]int `json:"file_counts"`
+	Metadata   map[string]any `json:"metadata"`
+}
+
+// storeOf returns the collection; what counts files here counts passages.
+func storeOf(collection string, e handlers.DocumentKeeper) vectorStore {
+	_, passages := e.Generation()
+	return vectorStore{
+		ID: collection, Object: "vector_store", Name: collection, Status: "completed",
+		FileCounts: map[string]int{
+			"in_progress": 0, "completed": passages, "failed": 0, "cancelled": 0, "total": passages,
+		},
+		Metadata: map[string]any{},
+	}
+}
+
+type page struct {
+	Object  string  `json:"object"`
+	Data    []any   `json:"data"`
+	FirstID *string `json:"first_id"`
+	LastID  *string `json:"last_id"`
+	HasMore bool    `json:"has_more"`
+}
+
+// uploadFile puts the file of a form.
+func uploadFile(r *http.Request, e handlers.DocumentKeeper) (any, error) {
+	broken := func(detail string) error { return invalid("invalid_document", "/file", "%s", detail) }
+	name, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || name != "multipart/form-data" {
+		return nil, broken("the body has to be a form (multipart/form-data) with the parts file and purpose")
+	}
+	form := multipart.NewReader(r.Body, parameters["boundary"])
+	for {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			return nil, broken("the form has no part named file")
+		}
+		if err != nil {
+			return nil, broken("the form cannot be read: " + err.Error())
+		}
+		if part.FormName() != "file" {
+			continue
+		}
+		data, err := io.ReadAll(part)
+		if err != nil {
+			return nil, broken("the form cannot be read: " + err.Error())
+		}
+		if part.FileName() == "" {
+			return nil, broken("the file has no name, which is to be the document's id")
+		}
+		d, err := e.KeepDocument(r.Context(), part.FileName(), part.Header.Get("Content-Type"), data)
+		return fileOf(d), err
+	}
+}
+
+func namedFile(r *http.Request, e handlers.DocumentKeeper, text bool) (d handlers.KeptDocument, err error) {
+	id, err := documentOf(r.PathValue("file"))
+	if err != nil {
+		return d, err
+	}
+	return e.DocumentNamed(r.Context(), id, text)
+}
+
+// addFile gives a file that was uploaded its attributes.
+func addFile(r *http.Request, e handlers.DocumentKeeper, collection string) (any, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		FileID     string         `json:"file_id"`
+		Attributes map[string]any `json:"attributes"`
+		Chunking   any            `json:"chunking_strategy"` // there is one
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, mistake(body, err)
+	}
+	return withAttributes(r.Context(), e, collection, in.FileID, in.Attributes)
+}
+
+// amendFile gives a file other attributes.
+func amendFile(r *http.Request, e handlers.DocumentKeeper, collection, file string) (any, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var in struct {
+		Attributes map[string]any `json:"attributes"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, mistake(body, err)
+	}
+	return withAttributes(r.Context(), e, collection, file, in.Attributes)
+}
+
+// withAttributes sets what is said of a document; "tags" are its tags, between commas.
+func withAttributes(
+	ctx context.Context,
+	e handlers.DocumentKeeper,
+	collection, file string,
+	attributes map[string]any,
+) (any, error) {
+	id, err := documentOf(file)
+	if err != nil {
+		return nil, err
+	}
+	if attributes == nil {
+		d, err := e.DocumentNamed(ctx, id, false)
+		return storeFileOf(collection, d), err
+	}
+	metadata := maps.Clone(attributes)
+	delete(metadata, "filename")
+	var tags []string
+	if text, ok := metadata[tagsKey].(string); ok {
+		delete(metadata, tagsKey)
+		for tag := range strings.SplitSeq(text, ",") {
+			if tag = strings.TrimSpace(tag); tag != "" {
+				tags = append(tags, tag)
+			}
+		}
+	}
+	d, err := e.AmendDocument(ctx, id, tags, metadata)
+	return storeFileOf(collection, d), err
+}
+
+const (
+	defaultFiles = 20
+	mostFiles    = 100
+)
+
+// listFiles lists documents in the order of their ids.
+func listFiles(r *http.Request, e handlers.DocumentKeeper, show func(handlers.KeptDocument) any) (any, error) {
+	query := r.URL.Query()
+	request := search.DocumentsRequest{Limit: defaultFiles}
+	if given := query.Get("limit"); given != "" {
+		n, err := strconv.Atoi(given)
+		if err != nil || n < 1 || n > mostFiles {
+			return nil, invalid("out_of_range", "/limit", "limit is %.20q: it has to be from 1 to %d", given, mostFiles)
+		}
+		request.Limit = n
+	}
+	if after := query.Get("after"); after != "" {
+		id, err := documentOf(after)
+		if err != nil {
+			return nil, err
+		}
+		request.After = id
+	}
+	found, next, err := e.Documents(r.Context(), request)
+	if err != nil {
+		return nil, err
+	}
+	out := page{Object: "list", Data: []any{}, HasMore: next != ""}
+	for i, d := range found {
+		id := fileID(d.ID)
+		if i == 0 {
+			out.FirstID = &id
+		}
+		out.LastID = &id
+		out.Data = append(out.Data, show(handlers.KeptDocument{Document: d}))
+	}
+	return out, nil
+}
+
+func deleteFile(object string) func(*http.Request, handlers.DocumentKeeper) (any, error) {
+	return func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
+		id, err := documentOf(r.PathValue("file"))
+		if err != nil {
+			return nil, err
+		}
+		// One that is gone is no error: callers delete it from the store, and then the file.
+		_, err = e.DropDocument(r.Context(), id)
+		return map[string]any{"id": r.PathValue("file"), "object": object, "deleted": true}, err
+	}
+}
+
+// storeFileContent returns the text that was read of a file.
+func storeFileContent(r *http.Request, e handlers.DocumentKeeper) (any, error) {
+	d, err := namedFile(r, e, true)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{
+		"object": "vector_store.file_content.page", "data": []storeText{{"text", d.Text}}, "has_more": false, "next_page": nil,
+	}, nil
+}

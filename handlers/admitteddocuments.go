@@ -1,0 +1,124 @@
+package handlers
+
+import (
+	"context"
+	"mime"
+	"net/http"
+
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/keeping"
+	"example.org/conclave/store/folder"
+)
+
+// KeptDocument is a document as interfaces of others show it.
+type KeptDocument struct {
+	corpus.Document
+	Bytes int    // of its text
+	Text  string // where it was asked for
+}
+
+// KeepDocument puts a file in the place of a document, and returns when searches see it.
+func (e *admittedEngine) KeepDocument(
+	ctx context.Context,
+	id, contentType string,
+	data []byte,
+) (d KeptDocument, err error) {
+	keeper, writer, err := e.call.api.documentWriter(true)
+	if err != nil {
+		return d, err
+	}
+	if name, _, _ := mime.ParseMediaType(contentType); name == "application/octet-stream" {
+		contentType = ""
+	}
+	file := keeping.File{About: documents.About{ID: id}, Type: contentType, Data: data}
+	result, err := e.call.api.keep(e.call, func(ctx context.Context) (keeping.Result, error) {
+		return keeper.Put(ctx, file, keeping.Condition{})
+	})
+	if err != nil {
+		return d, err
+	}
+	return e.shown(ctx, writer, result)
+}
+
+// AmendDocument gives a document other tags and metadata, and returns when searches see it.
+func (e *admittedEngine) AmendDocument(
+	ctx context.Context,
+	id string,
+	tags []string,
+	metadata map[string]any,
+) (d KeptDocument, err error) {
+	keeper, writer, err := e.call.api.documentWriter(true)
+	if err != nil {
+		return d, err
+	}
+	there := false
+	result, err := e.call.api.keep(e.call, func(ctx context.Context) (r keeping.Result, err error) {
+		r, there, err = keeper.Amend(ctx, id, tags, metadata)
+		return r, err
+	})
+	if err != nil {
+		return d, err
+	}
+	if !there {
+		return d, unknownDocument(id)
+	}
+	return e.shown(ctx, writer, result)
+}
+
+// shown waits until searches see a document, and describes it.
+func (e *admittedEngine) shown(ctx context.Context, writer *writing, r keeping.Result) (KeptDocument, error) {
+	if r.Seq > 0 {
+		e.call.api.releaseWork(e.call.r.Context())
+		control := http.NewResponseController(e.call.w)
+		if err := e.call.api.awaitVisible(e.call.r, writer, r.Seq, control); err != nil {
+			return KeptDocument{}, err
+		}
+	}
+	return e.DocumentNamed(ctx, r.ID, false)
+}
+
+// DocumentNamed returns a document as it was acknowledged last, perhaps with its text.
+func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool) (d KeptDocument, err error) {
+	get, err := e.call.api.passageGetter(e.call)
+	if err != nil {
+		return d, err
+	}
+	var ok bool
+	var all []corpus.Passage
+	if text {
+		d.Document, _, all, ok, err = keeping.Passages(ctx, get, id)
+		if err == nil && ok {
+			d.Text, err = corpus.JoinDocument(all)
+			d.Bytes = len(d.Text)
+		}
+	} else {
+		d.Document, _, ok, err = keeping.Describe(ctx, get, id)
+		if err == nil && ok {
+			last, _, _, e := get(ctx, corpus.PassageID(id, max(1, d.Passages)))
+			_, d.Bytes, _ = corpus.PlaceInDocument(&last)
+			err = e
+		}
+	}
+	if err == nil && !ok {
+		err = unknownDocument(id)
+	}
+	return d, err
+}
+
+// DropDocument deletes a document, and returns when searches do not see it any more; there
+// says whether there was one.
+func (e *admittedEngine) DropDocument(ctx context.Context, id string) (there bool, err error) {
+	keeper, writer, err := e.call.api.documentWriter(false)
+	if err != nil {
+		return false, err
+	}
+	result, err := e.call.api.keep(e.call, func(ctx context.Context) (keeping.Result, error) {
+		return keeper.Delete(ctx, id, keeping.Condition{})
+	})
+	if err != nil || result.Outcome == folder.Absent {
+		return false, err
+	}
+	e.call.api.releaseWork(e.call.r.Context())
+	return true, e.call.api.awaitVisible(e.call.r, writer, result.Seq, http.NewResponseController(e.call.w))
+}

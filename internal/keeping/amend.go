@@ -1,0 +1,48 @@
+package keeping
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store/folder"
+)
+
+// Amend gives a document other tags and metadata, in one change, and encodes nothing. ok is
+// false where there is none.
+func (k *Keeper) Amend(
+	ctx context.Context,
+	id string,
+	tags []string,
+	metadata map[string]any,
+) (result Result, ok bool, err error) {
+	if err := checkAbout(&documents.About{ID: id, Tags: tags, Metadata: metadata}); err != nil {
+		return result, false, err
+	}
+	get := func(ctx context.Context, id string) (corpus.Passage, string, bool, error) {
+		return k.writer.Passage(ctx, id, func(int) error { return nil })
+	}
+	for range attempts {
+		_, version, all, ok, err := Passages(ctx, get, id)
+		if err != nil || !ok {
+			return result, false, err
+		}
+		changes := make([]folder.Change, len(all))
+		for i := range all {
+			p := &all[i]
+			maps.DeleteFunc(p.Metadata, func(key string, _ any) bool { return !slices.Contains(corpus.DocumentKeys(), key) })
+			maps.Copy(p.Metadata, metadata)
+			p.Tags = tags
+			changes[i].Put = p
+		}
+		result, err = k.change(ctx, id, changes, found{version: version}, Condition{})
+		if !overtaken(err, Condition{}) {
+			result.Passages = len(all)
+			return result, true, err
+		}
+	}
+	return result, false, fmt.Errorf("document %q: others changed it %d times in between", id, attempts)
+}
