@@ -80,7 +80,7 @@ func (e *admittedEngine) shown(ctx context.Context, writer *writing, r keeping.R
 
 // DocumentNamed returns a document as it was acknowledged last, perhaps with its text.
 func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool) (d KeptDocument, err error) {
-	get, err := e.call.api.passageGetter(e.call)
+	get, err := e.call.api.passageGetter(e.call, text) // two passages are small
 	if err != nil {
 		return d, err
 	}
@@ -89,7 +89,7 @@ func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool
 	if text {
 		d.Document, _, all, ok, err = keeping.Passages(ctx, get, id)
 		if err == nil && ok {
-			d.Text, err = corpus.JoinDocument(all)
+			d.Text, err = joined(all)
 			d.Bytes = len(d.Text)
 		}
 	} else {

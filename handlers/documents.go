@@ -56,7 +56,7 @@ func (a *API) getDocuments(c *call) error {
 
 // getDocument answers GET /v1/documents/{id}.
 func (a *API) getDocument(c *call) error {
-	get, err := a.passageGetter(c)
+	get, err := a.passageGetter(c, true)
 	if err != nil {
 		return err
 	}
@@ -89,12 +89,21 @@ func (a *API) getDocument(c *call) error {
 		out.PassageList = all
 	}
 	if withText {
-		out.Text, err = corpus.JoinDocument(all)
+		out.Text, err = joined(all)
 		if err != nil {
-			return newProblem("unavailable", "The document's text cannot be put together: "+err.Error()).because(err)
+			return err
 		}
 	}
 	return c.respond(http.StatusOK, out)
+}
+
+// joined returns the text of a document.
+func joined(passages []corpus.Passage) (string, error) {
+	text, err := corpus.JoinDocument(passages)
+	if err != nil {
+		return "", newProblem("unavailable", "The document's text cannot be put together: "+err.Error()).because(err)
+	}
+	return text, nil
 }
 
 func unknownDocument(id string) *Problem {
@@ -102,9 +111,12 @@ func unknownDocument(id string) *Problem {
 }
 
 // passageGetter returns what reads passages as they were acknowledged last where the server
-// writes, and as searches see them where it only reads. It takes room for each.
-func (a *API) passageGetter(c *call) (keeping.Get, error) {
+// writes, and as searches see them where it only reads. With room it takes that for each.
+func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 	take := a.answerMemoryOf(c.r)
+	if !room {
+		take = func(context.Context, int) error { return nil }
+	}
 	if writer := a.writing.Load(); writer != nil {
 		return func(ctx context.Context, id string) (corpus.Passage, string, bool, error) {
 			return writer.Passage(ctx, id, func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) })

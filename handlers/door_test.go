@@ -164,7 +164,7 @@ func bodies() map[string]string {
 		"/v1/passages":                          `{"id":"a","text":"b"}`,
 		"/v1/passages/bees":                     `{"text":"b"}`,
 		"/v1/documents/bees":                    `Bees.`,
-		"/v1/files":                             `x`,
+		"/v1/files":                             "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"bees\"\r\n\r\nBees.\r\n--b--",
 		"/v1/vector_stores/c/files":             `{"file_id":"file-YmVlcw"}`,
 		"/v1/vector_stores/c/files/file-YmVlcw": `{"attributes":{}}`,
 		"/v1/documents":                         "PK\x03\x04",
@@ -267,6 +267,9 @@ func everything(t *testing.T, api *API) (all []visitor) {
 		if path == "/v1/passages" && e.method == http.MethodPost {
 			v.contentType = typeLines
 		}
+		if path == "/v1/files" {
+			v.contentType = "multipart/form-data; boundary=b"
+		}
 		all = append(all, v)
 	}
 	if len(all) < 50 {
@@ -363,7 +366,7 @@ func TestOneDoor(t *testing.T) {
 // refused, but for probes.
 func TestDoorCountsRates(t *testing.T) {
 	keys := []Key{{Name: "lists", SHA256: sha256.Sum256([]byte("lists")), Scopes: []Scope{ScopeAdmin}}}
-	for i := range 200 {
+	for i := range 300 {
 		keys = append(
 			keys,
 			Key{Name: fmt.Sprint(i), SHA256: sha256.Sum256([]byte(fmt.Sprint(i))), Scopes: []Scope{ScopeAdmin}},

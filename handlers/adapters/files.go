@@ -327,6 +327,7 @@ func storeFileContent(r *http.Request, e handlers.DocumentKeeper) (any, error) {
 		return nil, err
 	}
 	return map[string]any{
-		"object": "vector_store.file_content.page", "data": []storeText{{"text", d.Text}}, "has_more": false, "next_page": nil,
+		"object": "vector_store.file_content.page", "data": []storeText{{"text", d.Text}},
+		"has_more": false, "next_page": nil,
 	}, nil
 }
