@@ -63,7 +63,8 @@ func storeFiles(collection string) []handlers.Adapter {
 			},
 		}
 	}
-	reading, writing := handlers.Answering(0), handlers.Storing()
+	reading := handlers.Answering(0)
+	writing := handlers.Storing()
 	upload := route(http.MethodPost, "/v1/files", writing, uploadFile)
 	upload.Files = true
 	return []handlers.Adapter{
@@ -260,7 +261,8 @@ func withAttributes(
 	if text, ok := metadata[tagsKey].(string); ok {
 		delete(metadata, tagsKey)
 		for tag := range strings.SplitSeq(text, ",") {
-			if tag = strings.TrimSpace(tag); tag != "" {
+			tag = strings.TrimSpace(tag)
+			if tag != "" {
 				tags = append(tags, tag)
 			}
 		}
