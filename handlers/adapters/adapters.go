@@ -25,8 +25,9 @@ import (
 // it too.
 func All(collection string) []handlers.Adapter {
 	var all []handlers.Adapter
-	for _, some := range [][]handlers.Adapter{modelContext(collection), openAI(collection), storeFiles(collection), rerankers(),
-		dify(collection)} {
+	for _, some := range [][]handlers.Adapter{
+		modelContext(collection), openAI(collection), storeFiles(collection), rerankers(), dify(collection),
+	} {
 		all = append(all, some...)
 	}
 	return all
