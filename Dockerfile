@@ -21,10 +21,10 @@ RUN version="${VERSION:-$(git describe --tags --always 2>/dev/null || echo unkno
 FROM build AS provision
 RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip && rm -rf /var/lib/apt/lists/*
 ENV CONCLAVE_CACHE=/var/lib/conclave/cache
-RUN /out/conclave setup && rm -rf /var/lib/conclave/cache/wheels /var/lib/conclave/cache/checkpoints
+RUN /out/conclave setup && rm -rf /var/lib/conclave/cache/wheels /var/lib/conclave/cache/checkpoints && chmod -R a+rX /var/lib/conclave/cache
 
 FROM provision AS provision-gpu
-RUN /out/conclave setup --provider cuda && rm -rf /var/lib/conclave/cache/wheels /var/lib/conclave/cache/checkpoints
+RUN /out/conclave setup --provider cuda && rm -rf /var/lib/conclave/cache/wheels /var/lib/conclave/cache/checkpoints && chmod -R a+rX /var/lib/conclave/cache
 
 FROM debian:12.12-slim AS cpu
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates libstdc++6 \
@@ -34,7 +34,8 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
 COPY --from=provision /out/conclave /usr/local/bin/conclave
 COPY --from=provision /out/conclave.cdx.json /usr/share/doc/conclave/
 COPY --from=provision --chown=conclave:conclave /var/lib/conclave/cache /var/lib/conclave/cache
-RUN install -d -o conclave -g conclave /var/lib/conclave/cache/demo
+# Any user may run the image (docker run --user): what is written lies in these two.
+RUN install -d -o conclave -g conclave -m 1777 /var/lib/conclave/cache/demo /var/lib/conclave/data
 ENV CONCLAVE_CACHE=/var/lib/conclave/cache
 USER conclave
 WORKDIR /var/lib/conclave
@@ -49,7 +50,8 @@ RUN useradd --system --uid 10001 --home-dir /var/lib/conclave --shell /usr/sbin/
 COPY --from=provision-gpu /out/conclave /usr/local/bin/conclave
 COPY --from=provision-gpu /out/conclave.cdx.json /usr/share/doc/conclave/
 COPY --from=provision-gpu --chown=conclave:conclave /var/lib/conclave/cache /var/lib/conclave/cache
-RUN install -d -o conclave -g conclave /var/lib/conclave/cache/demo
+# Any user may run the image (docker run --user): what is written lies in these two.
+RUN install -d -o conclave -g conclave -m 1777 /var/lib/conclave/cache/demo /var/lib/conclave/data
 ENV CONCLAVE_CACHE=/var/lib/conclave/cache CONCLAVE_ENCODER_PROVIDER=cuda
 USER conclave
 WORKDIR /var/lib/conclave

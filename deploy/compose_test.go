@@ -28,6 +28,8 @@ func TestCompose(t *testing.T) {
 			CapDrop     []string `yaml:"cap_drop"`
 			SecurityOpt []string `yaml:"security_opt"`
 			Restart     string
+			Environment map[string]string
+			Command     any
 			Networks    []string
 			Ports       []string
 			Volumes     []string
@@ -41,6 +43,8 @@ func TestCompose(t *testing.T) {
 	if len(compose.Services) != 9 {
 		t.Errorf("%d services", len(compose.Services))
 	}
+	taken := map[string]string{} // by port of this machine
+	published := regexp.MustCompile(`^(?:([0-9.]+):)?(?:\$\{[A-Z_]+:-)?(\d+)\}?:\d+$`)
 	exact := regexp.MustCompile(`^(conclave:(cpu|gpu)|[a-z/]+:v?\d+\.\d+\.\d+)$`)
 	for name, s := range compose.Services {
 		node := strings.HasPrefix(name, "node-")
@@ -56,9 +60,15 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s: the image %s is not an exact version", name, s.Image)
 		}
 		for _, port := range s.Ports {
-			if !strings.HasPrefix(port, "127.0.0.1:") {
-				t.Errorf("%s is published at %s", name, port)
+			at := published.FindStringSubmatch(port)
+			if at == nil || at[1] != "127.0.0.1" {
+				t.Errorf("%s is published at %s, and asks for keys: %s", name, port, s.Environment["CONCLAVE_AUTH_DISABLED"])
+				continue
 			}
+			if other := taken[at[2]]; other != "" {
+				t.Errorf("%s and %s both want the port %s", name, other, at[2])
+			}
+			taken[at[2]] = name
 		}
 		for _, volume := range s.Volumes {
 			from, _, _ := strings.Cut(volume, ":")
