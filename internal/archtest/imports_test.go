@@ -154,6 +154,7 @@ var allowed = map[string][]string{
 	"internal/sbom":     {"internal/provision"},
 	"deploy/release":    {"internal/provision"},
 	"handlers/breaking": {},
+	"research/data":     {},
 	"internal/testing":  {"*"},
 
 	// Not in Go, with tests in Go:
