@@ -61,9 +61,9 @@ func rendered(t *testing.T) map[string]map[string]object {
 	return all
 }
 
-// TestKubernetes: pods are what the strictest standard of Kubernetes accepts, are probed, have requests and limits,
-// take their keys from a Secret, and have a budget and a policy that select them; the configuration is one that conclave
-// reads.
+// TestKubernetes: pods are what the strictest standard of Kubernetes accepts, are probed, have requests and
+// limits, take their keys from a Secret, and have a budget and a policy that select them; the configuration is one
+// that conclave reads.
 func TestKubernetes(t *testing.T) {
 	for name, kinds := range rendered(t) {
 		workload := kinds["StatefulSet"]
