@@ -66,7 +66,7 @@ var notRun = []struct {
 	},
 	{
 		regexp.MustCompile(
-			`^conclave (evaluate answers |(index|evaluate|calibrate) --collection (policy|union|small|pool|C) |serve --collection (many-out/|demo-many ))`,
+			`^conclave(-lab pools| evaluate answers| (index|evaluate|calibrate) --collection (policy|union|small|pool|C)| serve --collection (many-out/\S*|demo-many)) `,
 		),
 		"measures on domains that lie in ../shared",
 	},
