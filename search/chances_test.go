@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -82,6 +83,24 @@ func TestFewPassagesGiveNoConfidence(t *testing.T) {
 		}
 		if r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodRRF)}); len(r.Notes) > 0 {
 			t.Errorf("without a gate: %q", r.Notes)
+		}
+	}
+}
+
+// TestUnknownKeysGiveNoConfidence: where nobody can say what the first passage holds of the question's
+// rare words, there is no confidence rather than one of a passage that holds none, and a note.
+func TestUnknownKeysGiveNoConfidence(t *testing.T) {
+	s := newStage("ABC", 60)
+	s.config.Defaults.Chances = &sure{first: .4, any: .7}
+	for _, cause := range []error{nil, context.DeadlineExceeded} {
+		s.words.unexplained = cause
+		r := s.ask(t, Request{Question: "where is XK-7731", Fusion: methodsOf(fusion.MethodGate), K: 5})
+		noted := slices.ContainsFunc(r.Notes, func(n string) bool {
+			return strings.Contains(n, "there is no confidence: what the first")
+		})
+		if (r.Confidence != nil) != (cause == nil) || (r.Any != nil) != (cause == nil) || noted != (cause != nil) ||
+			len(r.Results) != 5 {
+			t.Errorf("%v: %+v", cause, r)
 		}
 	}
 }

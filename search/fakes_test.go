@@ -332,10 +332,11 @@ func product(a, b []float32) (sum float32) {
 
 // words scores a passage by how often it has the question's terms.
 type words struct {
-	texts []string
-	pairs bool // terms are two words that follow each other
-	hook  func(ctx context.Context) error
-	fail  error
+	unexplained error // of Explain alone
+	texts       []string
+	pairs       bool // terms are two words that follow each other
+	hook        func(ctx context.Context) error
+	fail        error
 }
 
 func (w *words) terms(question string) []string {
@@ -411,7 +412,7 @@ func (w *words) Explain(_ context.Context, question string, o rank.Ordinal) ([]T
 			terms = append(terms, TermScore{Term: term, Frequency: n, Score: float64(n)})
 		}
 	}
-	return terms, w.fail
+	return terms, errors.Join(w.fail, w.unexplained)
 }
 
 // full is an error of a full queue.

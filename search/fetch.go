@@ -107,21 +107,28 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, r *fusion.Ranking
 	return out, err
 }
 
-// incomparable returns a note where an answer has no confidence for want of passages that it
-// could be compared with; "" elsewhere.
+// incomparable returns a note where an answer has no confidence for want of what that is read from:
+// passages that the question is compared with, or what the first passage holds of it; "" elsewhere.
 func (a *answer) incomparable(ctx context.Context) string {
 	without := false
 	for i, m := range a.plan.methods {
 		without = without || m.WeighsByQuestion() && a.rankings[i].Confidence == nil
 	}
-	if !without || a.defaults.Chances == nil || fusion.Compared(a.observe(ctx)) {
+	if !without || a.defaults.Chances == nil || a.keyless == nil && fusion.Compared(a.observe(ctx)) {
 		return ""
 	}
+	random := len(a.view.Passages().Sample(randomPassages))
 	note := fmt.Sprintf(
 		"there is no confidence: it compares the question with at least %d passages that were drawn without it, and there are %d",
 		fusion.LeastRandom,
-		len(a.view.Passages().Sample(randomPassages)),
+		random,
 	)
+	switch {
+	case a.keyless != nil:
+		note = "there is no confidence: what the first passage holds of the question could not be looked up in time"
+	case random >= fusion.LeastRandom:
+		note = "there is no confidence: the question could not be compared with other passages in time"
+	}
 	if a.plan.minConfidence > 0 {
 		note += "; min_confidence lets no answer without one through"
 	}

@@ -38,7 +38,13 @@ func (a *answer) fuse(ctx context.Context) error {
 		if a.plan.groupBy != "" {
 			ranking.Any = nil // it is not known of other passages than the first
 		}
+		if a.keyless != nil && m.WeighsByQuestion() { // it was read from what nobody knows
+			ranking.Confidence, ranking.Any = nil, nil
+		}
 		a.rankings = append(a.rankings, ranking)
+	}
+	if a.keyless != nil {
+		a.observer.Source(ctx, WordSource, StatusFailed, fmt.Errorf("looking up the question's keys: %w", a.keyless))
 	}
 	return a.untied
 }

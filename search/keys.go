@@ -304,7 +304,8 @@ func (a *answer) keys(ctx context.Context) fusion.Keys {
 		out.Held = func(o rank.Ordinal) uint64 {
 			set, err := f.keys.held(ctx, a.question, in.Words(), in.Phrases(), o)
 			if err != nil {
-				return 0 // a confidence is no reason to fail
+				a.keyless = err // a confidence is no reason to fail
+				return 0
 			}
 			return set
 		}

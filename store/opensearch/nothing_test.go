@@ -1,0 +1,148 @@
+package opensearch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/testing/cluster"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
+)
+
+// broken is a corpus whose searches all fail, each with an error, or not before their time is over.
+// Late interaction scores as it does.
+type broken struct {
+	search.Corpus
+	err error // nil: they hang
+}
+
+type brokenView struct {
+	search.View
+	err error
+}
+
+func (b broken) Acquire() search.View { return brokenView{b.Corpus.Acquire(), b.err} }
+
+func (v brokenView) fail(ctx context.Context) ([]rank.Hit, error) {
+	if v.err == nil {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return nil, v.err
+}
+
+type brokenWords struct {
+	search.WordIndex
+	view brokenView
+}
+
+func (w brokenWords) Search(ctx context.Context, _ string, _ int) ([]rank.Hit, error) {
+	return w.view.fail(ctx)
+}
+
+type brokenVectors struct {
+	search.VectorIndex
+	view brokenView
+}
+
+func (x brokenVectors) Search(ctx context.Context, _ []float32, _ int, _ bool) ([]rank.Hit, error) {
+	return x.view.fail(ctx)
+}
+
+func (v brokenView) Words() search.WordIndex { return brokenWords{v.View.Words(), v} }
+
+func (v brokenView) Phrases() search.WordIndex {
+	if phrases := v.View.Phrases(); phrases != nil {
+		return brokenWords{phrases, v}
+	}
+	return nil
+}
+
+func (v brokenView) Vectors(expert string) (search.VectorIndex, bool) {
+	index, ok := v.View.Vectors(expert)
+	if info, _ := v.Index(expert); info.Kind == search.KindLate {
+		return index, ok
+	}
+	return brokenVectors{index, v}, ok
+}
+
+// TestNothingAnswers: where no source that searches answers, an answer is an error, never one without
+// results, although late interaction could score: of faults that are injected into a folder and a store,
+// and where nodes hang, are not there, or the index is deleted. What was answered before is answered
+// again when the nodes go on.
+func TestNothingAnswers(t *testing.T) {
+	nodes := cluster.Start(t, 3)
+	client := nodesOf(t, nodes)
+	const index = "nothing-answers"
+	options := folder.BuildOptions{Words: bm25.Params{K1: .9, B: .4, Phrases: true}, Index: folder.Index{Kind: "flat"},
+		Experts: []folder.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}}
+	far, near := built(t, index, tagged(7, 60), 3, options)
+	r := search.Request{Question: "w1 w2 w3", MinConfidence: .01}
+	fails := func(what string, of search.Corpus, want ...search.ErrorKind) {
+		t.Helper()
+		began := time.Now()
+		r := r
+		r.TimeoutMS = 2000
+		answer, err := confident(t, of).Search(t.Context(), r)
+		var problem *search.Error
+		if !errors.As(err, &problem) || problem.Kind != want[0] && problem.Kind != want[len(want)-1] {
+			t.Errorf("%s: after %v %+v, %v", what, time.Since(began), answer, err)
+		}
+	}
+	answers := func(what string, of search.Corpus) {
+		t.Helper()
+		answer, err := confident(t, of).Search(t.Context(), r)
+		if err != nil || len(answer.Results) != 10 || len(answer.Degraded) > 0 {
+			t.Errorf("%s: %+v, %v", what, answer, err)
+		}
+	}
+	for what, of := range map[string]search.Corpus{"store": far, "folder": near} {
+		answers(what, of)
+		fails(what+" fails", broken{of, io.ErrUnexpectedEOF}, search.Unavailable)
+		fails(what+" hangs", broken{of, nil}, search.Deadline)
+	}
+	proxy := &silence{to: client, path: "/_msearch"}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	a, err := ParseAddress("opensearch+" + server.URL + "/" + index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow, err := NewClient(a.Nodes, Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := Open(t.Context(), slow, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := NewCorpus(t.Context(), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy.on.Store(true)
+	fails("searches that hang", shown, search.Deadline)
+	for i := range nodes.URLs {
+		if err := nodes.Stop(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fails("all nodes hang", far, search.Deadline, search.Unavailable)
+	if err := nodes.Mend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	answers("the nodes go on", far)
+	if _, err := client.Do(t.Context(), "DELETE", "/"+index, nil); err != nil {
+		t.Fatal(err)
+	}
+	fails("the index is deleted", far, search.Unavailable)
+	if found := indexesLike(t, client, index); len(found) > 2 { // the registers, and their alias
+		t.Errorf("there are %q", found)
+	}
+}
