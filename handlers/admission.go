@@ -29,7 +29,7 @@ type admitted struct {
 	place     *overload.Place // nil: it has none
 	bodyBytes int64
 	room      overload.Share // of its answer
-	extra     int            // bytes of the answer for which no room was taken yet
+	extra     int            // bytes of the answer for which no memory was taken yet
 }
 
 // setExtra sets how many bytes an answer has beside what the engine takes memory for.
@@ -130,7 +130,7 @@ func (a *API) releaseAll(ctx context.Context) {
 	a.releaseAnswer(ctx)
 }
 
-// answerMemoryOf waits until there is room for a request's answer that takes so many bytes,
+// answerMemoryOf waits until there is memory for a request's answer that takes so many bytes,
 // and those that it takes beside.
 func (a *API) answerMemoryOf(r *http.Request) func(context.Context, int) error {
 	return func(ctx context.Context, bytes int) error {
@@ -166,7 +166,7 @@ func (a *API) widenTo(r *http.Request, bytes int) error {
 	return a.widen(&exchangeOf(r.Context()).admitted, int64(bytes)+overload.Overhead(r))
 }
 
-// waitForMemory waits until there is room for an answer that takes so many bytes. place is
+// waitForMemory waits until there is memory for an answer that takes so many bytes. place is
 // the caller's; nil: it has none.
 func (a *API) waitForMemory(
 	ctx context.Context,

@@ -18,7 +18,7 @@ type Admitted interface {
 	// Costs says what is asked, where that is known once the body was read alone.
 	Costs(c Cost) error
 	// Encode writes an answer as JSON, with the end of a line, when a processor is free
-	// and there is room for so many copies of it.
+	// and there is memory for so many copies of it.
 	Encode(answer any, copies int) ([]byte, error)
 }
 
@@ -53,7 +53,7 @@ func (c *call) engine() (*admittedEngine, error) {
 	return &admittedEngine{engine, c}, nil
 }
 
-// enterEngine returns a context for the engine, which ends with the call, and takes room of it.
+// enterEngine returns a context for the engine, which ends with the call, and takes memory of it.
 // The context of a tool does not end with that of the request by itself.
 func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (context.Context, func()) {
 	r := e.call.r

@@ -41,7 +41,7 @@ func (c *call) respond(status int, body any) error {
 	return c.send(status, typeJSON, b.Bytes())
 }
 
-// encode writes an answer as JSON, in turn. Room is taken before, where it was said how
+// encode writes an answer as JSON, in turn. Memory is taken before, where it was said how
 // much the answer takes and the engine took none.
 func (c *call) encode(into *bytes.Buffer, answer any) error {
 	ctx := c.r.Context()
@@ -57,7 +57,7 @@ func (c *call) encode(into *bytes.Buffer, answer any) error {
 	return c.api.encodeInTurn(ctx, into, answer)
 }
 
-// small is an answer that needs no room of its own: a connection has as much.
+// small is an answer that needs no memory of its own: a connection has as much.
 const small = 4 << 10
 
 // send sends an answer. What the request was made with is given back before: how

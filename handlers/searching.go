@@ -27,7 +27,7 @@ func (a *API) getSearch(c *call) error {
 		case "tags_all", "tags_any", "documents":
 			filter[name], body["filter"] = value, filter
 		case "must", "must_not":
-			if _, given := body[name]; !given { // see readTyped
+			if _, given := body[name]; !given { // see splitTyped
 				body[name] = value
 			}
 		default:
