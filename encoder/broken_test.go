@@ -20,6 +20,7 @@ import (
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -66,7 +67,7 @@ func TestBundleThatFailsAtRunTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := folder.BuildOptions{Index: folder.Index{Kind: "flat"}}
+	options := store.BuildOptions{Index: store.Index{Kind: "flat"}}
 	config := search.EngineConfig{
 		Limits: search.Limits{
 			K:             10,

@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // KeptDocument is a document as interfaces of others show it.
@@ -116,7 +116,7 @@ func (e *admittedEngine) DropDocument(ctx context.Context, id string) (there boo
 	result, err := e.call.api.keep(e.call, func(ctx context.Context) (keeping.Result, error) {
 		return keeper.Delete(ctx, id, keeping.Condition{})
 	})
-	if err != nil || result.Outcome == folder.Absent {
+	if err != nil || result.Outcome == store.Absent {
 		return false, err
 	}
 	e.call.api.releaseWork(e.call.r.Context())

@@ -16,7 +16,7 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // AttachDocuments lets documents be put and deleted. It is called before AttachWriter. spool
@@ -93,7 +93,7 @@ func (a *API) deleteDocument(c *call) error {
 	if err != nil {
 		return err
 	}
-	if result.Outcome == folder.Absent {
+	if result.Outcome == store.Absent {
 		return unknownDocument(c.name)
 	}
 	return a.kept(c, writer, result)
@@ -101,7 +101,7 @@ func (a *API) deleteDocument(c *call) error {
 
 // documentCondition reads If-Match and If-None-Match.
 func documentCondition(r *http.Request) (keeping.Condition, *Problem) {
-	var change folder.Change
+	var change store.Change
 	p := readConditions(r, &change)
 	return keeping.Condition{IfMatch: change.IfMatch, IfAbsent: change.IfAbsent}, p
 }
@@ -124,7 +124,7 @@ func (a *API) keep(c *call, do func(context.Context) (keeping.Result, error)) (k
 func documentProblem(err error) error {
 	var unreadable *documents.UnreadableError
 	var field *corpus.FieldError
-	var version *folder.VersionError
+	var version *store.VersionError
 	switch {
 	case errors.As(err, &unreadable):
 		detail := sentence(unreadable.Error())
@@ -140,7 +140,7 @@ func documentProblem(err error) error {
 		return newProblem("invalid_document", sentence("the document cannot be stored: "+err.Error()))
 	case errors.As(err, &version):
 		return newProblem("version_mismatch", sentence(version.OfDocument()))
-	case errors.Is(err, folder.ErrTooMuch):
+	case errors.Is(err, store.ErrTooMuch):
 		return newProblem("body_too_large", sentence(err.Error()))
 	}
 	return notWritten(err)
@@ -161,7 +161,7 @@ func (a *API) kept(c *call, writer *writing, result keeping.Result) error {
 		h.Set("ETag", `"`+result.Version+`"`)
 	}
 	status := http.StatusOK
-	if result.Outcome == folder.Created {
+	if result.Outcome == store.Created {
 		status = http.StatusCreated
 		h.Set("Location", BasePath(c.r.Context())+documentPath(result.ID))
 	}

@@ -24,7 +24,7 @@ import (
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 
 	"github.com/go-chi/chi/v5"
 )
@@ -97,15 +97,15 @@ func (s *halted) List(ctx context.Context, after string, limit int) (all []corpu
 // haltedWriter is the same for writing.
 type haltedWriter struct{ *halted }
 
-func (s haltedWriter) Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
-	out := make([]folder.ChangeResult, len(changes))
+func (s haltedWriter) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
+	out := make([]store.ChangeResult, len(changes))
 	for i, c := range changes {
-		out[i] = folder.ChangeResult{ID: c.ID(), Outcome: folder.Created, Version: "v"}
+		out[i] = store.ChangeResult{ID: c.ID(), Outcome: store.Created, Version: "v"}
 	}
 	return out, s.wait(ctx)
 }
 
-func (s haltedWriter) ApplyTogether(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
+func (s haltedWriter) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	return s.Apply(ctx, changes)
 }
 
@@ -131,7 +131,7 @@ func (s haltedWriter) Passage(
 
 func (s haltedWriter) Wait(ctx context.Context, _ uint64) error { return s.wait(ctx) }
 
-func (haltedWriter) Backlog() (b folder.Backlog) { return b }
+func (haltedWriter) Backlog() (b store.Backlog) { return b }
 
 type haltedJobs struct{ *halted }
 

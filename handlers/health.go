@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // Health is the answer of /livez, /readyz and /startupz when all is well.
@@ -68,12 +68,12 @@ func (a *API) getReady(c *call, _ none) (health Health, err error) {
 			Segments: b.Segments,
 		}
 		switch {
-		case errors.Is(b.Trouble, folder.ErrOtherWriter):
+		case errors.Is(b.Trouble, store.ErrOtherWriter):
 			health.Warnings = append(
 				health.Warnings,
 				"nothing can be written: another writer changed the collection; end all writers but one, and restart it",
 			)
-		case errors.Is(b.Trouble, folder.ErrUnsettled):
+		case errors.Is(b.Trouble, store.ErrUnsettled):
 			health.Warnings = append(
 				health.Warnings,
 				"nothing can be written at the moment: the disk does not say whether what was indexed last would survive a power cut; the server goes on trying, and its log says why",

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // WriteResult is the answer to PUT and DELETE of a passage.
@@ -23,7 +23,7 @@ type WriteResult struct {
 
 // putPassage answers PUT /v1/passages/{id}.
 func (a *API) putPassage(c *call) error {
-	change := folder.Change{Delete: c.name} // the id, also of a passage to put
+	change := store.Change{Delete: c.name} // the id, also of a passage to put
 	if p := readConditions(c.r, &change); p != nil {
 		return p
 	}
@@ -67,7 +67,7 @@ func (a *API) putPassage(c *call) error {
 
 // deletePassage answers DELETE /v1/passages/{id}.
 func (a *API) deletePassage(c *call) error {
-	change := folder.Change{Delete: c.name}
+	change := store.Change{Delete: c.name}
 	if p := readConditions(c.r, &change); p != nil {
 		return p
 	}
@@ -80,7 +80,7 @@ func (a *API) deletePassage(c *call) error {
 
 // readConditions reads If-Match and If-None-Match (RFC 9110, 13.1). Of the
 // latter only * has a use: that the passage be new.
-func readConditions(r *http.Request, change *folder.Change) *Problem {
+func readConditions(r *http.Request, change *store.Change) *Problem {
 	match, none := etagsOf(r.Header.Values("If-Match")), etagsOf(r.Header.Values("If-None-Match"))
 	match = slices.DeleteFunc(match, func(tag string) bool { return tag == "" })
 	none = slices.DeleteFunc(none, func(tag string) bool { return tag == "" })
@@ -106,10 +106,10 @@ func readConditions(r *http.Request, change *folder.Change) *Problem {
 }
 
 // write makes one change and answers.
-func (a *API) write(c *call, writer *writing, change folder.Change) error {
+func (a *API) write(c *call, writer *writing, change store.Change) error {
 	w, r := c.w, c.r
 	control := http.NewResponseController(w)
-	results, err := a.apply(r.Context(), writer, []folder.Change{change}, func() { a.extendWriting(control) })
+	results, err := a.apply(r.Context(), writer, []store.Change{change}, func() { a.extendWriting(control) })
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (a *API) write(c *call, writer *writing, change folder.Change) error {
 	if result.Err != nil {
 		return refusedChange(result.Err)
 	}
-	if result.Outcome == folder.Absent {
+	if result.Outcome == store.Absent {
 		return newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(change.Delete)))
 	}
 	if c.query["refresh"] == "wait" {
@@ -133,7 +133,7 @@ func (a *API) write(c *call, writer *writing, change folder.Change) error {
 		h.Set("ETag", `"`+result.Version+`"`)
 	}
 	status := http.StatusOK
-	if result.Outcome == folder.Created {
+	if result.Outcome == store.Created {
 		status = http.StatusCreated
 		h.Set("Location", BasePath(r.Context())+passagePath(result.ID))
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // stalling makes each change wait for its release, as a full backlog does, and
@@ -29,7 +29,7 @@ func (s stalling) Wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-func (s stalling) Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
+func (s stalling) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	s.entered <- struct{}{}
 	select {
 	case <-s.release:

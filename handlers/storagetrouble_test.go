@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // full is a disk that is full after some changes.
@@ -20,7 +20,7 @@ type full struct {
 	cause error
 }
 
-func (f full) Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
+func (f full) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	if f.left.Add(-int64(len(changes))) < 0 {
 		return nil, fmt.Errorf("writing the log: %w", f.cause)
 	}
@@ -146,16 +146,16 @@ type stopped struct {
 	why error
 }
 
-func (s stopped) Backlog() folder.Backlog { return folder.Backlog{Trouble: s.why} }
+func (s stopped) Backlog() store.Backlog { return store.Backlog{Trouble: s.why} }
 
-func (s stopped) Apply(context.Context, []folder.Change) ([]folder.ChangeResult, error) {
+func (s stopped) Apply(context.Context, []store.Change) ([]store.ChangeResult, error) {
 	return nil, s.why
 }
 
 // TestWritingStopped: a collection that does not know what it published, or is
 // not written by one process alone, refuses changes and says why in /readyz.
 func TestWritingStopped(t *testing.T) {
-	for why, say := range map[error]string{folder.ErrUnsettled: "would survive a power cut", folder.ErrOtherWriter: "another writer"} {
+	for why, say := range map[error]string{store.ErrUnsettled: "would survive a power cut", store.ErrOtherWriter: "another writer"} {
 		s := startWriting(
 			t,
 			writingOptions{wrap: func(w Writer) Writer { return stopped{w, fmt.Errorf("publishing: %w", why)} }},

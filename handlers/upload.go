@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/internal/wording"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // UploadLine is the answer to one line of a bulk upload.
@@ -322,7 +322,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 	defer u.api.storing.Release(1)
 	defer overload.AtWork(u.request.Context())()
 	answers := make([]any, len(lines))
-	changes := make([]folder.Change, 0, len(lines))
+	changes := make([]store.Change, 0, len(lines))
 	places := make([]int, 0, len(lines)) // of changes, in lines
 	unknown := make([][]string, len(lines))
 	rejected := 0
@@ -333,7 +333,7 @@ func (u *upload) group(lines []rawLine) *Problem {
 			unknown[i] = u.unknown
 			u.unknown = nil
 			if p == nil {
-				changes, places = append(changes, folder.Change{Put: &passage}), append(places, i)
+				changes, places = append(changes, store.Change{Put: &passage}), append(places, i)
 				continue
 			}
 			line.ID = wording.Shorten(passage.ID)

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // upload sends lines and reads the answer's.
@@ -233,18 +233,18 @@ func TestUploadBreaksOff(t *testing.T) {
 	}
 }
 
-func (forgetful) Apply(_ context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
-	out := make([]folder.ChangeResult, len(changes))
+func (forgetful) Apply(_ context.Context, changes []store.Change) ([]store.ChangeResult, error) {
+	out := make([]store.ChangeResult, len(changes))
 	for i, c := range changes {
-		out[i] = folder.ChangeResult{ID: c.Put.ID, Outcome: folder.Created, Version: "1", Seq: 1}
+		out[i] = store.ChangeResult{ID: c.Put.ID, Outcome: store.Created, Version: "1", Seq: 1}
 	}
 	return out, nil
 }
 
 func (stuck) Wait(ctx context.Context, _ uint64) error { <-ctx.Done(); return ctx.Err() }
 
-func (stuck) Backlog() folder.Backlog {
-	return folder.Backlog{Changes: 1, Trouble: errors.New("no room for a segment")}
+func (stuck) Backlog() store.Backlog {
+	return store.Backlog{Changes: 1, Trouble: errors.New("no room for a segment")}
 }
 
 // TestUploadRandomly cuts valid and damaged lines into packets of any size: the

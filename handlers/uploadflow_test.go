@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -196,7 +197,7 @@ type slow struct {
 	release chan struct{}
 }
 
-func (s slow) Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
+func (s slow) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	<-s.release
 	return s.Writer.Apply(ctx, changes)
 }

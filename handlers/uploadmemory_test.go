@@ -15,6 +15,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -63,9 +64,9 @@ func TestUploadMemory(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			s := startWriting(t, writingOptions{
 				live: folder.LiveOptions{
-					Build: folder.BuildOptions{
-						Experts: []folder.PassageEncoder{counting{}},
-						Index:   folder.Index{Kind: "flat"},
+					Build: store.BuildOptions{
+						Experts: []store.PassageEncoder{counting{}},
+						Index:   store.Index{Kind: "flat"},
 						Threads: 1,
 					},
 					FlushAfter: time.Second, FlushPassages: 2000, MaxPending: 4000,

@@ -14,7 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // packed returns a text, repeated, in gzip.
@@ -113,10 +113,10 @@ func TestUploadRejects(t *testing.T) {
 // acknowledging stores nothing, and acknowledges everything at once.
 type acknowledging struct{ Writer }
 
-func (acknowledging) Apply(_ context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
-	out := make([]folder.ChangeResult, len(changes))
+func (acknowledging) Apply(_ context.Context, changes []store.Change) ([]store.ChangeResult, error) {
+	out := make([]store.ChangeResult, len(changes))
 	for i, c := range changes {
-		out[i] = folder.ChangeResult{ID: c.Put.ID, Outcome: folder.Unchanged, Version: "v"}
+		out[i] = store.ChangeResult{ID: c.Put.ID, Outcome: store.Unchanged, Version: "v"}
 	}
 	return out, nil
 }
@@ -127,7 +127,7 @@ type lasting struct {
 	stored chan<- int
 }
 
-func (l lasting) Apply(_ context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
+func (l lasting) Apply(_ context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	time.Sleep(50 * time.Millisecond)
 	l.stored <- len(changes)
 	return acknowledging{}.Apply(context.Background(), changes)

@@ -13,14 +13,14 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/wording"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
-// Writer is the collection as it is written to; *folder.Live is one.
+// Writer is the collection as it is written to; a folder that is written to is one.
 type Writer interface {
 	// Apply makes changes, in their order, and returns when they would survive a
 	// power cut. It waits while the backlog is full.
-	Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error)
+	Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error)
 	// Passage reads a passage as it was acknowledged last. room waits until there is
 	// memory for one of so many bytes; its error ends the reading.
 	Passage(
@@ -30,7 +30,7 @@ type Writer interface {
 	) (p corpus.Passage, version string, ok bool, err error)
 	// Wait waits until searches see the change with the number seq.
 	Wait(ctx context.Context, seq uint64) error
-	Backlog() folder.Backlog
+	Backlog() store.Backlog
 }
 
 // Jobs is the long work on the collection; *jobs.Queue is one, and *jobs.Shared that on a
@@ -123,9 +123,9 @@ func (a *API) writer() (*writing, error) {
 func (a *API) apply(
 	ctx context.Context,
 	w Writer,
-	changes []folder.Change,
+	changes []store.Change,
 	extend func(),
-) ([]folder.ChangeResult, error) {
+) ([]store.ChangeResult, error) {
 	began := time.Now()
 	stop := a.keepExtending(extend)
 	results, err := w.Apply(ctx, changes)
@@ -159,7 +159,7 @@ func notWritten(err error) error {
 	case addressed:
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.Is(err, folder.ErrClosed):
+	case errors.Is(err, store.ErrClosed):
 		return newProblem("not_ready", "The server is shutting down; the change was not made.").because(err)
 	}
 	if addressed {
@@ -170,7 +170,7 @@ func notWritten(err error) error {
 
 // refusedChange makes a problem of the error of one change.
 func refusedChange(err error) *Problem {
-	var version *folder.VersionError
+	var version *store.VersionError
 	var field *corpus.FieldError
 	switch {
 	case errors.As(err, &version):

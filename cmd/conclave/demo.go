@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/server"
 	"example.org/conclave/shipped"
 	"example.org/conclave/shipped/demo"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 
 	"github.com/spf13/cobra"
 )
@@ -95,7 +95,7 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 		Inputs: []corpus.Input{{Path: at, Source: source}},
 		Build:  buildOptions(config, bar),
 	}
-	o.Build.Words = folder.UnicodeWords()
+	o.Build.Words = store.UnicodeWords()
 	err = server.IndexOnce(ctx, o, names)
 	if err == nil && len(unread.Files) > 0 {
 		err = fmt.Errorf("%s: %s", unread.Files[0].Path, unread.Files[0].Detail)

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/server"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ type indexing struct {
 	analysis                 string
 	analysisAsked            bool // by --analysis
 	threads                  int
-	index                    folder.Index
+	index                    store.Index
 	replace, skipBad, asJSON bool
 	strict                   bool
 	settle                   bool
@@ -229,13 +230,13 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term cli.Term
 
 // words returns the constants of BM25 that are asked for: those of a new collection, or of one
 // that is there with what flags say of them.
-func (x *indexing) words(config configs.Config, there bool) (folder.WordConstants, error) {
-	asked, err := folder.NewWords(x.phrases, x.analysis)
+func (x *indexing) words(config configs.Config, there bool) (store.WordConstants, error) {
+	asked, err := store.NewWords(x.phrases, x.analysis)
 	if err != nil || !there {
 		return asked, err
 	}
 	if !x.phrasesAsked && !x.analysisAsked {
-		return folder.WordConstants{}, nil
+		return store.WordConstants{}, nil
 	}
 	if config.Store == "" {
 		has, err := folder.WordParams(config.Collection)
@@ -392,10 +393,10 @@ func printIndexed(w *cli.ErrWriter, r server.Indexed, where string) {
 }
 
 // buildOptions connects the progress bar to a build.
-func buildOptions(config configs.Config, bar *cli.Progress) folder.BuildOptions {
-	return folder.BuildOptions{
-		Index: folder.Index{Kind: config.Index.Kind},
-		Progress: func(p folder.Progress) {
+func buildOptions(config configs.Config, bar *cli.Progress) store.BuildOptions {
+	return store.BuildOptions{
+		Index: store.Index{Kind: config.Index.Kind},
+		Progress: func(p store.Progress) {
 			stage := string(p.Stage)
 			if p.Expert != "" {
 				stage += " " + p.Expert

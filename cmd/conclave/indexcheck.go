@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/shipped"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 
 	"github.com/spf13/pflag"
 )
@@ -35,7 +35,7 @@ func (x *indexing) check(flags *pflag.FlagSet, defaults configs.Index) error {
 	}
 	x.phrasesAsked, x.analysisAsked = flags.Changed("phrases"), flags.Changed("analysis")
 	x.analysis = cmp.Or(x.analysis, defaults.Analysis)
-	if _, err := folder.NewWords(x.phrases, x.analysis); err != nil {
+	if _, err := store.NewWords(x.phrases, x.analysis); err != nil {
 		return cli.Usagef("--analysis: %v", err)
 	}
 	index := x.index
@@ -94,8 +94,8 @@ func (x *indexing) checkAction(flags *pflag.FlagSet) error {
 
 // checkStore refuses what is done to a collection in a folder and not to a store, or the
 // other way round.
-func checkStore(flags *pflag.FlagSet, store string) error {
-	if store == "" {
+func checkStore(flags *pflag.FlagSet, stored string) error {
+	if stored == "" {
 		return refuse(
 			flags,
 			[]string{"settle", "cluster-shards", "cluster-replicas"},
@@ -120,11 +120,11 @@ func refuse(flags *pflag.FlagSet, names []string, why string) error {
 
 // fits refuses flags that say that an index should be built otherwise than the
 // collection's are: all segments of an expert have one kind.
-func (x *indexing) fits(dir string, has []folder.ExpertFiles) error {
+func (x *indexing) fits(dir string, has []store.ExpertFiles) error {
 	if x.addExpert != "" || len(x.granularity) > 0 {
 		return nil
 	}
-	if has != nil && len(has) == 0 && x.index != (folder.Index{}) {
+	if has != nil && len(has) == 0 && x.index != (store.Index{}) {
 		return cli.Usagef(
 			"%s has no experts, so there are no vectors to index in any way: leave out --index, --m, --ef-construction and --seed, or add an expert with --add-expert",
 			dir,

@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ func newVerify(term cli.Terminal) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			bar := cli.NewProgress(term.Err)
-			report, err := folder.Verify(cmd.Context(), config.Collection, func(p folder.Progress) {
+			report, err := folder.Verify(cmd.Context(), config.Collection, func(p store.Progress) {
 				bar.Report(string(p.Stage), p.Done, p.Total, p.Unit)
 			})
 			bar.Finish()

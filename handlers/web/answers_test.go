@@ -21,6 +21,7 @@ import (
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert"
 	"example.org/conclave/shipped"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -87,7 +88,7 @@ func granularity(t *testing.T, c *configs.Config, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = folder.AddExpert(t.Context(), c.Collection, loaded.All()[0], folder.BuildOptions{})
+	_, err = folder.AddExpert(t.Context(), c.Collection, loaded.All()[0], store.BuildOptions{})
 	if err := errors.Join(err, loaded.Close()); err != nil {
 		t.Fatal(err)
 	}

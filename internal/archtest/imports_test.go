@@ -49,7 +49,7 @@ var allowed = map[string][]string{
 		"search",
 	},
 	"documents":        {"internal/corpus", "internal/granules"},
-	"internal/keeping": {"documents", "internal/corpus", "store/folder"},
+	"internal/keeping": {"documents", "internal/corpus", "store"},
 	"configs":          {},
 
 	"models/convert": {
@@ -62,7 +62,8 @@ var allowed = map[string][]string{
 	"models/convert/tensors":     {},
 	"models/numerics":            {},
 
-	"store/folder": {"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling"},
+	"store":        {"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank"},
+	"store/folder": {"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling", "store"},
 	"store/opensearch": {
 		"ann",
 		"bm25",
@@ -71,7 +72,7 @@ var allowed = map[string][]string{
 		"internal/rank",
 		"internal/spelling",
 		"search",
-		"store/folder",
+		"store",
 	},
 
 	"handlers": {
@@ -84,13 +85,13 @@ var allowed = map[string][]string{
 		"internal/plaintext",
 		"internal/wording",
 		"search",
-		"store/folder",
+		"store",
 	},
 	"handlers/adapters": {"handlers", "search"},
 	"handlers/web":      {"docs"},
 
 	"shipped":      {"configs", "internal/provision", "models", "models/convert"},
-	"shipped/demo": {"configs", "internal/disk", "internal/provision", "models", "shipped", "store/folder"},
+	"shipped/demo": {"configs", "internal/disk", "internal/provision", "models", "shipped", "store", "store/folder"},
 
 	"internal/rank":       {},
 	"internal/disk":       {},
@@ -104,7 +105,7 @@ var allowed = map[string][]string{
 	"internal/tracing":    {},
 	"internal/overload":   {},
 	"internal/wording":    {},
-	"internal/jobs":       {"internal/corpus", "internal/disk", "internal/jobs/lease", "internal/rank", "store/folder"},
+	"internal/jobs":       {"internal/disk", "internal/jobs/lease"},
 	"internal/jobs/lease": {},
 	"internal/doctor": {
 		"ann",
@@ -118,6 +119,7 @@ var allowed = map[string][]string{
 		"models",
 		"search",
 		"shipped",
+		"store",
 		"store/folder",
 		"store/opensearch",
 	},
@@ -125,7 +127,7 @@ var allowed = map[string][]string{
 		"ann", "calibration", "configs", "documents", "encoder", "fusion", "handlers", "handlers/adapters", "internal/corpus", "internal/disk",
 		"internal/granules", "internal/jobs", "internal/keeping", "internal/overload", "internal/provision", "internal/questions",
 		"internal/rank",
-		"internal/spelling", "models", "search", "shipped", "store/folder", "store/opensearch",
+		"internal/spelling", "models", "search", "shipped", "store", "store/folder", "store/opensearch",
 	},
 
 	"cmd": {"*"},

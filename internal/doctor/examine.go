@@ -24,6 +24,7 @@ import (
 	"example.org/conclave/models"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -218,7 +219,7 @@ func examineCollection(config configs.Config, cache provision.Cache) []Finding {
 }
 
 // examineReads says how many passages the experts do not read as a whole, if there are any.
-func examineReads(r folder.Reads) (out []Finding) {
+func examineReads(r store.Reads) (out []Finding) {
 	for _, warning := range server.ReadingWarnings(r) {
 		out = append(out, Finding{What: "passages", Status: StatusNote, Detail: warning})
 	}

@@ -42,7 +42,7 @@ func clusterLines(n int) string {
 }
 
 // store returns the address of an index, which the test removes at its end.
-func store(t *testing.T, c *cluster.Cluster, index string) string {
+func storeAt(t *testing.T, c *cluster.Cluster, index string) string {
 	t.Helper()
 	remove := func() {
 		request, err := http.NewRequest(http.MethodDelete, c.URLs[0]+"/"+index, nil)
@@ -75,9 +75,9 @@ func TestClusterKilledIndexing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
-			s.command(append(args, store(t, c, "undisturbed"))...)
+			s.command(append(args, storeAt(t, c, "undisturbed"))...)
 			whole := time.Since(start)
-			disturbed := store(t, c, "disturbed")
+			disturbed := storeAt(t, c, "disturbed")
 			ended := s.killed(
 				t,
 				random,
@@ -85,7 +85,7 @@ func TestClusterKilledIndexing(t *testing.T) {
 				whole/3,
 				append(args, disturbed),
 				func() bool { return false },
-				func() { store(t, c, "disturbed") },
+				func() { storeAt(t, c, "disturbed") },
 			)
 			t.Logf("an undisturbed one takes %v; beside those that were killed %d were faster", whole, ended)
 			s.command(append(args, disturbed)...)
@@ -299,7 +299,7 @@ func (a *asking) report(t *testing.T, what string) {
 func TestClusterFails(t *testing.T) {
 	c := cluster.Start(t, 3)
 	s := newSite(t, "", []string{"base", "other"}, "base,other", clusterLines(600))
-	address := store(t, c, "failing")
+	address := storeAt(t, c, "failing")
 	s.command("export", "--collection", "c", "--to", address)
 	if err := c.Ready(t.Context()); err != nil {
 		t.Fatal(err)
@@ -377,7 +377,7 @@ func TestClusterFails(t *testing.T) {
 func TestClusterLostShard(t *testing.T) {
 	c := cluster.Start(t, 3)
 	s := newSite(t, "", []string{"base", "other"}, "base,other", clusterLines(300))
-	address := store(t, c, "lost-shard")
+	address := storeAt(t, c, "lost-shard")
 	s.command("export", "--collection", "c", "--to", address, "--cluster-replicas", "0")
 	p := s.serve("", "--store", address, "--read-only")
 	ask := func() (r search.Response) {

@@ -20,7 +20,7 @@ import (
 func TestClusterAccess(t *testing.T) {
 	c := cluster.Start(t, 3)
 	s := newSite(t, "log: {level: debug, questions: true}\n", []string{"small"}, "small", clusterLines(5))
-	s.command("export", "--collection", "c", "--to", store(t, c, "access"))
+	s.command("export", "--collection", "c", "--to", storeAt(t, c, "access"))
 	node, trusted := cluster.Guarded(t, c)
 	for name, text := range map[string]string{"password": cluster.Password + "\n", "key": cluster.WritingKey + "\n"} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {

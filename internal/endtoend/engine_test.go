@@ -17,6 +17,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -197,7 +198,7 @@ func TestGrowth(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := folder.Add(context.Background(), l.dir, source,
-		folder.BuildOptions{Experts: encoders(l.Experts)}); err != nil {
+		store.BuildOptions{Experts: encoders(l.Experts)}); err != nil {
 		t.Fatal(err)
 	}
 	_ = source.Close()

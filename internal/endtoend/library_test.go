@@ -25,6 +25,7 @@ import (
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/shipped/demo"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -111,7 +112,7 @@ func open(t testing.TB, kind string) *library {
 		context.Background(),
 		l.dir,
 		source,
-		folder.BuildOptions{Experts: encoders(loaded), Index: folder.Index{Kind: kind}},
+		store.BuildOptions{Experts: encoders(loaded), Index: store.Index{Kind: kind}},
 	)
 	if err := errors.Join(err, source.Close(), loaded.Close()); err != nil {
 		t.Fatal(err)
@@ -141,7 +142,7 @@ func open(t testing.TB, kind string) *library {
 	return l
 }
 
-func encoders(loaded *server.Experts) (out []folder.PassageEncoder) {
+func encoders(loaded *server.Experts) (out []store.PassageEncoder) {
 	for _, e := range loaded.All() {
 		out = append(out, e)
 	}

@@ -4,8 +4,7 @@
 //
 // A job is a file in the collection's folder, written before the caller hears
 // that it was accepted. One that a restart interrupted is begun again, and its
-// work has to bear that: Ahead keeps the vectors that were made, so that adding
-// an expert goes on where it was.
+// work has to bear that.
 //
 // The jobs of a store are in a register beside it, and any server in front of it accepts
 // them (Shared).

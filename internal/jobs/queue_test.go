@@ -324,8 +324,7 @@ func TestRecordsAreChecked(t *testing.T) {
 func TestPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "jobs")
 	submit(t, open(t, dir, nil), "a")
-	openAhead(t, filepath.Join(dir, "1.work"), &hashEncoder{name: "a"})
-	for name, want := range map[string]os.FileMode{"": 0o700, "1.json": 0o600, "1.work": 0o600} {
+	for name, want := range map[string]os.FileMode{"": 0o700, "1.json": 0o600} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%q: %v, want %v, %v", name, info.Mode(), want, err)
 		}

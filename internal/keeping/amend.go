@@ -8,7 +8,7 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // Amend gives a document other tags and metadata, in one change, and encodes nothing. ok is
@@ -30,7 +30,7 @@ func (k *Keeper) Amend(
 		if err != nil || !ok {
 			return result, false, err
 		}
-		changes := make([]folder.Change, len(all))
+		changes := make([]store.Change, len(all))
 		for i := range all {
 			p := &all[i]
 			maps.DeleteFunc(p.Metadata, func(key string, _ any) bool { return !slices.Contains(corpus.DocumentKeys(), key) })

@@ -16,13 +16,13 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // Writer is a collection as documents are written to it.
 type Writer interface {
 	// ApplyTogether makes all changes or none, and searches see all of them or none.
-	ApplyTogether(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error)
+	ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error)
 	// Passage reads a passage as it was acknowledged last.
 	Passage(
 		ctx context.Context,
@@ -50,10 +50,10 @@ type Condition struct {
 
 // Result says what became of a document.
 type Result struct {
-	ID       string         `json:"id"`
-	Outcome  folder.Outcome `json:"status"`
-	Version  string         `json:"version,omitempty"`
-	Passages int            `json:"passages"`
+	ID       string        `json:"id"`
+	Outcome  store.Outcome `json:"status"`
+	Version  string        `json:"version,omitempty"`
+	Passages int           `json:"passages"`
 	// Warnings are what was left out of the file.
 	Warnings []string `json:"warnings,omitempty"`
 	// Seq numbers the last change: Writer's Wait waits until searches see it.
@@ -85,7 +85,7 @@ const attempts = 20
 
 // Put puts a document in the place of the one with its id, or adds it. It returns when the
 // document would survive a power cut. Errors are *documents.UnreadableError where the file
-// cannot be read, *corpus.FieldError where it cannot be stored, and *folder.VersionError
+// cannot be read, *corpus.FieldError where it cannot be stored, and *store.VersionError
 // where the condition does not hold.
 func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
 	if err := checkAbout(&f.About); err != nil {
@@ -162,7 +162,7 @@ func (k *Keeper) read(ctx context.Context, f File) (d *documents.Document, attac
 // overtaken reports whether a change failed only because somebody changed the document
 // since it was looked at.
 func overtaken(err error, c Condition) bool {
-	var version *folder.VersionError
+	var version *store.VersionError
 	return errors.As(err, &version) && c == Condition{}
 }
 
@@ -180,19 +180,19 @@ func (k *Keeper) put(ctx context.Context, f File, d *documents.Document, c Condi
 		}
 		passages = documents.PassagesOf(f.About, d, f.Data, k.words)
 	}
-	changes := make([]folder.Change, len(passages), max(len(passages), there.passages))
+	changes := make([]store.Change, len(passages), max(len(passages), there.passages))
 	for i := range passages {
 		changes[i].Put = &passages[i]
 	}
 	for n := len(passages) + 1; n <= there.passages; n++ {
-		changes = append(changes, folder.Change{Delete: corpus.PassageID(f.ID, n)})
+		changes = append(changes, store.Change{Delete: corpus.PassageID(f.ID, n)})
 	}
 	result, err := k.change(ctx, f.ID, changes, there, c)
 	result.Passages = len(passages)
 	return result, err
 }
 
-// Delete deletes a document; its outcome may be folder.Absent.
+// Delete deletes a document; its outcome may be store.Absent.
 func (k *Keeper) Delete(ctx context.Context, id string, c Condition) (Result, error) {
 	for range attempts {
 		result, err := k.remove(ctx, id, c)
@@ -209,9 +209,9 @@ func (k *Keeper) remove(ctx context.Context, id string, c Condition) (Result, er
 		return Result{}, err
 	}
 	if there.passages == 0 && c.IfMatch == "" {
-		return Result{ID: id, Outcome: folder.Absent}, nil
+		return Result{ID: id, Outcome: store.Absent}, nil
 	}
-	changes := make([]folder.Change, max(1, there.passages))
+	changes := make([]store.Change, max(1, there.passages))
 	for i := range changes {
 		changes[i].Delete = corpus.PassageID(id, i+1)
 	}
@@ -222,7 +222,7 @@ func (k *Keeper) remove(ctx context.Context, id string, c Condition) (Result, er
 func (k *Keeper) change(
 	ctx context.Context,
 	id string,
-	changes []folder.Change,
+	changes []store.Change,
 	there found,
 	c Condition,
 ) (Result, error) {
@@ -244,11 +244,11 @@ func (k *Keeper) change(
 			return Result{}, ofDocument(id, i, r.Err)
 		}
 		out.Seq = max(out.Seq, r.Seq)
-		if out.Outcome == folder.Unchanged && r.Outcome != folder.Unchanged && r.Outcome != folder.Absent {
-			out.Outcome = folder.Replaced
+		if out.Outcome == store.Unchanged && r.Outcome != store.Unchanged && r.Outcome != store.Absent {
+			out.Outcome = store.Replaced
 		}
-		if out.Outcome == folder.Absent && r.Outcome == folder.Deleted {
-			out.Outcome = folder.Deleted
+		if out.Outcome == store.Absent && r.Outcome == store.Deleted {
+			out.Outcome = store.Deleted
 		}
 	}
 	return out, nil
@@ -256,7 +256,7 @@ func (k *Keeper) change(
 
 // ofDocument says an error of one passage as one of the document.
 func ofDocument(id string, at int, err error) error {
-	var version *folder.VersionError
+	var version *store.VersionError
 	if errors.As(err, &version) {
 		of := *version
 		of.ID = id

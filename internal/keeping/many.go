@@ -7,7 +7,7 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // Many puts many files, one after the other, archives and mails with what is in them. A
@@ -52,7 +52,7 @@ func ofOneFile(err error) bool {
 	var refused *fileError
 	var missing *fs.PathError
 	return errors.As(err, &unreadable) || errors.As(err, &field) || errors.As(err, &refused) ||
-		errors.As(err, &missing) || errors.Is(err, folder.ErrTooMuch)
+		errors.As(err, &missing) || errors.Is(err, store.ErrTooMuch)
 }
 
 func (m *Many) member(ctx context.Context, file documents.Member, depth int) error {
@@ -74,9 +74,9 @@ func (m *Many) member(ctx context.Context, file documents.Member, depth int) err
 	}
 	m.Done.Seq = max(m.Done.Seq, r.Seq)
 	switch r.Outcome {
-	case folder.Created:
+	case store.Created:
 		m.Done.Added++
-	case folder.Unchanged:
+	case store.Unchanged:
 		m.Done.Unchanged++
 	default:
 		m.Done.Replaced++

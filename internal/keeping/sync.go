@@ -11,7 +11,7 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // Target is a collection whose documents are to be those of folders.
@@ -281,9 +281,9 @@ func (s *syncing) member(
 	}
 	s.synced.Seq = max(s.synced.Seq, r.Seq)
 	switch r.Outcome {
-	case folder.Created:
+	case store.Created:
 		s.synced.Added++
-	case folder.Unchanged:
+	case store.Unchanged:
 		s.synced.Unchanged++
 	default:
 		s.synced.Replaced++

@@ -17,6 +17,7 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -38,7 +39,7 @@ func newShelf(t *testing.T, dir string) *shelf {
 	t.Helper()
 	if _, err := os.Stat(dir); err != nil {
 		first := []corpus.Passage{{ID: "hand", Text: "put by hand"}}
-		if _, err := folder.Build(t.Context(), dir, &someSource{first}, folder.BuildOptions{}); err != nil {
+		if _, err := folder.Build(t.Context(), dir, &someSource{first}, store.BuildOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"example.org/conclave/internal/server/view"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	"example.org/conclave/store/opensearch"
 )
@@ -94,7 +95,7 @@ func (a *Assembly) load() (err error) {
 
 // loadExperts opens the experts to search with. stored are those that passages have
 // vectors of, and check compares encoders with them.
-func (a *Assembly) loadExperts(stored []folder.ExpertFiles, check func(...folder.Encoder) error) (err error) {
+func (a *Assembly) loadExperts(stored []store.ExpertFiles, check func(...store.Encoder) error) (err error) {
 	config := a.options.Config
 	names := searchedExperts(config, stored)
 	config.Encoder.Threads = threadsOfOne(config, len(names))
@@ -106,7 +107,7 @@ func (a *Assembly) loadExperts(stored []folder.ExpertFiles, check func(...folder
 	if err := errors.Join(a.leaveOut(failed), a.Experts.openReaders()); err != nil {
 		return err
 	}
-	var encoders []folder.Encoder
+	var encoders []store.Encoder
 	for _, e := range a.Experts.opened {
 		encoders = append(encoders, e)
 	}
@@ -122,7 +123,7 @@ func (a *Assembly) corpus() search.Corpus {
 }
 
 // searchedExperts returns the names of the experts to search with.
-func searchedExperts(config configs.Config, stored []folder.ExpertFiles) []string {
+func searchedExperts(config configs.Config, stored []store.ExpertFiles) []string {
 	var names []string
 	for _, x := range config.Experts {
 		names = append(names, x.Name)

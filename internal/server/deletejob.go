@@ -9,7 +9,7 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/jobs"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // deleteAtOnce is how many passages are deleted by one write to the log.
@@ -65,7 +65,7 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 		t.Report(jobs.Progress{Stage: "deleting", Done: int64(deleted), Total: total, Unit: "passages"})
 	}
 	report()
-	var changes []folder.Change
+	var changes []store.Change
 	apply := func() error {
 		if len(changes) == 0 {
 			return nil
@@ -81,7 +81,7 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 		if err != nil {
 			return deleted, err
 		}
-		changes = append(changes, folder.Change{Delete: p.ID, IfMatch: p.Version()})
+		changes = append(changes, store.Change{Delete: p.ID, IfMatch: p.Version()})
 		if len(changes) == deleteAtOnce {
 			if err := apply(); err != nil {
 				return deleted, err
@@ -94,14 +94,14 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 // deleteNamed deletes the passages with the job's ids; it reports how many all attempts
 // together have deleted.
 func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted int, err error) {
-	var changes []folder.Change
+	var changes []store.Change
 	for _, id := range t.IDs {
 		_, _, found, err := w.Passage(ctx, id, func(int) error { return nil }) // one at a time
 		if err != nil {
 			return 0, err
 		}
-		if found && !slices.ContainsFunc(changes, func(c folder.Change) bool { return c.Delete == id }) {
-			changes = append(changes, folder.Change{Delete: id})
+		if found && !slices.ContainsFunc(changes, func(c store.Change) bool { return c.Delete == id }) {
+			changes = append(changes, store.Change{Delete: id})
 		}
 	}
 	if t.Scratch != "" { // a store's job has none
@@ -116,14 +116,14 @@ func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted i
 
 // deletedNow makes deletions, and says how many passages were still there as they had been
 // found.
-func deletedNow(ctx context.Context, w handlers.Writer, changes []folder.Change) (deleted int, err error) {
+func deletedNow(ctx context.Context, w handlers.Writer, changes []store.Change) (deleted int, err error) {
 	results, err := w.Apply(ctx, changes)
 	for _, r := range results {
-		var replaced *folder.VersionError // somebody else was faster, and is not undone
+		var replaced *store.VersionError // somebody else was faster, and is not undone
 		if r.Err != nil && !errors.As(r.Err, &replaced) {
 			return deleted, r.Err
 		}
-		if r.Outcome == folder.Deleted {
+		if r.Outcome == store.Deleted {
 			deleted++
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -185,7 +186,7 @@ func TestDeleteByIDs(t *testing.T) {
 	site := newSite(t, nil)
 	site.config.Collection += "-of-an-earlier-version"
 	if _, err := folder.Build(t.Context(), site.config.Collection, &dots{[]string{".", "..", "a", "b"}},
-		folder.BuildOptions{}); err != nil {
+		store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	site.verify(4)

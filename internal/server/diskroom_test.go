@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert/tiny"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // TestRefusesWhatDoesNotFit: before anything is encoded, and what was read is removed.
@@ -42,7 +42,7 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 				_, err := os.Stat(path)
 				return free, err == nil
 			},
-			Build: folder.BuildOptions{Progress: func(p folder.Progress) { encoded = encoded || p.Stage == folder.Encoding }},
+			Build: store.BuildOptions{Progress: func(p store.Progress) { encoded = encoded || p.Stage == store.Encoding }},
 		}
 	}
 	var refused *RoomError

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/shipped"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -32,14 +33,14 @@ const (
 // Sample is a source of passages that remembers some of them, spread evenly over what
 // was read.
 type Sample struct {
-	folder.Source
+	store.Source
 	passages, text int64 // and bytes of text
 	untexted       int64 // passages with a title alone
 	every          int64 // of so many one is kept; 0: 1
 	kept           []corpus.Passage
 }
 
-// Next implements folder.Source.
+// Next implements store.Source.
 func (s *Sample) Next() (corpus.Passage, error) {
 	p, err := s.Source.Next()
 	if err != nil {
@@ -152,7 +153,7 @@ func (s *Sample) estimate(ctx context.Context, experts []*Expert) (e estimate, e
 	took := func(e *Expert) (time.Duration, error) {
 		began := time.Now()
 		var err error
-		if at := slices.IndexFunc(shared, func(s folder.SharedPass) bool { return s.Late == e }); at >= 0 {
+		if at := slices.IndexFunc(shared, func(s store.SharedPass) bool { return s.Late == e }); at >= 0 {
 			_, _, err = shared[at].Encode(ctx, few)
 		} else {
 			_, err = e.EncodePassages(ctx, s.parts(e, few))

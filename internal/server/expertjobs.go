@@ -13,7 +13,8 @@ import (
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
 	"example.org/conclave/shipped"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
+	"example.org/conclave/store/folder/ahead"
 )
 
 func (s *Server) checkAdding(r jobs.Request) error {
@@ -24,7 +25,7 @@ func (s *Server) checkAdding(r jobs.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := folder.CheckExpertName(r.Name); err != nil {
+	if err := store.CheckExpertName(r.Name); err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
 	bundle, granularity, err := SplitName(r.Name)
@@ -64,11 +65,13 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 			err = errors.Join(err, s.assembly.Experts.closeUnused(e))
 		}
 	}()
-	o := folder.BuildOptions{Threads: s.config.Ingest.Threads, Index: folder.Index{Kind: t.Index}}
+	o := store.BuildOptions{Threads: s.config.Ingest.Threads, Index: store.Index{Kind: t.Index}}
 	if o.Index.Kind == "" {
 		o.Index.Kind = s.config.Index.Kind
 	}
-	report, err := jobs.AddExpertTo(ctx, s.live, e, t.Scratch, o, t.Report)
+	report, err := ahead.AddExpert(ctx, s.live, e, t.Scratch, o, func(p store.Progress) {
+		t.Report(jobs.Progress{Stage: string(p.Stage), Done: p.Done, Total: p.Total, Unit: p.Unit})
+	})
 	if err != nil {
 		return result, err
 	}

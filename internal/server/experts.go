@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/models"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -68,7 +68,7 @@ func OpenExperts(config configs.Config, log *slog.Logger, names []string) (*Expe
 }
 
 // openNamed works as OpenExperts does for a collection that has vectors of experts.
-func openNamed(config configs.Config, log *slog.Logger, names []string, stored []folder.ExpertFiles) (*Experts, error) {
+func openNamed(config configs.Config, log *slog.Logger, names []string, stored []store.ExpertFiles) (*Experts, error) {
 	x, failed, err := openSome(config, log, names, stored)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func openSome(
 	config configs.Config,
 	log *slog.Logger,
 	names []string,
-	stored []folder.ExpertFiles,
+	stored []store.ExpertFiles,
 ) (x *Experts, failed map[string]error, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
@@ -212,12 +212,12 @@ func (x *Experts) ofBundle(bundle string) *Expert {
 }
 
 // SharedPasses returns the pairs of experts that one run of an encoder serves.
-func SharedPasses(all []*Expert) (out []folder.SharedPass) {
+func SharedPasses(all []*Expert) (out []store.SharedPass) {
 	all = encoding(all)
 	for _, late := range all {
 		for _, dense := range all {
 			if late.Encoder.Carried() == dense.Encoder && dense.granularity == nil {
-				out = append(out, folder.SharedPass{
+				out = append(out, store.SharedPass{
 					Late: late, Dense: dense,
 					Encode: func(ctx context.Context, passages []corpus.Passage) ([][]float32, [][]float32, error) {
 						tokens, whole, read, err := late.Encoder.ReadPassagesBoth(ctx, texts(passages))

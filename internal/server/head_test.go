@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/testing/tinyexperts"
 	"example.org/conclave/models/convert"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -40,7 +41,7 @@ func (s *site) importGolden(names ...string) {
 func (s *site) index(names ...string) error {
 	for _, name := range names {
 		if _, err := Index(s.t.Context(), IndexOptions{Config: s.config, Log: slog.New(slog.DiscardHandler), Add: name,
-			Build: folder.BuildOptions{Progress: func(folder.Progress) {}}}); err != nil {
+			Build: store.BuildOptions{Progress: func(store.Progress) {}}}); err != nil {
 			return err
 		}
 	}
@@ -175,7 +176,7 @@ func TestAHeadThatJoins(t *testing.T) {
 		t.Fatal(failed)
 	}
 	for _, e := range added {
-		if _, err := folder.AddExpert(t.Context(), site.config.Collection, e, folder.BuildOptions{}); err != nil {
+		if _, err := folder.AddExpert(t.Context(), site.config.Collection, e, store.BuildOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

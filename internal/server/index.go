@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/shipped"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -39,7 +40,7 @@ type IndexOptions struct {
 	// Tried hears what Questions told, before anything else is encoded. Nil: nobody.
 	Tried func(TitleTrial)
 	// Build is completed with the opened experts.
-	Build folder.BuildOptions
+	Build store.BuildOptions
 	// Estimated hears before anything is encoded what that takes, and for a new
 	// collection, what it takes with other experts. Nil: nobody.
 	Estimated func(passages int64, choices []Choice, err error)
@@ -50,7 +51,7 @@ type IndexOptions struct {
 // Indexed is what Index made, and of how many passages each expert read only the
 // beginning, or hardly anything.
 type Indexed struct {
-	folder.BuildReport
+	store.BuildReport
 	Titles    []TitleTrial     `json:"titles,omitempty"`
 	There     int              `json:"there,omitempty"` // in a store before, as they are
 	Truncated map[string]int64 `json:"truncated,omitempty"`
@@ -178,8 +179,8 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 		}
 	})
 	progress := o.Build.Progress
-	o.Build.Progress = func(p folder.Progress) {
-		if p.Stage == folder.Words { // all is read, and nothing is encoded
+	o.Build.Progress = func(p store.Progress) {
+		if p.Stage == store.Words { // all is read, and nothing is encoded
 			whenRead()
 		}
 		progress(p)
@@ -245,7 +246,7 @@ func IndexOnce(ctx context.Context, o IndexOptions, experts []string) error {
 
 // openFor loads the experts to encode with. Those without which they cannot be opened
 // are loaded beside them and encode nothing.
-func openFor(config configs.Config, log *slog.Logger, names []string, stored []folder.ExpertFiles) (*Experts, error) {
+func openFor(config configs.Config, log *slog.Logger, names []string, stored []store.ExpertFiles) (*Experts, error) {
 	beside, err := owning(config, names, stored)
 	if err != nil {
 		return nil, err
@@ -267,15 +268,15 @@ func RebuildWords(
 	dir string,
 	phrases bool,
 	analysis string,
-	o folder.BuildOptions,
-) (folder.BuildReport, error) {
+	o store.BuildOptions,
+) (store.BuildReport, error) {
 	params, err := folder.WordParams(dir)
 	if err != nil {
-		return folder.BuildReport{}, err
+		return store.BuildReport{}, err
 	}
-	as, err := folder.NewWords(phrases, analysis)
+	as, err := store.NewWords(phrases, analysis)
 	if err != nil {
-		return folder.BuildReport{}, err
+		return store.BuildReport{}, err
 	}
 	params.Phrases, params.Analysis = as.Phrases, as.Analysis
 	return folder.RebuildWords(ctx, dir, params, o)

@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -39,7 +40,7 @@ func badGranularity(format string, args ...any) error {
 
 // experts returns the names of the experts that encode: those of a new collection, those of
 // the collection that passages are added to, or those that a collection is to get.
-func (o *IndexOptions) experts(stored []folder.ExpertFiles) ([]string, error) {
+func (o *IndexOptions) experts(stored []store.ExpertFiles) ([]string, error) {
 	var names []string
 	for _, e := range stored {
 		names = append(names, e.Name)
@@ -76,7 +77,7 @@ func (o *IndexOptions) experts(stored []folder.ExpertFiles) ([]string, error) {
 
 // granular returns the experts of the granularities: of a new collection beside all that were
 // asked for, and of one that is there without those that it has.
-func (o *IndexOptions) granular(stored []folder.ExpertFiles, asked []string) (names []string, err error) {
+func (o *IndexOptions) granular(stored []store.ExpertFiles, asked []string) (names []string, err error) {
 	bundle := ""
 	if stored == nil {
 		names = asked

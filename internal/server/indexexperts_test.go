@@ -7,15 +7,15 @@ import (
 
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // TestGranularExperts: granularities are of the first expert that is not late interaction,
 // and a collection gets those that it lacks.
 func TestGranularExperts(t *testing.T) {
-	stored := func(names ...string) (has []folder.ExpertFiles) {
+	stored := func(names ...string) (has []store.ExpertFiles) {
 		for _, name := range names {
-			x := folder.ExpertFiles{Name: name, Index: folder.Index{Kind: ann.Flat}}
+			x := store.ExpertFiles{Name: name, Index: store.Index{Kind: ann.Flat}}
 			if name == "late" {
 				x.Index.Kind = ann.Late
 			}
@@ -25,7 +25,7 @@ func TestGranularExperts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		granularity []string
-		has         []folder.ExpertFiles
+		has         []store.ExpertFiles
 		asked       []string
 		files       []corpus.Input
 		want        []string

@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"example.org/conclave/handlers"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // ReadingWarnings say how many passages the experts do not read as a whole.
-func ReadingWarnings(r folder.Reads) (warnings []string) {
+func ReadingWarnings(r store.Reads) (warnings []string) {
 	if r.Unread > 0 {
 		warnings = append(
 			warnings,
@@ -43,7 +43,7 @@ func ReadingWarnings(r folder.Reads) (warnings []string) {
 }
 
 // tellReads states in /readyz how the experts read the passages.
-func (s *Server) tellReads(r folder.Reads) {
+func (s *Server) tellReads(r store.Reads) {
 	const name = "passages"
 	if warnings := ReadingWarnings(r); warnings != nil {
 		s.api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: warnings})

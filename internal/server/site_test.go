@@ -20,6 +20,7 @@ import (
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 
 	"go.uber.org/goleak"
@@ -63,7 +64,7 @@ func newSite(t *testing.T, bundles []tiny.Expert, experts ...string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := folder.BuildOptions{Shared: SharedPasses(loaded.All())}
+	options := store.BuildOptions{Shared: SharedPasses(loaded.All())}
 	for _, e := range loaded.All() {
 		options.Experts = append(options.Experts, e)
 	}

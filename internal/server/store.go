@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	"example.org/conclave/store/opensearch"
 )
@@ -70,23 +71,23 @@ func OpenStore(ctx context.Context, config configs.Config) (*opensearch.Store, e
 func (a *Assembly) loadStore() error {
 	ctx, cancel := context.WithTimeout(context.Background(), openingStore)
 	defer cancel()
-	store, err := OpenStore(ctx, a.options.Config)
+	stored, err := OpenStore(ctx, a.options.Config)
 	if err != nil {
 		return err
 	}
-	a.Store, err = opensearch.NewCorpus(ctx, store)
+	a.Store, err = opensearch.NewCorpus(ctx, stored)
 	if err != nil {
-		return fmt.Errorf("opening the store %s: %w", store.Index(), err)
+		return fmt.Errorf("opening the store %s: %w", stored.Index(), err)
 	}
 	if err := a.Store.ReadSample(ctx); err != nil {
-		return fmt.Errorf("reading a sample of the store %s: %w", store.Index(), err)
+		return fmt.Errorf("reading a sample of the store %s: %w", stored.Index(), err)
 	}
 	reading, stop := context.WithTimeout(ctx, firstWords)
 	defer stop()
 	if err := a.Store.ReadWords(reading); err != nil { // a server goes on trying
 		a.options.Log.Warn("questions are taken as they are typed", "cause", err)
 	}
-	return a.loadExperts(expertsOf(store.Manifest()), store.Manifest().CheckEncoders)
+	return a.loadExperts(expertsOf(stored.Manifest()), stored.Manifest().CheckEncoders)
 }
 
 // openingStore is how long the cluster has to say what a store is, and firstWords of this how
@@ -98,7 +99,7 @@ const (
 
 // StoredIn returns the experts of the configured collection or store; nil where there is
 // none. Of a store whose indexing has not ended they are those that it will have.
-func StoredIn(ctx context.Context, config configs.Config) ([]folder.ExpertFiles, error) {
+func StoredIn(ctx context.Context, config configs.Config) ([]store.ExpertFiles, error) {
 	if config.Store == "" {
 		return StoredExperts(config.Collection)
 	}
@@ -117,7 +118,7 @@ func StoredIn(ctx context.Context, config configs.Config) ([]folder.ExpertFiles,
 
 // StoredExperts returns the experts of the collection in a folder; nil where there is no
 // collection yet, which is different from one without experts.
-func StoredExperts(dir string) ([]folder.ExpertFiles, error) {
+func StoredExperts(dir string) ([]store.ExpertFiles, error) {
 	c, err := folder.Open(dir)
 	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
 		return nil, nil
@@ -127,14 +128,14 @@ func StoredExperts(dir string) ([]folder.ExpertFiles, error) {
 	defer func() { _ = c.Close() }()
 	g := c.Acquire()
 	defer g.Release()
-	return append([]folder.ExpertFiles{}, g.Experts()...), nil
+	return append([]store.ExpertFiles{}, g.Experts()...), nil
 }
 
 // expertsOf returns the experts of a store as those of a collection.
-func expertsOf(m *opensearch.Manifest) []folder.ExpertFiles {
-	out := []folder.ExpertFiles{}
+func expertsOf(m *opensearch.Manifest) []store.ExpertFiles {
+	out := []store.ExpertFiles{}
 	for _, x := range m.Experts {
-		f := folder.ExpertFiles{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Owner: x.Owner}
+		f := store.ExpertFiles{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Owner: x.Owner}
 		if x.Late {
 			f.Index.Kind = ann.Late
 		}
@@ -230,7 +231,7 @@ func shapeIn(config configs.Config) opensearch.Shape {
 func Export(
 	ctx context.Context,
 	config configs.Config,
-	progress func(folder.Progress),
+	progress func(store.Progress),
 ) (report opensearch.Report, err error) {
 	client, index, err := clusterOf(ctx, config)
 	if err != nil {
@@ -252,36 +253,36 @@ func Export(
 		return report, err
 	}
 	return opensearch.Build(ctx, client, index, shapeIn(config), g.Source(),
-		folder.BuildOptions{Words: g.WordParams(), Experts: experts, Progress: progress}, string(record))
+		store.BuildOptions{Words: g.WordParams(), Experts: experts, Progress: progress}, string(record))
 }
 
 // ExportPassages writes the passages of the configured store as JSON Lines.
 func ExportPassages(ctx context.Context, config configs.Config, to io.Writer) error {
-	store, err := OpenStore(ctx, config)
+	stored, err := OpenStore(ctx, config)
 	if err != nil {
 		return err
 	}
-	return store.ExportPassages(ctx, to)
+	return stored.ExportPassages(ctx, to)
 }
 
 // Import makes a collection of the configured store. Nothing is encoded.
-func Import(ctx context.Context, config configs.Config, o folder.BuildOptions) (report folder.BuildReport, err error) {
-	store, err := OpenStore(ctx, config)
+func Import(ctx context.Context, config configs.Config, o store.BuildOptions) (report store.BuildReport, err error) {
+	stored, err := OpenStore(ctx, config)
 	if err != nil {
 		return report, err
 	}
-	scan, err := store.Scan(ctx)
+	scan, err := stored.Scan(ctx)
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, scan.Close()) }()
-	o.Words = store.Manifest().Words.Params()
-	o.Experts = store.Encoders()
+	o.Words = stored.Manifest().Words.Params()
+	o.Experts = stored.Encoders()
 	report, err = folder.Build(ctx, config.Collection, scan, o)
 	if err != nil {
 		return report, err
 	}
-	if record := store.Manifest().Calibration; record != "" {
+	if record := stored.Manifest().Calibration; record != "" {
 		err = calibration.PutRecord(config.Collection, []byte(record))
 	}
 	return report, err
@@ -290,17 +291,17 @@ func Import(ctx context.Context, config configs.Config, o folder.BuildOptions) (
 // Settle merges away what was deleted from the configured store, and says how much of it
 // still counted before and counts after.
 func Settle(ctx context.Context, config configs.Config) (before, after opensearch.Statistics, err error) {
-	store, err := OpenStore(ctx, config)
+	stored, err := OpenStore(ctx, config)
 	if err != nil {
 		return before, after, err
 	}
-	before, err = store.Statistics(ctx)
+	before, err = stored.Statistics(ctx)
 	if err != nil {
 		return before, after, err
 	}
-	if err := store.Settle(ctx); err != nil {
+	if err := stored.Settle(ctx); err != nil {
 		return before, after, err
 	}
-	after, err = store.Statistics(ctx)
+	after, err = stored.Statistics(ctx)
 	return before, after, err
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"example.org/conclave/handlers"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 	"example.org/conclave/store/opensearch"
 )
 
@@ -147,6 +147,6 @@ func (s *Server) watchWords() error {
 }
 
 // ReadsOf returns how the experts read the passages of a store.
-func ReadsOf(n opensearch.Statistics) folder.Reads {
-	return folder.Reads{Known: int(n.Passages), Cut: int(n.Cut), Unread: int(n.Unread)}
+func ReadsOf(n opensearch.Statistics) store.Reads {
+	return store.Reads{Known: int(n.Passages), Cut: int(n.Cut), Unread: int(n.Unread)}
 }

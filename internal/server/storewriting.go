@@ -7,7 +7,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/search"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 	"example.org/conclave/store/opensearch"
 )
 
@@ -15,13 +15,13 @@ import (
 // acknowledged when the cluster has it with its vectors, and the cluster has the jobs, too,
 // so nothing of either is kept here.
 func (s *Server) writeStore() (worker, error) {
-	store := s.assembly.Store.Store()
-	if err := store.MayWrite(s.running); err != nil {
+	stored := s.assembly.Store.Store()
+	if err := stored.MayWrite(s.running); err != nil {
 		return nil, &WriteError{err}
 	}
 	writer, err := opensearch.NewWriter(
-		store,
-		s.encoders(expertsOf(store.Manifest())),
+		stored,
+		s.encoders(expertsOf(stored.Manifest())),
 		SharedPasses(s.assembly.Experts.opened),
 	)
 	if err != nil {
@@ -33,10 +33,10 @@ func (s *Server) writeStore() (worker, error) {
 		}}
 	}
 	// An index made anew has jobs of its own.
-	name := "jobs-" + store.Manifest().ID
+	name := "jobs-" + stored.Manifest().ID
 	shared := jobs.OpenShared(
-		store.Register(name),
-		store.Register(name+"-working"),
+		stored.Register(name),
+		stored.Register(name+"-working"),
 		jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
 			jobs.Snapshot: elsewhere("the cluster makes snapshots by its own means"),
 			jobs.AddExpert: elsewhere(
@@ -84,7 +84,7 @@ func (s *Server) deleteStored(
 	defer func() { _ = scan.Close() }() // else it ends by itself
 	deleted := 0
 	total := int64(-1)
-	var changes []folder.Change
+	var changes []store.Change
 	apply := func() error {
 		if total < 0 {
 			_, left := scan.Progress()
@@ -113,7 +113,7 @@ func (s *Server) deleteStored(
 		if err == io.EOF {
 			break
 		}
-		changes = append(changes, folder.Change{Delete: p.ID, IfMatch: p.Version()})
+		changes = append(changes, store.Change{Delete: p.ID, IfMatch: p.Version()})
 	}
 	if err := writer.Visible(ctx); err != nil {
 		return result, err

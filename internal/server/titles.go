@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -56,11 +57,11 @@ func untitled(name string) string {
 
 // withUntitled returns granularities, each with titles and without, unless a collection
 // has it without.
-func withUntitled(names []string, stored []folder.ExpertFiles) ([]string, error) {
+func withUntitled(names []string, stored []store.ExpertFiles) ([]string, error) {
 	out := slices.Clone(names)
 	for _, name := range names {
 		other := untitled(name)
-		if other != "" && !slices.ContainsFunc(stored, func(e folder.ExpertFiles) bool { return e.Name == other }) &&
+		if other != "" && !slices.ContainsFunc(stored, func(e store.ExpertFiles) bool { return e.Name == other }) &&
 			!slices.Contains(out, other) {
 			out = append(out, other)
 		}
@@ -172,7 +173,7 @@ func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err er
 
 // top1 returns the share of the questions whose nearest part, of all passages, is of a passage
 // that answers.
-func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(folder.Progress)) (float64, error) {
+func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(store.Progress)) (float64, error) {
 	asked := make([][]float32, len(s.questions))
 	for i, q := range s.questions {
 		v, err := e.Encoder.EncodeQuestion(ctx, q)
@@ -185,7 +186,7 @@ func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(folder.
 	for from := 0; from < len(s.passages); from += triedAtOnce {
 		if progress != nil {
 			progress(
-				folder.Progress{
+				store.Progress{
 					Stage:  "trying",
 					Expert: e.name,
 					Done:   int64(from),
@@ -197,7 +198,7 @@ func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(folder.
 		var parts []corpus.Passage
 		var of []int // passages
 		for at := from; at < min(from+triedAtOnce, len(s.passages)); at++ {
-			cut, _, err := folder.Cut(e, s.passages[at])
+			cut, _, err := store.Cut(e, s.passages[at])
 			if err != nil {
 				return 0, err
 			}

@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert/tiny"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // TestTitlesAreTried: where passages differ in their titles alone, parts without titles
@@ -61,7 +61,7 @@ func TestTitlesAreTried(t *testing.T) {
 			Granularities: []string{"1", "passage"},
 			Questions:     []questions.Domain{asked},
 			Tried:         func(t TitleTrial) { reported = append(reported, t) },
-			Build:         folder.BuildOptions{Progress: func(folder.Progress) {}},
+			Build:         store.BuildOptions{Progress: func(store.Progress) {}},
 		}
 		made, err := Index(t.Context(), o)
 		if err != nil || len(reported) != 1 || !slices.Equal(reported, made.Titles) || made.Passages != 6 ||

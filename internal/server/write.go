@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -25,7 +26,7 @@ func (s *Server) openLive() error {
 	stored := g.Experts()
 	g.Release()
 	live, err := folder.OpenLive(s.config.Collection, folder.LiveOptions{
-		Build: folder.BuildOptions{
+		Build: store.BuildOptions{
 			Experts: s.encoders(stored),
 			Shared:  SharedPasses(a.Experts.opened),
 			Threads: in.Threads,
@@ -58,7 +59,7 @@ func (e *WriteError) Unwrap() error { return e.Err }
 // vectors: those that are searched, those that the configuration does not name, which
 // are loaded, and none in the place of those whose bundles cannot be used or that have
 // no vectors of their own.
-func (s *Server) encoders(stored []folder.ExpertFiles) (encoders []folder.PassageEncoder) {
+func (s *Server) encoders(stored []store.ExpertFiles) (encoders []store.PassageEncoder) {
 	a := s.assembly
 	for _, e := range a.Experts.opened {
 		encoders = append(encoders, e)
@@ -97,7 +98,7 @@ func (s *Server) encoders(stored []folder.ExpertFiles) (encoders []folder.Passag
 
 // noEncoder stands for the encoder of an expert whose bundle cannot be used, or is not
 // needed. Passages that were acknowledged before it was damaged wait until it is mended.
-type noEncoder struct{ files folder.ExpertFiles }
+type noEncoder struct{ files store.ExpertFiles }
 
 func (n noEncoder) Name() string        { return n.files.Name }
 func (n noEncoder) Dimension() int      { return n.files.Dimension }

@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
 	"example.org/conclave/shipped"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // root returns where the demo's collections lie.
@@ -48,7 +48,7 @@ func Folder(cache provision.Cache, experts []configs.Expert) (string, error) {
 		_, _ = fmt.Fprintf(sum, "%s %s\n", x.Name, bundle.Fingerprint(models.Passage))
 	}
 	documents, err := sumOfDocuments()
-	_, _ = fmt.Fprintf(sum, "%+v\n%s", folder.UnicodeWords(), documents)
+	_, _ = fmt.Fprintf(sum, "%+v\n%s", store.UnicodeWords(), documents)
 	return filepath.Join(root(cache), hex.EncodeToString(sum.Sum(nil)[:sumBytes])), err
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store"
 )
 
 // accessLists is a source of passages, of which each may be read by three of many groups.
@@ -40,7 +41,7 @@ func withAccessLists(t testing.TB, passages, groups int) (*Generation, map[strin
 	t.Helper()
 	source := &accessLists{passages, groups, rand.New(rand.NewPCG(1, 2)), map[string][]string{}}
 	dir := filepath.Join(t.TempDir(), "c")
-	if _, err := Build(t.Context(), dir, source, BuildOptions{}); err != nil {
+	if _, err := Build(t.Context(), dir, source, store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := Open(dir)

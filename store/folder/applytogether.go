@@ -1,12 +1,16 @@
 package folder
 
-import "context"
+import (
+	"context"
+
+	"example.org/conclave/store"
+)
 
 // ApplyTogether makes all changes or none. Searches see either all of them or none, and
 // so does whoever opens the collection after a crash. With an error in one of the results
 // none was made, and the results of the others say nothing. Otherwise it works as Apply
 // does.
-func (l *Live) ApplyTogether(ctx context.Context, changes []Change) ([]ChangeResult, error) {
+func (l *Live) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	r, err := prepare(changes, maxTogether)
 	if err != nil {
 		return nil, err

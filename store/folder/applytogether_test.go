@@ -13,17 +13,18 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // version returns the changes that put a version of a document of so many passages in the
 // place of one of up to 9.
-func version(number, passages int) (changes []Change) {
+func version(number, passages int) (changes []store.Change) {
 	for i := range passages {
 		text := fmt.Sprintf("version %d passage %d", number, i+1)
 		changes = append(changes, put(corpus.Passage{ID: fmt.Sprintf("doc#%d", i+1), Text: text}))
 	}
 	for i := passages; i < 9; i++ {
-		changes = append(changes, Change{Delete: fmt.Sprintf("doc#%d", i+1)})
+		changes = append(changes, store.Change{Delete: fmt.Sprintf("doc#%d", i+1)})
 	}
 	return changes
 }
@@ -56,7 +57,7 @@ func TestTogether(t *testing.T) {
 	t.Parallel()
 	a := &hashEncoder{name: "a", dimension: 8}
 	o := LiveOptions{
-		Build:      BuildOptions{Experts: []PassageEncoder{a}},
+		Build:      store.BuildOptions{Experts: []store.PassageEncoder{a}},
 		FlushAfter: time.Millisecond, FlushPassages: 2, Merge: MergePolicy{Off: true},
 	}
 	dir := built(t, o.Build, randomPassages(1, 5))
@@ -84,13 +85,13 @@ func TestTogether(t *testing.T) {
 	}
 	// One condition that does not hold keeps all from being made; what the same group
 	// stages before and after it counts all the same.
-	refused := append(version(77, 4), Change{Put: &corpus.Passage{ID: "doc#1", Text: "x"}, IfAbsent: true})
+	refused := append(version(77, 4), store.Change{Put: &corpus.Passage{ID: "doc#1", Text: "x"}, IfAbsent: true})
 	results, err := l.ApplyTogether(t.Context(), refused)
-	var wrong *VersionError
+	var wrong *store.VersionError
 	if err != nil || !errors.As(results[len(results)-1].Err, &wrong) {
 		t.Fatalf("%v, %v", results, err)
 	}
-	results, err = l.ApplyTogether(t.Context(), []Change{put(numbered("other", 99)), {Put: &corpus.Passage{ID: "doc#1"}}})
+	results, err = l.ApplyTogether(t.Context(), []store.Change{put(numbered("other", 99)), {Put: &corpus.Passage{ID: "doc#1"}}})
 	if err != nil || results[1].Err == nil {
 		t.Fatalf("an empty passage: %v, %v", results, err)
 	}
@@ -212,18 +213,18 @@ func TestReuse(t *testing.T) {
 	for _, parted := range []bool{false, true} {
 		e := &countingEncoder{hashEncoder: hashEncoder{name: "a", dimension: 8, parted: parted}}
 		o := LiveOptions{
-			Build:      BuildOptions{Experts: []PassageEncoder{e}},
+			Build:      store.BuildOptions{Experts: []store.PassageEncoder{e}},
 			FlushAfter: time.Hour, Merge: MergePolicy{Off: true},
 		}
 		dir := built(t, o.Build, randomPassages(1, 5))
 		l := lively(t, disk.OS{}, dir, o)
 		write := func(texts ...string) {
 			e.encoded = nil
-			var changes []Change
+			var changes []store.Change
 			for i := range max(len(texts), 4) {
 				id := fmt.Sprintf("doc#%d", i+1)
 				if i >= len(texts) {
-					changes = append(changes, Change{Delete: id})
+					changes = append(changes, store.Change{Delete: id})
 					continue
 				}
 				metadata := map[string]any{"n": fmt.Sprint(texts)}

@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // BenchmarkBuild indexes the words of 20,000 passages.
@@ -16,7 +17,7 @@ func BenchmarkBuild(b *testing.B) {
 	passages := randomPassages(1, 20000)
 	dir := b.TempDir()
 	for i := range b.N {
-		if _, err := Build(b.Context(), filepath.Join(dir, fmt.Sprint(i)), of(passages), BuildOptions{}); err != nil {
+		if _, err := Build(b.Context(), filepath.Join(dir, fmt.Sprint(i)), of(passages), store.BuildOptions{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -28,7 +29,7 @@ func BenchmarkBuild(b *testing.B) {
 func BenchmarkApply(b *testing.B) {
 	for _, callers := range []int{1, 64} {
 		b.Run(fmt.Sprint(callers), func(b *testing.B) {
-			dir := built(b, BuildOptions{}, []corpus.Passage{{ID: "first", Text: "x"}})
+			dir := built(b, store.BuildOptions{}, []corpus.Passage{{ID: "first", Text: "x"}})
 			l := lively(b, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour, FlushPassages: 1 << 30})
 			var n atomic.Int64
 			b.SetParallelism(callers)
@@ -37,7 +38,7 @@ func BenchmarkApply(b *testing.B) {
 				i := n.Add(1)
 				_, err := l.Apply(
 					b.Context(),
-					[]Change{put(corpus.Passage{ID: fmt.Sprint(i), Text: fmt.Sprintf("some text of a passage, number %d", i)})},
+					[]store.Change{put(corpus.Passage{ID: fmt.Sprint(i), Text: fmt.Sprintf("some text of a passage, number %d", i)})},
 				)
 				return err
 			}
@@ -66,11 +67,11 @@ func BenchmarkApply(b *testing.B) {
 // searches see them, merges included.
 func BenchmarkIngest(b *testing.B) {
 	for range b.N {
-		dir := built(b, BuildOptions{}, []corpus.Passage{{ID: "first", Text: "x"}})
+		dir := built(b, store.BuildOptions{}, []corpus.Passage{{ID: "first", Text: "x"}})
 		l := lively(b, disk.OS{}, dir, LiveOptions{})
 		const total, group = 20000, 256
 		for i := 0; i < total; i += group {
-			changes := make([]Change, 0, group)
+			changes := make([]store.Change, 0, group)
 			for j := range group {
 				changes = append(changes, put(grown(i+j)))
 			}
@@ -94,7 +95,7 @@ func BenchmarkOpen(b *testing.B) {
 	for _, n := range []int{5_000, 50_000} {
 		dir := built(
 			b,
-			BuildOptions{Experts: []PassageEncoder{e}, Index: Index{EfConstruction: 20, M: 8}},
+			store.BuildOptions{Experts: []store.PassageEncoder{e}, Index: store.Index{EfConstruction: 20, M: 8}},
 			randomPassages(1, n),
 		)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -119,7 +120,7 @@ func BenchmarkTies(b *testing.B) {
 	for i := range 20_000 {
 		passages = append(passages, corpus.Passage{ID: fmt.Sprint("p", i), Text: "windmill"})
 	}
-	g := opened(b, built(b, BuildOptions{}, split(1, passages, 5)...))
+	g := opened(b, built(b, store.BuildOptions{}, split(1, passages, 5)...))
 	for b.Loop() {
 		if _, err := g.Words().Search(b.Context(), "windmill", 100); err != nil {
 			b.Fatal(err)

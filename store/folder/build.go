@@ -7,12 +7,13 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // Build makes a collection in dir, which must be absent or empty, from the
 // passages of source. Readers see nothing before it is complete. If it fails or ctx
 // ends, it removes what it made.
-func Build(ctx context.Context, dir string, source Source, o BuildOptions) (BuildReport, error) {
+func Build(ctx context.Context, dir string, source store.Source, o store.BuildOptions) (store.BuildReport, error) {
 	return build(ctx, disk.OS{}, dir, source, o)
 }
 
@@ -20,10 +21,10 @@ func build(
 	ctx context.Context,
 	d disk.Disk,
 	dir string,
-	source Source,
-	o BuildOptions,
-) (report BuildReport, err error) {
-	if err := o.complete(); err != nil {
+	source store.Source,
+	o store.BuildOptions,
+) (report store.BuildReport, err error) {
+	if err := o.Complete(); err != nil {
 		return report, err
 	}
 	if o.Words == (bm25.Params{}) {
@@ -76,17 +77,17 @@ func (w *writer) discard(keepFolder bool) {
 }
 
 // add works as Add does.
-func (w *writer) add(ctx context.Context, source Source, o BuildOptions) (BuildReport, error) {
-	if err := o.complete(); err != nil {
-		return BuildReport{}, err
+func (w *writer) add(ctx context.Context, source store.Source, o store.BuildOptions) (store.BuildReport, error) {
+	if err := o.Complete(); err != nil {
+		return store.BuildReport{}, err
 	}
 	if err := errors.Join(w.built(), w.pendingChanges()); err != nil {
-		return BuildReport{}, err
+		return store.BuildReport{}, err
 	}
 	m := w.snapshot()
 	if o.Words != (bm25.Params{}) && o.Words != m.Words.params() {
 		was, other := m.Words.unlike(wordsOf(o.Words))
-		return BuildReport{}, fault(
+		return store.BuildReport{}, fault(
 			ErrOtherWords,
 			w.dir,
 			"",
@@ -97,10 +98,10 @@ func (w *writer) add(ctx context.Context, source Source, o BuildOptions) (BuildR
 		)
 	}
 	if err := m.checkAnalyser(w.dir); err != nil {
-		return BuildReport{}, err
+		return store.BuildReport{}, err
 	}
 	if err := matchExperts(w.dir, m, o.Experts); err != nil {
-		return BuildReport{}, err
+		return store.BuildReport{}, err
 	}
 	return w.addSegment(ctx, m, source, o)
 }
@@ -108,7 +109,7 @@ func (w *writer) add(ctx context.Context, source Source, o BuildOptions) (BuildR
 // matchExperts makes sure that the encoders are those of the collection, no
 // more and no less: a segment without an expert's vectors would be invisible
 // to it.
-func matchExperts(dir string, m *manifest, encoders []PassageEncoder) error {
+func matchExperts(dir string, m *manifest, encoders []store.PassageEncoder) error {
 	given := map[string]bool{}
 	for _, x := range encoders {
 		given[x.Name()] = true

@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store"
 )
 
 // tree lists the files of a folder with their content.
@@ -57,8 +58,13 @@ func sources(t testing.TB, contents ...string) *corpus.Series {
 func TestClashes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	line := func(id string) string { return fmt.Sprintf("{\"id\":%q,\"text\":\"x\"}\n", id) }
-	_, err := Build(t.Context(), dir, sources(t, line("a")+"\n"+line("b"), line("c")+line("d")+line("b")), BuildOptions{})
-	var clash *ClashError
+	_, err := Build(
+		t.Context(),
+		dir,
+		sources(t, line("a")+"\n"+line("b"), line("c")+line("d")+line("b")),
+		store.BuildOptions{},
+	)
+	var clash *store.ClashError
 	if !errors.As(err, &clash) || clash.ID != "b" || !strings.Contains(err.Error(), "file2.jsonl:3: ") ||
 		!strings.Contains(err.Error(), "file1.jsonl:3 ") {
 		t.Fatalf("a clash between files: %v", err)
@@ -66,11 +72,11 @@ func TestClashes(t *testing.T) {
 	if exists(dir) {
 		t.Fatal("the failed build left a folder")
 	}
-	if _, err := Build(t.Context(), dir, sources(t, line("a")+line("b")), BuildOptions{}); err != nil {
+	if _, err := Build(t.Context(), dir, sources(t, line("a")+line("b")), store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	before := tree(t, dir)
-	_, err = Add(t.Context(), dir, sources(t, line("c")+line("a")), BuildOptions{})
+	_, err = Add(t.Context(), dir, sources(t, line("c")+line("a")), store.BuildOptions{})
 	if !errors.As(err, &clash) || clash.ID != "a" || !strings.Contains(err.Error(), "file1.jsonl:2: ") ||
 		!strings.Contains(err.Error(), "seg-000001") {
 		t.Fatalf("a clash with the collection: %v", err)
@@ -85,7 +91,7 @@ func TestClashes(t *testing.T) {
 		t.Context(),
 		dir,
 		sources(t, line("c")+line("a")+"{\"id\":\"e\"}\n"+line("d")+line("d")),
-		BuildOptions{BadPassage: func(err error) error {
+		store.BuildOptions{BadPassage: func(err error) error {
 			told = append(told, err.Error())
 			return nil
 		}},
@@ -99,7 +105,7 @@ func TestClashes(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	if _, err := Add(t.Context(), dir, sources(t, line("a")),
-		BuildOptions{BadPassage: func(error) error { return stop }}); !errors.Is(
+		store.BuildOptions{BadPassage: func(error) error { return stop }}); !errors.Is(
 		err,
 		stop,
 	) {
@@ -112,7 +118,7 @@ func TestRefusals(t *testing.T) {
 	a := &hashEncoder{name: "a", dimension: 4}
 	other := &hashEncoder{name: "a", dimension: 4, version: 2}
 	passages := randomPassages(1, 20)
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, passages)
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{a}}, passages)
 	foreign := t.TempDir()
 	if err := os.WriteFile(filepath.Join(foreign, "thesis.doc"), []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
@@ -122,69 +128,69 @@ func TestRefusals(t *testing.T) {
 		call func() error
 		want string
 	}{
-		"build over a collection":   {func() error { _, err := Build(t.Context(), dir, of(passages), BuildOptions{}); return err }, "holds a collection already (20 passages)"},
-		"build in a foreign folder": {func() error { _, err := Build(t.Context(), foreign, of(passages), BuildOptions{}); return err }, "is not empty and holds no collection (it has thesis.doc)"},
-		"nothing to build":          {func() error { _, err := Build(t.Context(), fresh, of(nil), BuildOptions{}); return err }, "there was no passage to index"},
+		"build over a collection":   {func() error { _, err := Build(t.Context(), dir, of(passages), store.BuildOptions{}); return err }, "holds a collection already (20 passages)"},
+		"build in a foreign folder": {func() error { _, err := Build(t.Context(), foreign, of(passages), store.BuildOptions{}); return err }, "is not empty and holds no collection (it has thesis.doc)"},
+		"nothing to build":          {func() error { _, err := Build(t.Context(), fresh, of(nil), store.BuildOptions{}); return err }, "there was no passage to index"},
 		"an unknown index": {func() error {
-			_, err := Build(t.Context(), fresh, of(passages), BuildOptions{Index: Index{Kind: "tree"}})
+			_, err := Build(t.Context(), fresh, of(passages), store.BuildOptions{Index: store.Index{Kind: "tree"}})
 			return err
 		}, `there is no index of kind "tree"`},
 		"k1 below zero": {func() error {
-			_, err := Build(t.Context(), fresh, of(passages), BuildOptions{Words: bm25.Params{K1: -1}})
+			_, err := Build(t.Context(), fresh, of(passages), store.BuildOptions{Words: bm25.Params{K1: -1}})
 			return err
 		}, "k1 is -1"},
 		"the expert bm25": {func() error {
 			_, err := Build(t.Context(), fresh, of(passages),
-				BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "bm25", dimension: 4}}})
+				store.BuildOptions{Experts: []store.PassageEncoder{&hashEncoder{name: "bm25", dimension: 4}}})
 			return err
 		}, `cannot be called "bm25"`},
 		"the expert phrases": {func() error {
 			_, err := Build(t.Context(), fresh, of(passages),
-				BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "phrases", dimension: 4}}})
+				store.BuildOptions{Experts: []store.PassageEncoder{&hashEncoder{name: "phrases", dimension: 4}}})
 			return err
 		}, `cannot be called "phrases"`},
 		"an expert with a path": {func() error {
 			_, err := Build(t.Context(), fresh, of(passages),
-				BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "../x", dimension: 4}}})
+				store.BuildOptions{Experts: []store.PassageEncoder{&hashEncoder{name: "../x", dimension: 4}}})
 			return err
 		}, `"../x" is no name for an expert`},
 		"an expert twice": {func() error {
-			_, err := Build(t.Context(), fresh, of(passages), BuildOptions{Experts: []PassageEncoder{a, other}})
+			_, err := Build(t.Context(), fresh, of(passages), store.BuildOptions{Experts: []store.PassageEncoder{a, other}})
 			return err
 		}, `expert "a" is named twice`},
-		"add to nothing":          {func() error { _, err := Add(t.Context(), fresh, of(passages), BuildOptions{}); return err }, "holds no collection"},
-		"add without the encoder": {func() error { _, err := Add(t.Context(), dir, of(passages), BuildOptions{}); return err }, `has vectors of expert "a", so its encoder is needed`},
+		"add to nothing":          {func() error { _, err := Add(t.Context(), fresh, of(passages), store.BuildOptions{}); return err }, "holds no collection"},
+		"add without the encoder": {func() error { _, err := Add(t.Context(), dir, of(passages), store.BuildOptions{}); return err }, `has vectors of expert "a", so its encoder is needed`},
 		"add with another encoder": {func() error {
-			_, err := Add(t.Context(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{other}})
+			_, err := Add(t.Context(), dir, of(passages), store.BuildOptions{Experts: []store.PassageEncoder{other}})
 			return err
 		}, "were made by the passage encoder hash-a-4-0 (4 numbers), and the one given is hash-a-4-2"},
 		"add with one more": {func() error {
-			_, err := Add(t.Context(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{a,
+			_, err := Add(t.Context(), dir, of(passages), store.BuildOptions{Experts: []store.PassageEncoder{a,
 				&hashEncoder{name: "b", dimension: 4}}})
 			return err
 		}, `has no vectors of expert "b" (it has: a)`},
 		"add with another k1": {func() error {
-			_, err := Add(t.Context(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{a},
+			_, err := Add(t.Context(), dir, of(passages), store.BuildOptions{Experts: []store.PassageEncoder{a},
 				Words: bm25.Params{K1: 2, B: 0.5}})
 			return err
 		}, "was built with k1 0.9 and b 0.4, not k1 2 and b 0.5"},
 		"an encoder that fails": {func() error {
 			_, err := Build(t.Context(), fresh, of(passages),
-				BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4,
+				store.BuildOptions{Experts: []store.PassageEncoder{&hashEncoder{name: "a", dimension: 4,
 					fail: func(int) error { return errTest }}}})
 			return err
 		}, `expert a: encoding passages "p0" to "p9": the test's error`},
 		"a source that fails": {func() error {
 			_, err := Build(t.Context(), fresh, &list{passages: passages, err: errTest},
-				BuildOptions{BadPassage: func(error) error { return nil }})
+				store.BuildOptions{BadPassage: func(error) error { return nil }})
 			return err
 		}, "the test's error"},
 		"wrong vectors": {func() error {
 			_, err := Build(t.Context(), fresh, of(passages),
-				BuildOptions{Experts: []PassageEncoder{&liar{hashEncoder{name: "a", dimension: 4}}}})
+				store.BuildOptions{Experts: []store.PassageEncoder{&liar{hashEncoder{name: "a", dimension: 4}}}})
 			return err
 		}, `the vector of passage "p0" has 3 numbers, the expert says 4`},
-		"an expert that is there": {func() error { _, err := AddExpert(t.Context(), dir, a, BuildOptions{}); return err }, `has vectors of expert "a" already`},
+		"an expert that is there": {func() error { _, err := AddExpert(t.Context(), dir, a, store.BuildOptions{}); return err }, `has vectors of expert "a" already`},
 		"an expert that is not":   {func() error { return RemoveExpert(t.Context(), dir, "b") }, `has no vectors of expert "b"`},
 		"read nothing":            {func() error { _, err := Open(fresh); return err }, "holds no collection (it has no file MANIFEST)"},
 	} {
@@ -226,11 +232,12 @@ func TestCancelled(t *testing.T) {
 	for i := range first {
 		first[i].ID = "first/" + first[i].ID
 	}
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, first)
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{e}}, first)
 	before := tree(t, dir)
-	for _, stage := range []Stage{Reading, Words, Encoding, Graph, Measuring, Verifying} {
-		for name, call := range map[string]func(context.Context, string, BuildOptions) error{
-			"Build": func(ctx context.Context, _ string, o BuildOptions) error {
+	stages := []store.Stage{store.Reading, store.Words, store.Encoding, store.Graph, store.Measuring, store.Verifying}
+	for _, stage := range stages {
+		for name, call := range map[string]func(context.Context, string, store.BuildOptions) error{
+			"Build": func(ctx context.Context, _ string, o store.BuildOptions) error {
 				fresh := filepath.Join(t.TempDir(), "fresh")
 				_, err := Build(ctx, fresh, of(passages), o)
 				if exists(fresh) {
@@ -238,27 +245,27 @@ func TestCancelled(t *testing.T) {
 				}
 				return err
 			},
-			"Add": func(ctx context.Context, dir string, o BuildOptions) error {
+			"Add": func(ctx context.Context, dir string, o store.BuildOptions) error {
 				_, err := Add(ctx, dir, of(passages), o)
 				return err
 			},
-			"AddExpert": func(ctx context.Context, dir string, o BuildOptions) error {
+			"AddExpert": func(ctx context.Context, dir string, o store.BuildOptions) error {
 				_, err := AddExpert(ctx, dir, late, o)
 				return err
 			},
-			"RebuildWords": func(ctx context.Context, dir string, o BuildOptions) error {
+			"RebuildWords": func(ctx context.Context, dir string, o store.BuildOptions) error {
 				_, err := RebuildWords(ctx, dir, phrased(), o)
 				return err
 			},
 		} {
-			if name == "AddExpert" && (stage == Reading || stage == Words) {
+			if name == "AddExpert" && (stage == store.Reading || stage == store.Words) {
 				continue
 			}
-			if name == "RebuildWords" && stage != Words && stage != Verifying {
+			if name == "RebuildWords" && stage != store.Words && stage != store.Verifying {
 				continue
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			o := BuildOptions{Experts: []PassageEncoder{e}, batchPassages: 100, Progress: func(p Progress) {
+			o := store.BuildOptions{Experts: []store.PassageEncoder{e}, BatchPassages: 100, Progress: func(p store.Progress) {
 				if p.Stage == stage {
 					cancel()
 				}
@@ -279,8 +286,8 @@ func TestCancelled(t *testing.T) {
 func TestProgress(t *testing.T) {
 	a, b := &hashEncoder{name: "a", dimension: 8}, &hashEncoder{name: "b", dimension: 8}
 	var stages []string
-	var last Progress
-	watch := func(p Progress) {
+	var last store.Progress
+	watch := func(p store.Progress) {
 		if name := string(p.Stage) + " " + p.Expert; len(stages) == 0 || stages[len(stages)-1] != name {
 			if last.Done != last.Total {
 				t.Errorf("%s ended at %d of %d", last.Stage, last.Done, last.Total)
@@ -299,7 +306,7 @@ func TestProgress(t *testing.T) {
 		t.Context(),
 		dir,
 		of(randomPassages(1, 3000)),
-		BuildOptions{Experts: []PassageEncoder{a, b}, Progress: watch},
+		store.BuildOptions{Experts: []store.PassageEncoder{a, b}, Progress: watch},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +338,7 @@ func TestProgress(t *testing.T) {
 // and a build is repeatable.
 func TestSameInSameOut(t *testing.T) {
 	passages := randomPassages(4, 800)
-	o := BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 8}}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{&hashEncoder{name: "a", dimension: 8}}}
 	first := tree(t, built(t, o, passages))
 	second := tree(t, built(t, o, passages))
 	for name, content := range first {

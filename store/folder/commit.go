@@ -2,11 +2,11 @@ package folder
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store"
 )
 
 // commitBytes is how much is committed as one group at most, so that a change
@@ -20,15 +20,12 @@ const maxApply = 24 << 20
 // maxTogether is how much one ApplyTogether may bring.
 const maxTogether = 48 << 20
 
-// ErrTooMuch is the error of changes that are too many bytes for one record of the log.
-var ErrTooMuch = errors.New("too much is to be changed at once")
-
 // commitRequest is the changes of one Apply on their way through the committer. It
 // holds no memory of the caller, which may return before the commit is done.
 type commitRequest struct {
 	changes  []ready
 	together bool // all of them or none, and searches see all of them at once
-	results  []ChangeResult
+	results  []store.ChangeResult
 	bytes    int
 	err      error
 	done     chan struct{}
@@ -37,16 +34,16 @@ type commitRequest struct {
 // ready is a change as it goes into the log.
 type ready struct {
 	entry
-	version string // of a passage that is put
-	change  Change // of the passage the id alone
+	version string       // of a passage that is put
+	change  store.Change // of the passage the id alone
 }
 
 // prepare checks and encodes changes. It runs in the caller's goroutine, so that
 // the committer has little to do but to write.
-func prepare(changes []Change, most int) (*commitRequest, error) {
+func prepare(changes []store.Change, most int) (*commitRequest, error) {
 	r := &commitRequest{
 		changes: make([]ready, len(changes)),
-		results: make([]ChangeResult, len(changes)),
+		results: make([]store.ChangeResult, len(changes)),
 		done:    make(chan struct{}),
 	}
 	for i := range changes {
@@ -72,7 +69,7 @@ func prepare(changes []Change, most int) (*commitRequest, error) {
 	if r.bytes > most {
 		return nil, fmt.Errorf(
 			"%w: %d changes of %d bytes, %d bytes are allowed: make fewer at a time",
-			ErrTooMuch,
+			store.ErrTooMuch,
 			len(changes),
 			r.bytes,
 			most,
@@ -89,7 +86,7 @@ func prepare(changes []Change, most int) (*commitRequest, error) {
 //
 // Changes are made in the order given, and those of one Apply that runs before
 // another before it. Applies that run at the same time share a sync.
-func (l *Live) Apply(ctx context.Context, changes []Change) ([]ChangeResult, error) {
+func (l *Live) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	r, err := prepare(changes, maxApply)
 	if err != nil {
 		return nil, err
@@ -98,7 +95,7 @@ func (l *Live) Apply(ctx context.Context, changes []Change) ([]ChangeResult, err
 }
 
 // submit gives changes to the committer and waits until it has committed them.
-func (l *Live) submit(ctx context.Context, r *commitRequest) ([]ChangeResult, error) {
+func (l *Live) submit(ctx context.Context, r *commitRequest) ([]store.ChangeResult, error) {
 	closed := false
 	err := l.await(ctx, func() bool {
 		closed = l.closed
@@ -108,12 +105,12 @@ func (l *Live) submit(ctx context.Context, r *commitRequest) ([]ChangeResult, er
 		return nil, err
 	}
 	if closed {
-		return nil, ErrClosed
+		return nil, store.ErrClosed
 	}
 	select {
 	case l.requests <- r:
 	case <-l.committed:
-		return nil, ErrClosed
+		return nil, store.ErrClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -125,7 +122,7 @@ func (l *Live) submit(ctx context.Context, r *commitRequest) ([]ChangeResult, er
 		select {
 		case <-r.done: // just in time
 		default:
-			return nil, ErrClosed
+			return nil, store.ErrClosed
 		}
 	}
 	if r.err != nil {
@@ -279,10 +276,10 @@ type commitGroup struct {
 	live    *Live
 	staged  map[string]string // versions as this group leaves them; empty is deleted
 	entries []entry
-	results []*ChangeResult // of each entry
+	results []*store.ChangeResult // of each entry
 }
 
-func (g *commitGroup) add(c *ready, result *ChangeResult) {
+func (g *commitGroup) add(c *ready, result *store.ChangeResult) {
 	have, err := g.version(result.ID)
 	if err == nil {
 		result.Outcome, err = c.change.On(have, c.version)
@@ -292,7 +289,7 @@ func (g *commitGroup) add(c *ready, result *ChangeResult) {
 		return
 	}
 	result.Version = c.version
-	if result.Outcome == Absent || result.Outcome == Unchanged {
+	if result.Outcome == store.Absent || result.Outcome == store.Unchanged {
 		return
 	}
 	g.staged[result.ID] = c.version

@@ -18,6 +18,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 
 	"golang.org/x/sys/unix"
 )
@@ -117,7 +118,7 @@ func grown(i int) corpus.Passage {
 // passages when it was acknowledged.
 func childGrow(dir string) error {
 	a, b := &hashEncoder{name: "a", dimension: 8}, &hashEncoder{name: "b", dimension: 4}
-	o := BuildOptions{Experts: []PassageEncoder{a}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{a}}
 	ctx := context.Background()
 	for {
 		n := 0
@@ -144,7 +145,7 @@ func childGrow(dir string) error {
 			return err
 		}
 		fmt.Println(n + growBy)
-		if _, err := AddExpert(ctx, dir, b, BuildOptions{}); err != nil {
+		if _, err := AddExpert(ctx, dir, b, store.BuildOptions{}); err != nil {
 			return err
 		}
 		words, err := WordParams(dir)
@@ -152,7 +153,7 @@ func childGrow(dir string) error {
 			return err
 		}
 		words.Phrases = !words.Phrases
-		if _, err := RebuildWords(ctx, dir, words, BuildOptions{}); err != nil {
+		if _, err := RebuildWords(ctx, dir, words, store.BuildOptions{}); err != nil {
 			return err
 		}
 	}
@@ -259,7 +260,7 @@ func childConfined(dir string) error {
 		context.Background(),
 		dir,
 		of(passages),
-		BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 8}}},
+		store.BuildOptions{Experts: []store.PassageEncoder{&hashEncoder{name: "a", dimension: 8}}},
 	)
 	return err
 }
@@ -267,7 +268,11 @@ func childConfined(dir string) error {
 // TestFullDisk: a write that fails is a clear error, and the collection is as
 // it was.
 func TestFullDisk(t *testing.T) {
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 8}}}, randomPassages(1, 30))
+	dir := built(
+		t,
+		store.BuildOptions{Experts: []store.PassageEncoder{&hashEncoder{name: "a", dimension: 8}}},
+		randomPassages(1, 30),
+	)
 	before := tree(t, dir)
 	out, err := child(t, "confined", dir).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "file too large") ||
@@ -294,15 +299,15 @@ func childReadOnly(dir string) error {
 	}
 	fmt.Println("read")
 	if _, err := Build(context.Background(), filepath.Join(dir, "inner", "index"), of(randomPassages(1, 3)),
-		BuildOptions{}); err == nil {
+		store.BuildOptions{}); err == nil {
 		return errors.New("built inside a folder that cannot be written")
 	}
-	_, err := Add(context.Background(), dir, of(randomPassages(2, 3)), BuildOptions{})
+	_, err := Add(context.Background(), dir, of(randomPassages(2, 3)), store.BuildOptions{})
 	return err
 }
 
 func TestReadOnlyFolder(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(1, 30))
+	dir := built(t, store.BuildOptions{}, randomPassages(1, 30))
 	for _, path := range []string{filepath.Dir(filepath.Dir(dir)), filepath.Dir(dir), dir} {
 		if err := os.Chmod(path, 0o555); err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // cutting is an encoder that cuts a file when it is asked the first time.
@@ -31,17 +32,17 @@ func TestCutWhileItIsChanged(t *testing.T) {
 	passages := randomPassages(90, 3000)
 	for name, change := range map[string]func(dir string, cut func()) error{
 		"adding an expert": func(dir string, cut func()) error {
-			_, err := AddExpert(t.Context(), dir, &cutting{&hashEncoder{name: "x", dimension: 4}, cut}, BuildOptions{Index: Index{Kind: "flat"}})
+			_, err := AddExpert(t.Context(), dir, &cutting{&hashEncoder{name: "x", dimension: 4}, cut}, store.BuildOptions{Index: store.Index{Kind: "flat"}})
 			return err
 		},
 		"adding an expert to a live one": func(dir string, cut func()) error {
 			l := lively(t, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour})
-			_, err := l.AddExpert(t.Context(), &cutting{&hashEncoder{name: "x", dimension: 4}, cut}, BuildOptions{Index: Index{Kind: "flat"}})
+			_, err := l.AddExpert(t.Context(), &cutting{&hashEncoder{name: "x", dimension: 4}, cut}, store.BuildOptions{Index: store.Index{Kind: "flat"}})
 			return err
 		},
 		"rebuilding words": func(dir string, cut func()) error {
-			_, err := RebuildWords(t.Context(), dir, bm25.DefaultParams(), BuildOptions{Progress: func(p Progress) {
-				if p.Stage == Words {
+			_, err := RebuildWords(t.Context(), dir, bm25.DefaultParams(), store.BuildOptions{Progress: func(p store.Progress) {
+				if p.Stage == store.Words {
 					cut()
 				}
 			}})
@@ -56,7 +57,7 @@ func TestCutWhileItIsChanged(t *testing.T) {
 			return err
 		},
 	} {
-		dir := built(t, BuildOptions{}, passages)
+		dir := built(t, store.BuildOptions{}, passages)
 		path := filepath.Join(dir, "seg-000001", storeName)
 		whole, err := os.ReadFile(path)
 		if err != nil {

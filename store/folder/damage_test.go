@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // TestDamage flips a byte here and there, cuts, swaps and removes files: Open
@@ -28,9 +29,9 @@ func TestDamage(t *testing.T) {
 func damageEverything(t *testing.T, kind string) {
 	experts := []*hashEncoder{{name: "a", dimension: 8}, {name: "b", dimension: 5, parted: true}}
 	passages := randomPassages(1, 400)
-	o := BuildOptions{
-		Experts: []PassageEncoder{experts[0], experts[1]},
-		Index:   Index{Kind: kind, EfConstruction: efFor(kind)},
+	o := store.BuildOptions{
+		Experts: []store.PassageEncoder{experts[0], experts[1]},
+		Index:   store.Index{Kind: kind, EfConstruction: efFor(kind)},
 	}
 	dir := built(t, o, passages[:300], passages[300:])
 	if _, err := RebuildWords(t.Context(), dir, phrased(), o); err != nil {
@@ -245,7 +246,7 @@ func vectorFiles(t *testing.T, dir, expert string) []string {
 // damaged is not copied.
 func TestMergeRefusesDamage(t *testing.T) {
 	a := &hashEncoder{name: "a", dimension: 8}
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, split(1, randomPassages(1, 100), 2)...)
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{a}}, split(1, randomPassages(1, 100), 2)...)
 	damaged := vectorFiles(t, dir, "a")[1]
 	flip(t, damaged, 4096+100)
 	w, err := openWriter(disk.OS{}, dir)
@@ -254,12 +255,12 @@ func TestMergeRefusesDamage(t *testing.T) {
 	}
 	defer func() { _ = w.Close() }()
 	var damage *ann.DamageError
-	if _, err := w.merge(t.Context(), segmentNames(w), BuildOptions{}); !errors.As(err, &damage) ||
+	if _, err := w.merge(t.Context(), segmentNames(w), store.BuildOptions{}); !errors.As(err, &damage) ||
 		damage.Path != damaged {
 		t.Fatalf("merging: %v", err)
 	}
 	flip(t, damaged, 4096+100)
-	if _, err := w.merge(t.Context(), segmentNames(w), BuildOptions{}); err != nil {
+	if _, err := w.merge(t.Context(), segmentNames(w), store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -268,7 +269,7 @@ func TestMergeRefusesDamage(t *testing.T) {
 // made itself, is read by no search; what nobody read is by the first.
 func TestVerifiedBeforehand(t *testing.T) {
 	a := &hashEncoder{name: "a", dimension: 8}
-	o := BuildOptions{Experts: []PassageEncoder{a}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{a}}
 	dir := built(t, o, randomPassages(1, 100))
 	search := func(g *Generation) error {
 		v, _ := g.Expert("a")
@@ -315,7 +316,7 @@ func FuzzManifest(f *testing.F) {
 		ID:          "x",
 		Generation:  2,
 		NextSegment: 2,
-		Experts:     []expertManifest{{Name: "a", Fingerprint: "f", Dimension: 3, Index: Index{Kind: "flat"}}},
+		Experts:     []expertManifest{{Name: "a", Fingerprint: "f", Dimension: 3, Index: store.Index{Kind: "flat"}}},
 		Segments: []segmentManifest{
 			{Name: "seg-000001", Passages: 2, Store: fileManifest{"passages", 1, ""}, Words: fileManifest{"words", 1, ""},
 				Experts: []segmentExpert{{Name: "a", Vectors: fileManifest{"a-1.vectors", 1, ""}}}},

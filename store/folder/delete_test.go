@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // sameAnswers compares a collection with one that was built at once from the
@@ -37,7 +38,11 @@ func sameAnswers(t *testing.T, name string, g *Generation, e *hashEncoder, live 
 	if len(live) > 0 {
 		want = opened(
 			t,
-			built(t, BuildOptions{Experts: []PassageEncoder{e}, Index: Index{Kind: "flat"}}, slices.Collect(maps.Values(live))),
+			built(
+				t,
+				store.BuildOptions{Experts: []store.PassageEncoder{e}, Index: store.Index{Kind: "flat"}},
+				slices.Collect(maps.Values(live)),
+			),
 		)
 	}
 	for i, q := range append(questions(11, 30), "new") {
@@ -92,7 +97,7 @@ func sameAnswers(t *testing.T, name string, g *Generation, e *hashEncoder, live 
 func TestDeleteAndReplace(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	e := &hashEncoder{name: "base", dimension: 8}
-	o := BuildOptions{Experts: []PassageEncoder{e}, Replace: true}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{e}, Replace: true}
 	first := randomPassages(20, 150)
 	live := keyed(first)
 	dir := built(t, o, first)
@@ -156,7 +161,7 @@ func TestDeleteAndReplace(t *testing.T) {
 // TestDeletedPassagesAreGone: not by ordinal either, and not for a pinned
 // generation.
 func TestDeletedPassagesAreGone(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(1, 10))
+	dir := built(t, store.BuildOptions{}, randomPassages(1, 10))
 	before := opened(t, dir)
 	if n, err := Delete(t.Context(), dir, []string{"p3"}); n != 1 || err != nil {
 		t.Fatal(n, err)
@@ -213,7 +218,7 @@ func TestTombstonesFile(t *testing.T) {
 		}
 	}
 	// In a collection, a damaged one is told by Open already.
-	dir := built(t, BuildOptions{}, randomPassages(1, 100))
+	dir := built(t, store.BuildOptions{}, randomPassages(1, 100))
 	if _, err := Delete(t.Context(), dir, []string{"p3"}); err != nil {
 		t.Fatal(err)
 	}

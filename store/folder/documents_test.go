@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // TestDocumentsAfter compares with the documents that were written: several segments, one
@@ -16,14 +17,14 @@ func TestDocumentsAfter(t *testing.T) {
 	t.Parallel()
 	o := LiveOptions{FlushAfter: time.Hour, Merge: MergePolicy{Off: true}}
 	l := lively(t, disk.OS{}, built(t, o.Build, randomPassages(1, 5)), o)
-	of := func(id string, passages int) (changes []Change) {
+	of := func(id string, passages int) (changes []store.Change) {
 		for i := range passages {
 			metadata := map[string]any{corpus.DocumentKey: id}
 			changes = append(changes, put(corpus.Passage{ID: corpus.PassageID(id, i+1), Text: id, Metadata: metadata}))
 		}
 		return changes
 	}
-	for _, changes := range [][]Change{
+	for _, changes := range [][]store.Change{
 		of("b.md", 12), of("a/x.pdf", 1), of("c", 3), of("b.md", 12),
 		{put(corpus.Passage{ID: "alone#1", Text: "no document"})},
 		{put(corpus.Passage{ID: "x#1", Text: "another", Metadata: map[string]any{corpus.DocumentKey: "y"}})},

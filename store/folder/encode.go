@@ -3,19 +3,19 @@ package folder
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // encodedBy makes vectors with an encoder.
-func encodedBy(encoder PassageEncoder, o BuildOptions) vectorMaker {
-	return func(ctx context.Context, d disk.Disk, to vectorPaths, store passages, x expertManifest, r *reporter) error {
-		return encode(ctx, d, to, store, x, encoder, o, r)
+func encodedBy(encoder store.PassageEncoder, o store.BuildOptions) vectorMaker {
+	return func(ctx context.Context, d disk.Disk, to vectorPaths, texts passages, x expertManifest, r *reporter) error {
+		return encode(ctx, d, to, texts, x, encoder, o, r)
 	}
 }
 
@@ -25,10 +25,10 @@ func encode(
 	ctx context.Context,
 	d disk.Disk,
 	to vectorPaths,
-	store passages,
+	texts passages,
 	x expertManifest,
-	encoder PassageEncoder,
-	o BuildOptions,
+	encoder store.PassageEncoder,
+	o store.BuildOptions,
 	r *reporter,
 ) error {
 	out, err := createVectors(d, to, x)
@@ -36,14 +36,14 @@ func encode(
 		return err
 	}
 	defer out.abort()
-	err = eachBatch(ctx, store, x.Name, o, r, func(batch []corpus.Passage) (err error) {
+	err = eachBatch(ctx, texts, x.Name, o, r, func(batch []corpus.Passage) (err error) {
 		if x.Parts {
 			batch, err = out.cut(encoder, batch)
 			if err != nil {
 				return err
 			}
 		}
-		for some := range slices.Chunk(batch, o.batchPassages) {
+		for some := range slices.Chunk(batch, o.BatchPassages) {
 			vectors, err := encoder.EncodePassages(ctx, some)
 			if err != nil {
 				return err
@@ -64,21 +64,21 @@ func encode(
 // people are shown.
 func eachBatch(
 	ctx context.Context,
-	store passages,
+	texts passages,
 	name string,
-	o BuildOptions,
+	o store.BuildOptions,
 	r *reporter,
 	encode func([]corpus.Passage) error,
 ) error {
 	progress := func(done int) {
-		r.report(Progress{Stage: Encoding, Expert: name, Done: int64(done), Total: int64(store.Len()), Unit: "passages"})
+		r.report(store.Progress{Stage: store.Encoding, Expert: name, Done: int64(done), Total: int64(texts.Len()), Unit: "passages"})
 	}
-	batch := make([]corpus.Passage, 0, o.batchPassages)
-	for done := 0; done < store.Len(); done += len(batch) {
+	batch := make([]corpus.Passage, 0, o.BatchPassages)
+	for done := 0; done < texts.Len(); done += len(batch) {
 		progress(done)
 		batch = batch[:0]
-		for i := done; i < min(done+o.batchPassages, store.Len()); i++ {
-			p, err := store.Passage(rank.Ordinal(i))
+		for i := done; i < min(done+o.BatchPassages, texts.Len()); i++ {
+			p, err := texts.Passage(rank.Ordinal(i))
 			if err != nil {
 				return err
 			}
@@ -91,7 +91,7 @@ func eachBatch(
 			return fmt.Errorf("encoding passages %q to %q: %w", batch[0].ID, batch[len(batch)-1].ID, err)
 		}
 	}
-	progress(store.Len())
+	progress(texts.Len())
 	return nil
 }
 
@@ -117,9 +117,9 @@ func createVectors(d disk.Disk, to vectorPaths, x expertManifest) (f vectorFile,
 }
 
 // cut writes the parts of passages, and gives what is to be encoded: a passage for each.
-func (f *vectorFile) cut(encoder PassageEncoder, batch []corpus.Passage) (texts []corpus.Passage, err error) {
+func (f *vectorFile) cut(encoder store.PassageEncoder, batch []corpus.Passage) (texts []corpus.Passage, err error) {
 	for _, p := range batch {
-		parts, spans, err := Cut(encoder, p)
+		parts, spans, err := store.Cut(encoder, p)
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +133,7 @@ func (f *vectorFile) cut(encoder PassageEncoder, batch []corpus.Passage) (texts 
 
 // append writes the vectors of a batch of passages.
 func (f *vectorFile) append(batch []corpus.Passage, vectors [][]float32) error {
-	if err := checkMade(vectors, batch, f.expert); err != nil {
+	if err := store.CheckVectors(vectors, batch, f.expert.Dimension, f.expert.Index.Kind == ann.Late); err != nil {
 		return err
 	}
 	for _, v := range vectors {
@@ -183,32 +183,4 @@ func (f *vectorFile) abort() {
 	if f.parts != nil {
 		f.parts.Abort()
 	}
-}
-
-// checkMade refuses what an expert's encoder cannot have made of passages.
-func checkMade(vectors [][]float32, of []corpus.Passage, x expertManifest) error {
-	if len(vectors) != len(of) {
-		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(of))
-	}
-	for i, v := range vectors {
-		if err := checkVector(v, x); err != nil {
-			return fmt.Errorf("the vector of passage %q %w", of[i].ID, err)
-		}
-	}
-	return nil
-}
-
-func checkVector(v []float32, x expertManifest) error {
-	switch late := x.Index.Kind == ann.Late; {
-	case late && (len(v) == 0 || len(v)%x.Dimension != 0):
-		return fmt.Errorf("has %d numbers, which is no list of vectors of %d", len(v), x.Dimension)
-	case !late && len(v) != x.Dimension:
-		return fmt.Errorf("has %d numbers, the expert says %d", len(v), x.Dimension)
-	}
-	for i, value := range v {
-		if math.IsNaN(float64(value)) || math.IsInf(float64(value), 0) {
-			return fmt.Errorf("has %v as number %d", value, i)
-		}
-	}
-	return nil
 }

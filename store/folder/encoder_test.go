@@ -15,6 +15,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // hashEncoder is a passage encoder without a model: every word adds a vector
@@ -174,7 +175,7 @@ func byID(passages []corpus.Passage) []corpus.Passage {
 }
 
 // built makes a collection of the given parts, one segment each.
-func built(t testing.TB, o BuildOptions, parts ...[]corpus.Passage) string {
+func built(t testing.TB, o store.BuildOptions, parts ...[]corpus.Passage) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "index")
 	for i, part := range parts {

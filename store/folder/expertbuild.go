@@ -8,10 +8,11 @@ import (
 
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // completeIndex checks the choice of an index and fills in its kind.
-func completeIndex(ix Index) (Index, error) {
+func completeIndex(ix store.Index) (store.Index, error) {
 	if ix.Kind == "" {
 		ix.Kind = ann.Kinds()[0].Name
 	}
@@ -26,12 +27,12 @@ func completeIndex(ix Index) (Index, error) {
 
 // describeExpert returns an expert whose vectors are to be made, with the index that
 // was chosen for encoders that leave a choice.
-func describeExpert(x PassageEncoder, index Index) expertManifest {
+func describeExpert(x store.PassageEncoder, index store.Index) expertManifest {
 	if x.Late() {
-		index = Index{Kind: ann.Late}
+		index = store.Index{Kind: ann.Late}
 	}
 	if x.Owner() != "" {
-		index = Index{}
+		index = store.Index{}
 	}
 	return expertManifest{
 		Name:        x.Name(),
@@ -87,11 +88,11 @@ func buildExpert(
 	ctx context.Context,
 	d disk.Disk,
 	dir string,
-	store passages,
+	texts passages,
 	x expertManifest,
 	vectorsOf vectorMaker,
 	number uint64,
-	o BuildOptions,
+	o store.BuildOptions,
 	r *reporter,
 ) (out segmentExpert, err error) {
 	kind, err := ann.KindNamed(x.Index.Kind)
@@ -114,13 +115,13 @@ func buildExpert(
 			err = fmt.Errorf("expert %s: %w", x.Name, err)
 		}
 	}()
-	if err := vectorsOf(ctx, d, to, store, x, r); err != nil {
+	if err := vectorsOf(ctx, d, to, texts, x, r); err != nil {
 		return out, err
 	}
 	err = ann.Build(ctx, d, kind.Name, to.vectors, to.graph, ann.BuildOptions{
 		M: x.Index.M, EfConstruction: x.Index.EfConstruction, Seed: x.Index.Seed, Threads: o.Threads,
 		Progress: func(done, total int) {
-			r.report(Progress{Stage: Graph, Expert: x.Name, Done: int64(done), Total: int64(total), Unit: "vectors"})
+			r.report(store.Progress{Stage: store.Graph, Expert: x.Name, Done: int64(done), Total: int64(total), Unit: "vectors"})
 		},
 	})
 	if err != nil {

@@ -7,20 +7,25 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store"
 )
 
 // addExpert works as AddExpert does.
-func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (BuildReport, error) {
-	o.Experts = []PassageEncoder{encoder}
-	if err := o.complete(); err != nil {
-		return BuildReport{}, err
+func (w *writer) addExpert(
+	ctx context.Context,
+	encoder store.PassageEncoder,
+	o store.BuildOptions,
+) (store.BuildReport, error) {
+	o.Experts = []store.PassageEncoder{encoder}
+	if err := o.Complete(); err != nil {
+		return store.BuildReport{}, err
 	}
 	index, err := completeIndex(o.Index)
 	if err != nil {
-		return BuildReport{}, err
+		return store.BuildReport{}, err
 	}
 	if has := w.snapshot().expert(encoder.Name()); has != nil {
-		return BuildReport{}, fault(
+		return store.BuildReport{}, fault(
 			ErrHasVectors,
 			w.dir,
 			has.Name,
@@ -34,7 +39,7 @@ func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 	plan := *w.snapshot()
 	plan.Experts = append(slices.Clone(plan.Experts), x)
 	if err := plan.checkOwners(w.dir); err != nil {
-		return BuildReport{}, err
+		return store.BuildReport{}, err
 	}
 	if x.Owner != "" {
 		return w.addBorrower(ctx, x)
@@ -44,17 +49,17 @@ func (w *writer) addExpert(ctx context.Context, encoder PassageEncoder, o BuildO
 		reads  *readsManifest // nil: it has them, or they are not known
 	}
 	report, after, err := extend(ctx, w, o, extension[extended]{
-		stage: func(p Progress) bool { return p.Unit == "passages" || p.Unit == "vectors" },
-		build: func(made *draft, dir string, store *corpus.Store, r *reporter) (out extended, files []*fileManifest,
+		stage: func(p store.Progress) bool { return p.Unit == "passages" || p.Unit == "vectors" },
+		build: func(made *draft, dir string, texts *corpus.Store, r *reporter) (out extended, files []*fileManifest,
 			err error) {
-			built, err := buildExpert(ctx, w.disk, dir, store, x, encodedBy(encoder, o), w.number(), o, r)
+			built, err := buildExpert(ctx, w.disk, dir, texts, x, encodedBy(encoder, o), w.number(), o, r)
 			if err != nil {
 				return out, nil, err // and has left nothing
 			}
 			files = built.files()
 			out.expert = &built
 			if s := w.snapshot().segment(filepath.Base(dir)); s != nil && s.Reads == nil {
-				out.reads, err = w.lookAt(ctx, dir, store, encoder)
+				out.reads, err = w.lookAt(ctx, dir, texts, encoder)
 				files = append(files, out.reads.files()...)
 			}
 			for _, f := range files {
@@ -82,9 +87,9 @@ func (w *writer) lookAt(
 	ctx context.Context,
 	dir string,
 	texts passages,
-	encoder PassageEncoder,
+	encoder store.PassageEncoder,
 ) (*readsManifest, error) {
-	reads, known, err := readBy([]PassageEncoder{encoder})(ctx, texts)
+	reads, known, err := readBy([]store.PassageEncoder{encoder})(ctx, texts)
 	if err != nil || !known {
 		return nil, err
 	}
@@ -92,7 +97,7 @@ func (w *writer) lookAt(
 }
 
 // addBorrower adds an expert that searches the vectors of another one.
-func (w *writer) addBorrower(ctx context.Context, x expertManifest) (report BuildReport, err error) {
+func (w *writer) addBorrower(ctx context.Context, x expertManifest) (report store.BuildReport, err error) {
 	if err := w.built(); err != nil {
 		return report, err
 	}
@@ -103,9 +108,9 @@ func (w *writer) addBorrower(ctx context.Context, x expertManifest) (report Buil
 	if err != nil {
 		return report, err
 	}
-	return BuildReport{
+	return store.BuildReport{
 		Generation: after.Generation,
-		Recall:     map[string]Recall{x.Name: joined(after.Segments, x.Owner)},
+		Recall:     map[string]store.Recall{x.Name: joined(after.Segments, x.Owner)},
 	}, nil
 }
 

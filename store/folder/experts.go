@@ -2,42 +2,18 @@ package folder
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"example.org/conclave/ann"
+	"example.org/conclave/store"
 )
 
-// Encoder is what distinguishes a passage encoder from another.
-type Encoder interface {
-	Name() string
-	Dimension() int
-	Fingerprint() string
-}
-
-// ExpertFiles says what a generation has of an expert.
-type ExpertFiles struct {
-	Name        string
-	Fingerprint string // of the passage encoder that made the vectors
-	Dimension   int
-	Index       Index
-	Passages    int // that have a vector
-	Rows        int // vectors, of deleted passages too
-	Parts       bool
-	Owner       string // whose vectors these are; "": the expert's own
-	// Recall is what was measured when the index was built: over several
-	// segments, the mean weighted by their passages.
-	Recall Recall
-	// BytesPerVector is what a search keeps in memory for a passage's vector, or vectors.
-	BytesPerVector float64
-}
-
 // Experts returns the experts of the collection, in the order they were given.
-func (g *Generation) Experts() []ExpertFiles {
-	var out []ExpertFiles
+func (g *Generation) Experts() []store.ExpertFiles {
+	var out []store.ExpertFiles
 	for _, x := range g.manifest.Experts {
 		keeper := g.manifest.keeper(x.Name)
-		f := ExpertFiles{
+		f := store.ExpertFiles{
 			Name:        x.Name,
 			Fingerprint: x.Fingerprint,
 			Dimension:   x.Dimension,
@@ -65,7 +41,7 @@ func (g *Generation) Experts() []ExpertFiles {
 // that the collection has vectors of each, made by that very encoder. The error
 // names both sides. An expert of the collection that is
 // not among the encoders is no error; it is not searched.
-func (g *Generation) CheckEncoders(encoders ...Encoder) error {
+func (g *Generation) CheckEncoders(encoders ...store.Encoder) error {
 	var errs []error
 	for _, x := range encoders {
 		errs = append(errs, matchExpert(g.dir, g.manifest, x))
@@ -74,7 +50,7 @@ func (g *Generation) CheckEncoders(encoders ...Encoder) error {
 }
 
 // matchExpert compares an encoder with the one that made the vectors.
-func matchExpert(dir string, m *manifest, x Encoder) error {
+func matchExpert(dir string, m *manifest, x store.Encoder) error {
 	has := m.expert(x.Name())
 	if has == nil {
 		var names []string
@@ -146,22 +122,4 @@ func (g *Generation) CheckRecall(floors map[string]float64) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Warnings returns what an operator should know: the weakness of the index's kind, with its recall.
-func (x ExpertFiles) Warnings() []string {
-	kind, err := ann.KindNamed(x.Index.Kind)
-	if err != nil || kind.Warning == "" {
-		return nil
-	}
-	return []string{
-		fmt.Sprintf(
-			"index %s of expert %q: measured recall@10 is %.2f, recall@100 %.2f; %s",
-			kind.Name,
-			x.Name,
-			x.Recall.Stored.At10,
-			x.Recall.Stored.At100,
-			kind.Warning,
-		),
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // TestExpertsComeAndGo adds an expert to two segments and removes it, while a
@@ -17,7 +18,7 @@ import (
 func TestExpertsComeAndGo(t *testing.T) {
 	a, b := &hashEncoder{name: "a", dimension: 8}, &hashEncoder{name: "b", dimension: 12}
 	passages := randomPassages(1, 300)
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, passages[:200], passages[200:])
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{a}}, passages[:200], passages[200:])
 	c, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +26,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 	defer func() { _ = c.Close() }()
 	before := tree(t, dir)
 
-	report, err := AddExpert(t.Context(), dir, b, BuildOptions{Index: Index{Kind: "flat"}})
+	report, err := AddExpert(t.Context(), dir, b, store.BuildOptions{Index: store.Index{Kind: "flat"}})
 	if err != nil || report.Passages != 300 || report.Generation != 3 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -86,10 +87,13 @@ func TestExpertsComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(c.files.files); n != 14 {
-		t.Errorf("%d files are open, want 14: two segments of passages, words, tags, spelling, copies, firsts and vectors", n)
+		t.Errorf(
+			"%d files are open, want 14: two segments of passages, words, tags, spelling, copies, firsts and vectors",
+			n,
+		)
 	}
 	// Once more under the same name, with another encoder: new file names.
-	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "b", dimension: 6}, BuildOptions{}); err != nil {
+	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "b", dimension: 6}, store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Reload(nil); err != nil {
@@ -104,7 +108,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 
 func TestCheckEncoders(t *testing.T) {
 	a := &hashEncoder{name: "a", dimension: 8}
-	g := opened(t, built(t, BuildOptions{Experts: []PassageEncoder{a}}, randomPassages(1, 50)))
+	g := opened(t, built(t, store.BuildOptions{Experts: []store.PassageEncoder{a}}, randomPassages(1, 50)))
 	if err := g.CheckEncoders(a); err != nil {
 		t.Error(err)
 	}
@@ -125,11 +129,11 @@ func TestRecallFloor(t *testing.T) {
 	a, b := &hashEncoder{name: "a", dimension: 8}, &hashEncoder{name: "b", dimension: 8}
 	dir := built(
 		t,
-		BuildOptions{Experts: []PassageEncoder{a}},
+		store.BuildOptions{Experts: []store.PassageEncoder{a}},
 		randomPassages(1, 300),
 		[]corpus.Passage{{ID: "x", Text: "x"}},
 	)
-	if _, err := AddExpert(t.Context(), dir, b, BuildOptions{Index: Index{Kind: "coder"}}); err != nil {
+	if _, err := AddExpert(t.Context(), dir, b, store.BuildOptions{Index: store.Index{Kind: "coder"}}); err != nil {
 		t.Fatal(err)
 	}
 	g := opened(t, dir)
@@ -158,10 +162,15 @@ func TestRecallFloor(t *testing.T) {
 // TestLiveExperts adds and removes an expert while changes wait.
 func TestLiveExperts(t *testing.T) {
 	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 6}
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, randomPassages(1, 30))
-	l := lively(t, disk.OS{}, dir, LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{a}}, FlushAfter: time.Hour})
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{a}}, randomPassages(1, 30))
+	l := lively(
+		t,
+		disk.OS{},
+		dir,
+		LiveOptions{Build: store.BuildOptions{Experts: []store.PassageEncoder{a}}, FlushAfter: time.Hour},
+	)
 	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}))
-	if _, err := l.AddExpert(t.Context(), b, BuildOptions{}); err != nil {
+	if _, err := l.AddExpert(t.Context(), b, store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	apply(t, l, put(corpus.Passage{ID: "y", Text: "newer"}))

@@ -7,12 +7,13 @@ import (
 	"path/filepath"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store"
 )
 
 // extension is files that every segment gets beside those that it has.
 type extension[T any] struct {
-	stage  func(Progress) bool // whose progress is of passages
-	build  func(made *draft, dir string, store *corpus.Store, r *reporter) (T, []*fileManifest, error)
+	stage  func(store.Progress) bool // whose progress is of passages
+	build  func(made *draft, dir string, texts *corpus.Store, r *reporter) (T, []*fileManifest, error)
 	enlist func(m *manifest)                 // what is new of the collection
 	assign func(s *segmentManifest, built T) // the files of a segment
 }
@@ -21,9 +22,9 @@ type extension[T any] struct {
 func extend[T any](
 	ctx context.Context,
 	w *writer,
-	o BuildOptions,
+	o store.BuildOptions,
 	x extension[T],
-) (report BuildReport, after *manifest, err error) {
+) (report store.BuildReport, after *manifest, err error) {
 	if err := w.built(); err != nil {
 		return report, nil, err
 	}
@@ -39,15 +40,15 @@ func extend[T any](
 		s := &m.Segments[i]
 		// Stages of several segments are shown as one: passages so far.
 		before := int64(report.Passages)
-		inner := &reporter{to: func(p Progress) {
+		inner := &reporter{to: func(p store.Progress) {
 			if x.stage(p) {
 				p.Total = int64(m.passages())
 				p.Done = p.Done + before
 			}
 			r.report(p)
 		}}
-		files, err := w.extendOne(ctx, s, func(dir string, store *corpus.Store) (files []*fileManifest, err error) {
-			built[s.Name], files, err = x.build(made, dir, store, inner)
+		files, err := w.extendOne(ctx, s, func(dir string, texts *corpus.Store) (files []*fileManifest, err error) {
+			built[s.Name], files, err = x.build(made, dir, texts, inner)
 			return files, err
 		}, inner)
 		if err != nil {
@@ -71,7 +72,7 @@ func extend[T any](
 	})
 	if err == nil {
 		report.Generation = after.Generation
-		report.Recall = map[string]Recall{}
+		report.Recall = map[string]store.Recall{}
 	}
 	return report, after, err
 }
@@ -79,16 +80,16 @@ func extend[T any](
 func (w *writer) extendOne(
 	ctx context.Context,
 	s *segmentManifest,
-	build func(dir string, store *corpus.Store) ([]*fileManifest, error),
+	build func(dir string, texts *corpus.Store) ([]*fileManifest, error),
 	r *reporter,
 ) (files []*fileManifest, err error) {
 	dir := filepath.Join(w.dir, s.Name)
-	store, err := corpus.OpenStore(sealedDisk{w.disk, s.files()}, filepath.Join(dir, s.Store.Name))
+	texts, err := corpus.OpenStore(sealedDisk{w.disk, s.files()}, filepath.Join(dir, s.Store.Name))
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	files, err = build(dir, store)
+	defer func() { err = errors.Join(err, texts.Close()) }()
+	files, err = build(dir, texts)
 	if err != nil {
 		return nil, err
 	}

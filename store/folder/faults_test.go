@@ -17,6 +17,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // faultErrors are what each operation fails with in turn.
@@ -27,7 +28,7 @@ var faultErrors = []syscall.Errno{syscall.EIO, syscall.ENOSPC, syscall.EMFILE, s
 type states map[string][]string
 
 // set takes over changes; in doubt they may also not have been made.
-func (s states) set(changes []Change, inDoubt bool) {
+func (s states) set(changes []store.Change, inDoubt bool) {
 	for _, c := range changes {
 		text := ""
 		if c.Put != nil {
@@ -117,7 +118,7 @@ func newFaultRun(t *testing.T, name, template string, images *sync.Map) *faultRu
 		t.Fatal(err)
 	}
 	for _, p := range randomPassages(1, 12) {
-		r.states.set([]Change{put(p)}, false)
+		r.states.set([]store.Change{put(p)}, false)
 	}
 	return r
 }
@@ -193,7 +194,7 @@ type faultStep struct {
 
 // script returns everything that a writer does.
 func (r *faultRun) script() []faultStep {
-	apply := func(changes ...Change) faultStep {
+	apply := func(changes ...store.Change) faultStep {
 		return faultStep{told: true, do: func() error {
 			_, err := r.live.Apply(r.t.Context(), changes)
 			r.states.set(changes, err != nil)
@@ -211,16 +212,16 @@ func (r *faultRun) script() []faultStep {
 		}}
 	}
 	return []faultStep{
-		apply(put(numbered("a", 1)), put(numbered("b", 2)), Change{Delete: "p1"}),
-		apply(put(numbered("p2", 3)), Change{Delete: "a"}),
+		apply(put(numbered("a", 1)), put(numbered("b", 2)), store.Change{Delete: "p1"}),
+		apply(put(numbered("p2", 3)), store.Change{Delete: "a"}),
 		flush,
 		apply(put(numbered("c", 4))),
 		flush,
-		apply(Change{Delete: "b"}, put(numbered("p1", 5))),
+		apply(store.Change{Delete: "b"}, put(numbered("p1", 5))),
 		{do: func() error { return r.live.merge(r.t.Context(), segmentNames(r.live.writer)) }},
-		apply(put(numbered("d", 6)), Change{Delete: "p3"}),
+		apply(put(numbered("d", 6)), store.Change{Delete: "p3"}),
 		{do: func() error {
-			_, err := r.live.AddExpert(r.t.Context(), another, BuildOptions{Index: Index{Kind: "hnsw"}})
+			_, err := r.live.AddExpert(r.t.Context(), another, store.BuildOptions{Index: store.Index{Kind: "hnsw"}})
 			return err
 		}},
 		flush,
@@ -228,7 +229,7 @@ func (r *faultRun) script() []faultStep {
 			if r.live.writer.snapshot().expert("b") == nil {
 				return nil
 			}
-			_, err := r.live.AddExpert(r.t.Context(), &hashEncoder{name: "c", dimension: 4, owner: "b"}, BuildOptions{})
+			_, err := r.live.AddExpert(r.t.Context(), &hashEncoder{name: "c", dimension: 4, owner: "b"}, store.BuildOptions{})
 			return err
 		}},
 		{do: func() error { return r.live.merge(r.t.Context(), segmentNames(r.live.writer)) }},
@@ -242,7 +243,7 @@ func (r *faultRun) script() []faultStep {
 				return err
 			}
 			defer func() { _ = w.Close() }()
-			_, err = w.rebuildWords(r.t.Context(), phrased(), BuildOptions{wordMemory: 1})
+			_, err = w.rebuildWords(r.t.Context(), phrased(), store.BuildOptions{WordMemory: 1})
 			return err
 		}},
 		apply(put(numbered("e", 8))),
@@ -320,7 +321,7 @@ func (r *faultRun) lookAt(when, dir string) {
 		r.fatalf("%s: %v", when, err)
 	}
 	s := maps.Clone(r.states)
-	s.set([]Change{put(numbered("again", 1))}, false)
+	s.set([]store.Change{put(numbered("again", 1))}, false)
 	g := l.Collection().Acquire()
 	defer g.Release()
 	if err := s.compare(contents(r.t, g)); err != nil {
@@ -346,7 +347,7 @@ func (r *faultRun) heal() {
 	if err := r.start(); err != nil {
 		r.fatalf("opening when the fault has gone: %v", err)
 	}
-	changes := []Change{put(numbered("healed", 1))}
+	changes := []store.Change{put(numbered("healed", 1))}
 	_, err := r.live.Apply(r.t.Context(), changes)
 	if err != nil {
 		r.fatalf("writing when the fault has gone: %v", err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // retryAfter is how long it takes to try a failed flush, merge or log again; it doubles up to
@@ -156,8 +157,8 @@ func (w *writer) flush(
 	ctx context.Context,
 	changes map[string]pendingChange,
 	last uint64,
-	encoders []PassageEncoder,
-	o BuildOptions,
+	encoders []store.PassageEncoder,
+	o store.BuildOptions,
 ) (err error) {
 	plan := w.snapshot()
 	var put []string

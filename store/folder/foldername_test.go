@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.org/conclave/store"
 )
 
 // TestFolderNames: a collection and a snapshot that are new begin with a letter or a digit;
@@ -14,13 +16,13 @@ func TestFolderNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	passages := randomPassages(1, 3)
 	for _, name := range []string{"-rf", "a/-rf", "_x", ".x", "./-"} {
-		if _, err := Build(context.Background(), name, &list{passages: passages}, BuildOptions{}); err == nil ||
+		if _, err := Build(context.Background(), name, &list{passages: passages}, store.BuildOptions{}); err == nil ||
 			!strings.Contains(err.Error(), "letter or a digit") {
 			t.Errorf("a collection %q: %v", name, err)
 		}
 	}
 	for _, name := range []string{"rf", "7", "Ähren", "索引"} {
-		if _, err := Build(context.Background(), name, &list{passages: passages}, BuildOptions{}); err != nil {
+		if _, err := Build(context.Background(), name, &list{passages: passages}, store.BuildOptions{}); err != nil {
 			t.Errorf("a collection %q: %v", name, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,7 +40,7 @@ func childConfinedLive(dir string) error {
 			return errors.New("neither segments nor the log ran into the limit")
 		}
 		id := fmt.Sprint("c", i%300)
-		results, err := l.Apply(context.Background(), []Change{put(numbered(id, i+1))})
+		results, err := l.Apply(context.Background(), []store.Change{put(numbered(id, i+1))})
 		if err == nil {
 			err = results[0].Err
 		}

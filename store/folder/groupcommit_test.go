@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // slowSyncs is the real disk, but that the first sync of a log takes until it is
@@ -41,13 +42,13 @@ func (f *slowLog) Sync() error {
 // and none of them is acknowledged before it.
 func TestGroupCommit(t *testing.T) {
 	const together = 60
-	dir := built(t, BuildOptions{}, []corpus.Passage{{ID: "first", Text: "x"}})
+	dir := built(t, store.BuildOptions{}, []corpus.Passage{{ID: "first", Text: "x"}})
 	d := &slowSyncs{began: make(chan struct{}), let: make(chan struct{})}
 	l := lively(t, d, dir, LiveOptions{FlushAfter: time.Hour, Merge: MergePolicy{Off: true}})
 	acknowledged := make(chan error, together+1)
 	write := func(i int) {
-		results, err := l.Apply(t.Context(), []Change{put(numbered(fmt.Sprint("p", i), i))})
-		if err == nil && (results[0].Err != nil || results[0].Outcome != Created) {
+		results, err := l.Apply(t.Context(), []store.Change{put(numbered(fmt.Sprint("p", i), i))})
+		if err == nil && (results[0].Err != nil || results[0].Outcome != store.Created) {
 			err = fmt.Errorf("%+v", results[0])
 		}
 		acknowledged <- err

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // wordEncoder gives every word of a passage the vector that hashEncoder gives
@@ -88,23 +89,23 @@ func TestLate(t *testing.T) {
 	passages := randomPassages(60, 200)
 	const question = "word1 word7 title2"
 
-	whole := built(t, BuildOptions{Experts: []PassageEncoder{dense, late}}, passages)
+	whole := built(t, store.BuildOptions{Experts: []store.PassageEncoder{dense, late}}, passages)
 	want := lateScores(t, opened(t, whole), late, question)
 	if len(want) != len(passages) {
 		t.Fatalf("%d scores of %d passages", len(want), len(passages))
 	}
 
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{dense}}, passages[:70], passages[70:120])
-	if _, err := AddExpert(t.Context(), dir, late, BuildOptions{}); err != nil {
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{dense}}, passages[:70], passages[70:120])
+	if _, err := AddExpert(t.Context(), dir, late, store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	l := lively(
 		t,
 		disk.OS{},
 		dir,
-		LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{dense, late}}, Merge: MergePolicy{Off: true}},
+		LiveOptions{Build: store.BuildOptions{Experts: []store.PassageEncoder{dense, late}}, Merge: MergePolicy{Off: true}},
 	)
-	var changes []Change
+	var changes []store.Change
 	for _, p := range passages[120:] {
 		changes = append(changes, put(p))
 	}
@@ -160,12 +161,13 @@ func TestLateIsNoChoice(t *testing.T) {
 	passages := randomPassages(61, 5)
 	dir := t.TempDir() + "/index"
 	if _, err := Build(t.Context(), dir, of(passages),
-		BuildOptions{Experts: []PassageEncoder{dense}, Index: Index{Kind: ann.Late}}); err == nil ||
+		store.BuildOptions{Experts: []store.PassageEncoder{dense}, Index: store.Index{Kind: ann.Late}}); err == nil ||
 		!strings.Contains(err.Error(), ann.Late) {
 		t.Errorf("an index of kind late for single vectors: %v", err)
 	}
 	broken := &wordEncoder{hashEncoder: hashEncoder{name: "tokens", dimension: 16}, short: true}
-	if _, err := Build(t.Context(), dir, of(passages), BuildOptions{Experts: []PassageEncoder{broken}}); err == nil ||
+	o := store.BuildOptions{Experts: []store.PassageEncoder{broken}}
+	if _, err := Build(t.Context(), dir, of(passages), o); err == nil ||
 		!strings.Contains(err.Error(), "passage \"p") {
 		t.Errorf("lists that are none: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // Live is a collection that is searched and changed at the same time. It holds
@@ -38,7 +39,7 @@ type Live struct {
 	structure  sync.RWMutex // held for writing while the set of experts changes
 
 	mu           sync.Mutex
-	encoders     map[string]PassageEncoder
+	encoders     map[string]store.PassageEncoder
 	pending      pending
 	applied      uint64        // the last change that searches see
 	generation   uint64        // what they see
@@ -53,7 +54,7 @@ type Live struct {
 // LiveOptions say how a live collection behaves. Zero values are the defaults.
 type LiveOptions struct {
 	// Build's Experts must be those of the collection. Threads counts too.
-	Build BuildOptions
+	Build store.BuildOptions
 	// FlushAfter is how long a change waits for others before it is made
 	// visible.
 	FlushAfter time.Duration
@@ -95,7 +96,7 @@ func (o *LiveOptions) complete() error {
 		o.Published = func(uint64) {}
 	}
 	o.Build.Replace, o.Build.Progress, o.Build.BadPassage = false, nil, nil
-	return errors.Join(o.Merge.complete(), o.Build.complete())
+	return errors.Join(o.Merge.complete(), o.Build.Complete())
 }
 
 // OpenLive takes the lock of a collection, reads its log, and begins. The
@@ -111,7 +112,7 @@ func openLive(d disk.Disk, dir string, o LiveOptions) (_ *Live, err error) {
 		requests:  make(chan *commitRequest, 64),
 		committed: make(chan struct{}),
 		changed:   make(chan struct{}),
-		encoders:  map[string]PassageEncoder{},
+		encoders:  map[string]store.PassageEncoder{},
 	}
 	l.writer, err = openWriter(d, dir)
 	if err != nil {
@@ -186,9 +187,6 @@ func (l *Live) Close() error {
 	return errors.Join(l.log.close(), l.collection.Close(), l.writer.Close())
 }
 
-// ErrClosed is the error of a change after Close.
-var ErrClosed = errors.New("the collection is closed")
-
 // tell wakes everybody who waits for a change of the state. Called with mu held.
 func (l *Live) tell() {
 	close(l.changed)
@@ -240,19 +238,8 @@ func (l *Live) Flush(ctx context.Context) error {
 	return l.Wait(ctx, last)
 }
 
-// Backlog says what was acknowledged and is not yet seen by searches.
-type Backlog struct {
-	Changes  int
-	Oldest   time.Duration // how long the oldest waits
-	LogBytes int64
-	Segments int
-	// Trouble is why the last change, flush or merge failed, until one succeeds; with
-	// ErrUnsettled or ErrOtherWriter no change is acknowledged either.
-	Trouble error
-}
-
 // Backlog returns the present one.
-func (l *Live) Backlog() Backlog {
+func (l *Live) Backlog() store.Backlog {
 	l.logUse.Lock()
 	bytes := l.log.bytes()
 	l.logUse.Unlock()
@@ -263,7 +250,7 @@ func (l *Live) Backlog() Backlog {
 	if trouble == nil {
 		trouble = errors.Join(l.logTrouble, l.flushTrouble, l.mergeTrouble)
 	}
-	b := Backlog{Changes: len(l.pending.queue), LogBytes: bytes, Segments: segments, Trouble: trouble}
+	b := store.Backlog{Changes: len(l.pending.queue), LogBytes: bytes, Segments: segments, Trouble: trouble}
 	if b.Changes > 0 {
 		b.Oldest = time.Since(l.pending.queue[0].since)
 	}

@@ -14,9 +14,10 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
-func put(p corpus.Passage) Change { return Change{Put: &p} }
+func put(p corpus.Passage) store.Change { return store.Change{Put: &p} }
 
 // lively opens a live collection, until the test ends.
 func lively(t testing.TB, d disk.Disk, dir string, o LiveOptions) *Live {
@@ -29,7 +30,7 @@ func lively(t testing.TB, d disk.Disk, dir string, o LiveOptions) *Live {
 	return l
 }
 
-func apply(t testing.TB, l *Live, changes ...Change) []ChangeResult {
+func apply(t testing.TB, l *Live, changes ...store.Change) []store.ChangeResult {
 	t.Helper()
 	results, err := l.Apply(t.Context(), changes)
 	if err != nil {
@@ -71,9 +72,9 @@ func contents(t testing.TB, g *Generation) map[string]corpus.Passage {
 func TestLive(t *testing.T) {
 	e := &hashEncoder{name: "base", dimension: 8}
 	first := randomPassages(40, 60)
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, first)
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{e}}, first)
 	o := LiveOptions{
-		Build:         BuildOptions{Experts: []PassageEncoder{e}},
+		Build:         store.BuildOptions{Experts: []store.PassageEncoder{e}},
 		FlushAfter:    5 * time.Millisecond,
 		FlushPassages: 15,
 		Merge:         MergePolicy{Factor: 3, Smallest: 20},
@@ -89,11 +90,11 @@ func TestLive(t *testing.T) {
 			wg.Go(func() {
 				rng := rand.New(rand.NewPCG(uint64(round), uint64(worker)))
 				for range 25 {
-					var changes []Change
+					var changes []store.Change
 					for range 1 + rng.IntN(4) {
 						id := fmt.Sprintf("p%d", 3*rng.IntN(40)+worker) // each worker has its own
 						if rng.IntN(3) == 0 {
-							changes = append(changes, Change{Delete: id})
+							changes = append(changes, store.Change{Delete: id})
 						} else {
 							changes = append(changes, put(corpus.Passage{ID: id,
 								Text: fmt.Sprintf("word%d word%d new", rng.IntN(20), rng.IntN(20))}))
@@ -108,7 +109,7 @@ func TestLive(t *testing.T) {
 					for i, c := range changes {
 						r := results[i]
 						_, was := live[c.ID()]
-						if r.Err != nil || r.ID != c.ID() || (r.Outcome == Created || r.Outcome == Absent) == was {
+						if r.Err != nil || r.ID != c.ID() || (r.Outcome == store.Created || r.Outcome == store.Absent) == was {
 							t.Errorf("%+v for %s, which was there: %v", r, c.ID(), was)
 						}
 						if c.Put == nil {
@@ -146,7 +147,7 @@ func TestLive(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Apply(t.Context(), []Change{{Delete: "x"}}); !errors.Is(err, ErrClosed) {
+		if _, err := l.Apply(t.Context(), []store.Change{{Delete: "x"}}); !errors.Is(err, store.ErrClosed) {
 			t.Fatalf("Apply after Close: %v", err)
 		}
 		if report, err := Verify(t.Context(), dir, nil); err != nil {
@@ -161,7 +162,7 @@ func TestLive(t *testing.T) {
 
 // TestConditions has what versions are for.
 func TestConditions(t *testing.T) {
-	dir := built(t, BuildOptions{}, []corpus.Passage{{ID: "a", Text: "one"}})
+	dir := built(t, store.BuildOptions{}, []corpus.Passage{{ID: "a", Text: "one"}})
 	l := lively(t, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour})
 	one, two := corpus.Passage{ID: "a", Text: "one"}, corpus.Passage{ID: "a", Text: "two"}
 	v1, v2 := one.Version(), two.Version()
@@ -169,23 +170,23 @@ func TestConditions(t *testing.T) {
 		t.Fatalf("version %s, %v, %v, want %s", version, ok, err, v1)
 	}
 	for i, c := range []struct {
-		change   Change
-		outcome  Outcome
+		change   store.Change
+		outcome  store.Outcome
 		conflict string
 	}{
-		{put(one), Unchanged, ""},
-		{Change{Put: &two, IfMatch: v2}, "", v1},
-		{Change{Put: &two, IfAbsent: true}, "", v1},
-		{Change{Put: &two, IfMatch: v1}, Replaced, ""},
-		{Change{Put: &one, IfMatch: v1}, "", v2},
-		{Change{Delete: "a", IfMatch: v1}, "", v2},
-		{put(two), Unchanged, ""},
-		{Change{Delete: "a", IfMatch: v2}, Deleted, ""},
-		{Change{Delete: "a"}, Absent, ""},
-		{Change{Delete: "a", IfMatch: "*"}, "", "none"},
-		{Change{Put: &one, IfMatch: v1}, "", "none"},
-		{Change{Put: &one, IfAbsent: true}, Created, ""},
-		{Change{Put: &two, IfMatch: "*"}, Replaced, ""},
+		{put(one), store.Unchanged, ""},
+		{store.Change{Put: &two, IfMatch: v2}, "", v1},
+		{store.Change{Put: &two, IfAbsent: true}, "", v1},
+		{store.Change{Put: &two, IfMatch: v1}, store.Replaced, ""},
+		{store.Change{Put: &one, IfMatch: v1}, "", v2},
+		{store.Change{Delete: "a", IfMatch: v1}, "", v2},
+		{put(two), store.Unchanged, ""},
+		{store.Change{Delete: "a", IfMatch: v2}, store.Deleted, ""},
+		{store.Change{Delete: "a"}, store.Absent, ""},
+		{store.Change{Delete: "a", IfMatch: "*"}, "", "none"},
+		{store.Change{Put: &one, IfMatch: v1}, "", "none"},
+		{store.Change{Put: &one, IfAbsent: true}, store.Created, ""},
+		{store.Change{Put: &two, IfMatch: "*"}, store.Replaced, ""},
 		{put(corpus.Passage{ID: "b"}), "", "field"},
 	} {
 		if i%2 == 0 { // half of it against segments, half against the log
@@ -194,7 +195,7 @@ func TestConditions(t *testing.T) {
 			}
 		}
 		r := apply(t, l, c.change)[0]
-		var conflict *VersionError
+		var conflict *store.VersionError
 		var field *corpus.FieldError
 		switch {
 		case c.conflict == "field":
@@ -210,8 +211,8 @@ func TestConditions(t *testing.T) {
 		}
 	}
 	// One group sees its own changes.
-	results := apply(t, l, put(one), Change{Put: &two, IfMatch: v1}, Change{Delete: "a", IfMatch: v2}, Change{Delete: "a"})
-	for i, want := range []Outcome{Replaced, Replaced, Deleted, Absent} {
+	results := apply(t, l, put(one), store.Change{Put: &two, IfMatch: v1}, store.Change{Delete: "a", IfMatch: v2}, store.Change{Delete: "a"})
+	for i, want := range []store.Outcome{store.Replaced, store.Replaced, store.Deleted, store.Absent} {
 		if results[i].Outcome != want || results[i].Err != nil {
 			t.Errorf("in one group, %d: %+v, want %s", i, results[i], want)
 		}
@@ -224,12 +225,12 @@ func TestVisibility(t *testing.T) {
 	gate := make(chan struct{})
 	e := &hashEncoder{name: "base", dimension: 4, fail: func(int) error { <-gate; return nil }}
 	go func() { gate <- struct{}{} }()
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, []corpus.Passage{{ID: "a", Text: "one"}})
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{e}}, []corpus.Passage{{ID: "a", Text: "one"}})
 	l := lively(
 		t,
 		disk.OS{},
 		dir,
-		LiveOptions{Build: BuildOptions{Experts: []PassageEncoder{e}}, FlushAfter: time.Hour, MaxPending: 3},
+		LiveOptions{Build: store.BuildOptions{Experts: []store.PassageEncoder{e}}, FlushAfter: time.Hour, MaxPending: 3},
 	)
 	seen := func() int {
 		g := l.Collection().Acquire()
@@ -245,7 +246,7 @@ func TestVisibility(t *testing.T) {
 	}
 	full, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := l.Apply(full, []Change{{Delete: "a"}}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := l.Apply(full, []store.Change{{Delete: "a"}}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("Apply with a full backlog: %v", err)
 	}
 	waited := make(chan error)
@@ -275,7 +276,7 @@ func TestTrouble(t *testing.T) {
 		return nil
 	}}
 	broken = false
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, []corpus.Passage{{ID: "a", Text: "one"}})
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{e}}, []corpus.Passage{{ID: "a", Text: "one"}})
 	broken = true
 	failed := make(chan error, 10)
 	l := lively(
@@ -283,7 +284,7 @@ func TestTrouble(t *testing.T) {
 		disk.OS{},
 		dir,
 		LiveOptions{
-			Build:      BuildOptions{Experts: []PassageEncoder{e}},
+			Build:      store.BuildOptions{Experts: []store.PassageEncoder{e}},
 			FlushAfter: time.Millisecond,
 			Failed:     func(err error) { failed <- err },
 		},
@@ -310,13 +311,13 @@ func TestTrouble(t *testing.T) {
 // TestLogFirst: what a log holds must come into segments before anything is
 // added or deleted beside it.
 func TestLogFirst(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(1, 30))
+	dir := built(t, store.BuildOptions{}, randomPassages(1, 30))
 	l := lively(t, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour})
 	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}))
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "y", Text: "y"}}), BuildOptions{}); !errors.Is(
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "y", Text: "y"}}), store.BuildOptions{}); !errors.Is(
 		err,
 		errPending,
 	) {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"example.org/conclave/store"
 )
 
 // TestLivePowerCuts runs a script of changes, flushes and merges, cut before
@@ -19,7 +21,7 @@ func TestLivePowerCuts(t *testing.T) {
 	for _, p := range base {
 		texts[p.ID] = p.Text
 	}
-	groups := [][]Change{
+	groups := [][]store.Change{
 		{put(numbered("a", 1)), put(numbered("b", 2)), {Delete: "p1"}},
 		{put(numbered("p2", 3)), {Delete: "a"}},
 		nil, // flush
@@ -70,7 +72,7 @@ func livePowerScript(
 	d *forgetfulDisk,
 	dir string,
 	o LiveOptions,
-	groups [][]Change,
+	groups [][]store.Change,
 ) (acknowledged int, begun, finished bool) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -107,7 +109,7 @@ func checkAfterLiveCut(
 	d *forgetfulDisk,
 	dir string,
 	base map[string]string,
-	groups [][]Change,
+	groups [][]store.Change,
 	acknowledged int,
 	begun bool,
 ) {

@@ -5,11 +5,16 @@ import (
 	"fmt"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // AddExpert encodes all passages with another expert. Searches go on, changes
 // are acknowledged; they become visible when it is done.
-func (l *Live) AddExpert(ctx context.Context, encoder PassageEncoder, o BuildOptions) (report BuildReport, err error) {
+func (l *Live) AddExpert(
+	ctx context.Context,
+	encoder store.PassageEncoder,
+	o store.BuildOptions,
+) (report store.BuildReport, err error) {
 	l.structure.Lock()
 	defer l.structure.Unlock()
 	if l.writer.snapshot().expert(encoder.Name()) == nil {

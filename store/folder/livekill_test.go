@@ -15,14 +15,15 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // crashOptions flush and merge all the time.
 func crashOptions() LiveOptions {
 	return LiveOptions{
-		Build: BuildOptions{
-			Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4}},
-			Index:   Index{Kind: "flat"},
+		Build: store.BuildOptions{
+			Experts: []store.PassageEncoder{&hashEncoder{name: "a", dimension: 4}},
+			Index:   store.Index{Kind: "flat"},
 		},
 		FlushAfter: 2 * time.Millisecond, FlushPassages: 10, Merge: MergePolicy{Factor: 3, Smallest: 10},
 	}
@@ -59,14 +60,14 @@ func childLive(d disk.Disk, dir string) error {
 			for {
 				id := fmt.Sprintf("w%d-%d", worker, rng.IntN(30))
 				n := 1 + rng.IntN(1000000)
-				change := Change{Delete: id}
+				change := store.Change{Delete: id}
 				if rng.IntN(3) == 0 {
 					n = 0
 				} else {
 					change = put(numbered(id, n))
 				}
 				fmt.Printf("begin %s %d\n", id, n)
-				results, err := l.Apply(context.Background(), []Change{change})
+				results, err := l.Apply(context.Background(), []store.Change{change})
 				if err == nil {
 					err = results[0].Err
 				}

@@ -15,6 +15,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // failingDisk fails one kind of operation on the log when it is told to.
@@ -114,7 +115,8 @@ func TestLogTrouble(t *testing.T) {
 
 func logTrouble(t *testing.T, what string, fault error, begun bool, times int) {
 	dir := filepath.Join(memoryDir(t), "index")
-	if _, err := Build(t.Context(), dir, of([]corpus.Passage{{ID: "first", Text: "one"}}), BuildOptions{}); err != nil {
+	first := of([]corpus.Passage{{ID: "first", Text: "one"}})
+	if _, err := Build(t.Context(), dir, first, store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	d := &failingDisk{}
@@ -122,7 +124,7 @@ func logTrouble(t *testing.T, what string, fault error, begun bool, times int) {
 	acknowledged := map[string]bool{"first": true}
 	refused := 0
 	try := func(id string) error {
-		results, err := l.Apply(t.Context(), []Change{put(corpus.Passage{ID: id, Text: "x"})})
+		results, err := l.Apply(t.Context(), []store.Change{put(corpus.Passage{ID: id, Text: "x"})})
 		_, _, there, failed := l.Passage(t.Context(), id, anyRoom)
 		if failed != nil || there != (err == nil) {
 			t.Fatalf("%s: %+v, %v, and it is there: %v, %v", id, results, err, there, failed)
@@ -206,12 +208,12 @@ func logTrouble(t *testing.T, what string, fault error, begun bool, times int) {
 // the same.
 func TestLogTroubleEnds(t *testing.T) {
 	t.Parallel()
-	dir := built(t, BuildOptions{}, []corpus.Passage{{ID: "a", Text: "one"}})
+	dir := built(t, store.BuildOptions{}, []corpus.Passage{{ID: "a", Text: "one"}})
 	d := &failingDisk{}
 	failures := make(chan error, 100)
 	l := lively(t, d, dir, LiveOptions{FlushAfter: time.Hour, Failed: func(err error) { failures <- err }})
 	d.set("sync", syscall.EIO, -1)
-	if _, err := l.Apply(t.Context(), []Change{{Delete: "a"}}); !errors.Is(err, syscall.EIO) {
+	if _, err := l.Apply(t.Context(), []store.Change{{Delete: "a"}}); !errors.Is(err, syscall.EIO) {
 		t.Fatal(err)
 	}
 	<-failures // of the change
@@ -226,7 +228,7 @@ func TestLogTroubleEnds(t *testing.T) {
 	if names, err := logNames(l.log.dir); err != nil || len(names) > 1 {
 		t.Errorf("%q, %v", names, err)
 	}
-	if results := apply(t, l, Change{Delete: "a"}); results[0].Outcome != Deleted {
+	if results := apply(t, l, store.Change{Delete: "a"}); results[0].Outcome != store.Deleted {
 		t.Errorf("%+v", results)
 	}
 }
@@ -236,21 +238,22 @@ func TestLogTroubleEnds(t *testing.T) {
 // that there is no such passage, or that it is as it was, is told the truth also
 // after a kill.
 func TestNothingOfARefusedChangeReturns(t *testing.T) {
-	for name, change := range map[string]Change{
+	for name, change := range map[string]store.Change{
 		"deleting what is not there": {Delete: "x"},
 		"putting what is there":      put(corpus.Passage{ID: "first", Text: "one"}),
 	} {
-		dir := built(t, BuildOptions{}, []corpus.Passage{{ID: "first", Text: "one"}})
+		dir := built(t, store.BuildOptions{}, []corpus.Passage{{ID: "first", Text: "one"}})
 		d := &failingDisk{}
 		l := lively(t, d, dir, LiveOptions{FlushAfter: time.Hour, retry: time.Hour})
 		apply(t, l, put(corpus.Passage{ID: "other", Text: "x"})) // begins the file
 		d.set("sync", syscall.EIO, 1)
-		refused := []Change{put(corpus.Passage{ID: "x", Text: "x"}), put(corpus.Passage{ID: "first", Text: "two"})}
+		refused := []store.Change{put(corpus.Passage{ID: "x", Text: "x"}), put(corpus.Passage{ID: "first", Text: "two"})}
 		if _, err := l.Apply(t.Context(), refused); err == nil {
 			t.Fatal("a change was acknowledged without a sync")
 		}
-		results, err := l.Apply(t.Context(), []Change{change})
-		if err != nil || results[0].Err != nil || results[0].Outcome != Absent && results[0].Outcome != Unchanged {
+		results, err := l.Apply(t.Context(), []store.Change{change})
+		if err != nil || results[0].Err != nil ||
+			results[0].Outcome != store.Absent && results[0].Outcome != store.Unchanged {
 			t.Fatalf("%s: %+v, %v", name, results, err)
 		}
 		left := filepath.Join(t.TempDir(), "left") // by a kill

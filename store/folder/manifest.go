@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // manifest says what of a folder counts. The zero generation is a collection
@@ -55,12 +56,12 @@ func (w wordsManifest) fingerprintNow() string {
 	if err != nil {
 		return ""
 	}
-	return analyserFingerprint(analysis)
+	return store.Analyser(analysis)
 }
 
 // wordsOf describes words that this program makes with the given parameters.
 func wordsOf(p bm25.Params) wordsManifest {
-	w := wordsManifest{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: analyserFingerprint(p.Analysis)}
+	w := wordsManifest{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: store.Analyser(p.Analysis)}
 	if p.Analysis != bm25.Lucene {
 		w.Analysis = p.Analysis.String()
 	}
@@ -86,10 +87,10 @@ func (w wordsManifest) unlike(other wordsManifest) (these, those string) {
 
 // expertManifest is an expert whose vectors, or whose owner's, every segment has.
 type expertManifest struct {
-	Name        string `json:"name"`
-	Fingerprint string `json:"fingerprint"` // of the passage encoder
-	Dimension   int    `json:"dimension"`
-	Index       Index  `json:"index,omitzero"` // none with an owner
+	Name        string      `json:"name"`
+	Fingerprint string      `json:"fingerprint"` // of the passage encoder
+	Dimension   int         `json:"dimension"`
+	Index       store.Index `json:"index,omitzero"` // none with an owner
 	// Parts: a passage has a vector for each of several parts of its text.
 	Parts bool `json:"parts,omitempty"`
 	// Owner is the expert whose vectors are this one's too: segments have nothing of
@@ -125,7 +126,7 @@ type segmentExpert struct {
 	Vectors fileManifest  `json:"vectors"`
 	Graph   *fileManifest `json:"graph,omitempty"` // none for flat
 	Parts   *fileManifest `json:"parts,omitempty"` // which vectors are a passage's, and of which parts
-	Recall  Recall        `json:"recall"`
+	Recall  store.Recall  `json:"recall"`
 }
 
 // fileManifest is a file of a segment: its size, which is compared at every
@@ -234,7 +235,6 @@ func (m *manifest) next() *manifest {
 var (
 	segmentName = regexp.MustCompile(`^seg-[0-9]{6,}$`)
 	fileName    = regexp.MustCompile(`^[a-z0-9][a-z0-9._@-]{0,159}$`)
-	expertName  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}(@[a-z0-9-]{1,31})?$`)
 )
 
 // check makes sure that a manifest can be followed: whatever its bytes were,
@@ -252,10 +252,10 @@ func (m *manifest) check() error {
 		return nil
 	}
 	for _, x := range m.Experts {
-		if err := once("expert", x.Name, expertName); err != nil {
+		if err := once("expert", x.Name, store.ExpertNames); err != nil {
 			return err
 		}
-		if x.Dimension < 1 || x.Dimension > maxDimension {
+		if x.Dimension < 1 || x.Dimension > store.MaxDimension {
 			return fmt.Errorf("expert %q has dimension %d", x.Name, x.Dimension)
 		}
 	}

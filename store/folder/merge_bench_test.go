@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // copyOf returns a writer of a copy of a collection, in another folder.
@@ -40,13 +41,13 @@ func BenchmarkMergeWords(b *testing.B) {
 		}
 		passages = append(passages, corpus.Passage{ID: fmt.Sprint("p", i), Text: text.String()})
 	}
-	dir := built(b, BuildOptions{}, split(1, passages, 4)...)
+	dir := built(b, store.BuildOptions{}, split(1, passages, 4)...)
 	for range b.N {
 		b.StopTimer()
 		w, _ := copyOf(b, dir)
 		names := segmentNames(w)
 		b.StartTimer()
-		if _, err := w.merge(b.Context(), names, BuildOptions{}); err != nil {
+		if _, err := w.merge(b.Context(), names, store.BuildOptions{}); err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()
@@ -70,7 +71,7 @@ func BenchmarkSearchBesideMerge(b *testing.B) {
 			corpus.Passage{ID: fmt.Sprintf("%05d", i), Text: fmt.Sprintf("word%d word%d word%d", i%7, i%101, i%1009)},
 		)
 	}
-	o := BuildOptions{Experts: []PassageEncoder{e}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{e}}
 	dir := built(b, o, split(1, passages, parts)...)
 	for range b.N {
 		w, copied := copyOf(b, dir)
@@ -98,7 +99,7 @@ func BenchmarkSearchBesideMerge(b *testing.B) {
 		merged := make(chan error, 1)
 		began = time.Now()
 		go func() {
-			_, err := w.merge(b.Context(), names, BuildOptions{Threads: 1})
+			_, err := w.merge(b.Context(), names, store.BuildOptions{Threads: 1})
 			merged <- err
 		}()
 		done := false

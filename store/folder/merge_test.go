@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // segmentNames returns the names of all segments, the oldest first.
@@ -25,7 +26,7 @@ func mergeAll(t testing.TB, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.merge(t.Context(), segmentNames(w), BuildOptions{}); err != nil {
+	if _, err := w.merge(t.Context(), segmentNames(w), store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
@@ -37,7 +38,7 @@ func mergeAll(t testing.TB, dir string) {
 // works, and leaves nothing of what it replaced.
 func TestMerge(t *testing.T) {
 	a := &hashEncoder{name: "base", dimension: 8}
-	o := BuildOptions{Experts: []PassageEncoder{a}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{a}}
 	passages := randomPassages(50, 300)
 	live := keyed(passages)
 	dir := built(t, o, split(51, passages, 4)...)
@@ -57,8 +58,8 @@ func TestMerge(t *testing.T) {
 	defer func() { _ = w.Close() }()
 	remove(w, "p1", "p2", "p3", "p4", "p5")
 	meanwhile := false
-	o.Progress = func(p Progress) {
-		if p.Stage == Words && !meanwhile {
+	o.Progress = func(p store.Progress) {
+		if p.Stage == store.Words && !meanwhile {
 			meanwhile = true
 			remove(w, "p10", "p11", "p12", "p13", "p14", "p15")
 		}
@@ -82,7 +83,7 @@ func TestMerge(t *testing.T) {
 	}
 	// With itself, to be rid of the deleted.
 	for _, name := range segmentNames(w) {
-		if _, err := w.merge(t.Context(), []string{name}, BuildOptions{}); err != nil {
+		if _, err := w.merge(t.Context(), []string{name}, store.BuildOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +94,7 @@ func TestMerge(t *testing.T) {
 	sameAnswers(t, "merged each with itself", g, a, live)
 	// Everything deleted while it is merged.
 	meanwhile = false
-	o.Progress = func(Progress) {
+	o.Progress = func(store.Progress) {
 		if !meanwhile {
 			meanwhile = true
 			remove(w, slices.Collect(maps.Keys(live))...)

@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // meteredDisk is the real disk, which beside it measures how much is used: the
@@ -78,7 +79,7 @@ func (d *meteredDisk) measure() {
 func grow(t *testing.T, l *Live, from, n int) {
 	t.Helper()
 	for i := from; i < from+n; i += 10 {
-		var changes []Change
+		var changes []store.Change
 		for j := range 10 {
 			changes = append(changes, put(numbered(fmt.Sprint("g", i+j), i+j)))
 		}

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // mergeAll runs the merger: it merges when the policy says so, one merge at a time.
@@ -53,9 +54,9 @@ func (l *Live) merge(ctx context.Context, names []string) error {
 }
 
 // merge does what Merge does. What is deleted while it works is deleted in its result.
-func (w *writer) merge(ctx context.Context, names []string, o BuildOptions) (generation uint64, err error) {
+func (w *writer) merge(ctx context.Context, names []string, o store.BuildOptions) (generation uint64, err error) {
 	o.Experts = nil
-	if err := o.complete(); err != nil {
+	if err := o.Complete(); err != nil {
 		return 0, err
 	}
 	plan := w.snapshot()
@@ -127,7 +128,7 @@ func mergedWords(
 ) func(ctx context.Context, dir string, _ passages, r *reporter) error {
 	return func(ctx context.Context, dir string, _ passages, r *reporter) error {
 		total := int64(len(order))
-		r.report(Progress{Stage: Words, Total: total, Unit: "passages"})
+		r.report(store.Progress{Stage: store.Words, Total: total, Unit: "passages"})
 		segments := make([]bm25.Segment, len(from))
 		for i, s := range from {
 			segments[i] = bm25.Segment{Index: s.words}
@@ -139,7 +140,7 @@ func mergedWords(
 		if err := bm25.MergeOrdered(ctx, d, filepath.Join(dir, wordsName), places, segments...); err != nil {
 			return fmt.Errorf("merging words: %w", err)
 		}
-		r.report(Progress{Stage: Words, Done: total, Total: total, Unit: "passages"})
+		r.report(store.Progress{Stage: store.Words, Done: total, Total: total, Unit: "passages"})
 		return nil
 	}
 }
@@ -162,7 +163,7 @@ func copied(from []*segment, order []origin) vectorMaker {
 				if err := ctx.Err(); err != nil {
 					return err
 				}
-				r.report(Progress{Stage: Encoding, Expert: x.Name, Done: int64(i), Total: int64(len(order)), Unit: "passages"})
+				r.report(store.Progress{Stage: store.Encoding, Expert: x.Name, Done: int64(i), Total: int64(len(order)), Unit: "passages"})
 			}
 			if err := out.copy(from[at.segment].vectors[x.Name], at.ordinal); err != nil {
 				return err

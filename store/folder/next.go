@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/store"
 )
 
 // mostNumber is the largest number of a generation, a segment or a log's entry: every program
@@ -43,7 +44,7 @@ func (m *manifest) checkNext() error {
 		}
 	}
 	for _, x := range m.Experts {
-		if err := CheckExpertName(x.Name); err != nil {
+		if err := store.CheckExpertName(x.Name); err != nil {
 			errs = append(errs, err)
 		}
 		if x.Fingerprint == "" {

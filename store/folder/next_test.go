@@ -7,6 +7,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // TestVerifyFindsWhatNoBuildCanUse: a manifest that is whole and can be read, and of which no
@@ -22,13 +23,13 @@ func TestVerifyFindsWhatNoBuildCanUse(t *testing.T) {
 		"no number":              {func(m *manifest) { m.NextSegment = 0 }, "is there already"},
 		"the log used up":        {func(m *manifest) { m.Applied = math.MaxUint64 }, "applied is"},
 		"an unknown index":       {func(m *manifest) { m.Experts[0].Index.Kind = "tree" }, "tree"},
-		"an impossible index":    {func(m *manifest) { m.Experts[0].Index = Index{Kind: "hnsw", M: 1 << 30, EfConstruction: 1} }, `expert "a"`},
+		"an impossible index":    {func(m *manifest) { m.Experts[0].Index = store.Index{Kind: "hnsw", M: 1 << 30, EfConstruction: 1} }, `expert "a"`},
 		"no fingerprint":         {func(m *manifest) { m.Experts[0].Fingerprint = "" }, "no fingerprint"},
 		"as it was":              {func(*manifest) {}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir() + "/c"
-			if _, err := Build(t.Context(), dir, of(randomPassages(1, 20)), BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4}}}); err != nil {
+			if _, err := Build(t.Context(), dir, of(randomPassages(1, 20)), store.BuildOptions{Experts: []store.PassageEncoder{&hashEncoder{name: "a", dimension: 4}}}); err != nil {
 				t.Fatal(err)
 			}
 			m, err := readManifest(disk.OS{}, dir)
@@ -44,7 +45,7 @@ func TestVerifyFindsWhatNoBuildCanUse(t *testing.T) {
 				t.Context(),
 				dir,
 				of([]corpus.Passage{{ID: "new", Text: "zebra"}}),
-				BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "a", dimension: 4}}},
+				store.BuildOptions{Experts: []store.PassageEncoder{&hashEncoder{name: "a", dimension: 4}}},
 			)
 			if c.says == "" {
 				if verified != nil || added != nil {

@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // This file is what changes a collection that no server has open. Each function
@@ -26,14 +27,14 @@ func alone[T any](dir string, work func(w *writer) (T, error)) (out T, err error
 // Add adds the passages of source to the collection in dir, as a new segment.
 // A passage whose id is there already is an error that names both places, or
 // with Replace takes the place of the one that has it.
-func Add(ctx context.Context, dir string, source Source, o BuildOptions) (BuildReport, error) {
-	return alone(dir, func(w *writer) (BuildReport, error) { return w.add(ctx, source, o) })
+func Add(ctx context.Context, dir string, source store.Source, o store.BuildOptions) (store.BuildReport, error) {
+	return alone(dir, func(w *writer) (store.BuildReport, error) { return w.add(ctx, source, o) })
 }
 
 // Merge makes one segment of the named ones, without their deleted passages.
 // Nothing is analysed or encoded: postings are merged and vectors are copied. Of
 // the options, Threads and Progress count.
-func Merge(ctx context.Context, dir string, names []string, o BuildOptions) (generation uint64, err error) {
+func Merge(ctx context.Context, dir string, names []string, o store.BuildOptions) (generation uint64, err error) {
 	return alone(dir, func(w *writer) (uint64, error) { return w.merge(ctx, names, o) })
 }
 
@@ -41,8 +42,13 @@ func Merge(ctx context.Context, dir string, names []string, o BuildOptions) (gen
 // and adds its two files to each segment. Nothing else is written; until the
 // new manifest is there, readers see the collection as it was. Of the options,
 // Index, Threads and Progress count.
-func AddExpert(ctx context.Context, dir string, encoder PassageEncoder, o BuildOptions) (BuildReport, error) {
-	return alone(dir, func(w *writer) (BuildReport, error) { return w.addExpert(ctx, encoder, o) })
+func AddExpert(
+	ctx context.Context,
+	dir string,
+	encoder store.PassageEncoder,
+	o store.BuildOptions,
+) (store.BuildReport, error) {
+	return alone(dir, func(w *writer) (store.BuildReport, error) { return w.addExpert(ctx, encoder, o) })
 }
 
 // RemoveExpert takes an expert out of the collection in dir. Readers that have
@@ -59,6 +65,11 @@ func RemoveExpert(ctx context.Context, dir, name string) error {
 // words is written beside the old one in each segment, and nothing else; until
 // the new manifest is there, readers see the collection as it was. Of the
 // options, Progress counts.
-func RebuildWords(ctx context.Context, dir string, params bm25.Params, o BuildOptions) (BuildReport, error) {
-	return alone(dir, func(w *writer) (BuildReport, error) { return w.rebuildWords(ctx, params, o) })
+func RebuildWords(
+	ctx context.Context,
+	dir string,
+	params bm25.Params,
+	o store.BuildOptions,
+) (store.BuildReport, error) {
+	return alone(dir, func(w *writer) (store.BuildReport, error) { return w.rebuildWords(ctx, params, o) })
 }

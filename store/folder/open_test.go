@@ -11,11 +11,12 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // TestOtherAnalyser: words that were analysed in another way are refused.
 func TestOtherAnalyser(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(1, 20))
+	dir := built(t, store.BuildOptions{}, randomPassages(1, 20))
 	m, err := readManifest(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +26,7 @@ func TestOtherAnalyser(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, opening := Open(dir)
-	_, adding := Add(t.Context(), dir, of(randomPassages(2, 3)), BuildOptions{})
+	_, adding := Add(t.Context(), dir, of(randomPassages(2, 3)), store.BuildOptions{})
 	_, living := OpenLive(dir, LiveOptions{})
 	for _, err := range []error{opening, adding, living} {
 		if err == nil || !strings.Contains(err.Error(), "analysed in another way (0123456789abcdef) than this program does") {
@@ -35,23 +36,23 @@ func TestOtherAnalyser(t *testing.T) {
 }
 
 func TestSecondWriter(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(1, 20))
+	dir := built(t, store.BuildOptions{}, randomPassages(1, 20))
 	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Add(t.Context(), dir, of([]corpus.Passage{{ID: "new", Text: "x"}}), BuildOptions{})
+	_, err = Add(t.Context(), dir, of([]corpus.Passage{{ID: "new", Text: "x"}}), store.BuildOptions{})
 	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "process ") {
 		t.Fatalf("a second writer: %v", err)
 	}
-	if _, err := Build(t.Context(), dir, of(nil), BuildOptions{}); !errors.Is(err, ErrLocked) {
+	if _, err := Build(t.Context(), dir, of(nil), store.BuildOptions{}); !errors.Is(err, ErrLocked) {
 		t.Fatalf("a second builder: %v", err)
 	}
 	opened(t, dir) // readers are not in its way
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "new", Text: "x"}}), BuildOptions{}); err != nil {
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "new", Text: "x"}}), store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -59,7 +60,7 @@ func TestSecondWriter(t *testing.T) {
 // TestLeftovers: the next writer removes what an interrupted one left, and
 // nothing else.
 func TestLeftovers(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(1, 20))
+	dir := built(t, store.BuildOptions{}, randomPassages(1, 20))
 	before := tree(t, dir)
 	for _, name := range []string{"tmp-seg-000002/passages", "seg-000007/words", "tmp-manifest",
 		"seg-000001/a-9.vectors"} {
@@ -87,7 +88,7 @@ func TestLeftovers(t *testing.T) {
 // TestReplacedCollection: another collection under the same path is not taken
 // for a newer generation.
 func TestReplacedCollection(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(1, 20))
+	dir := built(t, store.BuildOptions{}, randomPassages(1, 20))
 	c, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +97,7 @@ func TestReplacedCollection(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Build(t.Context(), dir, of(randomPassages(2, 30)), BuildOptions{}); err != nil {
+	if _, err := Build(t.Context(), dir, of(randomPassages(2, 30)), store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Reload(nil); err == nil || !strings.Contains(err.Error(), "was replaced by another collection") {
@@ -114,7 +115,7 @@ func TestReplacedCollection(t *testing.T) {
 func TestOpeningDoesNotGrow(t *testing.T) {
 	a := &hashEncoder{name: "a", dimension: 8}
 	cost := func(n int) uint64 {
-		dir := built(t, BuildOptions{Experts: []PassageEncoder{a}}, randomPassages(1, n))
+		dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{a}}, randomPassages(1, n))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		c, err := Open(dir)

@@ -2,53 +2,22 @@ package folder
 
 import (
 	"fmt"
-	"unicode/utf8"
 
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
-// Cut returns the parts of a passage that an encoder wants to encode, each as a passage whose
-// text it is, and where they lie in the text: one passage or more. Without Parts it is
-// the passage itself, and no spans.
-func Cut(encoder PassageEncoder, p corpus.Passage) (parts []corpus.Passage, spans []rank.Span, err error) {
-	cut := encoder.Parts()
-	if cut == nil {
-		return []corpus.Passage{p}, nil, nil
-	}
-	spans = cut(p.Text)
-	if len(spans) == 0 {
-		spans = []rank.Span{{End: uint32(len(p.Text))}}
-	}
-	boundary := func(at uint32) bool { return int(at) == len(p.Text) || utf8.RuneStart(p.Text[at]) }
-	for _, s := range spans {
-		if s.Begin > s.End || int(s.End) > len(p.Text) || !boundary(s.Begin) || !boundary(s.End) {
-			return nil, nil, fmt.Errorf(
-				"expert %s cuts passage %q, of %d bytes, from byte %d to byte %d",
-				encoder.Name(),
-				p.ID,
-				len(p.Text),
-				s.Begin,
-				s.End,
-			)
-		}
-		part := p
-		part.Text = p.Text[s.Begin:s.End]
-		parts = append(parts, part)
-	}
-	return parts, spans, nil
-}
-
 // checkVectors checks an index, and that its parts are parts of the passages' texts.
-func checkVectors(ix ann.Index, store *corpus.Store) error {
+func checkVectors(ix ann.Index, texts *corpus.Store) error {
 	err := ix.Check()
 	grouped, ok := ix.(*ann.Grouped)
 	if err != nil || !ok {
 		return err
 	}
-	for o := range rank.Ordinal(store.Len()) {
-		p, err := store.Passage(o)
+	for o := range rank.Ordinal(texts.Len()) {
+		p, err := texts.Passage(o)
 		if err != nil {
 			return nil // told by the store's own check
 		}
@@ -91,7 +60,7 @@ func (m *manifest) checkOwners(dir string) error {
 				short(x.Fingerprint),
 				x.Dimension,
 			)
-		case x.Parts || x.Index != (Index{}):
+		case x.Parts || x.Index != (store.Index{}):
 			return bad("and has parts of passages or an index all the same")
 		}
 	}

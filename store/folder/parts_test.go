@@ -19,6 +19,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // partsSearched compares the searches of an expert of parts with all inner products, in
@@ -42,7 +43,7 @@ func partsSearched(
 		best := map[string]float64{}
 		spans := map[string]rank.Span{}
 		for id, p := range live {
-			texts, of, err := Cut(e, p)
+			texts, of, err := store.Cut(e, p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +124,7 @@ func TestParts(t *testing.T) {
 	plain := &hashEncoder{name: "plain", dimension: 8}
 	parts := &hashEncoder{name: "parts", dimension: 8, parted: true}
 	borrower := &hashEncoder{name: "borrower", dimension: 8, owner: "parts"}
-	o := BuildOptions{Experts: []PassageEncoder{borrower, parts, plain}, batchPassages: 7}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{borrower, parts, plain}, BatchPassages: 7}
 	first := randomPassages(73, 150)
 	live := keyed(first)
 	dir := built(t, o, first[:100], first[100:])
@@ -141,11 +142,11 @@ func TestParts(t *testing.T) {
 	}
 	check("built")
 	for round := range 5 {
-		var changes []Change
+		var changes []store.Change
 		for _, p := range randomPassages(uint64(74+round), 40) {
 			p.ID = fmt.Sprintf("p%d", rng.IntN(220))
 			if rng.IntN(3) == 0 {
-				changes = append(changes, Change{Delete: p.ID})
+				changes = append(changes, store.Change{Delete: p.ID})
 				delete(live, p.ID)
 			} else {
 				changes = append(changes, put(p))
@@ -240,9 +241,9 @@ func exportedParts(t *testing.T, g *Generation, e *hashEncoder, live map[string]
 func TestOwner(t *testing.T) {
 	owner, borrower := &hashEncoder{name: "base", dimension: 8}, &hashEncoder{name: "head", dimension: 8, owner: "base"}
 	passages := randomPassages(75, 60)
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{owner}}, passages)
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{owner}}, passages)
 	plain := tree(t, dir)
-	report, err := AddExpert(t.Context(), dir, borrower, BuildOptions{Index: Index{Kind: "flat"}})
+	report, err := AddExpert(t.Context(), dir, borrower, store.BuildOptions{Index: store.Index{Kind: "flat"}})
 	if err != nil || report.Generation != 2 || report.Bytes != 0 || report.Recall["head"].Stored.At10 == 0 {
 		t.Fatalf("%+v, %v", report, err)
 	}
@@ -268,11 +269,11 @@ func TestOwner(t *testing.T) {
 		t.Error("the best part where there are none")
 	}
 	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "more"}}),
-		BuildOptions{Experts: []PassageEncoder{owner, borrower}}); err != nil ||
+		store.BuildOptions{Experts: []store.PassageEncoder{owner, borrower}}); err != nil ||
 		borrower.calls > 0 {
 		t.Fatalf("%d calls, %v", borrower.calls, err)
 	}
-	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "yet more", Text: "more"}}), BuildOptions{Experts: []PassageEncoder{owner, &hashEncoder{name: "head", dimension: 8, version: 0, parted: true}}}); !errors.Is(
+	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "yet more", Text: "more"}}), store.BuildOptions{Experts: []store.PassageEncoder{owner, &hashEncoder{name: "head", dimension: 8, version: 0, parted: true}}}); !errors.Is(
 		err,
 		ErrOtherEncoder,
 	) {
@@ -288,11 +289,11 @@ func TestOwner(t *testing.T) {
 		"of a dimension": {name: "x", dimension: 9, owner: "base"},
 		"of itself":      {name: "x", dimension: 8, owner: "x"},
 	} {
-		if _, err := AddExpert(t.Context(), dir, x, BuildOptions{}); !errors.Is(err, ErrNoOwner) {
+		if _, err := AddExpert(t.Context(), dir, x, store.BuildOptions{}); !errors.Is(err, ErrNoOwner) {
 			t.Errorf("vectors %s: %v", name, err)
 		}
 		if _, err := Build(t.Context(), filepath.Join(t.TempDir(), "new"), of(passages),
-			BuildOptions{Experts: []PassageEncoder{x, borrower, owner}}); !errors.Is(
+			store.BuildOptions{Experts: []store.PassageEncoder{x, borrower, owner}}); !errors.Is(
 			err,
 			ErrNoOwner,
 		) {
@@ -300,7 +301,7 @@ func TestOwner(t *testing.T) {
 		}
 	}
 	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "x", dimension: 8, owner: "base", parted: true},
-		BuildOptions{}); err == nil {
+		store.BuildOptions{}); err == nil {
 		t.Error("parts and another one's vectors at once")
 	}
 	if err := errors.Join(RemoveExpert(t.Context(), dir, "head"), RemoveExpert(t.Context(), dir, "base")); err != nil {
@@ -329,12 +330,16 @@ func TestPartsRefused(t *testing.T) {
 		{{Begin: 2, End: 4}}} {
 		e := &crooked{hashEncoder{name: "a", dimension: 4}, spans}
 		if _, err := Build(t.Context(), filepath.Join(t.TempDir(), "index"), of(passages),
-			BuildOptions{Experts: []PassageEncoder{e}}); err == nil ||
+			store.BuildOptions{Experts: []store.PassageEncoder{e}}); err == nil ||
 			!strings.Contains(err.Error(), `"umlaut"`) {
 			t.Errorf("%v: %v", spans, err)
 		}
 	}
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{&crooked{hashEncoder{name: "a", dimension: 4}, nil}}}, passages)
+	dir := built(
+		t,
+		store.BuildOptions{Experts: []store.PassageEncoder{&crooked{hashEncoder{name: "a", dimension: 4}, nil}}},
+		passages,
+	)
 	v, _ := opened(t, dir).Expert("a")
 	if spans, err := v.Spans(0); err != nil || !slices.Equal(spans, []rank.Span{{End: 4}}) {
 		t.Errorf("a passage that was not cut has %v, %v", spans, err)
@@ -346,7 +351,7 @@ func TestPartsRefused(t *testing.T) {
 // which older programs read.
 func TestPlainManifests(t *testing.T) {
 	e := &hashEncoder{name: "a", dimension: 4}
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, randomPassages(76, 9))
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{e}}, randomPassages(76, 9))
 	read := func() string {
 		data, err := os.ReadFile(filepath.Join(dir, manifestName))
 		if err != nil {
@@ -359,7 +364,7 @@ func TestPlainManifests(t *testing.T) {
 		t.Errorf("%s", m)
 	}
 	if _, err := AddExpert(t.Context(), dir, &hashEncoder{name: "b", dimension: 4, parted: true},
-		BuildOptions{}); err != nil {
+		store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if m := read(); !strings.HasPrefix(m, "conclave manifest 4 ") || !strings.Contains(m, "parts") {

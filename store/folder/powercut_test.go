@@ -14,6 +14,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 
 	"github.com/zeebo/xxh3"
 )
@@ -370,8 +371,8 @@ func image(t testing.TB, dir string) string {
 func TestPowerCuts(t *testing.T) {
 	t.Parallel()
 	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 4, parted: true}
-	o := BuildOptions{Experts: []PassageEncoder{a}, Index: Index{Kind: "flat"}}
-	both := BuildOptions{Experts: []PassageEncoder{a, b}, Index: Index{Kind: "flat"}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{a}, Index: store.Index{Kind: "flat"}}
+	both := store.BuildOptions{Experts: []store.PassageEncoder{a, b}, Index: store.Index{Kind: "flat"}}
 	parts := split(1, randomPassages(1, 30), 3)
 	step := func(d disk.Disk, dir string, do func(w *writer) error) error {
 		w, err := openWriter(d, dir)
@@ -411,7 +412,7 @@ func TestPowerCuts(t *testing.T) {
 		},
 		func(d disk.Disk, dir string) error {
 			return step(d, dir, func(w *writer) error {
-				_, err := w.rebuildWords(t.Context(), phrased(), BuildOptions{})
+				_, err := w.rebuildWords(t.Context(), phrased(), store.BuildOptions{})
 				return err
 			})
 		},
@@ -465,7 +466,8 @@ func checkAfterCut(t *testing.T, name string, d *forgetfulDisk, dir string, ackn
 	c, err := Open(dir)
 	if acknowledged == 0 && err != nil {
 		// No build was acknowledged: it must be possible to build.
-		if _, err := Build(t.Context(), dir, of([]corpus.Passage{{ID: "again", Text: "x"}}), BuildOptions{}); err != nil {
+		again := of([]corpus.Passage{{ID: "again", Text: "x"}})
+		if _, err := Build(t.Context(), dir, again, store.BuildOptions{}); err != nil {
 			t.Fatalf("%s: building again: %v\n%q", name, err, d.log)
 		}
 		return
@@ -481,7 +483,7 @@ func checkAfterCut(t *testing.T, name string, d *forgetfulDisk, dir string, ackn
 	if (g.Phrases() != nil) != (generation == len(want)-1) { // the last step's
 		t.Fatalf("%s: generation %d has phrases: %v", name, generation, g.Phrases() != nil)
 	}
-	experts := make([]PassageEncoder, 0, 2)
+	experts := make([]store.PassageEncoder, 0, 2)
 	for _, x := range g.Experts() {
 		experts = append(experts, &hashEncoder{name: x.Name, dimension: x.Dimension, parted: x.Parts, owner: x.Owner})
 	}
@@ -491,7 +493,7 @@ func checkAfterCut(t *testing.T, name string, d *forgetfulDisk, dir string, ackn
 		t.Fatalf("%s: %v\n%q", name, err, d.log)
 	}
 	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "again", Text: "x"}}),
-		BuildOptions{Experts: experts}); err != nil {
+		store.BuildOptions{Experts: experts}); err != nil {
 		t.Fatalf("%s: adding: %v\n%q", name, err, d.log)
 	}
 	if _, err := Verify(t.Context(), dir, nil); err != nil {

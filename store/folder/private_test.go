@@ -10,20 +10,21 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // TestPrivate: what a collection and its snapshots hold is for their owner
 // alone, whatever made it.
 func TestPrivate(t *testing.T) {
 	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 4}
-	o := BuildOptions{Experts: []PassageEncoder{a}, Index: Index{Kind: ann.HNSW, EfConstruction: 40}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{a}, Index: store.Index{Kind: ann.HNSW, EfConstruction: 40}}
 	root := filepath.Join(t.TempDir(), "deep")
 	dir := filepath.Join(root, "index")
 	if _, err := Build(t.Context(), dir, of(randomPassages(1, 30)), o); err != nil {
 		t.Fatal(err)
 	}
 	l := lively(t, disk.OS{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
-	apply(t, l, put(corpus.Passage{ID: "x", Text: "new", Tags: []string{"red"}}), Change{Delete: "p3"})
+	apply(t, l, put(corpus.Passage{ID: "x", Text: "new", Tags: []string{"red"}}), store.Change{Delete: "p3"})
 	if _, err := l.Snapshot(t.Context(), filepath.Join(root, "snapshots", "one"), NewID()); err != nil {
 		t.Fatal(err)
 	}

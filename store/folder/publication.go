@@ -3,9 +3,10 @@ package folder
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
+
+	"example.org/conclave/store"
 )
 
 // outcome is what became of a manifest that was to be published.
@@ -22,15 +23,6 @@ const (
 	// is removed.
 	unknown
 )
-
-// ErrUnsettled is the error of a writer that does not know whether its last
-// generation would survive a power cut. It changes nothing before it does; each
-// attempt to write reads the disk anew.
-var ErrUnsettled = errors.New("whether the last generation would survive a power cut is unknown")
-
-// ErrOtherWriter is the error of a writer that is not alone. It changes nothing
-// from then on.
-var ErrOtherWriter = errors.New("another writer changed the collection")
 
 // draft is files and folders that a writer makes and no manifest names yet.
 // The maker defers discard. When publish has been called, discard does nothing,
@@ -172,7 +164,7 @@ func (w *writer) resolveOutcomeLocked() error {
 		p.err = err
 		return fmt.Errorf(
 			"%w (generation %d of %s): nothing is written until the disk is well again: %w",
-			ErrUnsettled,
+			store.ErrUnsettled,
 			p.next.manifest.Generation,
 			w.dir,
 			err,
@@ -224,7 +216,7 @@ func (w *writer) lockHeld() error {
 			"%s was removed or replaced while %s was open for writing, so there may be %w: nothing more is written here; end all writers but one and restart it",
 			lockName,
 			w.dir,
-			ErrOtherWriter,
+			store.ErrOtherWriter,
 		)
 	}
 	return w.overtaken
@@ -233,7 +225,7 @@ func (w *writer) lockHeld() error {
 func (w *writer) otherWriter(found *manifest) error {
 	return fmt.Errorf(
 		"%w: %s has generation %d where generation %d of this writer was: nothing more is written here; end all writers but one and restart it",
-		ErrOtherWriter,
+		store.ErrOtherWriter,
 		w.dir,
 		found.Generation,
 		w.manifest.Generation,
@@ -255,7 +247,7 @@ func (w *writer) trouble() error {
 	case w.overtaken != nil:
 		return w.overtaken
 	case w.unsettled != nil:
-		return fmt.Errorf("%w: nothing is written until the disk is well again: %w", ErrUnsettled, w.unsettled.err)
+		return fmt.Errorf("%w: nothing is written until the disk is well again: %w", store.ErrUnsettled, w.unsettled.err)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // unsynced is a disk on which, while it fails, a folder's names cannot be synced
@@ -56,20 +57,20 @@ func TestUnsettled(t *testing.T) {
 	applyOne := func(id string) error {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		_, err := l.Apply(ctx, []Change{put(numbered(id, 1))})
+		_, err := l.Apply(ctx, []store.Change{put(numbered(id, 1))})
 		return err
 	}
 	d.failing.Store(true)
 	if err := applyOne("a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-failed; !errors.Is(err, ErrUnsettled) {
+	if err := <-failed; !errors.Is(err, store.ErrUnsettled) {
 		t.Fatalf("the flush: %v", err)
 	}
-	if err := l.Backlog().Trouble; !errors.Is(err, ErrUnsettled) || !errors.Is(err, syscall.EIO) {
+	if err := l.Backlog().Trouble; !errors.Is(err, store.ErrUnsettled) || !errors.Is(err, syscall.EIO) {
 		t.Fatalf("the trouble is %v", err)
 	}
-	if err := applyOne("b"); !errors.Is(err, ErrUnsettled) {
+	if err := applyOne("b"); !errors.Is(err, store.ErrUnsettled) {
 		t.Fatalf("a change that comes meanwhile: %v", err)
 	}
 	g := l.Collection().Acquire()
@@ -117,7 +118,7 @@ func TestUnsettledKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.failing.Store(true)
-	if _, err := w.delete(t.Context(), []string{"second"}); !errors.Is(err, ErrUnsettled) {
+	if _, err := w.delete(t.Context(), []string{"second"}); !errors.Is(err, store.ErrUnsettled) {
 		t.Fatalf("deleting: %v", err)
 	}
 	_ = unlock(w.lock) // it is killed
@@ -157,11 +158,11 @@ func TestOtherWriter(t *testing.T) {
 	if err := second.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, err := first.Apply(t.Context(), []Change{put(numbered("a", 1))})
-	if !errors.Is(err, ErrOtherWriter) || !strings.Contains(err.Error(), lockName) {
+	_, err := first.Apply(t.Context(), []store.Change{put(numbered("a", 1))})
+	if !errors.Is(err, store.ErrOtherWriter) || !strings.Contains(err.Error(), lockName) {
 		t.Fatalf("the first writer: %v", err)
 	}
-	if err := first.Backlog().Trouble; !errors.Is(err, ErrOtherWriter) {
+	if err := first.Backlog().Trouble; !errors.Is(err, store.ErrOtherWriter) {
 		t.Errorf("its trouble is %v", err)
 	}
 	if g := first.Collection().Acquire(); true {
@@ -190,7 +191,7 @@ func TestOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := w.delete(t.Context(), []string{"first"}); !errors.Is(err, ErrOtherWriter) {
+		if _, err := w.delete(t.Context(), []string{"first"}); !errors.Is(err, store.ErrOtherWriter) {
 			t.Fatalf("deleting: %v", err)
 		}
 	}
@@ -226,7 +227,7 @@ func TestNoDescriptors(t *testing.T) {
 	}
 	steps := []step{
 		{"flush", func(r *faultRun) error {
-			changes := []Change{put(numbered("a", 1)), {Delete: "p1"}}
+			changes := []store.Change{put(numbered("a", 1)), {Delete: "p1"}}
 			if r.states.of("a")[0] == "" {
 				apply(r.t, r.live, changes...)
 				r.states.set(changes, false)
@@ -240,7 +241,7 @@ func TestNoDescriptors(t *testing.T) {
 		}},
 		{"expert", func(r *faultRun) error {
 			r.disk.arm()
-			_, err := r.live.AddExpert(r.t.Context(), &hashEncoder{name: "b", dimension: 4}, BuildOptions{})
+			_, err := r.live.AddExpert(r.t.Context(), &hashEncoder{name: "b", dimension: 4}, store.BuildOptions{})
 			return err
 		}},
 		{"no expert", func(r *faultRun) error {
@@ -249,7 +250,7 @@ func TestNoDescriptors(t *testing.T) {
 		}},
 		{"words", func(r *faultRun) error {
 			r.disk.arm()
-			_, err := r.live.writer.rebuildWords(r.t.Context(), phrased(), BuildOptions{})
+			_, err := r.live.writer.rebuildWords(r.t.Context(), phrased(), store.BuildOptions{})
 			return err
 		}},
 	}
@@ -321,10 +322,10 @@ func TestFlood(t *testing.T) {
 	for i := 1; i <= 200 || told.Load() < 3; i++ {
 		change := put(numbered(fmt.Sprint("p", rng.IntN(60)), i))
 		if rng.IntN(3) == 0 {
-			change = Change{Delete: change.Put.ID}
+			change = store.Change{Delete: change.Put.ID}
 		}
-		_, err := l.Apply(t.Context(), []Change{change})
-		want.set([]Change{change}, err != nil)
+		_, err := l.Apply(t.Context(), []store.Change{change})
+		want.set([]store.Change{change}, err != nil)
 		if i == 20_000 {
 			t.Fatalf("%d flushes and merges failed (seed %d)", told.Load(), seed)
 		}
@@ -337,7 +338,7 @@ func TestFlood(t *testing.T) {
 	d.inject(nil)
 	change := put(numbered("last", 1))
 	apply(t, l, change)
-	want.set([]Change{change}, false)
+	want.set([]store.Change{change}, false)
 	if err := l.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // reading asks a collection by n readers without pause, each as another process
@@ -65,7 +66,7 @@ func reading(t *testing.T, dir string, n int, ask func(c *Collection) error) (st
 // segments and experts, as another process would.
 func TestReadersBesideAWriter(t *testing.T) {
 	a := &hashEncoder{name: "a", dimension: 8}
-	o := BuildOptions{Experts: []PassageEncoder{a}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{a}}
 	parts := split(1, randomPassages(1, 400), 6)
 	dir := built(t, o, parts[0])
 	stop := reading(t, dir, 3, func(c *Collection) error {
@@ -89,7 +90,7 @@ func TestReadersBesideAWriter(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := &hashEncoder{name: "b", dimension: 4}
-		if _, err := AddExpert(t.Context(), dir, b, BuildOptions{}); err != nil {
+		if _, err := AddExpert(t.Context(), dir, b, store.BuildOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := RemoveExpert(t.Context(), dir, "b"); err != nil {
@@ -114,7 +115,7 @@ func TestReadersBesideLive(t *testing.T) {
 	for i := range 150 {
 		change := put(numbered(fmt.Sprint("r", i%80), i+1))
 		if i%4 == 3 {
-			change = Change{Delete: fmt.Sprint("r", (i*7)%80)}
+			change = store.Change{Delete: fmt.Sprint("r", (i*7)%80)}
 		}
 		results := apply(t, l, change)
 		if i%10 == 9 {

@@ -5,44 +5,13 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
-// PassageReader is what a PassageEncoder can say, too: how it reads a passage.
-type PassageReader interface {
-	// Reads reports whether the encoder reads only the beginning of a passage, and whether
-	// it can hardly read it: less than half of its characters.
-	Reads(p corpus.Passage) (cut, unread bool)
-}
-
-// Reads is how the encoders read the passages of a collection. Cut and Unread are of those
-// that were Known, which older versions did not look at.
-type Reads struct {
-	Known  int // passages
-	Cut    int // of which an encoder reads only the beginning
-	Unread int // which an encoder can hardly read
-	// Unknown are the passages that were not looked at, of a collection with experts.
-	Unknown int
-}
-
-// ReadsOf returns how encoders read a passage: what holds for any of them. known: one of
-// them can say it.
-func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bool) {
-	for _, e := range encoders {
-		if r, ok := e.(PassageReader); ok {
-			c, u := r.Reads(p)
-			cut = cut || c
-			unread = unread || u
-			known = true
-		}
-	}
-	return cut, unread, known
-}
-
 // Reads returns how the encoders read the generation's passages.
-func (g *Generation) Reads() (out Reads) {
+func (g *Generation) Reads() (out store.Reads) {
 	for i, s := range g.segments {
 		alive := s.store.Len() - s.dead.count()
 		if g.manifest.Segments[i].Reads == nil {
@@ -96,7 +65,7 @@ type segmentReads struct{ cut, unread, unknown tombstones }
 type readMaker func(ctx context.Context, texts passages) (reads segmentReads, known bool, err error)
 
 // readBy asks encoders.
-func readBy(encoders []PassageEncoder) readMaker {
+func readBy(encoders []store.PassageEncoder) readMaker {
 	return func(ctx context.Context, texts passages) (reads segmentReads, known bool, err error) {
 		var cut, unread []rank.Ordinal
 		for o := range rank.Ordinal(texts.Len()) {
@@ -107,7 +76,7 @@ func readBy(encoders []PassageEncoder) readMaker {
 			if err != nil {
 				return reads, false, err
 			}
-			c, u, some := ReadsOf(encoders, p)
+			c, u, some := store.ReadsOf(encoders, p)
 			if !some {
 				return reads, false, nil
 			}

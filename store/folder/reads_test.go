@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // readingEncoder is an encoder that reads so many bytes of a text, and no Thai.
@@ -27,9 +28,9 @@ func TestReads(t *testing.T) {
 	one := []corpus.Passage{text("a", "short"), text("b", long), text("c", "ไทย"), text("d", long+"ไทย")}
 	two := []corpus.Passage{text("e", "short too"), text("f", long)}
 	encoder := &readingEncoder{hashEncoder{name: "base", dimension: 8}, 50}
-	o := BuildOptions{Experts: []PassageEncoder{encoder}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{encoder}}
 	dir := built(t, o, one, two)
-	want := func(when string, want Reads) {
+	want := func(when string, want store.Reads) {
 		t.Helper()
 		if got := opened(t, dir).Reads(); got != want {
 			t.Errorf("%s: %+v, want %+v", when, got, want)
@@ -38,7 +39,7 @@ func TestReads(t *testing.T) {
 			t.Errorf("%s: %v", when, err)
 		}
 	}
-	want("two segments", Reads{Known: 6, Cut: 3, Unread: 2})
+	want("two segments", store.Reads{Known: 6, Cut: 3, Unread: 2})
 	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -49,22 +50,22 @@ func TestReads(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want("two are deleted", Reads{Known: 4, Cut: 2, Unread: 1})
+	want("two are deleted", store.Reads{Known: 4, Cut: 2, Unread: 1})
 	mergeAll(t, dir)
-	want("merged", Reads{Known: 4, Cut: 2, Unread: 1})
+	want("merged", store.Reads{Known: 4, Cut: 2, Unread: 1})
 	o.Replace = true
 	if _, err := Add(t.Context(), dir, of([]corpus.Passage{text("b", "short now"), text("c", "ไทย again")}),
 		o); err != nil {
 		t.Fatal(err)
 	}
-	want("replaced", Reads{Known: 4, Cut: 1, Unread: 1})
+	want("replaced", store.Reads{Known: 4, Cut: 1, Unread: 1})
 
-	dir = built(t, BuildOptions{}, one, two)
-	want("words alone", Reads{})
-	if _, err := AddExpert(t.Context(), dir, encoder, BuildOptions{}); err != nil {
+	dir = built(t, store.BuildOptions{}, one, two)
+	want("words alone", store.Reads{})
+	if _, err := AddExpert(t.Context(), dir, encoder, store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want("an expert is added", Reads{Known: 6, Cut: 3, Unread: 2})
+	want("an expert is added", store.Reads{Known: 6, Cut: 3, Unread: 2})
 }
 
 // TestReadsOfMergedSegments: of a segment that an older version made nothing is known, and
@@ -72,16 +73,16 @@ func TestReads(t *testing.T) {
 func TestReadsOfMergedSegments(t *testing.T) {
 	text := func(id, text string) corpus.Passage { return corpus.Passage{ID: id, Text: text} }
 	long := strings.Repeat("long ", 20)
-	o := BuildOptions{Experts: []PassageEncoder{&hashEncoder{name: "base", dimension: 8}}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{&hashEncoder{name: "base", dimension: 8}}}
 	dir := built(t, o, []corpus.Passage{text("a", long), text("b", "ไทย")})
-	o.Experts = []PassageEncoder{&readingEncoder{hashEncoder{name: "base", dimension: 8}, 50}}
+	o.Experts = []store.PassageEncoder{&readingEncoder{hashEncoder{name: "base", dimension: 8}, 50}}
 	add := func(passages ...corpus.Passage) {
 		t.Helper()
 		if _, err := Add(t.Context(), dir, of(passages), o); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want := func(when string, want Reads) {
+	want := func(when string, want store.Reads) {
 		t.Helper()
 		if got := opened(t, dir).Reads(); got != want {
 			t.Errorf("%s: %+v, want %+v", when, got, want)
@@ -91,13 +92,13 @@ func TestReadsOfMergedSegments(t *testing.T) {
 		}
 	}
 	add(text("c", long), text("d", "ไทย"), text("e", "short"))
-	want("before", Reads{Known: 3, Cut: 1, Unread: 1, Unknown: 2})
+	want("before", store.Reads{Known: 3, Cut: 1, Unread: 1, Unknown: 2})
 	mergeAll(t, dir)
-	want("merged", Reads{Known: 3, Cut: 1, Unread: 1, Unknown: 2})
+	want("merged", store.Reads{Known: 3, Cut: 1, Unread: 1, Unknown: 2})
 	add(text("f", long))
 	mergeAll(t, dir)
-	want("merged again", Reads{Known: 4, Cut: 2, Unread: 1, Unknown: 2})
+	want("merged again", store.Reads{Known: 4, Cut: 2, Unread: 1, Unknown: 2})
 	o.Replace = true
 	add(text("a", "short"))
-	want("replaced", Reads{Known: 5, Cut: 2, Unread: 1, Unknown: 1})
+	want("replaced", store.Reads{Known: 5, Cut: 2, Unread: 1, Unknown: 1})
 }

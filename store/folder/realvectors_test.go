@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/testing/golden"
+	"example.org/conclave/store"
 )
 
 // readyEncoder has real vectors ready: the passage's id is its number.
@@ -73,7 +74,7 @@ func TestRealGraphsOverSegments(t *testing.T) {
 	for i := range n {
 		passages = append(passages, corpus.Passage{ID: fmt.Sprintf("%05d", i), Text: "x"})
 	}
-	o := BuildOptions{Experts: []PassageEncoder{e}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{e}}
 	recall := func(dir string) float64 {
 		g := opened(t, dir)
 		v, _ := g.Expert("real")

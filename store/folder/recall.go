@@ -4,26 +4,21 @@ import (
 	"context"
 
 	"example.org/conclave/ann"
+	"example.org/conclave/store"
 )
 
 // recallSamples is how many stored vectors a recall is measured on.
 const recallSamples = 200
 
-// Recall is the share of the hits of exact search that an index finds. It is measured
-// with vectors of the index itself, drawn with the seed.
-type Recall struct {
-	Stored ann.Measured `json:"stored"`
-}
-
 // measure measures the recall of a new index. A segment that is added is
 // measured by itself, so that adding to a large collection stays cheap.
-func measure(ctx context.Context, ix ann.Index, x expertManifest, r *reporter) (out Recall, err error) {
+func measure(ctx context.Context, ix ann.Index, x expertManifest, r *reporter) (out store.Recall, err error) {
 	if x.Index.Kind == ann.Flat || x.Index.Kind == ann.Late { // they compare with every passage
-		return Recall{Stored: ann.Measured{At10: 1, At100: 1}}, nil
+		return store.Recall{Stored: ann.Measured{At10: 1, At100: 1}}, nil
 	}
 	n := min(recallSamples, ix.Len())
 	tell := func(done int) {
-		r.report(Progress{Stage: Measuring, Expert: x.Name, Done: int64(done), Total: int64(n), Unit: "searches"})
+		r.report(store.Progress{Stage: store.Measuring, Expert: x.Name, Done: int64(done), Total: int64(n), Unit: "searches"})
 	}
 	tell(0)
 	out.Stored, err = ann.RecallOfStored(ctx, ix, n, x.Index.Seed)
@@ -36,7 +31,7 @@ func measure(ctx context.Context, ix ann.Index, x expertManifest, r *reporter) (
 // joined returns the recall over all segments: the mean, weighted by passages. It
 // is an estimate; a search over several segments looks as widely in each as in
 // one, so it finds more rather than less.
-func joined(segments []segmentManifest, expert string) Recall {
+func joined(segments []segmentManifest, expert string) store.Recall {
 	var sum ann.Measured
 	weight := 0.0
 	for i := range segments {
@@ -48,7 +43,7 @@ func joined(segments []segmentManifest, expert string) Recall {
 		weight += passages
 	}
 	if weight == 0 {
-		return Recall{Stored: ann.Measured{At10: 1, At100: 1}}
+		return store.Recall{Stored: ann.Measured{At10: 1, At100: 1}}
 	}
-	return Recall{Stored: ann.Measured{Queries: sum.Queries, At10: sum.At10 / weight, At100: sum.At100 / weight}}
+	return store.Recall{Stored: ann.Measured{Queries: sum.Queries, At10: sum.At10 / weight, At100: sum.At100 / weight}}
 }

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // reuse finds vectors that a generation has for the texts of passages that are put: of
@@ -43,7 +44,7 @@ func (g *Generation) reusable(ids iter.Seq[string]) (*reuse, error) {
 // vector returns the vector that an encoder made of a passage, or of a part of one, which
 // it is given as a passage with the part's text; nil: it has to be made. Damage is found
 // by searches, and makes nothing of it reused.
-func (r *reuse) vector(e PassageEncoder, p *corpus.Passage, whole uint64) []float32 {
+func (r *reuse) vector(e store.PassageEncoder, p *corpus.Passage, whole uint64) []float32 {
 	v, ok := r.generation.Expert(e.Name())
 	if !ok || v.expert.Fingerprint != e.Fingerprint() || v.expert.Owner != "" {
 		return nil
@@ -88,11 +89,11 @@ func (v *Vectors) ofPart(o rank.Ordinal, passage, part string) []float32 {
 
 // encoders returns encoders that encode what cannot be reused, for passages whose ids and
 // texts are those of put.
-func (r *reuse) encoders(all []PassageEncoder, put inMemory) []PassageEncoder {
+func (r *reuse) encoders(all []store.PassageEncoder, put inMemory) []store.PassageEncoder {
 	if len(r.known) == 0 {
 		return all
 	}
-	out := make([]PassageEncoder, len(all))
+	out := make([]store.PassageEncoder, len(all))
 	prints := r.prints(put)
 	for i, e := range all {
 		out[i] = reusing{e, r, prints}
@@ -110,7 +111,7 @@ func (r *reuse) prints(put inMemory) map[string]uint64 {
 }
 
 // shared does for passes over two experts what encoders does.
-func (r *reuse) shared(all []SharedPass, put inMemory) []SharedPass {
+func (r *reuse) shared(all []store.SharedPass, put inMemory) []store.SharedPass {
 	if len(r.known) == 0 {
 		return all
 	}
@@ -149,7 +150,7 @@ func (r *reuse) shared(all []SharedPass, put inMemory) []SharedPass {
 
 // reusing is an encoder in front of which the vectors that are there are looked up.
 type reusing struct {
-	PassageEncoder
+	store.PassageEncoder
 	from   *reuse
 	prints map[string]uint64
 }

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // alike returns passages whose files are as large as those of others with another
@@ -34,8 +35,8 @@ func alike(letter string, shift int) (out []corpus.Passage) {
 // another collection, and of a snapshot that went its own way. None is taken for
 // what it is not, and the error says which file.
 func TestSwappedFiles(t *testing.T) {
-	experts := []PassageEncoder{&hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 4}}
-	o := BuildOptions{Experts: experts, Index: Index{Kind: ann.HNSW, EfConstruction: 40}}
+	experts := []store.PassageEncoder{&hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 4}}
+	o := store.BuildOptions{Experts: experts, Index: store.Index{Kind: ann.HNSW, EfConstruction: 40}}
 	dir := built(t, o, alike("a", 0), alike("b", 7))
 	twin := filepath.Join(filepath.Dir(dir), "twin")
 	if _, err := Snapshot(t.Context(), dir, twin); err != nil {

@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 func dot(a, b []float32) float64 {
@@ -60,7 +61,7 @@ func questions(seed uint64, n int) []string {
 func TestBuiltCollection(t *testing.T) {
 	wiki, health := &hashEncoder{name: "wiki", dimension: 16}, &hashEncoder{name: "health", dimension: 24}
 	passages := randomPassages(1, 700)
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{wiki, health}, batchPassages: 64}, passages)
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{wiki, health}, BatchPassages: 64}, passages)
 	g := opened(t, dir)
 	if g.Len() != len(passages) || g.Number() != 1 || g.Segments() != 1 {
 		t.Fatalf("%d passages, generation %d, %d segments", g.Len(), g.Number(), g.Segments())
@@ -123,7 +124,7 @@ func TestBuiltCollection(t *testing.T) {
 // order with the same scores, whether a corpus came in one segment or in many.
 func TestSegmentsDoNotShow(t *testing.T) {
 	e := &hashEncoder{name: "base", dimension: 12}
-	o := BuildOptions{Experts: []PassageEncoder{e}, Index: Index{Kind: "flat"}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{e}, Index: store.Index{Kind: "flat"}}
 	passages := randomPassages(3, 400)
 	one := opened(t, built(t, o, passages))
 	// bm25 alone is the oracle for one segment.
@@ -254,7 +255,7 @@ func recalled(t testing.TB, v *Vectors, queries [][]float32) (found, wanted, com
 // finds.
 func TestGraphOverSegments(t *testing.T) {
 	e := &hashEncoder{name: "base", dimension: 16}
-	o := BuildOptions{Experts: []PassageEncoder{e}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{e}}
 	passages := randomPassages(6, 6000)
 	one, many := opened(t, built(t, o, passages)), opened(t, built(t, o, split(7, passages, 3)...))
 	recall := func(g *Generation) float64 {
@@ -278,7 +279,7 @@ func TestSearchErrors(t *testing.T) {
 	e := &hashEncoder{name: "base", dimension: 8}
 	g := opened(
 		t,
-		built(t, BuildOptions{Experts: []PassageEncoder{e}}, randomPassages(9, 20), []corpus.Passage{{ID: "x", Text: "x"}}),
+		built(t, store.BuildOptions{Experts: []store.PassageEncoder{e}}, randomPassages(9, 20), []corpus.Passage{{ID: "x", Text: "x"}}),
 	)
 	v, _ := g.Expert("base")
 	if _, err := v.Search(t.Context(), make([]float32, 7), 3, false); err == nil {

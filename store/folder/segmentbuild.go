@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 const (
@@ -26,9 +27,9 @@ const (
 func (w *writer) addSegment(
 	ctx context.Context,
 	plan *manifest,
-	source Source,
-	o BuildOptions,
-) (report BuildReport, err error) {
+	source store.Source,
+	o store.BuildOptions,
+) (report store.BuildReport, err error) {
 	r := &reporter{to: o.Progress}
 	made := w.draft()
 	defer made.discard()
@@ -69,7 +70,7 @@ func (w *writer) addSegment(
 	if err != nil {
 		return report, fmt.Errorf("generation %d is published, and its copies could not be counted: %w", m.Generation, err)
 	}
-	report.Recall = map[string]Recall{}
+	report.Recall = map[string]store.Recall{}
 	for _, x := range s.Experts {
 		report.Recall[x.Name] = x.Recall
 	}
@@ -93,7 +94,7 @@ type vectorMaker func(ctx context.Context, d disk.Disk, to vectorPaths, texts pa
 	r *reporter) error
 
 // encoded makes words and vectors of texts.
-func (w *writer) encoded(plan *manifest, encoders []PassageEncoder, o BuildOptions) segmentMaker {
+func (w *writer) encoded(plan *manifest, encoders []store.PassageEncoder, o store.BuildOptions) segmentMaker {
 	return segmentMaker{
 		vectors: encodedTogether(plan, encoders, o),
 		reads:   readBy(encoders),
@@ -111,7 +112,7 @@ func (w *writer) makeSegment(
 	made *draft,
 	plan *manifest,
 	of segmentMaker,
-	o BuildOptions,
+	o store.BuildOptions,
 	r *reporter,
 	fill func(dir string) (passages, error),
 ) (s segmentManifest, err error) {
@@ -164,18 +165,18 @@ func (w *writer) makeSegment(
 func (w *writer) readInto(
 	ctx context.Context,
 	path string,
-	source Source,
-	o BuildOptions,
-	report *BuildReport,
+	source store.Source,
+	o store.BuildOptions,
+	report *store.BuildReport,
 	r *reporter,
 ) (replaced []string, err error) {
 	existing := w.pinned()
 	defer existing.drop()
-	store, err := corpus.CreateStore(w.disk, path)
+	texts, err := corpus.CreateStore(w.disk, path)
 	if err != nil {
 		return nil, err
 	}
-	defer store.Abort()
+	defer texts.Abort()
 	var places corpus.Places
 	for n := 0; ; n++ {
 		if n%256 == 0 {
@@ -183,7 +184,7 @@ func (w *writer) readInto(
 				return nil, err
 			}
 			done, total := source.Progress()
-			r.report(Progress{Stage: Reading, Done: done, Total: total, Unit: "bytes", Passages: int64(store.Len())})
+			r.report(store.Progress{Stage: store.Reading, Done: done, Total: total, Unit: "bytes", Passages: int64(texts.Len())})
 		}
 		p, err := source.Next()
 		if err == io.EOF {
@@ -195,14 +196,14 @@ func (w *writer) readInto(
 			ordinal, taken, err = existing.Ordinal(p.ID)
 		}
 		if taken && !o.Replace {
-			err = &ClashError{
+			err = &store.ClashError{
 				ID:    p.ID,
 				Place: source.Place(),
 				First: fmt.Sprintf("a passage of %s, in %s", w.dir, existing.segmentOf(ordinal).name),
 			}
 		}
 		if err == nil {
-			err = store.Append(p)
+			err = texts.Append(p)
 			if err == nil {
 				places.Add(source.Place())
 				if taken {
@@ -220,24 +221,13 @@ func (w *writer) readInto(
 		}
 		report.Skipped++
 	}
-	report.Passages = store.Len()
+	report.Passages = texts.Len()
 	if report.Passages == 0 {
 		return nil, errors.New("there was no passage to index")
 	}
 	done, _ := source.Progress()
-	r.report(Progress{Stage: Reading, Done: done, Total: done, Unit: "bytes", Passages: int64(store.Len())})
-	return replaced, store.Close()
-}
-
-// ClashError says that two passages have one id.
-type ClashError struct {
-	ID    string
-	Place corpus.Place // of the second
-	First string       // where the first one is, for people
-}
-
-func (e *ClashError) Error() string {
-	return fmt.Sprintf("%s: the id %q is taken by %s (ids must differ)", e.Place, e.ID, e.First)
+	r.report(store.Progress{Stage: store.Reading, Done: done, Total: done, Unit: "bytes", Passages: int64(texts.Len())})
+	return replaced, texts.Close()
 }
 
 // nameClash turns what a store says of a second passage with the same id into
@@ -245,7 +235,7 @@ func (e *ClashError) Error() string {
 func nameClash(err error, place corpus.Place, places *corpus.Places) error {
 	var double *corpus.DuplicateError
 	if errors.As(err, &double) {
-		return &ClashError{ID: double.ID, Place: place, First: "the passage at " + places.Of(double.Earlier).String()}
+		return &store.ClashError{ID: double.ID, Place: place, First: "the passage at " + places.Of(double.Earlier).String()}
 	}
 	var field *corpus.FieldError
 	if errors.As(err, &field) {
@@ -257,7 +247,7 @@ func nameClash(err error, place corpus.Place, places *corpus.Places) error {
 // skippable reports whether an error concerns one passage alone.
 func skippable(err error) bool {
 	var read *corpus.ReadError
-	var clash *ClashError
+	var clash *store.ClashError
 	return errors.As(err, &read) && read.Recoverable || errors.As(err, &clash)
 }
 
@@ -266,22 +256,22 @@ func writeWords(
 	ctx context.Context,
 	d disk.Disk,
 	path string,
-	store passages,
+	texts passages,
 	params bm25.Params,
-	o BuildOptions,
+	o store.BuildOptions,
 	r *reporter,
 ) error {
 	builder := bm25.NewBuilder(params)
-	builder.SpillTo(d, filepath.Dir(path), o.wordMemory)
+	builder.SpillTo(d, filepath.Dir(path), o.WordMemory)
 	defer builder.Discard()
-	for i := range store.Len() {
+	for i := range texts.Len() {
 		if i%256 == 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			r.report(Progress{Stage: Words, Done: int64(i), Total: int64(store.Len()), Unit: "passages"})
+			r.report(store.Progress{Stage: store.Words, Done: int64(i), Total: int64(texts.Len()), Unit: "passages"})
 		}
-		p, err := store.Passage(rank.Ordinal(i))
+		p, err := texts.Passage(rank.Ordinal(i))
 		if err != nil {
 			return err
 		}
@@ -292,7 +282,7 @@ func writeWords(
 	if err := builder.Write(d, path); err != nil {
 		return err
 	}
-	r.report(Progress{Stage: Words, Done: int64(store.Len()), Total: int64(store.Len()), Unit: "passages"})
+	r.report(store.Progress{Stage: store.Words, Done: int64(texts.Len()), Total: int64(texts.Len()), Unit: "passages"})
 	return ctx.Err()
 }
 
@@ -319,7 +309,7 @@ func (w *writer) sealFiles(ctx context.Context, dir string, files []*fileManifes
 	for _, f := range files {
 		described, err := sealFile(ctx, w.disk, dir, f.Name, func(n int64) {
 			done += n
-			r.report(Progress{Stage: Verifying, Done: done, Total: total, Unit: "bytes"})
+			r.report(store.Progress{Stage: store.Verifying, Done: done, Total: total, Unit: "bytes"})
 		})
 		if err != nil {
 			return err

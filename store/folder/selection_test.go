@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // tagFilter is a filter as a request has it.
@@ -111,7 +112,7 @@ func TestSelections(t *testing.T) {
 	for seed := range uint64(3) {
 		rng := rand.New(rand.NewPCG(61, seed))
 		e := &hashEncoder{name: "base", dimension: 8}
-		o := BuildOptions{Experts: []PassageEncoder{e}}
+		o := store.BuildOptions{Experts: []store.PassageEncoder{e}}
 		passages := randomPassages(60+seed, 100+rng.IntN(200))
 		live := keyed(passages)
 		dir := built(t, o, split(61+seed, passages, 1+rng.IntN(5))...)
@@ -149,7 +150,7 @@ func TestSelectionsOfGraphs(t *testing.T) {
 		first, _, _ := strings.Cut(passages[i].Text, " ")
 		passages[i].Tags = append(passages[i].Tags, first)
 	}
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, split(7, passages, 2)...)
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{e}}, split(7, passages, 2)...)
 	var removed []string
 	for i := range 300 {
 		removed = append(removed, passages[i*17].ID)
@@ -175,7 +176,7 @@ func TestSelectionsOfGraphs(t *testing.T) {
 // TestSelectionsAreRemembered: the same filter in other words is the same
 // selection, and what is remembered is bounded.
 func TestSelectionsAreRemembered(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(64, 200))
+	dir := built(t, store.BuildOptions{}, randomPassages(64, 200))
 	g := opened(t, dir)
 	a, err := g.Select([]string{"red", "common"}, []string{"blue", "rare", "blue"})
 	if err != nil {

@@ -12,16 +12,17 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // TestSnapshot copies a collection that is being changed; the copy has what was
 // acknowledged, shares its files, and lives on by itself.
 func TestSnapshot(t *testing.T) {
 	a := &hashEncoder{name: "a", dimension: 4}
-	o := BuildOptions{Experts: []PassageEncoder{a}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{a}}
 	dir := built(t, o, randomPassages(1, 30))
 	l := lively(t, disk.OS{}, dir, LiveOptions{Build: o, FlushAfter: time.Hour})
-	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}), Change{Delete: "p3"})
+	apply(t, l, put(corpus.Passage{ID: "x", Text: "new"}), store.Change{Delete: "p3"})
 	aside := filepath.Join(filepath.Dir(dir), "aside")
 	report, err := Snapshot(t.Context(), dir, aside)
 	if err != nil || report.Pending != 2 || report.Passages != 30 {
@@ -45,7 +46,7 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	copied := lively(t, disk.OS{}, out, LiveOptions{Build: o, FlushAfter: time.Hour})
-	apply(t, copied, Change{Delete: "x"})
+	apply(t, copied, store.Change{Delete: "x"})
 	if err := copied.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestSnapshot(t *testing.T) {
 // TestSnapshotLeftovers: what an interrupted snapshot left is replaced, and
 // nothing else is.
 func TestSnapshotLeftovers(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(1, 30))
+	dir := built(t, store.BuildOptions{}, randomPassages(1, 30))
 	out := filepath.Join(filepath.Dir(dir), "copy")
 	making := out + ".tmp"
 	lay := func(names ...string) {
@@ -128,7 +129,7 @@ func TestSnapshotLeftovers(t *testing.T) {
 // and folders that a collection keeps for itself: its next writer would remove
 // what is called like a segment, or tmp.
 func TestSnapshotNames(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(1, 10))
+	dir := built(t, store.BuildOptions{}, randomPassages(1, 10))
 	folder := filepath.Dir(dir)
 	if err := os.Symlink(dir, filepath.Join(folder, "alias")); err != nil {
 		t.Fatal(err)
@@ -145,7 +146,7 @@ func TestSnapshotNames(t *testing.T) {
 			t.Errorf("%s: %v", out, err)
 		}
 		if strings.Contains(says, "lie in") {
-			if _, err := Build(t.Context(), out, of(randomPassages(2, 3)), BuildOptions{}); err == nil ||
+			if _, err := Build(t.Context(), out, of(randomPassages(2, 3)), store.BuildOptions{}); err == nil ||
 				!strings.Contains(err.Error(), says) {
 				t.Errorf("a build in %s: %v", out, err)
 			}
@@ -162,7 +163,7 @@ func TestSnapshotNames(t *testing.T) {
 func TestSnapshotPowerCuts(t *testing.T) {
 	t.Parallel()
 	a := &hashEncoder{name: "a", dimension: 4}
-	o := BuildOptions{Experts: []PassageEncoder{a}, Index: Index{Kind: "flat"}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{a}, Index: store.Index{Kind: "flat"}}
 	parts := split(1, randomPassages(1, 30), 3)
 	whole := func(name, dir string) {
 		t.Helper()

@@ -11,12 +11,13 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // numberedChange is a change that was acknowledged under a number.
 type numberedChange struct {
 	seq    uint64
-	change Change
+	change store.Change
 }
 
 // TestSnapshotsUnderLoad takes snapshots one after the other while three writers
@@ -27,13 +28,13 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 	t.Parallel()
 	e := &hashEncoder{name: "base", dimension: 8}
 	first := randomPassages(60, 60)
-	dir := built(t, BuildOptions{Experts: []PassageEncoder{e}}, first)
+	dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{e}}, first)
 	l := lively(
 		t,
 		disk.OS{},
 		dir,
 		LiveOptions{
-			Build:         BuildOptions{Experts: []PassageEncoder{e}},
+			Build:         store.BuildOptions{Experts: []store.PassageEncoder{e}},
 			FlushAfter:    time.Millisecond,
 			FlushPassages: 10,
 			MaxPending:    40,
@@ -55,11 +56,11 @@ func TestSnapshotsUnderLoad(t *testing.T) {
 				default:
 				}
 				id := fmt.Sprintf("p%d", 3*rng.IntN(40)+worker) // each worker has its own
-				change := Change{Delete: id}
+				change := store.Change{Delete: id}
 				if rng.IntN(3) > 0 {
 					change = put(corpus.Passage{ID: id, Text: fmt.Sprintf("word%d word%d new", rng.IntN(20), rng.IntN(20))})
 				}
-				results, err := l.Apply(t.Context(), []Change{change})
+				results, err := l.Apply(t.Context(), []store.Change{change})
 				err = errors.Join(err, resultsError(results))
 				if err != nil {
 					t.Error(err)
@@ -128,7 +129,7 @@ func copyPath(dir string, i int) string {
 	return filepath.Join(filepath.Dir(dir), fmt.Sprintf("copy%d", i))
 }
 
-func resultsError(results []ChangeResult) (err error) {
+func resultsError(results []store.ChangeResult) (err error) {
 	for _, r := range results {
 		err = errors.Join(err, r.Err)
 	}

@@ -9,13 +9,14 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // WordParams returns the constants that the words of the generation were indexed with.
 func (g *Generation) WordParams() bm25.Params { return g.manifest.Words.params() }
 
 // Source gives the passages of the generation, in the order of their ids.
-func (g *Generation) Source() Source { return &storedSource{generation: g} }
+func (g *Generation) Source() store.Source { return &storedSource{generation: g} }
 
 // storedSource reads some ids ahead.
 type storedSource struct {
@@ -57,7 +58,7 @@ func (s *storedSource) Progress() (done, total int64) { return s.done, int64(s.g
 // StoredEncoders returns the experts of the generation as encoders that give the vectors
 // that it has, and encode nothing. It is an error where a passage has a vector for each
 // of several parts.
-func (g *Generation) StoredEncoders() (out []PassageEncoder, err error) {
+func (g *Generation) StoredEncoders() (out []store.PassageEncoder, err error) {
 	for _, x := range g.manifest.Experts {
 		e := storedEncoder{expert: x, late: g.manifest.keeper(x.Name).Index.Kind == ann.Late}
 		if x.Parts || g.manifest.keeper(x.Name).Parts {
@@ -107,67 +108,4 @@ func (e storedEncoder) EncodePassages(ctx context.Context, passages []corpus.Pas
 		out = append(out, vector)
 	}
 	return out, ctx.Err()
-}
-
-// EncodeTogether gives the vectors of passages by every encoder that has its own, by the
-// names of the encoders: what a segment of them would hold. Two that one pass can serve
-// share it.
-func EncodeTogether(
-	ctx context.Context,
-	encoders []PassageEncoder,
-	shared []SharedPass,
-	passages []corpus.Passage,
-) (map[string][][]float32, error) {
-	out := map[string][][]float32{}
-	if len(passages) == 0 {
-		return out, nil
-	}
-	wanted := map[string]PassageEncoder{}
-	for _, e := range encoders {
-		if e.Owner() == "" {
-			wanted[e.Name()] = e
-		}
-	}
-	check := func(e PassageEncoder, vectors [][]float32, err error) error {
-		if err == nil {
-			err = checkMade(vectors, passages, describeExpert(e, Index{}))
-		}
-		if err != nil {
-			return fmt.Errorf(
-				"expert %s: encoding passages %q to %q: %w",
-				e.Name(),
-				passages[0].ID,
-				passages[len(passages)-1].ID,
-				err,
-			)
-		}
-		out[e.Name()] = vectors
-		return nil
-	}
-	for _, s := range shared {
-		late, dense := wanted[s.Late.Name()], wanted[s.Dense.Name()]
-		if late == nil || dense == nil || dense.Parts() != nil || late.Fingerprint() != s.Late.Fingerprint() ||
-			dense.Fingerprint() != s.Dense.Fingerprint() ||
-			out[late.Name()] != nil ||
-			out[dense.Name()] != nil {
-			continue
-		}
-		ofLate, ofDense, err := s.Encode(ctx, passages)
-		if err := check(late, ofLate, err); err != nil {
-			return nil, err
-		}
-		if err := check(dense, ofDense, err); err != nil {
-			return nil, err
-		}
-	}
-	for _, e := range encoders {
-		if wanted[e.Name()] == nil || out[e.Name()] != nil {
-			continue
-		}
-		vectors, err := e.EncodePassages(ctx, passages)
-		if err := check(e, vectors, err); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store"
 )
 
 // TestOneSearchsDamage: a damaged id that one search needs to break a tie fails
@@ -15,7 +16,7 @@ import (
 func TestOneSearchsDamage(t *testing.T) {
 	dir := built(
 		t,
-		BuildOptions{},
+		store.BuildOptions{},
 		[]corpus.Passage{{ID: "damaged", Text: "tie"}, {ID: "fine", Text: "other"}},
 		[]corpus.Passage{{ID: "second", Text: "tie"}},
 	)

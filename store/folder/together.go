@@ -7,24 +7,18 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
-
-// SharedPass is two experts whose vectors one run of an encoder makes: a late one
-// and its base. Encode gives the vectors of both, in the order of the passages.
-type SharedPass struct {
-	Late, Dense PassageEncoder
-	Encode      func(ctx context.Context, passages []corpus.Passage) (late, dense [][]float32, err error)
-}
 
 // encodedTogether makes the vectors of all encoders' experts of plan: of two
 // that one pass can serve, whichever has its turn first makes both, and the
 // other finds them.
-func encodedTogether(plan *manifest, encoders []PassageEncoder, o BuildOptions) map[string]vectorMaker {
+func encodedTogether(plan *manifest, encoders []store.PassageEncoder, o store.BuildOptions) map[string]vectorMaker {
 	makers := map[string]vectorMaker{}
 	for _, e := range encoders {
 		makers[e.Name()] = encodedBy(e, o)
 	}
-	asked := func(e PassageEncoder) *expertManifest {
+	asked := func(e store.PassageEncoder) *expertManifest {
 		if x := plan.expert(e.Name()); x != nil && makers[x.Name] != nil && x.Fingerprint == e.Fingerprint() && !x.Parts &&
 			x.Owner == "" {
 			return x
@@ -44,7 +38,7 @@ func encodedTogether(plan *manifest, encoders []PassageEncoder, o BuildOptions) 
 type sharedPass struct {
 	encode  func(context.Context, []corpus.Passage) (late, dense [][]float32, err error)
 	experts [2]expertManifest // in this order
-	options BuildOptions
+	options store.BuildOptions
 	made    string // the file of the one whose turn is still to come
 }
 
@@ -53,7 +47,7 @@ func (s *sharedPass) vectors(
 	ctx context.Context,
 	d disk.Disk,
 	to vectorPaths,
-	store passages,
+	texts passages,
 	x expertManifest,
 	r *reporter,
 ) (err error) {
@@ -82,7 +76,7 @@ func (s *sharedPass) vectors(
 		}
 	}()
 	name := s.experts[1].Name + " and " + s.experts[0].Name
-	err = eachBatch(ctx, store, name, s.options, r, func(batch []corpus.Passage) error {
+	err = eachBatch(ctx, texts, name, s.options, r, func(batch []corpus.Passage) error {
 		late, dense, err := s.encode(ctx, batch)
 		if err != nil {
 			return err

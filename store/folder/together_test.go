@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // carryingEncoder makes the vectors of a dense encoder beside its own.
@@ -25,8 +26,8 @@ func (e *carryingEncoder) EncodePassages(ctx context.Context, passages []corpus.
 }
 
 // both makes the vectors of both in one pass.
-func (e *carryingEncoder) both() []SharedPass {
-	return []SharedPass{
+func (e *carryingEncoder) both() []store.SharedPass {
+	return []store.SharedPass{
 		{
 			Late:  e,
 			Dense: e.dense,
@@ -59,10 +60,13 @@ func carrying() (*carryingEncoder, *hashEncoder) {
 func TestOnePassMakesBoth(t *testing.T) {
 	passages := randomPassages(70, 300)
 	late, dense := carrying()
-	apart := built(t, BuildOptions{Experts: []PassageEncoder{dense, &late.wordEncoder}}, passages)
-	for name, experts := range map[string][]PassageEncoder{"dense first": {dense, late}, "late first": {late, dense}} {
+	apart := built(t, store.BuildOptions{Experts: []store.PassageEncoder{dense, &late.wordEncoder}}, passages)
+	for name, experts := range map[string][]store.PassageEncoder{
+		"dense first": {dense, late},
+		"late first":  {late, dense},
+	} {
 		late.passes, late.alone = 0, 0
-		dir := built(t, BuildOptions{Experts: experts, Shared: late.both(), batchPassages: 64}, passages)
+		dir := built(t, store.BuildOptions{Experts: experts, Shared: late.both(), BatchPassages: 64}, passages)
 		if late.passes != len(passages) || late.alone != 0 {
 			t.Errorf("%s: %d passages for both, %d for late alone", name, late.passes, late.alone)
 		}
@@ -77,13 +81,13 @@ func TestOnePassMakesBoth(t *testing.T) {
 		}
 	}
 
-	dir := built(t, BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}}, passages[:200])
+	dir := built(t, store.BuildOptions{Shared: late.both(), Experts: []store.PassageEncoder{dense, late}}, passages[:200])
 	l := lively(
 		t,
 		disk.OS{},
 		dir,
 		LiveOptions{
-			Build: BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}},
+			Build: store.BuildOptions{Shared: late.both(), Experts: []store.PassageEncoder{dense, late}},
 			Merge: MergePolicy{Off: true},
 		},
 	)
@@ -99,7 +103,7 @@ func TestOnePassMakesBoth(t *testing.T) {
 
 	// Where the other one is not asked for, its vectors are not made.
 	late.passes, late.alone = 0, 0
-	built(t, BuildOptions{Shared: late.both(), Experts: []PassageEncoder{late}}, passages[:9])
+	built(t, store.BuildOptions{Shared: late.both(), Experts: []store.PassageEncoder{late}}, passages[:9])
 	if late.passes != 0 || late.alone != 9 {
 		t.Errorf("by itself: %d for both, %d alone", late.passes, late.alone)
 	}
@@ -107,7 +111,7 @@ func TestOnePassMakesBoth(t *testing.T) {
 	// Nor where the other one is of the same name alone.
 	late.passes, late.alone = 0, 0
 	other := &hashEncoder{name: dense.name, dimension: 6}
-	built(t, BuildOptions{Shared: late.both(), Experts: []PassageEncoder{other, late}}, passages[:9])
+	built(t, store.BuildOptions{Shared: late.both(), Experts: []store.PassageEncoder{other, late}}, passages[:9])
 	if late.passes != 0 || late.alone != 9 {
 		t.Errorf("beside another of the name: %d for both, %d alone", late.passes, late.alone)
 	}
@@ -131,10 +135,10 @@ func onlyFile(t *testing.T, dir, pattern string) string {
 func TestOnePassThatFails(t *testing.T) {
 	late, dense := carrying()
 	passages := randomPassages(71, 100)
-	dir := built(t, BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}}, passages[:40])
+	dir := built(t, store.BuildOptions{Shared: late.both(), Experts: []store.PassageEncoder{dense, late}}, passages[:40])
 	late.passes, late.failAt = 0, 30
-	if _, err := Add(t.Context(), dir, of(passages[40:]),
-		BuildOptions{Shared: late.both(), Experts: []PassageEncoder{dense, late}, batchPassages: 20}); err == nil {
+	both := store.BuildOptions{Shared: late.both(), Experts: []store.PassageEncoder{dense, late}, BatchPassages: 20}
+	if _, err := Add(t.Context(), dir, of(passages[40:]), both); err == nil {
 		t.Fatal("no error")
 	}
 	entries, err := filepath.Glob(filepath.Join(dir, "*", "*"))

@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // VerifyReport says what Verify read.
@@ -94,7 +95,7 @@ func (h heldFiles) close() {
 // generation that it began with open and finishes with it, whatever a writer
 // publishes and removes meanwhile. The error names all that it found, of each
 // file the first thing.
-func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyReport, error) {
+func Verify(ctx context.Context, dir string, progress func(store.Progress)) (VerifyReport, error) {
 	var report VerifyReport
 	c, held, err := holdNewest(dir)
 	if err != nil {
@@ -120,7 +121,7 @@ func Verify(ctx context.Context, dir string, progress func(Progress)) (VerifyRep
 			path := filepath.Join(dir, s.Name, f.Name)
 			described, err := describe(ctx, io.LimitReader(held[path], f.Size-int64(sealBytes)), f.Name, func(n int64) {
 				report.Bytes += n
-				r.report(Progress{Stage: Verifying, Done: report.Bytes, Total: total, Unit: "bytes"})
+				r.report(store.Progress{Stage: store.Verifying, Done: report.Bytes, Total: total, Unit: "bytes"})
 			})
 			if err == nil && described != f {
 				err = fmt.Errorf("%s: its checksum is %s, the manifest says %s: the file is damaged", path, described.Sum, f.Sum)

@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // republish puts another manifest, with a right checksum, in the place of a
@@ -31,9 +32,9 @@ func republish(t *testing.T, dir string, edit func(*manifest)) {
 // right: a tombstone was lost on the way to the manifest.
 func TestVerifyFindsDoubles(t *testing.T) {
 	first := []corpus.Passage{{ID: "a", Text: "one"}, {ID: "b", Text: "two"}}
-	dir := built(t, BuildOptions{}, first, []corpus.Passage{{ID: "c", Text: "three"}})
+	dir := built(t, store.BuildOptions{}, first, []corpus.Passage{{ID: "c", Text: "three"}})
 	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "b", Text: "another two"}}),
-		BuildOptions{Replace: true}); err != nil {
+		store.BuildOptions{Replace: true}); err != nil {
 		t.Fatal(err)
 	}
 	if report, err := Verify(t.Context(), dir, nil); err != nil || report.Passages != 3 {
@@ -60,8 +61,8 @@ func TestVerifyFindsOthersTags(t *testing.T) {
 		}
 		return out
 	}
-	dir := built(t, BuildOptions{}, tagged("red", "green", "blue"))
-	others := built(t, BuildOptions{}, tagged("red", "blue", "green"))
+	dir := built(t, store.BuildOptions{}, tagged("red", "green", "blue"))
+	others := built(t, store.BuildOptions{}, tagged("red", "blue", "green"))
 	path := filepath.Join("seg-000001", tagsName)
 	content, err := os.ReadFile(filepath.Join(others, path))
 	if err != nil {
@@ -91,7 +92,7 @@ func TestVerifyFindsOthersTags(t *testing.T) {
 // it began with alone has, and makes searches see what was in the log.
 func TestVerifyBesideWriter(t *testing.T) {
 	a, b := &hashEncoder{name: "a", dimension: 4}, &hashEncoder{name: "b", dimension: 4}
-	o := BuildOptions{Experts: []PassageEncoder{a, b}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{a, b}}
 	parts := split(1, randomPassages(1, 60), 2)
 	dir := built(t, o, parts...)
 	if _, err := Delete(t.Context(), dir, []string{parts[0][0].ID}); err != nil {
@@ -101,12 +102,12 @@ func TestVerifyBesideWriter(t *testing.T) {
 	apply(t, l, put(corpus.Passage{ID: "logged", Text: "new"}))
 	before := tree(t, dir)
 	begun := false
-	report, err := Verify(t.Context(), dir, func(Progress) {
+	report, err := Verify(t.Context(), dir, func(store.Progress) {
 		if begun {
 			return
 		}
 		begun = true
-		apply(t, l, Change{Delete: parts[0][1].ID}, Change{Delete: parts[1][0].ID})
+		apply(t, l, store.Change{Delete: parts[0][1].ID}, store.Change{Delete: parts[1][0].ID})
 		if err := l.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // errWordsChanged is the error of a segment that was being made while the words
@@ -31,17 +32,21 @@ func WordParams(dir string) (bm25.Params, error) {
 
 // rebuildWords works as RebuildWords does. A file's name carries a number, since a
 // path always means the same content.
-func (w *writer) rebuildWords(ctx context.Context, params bm25.Params, o BuildOptions) (BuildReport, error) {
+func (w *writer) rebuildWords(
+	ctx context.Context,
+	params bm25.Params,
+	o store.BuildOptions,
+) (store.BuildReport, error) {
 	o.Experts = nil
-	if err := errors.Join(o.complete(), bm25.NewBuilder(params).Add("", "")); err != nil {
-		return BuildReport{}, err // of Add, that there can be no such parameters
+	if err := errors.Join(o.Complete(), bm25.NewBuilder(params).Add("", "")); err != nil {
+		return store.BuildReport{}, err // of Add, that there can be no such parameters
 	}
 	report, _, err := extend(ctx, w, o, extension[*fileManifest]{
-		stage: func(p Progress) bool { return p.Stage == Words },
-		build: func(made *draft, dir string, store *corpus.Store, r *reporter) (*fileManifest, []*fileManifest, error) {
+		stage: func(p store.Progress) bool { return p.Stage == store.Words },
+		build: func(made *draft, dir string, texts *corpus.Store, r *reporter) (*fileManifest, []*fileManifest, error) {
 			f := &fileManifest{Name: fmt.Sprintf("%s-%d", wordsName, w.number())}
 			made.paths = append(made.paths, filepath.Join(dir, f.Name))
-			return f, []*fileManifest{f}, writeWords(ctx, w.disk, filepath.Join(dir, f.Name), store, params, o, r)
+			return f, []*fileManifest{f}, writeWords(ctx, w.disk, filepath.Join(dir, f.Name), texts, params, o, r)
 		},
 		enlist: func(m *manifest) { m.Words = wordsOf(params) },
 		assign: func(s *segmentManifest, f *fileManifest) { s.Words = *f },

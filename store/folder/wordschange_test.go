@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 )
 
 // phrased returns the constants of a collection with phrases.
@@ -76,7 +77,7 @@ func TestRebuildWords(t *testing.T) {
 	removed := []string{passages[3].ID, passages[250].ID}
 	make := func(words bm25.Params) string {
 		t.Helper()
-		dir := built(t, BuildOptions{Experts: []PassageEncoder{a}, Words: words}, passages[:200], passages[200:])
+		dir := built(t, store.BuildOptions{Experts: []store.PassageEncoder{a}, Words: words}, passages[:200], passages[200:])
 		if _, err := Delete(t.Context(), dir, removed); err != nil {
 			t.Fatal(err)
 		}
@@ -92,9 +93,9 @@ func TestRebuildWords(t *testing.T) {
 		t.Fatal("words answer otherwise beside phrases, or too little is found")
 	}
 	before := tree(t, dir)
-	var last Progress
-	report, err := RebuildWords(t.Context(), dir, phrased(), BuildOptions{Progress: func(p Progress) {
-		if p.Stage == Words {
+	var last store.Progress
+	report, err := RebuildWords(t.Context(), dir, phrased(), store.BuildOptions{Progress: func(p store.Progress) {
+		if p.Stage == store.Words {
 			last = p
 		}
 	}})
@@ -140,19 +141,19 @@ func TestRebuildWords(t *testing.T) {
 		t.Error("its snapshot answers otherwise")
 	}
 	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "word1 word2"}}),
-		BuildOptions{Experts: []PassageEncoder{a}, Words: bm25.DefaultParams()}); !errors.Is(
+		store.BuildOptions{Experts: []store.PassageEncoder{a}, Words: bm25.DefaultParams()}); !errors.Is(
 		err,
 		ErrOtherWords,
 	) {
 		t.Errorf("adding with other parameters: %v", err)
 	}
-	if _, err := RebuildWords(t.Context(), dir, bm25.DefaultParams(), BuildOptions{}); err != nil {
+	if _, err := RebuildWords(t.Context(), dir, bm25.DefaultParams(), store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := asked(t, opened(t, dir)); !slices.Equal(got, wantWithout) {
 		t.Error("rebuilt without phrases it answers otherwise than before")
 	}
-	if _, err := RebuildWords(t.Context(), dir, bm25.Params{K1: -1}, BuildOptions{}); err == nil {
+	if _, err := RebuildWords(t.Context(), dir, bm25.Params{K1: -1}, store.BuildOptions{}); err == nil {
 		t.Error("impossible parameters were accepted")
 	}
 }
@@ -160,8 +161,8 @@ func TestRebuildWords(t *testing.T) {
 // TestRebuildWordsOfAnotherVersion: what no reader opens, since another version
 // analysed it or wrote its file of words, is of use again.
 func TestRebuildWordsOfAnotherVersion(t *testing.T) {
-	for _, analyser := range []string{"another", analyserFingerprint(bm25.Lucene)} {
-		dir := built(t, BuildOptions{}, randomPassages(1, 50))
+	for _, analyser := range []string{"another", store.Analyser(bm25.Lucene)} {
+		dir := built(t, store.BuildOptions{}, randomPassages(1, 50))
 		m, err := readManifest(disk.OS{}, dir)
 		if err != nil {
 			t.Fatal(err)
@@ -182,13 +183,13 @@ func TestRebuildWordsOfAnotherVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.Phrases = true
-		if _, err := RebuildWords(t.Context(), dir, p, BuildOptions{}); err != nil {
+		if _, err := RebuildWords(t.Context(), dir, p, store.BuildOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Verify(t.Context(), dir, nil); err != nil {
 			t.Error(err)
 		}
-		want := asked(t, opened(t, built(t, BuildOptions{Words: phrased()}, randomPassages(1, 50))))
+		want := asked(t, opened(t, built(t, store.BuildOptions{Words: phrased()}, randomPassages(1, 50))))
 		if got := asked(t, opened(t, dir)); !slices.Equal(got, want) {
 			t.Error("it answers otherwise than one that this program built")
 		}
@@ -205,7 +206,7 @@ func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
 		randomPassages(1, 50),
 		corpus.Passage{ID: "nfd", Text: "Jose\u0301 Nu\u0301n\u0303ez fixed the wi-fi of part 03-893"},
 	)
-	dir := built(t, BuildOptions{Words: phrased()}, passages[:30], passages[30:])
+	dir := built(t, store.BuildOptions{Words: phrased()}, passages[:30], passages[30:])
 	found := func(g *Generation, question string) (ids []string) {
 		t.Helper()
 		hits, err := g.Words().Search(t.Context(), question, 3)
@@ -232,14 +233,14 @@ func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
 	if err != nil || strings.Contains(string(manifest), "analysis") {
 		t.Errorf("the manifest is not as older programs know it: %s, %v", manifest, err)
 	}
-	if _, err := RebuildWords(t.Context(), dir, folded, BuildOptions{}); err != nil {
+	if _, err := RebuildWords(t.Context(), dir, folded, store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	manifest, err = os.ReadFile(filepath.Join(dir, manifestName))
 	if err != nil || !strings.Contains(string(manifest), `"analysis": "unicode"`) {
 		t.Errorf("the manifest does not name the analysis: %s, %v", manifest, err)
 	}
-	fresh, rebuilt := opened(t, built(t, BuildOptions{Words: folded}, passages)), opened(t, dir)
+	fresh, rebuilt := opened(t, built(t, store.BuildOptions{Words: folded}, passages)), opened(t, dir)
 	if got, want := asked(t, rebuilt), asked(t, fresh); !slices.Equal(got, want) {
 		t.Error("it answers otherwise than a new collection")
 	}
@@ -255,7 +256,7 @@ func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := Add(t.Context(), dir, of([]corpus.Passage{{ID: "more", Text: "José"}}),
-		BuildOptions{Words: phrased()}); !errors.Is(
+		store.BuildOptions{Words: phrased()}); !errors.Is(
 		err,
 		ErrOtherWords,
 	) {
@@ -279,7 +280,7 @@ func TestRebuildWordsOfTheOldAnalysis(t *testing.T) {
 func TestPhrasesWhileServing(t *testing.T) {
 	dir := built(
 		t,
-		BuildOptions{Words: phrased()},
+		store.BuildOptions{Words: phrased()},
 		[]corpus.Passage{{ID: "b", Text: "deep lake"}, {ID: "d", Text: "deep sea", Tags: []string{"x"}}},
 	)
 	l := lively(t, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour})
@@ -338,7 +339,7 @@ func TestPhrasesWhileServing(t *testing.T) {
 	check(l.Collection())
 	check(follower)
 	for _, id := range []string{"a", "b", "c", "d"} {
-		apply(t, l, Change{Delete: id})
+		apply(t, l, store.Change{Delete: id})
 	}
 	if err := l.Flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -366,18 +367,18 @@ func hitIDs(t testing.TB, g *Generation, hits []rank.Hit) []string {
 // TestSegmentsMadeBesideRebuiltWords: a segment whose words were made as they
 // were before is not published among others.
 func TestSegmentsMadeBesideRebuiltWords(t *testing.T) {
-	dir := built(t, BuildOptions{}, randomPassages(1, 30))
+	dir := built(t, store.BuildOptions{}, randomPassages(1, 30))
 	w, err := openWriter(disk.OS{}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = w.Close() }()
 	late := &lateSource{Source: of([]corpus.Passage{{ID: "late", Text: "word1"}}), first: func() {
-		if _, err := w.rebuildWords(t.Context(), phrased(), BuildOptions{}); err != nil {
+		if _, err := w.rebuildWords(t.Context(), phrased(), store.BuildOptions{}); err != nil {
 			t.Error(err)
 		}
 	}}
-	if _, err := w.add(t.Context(), late, BuildOptions{}); !errors.Is(err, errWordsChanged) {
+	if _, err := w.add(t.Context(), late, store.BuildOptions{}); !errors.Is(err, errWordsChanged) {
 		t.Errorf("adding beside it: %v", err)
 	}
 	if _, err := Verify(t.Context(), dir, nil); err != nil {
@@ -390,7 +391,7 @@ func TestSegmentsMadeBesideRebuiltWords(t *testing.T) {
 
 // lateSource does something before it gives its first passage.
 type lateSource struct {
-	Source
+	store.Source
 	first func()
 }
 

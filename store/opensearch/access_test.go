@@ -17,6 +17,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/cluster"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -70,16 +71,16 @@ func TestRefusedAtStart(t *testing.T) {
 	clean := nodesOf(t, c)
 	index := testIndex(t, clean, "refused-at-start")
 	one := hashed{name: "one"}
-	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []folder.PassageEncoder{one}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []store.PassageEncoder{one}}
 	if _, err := Build(t.Context(), clean, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
 		""); err != nil {
 		t.Fatal(err)
 	}
-	store, err := Open(t.Context(), clean, index)
+	target, err := Open(t.Context(), clean, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := *store.Manifest()
+	good := *target.Manifest()
 	guarded, trusted := cluster.Guarded(t, c)
 	tls := address(t, guarded)
 	real := address(t, c.URLs[0])
@@ -104,7 +105,7 @@ func TestRefusedAtStart(t *testing.T) {
 		return func(t *testing.T) {
 			m := good
 			change(&m)
-			if err := store.putMapping(t.Context(), meta{Manifest: &m}, nil); err != nil {
+			if err := target.putMapping(t.Context(), meta{Manifest: &m}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -146,7 +147,7 @@ func TestRefusedAtStart(t *testing.T) {
 		{name: "another encoder", encoder: hashed{name: "one", owner: "another"}, want: []string{"print of one", "print of another"}},
 		{name: "expert that it lacks", encoder: hashed{name: "two"}, want: []string{`no vectors of expert "two"`, "it has: [one]"}},
 		{name: "format", before: manifest(func(m *Manifest) { m.Format = 7 }), want: []string{"format is 7", "knows 1"}},
-		{name: "analyser", before: manifest(func(m *Manifest) { m.Words.Analyser = "other" }), want: []string{"analysed in another way (other)", folder.Analyser(bm25.Lucene)[:16]}},
+		{name: "analyser", before: manifest(func(m *Manifest) { m.Words.Analyser = "other" }), want: []string{"analysed in another way (other)", store.Analyser(bm25.Lucene)[:16]}},
 		{name: "k1", before: manifest(func(m *Manifest) { m.Words.K1 = 1.2 }), want: []string{`k1 is "0.9"`, "manifest says 1.2"}},
 		{name: "missing field of phrases", before: manifest(func(m *Manifest) { m.Words.Phrases = true }), want: []string{"no field pairs"}},
 		{name: "missing field of an expert", before: manifest(func(m *Manifest) {
@@ -156,7 +157,7 @@ func TestRefusedAtStart(t *testing.T) {
 		{name: "changed mapping", before: put("/_mapping", `{"dynamic":"true"}`),
 			want: []string{`dynamic ("true")`, "strict"}},
 		{name: "unfinished", before: func(t *testing.T) {
-			if err := store.putMapping(t.Context(), meta{Plan: &good}, nil); err != nil {
+			if err := target.putMapping(t.Context(), meta{Plan: &good}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}, want: []string{"has not ended"}},
@@ -196,7 +197,7 @@ func TestRefusedAtStart(t *testing.T) {
 	if now, err := Open(t.Context(), clean, index); err != nil || now.Manifest().ID != good.ID {
 		t.Errorf("asking for what one may do changed the index: %v", err)
 	}
-	if n, err := store.Statistics(t.Context()); err != nil || n.Passages != 3 || n.Deleted != 0 {
+	if n, err := target.Statistics(t.Context()); err != nil || n.Passages != 3 || n.Deleted != 0 {
 		t.Errorf("%+v, %v", n, err)
 	}
 }
@@ -235,8 +236,8 @@ func TestReadOnlyUser(t *testing.T) {
 	c := cluster.Start(t, 3)
 	clean := nodesOf(t, c)
 	index := testIndex(t, clean, "read-only-user")
-	e := []folder.PassageEncoder{hashed{name: "one"}}
-	options := folder.BuildOptions{Experts: e}
+	e := []store.PassageEncoder{hashed{name: "one"}}
+	options := store.BuildOptions{Experts: e}
 	if _, err := Build(t.Context(), clean, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
 		""); err != nil {
 		t.Fatal(err)
@@ -249,11 +250,11 @@ func TestReadOnlyUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := Open(t.Context(), client, index)
+	target, err := Open(t.Context(), client, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := NewCorpus(t.Context(), store)
+	shown, err := NewCorpus(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,10 +263,10 @@ func TestReadOnlyUser(t *testing.T) {
 	if all, err := v.Passages().After(t.Context(), "", 10); err != nil || len(all) != 3 {
 		t.Errorf("%d passages, %v", len(all), err)
 	}
-	if err := store.MayChange(t.Context()); !errors.Is(err, ErrReadOnly) {
+	if err := target.MayChange(t.Context()); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("%v", err)
 	}
-	scan, err := store.Scan(t.Context()) // as importing does
+	scan, err := target.Scan(t.Context()) // as importing does
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +276,7 @@ func TestReadOnlyUser(t *testing.T) {
 		}
 	}()
 	if report, err := folder.Build(t.Context(), t.TempDir()+"/imported", scan,
-		folder.BuildOptions{Experts: store.Encoders()}); err != nil || report.Passages != 3 {
+		store.BuildOptions{Experts: target.Encoders()}); err != nil || report.Passages != 3 {
 		t.Errorf("importing: %d passages, %v", report.Passages, err)
 	}
 	given := &list{passages: passages(2, 3)}
@@ -285,11 +286,11 @@ func TestReadOnlyUser(t *testing.T) {
 	} else {
 		hasNoSecret(t, err)
 	}
-	writer, err := NewWriter(store, e, nil)
+	writer, err := NewWriter(target, e, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = writer.Apply(t.Context(), []folder.Change{{Put: &corpus.Passage{ID: "new", Text: "lamp"}}})
+	_, err = writer.Apply(t.Context(), []store.Change{{Put: &corpus.Passage{ID: "new", Text: "lamp"}}})
 	if !isStatus(err, http.StatusForbidden) {
 		t.Fatalf("%v", err)
 	}

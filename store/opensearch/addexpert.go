@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // ErrHasExpert is the error of an expert that an index has.
@@ -27,8 +27,8 @@ func AddExpert(
 	ctx context.Context,
 	client *Client,
 	index string,
-	encoder folder.PassageEncoder,
-	o folder.BuildOptions,
+	encoder store.PassageEncoder,
+	o store.BuildOptions,
 ) (report Report, err error) {
 	if _, err := describe(encoder); err != nil { // before anything is done
 		return report, err
@@ -44,8 +44,8 @@ func addExpert(
 	ctx context.Context,
 	client *Client,
 	index string,
-	encoder folder.PassageEncoder,
-	o folder.BuildOptions,
+	encoder store.PassageEncoder,
+	o store.BuildOptions,
 ) (report Report, err error) {
 	s, err := open(ctx, client, index, opening)
 	if err != nil {
@@ -131,8 +131,8 @@ func (about *meta) remove(index, name string) error {
 func (s *Store) fill(
 	ctx context.Context,
 	x Expert,
-	encoder folder.PassageEncoder,
-	o folder.BuildOptions,
+	encoder store.PassageEncoder,
+	o store.BuildOptions,
 	report *Report,
 ) (found int, err error) {
 	scan, err := s.scan(ctx, object{"bool": object{"must_not": object{"term": object{fieldExperts: x.mark()}}}})
@@ -142,7 +142,7 @@ func (s *Store) fill(
 	defer func() { _ = scan.Close() }() // else it ends by itself, after pageAlive
 	for ended := false; !ended; {
 		var batch []corpus.Passage
-		batch, ended, err = s.readBatch(scan, folder.BuildOptions{}, report)
+		batch, ended, err = s.readBatch(scan, store.BuildOptions{}, report)
 		if err != nil {
 			return found, err
 		}
@@ -151,7 +151,7 @@ func (s *Store) fill(
 			return found, err
 		}
 		if done, total := scan.Progress(); o.Progress != nil {
-			o.Progress(folder.Progress{Stage: folder.Encoding, Expert: x.Name, Done: done, Total: total, Unit: "passages"})
+			o.Progress(store.Progress{Stage: store.Encoding, Expert: x.Name, Done: done, Total: total, Unit: "passages"})
 		}
 	}
 	return found, nil
@@ -162,7 +162,7 @@ func (s *Store) fill(
 func (s *Store) fillBatch(
 	ctx context.Context,
 	x Expert,
-	encoder folder.PassageEncoder,
+	encoder store.PassageEncoder,
 	batch []corpus.Passage,
 	report *Report,
 ) error {
@@ -188,7 +188,7 @@ func (s *Store) fillBatch(
 			marks = append(marks, append(others, x.mark())) // an earlier expert of this name had the same field
 		}
 	}
-	vectors, err := folder.EncodeTogether(ctx, []folder.PassageEncoder{encoder}, nil, todo)
+	vectors, err := store.EncodeTogether(ctx, []store.PassageEncoder{encoder}, nil, todo)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // FuzzAnswers: whatever a cluster, or what stands in its place, answers is read or
@@ -19,7 +19,7 @@ import (
 func FuzzAnswers(f *testing.F) {
 	m := &Manifest{
 		Format: manifestFormat,
-		Words:  Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: folder.Analyser(bm25.Lucene)},
+		Words:  Words{K1: 0.9, B: 0.4, Phrases: true, Analyser: store.Analyser(bm25.Lucene)},
 		Experts: []Expert{
 			{Name: "one", Fingerprint: "x", Dimension: 2},
 			{Name: "two", Fingerprint: "y", Dimension: 4, Late: true},
@@ -147,12 +147,12 @@ func TestIndexedOtherwise(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "write-refused")
 	one := hashed{name: "one"}
-	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []folder.PassageEncoder{one}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: []store.PassageEncoder{one}}
 	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, options,
 		""); err != nil {
 		t.Fatal(err)
 	}
-	for want, encoders := range map[string][]folder.PassageEncoder{
+	for want, encoders := range map[string][]store.PassageEncoder{
 		"is needed":                    {},
 		"no vectors of expert \"two\"": {one, hashed{name: "two"}},
 		"were made by":                 {hashed{name: "one", owner: "another"}},
@@ -165,7 +165,7 @@ func TestIndexedOtherwise(t *testing.T) {
 			t.Errorf("%q: %v", want, err)
 		}
 	}
-	var clash *folder.ClashError
+	var clash *store.ClashError
 	changed := passages(1, 3)
 	changed[1].Text += " more"
 	_, err := Build(t.Context(), client, index, Shape{}, &list{passages: changed}, options, "")
@@ -195,10 +195,10 @@ func TestPartsAreRefused(t *testing.T) {
 		"x",
 		Shape{Shards: 1},
 		&list{},
-		folder.BuildOptions{Experts: []folder.PassageEncoder{e}},
+		store.BuildOptions{Experts: []store.PassageEncoder{e}},
 		"",
 	)
-	_, again := AddExpert(t.Context(), nil, "x", e, folder.BuildOptions{})
+	_, again := AddExpert(t.Context(), nil, "x", e, store.BuildOptions{})
 	for _, err := range []error{err, again} {
 		if err == nil || !strings.Contains(err.Error(), `expert "granular" has a vector for each of several parts`) {
 			t.Error(err)

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // ApplyTogether makes changes of different passages, all or none: those behind the first,
@@ -14,10 +14,10 @@ import (
 // before, in part, and none sees two. The conditions of the others do not count. With an
 // error in the first result, others may have been made, and are made good by the next
 // attempt; the error of ApplyTogether itself says so too.
-func (w *Writer) ApplyTogether(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
+func (w *Writer) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	w.waiting.Add(int64(len(changes)))
 	defer w.waiting.Add(-int64(len(changes)))
-	results := make([]folder.ChangeResult, len(changes))
+	results := make([]store.ChangeResult, len(changes))
 	all := make([]*attempt, len(changes))
 	for i := range changes {
 		results[i].ID = changes[i].ID()
@@ -68,7 +68,7 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []folder.Change) ([]
 // replaced or deleted: with the vectors that it has.
 func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) error {
 	var m *Manifest
-	var encoders []folder.PassageEncoder
+	var encoders []store.PassageEncoder
 	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 		m, encoders, err = w.look(ctx, patience)
 		return err

@@ -10,19 +10,19 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // version returns the changes that put a version of a document in the place of one of up
 // to six passages.
-func version(number, passages int) (changes []folder.Change) {
+func version(number, passages int) (changes []store.Change) {
 	for n := 1; n <= max(passages, 6); n++ {
 		id := corpus.PassageID("doc.md", n)
 		if n > passages {
-			changes = append(changes, folder.Change{Delete: id})
+			changes = append(changes, store.Change{Delete: id})
 			continue
 		}
-		changes = append(changes, folder.Change{Put: &corpus.Passage{
+		changes = append(changes, store.Change{Put: &corpus.Passage{
 			ID: id, Text: fmt.Sprintf("lamp of version%d, part %d", number, n), Metadata: map[string]any{
 				corpus.DocumentKey: "doc.md", corpus.DocumentSHA256Key: fmt.Sprint(number),
 				corpus.DocumentPassagesKey: int64(passages),
@@ -39,25 +39,25 @@ func TestTogether(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "write-together")
 	var encoded atomic.Int64
-	e := []folder.PassageEncoder{hashed{name: "plain", encoded: &encoded}, hashed{name: "tokens", late: true}}
-	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: e}
+	e := []store.PassageEncoder{hashed{name: "plain", encoded: &encoded}, hashed{name: "tokens", late: true}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Experts: e}
 	given := &list{passages: passages(1, 3)}
 	if _, err := Build(t.Context(), client, index, Shape{Shards: 3}, given, options, ""); err != nil {
 		t.Fatal(err)
 	}
-	store, err := Open(t.Context(), client, index)
+	target, err := Open(t.Context(), client, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := NewCorpus(t.Context(), store)
+	shown, err := NewCorpus(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	writer, err := NewWriter(store, e, nil)
+	writer, err := NewWriter(target, e, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	put := func(changes []folder.Change) {
+	put := func(changes []store.Change) {
 		t.Helper()
 		results, err := writer.ApplyTogether(t.Context(), changes)
 		if err != nil {
@@ -120,7 +120,7 @@ func TestTogether(t *testing.T) {
 	// first: they are not answered.
 	put(version(20, 4))
 	crashed := version(21, 4)[2]
-	if _, err := writer.Apply(t.Context(), []folder.Change{crashed}); err != nil {
+	if _, err := writer.Apply(t.Context(), []store.Change{crashed}); err != nil {
 		t.Fatal(err)
 	}
 	if err := writer.Visible(t.Context()); err != nil {
@@ -147,8 +147,8 @@ func TestTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, c := range again[:4] {
-		x, _ := store.Manifest().Expert("plain")
-		there, err := store.get(t.Context(), []string{c.Put.ID}, x.field(), fieldText)
+		x, _ := target.Manifest().Expert("plain")
+		there, err := target.get(t.Context(), []string{c.Put.ID}, x.field(), fieldText)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/cluster"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -24,20 +25,20 @@ func TestBackup(t *testing.T) {
 	c := cluster.Start(t, 3)
 	client := testClient(t)
 	index := testIndex(t, client, "backup")
-	options := folder.BuildOptions{
+	options := store.BuildOptions{
 		Words:   bm25.Params{K1: 0.9, B: 0.4, Phrases: true},
-		Experts: []folder.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}},
+		Experts: []store.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}},
 	}
 	given := passages(31, 40)
 	if _, err := Build(t.Context(), client, index, Shape{Shards: 2, Replicas: 1}, &list{passages: given}, options,
 		"temperature: 1\n"); err != nil {
 		t.Fatal(err)
 	}
-	store, err := Open(t.Context(), client, index)
+	target, err := Open(t.Context(), client, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, done, err := store.Register("jobs").Write(t.Context(), []byte(`["one"]`), ""); err != nil || !done {
+	if _, done, err := target.Register("jobs").Write(t.Context(), []byte(`["one"]`), ""); err != nil || !done {
 		t.Fatal(done, err)
 	}
 	ask := func(method, path string, body object) {
@@ -53,7 +54,7 @@ func TestBackup(t *testing.T) {
 	repository := "/_snapshot/" + index
 	ask("PUT", repository, object{"type": "fs", "settings": object{"location": filepath.Join(c.Snapshots(), index)}})
 
-	writer, err := NewWriter(store, options.Experts, nil)
+	writer, err := NewWriter(target, options.Experts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestBackup(t *testing.T) {
 	go func() {
 		for i := 0; ; i++ {
 			p := corpus.Passage{ID: fmt.Sprintf("later-%d", i), Text: "written meanwhile"}
-			if _, err := writer.Apply(writing, []folder.Change{{Put: &p}}); err != nil {
+			if _, err := writer.Apply(writing, []store.Change{{Put: &p}}); err != nil {
 				if writing.Err() != nil {
 					err = nil
 				}
@@ -78,7 +79,7 @@ func TestBackup(t *testing.T) {
 		t.Error(err)
 	}
 
-	was := stateOf(t, store, given)
+	was := stateOf(t, target, given)
 	ask("DELETE", "/"+index+","+index+stateSuffix, nil)
 	if _, err := Open(t.Context(), client, index); !errors.Is(err, ErrNoIndex) {
 		t.Fatalf("%v", err)
@@ -96,11 +97,11 @@ func TestBackup(t *testing.T) {
 		if is := stateOf(t, restored, given); is != was {
 			t.Errorf("%s: other passages or vectors than before", name)
 		}
-		if m := restored.Manifest(); m.Calibration != "temperature: 1\n" || m.ID != store.Manifest().ID {
+		if m := restored.Manifest(); m.Calibration != "temperature: 1\n" || m.ID != target.Manifest().ID {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
-	if data, _, err := store.Register("jobs").Read(t.Context()); err != nil || string(data) != `["one"]` {
+	if data, _, err := target.Register("jobs").Read(t.Context()); err != nil || string(data) != `["one"]` {
 		t.Errorf("the register has %s, %v", data, err)
 	}
 }
@@ -116,7 +117,7 @@ func TestExportPassages(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir() + "/folder"
-	if _, err := folder.Build(t.Context(), dir, &list{passages: given}, folder.BuildOptions{}); err != nil {
+	if _, err := folder.Build(t.Context(), dir, &list{passages: given}, store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	g := collectionIn(t, dir).Acquire()

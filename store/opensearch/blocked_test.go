@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // TestBlocked: changes of an index with a block are refused at once with the cluster's
@@ -18,12 +18,12 @@ func TestBlocked(t *testing.T) {
 	t.Parallel()
 	client := testClient(t)
 	index := testIndex(t, client, "write-blocked")
-	store, writers := written(t, index, passages(1, 3), client, client)
-	c, err := NewCorpus(t.Context(), store)
+	target, writers := written(t, index, passages(1, 3), client, client)
+	c, err := NewCorpus(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
-	put := []folder.Change{{Put: &corpus.Passage{ID: "more", Text: "a stone"}}}
+	put := []store.Change{{Put: &corpus.Passage{ID: "more", Text: "a stone"}}}
 	set := func(block, to string) {
 		t.Helper()
 		if _, err := client.Do(t.Context(), "PUT", "/"+index+"/_settings",
@@ -48,7 +48,7 @@ func TestBlocked(t *testing.T) {
 			t.Errorf("without %s: %+v, %v", block, h, err)
 		}
 	}
-	if results, err := writers[0].Apply(t.Context(), put); err != nil || results[0].Outcome != folder.Created {
+	if results, err := writers[0].Apply(t.Context(), put); err != nil || results[0].Outcome != store.Created {
 		t.Errorf("%+v, %v", results, err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"maps"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // lacking returns the clauses of the passages without a field.
@@ -16,11 +16,11 @@ func lacking(field string) object {
 }
 
 // completing is the stage of Store.complete.
-const completing folder.Stage = "words and copies"
+const completing store.Stage = "words and copies"
 
 // complete gives an index that an older program made writtenFields and the keyField, and passages
 // that lack them their values. Nothing is encoded, and servers that do not know the fields go on.
-func (s *Store) complete(ctx context.Context, o folder.BuildOptions) error {
+func (s *Store) complete(ctx context.Context, o store.BuildOptions) error {
 	if !s.written.Load() || !s.keyed.Load() {
 		fields := writtenFields()
 		maps.Copy(fields, keyField())
@@ -42,7 +42,7 @@ func (s *Store) complete(ctx context.Context, o folder.BuildOptions) error {
 	defer func() { _ = scan.Close() }() // else it ends by itself, after pageAlive
 	for ended := false; !ended; {
 		var batch []corpus.Passage
-		batch, ended, err = s.readBatch(scan, folder.BuildOptions{}, &Report{})
+		batch, ended, err = s.readBatch(scan, store.BuildOptions{}, &Report{})
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (s *Store) complete(ctx context.Context, o folder.BuildOptions) error {
 			return err
 		}
 		if done, total := scan.Progress(); o.Progress != nil && done > 0 {
-			o.Progress(folder.Progress{Stage: completing, Done: done, Total: total, Unit: "passages"})
+			o.Progress(store.Progress{Stage: completing, Done: done, Total: total, Unit: "passages"})
 		}
 	}
 	return nil

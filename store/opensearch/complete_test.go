@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // TestOlderIndex: an index that was made before it was known how passages are written answers
@@ -20,9 +20,9 @@ func TestOlderIndex(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "typed-older")
 	encoded := &atomic.Int64{}
-	options := folder.BuildOptions{
+	options := store.BuildOptions{
 		Words:   bm25.DefaultParams(),
-		Experts: []folder.PassageEncoder{hashed{name: "base", encoded: encoded}},
+		Experts: []store.PassageEncoder{hashed{name: "base", encoded: encoded}},
 	}
 	options.Words.Phrases = true
 	x, err := describe(options.Experts[0])
@@ -38,18 +38,18 @@ func TestOlderIndex(t *testing.T) {
 	if _, err := client.Do(t.Context(), "PUT", "/"+index, body); err != nil {
 		t.Fatal(err)
 	}
-	store, err := Open(t.Context(), client, index)
+	target, err := Open(t.Context(), client, index)
 	if err != nil {
 		t.Fatal(err)
 	}
 	given := append(shopPassages(), corpus.Passage{ID: "p900", Text: "We OPEN at nine  on weekdays and close at six."})
-	if _, err := store.Add(t.Context(), &list{passages: given}, options); err != nil {
+	if _, err := target.Add(t.Context(), &list{passages: given}, options); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.refresh(t.Context()); err != nil {
+	if err := target.refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	far, err := NewCorpus(t.Context(), store)
+	far, err := NewCorpus(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestOlderIndex(t *testing.T) {
 	if corrected != "[]" || len(results) != len(given) || left != int64(len(given)) {
 		t.Errorf("before: %s, %d results, %d unwritten", corrected, len(results), left)
 	}
-	if n, err := store.Copies(t.Context()); err != nil || n != 0 {
+	if n, err := target.Copies(t.Context()); err != nil || n != 0 {
 		t.Errorf("before: %d copies, %v", n, err)
 	}
 	encoded.Store(0)
@@ -88,7 +88,7 @@ func TestOlderIndex(t *testing.T) {
 		left != 0 {
 		t.Errorf("after: %s, %q, %d unwritten", corrected, results, left)
 	}
-	older := &Store{client: client, index: index, concrete: index, pause: firstPause, about: store.about}
+	older := &Store{client: client, index: index, concrete: index, pause: firstPause, about: target.about}
 	if _, err := older.Add(t.Context(), &list{passages: []corpus.Passage{{ID: "x", Text: "The vehicle of a flibbertigibbet."}}}, options); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // TestAbove: the three ways in which OpenSearch writes a watermark, on a disk of 100 GiB.
@@ -34,8 +34,8 @@ func TestAbove(t *testing.T) {
 func TestClusterLimits(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "cluster-limits")
-	store, writers := written(t, index, passages(1, 3), client, client)
-	c, err := NewCorpus(t.Context(), store)
+	target, writers := written(t, index, passages(1, 3), client, client)
+	c, err := NewCorpus(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestClusterLimits(t *testing.T) {
 		}
 		return h
 	}
-	put := []folder.Change{{Put: &corpus.Passage{ID: "more", Text: "a stone"}}}
+	put := []store.Change{{Put: &corpus.Passage{ID: "more", Text: "a stone"}}}
 	if h := look(); h.Blocked != "" || len(h.Disks) > 0 {
 		t.Errorf("before: %+v", h)
 	}
@@ -86,7 +86,7 @@ func TestClusterLimits(t *testing.T) {
 	if h := look(); h.Blocked != "" || len(h.Disks) > 0 {
 		t.Errorf("afterwards: %+v", h)
 	}
-	if results, err := writers[0].Apply(t.Context(), put); err != nil || results[0].Outcome != folder.Created {
+	if results, err := writers[0].Apply(t.Context(), put); err != nil || results[0].Outcome != store.Created {
 		t.Errorf("a write afterwards: %+v, %v", results, err)
 	}
 }

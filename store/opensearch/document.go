@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // vectorsOf are the vectors of one passage by expert, each expert of the manifest that
@@ -90,8 +90,8 @@ const (
 )
 
 // readMarks returns the marks of how encoders read a passage, and of the first of a document.
-func readMarks(encoders []folder.PassageEncoder, p corpus.Passage) (marks []string) {
-	cut, unread, _ := folder.ReadsOf(encoders, p)
+func readMarks(encoders []store.PassageEncoder, p corpus.Passage) (marks []string) {
+	cut, unread, _ := store.ReadsOf(encoders, p)
 	if cut {
 		marks = append(marks, markCut)
 	}

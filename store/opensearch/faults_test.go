@@ -18,6 +18,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -117,9 +118,9 @@ func TestInterrupted(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var encoded atomic.Int64
 	one, two := hashed{name: "one", encoded: &encoded}, hashed{name: "two", late: true}
-	options := folder.BuildOptions{
+	options := store.BuildOptions{
 		Words:   bm25.Params{K1: 0.9, B: 0.4, Phrases: true},
-		Experts: []folder.PassageEncoder{one, two},
+		Experts: []store.PassageEncoder{one, two},
 	}
 	given := passages(seed, count)
 	f := &faulty{to: clean, random: random, share: 0.15}
@@ -176,7 +177,7 @@ func TestInterrupted(t *testing.T) {
 			}
 			return n >= at && tries < 2
 		}
-		_, err := AddExpert(ctx, client, index, third, folder.BuildOptions{})
+		_, err := AddExpert(ctx, client, index, third, store.BuildOptions{})
 		cancel()
 		if err == nil {
 			break
@@ -185,11 +186,11 @@ func TestInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		unlock(t, clean, index)
-		store, err := Open(t.Context(), clean, index)
+		target, err := Open(t.Context(), clean, index)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, stored := store.Manifest().Expert("third"); stored {
+		if _, stored := target.Manifest().Expert("third"); stored {
 			t.Error("an expert is published before all have its vectors")
 		}
 	}
@@ -210,22 +211,22 @@ func unlock(t *testing.T, client *Client, index string) {
 }
 
 // hasContent compares an index with a collection of the same passages, built without it.
-func hasContent(t *testing.T, client *Client, index string, given []corpus.Passage, o folder.BuildOptions) {
+func hasContent(t *testing.T, client *Client, index string, given []corpus.Passage, o store.BuildOptions) {
 	t.Helper()
 	dir := t.TempDir()
 	if _, err := folder.Build(t.Context(), dir+"/want", &list{passages: given}, o); err != nil {
 		t.Fatal(err)
 	}
-	store, err := Open(t.Context(), client, index)
+	target, err := Open(t.Context(), client, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	scan, err := store.Scan(t.Context())
+	scan, err := target.Scan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := folder.Build(t.Context(), dir+"/got", scan,
-		folder.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
+		store.BuildOptions{Words: target.Manifest().Words.Params(), Experts: target.Encoders()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := scan.Close(); err != nil {
@@ -244,27 +245,27 @@ func written(
 ) (*Store, []*Writer) {
 	t.Helper()
 	e := hashed{name: "one"}
-	if _, err := Build(t.Context(), clean, index, Shape{Shards: 3, Replicas: 1}, &list{passages: given}, folder.BuildOptions{Experts: []folder.PassageEncoder{e}}, ""); err != nil {
+	if _, err := Build(t.Context(), clean, index, Shape{Shards: 3, Replicas: 1}, &list{passages: given}, store.BuildOptions{Experts: []store.PassageEncoder{e}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	var writers []*Writer
 	for _, client := range clients {
-		store, err := Open(t.Context(), client, index)
+		target, err := Open(t.Context(), client, index)
 		if err != nil {
 			t.Fatal(err)
 		}
-		store.pause = time.Millisecond
-		w, err := NewWriter(store, []folder.PassageEncoder{e}, nil)
+		target.pause = time.Millisecond
+		w, err := NewWriter(target, []store.PassageEncoder{e}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		writers = append(writers, w)
 	}
-	store, err := Open(t.Context(), clean, index)
+	target, err := Open(t.Context(), clean, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return store, writers
+	return target, writers
 }
 
 // TestNothingAcknowledgedIsLost: behind faults, what writers were told is what is there
@@ -276,7 +277,7 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 	const seed, hands, rounds = 5, 4, 25
 	f := &faulty{to: clean, random: rand.New(rand.NewPCG(seed, 0)), share: 0.3}
 	client := behind(t, f)
-	store, writers := written(t, index, passages(1, 3), clean, client)
+	target, writers := written(t, index, passages(1, 3), clean, client)
 	want := make([]map[string]corpus.Passage, hands)
 	var group sync.WaitGroup
 	for hand := range hands {
@@ -284,10 +285,10 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 		group.Go(func() {
 			random := rand.New(rand.NewPCG(seed, uint64(1+hand)))
 			for round := range rounds {
-				var changes []folder.Change
+				var changes []store.Change
 				for range 1 + random.IntN(6) {
 					id := fmt.Sprintf("hand %d, %d", hand, random.IntN(12))
-					c := folder.Change{Delete: id}
+					c := store.Change{Delete: id}
 					if random.IntN(3) > 0 {
 						c.Put = &corpus.Passage{
 							ID:   id,
@@ -304,7 +305,7 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 				}
 				for i, r := range results {
 					_, was := want[hand][r.ID]
-					if r.Err != nil || (r.Outcome == folder.Created || r.Outcome == folder.Absent) == was {
+					if r.Err != nil || (r.Outcome == store.Created || r.Outcome == store.Absent) == was {
 						t.Errorf("seed %d: %+v of %q, which was there: %t", seed, r, r.ID, was)
 					}
 					if p := changes[i].Put; p != nil {
@@ -332,11 +333,11 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 	if err := writers[0].Wait(t.Context(), writers[0].sequence.Load()); err != nil {
 		t.Fatal(err)
 	}
-	statistics, err := store.Statistics(t.Context())
+	statistics, err := target.Statistics(t.Context())
 	if err != nil || statistics.Passages != int64(total) {
 		t.Errorf("%+v, %v; %d are right", statistics, err, total)
 	}
-	scan, err := store.Scan(t.Context())
+	scan, err := target.Scan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +353,7 @@ func TestNothingAcknowledgedIsLost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := store.Encoders()[0].EncodePassages(t.Context(), []corpus.Passage{p})
+		got, err := target.Encoders()[0].EncodePassages(t.Context(), []corpus.Passage{p})
 		want, _ := hashed{name: "one"}.EncodePassages(t.Context(), []corpus.Passage{p})
 		if err != nil || !bytes.Equal(fmt.Append(nil, got), fmt.Append(nil, want)) {
 			t.Errorf("%q: %v, %v, not %v", p.ID, got, err, want)
@@ -375,15 +376,15 @@ func TestConditions(t *testing.T) {
 		group.Go(func() {
 			results, err := w.Apply(
 				t.Context(),
-				[]folder.Change{{Put: &corpus.Passage{ID: "new", Text: fmt.Sprint("of ", hand)}, IfAbsent: true}},
+				[]store.Change{{Put: &corpus.Passage{ID: "new", Text: fmt.Sprint("of ", hand)}, IfAbsent: true}},
 			)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			var other *folder.VersionError
+			var other *store.VersionError
 			switch {
-			case results[0].Outcome == folder.Created:
+			case results[0].Outcome == store.Created:
 				created.Add(1)
 			case !errors.As(results[0].Err, &other):
 				t.Errorf("%+v", results[0])
@@ -396,13 +397,13 @@ func TestConditions(t *testing.T) {
 					return
 				}
 				p.Text = fmt.Sprint(n + 1)
-				results, err := w.Apply(t.Context(), []folder.Change{{Put: &p, IfMatch: version}})
+				results, err := w.Apply(t.Context(), []store.Change{{Put: &p, IfMatch: version}})
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				switch {
-				case results[0].Err == nil && results[0].Outcome == folder.Replaced:
+				case results[0].Err == nil && results[0].Outcome == store.Replaced:
 					done++
 				case errors.As(results[0].Err, &other):
 					refused.Add(1)
@@ -422,7 +423,7 @@ func TestConditions(t *testing.T) {
 		t.Errorf("it was created %d times", created.Load())
 	}
 	t.Logf("%d of %d steps were refused", refused.Load(), hands*each+refused.Load())
-	results, err := writers[0].Apply(t.Context(), []folder.Change{
+	results, err := writers[0].Apply(t.Context(), []store.Change{
 		{
 			Delete:  "counter",
 			IfMatch: "an old one",

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // TestFormsAsEmbedded: with the analysis Unicode, the hits, scores, upper bounds and
@@ -57,7 +57,7 @@ func TestFormsAsEmbedded(t *testing.T) {
 			given = append(given, p)
 		}
 	}
-	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}
 	farCorpus, nearCorpus := built(t, "forms", given, 2, options)
 	far, near := farCorpus.Acquire(), nearCorpus.Acquire()
 	defer far.Release()

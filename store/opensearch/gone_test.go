@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // indexesLike returns the names of the indexes and aliases that begin so.
@@ -46,13 +46,13 @@ func TestGone(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "gone-index")
 	given := passages(1, 3)
-	store, writers := written(t, index, given, client, client)
-	register := store.Register("somebody")
+	target, writers := written(t, index, given, client, client)
+	register := target.Register("somebody")
 	_, version := wrote(t, register, `{"n":0}`, "")
 	var ended atomic.Bool
 	var working sync.WaitGroup
 	errs := make([]error, 3)
-	for i, changes := range [][]folder.Change{
+	for i, changes := range [][]store.Change{
 		{{Put: &corpus.Passage{ID: "a", Text: "one"}}, {Put: &corpus.Passage{ID: "b", Text: "two"}}},
 		{{Delete: "nothing"}, {Delete: "none"}},
 		{{Put: &corpus.Passage{ID: "c", Text: "three"}}, {Delete: given[0].ID}},
@@ -82,7 +82,7 @@ func TestGone(t *testing.T) {
 		{verb: updating, id: "d", body: []byte(`{"id":"d"}`), seqNo: 3, term: 1},
 		{verb: removing, id: "d", seqNo: 3, term: 1},
 	} {
-		if _, err := store.bulk(t.Context(), []operation{op}); !errors.As(err, &gone) {
+		if _, err := target.bulk(t.Context(), []operation{op}); !errors.As(err, &gone) {
 			t.Errorf("%+v: %v", op, err)
 		}
 	}
@@ -92,10 +92,10 @@ func TestGone(t *testing.T) {
 	if _, _, err := register.Write(t.Context(), []byte(`{"n":2}`), ""); !errors.As(err, &gone) {
 		t.Errorf("a register of an index that is gone: %v", err)
 	}
-	if _, err := store.Add(t.Context(), &list{passages: given}, oneExpert()); !errors.As(err, &gone) {
+	if _, err := target.Add(t.Context(), &list{passages: given}, oneExpert()); !errors.As(err, &gone) {
 		t.Errorf("indexing on: %v", err)
 	}
-	if err := store.putMapping(t.Context(), store.about, nil); !isStatus(err, 404) {
+	if err := target.putMapping(t.Context(), target.about, nil); !isStatus(err, 404) {
 		t.Errorf("a mapping: %v", err)
 	}
 	if found := indexesLike(t, client, index); len(found) > 0 {
@@ -103,7 +103,7 @@ func TestGone(t *testing.T) {
 	}
 
 	written(t, index, given, client)
-	for _, changes := range [][]folder.Change{{{Put: &corpus.Passage{ID: "a", Text: "one"}}}, {{Delete: given[0].ID}}} {
+	for _, changes := range [][]store.Change{{{Put: &corpus.Passage{ID: "a", Text: "one"}}}, {{Delete: given[0].ID}}} {
 		if _, err := writers[0].Apply(t.Context(), changes); !errors.As(err, &gone) {
 			t.Errorf("to an index that was made anew: %v", err)
 		}
@@ -117,8 +117,8 @@ func TestOlderIndexIsAimed(t *testing.T) {
 	t.Parallel()
 	client := testClient(t)
 	index := testIndex(t, client, "aimed-older")
-	store, _ := written(t, index, passages(1, 3), client)
-	register := store.Register("somebody")
+	target, _ := written(t, index, passages(1, 3), client)
+	register := target.Register("somebody")
 	_, version := wrote(t, register, `{"n":0}`, "")
 	other := testIndex(t, client, "aimed-other")
 	if _, err := client.Do(t.Context(), "PUT", "/"+other, []byte(`{}`)); err != nil {
@@ -137,13 +137,13 @@ func TestOlderIndexIsAimed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range []folder.Change{{Put: &corpus.Passage{ID: what, Text: what}}, {Delete: "nothing"}} {
-			if _, err := w.Apply(t.Context(), []folder.Change{c}); err != nil {
+		for _, c := range []store.Change{{Put: &corpus.Passage{ID: what, Text: what}}, {Delete: "nothing"}} {
+			if _, err := w.Apply(t.Context(), []store.Change{c}); err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 		_, version = wrote(t, register, `{"n":"`+what+`"}`, version)
-		want := []string{index, index + stateSuffix, index + stateSuffix + "-W", store.target()}
+		want := []string{index, index + stateSuffix, index + stateSuffix + "-W", target.target()}
 		slices.Sort(want)
 		if found := indexesLike(t, client, index); !slices.Equal(found, want) {
 			t.Errorf("%s: there are %q, want %q", what, found, want)
@@ -157,15 +157,15 @@ func TestOlderIndexIsAimed(t *testing.T) {
 		}
 	}
 	apply("new")
-	change("remove", index, store.target())
+	change("remove", index, target.target())
 	change("remove", index+stateSuffix, index+stateSuffix+"-W")
 	apply("of an older version")
-	change("remove", index, store.target())
-	change("add", other, store.target())
+	change("remove", index, target.target())
+	change("add", other, target.target())
 	apply("of another index")
-	change("remove", index, store.target())
-	change("add", other, store.target())
-	change("add", index, store.target())
+	change("remove", index, target.target())
+	change("add", other, target.target())
+	change("add", index, target.target())
 	apply("of two indexes")
 }
 
@@ -180,8 +180,8 @@ func wrote(t *testing.T, r *Register, data, version string) (*Register, string) 
 }
 
 // oneExpert returns the options that written indexes with.
-func oneExpert() folder.BuildOptions {
-	return folder.BuildOptions{Experts: []folder.PassageEncoder{hashed{name: "one"}}}
+func oneExpert() store.BuildOptions {
+	return store.BuildOptions{Experts: []store.PassageEncoder{hashed{name: "one"}}}
 }
 
 // TestSilence: a write of which the cluster says nothing, and one to nodes that nobody reaches, is given
@@ -214,7 +214,7 @@ func TestSilence(t *testing.T) {
 		w.patience = patience
 		proxy.on.Store(true)
 		began := time.Now()
-		_, err = w.Apply(t.Context(), []folder.Change{{Put: &corpus.Passage{ID: "a", Text: name}}})
+		_, err = w.Apply(t.Context(), []store.Change{{Put: &corpus.Passage{ID: "a", Text: name}}})
 		took := time.Since(began)
 		var gaveUp *SilentError
 		if !errors.As(err, &gaveUp) || gaveUp.After != patience || w.Backlog().Trouble == nil {
@@ -222,7 +222,7 @@ func TestSilence(t *testing.T) {
 		}
 		t.Logf("%s: given up after %v: %v", name, took, err)
 		proxy.on.Store(false)
-		if results, err := w.Apply(t.Context(), []folder.Change{{Put: &corpus.Passage{ID: "b", Text: name}}}); err != nil ||
+		if results, err := w.Apply(t.Context(), []store.Change{{Put: &corpus.Passage{ID: "b", Text: name}}}); err != nil ||
 			results[0].Err != nil || w.Backlog().Trouble != nil {
 			t.Errorf("%s: afterwards: %+v, %v", name, results, err)
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // TestLook: what others do with an index is seen: a calibration, and that it was made anew.
@@ -13,7 +13,7 @@ func TestLook(t *testing.T) {
 	t.Parallel()
 	client := testClient(t)
 	index := testIndex(t, client, "look")
-	options := folder.BuildOptions{Words: bm25.DefaultParams()}
+	options := store.BuildOptions{Words: bm25.DefaultParams()}
 	build := func() *Store {
 		if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: tagged(1, 20)}, options,
 			""); err != nil {

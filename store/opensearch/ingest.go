@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // batchPassages is how many passages are read, encoded and written at a time. What was
@@ -17,11 +17,11 @@ import (
 const batchPassages = 256
 
 // writing is the one stage of indexing: passages are encoded and written batch by batch.
-const writing folder.Stage = "encoding and writing"
+const writing store.Stage = "encoding and writing"
 
 // Report says what indexing did.
 type Report struct {
-	folder.BuildReport
+	store.BuildReport
 	// There is how many passages were found with this very content and these vectors.
 	There int `json:"there"`
 }
@@ -35,8 +35,8 @@ func Build(
 	client *Client,
 	index string,
 	shape Shape,
-	source folder.Source,
-	o folder.BuildOptions,
+	source store.Source,
+	o store.BuildOptions,
 	calibration string,
 ) (report Report, err error) {
 	for _, e := range o.Experts { // before anything is done
@@ -56,8 +56,8 @@ func build(
 	client *Client,
 	index string,
 	shape Shape,
-	source folder.Source,
-	o folder.BuildOptions,
+	source store.Source,
+	o store.BuildOptions,
 	calibration string,
 ) (report Report, err error) {
 	s, err := begin(ctx, client, index, o, shape)
@@ -112,12 +112,12 @@ func changing(ctx context.Context, client *Client, index, doing string, work fun
 // Replace says that the new one counts.
 //
 // Searches see passages as they are written, and not all at once.
-func (s *Store) Add(ctx context.Context, source folder.Source, o folder.BuildOptions) (report Report, err error) {
+func (s *Store) Add(ctx context.Context, source store.Source, o store.BuildOptions) (report Report, err error) {
 	m := s.current()
 	if err := m.matches(o.Experts); err != nil {
 		return report, err
 	}
-	report.Recall = map[string]folder.Recall{}
+	report.Recall = map[string]store.Recall{}
 	for ended := false; !ended; {
 		var batch []corpus.Passage
 		batch, ended, err = s.readBatch(source, o, &report)
@@ -128,7 +128,7 @@ func (s *Store) Add(ctx context.Context, source folder.Source, o folder.BuildOpt
 			return report, err
 		}
 		if o.Progress != nil {
-			p := folder.Progress{Stage: writing, Unit: "bytes", Passages: int64(report.Passages + report.There)}
+			p := store.Progress{Stage: writing, Unit: "bytes", Passages: int64(report.Passages + report.There)}
 			p.Done, p.Total = source.Progress()
 			if source.Place().Line == 0 {
 				p.Unit = "passages" // of another store, which has no lines
@@ -153,7 +153,7 @@ func (about *meta) current() *Manifest {
 }
 
 // matches makes sure that the encoders are those of the index, no more and no less.
-func (m *Manifest) matches(encoders []folder.PassageEncoder) error {
+func (m *Manifest) matches(encoders []store.PassageEncoder) error {
 	given := map[string]bool{}
 	for _, e := range encoders {
 		x, err := describe(e)
@@ -186,8 +186,8 @@ func (m *Manifest) matches(encoders []folder.PassageEncoder) error {
 
 // readBatch reads the next passages, each id once.
 func (s *Store) readBatch(
-	source folder.Source,
-	o folder.BuildOptions,
+	source store.Source,
+	o store.BuildOptions,
 	report *Report,
 ) (batch []corpus.Passage, ended bool, err error) {
 	seen := map[string]bool{}
@@ -203,7 +203,7 @@ func (s *Store) readBatch(
 			}
 		}
 		if err == nil && seen[p.ID] {
-			err = &folder.ClashError{ID: p.ID, Place: source.Place(), First: "a passage shortly before"}
+			err = &store.ClashError{ID: p.ID, Place: source.Place(), First: "a passage shortly before"}
 		}
 		if err != nil {
 			if err := skip(err, o, report); err != nil {
@@ -218,9 +218,9 @@ func (s *Store) readBatch(
 }
 
 // skip leaves out a passage that cannot be indexed, where that is allowed.
-func skip(err error, o folder.BuildOptions, report *Report) error {
+func skip(err error, o store.BuildOptions, report *Report) error {
 	var read *corpus.ReadError
-	var clash *folder.ClashError
+	var clash *store.ClashError
 	if !(errors.As(err, &read) && read.Recoverable || errors.As(err, &clash)) || o.BadPassage == nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (s *Store) addBatch(
 	m *Manifest,
 	place corpus.Place,
 	batch []corpus.Passage,
-	o folder.BuildOptions,
+	o store.BuildOptions,
 	report *Report,
 ) error {
 	marks := m.marks()
@@ -263,7 +263,7 @@ func (s *Store) addBatch(
 					report.There++
 					continue
 				case !equal && !o.Replace:
-					clash := &folder.ClashError{ID: p.ID, Place: place, First: "a passage of index " + s.index}
+					clash := &store.ClashError{ID: p.ID, Place: place, First: "a passage of index " + s.index}
 					if err := skip(clash, o, report); err != nil {
 						return err
 					}
@@ -320,9 +320,9 @@ func (s *Store) encode(
 	m *Manifest,
 	passages []corpus.Passage,
 	operations []operation,
-	o folder.BuildOptions,
+	o store.BuildOptions,
 ) error {
-	vectors, err := folder.EncodeTogether(ctx, o.Experts, o.Shared, passages)
+	vectors, err := store.EncodeTogether(ctx, o.Experts, o.Shared, passages)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/cluster"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // nodesOf returns a client of all nodes of a cluster.
@@ -52,8 +52,8 @@ func TestKilledNodes(t *testing.T) {
 	index := testIndex(t, client, "killed-nodes")
 	const seed = 11
 	t.Logf("seed %d", seed)
-	experts := []folder.PassageEncoder{hashed{name: "plain"}, hashed{name: "other"}, hashed{name: "tokens", late: true}}
-	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Experts: experts}
+	experts := []store.PassageEncoder{hashed{name: "plain"}, hashed{name: "other"}, hashed{name: "tokens", late: true}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Experts: experts}
 	first := corpus.Passage{ID: "first", Text: "common"}
 	if _, err := Build(t.Context(), client, index, Shape{Shards: 3, Replicas: 1}, &list{passages: []corpus.Passage{first}}, options, ""); err != nil {
 		t.Fatal(err)
@@ -61,11 +61,11 @@ func TestKilledNodes(t *testing.T) {
 	if err := c.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	store, err := Open(t.Context(), client, index)
+	target, err := Open(t.Context(), client, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	writer, err := NewWriter(store, experts, nil)
+	writer, err := NewWriter(target, experts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestKilledNodes(t *testing.T) {
 	if err := c.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.refresh(t.Context()); err != nil {
+	if err := target.refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]corpus.Passage{first.ID: first}
@@ -137,7 +137,7 @@ func TestKilledNodes(t *testing.T) {
 
 // change makes a few random changes in one request, and notes what was acknowledged.
 func change(ctx context.Context, writer *Writer, random *rand.Rand, w int, known acknowledged) error {
-	var changes []folder.Change
+	var changes []store.Change
 	after := acknowledged{}
 	for range 1 + random.IntN(8) {
 		id := fmt.Sprintf("%d/%d", w, random.IntN(300))
@@ -146,12 +146,12 @@ func change(ctx context.Context, writer *Writer, random *rand.Rand, w int, known
 		}
 		if known[id] != nil && random.IntN(4) == 0 {
 			after[id] = nil
-			changes = append(changes, folder.Change{Delete: id})
+			changes = append(changes, store.Change{Delete: id})
 			continue
 		}
 		p := corpus.Passage{ID: id, Text: fmt.Sprintf("common word%d river%d", random.IntN(1000), random.IntN(50))}
 		after[id] = &p
-		changes = append(changes, folder.Change{Put: &p})
+		changes = append(changes, store.Change{Put: &p})
 	}
 	// What may have been made is sent again, as clients do: a node that hangs for longer than a write
 	// waits leaves that open.
@@ -181,7 +181,7 @@ func checkCopies(
 	t *testing.T,
 	client *Client,
 	index string,
-	experts []folder.PassageEncoder,
+	experts []store.PassageEncoder,
 	want map[string]corpus.Passage,
 ) {
 	t.Helper()

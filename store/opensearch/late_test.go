@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // keeping is a way to a cluster that keeps the first bulk request: its sender is told
@@ -62,10 +62,10 @@ func TestLateCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, writers := written(t, index, passages(1, 3), clean, clean, slow)
-	apply := func(w *Writer, c folder.Change, want folder.Outcome) {
+	target, writers := written(t, index, passages(1, 3), clean, clean, slow)
+	apply := func(w *Writer, c store.Change, want store.Outcome) {
 		t.Helper()
-		if results, err := w.Apply(t.Context(), []folder.Change{c}); err != nil || results[0].Err != nil ||
+		if results, err := w.Apply(t.Context(), []store.Change{c}); err != nil || results[0].Err != nil ||
 			results[0].Outcome != want {
 			t.Fatalf("%+v, %v; %s was expected", results, err, want)
 		}
@@ -82,22 +82,22 @@ func TestLateCreate(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"a", "b"} { // b is there, and gone, before
-		apply(writers[0], folder.Change{Put: &corpus.Passage{ID: id, Text: "before"}}, folder.Created)
+		apply(writers[0], store.Change{Put: &corpus.Passage{ID: id, Text: "before"}}, store.Created)
 		if id == "b" {
-			apply(writers[0], folder.Change{Delete: id}, folder.Deleted)
+			apply(writers[0], store.Change{Delete: id}, store.Deleted)
 		}
 	}
-	apply(writers[0], folder.Change{Delete: "a"}, folder.Deleted)
+	apply(writers[0], store.Change{Delete: "a"}, store.Deleted)
 	k.kept = nil
-	apply(writers[1], folder.Change{Put: &corpus.Passage{ID: "a", Text: "first"}}, folder.Created)
+	apply(writers[1], store.Change{Put: &corpus.Passage{ID: "a", Text: "first"}}, store.Created)
 	if len(k.kept) == 0 {
 		t.Fatal("nothing was kept")
 	}
-	apply(writers[0], folder.Change{Delete: "a"}, folder.Deleted)
+	apply(writers[0], store.Change{Delete: "a"}, store.Deleted)
 	late("")
-	apply(writers[0], folder.Change{Put: &corpus.Passage{ID: "a", Text: "second"}, IfAbsent: true}, folder.Created)
+	apply(writers[0], store.Change{Put: &corpus.Passage{ID: "a", Text: "second"}, IfAbsent: true}, store.Created)
 	late("second")
-	if report, err := store.Add(t.Context(), &list{passages: []corpus.Passage{{ID: "b", Text: "again"}}}, folder.BuildOptions{Experts: []folder.PassageEncoder{hashed{name: "one"}}}); err != nil ||
+	if report, err := target.Add(t.Context(), &list{passages: []corpus.Passage{{ID: "b", Text: "again"}}}, store.BuildOptions{Experts: []store.PassageEncoder{hashed{name: "one"}}}); err != nil ||
 		report.Passages != 1 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -149,17 +149,17 @@ func TestReadingThePast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, writers := written(t, index, passages(1, 3), clean, clean, client)
-	apply := func(w int, c folder.Change, want folder.Outcome) {
+	target, writers := written(t, index, passages(1, 3), clean, clean, client)
+	apply := func(w int, c store.Change, want store.Outcome) {
 		t.Helper()
-		if results, err := writers[w].Apply(t.Context(), []folder.Change{c}); err != nil || results[0].Err != nil ||
+		if results, err := writers[w].Apply(t.Context(), []store.Change{c}); err != nil || results[0].Err != nil ||
 			results[0].Outcome != want {
 			t.Fatalf("%+v, %v; %s was expected", results, err, want)
 		}
 	}
 	read := func() []byte {
 		t.Helper()
-		path, body, err := store.getting([]string{"a"})
+		path, body, err := target.getting([]string{"a"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,19 +177,19 @@ func TestReadingThePast(t *testing.T) {
 	}
 	passage := &corpus.Passage{ID: "a", Text: "a passage"}
 	never := read()
-	apply(1, folder.Change{Delete: "a"}, folder.Absent)
-	apply(0, folder.Change{Put: passage}, folder.Created)
+	apply(1, store.Change{Delete: "a"}, store.Absent)
+	apply(0, store.Change{Put: passage}, store.Created)
 	once := read()
 	p.answers = [][]byte{never, never}
-	apply(1, folder.Change{Delete: "a"}, folder.Deleted)
+	apply(1, store.Change{Delete: "a"}, store.Deleted)
 	stored(false)
-	apply(1, folder.Change{Delete: "a"}, folder.Absent)
+	apply(1, store.Change{Delete: "a"}, store.Absent)
 	p.answers = [][]byte{once, once}
 	client.nodes[0].leave()
 	client.look(t.Context(), client.nodes[0], func() {})
-	apply(1, folder.Change{Put: passage}, folder.Created)
+	apply(1, store.Change{Put: passage}, store.Created)
 	stored(true)
-	apply(1, folder.Change{Put: passage}, folder.Unchanged)
+	apply(1, store.Change{Put: passage}, store.Unchanged)
 	stored(true)
 }
 

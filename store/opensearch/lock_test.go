@@ -10,7 +10,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs/lease"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // halting is a source that waits before its second passage.
@@ -33,7 +33,7 @@ func TestOneFillsAnIndex(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "write-one")
 	one := hashed{name: "one"}
-	o := folder.BuildOptions{Experts: []folder.PassageEncoder{one}}
+	o := store.BuildOptions{Experts: []store.PassageEncoder{one}}
 	source := &halting{list: list{passages: passages(1, 3)}, reached: make(chan struct{}), on: make(chan struct{})}
 	var group, first sync.WaitGroup
 	first.Go(func() {
@@ -78,17 +78,21 @@ func TestOneFillsAnIndex(t *testing.T) {
 func TestChangesOfMeta(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "write-meta")
-	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, folder.BuildOptions{}, ""); err != nil {
+	if _, err := Build(t.Context(), client, index, Shape{Shards: 1}, &list{passages: passages(1, 3)}, store.BuildOptions{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	const hands, each = 3, 3
 	var group sync.WaitGroup
 	for range hands {
 		group.Go(func() {
-			store, err := Open(t.Context(), client, index)
+			target, err := Open(t.Context(), client, index)
 			for range each {
 				if err == nil {
-					err = store.changeMeta(t.Context(), nil, func(about *meta) error { about.Manifest.Calibration += "x"; return nil })
+					err = target.changeMeta(
+						t.Context(),
+						nil,
+						func(about *meta) error { about.Manifest.Calibration += "x"; return nil },
+					)
 				}
 			}
 			if err != nil {
@@ -97,8 +101,8 @@ func TestChangesOfMeta(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if store, err := Open(t.Context(), client, index); err != nil ||
-		store.Manifest().Calibration != strings.Repeat("x", hands*each) {
-		t.Errorf("%d changes are %+v, %v", hands*each, store, err)
+	if target, err := Open(t.Context(), client, index); err != nil ||
+		target.Manifest().Calibration != strings.Repeat("x", hands*each) {
+		t.Errorf("%d changes are %+v, %v", hands*each, target, err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"example.org/conclave/bm25"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // manifestFormat is the version of the schema and of the manifest.
@@ -51,7 +51,7 @@ func (w Words) analysis() (bm25.Analysis, error) {
 
 // wordsOf describes words that this program makes with the given parameters.
 func wordsOf(p bm25.Params) Words {
-	w := Words{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: folder.Analyser(p.Analysis)}
+	w := Words{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: store.Analyser(p.Analysis)}
 	if p.Analysis != bm25.Lucene {
 		w.Analysis = p.Analysis.String()
 	}
@@ -70,7 +70,7 @@ type Expert struct {
 }
 
 // describe returns an encoder as a manifest has it.
-func describe(e folder.PassageEncoder) (Expert, error) {
+func describe(e store.PassageEncoder) (Expert, error) {
 	if e.Parts() != nil {
 		return Expert{}, fmt.Errorf(
 			"expert %q has a vector for each of several parts of a passage, and a store has one vector of an expert a passage: leave it out, or keep the passages in a folder",
@@ -114,7 +114,7 @@ func (m *Manifest) Expert(name string) (Expert, bool) {
 
 // CheckEncoders returns an error where an encoder is not the one that made the vectors
 // of its expert, or the expert has none. It names both.
-func (m *Manifest) CheckEncoders(encoders ...folder.Encoder) error {
+func (m *Manifest) CheckEncoders(encoders ...store.Encoder) error {
 	for _, e := range encoders {
 		has, ok := m.Expert(e.Name())
 		switch {
@@ -169,7 +169,7 @@ func (m *Manifest) check() error {
 			err,
 		)
 	}
-	if now := folder.Analyser(analysis); m.Words.Analyser != now {
+	if now := store.Analyser(analysis); m.Words.Analyser != now {
 		return fmt.Errorf(
 			"its words were analysed in another way (%.16s) than this program does (%.16s): use the program that made it, or index again",
 			m.Words.Analyser,
@@ -178,7 +178,7 @@ func (m *Manifest) check() error {
 	}
 	seen := map[string]bool{}
 	for _, x := range m.Experts {
-		if err := folder.CheckExpertName(x.Name); err != nil {
+		if err := store.CheckExpertName(x.Name); err != nil {
 			return err
 		}
 		owner, owned := m.Expert(x.Owner)

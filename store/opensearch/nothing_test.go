@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // broken is a corpus whose searches all fail, each with an error, or not before their time is over.
@@ -80,8 +80,8 @@ func TestNothingAnswers(t *testing.T) {
 	nodes := cluster.Start(t, 3)
 	client := nodesOf(t, nodes)
 	const index = "nothing-answers"
-	options := folder.BuildOptions{Words: bm25.Params{K1: .9, B: .4, Phrases: true}, Index: folder.Index{Kind: "flat"},
-		Experts: []folder.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}}
+	options := store.BuildOptions{Words: bm25.Params{K1: .9, B: .4, Phrases: true}, Index: store.Index{Kind: "flat"},
+		Experts: []store.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}}
 	far, near := built(t, index, tagged(7, 60), 3, options)
 	r := search.Request{Question: "w1 w2 w3", MinConfidence: .01}
 	fails := func(what string, of search.Corpus, want ...search.ErrorKind) {
@@ -118,11 +118,11 @@ func TestNothingAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := Open(t.Context(), slow, index)
+	target, err := Open(t.Context(), slow, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := NewCorpus(t.Context(), store)
+	shown, err := NewCorpus(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}

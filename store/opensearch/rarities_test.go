@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // TestRaritiesAsEmbedded: how rare words and phrases are, those too that no passage has or
@@ -28,7 +28,7 @@ func TestRaritiesAsEmbedded(t *testing.T) {
 		}
 		given = append(given, corpus.Passage{ID: fmt.Sprintf("p%03d", i), Text: strings.Join(text, " ")})
 	}
-	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true, Analysis: bm25.Unicode}}
 	farCorpus, nearCorpus := built(t, "rarities", given, 2, options)
 	far, near := farCorpus.Acquire(), nearCorpus.Acquire()
 	defer far.Release()

@@ -20,7 +20,7 @@ import (
 	"example.org/conclave/internal/rank"
 	bench "example.org/conclave/research/bench/vectors"
 	"example.org/conclave/search"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // numbered gives each passage the vector whose number is its text.
@@ -115,8 +115,8 @@ func TestRecall(t *testing.T) {
 	if len(rows) > 10_000 {
 		shards = 3
 	}
-	far, near := built(t, "view-recall", given, shards, folder.BuildOptions{
-		Words: bm25.DefaultParams(), Experts: []folder.PassageEncoder{numbered{hashed{name: "drawn"}, rows}}, Index: folder.Index{Kind: "hnsw"}})
+	far, near := built(t, "view-recall", given, shards, store.BuildOptions{
+		Words: bm25.DefaultParams(), Experts: []store.PassageEncoder{numbered{hashed{name: "drawn"}, rows}}, Index: store.Index{Kind: "hnsw"}})
 
 	const k = 100
 	var found [2]int

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -81,8 +82,8 @@ func sampleOf(t *testing.T, c *Corpus, of map[string]corpus.Passage) []string {
 func TestSampleFollows(t *testing.T) {
 	t.Parallel()
 	client := testClient(t)
-	experts := []folder.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}
-	options := folder.BuildOptions{Words: bm25.DefaultParams(), Experts: experts}
+	experts := []store.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}
+	options := store.BuildOptions{Words: bm25.DefaultParams(), Experts: experts}
 	given := tagged(5, 400)
 	is := map[string]corpus.Passage{given[0].ID: given[0]}
 	var servers []*Corpus
@@ -94,11 +95,11 @@ func TestSampleFollows(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			store, err := Open(t.Context(), client, index)
+			target, err := Open(t.Context(), client, index)
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := NewCorpus(t.Context(), store)
+			c, err := NewCorpus(t.Context(), target)
 			if err == nil {
 				err = c.ReadSample(t.Context())
 			}
@@ -125,7 +126,7 @@ func TestSampleFollows(t *testing.T) {
 			}
 		}
 	}
-	change := func(changes ...folder.Change) {
+	change := func(changes ...store.Change) {
 		t.Helper()
 		for _, w := range writers {
 			if _, err := w.Apply(t.Context(), changes); err != nil {
@@ -144,9 +145,9 @@ func TestSampleFollows(t *testing.T) {
 		}
 	}
 	check("one passage")
-	var changes []folder.Change
+	var changes []store.Change
 	for i := range given[1:] {
-		changes = append(changes, folder.Change{Put: &given[1+i]})
+		changes = append(changes, store.Change{Put: &given[1+i]})
 	}
 	change(changes...)
 	check("400 passages")
@@ -165,8 +166,8 @@ func TestSampleFollows(t *testing.T) {
 		}
 	}
 	first := lowestKeys(is)
-	change(folder.Change{Delete: first[0]}, folder.Change{Delete: first[50]},
-		folder.Change{Put: &corpus.Passage{ID: first[1], Text: "something else altogether"}})
+	change(store.Change{Delete: first[0]}, store.Change{Delete: first[50]},
+		store.Change{Put: &corpus.Passage{ID: first[1], Text: "something else altogether"}})
 	check("after changes")
 
 	for _, c := range servers {
@@ -252,8 +253,8 @@ func confident(t *testing.T, of search.Corpus) *search.Engine {
 // has one, which a note says.
 func TestConfidenceAsEmbedded(t *testing.T) {
 	t.Parallel()
-	options := folder.BuildOptions{Words: bm25.DefaultParams(), Index: folder.Index{Kind: "flat"},
-		Experts: []folder.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}}
+	options := store.BuildOptions{Words: bm25.DefaultParams(), Index: store.Index{Kind: "flat"},
+		Experts: []store.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}}
 	given := tagged(6, 300)
 	var engines []*search.Engine
 	for i, name := range []string{"confidence-one", "another-confidence"} {

@@ -11,14 +11,14 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // pageAlive is how long the cluster keeps the state that a Scan reads, from page to page.
 const pageAlive = "10m"
 
 // Scan gives the passages of an index in the order of their ids, as they were when it
-// began, or when a node was lost since. It is a folder.Source.
+// began, or when a node was lost since. It is a store.Source.
 type Scan struct {
 	ctx         context.Context // of a source, whose Next has none
 	store       *Store
@@ -204,7 +204,7 @@ func parsePage(answer []byte) (p page, err error) {
 
 // Encoders returns the experts of the index as encoders that give the vectors which it has,
 // and encode nothing. A passage has to be there with the content that is asked for.
-func (s *Store) Encoders() (out []folder.PassageEncoder) {
+func (s *Store) Encoders() (out []store.PassageEncoder) {
 	for _, x := range s.about.Manifest.Experts {
 		out = append(out, storedEncoder{x, s})
 	}

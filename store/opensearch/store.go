@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"example.org/conclave/bm25"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // Store is an index of a cluster that holds a collection.
@@ -108,7 +108,7 @@ func Planned(ctx context.Context, client *Client, index string) (*Manifest, erro
 
 // begin makes the index for passages with these words and experts, or opens the one
 // that is there and has these experts. Zero words are those that it has.
-func begin(ctx context.Context, client *Client, index string, o folder.BuildOptions, shape Shape) (*Store, error) {
+func begin(ctx context.Context, client *Client, index string, o store.BuildOptions, shape Shape) (*Store, error) {
 	s, err := open(ctx, client, index, opening)
 	if errors.Is(err, ErrNoIndex) {
 		if o.Words == (bm25.Params{}) {

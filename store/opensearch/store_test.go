@@ -18,6 +18,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/testing/cluster"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -157,7 +158,7 @@ func TestRoundTrip(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "write-round-trip")
 	experts := []hashed{{name: "plain"}, {name: "to-kens", late: true}, {name: "second"}, {name: "head", owner: "plain"}}
-	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}}
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
 	}
@@ -177,25 +178,25 @@ func TestRoundTrip(t *testing.T) {
 		index,
 		Shape{Shards: 3},
 		before.Source(),
-		folder.BuildOptions{Words: before.WordParams(), Experts: stored},
+		store.BuildOptions{Words: before.WordParams(), Experts: stored},
 		"calibration: here\n",
 	)
 	if err != nil || report.Passages != len(given) {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	store, err := Open(t.Context(), client, index)
+	target, err := Open(t.Context(), client, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if store.Manifest().Calibration != "calibration: here\n" {
-		t.Errorf("%+v", store.Manifest())
+	if target.Manifest().Calibration != "calibration: here\n" {
+		t.Errorf("%+v", target.Manifest())
 	}
-	scan, err := store.Scan(t.Context())
+	scan, err := target.Scan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := folder.Build(t.Context(), second, scan,
-		folder.BuildOptions{Words: store.Manifest().Words.Params(), Experts: store.Encoders()}); err != nil {
+		store.BuildOptions{Words: target.Manifest().Words.Params(), Experts: target.Encoders()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := scan.Close(); err != nil {
@@ -204,7 +205,7 @@ func TestRoundTrip(t *testing.T) {
 	sameContent(t, before, opened(t, second))
 
 	// Where a node ends, the state that is read may end with it: after the first page here.
-	scan, err = store.Scan(t.Context())
+	scan, err = target.Scan(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,13 +237,13 @@ func TestExpertsComeAndGo(t *testing.T) {
 	index := testIndex(t, client, "write-come-and-go")
 	given := passages(3, 80)
 	late := hashed{name: "tokens", late: true}
-	o := folder.BuildOptions{Words: bm25.DefaultParams(), Experts: []folder.PassageEncoder{hashed{name: "one"}, late}}
+	o := store.BuildOptions{Words: bm25.DefaultParams(), Experts: []store.PassageEncoder{hashed{name: "one"}, late}}
 	if _, err := Build(t.Context(), client, index, Shape{Shards: 2}, &list{passages: given}, o, ""); err != nil {
 		t.Fatal(err)
 	}
 	add := func(e hashed) {
 		t.Helper()
-		if report, err := AddExpert(t.Context(), client, index, e, folder.BuildOptions{}); err != nil ||
+		if report, err := AddExpert(t.Context(), client, index, e, store.BuildOptions{}); err != nil ||
 			report.Passages != len(given) {
 			t.Fatalf("%+v, %v", report, err)
 		}
@@ -257,9 +258,9 @@ func TestExpertsComeAndGo(t *testing.T) {
 	if err := RemoveExpert(t.Context(), client, index, "tokens"); err != nil {
 		t.Fatal(err)
 	}
-	o.Experts = []folder.PassageEncoder{o.Experts[0], o.Experts[2]}
+	o.Experts = []store.PassageEncoder{o.Experts[0], o.Experts[2]}
 	add(hashed{name: "three"})
-	if report, err := AddExpert(t.Context(), client, index, late, folder.BuildOptions{}); err != nil ||
+	if report, err := AddExpert(t.Context(), client, index, late, store.BuildOptions{}); err != nil ||
 		report.Passages != 0 {
 		t.Errorf("%+v, %v", report, err) // its codes are there still
 	}
@@ -268,7 +269,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 
 	// An expert of the same name that was trained again, and then the first one again: the
 	// vectors are always those of the one that is there.
-	o.Experts = []folder.PassageEncoder{o.Experts[0], o.Experts[2], late}
+	o.Experts = []store.PassageEncoder{o.Experts[0], o.Experts[2], late}
 	for _, two := range []hashed{{name: "two", from: "new weights"}, {name: "two"}} {
 		if err := RemoveExpert(t.Context(), client, index, "two"); err != nil {
 			t.Fatal(err)
@@ -279,7 +280,7 @@ func TestExpertsComeAndGo(t *testing.T) {
 
 	// What was begun to be added can be given up.
 	ended, end := context.WithCancelCause(t.Context())
-	if _, err := AddExpert(ended, client, index, hashed{name: "four", late: true}, folder.BuildOptions{Progress: func(folder.Progress) { end(errors.New("stop")) }}); err == nil {
+	if _, err := AddExpert(ended, client, index, hashed{name: "four", late: true}, store.BuildOptions{Progress: func(store.Progress) { end(errors.New("stop")) }}); err == nil {
 		t.Fatal("it was not stopped")
 	}
 	if err := RemoveExpert(t.Context(), client, index, "four"); err != nil {

@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // asking is hashed for questions, with the words of a language.
@@ -99,10 +99,10 @@ var shop = []string{
 // inBoth returns engines of the same passages in three nodes and in a folder.
 func inBoth(t *testing.T, name string, given []corpus.Passage) (far *Corpus, engines [2]*search.Engine) {
 	t.Helper()
-	options := folder.BuildOptions{
+	options := store.BuildOptions{
 		Words:   bm25.DefaultParams(),
-		Index:   folder.Index{Kind: "flat"},
-		Experts: []folder.PassageEncoder{hashed{name: "base"}},
+		Index:   store.Index{Kind: "flat"},
+		Experts: []store.PassageEncoder{hashed{name: "base"}},
 		Threads: 1,
 	}
 	options.Words.Phrases = true
@@ -157,13 +157,13 @@ func TestCorrectedAsEmbedded(t *testing.T) {
 		}
 	}
 
-	store := far.Store()
-	writer, err := NewWriter(store, []folder.PassageEncoder{hashed{name: "base"}}, nil)
+	target := far.Store()
+	writer, err := NewWriter(target, []store.PassageEncoder{hashed{name: "base"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := corpus.Passage{ID: "new", Text: "The widnmil is a band, and so are the Flibbertigibbets."}
-	if _, err := writer.Apply(t.Context(), []folder.Change{{Put: &p}}); err != nil {
+	if _, err := writer.Apply(t.Context(), []store.Change{{Put: &p}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := writer.Visible(t.Context()); err != nil {
@@ -189,7 +189,7 @@ func TestCorrectedAsEmbedded(t *testing.T) {
 	}
 	// Nobody asks the cluster about words that are known to be unknown.
 	asked := 0
-	store.Observe(func(Exchange) { asked++ })
+	target.Observe(func(Exchange) { asked++ })
 	v := far.Acquire().(*view).Vocabulary()
 	if looked, err := v.Look(t.Context(), []string{"refunts", "windmill", "xyzzy"}); err != nil || asked != 0 ||
 		looked[0].Known ||

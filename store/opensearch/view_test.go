@@ -14,13 +14,14 @@ import (
 	"example.org/conclave/internal/rank"
 	embedded "example.org/conclave/internal/server/view"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
 // both returns the same passages in a cluster and embedded.
 func both(t *testing.T, name string, given []corpus.Passage, experts ...hashed) (far, near search.Corpus) {
 	t.Helper()
-	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Index: folder.Index{Kind: "flat"}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Index: store.Index{Kind: "flat"}}
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
 	}
@@ -33,7 +34,7 @@ func built(
 	name string,
 	given []corpus.Passage,
 	shards int,
-	options folder.BuildOptions,
+	options store.BuildOptions,
 ) (far, near search.Corpus) {
 	t.Helper()
 	client := testClient(t)
@@ -46,11 +47,11 @@ func built(
 		""); err != nil {
 		t.Fatal(err)
 	}
-	store, err := Open(t.Context(), client, index)
+	target, err := Open(t.Context(), client, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown, err := NewCorpus(t.Context(), store)
+	shown, err := NewCorpus(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,14 +299,14 @@ func scoresOf(t *testing.T, v search.View, x search.VectorIndex, query []float32
 func TestDeletedCount(t *testing.T) {
 	t.Parallel()
 	client := testClient(t)
-	options := folder.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}}
+	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}}
 	const n = 1500
 	var left []corpus.Passage
-	var changes []folder.Change
+	var changes []store.Change
 	all := tagged(8, n)
 	for i, p := range all {
 		if i%20 == 7 {
-			changes = append(changes, folder.Change{Delete: p.ID})
+			changes = append(changes, store.Change{Delete: p.ID})
 		} else {
 			left = append(left, p)
 		}
@@ -315,11 +316,11 @@ func TestDeletedCount(t *testing.T) {
 		""); err != nil {
 		t.Fatal(err)
 	}
-	store, err := Open(t.Context(), client, index)
+	target, err := Open(t.Context(), client, index)
 	if err != nil {
 		t.Fatal(err)
 	}
-	writer, err := NewWriter(store, nil, nil)
+	writer, err := NewWriter(target, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,7 +330,7 @@ func TestDeletedCount(t *testing.T) {
 	if err := writer.Visible(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	far, err := NewCorpus(t.Context(), store)
+	far, err := NewCorpus(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,10 +370,10 @@ func TestDeletedCount(t *testing.T) {
 	} else {
 		t.Logf("scores differ by up to %.2f %%", 100*most)
 	}
-	if err := store.Settle(t.Context()); err != nil {
+	if err := target.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := store.Statistics(t.Context()); err != nil || s.Deleted != 0 || s.inCopies != 0 ||
+	if s, err := target.Statistics(t.Context()); err != nil || s.Deleted != 0 || s.inCopies != 0 ||
 		s.Passages != int64(len(left)) {
 		t.Errorf("after settling: %+v, %v", s, err)
 	}

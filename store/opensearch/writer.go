@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // Writer changes the passages of an index while it is searched. It keeps no state: a
@@ -19,8 +19,8 @@ import (
 // writers may be at work.
 type Writer struct {
 	store    *Store
-	encoders []folder.PassageEncoder
-	shared   []folder.SharedPass
+	encoders []store.PassageEncoder
+	shared   []store.SharedPass
 	turns    chan struct{} // one for each Apply that encodes
 	patience time.Duration // writePatience, but in tests
 	waiting  atomic.Int64  // changes
@@ -43,7 +43,7 @@ const (
 )
 
 // NewWriter writes to an index with the encoders of all its experts, and perhaps of others.
-func NewWriter(s *Store, encoders []folder.PassageEncoder, shared []folder.SharedPass) (*Writer, error) {
+func NewWriter(s *Store, encoders []store.PassageEncoder, shared []store.SharedPass) (*Writer, error) {
 	w := &Writer{store: s, encoders: encoders, shared: shared, patience: writePatience}
 	w.turns = make(chan struct{}, encoding)
 	if s.about.Manifest == nil {
@@ -56,8 +56,8 @@ func NewWriter(s *Store, encoders []folder.PassageEncoder, shared []folder.Share
 }
 
 // chosen returns the encoders of a manifest's experts.
-func (w *Writer) chosen(m *Manifest) ([]folder.PassageEncoder, error) {
-	out := slices.DeleteFunc(slices.Clone(w.encoders), func(e folder.PassageEncoder) bool {
+func (w *Writer) chosen(m *Manifest) ([]store.PassageEncoder, error) {
+	out := slices.DeleteFunc(slices.Clone(w.encoders), func(e store.PassageEncoder) bool {
 		_, has := m.Expert(e.Name())
 		return !has
 	})
@@ -65,7 +65,7 @@ func (w *Writer) chosen(m *Manifest) ([]folder.PassageEncoder, error) {
 }
 
 // look returns what passages are to be written by now. Experts may have come and gone.
-func (w *Writer) look(ctx context.Context, patience time.Duration) (*Manifest, []folder.PassageEncoder, error) {
+func (w *Writer) look(ctx context.Context, patience time.Duration) (*Manifest, []store.PassageEncoder, error) {
 	w.looking.Lock()
 	defer w.looking.Unlock()
 	if now := time.Now(); now.Sub(w.looked) >= lookEvery {
@@ -91,10 +91,10 @@ func (w *Writer) look(ctx context.Context, patience time.Duration) (*Manifest, [
 // passage, concerns that change alone. When Apply itself returns an error it is unknown
 // which of the changes were made: a *SilentError where the cluster did not say so for 30
 // seconds, a *BlockedError or a *GoneError where it refuses all.
-func (w *Writer) Apply(ctx context.Context, changes []folder.Change) ([]folder.ChangeResult, error) {
+func (w *Writer) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	w.waiting.Add(int64(len(changes)))
 	defer w.waiting.Add(-int64(len(changes)))
-	results := make([]folder.ChangeResult, len(changes))
+	results := make([]store.ChangeResult, len(changes))
 	var left []*attempt
 	for i := range changes {
 		results[i].ID = changes[i].ID()
@@ -139,8 +139,8 @@ func takeDistinct(all []*attempt) (some, left []*attempt) {
 
 // attempt is a change on its way.
 type attempt struct {
-	change  *folder.Change
-	result  *folder.ChangeResult
+	change  *store.Change
+	result  *store.ChangeResult
 	version string // of the passage that is put
 	body    []byte // of its document, once it is encoded
 	// unsure: it was sent, and nobody said what became of it, so that what is found
@@ -208,8 +208,8 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 		var again []*attempt
 		for i, a := range left {
 			switch r := results[i]; {
-			case r.made() && a.result.Outcome == folder.Absent:
-				a.result.Outcome = folder.Deleted
+			case r.made() && a.result.Outcome == store.Absent:
+				a.result.Outcome = store.Deleted
 			case r.made(), a.op.verb == removing && a.op.absent() && r.status == 404 && r.why == "":
 			case r.conflict():
 				a.unsure = a.unsure || r.unsure
@@ -239,7 +239,7 @@ func (a *attempt) compareWith(current *stored, settled bool) bool {
 			return false
 		}
 		r.Version = a.version
-		if r.Outcome == folder.Unchanged && settled {
+		if r.Outcome == store.Unchanged && settled {
 			return false
 		}
 	}
@@ -291,7 +291,7 @@ func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waited) err
 		return nil
 	}
 	var m *Manifest
-	var encoders []folder.PassageEncoder
+	var encoders []store.PassageEncoder
 	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
 		m, encoders, err = w.look(ctx, patience)
 		return err
@@ -306,7 +306,7 @@ func (w *Writer) encode(ctx context.Context, all []*attempt, waited *waited) err
 	}
 	operations := make([]operation, len(of))
 	if err := w.store.encode(ctx, m, passages, operations,
-		folder.BuildOptions{Experts: encoders, Shared: w.shared}); err != nil {
+		store.BuildOptions{Experts: encoders, Shared: w.shared}); err != nil {
 		return err
 	}
 	for i, a := range of {
@@ -358,8 +358,8 @@ func (w *Writer) Visible(ctx context.Context) error { return w.Wait(ctx, w.seque
 
 // Backlog returns the changes that wait to be encoded and written. None of them is
 // acknowledged; searches see those that are within the index's refresh interval.
-func (w *Writer) Backlog() folder.Backlog {
-	b := folder.Backlog{Changes: int(w.waiting.Load())}
+func (w *Writer) Backlog() store.Backlog {
+	b := store.Backlog{Changes: int(w.waiting.Load())}
 	if trouble := w.trouble.Load(); trouble != nil {
 		b.Trouble = *trouble
 	}

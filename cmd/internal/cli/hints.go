@@ -19,6 +19,7 @@ import (
 	"example.org/conclave/models/convert"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	"example.org/conclave/store/opensearch"
 )
@@ -110,7 +111,7 @@ func hint(err error) string {
 		}
 	case *corpus.HeaderError:
 		return "--id-column NAME and --text-column NAME name the columns of a table"
-	case *folder.ClashError:
+	case *store.ClashError:
 		return "--id-prefix TEXT before an --in keeps the ids of files apart"
 	}
 	switch err {

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -49,9 +50,9 @@ func TestCopiesCountOnce(t *testing.T) {
 		}
 		words := bm25.DefaultParams()
 		words.Phrases = true
-		options := folder.BuildOptions{
-			Experts: []folder.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}},
-			Index:   folder.Index{Kind: "flat"},
+		options := store.BuildOptions{
+			Experts: []store.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}},
+			Index:   store.Index{Kind: "flat"},
 			Words:   words,
 			Threads: 1,
 		}

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -42,16 +43,16 @@ func TestCutWhileServed(t *testing.T) {
 	experts := []hashed{{name: "flat"}, {name: "tokens", late: true}}
 	words := bm25.DefaultParams()
 	dir := filepath.Join(t.TempDir(), "index")
-	options := folder.BuildOptions{
-		Experts: []folder.PassageEncoder{experts[0], experts[1]},
-		Index:   folder.Index{Kind: "flat"},
+	options := store.BuildOptions{
+		Experts: []store.PassageEncoder{experts[0], experts[1]},
+		Index:   store.Index{Kind: "flat"},
 		Words:   words,
 		Threads: 1,
 	}
 	if _, err := folder.Build(t.Context(), dir, source, options); err != nil {
 		t.Fatal(err)
 	}
-	options.Index = folder.Index{Kind: "hnsw"}
+	options.Index = store.Index{Kind: "hnsw"}
 	if _, err := folder.AddExpert(t.Context(), dir, hashed{name: "graph"}, options); err != nil {
 		t.Fatal(err)
 	}

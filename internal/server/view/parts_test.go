@@ -10,6 +10,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -29,7 +30,7 @@ func (reversing) Domains() []string { return nil }
 // one of whole passages it has none.
 func TestPartsAreHighlighted(t *testing.T) {
 	experts := []hashed{{name: "plain"}, {name: "parts", parts: true}, {name: "head", owner: "parts"}}
-	options := folder.BuildOptions{Index: folder.Index{Kind: "flat"}}
+	options := store.BuildOptions{Index: store.Index{Kind: "flat"}}
 	var searched []search.Expert
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)

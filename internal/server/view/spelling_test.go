@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -35,9 +36,9 @@ func shopOf(t *testing.T, texts []string, segments int) (*search.Engine, string)
 	words := bm25.DefaultParams()
 	words.Phrases = true
 	x := hashed{name: "base"}
-	options := folder.BuildOptions{
-		Experts: []folder.PassageEncoder{x},
-		Index:   folder.Index{Kind: "flat"},
+	options := store.BuildOptions{
+		Experts: []store.PassageEncoder{x},
+		Index:   store.Index{Kind: "flat"},
 		Words:   words,
 		Threads: 1,
 	}
@@ -81,9 +82,9 @@ func engineIn(t *testing.T, dir string) *search.Engine {
 func TestMistypedQuestions(t *testing.T) {
 	one, _ := shopOf(t, shop, 1)
 	several, dir := shopOf(t, shop, 4)
-	replacing := folder.BuildOptions{
-		Experts: []folder.PassageEncoder{hashed{name: "base"}},
-		Index:   folder.Index{Kind: "flat"},
+	replacing := store.BuildOptions{
+		Experts: []store.PassageEncoder{hashed{name: "base"}},
+		Index:   store.Index{Kind: "flat"},
 		Threads: 1,
 		Replace: true,
 	}
@@ -171,7 +172,7 @@ func TestMistypedQuestions(t *testing.T) {
 func TestSpellingAfterMerge(t *testing.T) {
 	_, dir := shopOf(t, shop, 3)
 	if _, err := folder.Merge(t.Context(), dir, []string{"seg-000001", "seg-000002", "seg-000003"},
-		folder.BuildOptions{Threads: 1}); err != nil {
+		store.BuildOptions{Threads: 1}); err != nil {
 		t.Skip("segments are called otherwise: ", err)
 	}
 	r, err := engineIn(t, dir).Search(t.Context(), search.Request{Question: "the widnmill", TimeoutMS: 10_000})

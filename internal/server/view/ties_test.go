@@ -20,6 +20,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -162,7 +163,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 	}
 	words := bm25.DefaultParams()
 	words.Phrases = true
-	options := folder.BuildOptions{Index: folder.Index{Kind: "flat"}, Words: words, Threads: 1}
+	options := store.BuildOptions{Index: store.Index{Kind: "flat"}, Words: words, Threads: 1}
 	for _, x := range experts {
 		options.Experts = append(options.Experts, x)
 	}
@@ -177,7 +178,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 			for _, i := range order[s*len(order)/segments : (s+1)*len(order)/segments] {
 				part.passages = append(part.passages, passages[i])
 			}
-			var report folder.BuildReport
+			var report store.BuildReport
 			var err error
 			if s == 0 {
 				report, err = folder.Build(t.Context(), dir, part, options)
@@ -190,7 +191,7 @@ func TestAnswersDoNotDependOnSegments(t *testing.T) {
 			names = append(names, report.Segment)
 		}
 		if merged {
-			if _, err := folder.Merge(t.Context(), dir, names[1:], folder.BuildOptions{Threads: 1}); err != nil {
+			if _, err := folder.Merge(t.Context(), dir, names[1:], store.BuildOptions{Threads: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -301,7 +302,7 @@ func gateOf(random *rand.Rand) *fusion.Gate {
 }
 
 // added puts a source's passages into a collection, as a segment of their own.
-func added(t *testing.T, dir string, source folder.Source, o folder.BuildOptions) (folder.BuildReport, error) {
+func added(t *testing.T, dir string, source store.Source, o store.BuildOptions) (store.BuildReport, error) {
 	t.Helper()
 	o.Words = bm25.Params{}
 	return folder.Add(t.Context(), dir, source, o)

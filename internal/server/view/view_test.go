@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -72,9 +73,9 @@ func windmillsWith(t *testing.T, words bm25.Params) *folder.Collection {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := folder.BuildOptions{
-		Experts: []folder.PassageEncoder{compass{}},
-		Index:   folder.Index{Kind: "flat"},
+	options := store.BuildOptions{
+		Experts: []store.PassageEncoder{compass{}},
+		Index:   store.Index{Kind: "flat"},
 		Words:   words,
 	}
 	if _, err := folder.Build(t.Context(), dir, source, options); err != nil {

@@ -18,6 +18,7 @@ import (
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/shipped/demo"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 
 	"go.opentelemetry.io/otel/trace"
@@ -160,7 +161,7 @@ func build(tb testing.TB, config configs.Config, passages string) {
 			tb.Error(err)
 		}
 	}()
-	options := folder.BuildOptions{Shared: server.SharedPasses(loaded.All()), Words: folder.UnicodeWords()}
+	options := store.BuildOptions{Shared: server.SharedPasses(loaded.All()), Words: store.UnicodeWords()}
 	for _, e := range loaded.All() {
 		options.Experts = append(options.Experts, e)
 	}

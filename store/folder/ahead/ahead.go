@@ -1,4 +1,6 @@
-package jobs
+// Package ahead adds an expert to a folder that is searched and written to: most passages are
+// encoded ahead, into a file of its own, while nobody waits.
+package ahead
 
 import (
 	"context"
@@ -10,6 +12,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -26,7 +29,7 @@ import (
 // A record that was cut off by a crash is dropped when the file is opened, with
 // all behind it. Nothing is synced: what is lost is encoded again.
 type Ahead struct {
-	folder.PassageEncoder
+	store.PassageEncoder
 	path string
 
 	mu    sync.RWMutex
@@ -48,7 +51,7 @@ const aheadMagic = 0x32485441 // "ATH2"
 
 // OpenAhead opens the file at path, or makes it. A file of another encoder is
 // begun anew.
-func OpenAhead(path string, encoder folder.PassageEncoder) (*Ahead, error) {
+func OpenAhead(path string, encoder store.PassageEncoder) (*Ahead, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -78,7 +81,7 @@ func versionOf(p *corpus.Passage) (v version, err error) {
 	return v, nil
 }
 
-// EncodePassages implements folder.PassageEncoder: what is known is read,
+// EncodePassages implements store.PassageEncoder: what is known is read,
 // the rest is encoded and remembered.
 func (a *Ahead) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	vectors := make([][]float32, len(passages))
@@ -151,7 +154,7 @@ func (a *Ahead) Encode(
 		if err != nil {
 			return encoded, err
 		}
-		parts, _, err := folder.Cut(a.PassageEncoder, p)
+		parts, _, err := store.Cut(a.PassageEncoder, p)
 		if err != nil {
 			return encoded, err
 		}

@@ -1,4 +1,4 @@
-package jobs
+package ahead
 
 import (
 	"cmp"
@@ -62,6 +62,15 @@ func (e *hashEncoder) EncodePassages(ctx context.Context, passages []corpus.Pass
 		}
 	}
 	return out, ctx.Err()
+}
+
+// TestPrivate: what is kept of passages is for their owner alone.
+func TestPrivate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "1.work")
+	openAhead(t, path, &hashEncoder{name: "a"})
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
 }
 
 func numbered(n int) []corpus.Passage {

@@ -1,4 +1,4 @@
-package folder
+package store
 
 import (
 	"fmt"
@@ -63,7 +63,7 @@ type ChangeResult struct {
 	ID      string
 	Outcome Outcome
 	Version string // of the passage that was put
-	// Seq numbers the change; Live.Wait waits until searches see it.
+	// Seq numbers the change, for whoever waits until searches see it.
 	Seq uint64
 	Err error
 }

@@ -1,4 +1,4 @@
-package jobs
+package ahead
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -32,10 +33,10 @@ func (p *passages) Place() corpus.Place      { return corpus.Place{} }
 func (p *passages) Progress() (int64, int64) { return int64(p.at), int64(len(p.list)) }
 
 // live builds a collection of words alone and opens it.
-func live(t *testing.T, list []corpus.Passage, experts ...folder.PassageEncoder) *folder.Live {
+func live(t *testing.T, list []corpus.Passage, experts ...store.PassageEncoder) *folder.Live {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "c")
-	options := folder.BuildOptions{Experts: experts, Index: folder.Index{Kind: "flat"}}
+	options := store.BuildOptions{Experts: experts, Index: store.Index{Kind: "flat"}}
 	if _, err := folder.Build(t.Context(), dir, &passages{list: list}, options); err != nil {
 		t.Fatal(err)
 	}
@@ -61,9 +62,9 @@ func live(t *testing.T, list []corpus.Passage, experts ...folder.PassageEncoder)
 
 func put(t *testing.T, l *folder.Live, list ...corpus.Passage) {
 	t.Helper()
-	var changes []folder.Change
+	var changes []store.Change
 	for i := range list {
-		changes = append(changes, folder.Change{Put: &list[i]})
+		changes = append(changes, store.Change{Put: &list[i]})
 	}
 	if _, err := l.Apply(t.Context(), changes); err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func TestAddExpertTo(t *testing.T) {
 	all := numbered(2600)
 	old := &hashEncoder{name: "old"}
 	l := live(t, all[:2000], old)
-	if _, err := l.Apply(t.Context(), []folder.Change{{Delete: "p7"}}); err != nil {
+	if _, err := l.Apply(t.Context(), []store.Change{{Delete: "p7"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Flush(t.Context()); err != nil {
@@ -115,8 +116,8 @@ func TestAddExpertTo(t *testing.T) {
 		}
 		return nil
 	}
-	o := folder.BuildOptions{Index: folder.Index{Kind: "flat"}}
-	if _, err := AddExpertTo(t.Context(), l, late, scratch, o, func(Progress) {}); !errors.Is(err, stopped) {
+	o := store.BuildOptions{Index: store.Index{Kind: "flat"}}
+	if _, err := AddExpert(t.Context(), l, late, scratch, o, func(store.Progress) {}); !errors.Is(err, stopped) {
 		t.Fatal(err)
 	}
 	if encoded := late.encoded.Load(); encoded < 1000 || encoded > 1500 {
@@ -132,8 +133,8 @@ func TestAddExpertTo(t *testing.T) {
 		}
 		return nil
 	}
-	var stages []string
-	_, err := AddExpertTo(t.Context(), l, late, scratch, o, func(p Progress) {
+	var stages []store.Stage
+	_, err := AddExpert(t.Context(), l, late, scratch, o, func(p store.Progress) {
 		if len(stages) == 0 || stages[len(stages)-1] != p.Stage {
 			stages = append(stages, p.Stage)
 		}
@@ -162,18 +163,18 @@ func TestAddExpertTo(t *testing.T) {
 	}
 	// Once more, as after a kill that nobody wrote down: nothing to do.
 	before := late.encoded.Load()
-	if _, err := AddExpertTo(t.Context(), l, late, scratch, o, func(Progress) {}); err != nil ||
+	if _, err := AddExpert(t.Context(), l, late, scratch, o, func(store.Progress) {}); err != nil ||
 		late.encoded.Load() != before {
 		t.Errorf("again: %v, %d more encoded", err, late.encoded.Load()-before)
 	}
-	if _, err := AddExpertTo(t.Context(), l, &hashEncoder{name: "late", version: 2}, scratch, o,
-		func(Progress) {}); err == nil {
+	if _, err := AddExpert(t.Context(), l, &hashEncoder{name: "late", version: 2}, scratch, o,
+		func(store.Progress) {}); err == nil {
 		t.Error("another encoder under the same name was taken")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := AddExpertTo(ctx, l, &hashEncoder{name: "third"}, filepath.Join(t.TempDir(), "2.work"), o,
-		func(Progress) {}); !errors.Is(
+	if _, err := AddExpert(ctx, l, &hashEncoder{name: "third"}, filepath.Join(t.TempDir(), "2.work"), o,
+		func(store.Progress) {}); !errors.Is(
 		err,
 		context.Canceled,
 	) {

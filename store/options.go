@@ -1,48 +1,11 @@
-package folder
+package store
 
 import (
-	"context"
 	"fmt"
 
 	"example.org/conclave/ann"
 	"example.org/conclave/bm25"
-	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/rank"
 )
-
-// maxDimension is the greatest dimension that an encoder or a manifest may state.
-const maxDimension = 1 << 16
-
-// PassageEncoder turns passages into the vectors of one expert. The vectors
-// are in the order of the passages and have Dimension numbers each. Its
-// Fingerprint covers everything that decides a vector.
-//
-// A Late one gives a passage a vector for each token (late interaction): its
-// vectors are lists of them, of a multiple of Dimension numbers, and its index is of
-// the kind that compares such lists (ann.Late), whatever Index says.
-type PassageEncoder interface {
-	Name() string
-	Dimension() int
-	Fingerprint() string
-	Late() bool
-	// Parts cuts the text of a passage into parts that get a vector each; nil: a
-	// passage has one vector. Parts begin and end between characters and may
-	// overlap. Without any, the whole text is one.
-	Parts() func(text string) []rank.Span
-	// Owner is the expert whose vectors are this one's too; "": it has its own.
-	Owner() string
-	EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error)
-}
-
-// Source gives the passages of a build, one after the other, io.EOF behind the
-// last. corpus.Reader and corpus.Series are sources.
-type Source interface {
-	Next() (corpus.Passage, error)
-	// Place says where the passage that Next returned last comes from.
-	Place() corpus.Place
-	// Progress is how many bytes were read of how many; -1 when unknown.
-	Progress() (done, total int64)
-}
 
 // Index is a kind of vector index and how it is built. Zero values are the
 // defaults.
@@ -112,12 +75,12 @@ type BuildOptions struct {
 	Words bm25.Params
 	// Threads for building graphs; 0: all processors.
 	Threads int
-	// batchPassages is how many passages an encoder gets at a time; 0: 256.
+	// BatchPassages is how many passages an encoder gets at a time; 0: 256.
 	// A larger batch lets it group passages by length, at the price of memory.
-	batchPassages int
-	// wordMemory bounds BM25's postings in memory before they go to a temporary
+	BatchPassages int
+	// WordMemory bounds BM25's postings in memory before they go to a temporary
 	// file; 0: 512 MiB.
-	wordMemory int64
+	WordMemory int64
 	// BadPassage is called for a passage that cannot be indexed, with an error
 	// that names its place; nil goes on without it, an error ends the build.
 	// Without BadPassage the first bad passage ends the build.
@@ -130,18 +93,19 @@ type BuildOptions struct {
 	Progress func(Progress)
 }
 
-func (o *BuildOptions) complete() error {
-	if o.batchPassages == 0 {
-		o.batchPassages = 256
+// Complete fills in the defaults. It returns an error for options that contradict each other.
+func (o *BuildOptions) Complete() error {
+	if o.BatchPassages == 0 {
+		o.BatchPassages = 256
 	}
-	if o.wordMemory == 0 {
-		o.wordMemory = 512 << 20
+	if o.WordMemory == 0 {
+		o.WordMemory = 512 << 20
 	}
-	if o.batchPassages < 0 || o.wordMemory < 0 || o.Threads < 0 {
+	if o.BatchPassages < 0 || o.WordMemory < 0 || o.Threads < 0 {
 		return fmt.Errorf(
 			"build options below zero: %d passages a batch, %d bytes for words, %d threads",
-			o.batchPassages,
-			o.wordMemory,
+			o.BatchPassages,
+			o.WordMemory,
 			o.Threads,
 		)
 	}
@@ -166,44 +130,4 @@ func (o *BuildOptions) complete() error {
 		seen[x.Name()] = true
 	}
 	return nil
-}
-
-func checkEncoder(x Encoder) error {
-	name := x.Name()
-	if err := CheckExpertName(name); err != nil {
-		return err
-	}
-	switch {
-	case x.Dimension() < 1 || x.Dimension() > maxDimension:
-		return fmt.Errorf("expert %q has vectors of %d numbers; allowed are 1 to %d", name, x.Dimension(), maxDimension)
-	case x.Fingerprint() == "":
-		return fmt.Errorf("expert %q has no fingerprint", name)
-	}
-	return nil
-}
-
-// CheckExpertName returns an error for a name that no expert can have.
-func CheckExpertName(name string) error {
-	switch {
-	case name == "bm25", name == "phrases":
-		return fmt.Errorf("an expert cannot be called %q: that is the name of a word index", name)
-	case !expertName.MatchString(name):
-		return fmt.Errorf(
-			"%q is no name for an expert: lower-case letters, digits, - and _, beginning with a letter or digit, 64 at most, and for a granularity @ and its size, as in base@3",
-			name,
-		)
-	}
-	return nil
-}
-
-// BuildReport says what a build made.
-type BuildReport struct {
-	Generation uint64            `json:"generation"`
-	Segment    string            `json:"segment"`  // the new one; empty when none was made
-	Passages   int               `json:"passages"` // in the new segment, encoded for the new expert, or analysed anew
-	Replaced   int               `json:"replaced"` // passages that were there before and made way
-	Skipped    int               `json:"skipped"`  // bad ones that BadPassage let pass
-	Copies     int               `json:"copies"`   // of all passages, those with title and text of another one before them
-	Bytes      int64             `json:"bytes"`    // of the new files
-	Recall     map[string]Recall `json:"recall"`
 }

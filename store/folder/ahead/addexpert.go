@@ -1,10 +1,11 @@
-package jobs
+package ahead
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -12,7 +13,7 @@ import (
 // asked to take the expert in, which holds up what is written meanwhile.
 const caughtUp = 1000
 
-// AddExpertTo adds an expert to a collection that is served. Passages are
+// AddExpert adds an expert to a collection that is served. Passages are
 // encoded ahead, into the file scratch, while searches and writing go on and
 // new passages become visible; only the rest, the graphs and the publishing are
 // done with the collection's set of experts held still, in which time changes
@@ -20,14 +21,14 @@ const caughtUp = 1000
 //
 // A collection that has the expert from this very encoder already needs
 // nothing. Of the options, Index and Threads count.
-func AddExpertTo(
+func AddExpert(
 	ctx context.Context,
 	live *folder.Live,
-	encoder folder.PassageEncoder,
+	encoder store.PassageEncoder,
 	scratch string,
-	o folder.BuildOptions,
-	report func(Progress),
-) (made folder.BuildReport, err error) {
+	o store.BuildOptions,
+	report func(store.Progress),
+) (made store.BuildReport, err error) {
 	if has, err := hasExpert(live, encoder); has || err != nil {
 		return made, err
 	}
@@ -46,25 +47,23 @@ func AddExpertTo(
 			return made, fmt.Errorf("encoding passages: %w", err)
 		}
 	}
-	o.Progress = func(p folder.Progress) {
-		report(Progress{Stage: string(p.Stage), Done: p.Done, Total: p.Total, Unit: p.Unit})
-	}
+	o.Progress = report
 	return live.AddExpert(ctx, ahead, o)
 }
 
 // catchUp encodes the passages of the present generation; it reports how many
 // of them were not known.
-func (a *Ahead) catchUp(ctx context.Context, live *folder.Live, report func(Progress)) (int, error) {
+func (a *Ahead) catchUp(ctx context.Context, live *folder.Live, report func(store.Progress)) (int, error) {
 	g := live.Collection().Acquire()
 	defer g.Release()
 	return a.Encode(ctx, g, func(done, total int) {
-		report(Progress{Stage: string(folder.Encoding), Done: int64(done), Total: int64(total), Unit: "passages"})
+		report(store.Progress{Stage: store.Encoding, Expert: a.Name(), Done: int64(done), Total: int64(total), Unit: "passages"})
 	})
 }
 
 // hasExpert reports whether the collection has vectors of the encoder. Vectors
 // that another encoder made under its name are an error.
-func hasExpert(live *folder.Live, encoder folder.PassageEncoder) (bool, error) {
+func hasExpert(live *folder.Live, encoder store.PassageEncoder) (bool, error) {
 	g := live.Collection().Acquire()
 	defer g.Release()
 	for _, x := range g.Experts() {

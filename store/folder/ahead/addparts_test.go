@@ -1,4 +1,4 @@
-package jobs
+package ahead
 
 import (
 	"path/filepath"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // TestAddExpertOfParts: parts are encoded ahead, each once, and are found as in a
@@ -19,16 +19,18 @@ func TestAddExpertOfParts(t *testing.T) {
 	}
 	l := live(t, all)
 	e := &hashEncoder{name: "parts", parts: cut}
-	o := folder.BuildOptions{Index: folder.Index{Kind: "flat"}}
-	if _, err := AddExpertTo(t.Context(), l, e, filepath.Join(t.TempDir(), "1.work"), o, func(Progress) {}); err != nil {
+	o := store.BuildOptions{Index: store.Index{Kind: "flat"}}
+	scratch := filepath.Join(t.TempDir(), "1.work")
+	if _, err := AddExpert(t.Context(), l, e, scratch, o, func(store.Progress) {}); err != nil {
 		t.Fatal(err)
 	}
 	if n := e.encoded.Load(); n != 3*300 {
 		t.Errorf("%d texts were encoded", n)
 	}
 	head := &hashEncoder{name: "head", owner: "parts"}
-	scratch := filepath.Join(t.TempDir(), "2.work")
-	if _, err := AddExpertTo(t.Context(), l, head, scratch, o, func(Progress) {}); err != nil || head.encoded.Load() != 0 {
+	scratch = filepath.Join(t.TempDir(), "2.work")
+	if _, err := AddExpert(t.Context(), l, head, scratch, o, func(store.Progress) {}); err != nil ||
+		head.encoded.Load() != 0 {
 		t.Fatalf("%d texts were encoded for nothing, %v", head.encoded.Load(), err)
 	}
 	put(t, l, numbered(310)[300:]...)

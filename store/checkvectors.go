@@ -1,0 +1,38 @@
+package store
+
+import (
+	"fmt"
+	"math"
+
+	"example.org/conclave/internal/corpus"
+)
+
+// CheckVectors refuses what the encoder of an expert with so many numbers a vector cannot have
+// made of passages. A late one gives lists of vectors.
+func CheckVectors(vectors [][]float32, of []corpus.Passage, dimension int, late bool) error {
+	if len(vectors) != len(of) {
+		return fmt.Errorf("the encoder gave %d vectors for %d passages", len(vectors), len(of))
+	}
+	for i, v := range vectors {
+		if err := CheckVector(v, dimension, late); err != nil {
+			return fmt.Errorf("the vector of passage %q %w", of[i].ID, err)
+		}
+	}
+	return nil
+}
+
+// CheckVector refuses one vector, or list of vectors, as CheckVectors does.
+func CheckVector(v []float32, dimension int, late bool) error {
+	switch {
+	case late && (len(v) == 0 || len(v)%dimension != 0):
+		return fmt.Errorf("has %d numbers, which is no list of vectors of %d", len(v), dimension)
+	case !late && len(v) != dimension:
+		return fmt.Errorf("has %d numbers, the expert says %d", len(v), dimension)
+	}
+	for i, value := range v {
+		if math.IsNaN(float64(value)) || math.IsInf(float64(value), 0) {
+			return fmt.Errorf("has %v as number %d", value, i)
+		}
+	}
+	return nil
+}

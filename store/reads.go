@@ -1,0 +1,36 @@
+package store
+
+import (
+	"example.org/conclave/internal/corpus"
+)
+
+// PassageReader is what a PassageEncoder can say, too: how it reads a passage.
+type PassageReader interface {
+	// Reads reports whether the encoder reads only the beginning of a passage, and whether
+	// it can hardly read it: less than half of its characters.
+	Reads(p corpus.Passage) (cut, unread bool)
+}
+
+// Reads is how the encoders read the passages of a collection. Cut and Unread are of those
+// that were Known, which older versions did not look at.
+type Reads struct {
+	Known  int // passages
+	Cut    int // of which an encoder reads only the beginning
+	Unread int // which an encoder can hardly read
+	// Unknown are the passages that were not looked at, of a collection with experts.
+	Unknown int
+}
+
+// ReadsOf returns how encoders read a passage: what holds for any of them. known: one of
+// them can say it.
+func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bool) {
+	for _, e := range encoders {
+		if r, ok := e.(PassageReader); ok {
+			c, u := r.Reads(p)
+			cut = cut || c
+			unread = unread || u
+			known = true
+		}
+	}
+	return cut, unread, known
+}

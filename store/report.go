@@ -1,0 +1,37 @@
+package store
+
+import (
+	"fmt"
+
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/corpus"
+)
+
+// BuildReport says what a build made.
+type BuildReport struct {
+	Generation uint64            `json:"generation"`
+	Segment    string            `json:"segment"`  // the new one; empty when none was made
+	Passages   int               `json:"passages"` // in the new segment, encoded for the new expert, or analysed anew
+	Replaced   int               `json:"replaced"` // passages that were there before and made way
+	Skipped    int               `json:"skipped"`  // bad ones that BadPassage let pass
+	Copies     int               `json:"copies"`   // of all passages, those with title and text of another one before them
+	Bytes      int64             `json:"bytes"`    // of the new files
+	Recall     map[string]Recall `json:"recall"`
+}
+
+// Recall is the share of the hits of exact search that an index finds. It is measured
+// with vectors of the index itself, drawn with the seed.
+type Recall struct {
+	Stored ann.Measured `json:"stored"`
+}
+
+// ClashError says that two passages have one id.
+type ClashError struct {
+	ID    string
+	Place corpus.Place // of the second
+	First string       // where the first one is, for people
+}
+
+func (e *ClashError) Error() string {
+	return fmt.Sprintf("%s: the id %q is taken by %s (ids must differ)", e.Place, e.ID, e.First)
+}
