@@ -209,6 +209,46 @@ func TestPassages(t *testing.T) {
 	}
 }
 
+func TestDocuments(t *testing.T) {
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
+	ctx := t.Context()
+	const id = "guide/ü 1%.md"
+	about := client.AboutDocument{
+		Source: "https://example.org/g", Tags: []string{"service", "public"}, Metadata: map[string]any{"year": 2026},
+	}
+	file := []byte("# Returns\n\nSend a photo of the damage first.")
+	put, err := c.PutDocument(ctx, id, file, about, client.Write{Visible: true})
+	if err != nil || put.Status != "created" {
+		t.Fatalf("%+v, %v", put, err)
+	}
+	got, err := c.Document(ctx, id)
+	if err != nil || got.Text != "Returns\n\nSend a photo of the damage first." || got.Title != "Returns" ||
+		got.Source != about.Source || !slices.Equal(got.Tags, about.Tags) || got.Version != put.Version ||
+		got.Passages != 1 || fmt.Sprint(got.Metadata["year"]) != "2026" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = c.PutDocument(ctx, id, file, about, client.Write{IfAbsent: true})
+	if client.Code(err) != "version_mismatch" {
+		t.Error(err)
+	}
+	var ids []string
+	for d, err := range c.Documents(ctx, "guide/", "RETURNS") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, d.ID)
+	}
+	if !slices.Equal(ids, []string{id}) {
+		t.Error(ids)
+	}
+	if gone, err := c.DeleteDocument(ctx, id, client.Write{Visible: true}); err != nil || gone.Status != "deleted" {
+		t.Errorf("%+v, %v", gone, err)
+	}
+	if _, err := c.Document(ctx, id); client.Code(err) != "unknown_document" {
+		t.Error(err)
+	}
+}
+
 func TestUpload(t *testing.T) {
 	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
 	const n = 3000

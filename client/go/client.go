@@ -36,6 +36,7 @@ type call struct {
 	method, path string
 	query        url.Values
 	body         any // sent as JSON, unless nil
+	raw          []byte
 	accept       string
 	header       http.Header
 	// once: it is not sent again when it may have arrived, since it would do
@@ -77,6 +78,9 @@ func (c *Client) send(ctx context.Context, r call) (http.Header, []byte, error) 
 		if err != nil {
 			return nil, nil, fmt.Errorf("the request to %s cannot be written: %w", r.path, err)
 		}
+	}
+	if r.raw != nil {
+		body = r.raw
 	}
 	attempts := c.Attempts
 	if attempts == 0 {

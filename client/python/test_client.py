@@ -105,6 +105,20 @@ def passages(c: Client) -> None:
     assert [line.status for line in c.upload([{"id": ""}])] == ["rejected"]
 
 
+def documents(c: Client) -> None:
+    handbook = b"# Returns\n\nSend a photo of the damage first."
+    put = c.put_document("guide/ü 1%.md", handbook, tags=["service"], metadata={"year": 2026}, visible=True)
+    assert put.status == "created", put
+    found = c.document("guide/ü 1%.md")
+    assert (found.title, found.passages, found.metadata, found.version) == ("Returns", 1, {"year": 2026}, put.version)
+    assert found.text == "Returns\n\nSend a photo of the damage first." and found.tags == ["service"]
+    assert code(lambda: c.put_document("guide/ü 1%.md", b"x", if_version="another")) == "version_mismatch"
+    assert code(lambda: c.put_document("bad.docx", b"PK\x03\x04")) == "unreadable_document"
+    assert [d.id for d in c.documents(prefix="guide/", match="RETURNS")] == [found.id]
+    assert c.search("photo of the damage", k=1).results[0].id == found.id + "#1"
+    assert c.delete_document(found.id, visible=True).status == "deleted" and list(c.documents()) == []
+
+
 def jobs(c: Client) -> None:
     done = c.wait(c.delete_passages(tags_any=["kitchen"]))
     assert done.state == "done" and done.result["deleted"] == 1
@@ -168,7 +182,7 @@ if part == "busy":
     retries()
 else:
     with Client(url) as client:
-        for step in (searches, vectors, passages, jobs):
+        for step in (searches, vectors, passages, documents, jobs):
             began = time.monotonic()
             step(client)
             print(f"{step.__name__}: {time.monotonic() - began:.2f} s")

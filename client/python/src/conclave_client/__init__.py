@@ -10,6 +10,7 @@ from .errors import Problem
 from .types import (
     Answer,
     Contribution,
+    Document,
     DocumentReference,
     Expert,
     Extract,
@@ -32,6 +33,7 @@ __all__ = [
     "AsyncClient",
     "Client",
     "Contribution",
+    "Document",
     "DocumentReference",
     "Expert",
     "Extract",

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import httpx
 
 from .errors import Problem
-from .types import Answer, Deletion, Expert, Job, Passage, SearchOptions, SearchRequest, Written, read
+from .types import Answer, Deletion, Document, Expert, Job, Passage, SearchOptions, SearchRequest, Written, read
 
 if TYPE_CHECKING:
     import numpy
@@ -30,6 +30,7 @@ class Call(Generic[T]):
     path: str
     read: Callable[[httpx.Response], T]
     json: Any = None
+    content: bytes | None = None
     params: dict[str, str] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     once: bool = False
@@ -127,6 +128,41 @@ def passages(after: str) -> Call[tuple[list[Passage], str]]:
         return [read(Passage, p) for p in body["passages"]], body.get("next", "")
 
     return Call("GET", "/v1/passages", page, params={"after": after} if after else {})
+
+
+def _document_path(id: str) -> str:
+    return "/v1/documents/" + quote(id, safe="")
+
+
+def put_document(
+    id: str, file: bytes, about: dict[str, Any], if_version: str | None, if_absent: bool, visible: bool
+) -> Call[Written]:
+    asked = _conditions(if_version, if_absent, visible)
+    asked["headers"]["content-type"] = about.pop("content_type", None) or "application/octet-stream"
+    for name, value in about.items():
+        if value:
+            asked["params"][name] = ",".join(value) if name == "tags" else value
+    if about.get("metadata"):
+        asked["params"]["metadata"] = json.dumps(about["metadata"])
+    asked["once"] = if_version is not None or if_absent
+    return Call("PUT", _document_path(id), _as(Written), content=file, **asked)
+
+
+def document(id: str) -> Call[Document]:
+    return Call("GET", _document_path(id), _as(Document), params={"text": "true"})
+
+
+def delete_document(id: str, if_version: str | None, visible: bool) -> Call[Written]:
+    return Call("DELETE", _document_path(id), _as(Written), **_conditions(if_version, False, visible))
+
+
+def documents(prefix: str, match: str, after: str) -> Call[tuple[list[Document], str]]:
+    def page(response: httpx.Response) -> tuple[list[Document], str]:
+        body = response.json()
+        return [read(Document, d) for d in body["documents"]], body.get("next", "")
+
+    params = {name: value for name, value in {"prefix": prefix, "q": match, "after": after}.items() if value}
+    return Call("GET", "/v1/documents", page, params=params)
 
 
 def upload_lines(passages: Iterable[Passage | dict[str, Any]]) -> Iterator[bytes]:

@@ -12,7 +12,7 @@ import httpx
 from . import calls
 from .calls import Call
 from .errors import Problem
-from .types import Answer, Deletion, Expert, Job, Passage, SearchOptions, SearchRequest, Written
+from .types import Answer, Deletion, Document, Expert, Job, Passage, SearchOptions, SearchRequest, Written
 
 if TYPE_CHECKING:
     import numpy
@@ -40,6 +40,8 @@ def _request(call: Call[Any]) -> dict[str, Any]:
     asked: dict[str, Any] = {"params": call.params, "headers": call.headers}
     if call.json is not None:
         asked["json"] = call.json
+    if call.content is not None:
+        asked["content"] = call.content
     return asked
 
 
@@ -133,6 +135,41 @@ class Client(_Options):
             if not after:
                 return
             page, after = self._do(calls.passages(after))
+
+    def put_document(
+        self,
+        id: str,
+        file: bytes,
+        *,
+        content_type: str = "",
+        title: str = "",
+        source: str = "",
+        tags: Iterable[str] = (),
+        metadata: dict[str, Any] | None = None,
+        if_version: str | None = None,
+        if_absent: bool = False,
+        visible: bool = False,
+    ) -> Written:
+        """Puts a file in the place of a document, whole. What the file is, is found out where content_type is ""."""
+        about = {"content_type": content_type, "title": title, "source": source, "tags": tags, "metadata": metadata}
+        return self._do(calls.put_document(id, file, about, if_version, if_absent, visible))
+
+    def document(self, id: str) -> Document:
+        """A document, with its text as it was read."""
+        return self._do(calls.document(id))
+
+    def delete_document(self, id: str, *, if_version: str | None = None, visible: bool = False) -> Written:
+        """Deletes a document with all its passages."""
+        return self._do(calls.delete_document(id, if_version, visible))
+
+    def documents(self, *, prefix: str = "", match: str = "") -> Iterator[Document]:
+        """The documents whose ids begin with prefix, and whose ids or titles contain match."""
+        page, after = self._do(calls.documents(prefix, match, ""))
+        while True:
+            yield from page
+            if not after:
+                return
+            page, after = self._do(calls.documents(prefix, match, after))
 
     def upload(self, passages: Iterable[Passage | dict[str, Any]], *, visible: bool = False) -> Iterator[Written]:
         """Sends many passages, and yields what became of each, in their order. A bad one does not stop the
@@ -243,6 +280,38 @@ class AsyncClient(_Options):
             if not after:
                 return
             page, after = await self._do(calls.passages(after))
+
+    async def put_document(
+        self,
+        id: str,
+        file: bytes,
+        *,
+        content_type: str = "",
+        title: str = "",
+        source: str = "",
+        tags: Iterable[str] = (),
+        metadata: dict[str, Any] | None = None,
+        if_version: str | None = None,
+        if_absent: bool = False,
+        visible: bool = False,
+    ) -> Written:
+        about = {"content_type": content_type, "title": title, "source": source, "tags": tags, "metadata": metadata}
+        return await self._do(calls.put_document(id, file, about, if_version, if_absent, visible))
+
+    async def document(self, id: str) -> Document:
+        return await self._do(calls.document(id))
+
+    async def delete_document(self, id: str, *, if_version: str | None = None, visible: bool = False) -> Written:
+        return await self._do(calls.delete_document(id, if_version, visible))
+
+    async def documents(self, *, prefix: str = "", match: str = "") -> AsyncIterator[Document]:
+        page, after = await self._do(calls.documents(prefix, match, ""))
+        while True:
+            for d in page:
+                yield d
+            if not after:
+                return
+            page, after = await self._do(calls.documents(prefix, match, after))
 
     async def upload(
         self, passages: Iterable[Passage | dict[str, Any]], *, visible: bool = False

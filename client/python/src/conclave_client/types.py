@@ -266,6 +266,24 @@ class Passage:
 
 
 @dataclass
+class Document:
+    """A file that was cut into passages; with its text where it was asked for by its id."""
+
+    id: str
+    source: str  # where it is from; its id where nobody said
+    passages: int  # how many it has
+    title: str = ""
+    media_type: str = ""
+    sha256: str = ""  # of its file
+    modified: str = ""  # when its file was changed last
+    root: str = ""  # the mark of the folder that it follows
+    tags: list[str] = field(default_factory=list)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    version: str = ""
+    text: str = ""
+
+
+@dataclass
 class Written:
     """What became of a passage: created, replaced, unchanged, deleted, or in an upload rejected, with the error."""
 

@@ -1,0 +1,128 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Document is a file that was cut into passages.
+type Document struct {
+	ID        string         `json:"id"`
+	Title     string         `json:"title,omitempty"`
+	Source    string         `json:"source"` // where it is from; its id where nobody said
+	MediaType string         `json:"media_type,omitempty"`
+	SHA256    string         `json:"sha256,omitempty"`   // of its file
+	Modified  time.Time      `json:"modified,omitzero"`  // when its file was changed last
+	Root      string         `json:"root,omitempty"`     // the mark of the folder that it follows
+	Passages  int            `json:"passages"`           // how many it has
+	Tags      []string       `json:"tags,omitempty"`     // of all its passages
+	Metadata  map[string]any `json:"metadata,omitempty"` // of all its passages
+}
+
+// DocumentText is a document with its text as it was read.
+type DocumentText struct {
+	Document
+	Version string `json:"version"`
+	Text    string `json:"text"`
+}
+
+// AboutDocument is what is said of a file. Zero values are left out.
+type AboutDocument struct {
+	ContentType string // found out where it is ""
+	Title       string // in place of that of the file
+	Source      string
+	Tags        []string
+	Metadata    map[string]any // flat
+	Modified    time.Time
+}
+
+// PutDocument puts a file in the place of a document, whole.
+func (c *Client) PutDocument(
+	ctx context.Context,
+	id string,
+	file []byte,
+	about AboutDocument,
+	w Write,
+) (out Written, err error) {
+	r := w.call(http.MethodPut, id, nil)
+	r.path = documentPath(id)
+	r.raw = file
+	r.header.Set("Content-Type", "application/octet-stream")
+	if about.ContentType != "" {
+		r.header.Set("Content-Type", about.ContentType)
+	}
+	for name, value := range map[string]string{
+		"title": about.Title, "source": about.Source, "tags": strings.Join(about.Tags, ","),
+	} {
+		if value != "" {
+			r.query.Set(name, value)
+		}
+	}
+	if !about.Modified.IsZero() {
+		r.query.Set("modified", about.Modified.UTC().Format(time.RFC3339))
+	}
+	if len(about.Metadata) > 0 {
+		text, err := json.Marshal(about.Metadata)
+		if err != nil {
+			return out, err
+		}
+		r.query.Set("metadata", string(text))
+	}
+	_, err = c.do(ctx, r, &out)
+	return out, err
+}
+
+func documentPath(id string) string { return "/v1/documents/" + url.PathEscape(id) }
+
+// Document reads a document with its text.
+func (c *Client) Document(ctx context.Context, id string) (out DocumentText, err error) {
+	query := url.Values{"text": {"true"}}
+	_, err = c.do(ctx, call{method: http.MethodGet, path: documentPath(id), query: query}, &out)
+	return out, err
+}
+
+// DeleteDocument deletes a document with all its passages.
+func (c *Client) DeleteDocument(ctx context.Context, id string, w Write) (out Written, err error) {
+	r := w.call(http.MethodDelete, id, nil)
+	r.path = documentPath(id)
+	_, err = c.do(ctx, r, &out)
+	return out, err
+}
+
+// Documents returns the documents that searches see whose ids begin with prefix and whose ids
+// or titles contain match; "" asks for nothing. It ends after an error.
+func (c *Client) Documents(ctx context.Context, prefix, match string) iter.Seq2[Document, error] {
+	return func(yield func(Document, error) bool) {
+		query := url.Values{}
+		if prefix != "" {
+			query.Set("prefix", prefix)
+		}
+		if match != "" {
+			query.Set("q", match)
+		}
+		for {
+			var page struct {
+				Documents []Document
+				Next      string
+			}
+			if _, err := c.do(ctx, call{method: http.MethodGet, path: "/v1/documents", query: query}, &page); err != nil {
+				yield(Document{}, err)
+				return
+			}
+			for _, d := range page.Documents {
+				if !yield(d, nil) {
+					return
+				}
+			}
+			if page.Next == "" {
+				return
+			}
+			query.Set("after", page.Next)
+		}
+	}
+}
