@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/server"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch"
 
 	"github.com/spf13/cobra"
 )
@@ -39,6 +40,8 @@ type indexing struct {
 	strict                   bool
 	settle                   bool
 	follow                   bool // --sync
+	share                    string
+	part                     opensearch.Share
 }
 
 func newIndex(term cli.Terminal) *cobra.Command {
@@ -66,6 +69,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
   conclave index --collection my-index --granularity 1,3 --questions dev.jsonl   # a vector for every sentence, and for every three
   conclave index --collection my-index --rebuild-words             # from its texts
   conclave index --store opensearch+https://node1:9200,node2:9200/my-index --in passages.jsonl
+  conclave index --store opensearch+https://node1:9200/my-index --in passages.jsonl --share 2/4
   conclave index --store opensearch+https://node1:9200/my-index --settle`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
@@ -170,6 +174,12 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		"make the documents of the collection those of --in: take what is new or changed, and remove what is gone",
 	)
 	flags.BoolVar(&x.settle, "settle", false, "purge the deleted passages of a store, so that they count in no score")
+	flags.StringVar(
+		&x.share,
+		"share",
+		"",
+		"index one `share` of the inputs into a store, such as 2/4, while other processes index the others",
+	)
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
 }
@@ -302,7 +312,7 @@ func (x *indexing) build(
 		return report, err
 	}
 	o := server.IndexOptions{Config: config, Log: cli.NewSaying(term.Err, config.Log), Inputs: inputs,
-		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
+		Share: x.part, Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
 	o.Build.Words, err = x.words(config, has != nil)
@@ -324,6 +334,7 @@ func (x *indexing) build(
 		bar.Finish() // of the reading
 		x.sayCosts(passages, choices, err, bar)
 	}
+	o.Crowded = func(c server.Crowding) { bar.Say("conclave: warning: %s", crowded(c)) }
 	report, err = server.Index(ctx, o)
 	remarks.say(bar)
 	report.Rows = remarks.rows()

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch"
 
 	"github.com/spf13/pflag"
 )
@@ -32,6 +33,16 @@ func (x *indexing) check(flags *pflag.FlagSet, defaults configs.Index) error {
 	}
 	if x.threads < 0 || x.threads > maxBuildThreads {
 		return cli.Usagef("--threads is %d; 0 (all processors) to %d is possible", x.threads, maxBuildThreads)
+	}
+	if x.share != "" {
+		if len(x.inputs.Files) == 0 {
+			return cli.Usagef("--share is of --in: name the inputs, the same ones for every share")
+		}
+		part, err := opensearch.ParseShare(x.share)
+		if err != nil {
+			return cli.Usagef("--share: %w", err)
+		}
+		x.part = part
 	}
 	x.phrasesAsked, x.analysisAsked = flags.Changed("phrases"), flags.Changed("analysis")
 	x.analysis = cmp.Or(x.analysis, defaults.Analysis)
@@ -98,7 +109,7 @@ func checkStore(flags *pflag.FlagSet, stored string) error {
 	if stored == "" {
 		return refuse(
 			flags,
-			[]string{"settle", "cluster-shards", "cluster-replicas"},
+			[]string{"settle", "share", "cluster-shards", "cluster-replicas"},
 			"is for an index of OpenSearch: name it with --store",
 		)
 	}

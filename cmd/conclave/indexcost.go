@@ -45,6 +45,18 @@ func (x *indexing) sayCosts(passages int64, choices []server.Choice, err error, 
 	bar.Say("%s", strings.TrimSuffix(out.String(), "\n"))
 }
 
+// crowded says that the shards of a store are too few for what is coming.
+func crowded(c server.Crowding) string {
+	return fmt.Sprintf(
+		"some %s are coming, %s of index, of which each of the store's %s would hold %s. Beyond some 50 GB a shard is slow to search and to move to another node, and an index keeps its shards: index into a new one with --cluster-shards %d",
+		cli.Plural(c.Passages, "passage"),
+		cli.Count(c.Bytes, "bytes"),
+		cli.Plural(int64(c.Shards), "shard"),
+		cli.Count(c.Bytes/int64(c.Shards), "bytes"),
+		c.Wanted,
+	)
+}
+
 // roughly returns the time of some passes to one figure or two: "40 s", "12 min", "3.5 h".
 // It is empty where none was measured.
 func roughly(d time.Duration, passes int) string {

@@ -17,6 +17,7 @@ import (
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch"
 )
 
 // IndexOptions say what is indexed, and how.
@@ -39,11 +40,16 @@ type IndexOptions struct {
 	Questions []questions.Domain
 	// Tried hears what Questions told, before anything else is encoded. Nil: nobody.
 	Tried func(TitleTrial)
+	// Share is what is indexed of the inputs into a store, while other processes index the rest; the zero
+	// value is everything.
+	Share opensearch.Share
 	// Build is completed with the opened experts.
 	Build store.BuildOptions
 	// Estimated hears before anything is encoded what that takes, and for a new
 	// collection, what it takes with other experts. Nil: nobody.
 	Estimated func(passages int64, choices []Choice, err error)
+	// Crowded hears once, soon after indexing into a store began, that its shards are too few. Nil: nobody.
+	Crowded func(Crowding)
 	// Free is how many bytes are free on the disk of a path; nil: as the system says.
 	Free func(path string) (bytes int64, known bool)
 }

@@ -69,6 +69,14 @@ func OpenStore(ctx context.Context, config configs.Config) (*opensearch.Store, e
 
 // loadStore does what load does for the configured store.
 func (a *Assembly) loadStore() error {
+	if n := a.options.Config.Limits.Candidates; n > opensearch.MostCandidates {
+		return fmt.Errorf(
+			"limits.candidates is %d, and a cluster gives at most %d hits of a source: set it to %d or less",
+			n,
+			opensearch.MostCandidates,
+			opensearch.MostCandidates,
+		)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), openingStore)
 	defer cancel()
 	stored, err := OpenStore(ctx, a.options.Config)
@@ -201,7 +209,15 @@ func indexStore(ctx context.Context, o IndexOptions, made *Indexed) (err error) 
 			return err
 		}
 		defer func() { err = errors.Join(err, source.Close()) }()
-		report, err = opensearch.Build(ctx, client, index, shapeIn(o.Config), source, o.Build, "")
+		from, build, err := watchCrowding(ctx, client, index, o, source)
+		if err != nil {
+			return err
+		}
+		if o.Share.Of > 0 {
+			report, err = opensearch.BuildShare(ctx, client, index, shapeIn(o.Config), o.Share, from, build)
+		} else {
+			report, err = opensearch.Build(ctx, client, index, shapeIn(o.Config), from, build, "")
+		}
 		if err != nil {
 			return err
 		}

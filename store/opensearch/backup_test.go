@@ -87,7 +87,7 @@ func TestBackup(t *testing.T) {
 	restore := repository + "/first/_restore?wait_for_completion=true"
 	ask("POST", restore, object{"indices": index + "," + index + stateSuffix, "include_global_state": false})
 	other := testIndex(t, client, "backup-other")
-	ask("POST", restore, object{"indices": index, "include_global_state": false,
+	ask("POST", restore, object{"indices": index, "include_global_state": false, "include_aliases": false,
 		"rename_pattern": ".+", "rename_replacement": other})
 	for _, name := range []string{index, other} {
 		restored, err := Open(t.Context(), client, name)

@@ -25,6 +25,8 @@ type Corpus struct {
 	store  atomic.Pointer[Store]
 	shared atomic.Pointer[shared]
 	counts atomic.Pointer[Statistics]
+	kept   atomic.Pointer[keptCounts] // of terms; nil: none were asked for
+	shards shardRoutes
 	health atomic.Pointer[Health] // as the last Look found it; nil: there was none
 	// compared are the experts whose hits are compared with other vectors than the
 	// question's, those of an ensemble's members: their searches return vectors, too.

@@ -98,7 +98,7 @@ const wholeIndex = `"search_type":"dfs_query_then_fetch"}`
 
 // prefer returns a request with a preference for copies of some nodes, where it can have one.
 func prefer(what, path string, body []byte, preference string) (string, []byte) {
-	if preference == "" || what != "msearch" && what != "mget" {
+	if preference == "" || what != "msearch" && what != "mget" && what != "mtermvectors" {
 		return path, body
 	}
 	if what == "msearch" {

@@ -65,44 +65,33 @@ func (w words) query(question string) *wordQuery {
 	return q
 }
 
-// count asks how many passages have what a question looks for, where that is not known.
+// count makes sure that it is known how many passages have what a question looks for.
 func (w words) count(ctx context.Context, q *wordQuery) error {
-	if q.counted {
+	w.mu.Lock()
+	counted := q.counted
+	w.mu.Unlock()
+	if counted {
 		return nil
 	}
-	answers, err := w.store.multiPartly(ctx, []object{q.counting()})
+	counts, err := w.corpus.termCounts(ctx, q.looked())
 	if err == nil {
-		q.take(answers[0])
+		w.mu.Lock()
+		q.take(counts)
+		w.mu.Unlock()
 	}
 	return err
 }
 
-// Search implements search.WordIndex. The same request counts the passages that have each
-// term, from which UpperBound is made, and each other form. Where there are forms, a second
-// one searches with them.
+// Search implements search.WordIndex. Where it is not known yet which words have other forms in the
+// index, that is asked for beside the search, and where there are some, a second search has them.
 func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
 	q := w.query(question)
 	if q.nothing() {
 		return nil, nil
 	}
-	search := func(more ...object) ([]rank.Hit, []said, error) {
-		query := sumOf(q.queries())
-		if len(w.filter) > 0 {
-			query = object{"bool": object{"must": query, "filter": w.filter}}
-		}
-		return w.search(ctx, query, k, nil, more...)
-	}
-	var more []object
-	if w.field == fieldWords && !q.counted {
-		more = append(more, q.counting())
-	}
-	hits, answers, err := search(more...)
-	if err == nil && len(answers) > 1 {
-		if q.take(answers[1]); q.hasForms() {
-			hits, answers, err = search()
-		}
-	}
-	if err != nil {
+	hits, err := w.hits(ctx, q, k)
+	var lacks *search.PartialError
+	if err != nil && !errors.As(err, &lacks) {
 		return nil, err
 	}
 	ordinals, scores := make([]rank.Ordinal, len(hits)), make([]float32, len(hits))
@@ -110,7 +99,57 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 		ordinals[i], scores[i] = h.Ordinal, h.Score
 	}
 	w.remember(asked{w.field, question}, ordinals, scores)
+	return hits, err
+}
+
+// hits returns the first k passages. With a *search.PartialError they are not of all.
+func (w words) hits(ctx context.Context, q *wordQuery, k int) ([]rank.Hit, error) {
+	if w.field != fieldWords && q.leaves() <= mostClauses { // phrases have no forms
+		return w.found(ctx, q, k)
+	}
+	if counts := w.corpus.counted().known(q.looked()); counts != nil {
+		w.mu.Lock()
+		q.take(counts)
+		w.mu.Unlock()
+	}
+	if q.counted || len(q.terms) > mostClauses {
+		if err := w.count(ctx, q); err != nil {
+			return nil, err
+		}
+		return w.found(ctx, q, k)
+	}
+	counted := make(chan error, 1)
+	plain := *q // without forms, whatever is counted meanwhile
+	go func() { counted <- w.count(ctx, q) }()
+	hits, err := w.found(ctx, &plain, k)
+	if failed := <-counted; failed != nil {
+		return nil, failed
+	}
+	if q.hasForms() {
+		return w.found(ctx, q, k)
+	}
+	return hits, err
+}
+
+// found returns the first k passages by what is known of a question.
+func (w words) found(ctx context.Context, q *wordQuery, k int) ([]rank.Hit, error) {
+	parts := q.parts()
+	if len(parts) != 1 {
+		return w.foundInParts(ctx, parts, k)
+	}
+	hits, answers, err := w.search(ctx, w.among(sumOf(parts[0])), k, nil)
+	if err != nil {
+		return nil, err
+	}
 	return hits, partial(answers)
+}
+
+// among returns a query of those that it finds which meet the filter.
+func (w words) among(query object) object {
+	if len(w.filter) > 0 {
+		return object{"bool": object{"must": query, "filter": w.filter}}
+	}
+	return query
 }
 
 // partial returns a *search.PartialError where answers are not of all shards.
@@ -123,9 +162,6 @@ func partial(answers []said) error {
 	}
 	return nil
 }
-
-// inAll names the count of the passages that have terms at all.
-const inAll = "all"
 
 // Scores implements search.WordIndex.
 func (w words) Scores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error {

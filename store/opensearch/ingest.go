@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
@@ -25,6 +26,9 @@ type Report struct {
 	// There is how many passages were found with this very content and these vectors.
 	There int `json:"there"`
 }
+
+// errNothing is the error of a source without passages.
+var errNothing = errors.New("there was no passage to index")
 
 // Build makes an index of the passages of source, or goes on with one that an
 // interrupted Build began: passages that are there with their vectors are not encoded
@@ -80,19 +84,30 @@ func build(
 	}
 	report.Copies = int(copies)
 	if s.about.Manifest == nil {
-		err = s.changeMeta(ctx, nil, func(about *meta) error {
-			if about.Plan != nil {
-				*about = meta{Manifest: about.Plan}
-				about.Manifest.Calibration = calibration
-			}
-			return nil
-		})
+		err = s.finish(ctx, calibration)
 	}
 	return report, err
 }
 
 // changing does what one process at a time may do to an index, which need not be there.
 func changing(ctx context.Context, client *Client, index, doing string, work func(context.Context) error) error {
+	return exclusively(ctx, client, index, doing, 0, func(ctx context.Context) error {
+		s := &Store{client: client, index: index, concrete: index, pause: firstPause}
+		if _, _, err := s.describe(ctx, manager, opening); err != nil && !errors.Is(err, ErrNoIndex) {
+			return fmt.Errorf("index %s: %w", index, err)
+		}
+		return s.withoutShares(ctx, doing, work)
+	})
+}
+
+// exclusively does work while nobody else changes an index, and waits so long for one who does.
+func exclusively(
+	ctx context.Context,
+	client *Client,
+	index, doing string,
+	patience time.Duration,
+	work func(context.Context) error,
+) error {
 	s := &Store{client: client, index: index, concrete: index, pause: firstPause}
 	switch _, about, err := s.describe(ctx, manager, opening); {
 	case errors.Is(err, ErrNoIndex):
@@ -104,7 +119,7 @@ func changing(ctx context.Context, client *Client, index, doing string, work fun
 			return err
 		}
 	}
-	return s.holding(ctx, indexLock, doing, 0, work)
+	return s.holding(ctx, indexLock, doing, patience, work)
 }
 
 // Add writes the passages of source. One that is there with the same content and with
@@ -137,7 +152,7 @@ func (s *Store) Add(ctx context.Context, source store.Source, o store.BuildOptio
 		}
 	}
 	if report.Passages+report.There == 0 {
-		return report, errors.New("there was no passage to index")
+		return report, errNothing
 	}
 	return report, nil
 }

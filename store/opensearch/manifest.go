@@ -202,6 +202,9 @@ type meta struct {
 	// Plan is what is being made of it: passages are written by it, and it becomes the
 	// manifest when all of them are. Nil: nothing is being made.
 	Plan *Manifest `json:"plan,omitempty"`
+	// Filling says what an index that is being filled by several processes gets when all of them have
+	// ended.
+	Filling *filling `json:"filling,omitempty"`
 }
 
 // ErrUnfinished is the error of an index whose manifest was not written, since what

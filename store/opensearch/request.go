@@ -77,19 +77,14 @@ func (r *request) Vectors(expert string) (search.VectorIndex, bool) {
 	return vectors{r, x}, true
 }
 
-// mostHits is how many hits a cluster gives at most (index.max_result_window), and how many
-// passages the graph of a shard keeps.
-const mostHits = 10_000
+// MostCandidates is how many hits of a source a cluster gives at most (index.max_result_window), and
+// how many passages the graph of a shard keeps.
+const MostCandidates = 10_000
 
-// search asks for hits with fields of their documents, in the order of rankings, and more
-// in the same request. The first answer is that of the hits.
-func (r *request) search(
-	ctx context.Context,
-	query object,
-	k int,
-	fields []string,
-	more ...object,
-) ([]rank.Hit, []said, error) {
+const mostHits = MostCandidates
+
+// first returns the search for hits with fields of their documents, in the order of rankings.
+func (r *request) first(query object, k int, fields []string) object {
 	find := object{
 		"size":             min(k, mostHits),
 		"query":            query,
@@ -105,7 +100,18 @@ func (r *request) search(
 	if len(fields) == 0 {
 		find["_source"] = false
 	}
-	answers, err := r.store.multiPartly(ctx, append([]object{find}, more...))
+	return find
+}
+
+// search asks for hits with fields of their documents, in the order of rankings. The one answer
+// is that of the hits.
+func (r *request) search(
+	ctx context.Context,
+	query object,
+	k int,
+	fields []string,
+) ([]rank.Hit, []said, error) {
+	answers, err := r.store.multiPartly(ctx, []object{r.first(query, k, fields)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -146,89 +152,109 @@ func (r *request) lacking(of asked, ordinals []rank.Ordinal) (out []rank.Ordinal
 // fails, each index asks for its own, so that one that cannot answer fails alone. A passage
 // that all shards were asked for and none has is gone.
 func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
+	for some := range slices.Chunk(ordinals, mostHits) {
+		without, err := r.prefetch(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		gone = append(gone, without...)
+	}
+	return gone, nil
+}
+
+// prefetch does what Prefetch does, of mostHits passages at most.
+func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
 	r.mu.Lock()
 	all, late := slices.Clone(r.asked), slices.Clone(r.late)
 	r.mu.Unlock()
 	var searches []object
-	var wanted [][]rank.Ordinal
-	var take []func(said) error
+	var fetches []fetch
+	add := func(missing []rank.Ordinal, of []object, take func([]said) error) {
+		fetches = append(fetches, fetch{missing, len(of), take})
+		searches = append(searches, of...)
+	}
 	for _, of := range all {
-		missing := r.lacking(of, ordinals)
-		if len(missing) == 0 {
-			continue
+		if missing := r.lacking(of, ordinals); len(missing) > 0 {
+			add(missing, r.scoring(of, missing), func(s []said) error { r.scored(of, missing, s); return nil })
 		}
-		searches, wanted = append(searches, r.scoring(of, missing)), append(wanted, missing)
-		take = append(take, func(s said) error { r.scored(of, missing, s); return nil })
 	}
 	for _, x := range late {
-		missing := r.without(x, ordinals)
-		if len(missing) == 0 {
-			continue
+		if missing := r.without(x, ordinals); len(missing) > 0 {
+			add(missing, []object{r.codesOf(x, missing)}, func(s []said) error { return r.takeCodes(x, missing, s[0]) })
 		}
-		searches, wanted = append(searches, r.codesOf(x, missing)), append(wanted, missing)
-		take = append(take, func(s said) error { return r.takeCodes(x, missing, s) })
 	}
 	answers, err := r.store.multiPartly(ctx, searches)
 	if err != nil {
 		return nil, ctx.Err()
 	}
-	for i, a := range answers {
-		_ = take[i](a) // the index says so when it is asked
-		if a.lost != nil {
+	told := map[rank.Ordinal]bool{}
+	for _, f := range fetches {
+		its := answers[:f.searches]
+		answers = answers[f.searches:]
+		_ = f.take(its) // the index says so when it is asked
+		if its[0].lost != nil {
 			continue
 		}
-		stored := map[string]bool{}
-		for _, h := range a.hits {
-			stored[h.id] = true
+		there := map[string]bool{}
+		for _, h := range its[0].hits {
+			there[h.id] = true
 		}
-		for n, id := range r.table.idsOf(wanted[i]) {
-			if !stored[id] && !slices.Contains(gone, wanted[i][n]) {
-				gone = append(gone, wanted[i][n])
+		for n, id := range r.table.idsOf(f.wanted) {
+			if o := f.wanted[n]; !there[id] && !told[o] {
+				told[o] = true
+				gone = append(gone, o)
 			}
 		}
 	}
 	return gone, nil
 }
 
-// scoring returns the search that gives passages their scores.
-func (r *request) scoring(of asked, ordinals []rank.Ordinal) object {
-	these := object{"ids": object{"values": r.table.idsOf(ordinals)}}
-	var query object
-	if of.field == fieldWords || of.field == fieldPairs {
-		// Without the words, too: who is not found is not there.
-		query = object{
-			"bool": object{
-				"should":               words{r, of.field}.query(of.question).queries(),
-				"filter":               these,
-				"minimum_should_match": 0,
-			},
-		}
-	} else {
-		r.mu.Lock()
-		query = exactly(of.field, r.queries[of], these)
-		r.mu.Unlock()
-	}
-	return object{"size": len(ordinals), "query": query, "track_total_hits": false, "_source": false}
+// fetch is what is fetched of passages by so many searches, each of which finds all that are there.
+type fetch struct {
+	wanted   []rank.Ordinal
+	searches int
+	take     func([]said) error
 }
 
-// scored takes the answer of scoring. A passage that is not there, or in a shard that is
+// scoring returns the searches that give passages their scores, which add up.
+func (r *request) scoring(of asked, ordinals []rank.Ordinal) (searches []object) {
+	ids := r.table.idsOf(ordinals)
+	if of.field == fieldWords || of.field == fieldPairs {
+		parts := words{r, of.field}.query(of.question).parts()
+		if len(parts) == 0 {
+			parts = [][]any{{}}
+		}
+		for _, part := range parts {
+			searches = append(searches, scoringOf(part, ids))
+		}
+		return searches
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	query := exactly(of.field, r.queries[of], object{"ids": object{"values": ids}})
+	return []object{{"size": len(ordinals), "query": query, "track_total_hits": false, "_source": false}}
+}
+
+// scored takes the answers of scoring. A passage that is not there, or in a shard that is
 // not, has no score.
-func (r *request) scored(of asked, ordinals []rank.Ordinal, s said) {
+func (r *request) scored(of asked, ordinals []rank.Ordinal, answers []said) {
 	scores := make([]float32, len(ordinals))
-	byID := make(map[string]float32, len(s.hits))
-	for _, h := range s.hits {
-		byID[h.id] = h.score
+	byID := map[string]float64{}
+	for _, s := range answers {
+		for _, h := range s.hits {
+			byID[h.id] += float64(h.score)
+		}
 	}
 	dense := of.field != fieldWords && of.field != fieldPairs
 	for i, id := range r.table.idsOf(ordinals) {
 		score, ok := byID[id]
 		switch {
-		case !ok && (dense || s.lost != nil):
+		case !ok && (dense || lost(answers) != nil):
 			scores[i] = notANumber
 		case dense:
-			scores[i] = product(score)
+			scores[i] = product(float32(score))
 		default:
-			scores[i] = score
+			scores[i] = float32(score)
 		}
 	}
 	r.remember(of, ordinals, scores)
@@ -236,12 +262,12 @@ func (r *request) scored(of asked, ordinals []rank.Ordinal, s said) {
 
 // score writes the scores of passages, and fetches those that are not there.
 func (r *request) score(ctx context.Context, of asked, ordinals []rank.Ordinal, out []float32) error {
-	if missing := r.lacking(of, ordinals); len(missing) > 0 {
-		answers, err := r.store.multiPartly(ctx, []object{r.scoring(of, missing)})
+	for some := range slices.Chunk(r.lacking(of, ordinals), mostHits) {
+		answers, err := r.store.multiPartly(ctx, r.scoring(of, some))
 		if err != nil {
 			return err
 		}
-		r.scored(of, missing, answers[0])
+		r.scored(of, some, answers)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -308,15 +334,16 @@ func (r *request) takeCodes(x Expert, ordinals []rank.Ordinal, s said) error {
 
 // fetchCodes fetches the codes of passages.
 func (r *request) fetchCodes(ctx context.Context, x Expert, ordinals []rank.Ordinal) error {
-	missing := r.without(x, ordinals)
-	if len(missing) == 0 {
-		return nil
+	for some := range slices.Chunk(r.without(x, ordinals), mostHits) {
+		answers, err := r.store.multiPartly(ctx, []object{r.codesOf(x, some)})
+		if err == nil {
+			err = r.takeCodes(x, some, answers[0])
+		}
+		if err != nil {
+			return err
+		}
 	}
-	answers, err := r.store.multiPartly(ctx, []object{r.codesOf(x, missing)})
-	if err != nil {
-		return err
-	}
-	return r.takeCodes(x, missing, answers[0])
+	return nil
 }
 
 // fetchVectors fetches the vectors of passages.

@@ -39,13 +39,15 @@ const similarity = "conclave"
 type Shape struct {
 	Shards   int // 1 to 1024; it cannot be changed later
 	Replicas int // further copies of each shard
+
+	filling bool // several processes fill it: copies and refreshes come afterwards
 }
 
 type object = map[string]any
 
 // settings returns those of a new index.
 func settings(w Words, s Shape) object {
-	return object{"index": object{
+	index := object{
 		"number_of_shards": s.Shards, "number_of_replicas": s.Replicas,
 		"knn": true, "gc_deletes": keepDeleted,
 		// Settle merges away what is deleted, also where it is little.
@@ -55,7 +57,12 @@ func settings(w Words, s Shape) object {
 			"tokenizer": object{"terms": object{"type": "whitespace", "max_token_length": 1024}},
 			"analyzer":  object{"terms": object{"type": "custom", "tokenizer": "terms"}},
 		},
-	}}
+	}
+	if s.filling {
+		index["number_of_replicas"] = 0
+		index["refresh_interval"] = "-1"
+	}
+	return object{"index": index}
 }
 
 // properties returns the fields of the passages of an index. Words are analysed here and not

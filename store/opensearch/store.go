@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +28,8 @@ type Store struct {
 	// store is open.
 	written, keyed atomic.Bool
 
-	aimed atomic.Bool // the index has its target
+	aimed  atomic.Bool // the index has its target
+	shards int         // of the index
 
 	blocks string // by which it takes no changes, as it was opened
 
@@ -71,6 +73,10 @@ func openFrom(ctx context.Context, client *Client, index, whom string, patience 
 	s.keyed.Store(has.keyed())
 	s.blocks = has.Settings.Index.Blocks.changes()
 	s.aimed.Store(has.aimedAt(s.target()))
+	s.shards, err = strconv.Atoi(has.Settings.Index.Shards)
+	if err != nil || s.shards < 1 {
+		return nil, fmt.Errorf("%w: its number of shards is %q", errAnswer, has.Settings.Index.Shards)
+	}
 	for _, m := range []*Manifest{s.about.Manifest, s.about.Plan} {
 		if m == nil {
 			continue
@@ -96,6 +102,18 @@ func (s *Store) Index() string { return s.index }
 
 // ErrOther is the error of an index that is made in another way than is asked for.
 var ErrOther = errors.New("the index is made otherwise")
+
+// Shards returns how many an index has, 0 of one that is not there.
+func Shards(ctx context.Context, client *Client, index string) (int, error) {
+	s, err := open(ctx, client, index, opening)
+	if errors.Is(err, ErrNoIndex) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("opening %s: %w", index, err)
+	}
+	return s.shards, nil
+}
 
 // Planned returns what an index is, or will be when the indexing has ended that makes it.
 func Planned(ctx context.Context, client *Client, index string) (*Manifest, error) {
@@ -156,6 +174,9 @@ func (m *Manifest) String() string {
 // other's.
 func makeIndex(ctx context.Context, client *Client, index string, plan *Manifest, shape Shape) (*Store, error) {
 	s := &Store{client: client, index: index, concrete: index, pause: firstPause, about: meta{Plan: plan}}
+	if shape.filling {
+		s.about.Filling = &filling{shape.Replicas}
+	}
 	body, err := json.Marshal(object{
 		"settings": settings(plan.Words, shape),
 		"mappings": mapping(plan, s.about),
@@ -206,6 +227,7 @@ func (s *Store) refresh(ctx context.Context) error { return s.refreshFor(ctx, bu
 // refreshFor works as refresh does with how long it is tried again.
 func (s *Store) refreshFor(ctx context.Context, patience time.Duration) error {
 	_, err := s.askFor(ctx, patience, "POST", s.path("/_refresh"), nil, wholly)
+	s.client.changes.Add(1) // what was written before is counted from now on
 	return err
 }
 

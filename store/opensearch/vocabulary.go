@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"example.org/conclave/bm25"
@@ -32,7 +31,7 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled,
 	out := make([]search.Spelled, len(words))
 	analysis := v.store.Manifest().Words.Params().Analysis
 	var unknown []*wordQuery
-	var counting []object
+	var finding []object
 	var at []int
 	for i, word := range words {
 		q := newWordQuery(fieldWords, analysis, word)
@@ -40,19 +39,16 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled,
 			slices.ContainsFunc(q.terms, func(t term) bool { return v.lexicon.has(t.text) }) ||
 			slices.ContainsFunc(q.entries, v.lexicon.has)
 		if !out[i].Known {
-			unknown, counting, at = append(unknown, q), append(counting, q.counting()), append(at, i)
+			unknown, finding, at = append(unknown, q), append(finding, q.finding()), append(at, i)
 		}
 	}
 	if !v.lexicon.whole || v.lexicon.state != v.corpus.Known().state() {
-		answers, err := v.store.multiPartly(ctx, counting)
+		answers, err := v.store.multiPartly(ctx, finding)
 		if err != nil {
 			return nil, err
 		}
-		for n, q := range unknown {
-			q.take(answers[n])
-			for _, count := range q.df {
-				out[at[n]].Known = out[at[n]].Known || count > 0
-			}
+		for n := range unknown {
+			out[at[n]].Known = len(answers[n].hits) > 0
 		}
 	}
 	for i, word := range words {
@@ -67,27 +63,30 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled,
 	return out, nil
 }
 
-// Beside implements search.Vocabulary, in one request.
+// finding returns the search for any passage with a term or an entry.
+func (q *wordQuery) finding() object {
+	var queries []any
+	for _, e := range q.looked() {
+		queries = append(queries, termQuery(e.field, e.text, 1))
+	}
+	return object{"size": 1, "query": sumOf(queries), "track_total_hits": false, "_source": false, "terminate_after": 1}
+}
+
+// Beside implements search.Vocabulary, in one request at most.
 func (v vocabulary) Beside(ctx context.Context, placed []search.Placed) ([]search.Neighbours, error) {
 	out := make([]search.Neighbours, len(placed))
 	w := v.store.Manifest().Words.Params()
 	if !w.Phrases {
 		return out, nil
 	}
-	filters, names := object{}, map[[2]string]string{}
-	ask := func(field, value string) {
-		if of := [2]string{field, value}; names[of] == "" {
-			names[of] = strconv.Itoa(len(names))
-			filters[names[of]] = object{"term": object{field: value}}
-		}
-	}
-	var shares []func(buckets map[string]int64)
+	var looked []entry
+	var shares []func(*termCounts)
 	share := func(neighbour, pair string, into *float64) {
-		ask(fieldWords, neighbour)
-		ask(fieldPairs, pair)
-		shares = append(shares, func(buckets map[string]int64) {
-			if all := buckets[names[[2]string{fieldWords, neighbour}]]; all > 0 {
-				*into = min(1, float64(buckets[names[[2]string{fieldPairs, pair}]])/float64(all))
+		alone, together := entry{fieldWords, neighbour}, entry{fieldPairs, pair}
+		looked = append(looked, alone, together)
+		shares = append(shares, func(counts *termCounts) {
+			if all := counts.of[alone]; all > 0 {
+				*into = min(1, float64(counts.of[together])/float64(all))
 			}
 		})
 	}
@@ -107,17 +106,12 @@ func (v vocabulary) Beside(ctx context.Context, placed []search.Placed) ([]searc
 	if len(shares) == 0 {
 		return out, nil
 	}
-	answers, err := v.store.multiPartly(
-		ctx,
-		[]object{
-			{"size": 0, "track_total_hits": false, "aggs": object{"terms": object{"filters": object{"filters": filters}}}},
-		},
-	)
+	counts, err := v.corpus.termCounts(ctx, looked)
 	if err != nil {
 		return nil, err
 	}
 	for _, take := range shares {
-		take(answers[0].buckets)
+		take(counts)
 	}
 	return out, nil
 }

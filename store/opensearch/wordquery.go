@@ -2,7 +2,6 @@ package opensearch
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"example.org/conclave/bm25"
@@ -41,32 +40,29 @@ func newWordQuery(field string, analysis bm25.Analysis, question string) *wordQu
 // nothing reports whether there is nothing to look for.
 func (q *wordQuery) nothing() bool { return len(q.terms) == 0 && len(q.variants) == 0 }
 
-// counting returns the search that counts the passages that have each term and entry.
-func (q *wordQuery) counting() object {
-	filters := object{inAll: object{"exists": object{"field": q.field}}}
-	for i, t := range q.terms {
-		filters[strconv.Itoa(i)] = object{"term": object{q.field: t.text}}
+// looked returns the entries of an index that are looked for: of each term and of the variants.
+func (q *wordQuery) looked() []entry {
+	out := make([]entry, 0, len(q.terms)+len(q.entries))
+	for _, t := range q.terms {
+		out = append(out, entry{q.field, t.text})
 	}
-	for i, entry := range q.entries {
-		field, value := entryAt(entry)
-		filters["e"+strconv.Itoa(i)] = object{"term": object{field: value}}
+	for _, text := range q.entries {
+		field, value := entryAt(text)
+		out = append(out, entry{field, value})
 	}
-	return object{
-		"size":             0,
-		"track_total_hits": false,
-		"aggs":             object{"terms": object{"filters": object{"filters": filters}}},
-	}
+	return out
 }
 
-// take takes the answer of counting.
-func (q *wordQuery) take(counts said) {
+// take takes the counts of what is looked for.
+func (q *wordQuery) take(counts *termCounts) {
 	q.df = map[string]uint64{}
-	q.all = uint64(counts.buckets[inAll])
-	for i, entry := range q.entries {
-		q.df[entry] = uint64(counts.buckets["e"+strconv.Itoa(i)])
+	q.all = counts.all[q.field]
+	for _, text := range q.entries {
+		field, value := entryAt(text)
+		q.df[text] = counts.of[entry{field, value}]
 	}
-	for i, t := range q.terms {
-		q.df[t.text] = uint64(counts.buckets[strconv.Itoa(i)])
+	for _, t := range q.terms {
+		q.df[t.text] = counts.of[entry{q.field, t.text}]
 	}
 	q.counted = true
 }
@@ -201,13 +197,17 @@ func (q *wordQuery) queries() []any {
 
 // upperBound returns a value that the score of no passage exceeds, as bm25 works it out.
 func (q *wordQuery) upperBound() float64 {
+	covered := map[string]bool{}
+	for i := range q.variants {
+		if entries, _ := q.known(&q.variants[i]); len(entries) > 0 {
+			for _, text := range q.variants[i].Of {
+				covered[text] = true
+			}
+		}
+	}
 	weights := map[string]float64{}
 	for _, t := range q.terms {
-		covered := slices.ContainsFunc(q.variants, func(v bm25.Variant) bool {
-			entries, _ := q.known(&v)
-			return len(entries) > 0 && slices.Contains(v.Of, t.text)
-		})
-		if q.df[t.text] > 0 || !covered {
+		if q.df[t.text] > 0 || !covered[t.text] {
 			weights[t.text] = float64(t.count) * float64(q.idf(t.text))
 		}
 	}

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+
+	"example.org/conclave/store/folder"
+	"example.org/conclave/store/opensearch"
+)
+
+// Crowding is what is expected of an index that has too few shards for what is being indexed into it.
+type Crowding struct {
+	Passages int64 // of the inputs, about
+	Bytes    int64 // of one copy of the index, about
+	Shards   int   // that it has
+	Wanted   int   // that would hold them
+}
+
+// The disk space of a passage in a cluster, estimated from docs/cluster.md's measured ones: its text,
+// words and phrases take three times the text; a vector of 384 numbers is there as it is, with its links;
+// and the codes of late interaction, in base64, 19 times the text.
+const (
+	storedTextShare   = 3
+	storedTokenShare  = 19
+	storedVectorBytes = 1_700
+
+	// largestShard is up to how many bytes a shard is searched, merged and moved to another node
+	// without trouble.
+	largestShard = 50 << 30
+	// crowdingSample is how many passages are read before the rest is estimated.
+	crowdingSample = 256
+)
+
+// crowding returns what is expected of an index of so many shards, once, when enough was read to tell;
+// known says that. nil: the shards hold it.
+func (s *Sample) crowding(experts []folder.PassageEncoder, shards int) (c *Crowding, known bool) {
+	done, total := s.Progress()
+	if s.passages < crowdingSample || done <= 0 || total < done {
+		return nil, false
+	}
+	bytes := float64(storedTextShare * s.text)
+	for _, e := range experts {
+		switch {
+		case e.Owner() != "":
+		case e.Late():
+			bytes += float64(storedTokenShare * s.text)
+		default:
+			bytes += float64(s.passages) * storedVectorBytes * float64(e.Dimension()) / 384
+		}
+	}
+	all := float64(total) / float64(done)
+	c = &Crowding{Passages: int64(all * float64(s.passages)), Bytes: int64(all * bytes), Shards: shards}
+	c.Wanted = int((c.Bytes + largestShard - 1) / largestShard)
+	if c.Wanted <= shards {
+		return nil, true
+	}
+	return c, true
+}
+
+// watchCrowding has crowded told, once, of an index that will be too large for its shards. It returns
+// the source and the options that the index is to be made with.
+func watchCrowding(
+	ctx context.Context,
+	client *opensearch.Client,
+	index string,
+	o IndexOptions,
+	source folder.Source,
+) (folder.Source, folder.BuildOptions, error) {
+	build := o.Build
+	if o.Crowded == nil {
+		return source, build, nil
+	}
+	shards, err := opensearch.Shards(ctx, client, index)
+	if err != nil {
+		return nil, build, err
+	}
+	if shards == 0 {
+		shards = o.Config.Cluster.Shards
+	}
+	sample := &Sample{Source: source}
+	told := false
+	build.Progress = func(p folder.Progress) {
+		if !told {
+			c, known := sample.crowding(build.Experts, shards)
+			told = known
+			if c != nil {
+				o.Crowded(*c)
+			}
+		}
+		if o.Build.Progress != nil {
+			o.Build.Progress(p)
+		}
+	}
+	return sample, build, nil
+}

@@ -1,0 +1,117 @@
+package opensearch
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"example.org/conclave/bm25"
+)
+
+// TestCountingCost measures how long counting the words of a question takes in indexes of generated
+// documents of eight words, of the sizes that CONCLAVE_TEST_COUNTED names (such as 100000,1000000): by
+// the statistics of terms, as questions do, and by an aggregation over all documents, as they did before.
+func TestCountingCost(t *testing.T) {
+	var sizes []int
+	for text := range strings.SplitSeq(os.Getenv("CONCLAVE_TEST_COUNTED"), ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Skip("CONCLAVE_TEST_COUNTED names no sizes")
+		}
+		sizes = append(sizes, n)
+	}
+	client := testClient(t)
+	index := testIndex(t, client, "count-cost")
+	words := wordsOf(bm25.Params{K1: 0.9, B: 0.4, Analysis: bm25.Unicode})
+	m := &Manifest{Format: manifestFormat, ID: "cost", Words: words}
+	made := settings(words, Shape{Shards: 3})
+	made["index"].(object)["refresh_interval"] = "-1"
+	body, err := json.Marshal(object{"settings": made, "mappings": mapping(m, meta{Manifest: m})})
+	if err == nil {
+		_, err = client.Do(t.Context(), "PUT", "/"+index, body)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	zipf := rand.NewZipf(random, 1.05, 10, 200_000)
+	at := 0
+	for _, size := range sizes {
+		began := time.Now()
+		for at < size {
+			var bulk []byte
+			for end := min(size, at+10_000); at < end; at++ {
+				bulk = fmt.Appendf(bulk, "{\"create\":{\"_id\":\"%d\"}}\n{\"words\":\"", at)
+				for range 8 {
+					bulk = fmt.Appendf(bulk, "w%d ", zipf.Uint64())
+				}
+				bulk = append(bulk, "\"}\n"...)
+			}
+			if answer, err := client.Do(t.Context(), "POST", "/"+index+"/_bulk?filter_path=errors", bulk); err != nil ||
+				!strings.Contains(string(answer), "false") {
+				t.Fatalf("%v: %s", err, answer)
+			}
+		}
+		filled := time.Since(began)
+		store, err := Open(t.Context(), client, index)
+		if err == nil {
+			err = store.refresh(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := &Corpus{}
+		shown.store.Store(store)
+		shown.counts.Store(&Statistics{})
+		routes, err := shown.routes(t.Context())
+		if err != nil || len(routes) != 3 {
+			t.Fatal(routes, err)
+		}
+		var entries []entry
+		filters := object{"all": object{"exists": object{"field": fieldWords}}}
+		for i := range 16 { // eight words of a question and as many forms
+			e := entry{fieldWords, fmt.Sprintf("w%d", 3*i*i)}
+			entries = append(entries, e)
+			filters[e.text] = object{"term": object{fieldWords: e.text}}
+		}
+		median := func(ask func() error) time.Duration {
+			var took []time.Duration
+			for range 21 {
+				began := time.Now()
+				if err := ask(); err != nil {
+					t.Fatal(err)
+				}
+				took = append(took, time.Since(began))
+			}
+			slices.Sort(took)
+			return took[len(took)/2]
+		}
+		var counts *termCounts
+		statistics := median(func() (err error) {
+			counts, _, err = store.termStatistics(t.Context(), routes, entries)
+			return err
+		})
+		var answers []said
+		aggregation := median(func() (err error) {
+			answers, err = store.multi(t.Context(), []object{{"size": 0, "track_total_hits": false,
+				"aggs": object{"terms": object{"filters": object{"filters": filters}}}}})
+			return err
+		})
+		if counts.all[fieldWords] != uint64(size) || counts.of[entries[0]] == 0 {
+			t.Errorf("%d documents, %d with %s", counts.all[fieldWords], counts.of[entries[0]], entries[0].text)
+		}
+		for _, e := range entries {
+			if got, want := counts.of[e], uint64(answers[0].buckets[e.text]); got != want {
+				t.Errorf("%s is in %d documents, by the aggregation in %d", e.text, got, want)
+			}
+		}
+		t.Logf("%d documents: statistics %v, aggregation %v (filled in %v)", size, statistics, aggregation,
+			filled.Round(time.Second))
+	}
+}
