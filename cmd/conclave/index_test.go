@@ -42,6 +42,8 @@ func TestImpossibleBuildsAreRefusedFirst(t *testing.T) {
 		{"--index flat --m 8", []string{"flat has no graph", "leave"}},
 		{"--threads -1", []string{"--threads is -1"}},
 		{"--threads 1025", []string{"1024"}},
+		{"--share 2/4", []string{"--share is for an index of OpenSearch", "--store"}},
+		{"--share 5/4 --store opensearch+http://127.0.0.1:1/x", []string{"--share", `"5/4" is no share`, "2/4"}},
 		{"--experts none --index hnsw", []string{"--index has no effect with --experts none"}},
 		{"--m 1x", []string{"--m", "1x"}},
 	} {
