@@ -42,7 +42,8 @@ func TestManyWords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for name, of := range map[string][2]search.WordIndex{"words": {a.Words(), b.Words()}, "phrases": {a.Phrases(), b.Phrases()}} {
+			for name, of := range map[string][2]search.WordIndex{"words": {a.Words(), b.Words()},
+				"phrases": {a.Phrases(), b.Phrases()}} {
 				got, err := of[0].Search(t.Context(), question, 100)
 				if err != nil {
 					t.Fatalf("%d %s: %v", n, name, err)
