@@ -116,3 +116,7 @@ func Elsewhere(ctx context.Context, wait func() error) error {
 	t.giveBack()
 	return cmp.Or(wait(), t.take(ctx))
 }
+
+// Beside returns the context for what another goroutine waits for while a step goes on: the turn stays
+// with the step, so nothing gives it back or takes it twice.
+func Beside(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, nil) }

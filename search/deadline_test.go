@@ -197,3 +197,35 @@ func TestWaitingElsewhereTakesNoTurn(t *testing.T) {
 		}
 	})
 }
+
+// TestBesideTakesNoTurn: what a step waits for in another goroutine meanwhile gives its turn back no
+// second time, and takes none that is left behind.
+func TestBesideTakesNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage("A", 60)
+		config := s.config
+		processors := &counted{turns: make(chan struct{}, 1)}
+		config.Turns = processors
+		s.vectors["A"].hook = func(ctx context.Context) error {
+			ended := make(chan error)
+			go func() {
+				ended <- Elsewhere(Beside(ctx), func() error { time.Sleep(20 * time.Millisecond); return nil })
+			}()
+			err := Elsewhere(ctx, func() error { time.Sleep(10 * time.Millisecond); return nil })
+			return errors.Join(err, Elsewhere(ctx, func() error { return <-ended }))
+		}
+		engine, err := NewEngine(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			got, err := engine.Search(context.Background(), Request{Question: question, Fusion: methodsOf("sum")})
+			if err != nil || len(got.Degraded) > 0 || len(processors.turns) != 0 {
+				t.Fatalf("%v, %+v; %d turns are left", err, got.Degraded, len(processors.turns))
+			}
+		}
+		if err := engine.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}

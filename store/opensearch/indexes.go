@@ -120,9 +120,9 @@ func (w words) hits(ctx context.Context, q *wordQuery, k int) ([]rank.Hit, error
 	}
 	counted := make(chan error, 1)
 	plain := *q // without forms, whatever is counted meanwhile
-	go func() { counted <- w.count(ctx, q) }()
+	go func() { counted <- w.count(search.Beside(ctx), q) }()
 	hits, err := w.found(ctx, &plain, k)
-	if failed := <-counted; failed != nil {
+	if failed := search.Elsewhere(ctx, func() error { return <-counted }); failed != nil {
 		return nil, failed
 	}
 	if q.hasForms() {
