@@ -3,7 +3,7 @@ package server
 import (
 	"context"
 
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 	"example.org/conclave/store/opensearch"
 )
 
@@ -32,7 +32,7 @@ const (
 
 // crowding returns what is expected of an index of so many shards, once, when enough was read to tell;
 // known says that. nil: the shards hold it.
-func (s *Sample) crowding(experts []folder.PassageEncoder, shards int) (c *Crowding, known bool) {
+func (s *Sample) crowding(experts []store.PassageEncoder, shards int) (c *Crowding, known bool) {
 	done, total := s.Progress()
 	if s.passages < crowdingSample || done <= 0 || total < done {
 		return nil, false
@@ -63,8 +63,8 @@ func watchCrowding(
 	client *opensearch.Client,
 	index string,
 	o IndexOptions,
-	source folder.Source,
-) (folder.Source, folder.BuildOptions, error) {
+	source store.Source,
+) (store.Source, store.BuildOptions, error) {
 	build := o.Build
 	if o.Crowded == nil {
 		return source, build, nil
@@ -78,7 +78,7 @@ func watchCrowding(
 	}
 	sample := &Sample{Source: source}
 	told := false
-	build.Progress = func(p folder.Progress) {
+	build.Progress = func(p store.Progress) {
 		if !told {
 			c, known := sample.crowding(build.Experts, shards)
 			told = known

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // long is a source that says how much of it was read.
@@ -22,7 +22,7 @@ func (l *long) Place() corpus.Place           { return corpus.Place{} }
 func (l *long) Progress() (done, total int64) { return l.at * 700, l.total * 700 }
 
 // dense has vectors of 384 numbers; tokens are those of late interaction.
-type dense struct{ folder.PassageEncoder }
+type dense struct{ store.PassageEncoder }
 
 func (dense) Dimension() int { return 384 }
 func (dense) Late() bool     { return false }
@@ -35,7 +35,7 @@ func (tokens) Late() bool { return true }
 // TestCrowding, worked by hand: 50 million passages of 600 bytes take 1,800 bytes each for texts and
 // words, 1,700 for a vector and 11,400 for codes: 745 GB, of which a shard holds 53.7.
 func TestCrowding(t *testing.T) {
-	experts := []folder.PassageEncoder{dense{}, tokens{}}
+	experts := []store.PassageEncoder{dense{}, tokens{}}
 	s := &Sample{Source: &long{total: 50_000_000}}
 	for range 255 {
 		if _, err := s.Next(); err != nil {

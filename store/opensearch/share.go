@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // Share is what one of several processes indexes of a source that all of them read: the passages whose
@@ -37,7 +37,7 @@ func (s Share) String() string { return strconv.Itoa(s.At) + "/" + strconv.Itoa(
 
 // shareOf gives the passages of a source that fall to a share.
 type shareOf struct {
-	folder.Source
+	store.Source
 	share Share
 }
 
@@ -80,8 +80,8 @@ func BuildShare(
 	index string,
 	shape Shape,
 	share Share,
-	source folder.Source,
-	o folder.BuildOptions,
+	source store.Source,
+	o store.BuildOptions,
 ) (report Report, err error) {
 	for _, e := range o.Experts {
 		if _, err := describe(e); err != nil {

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs/lease"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 func TestParseShare(t *testing.T) {
@@ -27,7 +27,7 @@ func TestParseShare(t *testing.T) {
 
 // stopping gives passages until it has given so many, and then ends the process, as it were.
 type stopping struct {
-	folder.Source
+	store.Source
 	left int
 	kill context.CancelFunc
 }
@@ -47,9 +47,9 @@ func TestShares(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "shares")
 	given := passages(38, 700)
-	options := folder.BuildOptions{
+	options := store.BuildOptions{
 		Words:   bm25.Params{K1: 0.9, B: 0.4, Phrases: true},
-		Experts: []folder.PassageEncoder{hashed{name: "base"}},
+		Experts: []store.PassageEncoder{hashed{name: "base"}},
 	}
 	shape := Shape{Shards: 2, Replicas: 1}
 	settings := func() (replicas, refresh string) {
@@ -73,7 +73,7 @@ func TestShares(t *testing.T) {
 	}
 	reports := make([]Report, 4)
 	errs := make([]error, 4)
-	share := func(ctx context.Context, at int, source folder.Source) {
+	share := func(ctx context.Context, at int, source store.Source) {
 		reports[at], errs[at] = BuildShare(ctx, client, index, shape, Share{at, 3}, source, options)
 	}
 	killed, kill := context.WithCancel(t.Context())
