@@ -152,7 +152,12 @@ func TestProblems(t *testing.T) {
 // TestEmbed compares npy with what the server says in JSON of the same texts, through a
 // search: the vectors of a text are those by which its passage is scored.
 func TestEmbed(t *testing.T) {
-	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
+	// Enough passages for a confidence: without one a short question takes the message before it along.
+	passages := `{"id":"lamps/1","title":"Lamps","text":"The keeper of the lighthouse hid the lamp under his coat."}` + "\n"
+	for i := range 20 {
+		passages += fmt.Sprintf(`{"id":"rice/%d","title":"Rice","text":"Cooked rice keeps for %d days."}`+"\n", i, i+2)
+	}
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{Passages: passages})}
 	long := strings.Repeat("the lamp ", 400)
 	v, err := c.Embed(t.Context(), "base", "question", []string{"rice", long, "rice"})
 	if err != nil || v.Dimension != 32 || len(v.Values) != 3*32 || !slices.Equal(v.Truncated, []int{1}) {
@@ -397,7 +402,12 @@ func TestBrokenConnections(t *testing.T) {
 // TestLongQuestions: a long question and a conversation are answered alone, in a batch and
 // as events alike, say what was asked, and what they found is fused again.
 func TestLongQuestions(t *testing.T) {
-	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{})}
+	// Enough passages for a confidence: without one a short question takes the message before it along.
+	passages := `{"id":"lamps/1","title":"Lamps","text":"The keeper of the lighthouse hid the lamp under his coat."}` + "\n"
+	for i := range 20 {
+		passages += fmt.Sprintf(`{"id":"rice/%d","title":"Rice","text":"Cooked rice keeps for %d days."}`+"\n", i, i+2)
+	}
+	c := client.Client{Address: realclients.Server(t, realclients.ServerOptions{Passages: passages})}
 	long := strings.Repeat("It rained all day and we stayed at home. ", 40) + "Who hid the lamp?"
 	said := []client.Message{
 		{Role: "user", Content: "Good morning"},
