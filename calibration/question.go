@@ -253,7 +253,7 @@ func (q *Question) ensemble(column int) (e ensembleAnswer) {
 	return e
 }
 
-// answeredBy reports whether the first hit of a source, by its column, answers.
+// AnsweredBy reports whether the first hit of a source, by its column, answers.
 func (q *Question) AnsweredBy(column int) bool {
 	for row := range q.Table.Len() {
 		if q.Table.Best(row, []int{column}) == 1 && q.Relevant[q.Table.Ordinal(row)] > 0 {

@@ -56,11 +56,11 @@ type lineUp struct {
 
 // Check returns an error where an engine with these limits would refuse the line-up: it is not
 // whole, or could not answer by its default method. It opens nothing.
-func (x LineUp) Check(limits Limits) error {
+func (c LineUp) Check(limits Limits) error {
 	if err := limits.check(); err != nil {
 		return err
 	}
-	_, err := (&Engine{limits: limits}).newLineUp(x)
+	_, err := (&Engine{limits: limits}).newLineUp(c)
 	return err
 }
 
