@@ -171,6 +171,7 @@ func TestDocumentsRefused(t *testing.T) {
 			nil, 422, "invalid_document", "page",
 		},
 		"bad time": {"/v1/documents/a.txt?modified=today", "x", nil, 422, "invalid_document", "2026"},
+		"no time":  {"/v1/documents/a.txt?modified=", "x", nil, 422, "invalid_document", "2026"},
 		"long id":  {"/v1/documents/" + strings.Repeat("x", 512), "x", nil, 422, "invalid_document", "512"},
 		"no file": {
 			"/v1/documents/a.txt", "--b\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nx\r\n--b--",

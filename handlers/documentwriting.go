@@ -174,23 +174,30 @@ func describeByQuery(f *keeping.File, c *call) *Problem {
 	f.Title, f.Source = text("title"), text("source")
 	f.Tags = texts(c.query["tags"])
 	f.Root = text("root")
-	return describe(f, text("modified"), text("metadata"))
+	said := map[string]string{}
+	for _, name := range []string{"modified", "metadata"} {
+		if value, given := c.query[name].(string); given {
+			said[name] = value
+		}
+	}
+	return describe(f, said)
 }
 
-// describe reads the parts that have a form.
-func describe(f *keeping.File, modified, metadata string) *Problem {
+// describe reads what has a form, the time and the metadata, where they were given.
+func describe(f *keeping.File, said map[string]string) *Problem {
 	wrong := func(name, detail string) *Problem {
 		return newProblem("invalid_document", fmt.Sprintf("%s %s.", name, detail),
 			ProblemField{Pointer: "/" + name, Parameter: name, Detail: detail})
 	}
-	if modified != "" {
+	if modified, given := said["modified"]; given {
 		var err error
 		f.Modified, err = time.Parse(time.RFC3339, modified)
 		if err != nil {
 			return wrong("modified", "has to be a time as 2026-01-31T12:00:00Z")
 		}
 	}
-	if metadata == "" {
+	metadata, given := said["metadata"]
+	if !given {
 		return nil
 	}
 	parsed, p := parseJSON([]byte(metadata))
@@ -260,5 +267,5 @@ func readForm(f *keeping.File, body []byte, boundary string) *Problem {
 	if source, ok := said["source"]; ok {
 		f.Source = source
 	}
-	return describe(f, said["modified"], said["metadata"])
+	return describe(f, said)
 }

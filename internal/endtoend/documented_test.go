@@ -1,10 +1,12 @@
 package endtoend
 
 import (
+	"archive/zip"
 	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -74,6 +76,7 @@ var notRun = []struct {
 		regexp.MustCompile(`^docker compose --profile cluster `),
 		"needs containers, and three nodes of OpenSearch; TestStore runs conclave before three nodes",
 	},
+	{regexp.MustCompile(`(?s)^curl .*https://node1:9200/`), "needs a cluster; TestBackup does it on three nodes"},
 	{regexp.MustCompile(`^conclave \w+ .*opensearch\+https?://`), "needs a cluster; TestStore runs them on three nodes"},
 	{
 		regexp.MustCompile(`^conclave (models import experts/mydomain --int8|index --collection c --add-expert) `),
@@ -453,6 +456,22 @@ func (r *reader) corpus(root string) {
 		r.t.Fatal(err)
 	}
 	r.write("handbook.pdf", string(pdf))
+	r.write("a.pdf", string(pdf))
+	docx, err := os.ReadFile(filepath.Join(root, "documents", "testdata", "handbook.docx"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.write("b.docx", string(docx))
+	var wiki bytes.Buffer
+	packed := zip.NewWriter(&wiki)
+	page, err := packed.Create("wiki/tea.md")
+	if err == nil {
+		_, err = page.Write([]byte("# Tea\n\nGreen tea is brewed below the boiling point.\n"))
+	}
+	if err := errors.Join(err, packed.Close()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.write("wiki.zip", wiki.String())
 	r.write("products.csv", "sku,description,price\nL-1,\"A lamp, with oil\",12.50\nL-2,A wick,1.00\n")
 	r.write("wiki/depots.md", "# Depots\n\nThe depot in Leeds opens at six.\n")
 	r.write("faq.html", "<title>Questions</title><main><h1>Refunds</h1><p>A refund takes five working days.</p></main>")

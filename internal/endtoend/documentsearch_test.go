@@ -50,7 +50,7 @@ func TestDocumentSearch(t *testing.T) {
 	if testing.Short() {
 		return
 	}
-	c := cluster.Start(t, 1)
+	c := cluster.Start(t, 3) // as the other tests of this process
 	t.Cleanup(func() {
 		c.Close()
 		http.DefaultClient.CloseIdleConnections()

@@ -147,28 +147,34 @@ func (p *process) demands() (all []demand) {
 		candidates = strings.Replace(candidates, "%d", strconv.Itoa(n), 1)
 	}
 	bodies := map[string]string{
-		"/v1/search":                 fmt.Sprintf(`{"question":%q,"k":20,"explain":true}`, long),
-		"/v1/search/batch":           `{"searches":[` + questions + `]}`,
-		"/v1/fuse":                   `{"fusion":"rrf","candidates":[` + candidates + `]}`,
-		"/v1/embed":                  `{"expert":"small","input":[` + texts + `]}`,
-		"/v1/passages":               strings.Repeat(line+"\n", 8),
-		"/v1/passages/{id}":          strings.Replace(line, `"id":"x",`, "", 1),
-		"/v1/admin/snapshots":        `{"name":"s"}`,
-		"/v1/admin/experts":          `{"name":"nothing"}`,
-		"/v1/embeddings":             `{"model":"small","input":[` + short + `]}`,
-		"/v1/vector_stores/c/search": `{"query":"large","max_num_results":20}`,
-		"/embed":                     `{"inputs":[` + texts + `],"truncate":true}`,
-		"/rerank":                    `{"query":"large","truncate":true,"return_text":true,"texts":[` + texts + `]}`,
-		"/v1/rerank":                 `{"query":"large","return_documents":true,"documents":[` + texts + `]}`,
-		"/v2/rerank":                 `{"query":"large","return_documents":true,"documents":[` + texts + `]}`,
-		"/retrieval":                 `{"knowledge_id":"c","query":"large","retrieval_setting":{"top_k":20}}`,
-		"/mcp":                       `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
+		"/v1/search":         fmt.Sprintf(`{"question":%q,"k":20,"explain":true}`, long),
+		"/v1/search/batch":   `{"searches":[` + questions + `]}`,
+		"/v1/fuse":           `{"fusion":"rrf","candidates":[` + candidates + `]}`,
+		"/v1/embed":          `{"expert":"small","input":[` + texts + `]}`,
+		"/v1/passages":       strings.Repeat(line+"\n", 8),
+		"/v1/passages/{id}":  strings.Replace(line, `"id":"x",`, "", 1),
+		"/v1/documents":      "PK\x03\x04" + many(800<<10/8, "rubbish"),
+		"/v1/documents/{id}": strings.Repeat("# Large\n\nLarge words.\n\n", 200),
+		"/v1/files": "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"large.md\"\r\n\r\n" +
+			strings.Repeat("Large words.\n\n", 200) + "\r\n--b--\r\n",
+		"/v1/vector_stores/c/files":        `{"file_id":"none"}`,
+		"/v1/vector_stores/c/files/{file}": `{"attributes":{"kind":"large"}}`,
+		"/v1/admin/snapshots":              `{"name":"s"}`,
+		"/v1/admin/experts":                `{"name":"nothing"}`,
+		"/v1/embeddings":                   `{"model":"small","input":[` + short + `]}`,
+		"/v1/vector_stores/c/search":       `{"query":"large","max_num_results":20}`,
+		"/embed":                           `{"inputs":[` + texts + `],"truncate":true}`,
+		"/rerank":                          `{"query":"large","truncate":true,"return_text":true,"texts":[` + texts + `]}`,
+		"/v1/rerank":                       `{"query":"large","return_documents":true,"documents":[` + texts + `]}`,
+		"/v2/rerank":                       `{"query":"large","return_documents":true,"documents":[` + texts + `]}`,
+		"/retrieval":                       `{"knowledge_id":"c","query":"large","retrieval_setting":{"top_k":20}}`,
+		"/mcp":                             `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 	}
 	// A megabyte that is worth several once it is parsed.
 	values := `{"question":[` + many(16_000, `{"a":1}`) + `],"x":"` + strings.Repeat("x", 800<<10) + `"}`
 	add := func(method, path string) {
 		a := demand{name: method + " " + path, method: method, contentType: "application/json"}
-		a.path = strings.NewReplacer("/passages/{id}", "/passages/large/0", "/experts/{name}", "/experts/small", "/snapshots/{name}", "/snapshots/none", "/jobs/{id}", "/jobs/9").
+		a.path = strings.NewReplacer("/passages/{id}", "/passages/large/0", "/experts/{name}", "/experts/small", "/snapshots/{name}", "/snapshots/none", "/jobs/{id}", "/jobs/999999").
 			Replace(path)
 		switch method {
 		case http.MethodPost, http.MethodPut:
@@ -183,8 +189,18 @@ func (p *process) demands() (all []demand) {
 			if path == "/mcp" {
 				hostile.expect = 413
 			}
-			if method == http.MethodPut {
+			switch path {
+			case "/v1/passages/{id}":
 				a.path, hostile.path = "/v1/passages/put", "/v1/passages/put"
+			case "/v1/documents/{id}":
+				a.path, hostile.path = "/v1/documents/put.md", "/v1/documents/put.md"
+				a.contentType = "text/markdown"
+			case "/v1/documents":
+				a.expect, hostile.expect = 422, 415
+			case "/v1/files":
+				a.contentType = "multipart/form-data; boundary=b"
+			case "/v1/vector_stores/c/files", "/v1/vector_stores/c/files/{file}":
+				a.expect, hostile.expect = 404, 404
 			}
 			if path == "/v1/passages" {
 				a.contentType = "application/x-ndjson"
