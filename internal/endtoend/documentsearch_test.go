@@ -51,10 +51,7 @@ func TestDocumentSearch(t *testing.T) {
 		return
 	}
 	c := cluster.Start(t, 3) // as the other tests of this process
-	t.Cleanup(func() {
-		c.Close()
-		http.DefaultClient.CloseIdleConnections()
-	})
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	store := "opensearch+" + c.URLs[0] + "/documents"
 	s.command("export", "--collection", "c", "--to", store)
 	stored := s.serve("", "--store", store)

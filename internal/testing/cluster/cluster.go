@@ -105,6 +105,7 @@ func (c *Cluster) Close() {
 	_ = c.guard.Close()
 	for _, n := range c.nodes {
 		if n.gone != nil {
+			_ = n.process.Process.Kill() // as the guard does, which ended with an earlier Close
 			<-n.gone
 		}
 	}
