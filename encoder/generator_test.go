@@ -79,7 +79,16 @@ func fidCheckpoint(tb testing.TB, name string) string {
 			tb.Fatal(err)
 		}
 	}
-	zipped, err := os.Open("testdata/fid/tokenizer.first.json.gz")
+	data := unzippedFile(tb, "testdata/fid/tokenizer.first.json.gz")
+	if err := os.WriteFile(filepath.Join(dir, "tokenizer.json"), data, 0o644); err != nil {
+		tb.Fatal(err)
+	}
+	return dir
+}
+
+func unzippedFile(tb testing.TB, path string) []byte {
+	tb.Helper()
+	zipped, err := os.Open(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -89,13 +98,10 @@ func fidCheckpoint(tb testing.TB, name string) string {
 		tb.Fatal(err)
 	}
 	data, err := io.ReadAll(z)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "tokenizer.json"), data, 0o644)
-	}
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return dir
+	return data
 }
 
 func generator(tb testing.TB, r *Runtime, name string, beams int) *Generator {

@@ -47,6 +47,8 @@ func (r *Runtime) Try(b *models.Bundle) error {
 		opened, err = r.OpenGenerator(b, Running{})
 	case m.Kind == models.KindReader:
 		opened, err = r.OpenReader(b, Running{})
+	case m.Kind == models.KindReranker:
+		opened, err = r.OpenReranker(b, Running{})
 	case m.Head != nil:
 		opened, err = r.OpenHead(b)
 	default:

@@ -5,27 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
-	"example.org/conclave/encoder/batcher"
 	"example.org/conclave/models"
 )
 
 // Reader marks the words of passages that answer a question (Karpukhin et al.
 // 2020, DPR, section 6.1). It is safe for concurrent use; Close it to free its
 // memory and threads.
-type Reader struct {
-	runtime   *Runtime
-	bundle    *models.Bundle
-	tokenizer *questionTokens
-	session   *readerSession
-	provider  string
-	fallback  error
-	batcher   *batcher.Batcher
-	closeOnce sync.Once
-}
+type Reader struct{ pairs }
 
 // Reading is what a reader says of a passage.
 type Reading struct {
@@ -59,77 +48,15 @@ const (
 )
 
 // OpenReader loads the tokenizer and the graph of a reader's bundle, and tries it.
-func (r *Runtime) OpenReader(b *models.Bundle, o Running) (_ *Reader, err error) {
+func (r *Runtime) OpenReader(b *models.Bundle, o Running) (*Reader, error) {
 	if b.Manifest.Kind != models.KindReader {
 		return nil, fmt.Errorf("%s is no reader: it is of kind %s", b.Manifest.Name, b.Manifest.Kind)
 	}
-	o, err = o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	if err := r.opened(); err != nil {
-		return nil, err
-	}
-	x := &Reader{runtime: r, bundle: b}
-	x.tokenizer, err = r.tokenizers.load(b, false)
-	if err == nil {
-		err = x.open(o)
-	}
-	if err != nil {
-		r.encoderClosed()
+	x := new(Reader)
+	if err := x.openPairs(r, b, o, readerGraph(b)); err != nil {
 		return nil, fmt.Errorf("opening the reader %s: %w", b.Manifest.Name, err)
 	}
-	config := batcher.Config{Infer: x.session.run, Machine: r.machine}
-	o.CacheEntries = 0
-	o.sizes(&config, x.provider, &b.Manifest)
-	x.batcher = batcher.New(config)
 	return x, nil
-}
-
-// open loads the graph on the provider that is asked for, as openModel does.
-func (x *Reader) open(o Running) (err error) {
-	x.provider = o.Provider
-	if o.Provider == Auto {
-		x.provider = CUDA
-		x.session, x.fallback = openReaderSession(x.bundle, x.tokenizer, target{provider: CUDA, threads: o.Threads})
-		if x.fallback == nil {
-			return nil
-		}
-		x.provider = CPU
-	}
-	x.session, err = openReaderSession(x.bundle, x.tokenizer, target{provider: x.provider, threads: o.Threads})
-	return err
-}
-
-// Name returns the bundle's.
-func (x *Reader) Name() string { return x.bundle.Manifest.Name }
-
-// Fingerprint returns models.Bundle.Fingerprint.
-func (x *Reader) Fingerprint() string { return x.bundle.Fingerprint(models.Passage) }
-
-// Provider returns where the graph runs, CPU or CUDA.
-func (x *Reader) Provider() string { return x.provider }
-
-// Fallback says why Auto did not choose cuda, as Encoder.Fallback does.
-func (x *Reader) Fallback() error { return x.fallback }
-
-// Stats counts what went through the queue.
-func (x *Reader) Stats() batcher.Stats { return x.batcher.Stats() }
-
-// Close answers the readings that wait and frees the graph.
-func (x *Reader) Close() (err error) {
-	x.closeOnce.Do(func() {
-		x.batcher.Close()
-		err = x.session.inner.Destroy()
-		x.runtime.encoderClosed()
-	})
-	return err
-}
-
-// KnownWords counts the words that the reader knows, like Encoder.KnownWords.
-func (x *Reader) KnownWords(text string) (words, whole, unknown int) {
-	w := x.tokenizer.Words(text)
-	return w.All, w.Whole, w.Unknown
 }
 
 // Read reads passages for a question; what it says of each comes in their order.

@@ -53,6 +53,11 @@ func (b *Bundle) checkEncoders() (all []error) {
 		}
 		return []error{b.checkGraph(g.File, inputsOf(g.InputIDs, g.AttentionMask, g.TokenTypeIDs), outputs...)}
 	}
+	if r := m.Reranker; r != nil {
+		g := r.Graph
+		inputs := inputsOf(g.InputIDs, g.AttentionMask, g.TokenTypeIDs)
+		return []error{b.checkGraph(g.File, inputs, onnx.NewValue(g.Score, onnx.Float, open))}
+	}
 	graphs := []Graph{m.Vectors.Question}
 	if m.Vectors.Passage.File != m.Vectors.Question.File {
 		graphs = append(graphs, m.Vectors.Passage)

@@ -35,6 +35,8 @@ type document struct {
 	Passage         Graph             `yaml:"passage,omitempty"`
 	Generator       *Generator        `yaml:"generator,omitempty"`
 	Reader          *ReaderGraph      `yaml:"reader,omitempty"`
+	Reranker        *RerankerGraph    `yaml:"reranker,omitempty"`
+	Segments        bool              `yaml:"segments,omitempty"`
 	Head            *Head             `yaml:"head,omitempty"`
 	Ensemble        *Ensemble         `yaml:"ensemble,omitempty"`
 	Representatives string            `yaml:"representatives,omitempty"`
@@ -42,7 +44,7 @@ type document struct {
 	Files           map[string]string `yaml:"files"`
 }
 
-// documentTokens holds the limits of inputs, in tokens: a reader's are of a pair.
+// documentTokens holds the limits of inputs, in tokens: a reader's and a reranker's are of a pair.
 type documentTokens struct {
 	Question int `yaml:"question"`
 	Passage  int `yaml:"passage,omitempty"`
@@ -75,6 +77,12 @@ func (m *Manifest) document() document {
 		d.Template = r.Template
 		d.Reader = r.Graph
 	}
+	if r := m.Reranker; r != nil {
+		d.MaxTokens = documentTokens{Pair: r.Tokens}
+		d.Template = r.Template
+		d.Segments = r.Segments
+		d.Reranker = r.Graph
+	}
 	if h := m.Head; h != nil {
 		d.Dimension = h.Dimension
 		d.Normalise = h.Normalise
@@ -102,6 +110,10 @@ func (d *document) manifest() Manifest {
 		m.Reader = &Reader{
 			MaxTokens:   ReaderTokens{Question: d.MaxTokens.Question, Title: d.MaxTokens.Title, Pair: d.MaxTokens.Pair},
 			LongestSpan: d.LongestSpan, Template: d.Template, Graph: d.Reader,
+		}
+	case KindReranker:
+		m.Reranker = &Reranker{
+			Tokens: d.MaxTokens.Pair, Template: d.Template, Segments: d.Segments, Graph: d.Reranker,
 		}
 	case KindGenerator:
 		m.Generator = d.Generator

@@ -39,6 +39,9 @@ func (b *Bundle) Fingerprint(side Side) string {
 	if m.Reader != nil {
 		return b.readerFingerprint()
 	}
+	if m.Reranker != nil {
+		return b.rerankerFingerprint()
+	}
 	v := m.Vectors
 	graph := v.Question
 	limit := v.MaxTokens.Question

@@ -72,6 +72,8 @@ func (b *Bundle) Summary() string {
 		side = Question
 	case KindGenerator:
 		what = "a generator, " + m.Lineage.Architecture
+	case KindReranker:
+		what = "a reranker, " + m.Precision
 	case KindReader:
 		what = "a reader, " + m.Precision
 	default:

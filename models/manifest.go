@@ -30,6 +30,8 @@ const (
 	KindDense  = "dense"  // texts become one vector each
 	KindLate   = "late"   // and here one vector a token; see late.go
 	KindReader = "reader" // it marks answers in passages; see reader.go
+	// KindReranker scores passages for a question; see reranker.go.
+	KindReranker = "reranker"
 	// KindDesireMe is a head on another expert's question vectors; see desireme.go.
 	KindDesireMe = "desire-me"
 
@@ -53,7 +55,7 @@ const (
 )
 
 // kinds are the values of Manifest.Kind.
-var kinds = []string{KindDense, KindLate, KindReader, KindGenerator, KindDesireMe}
+var kinds = []string{KindDense, KindLate, KindReader, KindReranker, KindGenerator, KindDesireMe}
 
 // The settings that a checkpoint may leave open, and that decide about every vector.
 const (
@@ -82,6 +84,7 @@ type Manifest struct {
 	// One of these is set, as Kind says.
 	Vectors   *Vectors // of the kinds dense and late
 	Reader    *Reader
+	Reranker  *Reranker
 	Generator *Generator
 	Head      *Head // of the kind desire-me
 	Lineage   Lineage
@@ -95,6 +98,7 @@ func (m *Manifest) Clone() Manifest {
 	c := *m
 	c.Vectors = cloned(m.Vectors)
 	c.Reader = cloned(m.Reader)
+	c.Reranker = cloned(m.Reranker)
 	c.Generator = cloned(m.Generator)
 	c.Head = cloned(m.Head)
 	c.Files = maps.Clone(m.Files)
@@ -218,6 +222,7 @@ func (v *validation) sections() {
 	}{
 		{"vectors", vectors, m.Vectors != nil, v.vectors},
 		{"reader", m.Kind == KindReader, m.Reader != nil, v.reader},
+		{"reranker", m.Kind == KindReranker, m.Reranker != nil, v.reranker},
 		{"generator", m.Kind == KindGenerator, m.Generator != nil, v.generator},
 		{"head", m.Kind == KindDesireMe, m.Head != nil, v.head},
 	} {
@@ -235,7 +240,7 @@ func (v *validation) sections() {
 // KindInWords returns the kind with its article, for a message: "a late expert", "a reader".
 func (m *Manifest) KindInWords() string {
 	switch m.Kind {
-	case KindReader, KindGenerator:
+	case KindReader, KindReranker, KindGenerator:
 		return "a " + m.Kind
 	}
 	return "a " + m.Kind + " expert"

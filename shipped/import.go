@@ -12,13 +12,13 @@ import (
 	"example.org/conclave/models/convert"
 )
 
-// ErrNoFolder is the error of an import that names no folder for its bundle, which a delta
-// alone has by default.
-var ErrNoFolder = errors.New("the folder of the bundle to make is not named")
+// ErrNoFolder is the error of an import that names neither its bundle nor a folder for it; a
+// delta has a name of its own.
+var ErrNoFolder = errors.New("neither a name for the bundle nor its folder is given")
 
 // Import makes the bundle out of a checkpoint, of an exported ONNX, or of a delta, in the
 // folder from. A delta is merged with the base that setup fetched, unless o names another;
-// where out is "", its bundle goes into the cache, where it is found by name.
+// where out is "", the bundle goes into the cache under its name, where it is found.
 func Import(
 	ctx context.Context,
 	cache provision.Cache,
@@ -34,8 +34,13 @@ func Import(
 		}
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("importing %s: %w", from, err)
-	case out == "":
+	case out == "" && o.Name == "":
 		return nil, ErrNoFolder
+	case out == "":
+		if err := checkForeignName(o.Name); err != nil {
+			return nil, err
+		}
+		out = cache.Bundle(o.Name)
 	}
 	b, err := convert.Import(ctx, from, out, o)
 	return b, provision.ExplainFull(err, out)

@@ -141,4 +141,13 @@ func CheckName(name string, d *convert.Delta) error {
 	return nil
 }
 
+// checkForeignName returns an error where a bundle of somebody else's weights would take the place
+// of one that setup makes.
+func checkForeignName(name string) error {
+	if isBaseName(name) || slices.Contains(expertNames(), name) || name == Reader {
+		return fmt.Errorf("the name %q is that of a bundle which conclave makes itself: %w", name, ErrNameTaken)
+	}
+	return nil
+}
+
 func isBaseName(name string) bool { return name == Base || name == InFull(Base) }

@@ -29,10 +29,10 @@ func newModelsImport(term cli.Terminal) *cobra.Command {
 	var x importing
 	command := &cobra.Command{
 		Use:   "import FOLDER",
-		Short: "Turn a Hugging Face BERT, DPR or T5 checkpoint, an exported ONNX, or a delta into a bundle",
+		Short: "Turn a Hugging Face checkpoint, an exported ONNX, or a delta into a bundle",
 		Long: `Reads config.json, model.safetensors and tokenizer.json or vocab.txt, and writes
-ONNX graphs that include pooling and normalisation. It needs no Python. The tensor
-names of BERT and DPR are known. A folder with model.onnx instead of weights is
+ONNX graphs that include pooling and normalisation. It needs no Python. Encoders of
+the kinds BERT, DistilBERT and DPR are known. A folder with model.onnx instead of weights is
 used as it is, after its inputs and outputs are checked. How token vectors become
 one, and what comes before questions and passages, is taken from the files of
 sentence-transformers beside the weights; where these do not say the pooling, you do.
@@ -41,9 +41,13 @@ At the end the expert has to tell paraphrases from unrelated texts, some of whic
 come with the program; the error says which setting is probably wrong.
 
 A folder with expert.yaml and delta.safetensors, as conclave-train writes it, is
-merged with its base: the checkpoint that 'conclave setup' fetched, or --base. The
-bundle goes to --out, or by default into the cache, where indexing and serving
-find it by name.
+merged with its base: the checkpoint that 'conclave setup' fetched, or --base.
+
+The bundle goes to --out, or with --name alone into the cache, where indexing and
+serving find it by name; a delta has a name of its own.
+
+A cross-encoder (a model for sequence classification with one label, as the
+ms-marco ones) becomes a reranker, which 'rerankers' in the configuration names.
 
 A T5 becomes a generator, which writes answers from passages (Fusion-in-Decoder). The
 names of transformers and of Fusion-in-Decoder's code are known. It needs the
@@ -54,6 +58,7 @@ The same input gives the same bytes.`,
   conclave models import ./bge-small-en --pooling cls --out experts/bge \
       --question-prefix "Represent this sentence for searching relevant passages: "
   conclave models import ./e5-small --question-prefix "query: " --passage-prefix "passage: " --out experts/e5
+  conclave models import ./ms-marco-MiniLM-L6-v2 --name marco --int8
   conclave models import ./dpr-question --passage ./dpr-context --out shipped/nq
   conclave models import experts/mydomain --int8`,
 		Args: cobra.ExactArgs(1),
@@ -67,7 +72,7 @@ The same input gives the same bytes.`,
 	}
 	o := &x.options
 	flags := command.Flags()
-	flags.StringVar(&x.out, "out", "", "`folder` of the bundle to make (required, except for a delta)")
+	flags.StringVar(&x.out, "out", "", "`folder` of the bundle to make (default: the cache, under the name)")
 	flags.StringVar(&o.Name, "name", "", "`name` of the expert (default: that of the folder or of the delta)")
 	flags.StringVar(&o.PassageDir, "passage", "", "`folder` of the passage encoder, if it is a separate one")
 	flags.StringVar(&o.Base, "base", "", "`folder` of a delta's base checkpoint (default: the one that setup fetched)")
@@ -153,7 +158,7 @@ func (x *importing) run(
 	case errors.As(err, &missing):
 		return fmt.Errorf("%w, or name the base's folder with --base", err)
 	case errors.Is(err, shipped.ErrNoFolder):
-		return cli.Usagef("--out: %w", err)
+		return cli.Usagef("--out or --name: %w", err)
 	case errors.Is(err, fs.ErrNotExist) && !strings.Contains(err.Error(), "tokenizer.json"):
 		return fmt.Errorf(
 			"%w: a checkpoint is a folder with config.json, model.safetensors and tokenizer.json or vocab.txt",

@@ -42,6 +42,11 @@ func writeCard(w io.Writer, m *models.Manifest) error {
 		))
 		row("passage template", r.Template)
 		row("lower case", yes[m.LowerCase])
+	case models.KindReranker:
+		r := m.Reranker
+		row("longest question and passage", fmt.Sprintf("%d tokens together", r.Tokens))
+		row("passage template", r.Template)
+		row("lower case", yes[m.LowerCase])
 	case models.KindDesireMe:
 		row("domains", strings.Join(m.Head.Domains, ", "))
 	default:
@@ -79,6 +84,8 @@ func whatItIs(m *models.Manifest) string {
 		return "A generator for conclave: it writes an answer to a question from passages (Fusion-in-Decoder)."
 	case models.KindReader:
 		return "A reader for conclave: it marks the words of a passage that answer a question."
+	case models.KindReranker:
+		return "A reranker for conclave: it scores how well a passage answers a question (a cross-encoder)."
 	case models.KindDesireMe:
 		return "A head for conclave: it changes the vectors that its base gives to questions (DESIRE-ME)."
 	case models.KindLate:

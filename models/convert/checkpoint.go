@@ -1,10 +1,12 @@
 package convert
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/models"
@@ -16,7 +18,11 @@ import (
 // checkpoint is what the small files of a published checkpoint say.
 type checkpoint struct {
 	dir           string
+	modelType     string
+	family        *family // nil of an exported model
 	config        bert.Config
+	firstPosition int // row of the table of positions that the first token has
+	labels        int // of a classifier; 0: config.json does not say
 	dpr           bool
 	licence       string
 	architectures []string // as config.json names them
@@ -44,6 +50,16 @@ type hfConfig struct {
 	PositionType *string  `json:"position_embedding_type"`
 	IsDecoder    bool     `json:"is_decoder"`
 	Projection   int      `json:"projection_dim"`
+	// DistilBERT's names of some of these.
+	DistilHidden       int     `json:"dim"`
+	DistilLayers       int     `json:"n_layers"`
+	DistilHeads        int     `json:"n_heads"`
+	DistilIntermediate int     `json:"hidden_dim"`
+	DistilActivation   *string `json:"activation"`
+	// Padding is the id of the token that fills rows, behind which some families begin to count
+	// positions.
+	Padding *int              `json:"pad_token_id"`
+	Labels  map[string]string `json:"id2label"`
 	// Architectures are the classes of transformers that the weights are of.
 	Architectures []string `json:"architectures"`
 }
@@ -55,13 +71,12 @@ func readCheckpoint(dir string) (*checkpoint, error) {
 	if err := readJSON(path, &h); err != nil {
 		return nil, err
 	}
-	if h.ModelType != "bert" && h.ModelType != "dpr" {
-		return nil, fmt.Errorf(
-			"%s: model_type is %q; bert and dpr are imported (another encoder can be exported to ONNX first, where its tokenizer is WordPiece)",
-			path,
-			h.ModelType,
-		)
+	f, err := checkFamily(path, h.ModelType)
+	if err != nil {
+		return nil, err
 	}
+	c.modelType = h.ModelType
+	c.family = f
 	if h.PositionType != nil && *h.PositionType != "absolute" {
 		return nil, fmt.Errorf("%s: position_embedding_type is %q; only absolute is supported", path, *h.PositionType)
 	}
@@ -70,19 +85,34 @@ func readCheckpoint(dir string) (*checkpoint, error) {
 	}
 	c.dpr = h.ModelType == "dpr"
 	c.architectures = h.Architectures
+	c.labels = len(h.Labels)
 	c.config = bert.Config{
-		Vocabulary: h.Vocabulary, Dimension: h.Hidden, Layers: h.Layers, Heads: h.Heads,
-		Intermediate: h.Intermediate, Positions: h.Positions, Projection: h.Projection,
-		TokenTypes: value(
-			h.TokenTypes,
-			2,
-		), Activation: value(h.Activation, "gelu"), LayerNormEps: float32(value(h.Epsilon, 1e-12)),
+		Vocabulary: h.Vocabulary, Dimension: cmp.Or(h.Hidden, h.DistilHidden), Layers: cmp.Or(h.Layers, h.DistilLayers),
+		Heads: cmp.Or(h.Heads, h.DistilHeads), Intermediate: cmp.Or(h.Intermediate, h.DistilIntermediate),
+		Positions: h.Positions, Projection: h.Projection, TokenTypes: value(h.TokenTypes, 2),
+		Activation: value(h.Activation, value(h.DistilActivation, "gelu")), LayerNormEps: float32(value(h.Epsilon, 1e-12)),
+	}
+	if f.typeless {
+		c.config.TokenTypes = 1
+	}
+	if f.padded {
+		c.firstPosition = value(h.Padding, 1) + 1
+		c.config.Positions -= c.firstPosition
 	}
 	if err := c.config.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	c.licence = readLicence(filepath.Join(dir, "README.md"))
 	return c, c.readSentenceTransformers()
+}
+
+// architecture returns what the encoder is, in words.
+func (c *checkpoint) architecture() string {
+	words := c.config.String()
+	if c.modelType == "dpr" || c.modelType == "" {
+		return words
+	}
+	return c.modelType + strings.TrimPrefix(words, "bert")
 }
 
 var licencePattern = regexp.MustCompile(`(?s)^---\r?\n(.*?)\r?\n---`)

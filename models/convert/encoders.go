@@ -116,7 +116,7 @@ func (e *encoders) manifest(srcDir, outDir string, o Options) (models.Manifest, 
 	if o.Int8 {
 		m.Precision = models.PrecisionInt8
 	}
-	m.Lineage.Architecture = q.config.String()
+	m.Lineage.Architecture = q.architecture()
 	m.Lineage.SourceSHA256 = hash
 	return m, err
 }

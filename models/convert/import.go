@@ -61,7 +61,8 @@ type Options struct {
 // Import makes the bundle outDir from the checkpoint in srcDir: config.json,
 // model.safetensors, and tokenizer.json or vocab.txt, with the tensor names
 // of a BertModel or of DPR's question encoder, whose passage encoder is then in
-// PassageDir. A DPRReader and a BertForQuestionAnswering become readers.
+// PassageDir, or of another of the families. A DPRReader and a BertForQuestionAnswering
+// become readers, and a BertForSequenceClassification with one label becomes a reranker.
 //
 // Where there is no model.safetensors but a model.onnx (or onnx/model.onnx),
 // that is taken, whichever program exported it. Its inputs must be input_ids and
@@ -110,6 +111,9 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o Options) (*m
 	defer e.close()
 	if e.question.isReader() {
 		return e.question.importReader(srcDir, outDir, o)
+	}
+	if e.question.isReranker() {
+		return e.question.importReranker(srcDir, outDir, o)
 	}
 	for _, t := range e.distinct() {
 		if err := errors.Join(t.strange(), t.checkKind(t.set.Names())); err != nil {

@@ -29,8 +29,8 @@ var heads = []struct {
 		"ForSequenceClassification",
 		"classifier.",
 		KindError{
-			"a classifier or a cross-encoder (BertForSequenceClassification), which scores a question together with a passage and makes no vectors",
-			"Import a dense encoder; the models that read question and passage together are readers (BertForQuestionAnswering, DPRReader)",
+			"a classifier (BertForSequenceClassification) of several labels, which makes no vectors",
+			"One with a single label is a cross-encoder and is imported as a reranker; else import a dense encoder, or a reader (BertForQuestionAnswering, DPRReader)",
 		},
 	},
 	{
@@ -72,6 +72,16 @@ var heads = []struct {
 	},
 }
 
+// named returns the kind of a model whose class is known.
+func (k KindError) named(class string) *KindError {
+	if at := strings.Index(k.What, "(Bert"); at >= 0 && class != "" {
+		if end := strings.IndexByte(k.What[at:], ')'); end >= 0 {
+			k.What = k.What[:at+1] + class + k.What[at+end:]
+		}
+	}
+	return &k
+}
+
 // checkKind returns a *KindError for a model that is no dense encoder, by its classes and the
 // names of its tensors. What modules.json describes is one.
 func (c *checkpoint) checkKind(tensors []string) error {
@@ -79,15 +89,17 @@ func (c *checkpoint) checkKind(tensors []string) error {
 		return nil
 	}
 	for _, h := range heads {
-		if slices.ContainsFunc(c.architectures, func(class string) bool { return strings.HasSuffix(class, h.class) }) {
-			return &h.kind
+		for _, class := range c.architectures {
+			if strings.HasSuffix(class, h.class) {
+				return h.kind.named(class)
+			}
 		}
 	}
 	for _, class := range c.architectures {
 		if strings.Contains(class, "For") {
 			return &KindError{
 				"a " + class,
-				"Dense encoders are imported (BertModel, DPR), readers (BertForQuestionAnswering, DPRReader) and T5",
+				"Dense encoders are imported (BertModel, DPR and others), rerankers (BertForSequenceClassification with one label), readers (BertForQuestionAnswering, DPRReader) and T5",
 			}
 		}
 	}
@@ -96,7 +108,7 @@ func (c *checkpoint) checkKind(tensors []string) error {
 	}
 	for _, h := range heads {
 		if slices.ContainsFunc(tensors, func(name string) bool { return strings.HasPrefix(name, h.tensors) }) {
-			return &h.kind
+			return h.kind.named("")
 		}
 	}
 	return nil
@@ -105,14 +117,15 @@ func (c *checkpoint) checkKind(tensors []string) error {
 // strange returns a reason where the tensors of a BertModel lie under a prefix that no import
 // knows, or where there are none; nil where they are found.
 func (t *tower) strange() error {
-	const first = "embeddings.word_embeddings.weight"
+	const first = "embeddings.word_embeddings.weight" // in all families
 	if _, ok := t.set.Info(t.name(first)); ok {
 		return nil
 	}
 	known := fmt.Sprintf(
-		"those of a BertModel are expected (%s), alone or with %q, %q or %q in front",
+		"those of a %sModel are expected (%s), alone or with %q, %q or %q in front",
+		t.family.class,
 		first,
-		taskPrefix,
+		t.family.prefix,
 		questionPrefix+dprBody,
 		passagePrefix+dprBody,
 	)

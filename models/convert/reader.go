@@ -2,6 +2,7 @@ package convert
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -53,12 +54,11 @@ func (t *tower) selects() bool {
 // importReader makes a bundle of a published reader: transformers' DPRReader or
 // BertForQuestionAnswering.
 func (t *tower) importReader(srcDir, outDir string, o Options) (*models.Bundle, error) {
-	for option, given := range map[string]bool{
-		"pooling": o.Pooling != "", "unit length": o.Normalise != nil, "template": o.Template != "", "output": o.Output != "", "prefix": o.QuestionPrefix != nil || o.PassagePrefix != nil, "passage encoder": o.PassageDir != "",
-	} {
-		if given {
-			return nil, fmt.Errorf("this is a reader, which makes no vectors: the %s cannot be chosen", option)
-		}
+	if err := o.notVectors("a reader"); err != nil {
+		return nil, err
+	}
+	if o.Template != "" {
+		return nil, errors.New("this is a reader, which makes no vectors: the template cannot be chosen")
 	}
 	selects := t.selects()
 	m := models.Manifest{
@@ -69,7 +69,7 @@ func (t *tower) importReader(srcDir, outDir string, o Options) (*models.Bundle, 
 			Source:       cmp.Or(o.Source, filepath.Base(filepath.Clean(srcDir))),
 			Licence:      cmp.Or(o.Licence, t.licence),
 			Producer:     Producer,
-			Architecture: t.config.String(),
+			Architecture: t.architecture(),
 		},
 	}
 	if !t.isDPR() {

@@ -54,7 +54,7 @@ func openTower(ctx context.Context, dir string) (*tower, error) {
 	has := func(prefix string) bool {
 		return slices.ContainsFunc(set.Names(), func(name string) bool { return strings.HasPrefix(name, prefix) })
 	}
-	switch {
+	switch prefix := c.family.prefix; {
 	case has(questionPrefix + dprBody):
 		t.head = questionPrefix
 		t.body = questionPrefix + dprBody
@@ -63,8 +63,8 @@ func openTower(ctx context.Context, dir string) (*tower, error) {
 		t.body = passagePrefix + dprBody
 	case has(spanBody):
 		t.head, t.body = spanPrefix, spanBody
-	case has(taskPrefix + "embeddings."):
-		t.body = taskPrefix
+	case has(prefix + "embeddings."):
+		t.body = prefix
 	}
 	return t, nil
 }
@@ -77,8 +77,10 @@ func (t *tower) isDPR() bool { return t.dpr || t.head != "" }
 // name returns the name that the checkpoint gives to a BertModel's tensor. Old
 // checkpoints call a layer norm's weight and bias gamma and beta.
 func (t *tower) name(plain string) string {
-	full := t.body + plain
+	full := t.body + t.family.theirs(plain)
 	switch {
+	case strings.HasPrefix(plain, "reranker."):
+		full = t.family.classifier(plain, t.body)
 	case strings.HasPrefix(plain, "encode_proj."):
 		full = t.head + plain
 	case strings.HasPrefix(plain, "reader."):
@@ -104,11 +106,32 @@ func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err
 	}
-	values, err := t.set.Floats(t.name(name), shape...)
+	skip := 0
+	switch {
+	case name == tokenTypes && t.family.typeless:
+		return make([]float32, shape[0]*shape[1]), nil
+	case name == positions:
+		skip = t.firstPosition
+	}
+	values, err := t.set.Floats(t.name(name), t.shape(name, shape)...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.dir, err)
 	}
-	return values, nil
+	return values[skip*shape[len(shape)-1]:], nil
+}
+
+// The tables that not all families have as BERT has them.
+const (
+	positions  = "embeddings.position_embeddings.weight"
+	tokenTypes = "embeddings.token_type_embeddings.weight"
+)
+
+// shape returns the shape that the checkpoint gives to a BertModel's tensor of this shape.
+func (t *tower) shape(plain string, shape []int) []int {
+	if plain == positions && t.firstPosition > 0 {
+		return []int{shape[0] + t.firstPosition, shape[1]}
+	}
+	return shape
 }
 
 // check calls checkTensors with what the encoder needs.
@@ -120,9 +143,14 @@ func (t *tower) check(head bert.Head) error {
 	if head.Reader && t.isReader() { // and no base of one
 		names = append(names, bert.ReaderNames(t.config.Dimension, head.Selects)...)
 	}
+	if head.Rerank != "" {
+		names = append(names, bert.RerankerNames(t.config.Dimension)...)
+	}
 	var wanted []wantedTensor
 	for _, want := range names {
-		wanted = append(wanted, wantedTensor{t.name(want.Name), want.Shape})
+		if want.Name != tokenTypes || !t.family.typeless {
+			wanted = append(wanted, wantedTensor{t.name(want.Name), t.shape(want.Name, want.Shape)})
+		}
 	}
 	return checkTensors(t.dir, t.set, wanted, t.isUnused)
 }

@@ -21,6 +21,9 @@ type Head struct {
 	// Reader makes a reader, which gives no vectors: see reader.go. Selects says
 	// that it has a selection.
 	Reader, Selects bool
+	// Rerank makes a cross-encoder, which gives no vectors: RerankTanh or RerankReLU; see
+	// reranker.go.
+	Rerank string
 }
 
 // firstTokenOnly says that only the first token's vector is used.

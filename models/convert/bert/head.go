@@ -7,6 +7,9 @@ func (b *builder) outputs(rows string, h Head) (all []*onnx.Value) {
 	if h.Reader {
 		return b.reader(rows, h.Selects)
 	}
+	if h.Rerank != "" {
+		return b.reranker(rows, h.Rerank)
+	}
 	if h.Late > 0 {
 		all = append(all, b.late(rows, h.Late))
 	}

@@ -38,6 +38,8 @@ type Expert struct {
 	// Reader makes a reader, whose selection is left out with NoSelect; Template may be
 	// squad. MaxTokens is 16 of a question, 8 of a title, and 64 together by default.
 	Reader, NoSelect bool
+	// Reranker makes a reranker that reads 64 tokens.
+	Reranker bool
 	// RawLength leaves the vectors as long as they come out; by default they
 	// have unit length.
 	RawLength bool
@@ -90,6 +92,9 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 	if o.Reader {
 		m = o.reader(m)
 	}
+	if o.Reranker {
+		m = o.reranker(m)
+	}
 	if o.Int8 {
 		m.Precision = models.PrecisionInt8
 	}
@@ -103,6 +108,8 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 	switch {
 	case o.Reader:
 		sides = map[string]models.Side{m.Reader.Graph.File: models.Question}
+	case o.Reranker:
+		sides = map[string]models.Side{m.Reranker.Graph.File: models.Question}
 	case o.TwoTowers:
 		m.Vectors.Question.File, m.Vectors.Passage.File = "question.onnx", "passage.onnx"
 		sides = map[string]models.Side{m.Vectors.Question.File: models.Question, m.Vectors.Passage.File: models.Passage}
@@ -110,6 +117,9 @@ func Write(dir string, o Expert) (*models.Bundle, error) {
 	for file, side := range sides {
 		if err := folder.Create(file, func(w io.Writer) error {
 			head := bert.Head{Pooling: o.Pooling, Normalise: !o.RawLength, Late: o.Late, Reader: o.Reader, Selects: !o.NoSelect}
+			if o.Reranker {
+				head = bert.Head{Rerank: bert.RerankTanh}
+			}
 			if o.Int8 {
 				return bert.WriteInt8(w, c, o.Weights(side), head, slices.Index(o.Vocabulary, "[CLS]"), slices.Index(o.Vocabulary, "[SEP]"))
 			}
@@ -156,6 +166,22 @@ func (o Expert) reader(m models.Manifest) models.Manifest {
 		m.Reader.MaxTokens.Title = 0
 	}
 	return m
+}
+
+// reranker returns a reranker's manifest.
+func (o Expert) reranker(m models.Manifest) models.Manifest {
+	return models.Manifest{
+		Name:      m.Name,
+		Kind:      models.KindReranker,
+		LowerCase: true,
+		Precision: m.Precision,
+		Tokenizer: m.Tokenizer,
+		Lineage:   m.Lineage,
+		Reranker: &models.Reranker{
+			Tokens: min(64, o.Positions), Template: models.TemplateTitleDotText, Segments: true,
+			Graph: convert.DefaultReranker(),
+		},
+	}
 }
 
 func (o Expert) withDefaults() Expert {

@@ -1,0 +1,92 @@
+package encoder
+
+import (
+	"sync"
+
+	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/models"
+)
+
+// pairs runs a model that reads a question and a passage as one text: a Reader's or a
+// Reranker's. It is safe for concurrent use; Close it to free its memory and threads.
+type pairs struct {
+	runtime   *Runtime
+	bundle    *models.Bundle
+	tokenizer *questionTokens
+	session   *pairSession
+	provider  string
+	fallback  error
+	batcher   *batcher.Batcher
+	closeOnce sync.Once
+}
+
+// openPairs loads the tokenizer and a graph of the bundle, and tries it.
+func (x *pairs) openPairs(r *Runtime, b *models.Bundle, o Running, g pairGraph) (err error) {
+	o, err = o.withDefaults()
+	if err != nil {
+		return err
+	}
+	if err := r.opened(); err != nil {
+		return err
+	}
+	x.runtime, x.bundle = r, b
+	x.tokenizer, err = r.tokenizers.load(b, false)
+	if err == nil {
+		err = x.open(o, g)
+	}
+	if err != nil {
+		r.encoderClosed()
+		return err
+	}
+	config := batcher.Config{Infer: x.session.run, Machine: r.machine}
+	o.CacheEntries = 0
+	o.sizes(&config, x.provider, &b.Manifest)
+	x.batcher = batcher.New(config)
+	return nil
+}
+
+// open loads the graph on the provider that is asked for, as openModel does.
+func (x *pairs) open(o Running, g pairGraph) (err error) {
+	x.provider = o.Provider
+	if o.Provider == Auto {
+		x.provider = CUDA
+		x.session, x.fallback = openPairSession(g, x.tokenizer, target{provider: CUDA, threads: o.Threads})
+		if x.fallback == nil {
+			return nil
+		}
+		x.provider = CPU
+	}
+	x.session, err = openPairSession(g, x.tokenizer, target{provider: x.provider, threads: o.Threads})
+	return err
+}
+
+// Name returns the bundle's.
+func (x *pairs) Name() string { return x.bundle.Manifest.Name }
+
+// Fingerprint returns models.Bundle.Fingerprint.
+func (x *pairs) Fingerprint() string { return x.bundle.Fingerprint(models.Passage) }
+
+// Provider returns where the graph runs, CPU or CUDA.
+func (x *pairs) Provider() string { return x.provider }
+
+// Fallback says why Auto did not choose cuda, as Encoder.Fallback does.
+func (x *pairs) Fallback() error { return x.fallback }
+
+// Stats counts what went through the queue.
+func (x *pairs) Stats() batcher.Stats { return x.batcher.Stats() }
+
+// Close answers the readings that wait and frees the graph.
+func (x *pairs) Close() (err error) {
+	x.closeOnce.Do(func() {
+		x.batcher.Close()
+		err = x.session.inner.Destroy()
+		x.runtime.encoderClosed()
+	})
+	return err
+}
+
+// KnownWords counts the words that the model knows, like Encoder.KnownWords.
+func (x *pairs) KnownWords(text string) (words, whole, unknown int) {
+	w := x.tokenizer.Words(text)
+	return w.All, w.Whole, w.Unknown
+}

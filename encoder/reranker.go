@@ -1,0 +1,78 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/sync/errgroup"
+
+	"example.org/conclave/models"
+)
+
+// Reranker scores passages for a question (a cross-encoder). It is safe for concurrent use;
+// Close it to free its memory and threads.
+type Reranker struct{ pairs }
+
+// Relevance is what a reranker says of a passage.
+type Relevance struct {
+	Score float64 // a logit, the larger the better the passage answers
+	// Cut says that question and passage are longer together than what was read.
+	Cut bool
+}
+
+// OpenReranker loads the tokenizer and the graph of a reranker's bundle, and tries it.
+func (r *Runtime) OpenReranker(b *models.Bundle, o Running) (*Reranker, error) {
+	if b.Manifest.Kind != models.KindReranker {
+		return nil, fmt.Errorf("%s is no reranker: it is of kind %s", b.Manifest.Name, b.Manifest.Kind)
+	}
+	x := new(Reranker)
+	if err := x.openPairs(r, b, o, rerankerGraph(b)); err != nil {
+		return nil, fmt.Errorf("opening the reranker %s: %w", b.Manifest.Name, err)
+	}
+	return x, nil
+}
+
+// Score scores passages for a question; what it says of each comes in their order. It reads a
+// passage's title, where there is one, as the bundle's template says.
+//
+// The pairs are batched with those of other callers. What is said of a passage does not depend
+// on the others: scores within 1e-4. Errors are as for Encoder.EncodeQuestion.
+func (x *Reranker) Score(ctx context.Context, question string, passages []Text) ([]Relevance, error) {
+	scores := make([]Relevance, len(passages))
+	group, within := errgroup.WithContext(ctx)
+	var err error
+	for i, p := range passages {
+		var ids []int32
+		ids, scores[i].Cut, err = x.pair(question, p)
+		if err != nil {
+			break
+		}
+		group.Go(func() error {
+			said, err := x.batcher.Question(within, ids)
+			if err == nil {
+				scores[i].Score = float64(said[0])
+			}
+			return err
+		})
+	}
+	if err := errors.Join(err, group.Wait()); err != nil {
+		return nil, fmt.Errorf("scoring %d passages with %s: %w", len(passages), x.Name(), err)
+	}
+	return scores, nil
+}
+
+// pair returns the tokens of a question with a passage, and whether some were cut.
+func (x *Reranker) pair(question string, p Text) (ids []int32, cut bool, err error) {
+	r := x.bundle.Manifest.Reranker
+	text := p.Text
+	if r.Template == models.TemplateTitleDotText && p.Title != "" {
+		text = p.Title + ". " + text
+	}
+	ids, _, err = x.tokenizer.EncodePair(question, text, r.Tokens)
+	if err == nil && len(ids) == r.Tokens {
+		longer, _, err := x.tokenizer.EncodePair(question, text, r.Tokens+1)
+		return ids, len(longer) > len(ids), err
+	}
+	return ids, false, err
+}

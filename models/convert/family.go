@@ -1,0 +1,92 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"example.org/conclave/models/convert/bert"
+)
+
+// family says in what the checkpoints of a model_type differ from BERT's: the same layers under
+// other names, and positions that begin elsewhere.
+type family struct {
+	prefix string // of the encoder's tensors inside a model with a task head
+	class  string // what its classes of transformers begin with
+	// names turns a BertModel's name of a tensor into the family's; nil: they are the same.
+	names *strings.Replacer
+	// padded says that the rows of the table of positions up to the one of padding are unused.
+	padded bool
+	// typeless says that there is no table of token types.
+	typeless bool
+	// Of a model that classifies sequences: the two layers behind the first token, and what
+	// lies between them. pooled says that the first belongs to the encoder.
+	dense, score, activation string
+	pooled                   bool
+}
+
+// families are the model types whose weights are imported.
+var families = map[string]*family{
+	"bert": {
+		prefix: taskPrefix, class: "Bert",
+		dense: "pooler.dense", pooled: true, score: "classifier", activation: bert.RerankTanh,
+	},
+	"dpr": {prefix: taskPrefix, class: "DPR"},
+	"distilbert": {
+		prefix: "distilbert.", class: "DistilBert", typeless: true,
+		names: strings.NewReplacer(
+			"encoder.layer.", "transformer.layer.",
+			"attention.self.query", "attention.q_lin",
+			"attention.self.key", "attention.k_lin",
+			"attention.self.value", "attention.v_lin",
+			"attention.output.dense", "attention.out_lin",
+			"attention.output.LayerNorm", "sa_layer_norm",
+			"intermediate.dense", "ffn.lin1",
+			"output.dense", "ffn.lin2",
+			"output.LayerNorm", "output_layer_norm",
+		),
+		dense: "pre_classifier", score: "classifier", activation: bert.RerankReLU,
+	},
+}
+
+// familyNames returns the model types that are imported, for messages.
+func familyNames() string {
+	names := slices.Sorted(maps.Keys(families))
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// checkFamily returns the family of a model type, or an error that names those there are.
+func checkFamily(path, modelType string) (*family, error) {
+	if f, ok := families[modelType]; ok {
+		return f, nil
+	}
+	return nil, fmt.Errorf(
+		"%s: model_type is %q; %s are imported, and t5 as a generator (another encoder can be exported to ONNX first, where its tokenizer is one of theirs)",
+		path,
+		modelType,
+		familyNames(),
+	)
+}
+
+// theirs returns a family's name of a BertModel's tensor.
+func (f *family) theirs(plain string) string {
+	if f.names == nil {
+		return plain
+	}
+	return f.names.Replace(plain)
+}
+
+// classifier returns a family's name of a tensor of a cross-encoder's head, where body is the
+// prefix of the encoder's tensors.
+func (f *family) classifier(plain, body string) string {
+	if tail, ok := strings.CutPrefix(plain, bert.RerankerScore); ok {
+		return f.score + tail
+	}
+	tail := strings.TrimPrefix(plain, bert.RerankerDense)
+	if f.pooled {
+		return body + f.dense + tail
+	}
+	return f.dense + tail
+}
