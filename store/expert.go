@@ -6,8 +6,8 @@ import (
 	"example.org/conclave/ann"
 )
 
-// ExpertFiles says what a generation has of an expert.
-type ExpertFiles struct {
+// Expert says what a collection has of an expert.
+type Expert struct {
 	Name        string
 	Fingerprint string // of the passage encoder that made the vectors
 	Dimension   int
@@ -24,7 +24,7 @@ type ExpertFiles struct {
 }
 
 // Warnings returns what an operator should know: the weakness of the index's kind, with its recall.
-func (x ExpertFiles) Warnings() []string {
+func (x Expert) Warnings() []string {
 	kind, err := ann.KindNamed(x.Index.Kind)
 	if err != nil || kind.Warning == "" {
 		return nil

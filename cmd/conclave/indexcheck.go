@@ -131,7 +131,7 @@ func refuse(flags *pflag.FlagSet, names []string, why string) error {
 
 // fits refuses flags that say that an index should be built otherwise than the
 // collection's are: all segments of an expert have one kind.
-func (x *indexing) fits(dir string, has []store.ExpertFiles) error {
+func (x *indexing) fits(dir string, has []store.Expert) error {
 	if x.addExpert != "" || len(x.granularity) > 0 {
 		return nil
 	}

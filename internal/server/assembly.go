@@ -95,7 +95,7 @@ func (a *Assembly) load() (err error) {
 
 // loadExperts opens the experts to search with. stored are those that passages have
 // vectors of, and check compares encoders with them.
-func (a *Assembly) loadExperts(stored []store.ExpertFiles, check func(...store.Encoder) error) (err error) {
+func (a *Assembly) loadExperts(stored []store.Expert, check func(...store.Encoder) error) (err error) {
 	config := a.options.Config
 	names := searchedExperts(config, stored)
 	config.Encoder.Threads = threadsOfOne(config, len(names))
@@ -123,7 +123,7 @@ func (a *Assembly) corpus() search.Corpus {
 }
 
 // searchedExperts returns the names of the experts to search with.
-func searchedExperts(config configs.Config, stored []store.ExpertFiles) []string {
+func searchedExperts(config configs.Config, stored []store.Expert) []string {
 	var names []string
 	for _, x := range config.Experts {
 		names = append(names, x.Name)

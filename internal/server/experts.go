@@ -68,7 +68,7 @@ func OpenExperts(config configs.Config, log *slog.Logger, names []string) (*Expe
 }
 
 // openNamed works as OpenExperts does for a collection that has vectors of experts.
-func openNamed(config configs.Config, log *slog.Logger, names []string, stored []store.ExpertFiles) (*Experts, error) {
+func openNamed(config configs.Config, log *slog.Logger, names []string, stored []store.Expert) (*Experts, error) {
 	x, failed, err := openSome(config, log, names, stored)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func openSome(
 	config configs.Config,
 	log *slog.Logger,
 	names []string,
-	stored []store.ExpertFiles,
+	stored []store.Expert,
 ) (x *Experts, failed map[string]error, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {

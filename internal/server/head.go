@@ -64,7 +64,7 @@ func isBaseItself(b *models.Bundle, weights string) bool {
 }
 
 // owners returns the experts by whose vectors others of a collection find passages.
-func owners(stored []store.ExpertFiles) map[string]string {
+func owners(stored []store.Expert) map[string]string {
 	out := map[string]string{}
 	for _, x := range stored {
 		if x.Owner != "" {
@@ -77,13 +77,13 @@ func owners(stored []store.ExpertFiles) map[string]string {
 // unnormalised reports whether an expert's vectors are of texts that were not normalised:
 // a collection that older programs made has such. Its encoders all read texts that way,
 // since experts of one base share their runs.
-func unnormalised(stored []store.ExpertFiles) bool {
-	return slices.ContainsFunc(stored, func(x store.ExpertFiles) bool { return !encoder.IsNormalised(x.Fingerprint) })
+func unnormalised(stored []store.Expert) bool {
+	return slices.ContainsFunc(stored, func(x store.Expert) bool { return !encoder.IsNormalised(x.Fingerprint) })
 }
 
 // owning returns the experts of a collection without whose encoders the named ones cannot be
 // opened, and which are not named.
-func owning(config configs.Config, names []string, stored []store.ExpertFiles) (more []string, err error) {
+func owning(config configs.Config, names []string, stored []store.Expert) (more []string, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
 		return nil, err

@@ -252,7 +252,7 @@ func IndexOnce(ctx context.Context, o IndexOptions, experts []string) error {
 
 // openFor loads the experts to encode with. Those without which they cannot be opened
 // are loaded beside them and encode nothing.
-func openFor(config configs.Config, log *slog.Logger, names []string, stored []store.ExpertFiles) (*Experts, error) {
+func openFor(config configs.Config, log *slog.Logger, names []string, stored []store.Expert) (*Experts, error) {
 	beside, err := owning(config, names, stored)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func badGranularity(format string, args ...any) error {
 
 // experts returns the names of the experts that encode: those of a new collection, those of
 // the collection that passages are added to, or those that a collection is to get.
-func (o *IndexOptions) experts(stored []store.ExpertFiles) ([]string, error) {
+func (o *IndexOptions) experts(stored []store.Expert) ([]string, error) {
 	var names []string
 	for _, e := range stored {
 		names = append(names, e.Name)
@@ -77,7 +77,7 @@ func (o *IndexOptions) experts(stored []store.ExpertFiles) ([]string, error) {
 
 // granular returns the experts of the granularities: of a new collection beside all that were
 // asked for, and of one that is there without those that it has.
-func (o *IndexOptions) granular(stored []store.ExpertFiles, asked []string) (names []string, err error) {
+func (o *IndexOptions) granular(stored []store.Expert, asked []string) (names []string, err error) {
 	bundle := ""
 	if stored == nil {
 		names = asked

@@ -13,9 +13,9 @@ import (
 // TestGranularExperts: granularities are of the first expert that is not late interaction,
 // and a collection gets those that it lacks.
 func TestGranularExperts(t *testing.T) {
-	stored := func(names ...string) (has []store.ExpertFiles) {
+	stored := func(names ...string) (has []store.Expert) {
 		for _, name := range names {
-			x := store.ExpertFiles{Name: name, Index: store.Index{Kind: ann.Flat}}
+			x := store.Expert{Name: name, Index: store.Index{Kind: ann.Flat}}
 			if name == "late" {
 				x.Index.Kind = ann.Late
 			}
@@ -25,7 +25,7 @@ func TestGranularExperts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		granularity []string
-		has         []store.ExpertFiles
+		has         []store.Expert
 		asked       []string
 		files       []corpus.Input
 		want        []string

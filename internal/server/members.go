@@ -28,7 +28,7 @@ func (a *Assembly) isAbsent(name string) bool {
 
 // hasExpert reports whether a generation has vectors of an expert.
 func hasExpert(g *folder.Generation, name string) bool {
-	return slices.ContainsFunc(g.Experts(), func(f store.ExpertFiles) bool { return f.Name == name })
+	return slices.ContainsFunc(g.Experts(), func(f store.Expert) bool { return f.Name == name })
 }
 
 // searched returns the experts that are searched.

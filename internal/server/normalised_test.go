@@ -9,16 +9,16 @@ import (
 
 // TestUnnormalised: a collection keeps the way in which its vectors were made.
 func TestUnnormalised(t *testing.T) {
-	old, normalised := store.ExpertFiles{Fingerprint: "ab12"}, store.ExpertFiles{Fingerprint: encoder.Normalised("ab12")}
+	old, normalised := store.Expert{Fingerprint: "ab12"}, store.Expert{Fingerprint: encoder.Normalised("ab12")}
 	for _, c := range []struct {
-		stored []store.ExpertFiles
+		stored []store.Expert
 		want   bool
 	}{
 		{nil, false},
-		{[]store.ExpertFiles{normalised}, false},
-		{[]store.ExpertFiles{old}, true},
-		{[]store.ExpertFiles{normalised, {Fingerprint: "ab12+granules-1:3"}}, true},
-		{[]store.ExpertFiles{{Fingerprint: encoder.Normalised("ab12") + "+granules-1:3"}}, false},
+		{[]store.Expert{normalised}, false},
+		{[]store.Expert{old}, true},
+		{[]store.Expert{normalised, {Fingerprint: "ab12+granules-1:3"}}, true},
+		{[]store.Expert{{Fingerprint: encoder.Normalised("ab12") + "+granules-1:3"}}, false},
 	} {
 		if got := unnormalised(c.stored); got != c.want {
 			t.Errorf("%+v: %t, want %t", c.stored, got, c.want)

@@ -107,7 +107,7 @@ const (
 
 // StoredIn returns the experts of the configured collection or store; nil where there is
 // none. Of a store whose indexing has not ended they are those that it will have.
-func StoredIn(ctx context.Context, config configs.Config) ([]store.ExpertFiles, error) {
+func StoredIn(ctx context.Context, config configs.Config) ([]store.Expert, error) {
 	if config.Store == "" {
 		return StoredExperts(config.Collection)
 	}
@@ -126,7 +126,7 @@ func StoredIn(ctx context.Context, config configs.Config) ([]store.ExpertFiles, 
 
 // StoredExperts returns the experts of the collection in a folder; nil where there is no
 // collection yet, which is different from one without experts.
-func StoredExperts(dir string) ([]store.ExpertFiles, error) {
+func StoredExperts(dir string) ([]store.Expert, error) {
 	c, err := folder.Open(dir)
 	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
 		return nil, nil
@@ -136,14 +136,14 @@ func StoredExperts(dir string) ([]store.ExpertFiles, error) {
 	defer func() { _ = c.Close() }()
 	g := c.Acquire()
 	defer g.Release()
-	return append([]store.ExpertFiles{}, g.Experts()...), nil
+	return append([]store.Expert{}, g.Experts()...), nil
 }
 
 // expertsOf returns the experts of a store as those of a collection.
-func expertsOf(m *opensearch.Manifest) []store.ExpertFiles {
-	out := []store.ExpertFiles{}
+func expertsOf(m *opensearch.Manifest) []store.Expert {
+	out := []store.Expert{}
 	for _, x := range m.Experts {
-		f := store.ExpertFiles{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Owner: x.Owner}
+		f := store.Expert{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Owner: x.Owner}
 		if x.Late {
 			f.Index.Kind = ann.Late
 		}

@@ -57,11 +57,11 @@ func untitled(name string) string {
 
 // withUntitled returns granularities, each with titles and without, unless a collection
 // has it without.
-func withUntitled(names []string, stored []store.ExpertFiles) ([]string, error) {
+func withUntitled(names []string, stored []store.Expert) ([]string, error) {
 	out := slices.Clone(names)
 	for _, name := range names {
 		other := untitled(name)
-		if other != "" && !slices.ContainsFunc(stored, func(e store.ExpertFiles) bool { return e.Name == other }) &&
+		if other != "" && !slices.ContainsFunc(stored, func(e store.Expert) bool { return e.Name == other }) &&
 			!slices.Contains(out, other) {
 			out = append(out, other)
 		}

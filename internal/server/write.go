@@ -59,7 +59,7 @@ func (e *WriteError) Unwrap() error { return e.Err }
 // vectors: those that are searched, those that the configuration does not name, which
 // are loaded, and none in the place of those whose bundles cannot be used or that have
 // no vectors of their own.
-func (s *Server) encoders(stored []store.ExpertFiles) (encoders []store.PassageEncoder) {
+func (s *Server) encoders(stored []store.Expert) (encoders []store.PassageEncoder) {
 	a := s.assembly
 	for _, e := range a.Experts.opened {
 		encoders = append(encoders, e)
@@ -98,7 +98,7 @@ func (s *Server) encoders(stored []store.ExpertFiles) (encoders []store.PassageE
 
 // noEncoder stands for the encoder of an expert whose bundle cannot be used, or is not
 // needed. Passages that were acknowledged before it was damaged wait until it is mended.
-type noEncoder struct{ files store.ExpertFiles }
+type noEncoder struct{ files store.Expert }
 
 func (n noEncoder) Name() string        { return n.files.Name }
 func (n noEncoder) Dimension() int      { return n.files.Dimension }

@@ -9,11 +9,11 @@ import (
 )
 
 // Experts returns the experts of the collection, in the order they were given.
-func (g *Generation) Experts() []store.ExpertFiles {
-	var out []store.ExpertFiles
+func (g *Generation) Experts() []store.Expert {
+	var out []store.Expert
 	for _, x := range g.manifest.Experts {
 		keeper := g.manifest.keeper(x.Name)
-		f := store.ExpertFiles{
+		f := store.Expert{
 			Name:        x.Name,
 			Fingerprint: x.Fingerprint,
 			Dimension:   x.Dimension,
