@@ -33,6 +33,12 @@ func RootOf(path string) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
+// SumOf returns the SHA-256 of a file in hexadecimal, by which it is told whether it changed.
+func SumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
 // PassagesOf cuts a document into passages of about so many words. Their ids are
 // ID#1, ID#2 and so on; their titles are the document's title and the heading path. They
 // have the document's tags and metadata, and its text can be put together from them
@@ -43,10 +49,9 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 		titled.Title = about.Title
 		d = &titled
 	}
-	sum := sha256.Sum256(data)
 	pieces := Cut(d, usual, func(text string) int { return len(strings.Fields(text)) })
 	common := map[string]any{
-		corpus.DocumentKey: about.ID, corpus.DocumentSHA256Key: hex.EncodeToString(sum[:]),
+		corpus.DocumentKey: about.ID, corpus.DocumentSHA256Key: SumOf(data),
 		corpus.DocumentPassagesKey: int64(len(pieces)), corpus.MediaTypeKey: d.MediaType,
 	}
 	maps.Copy(common, about.Metadata)

@@ -39,6 +39,8 @@ type AboutDocument struct {
 	Tags        []string
 	Metadata    map[string]any // flat
 	Modified    time.Time
+	// Root is a mark of documents that are put together, such as those of a folder.
+	Root string
 }
 
 // PutDocument puts a file in the place of a document, whole.
@@ -58,6 +60,7 @@ func (c *Client) PutDocument(
 	}
 	for name, value := range map[string]string{
 		"title": about.Title, "source": about.Source, "tags": strings.Join(about.Tags, ","),
+		"root": about.Root,
 	} {
 		if value != "" {
 			r.query.Set(name, value)

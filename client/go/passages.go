@@ -32,6 +32,8 @@ type Written struct {
 	// Truncated: an expert reads only the beginning. Unread: one can hardly read it.
 	Truncated bool `json:"truncated"`
 	Unread    bool `json:"unread"`
+	// Warnings are what was left out of a document.
+	Warnings []string `json:"warnings"`
 }
 
 // Write says how a passage is written. The zero value writes in any case, and returns

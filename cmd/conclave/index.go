@@ -41,6 +41,7 @@ type indexing struct {
 	settle                   bool
 	follow                   bool // --sync
 	share                    string
+	server                   serverFlags
 	part                     opensearch.Share
 }
 
@@ -60,6 +61,7 @@ DPR's psgs_w100.tsv, MS MARCO's collection.tsv, and CSV and TSV with a header,
 whose further columns become metadata. Files may be compressed with gzip.`,
 		Example: `  conclave index --collection handbook --in handbook.pdf --in wiki/ --in faq.html
   conclave index --collection handbook --in wiki/ --sync            # what is new, changed and gone
+  conclave index --url http://127.0.0.1:8080 --in wiki/ --sync      # of a collection that is served
   conclave index --collection my-index --in passages.jsonl
   conclave index --collection my-index --in more.jsonl.gz          # adds a segment
   conclave index --collection both --id-prefix a/ --in a.jsonl --id-prefix b/ --in b.jsonl
@@ -74,6 +76,9 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			if err := x.check(cmd.Flags(), config.Index); err != nil {
+				return err
+			}
+			if err := x.checkServed(cmd.Flags()); err != nil {
 				return err
 			}
 			if err := checkStore(cmd.Flags(), config.Store); err != nil {
@@ -180,6 +185,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		"",
 		"index one `share` of the inputs into a store, such as 2/4, while other processes index the others",
 	)
+	x.server.bind(flags)
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
 }
@@ -213,6 +219,9 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term cli.Term
 	if x.follow {
 		if err := x.checkSync(); err != nil {
 			return err
+		}
+		if x.server.url != "" {
+			return x.sync(ctx, config, term, bar)
 		}
 		has, err := server.StoredIn(ctx, config)
 		if err != nil {

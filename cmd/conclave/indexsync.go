@@ -31,9 +31,16 @@ func (x *indexing) sync(ctx context.Context, config configs.Config, term cli.Ter
 	for _, in := range x.inputs.Files {
 		o.Roots = append(o.Roots, in.Path)
 	}
-	synced, err := server.Sync(ctx, server.SyncRequest{
-		Config: config, Log: cli.NewSaying(term.Err, config.Log), ReadsPDF: reading.Worker, Sync: o,
-	})
+	var synced keeping.Synced
+	where := config.Passages()
+	if x.server.url == "" {
+		synced, err = server.Sync(ctx, server.SyncRequest{
+			Config: config, Log: cli.NewSaying(term.Err, config.Log), ReadsPDF: reading.Worker, Sync: o,
+		})
+	} else {
+		where = x.server.url
+		synced, err = x.syncServed(ctx, term, reading.Limits, o)
+	}
 	bar.Finish()
 	if err != nil {
 		if synced.Changed() {
@@ -43,12 +50,26 @@ func (x *indexing) sync(ctx context.Context, config configs.Config, term cli.Ter
 	}
 	unread.say(func(format string, args ...any) { bar.Say(format, args...) })
 	err = cli.Show(term.Out, x.asJSON, followed{synced, *unread}, func(w *cli.ErrWriter) {
-		w.Printf("%s: %s\n", config.Passages(), describeSynced(synced))
+		w.Printf("%s: %s\n", where, describeSynced(synced))
 	})
 	if err == nil && x.strict && synced.Failed > 0 {
 		err = fmt.Errorf("%s could not be read; what was read is indexed", cli.Plural(int64(synced.Failed), "file"))
 	}
 	return err
+}
+
+// syncServed does it through the server that has the collection.
+func (x *indexing) syncServed(
+	ctx context.Context,
+	term cli.Terminal,
+	limits documents.Limits,
+	o keeping.SyncOptions,
+) (keeping.Synced, error) {
+	to, err := x.server.client(term.Environ)
+	if err != nil {
+		return keeping.Synced{}, err
+	}
+	return syncServed(ctx, to, limits, o)
 }
 
 // describeSynced says what became of documents.

@@ -114,3 +114,21 @@ func TestSearchFlags(t *testing.T) {
 		}
 	}
 }
+
+// TestSyncServedFlags: what a server decides is not said to it, and passages go another way.
+func TestSyncServedFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for flags, says := range map[string]string{
+		"--url http://127.0.0.1:9":                             "--sync",
+		"--url http://127.0.0.1:9 --sync --experts base":       "the server decides",
+		"--url http://127.0.0.1:9 --sync --collection c":       "exclude each other",
+		"--url http://127.0.0.1:9 --sync --documents-words 50": "the server decides",
+		"--url 127.0.0.1:9 --sync":                             "http://",
+		"--key secret --sync":                                  "--url",
+	} {
+		code, _, complaints := conclave(t, append([]string{"index", "--in", "."}, strings.Fields(flags)...)...)
+		if code != cli.ExitUsage || !strings.Contains(complaints, says) {
+			t.Errorf("%s: exit code %d, %s", flags, code, complaints)
+		}
+	}
+}

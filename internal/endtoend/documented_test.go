@@ -138,7 +138,7 @@ func (r *reader) run(c shown) {
 		r.serve(text)
 		return
 	}
-	if strings.HasPrefix(text, "conclave index ") {
+	if strings.HasPrefix(text, "conclave index ") && !strings.Contains(text, " --url ") {
 		r.stop() // one process writes
 	}
 	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)

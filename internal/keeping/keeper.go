@@ -129,12 +129,16 @@ func (k *Keeper) putRead(
 			return result, eachAttached(f, attached)
 		}
 		for _, a := range attached {
-			const detail = "%s is attached, and a document of its own: hand it in by itself"
-			result.Warnings = append(result.Warnings, fmt.Sprintf(detail, a.Name))
+			result.Warnings = append(result.Warnings, AttachedWarning(a.Name))
 		}
 		return result, err
 	}
 	return Result{}, fmt.Errorf("document %q: others changed it %d times in between", f.ID, attempts)
+}
+
+// AttachedWarning says that what is attached to a mail was not taken with it.
+func AttachedWarning(name string) string {
+	return name + " is attached, and a document of its own: hand it in by itself"
 }
 
 // checkAbout refuses what is said of a document that its passages cannot hold.

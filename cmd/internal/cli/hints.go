@@ -115,6 +115,8 @@ func hint(err error) string {
 		return "--id-prefix TEXT before an --in keeps the ids of files apart"
 	}
 	switch err {
+	case folder.ErrLocked:
+		return "conclave index --url ADDRESS --in DIR --sync follows documents through a server that has it"
 	case disk.ErrFault, search.ErrFault:
 		return "conclave verify names the file"
 	case opensearch.ErrNoIndex, opensearch.ErrUnfinished:

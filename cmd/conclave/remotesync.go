@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	client "example.org/conclave/client/go"
+	"example.org/conclave/cmd/internal/cli"
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/keeping"
+	"example.org/conclave/store"
+
+	"github.com/spf13/pflag"
+)
+
+// servedDocuments lets the documents of a running server follow files. Mails are read here once
+// more, since what is attached to one is put by itself.
+type servedDocuments struct {
+	server *client.Client
+	mails  *documents.Reader
+	last   string // the document that was written last
+	sum    string // its SHA-256; "" where it was deleted
+	// The list that is being read, and where it stands.
+	listed    func() (client.Document, error, bool)
+	stop      func()
+	continues string
+}
+
+// syncAttempts is how often a request is sent to a server that has too much to do.
+const syncAttempts = 10
+
+// syncServed makes the documents of a running server those of some files, and returns when
+// searches see them.
+func syncServed(
+	ctx context.Context,
+	server *client.Client,
+	limits documents.Limits,
+	o keeping.SyncOptions,
+) (keeping.Synced, error) {
+	server.Attempts = syncAttempts
+	to := &servedDocuments{server: server, mails: documents.NewReader(limits, nil)}
+	synced, err := keeping.Sync(ctx, to, o)
+	to.endListing()
+	err = errors.Join(err, to.mails.Close())
+	if err != nil {
+		return synced, err
+	}
+	return synced, to.visible(ctx)
+}
+
+// Put implements keeping.Target.
+func (s *servedDocuments) Put(ctx context.Context, f keeping.File) (r keeping.Result, err error) {
+	about := client.AboutDocument{
+		ContentType: f.Type, Title: f.Title, Source: f.Source, Tags: f.Tags, Metadata: f.Metadata,
+		Modified: f.Modified, Root: f.Root,
+	}
+	put, err := s.server.PutDocument(ctx, f.ID, f.Data, about, client.Write{})
+	attached := s.attached(ctx, f)
+	if err != nil {
+		err = ofServedFile(err)
+		if f.Attached == nil {
+			return r, err
+		}
+		return r, errors.Join(err, eachOf(attached, f.Attached))
+	}
+	s.last = f.ID
+	s.sum = documents.SumOf(f.Data)
+	r = keeping.Result{ID: put.ID, Outcome: store.Outcome(put.Status), Version: put.Version, Warnings: put.Warnings}
+	for _, a := range attached {
+		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return w == keeping.AttachedWarning(a.Name) })
+	}
+	return r, eachOf(attached, f.Attached)
+}
+
+// attached returns what is attached to a mail; nothing where the file is none.
+func (s *servedDocuments) attached(ctx context.Context, f keeping.File) []documents.Member {
+	if documents.Detect(f.Data, f.ID, f.Type) != documents.Mail {
+		return nil
+	}
+	_, attached, _ := s.mails.Read(ctx, documents.Input{Name: f.ID, Type: f.Type, Data: f.Data})
+	return attached
+}
+
+func eachOf(attached []documents.Member, do func(documents.Member) error) error {
+	for _, a := range attached {
+		if err := do(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Delete implements keeping.Target.
+func (s *servedDocuments) Delete(ctx context.Context, id string) (keeping.Result, error) {
+	_, err := s.server.DeleteDocument(ctx, id, client.Write{})
+	if client.Code(err) == "unknown_document" {
+		return keeping.Result{ID: id, Outcome: store.Absent}, nil
+	}
+	s.last, s.sum = id, ""
+	return keeping.Result{ID: id, Outcome: store.Deleted}, err
+}
+
+// Documents implements keeping.Target. Its calls go on where the last one ended.
+func (s *servedDocuments) Documents(
+	ctx context.Context,
+	after string,
+	limit int,
+) (found []corpus.Document, next string, err error) {
+	if s.listed == nil || after != s.continues {
+		s.endListing()
+		s.listed, s.stop = iter.Pull2(s.server.Documents(ctx, "", ""))
+	}
+	for len(found) < limit {
+		d, err, ok := s.listed()
+		if !ok {
+			return found, "", nil
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		found = append(found, corpus.Document{ID: d.ID, SHA256: d.SHA256, Root: d.Root})
+		s.continues = d.ID
+	}
+	return found, s.continues, nil
+}
+
+func (s *servedDocuments) endListing() {
+	if s.stop != nil {
+		s.stop()
+	}
+}
+
+// visible waits until searches see what was written last, and with it all that was written before.
+func (s *servedDocuments) visible(ctx context.Context) error {
+	for pause := 20 * time.Millisecond; s.last != ""; pause = min(2*pause, time.Second) {
+		sum := ""
+		for d, err := range s.server.Documents(ctx, s.last, "") { // it comes before all that its id begins
+			if err != nil {
+				return err
+			}
+			if d.ID == s.last {
+				sum = d.SHA256
+			}
+			break
+		}
+		if sum == s.sum {
+			return nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// ofServedFile says of an error of a server whether it concerns the file alone, and why the file
+// is not taken.
+func ofServedFile(err error) error {
+	var problem *client.Problem
+	if !errors.As(err, &problem) {
+		return err
+	}
+	refused := &documents.UnreadableError{Detail: problem.Detail}
+	switch problem.Code {
+	case "unreadable_document":
+		refused.Reason = documents.Damaged
+		if len(problem.Fields) > 0 {
+			refused.Reason = documents.Reason(problem.Fields[0].Detail)
+		}
+	case "unsupported_media_type":
+		refused.Reason = documents.Unsupported
+	case "body_too_large":
+		refused.Reason = documents.TooLarge
+	case "invalid_document":
+		return keeping.OfFile(err)
+	default:
+		return err
+	}
+	return refused
+}
+
+// checkServed refuses flags that say how a collection is built, which a server's is already.
+func (x *indexing) checkServed(flags *pflag.FlagSet) error {
+	if err := x.server.check(flags); err != nil || x.server.url == "" {
+		return err
+	}
+	if !x.follow {
+		return cli.Usagef("--url is for --sync: a running server takes passages over HTTP, with POST /v1/passages")
+	}
+	why := fmt.Sprintf("has no effect with --url %s: the server decides that, so leave it out", x.server.url)
+	return refuse(flags, []string{
+		"store", "experts", "replace", "skip-bad", "phrases", "analysis", "index", "m", "ef-construction", "seed",
+		"threads", "share", "documents-words", "bundles", "encoder-provider", "cluster-shards", "cluster-replicas",
+	}, why)
+}
