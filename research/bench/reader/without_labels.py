@@ -183,7 +183,9 @@ class Domain:
         ways, first = self.ways(), None
         for way in self.o.ways.split(","):
             changes, teach, told = ways[way]
-            s = EndToEndSettings(epochs=self.o.rounds, learning_rate=self.o.rate, **changes)
+            s = EndToEndSettings(
+                way="feedback", epochs=self.o.rounds, batch=16, learning_rate=self.o.rate, **changes
+            )
             model = self.base.model().untied()
             freeze_embeddings(model.question)
             texts = Texts(self.base.tokens.questions([q.text for q in self.train], 64), [], self.base.tokens)

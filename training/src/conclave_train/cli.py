@@ -48,7 +48,7 @@ EXAMPLES = """examples:
   conclave-train desire-me --data data/wiki --data data/policy --compare dev
   conclave-train reader --data data/wiki --data data/nq
   conclave-train fid --base ./t5-small --data data/wiki --name writer
-  conclave-train end-to-end --data data/covid --reader shipped/reader --name covid
+  conclave-train end-to-end --passages p.jsonl --questions q.jsonl --collection my-index --name mydomain
   conclave-train ensemble --bundle experts/mydomain --passages p.jsonl --questions more.jsonl
   conclave-train verify experts/*"""
 
@@ -116,11 +116,19 @@ def _parser() -> argparse.ArgumentParser:
     _task_options(p, "")
     add_options(p, FidSettings, "training")
     p.set_defaults(run_command=_fid)
-    p = _command(commands, "end-to-end", "an expert from questions and answers alone, which a reader teaches (EMDR2)")
+    p = _command(
+        commands, "end-to-end", "an expert from questions and answers alone, whose passages conclave or a reader finds"
+    )
     _task_options(p, "")
-    p.add_argument("--reader", type=Path, help="the reader's bundle (default: passages with an answer teach alike)")
+    p.add_argument("--reader", type=Path, help="the bundle of a reader that judges passages (default: none)")
     p.add_argument("--template", default="", help="text, title-dot-text or pair (default: by the base)")
+    g = p.add_argument_group("finding passages, --way labels")
+    g.add_argument("--collection", type=Path, help="a collection of the passages (default: one is made in --run)")
+    g.add_argument("--url", default="", help="a server that has them; its key is $CONCLAVE_KEY")
+    g.add_argument("--conclave", default="conclave", help="the program (default: conclave)")
+    g.add_argument("--ensemble", action=argparse.BooleanOptionalAction, default=True, help="add an ensemble")
     add_options(p, EndToEndSettings, "training")
+    add_options(p, EnsembleSettings, "ensemble")
     p.set_defaults(run_command=_end_to_end)
     p = _command(commands, "ensemble", "train a new ensemble for a delta's bundle")
     p.add_argument("--bundle", type=Path, required=True, help="the expert's folder")
@@ -303,6 +311,10 @@ def _end_to_end(options: argparse.Namespace, stop: Stop) -> int:
         settings=from_options(EndToEndSettings, options),
         reader=options.reader,
         template=options.template,
+        collection=options.collection,
+        url=options.url,
+        program=options.conclave,
+        ensemble=from_options(EnsembleSettings, options) if options.ensemble else None,
     )
     print(train_end_to_end(job))
     return 0

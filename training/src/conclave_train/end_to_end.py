@@ -18,6 +18,7 @@ from conclave_train.fit.encode import encode_all
 from conclave_train.fit.loop import Texts
 from conclave_train.fit.state import Progressed, RunFolder
 from conclave_train.job import Job, Prepared, Task, prepare
+from conclave_train.labelled import train_labelled
 from conclave_train.model.delta import extract, load_merged
 from conclave_train.model.tower import BiEncoder, freeze_embeddings
 from conclave_train.progress import Progress, say
@@ -26,7 +27,7 @@ from conclave_train.reader import publish_reader
 from conclave_train.reading.model import reader_delta
 from conclave_train.reading.pairs import Pairs
 from conclave_train.retrieval.accuracy import accuracy, first_ranks
-from conclave_train.settings import EndToEndSettings, ReaderSettings
+from conclave_train.settings import EndToEndSettings, EnsembleSettings, ReaderSettings
 
 METRICS = ("top-1", "top-5", "top-20", "top-100", "mrr@10")
 
@@ -37,6 +38,10 @@ class EndToEndJob(Task):
 
     settings: EndToEndSettings = field(default_factory=EndToEndSettings)
     reader: Path | None = None  # None: every passage that holds an answer teaches alike
+    collection: Path | None = None  # labels: where passages are found; None: in one that is made
+    url: str = ""  # labels: the server that finds passages in its place
+    program: str = "conclave"  # labels: the program that finds passages
+    ensemble: EnsembleSettings | None = None  # labels: None: the expert gets none
     template: str = ""
     representatives: int = 256
 
@@ -62,8 +67,14 @@ class _Held:
 
 
 def train_end_to_end(job: EndToEndJob) -> Path:
+    """Train by the way that the settings name; the bundle's folder."""
+    return train_labelled(job) if job.settings.way == "labels" else train_by_feedback(job)
+
+
+def train_by_feedback(job: EndToEndJob) -> Path:
     """Search, ask the reader, train, in rounds; compress; write the bundle; its folder."""
     job.settings.check()
+    job = dataclasses.replace(job, settings=job.settings.of_way())
     if job.settings.refit_reader and not job.reader:
         raise TrainingError("--refit-reader: there is no reader to train; name one with --reader")
     expert = job.expert()

@@ -37,5 +37,9 @@ class DataError(TrainingError):
         super().__init__(f"{where}: {problem}")
 
 
+class NoGainError(TrainingError):
+    """What was trained is not better than what was there, on the questions kept back: nothing is published."""
+
+
 class Interrupted(TrainingError):
     """The run was stopped; its state is on disk and the same command goes on from there."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from conclave_train.bundle.card import Card
-from conclave_train.errors import TrainingError
+from conclave_train.errors import NoGainError
 from conclave_train.fit.loop import Loop, LoopSettings, Texts
 from conclave_train.fit.state import Progressed, RunFolder
 from conclave_train.job import Job, Prepared, prepare
@@ -20,6 +21,8 @@ from conclave_train.progress import say
 from conclave_train.publish import Result, publish
 from conclave_train.retrieval.distant import supervise
 from conclave_train.selection import Selection
+
+KIND = "An expert for conclave, fine-tuned from {base} on {names}."
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,17 @@ def train_expert(job: Job) -> Path:
     (Karpukhin et al. 2020 for the fine-tuning, Li et al. 2021, MUF, for the ensemble)
     """
     supervised = [supervise(domain, job.quiet) for domain in job.domains]
+    found, lost = sum(s[1] for s in supervised), sum(s[2] for s in supervised)
+    counts = {
+        "questions whose passage is BM25's first with an answer": f"{found:,}",
+        "questions left out: none with an answer in BM25's first 100": f"{lost:,}",
+    }
     job = dataclasses.replace(job, domains=tuple(domain for domain, _, _ in supervised))
+    return train_marked(job, KIND, counts if found or lost else {})
+
+
+def train_marked(job: Job, kind: str, counts: Mapping[str, str], facts: Mapping[str, str] | None = None) -> Path:
+    """The same, of questions that all have positives; ``kind``, ``counts`` and ``facts`` are for the card."""
     prepared = prepare(job)
     head = prepared.checkpoint.head
     identity = job.identity(
@@ -55,11 +68,9 @@ def train_expert(job: Job) -> Path:
     selection = Selection(prepared, prepared.held, job.settings.select_passages) if prepared.held else None
     trained = fine_tune(job, prepared, folder, selection)
     result = Result(trained.model, trained.delta, prepared, selection, trained.measured)
-    card = _card(job, prepared, trained, selection)
-    found, lost = sum(s[1] for s in supervised), sum(s[2] for s in supervised)
-    if found or lost:
-        card.counts["questions whose passage is BM25's first with an answer"] = f"{found:,}"
-        card.counts["questions left out: none with an answer in BM25's first 100"] = f"{lost:,}"
+    card = _card(job, kind, prepared, trained, selection)
+    card.counts |= counts
+    card.facts |= facts or {}
     return publish(job, result, card, folder)
 
 
@@ -86,7 +97,7 @@ def fine_tune(job: Job, prepared: Prepared, folder: RunFolder, selection: Select
     scorer = selection.scorer(model, job.device, job.quiet) if selection else None
     state = loop.fit(per_epoch, lambda epoch: miner.batches(epoch, model), scorer)
     if selection and state.best_epoch == 0:
-        raise TrainingError(
+        raise NoGainError(
             f"no epoch was better than the base on the {len(prepared.held)} questions kept back: "
             "there is no expert to publish (try more data, another --learning-rate, or --hold-out 0)"
         )
@@ -126,12 +137,10 @@ def _best(state: Progressed) -> dict[str, float]:
     return next(h for h in state.history if h["epoch"] == state.best_epoch)
 
 
-def _card(job: Job, prepared: Prepared, trained: Trained, selection: Selection | None) -> Card:
+def _card(job: Job, kind: str, prepared: Prepared, trained: Trained, selection: Selection | None) -> Card:
     metrics = ("top-1", "top-5", "top-20", "top-100", "mrr@10")
-    card = job.card(
-        f"An expert for conclave, fine-tuned from {job.base_name} on {{names}}.",
-        prepared.checkpoint, prepared.domain, prepared.train, prepared.held,
-    )  # fmt: skip
+    kind = kind.replace("{base}", job.base_name)
+    card = job.card(kind, prepared.checkpoint, prepared.domain, prepared.train, prepared.held)
     card.accuracy = {row: {m: values[m] for m in metrics} for row, values in trained.measured.items()}
     card.accuracy_over = selection.describe() if selection else ""
     card.settings = dataclasses.asdict(job.settings) | {"temperature": prepared.temperature}

@@ -256,11 +256,16 @@ class FidSettings:
 class EndToEndSettings:
     """How a retriever learns from questions and answers alone."""
 
-    objective: str = option("emdr2", "marginal likelihood of the answer, or divergence from the reader's posterior",
+    way: str = option(
+        "labels", "learn from the passages that conclave finds, as from marked ones; or from a reader's feedback",
+        ("labels", "feedback"),
+    )  # fmt: skip
+    rounds: int = option(1, "labels: how often passages are found; from the second time on, by the new expert too")
+    objective: str = option("emdr2", "feedback: marginal likelihood of the answer, or divergence from the posterior",
                             ("emdr2", "kl"))  # fmt: skip
-    hits: int = option(20, "passages found for each question (K; the paper's: 50)")
-    epochs: int = option(4, "rounds: a new search, then a pass over the questions")
-    batch: int = option(16, "questions in a batch")
+    hits: int = option(20, "passages found that a reader judges (K; the paper's: 50)")
+    epochs: int = option(0, "passes over the questions, before each of which feedback searches anew; 0: 2, feedback: 4")
+    batch: int = option(0, "questions in a batch; 0: 32, feedback: 16")
     learning_rate: float = option(3e-5, "peak learning rate (the paper's: 2e-5)")
     warm_up: float = option(0.05, "share of the steps with linear warm-up")
     max_norm: float = option(2.0, "gradients are scaled to this norm at most")
@@ -268,26 +273,40 @@ class EndToEndSettings:
     seed: int = option(13, "decides batches and dropout")
     dropout: float = option(0.0, "dropout; -1: the checkpoint's")
     rank: int = option(16, "rank of the delta")
-    both_sides: bool = option(False, "train the passages' encoder too, and encode all passages anew in every round")
-    refit_reader: bool = option(False, "train the reader too, after each round, and write it beside the expert")
+    both_sides: bool = option(
+        False, "feedback: train the passages' encoder too; passages are encoded anew in every round"
+    )
+    refit_reader: bool = option(
+        False, "feedback: train the reader too, after each round, and write it beside the expert"
+    )
     most_common: float = option(0.05, "an answer that a larger share of the passages hold is left out")
     question_tokens: int = option(64, "questions are cut here in training")
-    passage_tokens: int = option(128, "with --both-sides, passages are cut here in training")
+    passage_tokens: int = option(128, "passages are cut here in training")
     chunk: int = option(32, "texts computed at a time")
     limit: int = option(0, "train on at most so many questions per domain, chosen by hash; 0: all")
-    hold_out: float = option(0.1, "share of the questions kept for measuring; they choose no round")
+    hold_out: float = option(0.1, "share of the questions kept for measuring")
     hold_out_most: int = option(600, "and at most so many")
     save_every: int = option(100, "steps between saves")
 
+    def of_way(self) -> EndToEndSettings:
+        """The same with the values of its way in place of zeros."""
+        epochs, batch = (2, 32) if self.way == "labels" else (4, 16)
+        return dataclasses.replace(self, epochs=self.epochs or epochs, batch=self.batch or batch)
+
     def expert(self) -> ExpertSettings:
         """The settings that fine-tuning an expert has too."""
+        whole = self.of_way()
         own = {f.name for f in dataclasses.fields(self)}
-        shared = {f.name: getattr(self, f.name) for f in dataclasses.fields(ExpertSettings) if f.name in own}
-        return ExpertSettings(**shared, towers="two")
+        shared = {f.name: getattr(whole, f.name) for f in dataclasses.fields(ExpertSettings) if f.name in own}
+        return ExpertSettings(**shared, towers="tied" if self.way == "labels" else "two")
 
     def check(self) -> None:
         """Impossible values are errors that name the option."""
         self.expert().check()
+        if self.rounds < 1:
+            raise TrainingError(f"--rounds: {self.rounds} is not positive")
+        if self.way == "labels" and (self.both_sides or self.refit_reader):
+            raise TrainingError("--both-sides, --refit-reader: they are of the other way; add --way feedback")
         if self.hits < 2:
             raise TrainingError(f"--hits: {self.hits}; at least 2 are needed to tell one from another")
         if not 0 < self.most_common <= 1:
