@@ -167,6 +167,13 @@ func GatherBy(
 		}
 		for i := range d.Questions {
 			q := &d.Questions[i]
+			if len(q.Before) > 0 {
+				return nil, fmt.Errorf(
+					"%s: question %q is a turn of a conversation, and what is fitted is fitted to questions that stand alone: leave it out",
+					q.Place,
+					q.ID,
+				)
+			}
 			relevant, err := q.Among(passages)
 			if err != nil {
 				return nil, err

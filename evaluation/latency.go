@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/questions"
+	"example.org/conclave/search"
 )
 
 // Latency is how long single requests took, one at a time, in milliseconds: in
@@ -41,7 +42,9 @@ func timeRequests(
 			i := (turn + round) % len(methods)
 			r := methods[i].Request
 			r.TimeoutMS = int(timeout.Milliseconds())
-			r.Question = q.Text
+			request := search.Ask(q.Text, q.Before)
+			r.Question = request.Question
+			r.Messages = request.Messages
 			started := time.Now()
 			if _, err := engine.Search(ctx, r); err != nil {
 				return nil, fmt.Errorf("timing %s with question %s: %w", methods[i].Name, q.ID, err)

@@ -149,7 +149,9 @@ func (m *measuring) requests(q *questions.Question) []search.Request {
 	requests := make([]search.Request, len(m.pass.Methods))
 	for i, method := range m.pass.Methods {
 		r := method.Request
-		r.Question = q.Text
+		asked := search.Ask(q.Text, q.Before)
+		r.Question = asked.Question
+		r.Messages = asked.Messages
 		r.K = m.pass.Depth
 		r.Candidates = m.pass.Candidates
 		r.Exact = m.pass.Exact

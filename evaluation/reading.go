@@ -151,12 +151,10 @@ type answering struct {
 
 // ask returns what each way says to a question; nil where nobody knows its answers.
 func (m *answering) ask(ctx context.Context, q *questions.Question) ([]string, error) {
-	request := search.Request{
-		Question:  q.Text,
-		K:         m.Passages,
-		Fields:    []string{},
-		TimeoutMS: int(m.Timeout.Milliseconds()),
-	}
+	request := search.Ask(q.Text, q.Before)
+	request.K = m.Passages
+	request.Fields = []string{}
+	request.TimeoutMS = int(m.Timeout.Milliseconds())
 	words := request
 	words.Fusion = search.Methods{Names: []string{"rrf"}}
 	words.Experts = &[]string{}

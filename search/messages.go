@@ -20,6 +20,18 @@ const userRole = "user"
 // roles returns those that a message may have.
 func roles() []string { return []string{userRole, "assistant", "system", "developer", "tool"} }
 
+// Ask returns the request of a question behind what its user asked before, the last one last.
+func Ask(question string, before []string) Request {
+	if len(before) == 0 {
+		return Request{Question: question}
+	}
+	messages := make([]Message, 0, len(before)+1)
+	for _, text := range append(slices.Clone(before), question) {
+		messages = append(messages, Message{Role: userRole, Content: text})
+	}
+	return Request{Messages: messages}
+}
+
 // A last message that may not stand alone has at most mostFollowing words. It is asked
 // behind as many as mostBefore earlier ones of the user.
 const (

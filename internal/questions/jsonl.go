@@ -13,11 +13,39 @@ import (
 type written struct {
 	ID          name               `json:"id"`
 	Text        string             `json:"question"`
+	Messages    []message          `json:"messages"` // in the place of a question
 	Answers     []string           `json:"answers"`
 	Answer      []string           `json:"answer"` // DPR's JSON Lines have the singular
 	PositiveIDs []name             `json:"positive_ids"`
 	Grades      map[string]float64 `json:"grades"`
 	Domain      string             `json:"domain"`
+}
+
+// message is one of a conversation, as chat programs write them.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// asked returns the question, which of messages is the last of the user, and what the user said
+// before it.
+func (w *written) asked() (question string, before []string, err error) {
+	if len(w.Messages) == 0 {
+		return w.Text, nil, nil
+	}
+	if w.Text != "" {
+		return "", nil, errors.New("there is a question beside them: leave out one of the two")
+	}
+	for _, m := range w.Messages {
+		if m.Role == "user" && strings.TrimSpace(m.Content) != "" {
+			before = append(before, m.Content)
+		}
+	}
+	if len(before) == 0 {
+		return "", nil, errors.New("none of them is of the user and says something")
+	}
+	last := len(before) - 1
+	return before[last], before[:last], nil
 }
 
 // name is an id: a text or, as ids of passages may be, a whole number as it is written.
@@ -66,9 +94,14 @@ func readJSONL(path string) (out []Question, leftOut int, err error) {
 		if err := decodeLine(path, line, text, &w); err != nil {
 			return err
 		}
+		asked, before, err := w.asked()
+		if err != nil {
+			return fault(path, line, "messages", "%w", err)
+		}
 		q := Question{
 			ID:          string(w.ID),
-			Text:        w.Text,
+			Text:        asked,
+			Before:      before,
 			Answers:     append(w.Answers, w.Answer...),
 			PositiveIDs: namesOf(w.PositiveIDs),
 			Grades:      w.Grades,
@@ -161,6 +194,8 @@ func expected(kind string) string {
 	switch {
 	case kind == "[]questions.name":
 		return "a list of ids"
+	case kind == "[]questions.message":
+		return "a list of messages"
 	case strings.HasPrefix(kind, "[]"):
 		return "a list of texts"
 	case strings.HasPrefix(kind, "map"):

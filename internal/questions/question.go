@@ -13,6 +13,7 @@ import (
 type Question struct {
 	ID          string             // unique in its domain
 	Text        string             // what is asked
+	Before      []string           // what its user asked before in the same conversation, the last one last
 	Answers     []string           // answer strings, or patterns
 	PositiveIDs []string           // relevant passages
 	Grades      map[string]float64 // by passage; above 0 is relevant

@@ -32,7 +32,12 @@ type question struct {
 // value.
 func lines[T any](t *testing.T, name string) []T {
 	t.Helper()
-	data, err := fs.ReadFile(FS, name)
+	return linesIn[T](t, FS, name)
+}
+
+func linesIn[T any](t *testing.T, in fs.FS, name string) []T {
+	t.Helper()
+	data, err := fs.ReadFile(in, name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,34 +57,55 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 	for split, questions := range allQuestions(t) {
-		var want bytes.Buffer
-		encoder := json.NewEncoder(&want)
-		encoder.SetEscapeHTML(false)
-		for _, q := range questions {
-			var at []string
-			for _, id := range q.PositiveIDs {
-				if !slices.Contains(at, places[id]) {
-					at = append(at, places[id])
-				}
-			}
-			q.PositiveIDs = at
-			if err := encoder.Encode(q); err != nil {
-				t.Fatal(err)
-			}
+		for i := range questions {
+			questions[i].PositiveIDs = placed(questions[i].PositiveIDs, places)
 		}
-		name := filepath.Join("questions", "documents", split+".jsonl")
-		if *update {
-			if err := os.WriteFile(name, want.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		compareLines(t, split+".jsonl", questions)
+	}
+	for name, turns := range allTurns(t) {
+		for i := range turns {
+			turns[i].PositiveIDs = placed(turns[i].PositiveIDs, places)
 		}
-		got, err := os.ReadFile(name)
-		if err != nil {
+		compareLines(t, filepath.Join("conversations", name), turns)
+	}
+}
+
+// placed returns where passages are, each place once.
+func placed(passages []string, places map[string]string) (at []string) {
+	for _, id := range passages {
+		if !slices.Contains(at, places[id]) {
+			at = append(at, places[id])
+		}
+	}
+	return at
+}
+
+// compareLines compares lines with a file below questions/documents; with -update it writes the file.
+func compareLines[T any](t *testing.T, name string, lines []T) {
+	t.Helper()
+	var want bytes.Buffer
+	encoder := json.NewEncoder(&want)
+	encoder.SetEscapeHTML(false)
+	for _, line := range lines {
+		if err := encoder.Encode(line); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got, want.Bytes()) {
-			t.Errorf("%s is not of these documents: go test ./shipped/demo -run TestDocuments -update", name)
+	}
+	name = filepath.Join("questions", "documents", name)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
 		}
+		if err := os.WriteFile(name, want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want.Bytes()) {
+		t.Errorf("%s is not of these documents: go test ./shipped/demo -run TestDocuments -update", name)
 	}
 }
 
