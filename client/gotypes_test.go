@@ -94,6 +94,10 @@ func TestShortForms(t *testing.T) {
 		`{"question":"q","fusion":"rrf","answer":true}`: {
 			Question: "q", Fusion: client.Fusion("rrf"), Answer: client.AnswerOptions{Wanted: true},
 		},
+		`{"question":"q","rerank":{"model":"m","passages":7}}`: {
+			Question: "q", Rerank: client.RerankOptions{Asked: true, Wanted: true, Model: "m", Passages: 7},
+		},
+		`{"question":"q","rerank":false}`:         {Question: "q", Rerank: client.RerankOptions{Asked: true}},
 		`{"question":"q","fusion":["rrf","sum"]}`: {Question: "q", Fusion: client.Fusion("rrf", "sum")},
 		`{"question":"q","answer":{"reader":"r","min_chance":0.5}}`: {
 			Question: "q", Answer: client.AnswerOptions{Wanted: true, Reader: "r", MinChance: new(.5)},

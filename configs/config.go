@@ -31,6 +31,7 @@ type Config struct {
 	Experts    []Expert `yaml:"experts"`
 	// names of the readers that mark answers; empty: the shipped one, where it is
 	Readers   []string  `yaml:"readers" is:"name" unique:"true"`
+	Rerankers []string  `yaml:"rerankers" is:"name" unique:"true"` // names of the rerankers
 	Cache     string    `yaml:"cache" is:"path"`
 	Runtime   string    `yaml:"runtime" is:"path"`
 	Encoder   Encoder   `yaml:"encoder"`
@@ -124,6 +125,7 @@ type Search struct {
 	// weight of BM25 in the hybrid, before anything is calibrated
 	Alpha   float64       `yaml:"alpha" between:"0 1000000" help:"weight of BM25 in the hybrid without a calibration"`
 	Correct bool          `yaml:"correct" help:"take words of questions that nobody knows for mistyped ones"`
+	Rerank  bool          `yaml:"rerank" help:"let the first reranker score the first passages"`
 	Timeout time.Duration `yaml:"timeout" between:"1ms limits.timeout"`
 }
 

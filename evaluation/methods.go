@@ -211,6 +211,7 @@ func possible(
 //
 //	NAME: FUSION [experts=a,b|none] [bm25=yes|no] [alpha=0.05] [weights=a:2,bm25:0.1]
 //	      [missing=exact|min] [normalisation=raw|minmax|zscore|centre-range] [sharpness=1]
+//	      [rerank=RERANKER]
 //
 // for instance "base and BM25: hybrid experts=base alpha=0.05". It checks the syntax; the
 // engine checks the values.
@@ -254,6 +255,8 @@ func ParseMethod(text string) (Method, error) {
 				names = strings.Split(value, ",")
 			}
 			r.Experts = &names
+		case "rerank":
+			r.Rerank = search.RerankOptions{Asked: true, Wanted: true, Model: value}
 		case "bm25":
 			use := value == "yes"
 			if !use && value != "no" {
@@ -277,7 +280,10 @@ func ParseMethod(text string) (Method, error) {
 		case "sharpness":
 			r.Sharpness, err = strconv.ParseFloat(value, 64)
 		default:
-			return wrong("there is no %q: experts, bm25, alpha, weights, missing, normalisation and sharpness are known", key)
+			return wrong(
+				"there is no %q: experts, bm25, alpha, weights, missing, normalisation, sharpness and rerank are known",
+				key,
+			)
 		}
 		if err != nil {
 			return wrong("%w", err)

@@ -49,6 +49,10 @@ func TestParseMethod(t *testing.T) {
 		"base and BM25 : hybrid experts=base alpha=0.05": {Name: "base and BM25", Request: search.Request{
 			Fusion: search.Methods{Names: []string{"hybrid"}}, Experts: &[]string{"base"},
 			Weights: map[string]float64{"bm25": .05}}},
+		"c: gate rerank=marco": {Name: "c", Kind: KindComparison, Request: search.Request{
+			Fusion: search.Methods{Names: []string{"gate"}},
+			Rerank: search.RerankOptions{Asked: true, Wanted: true, Model: "marco"},
+		}},
 		"b: sum experts=x,y bm25=no weights=x:2,y:.5 missing=min normalisation=zscore sharpness=1.5": {Name: "b",
 			Request: search.Request{
 				Fusion: search.Methods{Names: []string{"sum"}}, Experts: &[]string{"x", "y"}, BM25: &no,

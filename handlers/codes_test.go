@@ -94,12 +94,15 @@ func TestRareCodes(t *testing.T) {
 		expect(s.post("/v1/search", body), newProblem(code, "").Status, code)
 	}
 	expect(s.post("/v1/search", `{"question":"x","answer":true}`), 422, "needs_reader")
+	expect(s.post("/v1/search", `{"question":"x","rerank":{"passages":5}}`), 422, "needs_reranker")
 	reads := start(t, Options{Engine: testEngine(t, engineOptions{lineUp: func(l *search.LineUp) {
 		l.Readers = []search.LoadedReader{{Reader: struct{ search.Reader }{}, Name: "reader"}}
+		l.Rerankers = []search.LoadedReranker{{Reranker: struct{ search.Reranker }{}, Name: "reranker"}}
 		l.Defaults.ConfidenceAUROC = map[string]float64{"muf": .5}
 	}})})
 	for body, code := range map[string]string{
 		`{"question":"x","answer":{"reader":"nobody"}}`:         "unknown_reader",
+		`{"question":"x","rerank":{"model":"nobody"}}`:          "unknown_reranker",
 		`{"question":"x","fusion":["rrf","muf"],"answer":true}`: "not_one_ranking",
 		`{"question":"x","fusion":"muf","min_confidence":0.5}`:  "uninformative_confidence",
 	} {

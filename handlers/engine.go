@@ -16,6 +16,7 @@ type Engine interface {
 	Experts() []search.ExpertInfo
 	Expert(name string) (search.ExpertInfo, error)
 	Readers() []search.ReaderInfo
+	Rerankers() []search.RerankerInfo
 	// Passage returns a passage and its version, fit for an ETag.
 	Passage(ctx context.Context, id string) (passage corpus.Passage, version string, err error)
 	// List returns passages after an id, and whether there are more.

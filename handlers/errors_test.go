@@ -308,7 +308,9 @@ func TestUnderLoad(t *testing.T) {
 type brokenEngine struct{ Engine }
 
 func (brokenEngine) Readers() []search.ReaderInfo { return nil }
-func (brokenEngine) Experts() []search.ExpertInfo { panic("on the streets of London") }
+
+func (brokenEngine) Rerankers() []search.RerankerInfo { return nil }
+func (brokenEngine) Experts() []search.ExpertInfo     { panic("on the streets of London") }
 
 func TestPanics(t *testing.T) {
 	s := start(t, Options{Engine: brokenEngine{testEngine(t, engineOptions{})}})

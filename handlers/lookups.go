@@ -14,6 +14,7 @@ import (
 type ExpertList struct {
 	Experts     []search.ExpertInfo     `json:"experts"`
 	Readers     []search.ReaderInfo     `json:"readers,omitempty"`
+	Rerankers   []search.RerankerInfo   `json:"rerankers,omitempty"`
 	Reliability []search.ReliabilityBin `json:"reliability,omitempty"` // of the answers' confidence
 }
 
@@ -25,6 +26,7 @@ func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 	}
 	out.Experts = []search.ExpertInfo{}
 	out.Readers = engine.Readers()
+	out.Rerankers = engine.Rerankers()
 	out.Reliability = engine.Defaults().Reliability
 	for _, expert := range engine.Experts() {
 		out.Experts = append(out.Experts, withoutNulls(expert))

@@ -183,7 +183,9 @@ func TestLookups(t *testing.T) {
 type bareEngine struct{ Engine }
 
 func (bareEngine) Readers() []search.ReaderInfo { return nil }
-func (bareEngine) Experts() []search.ExpertInfo { return []search.ExpertInfo{{Name: "bare"}} }
+
+func (bareEngine) Rerankers() []search.RerankerInfo { return nil }
+func (bareEngine) Experts() []search.ExpertInfo     { return []search.ExpertInfo{{Name: "bare"}} }
 
 func (bareEngine) Expert(string) (search.ExpertInfo, error) {
 	return search.ExpertInfo{Name: "bare"}, nil

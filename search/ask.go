@@ -29,6 +29,7 @@ type inquiry struct {
 	confidence bool           // a method needs the experts' confidences
 	most       int            // specialists that are asked, where chosenOnly, and that a gate weighs; 0: all
 	chosenOnly bool           // no method needs more specialists than those
+	reranks    bool           // a reranker needs time behind the sources
 	reads      bool           // a reader needs time behind the sources
 	writes     bool           // and a generator half of all
 }

@@ -21,7 +21,7 @@ import (
 // source that failed beside others is under Degraded of the answers that it
 // would have been in.
 //
-// Three things differ from separate searches: the deadline is for all sources
+// Four things differ from separate searches: a request is reranked only where it says so; the deadline is for all sources
 // together; what is known of a source (confidence, familiarity, chance) is
 // there in every answer when one of them needs it; and an expert that alone
 // would have been skipped is there with weight 0 when another request asks it.
@@ -37,7 +37,9 @@ func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, e
 	}
 	plans := make([]*plan, len(requests))
 	for i := range requests {
-		p, err := l.plan(&requests[i])
+		r := requests[i]
+		r.Rerank.Asked = true // a comparison says for itself what it compares
+		p, err := l.plan(&r)
 		if err != nil {
 			return nil, nameRequest(i, err)
 		}
@@ -79,6 +81,7 @@ func joinInquiries(plans []*plan) inquiry {
 		all.chosenOnly = all.chosenOnly && p.chosenOnly
 		all.wanted = append(all.wanted, p.wanted...)
 		all.confidence, all.reads, all.writes = all.confidence || p.confidence, all.reads || p.reads, all.writes || p.writes
+		all.reranks = all.reranks || p.reranks
 	}
 	slices.Sort(all.wanted)
 	all.wanted = slices.Compact(all.wanted)
@@ -119,6 +122,7 @@ func checkComparable(requests []Request) error {
 		r.MinConfidence = 0
 		r.Offsets = ""
 		r.Answer = AnswerOptions{}
+		r.Rerank = RerankOptions{}
 		return r
 	}
 	named := func(r Request) []string {

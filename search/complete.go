@@ -22,10 +22,11 @@ type answer struct {
 	keyless  error              // what the first passage holds of the question's keys could not be read
 	untied   error              // an id could not be read that decides between equal scores
 	degraded []Missing
-	toRead   []fusion.Item                 // what a reader reads
-	extracts []Extract                     // what it marked
-	cut      int                           // passages that it read the beginning of alone
-	selected map[rank.Ordinal]Contribution // what it contributed to the ranking
+	toRead   []fusion.Item                   // what a reader reads
+	extracts []Extract                       // what it marked
+	unread   int                             // passages that it read the beginning of alone
+	notes    []string                        // of a reranker
+	credits  map[rank.Ordinal][]Contribution // what reader and reranker contributed to the ranking
 	response Response
 	bytes    int // of the response, about
 	room     int // that it takes in memory while it is made

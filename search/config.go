@@ -47,6 +47,7 @@ type Defaults struct {
 	Fusion     string
 	Missing    fusion.Missing
 	Correct    bool // mistyped words
+	Rerank     bool // by the first reranker, where there is one
 	// Alpha is BM25's weight in the hybrid; a request's "weights" for BM25 replaces it.
 	Alpha float64
 	// Sharpness is the power of the experts' confidences by which muf and hybrid weigh them;

@@ -36,17 +36,29 @@ const (
 	reservedMost = 100 * time.Millisecond
 )
 
-// readingMost is the most that a reader has of a request's time, of which it gets a
-// quarter: the sources have to be back so much earlier.
+// readingMost is the most that a reader, and a reranker, has of a request's time, of which each
+// gets a quarter: the sources have to be back so much earlier.
 const readingMost = 500 * time.Millisecond
 
+// shares returns how many models work on what the sources find: a reader, and a reranker.
+func (q *inquiry) shares() (n int) {
+	if q.reads {
+		n++
+	}
+	if q.reranks {
+		n++
+	}
+	return n
+}
+
 // divideTime limits a request, and in it the sources, to its time: timeout, or less where
-// some of it has passed or the caller has less.
+// some of it has passed or the caller has less. Each of so many models has a share.
 func divideTime(
 	ctx context.Context,
 	timeout time.Duration,
 	began time.Time,
-	reads, writes bool,
+	models int,
+	writes bool,
 ) (whole, sources context.Context, left time.Duration, cancel func()) {
 	end := began.Add(timeout)
 	if arrived, ok := ctx.Value(arrivalKey{}).(time.Time); ok {
@@ -60,8 +72,8 @@ func divideTime(
 	afterwards := min(left/reserved, reservedMost)
 	if writes {
 		afterwards = left / 2 // what takes long is writing
-	} else if reads {
-		afterwards += min(left/reserved, readingMost)
+	} else {
+		afterwards += time.Duration(models) * min(left/reserved, readingMost)
 	}
 	sources, cancelSources := context.WithDeadline(whole, end.Add(-afterwards))
 	return whole, sources, left, func() { cancelSources(); cancelWhole() }

@@ -156,6 +156,11 @@ func embedPassages(
 }
 
 func (l *lineUp) embedError(ctx context.Context, x *Expert, err error) error {
+	return l.modelError(ctx, fmt.Sprintf("expert %q", x.Name), err)
+}
+
+// modelError returns the error of a request whose texts a model could not encode; who names it.
+func (l *lineUp) modelError(ctx context.Context, who string, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("the caller has gone: %w", err)
@@ -163,21 +168,21 @@ func (l *lineUp) embedError(ctx context.Context, x *Expert, err error) error {
 		return &Error{
 			Kind:   Deadline,
 			Code:   "deadline",
-			Detail: fmt.Sprintf("expert %q did not encode all texts in %v", x.Name, l.limits.Timeout),
+			Detail: fmt.Sprintf("%s did not encode all texts in %v", who, l.limits.Timeout),
 			Err:    err,
 		}
 	case overloaded(err):
 		return &Error{
 			Kind:   Overloaded,
 			Code:   "overloaded",
-			Detail: fmt.Sprintf("the queue of expert %q is full; try again in a moment, or with fewer texts", x.Name),
+			Detail: fmt.Sprintf("the queue of %s is full; try again in a moment, or with fewer texts", who),
 			Err:    err,
 		}
 	}
 	return &Error{
 		Kind:   Unavailable,
 		Code:   "unavailable",
-		Detail: fmt.Sprintf("expert %q failed; the server's log says why", x.Name),
+		Detail: who + " failed; the server's log says why",
 		Err:    err,
 	}
 }

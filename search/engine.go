@@ -56,7 +56,7 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 //  4. complete: let late interaction score what was found, and fetch the true
 //     scores of what others found ("missing": "exact");
 //  5. fuse, once for each method asked for;
-//  6. take room for the answer (WithRoom), let a reader mark the words that
+//  6. take room for the answer (WithRoom), let a reranker score the first passages and a reader mark the words that
 //     answer, where they are asked for, fetch the texts and explain;
 //  7. let a generator write an answer from them, where one is asked for.
 //
@@ -126,7 +126,7 @@ func (l *lineUp) pass(
 			return err
 		}
 	}
-	ctx, asking, left, cancel := divideTime(ctx, q.timeout, started, q.reads, q.writes)
+	ctx, asking, left, cancel := divideTime(ctx, q.timeout, started, q.shares(), q.writes)
 	defer cancel()
 	q.timeout = left
 	whole := q.question
@@ -208,6 +208,9 @@ func (a *answer) done() {
 // finish fetches, when there is room for the answer.
 func (a *answer) finish(ctx context.Context, started time.Time) (Response, error) {
 	err := takeRoom(ctx, a.room)
+	if err == nil && a.plan.window(len(a.rankings[0].Items)) > 0 {
+		err = a.step(ctx, StageRerank, a.rerank)
+	}
 	if err == nil && a.plan.reader != nil && a.plan.reader.Generator == nil {
 		err = a.step(ctx, StageRead, a.markAnswers)
 	}

@@ -50,13 +50,20 @@ func (a *answer) fetch(ctx context.Context) error {
 	if note := a.incomparable(ctx); note != "" {
 		a.response.Notes = append(a.response.Notes, note)
 	}
-	if a.cut > 0 {
+	a.response.Notes = append(a.response.Notes, a.notes...)
+	if p.useless != nil {
+		a.response.Notes = append(
+			a.response.Notes,
+			p.useless.Name+" has no part in the ranking: by the calibration of this collection the passages are in better order without it",
+		)
+	}
+	if a.unread > 0 {
 		a.response.Notes = append(
 			a.response.Notes,
 			fmt.Sprintf(
 				"%s read only the beginning of %d of %d passages, since they are too long for it; an answer further on is not marked",
 				p.reader.Name,
-				a.cut,
+				a.unread,
 				len(a.toRead),
 			),
 		)
@@ -238,9 +245,7 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 			for i := range item.Parts {
 				result.Contributions[i] = contributionOf(a.findings[item.Parts[i].Column].source.name(), &item.Parts[i])
 			}
-			if c, read := a.selected[item.Ordinal]; read {
-				result.Contributions = append(result.Contributions, c)
-			}
+			result.Contributions = append(result.Contributions, a.credits[item.Ordinal]...)
 		}
 		if a.plan.fields.highlights {
 			result.Highlights, result.Highlight = a.highlight(ctx, &item, passage)

@@ -27,7 +27,7 @@ func (a *answer) fuse(ctx context.Context) error {
 				return a.excluded(a.plan, m, a.findings[o.Column].at) != ""
 			})
 		}
-		k := max(a.plan.k, a.plan.offset+a.plan.answer.Passages)
+		k := max(a.plan.k, a.plan.offset+a.plan.answer.Passages, a.plan.reranked)
 		if a.plan.groupBy != "" { // any of the candidates may be of a document that is answered
 			k = max(k, a.table.Len())
 		}

@@ -29,8 +29,8 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 		order[i] = i
 		for n := range r.Candidates[i].Contributions {
 			given := &r.Candidates[i].Contributions[n]
-			if given.Origin == OriginRead {
-				continue // a reader is no source
+			if given.Origin == OriginRead || given.Origin == OriginRerank {
+				continue // neither is a source
 			}
 			column, known := columns[given.Source]
 			if !known {
@@ -66,7 +66,7 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 		e.said[row] = make([]fusion.Said, len(e.sources))
 		for n := range candidate.Contributions {
 			given := &candidate.Contributions[n]
-			if given.Origin == OriginRead {
+			if given.Origin == OriginRead || given.Origin == OriginRerank {
 				continue
 			}
 			column := columns[given.Source]

@@ -45,7 +45,10 @@ func (p *plan) planGroups(r *Request, wrong *problems) {
 
 // ofGroups leaves of a ranking what the groups have that are answered, in the ranking's order:
 // the first passages of each document, and of the documents those from the plan's offset on.
-func (a *answer) ofGroups(items []fusion.Item) ([]fusion.Item, error) {
+// Where the first passages, within so many, may still change places, all is left that can come to
+// be answered: these passages, the first ones of their documents, and the documents before the
+// offset.
+func (a *answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error) {
 	ordinals := make([]rank.Ordinal, len(items))
 	for i, item := range items {
 		ordinals[i] = item.Ordinal
@@ -54,17 +57,21 @@ func (a *answer) ofGroups(items []fusion.Item) ([]fusion.Item, error) {
 	if err != nil {
 		return nil, fmt.Errorf("grouping by documents: %w", err)
 	}
-	type group struct{ place, passages int }
+	type group struct {
+		place, passages int
+		moves           bool
+	}
 	groups := map[string]*group{}
 	var kept []fusion.Item
 	for i, item := range items {
 		name := groupOf(ids[i])
 		g := groups[name]
 		if g == nil {
-			g = &group{place: len(groups)}
+			g = &group{place: len(groups), moves: i < within}
 			groups[name] = g
 		}
-		if g.place >= a.plan.offset && g.place < a.plan.k && g.passages < a.plan.groupSize {
+		answered := (g.place >= a.plan.offset || within > 0) && g.place < a.plan.k || g.moves
+		if i < within || answered && g.passages < a.plan.groupSize {
 			g.passages++
 			kept = append(kept, item)
 		}

@@ -23,6 +23,8 @@ type LineUp struct {
 	Defaults Defaults // zero values: see Defaults
 	// Readers mark the words that answer; the first does so where a request names none.
 	Readers []LoadedReader
+	// Rerankers score the first passages; the first does so where a request names none.
+	Rerankers []LoadedReranker
 	// Absent are experts of the collection that cannot be searched, and why. The answer to
 	// a request that does not name its experts lists them under Degraded.
 	Absent []Missing
@@ -40,6 +42,7 @@ type lineUp struct {
 	late       *late  // nil: there is none
 	reference  *dense // whose vectors familiarity is measured with; nil: nobody's
 	readers    []LoadedReader
+	rerankers  []LoadedReranker
 	generalist *Expert         // that says how much of a question it can read; nil: none does
 	methods    []fusion.Method // that there are
 	defaults   Defaults
@@ -76,6 +79,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		defaults:   x.Defaults,
 		absent:     x.Absent,
 		readers:    x.Readers,
+		rerankers:  x.Rerankers,
 		generalist: firstGeneralist(x.Experts),
 		drained:    make(chan struct{}),
 	}

@@ -74,6 +74,16 @@ func (e *Engine) Readers() (all []ReaderInfo) {
 	return all
 }
 
+// Rerankers describes the rerankers, the default first.
+func (e *Engine) Rerankers() (all []RerankerInfo) {
+	for _, x := range e.current.Load().rerankers {
+		x.Info.Name = x.Name
+		x.Info.Calibrated = x.Weight != nil
+		all = append(all, x.Info)
+	}
+	return all
+}
+
 // Limits returns the limits in force.
 func (e *Engine) Limits() Limits { return e.limits }
 

@@ -13,7 +13,7 @@ import (
 type Observer interface {
 	// Stage reports how long a stage took: of one source ("encode", "head", "search",
 	// "confidence"), or with source "" of the request ("sources", "complete",
-	// "fuse", "read", "fetch", "generate").
+	// "fuse", "rerank", "read", "fetch", "generate").
 	Stage(ctx context.Context, source, stage string, took time.Duration)
 	// Source reports how a source fared: its status as in Source.Status, and
 	// for the log the cause when it is not "ok". A source that answered is
@@ -33,6 +33,7 @@ const (
 	StageSources    = "sources"
 	StageComplete   = "complete"
 	StageFuse       = "fuse"
+	StageRerank     = "rerank"
 	StageRead       = "read"
 	StageFetch      = "fetch"
 	StageGenerate   = "generate"

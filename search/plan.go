@@ -27,12 +27,15 @@ type plan struct {
 	explain       bool
 	fields        fields
 	minConfidence float64
-	offsets       string        // one of OffsetNames
-	around        int           // neighbours on each side of a result
-	groupBy       string        // "" or GroupByDocument
-	groupSize     int           // passages of a group
-	answer        AnswerOptions // with the defaults filled in
-	reader        *LoadedReader // that marks answers; nil: none are wanted
+	offsets       string          // one of OffsetNames
+	around        int             // neighbours on each side of a result
+	groupBy       string          // "" or GroupByDocument
+	groupSize     int             // passages of a group
+	answer        AnswerOptions   // with the defaults filled in
+	reader        *LoadedReader   // that marks answers; nil: none are wanted
+	reranker      *LoadedReranker // that scores the first passages; nil: none is wanted
+	reranked      int             // how many of them
+	useless       *LoadedReranker // the one that was wanted and is known to make the ranking worse
 }
 
 // plannedMethod is a method and its name in the request: "auto" is resolved.
@@ -107,6 +110,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	p.listed = r.Fusion.Listed
 	l.checkWeights(r.Weights, &wrong)
 	l.planAnswer(r, p, &wrong)
+	l.planRerank(r, p, &wrong)
 	if len(wrong) == 0 {
 		l.checkOptions(r, p.methods, &wrong)
 	}

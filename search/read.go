@@ -11,7 +11,6 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
 )
 
@@ -47,7 +46,7 @@ func (a *answer) markAnswers(ctx context.Context) error {
 	}
 	for _, r := range readings {
 		if r.Cut {
-			a.cut++
+			a.unread++
 		}
 	}
 	read := Read{Passages: passages, Readings: readings}
@@ -92,21 +91,11 @@ func (a *answer) rankBy(read *Read, first int) {
 	for i, item := range a.toRead {
 		scores[i], selections[i] = item.Score, read.Readings[i].Select
 	}
-	weight := 1 / a.plan.reader.Ranking
-	least := slices.Min(selections)
+	x := a.plan.reader
+	raised := a.raise(a.toRead, selections, 1/x.Ranking, x.Name, OriginRead)
 	ranked := make([]fusion.Item, len(a.toRead))
-	a.selected = map[rank.Ordinal]Contribution{}
-	for n, at := range read.Weigh(scores, a.plan.reader.Ranking) {
-		ranked[n] = a.toRead[at]
-		said := selections[at] - least
-		ranked[n].Score += weight * said
-		a.selected[ranked[n].Ordinal] = Contribution{
-			Source:       a.plan.reader.Name,
-			Score:        ptr(printed(said)),
-			Origin:       OriginRead,
-			Weight:       printed(weight),
-			Contribution: printed(weight * said),
-		}
+	for n, at := range read.Weigh(scores, x.Ranking) { // the readings, and in their order the passages
+		ranked[n] = raised[at]
 	}
 	items := &a.rankings[0].Items
 	ranked = append(ranked, (*items)[min(first, len(*items)):]...)
@@ -129,20 +118,26 @@ func (a *answer) noteUnanswered(ctx context.Context, cause error) {
 	if a.plan.writes {
 		read, marked = "written an answer", "there is none"
 	}
+	a.noteLate(ctx, a.plan.reader.Name, cause, read, marked)
+}
+
+// noteLate notes that a model which works on what was found has failed or was too late: what it
+// had not done, and what follows.
+func (a *answer) noteLate(ctx context.Context, name string, cause error, done, so string) {
 	status := StatusFailed
-	reason := "it failed, so " + marked + "; the server's log says why"
+	reason := "it failed, so " + so + "; the server's log says why"
 	switch advice := adviceOf(cause); {
 	case advice != "":
 		reason = advice
 	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled):
-		reason = fmt.Sprintf("it had not %s in time, so %s (timeout_ms is %d)", read, marked, a.timeout.Milliseconds())
+		reason = fmt.Sprintf("it had not %s in time, so %s (timeout_ms is %d)", done, so, a.timeout.Milliseconds())
 		status = StatusDeadline
 	case overloaded(cause):
 		status = StatusOverloaded
-		reason = "its queue is full, so " + marked + "; try again in a moment"
+		reason = "its queue is full, so " + so + "; try again in a moment"
 	}
-	a.observer.Source(ctx, a.plan.reader.Name, status, cause)
-	a.degraded = append(a.degraded, Missing{Source: a.plan.reader.Name, Reason: reason})
+	a.observer.Source(ctx, name, status, cause)
+	a.degraded = append(a.degraded, Missing{Source: name, Reason: reason})
 }
 
 // extract returns the answers that are sure enough. It returns all of them if chances

@@ -67,6 +67,8 @@ type Request struct {
 	// each, at most 20; 0: 3.
 	GroupBy   string `json:"group_by,omitempty"`
 	GroupSize int    `json:"group_size,omitempty"`
+	// Rerank asks a reranker to score the first passages, too.
+	Rerank RerankOptions `json:"rerank,omitzero"`
 	// Answer asks for the words that answer, too.
 	Answer AnswerOptions `json:"answer,omitzero"`
 }

@@ -5,24 +5,29 @@ import (
 	"context"
 	"fmt"
 
+	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 )
 
 // RerankRequest asks how well texts answer a question.
 type RerankRequest struct {
+	// Model is the name of a reranker or of the expert of late interaction. Any other name
+	// stands for the first reranker, or for late interaction where there is none.
+	Model    string
 	Question string
 	Texts    []string
 }
 
-// RerankResponse holds a score for each text, in their order: what late interaction
-// would score it as a passage. It is at most 1 but for rounding, and can be below 0.
+// RerankResponse holds a score for each text, in their order: a reranker's logit, or what late
+// interaction would score it as a passage, which is at most 1 but for rounding, and can be below 0.
 type RerankResponse struct {
-	Expert    string
+	Expert    string // or reranker
+	Logits    bool   // the scores are a reranker's
 	Scores    []float32
 	Truncated []int // the texts of which the expert reads only the beginning, by position
 }
 
-// Rerank scores texts, which need not be stored, by late interaction. It has
+// Rerank scores texts, which need not be stored, by a reranker or by late interaction. It has
 // Limits.Timeout, Limits.EmbedInputs texts of at most Limits.EmbedBytes each, and takes room
 // for the vectors of their tokens (WithRoom); errors are *Error as for Search, with pointers
 // to /question and /texts.
@@ -33,8 +38,9 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	}
 	defer l.leave()
 	var wrong problems
-	if l.late == nil || l.late.Passages == nil || l.late.Similarity == nil {
-		wrong.add("needs_experts", "", "texts are scored by late interaction, and this collection has no expert of that kind")
+	reranker := l.rerankerFirst(r.Model)
+	if reranker == nil && (l.late == nil || l.late.Passages == nil || l.late.Similarity == nil) {
+		wrong.add("needs_experts", "", "texts are scored by a reranker or by late interaction, and there is neither")
 		return out, wrong.err()
 	}
 	wrong.text("/question", "question", "empty_question", r.Question, l.limits.QuestionBytes)
@@ -42,9 +48,12 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	if err := wrong.err(); err != nil {
 		return out, err
 	}
-	x := l.late.Expert
 	ctx, cancel := context.WithTimeout(ctx, l.limits.Timeout)
 	defer cancel()
+	if reranker != nil {
+		return l.rerankBy(ctx, reranker, r)
+	}
+	x := l.late.Expert
 	room := 0
 	for _, text := range r.Texts { // a vector for each token, of which there are fewer than bytes
 		room += 4 * x.Info.Dimension * min(
@@ -79,6 +88,54 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	}
 	return out, nil
 }
+
+// rerankerFirst returns the reranker that a name stands for in a RerankRequest; nil: late
+// interaction.
+func (l *lineUp) rerankerFirst(name string) *LoadedReranker {
+	if x := l.rerankerNamed(name); x != nil {
+		return x
+	}
+	if len(l.rerankers) == 0 || l.late != nil && name == l.late.name() {
+		return nil
+	}
+	return &l.rerankers[0]
+}
+
+// rerankBy scores texts by a reranker.
+func (l *lineUp) rerankBy(ctx context.Context, x *LoadedReranker, r RerankRequest) (RerankResponse, error) {
+	out := RerankResponse{Expert: x.Name, Logits: true}
+	passages := make([]corpus.Passage, len(r.Texts))
+	bytes := 0
+	for i, text := range r.Texts {
+		passages[i].Text = text
+		bytes += len(r.Question) + len(text)
+	}
+	if err := takeRoom(ctx, tokenRoom*bytes); err != nil {
+		return out, err
+	}
+	var said []Relevance
+	err := guard(func() (err error) {
+		said, err = x.Score(ctx, r.Question, passages)
+		if err == nil && len(said) != len(passages) {
+			err = fmt.Errorf("the reranker scored %d texts of %d", len(said), len(passages))
+		}
+		return err
+	})
+	if err != nil {
+		return RerankResponse{}, l.modelError(ctx, fmt.Sprintf("reranker %q", x.Name), err)
+	}
+	for i, s := range said {
+		out.Scores = append(out.Scores, float32(s.Score))
+		if s.Cut {
+			out.Truncated = append(out.Truncated, i)
+		}
+	}
+	return out, nil
+}
+
+// tokenRoom is what a byte of a text takes at most as a token: its id, and what goes into the
+// graph.
+const tokenRoom = 4 + 3*8
 
 // specialTokens are at most added to a text.
 const specialTokens = 4

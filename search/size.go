@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"example.org/conclave/fusion"
 )
 
 // What the parts of an answer take beside the passages' own bytes, about, as
@@ -45,23 +47,15 @@ const (
 func (a *answer) cutToLimits() error {
 	for i := range a.rankings {
 		r := &a.rankings[i]
-		if a.plan.groupBy != "" {
-			var err error
-			r.Items, err = a.ofGroups(r.Items)
-			if err != nil {
-				return err
-			}
-		} else {
-			r.Items = r.Items[min(a.plan.offset, len(r.Items)):]
-		}
 		if a.plan.abstains(printedOf(r.Confidence)) && !a.readsForConfidence() {
 			r.Items = nil
 		}
-		if a.plan.reader != nil {
-			a.toRead = r.Items[:min(a.plan.answer.Passages, len(r.Items))]
+		within := a.cut
+		if a.plan.window(len(r.Items)) > 0 {
+			within = a.cutForReranking
 		}
-		if a.plan.groupBy == "" {
-			r.Items = r.Items[:min(a.plan.k-a.plan.offset, len(r.Items))]
+		if err := within(r); err != nil {
+			return err
 		}
 	}
 	whole := a.plan.fields.title || a.plan.fields.text || a.plan.fields.tags ||
@@ -76,13 +70,13 @@ func (a *answer) cutToLimits() error {
 	}
 	for _, r := range a.rankings {
 		items := r.Items
-		if a.ranksByReader() && len(a.toRead) > len(items) {
+		if a.ranksByReader() && len(a.toRead) > len(items) && a.plan.reranker == nil {
 			items = a.toRead // any of these may be answered
 		}
 		for _, item := range items {
 			size := resultBytes
 			if a.plan.fields.contributions {
-				size += len(item.Parts) * contributionBytes
+				size += (len(item.Parts) + a.plan.judges()) * contributionBytes
 			}
 			if whole {
 				n, err := a.view.Passages().Size(item.Ordinal)
@@ -106,6 +100,49 @@ func (a *answer) cutToLimits() error {
 	}
 	a.room = copies * min(a.bytes+more, a.limits.AnswerBytes)
 	return a.grow(0)
+}
+
+// judges returns how many models add contributions of their own.
+func (p *plan) judges() (n int) {
+	if p.reranker != nil {
+		n++
+	}
+	if p.reader != nil && p.reader.Ranking > 0 {
+		n++
+	}
+	return n
+}
+
+// cut leaves of a ranking what is answered, and of the first passages those that are read.
+func (a *answer) cut(r *fusion.Ranking) error {
+	if a.plan.groupBy != "" {
+		var err error
+		r.Items, err = a.ofGroups(r.Items, 0)
+		if err != nil {
+			return err
+		}
+	} else {
+		r.Items = r.Items[min(a.plan.offset, len(r.Items)):]
+	}
+	if a.plan.reader != nil {
+		a.toRead = r.Items[:min(a.plan.answer.Passages, len(r.Items))]
+	}
+	if a.plan.groupBy == "" {
+		r.Items = r.Items[:min(a.plan.k-a.plan.offset, len(r.Items))]
+	}
+	return nil
+}
+
+// cutForReranking leaves of a ranking what may be answered or read once its first passages were
+// reranked, and those.
+func (a *answer) cutForReranking(r *fusion.Ranking) (err error) {
+	within := a.plan.window(len(r.Items))
+	if a.plan.groupBy != "" {
+		r.Items, err = a.ofGroups(r.Items, within)
+		return err
+	}
+	r.Items = r.Items[:min(max(within, a.plan.k, a.plan.offset+a.plan.answer.Passages), len(r.Items))]
+	return nil
 }
 
 // grow counts more bytes of the answer, and refuses them beyond the limit.

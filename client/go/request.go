@@ -53,6 +53,8 @@ type SearchRequest struct {
 	// 0: 3.
 	GroupBy   string `json:"group_by,omitempty"`
 	GroupSize int    `json:"group_size,omitempty"`
+	// Rerank asks a reranker to score the first passages, too.
+	Rerank RerankOptions `json:"rerank,omitzero"`
 	// Answer asks for the words that answer, too.
 	Answer AnswerOptions `json:"answer,omitzero"`
 }
@@ -155,6 +157,48 @@ func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*o = AnswerOptions{true, object.Reader, object.Passages, object.Combine, object.MaxTokens, object.MinChance}
+	return nil
+}
+
+// RerankOptions ask a reranker to score the first passages of the ranking, too. In JSON they
+// are true, false or an object; the zero value leaves it to the server.
+type RerankOptions struct {
+	Asked    bool // something is said
+	Wanted   bool
+	Model    string // "": the first of the server
+	Passages int    // how many are scored, from the first; 0: the server chooses
+}
+
+// rerankObject is RerankOptions as a JSON object.
+type rerankObject struct {
+	Model    string `json:"model,omitempty"`
+	Passages int    `json:"passages,omitempty"`
+}
+
+// MarshalJSON writes true where nothing is chosen.
+func (o RerankOptions) MarshalJSON() ([]byte, error) {
+	object := rerankObject{o.Model, o.Passages}
+	if !o.Wanted || object == (rerankObject{}) {
+		return json.Marshal(o.Wanted)
+	}
+	return json.Marshal(object)
+}
+
+// UnmarshalJSON reads true, false or an object; null is as if nothing was said.
+func (o *RerankOptions) UnmarshalJSON(data []byte) error {
+	*o = RerankOptions{}
+	if string(data) == "null" {
+		return nil
+	}
+	o.Asked = true
+	if json.Unmarshal(data, &o.Wanted) == nil {
+		return nil
+	}
+	var object rerankObject
+	if err := json.Unmarshal(data, &object); err != nil {
+		return err
+	}
+	*o = RerankOptions{true, true, object.Model, object.Passages}
 	return nil
 }
 

@@ -14,7 +14,8 @@ import (
 )
 
 // rerankers returns the interfaces of Text Embeddings Inference, whose model is the first
-// expert, and of Cohere's rerank. Texts are scored by late interaction.
+// expert, and of Cohere's rerank. Texts are scored by a reranker, where one is loaded, or by
+// late interaction: see search.RerankRequest.Model.
 func rerankers() []handlers.Adapter {
 	adapters := []handlers.Adapter{
 		{
@@ -128,7 +129,7 @@ func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	ranked, truncated, err := ranks(ctx, e, in.Query, in.Texts)
+	ranked, truncated, err := ranks(ctx, e, search.RerankRequest{Question: in.Query, Texts: in.Texts}, in.RawScores)
 	if err == nil && len(truncated) > 0 && !in.Truncate {
 		err = invalid(
 			"too_long",
@@ -140,36 +141,41 @@ func inferRanks(ctx context.Context, e handlers.Engine, in inferRankRequest) ([]
 	if err != nil {
 		return nil, err
 	}
-	for i := range ranked {
-		if !in.RawScores {
-			ranked[i].Score = unit(ranked[i].Score)
-		}
-		if in.ReturnText {
+	if in.ReturnText {
+		for i := range ranked {
 			ranked[i].Text = &in.Texts[ranked[i].Index]
 		}
 	}
 	return ranked, nil
 }
 
-// ranks returns texts with their scores, the best first, and which were cut.
+// ranks returns texts with their scores, from 0 to 1 unless they are wanted raw, the best first,
+// and which were cut.
 func ranks(
 	ctx context.Context,
 	e handlers.Engine,
-	question string,
-	texts []string,
+	r search.RerankRequest,
+	raw bool,
 ) (out []inferRank, truncated []int, err error) {
-	scored, err := e.Rerank(ctx, search.RerankRequest{Question: question, Texts: texts})
+	scored, err := e.Rerank(ctx, r)
 	if err != nil {
 		return nil, nil, err
 	}
 	for i, score := range scored.Scores {
+		switch {
+		case raw:
+		case scored.Logits:
+			score = float32(1 / (1 + math.Exp(-float64(score))))
+		default:
+			score = unit(score)
+		}
 		out = append(out, inferRank{Index: i, Score: score})
 	}
 	slices.SortStableFunc(out, func(a, b inferRank) int { return cmp.Compare(b.Score, a.Score) })
 	return out, scored.Truncated, nil
 }
 
-// unit brings a score into 0 to 1, where nearly all are.
+// unit brings a score of late interaction into 0 to 1, where nearly all are.
 func unit(score float32) float32 { return min(max(score, 0), 1) }
 
 func inferenceError(p *handlers.Problem) (int, any) {
@@ -184,7 +190,7 @@ func inferenceError(p *handlers.Problem) (int, any) {
 }
 
 type rerankRequest struct {
-	Model           string     `json:"model"` // there is one
+	Model           string     `json:"model"` // see search.RerankRequest
 	Query           string     `json:"query"`
 	Documents       []document `json:"documents"`
 	TopN            *int       `json:"top_n"`
@@ -228,7 +234,7 @@ func rerank(ctx context.Context, e handlers.Engine, in rerankRequest) (out reran
 		return out, invalid(
 			"unknown_value",
 			"/max_tokens_per_doc",
-			"max_tokens_per_doc cannot be chosen: of a longer text the expert reads the beginning",
+			"max_tokens_per_doc cannot be chosen: of a longer text the beginning is read",
 		)
 	case in.TopN != nil && *in.TopN < 1:
 		return out, invalid("out_of_range", "/top_n", "top_n is %d: it has to be at least 1", *in.TopN)
@@ -237,7 +243,7 @@ func rerank(ctx context.Context, e handlers.Engine, in rerankRequest) (out reran
 	for i, d := range in.Documents {
 		given[i] = d.Text
 	}
-	ranked, _, err := ranks(ctx, e, in.Query, given)
+	ranked, _, err := ranks(ctx, e, search.RerankRequest{Model: in.Model, Question: in.Query, Texts: given}, false)
 	if err != nil {
 		return out, err
 	}
@@ -246,7 +252,7 @@ func rerank(ctx context.Context, e handlers.Engine, in rerankRequest) (out reran
 	}
 	out.Meta.APIVersion.Version = "2"
 	for _, x := range ranked {
-		result := rerankResult{Index: x.Index, RelevanceScore: unit(x.Score)}
+		result := rerankResult{Index: x.Index, RelevanceScore: x.Score}
 		if in.ReturnDocuments {
 			result.Document = &in.Documents[x.Index]
 		}

@@ -104,7 +104,7 @@ func (a *Assembly) loadExperts(stored []store.Expert, check func(...store.Encode
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(a.leaveOut(failed), a.Experts.openReaders()); err != nil {
+	if err := errors.Join(a.leaveOut(failed), a.Experts.openReaders(), a.Experts.openRerankers()); err != nil {
 		return err
 	}
 	var encoders []store.Encoder
@@ -239,6 +239,6 @@ func limitsOf(l configs.Limits) search.Limits {
 func defaultsOf(s configs.Search) search.Defaults {
 	return search.Defaults{
 		K: s.K, Candidates: s.Candidates, Timeout: s.Timeout, Fusion: s.Fusion, Missing: fusion.Missing(s.Missing),
-		Alpha: s.Alpha, Correct: s.Correct,
+		Alpha: s.Alpha, Correct: s.Correct, Rerank: s.Rerank,
 	}
 }

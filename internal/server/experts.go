@@ -24,14 +24,15 @@ import (
 
 // Experts are the loaded bundles of one process, and the runtime under them.
 type Experts struct {
-	config  configs.Config
-	cache   provision.Cache
-	log     *slog.Logger
-	runtime *encoder.Runtime
-	opened  []*Expert // that are searched
-	silent  []*Expert // of the collection, but not searched: they encode what is written
-	readers []opened
-	owners  map[string]string // of the collection; see owners
+	config    configs.Config
+	cache     provision.Cache
+	log       *slog.Logger
+	runtime   *encoder.Runtime
+	opened    []*Expert // that are searched
+	silent    []*Expert // of the collection, but not searched: they encode what is written
+	readers   []opened
+	rerankers []*reranker
+	owners    map[string]string // of the collection; see owners
 	// unnormalised: the collection's vectors are of texts that were not normalised, and so
 	// are those of the questions to it and of what is added to it.
 	unnormalised bool
@@ -319,7 +320,10 @@ func (x *Experts) Close() error {
 	for _, r := range x.readers {
 		errs = append(errs, r.Close())
 	}
-	x.opened, x.silent, x.readers = nil, nil, nil
+	for _, r := range x.rerankers {
+		errs = append(errs, r.Close())
+	}
+	x.opened, x.silent, x.readers, x.rerankers = nil, nil, nil, nil
 	if x.runtime != nil {
 		errs = append(errs, x.runtime.Close())
 		x.runtime = nil

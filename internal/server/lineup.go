@@ -63,6 +63,9 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		}
 		made.Readers = append(made.Readers, own)
 	}
+	for _, r := range a.Experts.rerankers {
+		made.Rerankers = append(made.Rerankers, r.loaded())
+	}
 	for _, x := range a.absent {
 		if x.silent {
 			continue

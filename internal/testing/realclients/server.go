@@ -121,6 +121,17 @@ func Marker(tb testing.TB) func(*configs.Config) {
 	}
 }
 
+// Judge changes a configuration: it adds a tiny reranker, called judge.
+func Judge(tb testing.TB) func(*configs.Config) {
+	return func(c *configs.Config) {
+		if _, err := tiny.Write(filepath.Join(c.Bundles, "judge"),
+			tiny.Expert{Name: "judge", Seed: 5, Reranker: true}); err != nil {
+			tb.Fatal(err)
+		}
+		c.Rerankers = []string{"judge"}
+	}
+}
+
 // configuration returns the configuration of a collection with a base encoder and late interaction.
 func configuration(tb testing.TB, o ServerOptions) configs.Config {
 	tb.Helper()

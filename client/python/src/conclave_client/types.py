@@ -58,6 +58,7 @@ class SearchOptions(TypedDict, total=False):
     group_by: Literal["document"]
     group_size: int
     answer: bool | dict[str, Any]
+    rerank: bool | dict[str, Any]  # {"model", "passages"}
     messages: list[dict[str, str]]  # {"role", "content"}, in the place of the question
 
 

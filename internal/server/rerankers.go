@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/models"
+	"example.org/conclave/search"
+)
+
+// reranker is a loaded reranker as the engine uses it.
+type reranker struct {
+	*encoder.Reranker
+	name   string
+	bundle *models.Bundle
+}
+
+// openRerankers loads the rerankers that the configuration names.
+func (x *Experts) openRerankers() error {
+	if x.config.Search.Rerank && len(x.config.Rerankers) == 0 {
+		return errors.New("search.rerank is true, and rerankers names none")
+	}
+	for _, name := range x.config.Rerankers {
+		r, err := x.openReranker(name)
+		if err != nil {
+			return fmt.Errorf("rerankers: %w", err)
+		}
+		x.rerankers = append(x.rerankers, r)
+	}
+	return nil
+}
+
+func (x *Experts) openReranker(name string) (*reranker, error) {
+	found, err := x.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.openRuntime(); err != nil {
+		return nil, err
+	}
+	r, err := x.runtime.OpenReranker(found.Bundle, found.Running)
+	if err != nil {
+		return nil, err
+	}
+	if why := r.Fallback(); why != nil {
+		x.log.Warn("reranker runs on the processor", "reranker", name, "why", why)
+	}
+	return &reranker{r, name, found.Bundle}, nil
+}
+
+// Score implements search.Reranker.
+func (r *reranker) Score(
+	ctx context.Context,
+	question string,
+	passages []corpus.Passage,
+) (out []search.Relevance, err error) {
+	said, err := r.Reranker.Score(ctx, question, texts(passages))
+	for _, s := range said {
+		out = append(out, search.Relevance{Score: s.Score, Cut: s.Cut})
+	}
+	return out, err
+}
+
+// loaded returns the reranker in a line-up.
+func (r *reranker) loaded() search.LoadedReranker {
+	m := &r.bundle.Manifest
+	return search.LoadedReranker{Reranker: r, Name: r.name, Info: search.RerankerInfo{
+		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
+		MaxTokens: m.Reranker.Tokens,
+	}}
+}
