@@ -21,10 +21,10 @@ import (
 // source that failed beside others is under Degraded of the answers that it
 // would have been in.
 //
-// Four things differ from separate searches: a request is reranked only where it says so; the deadline is for all sources
-// together; what is known of a source (confidence, familiarity, chance) is
-// there in every answer when one of them needs it; and an expert that alone
-// would have been skipped is there with weight 0 when another request asks it.
+// Four things differ from separate searches: a request is reranked only where it says so; the
+// deadline is for all sources together; what is known of a source (confidence, familiarity,
+// chance) is there in every answer when one of them needs it; and an expert that alone would have
+// been skipped is there with weight 0 when another request asks it.
 func (e *Engine) Compare(ctx context.Context, requests []Request) ([]Response, error) {
 	started := time.Now()
 	l, err := e.begin()
