@@ -29,7 +29,7 @@ type RankedQuestion struct {
 	Without Without
 	// Weight is how many questions it counts for; 0: one.
 	Weight float64
-	// Asked is the question, and Passages are the first of its answer, for a reader.
+	// Asked is the question, and Passages are the first of its answer, for a reader and a reranker.
 	Asked    *Question
 	Passages []rank.Hit
 }

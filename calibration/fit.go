@@ -31,6 +31,8 @@ type FitOptions struct {
 	Fingerprints map[string]string
 	// Reading is what a reader is fitted with; nil: there is none.
 	Reading *ReadingOptions
+	// Reranking is what each reranker is fitted with.
+	Reranking []RerankingOptions
 	// Try returns an error if the collection cannot answer by a record.
 	Try func(*Record) error
 }
@@ -290,6 +292,9 @@ func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []An
 			if err := f.reading(ctx, ranked, c.Outcomes); err != nil {
 				return err
 			}
+			if err := f.reranking(ctx, ranked[:len(f.Questions)]); err != nil {
+				return err
+			}
 		}
 	}
 	f.record.Thresholds, f.record.Reliability = f.report.Thresholds, f.report.Chances[0].Reliability
@@ -299,6 +304,24 @@ func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []An
 // mostRead is how many questions of a collection are read for, and how many of the
 // unanswerable ones: more take long and change little.
 const mostRead = 150
+
+// reranking fits the weight of each reranker to some of the answers, evenly chosen.
+func (f *fitting) reranking(ctx context.Context, ranked []RankedQuestion) error {
+	n := min(len(ranked), mostRead)
+	var answers []RankedQuestion
+	for i := range n {
+		answers = append(answers, ranked[i*len(ranked)/n])
+	}
+	for _, o := range f.options.Reranking {
+		fit, err := FitReranking(ctx, answers, o)
+		if err != nil {
+			return fmt.Errorf("the weight of the reranker %s: %w", o.Name, err)
+		}
+		f.record.Reranking = append(f.record.Reranking, *fit)
+	}
+	f.report.Reranking = f.record.Reranking
+	return nil
+}
 
 // reading fits what the reader says of some of the answers, evenly chosen among those to
 // questions whose words are known.

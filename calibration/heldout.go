@@ -18,7 +18,7 @@ import (
 type Answered struct {
 	First    int
 	Signals  []float64  // of a gated answer
-	Passages []rank.Hit // the first of a gated answer, for a reader
+	Passages []rank.Hit // the first of a gated answer, for a reader and a reranker
 	// Confidence is that of the ranking, of By; nil: the method has none.
 	Confidence *float64
 }
@@ -74,7 +74,7 @@ func (q *Question) answer(gate *fusion.Gate, specialists int) (Answered, error) 
 		return Answered{}, fmt.Errorf("question %q: %w", q.ID, err)
 	}
 	out := Answered{First: firstRelevant(r, q.Relevant), Signals: fusion.Signals(asked.Table, asked.Sources, r, q.Wording)}
-	for _, item := range r.Items[:min(markedDepth, len(r.Items))] {
+	for _, item := range r.Items[:min(rerankedDepth, len(r.Items))] {
 		out.Passages = append(out.Passages, rank.Hit{Ordinal: item.Ordinal, Score: float32(item.Score)})
 	}
 	return out, nil

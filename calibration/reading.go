@@ -82,7 +82,7 @@ func FitReading(
 		group.Go(func() error {
 			var of []Ranked
 			for _, at := range places[id] {
-				of = append(of, Ranked{answers[at].Passages, confidences[at]})
+				of = append(of, Ranked{answers[at].marked(), confidences[at]})
 			}
 			said, err := o.Mark(ctx, answers[places[id][0]].Asked, of)
 			if err != nil {
@@ -103,6 +103,9 @@ func FitReading(
 	}
 	return o.fit(mixed(answers), confidences, marks)
 }
+
+// marked returns the passages that a reader reads.
+func (q *RankedQuestion) marked() []rank.Hit { return q.Passages[:min(markedDepth, len(q.Passages))] }
 
 // first reports whether the first passage by ranking and reader answers.
 func (q *RankedQuestion) first(m *Mark) bool {
@@ -180,8 +183,9 @@ func spread(answers []RankedQuestion) float64 {
 		if a.Without != Answerable || len(a.Passages) < 2 {
 			continue
 		}
-		scores := make([]float64, len(a.Passages))
-		for i, p := range a.Passages {
+		passages := a.marked()
+		scores := make([]float64, len(passages))
+		for i, p := range passages {
 			scores[i] = float64(p.Score)
 		}
 		sum, n = sum+stat.PopStdDev(scores, nil), n+1

@@ -58,6 +58,8 @@ type Record struct {
 	// Reading is what was fitted to what the reader said; nil: there was none, or no
 	// question of which the answers are known.
 	Reading *ReadingFit `yaml:"reading,omitempty"`
+	// Reranking is what was fitted for each reranker.
+	Reranking []RerankingFit `yaml:"reranking,omitempty"`
 	// Reliability is how often the first passage of an answer was right, by confidence,
 	// on questions that the chances were not fitted on: for people.
 	Reliability []Bin `yaml:"reliability,omitempty"`
@@ -123,6 +125,11 @@ func (r *Record) Check() error {
 			return fmt.Errorf("reading: %w", err)
 		}
 	}
+	for i := range r.Reranking {
+		if err := r.Reranking[i].Check(); err != nil {
+			return fmt.Errorf("reranking: %w", err)
+		}
+	}
 	if r.CCE != nil {
 		if err := r.CCE.Check(); err != nil {
 			return fmt.Errorf("cce: %w", err)
@@ -165,6 +172,16 @@ func (r *Record) Expert(name, fingerprint string) *ExpertRecord {
 	for i := range r.Experts {
 		if x := &r.Experts[i]; x.Name == name && x.Fingerprint == fingerprint {
 			return x
+		}
+	}
+	return nil
+}
+
+// RerankingOf returns what was fitted for the reranker with a fingerprint, or nil.
+func (r *Record) RerankingOf(reranker string) *RerankingFit {
+	for i := range r.Reranking {
+		if r.Reranking[i].Reranker == reranker {
+			return &r.Reranking[i]
 		}
 	}
 	return nil

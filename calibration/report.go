@@ -25,7 +25,8 @@ type FitReport struct {
 	Thresholds   []Threshold      `json:"thresholds"` // of the confidence of the first passage
 	Sources      []SourceReport   `json:"sources"`
 	Ensembles    []EnsembleReport `json:"ensembles"`
-	CCE          *CCEReport       `json:"cce,omitempty"`     // nil without granularities
+	CCE          *CCEReport       `json:"cce,omitempty"` // nil without granularities
+	Reranking    []RerankingFit   `json:"reranking,omitempty"`
 	Reading      *ReadingFit      `json:"reading,omitempty"` // nil without a reader
 	// Warnings are for people: too few questions, and methods that were passed over.
 	Warnings []string `json:"warnings,omitempty"`
@@ -204,6 +205,10 @@ func (r *FitReport) WriteText(to io.Writer) error {
 	writeThresholds(out, r.Thresholds)
 	if r.CCE != nil {
 		r.CCE.writeText(out)
+	}
+	for i := range r.Reranking {
+		_, _ = fmt.Fprintln(out)
+		_ = r.Reranking[i].WriteText(out)
 	}
 	if r.Reading != nil {
 		_, _ = fmt.Fprintln(out)

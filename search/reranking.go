@@ -96,6 +96,38 @@ type RerankerInfo struct {
 	Calibrated  bool   `json:"calibrated"`
 }
 
+// Judgements lets a reranker, by name, score stored passages for a question, in the order of
+// their ids. It is for measuring.
+func (e *Engine) Judgements(
+	ctx context.Context,
+	reranker, question string,
+	ids []string,
+) (scores []float64, err error) {
+	l, err := e.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer l.leave()
+	var wrong problems
+	x := l.rerankerFor(reranker, &wrong)
+	if err := wrong.err(); err != nil {
+		return nil, err
+	}
+	passages := make([]corpus.Passage, len(ids))
+	for i, id := range ids {
+		passages[i], _, err = e.Passage(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+	}
+	var said []Relevance
+	err = guard(func() error { said, err = x.Score(ctx, question, passages); return err })
+	for _, s := range said {
+		scores = append(scores, s.Score)
+	}
+	return scores, err
+}
+
 // planRerank checks what is asked of a reranker and fills in the defaults. What the
 // configuration asks for does not apply where there are several rankings.
 func (l *lineUp) planRerank(r *Request, p *plan, wrong *problems) {

@@ -124,7 +124,7 @@ func (x *ablating) ablate(
 	if err != nil {
 		return err
 	}
-	o, err := l.FitOptions(nil)
+	o, err := l.FitOptions(nil, nil)
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,10 @@ func (x *calibrating) fit(
 		return cli.WriteFile(x.evidence, func(w io.Writer) error { return found.Write(w, x.specialists) })
 	}
 	bar := cli.NewProgress(term.Err)
-	o, err := l.FitOptions(evaluation.Reading(l.Engine, l, bar.Counting("reading", "questions")))
+	o, err := l.FitOptions(
+		evaluation.Reading(l.Engine, l, bar.Counting("reading", "questions")),
+		evaluation.Reranking(l.Engine, l, bar.Counting("reranking", "questions")),
+	)
 	if err != nil {
 		return err
 	}

@@ -360,7 +360,7 @@ func reliable(t *testing.T, r *calibration.Record) {
 // TestCalibrationOfAReader: calibrating fits what a reader says, where one is loaded and
 // answers are known (of 56 of the 60 questions), and searches go by it: there are chances,
 // and the confidence is another one with it. This reader is no judge of passages, so that
-// it has no part in the ranking.
+// it has no part in the ranking. The weight of a reranker is fitted likewise.
 func TestCalibrationOfAReader(t *testing.T) {
 	calibratable(t)
 	if _, err := tiny.Write(filepath.Join("experts", "marker"),
@@ -371,7 +371,11 @@ func TestCalibrationOfAReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, "conclave.yaml", string(text)+"readers: [marker]\n")
+	if _, err := tiny.Write(filepath.Join("experts", "judge"),
+		tiny.Expert{Name: "judge", Seed: 6, Reranker: true}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "conclave.yaml", string(text)+"readers: [marker]\nrerankers: [judge]\nsearch: {rerank: true}\n")
 	asked := func(requests ...search.Request) []search.Response {
 		t.Helper()
 		config, err := configs.Load(nil, nil)
@@ -410,6 +414,19 @@ func TestCalibrationOfAReader(t *testing.T) {
 	r, err := calibration.ReadRecord("c")
 	if err != nil || r.Reading == nil || r.Reading.Questions != 56 || r.Reading.Top1 < r.Reading.WithoutTop1 {
 		t.Fatalf("%v: %+v", err, r.Reading)
+	}
+	if len(r.Reranking) != 1 || r.Reranking[0].Questions != talesAsked+healthAsked ||
+		!strings.Contains(out, "with the reranker judge over the first 20 passages of 60 questions") {
+		t.Errorf("%+v\n%s", r.Reranking, out)
+	}
+	reranked := gated
+	reranked.Rerank = search.RerankOptions{Asked: true, Wanted: true}
+	for _, x := range asked(reranked)[0].Results {
+		last := x.Contributions[len(x.Contributions)-1]
+		if weight := r.Reranking[0].Weight; weight == 0 && last.Source == "judge" ||
+			weight > 0 && (last.Source != "judge" || math.Abs(last.Weight-weight) > 1e-9) {
+			t.Errorf("with a weight of %v: %+v", weight, last)
+		}
 	}
 	pair := asked(gated, withAnswer)
 	plain, read := pair[0], pair[1]

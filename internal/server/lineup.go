@@ -64,7 +64,13 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		made.Readers = append(made.Readers, own)
 	}
 	for _, r := range a.Experts.rerankers {
-		made.Rerankers = append(made.Rerankers, r.loaded())
+		own := r.loaded()
+		if record != nil {
+			if fit := record.RerankingOf(own.Info.Fingerprint); fit != nil {
+				own.Weight = &fit.Weight
+			}
+		}
+		made.Rerankers = append(made.Rerankers, own)
 	}
 	for _, x := range a.absent {
 		if x.silent {

@@ -92,11 +92,15 @@ func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (a
 }
 
 // FitOptions returns what a calibration of the collection begins with: what is shipped, and
-// what a reader is fitted with; nil: none is loaded.
-func (a *Assembly) FitOptions(reading *calibration.ReadingOptions) (o calibration.FitOptions, err error) {
+// what a reader and rerankers are fitted with; nil: none is loaded.
+func (a *Assembly) FitOptions(
+	reading *calibration.ReadingOptions,
+	reranking []calibration.RerankingOptions,
+) (o calibration.FitOptions, err error) {
 	shipped := a.lineUp.Defaults
 	o = calibration.FitOptions{
 		Reading:      reading,
+		Reranking:    reranking,
 		Towards:      shipped.Gate,
 		WithoutLate:  shipped.GateWithoutLate,
 		Fingerprints: a.Experts.Fingerprints(),

@@ -1,0 +1,225 @@
+package calibration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/stat"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
+)
+
+// rerankedDepth is how many passages of an answer a reranker scores for a fit: as many as a
+// search lets it score by default.
+const rerankedDepth = 20
+
+// RerankingFit is the weight of a reranker's scores beside the gate's, and what it is worth on
+// questions that it was not fitted on.
+type RerankingFit struct {
+	Reranker  string `yaml:"reranker" json:"reranker"` // its fingerprint
+	Name      string `yaml:"name" json:"name"`         // for people
+	Questions int    `yaml:"questions" json:"questions"`
+	// Weight is that of search.LoadedReranker; 0: the gate is better alone.
+	Weight float64 `yaml:"weight" json:"weight"`
+	// Top1 is how often the first passage answers, and MRR the mean reciprocal rank of the first
+	// that answers among the first ten, each domain counting the same, from 0 to 1.
+	Top1        float64 `yaml:"top1" json:"top1"`
+	MRR         float64 `yaml:"mrr" json:"mrr"`
+	WithoutTop1 float64 `yaml:"without_top1" json:"without_top1"`
+	WithoutMRR  float64 `yaml:"without_mrr" json:"without_mrr"`
+}
+
+// RerankingOptions are what FitReranking fits a reranker with.
+type RerankingOptions struct {
+	Reranker, Name string // its fingerprint, and its name
+	// Score returns the reranker's logits of passages for a question.
+	Score    func(ctx context.Context, q *Question, passages []rank.Ordinal) ([]float64, error)
+	Progress func(done, total int)
+}
+
+// Check returns an error for a fit that cannot be served.
+func (r *RerankingFit) Check() error {
+	switch {
+	case r.Reranker == "":
+		return errors.New("reranker: a fingerprint is needed")
+	case !(r.Weight >= 0 && r.Weight <= fusion.MaxWeight):
+		return fmt.Errorf("weight: %v is not between 0 and %g", r.Weight, float64(fusion.MaxWeight))
+	}
+	return nil
+}
+
+// judged is a question's first passages with the gate's scores and the reranker's.
+type judged struct {
+	question     *Question
+	passages     []rank.Hit
+	said         []float64
+	scores, sums []float64 // those of the passages; scratch
+}
+
+// FitReranking lets a reranker score the first passages of answers, and finds the weight under
+// which the first that answers stands the highest. What it is worth is measured by folds.
+func FitReranking(ctx context.Context, answers []RankedQuestion, o RerankingOptions) (*RerankingFit, error) {
+	all := make([]judged, len(answers))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(readers)
+	var mu sync.Mutex
+	done := 0
+	for i := range answers {
+		group.Go(func() (err error) {
+			all[i], err = o.judge(within, &answers[i])
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			o.Progress(done, len(answers))
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	out := &RerankingFit{Reranker: o.Reranker, Name: o.Name, Questions: len(all)}
+	weights := rerankingWeights(all)
+	out.WithoutTop1, out.WithoutMRR = rerankedWorth(all, func(*judged) float64 { return 0 })
+	byFold := make([]float64, Folds)
+	for fold := range byFold {
+		byFold[fold] = bestWeight(weights, slices.DeleteFunc(slices.Clone(all), func(j judged) bool {
+			return foldOf(j.question.ID) == fold
+		}))
+	}
+	out.Top1, out.MRR = rerankedWorth(all, func(j *judged) float64 { return byFold[foldOf(j.question.ID)] })
+	out.Weight = bestWeight(weights, all)
+	if out.MRR <= out.WithoutMRR { // such a reranker is no judge of these passages
+		out.Weight, out.Top1, out.MRR = 0, out.WithoutTop1, out.WithoutMRR
+	}
+	return out, nil
+}
+
+// judge lets the reranker score a question's passages.
+func (o *RerankingOptions) judge(ctx context.Context, a *RankedQuestion) (j judged, err error) {
+	j = judged{question: a.Asked, passages: a.Passages}
+	ordinals := make([]rank.Ordinal, len(a.Passages))
+	for i, p := range a.Passages {
+		ordinals[i] = p.Ordinal
+		j.scores = append(j.scores, float64(p.Score))
+	}
+	j.sums = make([]float64, len(ordinals))
+	j.said, err = o.Score(ctx, a.Asked, ordinals)
+	if err == nil && len(j.said) != len(ordinals) {
+		err = fmt.Errorf("%d scores of %d passages", len(j.said), len(ordinals))
+	}
+	if err != nil {
+		return j, fmt.Errorf("scoring passages for question %s: %w", a.ID, err)
+	}
+	return j, nil
+}
+
+// first returns the place, from 1, of the first passage that answers, with the reranker's scores
+// times a weight added to the gate's; 0: there is none.
+func (j *judged) first(weight float64) int {
+	for i := range j.sums {
+		j.sums[i] = j.scores[i] + weight*j.said[i]
+	}
+	best := math.Inf(-1)
+	at := -1
+	for i, p := range j.passages {
+		if j.question.Relevant[p.Ordinal] > 0 && j.sums[i] > best {
+			best = j.sums[i]
+			at = i
+		}
+	}
+	if at < 0 {
+		return 0
+	}
+	place := 1
+	for i, s := range j.sums {
+		if s > best || s == best && i < at {
+			place++
+		}
+	}
+	return place
+}
+
+// rerankingWeights returns the weights that are tried: those under which the reranker's scores
+// vary from an eighth of what the gate's vary over a question's passages to eight times as much.
+func rerankingWeights(all []judged) (weights []float64) {
+	gate, own := 0.0, 0.0
+	for i := range all {
+		if len(all[i].said) > 1 {
+			gate += stat.PopStdDev(all[i].scores, nil)
+			own += stat.PopStdDev(all[i].said, nil)
+		}
+	}
+	if gate == 0 || own == 0 {
+		return []float64{0}
+	}
+	for share := 1. / 8; share <= 8; share *= math.Sqrt2 {
+		weights = append(weights, share*gate/own)
+	}
+	return weights
+}
+
+// bestWeight returns the weight with the largest mean reciprocal rank; of equal ones the first.
+func bestWeight(weights []float64, all []judged) (best float64) {
+	most := -1.0
+	for _, w := range weights {
+		if _, mrr := rerankedWorth(all, func(*judged) float64 { return w }); mrr > most {
+			best, most = w, mrr
+		}
+	}
+	return best
+}
+
+// rerankedWorth returns RerankingFit's Top1 and MRR of questions that are ranked by these weights.
+func rerankedWorth(all []judged, weight func(*judged) float64) (top1, mrr float64) {
+	type sums struct{ n, first, reciprocal float64 }
+	domains := map[string]*sums{}
+	for i := range all {
+		j := &all[i]
+		s := domains[j.question.Domain]
+		if s == nil {
+			s = new(sums)
+			domains[j.question.Domain] = s
+		}
+		s.n++
+		switch place := j.first(weight(j)); {
+		case place == 1:
+			s.first++
+			s.reciprocal++
+		case place > 0 && place <= 10:
+			s.reciprocal += 1 / float64(place)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(domains)) {
+		s := domains[name]
+		top1 += s.first / s.n / float64(len(domains))
+		mrr += s.reciprocal / s.n / float64(len(domains))
+	}
+	return top1, mrr
+}
+
+// WriteText writes what the reranker is worth, for people.
+func (r *RerankingFit) WriteText(out io.Writer) error {
+	_, err := fmt.Fprintf(
+		out,
+		"with the reranker %s over the first %d passages of %s: the first passage answers %.1f of 100 (without it %.1f),\nmean reciprocal rank %.3f (%.3f)\n",
+		r.Name,
+		rerankedDepth,
+		questionsOf(r.Questions),
+		100*r.Top1,
+		100*r.WithoutTop1,
+		r.MRR,
+		r.WithoutMRR,
+	)
+	if r.Weight == 0 && err == nil {
+		_, err = fmt.Fprintln(out, "So it has no part in the ranking.")
+	}
+	return err
+}

@@ -1,0 +1,36 @@
+package evaluation
+
+import (
+	"context"
+
+	"example.org/conclave/calibration"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
+)
+
+// RerankEngine lets rerankers score stored passages.
+type RerankEngine interface {
+	Judgements(ctx context.Context, reranker, question string, ids []string) ([]float64, error)
+	Rerankers() []search.RerankerInfo
+}
+
+// Reranking returns what each of the engine's rerankers is fitted with.
+func Reranking(
+	engine RerankEngine,
+	passages PassageIDs,
+	progress func(done, total int),
+) (all []calibration.RerankingOptions) {
+	for _, r := range engine.Rerankers() {
+		score := func(ctx context.Context, q *calibration.Question, ordinals []rank.Ordinal) ([]float64, error) {
+			ids, err := passages.IDs(ctx, ordinals)
+			if err != nil {
+				return nil, err
+			}
+			return engine.Judgements(ctx, r.Name, q.Text, ids)
+		}
+		all = append(all, calibration.RerankingOptions{
+			Reranker: r.Fingerprint, Name: r.Name, Score: score, Progress: progress,
+		})
+	}
+	return all
+}
