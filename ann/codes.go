@@ -55,6 +55,23 @@ func CodesSimilarity(question []float32, dim int, codes [][]byte, out []float32)
 	return nil
 }
 
+// CodeQuestion returns the n token vectors of a question as CodesSimilarity compares them: n·dim codes and n
+// scales. A passage's score is the sum over the tokens of the question, in their order and in float32, of
+// the token's scale times the greatest inner product of its codes with a token's levels: those are its
+// codes less 64. A block of TokenCodes is [dim/4][16][4] codes, of 16 tokens.
+func CodeQuestion(question []float32, dim int) (codes []int8, scales []float32, err error) {
+	if err := kernel.CheckTokenDimension(dim); err != nil {
+		return nil, nil, err
+	}
+	if err := checkTokens(question, dim, maxQuestionTokens); err != nil {
+		return nil, nil, fmt.Errorf("the question: %w", err)
+	}
+	var q kernel.Question
+	q.Set(question, dim) // tokens that were let through can be scored
+	codes, scales = q.Codes()
+	return codes, scales, nil
+}
+
 // checkCodes makes sure that codes are of a list of token vectors.
 func checkCodes(codes []byte, dim int) error {
 	if block := kernel.BlockTokens * dim; len(codes) == 0 || len(codes)%block != 0 || len(codes)/dim > maxPassageTokens {

@@ -61,6 +61,17 @@ type VectorIndex interface {
 	Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error
 }
 
+// Expecting is a VectorIndex, on another machine, to which it is said what it will be asked to score
+// passages for, before Prefetch names them. The same vector has to be given to Scores.
+type Expecting interface {
+	Expect(query []float32)
+}
+
+// FetchedVectors is a TokenVectors that has to be told before of which passages Vector will be called.
+type FetchedVectors interface {
+	FetchVectors(ctx context.Context, passages []rank.Ordinal) error
+}
+
 // PartIndex is a VectorIndex of an expert that has a vector for each part of a passage's
 // text. A passage's score is the greatest of its parts'.
 type PartIndex interface {

@@ -214,6 +214,9 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 	if err != nil {
 		return nil, err
 	}
+	if a.plan.fields.highlights {
+		a.fetchVectors(ctx, items)
+	}
 	results := make([]Result, len(items))
 	for n, item := range items {
 		if err := ctx.Err(); err != nil {

@@ -150,6 +150,23 @@ func (h *Highlight) trim(text string) {
 	}
 }
 
+// fetchVectors fetches what highlights are read from. Where that fails, there are none.
+func (a *answer) fetchVectors(ctx context.Context, items []fusion.Item) {
+	passages := make([]rank.Ordinal, len(items))
+	for i, item := range items {
+		passages[i] = item.Ordinal
+	}
+	for i := range a.findings {
+		f := &a.findings[i]
+		if f.fetchVectors == nil || f.status != StatusOK || len(passages) == 0 {
+			continue
+		}
+		if err := guard(func() error { return f.fetchVectors(ctx, passages) }); err != nil {
+			a.observer.Source(ctx, f.source.name(), StatusFailed, fmt.Errorf("fetching vectors to highlight by: %w", err))
+		}
+	}
+}
+
 // highlight returns where late interaction matched a result, and the part of the passage that
 // is most similar to the question: of the granularities that have a weight in the score,
 // or else of all that took part. Highlights that fail are left out: the answer stands

@@ -39,6 +39,12 @@ func (x *late) ask(ctx context.Context, p *pass, f *finding) error {
 	}
 	_, f.cut = x.Encoder.QuestionTokens(p.question)
 	index, err := p.vectors(x.Expert, f, tokens)
+	if expecting, ok := index.(Expecting); ok && err == nil {
+		expecting.Expect(tokens)
+	}
+	if fetched, ok := index.(FetchedVectors); ok && err == nil {
+		f.fetchVectors = fetched.FetchVectors
+	}
 	if err == nil {
 		f.highlight = x.highlighter(context.WithoutCancel(ctx), p.view, index, tokens)
 	}

@@ -65,6 +65,8 @@ type finding struct {
 	// highlight finds the words or the part by which a passage was scored; nil: the source
 	// cannot tell.
 	highlight func(passage rank.Ordinal, text corpus.Passage) ([]Highlight, error)
+	// fetchVectors is called before that for all passages; nil: nothing has to be fetched.
+	fetchVectors func(ctx context.Context, passages []rank.Ordinal) error
 	// upperBound is what no score exceeds; 0: not known.
 	upperBound float64
 	// keys are those of the question; nil: the source does not read them.

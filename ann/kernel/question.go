@@ -88,6 +88,12 @@ func (s *Set) MaxSim(q *Question, blocks []byte) float32 {
 	return score
 }
 
+// Codes returns the codes of the question's tokens, a row of dim a token, and what their product sums with
+// the levels of a passage's tokens (codes less 64) are multiplied with.
+func (q *Question) Codes() (codes []int8, scales []float32) {
+	return q.codes[:len(q.scales)*q.dim], q.scales
+}
+
 // blocks returns how many blocks there are.
 func (q *Question) blocks(blocks []byte) int {
 	size := BlockTokens * q.dim

@@ -66,7 +66,7 @@ func addExpert(
 	if err := plan.check(); err != nil {
 		return report, err
 	}
-	err = s.changeMeta(ctx, properties(&plan), func(about *meta) error {
+	err = s.changeMeta(ctx, fieldOf(&plan, x, s.fields), func(about *meta) error {
 		about.Plan = &plan
 		return nil
 	})

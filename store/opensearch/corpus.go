@@ -27,7 +27,9 @@ type Corpus struct {
 	counts atomic.Pointer[Statistics]
 	kept   atomic.Pointer[keptCounts] // of terms; nil: none were asked for
 	shards shardRoutes
-	health atomic.Pointer[Health] // as the last Look found it; nil: there was none
+	// unscripted is until when the cluster is not asked to run a script that it did not run; in nanoseconds.
+	unscripted atomic.Int64
+	health     atomic.Pointer[Health] // as the last Look found it; nil: there was none
 	// compared are the experts whose hits are compared with other vectors than the
 	// question's, those of an ensemble's members: their searches return vectors, too.
 	compared sync.Map

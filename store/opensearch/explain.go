@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,52 +20,132 @@ type explanation struct {
 	Details     []explanation `json:"details"`
 }
 
-// Explain implements search.WordIndex, in one request: a search for each term, and each
-// other form that passages have, among this one passage, which the cluster explains.
-func (w words) Explain(ctx context.Context, question string, passage rank.Ordinal) (out []search.TermScore, err error) {
+// leaf is a term of a question, or a form of some of its terms that passages have, as its query looks for it.
+type leaf struct {
+	text         string // of the entry
+	field, value string
+	boost        any
+	count        int // how often the question has it
+}
+
+// name returns what the leaf is called in a query.
+func (l *leaf) name() string { return l.field + ":" + l.value }
+
+// allLeaves returns those of terms, in their order, and those of each variant.
+func (q *wordQuery) allLeaves() (own []leaf, forms [][]leaf) {
+	for _, t := range q.terms {
+		own = append(own, leaf{t.text, q.field, t.text, t.count, t.count})
+	}
+	for i := range q.variants {
+		v := &q.variants[i]
+		entries, boosts := q.known(v)
+		of := make([]leaf, len(entries))
+		for j, entry := range entries {
+			field, value := entryAt(entry)
+			of[j] = leaf{entry, field, value, boosts[j], v.Count}
+		}
+		forms = append(forms, of)
+	}
+	return own, forms
+}
+
+// Explain implements search.WordIndex, in one request: of this one passage the cluster explains the terms and the
+// other forms that passages have, mostClauses of them in a search.
+func (w words) Explain(ctx context.Context, question string, passage rank.Ordinal) ([]search.TermScore, error) {
 	q := w.query(question)
 	if w.field == fieldWords {
 		if err := w.count(ctx, q); err != nil {
 			return nil, err
 		}
 	}
+	own, forms := q.allLeaves()
+	whys, err := w.explain(ctx, slices.Concat(own, slices.Concat(forms...)), passage)
+	if err != nil {
+		return nil, err
+	}
+	return q.explained(own, forms, func(l *leaf) (*search.TermScore, error) { return l.score(whys) })
+}
+
+// explain returns how each leaf that a passage has came to its score.
+func (w words) explain(ctx context.Context, leaves []leaf, passage rank.Ordinal) (map[leaf]*explanation, error) {
+	among := object{"ids": object{"values": w.table.idsOf([]rank.Ordinal{passage})}}
 	var searches []object
-	explained := func(query object) {
-		searches = append(searches, object{"size": 1, "explain": true, "track_total_hits": false, "_source": false,
-			"query": object{
-				"bool": object{"must": query, "filter": object{"ids": object{"values": w.table.idsOf([]rank.Ordinal{passage})}}},
-			}})
-	}
-	for _, t := range q.terms {
-		explained(termQuery(w.field, t.text, t.count))
-	}
-	for i := range q.variants {
-		for _, form := range q.forms(&q.variants[i]) {
-			explained(form.(object))
+	var parts [][]leaf
+	var queries []any
+	named := map[string]bool{} // in the last part: one query has no term twice
+	for i, l := range leaves {
+		if i == 0 || len(queries) == mostClauses || named[l.name()] {
+			parts = append(parts, nil)
+			queries = nil
+			named = map[string]bool{}
+			searches = append(searches, nil)
 		}
+		queries = append(queries, termQuery(l.field, l.value, l.boost))
+		named[l.name()] = true
+		last := len(parts) - 1
+		parts[last] = append(parts[last], l)
+		searches[last] = object{"size": 1, "explain": true, "track_total_hits": false, "_source": false,
+			"query": object{"bool": object{"should": queries, "minimum_should_match": 1, "filter": among}}}
 	}
 	answers, err := w.store.multi(ctx, searches)
 	if err != nil {
 		return nil, err
 	}
+	out := map[leaf]*explanation{}
+	for i, a := range answers {
+		if len(a.hits) == 0 {
+			continue
+		}
+		if a.hits[0].why == nil {
+			return nil, fmt.Errorf("%w: it explains nothing", errAnswer)
+		}
+		byName := map[string]*explanation{}
+		a.hits[0].why.weights(byName)
+		for _, l := range parts[i] {
+			if why := byName[l.name()]; why != nil {
+				out[l] = why
+			}
+		}
+	}
+	return out, nil
+}
+
+// weights adds what terms weigh, by their fields and values. Lucene calls it "weight(FIELD:VALUE in DOCUMENT)".
+func (e *explanation) weights(into map[string]*explanation) {
+	if rest, ok := strings.CutPrefix(e.Description, "weight("); ok {
+		if at := strings.LastIndex(rest, " in "); at > 0 {
+			into[rest[:at]] = e
+		}
+		return
+	}
+	for i := range e.Details {
+		e.Details[i].weights(into)
+	}
+}
+
+// explained puts scores of leaves together to those of a passage. scoreOf returns nil of a leaf that the passage
+// does not have.
+func (q *wordQuery) explained(
+	terms []leaf,
+	forms [][]leaf,
+	scoreOf func(*leaf) (*search.TermScore, error),
+) (out []search.TermScore, err error) {
 	own := map[string]float64{} // scores of terms
-	for i, t := range q.terms {
-		score, err := termScore(answers[i], t.text, t.count)
+	for i := range terms {
+		score, err := scoreOf(&terms[i])
 		if err != nil {
 			return nil, err
 		}
 		if score != nil {
 			out = append(out, *score)
-			own[t.text] = score.Score
+			own[terms[i].text] = score.Score
 		}
 	}
-	answers = answers[len(q.terms):]
 	for i := range q.variants {
 		v := &q.variants[i]
 		var best *search.TermScore
-		entries, _ := q.known(v)
-		for j, entry := range entries {
-			score, err := termScore(answers[j], entry, v.Count)
+		for j := range forms[i] {
+			score, err := scoreOf(&forms[i][j])
 			if err != nil {
 				return nil, err
 			}
@@ -72,7 +153,6 @@ func (w words) Explain(ctx context.Context, question string, passage rank.Ordina
 				best = score
 			}
 		}
-		answers = answers[len(entries):]
 		if best == nil {
 			continue
 		}
@@ -87,27 +167,34 @@ func (w words) Explain(ctx context.Context, question string, passage rank.Ordina
 	return out, nil
 }
 
-// termScore returns what a search for one term or form among one passage says; nil where the
-// passage does not have it.
-func termScore(a said, text string, count int) (*search.TermScore, error) {
-	if len(a.hits) == 0 {
+// shown returns an entry as people read it.
+func (l *leaf) shown() string {
+	if bm25.IsForm(l.text) {
+		return l.text[1:] // a name may have the sign that is between the terms of a phrase
+	}
+	return strings.ReplaceAll(l.text, bm25.PairGap, " ")
+}
+
+// score returns what is said of a leaf; nil where the passage does not have it.
+func (l *leaf) score(whys map[leaf]*explanation) (*search.TermScore, error) {
+	why := whys[*l]
+	if why == nil {
 		return nil, nil
 	}
-	if bm25.IsForm(text) {
-		text = text[1:] // a name may have the sign that is between the terms of a phrase
-	} else {
-		text = strings.ReplaceAll(text, bm25.PairGap, " ")
+	value, err := strconv.ParseFloat(why.Value.String(), 32)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the score of %q: %w", errAnswer, l.text, err)
 	}
-	score := search.TermScore{Term: text, Boost: float64(count), Score: float64(a.hits[0].score)}
-	frequency, err := a.hits[0].why.number("freq, ")
+	score := search.TermScore{Term: l.shown(), Boost: float64(l.count), Score: value}
+	frequency, err := why.number("freq, ")
 	if err != nil {
 		return nil, err
 	}
-	documents, err := a.hits[0].why.number("n, ")
+	documents, err := why.number("n, ")
 	if err != nil {
 		return nil, err
 	}
-	score.IDF, err = a.hits[0].why.number("idf, ")
+	score.IDF, err = why.number("idf, ")
 	if err != nil {
 		return nil, err
 	}

@@ -371,16 +371,24 @@ func (tokens) Search(context.Context, []float32, int, bool) ([]rank.Hit, error) 
 	return nil, errors.New("late interaction searches nothing in a cluster")
 }
 
-// Scores implements search.VectorIndex, by our kernels.
+// Scores implements search.VectorIndex: of a question that was expected by the cluster, else, and of
+// passages whose codes are at hand, by our kernels.
 func (t tokens) Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
-	if err := t.fetchCodes(ctx, t.expert, passages); err != nil {
+	scores, err := t.inCluster(ctx, query, passages)
+	if err == nil && scores == nil {
+		err = t.fetchCodes(ctx, t.expert, passages)
+	}
+	if err != nil {
 		return err
 	}
 	for i, o := range passages {
 		out[i] = notANumber
 		codes := t.codesAt(t.expert, o)
 		if codes == nil {
-			continue // it was deleted
+			if score, ok := scores[o]; ok { // else it was deleted
+				out[i] = score
+			}
+			continue
 		}
 		if err := ann.CodesSimilarity(query, t.expert.Dimension, [][]byte{codes}, out[i:i+1]); err != nil {
 			return err
@@ -389,11 +397,16 @@ func (t tokens) Scores(ctx context.Context, query []float32, passages []rank.Ord
 	return nil
 }
 
+// FetchVectors implements search.FetchedVectors.
+func (t tokens) FetchVectors(ctx context.Context, passages []rank.Ordinal) error {
+	return t.fetchCodes(ctx, t.expert, passages)
+}
+
 // Vector implements search.TokenVectors.
 func (t tokens) Vector(passage rank.Ordinal) ([]float32, error) {
 	codes := t.codesAt(t.expert, passage)
 	if codes == nil {
-		return nil, fmt.Errorf("the codes of the passage were not fetched")
+		return nil, errors.New("the codes of the passage were not fetched")
 	}
 	return ann.TokenVectors(codes, t.expert.Dimension)
 }

@@ -3,6 +3,7 @@ package opensearch
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -28,6 +29,7 @@ type fetched struct {
 	asked       []asked                               // in the order in which they were asked
 	queries     map[asked][]float32                   // of the experts
 	late        []Expert                              // that were handed out
+	expecting   map[asked]expected                    // of late interaction
 	scores      map[asked]map[rank.Ordinal]float32    // that were fetched
 	vectors     map[string]map[rank.Ordinal][]float32 // by expert
 	codes       map[string]map[rank.Ordinal][]byte
@@ -37,6 +39,7 @@ type fetched struct {
 func newFetched() *fetched {
 	return &fetched{
 		queries:     map[asked][]float32{},
+		expecting:   map[asked]expected{},
 		scores:      map[asked]map[rank.Ordinal]float32{},
 		vectors:     map[string]map[rank.Ordinal][]float32{},
 		codes:       map[string]map[rank.Ordinal][]byte{},
@@ -148,7 +151,7 @@ func (r *request) lacking(of asked, ordinals []rank.Ordinal) (out []rank.Ordinal
 }
 
 // Prefetch implements search.Indexes: one request for the scores of the passages by all
-// that was searched, and for the codes by which late interaction scores them. Where that
+// that was searched and by late interaction, or for the codes by which that scores them. Where that
 // fails, each index asks for its own, so that one that cannot answer fails alone. A passage
 // that all shards were asked for and none has is gone.
 func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
@@ -165,7 +168,7 @@ func (r *request) Prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 // prefetch does what Prefetch does, of mostHits passages at most.
 func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone []rank.Ordinal, err error) {
 	r.mu.Lock()
-	all, late := slices.Clone(r.asked), slices.Clone(r.late)
+	all, late, expecting := slices.Clone(r.asked), slices.Clone(r.late), maps.Clone(r.expecting)
 	r.mu.Unlock()
 	var searches []object
 	var fetches []fetch
@@ -176,6 +179,12 @@ func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 	for _, of := range all {
 		if missing := r.lacking(of, ordinals); len(missing) > 0 {
 			add(missing, r.scoring(of, missing), func(s []said) error { r.scored(of, missing, s); return nil })
+		}
+	}
+	for of, e := range expecting {
+		late = slices.DeleteFunc(late, func(x Expert) bool { return x == e.expert })
+		if missing := r.unscored(of, ordinals); len(missing) > 0 {
+			add(missing, []object{r.lateScoring(of, missing)}, func(s []said) error { return r.takeLate(of, missing, s[0]) })
 		}
 	}
 	for _, x := range late {

@@ -83,8 +83,6 @@ func properties(m *Manifest) object {
 	}
 	for _, x := range m.keepers() {
 		if x.Late {
-			// Stored once, in the document: doc values beside it would double them and are
-			// fetched no faster.
 			out[x.field()] = object{"type": "binary"}
 			continue
 		}
@@ -110,9 +108,48 @@ func writtenFields() object {
 // lack writtenFields.
 func keyField() object { return object{fieldKey: object{"type": "long"}} }
 
+// readable returns properties with those of new indexes: the codes of late interaction are doc values beside
+// the document, so that a script scores them (lateScript) and a question need not fetch them. Indexes may lack them.
+func readable(m *Manifest) object {
+	out := properties(m)
+	for _, x := range m.keepers() {
+		if x.Late {
+			out[x.field()] = object{"type": "binary", "doc_values": true}
+		}
+	}
+	return out
+}
+
+// scored returns the fields of codes that have doc values.
+func (d *described) scored() map[string]bool {
+	out := map[string]bool{}
+	for name, field := range d.Mappings.Properties {
+		out[name] = field["type"] == "binary" && field["doc_values"] == true
+	}
+	return out
+}
+
+// fieldOf returns the field of an expert as it is to be given to a mapping that has these fields: one
+// that is there keeps its doc values.
+func fieldOf(m *Manifest, x Expert, has map[string]object) object {
+	name := x.field()
+	if name == "" {
+		return object{}
+	}
+	field := readable(m)[name].(object)
+	if there, ok := has[name]; ok && x.Late {
+		field = maps.Clone(field)
+		delete(field, "doc_values")
+		if there["doc_values"] == true {
+			field["doc_values"] = true
+		}
+	}
+	return object{name: field}
+}
+
 // mapping returns the mapping of an index.
 func mapping(m *Manifest, about meta) object {
-	fields := properties(m)
+	fields := readable(m)
 	maps.Copy(fields, writtenFields())
 	maps.Copy(fields, keyField())
 	return object{"dynamic": "strict", "_meta": object{"conclave": about}, "properties": fields}

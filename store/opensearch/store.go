@@ -28,6 +28,10 @@ type Store struct {
 	// store is open.
 	written, keyed atomic.Bool
 
+	// fields are those of the mapping as it was opened, and scored are those of codes that a script can read.
+	fields map[string]object
+	scored map[string]bool
+
 	aimed  atomic.Bool // the index has its target
 	shards int         // of the index
 
@@ -71,6 +75,8 @@ func openFrom(ctx context.Context, client *Client, index, whom string, patience 
 	s.about = *about
 	s.written.Store(has.written())
 	s.keyed.Store(has.keyed())
+	s.fields = has.Mappings.Properties
+	s.scored = has.scored()
 	s.blocks = has.Settings.Index.Blocks.changes()
 	s.aimed.Store(has.aimedAt(s.target()))
 	s.shards, err = strconv.Atoi(has.Settings.Index.Shards)

@@ -29,12 +29,14 @@ type hashed struct {
 	owner   string
 	from    string // another text of the name's weights: other vectors by another fingerprint
 	encoded *atomic.Int64
+
+	dimension int // 0: hashedDimension
 }
 
 const hashedDimension = 8
 
 func (h hashed) Name() string                    { return h.name }
-func (h hashed) Dimension() int                  { return hashedDimension }
+func (h hashed) Dimension() int                  { return cmp.Or(h.dimension, hashedDimension) }
 func (h hashed) Fingerprint() string             { return "print of " + cmp.Or(h.owner, h.from, h.name) }
 func (h hashed) Late() bool                      { return h.late }
 func (h hashed) Owner() string                   { return h.owner }
@@ -45,13 +47,13 @@ func (h hashed) EncodePassages(_ context.Context, passages []corpus.Passage) (ou
 		h.encoded.Add(int64(len(passages)))
 	}
 	for _, p := range passages {
-		sum := make([]float32, hashedDimension)
+		sum := make([]float32, h.Dimension())
 		var list []float32
 		for word := range strings.FieldsSeq(p.Title + " " + p.Text) {
 			f := fnv.New64a()
 			_, _ = io.WriteString(f, cmp.Or(h.from, h.name)+word)
 			random := rand.New(rand.NewPCG(f.Sum64(), 1))
-			v := make([]float32, hashedDimension)
+			v := make([]float32, h.Dimension())
 			square := 0.0
 			for i := range v {
 				v[i] = float32(random.NormFloat64())
@@ -231,7 +233,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // TestExpertsComeAndGo: what is there of a passage stays when experts are added and
-// removed, codes too, which the cluster has once.
+// removed, codes too, and their field stays one that the nodes score from.
 func TestExpertsComeAndGo(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "write-come-and-go")
@@ -252,8 +254,8 @@ func TestExpertsComeAndGo(t *testing.T) {
 	}
 	add(hashed{name: "two"})
 	if answer, err := client.Do(t.Context(), "GET", "/"+index, nil); err != nil ||
-		!strings.Contains(string(answer), `"t_tokens":{"type":"binary"}`) {
-		t.Errorf("the codes are in doc values, beside the stored documents: %s, %v", answer, err)
+		!strings.Contains(string(answer), `"t_tokens":{"type":"binary","doc_values":true}`) {
+		t.Errorf("the nodes cannot score the codes: %s, %v", answer, err)
 	}
 	if err := RemoveExpert(t.Context(), client, index, "tokens"); err != nil {
 		t.Fatal(err)

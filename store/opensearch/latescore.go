@@ -1,0 +1,211 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/rank"
+)
+
+// lateScript scores a passage by late interaction from the doc values of its codes, as ann.CodesSimilarity
+// does and to the same bit: what is compared is integer, and the sum is made in the order of the tokens.
+// So a node answers with a number, where the codes are some kilobytes. A loop of a function may
+// go round a million times; none does that often.
+const lateScript = `
+int product(byte[] p, int at, byte[] q, int from, int dim) {
+  int sum = 0;
+  int g = 0;
+  for (; g + 16 <= dim; g += 16) {
+    int i = from + g;
+    sum += q[i] * p[at] + q[i + 1] * p[at + 1] + q[i + 2] * p[at + 2] + q[i + 3] * p[at + 3]
+      + q[i + 4] * p[at + 64] + q[i + 5] * p[at + 65] + q[i + 6] * p[at + 66] + q[i + 7] * p[at + 67]
+      + q[i + 8] * p[at + 128] + q[i + 9] * p[at + 129] + q[i + 10] * p[at + 130] + q[i + 11] * p[at + 131]
+      + q[i + 12] * p[at + 192] + q[i + 13] * p[at + 193] + q[i + 14] * p[at + 194] + q[i + 15] * p[at + 195];
+    at += 256;
+  }
+  for (; g < dim; g += 4) {
+    int i = from + g;
+    sum += q[i] * p[at] + q[i + 1] * p[at + 1] + q[i + 2] * p[at + 2] + q[i + 3] * p[at + 3];
+    at += 64;
+  }
+  return sum;
+}
+int greatest(byte[] p, int start, int end, byte[] q, int from, int dim) {
+  int best = -2147483648;
+  for (int block = start; block < end; block += 16 * dim) {
+    for (int token = 0; token < 16; token++) {
+      int sum = product(p, block + 4 * token, q, from, dim);
+      if (sum > best) { best = sum; }
+    }
+  }
+  return best;
+}
+int sumOf(byte[] q, int from, int dim) {
+  int sum = 0;
+  for (int i = from; i < from + dim; i++) { sum += q[i]; }
+  return sum;
+}
+def kept = doc[params.field];
+if (kept.size() == 0) { return null; }
+def codes = kept.value;
+byte[] q = Base64.getDecoder().decode(params.codes);
+int dim = params.dim;
+float score = 0;
+for (int i = 0; i < params.scales.size(); i++) {
+  int best = greatest(codes.bytes, codes.offset, codes.offset + codes.length, q, i * dim, dim);
+  score += (float) (((Number) params.scales.get(i)).floatValue() * (float) (best - 64 * sumOf(q, i * dim, dim)));
+}
+return score;`
+
+// scriptField is the name of what the script gives.
+const scriptField = "late"
+
+// unscriptedFor is how long codes are fetched after a cluster did not run the script.
+const unscriptedFor = time.Minute
+
+// expected is a question to an expert of late interaction, whose passages will be scored.
+type expected struct {
+	expert Expert
+	query  []float32
+	script object
+}
+
+// Expect implements search.Expecting. A question that cannot be compared fails when it is.
+func (t tokens) Expect(query []float32) {
+	if !t.store.scored[t.expert.field()] || time.Now().UnixNano() < t.corpus.unscripted.Load() {
+		return
+	}
+	codes, scales, err := ann.CodeQuestion(query, t.expert.Dimension)
+	if err != nil || len(query) == 0 {
+		return
+	}
+	bytes := make([]byte, len(codes))
+	for i, c := range codes {
+		bytes[i] = byte(c)
+	}
+	exact := make([]float64, len(scales)) // whose shortest form in JSON is read as the same
+	for i, s := range scales {
+		exact[i] = float64(s)
+	}
+	script := object{"lang": "painless", "source": lateScript, "params": object{
+		"field": t.expert.field(), "dim": t.expert.Dimension,
+		"codes": base64.StdEncoding.EncodeToString(bytes), "scales": exact}}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	of := asked{t.expert.field(), strconv.Itoa(len(t.expecting))}
+	t.expecting[of] = expected{t.expert, query, script}
+}
+
+// expectedOf finds what was announced with this vector.
+func (r *request) expectedOf(x Expert, query []float32) (of asked, found bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for of, e := range r.expecting {
+		if e.expert == x && len(query) > 0 && &e.query[0] == &query[0] {
+			return of, true
+		}
+	}
+	return asked{}, false
+}
+
+// inCluster returns the scores of passages whose codes are not at hand, as the cluster makes them; nil where
+// it is not asked for them, or does not run the script.
+func (t tokens) inCluster(
+	ctx context.Context,
+	query []float32,
+	passages []rank.Ordinal,
+) (map[rank.Ordinal]float32, error) {
+	of, ok := t.expectedOf(t.expert, query)
+	if !ok {
+		return nil, nil
+	}
+	for some := range slices.Chunk(t.unscored(of, passages), mostHits) {
+		answers, err := t.store.multiPartly(ctx, []object{t.lateScoring(of, some)})
+		if err == nil {
+			err = t.takeLate(of, some, answers[0])
+		}
+		if errors.Is(err, errAnswer) {
+			t.corpus.unscripted.Store(time.Now().Add(unscriptedFor).UnixNano())
+			t.mu.Lock()
+			delete(t.expecting, of)
+			t.mu.Unlock()
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make(map[rank.Ordinal]float32, len(passages))
+	for _, o := range passages {
+		if score, ok := t.scores[of][o]; ok {
+			out[o] = score
+		}
+	}
+	return out, nil
+}
+
+// lateScoring returns the search that scores passages in the cluster.
+func (r *request) lateScoring(of asked, ordinals []rank.Ordinal) object {
+	r.mu.Lock()
+	script := r.expecting[of].script
+	r.mu.Unlock()
+	return object{
+		"size":             len(ordinals),
+		"query":            object{"bool": object{"filter": object{"ids": object{"values": r.table.idsOf(ordinals)}}}},
+		"track_total_hits": false,
+		"_source":          false,
+		"script_fields":    object{scriptField: object{"script": script}},
+	}
+}
+
+// takeLate takes the answer of lateScoring. A passage that is not there, or in a shard that is not, or
+// has no codes, is not a number.
+func (r *request) takeLate(of asked, ordinals []rank.Ordinal, s said) error {
+	byID := make(map[string]float32, len(s.hits))
+	for _, h := range s.hits {
+		var number json.Number
+		if all := h.fields[scriptField]; len(all) != 1 || json.Unmarshal(all[0], &number) != nil || number == "" {
+			continue
+		}
+		score, err := strconv.ParseFloat(number.String(), 32)
+		if err != nil {
+			return fmt.Errorf("%w: the score of %q: %w", errAnswer, h.id, err)
+		}
+		byID[h.id] = float32(score)
+	}
+	scores := make([]float32, len(ordinals))
+	for i, id := range r.table.idsOf(ordinals) {
+		score, ok := byID[id]
+		if !ok {
+			score = notANumber
+		}
+		scores[i] = score
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.scores[of] == nil {
+		r.scores[of] = map[rank.Ordinal]float32{}
+	}
+	for i, o := range ordinals {
+		r.scores[of][o] = scores[i]
+	}
+	return nil
+}
+
+// unscored returns the passages whose score by late interaction has to be asked for: their codes
+// are not at hand.
+func (r *request) unscored(of asked, ordinals []rank.Ordinal) []rank.Ordinal {
+	r.mu.Lock()
+	x := r.expecting[of].expert
+	r.mu.Unlock()
+	return slices.DeleteFunc(r.lacking(of, ordinals), func(o rank.Ordinal) bool { return r.codesAt(x, o) != nil })
+}

@@ -1,0 +1,183 @@
+package opensearch
+
+import (
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	embedded "example.org/conclave/internal/server/view"
+	"example.org/conclave/search"
+	"example.org/conclave/store"
+	"example.org/conclave/store/folder"
+)
+
+// between passes requests on to a cluster, and looks at them.
+type between struct {
+	to    *Client
+	fetch atomic.Int64 // searches that return codes
+	asked atomic.Int64 // searches
+	wrong atomic.Bool  // scripts are refused
+}
+
+func (b *between) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	text := string(body)
+	if strings.HasSuffix(r.URL.Path, "_msearch") {
+		b.asked.Add(int64(strings.Count(text, "\n") / 2))
+		b.fetch.Add(int64(strings.Count(text, `"_source":["t_`)))
+		if b.wrong.Load() { // as a cluster without this language says it
+			text = strings.ReplaceAll(text, `"lang":"painless"`, `"lang":"unheard"`)
+		}
+	}
+	answer, err := b.to.Do(r.Context(), r.Method, r.URL.RequestURI(), []byte(text))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	_, _ = w.Write(answer)
+}
+
+// open shows an index of the cluster, without a sample, whose codes are at hand.
+func (b *between) open(t *testing.T, index string) *Corpus {
+	t.Helper()
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	a, err := ParseAddress("opensearch+" + server.URL + "/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := NewClient(a.Nodes, Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := Open(t.Context(), client, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := NewCorpus(t.Context(), opened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shown
+}
+
+// TestLateInCluster: late interaction is scored by the nodes, to the last bit as in a folder, whatever the
+// dimension, and without a passage's codes in any answer; so does an index whose codes have no doc
+// values, as an older version made it, or a cluster that refuses the script, by fetching them. Negative
+// sums are no exception.
+func TestLateInCluster(t *testing.T) {
+	t.Parallel()
+	clean := testClient(t)
+	for _, dimension := range []int{4, 20, 64} {
+		x := hashed{name: "tokens", late: true, dimension: dimension}
+		options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4}, Index: store.Index{Kind: "flat"},
+			Experts: []store.PassageEncoder{x}}
+		given := tagged(21, 120)
+		dir := t.TempDir() + "/embedded"
+		if _, err := folder.Build(t.Context(), dir, &list{passages: given}, options); err != nil {
+			t.Fatal(err)
+		}
+		near := embedded.Of(collectionIn(t, dir)).Acquire()
+		defer near.Release()
+		for _, older := range []bool{false, true} {
+			index := testIndex(t, clean, "late-in-cluster")
+			if older {
+				createOlder(t, clean, index, options)
+			}
+			_, err := Build(t.Context(), clean, index, Shape{Shards: 3}, &list{passages: given}, options, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := &between{to: clean}
+			shown := b.open(t, index)
+			random := rand.New(rand.NewPCG(uint64(dimension), 4))
+			for _, refused := range []bool{false, true} {
+				b.wrong.Store(refused)
+				for range 3 {
+					question := make([]float32, (1+random.IntN(9))*dimension)
+					for i := range question {
+						question[i] = float32(random.NormFloat64() * math.Exp(random.NormFloat64()))
+					}
+					if random.IntN(2) == 0 {
+						clear(question[:dimension]) // a token that says nothing
+					}
+					b.fetch.Store(0)
+					got, want := scoresOfAll(t, shown.Acquire(), question, given), scoresOfAll(t, near, question, given)
+					if !slices.Equal(got, want) {
+						t.Fatalf("dimension %d, older %t, refused %t:\n%v, want\n%v", dimension, older, refused, got, want)
+					}
+					if fetched := b.fetch.Load() > 0; fetched != (older || refused) {
+						t.Errorf("dimension %d, older %t, refused %t: codes were fetched: %t", dimension, older, refused, fetched)
+					}
+				}
+			}
+		}
+	}
+}
+
+// createOlder makes an index as versions did that kept codes in the document alone.
+func createOlder(t *testing.T, client *Client, index string, o store.BuildOptions) {
+	t.Helper()
+	var with store.BuildOptions
+	with.Words, with.Index = o.Words, o.Index
+	_, err := Build(t.Context(), client, index, Shape{Shards: 3}, &list{passages: passages(1, 1)}, with, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(t.Context(), client, index, opening)
+	if err != nil {
+		t.Fatal(err)
+	}
+	field := `{"properties":{"t_tokens":{"type":"binary"}}}`
+	if _, err := client.Do(t.Context(), "PUT", s.path("/_mapping"), []byte(field)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := AddExpert(t.Context(), client, index, o.Experts[0], store.BuildOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	body := []byte(`{"query":{"match_all":{}}}`)
+	if _, err := client.Do(t.Context(), "POST", s.path("/_delete_by_query?refresh=true"), body); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// scoresOfAll returns what late interaction scores passages, of which one is asked for by itself, after
+// an engine's order of calls.
+func scoresOfAll(t *testing.T, v search.View, question []float32, given []corpus.Passage) []float32 {
+	t.Helper()
+	x, ok := v.Vectors("tokens")
+	if !ok {
+		t.Fatal("there is no such expert")
+	}
+	if e, ok := x.(search.Expecting); ok {
+		e.Expect(question)
+	}
+	var ordinals []rank.Ordinal
+	for _, p := range given {
+		o, ok, err := v.Passages().Ordinal(t.Context(), p.ID)
+		if err != nil || !ok {
+			t.Fatalf("passage %s: %t, %v", p.ID, ok, err)
+		}
+		ordinals = append(ordinals, o)
+	}
+	if gone, err := v.Prefetch(t.Context(), ordinals[1:]); err != nil || len(gone) > 0 {
+		t.Fatalf("%v, %v", gone, err)
+	}
+	out := make([]float32, len(ordinals))
+	if err := x.Scores(t.Context(), question, ordinals, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
