@@ -49,6 +49,7 @@ EXAMPLES = """examples:
   conclave-train reader --data data/wiki --data data/nq
   conclave-train fid --base ./t5-small --data data/wiki --name writer
   conclave-train end-to-end --passages p.jsonl --questions q.jsonl --collection my-index --name mydomain
+  conclave-train end-to-end --passages p.jsonl --questions q.jsonl --reader ./my-t5 --name mydomain
   conclave-train ensemble --bundle experts/mydomain --passages p.jsonl --questions more.jsonl
   conclave-train verify experts/*"""
 
@@ -120,7 +121,11 @@ def _parser() -> argparse.ArgumentParser:
         commands, "end-to-end", "an expert from questions and answers alone, whose passages conclave or a reader finds"
     )
     _task_options(p, "")
-    p.add_argument("--reader", type=Path, help="the bundle of a reader that judges passages (default: none)")
+    p.add_argument(
+        "--reader",
+        type=Path,
+        help="a reader's bundle, which judges passages, or a T5's folder, which learns together with the retriever",
+    )
     p.add_argument("--template", default="", help="text, title-dot-text or pair (default: by the base)")
     g = p.add_argument_group("finding passages, --way labels")
     g.add_argument("--collection", type=Path, help="a collection of the passages (default: one is made in --run)")

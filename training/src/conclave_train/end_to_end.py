@@ -17,6 +17,7 @@ from conclave_train.feedback.teacher import Given, ReaderTeacher, Teacher, alike
 from conclave_train.fit.encode import encode_all
 from conclave_train.fit.loop import Texts
 from conclave_train.fit.state import Progressed, RunFolder
+from conclave_train.generator import is_t5, train_with_generator
 from conclave_train.job import Job, Prepared, Task, prepare
 from conclave_train.labelled import train_labelled
 from conclave_train.model.delta import extract, load_merged
@@ -67,7 +68,9 @@ class _Held:
 
 
 def train_end_to_end(job: EndToEndJob) -> Path:
-    """Train by the way that the settings name; the bundle's folder."""
+    """Train by the way that the settings name, or with the T5 that is the reader; the bundle's folder."""
+    if job.reader and is_t5(job.reader):
+        return train_with_generator(job)
     return train_labelled(job) if job.settings.way == "labels" else train_by_feedback(job)
 
 
@@ -75,6 +78,8 @@ def train_by_feedback(job: EndToEndJob) -> Path:
     """Search, ask the reader, train, in rounds; compress; write the bundle; its folder."""
     job.settings.check()
     job = dataclasses.replace(job, settings=job.settings.of_way())
+    if job.settings.objective == "alt-1":
+        raise TrainingError("--objective alt-1: without feedback nothing but a T5 learns; give one with --reader")
     if job.settings.refit_reader and not job.reader:
         raise TrainingError("--refit-reader: there is no reader to train; name one with --reader")
     expert = job.expert()

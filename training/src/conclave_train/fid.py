@@ -162,7 +162,7 @@ def train_fid(job: FidJob) -> Path:
         settings=dataclasses.asdict(s) | {"bf16": job.device.bf16},
         versions=versions(),
     )
-    return _write(job, model, card)
+    return write_generator(job, model, card)
 
 
 def measure(model: T5, reading: Reading, device: Device, quiet: bool) -> dict[str, float]:
@@ -179,7 +179,7 @@ def measure(model: T5, reading: Reading, device: Device, quiet: bool) -> dict[st
     return {"em": 100 * em / len(reading.questions), "f1": 100 * shared / len(reading.questions)}
 
 
-def _write(job: FidJob, model: T5, card: Card) -> Path:
+def write_generator(job: FidJob, model: T5, card: Card) -> Path:
     """The checkpoint's folder, which ``conclave models import`` takes."""
     job.out.mkdir(parents=True, exist_ok=True)
     for name in ("config.json", "tokenizer.json"):

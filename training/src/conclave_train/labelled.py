@@ -41,6 +41,8 @@ def train_labelled(job: EndToEndJob, finder: Finder | None = None) -> Path:
     back gain by it: in the whole answer with the expert added, or where a server was asked, by the expert alone.
     """
     job.settings.check()
+    if job.settings.both_sides or job.settings.refit_reader:
+        raise TrainingError("--both-sides, --refit-reader: they are of the other way; add --way feedback")
     rounds = job.settings.rounds
     asked = tuple(
         dataclasses.replace(d, questions=[q for q in d.questions if any(a.strip() for a in q.answers)])

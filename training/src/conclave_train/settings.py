@@ -261,18 +261,30 @@ class EndToEndSettings:
         ("labels", "feedback"),
     )  # fmt: skip
     rounds: int = option(1, "labels: how often passages are found; from the second time on, by the new expert too")
-    objective: str = option("emdr2", "feedback: marginal likelihood of the answer, or divergence from the posterior",
-                            ("emdr2", "kl"))  # fmt: skip
+    objective: str = option(
+        "emdr2", "feedback: marginal likelihood of the answer, divergence from the posterior, or no feedback (a T5's)",
+        ("emdr2", "kl", "alt-1"),
+    )  # fmt: skip
+    marginal: str = option(
+        "sequence", "a T5's p(a|q,z) is the whole answer's (the paper), or each token's (its code)",
+        ("sequence", "tokens"),
+    )  # fmt: skip
     hits: int = option(20, "passages found that a reader judges (K; the paper's: 50)")
     epochs: int = option(0, "passes over the questions, before each of which feedback searches anew; 0: 2, feedback: 4")
     batch: int = option(0, "questions in a batch; 0: 32, feedback: 16")
     learning_rate: float = option(3e-5, "peak learning rate (the paper's: 2e-5)")
-    warm_up: float = option(0.05, "share of the steps with linear warm-up")
+    reader_rate: float = option(1e-4, "peak learning rate of a T5 (the paper's: 2e-5)")
+    rate_warm_up: float = option(0.05, "share of the steps with linear warm-up of the learning rates")
     max_norm: float = option(2.0, "gradients are scaled to this norm at most")
     temperature: float = option(0.0, "scores are divided by it; 0: 0.05 for unit-length vectors, else 1")
     seed: int = option(13, "decides batches and dropout")
     dropout: float = option(0.0, "dropout; -1: the checkpoint's")
     rank: int = option(16, "rank of the delta")
+    refresh: int = option(
+        500, "a T5 and --both-sides: steps after which the passages are encoded anew, beside training"
+    )
+    tokens: int = option(250, "a T5: question, title and text together are cut here, in training and in service")
+    answer_tokens: int = option(32, "a T5: answers are cut here")
     both_sides: bool = option(
         False, "feedback: train the passages' encoder too; passages are encoded anew in every round"
     )
@@ -297,16 +309,19 @@ class EndToEndSettings:
         """The settings that fine-tuning an expert has too."""
         whole = self.of_way()
         own = {f.name for f in dataclasses.fields(self)}
-        shared = {f.name: getattr(whole, f.name) for f in dataclasses.fields(ExpertSettings) if f.name in own}
-        return ExpertSettings(**shared, towers="tied" if self.way == "labels" else "two")
+        names = [f.name for f in dataclasses.fields(ExpertSettings) if f.name in own and f.name != "warm_up"]
+        shared = {name: getattr(whole, name) for name in names}
+        towers = "tied" if self.way == "labels" else "two"
+        return ExpertSettings(**shared, warm_up=self.rate_warm_up, towers=towers)
 
     def check(self) -> None:
         """Impossible values are errors that name the option."""
         self.expert().check()
-        if self.rounds < 1:
-            raise TrainingError(f"--rounds: {self.rounds} is not positive")
-        if self.way == "labels" and (self.both_sides or self.refit_reader):
-            raise TrainingError("--both-sides, --refit-reader: they are of the other way; add --way feedback")
+        for name in ("rounds", "reader_rate", "refresh"):
+            if getattr(self, name) <= 0:
+                raise TrainingError(f"{flag(name)}: {getattr(self, name)} is not positive")
+        if self.tokens < 16 or self.answer_tokens < 2:
+            raise TrainingError("--tokens, --answer-tokens: at least 16 and 2 are needed")
         if self.hits < 2:
             raise TrainingError(f"--hits: {self.hits}; at least 2 are needed to tell one from another")
         if not 0 < self.most_common <= 1:

@@ -33,7 +33,12 @@ def divergence(scores: Tensor, teacher: Tensor, keep: Tensor | None = None) -> T
     return (known * difference).sum(-1)
 
 
-OBJECTIVES = {"emdr2": marginal_nll, "kl": divergence}
+def all_likely(scores: Tensor, teacher: Tensor, keep: Tensor | None = None) -> Tensor:
+    """-Σ_k log p(z_k|q), [Q]: no feedback from the reader (the paper's first alternative objective)."""
+    return -scores.log_softmax(-1).sum(-1)
+
+
+OBJECTIVES = {"emdr2": marginal_nll, "kl": divergence, "alt-1": all_likely}
 
 
 def _mean(parts: Tensor, keep: Tensor | None) -> Tensor:

@@ -49,7 +49,7 @@ class Refit(Steps[Reader, EndToEndSettings]):
 
     def step(self, rows: list[int], step: int, total: int) -> str:
         """One update of the weights; the loss before it, in words."""
-        self.rates([self.s.learning_rate] * 2, rate(step, total, math.floor(self.s.warm_up * total)))
+        self.rates([self.s.learning_rate] * 2, rate(step, total, math.floor(self.s.rate_warm_up * total)))
         groups = [group for i in rows if (group := self.group(i))]
         if not groups:
             return ""

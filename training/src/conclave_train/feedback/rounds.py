@@ -70,7 +70,7 @@ class Rounds(Steps[BiEncoder, EndToEndSettings]):
     def step(self, rows: list[int], step: int, total: int) -> str:
         """One update of the weights; the loss before it, in words."""
         found = self._round(step // (total // self.s.epochs))
-        self.rates([self.s.learning_rate] * 2, rate(step, total, math.floor(self.s.warm_up * total)))
+        self.rates([self.s.learning_rate] * 2, rate(step, total, math.floor(self.s.rate_warm_up * total)))
         taught = [i for i in rows if not torch.isinf(found.teacher[i]).all()]
         if not taught:
             return ""
