@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	client "example.org/conclave/client/go"
-	"example.org/conclave/internal/corpus"
+	"example.org/conclave/handlers"
 	"example.org/conclave/search"
 )
 
@@ -20,7 +20,7 @@ func TestTypes(t *testing.T) {
 		{client.SearchRequest{}, search.Request{}},
 		{client.SearchResponse{}, search.Response{}},
 		{client.Expert{}, search.ExpertInfo{}},
-		{client.Passage{}, corpus.Passage{}},
+		{client.Passage{}, handlers.PlacedPassage{}},
 	} {
 		ours, theirs := reflect.TypeOf(pair[0]), reflect.TypeOf(pair[1])
 		for _, fill := range []bool{false, true} {

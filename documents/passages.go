@@ -53,6 +53,7 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 	common := map[string]any{
 		corpus.DocumentKey: about.ID, corpus.DocumentSHA256Key: SumOf(data),
 		corpus.DocumentPassagesKey: int64(len(pieces)), corpus.MediaTypeKey: d.MediaType,
+		corpus.DocumentBytesKey: int64(len(data)),
 	}
 	maps.Copy(common, about.Metadata)
 	if d.Title != "" {

@@ -14,8 +14,7 @@ import (
 // KeptDocument is a document as interfaces of others show it.
 type KeptDocument struct {
 	corpus.Document
-	Bytes int    // of its text
-	Text  string // where it was asked for
+	Text string // where it was asked for
 }
 
 // KeepDocument puts a file in the place of a document, and returns when searches see it.
@@ -90,15 +89,9 @@ func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool
 		d.Document, _, all, ok, err = keeping.Passages(ctx, get, id)
 		if err == nil && ok {
 			d.Text, err = joined(all)
-			d.Bytes = len(d.Text)
 		}
 	} else {
 		d.Document, _, ok, err = keeping.Describe(ctx, get, id)
-		if err == nil && ok {
-			last, _, _, e := get(ctx, corpus.PassageID(id, max(1, d.Passages)))
-			_, d.Bytes, _ = corpus.PlaceInDocument(&last)
-			err = e
-		}
 	}
 	if err == nil && !ok {
 		err = unknownDocument(id)

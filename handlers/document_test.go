@@ -31,7 +31,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"Contribution": reflect.TypeFor[search.Contribution](), "TermScore": reflect.TypeFor[search.TermScore](),
 		"Source": reflect.TypeFor[search.Source](),
 		"Answer": reflect.TypeFor[search.Extract](), "Generated": reflect.TypeFor[search.Generated](), "Support": reflect.TypeFor[search.Support](), "Reader": reflect.TypeFor[search.ReaderInfo](), "Reranker": reflect.TypeFor[search.RerankerInfo](), "Took": reflect.TypeFor[search.Took](), "Degradation": reflect.TypeFor[search.Missing](), "EmbedResponse": reflect.TypeFor[search.EmbedResponse](),
-		"Passage": reflect.TypeFor[corpus.Passage](), "PassageList": reflect.TypeFor[PassageList](),
+		"Passage": reflect.TypeFor[PlacedPassage](), "PassageList": reflect.TypeFor[PassageList](),
 		"ExpertList": reflect.TypeFor[ExpertList](),
 		"Expert":     reflect.TypeFor[search.ExpertInfo](), "Calibration": reflect.TypeFor[search.CalibrationInfo](), "ReliabilityBin": reflect.TypeFor[search.ReliabilityBin](), "Limits": reflect.TypeFor[Limits](),
 		"LimitDefaults": reflect.TypeFor[LimitDefaults](), "Health": reflect.TypeFor[Health](), "Component": reflect.TypeFor[Component](), "Backlog": reflect.TypeFor[Backlog](),

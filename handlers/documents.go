@@ -28,7 +28,7 @@ type DocumentAnswer struct {
 	// The text as it was read, where it was asked for.
 	Text string `json:"text,omitempty"`
 	// All passages, where they were asked for.
-	PassageList []corpus.Passage `json:"passage_list,omitempty"`
+	PassageList []PlacedPassage `json:"passage_list,omitempty"`
 }
 
 // getDocuments answers GET /v1/documents.
@@ -86,7 +86,7 @@ func (a *API) getDocument(c *call) error {
 		return nil
 	}
 	if withPassages {
-		out.PassageList = all
+		out.PassageList = allPlaced(all)
 	}
 	if withText {
 		out.Text, err = joined(all)

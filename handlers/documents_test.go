@@ -65,7 +65,7 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("text %q", got.Text)
 	}
 	for _, p := range got.PassageList {
-		begin, end, _ := corpus.PlaceInDocument(&p)
+		begin, end, _ := corpus.PlaceInDocument(&p.Passage)
 		if got.Text[begin:end] != p.Text {
 			t.Errorf("%s stands at %d to %d, where %q is", p.ID, begin, end, got.Text[begin:end])
 		}
@@ -261,4 +261,36 @@ func TestDocumentsWhole(t *testing.T) {
 	writers.Wait()
 	close(stop)
 	readers.Wait()
+}
+
+// TestPassagePlace: a passage that is read says where it stands in its document, alone, in the list
+// and among those of the document, and may be put back as it was read.
+func TestPassagePlace(t *testing.T) {
+	s := startWriting(t, writingOptions{})
+	s.asked(201, nil, "PUT", "/v1/documents/guide.md?refresh=wait&source=https://example.org/g", handbook)
+	const words = "Send a photo of the damage first."
+	begins := len("Returns\n\nReturns are free.\n\nDamaged goods\n\n")
+	path := "/v1/passages/guide.md%232"
+	var one PlacedPassage
+	r := s.asked(200, &one, "GET", path, "")
+	var list PassageList
+	s.asked(200, &list, "GET", "/v1/passages?limit=1&after=guide.md%231", "")
+	var whole DocumentAnswer
+	s.asked(200, &whole, "GET", "/v1/documents/guide.md?passages=true&text=true", "")
+	for what, p := range map[string]PlacedPassage{"alone": one, "listed": list.Passages[0], "of it": whole.PassageList[1]} {
+		if p.ID != "guide.md#2" || p.Document == nil || p.Document.ID != "guide.md" || p.Document.Title != "Returns" ||
+			p.Document.Source != "https://example.org/g" || p.Heading != "Returns › Damaged goods" || p.Begin == nil ||
+			*p.Begin != begins || p.End == nil || *p.End != begins+len(words) || whole.Text[*p.Begin:*p.End] != words {
+			t.Errorf("%s: %+v", what, p)
+		}
+	}
+	var put WriteResult
+	s.asked(200, &put, "PUT", path, string(r.body), "Content-Type", "application/json")
+	if put.Status != "unchanged" {
+		t.Errorf("put back: %+v", put)
+	}
+	bad := `{"text":"a zebra","heading":"A"}`
+	if p := s.send("PUT", "/v1/passages/new", bad, "Content-Type", "application/json").problem(t); p.Code != "unknown_field" {
+		t.Errorf("a heading of no document: %+v", p)
+	}
 }

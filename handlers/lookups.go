@@ -76,7 +76,38 @@ func (a *API) getPassage(c *call) error {
 		c.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return c.respond(http.StatusOK, passage)
+	return c.respond(http.StatusOK, placed(&passage))
+}
+
+// PlacedPassage is a passage as it is given out, with where it stands in its document. That follows
+// from its metadata, so what is sent back of it is passed over (passOverPlace).
+type PlacedPassage struct {
+	corpus.Passage
+	search.Place
+	search.Extent // in bytes
+}
+
+func placed(p *corpus.Passage) PlacedPassage {
+	return PlacedPassage{Passage: *p, Place: search.PlaceOf(p), Extent: search.ExtentOf(p, search.OffsetBytes)}
+}
+
+func allPlaced(passages []corpus.Passage) []PlacedPassage {
+	out := make([]PlacedPassage, len(passages))
+	for i := range passages {
+		out[i] = placed(&passages[i])
+	}
+	return out
+}
+
+// passOverPlace takes away what a passage that was read says of its place, where its metadata say
+// it too: whoever reads a passage, changes its text and puts it need not know that.
+func passOverPlace(object, metadata map[string]any) {
+	if _, of := metadata[corpus.DocumentKey].(string); !of {
+		return
+	}
+	for _, name := range []string{"document", "heading", "page", "begin", "end"} {
+		delete(object, name)
+	}
 }
 
 // matches reports whether an If-None-Match header names the version. The
@@ -93,8 +124,8 @@ func matches(header []string, version string) bool {
 
 // PassageList is the answer of GET /v1/passages.
 type PassageList struct {
-	Passages []corpus.Passage `json:"passages"`
-	Next     string           `json:"next,omitempty"`
+	Passages []PlacedPassage `json:"passages"`
+	Next     string          `json:"next,omitempty"`
 }
 
 // listLimit is how many passages are listed when nobody says.
@@ -125,5 +156,5 @@ func (a *API) getPassages(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.respond(http.StatusOK, PassageList{Passages: passages, Next: next})
+	return c.respond(http.StatusOK, PassageList{Passages: allPlaced(passages), Next: next})
 }

@@ -24,6 +24,7 @@ func (a *API) parsePassage(text []byte, also func(object map[string]any) *Proble
 	for _, values := range []map[string]any{object, metadata} {
 		maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil }) // as good as absent
 	}
+	passOverPlace(object, metadata)
 	if object != nil {
 		if p := also(object); p != nil {
 			return out, p

@@ -238,7 +238,7 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 		}
 		if a.plan.fields.document {
 			result.Place = PlaceOf(&passage)
-			result.Extent = extentOf(&passage, a.plan.offsets)
+			result.Extent = ExtentOf(&passage, a.plan.offsets)
 			if err := a.grow(result.Place.bytes()); err != nil {
 				return nil, err
 			}

@@ -46,8 +46,8 @@ func (p *Place) bytes() int {
 	return around + len(p.Document.ID) + len(p.Document.Title) + len(p.Document.Source) + len(p.Heading)
 }
 
-// extentOf returns the extent of a passage, counted in unit, one of OffsetNames.
-func extentOf(p *corpus.Passage, unit string) (at Extent) {
+// ExtentOf returns the extent of a passage, counted in unit, one of OffsetNames.
+func ExtentOf(p *corpus.Passage, unit string) (at Extent) {
 	begin, own, ok := ownText(p, unit)
 	if _, _, cut := corpus.DocumentOf(p); ok && cut {
 		end := begin + (&counter{text: own, unit: unit}).countTo(len(own))

@@ -17,6 +17,7 @@ type Document struct {
 	Source    string         `json:"source"` // where it is from; its id where nobody said
 	MediaType string         `json:"media_type,omitempty"`
 	SHA256    string         `json:"sha256,omitempty"`   // of its file
+	Bytes     int            `json:"bytes,omitempty"`    // of its file
 	Modified  time.Time      `json:"modified,omitzero"`  // when its file was changed last
 	Root      string         `json:"root,omitempty"`     // the mark of the folder that it follows
 	Passages  int            `json:"passages"`           // how many it has

@@ -22,6 +22,10 @@ type Passage struct {
 	// Metadata is flat: strings, booleans and numbers. Numbers that the server sends are
 	// json.Number, so that none loses a digit.
 	Metadata map[string]any `json:"metadata,omitempty"`
+	// Where it stands in its document, as the server gives it; what is sent of it is passed over.
+	Place
+	Begin *int `json:"begin,omitempty"` // bytes of the document's text
+	End   *int `json:"end,omitempty"`
 }
 
 // Written says what became of a passage.

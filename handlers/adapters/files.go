@@ -65,6 +65,7 @@ func storeFiles(collection string) []handlers.Adapter {
 	}
 	reading := handlers.Answering(0)
 	writing := handlers.Storing()
+	totals := &countedFiles{}
 	upload := route(http.MethodPost, "/v1/files", writing, uploadFile)
 	upload.Files = true
 	return []handlers.Adapter{
@@ -77,12 +78,19 @@ func storeFiles(collection string) []handlers.Adapter {
 			return fileOf(d), err
 		}),
 		route(http.MethodDelete, "/v1/files/{file}", writing, deleteFile("file")),
-		route(http.MethodGet, "/v1/vector_stores", reading, func(_ *http.Request, e handlers.DocumentKeeper) (any, error) {
-			store := storeOf(collection, e)
+		route(http.MethodGet, "/v1/vector_stores", reading, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
+			files, err := totals.of(r.Context(), e)
+			if err != nil {
+				return nil, err
+			}
+			store := storeOf(collection, files)
 			return page{Object: "list", Data: []any{store}, FirstID: &collection, LastID: &collection}, nil
 		}),
 		route(http.MethodGet, "/v1/vector_stores/{collection}", reading,
-			func(_ *http.Request, e handlers.DocumentKeeper) (any, error) { return storeOf(collection, e), nil }),
+			func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
+				files, err := totals.of(r.Context(), e)
+				return storeOf(collection, files), err
+			}),
 		route(http.MethodPost, many, writing, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
 			return addFile(r, e, collection)
 		}),
@@ -104,7 +112,7 @@ func storeFiles(collection string) []handlers.Adapter {
 type file struct {
 	ID        string `json:"id"`
 	Object    string `json:"object"`
-	Bytes     int    `json:"bytes"` // of the text that was read
+	Bytes     int    `json:"bytes"`
 	CreatedAt int64  `json:"created_at"`
 	Filename  string `json:"filename"`
 	Purpose   string `json:"purpose"`
@@ -149,13 +157,12 @@ type vectorStore struct {
 	Metadata   map[string]any `json:"metadata"`
 }
 
-// storeOf returns the collection; what counts files here counts passages.
-func storeOf(collection string, e handlers.DocumentKeeper) vectorStore {
-	_, passages := e.Generation()
+// storeOf returns the collection, of which so many files were counted.
+func storeOf(collection string, files fileTotals) vectorStore {
 	return vectorStore{
-		ID: collection, Object: "vector_store", Name: collection, Status: "completed",
+		ID: collection, Object: "vector_store", Name: collection, Status: "completed", UsageBytes: files.bytes,
 		FileCounts: map[string]int{
-			"in_progress": 0, "completed": passages, "failed": 0, "cancelled": 0, "total": passages,
+			"in_progress": 0, "completed": files.files, "failed": 0, "cancelled": 0, "total": files.files,
 		},
 		Metadata: map[string]any{},
 	}

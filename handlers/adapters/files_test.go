@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,7 @@ func TestOpenAIFiles(t *testing.T) {
 		Store, Status, Found, File, Refused, Gone string
 		Listed, Content, Tagged, Left             []string
 		Attributes                                map[string]any
+		Files, Bytes                              []int
 		Deleted                                   bool
 		DeletedToo                                bool `json:"deleted_too"`
 	}
@@ -36,6 +38,10 @@ func TestOpenAIFiles(t *testing.T) {
 	}
 	if fmt.Sprint(got.Attributes) != "map[filename:hours.txt tags:service,public year:2026]" {
 		t.Errorf("attributes: %v", got.Attributes)
+	}
+	// 50 and 23 bytes were sent; one of the two was deleted afterwards.
+	if !slices.Equal(got.Files, []int{2, 2, 73, 1}) || !slices.Equal(got.Bytes, []int{50, 23, 23}) {
+		t.Errorf("counted %v, bytes %v", got.Files, got.Bytes)
 	}
 	if !strings.HasPrefix(got.Refused, "400 ") || !strings.Contains(got.Refused, "archive") ||
 		!strings.Contains(got.Gone, "handbook.md") {

@@ -18,6 +18,7 @@ const (
 	DocumentSourceKey   = "document_source" // where it is from; absent where that is its id
 	DocumentSHA256Key   = "document_sha256" // of its file
 	DocumentPassagesKey = "document_passages"
+	DocumentBytesKey    = "document_bytes" // of its file
 	MediaTypeKey        = "media_type"
 	ModifiedKey         = "modified" // RFC 3339
 	HeadingKey          = "heading"  // the path of headings around a passage
@@ -41,7 +42,7 @@ const (
 const Gap = "\n\n"
 
 var documentKeys = []string{DocumentKey, DocumentTitleKey, DocumentSourceKey, DocumentSHA256Key, DocumentPassagesKey,
-	DocumentRootKey, MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey, EndKey, BeginCodePointsKey, BeginUTF16Key,
+	DocumentBytesKey, DocumentRootKey, MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey, EndKey, BeginCodePointsKey, BeginUTF16Key,
 	TextBeforeKey, TextAfterKey}
 
 // DocumentKeys returns the keys of metadata that documents need for themselves.
@@ -55,6 +56,7 @@ type Document struct {
 	// MediaType is what its file was found to be.
 	MediaType string `json:"media_type,omitempty"`
 	SHA256    string `json:"sha256,omitempty"` // of its file, in hexadecimal
+	Bytes     int    `json:"bytes,omitempty"`  // of its file; 0 where an earlier version wrote it, which did not say
 	// Modified is when its file was changed last; zero where that is not known.
 	Modified time.Time `json:"modified,omitzero"`
 	Passages int       `json:"passages"` // how many it has; 0 where an earlier version wrote them, which did not say
@@ -100,6 +102,7 @@ func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 	if n, known := WholeNumber(p.Metadata[DocumentPassagesKey]); known {
 		d.Passages = n
 	}
+	d.Bytes, _ = WholeNumber(p.Metadata[DocumentBytesKey])
 	d.Tags = p.Tags
 	for key, value := range p.Metadata {
 		if slices.Contains(documentKeys, key) {

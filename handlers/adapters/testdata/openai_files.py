@@ -11,7 +11,10 @@ handbook = ("handbook.md", io.BytesIO(b"# Returns\n\nSend a photo of the damaged
 added = client.vector_stores.files.upload_and_poll(vector_store_id=store.id, file=handbook)
 hours = client.files.create(file=("hours.txt", io.BytesIO(b"Open from nine to five.")), purpose="assistants")
 client.vector_stores.files.create(store.id, file_id=hours.id, attributes={"year": 2026, "tags": "service, public"})
+counted = client.vector_stores.retrieve("c")
 got = {
+    "files": [counted.file_counts.total, counted.file_counts.completed, counted.usage_bytes],
+    "bytes": [x.bytes for x in client.files.list()] + [client.files.retrieve(hours.id).bytes],
     "store": store.id,
     "status": added.status,
     "listed": [x.attributes["filename"] for x in client.vector_stores.files.list("c", limit=1)],  # page by page
@@ -29,6 +32,7 @@ got = {
     "deleted_too": client.files.delete(added.id).deleted,
     "left": [x.filename for x in client.files.list()],
 }
+got["files"].append(client.vector_stores.list().data[0].file_counts.total)
 try:
     client.files.create(file=("x.docx", io.BytesIO(b"PK\x03\x04 rubbish")), purpose="assistants")
 except openai.APIStatusError as e:

@@ -256,6 +256,11 @@ class Passage:
     tags: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     version: str = ""
+    document: DocumentReference | None = None  # that it was cut from, where a server gave it
+    heading: str = ""  # the path of the headings above it
+    page: int = 0
+    begin: int | None = None  # bytes of the document's text
+    end: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The passage as it is sent."""
@@ -276,6 +281,7 @@ class Document:
     title: str = ""
     media_type: str = ""
     sha256: str = ""  # of its file
+    bytes: int = 0  # of its file
     modified: str = ""  # when its file was changed last
     root: str = ""  # the mark of the folder that it follows
     tags: list[str] = field(default_factory=list)
