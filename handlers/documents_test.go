@@ -277,7 +277,8 @@ func TestPassagePlace(t *testing.T) {
 	s.asked(200, &list, "GET", "/v1/passages?limit=1&after=guide.md%231", "")
 	var whole DocumentAnswer
 	s.asked(200, &whole, "GET", "/v1/documents/guide.md?passages=true&text=true", "")
-	for what, p := range map[string]PlacedPassage{"alone": one, "listed": list.Passages[0], "of it": whole.PassageList[1]} {
+	everywhere := map[string]PlacedPassage{"alone": one, "listed": list.Passages[0], "of it": whole.PassageList[1]}
+	for what, p := range everywhere {
 		if p.ID != "guide.md#2" || p.Document == nil || p.Document.ID != "guide.md" || p.Document.Title != "Returns" ||
 			p.Document.Source != "https://example.org/g" || p.Heading != "Returns › Damaged goods" || p.Begin == nil ||
 			*p.Begin != begins || p.End == nil || *p.End != begins+len(words) || whole.Text[*p.Begin:*p.End] != words {

@@ -42,7 +42,8 @@ const (
 const Gap = "\n\n"
 
 var documentKeys = []string{DocumentKey, DocumentTitleKey, DocumentSourceKey, DocumentSHA256Key, DocumentPassagesKey,
-	DocumentBytesKey, DocumentRootKey, MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey, EndKey, BeginCodePointsKey, BeginUTF16Key,
+	DocumentBytesKey, DocumentRootKey, MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey, EndKey,
+	BeginCodePointsKey, BeginUTF16Key,
 	TextBeforeKey, TextAfterKey}
 
 // DocumentKeys returns the keys of metadata that documents need for themselves.
