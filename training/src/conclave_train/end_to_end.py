@@ -14,6 +14,7 @@ from conclave_train.errors import TrainingError
 from conclave_train.feedback.holders import Holders
 from conclave_train.feedback.rounds import Rounds, Score
 from conclave_train.feedback.teacher import Given, ReaderTeacher, Teacher, alike, open_reader
+from conclave_train.feedback.warm import warm_up_retriever
 from conclave_train.fit.encode import encode_all
 from conclave_train.fit.loop import Texts
 from conclave_train.fit.state import Progressed, RunFolder
@@ -165,6 +166,8 @@ def _train(
     model = model.untied() if model.tied else model
     for tower in model.towers().values():
         freeze_embeddings(tower)
+    for what in s.warm_ups():
+        warm_up_retriever(model, what, prepared, s, job.device, folder, job.stop, job.quiet)
     texts = Texts(
         tokens.questions([q.text for q in prepared.train], s.question_tokens),
         tokens.passages(prepared.domain.passages, prepared.template, s.passage_tokens) if s.both_sides else [],

@@ -19,6 +19,8 @@ from conclave_train.errors import NoGainError, TrainingError
 from conclave_train.feedback.evidence import Evidence
 from conclave_train.feedback.holders import Holders
 from conclave_train.feedback.joint import Joint, Pair, Score
+from conclave_train.feedback.salient import masked_spans
+from conclave_train.feedback.warm import clozes, warm_up_retriever
 from conclave_train.fid import FILES, FidJob, Reading, states, write_generator
 from conclave_train.fit.encode import encode_all
 from conclave_train.fit.loop import Texts
@@ -128,24 +130,56 @@ def new_pair(prepared: Prepared, reader: Path, s: EndToEndSettings) -> Pair:
 
 
 def fit(ready: Ready, pair: Pair) -> Progressed:
-    """Train ``pair`` in place."""
-    job, s, prepared, tokens = ready.job, ready.s, ready.prepared, ready.prepared.checkpoint.tokens
+    """Train ``pair`` in place: warm it up as the settings say, then train it on the questions."""
+    job, s, prepared = ready.job, ready.s, ready.prepared
     pair.to(job.device.name)
-    evidence = Evidence(
-        ready.encode, pair.retriever.passage, s.refresh if s.both_sides else 0, s.save_every, ready.folder
-    )
-    texts = Texts(
-        tokens.questions([q.text for q in prepared.train], s.question_tokens),
-        tokens.passages(prepared.domain.passages, prepared.template, s.passage_tokens) if s.both_sides else [],
-        tokens,
-    )
-    joint = Joint(
-        pair, texts, ready.reading(prepared.train), evidence, s, prepared.temperature, job.device, ready.folder,
-        scorer(ready, pair) if prepared.held else None, None, job.stop, job.quiet,
-    )  # fmt: skip
+    for what in s.warm_ups():
+        if what == "ict":
+            warm_up_retriever(pair.retriever, what, prepared, s, job.device, ready.folder, job.stop, job.quiet)
+        else:
+            _read_masked(ready, pair)
+    joint = _joint(ready, pair, prepared.train, ready.folder, scorer(ready, pair) if prepared.held else None)
     joint.fit()
     pair.eval()
     return joint.state
+
+
+def _joint(
+    ready: Ready, pair: Pair, asked: list[Question], folder: RunFolder, score: Score | None,
+    hidden: list[int] | None = None,
+) -> Joint:  # fmt: skip
+    """The loop over the questions ``asked``."""
+    job, s, prepared, tokens = ready.job, ready.s, ready.prepared, ready.prepared.checkpoint.tokens
+    own = folder if s.both_sides else ready.folder  # vectors that stay are one for all
+    evidence = Evidence(ready.encode, pair.retriever.passage, s.refresh if s.both_sides else 0, s.save_every, own)
+    texts = Texts(
+        tokens.questions([q.text for q in asked], s.question_tokens),
+        tokens.passages(prepared.domain.passages, prepared.template, s.passage_tokens) if s.both_sides else [],
+        tokens,
+    )
+    if hidden is not None:
+        s = dataclasses.replace(s, epochs=s.warm_up_epochs)
+    return Joint(
+        pair, texts, ready.reading(asked), evidence, s, prepared.temperature, job.device, folder, score, hidden,
+        job.stop, job.quiet,
+    )  # fmt: skip
+
+
+def _read_masked(ready: Ready, pair: Pair) -> None:
+    """Train both on sentences with a span masked, as on questions with that answer.
+
+    The sentence's own passage is not among those found where another holds the span too: else nothing but equal words
+    would be learned.
+    """
+    passages = ready.prepared.domain.passages
+    made = clozes(masked_spans, ready.prepared, ready.s, "mss")
+    holders = Holders(passages, 1.0)
+    hidden = [c.place if len(holders(c.question.answers)) > 1 else -1 for c in made]
+    if not ready.job.quiet:
+        say(
+            f"warming up: mss, {len(made):,} sentences, {sum(h >= 0 for h in hidden):,} answered by another passage too"
+        )
+    _joint(ready, pair, [c.question for c in made], ready.folder.within("warm-up-mss"), None, hidden).fit()
 
 
 def scorer(ready: Ready, pair: Pair) -> Score:

@@ -43,6 +43,8 @@ def train_labelled(job: EndToEndJob, finder: Finder | None = None) -> Path:
     job.settings.check()
     if job.settings.both_sides or job.settings.refit_reader:
         raise TrainingError("--both-sides, --refit-reader: they are of the other way; add --way feedback")
+    if job.settings.warm_ups():
+        raise TrainingError("--warm-up: it is for --way feedback, and for a T5; the collection finds without it")
     rounds = job.settings.rounds
     asked = tuple(
         dataclasses.replace(d, questions=[q for q in d.questions if any(a.strip() for a in q.answers)])

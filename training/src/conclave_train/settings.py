@@ -273,6 +273,10 @@ class EndToEndSettings:
     epochs: int = option(0, "passes over the questions, before each of which feedback searches anew; 0: 2, feedback: 4")
     batch: int = option(0, "questions in a batch; 0: 32, feedback: 16")
     learning_rate: float = option(3e-5, "peak learning rate (the paper's: 2e-5)")
+    warm_up: str = option(
+        "", "feedback, before the questions, on sentences of the passages: ict (taken out), mss (with a span masked)"
+    )
+    warm_up_epochs: int = option(1, "passes over these sentences")
     reader_rate: float = option(1e-4, "peak learning rate of a T5 (the paper's: 2e-5)")
     rate_warm_up: float = option(0.05, "share of the steps with linear warm-up of the learning rates")
     max_norm: float = option(2.0, "gradients are scaled to this norm at most")
@@ -305,6 +309,15 @@ class EndToEndSettings:
         epochs, batch = (2, 32) if self.way == "labels" else (4, 16)
         return dataclasses.replace(self, epochs=self.epochs or epochs, batch=self.batch or batch)
 
+    def warm_ups(self) -> tuple[str, ...]:
+        """What warms the models up, in this order."""
+        named = tuple(name.strip() for name in self.warm_up.split(",") if name.strip())
+        if unknown := [name for name in named if name not in ("ict", "mss")]:
+            raise TrainingError(
+                f"--warm-up: {unknown[0]!r} is neither ict nor mss (the learning rates' is --rate-warm-up)"
+            )
+        return named
+
     def expert(self) -> ExpertSettings:
         """The settings that fine-tuning an expert has too."""
         whole = self.of_way()
@@ -317,7 +330,8 @@ class EndToEndSettings:
     def check(self) -> None:
         """Impossible values are errors that name the option."""
         self.expert().check()
-        for name in ("rounds", "reader_rate", "refresh"):
+        self.warm_ups()
+        for name in ("rounds", "reader_rate", "refresh", "warm_up_epochs"):
             if getattr(self, name) <= 0:
                 raise TrainingError(f"{flag(name)}: {getattr(self, name)} is not positive")
         if self.tokens < 16 or self.answer_tokens < 2:
