@@ -5,7 +5,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -104,6 +106,95 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("%d damaged files were read and %d refused: too few to say anything", read, refused)
 	}
 	t.Logf("%d read, %d refused", read, refused)
+}
+
+// TestDamagedNamed puts files of every format, flipped, cut, and packed into archives and mails,
+// into a folder, and reads it: each either gives passages or is named with its reason, and the
+// good file among them is read.
+func TestDamagedNamed(t *testing.T) {
+	const seed = 40
+	rng := rand.New(rand.NewPCG(seed, seed))
+	t.Logf("seed %d", seed)
+	dir := t.TempDir()
+	files := made(t)
+	n := 0
+	put := func(name string, data []byte) {
+		n++
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	formats := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		formats[filepath.Ext(name)] = true
+		data := files[name]
+		for variant := range 20 {
+			bad := bytes.Clone(data)
+			if variant%2 == 0 {
+				for range 1 + len(bad)/100 {
+					bad[rng.IntN(len(bad))] ^= byte(1 + rng.IntN(255))
+				}
+			} else {
+				bad = bad[:rng.IntN(len(bad))]
+			}
+			as := fmt.Sprintf("%02d-%s", variant, name)
+			switch variant % 5 {
+			case 3:
+				bad = zipOf(map[string]string{name: string(bad)})
+				as += ".zip"
+			case 4:
+				bad = zipOf(map[string]string{"in.zip": string(zipOf(map[string]string{name: string(bad)}))})
+				as += ".zip"
+			}
+			put(as, bad)
+		}
+	}
+	put("good.md", []byte("# Good\n\nThis one is read."))
+	if n < 300 || len(formats) < 12 {
+		t.Fatalf("%d files of %d formats say too little", n, len(formats))
+	}
+	named := map[string]int{}
+	failed := func(path string, err error) {
+		if ReasonOf(err) == "" {
+			t.Errorf("%s: %v is no reason", path, err)
+		}
+		file, _, _ := strings.Cut(path, "/")
+		named[file]++
+	}
+	source, err := Open(t.Context(), []string{dir}, Options{
+		Limits: limits(), Words: 100, Failed: failed, Worker: testWorker(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := map[string]int{}
+	for {
+		p, err := source.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, _, _ := strings.Cut(p.ID[:strings.LastIndexByte(p.ID, '#')], "/")
+		read[file]++
+	}
+	if err := source.Close(); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if named[e.Name()] == 0 && read[e.Name()] == 0 {
+			t.Errorf("%s was neither read nor named", e.Name())
+		}
+	}
+	if read["good.md"] != 1 || len(named) < 100 {
+		t.Errorf("the good file has %d passages, and %d files are named", read["good.md"], len(named))
+	}
+	t.Logf("of %d files %d are named", n, len(named))
 }
 
 // zipOf makes an archive.

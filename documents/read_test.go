@@ -38,17 +38,21 @@ func limits() Limits {
 // newTestReader reads PDF in processes of the test's own program.
 func newTestReader(tb testing.TB) *Reader {
 	tb.Helper()
+	r := NewReader(limits(), testWorker())
+	tb.Cleanup(func() { r.Close() })
+	return r
+}
+
+func testWorker() Worker {
 	cache := filepath.Join(os.TempDir(), "conclave-test-pdf")
 	if at, err := os.UserCacheDir(); err == nil {
 		cache = filepath.Join(at, "conclave", "pdf")
 	}
-	r := NewReader(limits(), func() *exec.Cmd {
+	return func() *exec.Cmd {
 		cmd := exec.Command(os.Args[0], "serve-pdf", cache)
 		cmd.Stderr = os.Stderr
 		return cmd
-	})
-	tb.Cleanup(func() { r.Close() })
-	return r
+	}
 }
 
 // outline writes a document's blocks, one a line: page, kind, level, the header of a row,

@@ -2,7 +2,6 @@ package documents
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 	"sync/atomic"
@@ -38,32 +37,22 @@ type Source struct {
 	at      int
 	queue   []corpus.Passage
 	place   corpus.Place
-	seen    map[string]string // roots by document id
+	roots   []string // of files
 	done    atomic.Int64
 	total   int64
 }
 
 // Open finds the files at the roots, which are files, archives and folders.
 func Open(ctx context.Context, roots []string, o Options) (*Source, error) {
-	s := &Source{ctx: ctx, options: o, seen: map[string]string{}}
-	for _, root := range roots {
-		err := Walk(ctx, root, o.Limits, func(f File) error {
-			if other, twice := s.seen[f.Path]; twice {
-				return fmt.Errorf(
-					"%s and %s both have a document %q: name the folder above them, so that their paths differ",
-					other,
-					root,
-					f.Path,
-				)
-			}
-			s.seen[f.Path] = root
-			s.files = append(s.files, f)
-			s.total += f.Size
-			return nil
-		}, func(path, why string) { s.failed(path, &SkippedError{why}) })
-		if err != nil {
-			return nil, err
-		}
+	s := &Source{ctx: ctx, options: o}
+	err := WalkRoots(ctx, roots, o.Limits, func(root string, f File) error {
+		s.files = append(s.files, f)
+		s.roots = append(s.roots, root)
+		s.total += f.Size
+		return nil
+	}, func(_, path, why string) { s.failed(path, &SkippedError{why}) })
+	if err != nil {
+		return nil, err
 	}
 	s.reader = NewReader(o.Limits, o.Worker)
 	return s, nil
@@ -87,7 +76,7 @@ func (s *Source) Next() (corpus.Passage, error) {
 		}
 		f := s.files[s.at]
 		s.at++
-		mark, err := RootOf(s.seen[f.Path])
+		mark, err := RootOf(s.roots[s.at-1])
 		if err != nil {
 			return corpus.Passage{}, err
 		}

@@ -68,13 +68,12 @@ type had struct {
 // syncing is one pass over the files.
 type syncing struct {
 	SyncOptions
-	to      Target
-	had     map[string]*had
-	keep    map[string]bool // ids that stay, with all below them, whatever was seen of them
-	done    int64
-	total   int64
-	synced  Synced
-	claimed map[string]string // roots by document
+	to     Target
+	had    map[string]*had
+	keep   map[string]bool // ids that stay, with all below them, whatever was seen of them
+	done   int64
+	total  int64
+	synced Synced
 }
 
 // Sync makes the documents of a collection those of the files at the roots: it takes what
@@ -82,30 +81,27 @@ type syncing struct {
 // stay. Each document is changed whole, and what an interruption leaves to do is done by
 // the next Sync. A file that cannot be read keeps what was read of it before.
 func Sync(ctx context.Context, to Target, o SyncOptions) (Synced, error) {
-	s := &syncing{SyncOptions: o, to: to, had: map[string]*had{}, keep: map[string]bool{}, claimed: map[string]string{}}
+	s := &syncing{SyncOptions: o, to: to, had: map[string]*had{}, keep: map[string]bool{}}
+	marks := map[string]string{} // by root
 	roots := map[string]bool{}
-	var files [][]documents.File
 	for _, root := range o.Roots {
 		mark, err := RootOf(root)
 		if err != nil {
 			return s.synced, err
 		}
+		marks[root] = mark
 		roots[mark] = true
-		found, err := s.walk(ctx, root)
-		if err != nil {
-			return s.synced, err // before anything is changed
-		}
-		files = append(files, found)
+	}
+	found, err := s.walk(ctx)
+	if err != nil {
+		return s.synced, err // before anything is changed
 	}
 	if err := s.list(ctx); err != nil {
 		return s.synced, err
 	}
-	for i, root := range o.Roots {
-		mark, _ := RootOf(root)
-		for _, f := range files[i] {
-			if err := s.file(ctx, root, mark, f); err != nil {
-				return s.synced, err
-			}
+	for _, f := range found {
+		if err := s.file(ctx, f.root, marks[f.root], f.File); err != nil {
+			return s.synced, err
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.had)) {
@@ -126,19 +122,23 @@ func Sync(ctx context.Context, to Target, o SyncOptions) (Synced, error) {
 // from others by its absolute path, which the mark does not tell.
 func RootOf(path string) (string, error) { return documents.RootOf(path) }
 
-// walk finds the files of a root.
-func (s *syncing) walk(ctx context.Context, root string) (files []documents.File, err error) {
-	err = documents.Walk(ctx, root, s.Limits, func(f documents.File) error {
-		if other, twice := s.claimed[f.Path]; twice {
-			return fmt.Errorf("%s and %s both have a document %q: name the folder above them, so that their paths differ",
-				other, root, f.Path)
-		}
-		s.claimed[f.Path] = root
-		files = append(files, f)
+// foundFile is a file of a root.
+type foundFile struct {
+	documents.File
+	root string
+}
+
+// walk finds the files of all roots.
+func (s *syncing) walk(ctx context.Context) (files []foundFile, err error) {
+	err = documents.WalkRoots(ctx, s.Roots, s.Limits, func(root string, f documents.File) error {
+		files = append(files, foundFile{f, root})
 		s.total += f.Size
 		return nil
-	}, func(path, why string) {
+	}, func(root, path, why string) {
 		s.keep[path] = true
+		if named, err := documents.Qualified(root, path); err == nil {
+			s.keep[named] = true
+		}
 		if s.Failed != nil {
 			s.Failed(path, &documents.SkippedError{Why: why})
 		}

@@ -302,3 +302,28 @@ func TestSyncInterrupted(t *testing.T) {
 		}
 	}
 }
+
+// TestSyncSamePaths: two roots with a file of the same path are both followed, and a change of
+// one leaves the other's document alone.
+func TestSyncSamePaths(t *testing.T) {
+	s := newShelf(t, filepath.Join(t.TempDir(), "c"))
+	above := t.TempDir()
+	write(t, above, map[string]string{"docs/README.md": "Of the guide.", "src/README.md": "Of the source."})
+	sync := func(want Synced) {
+		t.Helper()
+		o := SyncOptions{Roots: []string{filepath.Join(above, "docs"), filepath.Join(above, "src")}, Limits: limits()}
+		got, err := Sync(t.Context(), s, o)
+		got.Seq = 0
+		if err != nil || got != want {
+			t.Errorf("%+v %v, want %+v", got, err, want)
+		}
+	}
+	sync(Synced{Added: 2})
+	sync(Synced{Unchanged: 2})
+	write(t, above, map[string]string{"src/README.md": "Of the new source."})
+	sync(Synced{Replaced: 1, Unchanged: 1})
+	want := map[string]string{"README.md": "Of the guide.", "src/README.md": "Of the new source."}
+	if got := s.texts(t); !maps.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -51,14 +51,12 @@ func newFollower(roots []string, limits documents.Limits, quiet time.Duration) *
 // look finds all files. An error is that of a folder that cannot be read.
 func (w *follower) look(ctx context.Context) (map[string]fileState, error) {
 	found := map[string]fileState{}
-	for _, root := range w.roots {
-		err := documents.Walk(ctx, root, w.limits, func(f documents.File) error {
-			found[f.Path] = stateOf(f)
-			return nil
-		}, nil)
-		if err != nil {
-			return nil, err
-		}
+	err := documents.WalkRoots(ctx, w.roots, w.limits, func(_ string, f documents.File) error {
+		found[f.Path] = stateOf(f)
+		return nil
+	}, nil)
+	if err != nil {
+		return nil, err
 	}
 	return found, nil
 }
