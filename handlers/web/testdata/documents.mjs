@@ -61,6 +61,35 @@ test("files that are dropped are documents, and what cannot be read is named", (
     { expected: /status of 4/ },
   ));
 
+test("archives are unpacked, and mails bring what is attached; what cannot be read in them is named", () =>
+  on(collection, async (page) => {
+    await rows(page).first().waitFor();
+    const { execFileSync } = await import("node:child_process");
+    const { mkdtempSync, readFileSync, writeFileSync } = await import("node:fs");
+    const folder = mkdtempSync("/tmp/conclave-archives-");
+    writeFileSync(`${folder}/kettle.md`, "# Kettle\n\nDescale the kettle with vinegar.\n");
+    writeFileSync(`${folder}/broken.docx`, "PK\u0003\u0004 rubbish");
+    execFileSync("tar", ["-czf", "kitchen.tar.gz", "kettle.md", "broken.docx"], { cwd: folder });
+    const mail = [
+      "From: ann@example.org", "Subject: Minutes", "MIME-Version: 1.0", "Content-Type: multipart/mixed; boundary=b", "",
+      "--b", "Content-Type: text/plain", "", "The committee chose a crimson carpet.",
+      "--b", "Content-Type: text/plain", "Content-Disposition: attachment; filename=list.txt", "", "Needles and thread.", "--b--", "",
+    ].join("\r\n");
+    await page.setInputFiles("#file", [
+      { name: "kitchen.tar.gz", mimeType: "application/gzip", buffer: readFileSync(`${folder}/kitchen.tar.gz`) },
+      { name: "minutes.eml", mimeType: "message/rfc822", buffer: Buffer.from(mail) },
+    ]);
+    await page.getByText("Searches find 3 documents of it now.").waitFor();
+    const said = await page.locator(".outcome").textContent();
+    assert.ok(said.includes("2 of 2 files: ") && said.includes("3 created") && said.includes("1 failed"), said);
+    assert.match(await page.locator(".failed li").first().textContent(), /^kitchen\.tar\.gz\/broken\.docx: ./);
+    if (shots) await page.screenshot({ path: `${shots}/archives.png`, fullPage: true });
+    for (const id of ["kitchen.tar.gz/kettle.md", "minutes.eml", "minutes.eml/list.txt"])
+      assert.equal((await api(`/v1/documents/${encodeURIComponent(id)}`)).id, id);
+    for (const id of ["kitchen.tar.gz/kettle.md", "minutes.eml", "minutes.eml/list.txt"])
+      await fetch(`${server}/v1/documents/${encodeURIComponent(id)}?refresh=wait`, { method: "DELETE" });
+  }));
+
 test("a folder that is chosen keeps its paths, and the list is searched", () =>
   on(collection, async (page) => {
     await rows(page).first().waitFor();

@@ -1,10 +1,12 @@
 // Files: a door for documents and passages, by drop or by choice, with what became of them.
-import { get, send } from "./api.js";
+import { get, perhaps, send } from "./api.js";
 import { put } from "./documents.js";
 import { bytes, count, h, problem, sized } from "./dom.js";
 
 // JSON Lines hold passages; every other file is a document.
 const lines = /\.(jsonl|ndjson|json)(\.gz)?$/i;
+// Archives hold documents, and a mail may have some attached: a job of the server unpacks them.
+const several = /\.(zip|tar|tgz|gz|eml|mbox)$/i;
 // atOnce is how many files are read by the server at a time.
 const atOnce = 2;
 const shownFailures = 50;
@@ -48,7 +50,7 @@ export function upload(limits, signal, changed) {
     h(
       "span",
       { class: "soft" },
-      "PDF, HTML, Markdown, text, DOCX, PPTX, XLSX, ODF, EPUB, mail, CSV; or passages as JSON Lines with id, title and " +
+      "PDF, HTML, Markdown, text, DOCX, PPTX, XLSX, ODF, EPUB, mail, CSV; zip and tar.gz of these; or passages as JSON Lines with id, title and " +
         `text, also gzip, at most ${bytes(limits.upload_bytes)}`,
     ),
     input,
@@ -96,6 +98,7 @@ async function storeDocuments(files, out, signal, changed) {
   const waiting = h("p");
   out.replaceChildren(progress, said, problems, waiting);
   let done = 0;
+  let stored = 0;
   const tell = () => {
     sized(bar, (100 * done) / files.length);
     progress.setAttribute("aria-valuenow", done);
@@ -109,11 +112,12 @@ async function storeDocuments(files, out, signal, changed) {
     for (const { file, id } of queue) {
       if (signal.aborted) return;
       try {
-        const result = await put(id, file, { signal });
-        tally[result.status] = (tally[result.status] || 0) + 1;
-        for (const text of result.warnings || []) {
+        const result = (several.test(id) && (await unpack(id, file, signal))) || (await putAlone(id, file, signal));
+        for (const [status, n] of Object.entries(result.counts)) if (n > 0) tally[status] = (tally[status] || 0) + n;
+        stored += result.stored;
+        for (const text of result.warnings) {
           warnings.push(text);
-          note(`${id}: ${text}`);
+          note(text);
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -128,8 +132,43 @@ async function storeDocuments(files, out, signal, changed) {
   await Promise.all(Array.from({ length: atOnce }, worker));
   const more = failed.length + warnings.length - problems.childElementCount;
   if (more > 0) problems.append(h("li", null, `and ${more.toLocaleString("en")} more`));
-  if (failed.length < files.length) await searchable(waiting, () => `Searches find ${count(files.length - failed.length, "document")} of it now.`, signal);
+  if (stored > 0) await searchable(waiting, () => `Searches find ${count(stored, "document")} of it now.`, signal);
   changed();
+}
+
+// putAlone puts a file as one document.
+async function putAlone(id, file, signal) {
+  const { status, warnings = [] } = await put(id, file, { signal });
+  return { counts: { [status]: 1 }, stored: 1, warnings: warnings.map((text) => `${id}: ${text}`) };
+}
+
+// unpack lets a job of the server read what is in an archive, or a mail with what is attached to it;
+// nothing where the server has no such jobs.
+async function unpack(id, file, signal) {
+  const body = new FormData();
+  body.append("files", file, id);
+  const accepted = await perhaps(send("POST", "/v1/documents", { body, signal })).catch((error) => {
+    if (error.code === "not_written") return null;
+    throw error;
+  });
+  if (!accepted) return null;
+  let job = await accepted.json();
+  while (job.state === "queued" || job.state === "running") {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    signal.throwIfAborted();
+    job = await get(`/v1/jobs/${encodeURIComponent(job.id)}`, { signal });
+  }
+  if (job.state !== "done") throw { detail: job.error?.detail || job.error || `The job was ${job.state}.` };
+  const { added, replaced, unchanged, failed, failures = [] } = job.result.documents;
+  const unsaid = failed - failures.length;
+  return {
+    counts: { created: added, replaced, unchanged, failed },
+    stored: added + replaced + unchanged,
+    warnings: [
+      ...failures.map((one) => `${one.id}: ${one.detail}`),
+      ...(unsaid > 0 ? [`${id}: ${unsaid.toLocaleString("en")} more could not be read`] : []),
+    ],
+  };
 }
 
 // storeLines stores a file of passages, and shows what became of its lines.
