@@ -169,7 +169,7 @@ func TestTemplates(t *testing.T) {
 			if text.Title == "" {
 				reference = func(w *wordpiece.Tokenizer, t Text) ([]int32, error) { return w.Encode(t.Text, 12) }
 			}
-			if ids, err := reference(e.tokenizer.Tokenizer, text); err != nil || !slices.Equal(got, ids) {
+			if ids, err := reference(e.tokenizer.words, text); err != nil || !slices.Equal(got, ids) {
 				t.Errorf("%s, %+v: %v, want %v (%v)", template, text, got, ids, err)
 			}
 		}

@@ -64,7 +64,7 @@ func checkpoint(tb testing.TB, name string) string {
 }
 
 // familiesImported returns the families of the checkpoints that are compared.
-func familiesImported() []string { return []string{"bert", "distilbert"} }
+func familiesImported() []string { return []string{"bert", "distilbert", "roberta", "xlm-roberta"} }
 
 const familyTokens = 60 // LONGEST of make.py
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"example.org/conclave/encoder/unigram"
-	"example.org/conclave/encoder/wordpiece"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/models"
 )
@@ -30,7 +29,7 @@ func CheckTokenizer(b *models.Bundle) error {
 		}
 		return nil
 	}
-	_, err := wordpiece.Open(b.Path(m.Tokenizer), m.LowerCase)
+	_, err := openTokenizer(b, nil)
 	return err
 }
 

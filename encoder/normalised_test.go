@@ -55,7 +55,7 @@ func TestNormalised(t *testing.T) {
 // TestNormalisedTokens: the tokens of pieces at their places are those of the whole text.
 func TestNormalisedTokens(t *testing.T) {
 	r := library(t)
-	var tokenizer *wordpiece.Tokenizer = open(t, r, bundle(t, tiny.Expert{}), Running{}).tokenizer.Tokenizer
+	var tokenizer *wordpiece.Tokenizer = open(t, r, bundle(t, tiny.Expert{}), Running{}).tokenizer.words
 	for plain, others := range spellings {
 		for _, text := range append(others, plain) {
 			ids, err := tokenizer.Encode(text, 64)

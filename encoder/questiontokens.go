@@ -1,10 +1,15 @@
 package encoder
 
 import (
+	"errors"
+	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
+	"example.org/conclave/encoder/subword"
 	"example.org/conclave/encoder/wordpiece"
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/normalise"
 	"example.org/conclave/models"
 )
@@ -13,7 +18,8 @@ import (
 // last questions: experts of one base ask for those of the same question at the same
 // moment.
 type questionTokens struct {
-	*wordpiece.Tokenizer
+	textTokenizer
+	words *wordpiece.Tokenizer // the same where it is one of BERT's; else nil
 
 	mu    sync.Mutex
 	known map[questionKey]*tokenised
@@ -21,6 +27,66 @@ type questionTokens struct {
 	next  int
 
 	runs atomic.Int64 // of the tokenizer, for questions
+}
+
+// textTokenizer turns texts into ids; see wordpiece.Tokenizer.
+type textTokenizer interface {
+	Encode(text string, maxTokens int) ([]int32, error)
+	EncodePair(first, second string, maxTokens int) (ids []int32, boundary int, err error)
+	Words(text string) wordpiece.Words
+	WholeWords() []string
+	Unknown(id int32) bool
+	Strange(id int32) bool
+	CLS() int32
+	SEP() int32
+	Pad() int32
+	SelfTest() error
+}
+
+// openTokenizer opens a bundle's tokenizer, which reads what form makes of texts; nil: they stay
+// as they are.
+func openTokenizer(b *models.Bundle, form func(string) string) (*questionTokens, error) {
+	m := &b.Manifest
+	path := b.Path(m.Tokenizer)
+	kind := "WordPiece"
+	var data []byte
+	if filepath.Ext(path) == ".json" {
+		var err error
+		data, err = disk.ReadRegular(path, mostTokenizer)
+		if err == nil {
+			kind, err = subword.Kind(data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tokenizer %s: %w", path, err)
+		}
+	}
+	if kind == "WordPiece" {
+		words, err := wordpiece.Open(path, m.LowerCase)
+		if err != nil {
+			return nil, err
+		}
+		if form != nil {
+			words = words.Behind(form)
+		}
+		return &questionTokens{textTokenizer: words, words: words, known: map[questionKey]*tokenised{}}, nil
+	}
+	pieces, err := subword.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer %s: %w", path, err)
+	}
+	if form != nil {
+		pieces = pieces.Behind(form)
+	}
+	return &questionTokens{textTokenizer: pieces, known: map[questionKey]*tokenised{}}, nil
+}
+
+// Located returns the first pieces of a text and where their words lie; see
+// wordpiece.Tokenizer.Located.
+func (q *questionTokens) Located(text string, limit int) (ids []int32, words []wordpiece.Range, err error) {
+	if q.words == nil {
+		return nil, nil, errors.New("the words of a text can be located by BERT's WordPiece alone")
+	}
+	return q.words.Located(text, limit)
 }
 
 // rememberedQuestions is more than can be under way at once on most machines;
@@ -96,14 +162,14 @@ func (t *tokenizers) load(b *models.Bundle, unnormalised bool) (*questionTokens,
 	if q, ok := t.open[key]; ok && key.sha256 != "" {
 		return q, nil
 	}
-	tokenizer, err := wordpiece.Open(b.Path(m.Tokenizer), m.LowerCase)
+	form := normalise.Text
+	if unnormalised {
+		form = nil
+	}
+	q, err := openTokenizer(b, form)
 	if err != nil {
 		return nil, err
 	}
-	if !unnormalised {
-		tokenizer = tokenizer.Behind(normalise.Text)
-	}
-	q := &questionTokens{Tokenizer: tokenizer, known: map[questionKey]*tokenised{}}
 	if t.open == nil {
 		t.open = map[tokenizerKey]*questionTokens{}
 	}

@@ -53,7 +53,12 @@ func (r *Runtime) OpenReader(b *models.Bundle, o Running) (*Reader, error) {
 		return nil, fmt.Errorf("%s is no reader: it is of kind %s", b.Manifest.Name, b.Manifest.Kind)
 	}
 	x := new(Reader)
-	if err := x.openPairs(r, b, o, readerGraph(b)); err != nil {
+	err := x.openPairs(r, b, o, readerGraph(b))
+	if err == nil && x.tokenizer.words == nil {
+		_, _, err = x.tokenizer.Located("", 1)
+		err = errors.Join(err, x.Close())
+	}
+	if err != nil {
 		return nil, fmt.Errorf("opening the reader %s: %w", b.Manifest.Name, err)
 	}
 	return x, nil

@@ -26,7 +26,7 @@ func (x *importing) checkImported(
 	term cli.Terminal,
 ) error {
 	if b.Manifest.Kind != models.KindDense || b.Manifest.Lineage.MergedFrom != "" {
-		return nil
+		return encoder.CheckTokenizer(b)
 	}
 	runtime, err := installedRuntime(config, cache, term)
 	if err != nil || runtime == nil {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"example.org/conclave/encoder/framing"
 )
 
 // file is what a tokenizer.json says, as far as it decides which ids a text gets.
@@ -15,17 +17,10 @@ type file struct {
 		Content string `json:"content"`
 		Special bool   `json:"special"`
 	} `json:"added_tokens"`
-	Normalizer    *step `json:"normalizer"`
-	PreTokenizer  *step `json:"pre_tokenizer"`
-	PostProcessor *struct {
-		Type   string `json:"type"`
-		Single []struct {
-			Token *struct {
-				ID string `json:"id"`
-			} `json:"SpecialToken"`
-		} `json:"single"`
-	} `json:"post_processor"`
-	Model struct {
+	Normalizer    *step           `json:"normalizer"`
+	PreTokenizer  *step           `json:"pre_tokenizer"`
+	PostProcessor json.RawMessage `json:"post_processor"`
+	Model         struct {
 		Type         string  `json:"type"`
 		Unknown      *int    `json:"unk_id"`
 		ByteFallback bool    `json:"byte_fallback"`
@@ -69,8 +64,8 @@ func (p *piece) UnmarshalJSON(data []byte) error {
 	return errors.Join(json.Unmarshal(pair[0], &p.text), json.Unmarshal(pair[1], &p.score))
 }
 
-// Parse reads a tokenizer.json with a Unigram model, in the forms in which T5's is
-// found. Whatever would split text in a way that this package does not know is an error.
+// Parse reads a tokenizer.json with a Unigram model, in the forms in which T5's and
+// XLM-RoBERTa's are found. Whatever would split text in a way that this package does not know is an error.
 func Parse(data []byte) (*Tokenizer, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
@@ -111,8 +106,8 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return t, t.tryASCII()
 }
 
-// special takes the special pieces out of what text can become, and finds the one that
-// ends a text.
+// special takes the special pieces out of what text can become, and finds those that begin and
+// end a text.
 func (t *Tokenizer) special(f *file) error {
 	t.hidden = make([]bool, len(t.pieces))
 	hide := func(id int32) {
@@ -121,18 +116,24 @@ func (t *Tokenizer) special(f *file) error {
 			delete(t.ids, t.pieces[id])
 		}
 	}
-	end := ""
-	if p := f.PostProcessor; p != nil && p.Type == "TemplateProcessing" && len(p.Single) == 2 && p.Single[1].Token != nil {
-		end = p.Single[1].Token.ID
+	var err error
+	t.frame, err = framing.Parse(f.PostProcessor)
+	if err != nil {
+		return err
 	}
-	id, ok := t.ids[end]
+	id, ok := t.ids[t.frame.End]
 	if !ok {
-		return fmt.Errorf(
-			"post_processor does not put a piece of the vocabulary behind a text, as T5's puts </s>; no other is read",
-		)
+		return fmt.Errorf("post_processor puts %q behind a text, which is no piece of the vocabulary", t.frame.End)
 	}
 	t.end = id
 	hide(id)
+	if t.frame.Start != "" {
+		id, ok := t.ids[t.frame.Start]
+		if !ok {
+			return fmt.Errorf("post_processor puts %q before a text, which is no piece of the vocabulary", t.frame.Start)
+		}
+		hide(id)
+	}
 	hide(t.unknown)
 	for _, a := range f.AddedTokens {
 		if !a.Special {
@@ -168,10 +169,10 @@ func (t *Tokenizer) normalisation(s *step) error {
 			if err != nil {
 				return fmt.Errorf("normalizer: precompiled_charsmap: %w", err)
 			}
-		case s.Type == "Strip" && !s.Left && s.Right && !t.squeeze:
+		case s.Type == "Strip" && !s.Left && s.Right && t.squeezed == "":
 			t.strip = true
-		case s.Type == "Replace" && s.Pattern.Regex == " {2,}" && s.Content == space:
-			t.squeeze = true
+		case s.Type == "Replace" && s.Pattern.Regex == " {2,}" && (s.Content == space || s.Content == " "):
+			t.squeezed = s.Content
 		default:
 			return fmt.Errorf(
 				"normalizer: a step %q is not supported here; a map of characters (Precompiled), then Strip on the right and Replace of several spaces are",

@@ -1,5 +1,5 @@
 // Package unigram turns text into the token ids of a SentencePiece Unigram vocabulary,
-// as T5 has one, and ids into text, identically to the reference (Hugging Face
+// as T5 and XLM-RoBERTa have one, and ids into text, identically to the reference (Hugging Face
 // tokenizers).
 //
 // Words found here: a piece is a part of a word; ▁ (U+2581) stands for the space before
@@ -21,6 +21,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.org/conclave/encoder/framing"
 )
 
 // space stands for a space in pieces.
@@ -40,16 +42,30 @@ type Tokenizer struct {
 	longest      int
 	unknown, end int32
 	unknownScore float64
+	frame        framing.Frame
 
 	chars *charMap    // nil: none
 	ascii [128]string // what chars makes of single characters
-	// strip: white space at the end is cut. squeeze: several spaces become one ▁.
-	// words: all white space parts words; otherwise spaces alone do.
-	strip, squeeze, words bool
+	// strip: white space at the end is cut. squeezed: what several spaces become; "": what they
+	// are. words: all white space parts words; otherwise spaces alone do.
+	strip, words bool
+	squeezed     string
 }
 
 // Pieces returns how many pieces there are; ids are below it.
 func (t *Tokenizer) Pieces() int { return len(t.pieces) }
+
+// Frame returns what stands around texts.
+func (t *Tokenizer) Frame() framing.Frame { return t.frame }
+
+// IDs returns the ids of all pieces, the special ones among them.
+func (t *Tokenizer) IDs() map[string]int {
+	all := make(map[string]int, len(t.pieces))
+	for id, piece := range t.pieces {
+		all[piece] = id
+	}
+	return all
+}
 
 // End returns the id that ends a text.
 func (t *Tokenizer) End() int32 { return t.end }
@@ -64,16 +80,24 @@ func (t *Tokenizer) Encode(text string, maxTokens int) (ids []int32, err error) 
 	if maxTokens < 1 {
 		return nil, fmt.Errorf("a limit of %d tokens leaves no room for the one that ends a text", maxTokens)
 	}
+	ids, err = t.Append(nil, text, maxTokens-1)
+	if err != nil {
+		return nil, err
+	}
+	return append(ids, t.end), nil
+}
+
+// Append appends the ids of a text's pieces until ids has limit entries, without special tokens.
+func (t *Tokenizer) Append(ids []int32, text string, limit int) (_ []int32, err error) {
 	defer func() {
 		// The library indexes by what a map of characters says.
 		if failure := recover(); failure != nil {
-			ids = nil
 			err = fmt.Errorf("tokenizing a text of %d bytes: the map of characters led to a panic: %v", len(text), failure)
 		}
 	}()
 	text = t.normalise(strings.ToValidUTF8(text, ""))
 	for _, part := range t.parts(text) {
-		for part != "" && len(ids) < maxTokens-1 {
+		for part != "" && len(ids) < limit {
 			// Each ▁ begins a word, which is split by itself.
 			end := len(part)
 			if at := strings.Index(part[1:], space); at >= 0 {
@@ -83,7 +107,7 @@ func (t *Tokenizer) Encode(text string, maxTokens int) (ids []int32, err error) 
 			part = part[end:]
 		}
 	}
-	return append(ids[:min(len(ids), maxTokens-1)], t.end), nil
+	return ids[:min(len(ids), limit)], nil
 }
 
 // normalise maps characters and, where the file says so, cuts and joins spaces.
@@ -94,7 +118,7 @@ func (t *Tokenizer) normalise(text string) string {
 	if t.strip {
 		text = strings.TrimRightFunc(text, unicode.IsSpace)
 	}
-	if !t.squeeze {
+	if t.squeezed == "" {
 		return text
 	}
 	var b strings.Builder
@@ -107,7 +131,7 @@ func (t *Tokenizer) normalise(text string) string {
 		text = text[plain:]
 		if text != "" {
 			text = strings.TrimLeft(text, " ")
-			b.WriteString(space)
+			b.WriteString(t.squeezed)
 		}
 	}
 	return b.String()

@@ -3,7 +3,8 @@
 //
 // Words found here: a vocabulary maps pieces to ids; a piece is a word or a
 // part of one, the parts after the first written with ## in front; [CLS]
-// opens an input, [SEP] ends each text in it, [UNK] stands for a word that no
+// opens an input, [SEP] ends each text in it (other models of the family call them otherwise, MPNet
+// <s> and </s>, of which two stand between the texts of a pair), [UNK] stands for a word that no
 // pieces make up. There is one difference: the reference gives [UNK] for any word
 // of more than 100 characters, and here it has its pieces (the reference's own with
 // a larger max_input_chars_per_word), so that two keys or hashes are not the same.
@@ -23,6 +24,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"example.org/conclave/encoder/framing"
+
 	"github.com/sugarme/tokenizer/model/wordpiece"
 )
 
@@ -34,6 +37,7 @@ type Tokenizer struct {
 
 	alphabet    map[rune]struct{} // every character of the vocabulary
 	cls, sep    int32
+	frame       framing.Frame
 	unk, pad    int32
 	fingerprint string                // of the vocabulary
 	scripts     []*unicode.RangeTable // that it has the words of
@@ -81,11 +85,12 @@ func (t *Tokenizer) Encode(text string, maxTokens int) ([]int32, error) {
 // reference does: the longer text gives way until both are equally long, then both
 // do, an odd token being left to the longer.
 func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32, boundary int, err error) {
-	room := maxTokens - 3
+	room := maxTokens - t.frame.Between()
 	if room < 0 {
 		return nil, 0, fmt.Errorf(
-			"a limit of %d tokens leaves no room for [CLS] and two [SEP]: it must be at least 3",
+			"a limit of %d tokens leaves no room for [CLS] and two [SEP]: it must be at least %d",
 			maxTokens,
+			t.frame.Between(),
 		)
 	}
 	// One more than fits tells a text that fits from one that does not.
@@ -110,11 +115,14 @@ func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32
 			return nil, 0, err
 		}
 	}
-	keepA, keepB := longestFirst(lengthA, lengthB, room)
-	ids = make([]int32, 0, keepA+keepB+3)
+	keepA, keepB := framing.LongestFirst(lengthA, lengthB, room)
+	ids = make([]int32, 0, keepA+keepB+t.frame.Between())
 	ids = append(ids, t.cls)
 	ids = append(ids, a[:keepA]...)
 	ids = append(ids, t.sep)
+	if t.frame.Twice {
+		ids = append(ids, t.sep)
+	}
 	boundary = len(ids)
 	ids = append(ids, b[:keepB]...)
 	return append(ids, t.sep), boundary, nil
@@ -128,24 +136,6 @@ func (t *Tokenizer) CLS() int32 { return t.cls }
 
 // SEP returns the id that ends a text; see CLS.
 func (t *Tokenizer) SEP() int32 { return t.sep }
-
-// longestFirst returns how many tokens of two texts stay when both together may
-// have room.
-func longestFirst(a, b, room int) (keepA, keepB int) {
-	if a+b <= room {
-		return a, b
-	}
-	short := min(a, b)
-	long := room - short
-	if long < short {
-		short = room / 2
-		long = room - short
-	}
-	if a > b {
-		return long, short
-	}
-	return short, long
-}
 
 func (t *Tokenizer) count(text string) (int, error) {
 	ids, err := t.appendPieces(nil, text, int(^uint(0)>>1))

@@ -1,6 +1,11 @@
 package wordpiece
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+
+	"example.org/conclave/encoder/framing"
+)
 
 // tokenizerFile is the part of a tokenizer.json that decides about ids. The
 // format has no specification; the field names are those that Hugging Face
@@ -20,7 +25,8 @@ type tokenizerFile struct {
 	PreTokenizer *struct {
 		Type string `json:"type"`
 	} `json:"pre_tokenizer"`
-	Model struct {
+	PostProcessor json.RawMessage `json:"post_processor"`
+	Model         struct {
 		Type     string         `json:"type"`
 		UnkToken string         `json:"unk_token"`
 		Prefix   *string        `json:"continuing_subword_prefix"`
@@ -64,7 +70,14 @@ func (f *tokenizerFile) vocabulary() (*vocabulary, error) {
 			longestWord,
 		)
 	}
+	frame := bertFrame()
+	if _, cls := m.Vocab[frame.Start]; !cls {
+		if own, err := framing.Parse(f.PostProcessor); err == nil {
+			frame = own
+		}
+	}
 	return &vocabulary{
+		frame:        frame,
 		ids:          m.Vocab,
 		ideographs:   f.Normalizer.HandleChineseChars,
 		stripAccents: f.Normalizer.StripAccents,

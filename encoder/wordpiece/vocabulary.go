@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode"
 
+	"example.org/conclave/encoder/framing"
 	"example.org/conclave/internal/disk"
 
 	"github.com/sugarme/tokenizer/model"
@@ -24,6 +25,7 @@ type vocabulary struct {
 	ideographs   bool
 	stripAccents *bool // nil: when the text is lower-cased
 	lowerCase    *bool // nil: the file does not say
+	frame        framing.Frame
 }
 
 // mostBytes bounds a file that is read whole; those of the largest vocabularies have a
@@ -42,7 +44,7 @@ const (
 // .json is the latter. lowerCase says whether the model was trained on
 // lower-cased text; a tokenizer.json that says otherwise is an error, and so
 // is one that asks for anything but BERT's normaliser and pre-tokenizer. Its
-// template, truncation and padding are not read.
+// template is read where the vocabulary has no [CLS] and [SEP]; truncation and padding are not.
 func Open(path string, lowerCase bool) (*Tokenizer, error) {
 	data, err := disk.ReadRegular(path, mostBytes)
 	if err != nil {
@@ -75,7 +77,10 @@ func build(parse func([]byte) (*vocabulary, error), data []byte, lowerCase bool)
 }
 
 func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
-	for _, name := range []string{unknown, "[CLS]", "[SEP]"} {
+	if v.frame.End == "" {
+		v.frame = bertFrame()
+	}
+	for _, name := range []string{unknown, v.frame.Start, v.frame.End} {
 		if _, ok := v.ids[name]; !ok {
 			return nil, fmt.Errorf("the vocabulary of %d pieces has no %s, which every BERT model needs", len(v.ids), name)
 		}
@@ -83,10 +88,11 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 	t := &Tokenizer{
 		classes:     newClasses(),
 		alphabet:    make(map[rune]struct{}),
-		cls:         int32(v.ids["[CLS]"]),
-		sep:         int32(v.ids["[SEP]"]),
+		cls:         int32(v.ids[v.frame.Start]),
+		sep:         int32(v.ids[v.frame.End]),
 		unk:         int32(v.ids[unknown]),
-		pad:         int32(v.ids["[PAD]"]), // 0 where there is none: the mask hides it
+		pad:         int32(v.pad()),
+		frame:       v.frame,
 		fingerprint: v.fingerprint(),
 		scripts:     v.coveredScripts(),
 		ids:         v.ids,
@@ -118,6 +124,19 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 	return t, nil
 }
 
+// bertFrame returns BERT's.
+func bertFrame() framing.Frame { return framing.Frame{Start: "[CLS]", End: "[SEP]"} }
+
+// pad returns the id that fills rows; 0 where there is none: the mask hides it.
+func (v *vocabulary) pad() int {
+	for _, name := range []string{"[PAD]", "<pad>"} {
+		if id, ok := v.ids[name]; ok {
+			return id
+		}
+	}
+	return 0
+}
+
 // fingerprint returns the SHA-256 of the pieces in the order of their ids, in
 // hexadecimal; the same for a vocab.txt and a tokenizer.json of one model.
 func (v *vocabulary) fingerprint() string {
@@ -129,7 +148,7 @@ func (v *vocabulary) fingerprint() string {
 // parseLines reads a vocab.txt. As in the reference, white space at the end
 // of a line is no part of the piece and a repeated piece has its last id.
 func parseLines(data []byte) (*vocabulary, error) {
-	v := &vocabulary{ids: make(map[string]int), ideographs: true}
+	v := &vocabulary{ids: make(map[string]int), ideographs: true, frame: bertFrame()}
 	for id, line := range strings.Split(strings.TrimSuffix(string(data), "\n"), "\n") {
 		v.ids[strings.TrimRightFunc(line, unicode.IsSpace)] = id
 	}

@@ -93,7 +93,7 @@ func readCheckpoint(dir string) (*checkpoint, error) {
 		Activation: value(h.Activation, value(h.DistilActivation, "gelu")), LayerNormEps: float32(value(h.Epsilon, 1e-12)),
 	}
 	if f.typeless {
-		c.config.TokenTypes = 1
+		c.config.TokenTypes = 2 // of zeros, so that a reader's types change nothing
 	}
 	if f.padded {
 		c.firstPosition = value(h.Padding, 1) + 1

@@ -26,6 +26,12 @@ type family struct {
 	pooled                   bool
 }
 
+// robertas are RoBERTa and its like: BERT's layers, whose positions begin behind that of padding.
+var robertas = &family{
+	prefix: "roberta.", class: "Roberta", padded: true,
+	dense: "classifier.dense", score: "classifier.out_proj", activation: bert.RerankTanh,
+}
+
 // families are the model types whose weights are imported.
 var families = map[string]*family{
 	"bert": {
@@ -48,6 +54,9 @@ var families = map[string]*family{
 		),
 		dense: "pre_classifier", score: "classifier", activation: bert.RerankReLU,
 	},
+	"roberta":     robertas,
+	"xlm-roberta": robertas,
+	"camembert":   robertas,
 }
 
 // familyNames returns the model types that are imported, for messages.

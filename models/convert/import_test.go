@@ -174,7 +174,7 @@ func refuse(t *testing.T, dir string, o convert.Options, want string) {
 
 func TestImportErrorsOfConfiguration(t *testing.T) {
 	for want, change := range map[string]func(map[string]any){
-		"model_type":              func(c map[string]any) { c["model_type"] = "roberta" },
+		"model_type":              func(c map[string]any) { c["model_type"] = "electra" },
 		"hidden_act":              func(c map[string]any) { c["hidden_act"] = "swish" },
 		"position_embedding_type": func(c map[string]any) { c["position_embedding_type"] = "relative_key" },
 		"is_decoder":              func(c map[string]any) { c["is_decoder"] = true },

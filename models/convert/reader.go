@@ -42,6 +42,9 @@ func DefaultReader(selects bool) *models.ReaderGraph {
 // isReader reports whether the checkpoint has a head that marks answers, and selects
 // whether it has one that tells whether a passage answers.
 func (t *tower) isReader() bool {
+	if t.tokenizer.kind != wordPiece { // whose words can be located
+		return false
+	}
 	_, ok := t.set.Info(t.name(bert.ReaderSpan))
 	return ok
 }

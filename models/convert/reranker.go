@@ -76,7 +76,7 @@ func (t *tower) importReranker(srcDir, outDir string, o Options) (*models.Bundle
 		Reranker: &models.Reranker{
 			Tokens:   cmp.Or(o.MaxTokens.Passage, min(rerankerTokens, t.config.Positions)),
 			Template: cmp.Or(o.Template, models.TemplateTitleDotText),
-			Segments: t.config.TokenTypes > 1,
+			Segments: t.config.TokenTypes > 1 && !t.family.typeless,
 			Graph:    DefaultReranker(),
 		},
 		Lineage: models.Lineage{

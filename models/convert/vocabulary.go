@@ -18,8 +18,9 @@ import (
 type tokenizer struct {
 	name      string // tokenizer.json or vocab.txt
 	data      []byte
+	kind      string // the type of its model: WordPiece, BPE or Unigram
 	lowerCase bool
-	cls, sep  int // ids of [CLS] and [SEP]
+	cls, sep  int // ids of the tokens that begin and end a text
 	pieces    int // how many there are
 }
 
@@ -27,12 +28,13 @@ type tokenizer struct {
 // checks that its ids fit the model's table of rows word pieces; rows is 0 where
 // the number is unknown. How it splits words is not checked here.
 func readTokenizer(dir string, rows int) (*tokenizer, error) {
-	t := &tokenizer{name: "tokenizer.json"}
+	t := &tokenizer{name: "tokenizer.json", kind: wordPiece}
+	frame := [2]string{"[CLS]", "[SEP]"}
 	var ids map[string]int
 	var err error
 	t.data, err = disk.ReadRegular(filepath.Join(dir, t.name), mostTokenizer)
 	if err == nil {
-		ids, err = t.parseJSON()
+		ids, frame, err = t.parseJSON()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, t.name), err)
 		}
@@ -40,7 +42,7 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 		t.name = "vocab.txt"
 		t.data, err = disk.ReadRegular(filepath.Join(dir, t.name), mostTokenizer)
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%s has neither tokenizer.json nor vocab.txt", dir)
+			return nil, noTokenizer(dir)
 		} else if err == nil {
 			ids = lineIDs(t.data)
 			t.lowerCase, err = lowerCase(dir, ids)
@@ -49,7 +51,11 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, special := range []string{"[UNK]", "[CLS]", "[SEP]"} {
+	specials := frame[:]
+	if t.kind == wordPiece {
+		specials = append([]string{"[UNK]"}, specials...)
+	}
+	for _, special := range specials {
 		if _, ok := ids[special]; !ok {
 			return nil, fmt.Errorf("%s: no word piece %s", filepath.Join(dir, t.name), special)
 		}
@@ -65,8 +71,8 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 			)
 		}
 	}
-	t.cls = ids["[CLS]"]
-	t.sep = ids["[SEP]"]
+	t.cls = ids[frame[0]]
+	t.sep = ids[frame[1]]
 	t.pieces = len(ids)
 	return t, nil
 }
@@ -93,59 +99,146 @@ func (t *tokenizer) same(other *tokenizer) error {
 	return nil
 }
 
-func (t *tokenizer) parseJSON() (map[string]int, error) {
-	var file struct {
-		Normalizer *struct {
-			Type      string `json:"type"`
-			LowerCase *bool  `json:"lowercase"`
-		} `json:"normalizer"`
-		Model *struct {
-			Type  string          `json:"type"`
-			Vocab json.RawMessage `json:"vocab"`
-		} `json:"model"`
+// The types of a tokenizer.json's model that are imported.
+const (
+	wordPiece = "WordPiece" // BERT, DistilBERT, MPNet
+	bytePair  = "BPE"       // RoBERTa
+	unigram   = "Unigram"   // XLM-RoBERTa
+)
+
+// noTokenizer returns the error of a folder that lacks the tokenizer's file, and says what the
+// file that it has instead is.
+func noTokenizer(dir string) error {
+	for _, other := range []string{"sentencepiece.bpe.model", "spiece.model", "merges.txt"} {
+		if exists(filepath.Join(dir, other)) {
+			return fmt.Errorf(
+				"%s has %s and no tokenizer.json: save the tokenizer in transformers, which writes one (AutoTokenizer)",
+				dir,
+				other,
+			)
+		}
 	}
+	return fmt.Errorf("%s has neither tokenizer.json nor vocab.txt", dir)
+}
+
+// tokenizerJSON is the part of a tokenizer.json that an import looks at.
+type tokenizerJSON struct {
+	AddedTokens []struct {
+		ID      int    `json:"id"`
+		Content string `json:"content"`
+	} `json:"added_tokens"`
+	Normalizer *struct {
+		Type      string `json:"type"`
+		LowerCase *bool  `json:"lowercase"`
+	} `json:"normalizer"`
+	PostProcessor struct {
+		Type   string            `json:"type"`
+		CLS    []json.RawMessage `json:"cls"`
+		SEP    []json.RawMessage `json:"sep"`
+		Single []struct {
+			Special *struct {
+				ID string `json:"id"`
+			} `json:"SpecialToken"`
+		} `json:"single"`
+	} `json:"post_processor"`
+	Model *struct {
+		Type  string          `json:"type"`
+		Vocab json.RawMessage `json:"vocab"`
+	} `json:"model"`
+}
+
+// frame returns the tokens that begin and end a text, where the file says it.
+func (f *tokenizerJSON) frame() (frame [2]string, ok bool) {
+	p := &f.PostProcessor
+	if len(p.CLS) == 2 && len(p.SEP) == 2 {
+		ok = json.Unmarshal(p.CLS[0], &frame[0]) == nil && json.Unmarshal(p.SEP[0], &frame[1]) == nil
+		return frame, ok
+	}
+	if n := len(p.Single); n == 3 && p.Single[0].Special != nil && p.Single[2].Special != nil {
+		return [2]string{p.Single[0].Special.ID, p.Single[2].Special.ID}, true
+	}
+	return frame, false
+}
+
+// parseJSON reads the ids of a tokenizer.json's pieces and the tokens around a text. How it splits
+// words is checked by whoever opens the bundle.
+func (t *tokenizer) parseJSON() (ids map[string]int, frame [2]string, err error) {
+	var file tokenizerJSON
 	if err := json.Unmarshal(t.data, &file); err != nil {
-		return nil, fmt.Errorf("it is no tokenizer.json of Hugging Face's tokenizers: %w", err)
+		return nil, frame, fmt.Errorf("it is no tokenizer.json of Hugging Face's tokenizers: %w", err)
 	}
 	if file.Model == nil {
-		return nil, errors.New("it has no model: it is no tokenizer.json of Hugging Face's tokenizers")
+		return nil, frame, errors.New("it has no model: it is no tokenizer.json of Hugging Face's tokenizers")
 	}
-	if kind := file.Model.Type; kind != "WordPiece" && kind != "" {
-		return nil, otherTokenizer(kind)
+	if file.Model.Type != "" {
+		t.kind = file.Model.Type
+	} else if bytes.HasPrefix(bytes.TrimSpace(file.Model.Vocab), []byte("[")) { // older files have no type
+		t.kind = unigram
 	}
-	ids := map[string]int{}
-	if err := json.Unmarshal(file.Model.Vocab, &ids); err != nil {
-		// Older files have no type: Unigram's vocabulary is a list.
-		if bytes.HasPrefix(bytes.TrimSpace(file.Model.Vocab), []byte("[")) {
-			return nil, otherTokenizer("Unigram")
+	own, known := file.frame()
+	if t.kind != wordPiece && (!known || t.kind != bytePair && t.kind != unigram) {
+		return nil, frame, otherTokenizer(t.kind)
+	}
+	ids, err = file.pieces(t.kind)
+	if err != nil {
+		return nil, frame, err
+	}
+	frame = own
+	if _, bert := ids["[CLS]"]; t.kind == wordPiece && (bert || !known) {
+		frame = [2]string{"[CLS]", "[SEP]"}
+	}
+	if t.kind != wordPiece {
+		for _, added := range file.AddedTokens {
+			ids[added.Content] = added.ID
 		}
-		return nil, fmt.Errorf("model.vocab is no object from word pieces to their ids: %w", err)
+		return ids, frame, nil
 	}
 	if n := file.Normalizer; n == nil || n.Type != "BertNormalizer" || n.LowerCase == nil {
 		kind := "none"
 		if n != nil {
 			kind = fmt.Sprintf("%q", n.Type)
 		}
-		return nil, fmt.Errorf("normalizer is %s; only BertNormalizer, with lowercase, is supported", kind)
+		return nil, frame, fmt.Errorf("normalizer is %s; only BertNormalizer, with lowercase, is supported", kind)
 	}
 	t.lowerCase = *file.Normalizer.LowerCase
+	return ids, frame, nil
+}
+
+// pieces returns the ids of a vocabulary of some kind.
+func (f *tokenizerJSON) pieces(kind string) (ids map[string]int, err error) {
+	ids = map[string]int{}
+	if kind != unigram {
+		if err := json.Unmarshal(f.Model.Vocab, &ids); err != nil {
+			return nil, fmt.Errorf("model.vocab is no object from pieces to their ids: %w", err)
+		}
+		return ids, nil
+	}
+	var list [][]any
+	if err := json.Unmarshal(f.Model.Vocab, &list); err != nil {
+		return nil, fmt.Errorf("model.vocab is no list of pieces with their scores: %w", err)
+	}
+	for id, pair := range list {
+		if len(pair) > 0 {
+			ids[fmt.Sprint(pair[0])] = id
+		}
+	}
 	return ids, nil
 }
 
-// otherTokenizer describes what a tokenizer is that is not BERT's, and what is possible.
+// otherTokenizer describes what a tokenizer is that no encoder here has, and what is possible.
 func otherTokenizer(kind string) error {
 	what := fmt.Sprintf("a tokenizer of another kind (model.type %q)", kind)
 	switch kind {
-	case "Unigram":
-		what = "a Unigram (SentencePiece) tokenizer, as XLM-RoBERTa's and T5's models have"
-	case "BPE":
-		what = "a byte-pair tokenizer (BPE), as RoBERTa's, ModernBERT's and decoders' models have"
+	case unigram:
+		what = "a Unigram (SentencePiece) tokenizer that puts no token before a text, as T5's"
+	case bytePair:
+		what = "a byte-pair tokenizer (BPE) that puts no tokens around a text, as decoders' models have"
 	case "WordLevel":
 		what = "a tokenizer of whole words (WordLevel)"
 	}
 	return &KindError{
 		What:     what,
-		Possible: "Experts need BERT's WordPiece, as bert-base, all-MiniLM, BGE, E5 and Arctic have it; a T5 can be imported as a generator",
+		Possible: "Encoders need BERT's WordPiece, RoBERTa's byte-level BPE or XLM-RoBERTa's Unigram; a T5 can be imported as a generator",
 	}
 }
 

@@ -1,0 +1,74 @@
+package bytepair
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// class is a character's in GPT-2's rule.
+type class int
+
+const (
+	other class = iota
+	letter
+	number
+	white
+)
+
+func classOf(r rune) class {
+	switch {
+	case unicode.Is(unicode.White_Space, r):
+		return white
+	case unicode.IsLetter(r):
+		return letter
+	case unicode.IsNumber(r):
+		return number
+	}
+	return other
+}
+
+// contractions are words by themselves.
+var contractions = [...]string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"}
+
+// nextWord returns the length in bytes of a text's first word by GPT-2's rule, the first of these
+// that there is: a contraction; letters, numbers, or other characters, with one space before them;
+// white space, without its last character where something follows.
+func nextWord(text string) int {
+	for _, c := range contractions {
+		if strings.HasPrefix(text, c) {
+			return len(c)
+		}
+	}
+	at := 0
+	if text[0] == ' ' {
+		at = 1
+	}
+	if at < len(text) {
+		first, _ := utf8.DecodeRuneInString(text[at:])
+		if c := classOf(first); c != white {
+			return at + run(text[at:], c)
+		}
+	}
+	n := run(text, white)
+	if n == len(text) {
+		return n
+	}
+	_, last := utf8.DecodeLastRuneInString(text[:n])
+	if last < n {
+		return n - last
+	}
+	return n
+}
+
+// run returns the length in bytes of the characters of a class with which text begins.
+func run(text string, c class) (n int) {
+	for n < len(text) {
+		r, size := utf8.DecodeRuneInString(text[n:])
+		if classOf(r) != c {
+			break
+		}
+		n += size
+	}
+	return n
+}

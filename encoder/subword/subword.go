@@ -1,0 +1,316 @@
+// Package subword gives the tokenizers of RoBERTa (package bytepair) and XLM-RoBERTa (package
+// unigram) what an encoder asks of a tokenizer beside splitting: the special tokens around texts,
+// pairs, and how much of a text the vocabulary knows.
+package subword
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"example.org/conclave/encoder/bytepair"
+	"example.org/conclave/encoder/framing"
+	"example.org/conclave/encoder/unigram"
+	"example.org/conclave/encoder/wordpiece"
+)
+
+// Tokenizer is safe for concurrent use.
+type Tokenizer struct {
+	split   func(ids []int32, text string, limit int) ([]int32, error)
+	form    func(string) string // before all else; nil: nothing
+	frame   framing.Frame
+	special [2]int32 // those that begin and end a text
+	pad     int32
+	unknown int32                 // -1: there is none
+	scripts []*unicode.RangeTable // that the vocabulary has the words of
+	strange []bool                // by id
+	whole   []string
+}
+
+// Kind returns the type of a tokenizer.json's model: "WordPiece", "BPE", "Unigram" or another.
+func Kind(data []byte) (string, error) {
+	var file struct {
+		Model *struct {
+			Type  string          `json:"type"`
+			Vocab json.RawMessage `json:"vocab"`
+		} `json:"model"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return "", fmt.Errorf("not a tokenizer.json: %w", err)
+	}
+	switch m := file.Model; {
+	case m == nil:
+		return "", fmt.Errorf("not a tokenizer.json: it has no model")
+	case m.Type != "": // older files leave it out
+		return m.Type, nil
+	case strings.HasPrefix(strings.TrimSpace(string(m.Vocab)), "["):
+		return "Unigram", nil
+	}
+	return "WordPiece", nil
+}
+
+// Parse reads a tokenizer.json with a model of type BPE or Unigram.
+func Parse(data []byte) (*Tokenizer, error) {
+	kind, err := Kind(data)
+	if err != nil {
+		return nil, err
+	}
+	t := new(Tokenizer)
+	var ids map[string]int
+	var text func(piece string) (text string, begins bool)
+	switch kind {
+	case "BPE":
+		b, err := bytepair.Parse(data)
+		if err != nil {
+			return nil, err
+		}
+		ids = b.IDs
+		t.frame = b.Frame
+		t.split = func(ids []int32, text string, limit int) ([]int32, error) { return b.Append(ids, text, limit), nil }
+		decode := bytepair.Decoder()
+		text = func(piece string) (string, bool) { return strings.CutPrefix(decode(piece), " ") }
+	case "Unigram":
+		u, err := unigram.Parse(data)
+		if err != nil {
+			return nil, err
+		}
+		ids = u.IDs()
+		t.frame = u.Frame()
+		t.split = u.Append
+		text = func(piece string) (string, bool) { return strings.CutPrefix(piece, "▁") }
+	default:
+		return nil, fmt.Errorf("model.type is %q; BPE and Unigram are read here", kind)
+	}
+	return t, t.know(ids, text)
+}
+
+// know fills in what is known of the vocabulary. text returns the text of a piece, and whether it
+// begins a word.
+func (t *Tokenizer) know(ids map[string]int, text func(piece string) (string, bool)) error {
+	id := func(name string) (int32, bool) {
+		at, ok := ids[name]
+		return int32(at), ok
+	}
+	var begins, ends bool
+	t.special[0], begins = id(t.frame.Start)
+	t.special[1], ends = id(t.frame.End)
+	if !begins || !ends {
+		return fmt.Errorf("post_processor puts %q and %q around a text; both have to be in the vocabulary", t.frame.Start, t.frame.End)
+	}
+	t.pad, _ = id("<pad>") // 0 where there is none: the mask hides it
+	t.unknown = -1
+	if at, ok := id("<unk>"); ok {
+		t.unknown = at
+	}
+	order := slices.SortedFunc(maps.Keys(ids), func(a, b string) int { return ids[a] - ids[b] })
+	t.scripts = coveredScripts(order, text)
+	most := ids[order[len(order)-1]]
+	t.strange = make([]bool, min(most, 4*len(ids)+1024)+1)
+	known := map[string]bool{}
+	for _, piece := range order {
+		plain, begins := text(piece)
+		first, _ := utf8.DecodeRuneInString(plain)
+		at := ids[piece]
+		if at < len(t.strange) {
+			t.strange[at] = int32(at) == t.unknown || first == utf8.RuneError && plain != "" ||
+				unicode.IsLetter(first) && !t.covers(first)
+		}
+		word := strings.ToLower(plain)
+		if begins && word != "" && !known[word] &&
+			!strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) || !t.covers(r) }) {
+			known[word] = true
+			t.whole = append(t.whole, word)
+		}
+	}
+	return nil
+}
+
+// A script is covered where it has this share of the words that pieces begin, or so many: a
+// vocabulary of a hundred languages has a hundredth of its words in some of them.
+const (
+	coveredShare = .02
+	coveredWords = 300
+)
+
+// coveredScripts returns the scripts that many words of a vocabulary begin with.
+func coveredScripts(pieces []string, text func(piece string) (string, bool)) (covered []*unicode.RangeTable) {
+	counts := map[*unicode.RangeTable]int{}
+	words := 0
+	var last *unicode.RangeTable // most pieces have the script of the one before
+	for _, piece := range pieces {
+		plain, begins := text(piece)
+		first, _ := utf8.DecodeRuneInString(plain)
+		// Some scripts put no spaces between words.
+		if !unicode.IsLetter(first) || !begins && !unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana,
+			unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
+			continue
+		}
+		if last == nil || !unicode.Is(last, first) {
+			last = nil
+			for _, table := range unicode.Scripts {
+				if unicode.Is(table, first) {
+					last = table
+				}
+			}
+		}
+		counts[last]++
+		words++
+	}
+	for script, n := range counts {
+		if script != nil && (float64(n) >= coveredShare*float64(words) || n >= coveredWords) {
+			covered = append(covered, script)
+		}
+	}
+	return covered
+}
+
+// covers reports whether the vocabulary has the words of a letter's script. Letters of no script
+// stand in words of all.
+func (t *Tokenizer) covers(letter rune) bool {
+	for _, table := range t.scripts {
+		if unicode.Is(table, letter) {
+			return true
+		}
+	}
+	return unicode.In(letter, unicode.Common, unicode.Inherited)
+}
+
+// Behind returns a tokenizer of the same vocabulary that reads what form makes of a text; see
+// wordpiece.Tokenizer.Behind.
+func (t *Tokenizer) Behind(form func(text string) string) *Tokenizer {
+	u := *t
+	u.form = form
+	return &u
+}
+
+// append appends the ids of a text's pieces until ids has limit entries.
+func (t *Tokenizer) append(ids []int32, text string, limit int) ([]int32, error) {
+	if t.form != nil {
+		text = t.form(text)
+	}
+	return t.split(ids, text, limit)
+}
+
+// Encode returns the ids of a text with the special tokens around it, cut at the end so that there
+// are at most maxTokens; maxTokens below 2 is an error. Any bytes are allowed: broken UTF-8 is
+// dropped.
+func (t *Tokenizer) Encode(text string, maxTokens int) ([]int32, error) {
+	if maxTokens < 2 {
+		return nil, fmt.Errorf("a limit of %d tokens leaves no room for those around a text: it must be at least 2", maxTokens)
+	}
+	ids, err := t.append([]int32{t.special[0]}, text, maxTokens-1)
+	if err != nil {
+		return nil, err
+	}
+	return append(ids, t.special[1]), nil
+}
+
+// EncodePair returns the ids of two texts in one frame, in at most maxTokens ids, and the place
+// where the second text begins. What is too long is cut as wordpiece.Tokenizer.EncodePair does.
+func (t *Tokenizer) EncodePair(first, second string, maxTokens int) (ids []int32, boundary int, err error) {
+	room := maxTokens - t.frame.Between()
+	if room < 0 {
+		return nil, 0, fmt.Errorf(
+			"a limit of %d tokens leaves no room for those around two texts: it must be at least %d",
+			maxTokens,
+			t.frame.Between(),
+		)
+	}
+	// One more than fits tells a text that fits from one that does not. Where both are far too
+	// long and the room is odd, it matters which is the longer.
+	limit := room + 1
+	a, err := t.append(nil, first, limit)
+	if err != nil {
+		return nil, 0, err
+	}
+	b, err := t.append(nil, second, limit)
+	if err == nil && len(a) == limit && len(b) == limit && room%2 == 1 {
+		a, err = t.append(nil, first, math.MaxInt)
+		if err == nil {
+			b, err = t.append(nil, second, math.MaxInt)
+		}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	keepA, keepB := framing.LongestFirst(len(a), len(b), room)
+	ids = append(append([]int32{t.special[0]}, a[:keepA]...), t.special[1])
+	if t.frame.Twice {
+		ids = append(ids, t.special[1])
+	}
+	boundary = len(ids)
+	return append(append(ids, b[:keepB]...), t.special[1]), boundary, nil
+}
+
+// Pad returns the id that fills the shorter rows of a batch.
+func (t *Tokenizer) Pad() int32 { return t.pad }
+
+// CLS returns the id that opens an input.
+func (t *Tokenizer) CLS() int32 { return t.special[0] }
+
+// SEP returns the id that ends a text.
+func (t *Tokenizer) SEP() int32 { return t.special[1] }
+
+// Unknown reports whether an id stands for what no piece has.
+func (t *Tokenizer) Unknown(id int32) bool { return id == t.unknown }
+
+// Strange reports whether an id is unknown, a part of a character, or a piece in a script that the
+// vocabulary does not cover. A text without strange pieces is read as a whole.
+func (t *Tokenizer) Strange(id int32) bool {
+	return id >= 0 && int(id) < len(t.strange) && t.strange[id]
+}
+
+// WholeWords returns the words of letters that begin a piece and are it, in a script that is
+// covered, in the order of their ids, in lower case, and each once.
+func (t *Tokenizer) WholeWords() []string { return t.whole }
+
+// mostWords is how much of a text is looked at for its words, in bytes.
+const mostWords = 8192
+
+// Words counts how much of a text the vocabulary knows: of its beginning, where it is longer than
+// any question.
+func (t *Tokenizer) Words(text string) (w wordpiece.Words) {
+	text = strings.ToValidUTF8(text[:min(len(text), mostWords)], "")
+	if t.form != nil {
+		text = t.form(text)
+	}
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.N, unicode.M)
+	}) {
+		w.All++
+		characters := utf8.RuneCountInString(word)
+		w.Characters += characters
+		first, _ := utf8.DecodeRuneInString(word)
+		ids, err := t.split(nil, " "+word, len(word)+2)
+		switch {
+		case err != nil || slices.Contains(ids, t.unknown) || unicode.IsLetter(first) && !t.covers(first):
+			w.Unknown++
+			continue
+		case len(ids) == 1:
+			w.Whole++
+		}
+		w.Read += characters
+	}
+	return w
+}
+
+// SelfTest checks that special tokens frame every text and stand nowhere else.
+func (t *Tokenizer) SelfTest() error {
+	for _, text := range []string{"", "what is the capital of France?", "Café 北京  \t naïve", "<s> </s> \xff\xfe"} {
+		ids, err := t.Encode(text, 64)
+		if err != nil {
+			return fmt.Errorf("tokenizer self-test: %q: %w", text, err)
+		}
+		inner := ids[1 : len(ids)-1]
+		if ids[0] != t.special[0] || ids[len(ids)-1] != t.special[1] || slices.Contains(inner, t.special[0]) ||
+			slices.Contains(inner, t.special[1]) {
+			return fmt.Errorf("tokenizer self-test: %q gives %v, which %v do not frame", text, ids, t.special)
+		}
+	}
+	return nil
+}
