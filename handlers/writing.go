@@ -33,8 +33,7 @@ type Writer interface {
 	Backlog() store.Backlog
 }
 
-// Jobs is the long work on the collection; *jobs.Queue is one, and *jobs.Shared that on a
-// store.
+// Jobs is the long work on the collection, such as a *jobs.Queue.
 type Jobs interface {
 	Submit(ctx context.Context, r jobs.Request) (jobs.Job, error)
 	Job(ctx context.Context, id string) (jobs.Job, bool, error)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/server/view"
@@ -97,10 +99,11 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = engine.Close(context.Background()) })
-	queue, err := jobs.Open(filepath.Join(dir, "jobs"), jobs.QueueOptions{Kinds: o.kinds})
+	register, err := jobs.OpenFolder(disk.OS{}, filepath.Join(dir, "jobs"), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	queue := jobs.NewQueue(register, jobs.QueueOptions{Kinds: o.kinds})
 	o.Engine = engine
 	s := &writingServer{server: start(t, o.Options, o.timeouts...), live: live, jobs: queue, dir: dir}
 	var writer Writer = live

@@ -2,12 +2,10 @@
 // experts that come and go, passages that go by their tags. One job runs at a
 // time, in the order in which they were asked for.
 //
-// A job is a file in the collection's folder, written before the caller hears
-// that it was accepted. One that a restart interrupted is begun again, and its
-// work has to bear that.
-//
-// The jobs of a store are in a register beside it, and any server in front of it accepts
-// them (Shared).
+// The jobs are in a Register: a folder's is files in it, written before the caller hears that
+// the job was accepted; a store's is beside it, and any server in front of it accepts jobs and
+// works on the one that is next. A job that a restart or the death of its server interrupted
+// is begun again, and its work has to bear that.
 package jobs
 
 import (

@@ -2,11 +2,9 @@ package jobs
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -23,10 +21,10 @@ type Handler struct {
 	Work func(ctx context.Context, t Task) (Result, error)
 }
 
-// Task is a job as its work gets it.
+// Task is a job as its work gets it, with the progress of the attempt before, where that is known.
 type Task struct {
 	Job
-	// Scratch is a path for what should outlive a restart. Nothing is there at
+	// Scratch is a path for what should outlive a restart, or "". Nothing is there at
 	// the first attempt, and what is there is removed when the job has ended.
 	Scratch string
 	Report  func(Progress)
@@ -44,203 +42,143 @@ const (
 	mostEnded   = 100
 )
 
-// Queue holds the jobs of one collection. It is safe for concurrent use.
-type Queue struct {
-	dir     string
-	options QueueOptions
-	wake    chan struct{} // one place: there may be something to do
-	damaged []string
+const (
+	lookEvery = 2 * time.Second  // between two looks for a job, or at its cancellation
+	patient   = 10 * time.Second // with a register
+)
 
-	mu     sync.Mutex
-	jobs   []*Job // by number, oldest first
-	next   uint64
-	cancel context.CancelCauseFunc // of the job that runs
+// Queue is one server's way to the jobs of a collection: it accepts, lists and cancels them, and
+// does the oldest one while no other server works. It is safe for concurrent use.
+type Queue struct {
+	register Register
+	options  QueueOptions
+	token    string        // of this queue, random
+	wake     chan struct{} // one place: there may be something to do
+	look     time.Duration // lookEvery, but in tests
+
+	mu       sync.Mutex
+	running  string // id of the job that runs here; "": none
+	progress *Progress
+	cancel   context.CancelCauseFunc
 }
 
-// errCancelled ends the work of a job that somebody cancelled.
-var errCancelled = errors.New("cancelled")
+// What ends the work of a job.
+var (
+	errCancelled = errors.New("cancelled")
+	errNotOurs   = errors.New("another server has it")
+)
 
-// Open reads the jobs in the folder dir, which is made when the first one
-// comes. Jobs that had not ended wait again. A record that is damaged is set
-// aside, see Damaged.
-func Open(dir string, o QueueOptions) (*Queue, error) {
+// NewQueue returns the queue of the jobs of a register.
+func NewQueue(r Register, o QueueOptions) *Queue {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	q := &Queue{dir: dir, options: o, wake: make(chan struct{}, 1)}
-	var err error
-	q.jobs, q.next, q.damaged, err = readRecords(dir)
-	if err != nil {
-		return nil, fmt.Errorf("reading the jobs in %s: %w", dir, err)
-	}
-	for _, path := range q.damaged {
-		o.Logger.Error(
-			"the record of a job is damaged: the job is not done; ask for it again, and remove the file",
-			"file",
-			path,
-		)
-	}
-	for _, j := range q.jobs {
-		if !j.State.Ended() {
-			j.State, j.Progress = Queued, nil
-		}
-	}
+	q := &Queue{register: r, options: o, token: rand.Text(), wake: make(chan struct{}, 1), look: lookEvery}
 	q.wake <- struct{}{}
-	return q, nil
+	return q
 }
 
 // Submit accepts a job, which survives a restart from then on. A request that
 // cannot be done, or is being done, is a *Refusal.
-func (q *Queue) Submit(_ context.Context, r Request) (Job, error) {
+func (q *Queue) Submit(ctx context.Context, r Request) (job Job, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
 	kind, ok := q.options.Kinds[r.Kind]
 	if !ok {
-		return Job{}, Refuse("unknown_value", "there is no job of the kind %q", r.Kind)
+		return job, Refuse("unknown_value", "there is no job of the kind %q", r.Kind)
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if err := admit(q.jobs, r); err != nil {
+	err = q.register.Change(ctx, func(l *Ledger) error {
+		if err := l.admit(r); err != nil {
+			return err
+		}
+		if kind.Check != nil {
+			if err := kind.Check(r); err != nil {
+				return err
+			}
+		}
+		job = Job{ID: strconv.FormatUint(l.Next, 10), Request: r, State: Queued, Created: time.Now().UTC()}
+		l.Next++
+		l.Jobs = append(l.Jobs, &Record{Job: job})
+		return nil
+	})
+	var unwritten *UnwrittenError // of other jobs
+	if errors.As(err, &unwritten) {
+		err = nil
+	}
+	if err != nil {
 		return Job{}, err
 	}
-	if kind.Check != nil {
-		if err := kind.Check(r); err != nil {
-			return Job{}, err
-		}
-	}
-	j := &Job{ID: strconv.FormatUint(q.next, 10), Request: r, State: Queued, Created: time.Now().UTC()}
-	if err := writeRecord(q.dir, j); err != nil {
-		return Job{}, fmt.Errorf("writing job %s down: %w", j.ID, err)
-	}
-	q.next++
-	q.jobs = append(q.jobs, j)
-	q.options.Logger.Info("job accepted", "job", j.ID, "kind", j.Kind, "name", j.Name)
-	q.rouse()
-	return j.copied(), nil
-}
-
-// admit returns a *Refusal where a request is about what another job does, or too many wait.
-func admit(all []*Job, r Request) error {
-	waiting := 0
-	for _, j := range all {
-		if j.State.Ended() {
-			continue
-		}
-		if waiting++; j.Name == r.Name && (j.Kind == Snapshot) == (r.Kind == Snapshot) {
-			return Refuse(
-				"job_under_way",
-				"job %s (%s) is about %q and has not ended: see /v1/jobs/%s",
-				j.ID,
-				j.Kind,
-				j.Name,
-				j.ID,
-			)
-		}
-	}
-	if waiting >= mostWaiting {
-		return Refuse("too_many_jobs", "%d jobs wait already", waiting)
-	}
-	return nil
-}
-
-func (q *Queue) rouse() {
+	q.options.Logger.Info("job accepted", "job", job.ID, "kind", job.Kind, "name", job.Name)
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
-}
-
-// copied returns a job that does not change any more.
-func (j *Job) copied() Job {
-	out := *j
-	if j.Progress != nil {
-		p := *j.Progress
-		out.Progress = &p
-	}
-	return out
+	return job, nil
 }
 
 // Job finds a job by its id.
-func (q *Queue) Job(_ context.Context, id string) (Job, bool, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if j := q.find(id); j != nil {
-		return j.copied(), true, nil
+func (q *Queue) Job(ctx context.Context, id string) (job Job, ok bool, err error) {
+	all, err := q.Jobs(ctx)
+	at := slices.IndexFunc(all, func(j Job) bool { return j.ID == id })
+	if at < 0 {
+		return job, false, err
 	}
-	return Job{}, false, nil
+	return all[at], true, nil
 }
-
-func (q *Queue) find(id string) *Job {
-	if at := slices.IndexFunc(q.jobs, func(j *Job) bool { return j.ID == id }); at >= 0 {
-		return q.jobs[at]
-	}
-	return nil
-}
-
-// Damaged lists the files of records that were damaged when the queue was
-// opened. Their jobs are not done. They are told until somebody removes them.
-func (q *Queue) Damaged() []string { return q.damaged }
 
 // Jobs lists the jobs, the newest first.
-func (q *Queue) Jobs(context.Context) ([]Job, error) {
+func (q *Queue) Jobs(ctx context.Context) ([]Job, error) {
+	ctx, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
+	l, err := q.register.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	out := []Job{}
-	for _, j := range slices.Backward(q.jobs) {
-		out = append(out, j.copied())
+	for _, j := range slices.Backward(l.Jobs) {
+		if j.ID == q.running && j.State == Running && q.progress != nil {
+			now := *q.progress
+			j.Progress = &now
+		}
+		out = append(out, j.Job)
 	}
 	return out, nil
 }
 
-// Cancel ends a job that waits, and tells one that runs to end, which it does
-// in a moment. It is a *Refusal for a job that is not there or has ended.
-func (q *Queue) Cancel(_ context.Context, id string) (Job, error) {
+// Cancel ends a job that waits, and tells one that runs to end, which it does after a moment.
+// It is a *Refusal for a job that is not there or has ended.
+func (q *Queue) Cancel(ctx context.Context, id string) (job Job, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
+	err = q.register.Change(ctx, func(l *Ledger) error {
+		j := l.find(id)
+		switch {
+		case j == nil:
+			return Refuse("unknown_job", "there is no job %q", id)
+		case j.State.Ended():
+			return Refuse("job_ended", "job %s has ended already: it is %s", id, j.State)
+		case j.State == Running:
+			j.Cancel = true
+		default:
+			l.end(j, Cancelled)
+		}
+		job = j.Job
+		return nil
+	})
+	var unwritten *UnwrittenError
+	if errors.As(err, &unwritten) {
+		q.options.Logger.Error("a job was cancelled, which a restart forgets", "job", id, "cause", err)
+		err = nil
+	}
+	if err != nil {
+		return Job{}, err
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	j := q.find(id)
-	switch {
-	case j == nil:
-		return Job{}, Refuse("unknown_job", "there is no job %q", id)
-	case j.State.Ended():
-		return Job{}, Refuse("job_ended", "job %s has ended already: it is %s", id, j.State)
-	case j.State == Running:
+	if q.running == id {
 		q.cancel(errCancelled)
-	default:
-		q.finish(j, Cancelled, nil)
 	}
-	return j.copied(), nil
-}
-
-// finish ends a job. Called with mu held.
-func (q *Queue) finish(j *Job, state State, err error) {
-	now := time.Now().UTC()
-	j.State = state
-	j.Ended = &now
-	if err != nil {
-		j.Error = err.Error()
-	}
-	if err := writeRecord(q.dir, j); err != nil {
-		// It is begun once more after a restart, and bears that.
-		q.options.Logger.Error("a job ended, and that could not be written down", "job", j.ID, "cause", err)
-	}
-	_ = os.RemoveAll(q.scratch(j.ID)) // else it stays, under a name that nobody else gets
-	q.forget()
-}
-
-func (q *Queue) scratch(id string) string { return filepath.Join(q.dir, id+".work") }
-
-// forget drops the oldest jobs that have ended, beyond those to keep.
-func (q *Queue) forget() {
-	ended := 0
-	for _, j := range q.jobs {
-		if j.State.Ended() {
-			ended++
-		}
-	}
-	q.jobs = slices.DeleteFunc(q.jobs, func(j *Job) bool {
-		if !j.State.Ended() || ended <= mostEnded {
-			return false
-		}
-		ended--
-		removeRecord(q.dir, j)
-		return true
-	})
+	return job, nil
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,41 +24,47 @@ const (
 	RecordFormat = 1
 )
 
-func recordPath(dir string, j *Job) string { return filepath.Join(dir, j.ID+recordSuffix) }
+func recordPath(dir, id string) string { return filepath.Join(dir, id+recordSuffix) }
 
 // writeRecord makes a job durable: when it returns, the job survives a power
 // cut.
-func writeRecord(dir string, j *Job) error {
-	if err := makeFolder(dir); err != nil {
+func writeRecord(d disk.Disk, dir string, j *Record) error {
+	if err := makeFolder(d, dir); err != nil {
 		return err
 	}
-	record := *j
-	record.Progress = nil // as of now, and nobody asks a dead process for it
-	data, err := json.MarshalIndent(&record, "", "  ")
+	data, err := encodeRecord(j)
 	if err != nil {
 		return err
 	}
-	return disk.ReplaceFile(disk.OS{}, recordPath(dir, j), func(file *disk.Replacement) error {
-		_, err := file.Write(disk.Label("job", RecordFormat, append(data, '\n')))
+	return disk.ReplaceFile(d, recordPath(dir, j.ID), func(file *disk.Replacement) error {
+		_, err := file.Write(data)
 		return err
 	})
 }
 
+// encodeRecord returns the content of a job's file.
+func encodeRecord(j *Record) ([]byte, error) {
+	record := *j
+	record.Progress = nil // as of now, and nobody asks a dead process for it
+	data, err := json.MarshalIndent(&record, "", "  ")
+	return disk.Label("job", RecordFormat, append(data, '\n')), err
+}
+
 // makeFolder makes the folder of jobs, durably.
-func makeFolder(dir string) error {
-	err := disk.OS{}.Mkdir(dir)
+func makeFolder(d disk.Disk, dir string) error {
+	err := d.Mkdir(dir)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return disk.OS{}.SyncDir(filepath.Dir(dir))
+	return d.SyncDir(filepath.Dir(dir))
 }
 
 // removeRecord forgets a job. A record that cannot be removed is read again by
 // the next process, and removed then.
-func removeRecord(dir string, j *Job) { _ = os.Remove(recordPath(dir, j)) }
+func removeRecord(d disk.Disk, dir, id string) { _ = d.Remove(recordPath(dir, id)) }
 
 // damagedSuffix is behind the name of a record that was set aside.
 const damagedSuffix = ".damaged"
@@ -68,16 +73,16 @@ const damagedSuffix = ".damaged"
 // records that were set aside, now or before. A record that was not written to its end was
 // never acknowledged, and is removed. One that is damaged is set aside, and the other jobs are
 // done.
-func readRecords(dir string) (jobs []*Job, next uint64, damaged []string, err error) {
+func readRecords(d disk.Disk, dir string) (jobs []*Record, next uint64, damaged []string, err error) {
 	next = 1
-	entries, err := os.ReadDir(dir)
+	entries, err := d.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil, err
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if disk.Unfinished(e.Name()) {
-			_ = os.Remove(path)
+			_ = d.Remove(path)
 			continue
 		}
 		record, aside := strings.CutSuffix(e.Name(), damagedSuffix)
@@ -91,11 +96,11 @@ func readRecords(dir string) (jobs []*Job, next uint64, damaged []string, err er
 			damaged = append(damaged, path)
 			continue
 		}
-		j, err := readRecord(path, id)
+		j, err := readRecord(d, path, id)
 		var damage *damageError
 		switch {
 		case errors.As(err, &damage):
-			if os.Rename(path, path+damagedSuffix) == nil { // else it is told again the next time
+			if d.Rename(path, path+damagedSuffix) == nil { // else it is told again the next time
 				path += damagedSuffix
 			}
 			damaged = append(damaged, path)
@@ -105,15 +110,15 @@ func readRecords(dir string) (jobs []*Job, next uint64, damaged []string, err er
 			jobs = append(jobs, j)
 		}
 	}
-	slices.SortFunc(jobs, func(a, b *Job) int { return cmp.Or(len(a.ID)-len(b.ID), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(jobs, func(a, b *Record) int { return cmp.Or(len(a.ID)-len(b.ID), strings.Compare(a.ID, b.ID)) })
 	return jobs, next, slices.Compact(damaged), nil // one may have been there before
 }
 
 // damageError is the error of a record that cannot be understood.
 type damageError struct{ error }
 
-func readRecord(path, id string) (*Job, error) {
-	data, err := os.ReadFile(path)
+func readRecord(d disk.Disk, path, id string) (*Record, error) {
+	data, err := d.ReadFile(path)
 	if errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EISDIR) {
 		return nil, &damageError{err}
 	}
@@ -126,7 +131,7 @@ func readRecord(path, id string) (*Job, error) {
 			return nil, &damageError{err}
 		}
 	}
-	j := &Job{}
+	j := &Record{}
 	if err := json.Unmarshal(data, j); err != nil {
 		return nil, &damageError{err}
 	}

@@ -6,92 +6,199 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"example.org/conclave/internal/jobs/lease"
 )
 
 // Run does the jobs, one after the other, until ctx is done. The one that runs
-// then ends, and is begun again by the next process.
+// then waits again, for any server.
 func (q *Queue) Run(ctx context.Context) {
+	again := time.NewTicker(q.look)
+	defer again.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-q.wake:
+		case <-again.C:
 		}
-		for ctx.Err() == nil && q.one(ctx) {
+		if l, err := q.register.Read(ctx); err != nil || l.oldest() == nil {
+			continue
+		}
+		err := q.workThrough(ctx)
+		var held *lease.HeldError
+		if err != nil && ctx.Err() == nil && !errors.As(err, &held) && !errors.Is(err, errWorking) {
+			q.options.Logger.Warn("no job can be begun", "cause", err)
 		}
 	}
 }
 
-// one does the oldest job that waits; it reports whether there was one.
+// workThrough does all jobs, where no other server works on them.
+func (q *Queue) workThrough(ctx context.Context) error {
+	return q.register.Hold(ctx, func(ctx context.Context) error {
+		err := q.register.Change(ctx, func(l *Ledger) error { l.Worker = q.token; return nil })
+		var unwritten *UnwrittenError
+		if errors.As(err, &unwritten) {
+			err = nil
+		}
+		for err == nil && q.one(ctx) {
+		}
+		return errors.Join(err, ctx.Err())
+	})
+}
+
+// one does the oldest job, as the only one that works; it reports whether there was one.
 func (q *Queue) one(ctx context.Context) bool {
-	working, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	j, ok := q.begin(cancel)
-	if !ok {
+	if ctx.Err() != nil {
 		return false
 	}
-	started := time.Now()
-	q.options.Logger.Info("job begins", "job", j.ID, "kind", j.Kind, "name", j.Name, "attempt", j.Attempts)
-	result, err := q.work(working, j)
-
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.cancel = nil
-	now := q.find(j.ID)
-	took := time.Since(started).Round(time.Millisecond).String()
+	var job Job
+	err := q.register.Change(ctx, func(l *Ledger) error {
+		if l.Worker != q.token {
+			return errNotOurs
+		}
+		j := l.oldest()
+		switch {
+		case j == nil:
+			return errNotOurs
+		case j.Cancel: // and its server died before it ended
+			l.end(j, Cancelled)
+		default:
+			now := time.Now().UTC()
+			j.State = Running
+			j.Begun = &now
+			j.Attempts = j.Attempts + 1
+		}
+		job = j.Job
+		return nil
+	})
+	var unwritten *UnwrittenError
 	switch {
-	case err == nil:
-		now.Result = &result
-		now.Progress = nil
-		q.finish(now, Done, nil)
-		q.options.Logger.Info("job done", "job", j.ID, "kind", j.Kind, "name", j.Name, "took", took)
-	case errors.Is(context.Cause(working), errCancelled):
-		q.finish(now, Cancelled, nil)
-		q.options.Logger.Info("job cancelled", "job", j.ID, "kind", j.Kind, "name", j.Name, "took", took)
-	case ctx.Err() != nil:
-		now.State, now.Progress = Queued, nil
-		q.options.Logger.Info("job interrupted, to be begun again", "job", j.ID, "kind", j.Kind, "name", j.Name)
-	default:
-		q.finish(now, Failed, err)
-		q.options.Logger.Error("job failed", "job", j.ID, "kind", j.Kind, "name", j.Name, "took", took, "cause", err)
+	case errors.As(err, &unwritten):
+		// How often it was begun is for people; the job itself is on disk.
+		q.options.Logger.Warn("the beginning of a job could not be written down", "job", job.ID, "cause", err)
+	case errors.Is(err, errNotOurs):
+		return false
+	case err != nil:
+		if ctx.Err() == nil {
+			q.options.Logger.Warn("no job can be begun", "cause", err)
+		}
+		return false
+	}
+	if job.State == Running {
+		q.do(ctx, job)
 	}
 	return true
 }
 
-// begin takes the oldest job that waits.
-func (q *Queue) begin(cancel context.CancelCauseFunc) (Job, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, j := range q.jobs {
-		if j.State != Queued {
-			continue
-		}
-		now := time.Now().UTC()
-		j.State = Running
-		j.Begun = &now
-		j.Attempts = j.Attempts + 1
-		if err := writeRecord(q.dir, j); err != nil {
-			// How often it was begun is for people; the job itself is on disk.
-			q.options.Logger.Warn("the beginning of a job could not be written down", "job", j.ID, "cause", err)
-		}
-		q.cancel = cancel
-		return j.copied(), true
+// do does a job that is ours.
+func (q *Queue) do(ctx context.Context, job Job) {
+	log := q.options.Logger.With("job", job.ID, "kind", job.Kind, "name", job.Name)
+	working, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	q.begin(job.ID, cancel)
+	defer q.begin("", nil)
+	started := time.Now()
+	log.Info("job begins", "attempt", job.Attempts)
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		q.follow(working, job.ID, cancel)
+	}()
+	result, err := q.work(working, job)
+	cause := context.Cause(working)
+	cancel(nil)
+	<-looked
+	state, said := Queued, "job interrupted, to be begun again"
+	var lost *lease.HeldError
+	switch {
+	case err == nil:
+		state, said = Done, "job done"
+	case errors.Is(cause, errNotOurs) || errors.As(cause, &lost):
+		log.Warn("another server began the job again, since nothing was heard from this one")
+		return
+	case errors.Is(cause, errCancelled):
+		state, said = Cancelled, "job cancelled"
+	case ctx.Err() == nil:
+		state, said = Failed, "job failed"
 	}
-	return Job{}, false
+	ending, end := context.WithTimeout(context.WithoutCancel(ctx), patient)
+	defer end()
+	wrote := q.change(ending, job.ID, func(l *Ledger, j *Record) {
+		switch state {
+		case Queued:
+			j.State = Queued
+			return
+		case Done:
+			j.Result = &result
+		case Failed:
+			j.Error = err.Error()
+		}
+		l.end(j, state)
+	})
+	took := time.Since(started).Round(time.Millisecond).String()
+	if wrote != nil {
+		log.Error("a job ended, and that could not be written down, so it is begun once more", "cause", wrote)
+	}
+	if state == Failed {
+		log.Error(said, "took", took, "cause", err)
+		return
+	}
+	log.Info(said, "took", took)
 }
 
-func (q *Queue) work(ctx context.Context, j Job) (Result, error) {
-	return work(ctx, q.options.Kinds, Task{Job: j, Scratch: q.scratch(j.ID), Report: func(p Progress) {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		if now := q.find(j.ID); now != nil {
-			now.Progress = &p
+// begin notes which job runs here.
+func (q *Queue) begin(id string, cancel context.CancelCauseFunc) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running, q.cancel = id, cancel
+	q.progress = nil
+}
+
+// change changes a job that is ours, and tells how far it is.
+func (q *Queue) change(ctx context.Context, id string, change func(*Ledger, *Record)) error {
+	return q.register.Change(ctx, func(l *Ledger) error {
+		j := l.find(id)
+		if j == nil || l.Worker != q.token {
+			return errNotOurs
 		}
-	}})
+		q.mu.Lock()
+		if q.progress != nil {
+			now := *q.progress
+			j.Progress = &now
+		}
+		q.mu.Unlock()
+		change(l, j)
+		return nil
+	})
+}
+
+// follow tells how far a job is, and ends its work when somebody cancelled it, or another
+// server has it.
+func (q *Queue) follow(ctx context.Context, id string, cancel context.CancelCauseFunc) {
+	again := time.NewTicker(q.look)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+		look, end := context.WithTimeout(ctx, patient)
+		stop := false
+		err := q.change(look, id, func(_ *Ledger, j *Record) { stop = j.Cancel })
+		end()
+		switch {
+		case errors.Is(err, errNotOurs):
+			cancel(errNotOurs)
+		case stop:
+			cancel(errCancelled)
+		}
+	}
 }
 
 // work does a job by its kind.
-func work(ctx context.Context, kinds map[string]Handler, t Task) (result Result, err error) {
+func (q *Queue) work(ctx context.Context, j Job) (result Result, err error) {
 	// A mapped file that was cut fails the job that reads it, not the server.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -99,9 +206,13 @@ func work(ctx context.Context, kinds map[string]Handler, t Task) (result Result,
 			err = fmt.Errorf("the work panicked: %v\n%s", r, debug.Stack())
 		}
 	}()
-	kind, ok := kinds[t.Kind]
+	kind, ok := q.options.Kinds[j.Kind]
 	if !ok {
-		return result, fmt.Errorf("this program knows no job of the kind %q", t.Kind)
+		return result, fmt.Errorf("this program knows no job of the kind %q", j.Kind)
 	}
-	return kind.Work(ctx, t)
+	return kind.Work(ctx, Task{Job: j, Scratch: q.register.Scratch(j.ID), Report: func(p Progress) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.progress = &p
+	}})
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"mime/multipart"
 	"net/http"
@@ -18,6 +19,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs"
 )
 
@@ -141,10 +143,11 @@ func TestManyDocumentsRestart(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	queue, err := jobs.Open(dir, jobs.QueueOptions{Kinds: map[string]jobs.Handler{jobs.AddDocuments: {}}})
+	register, err := jobs.OpenFolder(disk.OS{}, dir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	queue := jobs.NewQueue(register, jobs.QueueOptions{Kinds: map[string]jobs.Handler{jobs.AddDocuments: {}}})
 	// The server ended between accepting the job and beginning it.
 	if _, err := queue.Submit(t.Context(), jobs.Request{Kind: jobs.AddDocuments, Name: "documents-1.zip"}); err != nil {
 		t.Fatal(err)

@@ -34,9 +34,8 @@ func (s *Server) writeStore() (worker, error) {
 	}
 	// An index made anew has jobs of its own.
 	name := "jobs-" + stored.Manifest().ID
-	shared := jobs.OpenShared(
-		stored.Register(name),
-		stored.Register(name+"-working"),
+	queue := jobs.NewQueue(
+		jobs.NewShared(stored.Register(name), stored.Register(name+"-working")),
 		jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
 			jobs.Snapshot: elsewhere("the cluster makes snapshots by its own means"),
 			jobs.AddExpert: elsewhere(
@@ -53,7 +52,7 @@ func (s *Server) writeStore() (worker, error) {
 	s.tellWritable()
 	s.keepDocuments(writer, "")
 	s.visible = writer.Visible
-	return shared, s.api.AttachWriter(writer, shared, noSnapshots{})
+	return queue, s.api.AttachWriter(writer, queue, noSnapshots{})
 }
 
 // deleteStored returns the work of deleting passages of a store by their tags.

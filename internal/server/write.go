@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
@@ -125,20 +126,18 @@ func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float3
 
 // acceptWrites lets passages be written and jobs be asked for.
 func (s *Server) acceptWrites() (worker, error) {
-	queue, err := jobs.Open(
-		filepath.Join(s.config.Collection, "jobs"),
-		jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
-			jobs.Snapshot:     {Check: s.checkSnapshot, Work: s.pathless(s.makeSnapshot)},
-			jobs.AddExpert:    {Check: s.checkAdding, Work: s.pathless(s.addExpert)},
-			jobs.RemoveExpert: {Check: s.checkRemoving, Work: s.pathless(s.removeExpert)},
-			jobs.DeleteTagged: {Work: s.pathless(s.deleteTagged)},
-			jobs.AddDocuments: {Work: s.pathless(s.addDocuments)},
-		}},
-	)
+	register, err := jobs.OpenFolder(disk.OS{}, s.jobsFolder(), s.log)
 	if err != nil {
 		return nil, err
 	}
-	if damaged := queue.Damaged(); len(damaged) > 0 {
+	queue := jobs.NewQueue(register, jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
+		jobs.Snapshot:     {Check: s.checkSnapshot, Work: s.pathless(s.makeSnapshot)},
+		jobs.AddExpert:    {Check: s.checkAdding, Work: s.pathless(s.addExpert)},
+		jobs.RemoveExpert: {Check: s.checkRemoving, Work: s.pathless(s.removeExpert)},
+		jobs.DeleteTagged: {Work: s.pathless(s.deleteTagged)},
+		jobs.AddDocuments: {Work: s.pathless(s.addDocuments)},
+	}})
+	if damaged := register.Damaged(); len(damaged) > 0 {
 		said := handlers.Component{Name: "jobs", Status: handlers.Ready}
 		for _, path := range damaged {
 			said.Warnings = append(

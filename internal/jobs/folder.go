@@ -1,0 +1,125 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+
+	"example.org/conclave/internal/disk"
+)
+
+// Folder is the Register of a collection in a folder: a file for each job. The one process that
+// has the collection open for writing has it, so a job whose process died is taken up at once
+// by the next one.
+type Folder struct {
+	dir     string
+	disk    disk.Disk
+	damaged []string
+	working sync.Mutex // held by who works
+
+	mu     sync.Mutex
+	ledger *Ledger         // replaced, never changed
+	behind map[string]bool // ids of jobs whose files are not what they are
+}
+
+// OpenFolder reads the jobs in a folder, which is made when the first one comes. Jobs that had
+// not ended wait again. A record that is damaged is set aside, see Damaged.
+func OpenFolder(d disk.Disk, dir string, log *slog.Logger) (*Folder, error) {
+	f := &Folder{dir: dir, disk: d, ledger: &Ledger{}, behind: map[string]bool{}}
+	var err error
+	f.ledger.Jobs, f.ledger.Next, f.damaged, err = readRecords(d, dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading the jobs in %s: %w", dir, err)
+	}
+	for _, path := range f.damaged {
+		const detail = "the record of a job is damaged: the job is not done; ask for it again, and remove the file"
+		log.Error(detail, "file", path)
+	}
+	for _, j := range f.ledger.Jobs {
+		if !j.State.Ended() {
+			j.State, j.Progress = Queued, nil
+		}
+	}
+	return f, nil
+}
+
+// Damaged lists the files of records that were damaged when the folder was opened. Their jobs
+// are not done. They are told until somebody removes them.
+func (f *Folder) Damaged() []string { return f.damaged }
+
+// Read implements Register.
+func (f *Folder) Read(context.Context) (*Ledger, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ledger.copied(), nil
+}
+
+// Change implements Register. A job that is new is on disk or refused. That of another one holds
+// also where the disk does not take it: it is written again with the next change, and a full
+// disk keeps no job from ending.
+func (f *Folder) Change(_ context.Context, change func(*Ledger) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next := f.ledger.copied()
+	if err := change(next); err != nil {
+		return err
+	}
+	var behind []error
+	for _, j := range next.Jobs {
+		was := f.ledger.find(j.ID)
+		if was != nil && !f.behind[j.ID] && sameRecord(was, j) {
+			continue
+		}
+		err := writeRecord(f.disk, f.dir, j)
+		if err != nil && was == nil {
+			removeRecord(f.disk, f.dir, j.ID) // it may be there, and not durable
+			return fmt.Errorf("writing job %s down: %w", j.ID, err)
+		}
+		if err != nil {
+			f.behind[j.ID] = true
+			behind = append(behind, err)
+		} else {
+			delete(f.behind, j.ID)
+		}
+		if j.State.Ended() {
+			_ = f.disk.RemoveAll(f.Scratch(j.ID)) // else it stays, under a name that nobody else gets
+		}
+	}
+	for _, j := range f.ledger.Jobs {
+		if next.find(j.ID) == nil {
+			removeRecord(f.disk, f.dir, j.ID)
+			delete(f.behind, j.ID)
+		}
+	}
+	f.ledger = next
+	if err := errors.Join(behind...); err != nil {
+		return &UnwrittenError{err}
+	}
+	return nil
+}
+
+// sameRecord reports whether the files of two jobs have the same content.
+func sameRecord(a, b *Record) bool {
+	first, err := encodeRecord(a)
+	second, again := encodeRecord(b)
+	return err == nil && again == nil && bytes.Equal(first, second)
+}
+
+// errWorking is the error of Hold where another queue of this process works.
+var errWorking = errors.New("the jobs are worked on already")
+
+// Hold implements Register.
+func (f *Folder) Hold(ctx context.Context, work func(context.Context) error) error {
+	if !f.working.TryLock() {
+		return errWorking
+	}
+	defer f.working.Unlock()
+	return work(ctx)
+}
+
+// Scratch implements Register.
+func (f *Folder) Scratch(id string) string { return filepath.Join(f.dir, id+".work") }
