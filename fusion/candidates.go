@@ -42,6 +42,7 @@ const maxHits = 1<<24 - 1
 type Candidates struct {
 	ordinals []rank.Ordinal // of the rows, ascending
 	cells    []cell         // row by row
+	admitted []bool         // by row; nil: none was
 	columns  []column
 
 	keys   []uint64  // scratch of Reset
@@ -110,6 +111,7 @@ func (c *Candidates) Reset(lists [][]rank.Hit) error {
 	c.cells = c.cells[:0]
 	c.columns = c.columns[:0]
 	c.keys = c.keys[:0]
+	c.admitted = nil
 	c.byID = nil
 	if len(lists) > MaxSources {
 		return fmt.Errorf("%d sources to fuse, at most %d are possible", len(lists), MaxSources)
@@ -150,6 +152,29 @@ func (c *Candidates) Reset(lists [][]rank.Hit) error {
 		*at = cell{score: lists[source][position].Score, rank: int32(position + 1), origin: FromHit}
 	}
 	return nil
+}
+
+// Admit makes candidates of passages whoever found them. Those that no source of the table found have
+// a row without scores, as any that a source did not find.
+func (c *Candidates) Admit(passages []rank.Ordinal) {
+	if len(passages) == 0 {
+		return
+	}
+	all := slices.Concat(c.ordinals, passages)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	cells := make([]cell, len(all)*len(c.columns))
+	admitted := make([]bool, len(all))
+	old := 0
+	for row, ordinal := range all {
+		if old < len(c.ordinals) && c.ordinals[old] == ordinal {
+			copy(cells[row*len(c.columns):], c.cells[old*len(c.columns):(old+1)*len(c.columns)])
+			old++
+			continue
+		}
+		admitted[row] = true
+	}
+	c.ordinals, c.cells, c.admitted = all, cells, admitted
 }
 
 // CheckHits reports what makes a list of hits unfit for fusion: a score that
@@ -276,6 +301,7 @@ func (c *Candidates) Restore(columns int, said [][]Said) error {
 	c.ordinals = c.ordinals[:0]
 	c.cells = c.cells[:0]
 	c.columns = make([]column, columns)
+	c.admitted = nil
 	c.byID = nil
 	if columns > MaxSources {
 		return fmt.Errorf("%d sources to fuse, at most %d are possible", columns, MaxSources)

@@ -63,7 +63,9 @@ func (c *Candidates) rankBy(
 ) Ranking {
 	m := len(sources)
 	all := m == len(c.columns)
-	candidate := func(row int) bool { return all || c.foundBy(row, sources) }
+	candidate := func(row int) bool {
+		return all || c.admitted != nil && c.admitted[row] || c.foundBy(row, sources)
+	}
 
 	c.scores = grow(c.scores, c.Len())
 	clear(c.scores)

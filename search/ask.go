@@ -42,7 +42,8 @@ type pass struct {
 	view        *pinned
 	duplicates  *duplicates  // that the sources found; nil: each passage counts for itself
 	corrections []Correction // of the question that was asked for
-	part        string       // of a question, or made of messages, that was asked for; "": the question
+	part        string       // of a question that was asked for; "": the question
+	earlier     *pass        // the question behind those before it in its conversation; nil: there are none
 	asked       []int        // the sources that are there, into the line-up's
 	encodings   []encoding
 	answers     chan finding // nobody ever waits to send

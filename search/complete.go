@@ -22,11 +22,13 @@ type answer struct {
 	keyless  error              // what the first passage holds of the question's keys could not be read
 	untied   error              // an id could not be read that decides between equal scores
 	degraded []Missing
-	toRead   []fusion.Item                   // what a reader reads
-	extracts []Extract                       // what it marked
-	unread   int                             // passages that it read the beginning of alone
-	notes    []string                        // of a reranker
-	credits  map[rank.Ordinal][]Contribution // what reader and reranker contributed to the ranking
+	toRead   []fusion.Item               // what a reader reads
+	extracts []Extract                   // what it marked
+	unread   int                         // passages that it read the beginning of alone
+	notes    []string                    // of a reranker
+	asked    string                      // the question as models that read passages get it
+	others   []rank.Ordinal              // candidates of the same question asked otherwise
+	credits  map[credited][]Contribution // what is no source's contribution to the rankings
 	response Response
 	bytes    int // of the response, about
 	room     int // that it takes in memory while it is made
@@ -105,6 +107,7 @@ func (a *answer) tabulate() error {
 	if err := a.table.Reset(lists); err != nil {
 		return err
 	}
+	a.table.Admit(a.others)
 	a.table.OrderTies(func(passages []rank.Ordinal) {
 		if err := a.view.Passages().SortByID(passages); err != nil {
 			a.untied = fmt.Errorf("ordering passages with equal scores: %w", err)

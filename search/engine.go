@@ -130,14 +130,10 @@ func (l *lineUp) pass(
 	defer cancel()
 	q.timeout = left
 	whole := q.question
-	q.question = l.focus(asking, &q, view)
+	var behind string
+	q.question, behind = l.focus(asking, &q, view)
 	part := q.question
-	var corrections []Correction
-	if q.correct {
-		q.question, corrections = l.corrected(asking, view, q.question)
-	}
-	found := l.ask(asking, q, view)
-	found.corrections = corrections
+	found := l.askInConversation(asking, q, behind, view)
 	if part != whole {
 		found.part = part
 	}
@@ -181,14 +177,21 @@ func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer,
 	if err := p.checkAnswered(findings); err != nil {
 		return nil, err
 	}
-	a := &answer{pass: p, plan: by, findings: findings, table: p.tables.Get().(*fusion.Candidates)}
+	a := p.newAnswer(by, findings)
 	a.encodeReference(ctx)
+	behind := a.behindEarlier(ctx)
+	if behind != nil {
+		defer behind.done()
+	}
 	err := p.compute(ctx, func(ctx context.Context) error {
-		if err := a.step(ctx, StageComplete, a.complete); err != nil {
+		if err := a.completeAndFuse(ctx); err != nil {
 			return err
 		}
-		if err := a.step(ctx, StageFuse, a.fuse); err != nil {
-			return err
+		if behind != nil {
+			if err := behind.completeAndFuse(ctx); err != nil {
+				return err
+			}
+			a.addEarlier(behind)
 		}
 		return guard(a.cutToLimits)
 	})
@@ -197,6 +200,25 @@ func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer,
 		return nil, p.explainFailure(ctx, err)
 	}
 	return a, nil
+}
+
+// newAnswer returns the answer that is to be made of findings. It is done with once.
+func (p *pass) newAnswer(by *plan, findings []finding) *answer {
+	return &answer{
+		pass:     p,
+		plan:     by,
+		findings: findings,
+		table:    p.tables.Get().(*fusion.Candidates),
+		asked:    p.question,
+	}
+}
+
+// completeAndFuse ranks the candidates by every method.
+func (a *answer) completeAndFuse(ctx context.Context) error {
+	if err := a.step(ctx, StageComplete, a.complete); err != nil {
+		return err
+	}
+	return a.step(ctx, StageFuse, a.fuse)
 }
 
 // done gives the table back to the pool.

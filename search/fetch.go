@@ -18,8 +18,12 @@ func (a *answer) fetch(ctx context.Context) error {
 	if a.known != nil && a.specialists(&p.inquiry) != nil {
 		a.observe(ctx) // so that those asked say how familiar the question is, as those skipped do
 	}
+	part := a.part
+	if a.asked != a.question {
+		part = a.asked
+	}
 	a.response = Response{
-		Question: p.question, Asked: a.part, Corrected: a.corrections, Generation: a.view.Generation(),
+		Question: p.question, Asked: part, Corrected: a.corrections, Generation: a.view.Generation(),
 		Degraded: make([]Missing, 0, len(a.degraded)), Answers: a.extracts,
 	}
 	if p.offsets != OffsetBytes {
@@ -70,7 +74,7 @@ func (a *answer) fetch(ctx context.Context) error {
 	}
 
 	for i, m := range p.methods {
-		ranking, err := a.ranking(ctx, m, &a.rankings[i])
+		ranking, err := a.ranking(ctx, m, i)
 		if err != nil {
 			return err
 		}
@@ -91,7 +95,8 @@ func (a *answer) fetch(ctx context.Context) error {
 }
 
 // ranking returns a method's fused ranking as answers have it.
-func (a *answer) ranking(ctx context.Context, m plannedMethod, r *fusion.Ranking) (Ranking, error) {
+func (a *answer) ranking(ctx context.Context, m plannedMethod, at int) (Ranking, error) {
+	r := &a.rankings[at]
 	out := Ranking{Fusion: m.asked, Confidence: printedOf(r.Confidence), Any: printedOf(r.Any)}
 	if m.Name != m.asked {
 		out.Method = m.Name
@@ -110,7 +115,7 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, r *fusion.Ranking
 		r.Items = nil
 	}
 	var err error
-	out.Results, err = a.results(ctx, r)
+	out.Results, err = a.results(ctx, at)
 	return out, err
 }
 
@@ -209,8 +214,8 @@ func (a *answer) giveChances(ctx context.Context, sources []Source) {
 }
 
 // results makes the results of a fused ranking.
-func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, error) {
-	items, passages, err := a.texts(ctx, r.Items)
+func (a *answer) results(ctx context.Context, ranking int) ([]Result, error) {
+	items, passages, err := a.texts(ctx, a.rankings[ranking].Items)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +253,7 @@ func (a *answer) results(ctx context.Context, r *fusion.Ranking) ([]Result, erro
 			for i := range item.Parts {
 				result.Contributions[i] = contributionOf(a.findings[item.Parts[i].Column].source.name(), &item.Parts[i])
 			}
-			result.Contributions = append(result.Contributions, a.credits[item.Ordinal]...)
+			result.Contributions = append(result.Contributions, a.credits[credited{ranking, item.Ordinal}]...)
 		}
 		if a.plan.fields.highlights {
 			result.Highlights, result.Highlight = a.highlight(ctx, &item, passage)

@@ -34,11 +34,11 @@ const (
 )
 
 // focus returns what is asked by an inquiry: its question, or of one that is too long for
-// an encoder the part that is asked; of one that cannot stand alone with what was asked
-// before.
-func (l *lineUp) focus(ctx context.Context, q *inquiry, view *pinned) string {
+// an encoder the part that is asked. behind is the same behind what was asked before in the
+// conversation; "": nothing was, or the encoders read no more than the question.
+func (l *lineUp) focus(ctx context.Context, q *inquiry, view *pinned) (question, behind string) {
 	if len(q.before) == 0 && !l.tooLong(q, q.question) {
-		return q.question
+		return q.question, ""
 	}
 	within, cancel := context.WithCancel(ctx)
 	if end, ok := ctx.Deadline(); ok {
@@ -46,7 +46,19 @@ func (l *lineUp) focus(ctx context.Context, q *inquiry, view *pinned) string {
 		within, cancel = context.WithTimeout(ctx, time.Until(end)/shareOfFocus)
 	}
 	defer cancel()
-	return l.inContext(within, q, view, l.findQuestion(within, q, view, q.question))
+	question = l.findQuestion(within, q, view, q.question)
+	behind = question
+	for _, earlier := range slices.Backward(q.before) {
+		longer := l.findQuestion(within, q, view, earlier) + " " + behind
+		if !l.fitsEncoders(longer) {
+			break
+		}
+		behind = longer
+	}
+	if behind == question {
+		return question, ""
+	}
+	return question, behind
 }
 
 // findQuestion returns the part of a text that is asked: all of one that the encoders read to its

@@ -20,6 +20,12 @@ type evidence struct {
 	weights    map[int]float64 // by column: named, or needed and among the contributions
 }
 
+// ofNoSource reports whether a contribution of an origin is a model's that read the passage, or of the
+// messages before a question.
+func ofNoSource(origin string) bool {
+	return origin == OriginRead || origin == OriginRerank || origin == OriginEarlier
+}
+
 // evidenceOf reads the candidates of a request.
 func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 	e := &evidence{}
@@ -29,8 +35,8 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 		order[i] = i
 		for n := range r.Candidates[i].Contributions {
 			given := &r.Candidates[i].Contributions[n]
-			if given.Origin == OriginRead || given.Origin == OriginRerank {
-				continue // neither is a source
+			if ofNoSource(given.Origin) {
+				continue
 			}
 			column, known := columns[given.Source]
 			if !known {
@@ -66,7 +72,7 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 		e.said[row] = make([]fusion.Said, len(e.sources))
 		for n := range candidate.Contributions {
 			given := &candidate.Contributions[n]
-			if given.Origin == OriginRead || given.Origin == OriginRerank {
+			if ofNoSource(given.Origin) {
 				continue
 			}
 			column := columns[given.Source]

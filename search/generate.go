@@ -135,7 +135,7 @@ func (a *answer) generate(ctx context.Context) error {
 	defer cancel()
 	var wrote Generation
 	err = guard(func() (err error) {
-		wrote, err = reader.Generator.Generate(within, a.question, passages, a.plan.answer.MaxTokens, watching.Written)
+		wrote, err = reader.Generator.Generate(within, a.asked, passages, a.plan.answer.MaxTokens, watching.Written)
 		if err == nil && len(wrote.Shares) != len(passages) {
 			err = fmt.Errorf("the generator attended to %d passages of %d", len(wrote.Shares), len(passages))
 		}

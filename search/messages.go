@@ -1,7 +1,6 @@
 package search
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -32,12 +31,8 @@ func Ask(question string, before []string) Request {
 	return Request{Messages: messages}
 }
 
-// A last message that may not stand alone has at most mostFollowing words. It is asked
-// behind as many as mostBefore earlier ones of the user.
-const (
-	mostFollowing = 8
-	mostBefore    = 2
-)
+// mostBefore is how many earlier messages of the user the last one is asked behind.
+const mostBefore = 3
 
 // asked returns the question of a request, which of messages is the last of the user, and
 // the user's messages before it, the last one last.
@@ -79,39 +74,4 @@ func (r *Request) asked(wrong *problems, limit int) (question string, before []s
 		wrong.add("empty_question", "/messages", "none of the %d messages is of the user and says something", len(r.Messages))
 	}
 	return question, before[max(0, len(before)-mostBefore):]
-}
-
-// inContext returns a message as it is asked behind those before it: as it is where it can stand
-// alone, else behind the ones that make its answer surer. The more words it has, the surer
-// that has to be.
-func (l *lineUp) inContext(ctx context.Context, q *inquiry, view *pinned, message string) string {
-	words := len(strings.Fields(message))
-	if len(q.before) == 0 || words > mostFollowing {
-		return message
-	}
-	alone, known := l.estimateConfidence(ctx, q, view, message)
-	best := message
-	highest := logOdds(alone)
-	behind := ""
-	if known {
-		highest += float64(words-2) / 2
-	}
-	for _, earlier := range slices.Backward(q.before) {
-		behind = strings.TrimSpace(l.findQuestion(ctx, q, view, earlier) + " " + behind)
-		both := behind + " " + message
-		if !l.fitsEncoders(both) {
-			break
-		}
-		sure, known := l.estimateConfidence(ctx, q, view, both)
-		if !known {
-			if words <= mostFollowing/2 {
-				return both
-			}
-			return message
-		}
-		if score := logOdds(sure); score > highest {
-			best, highest = both, score
-		}
-	}
-	return best
 }

@@ -20,7 +20,7 @@ import (
 func (a *answer) markAnswers(ctx context.Context) error {
 	a.extracts = []Extract{}
 	reader := a.plan.reader
-	if words, _, unknown := reader.KnownWords(a.question); words < 2 || 2*unknown > words || len(a.toRead) == 0 {
+	if words, _, unknown := reader.KnownWords(a.asked); words < 2 || 2*unknown > words || len(a.toRead) == 0 {
 		return nil // one word asks nothing; or the reader was not trained on the question's script
 	}
 	first := len(a.toRead)
@@ -34,7 +34,7 @@ func (a *answer) markAnswers(ctx context.Context) error {
 	defer cancel()
 	var readings []Reading
 	err = guard(func() (err error) {
-		readings, err = reader.Read(within, a.question, passages)
+		readings, err = reader.Read(within, a.asked, passages)
 		if err == nil && len(readings) != len(passages) {
 			err = fmt.Errorf("the reader read %d passages of %d", len(readings), len(passages))
 		}

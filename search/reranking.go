@@ -209,7 +209,7 @@ func (a *answer) rerank(ctx context.Context) error {
 	x := a.plan.reranker
 	r := &a.rankings[0]
 	within := a.plan.window(len(r.Items))
-	if words, _, unknown := x.KnownWords(a.question); 2*unknown > words {
+	if words, _, unknown := x.KnownWords(a.asked); 2*unknown > words {
 		a.notes = append(a.notes, x.Name+" was not trained on the script of the question: it has no part in the ranking")
 		within = 0
 	}
@@ -242,7 +242,7 @@ func (a *answer) scored(
 	defer cancel()
 	var said []Relevance
 	err = guard(func() (err error) {
-		said, err = x.Score(within, a.question, passages)
+		said, err = x.Score(within, a.asked, passages)
 		if err == nil && len(said) != len(passages) {
 			err = fmt.Errorf("the reranker scored %d passages of %d", len(said), len(passages))
 		}
@@ -325,7 +325,7 @@ func (a *answer) raise(items []fusion.Item, said []float64, weight float64, sour
 	for i := range raised {
 		above := said[i] - least
 		raised[i].Score += weight * above
-		a.credit(raised[i].Ordinal, Contribution{
+		a.credit(0, raised[i].Ordinal, Contribution{
 			Source:       source,
 			Score:        ptr(printed(above)),
 			Origin:       origin,
@@ -336,10 +336,17 @@ func (a *answer) raise(items []fusion.Item, said []float64, weight float64, sour
 	return raised
 }
 
-// credit notes a contribution to a passage's score.
-func (a *answer) credit(passage rank.Ordinal, c Contribution) {
+// credited is a passage of a ranking.
+type credited struct {
+	ranking int
+	passage rank.Ordinal
+}
+
+// credit notes a contribution to a passage's score in a ranking.
+func (a *answer) credit(ranking int, passage rank.Ordinal, c Contribution) {
 	if a.credits == nil {
-		a.credits = map[rank.Ordinal][]Contribution{}
+		a.credits = map[credited][]Contribution{}
 	}
-	a.credits[passage] = append(a.credits[passage], c)
+	at := credited{ranking, passage}
+	a.credits[at] = append(a.credits[at], c)
 }

@@ -73,7 +73,7 @@ type Contribution struct {
 	Source string   `json:"source"`
 	Score  *float64 `json:"score"` // the source's own score; null where it has none
 	Rank   *int     `json:"rank"`  // in the source's own list; null when it was not among its hits
-	// of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none", OriginRead, OriginRerank
+	// of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none", OriginRead, OriginRerank, OriginEarlier
 	Origin       string  `json:"origin"`
 	Weight       float64 `json:"weight"`
 	Contribution float64 `json:"contribution"`

@@ -105,7 +105,7 @@ type Contribution struct {
 	Score  *float64 `json:"score"` // the source's own score; null where it has none
 	Rank   *int     `json:"rank"`  // in the source's own list; null when it was not among its hits
 	// Origin says where Score is from: "hit", "exact" (fetched), "min" (the source's lowest),
-	// "none", "read" (by a reader), "rerank" (by a reranker).
+	// "none", "read" (by a reader), "rerank" (by a reranker), "earlier" (the messages before).
 	Origin       string  `json:"origin"`
 	Weight       float64 `json:"weight"`
 	Contribution float64 `json:"contribution"`

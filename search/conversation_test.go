@@ -1,0 +1,111 @@
+package search
+
+import (
+	"math"
+	"testing"
+
+	"example.org/conclave/fusion"
+)
+
+// TestEarlierMessagesAddUp: with messages before it, a passage's score is that of the question by itself,
+// and with the weight of its length how far that of all messages together lies above the least; the
+// contributions add up. (Of the other methods, the weights and ranks are those among all candidates.)
+func TestEarlierMessagesAddUp(t *testing.T) {
+	s, _, _ := lateStage()
+	before, last := "what do red cats eat", "and green birds?"
+	const weight = .7 // of three words: 4/3 is more
+	for _, method := range []string{fusion.MethodGate, fusion.MethodRRF, fusion.MethodSum} {
+		all := Request{Fusion: methodsOf(method), K: 50, Candidates: 60}
+		if method == fusion.MethodSum {
+			all.Normalisation = "raw"
+		}
+		scores := func(question string) map[string]float64 {
+			r := all
+			r.Question = question
+			out := map[string]float64{}
+			for _, x := range s.ask(t, r).Results {
+				out[x.ID] = x.Score
+			}
+			return out
+		}
+		alone, behind := scores(last), scores(before+" "+last)
+		r := all
+		r.Messages = []Message{{"user", before}, {"assistant", "Fish."}, {"user", last}}
+		got := s.ask(t, r)
+		if len(got.Results) < 3 {
+			t.Fatalf("%s: %d results", method, len(got.Results))
+		}
+		moved := false
+		least := math.NaN() // the same for all: more passages have both scores than either question finds
+		for i, x := range got.Results {
+			sum := 0.0
+			for _, c := range x.Contributions {
+				sum += c.Contribution
+			}
+			if math.Abs(sum-x.Score) > 1e-6 {
+				t.Errorf("%s: %s has %v, and its contributions add up to %v", method, x.ID, x.Score, sum)
+			}
+			c := x.Contributions[len(x.Contributions)-1]
+			if c.Source != EarlierSource || c.Origin != OriginEarlier || math.Abs(c.Weight-weight) > 1e-9 {
+				t.Errorf("%s: %s: %+v", method, x.ID, c)
+			}
+			own, found := alone[x.ID]
+			other, foundToo := behind[x.ID]
+			if method == fusion.MethodSum && found && foundToo {
+				if math.IsNaN(least) {
+					least = other - (x.Score-own)/weight
+				}
+				if math.Abs(x.Score-own-weight*(other-least)) > 1e-6 {
+					t.Errorf("%s: %s has %v, want %v and %v times %v", method, x.ID, x.Score, own, weight, other-least)
+				}
+			}
+			if i > 0 && x.Score > got.Results[i-1].Score {
+				t.Errorf("%s: %s is behind a lower score", method, x.ID)
+			}
+			moved = moved || c.Contribution > 0
+		}
+		if !moved {
+			t.Errorf("%s: the messages before say the same of all passages", method)
+		}
+	}
+}
+
+// TestEarlierMessagesOfAList: each ranking of a list of methods is what the method gives alone.
+func TestEarlierMessagesOfAList(t *testing.T) {
+	s, _, _ := lateStage()
+	messages := []Message{{"user", "what do red cats eat"}, {"user", "and green birds?"}}
+	names := []string{fusion.MethodRRF, fusion.MethodSum}
+	listed := s.ask(t, Request{Messages: messages, Fusion: Methods{Names: names, Listed: true}})
+	for i, name := range names {
+		one := s.ask(t, Request{Messages: messages, Fusion: methodsOf(name)})
+		for n, x := range listed.Rankings[i].Results {
+			if x.ID != one.Results[n].ID || x.Score != one.Results[n].Score ||
+				len(x.Contributions) != len(one.Results[n].Contributions) {
+				t.Errorf("%s: result %d is %s with %v, alone %s with %v", name, n+1, x.ID, x.Score,
+					one.Results[n].ID, one.Results[n].Score)
+			}
+		}
+	}
+}
+
+// TestWhatFollows: the confidence is that of the question whose first passage is first.
+func TestWhatFollows(t *testing.T) {
+	low, high := .2, .9
+	for _, c := range []struct {
+		alone, behind bool
+		sure, surer   *float64
+		want          bool
+	}{
+		{true, false, &low, &high, false},
+		{false, true, &high, &low, true},
+		{true, true, &low, &high, true},
+		{true, true, &high, &low, false},
+		{false, false, &low, &high, false}, // the lower
+		{false, false, &high, &low, true},
+		{true, true, nil, nil, false},
+	} {
+		if got := followsEarlier(c.alone, c.behind, c.sure, c.surer); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
