@@ -112,7 +112,7 @@ type shape struct {
 // shapeOf returns the shape of opened experts over such passages.
 func (s *Sample) shapeOf(all []*Expert) shape {
 	out := shape{passes: len(passesOf(all))}
-	for _, e := range encoding(all) {
+	for _, e := range storing(all) {
 		switch parts := s.parts(e, s.kept); {
 		case e.Late():
 			out.late++
@@ -217,7 +217,7 @@ func (e estimate) choices(chosen []*Expert, of shape) (out []Choice) {
 
 // passesOf returns the experts whose runs make the vectors of all.
 func passesOf(all []*Expert) (out []*Expert) {
-	all = encoding(all)
+	all = storing(all)
 	for _, e := range all {
 		if e.granularity != nil ||
 			!slices.ContainsFunc(all, func(late *Expert) bool { return late.Encoder.Carried() == e.Encoder }) {

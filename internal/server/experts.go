@@ -33,6 +33,7 @@ type Experts struct {
 	readers   []opened
 	rerankers []*reranker
 	owners    map[string]string // of the collection; see owners
+	stored    []store.Expert    // of the collection
 	// unnormalised: the collection's vectors are of texts that were not normalised, and so
 	// are those of the questions to it and of what is added to it.
 	unnormalised bool
@@ -56,8 +57,11 @@ type Expert struct {
 	Encoder *encoder.Encoder // that experts of one bundle share
 	name    string
 	// head is on the vectors of owner, whose Encoder it is; nil: the expert has its own.
-	head   *encoder.Head
-	owner  *Expert
+	head  *encoder.Head
+	owner *Expert
+	// shares names the expert whose vectors of passages are this one's too, since their
+	// passage encoders are the same; "": no other's are. Unlike a head it has an encoder.
+	shares string
 	bundle string // its name
 	// granularity of what the vectors are of; nil: of passages, as the bundle says.
 	granularity *granules.Granularity
@@ -95,7 +99,8 @@ func openSome(
 	if err != nil {
 		return nil, nil, err
 	}
-	x = &Experts{config: config, cache: cache, log: log, owners: owners(stored), unnormalised: unnormalised(stored)}
+	x = &Experts{config: config, cache: cache, log: log, owners: owners(stored), stored: stored,
+		unnormalised: unnormalised(stored)}
 	if len(names) == 0 {
 		return x, nil, nil
 	}
@@ -200,6 +205,7 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 		opened,
 		func(a, b *Expert) int { return cmp.Compare(slices.Index(names, a.name), slices.Index(names, b.name)) },
 	)
+	x.share(opened)
 	return opened, failed
 }
 
@@ -214,7 +220,7 @@ func (x *Experts) ofBundle(bundle string) *Expert {
 
 // SharedPasses returns the pairs of experts that one run of an encoder serves.
 func SharedPasses(all []*Expert) (out []store.SharedPass) {
-	all = encoding(all)
+	all = storing(all)
 	for _, late := range all {
 		for _, dense := range all {
 			if late.Encoder.Carried() == dense.Encoder && dense.granularity == nil {
@@ -344,7 +350,7 @@ func (e *Expert) Owner() string {
 	if e.owner != nil {
 		return e.owner.name
 	}
-	return ""
+	return e.shares
 }
 
 // PassageWords says which word each token of a passage is of.

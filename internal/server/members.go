@@ -51,7 +51,8 @@ func (s *Server) absentNames() (names []string) {
 // that the collection has for it.
 func (s *Server) loadMore(name string) (*Expert, error) {
 	g := s.assembly.Collection.Acquire()
-	s.assembly.Experts.owners = owners(g.Experts())
+	s.assembly.Experts.stored = g.Experts()
+	s.assembly.Experts.owners = owners(s.assembly.Experts.stored)
 	g.Release()
 	return s.assembly.Experts.loadMore(name)
 }
