@@ -64,7 +64,9 @@ func checkpoint(tb testing.TB, name string) string {
 }
 
 // familiesImported returns the families of the checkpoints that are compared.
-func familiesImported() []string { return []string{"bert", "distilbert", "roberta", "xlm-roberta"} }
+func familiesImported() []string {
+	return []string{"bert", "distilbert", "mpnet", "roberta", "xlm-roberta"}
+}
 
 const familyTokens = 60 // LONGEST of make.py
 

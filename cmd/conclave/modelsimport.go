@@ -32,7 +32,7 @@ func newModelsImport(term cli.Terminal) *cobra.Command {
 		Short: "Turn a Hugging Face checkpoint, an exported ONNX, or a delta into a bundle",
 		Long: `Reads config.json, model.safetensors and tokenizer.json (or vocab.txt of a BERT), and writes
 ONNX graphs that include pooling and normalisation. It needs no Python. Encoders of
-the kinds BERT, DistilBERT, RoBERTa, XLM-RoBERTa and DPR are known. A folder with model.onnx instead of weights is
+the kinds BERT, DistilBERT, MPNet, RoBERTa, XLM-RoBERTa and DPR are known. A folder with model.onnx instead of weights is
 used as it is, after its inputs and outputs are checked. How token vectors become
 one, and what comes before questions and passages, is taken from the files of
 sentence-transformers beside the weights; where these do not say the pooling, you do.

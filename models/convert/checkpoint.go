@@ -60,6 +60,8 @@ type hfConfig struct {
 	// positions.
 	Padding *int              `json:"pad_token_id"`
 	Labels  map[string]string `json:"id2label"`
+	// Relative is the number of buckets of relative positions.
+	Relative *int `json:"relative_attention_num_buckets"`
 	// Architectures are the classes of transformers that the weights are of.
 	Architectures []string `json:"architectures"`
 }
@@ -94,6 +96,9 @@ func readCheckpoint(dir string) (*checkpoint, error) {
 	}
 	if f.typeless {
 		c.config.TokenTypes = 2 // of zeros, so that a reader's types change nothing
+	}
+	if f.relative {
+		c.config.Relative = value(h.Relative, 32)
 	}
 	if f.padded {
 		c.firstPosition = value(h.Padding, 1) + 1

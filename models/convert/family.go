@@ -20,6 +20,8 @@ type family struct {
 	padded bool
 	// typeless says that there is no table of token types.
 	typeless bool
+	// relative says that there are relative positions, too.
+	relative bool
 	// Of a model that classifies sequences: the two layers behind the first token, and what
 	// lies between them. pooled says that the first belongs to the encoder.
 	dense, score, activation string
@@ -53,6 +55,17 @@ var families = map[string]*family{
 			"output.LayerNorm", "output_layer_norm",
 		),
 		dense: "pre_classifier", score: "classifier", activation: bert.RerankReLU,
+	},
+	"mpnet": {
+		prefix: "mpnet.", class: "MPNet", padded: true, typeless: true, relative: true,
+		names: strings.NewReplacer(
+			"attention.self.query", "attention.attn.q",
+			"attention.self.key", "attention.attn.k",
+			"attention.self.value", "attention.attn.v",
+			"attention.output.dense", "attention.attn.o",
+			"attention.output.LayerNorm", "attention.LayerNorm",
+		),
+		dense: "classifier.dense", score: "classifier.out_proj", activation: bert.RerankTanh,
 	},
 	"roberta":     robertas,
 	"xlm-roberta": robertas,

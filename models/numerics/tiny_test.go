@@ -40,6 +40,8 @@ func TestGraphsComputeBERT(t *testing.T) {
 		{Pooling: models.PoolingMean, Projection: 7, Heads: 1},
 		{Activation: "gelu_new", Heads: 8, Layers: 3, Dimension: 48},
 		{Activation: "relu", Pooling: models.PoolingCLS, Heads: 32},
+		{Relative: 32},
+		{Relative: 16, Pooling: models.PoolingCLS, Heads: 2},
 	} {
 		o.Seed = uint64(i)
 		t.Run(fmt.Sprintf("%s,%s", or(o.Pooling, "mean"), o.Config()), func(t *testing.T) {
@@ -69,7 +71,7 @@ func or(a, b string) string {
 // trained ones of 384, which TestBaseInt8 measures.
 func TestInt8IsNear(t *testing.T) {
 	start(t)
-	for i, o := range []tiny.Expert{{}, {Pooling: models.PoolingCLS}, {Activation: "relu"}, {Pooling: models.PoolingPooler, Activation: "gelu_new"}, {Projection: 16, Dimension: 64}} {
+	for i, o := range []tiny.Expert{{}, {Pooling: models.PoolingCLS}, {Activation: "relu"}, {Pooling: models.PoolingPooler, Activation: "gelu_new"}, {Projection: 16, Dimension: 64}, {Relative: 32}} {
 		o.Seed = uint64(i)
 		full := open(t, write(t, o), models.Question)
 		o.Int8 = true
@@ -97,7 +99,7 @@ func TestInt8IsNear(t *testing.T) {
 func TestNeighboursAndPaddingChangeNothing(t *testing.T) {
 	start(t)
 	for _, o := range []tiny.Expert{{}, {Pooling: models.PoolingCLS}, {Int8: true},
-		{Int8: true, Pooling: models.PoolingCLS}} {
+		{Int8: true, Pooling: models.PoolingCLS}, {Relative: 32}, {Relative: 32, Pooling: models.PoolingCLS}} {
 		g := open(t, write(t, o), models.Question)
 		unmoved(t, fmt.Sprintf("%+v", o), 3, g.encode)
 	}

@@ -41,10 +41,15 @@ def charsmap() -> str:
 
 
 def bert_words(specials: list[str], unknown: str) -> Tokenizer:
-    t = Tokenizer(WordPiece(unk_token=unknown))
+    """Not trained, since WordPiece's trainer chooses among equal pieces anew each time."""
+    words = sorted({word for line in fid.sentences() for word in line.lower().split() if word.isalnum()})
+    letters = sorted({c for line in fid.sentences() for c in line.lower() if not c.isspace()} | set("xyz"))
+    pieces = [*specials, *letters, *("##" + c for c in letters), *words, "##ed", "##ing", "##s"]
+    t = Tokenizer(WordPiece({p: i for i, p in enumerate(dict.fromkeys(pieces))}, unk_token=unknown))
     t.normalizer = normalizers.BertNormalizer(lowercase=True)
     t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    t.train_from_iterator(fid.sentences() * 3, trainers.WordPieceTrainer(vocab_size=PIECES, special_tokens=specials))
+    for special in specials:
+        t.add_special_tokens([special])
     return t
 
 
@@ -145,6 +150,9 @@ def main() -> None:
     golden["texts"], golden["families"] = [*QUESTIONS, *fid.sentences()[:6], "", "tree"], {}
     passages = [(title, text) for title, text in fid.spread(6, 3)]
     golden["passages"] = passages
+    golden["buckets"] = transformers.models.mpnet.modeling_mpnet.MPNetEncoder.relative_position_bucket(
+        torch.arange(-600, 601), num_buckets=32
+    ).tolist()  # of distances from -600 to 600
     strings = fid.strings()
     split = {"texts": strings, "ids": {}, "pairs": {}}
     families = {

@@ -7,6 +7,7 @@ type block struct {
 	query, key, value, output linear
 	wide, narrow              linear
 	attentionNorm, outputNorm norm
+	relative                  []float32 // what the layers add to scores; see readRelative
 }
 
 // linear is y = weight·x + bias; weight is [out, in], row by row.
@@ -30,6 +31,7 @@ func (b *builder) block(i int) block {
 		wide:          b.linear(name+"intermediate.dense", f, d),
 		narrow:        b.linear(name+"output.dense", d, f),
 		outputNorm:    b.norm(name + "output.LayerNorm"),
+		relative:      b.relative,
 	}
 }
 

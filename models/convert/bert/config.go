@@ -2,9 +2,9 @@
 // names that Hugging Face checkpoints give them.
 //
 // The architecture is that of Devlin et al. 2019 as the transformers library
-// computes it: learned absolute positions, post-layer-norm blocks, exact or
-// tanh-approximated GELU. Shapes are written [a, b]; linear layers are stored
-// as checkpoints store them, [out, in].
+// computes it: learned absolute positions, and relative ones in MPNet's way (relative.go),
+// post-layer-norm blocks, exact or tanh-approximated GELU. Shapes are written [a, b];
+// linear layers are stored as checkpoints store them, [out, in].
 package bert
 
 import (
@@ -28,6 +28,8 @@ type Config struct {
 	// Projection is the length of the vectors after a last linear layer
 	// (DPR's encode_proj), or 0 for none.
 	Projection int
+	// Relative is the number of buckets of relative positions (see relative.go), or 0 for none.
+	Relative int
 }
 
 // The activations that Config.Activation may name. gelu_new and its two
@@ -59,6 +61,9 @@ func (c *Config) Validate() error {
 	between("max_position_embeddings", c.Positions, 3, 1<<17)
 	between("type_vocab_size", c.TokenTypes, 1, 1<<10)
 	between("projection_dim", c.Projection, 0, 1<<14)
+	if c.Relative != 0 {
+		between("relative_attention_num_buckets", c.Relative, 4, 1<<10)
+	}
 	if c.Heads > 0 && c.Dimension%c.Heads != 0 {
 		all = append(all, fmt.Errorf("hidden_size %d is no multiple of num_attention_heads %d", c.Dimension, c.Heads))
 	}
@@ -87,6 +92,7 @@ func (c *Config) Output() int {
 func (c *Config) Names(pooler bool) []tensors.Named {
 	b := &builder{c: *c}
 	b.tables()
+	b.readRelative()
 	for i := range c.Layers {
 		b.block(i)
 	}

@@ -18,6 +18,7 @@ func Hidden(ctx context.Context, c Config, weights tensors.Source, ids, types []
 		return nil, err
 	}
 	b := &builder{c: c, Reader: tensors.Reader{Source: weights}}
+	b.readRelative()
 	rows, err := b.tables().forward(&c, ids, types)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ type passed struct{ context, attended, output []float32 }
 func (c *Config) forward(l block, rows []float32) passed {
 	d := c.Dimension
 	var p passed
-	p.context = c.forwardAttention(l.query.forward(rows), l.key.forward(rows), l.value.forward(rows))
+	p.context = c.forwardAttention(l.query.forward(rows), l.key.forward(rows), l.value.forward(rows), l.relative)
 	p.attended = l.output.forward(p.context)
 	for i, v := range rows {
 		p.attended[i] += v
@@ -79,7 +80,7 @@ func (c *Config) forward(l block, rows []float32) passed {
 	return p
 }
 
-func (c *Config) forwardAttention(q, k, v []float32) []float32 {
+func (c *Config) forwardAttention(q, k, v, relative []float32) []float32 {
 	d := c.Dimension
 	size := c.headSize()
 	tokens := len(q) / d
@@ -90,6 +91,9 @@ func (c *Config) forwardAttention(q, k, v []float32) []float32 {
 			largest := math.Inf(-1)
 			for s := range tokens {
 				weights[s] = float64(dot(q[t*d+h:t*d+h+size], k[s*d+h:s*d+h+size])) / math.Sqrt(float64(size))
+				if relative != nil {
+					weights[s] += float64(relative[(s-t+c.Positions-1)*c.Heads+h/size])
+				}
 				largest = max(largest, weights[s])
 			}
 			var sum float64

@@ -63,7 +63,9 @@ func write(w io.Writer, c Config, weights tensors.Source, head Head, body func(*
 		return err
 	}
 	b := &builder{c: c, Reader: tensors.Reader{Source: weights}}
+	b.readRelative()
 	b.inputs()
+	b.relativeInput()
 	outputs := b.outputs(body(b), head)
 	if b.Err != nil {
 		return b.Err
@@ -86,7 +88,9 @@ type builder struct {
 	tensors.Reader
 	c     Config
 	graph onnx.Graph
-	next  int // numbers values that have no name of their own
+	// relative is what relative positions add to scores; see readRelative.
+	relative []float32
+	next     int // numbers values that have no name of their own
 }
 
 // op appends a node and returns the name of its output.

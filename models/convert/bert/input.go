@@ -16,7 +16,8 @@ import (
 // keys, 0 for a real token and negative for padding, so far that the score is
 // lower by maskedBy. A padded key then weighs e⁻³⁰ of what the first token's
 // does, whatever the model's weights are, and that is below the rounding of
-// float32. Nor is e⁻³⁰ near the denormal numbers, which make the kernel ten
+// float32. (With relative positions, which add to a score what depends on the padding's place, the
+// component is larger by all that they can add.) Nor is e⁻³⁰ near the denormal numbers, which make the kernel ten
 // times slower (as they do with 100 in place of 30).
 const maskedBy = 30
 
@@ -50,7 +51,7 @@ func (b *builder) inputs() {
 	components := make([]float32, b.c.wide())
 	for h := range b.c.Heads {
 		// Scores are multiplied by 1/√size.
-		components[(h+1)*(b.c.headSize()+1)-1] = float32(maskedBy * math.Sqrt(float64(b.c.headSize())))
+		components[(h+1)*(b.c.headSize()+1)-1] = (maskedBy + b.relativeSpread()) * float32(math.Sqrt(float64(b.c.headSize())))
 	}
 	b.graph.Add("MatMul", keyMask, []string{padded, b.floats("mask.components", components, 1, len(components))})
 }
@@ -80,11 +81,16 @@ func (b *builder) attend(query, key, value string, firstOnly bool) string {
 	if firstOnly {
 		shape = b.ints("shape.first", -1, 1, int64(b.c.wide()))
 	}
-	context := b.op("MultiHeadAttention", []string{
+	inputs := []string{
 		b.op("Reshape", []string{query, shape}),
 		b.op("Reshape", []string{key, queryShape}),
 		b.op("Reshape", []string{value, valueShape}),
-	}, onnx.Int("num_heads", int64(b.c.Heads)), onnx.Real("scale", float32(1/math.Sqrt(float64(b.c.headSize())))))
+	}
+	if bias := b.relativeTo(firstOnly); bias != "" {
+		inputs = append(inputs, "", "", bias)
+	}
+	scale := onnx.Real("scale", float32(1/math.Sqrt(float64(b.c.headSize()))))
+	context := b.op("MultiHeadAttention", inputs, onnx.Int("num_heads", int64(b.c.Heads)), scale)
 	return b.op("Reshape", []string{context, rowShape})
 }
 

@@ -49,7 +49,9 @@ type Expert struct {
 	TwoTowers bool
 	// Projection adds a last linear layer to this length.
 	Projection int
-	Int8       bool
+	// Relative is the number of buckets of relative positions, 0: none.
+	Relative int
+	Int8     bool
 	// EnsembleMembers, if not 0, adds an ensemble that moves question vectors
 	// a little, each member its own way.
 	EnsembleMembers int
@@ -209,5 +211,6 @@ func (o Expert) Config() bert.Config {
 		Vocabulary: len(o.Vocabulary), Dimension: o.Dimension, Layers: o.Layers, Heads: o.Heads,
 		Intermediate: 4 * o.Dimension, Positions: o.Positions, TokenTypes: 2,
 		Activation: o.Activation, LayerNormEps: 1e-12, Projection: o.Projection,
+		Relative: o.Relative,
 	}
 }
