@@ -187,10 +187,7 @@ class Joint(Steps[Pair, EndToEndSettings]):
             said.append(
                 read(reader, met, answer, self.device, self.s.chunk, key, 1 / count, self.s.objective != "alt-1")
             )
-        blank = torch.zeros(len(rows), places.shape[1], 1, device=self.device.name)
-        teacher, keep = (
-            (blank, None) if self.s.objective == "alt-1" else teacher_of([s.alone for s in said], self.s.marginal)
-        )
+        teacher, keep = self.feedback(rows, places, said)
         retriever.train()
         distinct, at = torch.unique(torch.from_numpy(places), return_inverse=True)
         sides = [(retriever.question, questions, (self.s.seed, step, 0))]
@@ -220,6 +217,14 @@ class Joint(Steps[Pair, EndToEndSettings]):
             )
         self.optimiser.step()
         return f"reader {heard:.2f}, retriever {float(loss):.2f}"
+
+    def feedback(
+        self, rows: list[int], places: NDArray[np.int64], said: Sequence[Said]
+    ) -> tuple[Tensor, Tensor | None]:
+        """What the retriever hears of the passages at ``places`` [Q,K]: ``(teacher [Q,K,T], keep [Q,T])``."""
+        if self.s.objective == "alt-1":
+            return torch.zeros(*places.shape, 1, device=self.device.name), None
+        return teacher_of([s.alone for s in said], self.s.marginal)
 
     def find(self, rows: list[int], vectors: Tensor) -> NDArray[np.int64]:
         """The places [B,K] of the passages that the question encoder as it is finds in ``vectors``."""
