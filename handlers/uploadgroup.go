@@ -1,0 +1,138 @@
+package handlers
+
+import (
+	"fmt"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/overload"
+	"example.org/conclave/internal/wording"
+	"example.org/conclave/store"
+)
+
+// uploadGroup bounds the lines that are stored together, and with that how far
+// an answer may go beyond its bound.
+const uploadGroup = 4096
+
+// group stores some lines together and answers them. It waits for its turn: an
+// upload takes a place only while there is something to store.
+func (u *upload) group(lines []rawLine) *Problem {
+	stop := u.api.keepExtending(u.extend)
+	err := u.api.storing.Acquire(u.storing, 1)
+	stop()
+	if err != nil {
+		return problemOf(u.storing, err)
+	}
+	defer u.api.storing.Release(1)
+	defer overload.AtWork(u.request.Context())()
+	answers := make([]any, len(lines))
+	changes := make([]store.Change, 0, len(lines))
+	places := make([]int, 0, len(lines)) // of changes, in lines
+	unknown := make([][]string, len(lines))
+	rejected := 0
+	if err := u.api.options.Admission.Work(u.storing, u.who, func() {
+		for i := range lines {
+			line := UploadLine{Line: lines[i].number}
+			passage, p := u.parseLine(&lines[i])
+			unknown[i] = u.unknown
+			u.unknown = nil
+			if p == nil {
+				changes, places = append(changes, store.Change{Put: &passage}), append(places, i)
+				continue
+			}
+			line.ID = wording.Shorten(passage.ID)
+			line.Status = statusRejected
+			line.Error = u.addressed(p)
+			line.Unknown = unknown[i]
+			answers[i] = line
+			rejected++
+		}
+	}); err != nil {
+		return problemOf(u.storing, err)
+	}
+	u.api.options.Metrics.rejectedLines(rejected)
+	if len(changes) > 0 {
+		results, err := u.api.apply(u.storing, u.writer, changes, u.extend)
+		if err != nil {
+			return problemOf(u.storing, err)
+		}
+		for n, result := range results {
+			line := UploadLine{
+				Line:    lines[places[n]].number,
+				ID:      result.ID,
+				Status:  string(result.Outcome),
+				Version: result.Version,
+				Unknown: unknown[places[n]],
+			}
+			if result.Err != nil {
+				p := refusedChange(result.Err)
+				exchangeOf(u.request.Context()).cause = p.cause
+				line.Error = u.addressed(p)
+				line.Status = statusRejected
+				line.Version = ""
+				rejected++
+			} else {
+				line.ReadAs = u.api.describeReading(changes[n].Put)
+				u.reads(line.ReadAs)
+			}
+			u.last = max(u.last, result.Seq)
+			answers[places[n]] = line
+		}
+	}
+	for _, answer := range answers {
+		if u.inARow++; answer.(UploadLine).Status != statusRejected {
+			u.inARow = 0
+		}
+	}
+	u.rejected += rejected
+	u.accepted += len(lines) - rejected
+	if err := u.answer.add(answers...); err != nil {
+		return newProblem(
+			"answer_lost",
+			"The answer could not be kept until the body ends. Some of the lines that follow were stored; send them again, which does no harm.",
+		).because(err)
+	}
+	u.lines += len(lines)
+	u.reached = lines[len(lines)-1].number
+	return nil
+}
+
+// reads counts how a stored line is read.
+func (u *upload) reads(r ReadAs) {
+	if r.Truncated {
+		u.cut++
+	}
+	if r.Unread {
+		u.unread++
+	}
+}
+
+// parseLine reads one line.
+func (u *upload) parseLine(line *rawLine) (passage corpus.Passage, p *Problem) {
+	if line.tooLong {
+		return passage, newProblem(
+			"line_too_long",
+			fmt.Sprintf("The line has more than %d bytes.", u.api.options.Write.LineBytes),
+		)
+	}
+	inOrder := keepAsWritten
+	if !u.strict {
+		inOrder = func(object map[string]any) *Problem { return normaliseLine(object, u.noteUnknown) }
+	}
+	passage, p = u.api.parsePassage(line.text, inOrder)
+	if p != nil {
+		return passage, p
+	}
+	if passage.ID == "" {
+		return passage, newProblem("missing_field", "/id is missing.", ProblemField{Pointer: "/id", Detail: "is missing"})
+	}
+	return passage, passageProblem(&passage)
+}
+
+// noteUnknown keeps the name of an unknown field, the first time that it comes.
+func (u *upload) noteUnknown(name string) {
+	name = wording.Shorten(name)
+	if !u.seen[name] && len(u.seen) < maxUnknown {
+		u.seen[name] = true
+		u.unknown = append(u.unknown, name)
+	}
+}
