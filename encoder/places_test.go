@@ -18,24 +18,7 @@ func TestPlaces(t *testing.T) {
 	e := open(t, r, bundle(t, tiny.Expert{Late: d, MaxTokens: models.MaxTokens{Question: 64, Passage: 24}}), Running{})
 	const seed = 5
 	random := rand.New(rand.NewPCG(seed, 0))
-	odd := []string{
-		"story",
-		"(wolf,",
-		"king's",
-		"naïve",
-		"e\u0301te\u0301",
-		"北京",
-		"…",
-		"\x00",
-		"unheardof",
-		"\u00a0",
-		"can't.",
-		"Ⅷ",
-		"\xff",
-		"😀wolf",
-		".",
-		"a-b",
-	}
+	odd := oddWords()
 	gaps := []string{" ", "  ", "\n", "\t", " \n "}
 	text := func(n int) string {
 		var b strings.Builder

@@ -28,9 +28,9 @@ func openReader(tb testing.TB, r *Runtime, o tiny.Expert) *Reader {
 	return x
 }
 
-// oddText has words that normalising changes, removes and splits.
-func oddText(random *rand.Rand, words int) string {
-	odd := []string{
+// oddWords returns words that normalising changes, removes and splits.
+func oddWords() []string {
+	return []string{
 		"story",
 		"(wolf,",
 		"king's",
@@ -52,6 +52,11 @@ func oddText(random *rand.Rand, words int) string {
 		"ﬁx",
 		"$5.00",
 	}
+}
+
+// oddText returns a text of oddWords.
+func oddText(random *rand.Rand, words int) string {
+	odd := oddWords()
 	var b strings.Builder
 	for range words {
 		b.WriteString(odd[random.IntN(len(odd))] + []string{" ", "  ", "\n"}[random.IntN(3)])
