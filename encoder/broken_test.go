@@ -16,7 +16,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/internal/server/view"
+	"example.org/conclave/store/folder/view"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"

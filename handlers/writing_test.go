@@ -18,7 +18,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
-	"example.org/conclave/internal/server/view"
+	"example.org/conclave/store/folder/view"
 	"example.org/conclave/search"
 	"example.org/conclave/store/folder"
 )

@@ -8,6 +8,10 @@ import (
 // ErrClosed is the error of a change after Close.
 var ErrClosed = errors.New("the collection is closed")
 
+// ErrUnfinished is the error of a collection whose first build was interrupted, or has not ended
+// yet.
+var ErrUnfinished = errors.New("its first build was interrupted, or is not done yet")
+
 // ErrTooMuch is the error of changes that are too many bytes to be made together.
 var ErrTooMuch = errors.New("too much is to be changed at once")
 

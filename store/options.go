@@ -89,6 +89,13 @@ type BuildOptions struct {
 	// has its id. Two passages of one source with the same id are an error all
 	// the same.
 	Replace bool
+	// New: the collection is made, and there may be nothing of it but what an interrupted build left.
+	New bool
+	// Calibration is the text of the record that a new collection begins with; nil: none.
+	Calibration []byte
+	// Share is what is indexed of the passages, while other processes index the rest; the zero
+	// value is everything. Only a store that several processes fill takes another one.
+	Share Share
 	// Progress is called now and then, by one goroutine at a time.
 	Progress func(Progress)
 }

@@ -10,12 +10,13 @@ import (
 // BuildReport says what a build made.
 type BuildReport struct {
 	Generation uint64            `json:"generation"`
-	Segment    string            `json:"segment"`  // the new one; empty when none was made
-	Passages   int               `json:"passages"` // in the new segment, encoded for the new expert, or analysed anew
-	Replaced   int               `json:"replaced"` // passages that were there before and made way
-	Skipped    int               `json:"skipped"`  // bad ones that BadPassage let pass
-	Copies     int               `json:"copies"`   // of all passages, those with title and text of another one before them
-	Bytes      int64             `json:"bytes"`    // of the new files
+	Segment    string            `json:"segment"`         // the new one; empty when none was made
+	Passages   int               `json:"passages"`        // new in a segment, encoded for a new expert, or analysed anew
+	Replaced   int               `json:"replaced"`        // passages that were there before and made way
+	Skipped    int               `json:"skipped"`         // bad ones that BadPassage let pass
+	There      int               `json:"there,omitempty"` // with this content and these vectors
+	Copies     int               `json:"copies"`          // passages with title and text of another one before them
+	Bytes      int64             `json:"bytes"`           // of the new files
 	Recall     map[string]Recall `json:"recall"`
 }
 

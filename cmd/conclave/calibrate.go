@@ -106,7 +106,7 @@ func (x *calibrating) fit(
 	term cli.Terminal,
 ) error {
 	if x.evidence == "" && !x.dry {
-		if err := l.MayCalibrate(ctx); err != nil {
+		if err := l.Store.MayCalibrate(ctx); err != nil {
 			return err
 		}
 	}

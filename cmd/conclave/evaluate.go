@@ -227,7 +227,7 @@ func (x *evaluating) options(
 	generation, passages := l.Engine.Generation()
 	o.About = evaluation.About{Collection: config.Passages(), Generation: generation, Passages: passages, Experts: lineup,
 		Version: version, Settings: config.Search}
-	record, err := l.RecordText()
+	record, err := l.Store.Calibration()
 	if err == nil {
 		err = o.Calibrated(record, domains)
 	}

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"io"
 	"os"
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/stores"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
@@ -42,15 +46,17 @@ same command continues. 'conclave import' does the reverse.`,
 				if out != "" || vectors != "" {
 					return cli.Usagef("--to excludes --out and --vectors")
 				}
+				from := config
+				from.Store = ""
 				config.Store = to
 				bar := cli.NewProgress(term.Err)
-				report, err := server.Export(cmd.Context(), config, buildOptions(config, bar).Progress)
+				report, err := copied(cmd.Context(), from, config, buildOptions(config, bar))
 				bar.Finish()
 				if err != nil {
 					return err
 				}
 				return cli.Show(term.Out, false, nil, func(w *cli.ErrWriter) {
-					printIndexed(w, server.Indexed{BuildReport: report.BuildReport, There: report.There}, config.Store)
+					printIndexed(w, server.Indexed{BuildReport: report}, config.Store)
 				})
 			}
 			stored := config.Store != "" && !flags.Changed("collection")
@@ -70,7 +76,7 @@ same command continues. 'conclave import' does the reverse.`,
 				file = made
 			}
 			if stored {
-				return server.ExportPassages(cmd.Context(), config, file)
+				return exportPassages(cmd.Context(), config, file)
 			}
 			c, err := folder.Open(config.Collection)
 			if err != nil {
@@ -91,4 +97,18 @@ same command continues. 'conclave import' does the reverse.`,
 	command.Flags().StringVar(&out, "out", "", "`file` to write, which must not exist yet (default: standard output)")
 	command.Flags().StringVar(&vectors, "vectors", "", "`folder` for the experts' vectors")
 	return command
+}
+
+// exportPassages writes the passages of the configured store as JSON Lines.
+func exportPassages(ctx context.Context, config configs.Config, to io.Writer) (err error) {
+	at, err := stores.At(config)
+	if err != nil {
+		return err
+	}
+	opened, err := at.Open(ctx, store.OpenOptions{Unprepared: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	return opened.ExportPassages(ctx, to)
 }

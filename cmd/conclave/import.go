@@ -1,9 +1,13 @@
 package main
 
 import (
+	"context"
+
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/stores"
+	"example.org/conclave/store"
 
 	"github.com/spf13/cobra"
 )
@@ -28,7 +32,9 @@ Checkpoints become bundles with 'conclave models import'.`,
 				return cli.Usagef("--from: it names no index of OpenSearch, such as opensearch+https://HOST:9200/INDEX")
 			}
 			bar := cli.NewProgress(term.Err)
-			report, err := server.Import(cmd.Context(), config, buildOptions(config, bar))
+			to := config
+			to.Store = ""
+			report, err := copied(cmd.Context(), config, to, buildOptions(config, bar))
 			bar.Finish()
 			if err != nil {
 				return err
@@ -44,4 +50,17 @@ Checkpoints become bundles with 'conclave models import'.`,
 	configs.AddFlags(command.Flags(), "collection", "index.kind")
 	command.Flags().StringVar(&from, "from", "", "`address` of the index (default: store of the configuration)")
 	return command
+}
+
+// copied makes the collection of one configuration where another one keeps it.
+func copied(ctx context.Context, from, to configs.Config, o store.BuildOptions) (report store.BuildReport, err error) {
+	source, err := stores.At(from)
+	if err != nil {
+		return report, err
+	}
+	target, err := stores.At(to)
+	if err != nil {
+		return report, err
+	}
+	return stores.Copy(ctx, source, target, o)
 }

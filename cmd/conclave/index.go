@@ -14,9 +14,8 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/stores"
 	"example.org/conclave/store"
-	"example.org/conclave/store/folder"
-	"example.org/conclave/store/opensearch"
 
 	"github.com/spf13/cobra"
 )
@@ -42,7 +41,7 @@ type indexing struct {
 	follow                   bool // --sync
 	share                    string
 	server                   serverFlags
-	part                     opensearch.Share
+	part                     store.Share
 }
 
 func newIndex(term cli.Terminal) *cobra.Command {
@@ -195,14 +194,14 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term cli.Term
 	defer bar.Finish()
 	switch {
 	case x.removeExpert != "":
-		if err := server.RemoveExpert(ctx, config, x.removeExpert); err != nil {
+		if err := removeExpert(ctx, config, x.removeExpert); err != nil {
 			return err
 		}
 		return cli.Show(term.Out, x.asJSON, map[string]string{"removed": x.removeExpert}, func(w *cli.ErrWriter) {
 			w.Printf("%s: expert %s removed\n", config.Passages(), x.removeExpert)
 		})
 	case x.settle:
-		before, after, err := server.Settle(ctx, config)
+		before, after, err := stores.Settle(ctx, config)
 		if err != nil {
 			return err
 		}
@@ -223,7 +222,7 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term cli.Term
 		if x.server.url != "" {
 			return x.sync(ctx, config, term, bar)
 		}
-		has, err := server.StoredIn(ctx, config)
+		has, err := stores.Experts(ctx, config)
 		if err != nil {
 			return err
 		}
@@ -249,7 +248,7 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term cli.Term
 
 // words returns the constants of BM25 that are asked for: those of a new collection, or of one
 // that is there with what flags say of them.
-func (x *indexing) words(config configs.Config, there bool) (store.WordConstants, error) {
+func (x *indexing) words(ctx context.Context, config configs.Config, there bool) (store.WordConstants, error) {
 	asked, err := store.NewWords(x.phrases, x.analysis)
 	if err != nil || !there {
 		return asked, err
@@ -257,19 +256,30 @@ func (x *indexing) words(config configs.Config, there bool) (store.WordConstants
 	if !x.phrasesAsked && !x.analysisAsked {
 		return store.WordConstants{}, nil
 	}
-	if config.Store == "" {
-		has, err := folder.WordParams(config.Collection)
-		if err != nil {
-			return has, err
-		}
-		if !x.phrasesAsked {
-			asked.Phrases = has.Phrases
-		}
-		if !x.analysisAsked {
-			asked.Analysis = has.Analysis
-		}
+	at, err := stores.At(config)
+	if err != nil {
+		return asked, err
+	}
+	has, err := at.Words(ctx)
+	if err != nil {
+		return has, err
+	}
+	if !x.phrasesAsked {
+		asked.Phrases = has.Phrases
+	}
+	if !x.analysisAsked {
+		asked.Analysis = has.Analysis
 	}
 	return asked, nil
+}
+
+// removeExpert removes an expert's vectors from the configured collection or store.
+func removeExpert(ctx context.Context, config configs.Config, name string) error {
+	at, err := stores.At(config)
+	if err != nil {
+		return err
+	}
+	return at.RemoveExpert(ctx, name)
 }
 
 // build reads, encodes and publishes.
@@ -289,14 +299,12 @@ func (x *indexing) build(
 		)
 		return report, err
 	}
-	has, err := server.StoredIn(ctx, config)
+	has, err := stores.Experts(ctx, config)
 	if err != nil {
 		return report, err
 	}
-	if config.Store == "" {
-		if err := x.fits(config.Collection, has); err != nil {
-			return report, err
-		}
+	if err := x.fits(config.Passages(), has); err != nil {
+		return report, err
 	}
 	unknown := corpus.EachUnknown(func(text string) { bar.Say("conclave: warning: %s", cli.Printable(text)) })
 	if x.strict {
@@ -321,10 +329,10 @@ func (x *indexing) build(
 		return report, err
 	}
 	o := server.IndexOptions{Config: config, Log: cli.NewSaying(term.Err, config.Log), Inputs: inputs,
-		Share: x.part, Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
-	o.Build.Threads, o.Build.Index, o.Build.Replace = x.threads, x.index, x.replace
+		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
+	o.Build.Threads, o.Build.Index, o.Build.Replace, o.Build.Share = x.threads, x.index, x.replace, x.part
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
-	o.Build.Words, err = x.words(config, has != nil)
+	o.Build.Words, err = x.words(ctx, config, has != nil)
 	if err != nil {
 		return report, err
 	}

@@ -10,7 +10,6 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
-	"example.org/conclave/store/opensearch"
 
 	"github.com/spf13/pflag"
 )
@@ -38,7 +37,7 @@ func (x *indexing) check(flags *pflag.FlagSet, defaults configs.Index) error {
 		if len(x.inputs.Files) == 0 {
 			return cli.Usagef("--share is of --in: name the inputs, the same ones for every share")
 		}
-		part, err := opensearch.ParseShare(x.share)
+		part, err := store.ParseShare(x.share)
 		if err != nil {
 			return cli.Usagef("--share: %w", err)
 		}

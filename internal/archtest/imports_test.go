@@ -62,8 +62,16 @@ var allowed = map[string][]string{
 	"models/convert/tensors":     {},
 	"models/numerics":            {},
 
-	"store":        {"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank"},
-	"store/folder": {"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling", "store"},
+	"store": {
+		"ann", "bm25", "internal/corpus", "internal/disk", "internal/jobs/lease", "internal/rank", "search",
+	},
+	"store/folder":      {"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling", "store"},
+	"store/folder/view": {"internal/corpus", "internal/rank", "internal/spelling", "search", "store/folder"},
+	"store/folder/backend": {
+		"calibration", "internal/corpus", "internal/jobs/lease", "internal/rank", "search", "store", "store/folder",
+		"store/folder/view",
+	},
+	"store/opensearch/backend": {"ann", "internal/jobs/lease", "search", "store", "store/opensearch"},
 	"store/opensearch": {
 		"ann",
 		"bm25",
@@ -116,18 +124,18 @@ var allowed = map[string][]string{
 		"internal/granules",
 		"internal/provision",
 		"internal/server",
+		"internal/stores",
 		"models",
 		"search",
 		"shipped",
 		"store",
-		"store/folder",
-		"store/opensearch",
 	},
+	"internal/stores": {"configs", "store", "store/folder/backend", "store/opensearch", "store/opensearch/backend"},
 	"internal/server": {
 		"ann", "calibration", "configs", "documents", "encoder", "fusion", "handlers", "handlers/adapters", "internal/corpus", "internal/disk",
 		"internal/granules", "internal/jobs", "internal/keeping", "internal/overload", "internal/provision", "internal/questions",
 		"internal/rank",
-		"internal/spelling", "models", "search", "shipped", "store", "store/folder", "store/opensearch",
+		"internal/stores", "models", "search", "shipped", "store", "store/folder",
 	},
 
 	"cmd": {"*"},

@@ -3,29 +3,24 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 
 	"example.org/conclave/ann/kernel"
-	"example.org/conclave/calibration"
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/disk"
-	"example.org/conclave/internal/granules"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/stores"
 	"example.org/conclave/models"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
-	"example.org/conclave/store/folder"
 )
 
 // Status is how one thing that serving needs is found.
@@ -57,8 +52,8 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 		},
 		examinePip(ctx),
 	}
-	ort, found := examineRuntime(config, cache)
-	out = append(out, found...)
+	ort, running := examineRuntime(config, cache)
+	out = append(out, running...)
 	wanted := wantedExperts(ctx, config)
 	for _, name := range merged(shipped.All(), wanted) {
 		out = append(out, examineBundle(config, cache, ort, name))
@@ -66,19 +61,10 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	if ort != nil {
 		_ = ort.Close()
 	}
-	if config.Store != "" {
-		found, calibrated := examineStore(ctx, config, cache)
-		out = append(out, found...)
-		if calibrated {
-			out = append(out, examineCalibration(config))
-		}
-	} else {
-		out = append(out, examineCollection(config, cache)...)
-		if record, err := calibration.ReadRecord(config.Collection); err != nil {
-			out = append(out, failed("calibration", err))
-		} else if record != nil {
-			out = append(out, examineCalibration(config))
-		}
+	found, calibrated := examineStore(ctx, config, cache)
+	out = append(out, found...)
+	if calibrated {
+		out = append(out, examineCalibration(config))
 	}
 	out = append(out, examineMemory(config, cache, wanted))
 	out = append(out, examineGenerators(config, cache)...)
@@ -161,88 +147,12 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 	return f
 }
 
-// examineCollection opens the collection, and compares its vectors with the bundles and
-// its recall with the server.Floors.
-func examineCollection(config configs.Config, cache provision.Cache) []Finding {
-	const what = "collection"
-	c, err := folder.Open(config.Collection)
-	if err != nil {
-		f := failed(what, err)
-		if _, absent := os.Stat(config.Collection); absent != nil || errors.Is(err, folder.ErrUnfinished) {
-			f.Status = StatusNote
-		}
-		return []Finding{f}
-	}
-	defer func() { _ = c.Close() }()
-	g := c.Acquire()
-	defer g.Release()
-	f := Finding{
-		What:   what,
-		Status: StatusOK,
-		Detail: fmt.Sprintf(
-			"%s: generation %d, %d passages, words by the analysis %s",
-			config.Collection,
-			g.Number(),
-			g.Len(),
-			g.WordParams().Analysis,
-		),
-	}
-	errs := []error{g.CheckRecall(server.Floors(config.Index))}
-	copies, err := g.Copies(context.Background())
-	errs = append(errs, err)
-	if copies > 0 {
-		f.Detail += fmt.Sprintf(", %d of them copies of others", copies)
-	}
-	for _, x := range g.Experts() {
-		f.Detail += fmt.Sprintf(
-			"; %s: %s, fingerprint %.12s, recall@10 %.3f",
-			x.Name,
-			x.Index.Kind,
-			x.Fingerprint,
-			x.Recall.Stored.At10,
-		)
-		bundle, granularity, err := server.SplitName(cmp.Or(x.Owner, x.Name))
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if path, err := shipped.Folder(config, cache, bundle); err == nil { // else its bundle has a finding of its own
-			if b, err := models.Peek(path); err == nil {
-				errs = append(errs, g.CheckEncoders(bundleEncoder{x.Name, b, granularity, !encoder.IsNormalised(x.Fingerprint)}))
-			}
-		}
-	}
-	if err := errors.Join(errs...); err != nil {
-		f = failed(what, err)
-	}
-	return append([]Finding{f}, examineReads(g.Reads())...)
-}
-
 // examineReads says how many passages the experts do not read as a whole, if there are any.
 func examineReads(r store.Reads) (out []Finding) {
 	for _, warning := range server.ReadingWarnings(r) {
 		out = append(out, Finding{What: "passages", Status: StatusNote, Detail: warning})
 	}
 	return out
-}
-
-// bundleEncoder is what a bundle says of the encoder of an expert, which may have a
-// granularity.
-type bundleEncoder struct {
-	name         string
-	bundle       *models.Bundle
-	granularity  *granules.Granularity
-	unnormalised bool
-}
-
-func (b bundleEncoder) Name() string   { return b.name }
-func (b bundleEncoder) Dimension() int { return b.bundle.Manifest.Dimension() }
-func (b bundleEncoder) Fingerprint() string {
-	own := b.bundle.Fingerprint(models.Passage)
-	if !b.unnormalised {
-		own = encoder.Normalised(own)
-	}
-	return server.GranularFingerprint(own, b.granularity)
 }
 
 // examineCalibration opens the collection as a server would, and says whether its
@@ -428,7 +338,7 @@ func wantedExperts(ctx context.Context, config configs.Config) (names []string) 
 	for _, x := range config.Experts {
 		names = append(names, x.Name)
 	}
-	stored, _ := server.StoredIn(ctx, config) // an error is a finding of the collection's, or the store's
+	stored, _ := stores.Experts(ctx, config) // an error is a finding of the collection's, or the store's
 	for _, x := range stored {
 		bundle, _, err := server.SplitName(x.Name)
 		if err != nil {

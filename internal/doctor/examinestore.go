@@ -4,87 +4,106 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"os"
 
+	"example.org/conclave/calibration"
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
+	"example.org/conclave/internal/granules"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/stores"
 	"example.org/conclave/models"
 	"example.org/conclave/shipped"
-	"example.org/conclave/store/opensearch"
+	"example.org/conclave/store"
 )
 
-// examineStore opens the configured store, compares its vectors with the bundles, and asks
-// how its index is.
+// examineStore opens the collection where the configuration keeps it, compares its vectors with
+// the bundles and its recall with the floors, and asks how it is.
 func examineStore(
 	ctx context.Context,
 	config configs.Config,
 	cache provision.Cache,
 ) (found []Finding, calibrated bool) {
-	const what = "store"
-	store, err := server.OpenStore(ctx, config)
+	at, err := stores.At(config)
 	if err != nil {
-		return []Finding{failed(what, err)}, false
+		return []Finding{failed("store", err)}, false
 	}
-	m := store.Manifest()
-	shown, err := opensearch.NewCorpus(ctx, store)
-	var health opensearch.Health
-	if err == nil {
-		health, err = shown.Look(ctx)
+	what := "store"
+	if at.Folder() != "" {
+		what = "collection"
 	}
+	opened, err := at.Open(ctx, store.OpenOptions{Unprepared: true})
 	if err != nil {
-		return []Finding{failed(what, err)}, false
-	}
-	f := Finding{
-		What:   what,
-		Status: StatusOK,
-		Detail: fmt.Sprintf(
-			"index %s: %d passages, %d deleted ones that count in scores of words; health %s",
-			store.Index(),
-			health.Passages,
-			health.Deleted,
-			health.Status,
-		),
-	}
-	copies, err := store.Copies(ctx)
-	if err != nil {
-		return []Finding{failed(what, err)}, false
-	}
-	if copies > 0 {
-		f.Detail += fmt.Sprintf("; %d of the passages are copies of others", copies)
-	}
-	if older := server.Unwritten(health.Statistics); older != "" {
-		f.Status = StatusNote
-		f.Detail += "; " + older
-	}
-	for _, disk := range health.Disks {
-		f.Status = StatusNote
-		f.Detail += "; " + disk
-	}
-	if health.Blocked != "" {
-		f.Status = StatusNote
-		f.Detail += "; " + server.Blocked(health)
-	}
-	if health.Status != "green" {
-		f.Status = StatusNote
-		f.Detail += fmt.Sprintf(", %d copies of shards are on no node", health.Unassigned)
-	}
-	var errs []error
-	if health.Status == "red" {
-		errs = append(errs, errors.New(f.Detail))
-	}
-	for _, x := range m.Experts {
-		f.Detail += fmt.Sprintf("; %s: fingerprint %.12s", x.Name, x.Fingerprint)
-		// else its bundle has a finding of its own
-		if path, err := shipped.Folder(config, cache, cmp.Or(x.Owner, x.Name)); err == nil {
-			if b, err := models.Peek(path); err == nil {
-				errs = append(errs, m.CheckEncoders(bundleEncoder{x.Name, b, nil, !encoder.IsNormalised(x.Fingerprint)}))
+		f := failed(what, err)
+		if at.Folder() != "" {
+			if _, absent := os.Stat(at.Folder()); absent != nil || errors.Is(err, store.ErrUnfinished) {
+				f.Status = StatusNote
 			}
 		}
+		return []Finding{f}, false
 	}
-	if err := errors.Join(errs...); err != nil {
+	defer func() { _ = opened.Close() }()
+	d, err := opened.Describe(ctx)
+	if err != nil {
 		return []Finding{failed(what, err)}, false
 	}
-	return append([]Finding{f}, examineReads(server.ReadsOf(health.Statistics))...), m.Calibration != ""
+	f := Finding{What: what, Status: StatusOK, Detail: d.Text}
+	if d.Noted {
+		f.Status = StatusNote
+	}
+	contents, done := opened.Contents()
+	defer done()
+	errs := []error{d.Failed, contents.CheckRecall(server.Floors(config.Index))}
+	for _, x := range contents.Experts() {
+		errs = append(errs, examineVectors(contents, x, config, cache))
+	}
+	if err := errors.Join(errs...); err != nil {
+		f = failed(what, err)
+	}
+	found = append([]Finding{f}, examineReads(contents.Reads())...)
+	text, err := opened.Calibration()
+	if err == nil && len(text) > 0 {
+		_, err = calibration.ParseRecord(text)
+	}
+	if err != nil {
+		return append(found, failed("calibration", err)), false
+	}
+	return found, len(text) > 0
+}
+
+// examineVectors compares the vectors of an expert with the bundle of its name.
+func examineVectors(contents store.Contents, x store.Expert, config configs.Config, cache provision.Cache) error {
+	bundle, granularity, err := server.SplitName(cmp.Or(x.Owner, x.Name))
+	if err != nil {
+		return err
+	}
+	path, err := shipped.Folder(config, cache, bundle)
+	if err != nil {
+		return nil // its bundle has a finding of its own, as below
+	}
+	b, err := models.Peek(path)
+	if err != nil {
+		return nil
+	}
+	return contents.CheckEncoders(bundleEncoder{x.Name, b, granularity, !encoder.IsNormalised(x.Fingerprint)})
+}
+
+// bundleEncoder is what a bundle says of the encoder of an expert, which may have a
+// granularity.
+type bundleEncoder struct {
+	name         string
+	bundle       *models.Bundle
+	granularity  *granules.Granularity
+	unnormalised bool
+}
+
+func (b bundleEncoder) Name() string   { return b.name }
+func (b bundleEncoder) Dimension() int { return b.bundle.Manifest.Dimension() }
+func (b bundleEncoder) Fingerprint() string {
+	own := b.bundle.Fingerprint(models.Passage)
+	if !b.unnormalised {
+		own = encoder.Normalised(own)
+	}
+	return server.GranularFingerprint(own, b.granularity)
 }

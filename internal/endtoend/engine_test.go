@@ -202,9 +202,8 @@ func TestGrowth(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = source.Close()
-	if _, err := l.Collection.Reload(nil); err != nil {
-		t.Fatal(err)
-	}
+	watching, stop := context.WithCancel(t.Context())
+	l.Store.Watch(watching, untilCame{stop})
 	old := len(l.passages)
 	l.read(t)
 	if len(l.passages) <= old {
@@ -267,3 +266,12 @@ func TestEmbed(t *testing.T) {
 		}
 	}
 }
+
+// untilCame ends the watching of a store when searches see what another process published.
+type untilCame struct{ stop func() }
+
+func (u untilCame) Came(store.Contents)        { u.stop() }
+func (u untilCame) Comes(store.Contents) error { return nil }
+func (u untilCame) Recalibrated()              {}
+func (u untilCame) ReadsPassages(store.Reads)  {}
+func (u untilCame) Is(store.Condition)         {}

@@ -174,7 +174,12 @@ func (l *library) write(t testing.TB, from, to int) string {
 // were added, all together.
 func (l *library) read(t testing.TB) {
 	t.Helper()
-	g := l.Collection.Acquire()
+	c, err := folder.Open(l.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
 	defer g.Release()
 	known := len(l.passages)
 	for o := known; o < g.Len(); o++ {

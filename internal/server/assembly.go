@@ -7,7 +7,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -17,12 +16,10 @@ import (
 	"example.org/conclave/calibration"
 	"example.org/conclave/configs"
 	"example.org/conclave/fusion"
-	"example.org/conclave/internal/server/view"
+	"example.org/conclave/internal/stores"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
-	"example.org/conclave/store/folder"
-	"example.org/conclave/store/opensearch"
 )
 
 // Options say what is opened, and how.
@@ -35,20 +32,17 @@ type Options struct {
 	Uncalibrated bool
 }
 
-// Assembly is a collection or a store opened for searching, with its experts and the
-// engine on top.
+// Assembly is a collection opened for searching, with its experts and the engine on top.
 type Assembly struct {
-	Collection *folder.Collection // nil: passages are in a store
-	Store      *opensearch.Corpus // nil: they are in a collection
-	Experts    *Experts
-	Engine     *search.Engine
+	Store   store.Backend
+	Experts *Experts
+	Engine  *search.Engine
 
 	options     Options
 	absent      []absentExpert // in the order of their names
 	calibration calibrationUse
 	lineUp      search.LineUp   // that the engine uses
 	drained     <-chan struct{} // closed when no earlier line-up is in use; nil: there was none
-	close       func() error    // of the collection
 }
 
 // absentExpert is an expert of the collection whose bundle cannot be used.
@@ -74,29 +68,29 @@ func Assemble(o Options) (*Assembly, error) {
 	return a, nil
 }
 
-// load opens the collection for reading, or the store, and the experts.
+// load opens the collection for reading, and the experts.
 func (a *Assembly) load() (err error) {
-	if a.options.Config.Store != "" {
-		return a.loadStore()
-	}
 	config := a.options.Config
-	a.Collection, err = folder.Open(config.Collection)
+	at, err := stores.At(config)
 	if err != nil {
-		return fmt.Errorf("opening the collection %s: %w", config.Collection, err)
-	}
-	a.close = a.Collection.Close
-	g := a.Collection.Acquire()
-	defer g.Release()
-	if err := g.CheckRecall(Floors(config.Index)); err != nil {
 		return err
 	}
-	return a.loadExperts(g.Experts(), g.CheckEncoders)
+	a.Store, err = at.Open(context.Background(), store.OpenOptions{
+		Candidates: config.Limits.Candidates, Floors: Floors(config.Index),
+		Warn: func(message string, cause error) { a.options.Log.Warn(message, "cause", cause) },
+	})
+	if err != nil {
+		return err
+	}
+	contents, done := a.Store.Contents()
+	defer done()
+	return a.loadExperts(contents)
 }
 
-// loadExperts opens the experts to search with. stored are those that passages have
-// vectors of, and check compares encoders with them.
-func (a *Assembly) loadExperts(stored []store.Expert, check func(...store.Encoder) error) (err error) {
+// loadExperts opens the experts to search with, of those that passages have vectors of.
+func (a *Assembly) loadExperts(contents store.Contents) (err error) {
 	config := a.options.Config
+	stored := contents.Experts()
 	names := searchedExperts(config, stored)
 	config.Encoder.Threads = threadsOfOne(config, len(names))
 	var failed map[string]error
@@ -111,15 +105,7 @@ func (a *Assembly) loadExperts(stored []store.Expert, check func(...store.Encode
 	for _, e := range a.Experts.opened {
 		encoders = append(encoders, e)
 	}
-	return check(encoders...)
-}
-
-// corpus returns what the engine searches.
-func (a *Assembly) corpus() search.Corpus {
-	if a.Store != nil {
-		return a.Store
-	}
-	return view.Of(a.Collection)
+	return contents.CheckEncoders(encoders...)
 }
 
 // searchedExperts returns the names of the experts to search with.
@@ -159,7 +145,7 @@ func (a *Assembly) start(turns search.Turns) (err error) {
 		return err
 	}
 	a.Engine, err = search.NewEngine(
-		search.EngineConfig{LineUp: a.lineUp, Corpus: a.corpus(), Limits: limitsOf(a.options.Config.Limits),
+		search.EngineConfig{LineUp: a.lineUp, Corpus: a.Store, Limits: limitsOf(a.options.Config.Limits),
 			Observer: a.options.Observer, Turns: turns},
 	)
 	return err
@@ -214,8 +200,8 @@ func (a *Assembly) Close() error {
 		}
 	}
 	var errs []error
-	if a.Collection != nil {
-		errs = append(errs, a.close()) // before the encoders, with which it writes
+	if a.Store != nil {
+		errs = append(errs, a.Store.Close()) // before the encoders, with which it writes
 	}
 	if a.Experts != nil {
 		errs = append(errs, a.Experts.Close())

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"example.org/conclave/store"
-	"example.org/conclave/store/opensearch"
 )
 
 // Crowding is what is expected of an index that has too few shards for what is being indexed into it.
@@ -56,39 +55,25 @@ func (s *Sample) crowding(experts []store.PassageEncoder, shards int) (c *Crowdi
 	return c, true
 }
 
-// watchCrowding has crowded told, once, of an index that will be too large for its shards. It returns
-// the source and the options that the index is to be made with.
-func watchCrowding(
-	ctx context.Context,
-	client *opensearch.Client,
-	index string,
-	o IndexOptions,
-	source store.Source,
-) (store.Source, store.BuildOptions, error) {
-	build := o.Build
+// watchCrowding returns what is to be called while a sample is indexed: it has Crowded told, once, of
+// an index that will be too large for its shards.
+func (o *IndexOptions) watchCrowding(ctx context.Context, at store.Location, sample *Sample) (func(), error) {
 	if o.Crowded == nil {
-		return source, build, nil
+		return func() {}, nil
 	}
-	shards, err := opensearch.Shards(ctx, client, index)
+	shards, err := at.Shards(ctx)
 	if err != nil {
-		return nil, build, err
+		return nil, err
 	}
-	if shards == 0 {
-		shards = o.Config.Cluster.Shards
-	}
-	sample := &Sample{Source: source}
-	told := false
-	build.Progress = func(p store.Progress) {
-		if !told {
-			c, known := sample.crowding(build.Experts, shards)
-			told = known
-			if c != nil {
-				o.Crowded(*c)
-			}
+	told := shards == 0 // nothing that could be crowded
+	return func() {
+		if told {
+			return
 		}
-		if o.Build.Progress != nil {
-			o.Build.Progress(p)
+		c, known := sample.crowding(o.Build.Experts, shards)
+		told = known
+		if c != nil {
+			o.Crowded(*c)
 		}
-	}
-	return sample, build, nil
+	}, nil
 }

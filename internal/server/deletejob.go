@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -17,8 +18,8 @@ const deleteAtOnce = 1000
 
 // deleteTagged returns the work of deleting passages by their tags, or their ids.
 func (s *Server) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
-	if err := namesTags(t); err != nil {
-		return result, err
+	if len(t.TagsAll)+len(t.TagsAny)+len(t.IDs) == 0 {
+		return result, errors.New("the job names neither tags nor ids, and does not delete everything")
 	}
 	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
 	if err := s.flush(ctx, t.Report); err != nil {
@@ -26,7 +27,7 @@ func (s *Server) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Res
 	}
 	remove := s.deleteSelected
 	if len(t.IDs) > 0 {
-		remove = func(ctx context.Context, t jobs.Task) (int, error) { return deleteNamed(ctx, s.live, t) }
+		remove = func(ctx context.Context, t jobs.Task) (int, error) { return deleteNamed(ctx, s.writer, t) }
 	}
 	deleted, err := remove(ctx, t)
 	if err != nil {
@@ -35,49 +36,47 @@ func (s *Server) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Res
 	if err := s.flush(ctx, t.Report); err != nil {
 		return result, err
 	}
-	g := s.assembly.Collection.Acquire()
-	defer g.Release()
-	return jobs.Result{Generation: g.Number(), Passages: g.Len(), Deleted: &deleted}, nil
+	result.Deleted = &deleted
+	result.Generation, result.Passages, err = s.assembly.Store.Count(ctx)
+	return result, err
 }
 
-func namesTags(t jobs.Task) error {
-	if len(t.TagsAll)+len(t.TagsAny)+len(t.IDs) == 0 {
-		return errors.New("the job names neither tags nor ids, and does not delete everything")
-	}
-	return nil
-}
+// deletingStage is what the progress of a deletion is of.
+const deletingStage = "deleting"
 
 // deleteSelected deletes what has the tags now; it reports how many passages all
 // attempts together have deleted.
 func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
-	g := s.assembly.Collection.Acquire()
-	defer g.Release()
-	selection, err := g.Select(t.TagsAll, t.TagsAny)
+	tagged, err := s.writer.Tagged(ctx, t.TagsAll, t.TagsAny)
 	if err != nil {
 		return 0, err
 	}
-	deleted, err = deletedBefore(t.Scratch, selection.Len())
-	if err != nil {
-		return 0, err
-	}
-	total := int64(deleted + selection.Len())
-	report := func() {
-		t.Report(jobs.Progress{Stage: "deleting", Done: int64(deleted), Total: total, Unit: "passages"})
-	}
-	report()
+	defer func() { _ = tagged.Close() }() // else it ends by itself
+	total := -1
 	var changes []store.Change
 	apply := func() error {
-		if len(changes) == 0 {
-			return nil
+		if total < 0 {
+			total = int(tagged.Total())
+			deleted, err = deletedBefore(t, total)
+			if err != nil {
+				return err
+			}
+			total += deleted
 		}
-		n, err := deletedNow(ctx, s.live, changes)
+		n := 0
+		if len(changes) > 0 {
+			n, err = deletedNow(ctx, s.writer, changes)
+		}
 		deleted += n
 		changes = changes[:0]
-		report()
+		t.Report(jobs.Progress{Stage: deletingStage, Done: int64(deleted), Total: int64(total), Unit: "passages"})
 		return err
 	}
-	for ordinal := range selection.Ordinals() {
-		p, err := g.Passage(ordinal)
+	for {
+		p, err := tagged.Next()
+		if err == io.EOF {
+			return deleted, apply()
+		}
 		if err != nil {
 			return deleted, err
 		}
@@ -88,7 +87,6 @@ func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, 
 			}
 		}
 	}
-	return deleted, apply()
 }
 
 // deleteNamed deletes the passages with the job's ids; it reports how many all attempts
@@ -104,9 +102,7 @@ func deleteNamed(ctx context.Context, w handlers.Writer, t jobs.Task) (deleted i
 			changes = append(changes, store.Change{Delete: id})
 		}
 	}
-	if t.Scratch != "" { // a store's job has none
-		deleted, err = deletedBefore(t.Scratch, len(changes))
-	}
+	deleted, err = deletedBefore(t, len(changes))
 	if err != nil || len(changes) == 0 {
 		return deleted, err
 	}
@@ -130,13 +126,19 @@ func deletedNow(ctx context.Context, w handlers.Writer, changes []store.Change) 
 	return deleted, err
 }
 
-// deletedBefore returns how many passages the attempts before have deleted. The first
-// one writes down how many there were; the others find fewer.
-func deletedBefore(scratch string, selected int) (int, error) {
-	if text, err := os.ReadFile(scratch); err == nil {
+// deletedBefore returns how many passages the attempts before have deleted. The first one writes
+// down how many there were, or the progress that the job had says it; the others find fewer.
+func deletedBefore(t jobs.Task, selected int) (int, error) {
+	if t.Scratch == "" { // many servers share the job
+		if t.Progress != nil && t.Progress.Stage == deletingStage {
+			return max(0, int(t.Progress.Total)-selected), nil
+		}
+		return 0, nil
+	}
+	if text, err := os.ReadFile(t.Scratch); err == nil {
 		if first, err := strconv.Atoi(string(text)); err == nil {
 			return max(0, first-selected), nil
 		}
 	}
-	return 0, os.WriteFile(scratch, []byte(strconv.Itoa(selected)), 0o600)
+	return 0, os.WriteFile(t.Scratch, []byte(strconv.Itoa(selected)), 0o600)
 }

@@ -59,7 +59,7 @@ func (s *Server) addDocuments(ctx context.Context, t jobs.Task) (result jobs.Res
 			return result, err
 		}
 	}
-	if err := s.visible(ctx); err != nil {
+	if err := s.writer.Visible(ctx, nil); err != nil {
 		return result, err
 	}
 	done.Added, done.Replaced = many.Done.Added, many.Done.Replaced
@@ -71,11 +71,8 @@ func (s *Server) addDocuments(ctx context.Context, t jobs.Task) (result jobs.Res
 }
 
 func (s *Server) uploadPath(name string) string {
-	return filepath.Join(s.jobsFolder(), filepath.Base(name))
+	return filepath.Join(s.assembly.Store.JobsFolder(), filepath.Base(name))
 }
-
-// jobsFolder returns the folder of the jobs of a collection.
-func (s *Server) jobsFolder() string { return filepath.Join(s.config.Collection, "jobs") }
 
 // membersOf returns the files of an archive that are read.
 func membersOf(archive *zip.Reader) (files []*zip.File) {

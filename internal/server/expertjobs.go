@@ -14,7 +14,6 @@ import (
 	"example.org/conclave/models"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
-	"example.org/conclave/store/folder/ahead"
 )
 
 func (s *Server) checkAdding(r jobs.Request) error {
@@ -69,9 +68,14 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 	if o.Index.Kind == "" {
 		o.Index.Kind = s.config.Index.Kind
 	}
-	report, err := ahead.AddExpert(ctx, s.live, e, t.Scratch, o, func(p store.Progress) {
+	o.Progress = func(p store.Progress) {
 		t.Report(jobs.Progress{Stage: string(p.Stage), Done: p.Done, Total: p.Total, Unit: p.Unit})
-	})
+	}
+	experts, err := s.writer.Experts()
+	if err != nil {
+		return result, err
+	}
+	report, err := experts.Add(ctx, e, t.Scratch, o)
 	if err != nil {
 		return result, err
 	}
@@ -80,7 +84,7 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 		err = s.join(e)
 	}
 	if err != nil {
-		return result, errors.Join(err, s.live.RemoveExpert(ctx, t.Name))
+		return result, errors.Join(err, experts.Remove(ctx, t.Name))
 	}
 	joined = true
 	return s.describeAdded(t.Name, report.Bytes), nil
@@ -88,15 +92,14 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 
 // aboveFloor returns an error when the index of an expert finds too little to be served.
 func (s *Server) aboveFloor() error {
-	g := s.assembly.Collection.Acquire()
-	defer g.Release()
-	return g.CheckRecall(Floors(s.config.Index))
+	contents, done := s.assembly.Store.Contents()
+	defer done()
+	return contents.CheckRecall(Floors(s.config.Index))
 }
 
 func (s *Server) describeAdded(name string, bytes int64) jobs.Result {
-	g := s.assembly.Collection.Acquire()
-	defer g.Release()
-	result := jobs.Result{Generation: g.Number(), Passages: g.Len(), Bytes: bytes, Warnings: s.unnamed(name)}
+	generation, passages := s.assembly.Engine.Generation()
+	result := jobs.Result{Generation: generation, Passages: passages, Bytes: bytes, Warnings: s.unnamed(name)}
 	if info, err := s.assembly.Engine.Expert(name); err == nil {
 		result.Recall = info.Recall
 	}
@@ -105,9 +108,9 @@ func (s *Server) describeAdded(name string, bytes int64) jobs.Result {
 
 // has reports whether the collection has vectors of an expert.
 func (s *Server) has(name string) bool {
-	g := s.assembly.Collection.Acquire()
-	defer g.Release()
-	return hasExpert(g, name)
+	contents, done := s.assembly.Store.Contents()
+	defer done()
+	return hasExpert(contents, name)
 }
 
 // unnamed warns of a configuration that names experts, and not this one.
@@ -128,9 +131,9 @@ func (s *Server) checkRemoving(r jobs.Request) error {
 	if !s.has(r.Name) {
 		return jobs.Refuse("expert_not_found", "the collection has no vectors of an expert %q", r.Name)
 	}
-	g := s.assembly.Collection.Acquire()
-	defer g.Release()
-	for _, x := range g.Experts() {
+	contents, done := s.assembly.Store.Contents()
+	defer done()
+	for _, x := range contents.Experts() {
 		if x.Owner == r.Name {
 			return jobs.Refuse("expert_in_use", "expert %q searches the vectors of %q: take that one out first", x.Name, r.Name)
 		}
@@ -154,14 +157,16 @@ func (s *Server) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Res
 		return result, err
 	}
 	if s.has(t.Name) {
-		if err := s.live.RemoveExpert(ctx, t.Name); err != nil {
+		experts, err := s.writer.Experts()
+		if err == nil {
+			err = experts.Remove(ctx, t.Name)
+		}
+		if err != nil {
 			return result, err
 		}
 	}
 	s.forget(t.Name)
-	g := s.assembly.Collection.Acquire()
-	result = jobs.Result{Generation: g.Number(), Passages: g.Len()}
-	g.Release()
+	result.Generation, result.Passages = s.assembly.Engine.Generation()
 	if s.named(t.Name) {
 		result.Warnings = []string{
 			fmt.Sprintf(

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/internal/granules"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/models"
+	"example.org/conclave/store"
 )
 
 // granularMark stands in the name of an expert between its bundle and its granularity:
@@ -39,14 +40,14 @@ func SplitName(name string) (bundle string, g *granules.Granularity, err error) 
 	return bundle, &parsed, nil
 }
 
-// ungranular returns an error where an expert has a granularity, which a store does not hold.
-func ungranular(names []string) error {
+// checkParts returns an error where an expert has a granularity, which a store may not hold.
+func checkParts(at store.Location, names []string) error {
 	for _, name := range names {
-		if strings.Contains(name, granularMark) {
-			return badGranularity(
-				"%s has a vector for each part of a passage, and a store has one vector of an expert a passage: leave granularities out, or keep the passages in a folder",
-				name,
-			)
+		if !strings.Contains(name, granularMark) {
+			continue
+		}
+		if err := at.CheckParts(); err != nil {
+			return badGranularity("%s has a vector for each part of a passage, and %w", name, err)
 		}
 	}
 	return nil

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
+	"example.org/conclave/internal/stores"
 	"example.org/conclave/search"
 )
 
@@ -169,11 +171,15 @@ func TestGranularNames(t *testing.T) {
 
 // TestStoresHoldNoParts: an expert with a granularity is refused where a store is indexed.
 func TestStoresHoldNoParts(t *testing.T) {
-	if err := ungranular([]string{"base", "health"}); err != nil {
+	at, err := stores.At(configs.Config{Store: "opensearch+http://localhost:9200/index"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkParts(at, []string{"base", "health"}); err != nil {
 		t.Error(err)
 	}
 	var refused *ExpertChoiceError
-	if err := ungranular([]string{"base", "base@3"}); !errors.As(err, &refused) ||
+	if err := checkParts(at, []string{"base", "base@3"}); !errors.As(err, &refused) ||
 		!strings.Contains(err.Error(), "base@3 has a vector for each part") {
 		t.Error(err)
 	}

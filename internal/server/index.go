@@ -14,10 +14,10 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/stores"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
-	"example.org/conclave/store/opensearch"
 )
 
 // IndexOptions say what is indexed, and how.
@@ -40,9 +40,6 @@ type IndexOptions struct {
 	Questions []questions.Domain
 	// Tried hears what Questions told, before anything else is encoded. Nil: nobody.
 	Tried func(TitleTrial)
-	// Share is what is indexed of the inputs into a store, while other processes index the rest; the zero
-	// value is everything.
-	Share opensearch.Share
 	// Build is completed with the opened experts.
 	Build store.BuildOptions
 	// Estimated hears before anything is encoded what that takes, and for a new
@@ -59,7 +56,6 @@ type IndexOptions struct {
 type Indexed struct {
 	store.BuildReport
 	Titles    []TitleTrial     `json:"titles,omitempty"`
-	There     int              `json:"there,omitempty"` // in a store before, as they are
 	Truncated map[string]int64 `json:"truncated,omitempty"`
 	Unread    map[string]int64 `json:"unread,omitempty"`       // by expert, passages that it can hardly read
 	Untexted  int64            `json:"without_text,omitempty"` // passages with a title alone
@@ -70,7 +66,11 @@ type Indexed struct {
 
 // Index reads passages, encodes and publishes them.
 func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
-	stored, err := StoredIn(ctx, o.Config)
+	at, err := stores.At(o.Config)
+	if err != nil {
+		return made, err
+	}
+	stored, err := at.Experts(ctx)
 	if err != nil {
 		return made, err
 	}
@@ -78,10 +78,8 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 	if err != nil {
 		return made, err
 	}
-	if o.Config.Store != "" {
-		if err := ungranular(names); err != nil {
-			return made, err
-		}
+	if err := checkParts(at, names); err != nil {
+		return made, err
 	}
 	if o.Questions != nil {
 		names, err = withUntitled(names, stored)
@@ -147,21 +145,20 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 				ofSample[e] = passagesRead{e.Encoder.CutPassages(), e.Encoder.UnreadPassages()}
 			}
 		}
-		return checkRoom(o.freeOf(), o.Config.Collection, need)
-	}
-	if o.Config.Store != "" {
-		return made, indexStore(ctx, o, &made)
+		return checkRoom(o.freeOf(), at.Folder(), need)
 	}
 	if len(o.Inputs) == 0 {
-		sample, err := SampleOf(o.Config.Collection)
-		if err != nil {
-			return made, err
-		}
-		if err := weigh(sample, textShare*sample.text); err != nil {
-			return made, err
+		if at.Folder() != "" {
+			sample, err := SampleOf(at.Folder())
+			if err != nil {
+				return made, err
+			}
+			if err := weigh(sample, textShare*sample.text); err != nil {
+				return made, err
+			}
 		}
 		for _, x := range o.Build.Experts {
-			added, err := folder.AddExpert(ctx, o.Config.Collection, x, o.Build)
+			added, err := at.AddExpert(ctx, x, o.Build)
 			if err != nil {
 				return made, err
 			}
@@ -184,18 +181,22 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			stop(err)
 		}
 	})
+	crowded, err := o.watchCrowding(ctx, at, sample)
+	if err != nil {
+		return made, err
+	}
 	progress := o.Build.Progress
 	o.Build.Progress = func(p store.Progress) {
 		if p.Stage == store.Words { // all is read, and nothing is encoded
 			whenRead()
 		}
-		progress(p)
+		crowded()
+		if progress != nil {
+			progress(p)
+		}
 	}
-	index := folder.Add
-	if stored == nil {
-		index = folder.Build
-	}
-	made.BuildReport, err = index(ctx, o.Config.Collection, sample, o.Build)
+	o.Build.New = stored == nil
+	made.BuildReport, err = at.Index(ctx, sample, o.Build)
 	if room := new(RoomError); err != nil && errors.As(context.Cause(ctx), &room) {
 		return made, room
 	}
@@ -226,7 +227,7 @@ func indexThenTry(ctx context.Context, o IndexOptions) (made Indexed, err error)
 // IndexOnce does what Index does into a new collection by the named experts. One that
 // is there with these experts stays as it is; one with others is refused.
 func IndexOnce(ctx context.Context, o IndexOptions, experts []string) error {
-	stored, err := StoredIn(ctx, o.Config)
+	stored, err := stores.Experts(ctx, o.Config)
 	if err != nil {
 		return err
 	}

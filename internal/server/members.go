@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"example.org/conclave/store"
-	"example.org/conclave/store/folder"
 )
 
 // named returns the loaded expert of a name, searched or not; nil: there is none.
@@ -26,9 +25,9 @@ func (a *Assembly) isAbsent(name string) bool {
 	return slices.ContainsFunc(a.absent, func(x absentExpert) bool { return x.name == name })
 }
 
-// hasExpert reports whether a generation has vectors of an expert.
-func hasExpert(g *folder.Generation, name string) bool {
-	return slices.ContainsFunc(g.Experts(), func(f store.Expert) bool { return f.Name == name })
+// hasExpert reports whether there are vectors of an expert.
+func hasExpert(c store.Contents, name string) bool {
+	return slices.ContainsFunc(c.Experts(), func(f store.Expert) bool { return f.Name == name })
 }
 
 // searched returns the experts that are searched.
@@ -50,10 +49,10 @@ func (s *Server) absentNames() (names []string) {
 // loadMore loads one more expert, of which the caller says what becomes of it, on the owner
 // that the collection has for it.
 func (s *Server) loadMore(name string) (*Expert, error) {
-	g := s.assembly.Collection.Acquire()
-	s.assembly.Experts.stored = g.Experts()
+	contents, done := s.assembly.Store.Contents()
+	s.assembly.Experts.stored = contents.Experts()
 	s.assembly.Experts.owners = owners(s.assembly.Experts.stored)
-	g.Release()
+	done()
 	return s.assembly.Experts.loadMore(name)
 }
 

@@ -8,8 +8,7 @@ import (
 	"example.org/conclave/encoder/batcher"
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
-	"example.org/conclave/store/folder"
-	"example.org/conclave/store/opensearch"
+	"example.org/conclave/store"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -26,61 +25,18 @@ func registerPassages(metrics *handlers.Metrics, a *Assembly, version string) er
 		func() float64 { return 1 },
 	)
 	err := metrics.Register(build)
-	if a.Store != nil {
-		requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "conclave_store_request_seconds",
-			Help:    "Requests to the nodes of the store's cluster. Outcomes are ok, error, and overtaken: another node was asked too, and answered first.",
-			Buckets: prometheus.ExponentialBuckets(0.002, 2, 12)}, []string{"node", "operation", "outcome"})
-		a.Store.Store().Observe(func(e opensearch.Exchange) {
-			requests.WithLabelValues(e.Node, e.Operation, e.Outcome).Observe(e.Took.Seconds())
-		})
-		err = errors.Join(err, metrics.Register(requests))
-		for _, m := range []struct {
-			name, help string
-			value      func(opensearch.Health) float64
-		}{
-			{"passages", "Passages of the store, as it was asked last.",
-				func(opensearch.Health) float64 { return float64(a.Store.Known().Passages) }},
-			{"store_deleted", "Deleted passages of the store that still count in the statistics of words.",
-				func(opensearch.Health) float64 { return float64(a.Store.Known().Deleted) }},
-			{"store_unassigned_copies", "Copies of shards that are on no node, as the cluster was asked last.",
-				func(h opensearch.Health) float64 { return float64(h.Unassigned) }},
-			{"store_blocked", "1 while the index takes no changes, as the cluster was asked last.",
-				func(h opensearch.Health) float64 {
-					if h.Blocked != "" {
-						return 1
-					}
-					return 0
-				}},
-		} {
-			err = errors.Join(
-				err,
-				metrics.Register(
-					prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + m.name, Help: m.help},
-						func() float64 { return m.value(a.Store.Health()) }),
-				),
-			)
-		}
-		return err
-	}
-	for _, m := range []struct {
-		name, help string
-		value      func(*folder.Generation) float64
-	}{
-		{"generation", "The generation of the collection that searches see.",
-			func(g *folder.Generation) float64 { return float64(g.Number()) }},
-		{"passages", "Passages that searches see.", func(g *folder.Generation) float64 { return float64(g.Len()) }},
-		{"segments", "Segments of the collection.", func(g *folder.Generation) float64 { return float64(g.Segments()) }},
-		{"collection_bytes", "Bytes of the segments' files.",
-			func(g *folder.Generation) float64 { return float64(g.Bytes()) }},
-	} {
+	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "conclave_store_request_seconds",
+		Help:    "Requests to the nodes of the store's cluster. Outcomes are ok, error, and overtaken: another node was asked too, and answered first.",
+		Buckets: prometheus.ExponentialBuckets(0.002, 2, 12)}, []string{"node", "operation", "outcome"})
+	a.Store.Observe(func(e store.Exchange) {
+		requests.WithLabelValues(e.Node, e.Operation, e.Outcome).Observe(e.Took.Seconds())
+	})
+	err = errors.Join(err, metrics.Register(requests)) // of a store on this machine it stays empty, and is not shown
+	for _, m := range a.Store.Meters() {
 		err = errors.Join(
 			err,
 			metrics.Register(
-				prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + m.name, Help: m.help}, func() float64 {
-					g := a.Collection.Acquire()
-					defer g.Release()
-					return m.value(g)
-				}),
+				prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + m.Name, Help: m.Help}, m.Value),
 			),
 		)
 	}

@@ -51,17 +51,3 @@ func (s *Server) tellReads(r store.Reads) {
 	}
 	s.api.Readiness().Remove(name)
 }
-
-// tellReadsOf calls tellReads for the newest generation, unless that was told before;
-// told is the one that was.
-func (s *Server) tellReadsOf(reported uint64) uint64 {
-	if s.assembly.Collection == nil {
-		return reported
-	}
-	g := s.assembly.Collection.Acquire()
-	defer g.Release()
-	if g.Number() != reported {
-		s.tellReads(g.Reads())
-	}
-	return g.Number()
-}

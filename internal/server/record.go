@@ -3,9 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"time"
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/search"
@@ -13,77 +10,29 @@ import (
 
 // calibrationUse says which calibration the line-up was made with.
 type calibrationUse struct {
-	stamp    recordStamp         // of the one that lies in the collection
 	accepted *calibration.Record // the one in use; nil: what is shipped
 	refused  string              // why the one that lies there was not taken; "": it was, or there is none
 }
 
-// recordStamp tells one calibration of a collection from the next; the zero
-// value is none. `conclave calibrate` puts a new file in the place of the old.
-type recordStamp struct {
-	size int64
-	when time.Time
-}
-
-func stampOfRecord(folder string) recordStamp {
-	info, err := os.Stat(filepath.Join(folder, calibration.RecordFile))
-	if err != nil {
-		return recordStamp{}
-	}
-	return recordStamp{info.Size(), info.ModTime()}
-}
-
-// RecordText returns the calibration of the collection or of the store; nil: there is none.
-func (a *Assembly) RecordText() ([]byte, error) {
-	if a.Store == nil {
-		return calibration.RecordText(a.options.Config.Collection)
-	}
-	if text := a.Store.Store().Manifest().Calibration; text != "" {
-		return []byte(text), nil
-	}
-	return nil, nil
-}
-
-// record returns RecordText, read.
+// record returns the calibration of the collection; nil: there is none.
 func (a *Assembly) record() (*calibration.Record, error) {
-	text, err := a.RecordText()
+	text, err := a.Store.Calibration()
 	if len(text) == 0 || err != nil {
 		return nil, err
 	}
 	record, err := calibration.ParseRecord(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.recordAt(), err)
+		return nil, fmt.Errorf("%s: %w", a.Store.CalibrationAt(), err)
 	}
 	return record, nil
 }
 
-// recordAt returns where the calibration is, for people.
-func (a *Assembly) recordAt() string {
-	if a.Store != nil {
-		return "the calibration of store " + a.Store.Store().Index()
-	}
-	return filepath.Join(a.options.Config.Collection, calibration.RecordFile)
-}
-
-// MayCalibrate returns an error where Calibrate would be refused.
-func (a *Assembly) MayCalibrate(ctx context.Context) error {
-	if a.Store == nil {
-		return nil
-	}
-	return a.Store.Store().MayChange(ctx)
-}
-
 // Calibrate puts a calibration where searches find it, and says where.
 func (a *Assembly) Calibrate(ctx context.Context, record *calibration.Record) (at string, err error) {
-	at = a.recordAt()
-	if a.Store == nil {
-		err = record.Write(a.options.Config.Collection)
-	} else {
-		var text []byte
-		text, err = record.Text()
-		if err == nil {
-			err = a.Store.Store().Calibrate(ctx, string(text))
-		}
+	at = a.Store.CalibrationAt()
+	text, err := record.Text()
+	if err == nil {
+		err = a.Store.Calibrate(ctx, text)
 	}
 	if err != nil {
 		return "", fmt.Errorf("writing %s: %w", at, err)
@@ -119,12 +68,6 @@ func (a *Assembly) FitOptions(
 	return o, err
 }
 
-// recalibrated reports whether the collection's calibration is another one than was
-// looked at last.
-func (a *Assembly) recalibrated() bool {
-	return a.Store == nil && stampOfRecord(a.options.Config.Collection) != a.calibration.stamp
-}
-
 // newLineUp returns the line-up by the collection's calibration. One that the experts at
 // hand cannot answer by is refused: the one before stays, or where there is none what
 // is shipped. One that cannot be read keeps a collection from being opened, since its
@@ -134,7 +77,6 @@ func (a *Assembly) newLineUp() (search.LineUp, error) {
 		return a.lineUpWith(nil)
 	}
 	c := &a.calibration
-	c.stamp = stampOfRecord(a.options.Config.Collection) // before it is read: one that comes now is seen later
 	record, refused := a.record()
 	if refused != nil && a.Engine == nil {
 		return search.LineUp{}, refused
@@ -177,7 +119,7 @@ func (a *Assembly) refuse(why error) {
 	if a.calibration.accepted != nil {
 		instead = "the one before is used"
 	}
-	a.calibration.refused = fmt.Sprintf("the calibration %s cannot be used, %s: %v", a.recordAt(), instead, why)
+	a.calibration.refused = fmt.Sprintf("the calibration %s cannot be used, %s: %v", a.Store.CalibrationAt(), instead, why)
 	if a.calibration.refused != before {
 		a.options.Log.Warn(a.calibration.refused)
 	}

@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
@@ -44,9 +44,8 @@ type Server struct {
 	api      *handlers.API
 	address  net.Addr
 	assembly *Assembly
-	live     *folder.Live // nil where the collection is only read
+	writer   store.Writer // nil where the collection is only read
 	keeper   *keeping.Keeper
-	visible  func(context.Context) error // waits until searches see what was written
 	readsPDF documents.Worker
 
 	running context.Context // done when the server is to end
@@ -55,6 +54,10 @@ type Server struct {
 
 	// mu guards the assembly's experts, absent experts, calibration and line-up.
 	mu sync.Mutex
+
+	// Of the goroutine that watches the store:
+	refused   map[string]string // experts that could not be taken in, with their vectors' fingerprints
+	condition string            // that was told last
 }
 
 // Open listens at once, so that probes are answered, opens the collection, and
@@ -73,7 +76,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 		return nil, err
 	}
 	metrics := handlers.NewMetrics()
-	s := &Server{config: o.Config, log: o.Log, readsPDF: o.ReadsPDF}
+	s := &Server{config: o.Config, log: o.Log, readsPDF: o.ReadsPDF, refused: map[string]string{}}
 	s.api, err = newAPI(o, metrics, control)
 	if err != nil {
 		return nil, err
@@ -108,13 +111,9 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 		s.group.Go(func() error { queue.Run(s.running); return nil })
 	}
 	if len(o.Watch) > 0 {
-		s.group.Go(func() error { return s.watchFolders(o.Watch, s.visible) })
+		s.group.Go(func() error { return s.watchFolders(o.Watch) })
 	}
-	s.group.Go(s.watch)
-	if s.assembly.Store != nil {
-		s.group.Go(s.watchStore)
-		s.group.Go(s.watchWords)
-	}
+	s.group.Go(func() error { s.assembly.Store.Watch(s.running, watcher{s}); return nil })
 	s.group.Go(s.verifyAhead)
 	s.log.Info("ready", "address", s.address.String(), "collection", s.config.Passages(), "generation", generation,
 		"passages", passages, "experts", experts, "took", time.Since(started).Round(time.Millisecond).String())
@@ -131,19 +130,17 @@ func (s *Server) load(observer handlers.Observer, control *overload.Control) (qu
 	if err := s.assembly.load(); err != nil {
 		return nil, err
 	}
-	if !s.config.ReadOnly && s.assembly.Store == nil {
-		if err := s.openLive(); err != nil {
+	if !s.config.ReadOnly {
+		if err := s.openWriter(s.running); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.assembly.start(control); err != nil {
 		return nil, err
 	}
-	if s.live != nil {
+	if s.writer != nil {
 		// Before it is ready, so that who is ready is ready for writes too.
 		queue, err = s.acceptWrites()
-	} else if !s.config.ReadOnly {
-		queue, err = s.writeStore()
 	}
 	return queue, err
 }
@@ -160,7 +157,9 @@ func (s *Server) announce(metrics *handlers.Metrics, version string) error {
 			Set(handlers.Component{Name: "expert " + x.name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.cause.Error()}})
 	}
 	s.tellCalibration()
-	s.tellReadsOf(0)
+	contents, done := s.assembly.Store.Contents()
+	s.tellReads(contents.Reads())
+	done()
 	if err := errors.Join(metrics.Register(encoderMetrics{s.searched}),
 		metrics.Register(recallMetric{s.assembly.Engine.Experts}),
 		registerPassages(metrics, s.assembly, version)); err != nil {
@@ -215,13 +214,10 @@ func (s *Server) Close() error {
 // stated in /readyz; searches of that expert fail and name the file, the others
 // answer.
 func (s *Server) verifyAhead() error {
-	if s.assembly.Collection == nil {
-		return nil
-	}
-	g := s.assembly.Collection.Acquire()
-	defer g.Release()
+	contents, done := s.assembly.Store.Contents()
+	defer done()
 	started := time.Now()
-	err := g.VerifyVectors(s.running)
+	err := contents.VerifyVectors(s.running)
 	switch {
 	case err == nil:
 		s.log.Debug(

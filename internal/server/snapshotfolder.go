@@ -9,12 +9,24 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/jobs"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // snapshotFolder is a folder of snapshots. It ignores what is no snapshot, or is being
 // made.
-type snapshotFolder struct{ path string }
+type snapshotFolder struct {
+	path string
+	read store.Snapshots
+}
+
+// snapshots returns those of the server; a store that makes none has none.
+func (s *Server) snapshots() handlers.Snapshots {
+	read, err := s.writer.Snapshots()
+	if err != nil {
+		return noSnapshots{}
+	}
+	return snapshotFolder{snapshotsOf(s.config), read}
+}
 
 // List implements handlers.Snapshots.
 func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
@@ -25,10 +37,10 @@ func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 	list := []handlers.SnapshotInfo{}
 	for _, entry := range entries {
 		at := filepath.Join(s.path, entry.Name())
-		if !entry.IsDir() || !plainName(entry.Name()) || folder.CheckSnapshot(at) != nil {
+		if !entry.IsDir() || !plainName(entry.Name()) || s.read.Check(at) != nil {
 			continue
 		}
-		made, _, err := readSnapshot(at)
+		made, err := s.read.Read(at)
 		if err != nil {
 			continue
 		}
@@ -45,10 +57,10 @@ func (s snapshotFolder) List() ([]handlers.SnapshotInfo, error) {
 // that one that is half removed is never taken for a whole one.
 func (s snapshotFolder) Remove(name string) error {
 	at := filepath.Join(s.path, name)
-	if !plainName(name) || folder.CheckSnapshot(at) != nil {
+	if !plainName(name) || s.read.Check(at) != nil {
 		return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
 	}
-	if _, _, err := readSnapshot(at); err != nil {
+	if _, err := s.read.Read(at); err != nil {
 		return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
 	}
 	removed := filepath.Join(s.path, "."+name+".removed")
@@ -56,4 +68,15 @@ func (s snapshotFolder) Remove(name string) error {
 		return fmt.Errorf("removing the snapshot %q: %w", name, err)
 	}
 	return os.RemoveAll(removed)
+}
+
+// noSnapshots are those of a store that makes none.
+type noSnapshots struct{}
+
+// List implements handlers.Snapshots.
+func (noSnapshots) List() ([]handlers.SnapshotInfo, error) { return []handlers.SnapshotInfo{}, nil }
+
+// Remove implements handlers.Snapshots.
+func (noSnapshots) Remove(name string) error {
+	return jobs.Refuse("unknown_snapshot", "there is no snapshot %q", name)
 }

@@ -8,13 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
 // snapshotsOf returns the folder of snapshots.
@@ -33,8 +32,12 @@ func (s *Server) checkSnapshot(r jobs.Request) error {
 			r.Name,
 		)
 	}
+	snapshots, err := s.writer.Snapshots()
+	if err != nil {
+		return err
+	}
 	out := filepath.Join(snapshotsOf(s.config), r.Name)
-	if err := folder.CheckSnapshot(out); err != nil {
+	if err := snapshots.Check(out); err != nil {
 		return jobs.Refuse("invalid_name", "%s", handlers.WithoutPaths(err.Error()))
 	}
 	if _, err := os.Lstat(out); err == nil {
@@ -57,32 +60,40 @@ func (s *Server) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, er
 	if err := disk.MkdirAll(dir, 0o700); err != nil {
 		return jobs.Result{}, err
 	}
-	id, again, err := snapshotID(t.Scratch)
+	snapshots, err := s.writer.Snapshots()
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	id, again, err := snapshotID(t.Scratch, snapshots)
 	if err != nil {
 		return jobs.Result{}, err
 	}
 	if _, err := os.Lstat(out); again && err == nil {
-		made, of, err := readSnapshot(out)
-		if err == nil && of != id {
+		made, err := snapshots.Read(out)
+		if err == nil && made.ID != id {
 			err = fmt.Errorf("%s is there, and this job did not make it: ask for a snapshot of another name", out)
 		}
-		return made, err // it was made, and nobody wrote that down
+		return madeSnapshot(made, out), err // it was made, and nobody wrote that down
 	}
 	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
 	if err := s.flush(ctx, t.Report); err != nil {
 		return jobs.Result{}, err
 	}
 	t.Report(jobs.Progress{Stage: "linking", Total: -1, Unit: "files"})
-	report, err := s.live.Snapshot(ctx, out, id)
+	made, err := snapshots.Make(ctx, out, id)
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	return jobs.Result{Generation: report.Generation, Passages: report.Passages, Bytes: report.Bytes, Folder: out}, nil
+	return madeSnapshot(made, out), nil
+}
+
+func madeSnapshot(s store.Snapshot, out string) jobs.Result {
+	return jobs.Result{Generation: s.Generation, Passages: s.Passages, Bytes: s.Bytes, Folder: out}
 }
 
 // snapshotID returns the id of the snapshot that a job makes, in the job's file: the
 // one that it chose before a restart, or a new one.
-func snapshotID(file string) (id string, again bool, err error) {
+func snapshotID(file string, snapshots store.Snapshots) (id string, again bool, err error) {
 	data, err := os.ReadFile(file)
 	if err == nil {
 		return string(data), true, nil
@@ -90,40 +101,21 @@ func snapshotID(file string) (id string, again bool, err error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", false, err
 	}
-	id = folder.NewID()
+	id = snapshots.NewID()
 	return id, false, disk.ReplaceFile(disk.OS{}, file, func(f *disk.Replacement) error {
 		_, err := f.Write([]byte(id))
 		return err
 	})
 }
 
-// readSnapshot describes a snapshot, and says its id.
-func readSnapshot(out string) (result jobs.Result, id string, err error) {
-	c, err := folder.Open(out)
-	if err != nil {
-		return result, "", err
-	}
-	id = c.ID()
-	g := c.Acquire()
-	result = jobs.Result{Generation: g.Number(), Passages: g.Len(), Folder: out}
-	g.Release()
-	return result, id, c.Close()
-}
-
 // flush waits until searches see what was acknowledged, and gives up when that
 // keeps failing.
 func (s *Server) flush(ctx context.Context, report func(jobs.Progress)) error {
-	for {
-		waiting, cancel := context.WithTimeout(ctx, 2*time.Second)
-		err := s.live.Flush(waiting)
-		cancel()
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		backlog := s.live.Backlog()
+	return s.writer.Visible(ctx, func(backlog store.Backlog) error {
 		if backlog.Trouble != nil {
 			return fmt.Errorf("what was written cannot be indexed at the moment: %w", backlog.Trouble)
 		}
 		report(jobs.Progress{Stage: "indexing what was written", Done: 0, Total: int64(backlog.Changes), Unit: "changes"})
-	}
+		return nil
+	})
 }

@@ -11,7 +11,6 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/search"
-	"example.org/conclave/store/opensearch"
 )
 
 // SyncRequest says which collection is to follow which files.
@@ -35,8 +34,7 @@ func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error)
 	if err := s.assembly.load(); err != nil {
 		return synced, err
 	}
-	writer, visible, err := s.openToSync(ctx)
-	if err != nil {
+	if err := s.openWriter(ctx); err != nil {
 		return synced, err
 	}
 	if absent := s.assembly.absent; len(absent) > 0 {
@@ -46,36 +44,16 @@ func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error)
 	if err := s.assembly.start(nil); err != nil {
 		return synced, err
 	}
-	keeper := keeping.New(writer, DocumentOptions(s.config.Documents, s.readsPDF), 1)
+	keeper := keeping.New(s.writer, DocumentOptions(s.config.Documents, s.readsPDF), 1)
 	defer func() { err = errors.Join(err, keeper.Close()) }()
-	if err := visible(ctx); err != nil { // what an interruption left
+	if err := s.writer.Visible(ctx, nil); err != nil { // what an interruption left
 		return synced, err
 	}
 	synced, err = keeping.Sync(ctx, target{keeper, s.assembly.Engine}, r.Sync)
 	if err != nil {
 		return synced, err
 	}
-	return synced, visible(ctx)
-}
-
-// openToSync opens what is written to, and returns what waits until searches see it.
-func (s *Server) openToSync(ctx context.Context) (keeping.Writer, func(context.Context) error, error) {
-	if s.assembly.Store == nil {
-		if err := s.openLive(); err != nil {
-			return nil, nil, err
-		}
-		return s.live, s.live.Flush, nil
-	}
-	store := s.assembly.Store.Store()
-	if err := store.MayWrite(ctx); err != nil {
-		return nil, nil, &WriteError{err}
-	}
-	writer, err := opensearch.NewWriter(store, s.encoders(expertsOf(store.Manifest())),
-		SharedPasses(s.assembly.Experts.opened))
-	if err != nil {
-		return nil, nil, err
-	}
-	return writer, writer.Visible, nil
+	return synced, s.writer.Visible(ctx, nil)
 }
 
 // target is a collection of this process as what follows files.

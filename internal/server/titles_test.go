@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/stores"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/store"
@@ -76,7 +77,7 @@ func TestTitlesAreTried(t *testing.T) {
 		if want := (TitleTrial{c.expert, 6, 6, c.titled, c.untitled}); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
-		stored, err := StoredIn(t.Context(), s.config)
+		stored, err := stores.Experts(t.Context(), s.config)
 		if err != nil || len(stored) != 2 || stored[1].Name != c.expert {
 			t.Errorf("%s: %+v, %v", name, stored, err)
 		}

@@ -4,44 +4,57 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"example.org/conclave/handlers"
-	"example.org/conclave/store/folder"
+	"example.org/conclave/store"
 )
 
-// watchEvery is how often a server looks for what other processes changed: the
-// collection's calibration and, where it only reads, the manifest.
-const watchEvery = time.Second
+// watcher lets searches see what other processes change in the store, and states in /readyz how it
+// is.
+type watcher struct{ *Server }
 
-// watch lets searches see what other processes change.
-func (s *Server) watch() error {
-	again := time.NewTicker(watchEvery)
-	defer again.Stop()
-	refused := map[string]string{}
-	reported := ""
-	for reads := uint64(0); ; {
-		reads = s.tellReadsOf(reads)
-		select {
-		case <-again.C:
-		case <-s.running.Done():
-			return nil
-		}
-		if s.live == nil && s.assembly.Collection != nil {
-			reported = s.tellReload(reported, s.reload(refused))
-		}
-		s.recalibrate()
+// Recalibrated implements store.Watcher.
+func (w watcher) Recalibrated() { w.recalibrate() }
+
+// ReadsPassages implements store.Watcher.
+func (w watcher) ReadsPassages(r store.Reads) { w.tellReads(r) }
+
+// Comes implements store.Watcher.
+func (w watcher) Comes(next store.Contents) error { return w.leaveOut(next) }
+
+// Came implements store.Watcher.
+func (w watcher) Came(now store.Contents) { w.takeIn(now) }
+
+// Is implements store.Watcher: what is new of the condition is stated and logged.
+func (w watcher) Is(c store.Condition) {
+	component := handlers.Component{Name: c.Of, Status: handlers.Ready, Warnings: c.Warnings}
+	if c.Failed != "" {
+		component.Status = handlers.Failed
+		component.Detail = c.Failed
 	}
+	now := fmt.Sprint(component.Status, component.Detail, component.Warnings)
+	if now == w.condition {
+		return
+	}
+	w.api.Readiness().Set(component)
+	switch {
+	case c.Failed != "":
+		w.log.Error("the "+c.Of+" cannot be searched", "cause", c.Failed)
+	case c.Err != nil:
+		w.log.Error("looking for what was written failed, and is tried again; searches see what they saw", "cause", c.Err)
+	case len(c.Warnings) > 0:
+		w.log.Warn("the "+c.Of, "warnings", c.Warnings)
+	case w.condition != "":
+		w.log.Info("the " + c.Of + " is whole")
+	}
+	w.condition = now
 }
 
-// recalibrate lets searches use the collection's calibration when it is another one
-// than before. One that cannot be used changes nothing; /readyz says why.
+// recalibrate lets searches use the collection's newest calibration. One that cannot be used
+// changes nothing; /readyz says why.
 func (s *Server) recalibrate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.assembly.recalibrated() {
-		return
-	}
 	if err := s.renew(); err != nil {
 		s.log.Warn("the newest calibration cannot be used", "cause", err)
 	} else if s.assembly.Refused() == "" {
@@ -49,39 +62,10 @@ func (s *Server) recalibrate() {
 	}
 }
 
-// tellReload states in /readyz how the last look went, and logs what is new of it.
-// told is what the last call returned.
-func (s *Server) tellReload(reported string, err error) string {
-	now := ""
-	component := handlers.Component{Name: "collection", Status: handlers.Ready}
-	if err != nil {
-		now = err.Error()
-		component.Warnings = []string{"what was written since cannot be shown: " + now}
-	}
-	if now != reported {
-		s.api.Readiness().Set(component)
-		if err != nil {
-			s.log.Error("looking for what was written failed, and is tried again; searches see what they saw", "cause", err)
-		}
-	}
-	return now
-}
-
-// reload shows searches the newest generation. refused are experts that could not be
-// taken in, with their vectors' fingerprints.
-func (s *Server) reload(refused map[string]string) error {
-	changed, err := s.assembly.Collection.Reload(s.leaveOut)
-	if err != nil || !changed {
-		return err
-	}
-	s.takeIn(refused)
-	return nil
-}
-
 // leaveOut lets no search ask an expert that the next generation does not have, or
 // whose vectors are another encoder's by now, before anybody sees it. What is new in
 // it is read before, so that no search waits for that.
-func (s *Server) leaveOut(next *folder.Generation) error {
+func (s *Server) leaveOut(next store.Contents) error {
 	if err := next.VerifyVectors(s.running); err != nil {
 		if s.running.Err() != nil {
 			return err
@@ -121,30 +105,28 @@ func (s *Server) leaveOut(next *folder.Generation) error {
 }
 
 // takeIn lets searches ask experts that joined the collection.
-func (s *Server) takeIn(refused map[string]string) {
-	g := s.assembly.Collection.Acquire()
-	defer g.Release()
+func (s *Server) takeIn(now store.Contents) {
 	searched := s.searched()
-	for _, x := range g.Experts() {
+	for _, x := range now.Experts() {
 		if slices.ContainsFunc(searched, func(e *Expert) bool { return e.name == x.Name }) ||
-			len(s.config.Experts) > 0 && !s.named(x.Name) || refused[x.Name] == x.Fingerprint {
+			len(s.config.Experts) > 0 && !s.named(x.Name) || s.refused[x.Name] == x.Fingerprint {
 			continue
 		}
-		if err := s.takeInOne(g, x.Name); err != nil {
-			refused[x.Name] = x.Fingerprint
+		if err := s.takeInOne(now, x.Name); err != nil {
+			s.refused[x.Name] = x.Fingerprint
 			s.log.Warn("an expert that joined the collection cannot be searched", "expert", x.Name, "cause", err)
 		}
 	}
 }
 
-func (s *Server) takeInOne(g *folder.Generation, name string) error {
+func (s *Server) takeInOne(now store.Contents, name string) error {
 	e, err := s.loadMore(name)
 	if err != nil {
 		return err
 	}
-	err = g.CheckEncoders(e)
+	err = now.CheckEncoders(e)
 	if err == nil {
-		err = g.CheckRecall(Floors(s.config.Index))
+		err = now.CheckRecall(Floors(s.config.Index))
 	}
 	if err == nil {
 		err = s.join(e)

@@ -138,10 +138,11 @@ func (w *follower) follow(
 
 // watchFolders follows folders until the server ends. What fails is logged when it is new,
 // and tried again.
-func (s *Server) watchFolders(roots []string, visible func(context.Context) error) error {
+func (s *Server) watchFolders(roots []string) error {
 	limits := DocumentOptions(s.config.Documents, nil).Limits
 	w := newFollower(roots, limits, s.config.Documents.Look)
 	to := target{s.keeper, s.assembly.Engine}
+	visible := func(ctx context.Context) error { return s.writer.Visible(ctx, nil) }
 	reported := ""
 	for again := time.NewTicker(s.config.Documents.Look); ; {
 		synced, err := w.follow(s.running, to, visible, func(path string, err error) {

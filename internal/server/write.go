@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"example.org/conclave/ann"
 	"example.org/conclave/handlers"
@@ -16,45 +14,21 @@ import (
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
-	"example.org/conclave/store/folder"
 )
 
-// openLive takes the collection's lock, and replaces the reading by a collection that
-// is searched and written to.
-func (s *Server) openLive() error {
+// openWriter lets the store be written to, before it is searched.
+func (s *Server) openWriter(ctx context.Context) (err error) {
 	a, in := s.assembly, s.config.Ingest
-	g := a.Collection.Acquire()
-	stored := g.Experts()
-	g.Release()
-	live, err := folder.OpenLive(s.config.Collection, folder.LiveOptions{
-		Build: store.BuildOptions{
-			Experts: s.encoders(stored),
-			Shared:  SharedPasses(a.Experts.opened),
-			Threads: in.Threads,
-		},
-		FlushAfter: in.FlushAfter, FlushPassages: in.FlushPassages, MaxPending: in.Backlog,
-		Merge:  folder.MergePolicy{Threads: in.Threads},
+	contents, done := a.Store.Contents()
+	stored := contents.Experts()
+	done()
+	s.writer, err = a.Store.Write(ctx, store.WriteOptions{
+		Encoders: s.encoders(stored), Shared: SharedPasses(a.Experts.opened), Threads: in.Threads,
+		FlushAfter: in.FlushAfter, FlushPassages: in.FlushPassages, Backlog: in.Backlog,
 		Failed: func(err error) { s.log.Error("indexing what was written failed, and is tried again", "cause", err) },
 	})
-	switch {
-	case errors.Is(err, folder.ErrLocked), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
-		return &WriteError{err}
-	case err != nil:
-		return err
-	}
-	s.live = live
-	reading := a.close
-	a.Collection = s.live.Collection()
-	a.close = s.live.Close
-	return reading()
+	return err
 }
-
-// WriteError is the error of a server that may not write to its collection, or not
-// while another process does. One that only reads could open it.
-type WriteError struct{ Err error }
-
-func (e *WriteError) Error() string { return e.Err.Error() }
-func (e *WriteError) Unwrap() error { return e.Err }
 
 // encoders returns those of all stored experts, of which every passage needs
 // vectors: those that are searched, those that the configuration does not name, which
@@ -126,18 +100,65 @@ func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float3
 
 // acceptWrites lets passages be written and jobs be asked for.
 func (s *Server) acceptWrites() (worker, error) {
-	register, err := jobs.OpenFolder(disk.OS{}, s.jobsFolder(), s.log)
+	kinds := map[string]jobs.Handler{
+		jobs.Snapshot: s.handler(jobs.Handler{Check: s.checkSnapshot, Work: s.makeSnapshot}, func() error {
+			_, err := s.writer.Snapshots()
+			return err
+		}),
+		jobs.AddExpert:    s.handler(jobs.Handler{Check: s.checkAdding, Work: s.addExpert}, s.changesExperts),
+		jobs.RemoveExpert: s.handler(jobs.Handler{Check: s.checkRemoving, Work: s.removeExpert}, s.changesExperts),
+		jobs.DeleteTagged: s.handler(jobs.Handler{Work: s.deleteTagged}, nil),
+	}
+	dir := s.assembly.Store.JobsFolder()
+	if dir != "" {
+		kinds[jobs.AddDocuments] = s.handler(jobs.Handler{Work: s.addDocuments}, nil)
+	}
+	queue, err := s.openJobs(dir, jobs.QueueOptions{Logger: s.log, Kinds: kinds})
 	if err != nil {
 		return nil, err
 	}
-	queue := jobs.NewQueue(register, jobs.QueueOptions{Logger: s.log, Kinds: map[string]jobs.Handler{
-		jobs.Snapshot:     {Check: s.checkSnapshot, Work: s.pathless(s.makeSnapshot)},
-		jobs.AddExpert:    {Check: s.checkAdding, Work: s.pathless(s.addExpert)},
-		jobs.RemoveExpert: {Check: s.checkRemoving, Work: s.pathless(s.removeExpert)},
-		jobs.DeleteTagged: {Work: s.pathless(s.deleteTagged)},
-		jobs.AddDocuments: {Work: s.pathless(s.addDocuments)},
-	}})
-	if damaged := register.Damaged(); len(damaged) > 0 {
+	s.tellWritable()
+	s.keepDocuments(s.writer, dir)
+	if dir != "" {
+		known, err := queue.Jobs(s.running)
+		if err == nil {
+			err = removeUploads(dir, known)
+		}
+		if err != nil {
+			s.log.Warn("uploads of documents that no job reads could not be removed", "cause", err)
+		}
+	}
+	return queue, s.api.AttachWriter(s.writer, queue, s.snapshots())
+}
+
+// changesExperts returns an error where the store's experts cannot be changed while it is served.
+func (s *Server) changesExperts() error {
+	_, err := s.writer.Experts()
+	return err
+}
+
+// handler returns how a kind of job is done that a store may not be able to do: then can returns a
+// *store.ElsewhereError, which answers a request for such a job. Nil: every store can.
+func (s *Server) handler(h jobs.Handler, can func() error) jobs.Handler {
+	if can != nil {
+		if err := can(); err != nil {
+			return jobs.Handler{Check: func(jobs.Request) error { return jobs.Refuse("no_such_path", "%v", err) }}
+		}
+	}
+	h.Work = s.pathless(h.Work)
+	return h
+}
+
+// openJobs opens the jobs in a folder; "": those that all servers of the store share.
+func (s *Server) openJobs(dir string, o jobs.QueueOptions) (*jobs.Queue, error) {
+	if dir == "" {
+		return jobs.NewQueue(jobs.NewShared(s.assembly.Store.JobRegisters()), o), nil
+	}
+	opened, err := jobs.OpenFolder(disk.OS{}, dir, s.log)
+	if err != nil {
+		return nil, err
+	}
+	if damaged := opened.Damaged(); len(damaged) > 0 {
 		said := handlers.Component{Name: "jobs", Status: handlers.Ready}
 		for _, path := range damaged {
 			said.Warnings = append(
@@ -150,17 +171,7 @@ func (s *Server) acceptWrites() (worker, error) {
 		}
 		s.api.Readiness().Set(said)
 	}
-	s.tellWritable()
-	s.keepDocuments(s.live, s.jobsFolder())
-	known, err := queue.Jobs(s.running)
-	if err == nil {
-		err = removeUploads(s.jobsFolder(), known)
-	}
-	if err != nil {
-		s.log.Warn("uploads of documents that no job reads could not be removed", "cause", err)
-	}
-	s.visible = s.live.Flush
-	return queue, s.api.AttachWriter(s.live, queue, snapshotFolder{snapshotsOf(s.config)})
+	return jobs.NewQueue(opened, o), nil
 }
 
 // pathless keeps paths of the machine out of the error of a job, which answers tell;

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
@@ -89,7 +90,7 @@ func TestTwoServers(t *testing.T) {
 	site := newSite(t, nil)
 	s := site.serve()
 	s.call(http.MethodPut, "/v1/passages/new?refresh=wait", `{"text":"A zebra."}`, http.StatusCreated, nil)
-	var refused *WriteError
+	var refused *store.WriteError
 	if _, err := site.open(); !errors.As(err, &refused) || !errors.Is(err, folder.ErrLocked) {
 		t.Errorf("a second server: %v", err)
 	}

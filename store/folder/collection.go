@@ -1,11 +1,11 @@
 package folder
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
 )
 
 // Collection reads a collection: it hands out its newest generation that was
@@ -33,7 +33,7 @@ func Open(dir string) (*Collection, error) {
 
 // ErrUnfinished says that the first build of a collection was interrupted, or
 // has not ended yet. Building again clears what it left.
-var ErrUnfinished = errors.New("its first build was interrupted, or is not done yet")
+var ErrUnfinished = store.ErrUnfinished
 
 // Acquire pins the newest loaded generation. It is to be released.
 func (c *Collection) Acquire() *Generation {

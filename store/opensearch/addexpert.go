@@ -29,7 +29,7 @@ func AddExpert(
 	index string,
 	encoder store.PassageEncoder,
 	o store.BuildOptions,
-) (report Report, err error) {
+) (report store.BuildReport, err error) {
 	if _, err := describe(encoder); err != nil { // before anything is done
 		return report, err
 	}
@@ -46,7 +46,7 @@ func addExpert(
 	index string,
 	encoder store.PassageEncoder,
 	o store.BuildOptions,
-) (report Report, err error) {
+) (report store.BuildReport, err error) {
 	s, err := open(ctx, client, index, opening)
 	if err != nil {
 		return report, fmt.Errorf("index %s: %w", index, err)
@@ -133,7 +133,7 @@ func (s *Store) fill(
 	x Expert,
 	encoder store.PassageEncoder,
 	o store.BuildOptions,
-	report *Report,
+	report *store.BuildReport,
 ) (found int, err error) {
 	scan, err := s.scan(ctx, object{"bool": object{"must_not": object{"term": object{fieldExperts: x.mark()}}}})
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Store) fillBatch(
 	x Expert,
 	encoder store.PassageEncoder,
 	batch []corpus.Passage,
-	report *Report,
+	report *store.BuildReport,
 ) error {
 	if len(batch) == 0 {
 		return nil

@@ -42,7 +42,7 @@ func (s *Store) complete(ctx context.Context, o store.BuildOptions) error {
 	defer func() { _ = scan.Close() }() // else it ends by itself, after pageAlive
 	for ended := false; !ended; {
 		var batch []corpus.Passage
-		batch, ended, err = s.readBatch(scan, store.BuildOptions{}, &Report{})
+		batch, ended, err = s.readBatch(scan, store.BuildOptions{}, &store.BuildReport{})
 		if err != nil {
 			return err
 		}

@@ -20,13 +20,6 @@ const batchPassages = 256
 // writing is the one stage of indexing: passages are encoded and written batch by batch.
 const writing store.Stage = "encoding and writing"
 
-// Report says what indexing did.
-type Report struct {
-	store.BuildReport
-	// There is how many passages were found with this very content and these vectors.
-	There int `json:"there"`
-}
-
 // errNothing is the error of a source without passages.
 var errNothing = errors.New("there was no passage to index")
 
@@ -42,7 +35,7 @@ func Build(
 	source store.Source,
 	o store.BuildOptions,
 	calibration string,
-) (report Report, err error) {
+) (report store.BuildReport, err error) {
 	for _, e := range o.Experts { // before anything is done
 		if _, err := describe(e); err != nil {
 			return report, err
@@ -63,7 +56,7 @@ func build(
 	source store.Source,
 	o store.BuildOptions,
 	calibration string,
-) (report Report, err error) {
+) (report store.BuildReport, err error) {
 	s, err := begin(ctx, client, index, o, shape)
 	if err != nil {
 		return report, err
@@ -127,7 +120,11 @@ func exclusively(
 // Replace says that the new one counts.
 //
 // Searches see passages as they are written, and not all at once.
-func (s *Store) Add(ctx context.Context, source store.Source, o store.BuildOptions) (report Report, err error) {
+func (s *Store) Add(
+	ctx context.Context,
+	source store.Source,
+	o store.BuildOptions,
+) (report store.BuildReport, err error) {
 	m := s.current()
 	if err := m.matches(o.Experts); err != nil {
 		return report, err
@@ -203,7 +200,7 @@ func (m *Manifest) matches(encoders []store.PassageEncoder) error {
 func (s *Store) readBatch(
 	source store.Source,
 	o store.BuildOptions,
-	report *Report,
+	report *store.BuildReport,
 ) (batch []corpus.Passage, ended bool, err error) {
 	seen := map[string]bool{}
 	for len(batch) < batchPassages {
@@ -233,7 +230,7 @@ func (s *Store) readBatch(
 }
 
 // skip leaves out a passage that cannot be indexed, where that is allowed.
-func skip(err error, o store.BuildOptions, report *Report) error {
+func skip(err error, o store.BuildOptions, report *store.BuildReport) error {
 	var read *corpus.ReadError
 	var clash *store.ClashError
 	if !(errors.As(err, &read) && read.Recoverable || errors.As(err, &clash)) || o.BadPassage == nil {
@@ -251,7 +248,7 @@ func (s *Store) addBatch(
 	place corpus.Place,
 	batch []corpus.Passage,
 	o store.BuildOptions,
-	report *Report,
+	report *store.BuildReport,
 ) error {
 	marks := m.marks()
 	ours := map[string]bool{} // sent before, perhaps with success

@@ -14,10 +14,10 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	embedded "example.org/conclave/internal/server/view"
 	"example.org/conclave/search"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
+	embedded "example.org/conclave/store/folder/view"
 )
 
 // between passes requests on to a cluster, and looks at them.

@@ -13,32 +13,10 @@ import (
 	"example.org/conclave/store"
 )
 
-// Share is what one of several processes indexes of a source that all of them read: the passages whose
-// ids fall to it. The zero value is everything.
-type Share struct {
-	At int // 1 to Of
-	Of int // 0: everything
-}
-
-// mostShares bounds how many processes fill an index.
-const mostShares = 256
-
-// ParseShare reads a share such as 2/4, the second of four.
-func ParseShare(text string) (s Share, err error) {
-	var rest string
-	n, err := fmt.Sscanf(text+" ", "%d/%d%s", &s.At, &s.Of, &rest)
-	if n != 2 || err == nil || rest != "" || s.At < 1 || s.At > s.Of || s.Of > mostShares || text != s.String() {
-		return Share{}, fmt.Errorf("%q is no share: it has the form 2/4, the second of four, of at most %d", text, mostShares)
-	}
-	return s, nil
-}
-
-func (s Share) String() string { return strconv.Itoa(s.At) + "/" + strconv.Itoa(s.Of) }
-
 // shareOf gives the passages of a source that fall to a share.
 type shareOf struct {
 	store.Source
-	share Share
+	share store.Share
 }
 
 // Next returns the next passage of the share.
@@ -79,10 +57,10 @@ func BuildShare(
 	client *Client,
 	index string,
 	shape Shape,
-	share Share,
+	share store.Share,
 	source store.Source,
 	o store.BuildOptions,
-) (report Report, err error) {
+) (report store.BuildReport, err error) {
 	for _, e := range o.Experts {
 		if _, err := describe(e); err != nil {
 			return report, err
@@ -136,7 +114,7 @@ func (s *Store) writeShares(ctx context.Context, of shares, version string) erro
 }
 
 // join adds a share to those who fill the index, which is held meanwhile.
-func (s *Store) join(ctx context.Context, share Share) error {
+func (s *Store) join(ctx context.Context, share store.Share) error {
 	of, version, err := s.readShares(ctx)
 	if err != nil {
 		return err
@@ -154,7 +132,7 @@ func (s *Store) join(ctx context.Context, share Share) error {
 
 // leave says that a share has ended. The last of an index that is being made finishes it. The index is
 // held meanwhile.
-func (s *Store) leave(ctx context.Context, share Share) error {
+func (s *Store) leave(ctx context.Context, share store.Share) error {
 	of, version, err := s.readShares(ctx)
 	if err != nil {
 		return err

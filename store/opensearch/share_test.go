@@ -13,18 +13,6 @@ import (
 	"example.org/conclave/store"
 )
 
-func TestParseShare(t *testing.T) {
-	for text, want := range map[string]Share{
-		"1/1": {1, 1}, "2/4": {2, 4}, "256/256": {256, 256},
-		"0/4": {}, "5/4": {}, "1/257": {}, "2": {}, "2/": {}, "/4": {}, "2/4/8": {}, "2/4x": {}, " 2/4": {}, "02/4": {}, "-1/4": {}, "": {},
-	} {
-		got, err := ParseShare(text)
-		if got != want || (err != nil) != (want == Share{}) {
-			t.Errorf("%q: %+v, %v", text, got, err)
-		}
-	}
-}
-
 // stopping gives passages until it has given so many, and then ends the process, as it were.
 type stopping struct {
 	store.Source
@@ -71,10 +59,10 @@ func TestShares(t *testing.T) {
 		}
 		return all[index].Settings.Index.Replicas, all[index].Settings.Index.Refresh
 	}
-	reports := make([]Report, 4)
+	reports := make([]store.BuildReport, 4)
 	errs := make([]error, 4)
 	share := func(ctx context.Context, at int, source store.Source) {
-		reports[at], errs[at] = BuildShare(ctx, client, index, shape, Share{at, 3}, source, options)
+		reports[at], errs[at] = BuildShare(ctx, client, index, shape, store.Share{At: at, Of: 3}, source, options)
 	}
 	killed, kill := context.WithCancel(t.Context())
 	defer kill()
@@ -98,7 +86,8 @@ func TestShares(t *testing.T) {
 	if replicas, refresh := settings(); replicas != "0" || refresh != "-1" {
 		t.Errorf("while it is filled: %s copies, refreshed every %q", replicas, refresh)
 	}
-	if _, err := BuildShare(t.Context(), client, index, shape, Share{1, 2}, &list{passages: given}, options); err == nil {
+	half := store.Share{At: 1, Of: 2}
+	if _, err := BuildShare(t.Context(), client, index, shape, half, &list{passages: given}, options); err == nil {
 		t.Error("another number of shares is taken")
 	}
 
@@ -115,7 +104,7 @@ func TestShares(t *testing.T) {
 		t.Errorf("a whole indexing beside a share: %v", err)
 	}
 	err = s.holding(t.Context(), shareLock+"2", "indexing share 2/3", 0, func(ctx context.Context) error {
-		_, err := BuildShare(ctx, client, index, shape, Share{2, 3}, &list{passages: given}, options)
+		_, err := BuildShare(ctx, client, index, shape, store.Share{At: 2, Of: 3}, &list{passages: given}, options)
 		return err
 	})
 	if !errors.As(err, &held) {

@@ -84,7 +84,7 @@ func hint(err error) string {
 		return "conclave index --remove-expert " + e.Second
 	case *server.RoomError:
 		return "--collection FOLDER on another disk, or fewer --experts (none takes the least)"
-	case *server.WriteError:
+	case *store.WriteError:
 		return "--read-only searches the collection without writing to it"
 	case *provision.MissingError:
 		if e.Provider == encoder.CUDA {

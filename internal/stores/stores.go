@@ -1,0 +1,91 @@
+// Package stores chooses the store of a configuration. It is the one place that knows all kinds of
+// stores; everybody else asks a store.Location or a store.Backend.
+package stores
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"example.org/conclave/configs"
+	"example.org/conclave/store"
+	inFolder "example.org/conclave/store/folder/backend"
+	"example.org/conclave/store/opensearch"
+	inCluster "example.org/conclave/store/opensearch/backend"
+)
+
+// At returns where a configuration keeps its passages.
+func At(config configs.Config) (store.Location, error) {
+	if config.Store == "" {
+		return inFolder.At(config.Collection), nil
+	}
+	access, err := accessOf(config.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	shape := opensearch.Shape{Shards: config.Cluster.Shards, Replicas: config.Cluster.Replicas}
+	return inCluster.At(config.Store, access, shape)
+}
+
+// accessOf returns how a cluster is accessed. A password or key that is in a file is read.
+func accessOf(c configs.Cluster) (opensearch.Access, error) {
+	access := opensearch.Access{CA: c.CA, User: c.User, Password: string(c.Password), APIKey: string(c.APIKey)}
+	for file, into := range map[string]*string{c.PasswordFile: &access.Password, c.APIKeyFile: &access.APIKey} {
+		if file == "" {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return access, fmt.Errorf("reading how to access the cluster: %w", err)
+		}
+		*into = strings.TrimSpace(string(text))
+		if *into == "" {
+			return access, fmt.Errorf("%s, which says how to access the cluster, is empty", file)
+		}
+	}
+	return access, nil
+}
+
+// Experts returns the experts of the configured collection or store; nil where there is none. Of
+// a store whose indexing has not ended they are those that it will have.
+func Experts(ctx context.Context, config configs.Config) ([]store.Expert, error) {
+	at, err := At(config)
+	if err != nil {
+		return nil, err
+	}
+	return at.Experts(ctx)
+}
+
+// Copy makes the collection of one store in another one, with its vectors and its calibration.
+// Nothing is encoded. Of the options, Index, Threads and Progress count.
+func Copy(
+	ctx context.Context,
+	from, to store.Location,
+	o store.BuildOptions,
+) (report store.BuildReport, err error) {
+	b, err := from.Open(ctx, store.OpenOptions{Unprepared: true})
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	all, err := b.Everything(ctx)
+	if err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, all.Close()) }()
+	o.New = true
+	o.Words, o.Experts, o.Calibration = all.Words, all.Experts, all.Calibration
+	return to.Index(ctx, all, o)
+}
+
+// Settle merges away what was deleted from the configured store, and returns how much of it still
+// counted before and counts after.
+func Settle(ctx context.Context, config configs.Config) (before, after opensearch.Statistics, err error) {
+	at, err := At(config)
+	if err != nil {
+		return before, after, err
+	}
+	return inCluster.Settle(ctx, at)
+}

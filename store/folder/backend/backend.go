@@ -1,0 +1,183 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"example.org/conclave/calibration"
+	"example.org/conclave/internal/jobs/lease"
+	"example.org/conclave/search"
+	"example.org/conclave/store"
+	"example.org/conclave/store/folder"
+	"example.org/conclave/store/folder/view"
+)
+
+// backend is a collection that is open.
+type backend struct {
+	dir string
+
+	mu         sync.Mutex
+	collection *folder.Collection
+	live       *folder.Live // nil: it is only read
+	record     recordStamp  // of the calibration that was read last
+}
+
+func of(c *folder.Collection, dir string) *backend { return &backend{dir: dir, collection: c} }
+
+// opened returns the collection. Write replaces it once, before it is searched.
+func (b *backend) opened() *folder.Collection {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.collection
+}
+
+// Acquire implements search.Corpus.
+func (b *backend) Acquire() search.View { return view.Of(b.opened()).Acquire() }
+
+// Contents implements store.Backend.
+func (b *backend) Contents() (store.Contents, func()) {
+	g := b.opened().Acquire()
+	return g, g.Release
+}
+
+// Count implements store.Backend.
+func (b *backend) Count(context.Context) (generation uint64, passages int, err error) {
+	g := b.opened().Acquire()
+	defer g.Release()
+	return g.Number(), g.Len(), nil
+}
+
+// Observe implements store.Backend: no other machine is asked.
+func (b *backend) Observe(func(store.Exchange)) {}
+
+// Meters implements store.Backend.
+func (b *backend) Meters() (out []store.Meter) {
+	for _, m := range []struct {
+		name, help string
+		value      func(*folder.Generation) float64
+	}{
+		{"generation", "The generation of the collection that searches see.",
+			func(g *folder.Generation) float64 { return float64(g.Number()) }},
+		{"passages", "Passages that searches see.", func(g *folder.Generation) float64 { return float64(g.Len()) }},
+		{"segments", "Segments of the collection.", func(g *folder.Generation) float64 { return float64(g.Segments()) }},
+		{"collection_bytes", "Bytes of the segments' files.",
+			func(g *folder.Generation) float64 { return float64(g.Bytes()) }},
+	} {
+		out = append(out, store.Meter{Name: m.name, Help: m.help, Value: func() float64 {
+			g := b.opened().Acquire()
+			defer g.Release()
+			return m.value(g)
+		}})
+	}
+	return out
+}
+
+// recordStamp tells one calibration of a collection from the next; the zero value is none. A new
+// file takes the place of the old one.
+type recordStamp struct {
+	size int64
+	when time.Time
+}
+
+func (b *backend) stampOfRecord() recordStamp {
+	info, err := os.Stat(b.CalibrationAt())
+	if err != nil {
+		return recordStamp{}
+	}
+	return recordStamp{info.Size(), info.ModTime()}
+}
+
+// Calibration implements store.Backend.
+func (b *backend) Calibration() ([]byte, error) {
+	stamp := b.stampOfRecord() // before it is read: one that comes now is seen later
+	text, err := calibration.RecordText(b.dir)
+	b.mu.Lock()
+	b.record = stamp
+	b.mu.Unlock()
+	return text, err
+}
+
+// recalibrated reports whether there is another calibration than was read last.
+func (b *backend) recalibrated() bool {
+	now := b.stampOfRecord()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return now != b.record
+}
+
+// CalibrationAt implements store.Backend.
+func (b *backend) CalibrationAt() string { return filepath.Join(b.dir, calibration.RecordFile) }
+
+// MayCalibrate implements store.Backend.
+func (b *backend) MayCalibrate(context.Context) error { return nil }
+
+// Calibrate implements store.Backend.
+func (b *backend) Calibrate(_ context.Context, text []byte) error {
+	return calibration.PutRecord(b.dir, text)
+}
+
+// JobsFolder implements store.Backend.
+func (b *backend) JobsFolder() string { return filepath.Join(b.dir, "jobs") }
+
+// JobRegisters implements store.Backend: the jobs are in a folder.
+func (b *backend) JobRegisters() (jobs, working lease.Register) { return nil, nil }
+
+// ExportPassages implements store.Backend.
+func (b *backend) ExportPassages(ctx context.Context, to io.Writer) error {
+	g := b.opened().Acquire()
+	defer g.Release()
+	return g.ExportPassages(ctx, to)
+}
+
+// Everything implements store.Backend.
+func (b *backend) Everything(context.Context) (*store.Everything, error) {
+	g := b.opened().Acquire()
+	experts, err := g.StoredEncoders()
+	if err != nil {
+		g.Release()
+		return nil, fmt.Errorf("%s: %w", b.dir, err)
+	}
+	record, err := b.Calibration()
+	if err != nil {
+		g.Release()
+		return nil, err
+	}
+	return &store.Everything{
+		Source: g.Source(), Words: g.WordParams(), Experts: experts, Calibration: record,
+		Close: func() error { g.Release(); return nil },
+	}, nil
+}
+
+// Close implements store.Backend.
+func (b *backend) Close() error {
+	if b.live != nil {
+		return b.live.Close()
+	}
+	return b.collection.Close()
+}
+
+// Describe implements store.Backend.
+func (b *backend) Describe(ctx context.Context) (d store.Description, err error) {
+	g := b.opened().Acquire()
+	defer g.Release()
+	d = store.Description{Of: conditionOf, Text: fmt.Sprintf(
+		"%s: generation %d, %d passages, words by the analysis %s", b.dir, g.Number(), g.Len(), g.WordParams().Analysis,
+	)}
+	copies, err := g.Copies(ctx)
+	if err != nil {
+		return d, err
+	}
+	if copies > 0 {
+		d.Text += fmt.Sprintf(", %d of them copies of others", copies)
+	}
+	for _, x := range g.Experts() {
+		d.Text += fmt.Sprintf("; %s: %s, fingerprint %.12s, recall@10 %.3f",
+			x.Name, x.Index.Kind, x.Fingerprint, x.Recall.Stored.At10)
+	}
+	return d, nil
+}

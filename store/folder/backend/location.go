@@ -1,0 +1,101 @@
+// Package backend is a collection in a folder as a store (store.Location, store.Backend).
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"example.org/conclave/calibration"
+	"example.org/conclave/store"
+	"example.org/conclave/store/folder"
+)
+
+// location is a folder, in which there may be no collection yet.
+type location struct{ dir string }
+
+// At returns the location of a collection in a folder.
+func At(dir string) store.Location { return location{dir} }
+
+// Experts implements store.Location.
+func (l location) Experts(context.Context) ([]store.Expert, error) {
+	c, err := folder.Open(l.dir)
+	if errors.Is(err, folder.ErrNotCollection) || errors.Is(err, folder.ErrUnfinished) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
+	defer g.Release()
+	return append([]store.Expert{}, g.Experts()...), nil
+}
+
+// Words implements store.Location.
+func (l location) Words(context.Context) (store.WordConstants, error) {
+	return folder.WordParams(l.dir)
+}
+
+// Index implements store.Location.
+func (l location) Index(
+	ctx context.Context,
+	source store.Source,
+	o store.BuildOptions,
+) (report store.BuildReport, err error) {
+	if o.Share.Of > 0 {
+		return report, errors.New("one process writes a collection in a folder: a share of the passages is for a store that several fill")
+	}
+	if !o.New {
+		if has, err := l.Experts(ctx); has != nil || err != nil {
+			if err != nil {
+				return report, err
+			}
+			return folder.Add(ctx, l.dir, source, o)
+		}
+	}
+	report, err = folder.Build(ctx, l.dir, source, o)
+	if err == nil && o.Calibration != nil {
+		err = calibration.PutRecord(l.dir, o.Calibration)
+	}
+	return report, err
+}
+
+// AddExpert implements store.Location.
+func (l location) AddExpert(
+	ctx context.Context,
+	e store.PassageEncoder,
+	o store.BuildOptions,
+) (store.BuildReport, error) {
+	return folder.AddExpert(ctx, l.dir, e, o)
+}
+
+// RemoveExpert implements store.Location.
+func (l location) RemoveExpert(ctx context.Context, name string) error {
+	return folder.RemoveExpert(ctx, l.dir, name)
+}
+
+// CheckParts implements store.Location.
+func (l location) CheckParts() error { return nil }
+
+// Folder implements store.Location.
+func (l location) Folder() string { return l.dir }
+
+// Shards implements store.Location.
+func (l location) Shards(context.Context) (int, error) { return 0, nil }
+
+// Open implements store.Location.
+func (l location) Open(_ context.Context, o store.OpenOptions) (store.Backend, error) {
+	c, err := folder.Open(l.dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the collection %s: %w", l.dir, err)
+	}
+	b := of(c, l.dir)
+	if o.Floors != nil {
+		g := c.Acquire()
+		defer g.Release()
+		if err := g.CheckRecall(o.Floors); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return b, nil
+}

@@ -1,0 +1,58 @@
+package backend
+
+import (
+	"context"
+	"time"
+
+	"example.org/conclave/store"
+	"example.org/conclave/store/folder"
+)
+
+// watchEvery is how often a folder is looked at for what other processes changed: the
+// calibration and, where the collection is only read, the manifest.
+const watchEvery = time.Second
+
+// conditionOf is what the collection is called beside others of a server's conditions.
+const conditionOf = "collection"
+
+// Watch implements store.Backend.
+func (b *backend) Watch(ctx context.Context, w store.Watcher) {
+	told := uint64(0) // the generation whose reads the watcher knows
+	for again := time.NewTicker(watchEvery); ; {
+		g := b.opened().Acquire()
+		if g.Number() != told {
+			told = g.Number()
+			w.ReadsPassages(g.Reads())
+		}
+		g.Release()
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return
+		}
+		if b.live == nil {
+			w.Is(b.reload(w))
+		}
+		if b.recalibrated() {
+			w.Recalibrated()
+		}
+	}
+}
+
+// reload shows searches the newest generation.
+func (b *backend) reload(w store.Watcher) store.Condition {
+	c := store.Condition{Of: conditionOf}
+	changed, err := b.collection.Reload(func(next *folder.Generation) error { return w.Comes(next) })
+	if err != nil {
+		c.Err = err
+		c.Warnings = []string{"what was written since cannot be shown: " + err.Error()}
+		return c
+	}
+	if changed {
+		now, done := b.Contents()
+		defer done()
+		w.Came(now)
+	}
+	return c
+}

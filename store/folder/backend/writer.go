@@ -1,0 +1,160 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"syscall"
+	"time"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
+	"example.org/conclave/store/folder"
+	"example.org/conclave/store/folder/ahead"
+)
+
+// Write implements store.Backend: it takes the collection's lock, and replaces the reading by a
+// collection that is searched and written to. It is called before the first search.
+func (b *backend) Write(_ context.Context, o store.WriteOptions) (store.Writer, error) {
+	live, err := folder.OpenLive(b.dir, folder.LiveOptions{
+		Build:      store.BuildOptions{Experts: o.Encoders, Shared: o.Shared, Threads: o.Threads},
+		FlushAfter: o.FlushAfter, FlushPassages: o.FlushPassages, MaxPending: o.Backlog,
+		Merge:  folder.MergePolicy{Threads: o.Threads},
+		Failed: o.Failed,
+	})
+	switch {
+	case errors.Is(err, folder.ErrLocked), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return nil, &store.WriteError{Err: err}
+	case err != nil:
+		return nil, err
+	}
+	b.mu.Lock()
+	reading := b.collection
+	b.live = live
+	b.collection = live.Collection()
+	b.mu.Unlock()
+	return writer{live, b}, reading.Close()
+}
+
+// writer changes a collection that is live.
+type writer struct {
+	*folder.Live
+	backend *backend
+}
+
+// lookAtBacklog is how often Visible tells what still waits.
+const lookAtBacklog = 2 * time.Second
+
+// Visible implements store.Writer.
+func (w writer) Visible(ctx context.Context, waiting func(store.Backlog) error) error {
+	if waiting == nil {
+		return w.Flush(ctx)
+	}
+	for {
+		some, cancel := context.WithTimeout(ctx, lookAtBacklog)
+		err := w.Flush(some)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if err := waiting(w.Backlog()); err != nil {
+			return err
+		}
+	}
+}
+
+// Tagged implements store.Writer.
+func (w writer) Tagged(_ context.Context, all, some []string) (store.Tagged, error) {
+	g := w.Collection().Acquire()
+	selection, err := g.Select(all, some)
+	if err != nil {
+		g.Release()
+		return nil, err
+	}
+	t := &tagged{generation: g, total: int64(selection.Len())}
+	t.next, t.stop = iter.Pull(selection.Ordinals())
+	return t, nil
+}
+
+// tagged is the passages of a selection.
+type tagged struct {
+	generation *folder.Generation
+	total      int64
+	next       func() (rank.Ordinal, bool)
+	stop       func()
+}
+
+// Next implements store.Tagged.
+func (t *tagged) Next() (corpus.Passage, error) {
+	ordinal, ok := t.next()
+	if !ok {
+		return corpus.Passage{}, io.EOF
+	}
+	return t.generation.Passage(ordinal)
+}
+
+// Total implements store.Tagged.
+func (t *tagged) Total() int64 { return t.total }
+
+// Close implements store.Tagged.
+func (t *tagged) Close() error {
+	t.stop()
+	t.generation.Release()
+	return nil
+}
+
+// Experts implements store.Writer.
+func (w writer) Experts() (store.ServedExperts, error) { return servedExperts{w.Live}, nil }
+
+type servedExperts struct{ live *folder.Live }
+
+// Add implements store.ServedExperts.
+func (x servedExperts) Add(
+	ctx context.Context,
+	e store.PassageEncoder,
+	scratch string,
+	o store.BuildOptions,
+) (store.BuildReport, error) {
+	report := o.Progress
+	if report == nil {
+		report = func(store.Progress) {}
+	}
+	return ahead.AddExpert(ctx, x.live, e, scratch, o, report)
+}
+
+// Remove implements store.ServedExperts.
+func (x servedExperts) Remove(ctx context.Context, name string) error {
+	return x.live.RemoveExpert(ctx, name)
+}
+
+// Snapshots implements store.Writer.
+func (w writer) Snapshots() (store.Snapshots, error) { return snapshots{w.Live}, nil }
+
+type snapshots struct{ live *folder.Live }
+
+// Check implements store.Snapshots.
+func (s snapshots) Check(path string) error { return folder.CheckSnapshot(path) }
+
+// NewID implements store.Snapshots.
+func (s snapshots) NewID() string { return folder.NewID() }
+
+// Make implements store.Snapshots.
+func (s snapshots) Make(ctx context.Context, path, id string) (store.Snapshot, error) {
+	made, err := s.live.Snapshot(ctx, path, id)
+	return store.Snapshot{ID: id, Generation: made.Generation, Passages: made.Passages, Bytes: made.Bytes}, err
+}
+
+// Read implements store.Snapshots.
+func (s snapshots) Read(path string) (found store.Snapshot, err error) {
+	c, err := folder.Open(path)
+	if err != nil {
+		return found, err
+	}
+	g := c.Acquire()
+	found = store.Snapshot{ID: c.ID(), Generation: g.Number(), Passages: g.Len()}
+	g.Release()
+	return found, c.Close()
+}

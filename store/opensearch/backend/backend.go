@@ -1,0 +1,168 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"example.org/conclave/internal/jobs/lease"
+	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch"
+)
+
+// backend is an index that is open. It is closed with the process.
+type backend struct {
+	*opensearch.Corpus
+	warn func(message string, cause error)
+}
+
+// Contents implements store.Backend.
+func (b *backend) Contents() (store.Contents, func()) {
+	return contents{b.Store().Manifest(), readsOf(b.Known())}, func() {}
+}
+
+// contents are those of an index by its manifest. The cluster looks after its files, and the
+// recall of its indexes is not measured.
+type contents struct {
+	*opensearch.Manifest
+	reads store.Reads
+}
+
+func (c contents) Experts() []store.Expert              { return expertsOf(c.Manifest) }
+func (c contents) CheckRecall(map[string]float64) error { return nil }
+func (c contents) VerifyVectors(context.Context) error  { return nil }
+func (c contents) Reads() store.Reads                   { return c.reads }
+
+// Count implements store.Backend.
+func (b *backend) Count(ctx context.Context) (generation uint64, passages int, err error) {
+	n, err := b.Corpus.Count(ctx)
+	return 0, int(n.Passages), err
+}
+
+// Observe implements store.Backend.
+func (b *backend) Observe(f func(store.Exchange)) {
+	b.Store().Observe(func(e opensearch.Exchange) { f(store.Exchange(e)) })
+}
+
+// Meters implements store.Backend.
+func (b *backend) Meters() []store.Meter {
+	return []store.Meter{
+		{
+			Name: "passages", Help: "Passages of the store, as it was asked last.",
+			Value: func() float64 { return float64(b.Known().Passages) },
+		},
+		{
+			Name: "store_deleted", Help: "Deleted passages of the store that still count in the statistics of words.",
+			Value: func() float64 { return float64(b.Known().Deleted) },
+		},
+		{
+			Name: "store_unassigned_copies", Help: "Copies of shards that are on no node, as the cluster was asked last.",
+			Value: func() float64 { return float64(b.Health().Unassigned) },
+		},
+		{
+			Name: "store_blocked", Help: "1 while the index takes no changes, as the cluster was asked last.",
+			Value: func() float64 {
+				if b.Health().Blocked != "" {
+					return 1
+				}
+				return 0
+			},
+		},
+	}
+}
+
+// Calibration implements store.Backend.
+func (b *backend) Calibration() ([]byte, error) {
+	if text := b.Store().Manifest().Calibration; text != "" {
+		return []byte(text), nil
+	}
+	return nil, nil
+}
+
+// CalibrationAt implements store.Backend.
+func (b *backend) CalibrationAt() string { return "the calibration of store " + b.Store().Index() }
+
+// MayCalibrate implements store.Backend.
+func (b *backend) MayCalibrate(ctx context.Context) error { return b.Store().MayChange(ctx) }
+
+// Calibrate implements store.Backend.
+func (b *backend) Calibrate(ctx context.Context, text []byte) error {
+	return b.Store().Calibrate(ctx, string(text))
+}
+
+// JobsFolder implements store.Backend.
+func (b *backend) JobsFolder() string { return "" }
+
+// JobRegisters implements store.Backend. An index that is made anew has others.
+func (b *backend) JobRegisters() (jobs, working lease.Register) {
+	name := "jobs-" + b.Store().Manifest().ID
+	return b.Store().Register(name), b.Store().Register(name + "-working")
+}
+
+// ExportPassages implements store.Backend.
+func (b *backend) ExportPassages(ctx context.Context, to io.Writer) error {
+	return b.Store().ExportPassages(ctx, to)
+}
+
+// Everything implements store.Backend.
+func (b *backend) Everything(ctx context.Context) (*store.Everything, error) {
+	scan, err := b.Store().Scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := &store.Everything{
+		Source: scan, Words: b.Store().Manifest().Words.Params(), Experts: b.Store().Encoders(), Close: scan.Close,
+	}
+	all.Calibration, err = b.Calibration()
+	return all, err
+}
+
+// Close implements store.Backend.
+func (b *backend) Close() error { return nil }
+
+// Describe implements store.Backend.
+func (b *backend) Describe(ctx context.Context) (d store.Description, err error) {
+	d.Of = conditionOf
+	health, err := b.Look(ctx)
+	if err != nil {
+		return d, err
+	}
+	d.Text = fmt.Sprintf(
+		"index %s: %d passages, %d deleted ones that count in scores of words; health %s",
+		b.Store().Index(),
+		health.Passages,
+		health.Deleted,
+		health.Status,
+	)
+	copies, err := b.Store().Copies(ctx)
+	if err != nil {
+		return d, err
+	}
+	if copies > 0 {
+		d.Text += fmt.Sprintf("; %d of the passages are copies of others", copies)
+	}
+	if older := unwritten(health.Statistics); older != "" {
+		d.Noted = true
+		d.Text += "; " + older
+	}
+	for _, disk := range health.Disks {
+		d.Noted = true
+		d.Text += "; " + disk
+	}
+	if health.Blocked != "" {
+		d.Noted = true
+		d.Text += "; " + blocked(health)
+	}
+	if health.Status != "green" {
+		d.Noted = true
+		d.Text += fmt.Sprintf(", %d copies of shards are on no node", health.Unassigned)
+	}
+	if health.Status == "red" {
+		d.Failed = errors.New(d.Text)
+	}
+	for _, x := range b.Store().Manifest().Experts {
+		d.Text += fmt.Sprintf("; %s: fingerprint %.12s", x.Name, x.Fingerprint)
+	}
+	return d, nil
+}

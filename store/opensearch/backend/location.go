@@ -1,0 +1,223 @@
+// Package backend is an index of an OpenSearch cluster as a store (store.Location, store.Backend).
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.org/conclave/ann"
+	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch"
+)
+
+// location is an index of a cluster, which may not be there yet.
+type location struct {
+	address string // for people
+	cluster opensearch.Address
+	access  opensearch.Access
+	shape   opensearch.Shape
+}
+
+// At returns the location of an index: its address, as opensearch.ParseAddress reads it, how the
+// cluster is accessed, and what a new index is made of.
+func At(address string, access opensearch.Access, shape opensearch.Shape) (store.Location, error) {
+	a, err := opensearch.ParseAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	return &location{address, a, access, shape}, nil
+}
+
+// connect returns a client of the cluster, which answers.
+func (l *location) connect(ctx context.Context) (*opensearch.Client, error) {
+	client, err := opensearch.NewClient(l.cluster.Nodes, l.access)
+	if err != nil {
+		return nil, err
+	}
+	if err := client.Connect(ctx); err != nil {
+		return nil, fmt.Errorf("the store %s: %w", l.address, err)
+	}
+	return client, nil
+}
+
+// openStore opens the index.
+func (l *location) openStore(ctx context.Context) (*opensearch.Store, error) {
+	client, err := l.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return opensearch.Open(ctx, client, l.cluster.Index)
+}
+
+// planned returns what the index is or will be; nil where there is none.
+func (l *location) planned(ctx context.Context) (*opensearch.Manifest, error) {
+	client, err := l.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	m, err := opensearch.Planned(ctx, client, l.cluster.Index)
+	if errors.Is(err, opensearch.ErrNoIndex) {
+		return nil, nil
+	}
+	return m, err
+}
+
+// Experts implements store.Location.
+func (l *location) Experts(ctx context.Context) ([]store.Expert, error) {
+	m, err := l.planned(ctx)
+	if m == nil || err != nil {
+		return nil, err
+	}
+	return expertsOf(m), nil
+}
+
+// Words implements store.Location.
+func (l *location) Words(ctx context.Context) (store.WordConstants, error) {
+	m, err := l.planned(ctx)
+	if m == nil || err != nil {
+		return store.WordConstants{}, err
+	}
+	return m.Words.Params(), nil
+}
+
+// expertsOf returns the experts of a manifest.
+func expertsOf(m *opensearch.Manifest) []store.Expert {
+	out := []store.Expert{}
+	for _, x := range m.Experts {
+		f := store.Expert{Name: x.Name, Fingerprint: x.Fingerprint, Dimension: x.Dimension, Owner: x.Owner}
+		if x.Late {
+			f.Index.Kind = ann.Late
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// Index implements store.Location.
+func (l *location) Index(
+	ctx context.Context,
+	source store.Source,
+	o store.BuildOptions,
+) (report store.BuildReport, err error) {
+	client, err := l.connect(ctx)
+	if err != nil {
+		return report, err
+	}
+	if o.Share.Of > 0 {
+		return opensearch.BuildShare(ctx, client, l.cluster.Index, l.shape, o.Share, source, o)
+	}
+	return opensearch.Build(ctx, client, l.cluster.Index, l.shape, source, o, string(o.Calibration))
+}
+
+// AddExpert implements store.Location.
+func (l *location) AddExpert(
+	ctx context.Context,
+	e store.PassageEncoder,
+	o store.BuildOptions,
+) (report store.BuildReport, err error) {
+	client, err := l.connect(ctx)
+	if err != nil {
+		return report, err
+	}
+	return opensearch.AddExpert(ctx, client, l.cluster.Index, e, o)
+}
+
+// RemoveExpert implements store.Location.
+func (l *location) RemoveExpert(ctx context.Context, name string) error {
+	client, err := l.connect(ctx)
+	if err != nil {
+		return err
+	}
+	return opensearch.RemoveExpert(ctx, client, l.cluster.Index, name)
+}
+
+// CheckParts implements store.Location.
+func (l *location) CheckParts() error {
+	return errors.New(
+		"a store has one vector of an expert a passage: leave granularities out, or keep the passages in a folder",
+	)
+}
+
+// Folder implements store.Location.
+func (l *location) Folder() string { return "" }
+
+// Shards implements store.Location.
+func (l *location) Shards(ctx context.Context) (int, error) {
+	client, err := l.connect(ctx)
+	if err != nil {
+		return 0, err
+	}
+	has, err := opensearch.Shards(ctx, client, l.cluster.Index)
+	if has == 0 {
+		has = l.shape.Shards
+	}
+	return has, err
+}
+
+// Settle merges away what was deleted from an index, and returns how much of it still counted
+// before and counts after.
+func Settle(ctx context.Context, at store.Location) (before, after opensearch.Statistics, err error) {
+	l, ok := at.(*location)
+	if !ok {
+		return before, after, errors.New("there is nothing to settle: only an index of a cluster keeps what was deleted")
+	}
+	stored, err := l.openStore(ctx)
+	if err != nil {
+		return before, after, err
+	}
+	before, err = stored.Statistics(ctx)
+	if err != nil {
+		return before, after, err
+	}
+	if err := stored.Settle(ctx); err != nil {
+		return before, after, err
+	}
+	after, err = stored.Statistics(ctx)
+	return before, after, err
+}
+
+// openingTime is how long the cluster has to say what a store is, and firstWords of this how its
+// words are written.
+const (
+	openingTime = time.Minute
+	firstWords  = 15 * time.Second
+)
+
+// Open implements store.Location.
+func (l *location) Open(ctx context.Context, o store.OpenOptions) (store.Backend, error) {
+	if o.Candidates > opensearch.MostCandidates {
+		return nil, fmt.Errorf(
+			"limits.candidates is %d, and a cluster gives at most %d hits of a source: set it to %[2]d or less",
+			o.Candidates,
+			opensearch.MostCandidates,
+		)
+	}
+	ctx, cancel := context.WithTimeout(ctx, openingTime)
+	defer cancel()
+	stored, err := l.openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &backend{warn: o.Warn}
+	if b.warn == nil {
+		b.warn = func(string, error) {}
+	}
+	b.Corpus, err = opensearch.NewCorpus(ctx, stored)
+	if err != nil {
+		return nil, fmt.Errorf("opening the store %s: %w", stored.Index(), err)
+	}
+	if o.Unprepared {
+		return b, nil
+	}
+	if err := b.ReadSample(ctx); err != nil {
+		return nil, fmt.Errorf("reading a sample of the store %s: %w", stored.Index(), err)
+	}
+	reading, stop := context.WithTimeout(ctx, firstWords)
+	defer stop()
+	if err := b.ReadWords(reading); err != nil { // whoever watches goes on trying
+		b.warn("questions are taken as they are typed", err)
+	}
+	return b, nil
+}

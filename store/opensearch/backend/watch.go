@@ -1,0 +1,135 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch"
+)
+
+// lookEvery is how often the cluster is asked how the index is, lookTime how long it has to say
+// so, and readingWords how long to say how the words of the index are written.
+const (
+	lookEvery    = 5 * time.Second
+	lookTime     = 10 * time.Second
+	readingWords = 2 * time.Minute
+)
+
+// mostDeleted is the share of deleted passages in the statistics of words that nobody is
+// warned of.
+const mostDeleted = .1
+
+// conditionOf is what the store is called beside others of a server's conditions.
+const conditionOf = "store"
+
+// Watch implements store.Backend. What the words are is read beside the looking, since it takes
+// long.
+func (b *backend) Watch(ctx context.Context, w store.Watcher) {
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	reading.Go(func() { b.watchWords(ctx) })
+	for again := time.NewTicker(lookEvery); ; {
+		looking, cancel := context.WithTimeout(ctx, lookTime)
+		health, err := b.Look(looking)
+		cancel()
+		if ctx.Err() != nil {
+			again.Stop()
+			return
+		}
+		w.Is(conditionIn(health, err))
+		if err == nil {
+			w.ReadsPassages(readsOf(health.Statistics))
+		}
+		if health.Recalibrated {
+			w.Recalibrated()
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return
+		}
+	}
+}
+
+// watchWords reads the words of the index again where passages were changed.
+func (b *backend) watchWords(ctx context.Context) {
+	for again := time.NewTicker(lookEvery); ; {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return
+		}
+		reading, cancel := context.WithTimeout(ctx, readingWords)
+		err := b.ReadWords(reading)
+		if cancel(); err != nil && ctx.Err() == nil {
+			b.warn("mistyped words are corrected by the words as they were", err)
+		}
+	}
+}
+
+// conditionIn returns the condition that a look found.
+func conditionIn(h opensearch.Health, err error) store.Condition {
+	c := store.Condition{Of: conditionOf}
+	switch {
+	case err != nil:
+		c.Failed = err.Error()
+	case h.Status == "red":
+		c.Failed = "a shard of the index has no copy (its health is red), so passages cannot be found"
+	case h.Status != "green":
+		c.Warnings = append(
+			c.Warnings,
+			fmt.Sprintf("the index's health is %s: %d copies of shards are on no node", h.Status, h.Unassigned),
+		)
+	}
+	c.Warnings = append(c.Warnings, h.Disks...)
+	if h.Blocked != "" {
+		c.Warnings = append(c.Warnings, blocked(h))
+	}
+	if all := h.Passages + h.Deleted; err == nil && float64(h.Deleted) > mostDeleted*float64(all) {
+		c.Warnings = append(
+			c.Warnings,
+			fmt.Sprintf(
+				"of the passages in the statistics of words, up to %.0f %% were deleted: settling the index merges them away",
+				100*float64(h.Deleted)/float64(all),
+			),
+		)
+	}
+	if older := unwritten(h.Statistics); err == nil && older != "" {
+		c.Warnings = append(c.Warnings, older)
+	}
+	return c
+}
+
+// blocked says that an index takes no changes, and until when.
+func blocked(h opensearch.Health) string {
+	return "the index takes no changes, by " + h.Blocked + ": searches go on, and writes are refused until the block is taken away; after a full disk the cluster takes it away by itself when there is room"
+}
+
+// unwritten says what is not known of passages that older versions wrote; "" where everything is.
+func unwritten(n opensearch.Statistics) string {
+	var unknown []string
+	if n.Unwritten > 0 {
+		unknown = append(unknown, fmt.Sprintf("the copies of %d are not known, and their words correct no questions",
+			n.Unwritten))
+	}
+	if n.Unkeyed > 0 {
+		unknown = append(unknown, fmt.Sprintf(
+			"%d cannot be drawn for the sample that confidences compare questions with, unless all are looked at", n.Unkeyed))
+	}
+	if unknown == nil {
+		return ""
+	}
+	return fmt.Sprintf("older versions wrote some of the %d passages: %s; indexing into the store again adds what is missing, and encodes nothing that is there",
+		n.Passages, strings.Join(unknown, ", and "))
+}
+
+// readsOf returns how the experts read the passages of an index.
+func readsOf(n opensearch.Statistics) store.Reads {
+	return store.Reads{Known: int(n.Passages), Cut: int(n.Cut), Unread: int(n.Unread)}
+}
