@@ -65,7 +65,9 @@ var allowed = map[string][]string{
 	"store": {
 		"ann", "bm25", "internal/corpus", "internal/disk", "internal/jobs/lease", "internal/rank", "search",
 	},
-	"store/folder":      {"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling", "store"},
+	"store/folder": {
+		"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling", "store",
+	},
 	"store/folder/view": {"internal/corpus", "internal/rank", "internal/spelling", "search", "store/folder"},
 	"store/folder/backend": {
 		"calibration", "internal/corpus", "internal/jobs/lease", "internal/rank", "search", "store", "store/folder",
