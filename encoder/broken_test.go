@@ -16,12 +16,12 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/store/folder/view"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
+	"example.org/conclave/store/folder/view"
 )
 
 // breakable is a real graph that can be made to fail when it is run.

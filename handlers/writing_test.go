@@ -18,9 +18,9 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
-	"example.org/conclave/store/folder/view"
 	"example.org/conclave/search"
 	"example.org/conclave/store/folder"
+	"example.org/conclave/store/folder/view"
 )
 
 var _ Writer = (*folder.Live)(nil)
