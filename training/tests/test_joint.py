@@ -18,7 +18,7 @@ from torch import Tensor
 from conclave_train.bundle.manifest import read_manifest
 from conclave_train.cli import main
 from conclave_train.end_to_end import EndToEndJob, train_end_to_end
-from conclave_train.errors import Interrupted, TrainingError
+from conclave_train.errors import Interrupted, NoGainError, TrainingError
 from conclave_train.feedback.evidence import Evidence
 from conclave_train.feedback.joint import Joint, Pair, likelihoods, read, teacher_of
 from conclave_train.feedback.loss import all_likely, divergence, marginal_nll
@@ -277,6 +277,17 @@ def test_refuses(tmp_path: Path) -> None:
     (tmp_path / "t5" / "tokenizer.json").unlink()
     with pytest.raises(TrainingError, match=r"has no tokenizer\.json"):
         train_end_to_end(plain)
+
+
+def test_a_loss_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where exact match stays and the first passage is worse, though among the first twenty nothing changes."""
+    rows = iter([{"em": 5.0, "top-1": 60.0, "top-20": 100.0}, {"em": 5.0, "top-1": 40.0, "top-20": 100.0}])
+    monkeypatch.setattr("conclave_train.generator.scorer", lambda *_: lambda _: {"score": 0.0, **next(rows)})
+    plain = job(tmp_path, settings=replace(QUICK, epochs=1, limit=8))
+    with pytest.raises(NoGainError, match=r"the questions kept back lose \(em 5\.0 → 5\.0, top-1 60\.0 → 40\.0"):
+        train_end_to_end(plain)
+    assert not plain.out.exists()
+    assert not plain.out.with_name("tiny-generator").exists()
 
 
 @pytest.mark.parametrize("objective", ["kl", "alt-1"])

@@ -6,7 +6,10 @@ import dataclasses
 import json
 import os
 import shutil
+import socket
+import subprocess
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -215,7 +218,7 @@ def address() -> Iterator[str]:
 
         def do_GET(self) -> None:
             assert self.path == "/v1/limits"
-            self.answer(200, {"limits": {"k": 2, "batch": 2}})
+            self.answer(200, {"k": 2, "batch": 2, "defaults": {"k": 10}})
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["searches"]
@@ -278,10 +281,30 @@ def test_asks_the_program(tmp_path: Path) -> None:
     assert (collection.work / "collection" / "MANIFEST").read_bytes() == before
     collection.make(passages(*texts))
     assert (tmp_path / "work" / "collection.made").stat().st_mtime_ns == made
+    assert [[h.id for h in r][:1] for r in served(collection.place, asked)] == [["0"], ["2"], ["1"]]
     with pytest.raises(TrainingError, match=r"evaluate failed: .*nowhere"):
         dataclasses.replace(collection, folder=tmp_path / "nowhere").rankings(asked, 3)
     with pytest.raises(Interrupted, match="stopped during conclave evaluate"):
         dataclasses.replace(collection, program=Program(conclave(), lambda: True)).rankings(asked, 3)
+
+
+def served(collection: Path, asked: list[str]) -> list[Ranking]:
+    """What a server of the collection answers."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [conclave(), "serve", "--collection", str(collection), "--listen", address]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            for _ in range(600):
+                try:
+                    return Server(f"http://{address}", quiet=True).rankings(asked, 3)
+                except TrainingError:
+                    assert process.poll() is None
+                    time.sleep(0.1)
+            raise AssertionError("the server does not answer")
+        finally:
+            process.terminate()
 
 
 def test_reads_trec(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ class Server:
 
     def rankings(self, questions: Sequence[str], depth: int) -> list[Ranking]:
         """What the server's own method answers, at most as deep as it allows."""
-        limits = self._ask("/v1/limits", None)["limits"]
+        limits = self._ask("/v1/limits", None)
         k, size = min(depth, int(limits["k"])), int(limits["batch"])
         out: list[Ranking] = []
         with Progress("finding passages", len(questions), "questions", quiet=self.quiet) as bar:
