@@ -71,8 +71,9 @@ func (f *tokenizerFile) vocabulary() (*vocabulary, error) {
 		)
 	}
 	frame := bertFrame()
-	if _, cls := m.Vocab[frame.Start]; !cls {
-		if own, err := framing.Parse(f.PostProcessor); err == nil {
+	if own, err := framing.Parse(f.PostProcessor); err == nil {
+		_, start := m.Vocab[own.Start]
+		if _, end := m.Vocab[own.End]; start && end { // MPNet's vocabulary has BERT's tokens, too
 			frame = own
 		}
 	}

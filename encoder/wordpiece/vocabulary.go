@@ -44,7 +44,7 @@ const (
 // .json is the latter. lowerCase says whether the model was trained on
 // lower-cased text; a tokenizer.json that says otherwise is an error, and so
 // is one that asks for anything but BERT's normaliser and pre-tokenizer. Its
-// template is read where the vocabulary has no [CLS] and [SEP]; truncation and padding are not.
+// template says which tokens stand around texts; truncation and padding are not read.
 func Open(path string, lowerCase bool) (*Tokenizer, error) {
 	data, err := disk.ReadRegular(path, mostBytes)
 	if err != nil {

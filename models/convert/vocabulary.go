@@ -184,8 +184,12 @@ func (t *tokenizer) parseJSON() (ids map[string]int, frame [2]string, err error)
 		return nil, frame, err
 	}
 	frame = own
-	if _, bert := ids["[CLS]"]; t.kind == wordPiece && (bert || !known) {
-		frame = [2]string{"[CLS]", "[SEP]"}
+	if t.kind == wordPiece {
+		_, start := ids[own[0]]
+		_, end := ids[own[1]]
+		if !known || !start || !end {
+			frame = [2]string{"[CLS]", "[SEP]"}
+		}
 	}
 	if t.kind != wordPiece {
 		for _, added := range file.AddedTokens {

@@ -68,7 +68,7 @@ def bert() -> Tokenizer:
 
 
 def mpnet() -> Tokenizer:
-    return framed(bert_words(["<s>", "<pad>", "</s>", "<unk>", "[UNK]", "<mask>"], "[UNK]"), "<s>", "</s>", True)
+    return framed(bert_words(["<s>", "<pad>", "</s>", "<unk>", "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "<mask>"], "[UNK]"), "<s>", "</s>", True)
 
 
 def roberta() -> Tokenizer:
