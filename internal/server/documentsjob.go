@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
@@ -84,6 +85,9 @@ func membersOf(archive *zip.Reader) (files []*zip.File) {
 	return files
 }
 
+// zipBegins is the first year that an archive can name; files that it says no time of are older.
+const zipBegins = 1980
+
 // putMember puts one file of an archive.
 func putMember(ctx context.Context, many *keeping.Many, prefix string, f *zip.File) error {
 	name := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(f.Name, "_"), `\`, "/")), "/")
@@ -100,6 +104,9 @@ func putMember(ctx context.Context, many *keeping.Many, prefix string, f *zip.Fi
 		return ctx.Err()
 	}
 	many.About.Modified = f.Modified
+	if f.Modified.Year() < zipBegins {
+		many.About.Modified = time.Time{}
+	}
 	return many.Put(ctx, id, data)
 }
 

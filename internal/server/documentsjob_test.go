@@ -107,6 +107,13 @@ func TestManyDocuments(t *testing.T) {
 			said, _ := json.Marshal(done)
 			t.Errorf("%s: %s", c.contentType, said)
 		}
+		var listed struct{ Documents []corpus.Document }
+		server.call("GET", "/v1/documents", "", 200, &listed)
+		for _, d := range listed.Documents { // no archive here says when a file was changed
+			if d.Modified.Year() < 2026 {
+				t.Errorf("%s: %s was changed in %v", c.contentType, d.ID, d.Modified)
+			}
+		}
 		if got := server.find("bees dance"); !slices.Contains(got, "up/a.md#1") {
 			t.Errorf("found %q", got)
 		}
