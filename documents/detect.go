@@ -71,6 +71,8 @@ func Detect(data []byte, name, declared string) string {
 	switch {
 	case bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-")):
 		return PDF
+	case bytes.HasPrefix(head, []byte(`{\rtf`)):
+		return "application/rtf"
 	case bytes.HasPrefix(head, []byte{0xD0, 0xCF, 0x11, 0xE0}):
 		return "application/x-ole-storage"
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"encoding/xml"
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -9,39 +10,45 @@ import (
 // readDOCX reads a Word file: paragraphs, headings by their styles' outline levels, lists,
 // tables, text boxes and footnotes. What is marked as deleted is not read; headers and
 // footers of pages are not either. Pages are those that Word last drew, where it did.
-func readDOCX(w *writer, data []byte) (string, error) {
+func readDOCX(w *writer, data []byte) (title string, warnings []string, err error) {
 	p, document, related, err := openOffice(data, w.limits)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	d := &docx{w: w, paged: strings.Contains(string(document), "lastRenderedPageBreak")}
-	styles, err := p.read(ofKind(related, "styles"))
-	if err != nil {
-		return "", err
+	d := &docx{w: w, paged: strings.Contains(string(document), "lastRenderedPageBreak"), depth: w.limits.Depth}
+	if err := d.readFile(p, document, related); err != nil {
+		return "", nil, err
 	}
-	d.styles, err = readStyles(styles)
-	if err != nil {
-		return "", err
-	}
-	notes, err := p.read(ofKind(related, "footnotes"))
-	if err != nil {
-		return "", err
-	}
-	d.notes, err = footnotes(notes)
-	if err != nil {
-		return "", err
-	}
-	if d.paged {
-		w.page = 1
-	}
-	if err := d.read(document); err != nil {
-		return "", err
-	}
-	title := p.coreTitle()
+	title = p.coreTitle()
 	if title == "" {
 		title = firstHeading(w)
 	}
-	return title, nil
+	return title, d.warnings, nil
+}
+
+// readFile reads the main part of a file with what belongs to it.
+func (d *docx) readFile(p *parts, document []byte, related map[string]relation) error {
+	d.parts, d.related = p, related
+	styles, err := p.read(ofKind(related, "styles"))
+	if err != nil {
+		return err
+	}
+	d.styles, err = readStyles(styles)
+	if err != nil {
+		return err
+	}
+	notes, err := p.read(ofKind(related, "footnotes"))
+	if err != nil {
+		return err
+	}
+	d.notes, err = footnotes(notes)
+	if err != nil {
+		return err
+	}
+	if d.paged {
+		d.w.page = 1
+	}
+	return errors.Join(d.read(document), d.err)
 }
 
 type docx struct {
@@ -56,6 +63,13 @@ type docx struct {
 	cited  []string // footnotes of the paragraph that is being read
 	tables []*table // around the place, the outermost first
 	saved  []docx   // paragraphs around text boxes
+
+	parts    *parts
+	related  map[string]relation
+	aside    []relation // diagrams and files in the paragraph or table that is being read
+	depth    int        // how deep files may be in this one
+	warnings []string
+	err      error // of what is aside
 }
 
 type table struct {
@@ -124,6 +138,12 @@ func (d *docx) read(document []byte) error {
 				t.rows = append(t.rows, nil)
 				t.heads = false
 			}
+		case "relIds":
+			d.aside = append(d.aside, d.related[value(e, "dm")])
+		case "altChunk":
+			d.aside = append(d.aside, d.related[value(e, "id")])
+			d.begin()
+			d.addAside()
 		case "txbxContent":
 			d.saved = append(d.saved, docx{kind: d.kind, level: d.level})
 			d.flush()
@@ -140,6 +160,7 @@ func (d *docx) read(document []byte) error {
 		case "p":
 			d.flush()
 			d.addNotes()
+			d.addAside()
 		case "tc":
 			d.endCell()
 		case "tr":
@@ -232,6 +253,7 @@ func (d *docx) endTable() {
 		addTable(d.w, t.rows, t.headed)
 	}
 	d.addNotes()
+	d.addAside()
 }
 
 func widest(rows [][]string) (most int) {

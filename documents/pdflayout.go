@@ -55,7 +55,15 @@ type layout struct {
 func (l *layout) page(number int, page pdfPage) {
 	l.floor = page.Height / 3
 	l.left, l.right = margins(page.Lines)
-	for i, line := range page.Lines {
+	for i := 0; i < len(page.Lines); i++ {
+		line := page.Lines[i]
+		if table := gridAt(page.Lines[i:]); table != nil {
+			l.flush()
+			l.w.page = number
+			addTable(l.w, table.rows, table.header())
+			i += table.lines - 1
+			continue
+		}
 		if len(l.lines) > 0 && !l.continues(line, i == 0) {
 			l.flush()
 		}

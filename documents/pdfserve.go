@@ -17,6 +17,7 @@ import (
 	pdferrors "github.com/klippa-app/go-pdfium/errors"
 	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
+	"github.com/klippa-app/go-pdfium/responses"
 	"github.com/klippa-app/go-pdfium/webassembly"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -42,6 +43,8 @@ type pdfLine struct {
 	Top    float64 `json:"u"`
 	Size   float64 `json:"s"` // of its letters, as drawn
 	Bold   bool    `json:"bold,omitempty"`
+	// Cells are what wide white space parts it into; nil where there is none.
+	Cells []pdfCell `json:"cells,omitempty"`
 }
 
 // ServePDF reads PDFs from in and writes what it finds in them to out, each behind its
@@ -161,18 +164,31 @@ func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) 
 		Index: index}); err == nil {
 		page.Width, page.Height = size.Width, size.Height
 	}
+	page.Lines, err = readLines(p, by, math.MaxInt)
+	if flat, noted := withFields(p, document, index, loaded.Page); noted == nil && flat != loaded.Page {
+		loaded.Page = flat
+		if all, failed := readLines(p, by, len(page.Lines)); failed == nil {
+			page.Lines = besideFields(all, len(page.Lines))
+		}
+	}
+	return page, err
+}
+
+// readLines reads the lines of a page. What form fields hold, behind so many lines of text, PDFium
+// takes for one line, which is parted where letters are drawn at another height.
+func readLines(p pdfium.Pdfium, by requests.Page, whole int) (lines []pdfLine, err error) {
 	text, err := p.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: by})
 	if err != nil {
-		return page, err
+		return nil, err
 	}
 	defer func() { _, _ = p.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: text.TextPage}) }()
 	count, err := p.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: text.TextPage})
 	if err != nil || count.Count <= 0 {
-		return page, err
+		return nil, err
 	}
 	all, err := p.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: text.TextPage, StartIndex: 0, Count: count.Count})
 	if err != nil {
-		return page, err
+		return nil, err
 	}
 	boxes := lineBoxes{p: p, page: text.TextPage}
 	units := utf16.Encode([]rune(all.Text))
@@ -180,15 +196,46 @@ func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) 
 	at := 0
 	for line := range strings.SplitAfterSeq(all.Text, "\n") {
 		n := len(utf16.Encode([]rune(line)))
-		trimmed := strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\uf0b7", "•")
-		if strings.TrimSpace(strings.Trim(trimmed, "\u0002\ufffe")) != "" {
-			l := pdfLine{Text: trimmed}
-			boxes.measure(&l, at, trimmed)
-			page.Lines = append(page.Lines, l)
+		begin := at
+		for _, piece := range boxes.pieces(line, at, len(lines)+1 >= whole) {
+			trimmed := strings.ReplaceAll(strings.TrimRight(piece, "\r\n"), "\uf0b7", "•")
+			if strings.TrimSpace(strings.Trim(trimmed, "\u0002\ufffe")) != "" {
+				l := pdfLine{Text: trimmed}
+				boxes.measure(&l, begin, trimmed)
+				lines = append(lines, l)
+			}
+			begin += len(utf16.Encode([]rune(piece)))
 		}
 		at += n
 	}
-	return page, nil
+	return lines, nil
+}
+
+// withFields returns the page with what its form fields hold, and other notes that are drawn on it,
+// as part of its text, where it has some; page is closed then.
+func withFields(
+	p pdfium.Pdfium,
+	document references.FPDF_DOCUMENT,
+	index int,
+	page references.FPDF_PAGE,
+) (references.FPDF_PAGE, error) {
+	by := requests.Page{ByReference: &page}
+	notes, err := p.FPDFPage_GetAnnotCount(&requests.FPDFPage_GetAnnotCount{Page: by})
+	if err != nil || notes.Count == 0 {
+		return page, err
+	}
+	done, err := p.FPDFPage_Flatten(&requests.FPDFPage_Flatten{
+		Page: by, Usage: requests.FPDFPage_FlattenUsageNormalDisplay,
+	})
+	if err != nil || done.Result != responses.FPDFPage_FlattenResultSuccess {
+		return page, err
+	}
+	again, err := p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: index})
+	if err != nil {
+		return page, err
+	}
+	_, _ = p.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page})
+	return again.Page, nil
 }
 
 // lineBoxes asks PDFium where lines are. Only the first and the last letter of a line are
@@ -197,6 +244,31 @@ type lineBoxes struct {
 	p     pdfium.Pdfium
 	page  references.FPDF_TEXTPAGE
 	known bool // positions in the text are those of letters on the page
+}
+
+// pieces returns a line, or what of it is drawn at several heights.
+func (b *lineBoxes) pieces(line string, at int, parted bool) (all []string) {
+	if !parted || !b.known {
+		return []string{line}
+	}
+	begin := 0
+	for i, r := range line {
+		if r != ' ' || i == begin || i+1 == len(line) {
+			continue
+		}
+		from := at + len(utf16.Encode([]rune(line[:i])))
+		left, err := b.p.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: b.page, Index: from - 1})
+		right, failed := b.p.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: b.page, Index: from + 1})
+		if err != nil || failed != nil {
+			continue
+		}
+		height := float64(max(left.Rect.Top-left.Rect.Bottom, right.Rect.Top-right.Rect.Bottom))
+		if math.Abs(float64(left.Rect.Bottom-right.Rect.Bottom)) > height/2 {
+			all = append(all, line[begin:i+1])
+			begin = i + 1
+		}
+	}
+	return append(all, line[begin:])
 }
 
 func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
@@ -221,10 +293,80 @@ func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
 		Index: at + first}); err == nil {
 		l.Bold = weight.FontWeight >= 600
 	}
+	l.Cells = b.cells(at, text, l.Size)
 	if font, err := b.p.FPDFText_GetFontInfo(&requests.FPDFText_GetFontInfo{TextPage: b.page,
 		Index: at + first}); err == nil {
 		name := strings.ToLower(font.FontName)
 		l.Bold = l.Bold || strings.Contains(name, "bold") || strings.Contains(name, "black") ||
 			strings.Contains(name, "heavy")
 	}
+}
+
+// wideSpace is how wide white space is, as a share of the height of letters, that is more than that
+// between words.
+const wideSpace = 1.0
+
+// cells returns what wide white space parts a line into; nil where there is none. PDFium is asked
+// for each space only where the line was drawn in several pieces.
+func (b *lineBoxes) cells(at int, text string, size float64) (cells []pdfCell) {
+	units := utf16.Encode([]rune(text))
+	pieces, err := b.p.FPDFText_CountRects(&requests.FPDFText_CountRects{
+		TextPage: b.page, StartIndex: at, Count: len(units),
+	})
+	if err != nil || pieces.Count < 2 {
+		return nil
+	}
+	box := func(i int) (left, right float64, ok bool) {
+		r, err := b.p.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: b.page, Index: at + i})
+		if err != nil {
+			return 0, 0, false
+		}
+		return float64(r.Rect.Left), float64(r.Rect.Right), true
+	}
+	space := func(i int) bool { return units[i] == ' ' || units[i] == '\t' || units[i] == 0xa0 }
+	begin := 0
+	end := func(to int) bool {
+		left, _, known := box(begin)
+		_, right, also := box(to - 1)
+		cells = append(cells, pdfCell{string(utf16.Decode(units[begin:to])), left, right})
+		return known && also
+	}
+	for i := 0; i < len(units); i++ {
+		if !space(i) {
+			continue
+		}
+		from := i
+		for i < len(units) && space(i) {
+			i++
+		}
+		if from == begin || i == len(units) {
+			if from == begin {
+				begin = i
+			}
+			continue
+		}
+		_, right, known := box(from - 1)
+		left, _, also := box(i)
+		if !known || !also {
+			return nil
+		}
+		if left-right < wideSpace*size {
+			continue
+		}
+		if !end(from) {
+			return nil
+		}
+		begin = i
+	}
+	if cells == nil || begin >= len(units) {
+		return nil
+	}
+	last := len(units)
+	for last > begin && (space(last - 1)) {
+		last--
+	}
+	if !end(last) {
+		return nil
+	}
+	return cells
 }

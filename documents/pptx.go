@@ -2,6 +2,8 @@ package documents
 
 import (
 	"encoding/xml"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -46,12 +48,8 @@ func readPPTX(w *writer, data []byte) (string, error) {
 		if err := readSlide(w, notes, Note); err != nil {
 			return "", err
 		}
-		for _, r := range around {
-			if r.kind == "chart" {
-				if err := readChart(w, p, r.target); err != nil {
-					return "", err
-				}
-			}
+		if err := addDrawings(w, p, around); err != nil {
+			return "", err
 		}
 	}
 	title := p.coreTitle()
@@ -59,6 +57,28 @@ func readPPTX(w *writer, data []byte) (string, error) {
 		title = firstHeading(w)
 	}
 	return title, nil
+}
+
+// addDrawings adds the charts and diagrams of a slide.
+func addDrawings(w *writer, p *parts, around map[string]relation) error {
+	for _, id := range slices.Sorted(maps.Keys(around)) {
+		r := around[id]
+		switch r.kind {
+		case "chart":
+			if err := readChart(w, p, r.target); err != nil {
+				return err
+			}
+		case "diagramData":
+			data, err := p.read(r.target)
+			if err != nil {
+				return err
+			}
+			if err := readDiagram(w, data); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // shape is what is drawn on a slide.

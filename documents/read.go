@@ -98,7 +98,7 @@ func (r *Reader) parse(in Input, mediaType string) (d *Document, attached []Memb
 	case CSV, TSV:
 		err = readCSV(w, in.Data, in.Type)
 	case DOCX:
-		title, err = readDOCX(w, in.Data)
+		title, warnings, err = readDOCX(w, in.Data)
 	case PPTX:
 		title, err = readPPTX(w, in.Data)
 	case XLSX:

@@ -109,6 +109,25 @@ func TestRead(t *testing.T) {
 1 paragraph: The tide rises twice a day along the northern coast. Fishers have kept tables of it since the year 1712, and the oldest of these tables is kept in the harbour office. Spring tides follow the new and the full moon by two days.
 1 paragraph: Neap tides are lower by a third. In a strong wind from the west the water stays an hour longer in the bay, which the tables do not show. Pilots therefore ask the keeper of the light before they enter.
 `, nil},
+		"form.pdf": {PDF, "Claim form", `1 heading1: Claim form
+1 paragraph: Name of the customer: Gertrude Ashworth
+1 paragraph: Way of payment: cheque
+1 paragraph: Insured:
+1 paragraph: The form is sent to the desk in Leeds.
+`, nil},
+		"tables.pdf": {PDF, "Fees by country", `1 heading1: Fees by country
+1 paragraph: Fees are due before a parcel is sent. They are paid at the desk or by card, and come back where a parcel is lost on its way.
+1 row: Country | Days on the way | Fee
+1 row [Country | Days on the way | Fee]: Ireland | 3 | 4.50
+1 row [Country | Days on the way | Fee]: Norway | 7 | 9.00
+1 row [Country | Days on the way | Fee]: Isle of Man | 5 | 6.25
+1 row [Country | Days on the way | Fee]: Spain | 4 | With an island address the fee is paid twice, once for the boat and once for the van.
+1 paragraph: All other countries are served by the post alone, which sets its own fees and its own times.
+2 row: Code | Depot | Opened | Telephone
+2 row [Code | Depot | Opened | Telephone]: L1 | Leeds | 2019 | 0113 496 0001
+2 row [Code | Depot | Opened | Telephone]: C2 | Cork | 2021 | 021 234 5678
+2 row [Code | Depot | Opened | Telephone]: H7 | Hull | 2022 | 01482 496 000
+`, nil},
 		"handbook.docx": {DOCX, "Service handbook", `heading1: Returns
 heading2: Damaged goods
 paragraph: ` + returns + `

@@ -10,6 +10,7 @@ from email.message import EmailMessage
 
 import docx
 import openpyxl
+import pymupdf
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
 from fpdf import FPDF
@@ -291,5 +292,60 @@ def mails():
     box.close()
 
 
-for make in (pdf_handbook, pdf_columns, pdf_others, word, slides, sheets, opendocument, book, mails):
+def pdf_form():
+    """A form whose fields are filled in."""
+    d = pymupdf.open()
+    p = d.new_page()
+    p.insert_text((72, 72), "Claim form", fontsize=18)
+    for y, label in ((110, "Name of the customer:"), (140, "Way of payment:"), (170, "Insured:")):
+        p.insert_text((72, y), label)
+    p.insert_text((72, 200), "The form is sent to the desk in Leeds.")
+    for y, name, kind, said in (
+        (98, "name", pymupdf.PDF_WIDGET_TYPE_TEXT, "Gertrude Ashworth"),
+        (128, "way", pymupdf.PDF_WIDGET_TYPE_COMBOBOX, "cheque"),
+    ):
+        w = pymupdf.Widget()
+        w.field_name, w.field_type, w.rect, w.text_fontsize = name, kind, pymupdf.Rect(220, y, 400, y + 18), 11
+        if kind == pymupdf.PDF_WIDGET_TYPE_COMBOBOX:
+            w.choice_values = ["cash", "cheque"]
+        w.field_value = said
+        p.add_widget(w)
+    d.save(here / "form.pdf", no_new_id=True)
+
+
+def pdf_tables():
+    """Tables with lines around their cells and without, and a text in several lines in one."""
+    p = FPDF()
+    p.set_creation_date(WHEN)
+    p.add_page()
+    p.set_font("helvetica", "B", 16)
+    p.cell(0, 10, "Fees by country", new_x="LMARGIN", new_y="NEXT")
+    p.set_font("helvetica", size=11)
+    p.multi_cell(0, 6, "Fees are due before a parcel is sent. They are paid at the desk or by card, and come back where a parcel is lost on its way.", new_x="LMARGIN", new_y="NEXT")
+    p.ln(4)
+    with p.table() as t:
+        for row in (
+            ("Country", "Days on the way", "Fee"),
+            ("Ireland", "3", "4.50"),
+            ("Norway", "7", "9.00"),
+            ("Isle of Man", "5", "6.25"),
+            ("Spain", "4", "With an island address the fee is paid twice, once for the boat and once for the van."),
+        ):
+            t.row(row)
+    p.ln(4)
+    p.multi_cell(0, 6, "All other countries are served by the post alone, which sets its own fees and its own times.", new_x="LMARGIN", new_y="NEXT")
+    p.add_page()
+    p.set_font("helvetica", size=10)
+    with p.table(borders_layout="NONE", col_widths=(20, 30, 20, 30)) as t:
+        for row in (
+            ("Code", "Depot", "Opened", "Telephone"),
+            ("L1", "Leeds", "2019", "0113 496 0001"),
+            ("C2", "Cork", "2021", "021 234 5678"),
+            ("H7", "Hull", "2022", "01482 496 000"),
+        ):
+            t.row(row)
+    p.output(here / "tables.pdf")
+
+
+for make in (pdf_handbook, pdf_columns, pdf_form, pdf_tables, pdf_others, word, slides, sheets, opendocument, book, mails):
     make()

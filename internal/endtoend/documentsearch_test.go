@@ -107,6 +107,39 @@ func checkDocumentSearch(t *testing.T, p *process, texts map[string]string, pass
 		}
 	}
 
+	// Groups of what a filter lets through are those of the filtered ranking.
+	for _, filter := range []map[string]any{
+		{"documents": []string{"x", "X", "plain.md"}}, {"tags_any": []string{"book1", "book4"}},
+	} {
+		want := map[string][]string{}
+		var order []string
+		for _, r := range ask(map[string]any{"filter": filter}).Results {
+			if want[r.Document.ID] == nil {
+				order = append(order, r.Document.ID)
+			}
+			want[r.Document.ID] = append(want[r.Document.ID], r.ID)
+		}
+		got := ask(map[string]any{"filter": filter, "group_by": "document", "group_size": 20, "around": 1})
+		var documents []string
+		for _, g := range got.Groups {
+			documents = append(documents, g.Document.ID)
+			var found []string
+			for _, r := range g.Results {
+				found = append(found, r.ID)
+				last := *r.End == len(texts[g.Document.ID])
+				if strings.HasSuffix(r.ID, "#1") && r.Before != "" || last && r.After != "" {
+					t.Errorf("around %s at an edge: %q, %q", r.ID, r.Before, r.After)
+				}
+			}
+			if !slices.Equal(found, want[g.Document.ID]) {
+				t.Errorf("of %v: %s has %q, want %q", filter, g.Document.ID, found, want[g.Document.ID])
+			}
+		}
+		if len(order) < 2 || !slices.Equal(documents, order) {
+			t.Errorf("of %v: %q, want %q", filter, documents, order)
+		}
+	}
+
 	for _, page := range []struct{ offset, k, size int }{{0, 100, 20}, {0, 3, 2}, {2, 3, 1}, {6, 10, 3}} {
 		var order []string
 		members := map[string][]search.Result{}

@@ -1,0 +1,83 @@
+package documents
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// addAside adds the diagrams and files that stand in a paragraph, or in a table, behind it.
+func (d *docx) addAside() {
+	if len(d.tables) > 0 {
+		return
+	}
+	for _, r := range d.aside {
+		if d.err == nil {
+			d.err = d.addPart(r)
+		}
+	}
+	d.aside = nil
+}
+
+// addPart adds a diagram, or a file that Word shows as a part of the text (altChunk). What cannot
+// be read of it is said, unless a bound was passed.
+func (d *docx) addPart(r relation) error {
+	data, err := d.parts.read(r.target)
+	if err != nil || data == nil {
+		return err
+	}
+	switch r.kind {
+	case "diagramData":
+		err = readDiagram(d.w, data)
+	case "aFChunk":
+		err = d.addFile(r.target, data)
+	}
+	if reason := ReasonOf(err); err != nil && reason != TooLarge {
+		d.warnings = append(d.warnings, fmt.Sprintf("%s in it was left out: %v", r.target, err))
+		return nil
+	}
+	return err
+}
+
+func (d *docx) addFile(name string, data []byte) error {
+	switch mediaType := Detect(data, name, ""); mediaType {
+	case HTML:
+		text, err := decode(data, declaredInHTML(data, ""))
+		if err != nil {
+			return err
+		}
+		page, err := html.Parse(strings.NewReader(text))
+		if err != nil {
+			return unreadable(Damaged, err, "it is no HTML that can be read")
+		}
+		writeDOM(d.w, prune(page))
+		return nil
+	case Text, Markdown:
+		_, err := readText(d.w, data, "")
+		return err
+	case DOCX:
+		return d.addWordFile(data)
+	default:
+		return unreadable(Unsupported, nil, "files of type %s are not read there", mediaType)
+	}
+}
+
+// addWordFile adds a Word file inside this one, with which it shares its bounds.
+func (d *docx) addWordFile(data []byte) error {
+	if d.depth == 0 {
+		return unreadable(TooLarge, nil, "files are nested more than %d deep in it", d.w.limits.Depth)
+	}
+	limits := d.w.limits
+	limits.UnpackedBytes = d.parts.left
+	p, document, related, err := openOffice(data, limits)
+	if err != nil {
+		d.depth = 0 // how much it unpacked is not known: no other one is tried
+		return err
+	}
+	inner := &docx{w: d.w, depth: d.depth - 1} // its pages are not those of the whole
+	err = inner.readFile(p, document, related)
+	d.parts.left = p.left
+	d.warnings = append(d.warnings, inner.warnings...)
+	return err
+}

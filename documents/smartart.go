@@ -1,0 +1,98 @@
+package documents
+
+import (
+	"cmp"
+	"encoding/xml"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mostDiagramDepth bounds how deep the points of a diagram are read in each other.
+const mostDiagramDepth = 9
+
+// readDiagram adds the points of a SmartArt diagram, as a list in which each stands below the one
+// that it belongs to. part holds its model; how it is drawn stands elsewhere and says no more.
+func readDiagram(w *writer, part []byte) error {
+	d := diagram{texts: map[string]string{}, below: map[string][]connection{}}
+	if err := d.read(part); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	var visit func(id string, level, depth int)
+	visit = func(id string, level, depth int) {
+		if seen[id] || depth > deepest { // what is deeper comes behind, as if it belonged to nothing
+			return
+		}
+		seen[id] = true
+		if text := d.texts[id]; strings.TrimSpace(text) != "" {
+			level = min(level+1, mostDiagramDepth)
+			w.add(Item, level, text)
+		}
+		slices.SortStableFunc(d.below[id], func(a, b connection) int { return cmp.Compare(a.order, b.order) })
+		for _, c := range d.below[id] {
+			visit(c.to, level, depth+1)
+		}
+	}
+	visit(d.root, 0, 0)
+	for _, id := range d.order { // those that are connected with nothing
+		visit(id, 0, 0)
+	}
+	return nil
+}
+
+// diagram is the model of one: points with texts, and which belongs to which.
+type diagram struct {
+	root  string
+	order []string // of points, as the file has them
+	texts map[string]string
+	below map[string][]connection
+}
+
+type connection struct {
+	to    string
+	order int
+}
+
+func (d *diagram) read(part []byte) error {
+	point, inText := "", false
+	return newElements(part).each(func(e xml.StartElement) bool {
+		switch e.Name.Local {
+		case "pt":
+			point = value(e, "modelId")
+			switch value(e, "type") {
+			case "doc":
+				d.root = point
+			case "", "node", "asst":
+				d.order = append(d.order, point)
+			default: // lines between points, and how they are drawn
+				point = ""
+				return true
+			}
+		case "cxn":
+			if kind := value(e, "type"); kind == "" || kind == "parOf" {
+				order, _ := strconv.Atoi(value(e, "srcOrd")) // one that cannot be read is the first
+				from := value(e, "srcId")
+				d.below[from] = append(d.below[from], connection{value(e, "destId"), order})
+			}
+		case "t":
+			inText = e.Name.Space != "" && strings.HasSuffix(e.Name.Space, "/main")
+		case "p", "br":
+			if d.texts[point] != "" {
+				d.texts[point] += " "
+			}
+		}
+		return false
+	}, func(s string) {
+		if inText && point != "" {
+			d.texts[point] += s
+		}
+	}, func(e xml.EndElement) {
+		switch e.Name.Local {
+		case "t":
+			inText = false
+		case "pt":
+			point = ""
+		}
+	})
+}

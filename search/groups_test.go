@@ -1,0 +1,96 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"example.org/conclave/fusion"
+)
+
+// inDocuments makes documents of four passages of a stage's passages.
+func (s *stage) inDocuments() {
+	for i := range s.library.shelf.passages {
+		s.library.shelf.passages[i].ID = fmt.Sprintf("b%02d#%d", i/4, i%4+1)
+	}
+}
+
+// firstsOf groups a ranking by hand: so many documents in the order of their best passages, each
+// with so many of its passages.
+func firstsOf(ranking []Result, documents, passages int) (groups [][]string) {
+	at := map[string]int{}
+	for _, r := range ranking {
+		name := r.ID[:3]
+		i, known := at[name]
+		if !known {
+			i = len(at)
+			at[name] = i
+			if i < documents {
+				groups = append(groups, nil)
+			}
+		}
+		if i < documents && len(groups[i]) < passages {
+			groups[i] = append(groups[i], r.ID)
+		}
+	}
+	return groups
+}
+
+// TestGroupsAbstain: an answer in groups has the confidence of the plain one, and below
+// min_confidence no groups.
+func TestGroupsAbstain(t *testing.T) {
+	s := newStage("ABC", 60)
+	s.inDocuments()
+	s.config.Defaults.Chances = &sure{first: .4, any: .7}
+	plain := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 60})
+	want := firstsOf(plain.Results, 4, 2)
+	for least, none := range map[float64]bool{0: false, .4: false, .41: true} {
+		r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), MinConfidence: least, K: 4,
+			GroupBy: GroupByDocument, GroupSize: 2})
+		if r.Confidence == nil || *r.Confidence != .4 || r.Abstained != none || r.Groups == nil || len(r.Results) > 0 {
+			t.Fatalf("at %v: %+v", least, r)
+		}
+		var got [][]string
+		for _, g := range r.Groups {
+			got = append(got, ids(g.Results))
+		}
+		if none && len(got) > 0 || !none && !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("at %v: %q, want %q", least, got, want)
+		}
+	}
+}
+
+// TestGroupsAnswered: a reader marks words in passages that the groups have, in the order of the
+// ranking, and says of which document each is.
+func TestGroupsAnswered(t *testing.T) {
+	s, m := withReader()
+	s.inDocuments()
+	plain := s.ask(t, Request{Question: question, K: 60})
+	for _, c := range []struct{ k, size, passages int }{{3, 2, 0}, {2, 1, 0}, {5, 3, 4}} {
+		r := s.ask(t, Request{Question: question, K: c.k, GroupBy: GroupByDocument, GroupSize: c.size,
+			Answer: wanted(AnswerOptions{Passages: c.passages})})
+		if len(r.Groups) != c.k || len(r.Answers) == 0 || len(m.read) == 0 {
+			t.Fatalf("%+v: %d groups, %d answers, read %q", c, len(r.Groups), len(r.Answers), m.read)
+		}
+		var shown, want []string
+		for i, group := range firstsOf(plain.Results, c.k, c.size) {
+			if got := ids(r.Groups[i].Results); !slices.Equal(got, group) {
+				t.Errorf("%+v: group %d: %q, want %q", c, i+1, got, group)
+			}
+			shown = append(shown, group...)
+		}
+		for _, p := range plain.Results {
+			if slices.Contains(shown, p.ID) {
+				want = append(want, p.ID)
+			}
+		}
+		if n := min(len(m.read), len(want)); !slices.Equal(m.read, want[:n]) {
+			t.Errorf("%+v: read %q of %q", c, m.read, want)
+		}
+		for _, a := range r.Answers {
+			if !slices.Contains(shown, a.Passage) {
+				t.Errorf("%+v: an answer is in %s, which no group shows", c, a.Passage)
+			}
+		}
+	}
+}
