@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
 
@@ -106,7 +107,7 @@ type API struct {
 	writing  atomic.Pointer[writing]
 	refusing atomic.Pointer[string] // why no passage can be written
 	keeper   atomic.Pointer[keeping.Keeper]
-	spool    string // set before keeper
+	inputs   jobs.Inputs // set before keeper
 
 	crossOrigin               *http.CrossOriginProtection
 	answerMemory              *overload.AnswerMemory // of answers

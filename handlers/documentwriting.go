@@ -15,14 +15,15 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/store"
 )
 
-// AttachDocuments lets documents be put and deleted. It is called before AttachWriter. spool
-// is the folder in which uploads of many wait for their job; "": none are taken.
-func (a *API) AttachDocuments(k *keeping.Keeper, spool string) {
-	a.spool = spool
+// AttachDocuments lets documents be put and deleted. It is called before AttachWriter. Uploads
+// of many wait for their job among its inputs.
+func (a *API) AttachDocuments(k *keeping.Keeper, inputs jobs.Inputs) {
+	a.inputs = inputs
 	a.keeper.Store(k)
 }
 

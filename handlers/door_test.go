@@ -314,7 +314,7 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 	o.Adapters = walked
 	api := newAPI(t, o)
 	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20}, 1)
-	api.AttachDocuments(keeper, t.TempDir())
+	api.AttachDocuments(keeper, jobs.NewFolderInputs(t.TempDir(), UploadPrefix))
 	if err := api.AttachWriter(haltedWriter{s}, haltedJobs{s}, emptySnapshots{}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,28 +9,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"mime"
 	"mime/multipart"
 	"net/http"
 	"os"
-	"path/filepath"
 	"time"
 
 	"example.org/conclave/internal/jobs"
 )
 
-// UploadPrefix begins the names of uploads of documents, in the folder of the jobs.
+// UploadPrefix begins the names of uploads of documents among the inputs of jobs.
 const UploadPrefix = "documents-"
 
-// postDocuments answers POST /v1/documents: it keeps the files on disk, and asks for a job
-// that reads them.
+// postDocuments answers POST /v1/documents: it keeps the files where any server that may do
+// the job has them, and asks for the job that reads them.
 func (a *API) postDocuments(c *call) error {
 	if _, _, err := a.documentWriter(true); err != nil {
 		return err
-	}
-	if a.spool == "" {
-		return newProblem("not_written", "This server keeps no files for a job: put documents one by one.")
 	}
 	if c.r.ContentLength > a.options.Write.UploadBytes {
 		return bodyTooLarge(a.options.Write.UploadBytes)
@@ -39,42 +34,46 @@ func (a *API) postDocuments(c *call) error {
 		return newProblem("too_many_requests", "As many uploads are under way as may be.")
 	}
 	defer a.uploads.Release(1)
-	if err := os.MkdirAll(a.spool, 0o700); err != nil {
-		return notWritten(err)
-	}
-	file, err := os.CreateTemp(a.spool, UploadPrefix+"*.zip")
-	if err != nil {
-		return notWritten(err)
-	}
-	accepted := false
-	defer func() {
-		_ = file.Close()
-		if !accepted {
-			_ = os.Remove(file.Name())
+	var said error // what answers say, in the place of what Keep says
+	var job jobs.Job
+	err := a.inputs.Keep(c.r.Context(), UploadPrefix, func(to io.Writer) error {
+		said = a.spoolDocuments(c, to)
+		return said
+	}, func(name string) error {
+		said = c.arrived(time.Now())
+		if said != nil {
+			return said
 		}
-	}()
-	if err := a.spoolDocuments(c, file); err != nil {
-		return err
-	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		prefix, _ := c.query["prefix"].(string)
+		job, said = a.submit(c, jobs.Request{
+			Kind: jobs.AddDocuments, Name: name, Prefix: prefix, Tags: texts(c.query["tags"]),
+		})
+		return said
+	})
+	switch {
+	case said != nil:
+		return said
+	case err != nil:
 		return notWritten(err)
 	}
-	if err := c.arrived(time.Now()); err != nil {
-		return err
-	}
-	prefix, _ := c.query["prefix"].(string)
-	job, err := a.submit(c, jobs.Request{
-		Kind: jobs.AddDocuments, Name: filepath.Base(file.Name()), Prefix: prefix, Tags: texts(c.query["tags"]),
-	})
-	if err != nil {
-		return err
-	}
-	accepted = true
 	return c.respond(c.status, job)
 }
 
+// kept is what an upload is written to, and the error of that.
+type kept struct {
+	to  io.Writer
+	err error
+}
+
+func (k *kept) Write(b []byte) (n int, err error) {
+	n, err = k.to.Write(b)
+	k.err = err
+	return n, err
+}
+
 // spoolDocuments writes the files of a body into a zip. A body that is one is kept as it is.
-func (a *API) spoolDocuments(c *call, to *os.File) error {
+func (a *API) spoolDocuments(c *call, where io.Writer) error {
+	to := &kept{to: where}
 	// A slow client is bounded as one that uploads passages.
 	u := &upload{api: a, request: c.r, w: c.w, header: c.w.Header(), control: http.NewResponseController(c.w)}
 	body := &countedBody{body: c.r.Body, most: a.options.Write.UploadBytes, begin: u.beginReading, end: u.endReading}
@@ -98,8 +97,9 @@ func (a *API) spoolDocuments(c *call, to *os.File) error {
 		u.stopReading(body)
 	}
 	var refused *Problem
-	var disk *fs.PathError
 	switch {
+	case to.err != nil:
+		return notWritten(to.err)
 	case errors.As(err, &refused):
 		return refused
 	case errors.Is(err, errTooMuch):
@@ -109,8 +109,6 @@ func (a *API) spoolDocuments(c *call, to *os.File) error {
 			"a zip or tar.gz: put a single file with PUT /v1/documents/{id}.")
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, io.ErrUnexpectedEOF) && !body.ended.Load():
 		return bodyProblem(err, a.options.Write.UploadBytes)
-	case errors.As(err, &disk):
-		return notWritten(err)
 	}
 	return newProblem("unreadable_document", sentence("the upload cannot be read: "+err.Error()))
 }

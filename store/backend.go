@@ -48,6 +48,8 @@ type Backend interface {
 	JobsFolder() string
 	// JobRegisters returns the register of the jobs, and that of who works on one.
 	JobRegisters() (jobs, working lease.Register)
+	// JobInputs returns what keeps the inputs of jobs for all servers, where JobRegisters has them.
+	JobInputs() Inputs
 
 	// ExportPassages writes the passages that searches see as JSON Lines.
 	ExportPassages(ctx context.Context, to io.Writer) error
@@ -56,6 +58,18 @@ type Backend interface {
 	Everything(ctx context.Context) (*Everything, error)
 
 	Close() error
+}
+
+// Inputs keeps what jobs read, such as uploads, where every server has it.
+type Inputs interface {
+	// Keep stores what write writes, under a name of its own that begins with prefix, and calls
+	// accept with that when it would survive a power cut. Where one of the two fails nothing is
+	// kept, and its error returned.
+	Keep(ctx context.Context, prefix string, write func(io.Writer) error, accept func(name string) error) error
+	// Open opens an input, which is an fs.ErrNotExist where it is gone.
+	Open(ctx context.Context, name string) (in io.ReaderAt, bytes int64, closes func() error, err error)
+	// Sweep removes what is not wanted and that nobody is about to keep.
+	Sweep(ctx context.Context, wanted func(ctx context.Context, name string) (bool, error)) error
 }
 
 // Contents is what a store holds at one moment, for those who encode.

@@ -22,10 +22,7 @@ import (
 // and comes back with what they wrote, its vectors included.
 func TestStore(t *testing.T) {
 	c := cluster.Start(t, 3)
-	t.Cleanup(func() { // no other test here needs it
-		c.Close()
-		http.DefaultClient.CloseIdleConnections()
-	})
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	store := c.Address("end-to-end")
 	lines := `{"id":"a","title":"A","text":"an old lighthouse","tags":["x"],"metadata":{"year":1.50}}` + "\n" + `{"id":"b","text":"<zebra> & co"}` + "\n"
 	s := newSite(t, "log: {level: error}\n", []string{"small"}, "small", lines)

@@ -33,6 +33,7 @@ type Task struct {
 // QueueOptions are what a Queue is made of.
 type QueueOptions struct {
 	Kinds  map[string]Handler
+	Inputs Inputs       // of the jobs; nil: they have none
 	Logger *slog.Logger // nil: none
 }
 
@@ -45,6 +46,7 @@ const (
 const (
 	lookEvery = 2 * time.Second  // between two looks for a job, or at its cancellation
 	patient   = 10 * time.Second // with a register
+	sweep     = time.Minute      // between two looks for inputs that no job wants
 )
 
 // Queue is one server's way to the jobs of a collection: it accepts, lists and cancels them, and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"example.org/conclave/internal/jobs/lease"
@@ -15,12 +16,17 @@ import (
 func (q *Queue) Run(ctx context.Context) {
 	again := time.NewTicker(q.look)
 	defer again.Stop()
+	left := time.NewTicker(sweep)
+	defer left.Stop()
+	q.sweep(ctx)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-q.wake:
 		case <-again.C:
+		case <-left.C:
+			q.sweep(ctx)
 		}
 		if l, err := q.register.Read(ctx); err != nil || l.oldest() == nil {
 			continue
@@ -30,6 +36,24 @@ func (q *Queue) Run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil && !errors.As(err, &held) && !errors.Is(err, errWorking) {
 			q.options.Logger.Warn("no job can be begun", "cause", err)
 		}
+	}
+}
+
+// sweep removes the inputs of jobs that have ended or never were. What a job read stays until its
+// end is written down, so that nothing is missed where it is begun again.
+func (q *Queue) sweep(ctx context.Context) {
+	if q.options.Inputs == nil {
+		return
+	}
+	err := q.options.Inputs.Sweep(ctx, func(ctx context.Context, name string) (bool, error) {
+		l, err := q.register.Read(ctx)
+		if err != nil {
+			return false, err
+		}
+		return slices.ContainsFunc(l.Jobs, func(j *Record) bool { return j.Name == name && !j.State.Ended() }), nil
+	})
+	if err != nil && ctx.Err() == nil {
+		q.options.Logger.Warn("inputs that no job reads could not be removed, which is tried again", "cause", err)
 	}
 }
 
@@ -87,6 +111,7 @@ func (q *Queue) one(ctx context.Context) bool {
 	}
 	if job.State == Running {
 		q.do(ctx, job)
+		q.sweep(ctx)
 	}
 	return true
 }

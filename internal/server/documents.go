@@ -5,6 +5,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
+	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
 )
 
@@ -28,9 +29,9 @@ func DocumentOptions(d configs.Documents, worker documents.Worker) documents.Opt
 
 // keepDocuments lets documents be put into what a writer writes to. Half of the processors
 // read files at the most, so that searches have the others.
-// Uploads of many are kept in the folder spool until their job has read them; "": none are taken.
-func (s *Server) keepDocuments(w keeping.Writer, spool string) {
+// Uploads of many are among the inputs of jobs until theirs has read them.
+func (s *Server) keepDocuments(w keeping.Writer, inputs jobs.Inputs) {
 	o := DocumentOptions(s.config.Documents, s.readsPDF)
 	s.keeper = keeping.New(w, o, max(1, runtime.GOMAXPROCS(0)/2))
-	s.api.AttachDocuments(s.keeper, spool)
+	s.api.AttachDocuments(s.keeper, inputs)
 }

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,26 +20,29 @@ import (
 // mostFailures is how many files that were not read a job names.
 const mostFailures = 1000
 
-// addDocuments returns the work of putting the files of an upload, a zip in the folder of
-// the jobs. An attempt after a restart puts all of them again, which changes nothing of
-// those that were put.
-func (s *Server) addDocuments(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
-	upload := s.uploadPath(t.Name)
-	defer func() {
-		if s.running.Err() == nil { // else it is begun again
-			_ = os.Remove(upload)
-		}
-	}()
-	if t.Attempts > 1 {
-		if _, err := os.Stat(upload); errors.Is(err, os.ErrNotExist) {
+// addDocuments returns the work of putting the files of an upload, a zip among the inputs of
+// jobs. An attempt after a restart puts all of them again, which changes nothing of those that
+// were put.
+func (s *Server) addDocuments(inputs jobs.Inputs) func(context.Context, jobs.Task) (jobs.Result, error) {
+	return func(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+		upload, size, closes, err := inputs.Open(ctx, t.Name)
+		if errors.Is(err, fs.ErrNotExist) {
 			return result, errors.New("its files are gone: send them again")
 		}
+		if err != nil {
+			return result, err
+		}
+		defer func() { err = errors.Join(err, closes()) }()
+		archive, err := zip.NewReader(upload, size)
+		if err != nil {
+			return result, fmt.Errorf("the archive cannot be read: %w", err)
+		}
+		return s.addArchive(ctx, t, archive)
 	}
-	archive, err := zip.OpenReader(upload)
-	if err != nil {
-		return result, fmt.Errorf("the archive cannot be read: %w", err)
-	}
-	defer func() { err = errors.Join(err, archive.Close()) }()
+}
+
+// addArchive puts the files of an archive.
+func (s *Server) addArchive(ctx context.Context, t jobs.Task, archive *zip.Reader) (result jobs.Result, err error) {
 	done := &jobs.DocumentsResult{}
 	many := keeping.Many{
 		To: target{s.keeper, s.assembly.Engine}, Limits: DocumentOptions(s.config.Documents, nil).Limits,
@@ -53,7 +55,7 @@ func (s *Server) addDocuments(ctx context.Context, t jobs.Task) (result jobs.Res
 			}
 		},
 	}
-	files := membersOf(&archive.Reader)
+	files := membersOf(archive)
 	for i, f := range files {
 		t.Report(jobs.Progress{Stage: "reading documents", Done: int64(i), Total: int64(len(files)), Unit: "files"})
 		if err := putMember(ctx, &many, t.Prefix, f); err != nil {
@@ -69,10 +71,6 @@ func (s *Server) addDocuments(ctx context.Context, t jobs.Task) (result jobs.Res
 	generation, passages := s.assembly.Engine.Generation()
 	result.Generation, result.Passages = generation, passages
 	return result, nil
-}
-
-func (s *Server) uploadPath(name string) string {
-	return filepath.Join(s.assembly.Store.JobsFolder(), filepath.Base(name))
 }
 
 // membersOf returns the files of an archive that are read.
@@ -108,24 +106,4 @@ func putMember(ctx context.Context, many *keeping.Many, prefix string, f *zip.Fi
 		many.About.Modified = time.Time{}
 	}
 	return many.Put(ctx, id, data)
-}
-
-// removeUploads removes what uploads left that no job knows: the server ended before the
-// job was accepted, or the job was cancelled before it began.
-func removeUploads(dir string, known []jobs.Job) error {
-	left, err := filepath.Glob(filepath.Join(dir, handlers.UploadPrefix+"*"))
-	if err != nil {
-		return err
-	}
-	wanted := map[string]bool{}
-	for _, j := range known {
-		wanted[j.Name] = wanted[j.Name] || !j.State.Ended()
-	}
-	var errs []error
-	for _, path := range left {
-		if !wanted[filepath.Base(path)] {
-			errs = append(errs, os.Remove(path))
-		}
-	}
-	return errors.Join(errs...)
 }

@@ -110,24 +110,17 @@ func (s *Server) acceptWrites() (worker, error) {
 		jobs.DeleteTagged: s.handler(jobs.Handler{Work: s.deleteTagged}, nil),
 	}
 	dir := s.assembly.Store.JobsFolder()
+	var inputs jobs.Inputs = s.assembly.Store.JobInputs()
 	if dir != "" {
-		kinds[jobs.AddDocuments] = s.handler(jobs.Handler{Work: s.addDocuments}, nil)
+		inputs = jobs.NewFolderInputs(dir, handlers.UploadPrefix)
 	}
-	queue, err := s.openJobs(dir, jobs.QueueOptions{Logger: s.log, Kinds: kinds})
+	kinds[jobs.AddDocuments] = s.handler(jobs.Handler{Work: s.addDocuments(inputs)}, nil)
+	queue, err := s.openJobs(dir, jobs.QueueOptions{Logger: s.log, Kinds: kinds, Inputs: inputs})
 	if err != nil {
 		return nil, err
 	}
 	s.tellWritable()
-	s.keepDocuments(s.writer, dir)
-	if dir != "" {
-		known, err := queue.Jobs(s.running)
-		if err == nil {
-			err = removeUploads(dir, known)
-		}
-		if err != nil {
-			s.log.Warn("uploads of documents that no job reads could not be removed", "cause", err)
-		}
-	}
+	s.keepDocuments(s.writer, inputs)
 	return queue, s.api.AttachWriter(s.writer, queue, s.snapshots())
 }
 

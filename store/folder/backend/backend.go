@@ -127,6 +127,9 @@ func (b *backend) JobsFolder() string { return filepath.Join(b.dir, "jobs") }
 // JobRegisters implements store.Backend: the jobs are in a folder.
 func (b *backend) JobRegisters() (jobs, working lease.Register) { return nil, nil }
 
+// JobInputs implements store.Backend: they are with the jobs.
+func (b *backend) JobInputs() store.Inputs { return nil }
+
 // ExportPassages implements store.Backend.
 func (b *backend) ExportPassages(ctx context.Context, to io.Writer) error {
 	g := b.opened().Acquire()

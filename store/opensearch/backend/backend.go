@@ -100,6 +100,11 @@ func (b *backend) JobRegisters() (jobs, working lease.Register) {
 	return b.Store().Register(name), b.Store().Register(name + "-working")
 }
 
+// JobInputs implements store.Backend.
+func (b *backend) JobInputs() store.Inputs {
+	return b.Store().Inputs("jobs-" + b.Store().Manifest().ID + "-inputs")
+}
+
 // ExportPassages implements store.Backend.
 func (b *backend) ExportPassages(ctx context.Context, to io.Writer) error {
 	return b.Store().ExportPassages(ctx, to)

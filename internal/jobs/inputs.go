@@ -1,0 +1,135 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Inputs keeps what jobs read, such as uploads, until they have ended. Everyone who may do a job
+// has its input. FolderInputs keeps that of a collection in a folder.
+type Inputs interface {
+	// Keep stores what write writes, under a name of its own that begins with prefix, and calls
+	// accept with that when it would survive a power cut. Where one of the two fails nothing is
+	// kept, and its error returned.
+	Keep(ctx context.Context, prefix string, write func(io.Writer) error, accept func(name string) error) error
+	// Open opens an input, which is an fs.ErrNotExist where it is gone.
+	Open(ctx context.Context, name string) (in io.ReaderAt, bytes int64, closes func() error, err error)
+	// Sweep removes what is not wanted and that nobody is about to keep.
+	Sweep(ctx context.Context, wanted func(ctx context.Context, name string) (bool, error)) error
+}
+
+// FolderInputs keeps inputs as files in a folder.
+type FolderInputs struct {
+	dir    string
+	prefix string // of all names
+
+	mu       sync.Mutex
+	arriving map[string]bool // names that are not accepted yet
+}
+
+// NewFolderInputs keeps inputs in a folder, which is made when the first one comes. All names in it
+// that begin with prefix are inputs.
+func NewFolderInputs(dir, prefix string) *FolderInputs {
+	return &FolderInputs{dir: dir, prefix: prefix, arriving: map[string]bool{}}
+}
+
+// Keep implements Inputs.
+func (f *FolderInputs) Keep(
+	_ context.Context,
+	prefix string,
+	write func(io.Writer) error,
+	accept func(name string) error,
+) (err error) {
+	if !strings.HasPrefix(prefix, f.prefix) {
+		return fmt.Errorf("an input of the name %q: they begin with %q", prefix, f.prefix)
+	}
+	if err := os.MkdirAll(f.dir, 0o700); err != nil {
+		return err
+	}
+	file, err := f.create(prefix)
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(file.Name())
+	defer func() {
+		_ = file.Close()
+		if err != nil {
+			_ = os.Remove(file.Name()) // else Sweep does
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.arriving, name)
+	}()
+	if err := write(file); err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close(), syncFolder(f.dir)); err != nil {
+		return err
+	}
+	return accept(name)
+}
+
+func (f *FolderInputs) create(prefix string) (*os.File, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	file, err := os.CreateTemp(f.dir, prefix+"*.zip")
+	if err == nil {
+		f.arriving[filepath.Base(file.Name())] = true
+	}
+	return file, err
+}
+
+func syncFolder(dir string) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// Open implements Inputs.
+func (f *FolderInputs) Open(_ context.Context, name string) (io.ReaderAt, int64, func() error, error) {
+	file, err := os.Open(filepath.Join(f.dir, filepath.Base(name)))
+	if err != nil {
+		return nil, 0, nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, 0, nil, errors.Join(err, file.Close())
+	}
+	return file, info.Size(), file.Close, nil
+}
+
+// Sweep implements Inputs.
+func (f *FolderInputs) Sweep(ctx context.Context, wanted func(context.Context, string) (bool, error)) error {
+	left, err := os.ReadDir(f.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var errs []error
+	for _, e := range left {
+		name := e.Name()
+		if !strings.HasPrefix(name, f.prefix) || f.arrives(name) {
+			continue
+		}
+		is, err := wanted(ctx, name)
+		if err == nil && !is {
+			err = os.Remove(filepath.Join(f.dir, name))
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (f *FolderInputs) arrives(name string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.arriving[name]
+}

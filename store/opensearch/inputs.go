@@ -1,0 +1,322 @@
+package opensearch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"example.org/conclave/internal/jobs/lease"
+)
+
+// Inputs keeps what jobs read, such as uploads, beside an index, so that any server can do a
+// job, and the death of the one that accepted it loses nothing. An input is some chunks and a
+// head, which is written last. A list names all inputs before their first chunk is there, and
+// until their last one is gone.
+type Inputs struct {
+	store *Store
+	name  string // of the list
+	beat  time.Duration
+}
+
+// inputChunk is how many bytes of an input one request carries, and inputPatience how long its
+// writer waits for one who looks whether it is wanted.
+const (
+	inputChunk    = 4 << 20
+	inputPatience = time.Minute
+)
+
+// Inputs returns those that have a list of this name.
+func (s *Store) Inputs(name string) *Inputs { return &Inputs{store: s, name: name, beat: lease.Beat} }
+
+type inputList struct {
+	Names  []string `json:"names"`
+	Change string   `json:"change"` // random, so that no two writings are the same
+}
+
+type inputHead struct {
+	Bytes int64 `json:"bytes"`
+	Chunk int64 `json:"chunk"` // bytes of each chunk but the last one
+}
+
+type inputBytes struct {
+	Bytes []byte `json:"bytes"`
+}
+
+func (i *Inputs) chunk(name string, n int64) *Register {
+	return i.store.Register(name + "-" + strconv.FormatInt(n, 10))
+}
+
+// arriving returns the lease of who writes an input.
+func (i *Inputs) arriving(name string) lease.Lease {
+	return lease.Lease{Register: i.store.Register(name + "-arriving"), Of: "the input " + name, Beat: i.beat}
+}
+
+// Keep stores what write writes, under a new name, and calls accept with that when the cluster has
+// all of it. Where one of the two fails nothing is kept, and its error returned. What a crash
+// leaves is removed by Sweep.
+func (i *Inputs) Keep(
+	ctx context.Context,
+	prefix string,
+	write func(io.Writer) error,
+	accept func(name string) error,
+) error {
+	name := prefix + strings.ToLower(rand.Text())
+	if err := i.list(ctx, name, true); err != nil {
+		return err
+	}
+	err := i.arriving(name).Hold(ctx, "a writer", inputPatience, func(ctx context.Context) error {
+		if err := i.list(ctx, name, true); err != nil { // again: somebody may have looked in between
+			return err
+		}
+		w := &inputWriter{ctx: ctx, inputs: i, name: name}
+		if err := write(w); err != nil {
+			return errors.Join(w.err, err)
+		}
+		if err := w.finish(); err != nil {
+			return err
+		}
+		return accept(name)
+	})
+	leaving, end := context.WithTimeout(context.WithoutCancel(ctx), opening)
+	defer end()
+	if err != nil {
+		_ = i.Remove(leaving, name) // else Sweep does
+		return err
+	}
+	_ = i.store.Register(name + "-arriving").remove(leaving)
+	return nil
+}
+
+// inputWriter writes an input in chunks.
+type inputWriter struct {
+	ctx    context.Context
+	inputs *Inputs
+	name   string
+	held   []byte
+	n      int64
+	bytes  int64
+	err    error
+}
+
+func (w *inputWriter) Write(b []byte) (written int, err error) {
+	for len(b) > 0 && w.err == nil {
+		some := b[:min(len(b), inputChunk-len(w.held))]
+		w.held = append(w.held, some...)
+		b = b[len(some):]
+		written += len(some)
+		if len(w.held) == inputChunk {
+			w.send()
+		}
+	}
+	return written, w.err
+}
+
+func (w *inputWriter) send() {
+	data, err := json.Marshal(inputBytes{w.held})
+	if err == nil {
+		err = writeOnce(w.ctx, w.inputs.chunk(w.name, w.n), data)
+	}
+	w.bytes += int64(len(w.held))
+	w.held = w.held[:0]
+	w.n++
+	w.err = err
+}
+
+func (w *inputWriter) finish() error {
+	if w.send(); w.err != nil {
+		return w.err
+	}
+	data, err := json.Marshal(inputHead{Bytes: w.bytes, Chunk: inputChunk})
+	if err != nil {
+		return err
+	}
+	return writeOnce(w.ctx, w.inputs.store.Register(w.name), data)
+}
+
+// writeOnce writes a register that is not there.
+func writeOnce(ctx context.Context, r *Register, data []byte) error {
+	_, done, err := r.Write(ctx, data, "")
+	if err == nil && !done {
+		err = fmt.Errorf("%s of index %s is there already", r.name, r.beside.index)
+	}
+	return err
+}
+
+// list adds a name to the list, or takes it out.
+func (i *Inputs) list(ctx context.Context, name string, listed bool) error {
+	r := i.store.Register(i.name)
+	for {
+		l, version, err := i.read(ctx)
+		if err != nil || slices.Contains(l.Names, name) == listed {
+			return err
+		}
+		l.Names = slices.DeleteFunc(l.Names, func(n string) bool { return n == name })
+		if listed {
+			l.Names = append(l.Names, name)
+		}
+		l.Change = rand.Text()
+		data, err := json.Marshal(l)
+		if err != nil {
+			return err
+		}
+		if _, done, err := r.Write(ctx, data, version); done || err != nil {
+			return err
+		}
+	}
+}
+
+func (i *Inputs) read(ctx context.Context) (l inputList, version string, err error) {
+	data, version, err := i.store.Register(i.name).Read(ctx)
+	if err == nil && version != "" {
+		err = json.Unmarshal(data, &l)
+	}
+	return l, version, err
+}
+
+// Remove removes an input. It may be done again where it was interrupted: the chunks go from the
+// last one to the first.
+func (i *Inputs) Remove(ctx context.Context, name string) error {
+	n := int64(0)
+	for {
+		_, version, err := i.chunk(name, n).Read(ctx)
+		if err != nil {
+			return err
+		}
+		if version == "" {
+			break
+		}
+		n++
+	}
+	errs := i.store.Register(name).remove(ctx)
+	for n--; n >= 0 && errs == nil; n-- {
+		errs = i.chunk(name, n).remove(ctx)
+	}
+	if errs == nil {
+		errs = i.store.Register(name + "-arriving").remove(ctx)
+	}
+	if errs != nil {
+		return errs
+	}
+	return i.list(ctx, name, false)
+}
+
+// Sweep removes the inputs that nobody writes and that are not wanted.
+func (i *Inputs) Sweep(ctx context.Context, wanted func(ctx context.Context, name string) (bool, error)) error {
+	l, _, err := i.read(ctx)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range l.Names {
+		if is, err := wanted(ctx, name); is || err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		unwanted := false
+		err := i.arriving(name).Hold(ctx, "a look for what is left", 0, func(ctx context.Context) error {
+			is, err := wanted(ctx, name) // it may have been accepted since
+			unwanted = err == nil && !is
+			return err
+		})
+		var held *lease.HeldError
+		switch {
+		case errors.As(err, &held):
+		case err != nil:
+			errs = append(errs, err)
+		case unwanted:
+			errs = append(errs, i.Remove(ctx, name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Open opens an input. The error is fs.ErrNotExist where it is not there, or not whole.
+func (i *Inputs) Open(ctx context.Context, name string) (in io.ReaderAt, bytes int64, closes func() error, err error) {
+	data, version, err := i.store.Register(name).Read(ctx)
+	if err == nil && version == "" {
+		err = fmt.Errorf("input %s: %w", name, fs.ErrNotExist)
+	}
+	r := &inputReader{ctx: ctx, inputs: i, name: name, at: -1}
+	if err == nil {
+		err = json.Unmarshal(data, &r.head)
+	}
+	if err == nil && r.head.Chunk < 1 {
+		err = fmt.Errorf("input %s: %w", name, errAnswer)
+	}
+	return r, r.head.Bytes, func() error { return nil }, err
+}
+
+// inputReader reads an input, and keeps the chunk that it read last.
+type inputReader struct {
+	ctx    context.Context
+	inputs *Inputs
+	name   string
+	head   inputHead
+
+	mu   sync.Mutex
+	at   int64 // number of the chunk that it has
+	have []byte
+}
+
+func (r *inputReader) ReadAt(b []byte, from int64) (n int, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n < len(b) {
+		at := from + int64(n)
+		if at >= r.head.Bytes {
+			return n, io.EOF
+		}
+		if err := r.fetch(at / r.head.Chunk); err != nil {
+			return n, err
+		}
+		within := at % r.head.Chunk
+		if within >= int64(len(r.have)) {
+			return n, fmt.Errorf("input %s ends after %d bytes, not %d", r.name, at, r.head.Bytes)
+		}
+		n += copy(b[n:], r.have[within:])
+	}
+	return n, nil
+}
+
+func (r *inputReader) fetch(n int64) error {
+	if r.at == n {
+		return nil
+	}
+	data, version, err := r.inputs.chunk(r.name, n).Read(r.ctx)
+	var got inputBytes
+	if err == nil && version == "" {
+		err = fmt.Errorf("input %s, chunk %d: %w", r.name, n, fs.ErrNotExist)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &got)
+	}
+	if err != nil {
+		return err
+	}
+	r.at = n
+	r.have = got.Bytes
+	return nil
+}
+
+// remove removes a register, if it is there.
+func (r *Register) remove(ctx context.Context) error {
+	path := "/" + url.PathEscape(r.target()) + "/_doc/" + url.PathEscape(r.name) + "?timeout=20s"
+	_, err := r.beside.ask(ctx, "DELETE", path, nil, isJSON)
+	if isStatus(err, 404) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("removing %s of index %s: %w", r.name, r.beside.index, err)
+	}
+	return nil
+}
