@@ -18,6 +18,7 @@ type pdfCell struct {
 // columns may seem to have for a moment.
 const (
 	fewestRows  = 2
+	rowsToTell  = 200  // a table is told by its first rows, so that no page takes the square of its lines
 	fullColumns = 0.85 // the share of its columns' width that a grid leaves free at least; texts fill it
 )
 
@@ -39,7 +40,7 @@ func gridAt(lines []pdfLine) *grid {
 	g := &grid{pitch: math.Inf(1)}
 	whole := 0 // lines with a cell in each column
 	filled := 0.0
-	for _, line := range lines {
+	for _, line := range lines[:min(len(lines), rowsToTell)] {
 		if len(line.Cells) != len(lines[0].Cells) || !g.fits(line) {
 			break
 		}
@@ -65,6 +66,9 @@ func gridAt(lines []pdfLine) *grid {
 		return nil
 	}
 	g.take(lines)
+	if g.lines < whole { // columns grew into each other
+		return nil
+	}
 	return g
 }
 
