@@ -27,6 +27,8 @@ type FitOptions struct {
 	// Prior is the shipped confidence. Nil: there is none.
 	Towards, WithoutLate *fusion.Gate
 	Prior                *Prior
+	// Verdict is the shipped one, for which the collection gets thresholds of its own.
+	Verdict *VerdictFit
 	// Fingerprints are those of the experts' question encoders, by name.
 	Fingerprints map[string]string
 	// Reading is what a reader is fitted with; nil: there is none.
@@ -280,6 +282,9 @@ func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []An
 	if !fusion.Closeness(f.Questions[0].Sources) {
 		prior = nil
 	}
+	if err := f.verdict(ranked); err != nil {
+		return err
+	}
 	f.record.Signals = fusion.SignalNames()
 	for _, k := range chanceDepths() {
 		c, err := FitConfidence(fusion.SignalNames(), ranked, k, prior.For(k))
@@ -348,6 +353,7 @@ func (f *fitting) reading(ctx context.Context, ranked []RankedQuestion, by []Out
 	for i, n := 0, len(f.Unanswerable); i < min(n, mostRead); i++ {
 		take(2*len(f.Questions) + i*n/min(n, mostRead))
 	}
+	f.options.Reading.Verdict = f.options.Verdict
 	f.record.Reading, err = FitReading(ctx, answers, confidences, *f.options.Reading)
 	f.report.Reading = f.record.Reading
 	return err

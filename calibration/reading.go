@@ -50,6 +50,8 @@ type ReadingOptions struct {
 	Reader string // its fingerprint
 	// Towards is what few questions leave as it is; nil: there is none.
 	Towards *ReadingFit
+	// Verdict is how verdicts are reached where the reader reads; nil: not known.
+	Verdict *VerdictFit
 	// ByDomain measures on questions of domains that were not fitted on, in place of
 	// other questions.
 	ByDomain bool
@@ -65,6 +67,20 @@ func FitReading(
 	confidences []float64,
 	o ReadingOptions,
 ) (*ReadingFit, error) {
+	marks, err := o.read(ctx, answers, confidences)
+	if err != nil {
+		return nil, err
+	}
+	return o.fit(mixed(answers), confidences, marks)
+}
+
+// read lets the reader read the passages of answers, whose confidences are given. Answers to one
+// question, by its ID, are read together.
+func (o *ReadingOptions) read(
+	ctx context.Context,
+	answers []RankedQuestion,
+	confidences []float64,
+) ([]func(float64) Mark, error) {
 	var order []string
 	places := map[string][]int{} // of a question's answers
 	for i, a := range answers {
@@ -101,7 +117,7 @@ func FitReading(
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return o.fit(mixed(answers), confidences, marks)
+	return marks, nil
 }
 
 // marked returns the passages that a reader reads.
@@ -215,6 +231,7 @@ func (o *ReadingOptions) fit(
 	}
 	var words, first []RankedQuestion
 	var before []Outcome
+	var verdict verdictChances
 	for i := range answers {
 		a := &answers[i]
 		m := marks[i](out.Ranking)
@@ -236,9 +253,15 @@ func (o *ReadingOptions) fit(
 			words = append(words, as(m.Words, m.Right))
 		}
 		if m.First != nil {
+			if err := verdict.add(o.Verdict, o.Reader, a, m.First); err != nil {
+				return nil, err
+			}
 			first = append(first, as(m.First, a.first(&m)))
 			before = append(before, Outcome{confidences[i], a.First == 1, a.Weight})
 		}
+	}
+	if read := o.Verdict.For(o.Reader); read != nil {
+		out.Verdict = verdict.thresholds(&read.Answerable)
 	}
 	var err error
 	out.Words, _, err = fitMarked(search.AnswerSignals(), words, priorWords)

@@ -28,6 +28,8 @@ type ReadingFit struct {
 	Top1   float64      `yaml:"top1"`
 	Words  MarkedChance `yaml:"words"` // the chance that the marked words are right
 	First  MarkedChance `yaml:"first"` // the confidence of the first passage by both
+	// Verdict are the thresholds of verdicts where the reader reads; nil: those that are shipped.
+	Verdict *OwnThresholds `yaml:"verdict,omitempty"`
 	// These are of the ranking and its confidence without the reader.
 	WithoutTop1  float64 `yaml:"without_top1"`
 	WithoutECE   float64 `yaml:"without_ece"`
@@ -50,6 +52,11 @@ type MarkedChance struct {
 func (a *ReadingFit) Check() error {
 	if !(a.Ranking >= 0 && a.Ranking <= fusion.MaxWeight) {
 		return fmt.Errorf("ranking: %v is not between 0 and %g", a.Ranking, float64(fusion.MaxWeight))
+	}
+	if a.Verdict != nil {
+		if err := checkThresholds(a.Verdict.Thresholds); err != nil {
+			return fmt.Errorf("verdict: %w", err)
+		}
 	}
 	return errors.Join(a.Words.check("words", search.AnswerSignals()), a.First.check("first", search.ReadSignals()))
 }

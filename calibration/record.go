@@ -60,6 +60,8 @@ type Record struct {
 	Reading *ReadingFit `yaml:"reading,omitempty"`
 	// Reranking is what was fitted for each reranker.
 	Reranking []RerankingFit `yaml:"reranking,omitempty"`
+	// Verdict are the thresholds of verdicts for this collection; nil: those that are shipped.
+	Verdict *OwnThresholds `yaml:"verdict,omitempty"`
 	// Reliability is how often the first passage of an answer was right, by confidence,
 	// on questions that the chances were not fitted on: for people.
 	Reliability []Bin `yaml:"reliability,omitempty"`
@@ -118,6 +120,11 @@ func (r *Record) Check() error {
 				x.Temperature,
 				x.Depth,
 			)
+		}
+	}
+	if r.Verdict != nil {
+		if err := checkThresholds(r.Verdict.Thresholds); err != nil {
+			return fmt.Errorf("verdict: %w", err)
 		}
 	}
 	if r.Reading != nil {

@@ -25,7 +25,8 @@ type FitReport struct {
 	Thresholds   []Threshold      `json:"thresholds"` // of the confidence of the first passage
 	Sources      []SourceReport   `json:"sources"`
 	Ensembles    []EnsembleReport `json:"ensembles"`
-	CCE          *CCEReport       `json:"cce,omitempty"` // nil without granularities
+	Verdict      *VerdictReport   `json:"verdict,omitempty"` // nil where there are no verdicts
+	CCE          *CCEReport       `json:"cce,omitempty"`     // nil without granularities
 	Reranking    []RerankingFit   `json:"reranking,omitempty"`
 	Reading      *ReadingFit      `json:"reading,omitempty"` // nil without a reader
 	// Warnings are for people: too few questions, and methods that were passed over.
@@ -203,6 +204,9 @@ func (r *FitReport) WriteText(to io.Writer) error {
 	_ = t.Flush()
 	_, _ = fmt.Fprintln(out)
 	writeThresholds(out, r.Thresholds)
+	if r.Verdict != nil {
+		_ = r.Verdict.WriteText(out)
+	}
 	if r.CCE != nil {
 		r.CCE.writeText(out)
 	}

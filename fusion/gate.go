@@ -37,18 +37,25 @@ func (s *Settings) gateFor(sources []Observed) *Gate {
 // giveChances fills in the confidences of a gate's ranking, where the sources are
 // those that the chances were fitted for and have enough to compare a score with.
 func (s *Settings) giveChances(r *Ranking, in Input, k int) error {
-	if s.Chances == nil || s.CloseOnly && !Closeness(in.Sources) {
-		return nil
-	}
-	if len(r.Items) == 0 { // of no passages none answers
+	fitted := s.Chances != nil && (!s.CloseOnly || Closeness(in.Sources))
+	if len(r.Items) == 0 && fitted { // of no passages none answers
 		none := 0.0
 		r.Confidence = &none
 		if k > 1 {
 			r.Any = &none
 		}
+	}
+	if len(r.Items) == 0 || !Compared(in.Sources) {
 		return nil
 	}
-	if !Compared(in.Sources) {
+	if s.Answerable != nil && Closeness(in.Sources) {
+		chance, err := s.Answerable.Of(Signals(in.Table, in.Sources, *r, in.Wording))
+		if err != nil {
+			return fmt.Errorf("the chance that there is an answer: %w", err)
+		}
+		r.Answerable = &chance
+	}
+	if !fitted {
 		return nil
 	}
 	if s.Chances.Signals() <= ExactFrom {

@@ -75,6 +75,15 @@ type Settings struct {
 	// them. CloseOnly: they are of use where the sources have Closeness.
 	Chances   Chances
 	CloseOnly bool
+	// Answerable turns what is known of Gate's answer into the chance that the passages
+	// searched answer the question at all, where the sources have Closeness; nil: nobody
+	// fitted it.
+	Answerable Chance
+}
+
+// Chance is fitted to Signals.
+type Chance interface {
+	Of(signals []float64) (float64, error)
 }
 
 // Chances are the calibrated chances that any of the first k passages of an answer

@@ -33,6 +33,9 @@ type Ranking struct {
 	// Any is the calibrated chance that any of the items answers. Where it is set,
 	// Confidence is the chance of the first item.
 	Any *float64
+	// Answerable is the chance that the passages searched answer the question at all; nil: not
+	// known.
+	Answerable *float64
 }
 
 // Item is one candidate of a fused ranking.

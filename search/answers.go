@@ -131,6 +131,9 @@ type LoadedReader struct {
 	// turns ReadSignals into the probability that the first passage answers, where the
 	// gate ranks; nil: it is what it is without the reader.
 	Chance, Confidence Chance
+	// Answerability turns ReadSignals, with the chance without the reader in the place of the
+	// confidence, into a verdict, where the gate ranks; nil: it is what it is without the reader.
+	Answerability *Answerability
 	// Ranking is what the gate's scores count beside the reader's selections, for the
 	// order of the passages and for the answers: see Read.Weigh. 0: neither knows of the
 	// other.

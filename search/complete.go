@@ -19,6 +19,7 @@ type answer struct {
 	rankings []fusion.Ranking   // of each method
 	seen     []fusion.Observed  // of the sources that answered, once a gate asks
 	known    []float32          // the question by the reference; nil: nobody asked for it, or it cannot be had
+	byReader bool               // the reader said whether there is an answer
 	keyless  error              // what the first passage holds of the question's keys could not be read
 	untied   error              // an id could not be read that decides between equal scores
 	degraded []Missing

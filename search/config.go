@@ -73,6 +73,8 @@ type Defaults struct {
 	Chances fusion.Chances
 	// ChancesBasis says where the Chances come from; (BasisCalibrated).
 	ChancesBasis string
+	// Answerability is how verdicts are reached on the gate's answers; nil: there are none.
+	Answerability *Answerability
 	// ConfidenceAUROC is, by method, the chance that of a right and a wrong first passage
 	// the right one has the higher confidence; a method that is not named: not known.
 	ConfidenceAUROC map[string]float64
@@ -83,6 +85,9 @@ type Defaults struct {
 	// likewise.
 	WordsChance Chance
 }
+
+// judges reports whether something was fitted that says how good the gate's answers are.
+func (d *Defaults) judges() bool { return d.Chances != nil || d.Answerability != nil }
 
 // complete fills in what is left out and refuses what cannot work.
 func (c *EngineConfig) complete() error {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -51,7 +52,7 @@ func (a *answer) fetch(ctx context.Context) error {
 	if _, note := a.wording(a.question); note != "" && len(p.experts) > 0 {
 		a.response.Notes = append(a.response.Notes, note)
 	}
-	if note := a.incomparable(ctx); note != "" {
+	if note := cmp.Or(a.incomparable(ctx), a.undecided()); note != "" {
 		a.response.Notes = append(a.response.Notes, note)
 	}
 	a.response.Notes = append(a.response.Notes, a.notes...)
@@ -83,7 +84,8 @@ func (a *answer) fetch(ctx context.Context) error {
 			continue
 		}
 		a.response.Fusion, a.response.Confidence, a.response.Any = m.Name, ranking.Confidence, ranking.Any
-		if ranking.Abstained && a.extracts != nil {
+		a.response.Judged = ranking.Judged
+		if a.extracts != nil && (ranking.Abstained || ranking.Verdict == VerdictNotFound) {
 			a.response.Answers = []Extract{}
 		}
 		a.response.Basis, a.response.Abstained, a.response.Results = ranking.Basis, ranking.Abstained, ranking.Results
@@ -97,7 +99,9 @@ func (a *answer) fetch(ctx context.Context) error {
 // ranking returns a method's fused ranking as answers have it.
 func (a *answer) ranking(ctx context.Context, m plannedMethod, at int) (Ranking, error) {
 	r := &a.rankings[at]
-	out := Ranking{Fusion: m.asked, Confidence: printedOf(r.Confidence), Any: printedOf(r.Any)}
+	out := Ranking{
+		Fusion: m.asked, Confidence: printedOf(r.Confidence), Any: printedOf(r.Any), Judged: a.judged(r.Answerable),
+	}
 	if m.Name != m.asked {
 		out.Method = m.Name
 	}
@@ -107,6 +111,8 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, at int) (Ranking,
 		switch {
 		case m.Basis() == fusion.FromChances:
 			out.Basis = a.defaults.ChancesBasis
+		case m.Basis() == fusion.FromEnsembles:
+			out.Basis = BasisEnsembles
 		case m.Basis() == fusion.FromSurest && !m.Confident(a.plan.offer):
 			out.Basis = "" // nobody fitted it
 		}

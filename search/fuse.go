@@ -18,7 +18,7 @@ func (a *answer) fuse(ctx context.Context) error {
 		in := fusion.Input{Table: a.table}
 		if m.WeighsByQuestion() {
 			in.Sources = a.observe(ctx)
-			if a.defaults.Chances != nil {
+			if a.defaults.judges() {
 				in.Wording, _ = a.wording(a.question)
 				in.Wording.Keys = a.keys(ctx)
 			}
@@ -39,7 +39,7 @@ func (a *answer) fuse(ctx context.Context) error {
 			ranking.Any = nil // it is not known of other passages than the first
 		}
 		if a.keyless != nil && m.WeighsByQuestion() { // it was read from what nobody knows
-			ranking.Confidence, ranking.Any = nil, nil
+			ranking.Confidence, ranking.Any, ranking.Answerable = nil, nil, nil
 		}
 		a.rankings = append(a.rankings, ranking)
 	}
@@ -59,6 +59,9 @@ func (a *answer) settings() fusion.Settings {
 		Chances: d.Chances, CloseOnly: d.ChancesBasis == BasisShipped,
 	}
 	s.CCE.Sharpness = a.plan.sharpness
+	if d.Answerability != nil {
+		s.Answerable = d.Answerability.Chance
+	}
 	if len(a.plan.weights) > 0 {
 		s.Weights = make(map[int]float64, len(a.plan.weights))
 		for i := range a.findings {
@@ -74,7 +77,7 @@ func (a *answer) settings() fusion.Settings {
 // for a request.
 func (a *answer) observe(ctx context.Context) []fusion.Observed {
 	if a.seen == nil {
-		a.seen = a.observed(ctx, a.familiarities(a.known), a.defaults.Chances != nil)
+		a.seen = a.observed(ctx, a.familiarities(a.known), a.defaults.judges())
 	}
 	return a.seen
 }

@@ -71,8 +71,11 @@ func (*wordwise) KnownWords(string) (words, whole, unknown int) { return 0, 0, 0
 func (*wordwise) Readable(string) float64 { return 1 }
 
 // lateStage returns a stage whose gate weighs late interaction.
-func lateStage() (*stage, *maxima, *wordwise) {
-	s := newStage("ABC", 60)
+func lateStage() (*stage, *maxima, *wordwise) { return lateStageOf(60) }
+
+// lateStageOf returns it with so many passages.
+func lateStageOf(passages int) (*stage, *maxima, *wordwise) {
+	s := newStage("ABC", passages)
 	index := &maxima{}
 	encoder := &wordwise{}
 	for _, p := range s.library.shelf.passages {

@@ -54,18 +54,32 @@ func (a *answer) markAnswers(ctx context.Context) error {
 		a.rankBy(&read, first)
 	}
 	a.extracts = a.extract(&read)
-	if a.readsForConfidence() {
-		r := &a.rankings[0]
-		sure, err := reader.Confidence.Of(read.Signals(*r.Confidence))
-		if err != nil {
-			return nil // it was calibrated otherwise
+	if len(a.rankings[0].Items) > 0 && a.plan.offset == 0 && a.plan.methods[0].WeighsByQuestion() {
+		a.readChances(&read)
+	}
+	return nil
+}
+
+// readChances puts the chances with the reader in the place of those without it. An error of a
+// chance says that it was calibrated otherwise.
+func (a *answer) readChances(read *Read) {
+	reader := a.plan.reader
+	r := &a.rankings[0]
+	if by := reader.Answerability; by != nil && r.Answerable != nil {
+		if chance, err := by.Chance.Of(read.Signals(*r.Answerable)); err == nil {
+			r.Answerable = &chance
+			a.byReader = true
 		}
+	}
+	if reader.Confidence == nil || r.Confidence == nil {
+		return
+	}
+	if sure, err := reader.Confidence.Of(read.Signals(*r.Confidence)); err == nil {
 		r.Confidence = &sure
 		if r.Any != nil {
 			r.Any = ptr(max(*r.Any, sure))
 		}
 	}
-	return nil
 }
 
 // ranksByReader reports whether the first passages are ranked by what the reader says of
@@ -246,6 +260,13 @@ func readSignals(readings []Reading, confidence float64) []float64 {
 		within = max(first.Spans[0].Score-first.Starts-first.Ends, leastLog)
 	}
 	return []float64{logOdds(confidence), first.Select, lead, within}
+}
+
+// WithConfidence returns ReadSignals with another probability in the place of the confidence.
+func WithConfidence(signals []float64, p float64) []float64 {
+	out := slices.Clone(signals)
+	out[0] = logOdds(p)
+	return out
 }
 
 // leastLog is the least logarithm of a probability that is a signal.

@@ -15,9 +15,10 @@ type Response struct {
 	Selected   *int         `json:"selected,omitempty"` // passages that the filter lets through; nil without one
 	TookMS     float64      `json:"took_ms"`
 	Confidence *float64     `json:"confidence"` // 0…1; null where it is not known
-	// where the confidence comes from: BasisCalibrated, BasisShipped
-	Basis     string   `json:"confidence_basis,omitempty"`
-	Any       *float64 `json:"confidence_any,omitempty"` // the probability that any of the results answers
+	// where the confidence comes from: BasisCalibrated, BasisShipped, BasisEnsembles
+	Basis string   `json:"confidence_basis,omitempty"`
+	Any   *float64 `json:"confidence_any,omitempty"` // the probability that any of the results answers
+	Judged
 	Abstained bool     `json:"abstained,omitempty"`
 	Results   []Result `json:"results,omitzero"`
 	// Groups are in the place of Results, with Request.GroupBy.
@@ -39,8 +40,9 @@ type Ranking struct {
 	Confidence *float64 `json:"confidence"`
 	Basis      string   `json:"confidence_basis,omitempty"`
 	Any        *float64 `json:"confidence_any,omitempty"`
-	Abstained  bool     `json:"abstained,omitempty"`
-	Results    []Result `json:"results"`
+	Judged
+	Abstained bool     `json:"abstained,omitempty"`
+	Results   []Result `json:"results"`
 }
 
 // Result is one passage of a fused ranking. The contributions of its sources
@@ -172,4 +174,6 @@ type ReliabilityBin struct {
 const (
 	BasisCalibrated = "calibrated" // from questions of this collection
 	BasisShipped    = "shipped"    // from those of other collections
+	// how far the members of the experts' ensembles agree, on the mean: no probability
+	BasisEnsembles = "ensembles"
 )

@@ -15,7 +15,7 @@ import (
 // shipped by that alone: to add an expert, add its name.
 //
 //go:embed README.md answers.yaml calibration.yaml confidence.yaml amazon covid
-//go:embed desire-me fairytale late medquad nq policy reader wiki
+//go:embed desire-me fairytale late medquad nq policy reader verdict.yaml wiki
 var FS embed.FS
 
 // expertNames lists the experts, by name; a reader is none.

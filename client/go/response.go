@@ -16,9 +16,15 @@ type SearchResponse struct {
 	TookMS     float64      `json:"took_ms"`
 	Confidence *float64     `json:"confidence"` // 0…1; null where it is not known
 	// Basis says where the confidence comes from: "calibrated" (questions of this collection)
-	// or "shipped" (of others).
+	// or "shipped" (of others); "ensembles": it is how far these agree, and no probability.
 	Basis     string   `json:"confidence_basis,omitempty"`
 	Any       *float64 `json:"confidence_any,omitempty"` // the probability that any of the results answers
+	// Verdict says whether the collection answers: "found", "doubtful" or "not_found"; "" where
+	// that is not known, and then Notes say why.
+	Verdict string `json:"verdict,omitempty"`
+	// Answerable is the chance by which that was told, 0…1; Thresholds are what it was compared with.
+	Answerable *float64    `json:"answerable,omitempty"`
+	Thresholds *Thresholds `json:"verdict_thresholds,omitempty"`
 	Abstained bool     `json:"abstained,omitempty"`
 	Results   []Result `json:"results,omitzero"`
 	// Groups are documents with their best passages, in the place of Results, with
@@ -34,6 +40,12 @@ type SearchResponse struct {
 	Notes     []string   `json:"notes,omitempty"` // what to know about the question
 }
 
+// Thresholds are the chances from which a verdict is "found", and from which it is "doubtful".
+type Thresholds struct {
+	Found    float64 `json:"found"`
+	Doubtful float64 `json:"doubtful"`
+}
+
 // Ranking is the fused ranking of one method, when several were asked for.
 type Ranking struct {
 	Fusion     string   `json:"fusion"`           // as asked for
@@ -41,6 +53,12 @@ type Ranking struct {
 	Confidence *float64 `json:"confidence"`
 	Basis      string   `json:"confidence_basis,omitempty"`
 	Any        *float64 `json:"confidence_any,omitempty"`
+	// Verdict says whether the collection answers: "found", "doubtful" or "not_found"; "" where
+	// that is not known, and then Notes say why.
+	Verdict string `json:"verdict,omitempty"`
+	// Answerable is the chance by which that was told, 0…1; Thresholds are what it was compared with.
+	Answerable *float64    `json:"answerable,omitempty"`
+	Thresholds *Thresholds `json:"verdict_thresholds,omitempty"`
 	Abstained  bool     `json:"abstained,omitempty"`
 	Results    []Result `json:"results"`
 }

@@ -38,12 +38,12 @@ class ConclaveRetriever:
         asked = {"k": top_k or self.top_k, "min_confidence": self.min_confidence, "answer": self.answer}
         return asked | {"fields": fields, "offsets": "codepoints"} | self.options
 
-    @component.output_types(documents=list[Document], confidence=float)
+    @component.output_types(documents=list[Document], confidence=float, verdict=str)
     def run(self, query: str, top_k: int | None = None) -> dict[str, Any]:
         with Client(**self._server()) as client:
             return _output(client.search(query, **self._asked(top_k)))
 
-    @component.output_types(documents=list[Document], confidence=float)
+    @component.output_types(documents=list[Document], confidence=float, verdict=str)
     async def run_async(self, query: str, top_k: int | None = None) -> dict[str, Any]:
         async with AsyncClient(**self._server()) as client:
             return _output(await client.search(query, **self._asked(top_k)))
@@ -64,4 +64,4 @@ def _output(answer: Answer) -> dict[str, Any]:
     for r in answer.results:
         meta = r.metadata | r.place() | {"title": r.title, "tags": r.tags} | answer.answers_in(r) | answer.noted()
         documents.append(Document(id=r.id, content=r.text or r.title, meta=meta, score=r.score))
-    return {"documents": documents, "confidence": answer.confidence or 0.0}
+    return {"documents": documents, "confidence": answer.confidence or 0.0, "verdict": answer.verdict}

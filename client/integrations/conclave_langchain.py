@@ -45,6 +45,7 @@ def _documents(answer: Answer) -> list[Document]:
     documents = []
     for r in answer.results:
         about = {"title": r.title, "tags": r.tags, "score": r.score, "confidence": answer.confidence}
+        about["verdict"] = answer.verdict
         about |= answer.answers_in(r) | answer.noted()
         documents.append(Document(id=r.id, page_content=r.text or r.title, metadata=r.metadata | r.place() | about))
     return documents

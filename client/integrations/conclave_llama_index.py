@@ -45,7 +45,7 @@ class ConclaveRetriever(BaseRetriever):
 def _nodes(answer: Answer) -> list[NodeWithScore]:
     nodes = []
     for r in answer.results:
-        about = {"title": r.title, "tags": r.tags, "confidence": answer.confidence}
+        about = {"title": r.title, "tags": r.tags, "confidence": answer.confidence, "verdict": answer.verdict}
         about |= answer.answers_in(r) | answer.noted()
         node = TextNode(id_=r.id, text=r.text or r.title, metadata=r.metadata | r.place() | about)
         # What a model reads: the title and the page, and no other numbers.

@@ -20,7 +20,7 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 	w := &cli.ErrWriter{Out: out}
 	rankings := r.Rankings
 	if len(rankings) == 0 {
-		rankings = []search.Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Results: r.Results}}
+		rankings = []search.Ranking{{Fusion: r.Fusion, Confidence: r.Confidence, Judged: r.Judged, Results: r.Results}}
 	}
 	for _, c := range r.Corrected {
 		w.Printf("searched for %s in place of %s\n", cli.Printable(c.To), cli.Printable(c.From))
@@ -30,6 +30,9 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 		w.Printf("%s", ranking.Fusion)
 		if ranking.Confidence != nil {
 			w.Printf(", confidence %.2f", *ranking.Confidence)
+		}
+		if v := verdictWords(ranking.Verdict); v != "" {
+			w.Printf(", %s", v)
 		}
 		w.Printf(", %.1f ms\n\n", r.TookMS)
 		if len(ranking.Results) == 0 {
@@ -47,6 +50,11 @@ func printAnswer(out io.Writer, r search.Response, width int) error {
 		w.Printf("%s\n", strings.Join(cli.Wrap(cli.Printable(note), width, 9), "\n"))
 	}
 	return w.Err
+}
+
+// verdictWords says a verdict; "" where there is none.
+func verdictWords(v search.Verdict) string {
+	return strings.ReplaceAll(string(v), "_", " ")
 }
 
 // printAnswers writes what a reader found: the words, how sure they are, and the text around

@@ -40,52 +40,31 @@ collections without a calibration, and is where calibrations start.`,
 			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
 		),
 	}
+	x.bind(command, 300, 30)
+	return command
+}
+
+// bind gives a command the flags, with how many questions of each domain are asked, of its own
+// collection and of the others.
+func (x *fittingPrior) bind(command *cobra.Command, questions, foreign int) {
 	flags := command.Flags()
 	configs.AddFlags(flags, "bundles", "encoder.provider")
-	x.questions.BindLimit(command, 300)
+	x.questions.BindLimit(command, questions)
 	flags.StringArrayVar(
 		&x.collections,
 		"collections",
 		nil,
 		"`NAME=FOLDER` of the collection of a domain; may be repeated",
 	)
-	flags.IntVar(&x.foreign, "foreign", 30, "questions of each domain to ask of the other collections")
+	flags.IntVar(&x.foreign, "foreign", foreign, "questions of each domain to ask of the other collections")
 	flags.StringVar(&x.out, "out", "", "`file` to write (default: none)")
 	_ = command.MarkFlagRequired("collections")
-	return command
 }
 
 func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
-	folders, err := questions.ByName("collections", x.collections)
-	if err != nil {
-		return cli.UsageError{Err: err}
-	}
-	domains, err := x.questions.Read()
+	domains, generated, folders, err := x.read(cmd.Context(), config, term)
 	if err != nil {
 		return err
-	}
-	if len(domains) < 3 {
-		return cli.Usagef(
-			"%s of questions: three are needed at least, so that what is left out is measured by several",
-			cli.Plural(int64(len(domains)), "domain"),
-		)
-	}
-	generated := make([]questions.Domain, len(domains))
-	for i, d := range domains {
-		folder, ok := folders[d.Name]
-		if !ok {
-			return cli.Usagef("there is no collection for the questions %q: write --collections %s=FOLDER", d.Name, d.Name)
-		}
-		own := config
-		own.Collection = folder
-		err := cli.OpenForMeasuring(own, term, true, func(l *server.Assembly) (err error) {
-			generated[i], err = generate(cmd.Context(), l)
-			generated[i].Name = d.Name
-			return err
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", folder, err)
-		}
 	}
 	var answered []calibration.PriorQuestions
 	for i, d := range domains {
@@ -110,6 +89,47 @@ func (x *fittingPrior) run(cmd *cobra.Command, config configs.Config, term cli.T
 	return cli.WriteFile(x.out, prior.Write)
 }
 
+// read reads the questions of the domains, generates those of exact things, and returns the
+// folder of each domain's collection.
+func (x *fittingPrior) read(
+	ctx context.Context,
+	config configs.Config,
+	term cli.Terminal,
+) (domains, generated []questions.Domain, folders map[string]string, err error) {
+	folders, err = questions.ByName("collections", x.collections)
+	if err != nil {
+		return nil, nil, nil, cli.UsageError{Err: err}
+	}
+	domains, err = x.questions.Read()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if len(domains) < 3 {
+		return nil, nil, nil, cli.Usagef(
+			"%s of questions: three are needed at least, so that what is left out is measured by several",
+			cli.Plural(int64(len(domains)), "domain"),
+		)
+	}
+	generated = make([]questions.Domain, len(domains))
+	for i, d := range domains {
+		folder, ok := folders[d.Name]
+		if !ok {
+			return nil, nil, nil, cli.Usagef("there is no collection for the questions %q: write --collections %s=FOLDER", d.Name, d.Name)
+		}
+		own := config
+		own.Collection = folder
+		err := cli.OpenForMeasuring(own, term, true, func(l *server.Assembly) (err error) {
+			generated[i], err = generate(ctx, l)
+			generated[i].Name = d.Name
+			return err
+		})
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("%s: %w", folder, err)
+		}
+	}
+	return domains, generated, folders, nil
+}
+
 // ask asks the collection of one of the domains.
 func (x *fittingPrior) ask(
 	ctx context.Context,
@@ -119,17 +139,7 @@ func (x *fittingPrior) ask(
 	term cli.Terminal,
 ) (out calibration.PriorQuestions, err error) {
 	err = cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error {
-		found, err := cli.Gather(
-			ctx,
-			l,
-			[]questions.Domain{
-				domains[at],
-				questions.Foreign(domains, at, x.foreign),
-				questions.Nonsense(),
-				beside(generated, at, x.foreign),
-			},
-			term,
-		)
+		found, err := x.gather(ctx, l, domains, generated, at, term)
 		if err != nil {
 			return err
 		}
@@ -138,6 +148,27 @@ func (x *fittingPrior) ask(
 		return err
 	})
 	return out, err
+}
+
+// gather asks a collection the questions of its domain, of the others, and those of all domains.
+func (x *fittingPrior) gather(
+	ctx context.Context,
+	l *server.Assembly,
+	domains, generated []questions.Domain,
+	at int,
+	term cli.Terminal,
+) (*calibration.Evidence, error) {
+	return cli.Gather(
+		ctx,
+		l,
+		[]questions.Domain{
+			domains[at],
+			questions.Foreign(domains, at, x.foreign),
+			questions.Nonsense(),
+			beside(generated, at, x.foreign),
+		},
+		term,
+	)
 }
 
 // beside returns the generated questions of a collection, and some of each other one, which

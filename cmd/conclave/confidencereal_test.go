@@ -79,6 +79,9 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 			if *r.Confidence > .2 || r.Basis != basis {
 				t.Errorf("%q: %s, %s with %.2f", question, r.Basis, r.Results[0].Title, *r.Confidence)
 			}
+			if r.Verdict == search.VerdictFound && question != "warum ist der Himmel blau" {
+				t.Errorf("%q is %s by %+v", question, r.Verdict, r.Judged)
+			}
 			if (len(r.Notes) == 1) != note {
 				t.Errorf("%q: notes %q", question, r.Notes)
 			}
@@ -102,11 +105,45 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 			"what is the deepest lake in siberia": "Lake Baikal", "why did the fox hide the moon": "The Fox and the Borrowed Moon",
 			"who discovered penicillin": "Penicillin",
 		} {
-			if r := ask(question); *r.Confidence < .4 || r.Results[0].Title != title {
+			if r := ask(question); *r.Confidence < .4 || r.Results[0].Title != title || r.Verdict != search.VerdictFound {
 				t.Errorf("%q: %s, %s with %.2f", question, r.Basis, r.Results[0].Title, *r.Confidence)
 			}
 		}
+		verdictsTell(t, server, filepath.Join(demo, "questions"))
 		server.stop()
+	}
+}
+
+// verdictsTell: of the test questions of the demo few are doubted, hardly one is refused, and of
+// questions about other subjects most are not found.
+func verdictsTell(t *testing.T, server *served, questions string) {
+	t.Helper()
+	share := func(file string, of func(search.Verdict) bool) float64 {
+		text, err := os.ReadFile(filepath.Join(questions, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, all := 0, 0
+		for line := range strings.Lines(string(text)) {
+			var q struct{ Question string }
+			if err := json.Unmarshal([]byte(line), &q); err != nil {
+				t.Fatal(err)
+			}
+			all++
+			if of(server.first(q.Question).Verdict) {
+				n++
+			}
+		}
+		return float64(n) / float64(all)
+	}
+	doubted := share("test.jsonl", func(v search.Verdict) bool { return v != search.VerdictFound })
+	refused := share("test.jsonl", func(v search.Verdict) bool { return v == search.VerdictNotFound })
+	foreign := share("elsewhere.jsonl", func(v search.Verdict) bool { return v != search.VerdictFound })
+	t.Logf("of 100 test questions %.1f are doubted and %.1f refused; of foreign ones %.1f are not found", 100*doubted,
+		100*refused, 100*foreign)
+	if doubted > .08 || refused > .03 || foreign < .7 {
+		t.Errorf("of 100 test questions %.1f are doubted and %.1f refused; of foreign ones %.1f are not found", 100*doubted,
+			100*refused, 100*foreign)
 	}
 }
 

@@ -48,7 +48,8 @@ type difyCondition struct {
 
 type difyRecords struct {
 	Records []difyRecord `json:"records"`
-	Notes   []string     `json:"notes,omitempty"` // what to know about the question
+	Verdict string       `json:"verdict,omitempty"` // that of the search
+	Notes   []string     `json:"notes,omitempty"`   // what to know about the question
 }
 
 type difyRecord struct {
@@ -96,6 +97,7 @@ func (in *difyRequest) retrieve(
 		return out, err
 	}
 	out.Notes = append(corrections(response), notesOf(response)...)
+	out.Verdict = string(response.Verdict)
 	out.Records = []difyRecord{}
 	results, scores := chosen(response, most, request.MinConfidence)
 	for i, x := range results {
@@ -110,6 +112,7 @@ func (in *difyRequest) retrieve(
 			}
 		}
 		maps.Copy(metadata, attributesOf(x))
+		judged(metadata, response)
 		out.Records = append(
 			out.Records,
 			difyRecord{Content: contentOf(x), Score: scores[i], Title: titleOf(x.Title, x.ID), Metadata: metadata},

@@ -26,10 +26,6 @@ const (
 	explainTerms  = 8        // of each of them
 )
 
-// improbable is the chance that any passage answers below which it is said that
-// probably none does.
-const improbable = 0.5
-
 // tools are what a model can call.
 type tools struct {
 	engine     handlers.Admitted
@@ -54,6 +50,7 @@ type searchInput struct {
 type findOutput struct {
 	Results []findResult `json:"results" jsonschema:"the passages, best first"`
 	Answers []findAnswer `json:"answers,omitempty" jsonschema:"words of these passages that answer, the likeliest first"`
+	Verdict string       `json:"verdict,omitempty" jsonschema:"whether these passages answer: found, doubtful or not_found; left out where that is not known"`
 	Note    string       `json:"note,omitempty" jsonschema:"what to know before relying on them"`
 	Notes   []string     `json:"notes,omitempty" jsonschema:"what to know about the question, and who did not take part"`
 }
@@ -141,6 +138,7 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 			},
 		)
 	}
+	out.Verdict = string(response.Verdict)
 	out.Note = remarks(response)
 	out.Notes = notesOf(response)
 	return out, nil
@@ -161,25 +159,6 @@ func corrections(r search.Response) (all []string) {
 		all = append(all, fmt.Sprintf("%q was taken for %q.", c.From, c.To))
 	}
 	return all
-}
-
-// doubt says plainly that the answer is probably not in the collection; "" where it may
-// well be, or where that is not known.
-func doubt(r search.Response) string {
-	chance := r.Confidence
-	if r.Any != nil {
-		chance = r.Any
-	}
-	switch {
-	case len(r.Results) == 0:
-		return "Nothing was found. Say that you do not know."
-	case chance != nil && *chance < improbable:
-		return fmt.Sprintf(
-			"Probably not in here: the chance that any of these passages answers is %.0f %%. Unless one plainly does, say that you do not know.",
-			100**chance,
-		)
-	}
-	return ""
 }
 
 type fetchInput struct {
@@ -329,6 +308,7 @@ type explainOutput struct {
 	Fusion          string          `json:"fusion" jsonschema:"the method that joined the sources' rankings"`
 	Confidence      *float64        `json:"confidence,omitempty" jsonschema:"the chance that the first passage answers"`
 	ConfidenceBasis string          `json:"confidence_basis,omitempty"`
+	Verdict         string          `json:"verdict,omitempty" jsonschema:"whether the passages that were searched answer: found, doubtful or not_found"`
 	Note            string          `json:"note,omitempty"`
 	Notes           []string        `json:"notes,omitempty" jsonschema:"what to know about the question, and who did not take part"`
 	Sources         []toolSource    `json:"sources" jsonschema:"who was asked"`
@@ -380,6 +360,7 @@ func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error
 		Fusion:          r.Fusion,
 		Confidence:      r.Confidence,
 		ConfidenceBasis: r.Basis,
+		Verdict:         string(r.Verdict),
 		Note:            remarks(r),
 		Notes:           notesOf(r),
 		Sources:         []toolSource{},

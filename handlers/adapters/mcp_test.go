@@ -70,6 +70,7 @@ type found struct {
 	Results []struct{ ID, Title, URL, Text string }
 	Answers []search.Extract
 	Note    string
+	Verdict string
 }
 
 // TestTools: what the tools say is what the API says, through the SDK's client.
@@ -276,7 +277,7 @@ func TestToolsCiteWebAddresses(t *testing.T) {
 }
 
 // TestToolsDoubt: with the shipped encoders, a question that the passages answer has no
-// note, and one that they do not says so plainly.
+// note, and one that they do not says so plainly: by the verdict of the search.
 func TestToolsDoubt(t *testing.T) {
 	session := connect(t, serve(t, realclients.ServerOptions{Real: true, Passages: firstTales(t)}))
 	for question, doubted := range map[string]bool{
@@ -285,7 +286,7 @@ func TestToolsDoubt(t *testing.T) {
 	} {
 		var got found
 		call(t, session, "search", object{"query": question}, &got)
-		if strings.HasPrefix(got.Note, "Probably not in here") != doubted {
+		if strings.HasPrefix(got.Note, "Not found: ") != doubted || got.Verdict != map[bool]string{true: "not_found", false: "found"}[doubted] {
 			t.Errorf("%s: %q, %s", question, got.Note, got.Results[0].Text)
 		}
 	}

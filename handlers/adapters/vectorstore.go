@@ -37,7 +37,8 @@ type storePage struct {
 	Data        []storeHit `json:"data"`
 	HasMore     bool       `json:"has_more"`
 	NextPage    *string    `json:"next_page"`
-	Notes       []string   `json:"notes,omitempty"` // what to know about the question
+	Verdict     string     `json:"verdict,omitempty"` // that of the search
+	Notes       []string   `json:"notes,omitempty"`   // what to know about the question
 }
 
 type storeHit struct {
@@ -118,6 +119,7 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 		Object:      "vector_store.search_results.page",
 		SearchQuery: in.Query,
 		Data:        []storeHit{},
+		Verdict:     string(response.Verdict),
 		Notes:       append(corrections(response), notesOf(response)...),
 	}
 	results, scores := chosen(response, most, in.RankingOptions.ScoreThreshold)
@@ -129,6 +131,7 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 			Attributes: attributesOf(x),
 			Content:    []storeText{{"text", contentOf(x)}},
 		}
+		judged(hit.Attributes, response)
 		out.Data = append(out.Data, hit)
 	}
 	return out, nil

@@ -42,26 +42,8 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		}
 		made.Experts = append(made.Experts, x)
 	}
-	fit, err := shippedReading()
-	if err != nil {
+	if err := a.addReaders(&made, record); err != nil {
 		return made, err
-	}
-	for _, r := range a.Experts.readers {
-		own := r.loaded()
-		fit := fit
-		if record != nil && record.Reading.Of(own.Info.Fingerprint) {
-			fit = record.Reading
-			// What is shipped makes right answers of other texts too unsure to pass a
-			// threshold (docs/confidence.md, "With a reader").
-			if fit.Surer() {
-				own.Confidence = &fit.First.Chance
-			}
-		}
-		if fit.Of(own.Info.Fingerprint) {
-			own.Chance = &fit.Words.Chance
-			own.Ranking = fit.Ranking
-		}
-		made.Readers = append(made.Readers, own)
 	}
 	for _, r := range a.Experts.rerankers {
 		own := r.loaded()
@@ -84,10 +66,51 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		gateOf(&made.Defaults, record)
 		chancesOf(&made.Defaults, record)
 	}
+	if err == nil && made.Late != nil && made.Defaults.Gate != nil {
+		made.Defaults.Answerability, err = answerabilityOf(record)
+	}
 	if err != nil {
 		return made, err
 	}
 	return made, made.Check(limitsOf(a.options.Config.Limits))
+}
+
+// addReaders adds the readers that are there, with what was fitted for each.
+func (a *Assembly) addReaders(made *search.LineUp, record *calibration.Record) error {
+	shipped, err := shippedReading()
+	if err != nil {
+		return err
+	}
+	verdict, err := shippedVerdict()
+	if err != nil {
+		return err
+	}
+	for _, r := range a.Experts.readers {
+		own := r.loaded()
+		fit := shipped
+		read := verdict.For(own.Info.Fingerprint)
+		if read != nil {
+			own.Confidence = &read.First.Chance
+			own.Answerability = &search.Answerability{Chance: &read.Answerable.Chance, Thresholds: read.Answerable.Thresholds}
+		}
+		if record != nil && record.Reading.Of(own.Info.Fingerprint) {
+			fit = record.Reading
+			if read != nil {
+				own.Answerability.Thresholds = fit.Verdict.For(&read.Answerable)
+			}
+			// A fit that knows less than the confidence without the reader leaves the shipped
+			// one, which is of the passage that the reader put first.
+			if fit.Surer() {
+				own.Confidence = &fit.First.Chance
+			}
+		}
+		if fit.Of(own.Info.Fingerprint) {
+			own.Chance = &fit.Words.Chance
+			own.Ranking = fit.Ranking
+		}
+		made.Readers = append(made.Readers, own)
+	}
+	return nil
 }
 
 // TwoLateError is the error of a collection that would be searched by two experts of
@@ -258,6 +281,26 @@ func (a *Assembly) shippedGate(made *search.LineUp) error {
 		made.Defaults.Chances, made.Defaults.ChancesBasis = prior.Chances, search.BasisShipped
 	}
 	return err
+}
+
+// answerabilityOf returns how verdicts are reached: by what is shipped, and by the thresholds of
+// a record that has some; nil where nothing is shipped. record may be nil.
+func answerabilityOf(record *calibration.Record) (*search.Answerability, error) {
+	verdict, err := shippedVerdict()
+	if verdict == nil || err != nil {
+		return nil, err
+	}
+	out := &search.Answerability{Chance: &verdict.Answerable.Chance, Thresholds: verdict.Answerable.Thresholds}
+	if record != nil {
+		out.Thresholds = record.Verdict.For(&verdict.Answerable)
+	}
+	return out, nil
+}
+
+// shippedVerdict returns what tells whether a collection answers at all; nil where nothing is
+// shipped.
+func shippedVerdict() (*calibration.VerdictFit, error) {
+	return parseShipped(calibration.VerdictFile, calibration.ParseVerdict)
 }
 
 // shippedPrior returns the confidence for collections that nobody calibrated, and that

@@ -65,6 +65,10 @@ func (a *Assembly) FitOptions(
 		}
 	}
 	o.Prior, err = shippedPrior()
+	if err != nil {
+		return o, err
+	}
+	o.Verdict, err = shippedVerdict()
 	return o, err
 }
 

@@ -4,9 +4,9 @@
     MODEL_URL=http://127.0.0.1:11434/v1 MODEL=llama3.2 uvicorn --app-dir client/examples/chatbot app:app --port 8000
     curl 127.0.0.1:8000/chat -H 'content-type: application/json' -d '{"question": "why did the fox hide the moon?"}'
 
-The model is anything that has OpenAI's chat completions. It is asked only where the confidence that the first
-passage answers is at least MIN_CONFIDENCE, and what it says without citing a passage is not passed on. Where the
-server has the shipped reader, or the one that READER names, a citation has the words that answer, and where they are.
+The model is anything that has OpenAI's chat completions. It is not asked where the server's verdict is "not_found", and
+what it says without citing a passage is not passed on. A reply has the verdict, "doubtful" too. Where the server has
+the shipped reader, or the one that READER names, a citation has the words that answer, and where they are.
 """
 
 import os
@@ -21,7 +21,6 @@ from pydantic import BaseModel, Field
 
 UNKNOWN = "I don't know."
 READER = os.environ.get("READER", "reader")
-MIN_CONFIDENCE = float(os.environ.get("MIN_CONFIDENCE", "0.3"))
 INSTRUCTIONS = (
     "Answer the question from the passages alone, in a few sentences. Put the number of each passage that you use "
     "behind what it says, as in [2]. If the passages do not answer the question, say: " + UNKNOWN
@@ -59,7 +58,7 @@ class Citation(BaseModel):
 
 class Reply(BaseModel):
     answer: str
-    confidence: float | None
+    verdict: str
     citations: list[Citation]
 
 
@@ -97,29 +96,29 @@ async def ask_model(question: Question, passages: list[Result]) -> str:
 async def find(question: str) -> Answer:
     try:
         # It is named, since the first reader may be one that writes: that is what the model is for.
-        return await app.state.conclave.search(question, k=5, min_confidence=MIN_CONFIDENCE, answer={"reader": READER})
+        return await app.state.conclave.search(question, k=5, answer={"reader": READER})
     except Problem as problem:
         if problem.code not in ("needs_reader", "unknown_reader"):
             raise
-        return await app.state.conclave.search(question, k=5, min_confidence=MIN_CONFIDENCE)
+        return await app.state.conclave.search(question, k=5)
 
 
 @app.post("/chat")
 async def chat(question: Question) -> Reply:
     try:
         found = await find(question.question)
-        if not found.results:
-            return Reply(answer=UNKNOWN, confidence=found.confidence, citations=[])
+        if not found.results or found.verdict == "not_found":
+            return Reply(answer=UNKNOWN, verdict=found.verdict, citations=[])
         answer = await ask_model(question, found.results)
     except (Problem, httpx.HTTPError) as error:
         raise HTTPException(502, f"no answer from behind: {error}") from error
     cited = sorted({int(n) for n in re.findall(r"\[(\d+)\]", answer) if 0 < int(n) <= len(found.results)})
     if not cited:
-        return Reply(answer=UNKNOWN, confidence=found.confidence, citations=[])
+        return Reply(answer=UNKNOWN, verdict=found.verdict, citations=[])
     passages = [(n, found.results[n - 1]) for n in cited]
     marked = [(a.passage, Marked(text=a.text, start=a.start, end=a.end, chance=a.chance)) for a in found.answers]
     citations = [
         Citation(number=n, id=p.id, title=p.title, text=p.text, marked=[m for passage, m in marked if passage == p.id])
         for n, p in passages
     ]
-    return Reply(answer=answer, confidence=found.confidence, citations=citations)
+    return Reply(answer=answer, verdict=found.verdict, citations=citations)

@@ -146,13 +146,20 @@ class Group:
 
 @dataclass
 class Ranking:
-    """What one method made of a question. confidence is the chance that the first result answers."""
+    """What one method made of a question. confidence is the chance that the first result answers.
+
+    verdict is "found", "doubtful" or "not_found": whether the collection answers at all, told by answerable, the chance
+    of that, and verdict_thresholds ("found", "doubtful"). It is "" where that is not known, and notes say why.
+    """
 
     fusion: str = ""
     method: str = ""
     confidence: float | None = None
     confidence_basis: str = ""
     confidence_any: float | None = None
+    verdict: str = ""
+    answerable: float | None = None
+    verdict_thresholds: dict[str, float] = field(default_factory=dict)
     abstained: bool = False
     results: list[Result] = field(default_factory=list)
 

@@ -8,12 +8,10 @@ import { marked } from "./marks.js";
 import { answer, questionForm } from "./question.js";
 import { go } from "./state.js";
 import { typed } from "./typed.js";
+import { verdict } from "./verdict.js";
 import { asked, bar, contributions } from "./why.js";
 
 const page = 10;
-// Below unlikely, the answer is announced as probably missing.
-const likely = 0.5,
-  unlikely = 0.2;
 
 const requestOf = (state) => ({
   ...typed(state.q),
@@ -156,32 +154,6 @@ function corrected(found) {
     found.corrected.map(({ from }, i) => [i ? ", " : "", h("i", null, from)]),
     ". ",
     h("button", { type: "button", click: () => go({ typed: "1" }) }, "Search as typed"),
-  );
-}
-
-// verdict says how sure the answer is, before anybody reads it.
-function verdict(found) {
-  if (found.results.length === 0) return h("p", { class: "verdict no", role: "status" }, "No passage was found.");
-  const chance = found.confidence;
-  if (chance === null || chance === undefined)
-    return h(
-      "p",
-      { class: "verdict", role: "status" },
-      "How sure this answer is, is not known: the collection is not calibrated for this set-up.",
-    );
-  const basis = found.confidence_basis === "calibrated" ? "calibrated on this collection" : "from other collections";
-  const [name, text] =
-    chance >= likely
-      ? ["yes", "The first passage probably answers."]
-      : chance >= unlikely
-        ? ["perhaps", "The first passage may answer."]
-        : ["no", "Probably not in here."];
-  return h(
-    "p",
-    { class: `verdict ${name}`, role: "status" },
-    h("strong", null, text),
-    ` Confidence ${Math.round(100 * chance)} %`,
-    h("span", { class: "soft" }, ` (${basis})`),
   );
 }
 

@@ -5,6 +5,7 @@ import { h, number, problem, redraw } from "./dom.js";
 import { answer, questionForm } from "./question.js";
 import { go } from "./state.js";
 import { typed } from "./typed.js";
+import { words } from "./verdict.js";
 import { dot } from "./why.js";
 import { whyNot } from "./whynot.js";
 
@@ -73,9 +74,9 @@ function show(state, body, rankings, sources, signal) {
     requestAnimationFrame(() => lines(grid));
   };
   grid.append(
-    ...rankings.map(({ fusion, method, results, confidence }) => {
+    ...rankings.map(({ fusion, method, results, verdict }) => {
       const name = method ? `${fusion} (${method})` : fusion;
-      return h("section", { "aria-label": name }, column(name, results, confidence));
+      return h("section", { "aria-label": name }, column(name, results, verdict));
     }),
     mine,
   );
@@ -167,13 +168,13 @@ function sliders(names, changed, method, sources) {
 }
 
 // column is the heading and the first results of a ranking.
-function column(name, results, chance) {
+function column(name, results, verdict) {
   return [
     h("h2", null, name),
     h(
       "p",
       { class: "soft" },
-      chance === null || chance === undefined ? "\u00a0" : `confidence ${Math.round(100 * chance)} %`,
+      words(verdict) || "\u00a0",
     ),
     h(
       "ol",

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.org/conclave/calibration"
+	"example.org/conclave/cmd/internal/cli"
+	"example.org/conclave/configs"
+	"example.org/conclave/evaluation"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/internal/server"
+
+	"github.com/spf13/cobra"
+)
+
+// fittingVerdict is what `conclave calibrate verdict` was asked to do.
+type fittingVerdict struct {
+	fittingPrior
+	near   []string
+	reader string // the fingerprint of the one that read
+}
+
+func newCalibrateVerdict(term cli.Terminal) *cobra.Command {
+	var x fittingVerdict
+	command := &cobra.Command{
+		Use:   "verdict",
+		Short: "Fit the shipped verdict to collections of several domains",
+		Long: `Asks each collection its own questions, questions of the other domains, and texts
+that ask nothing, under the shipped gate, and fits the probability that the
+collection answers at all, without and with a reader, and the confidence of what a
+reader puts first. "found", "doubtful" and "not_found" are told by thresholds, which
+the domains that were left out give; the printed figures are leave-one-out. The
+result (shipped/verdict.yaml) serves all collections; those that are calibrated have
+thresholds of their own.`,
+		Example: `  conclave calibrate verdict --collections wiki=c/wiki --questions wiki=wiki/dev.jsonl.gz \
+    --collections nq=c/nq --questions nq=nq/dev.jsonl.gz --near wiki,nq --out shipped/verdict.yaml`,
+		Args: cobra.NoArgs,
+		RunE: cli.WithSettings(
+			term,
+			func(cmd *cobra.Command, config configs.Config) error { return x.run(cmd, config, term) },
+		),
+	}
+	x.bind(command, 150, 10)
+	command.Flags().StringArrayVar(&x.near, "near", nil,
+		"`NAME,NAME,...` of domains that may answer each other's questions, which are not asked there; may be repeated")
+	return command
+}
+
+func (x *fittingVerdict) run(cmd *cobra.Command, config configs.Config, term cli.Terminal) error {
+	domains, generated, folders, err := x.read(cmd.Context(), config, term)
+	if err != nil {
+		return err
+	}
+	var answered []calibration.VerdictQuestions
+	for i, d := range domains {
+		own := config
+		own.Collection = folders[d.Name]
+		a, err := x.judge(cmd.Context(), own, domains, generated, i, term)
+		if err != nil {
+			return fmt.Errorf("%s: %w", own.Collection, err)
+		}
+		answered = append(answered, a)
+	}
+	verdict, err := calibration.FitVerdict(answered, x.reader)
+	if err != nil {
+		return err
+	}
+	if err := verdict.WriteText(term.Out); err != nil || x.out == "" {
+		return err
+	}
+	return cli.WriteFile(x.out, verdict.Write)
+}
+
+// judge asks the collection of one of the domains, and has its reader read.
+func (x *fittingVerdict) judge(
+	ctx context.Context,
+	config configs.Config,
+	domains, generated []questions.Domain,
+	at int,
+	term cli.Terminal,
+) (out calibration.VerdictQuestions, err error) {
+	name := domains[at].Name
+	near := func(d questions.Domain) bool { return d.Name != name && x.isNear(d.Name, name) }
+	domains = slices.DeleteFunc(slices.Clone(domains), near)
+	generated = slices.DeleteFunc(slices.Clone(generated), near)
+	at = slices.IndexFunc(domains, func(d questions.Domain) bool { return d.Name == name })
+	err = cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error {
+		found, err := x.gather(ctx, l, domains, generated, at, term)
+		if err != nil {
+			return err
+		}
+		shipped := l.LineUp().Defaults
+		out.PriorQuestions, err = found.PriorQuestions(name, shipped.Gate, shipped.Specialists)
+		if err != nil {
+			return err
+		}
+		bar := cli.NewProgress(term.Err)
+		defer bar.Finish()
+		o := evaluation.Reading(l.Engine, l, bar.Counting("reading", "questions"))
+		if o == nil {
+			return nil
+		}
+		x.reader = o.Reader
+		return out.Read(ctx, shipped.Chances, l.LineUp().Readers[0].Ranking, o)
+	})
+	return out, err
+}
+
+// isNear reports whether two domains are said to answer each other's questions.
+func (x *fittingVerdict) isNear(a, b string) bool {
+	return slices.ContainsFunc(x.near, func(list string) bool {
+		names := strings.Split(list, ",")
+		return slices.Contains(names, a) && slices.Contains(names, b)
+	})
+}

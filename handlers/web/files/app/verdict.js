@@ -1,0 +1,18 @@
+// Verdict: whether the collection answers, in words.
+import { h } from "./dom.js";
+
+const said = {
+  found: ["yes", "Found."],
+  doubtful: ["perhaps", "Doubtful: the answer may not be in here."],
+  not_found: ["no", "Not found: the answer is not in here."],
+};
+
+// words returns a verdict for people; "" where there is none.
+export const words = (verdict) => (verdict ? said[verdict][1] : "");
+
+// verdict says whether the collection answers, before anybody reads the passages. Where that is
+// not known, the notes say why.
+export function verdict(found) {
+  if (!found.verdict) return null;
+  return h("p", { class: `verdict ${said[found.verdict][0]}`, role: "status" }, h("strong", null, words(found.verdict)));
+}

@@ -1,0 +1,84 @@
+package search
+
+import (
+	"strings"
+	"testing"
+
+	"example.org/conclave/fusion"
+)
+
+// TestVerdict: the chance that there is an answer is compared with the thresholds, and what was
+// compared is said. A reader that read has the last word, with thresholds of its own. Where the
+// verdict is that nothing is there, no words are marked.
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		chance float64
+		want   Verdict
+	}{{.9, VerdictFound}, {.4, VerdictFound}, {.39, VerdictDoubtful}, {.1, VerdictDoubtful}, {.09, VerdictNotFound}} {
+		s, _, _ := lateStage()
+		s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker"}}
+		s.config.Defaults.Answerability = &Answerability{&doubted{confidence: c.chance}, Thresholds{.4, .1}}
+		request := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 5}
+		r := s.ask(t, request)
+		if r.Verdict != c.want || *r.Answerable != c.chance || *r.Thresholds != (Thresholds{.4, .1}) || len(r.Notes) > 0 {
+			t.Errorf("at %v: %q by %+v, notes %q", c.chance, r.Verdict, r.Judged, r.Notes)
+		}
+		request.Answer = wanted(AnswerOptions{})
+		if r := s.ask(t, request); r.Answers == nil || (len(r.Answers) == 0) != (c.want == VerdictNotFound) {
+			t.Errorf("%s beside the words %+v", r.Verdict, r.Answers)
+		}
+		read := &doubted{confidence: .5}
+		s.config.Readers[0].Answerability = &Answerability{read, Thresholds{.6, .2}}
+		if r := s.ask(t, request); r.Verdict != VerdictDoubtful || *r.Answerable != .5 ||
+			*r.Thresholds != (Thresholds{.6, .2}) || len(r.Answers) == 0 {
+			t.Errorf("with a reader: %q by %+v", r.Verdict, r.Judged)
+		}
+		near(t, read.seen[0], logOdds(c.chance))
+	}
+}
+
+func near(t *testing.T, got, want float64) {
+	t.Helper()
+	if got-want > 1e-9 || want-got > 1e-9 {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestNoVerdict: where it is not known there is none, and a note says why; where nothing was
+// found at all, no chance is needed.
+func TestNoVerdict(t *testing.T) {
+	s, _, _ := lateStage()
+	s.config.Defaults.Answerability = &Answerability{&doubted{confidence: .9}, Thresholds{.4, .1}}
+	off := false
+	for note, r := range map[string]Request{
+		"late interaction": {Question: question, Fusion: methodsOf(fusion.MethodGate), Late: &off},
+		`"rrf"`:            {Question: question, Fusion: methodsOf(fusion.MethodRRF)},
+	} {
+		got := s.ask(t, r)
+		if got.Verdict != "" || got.Answerable != nil || got.Thresholds != nil || len(got.Notes) != 1 ||
+			!strings.Contains(got.Notes[0], "no verdict") || !strings.Contains(got.Notes[0], note) {
+			t.Errorf("%+v, notes %q", got.Judged, got.Notes)
+		}
+	}
+	nothing := Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}
+	nothing.Filter.TagsAll = []string{"no such"}
+	if got := s.ask(t, nothing); got.Verdict != VerdictNotFound || got.Answerable != nil || len(got.Notes) != 0 {
+		t.Errorf("of nothing: %+v, notes %q", got.Judged, got.Notes)
+	}
+	few, _, _ := lateStageOf(fusion.LeastRandom - 1)
+	few.config.Defaults.Chances = &sure{first: .4, any: .7}
+	few.config.Defaults.Answerability = s.config.Defaults.Answerability
+	if got := few.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}); got.Verdict != "" ||
+		len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "15") {
+		t.Errorf("of 15 passages: %+v, notes %q", got.Judged, got.Notes)
+	}
+}
+
+// TestBasisOfEnsembles: how far ensembles agree is no probability, and is called so.
+func TestBasisOfEnsembles(t *testing.T) {
+	s := newStage("ABC", 60)
+	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUF)})
+	if r.Confidence == nil || r.Basis != BasisEnsembles || r.Verdict != "" {
+		t.Errorf("%v, %q, %q", r.Confidence, r.Basis, r.Verdict)
+	}
+}
