@@ -106,7 +106,7 @@ confidence: ECE %.3f, AUROC %.3f (without the reader %.3f, %.3f)
 		}
 	}
 	if !a.Surer() {
-		_, err := fmt.Fprintln(out, "So the confidence stays that without the reader.")
+		_, err := fmt.Fprintln(out, "So the confidence with the reader stays the shipped one.")
 		return err
 	}
 	if len(a.Thresholds) == 0 {

@@ -322,7 +322,7 @@ func TestConfidenceWithAReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		if fit.Surer() != c.used || strings.Contains(told.String(), "min_confidence") != c.used ||
-			strings.Contains(told.String(), "stays that without the reader") == c.used {
+			strings.Contains(told.String(), "stays the shipped one") == c.used {
 			t.Errorf("ECE %v, AUROC %v: used is %v: %s", c.ece, c.auroc, fit.Surer(), told.String())
 		}
 	}
