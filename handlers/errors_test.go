@@ -92,7 +92,8 @@ func TestErrors(t *testing.T) {
 		"fields":              {"POST", "/v1/search", `{"question":"x","fields":["title","body"]}`, json, 422, "unknown_value", "/fields/1"},
 		"nothing to search":   {"POST", "/v1/search", `{"question":"x","experts":[],"bm25":false}`, json, 422, "no_sources", "/experts"},
 		"hybrid without BM25": {"POST", "/v1/search", `{"question":"x","fusion":"hybrid","bm25":false,"experts":["wiki"]}`, json, 422, "needs_bm25", "/fusion"},
-		"MUF, uncalibrated":   {"POST", "/v1/search", `{"question":"x","fusion":"muf","experts":["plain"]}`, json, 422, "needs_calibration", "/fusion"},
+		"MUF, uncalibrated":   {"POST", "/v1/search", `{"question":"x","fusion":"muf","experts":["plain"]}`, json, 422, "needs_experts", "/fusion"},
+		"threshold of RRF":    {"POST", "/v1/search", `{"question":"x","fusion":"rrf","min_confidence":0.5}`, json, 422, "needs_calibration", "/min_confidence"},
 		"normalised RRF":      {"POST", "/v1/search", `{"question":"x","fusion":"rrf","normalisation":"minmax"}`, json, 422, "unused_option", "/normalisation"},
 		"form before value":   {"POST", "/v1/search", `{"question":"x","k":0,"zzz":1}`, json, 400, "unknown_field", "/k"},
 

@@ -120,8 +120,11 @@ func (x *dense) observe(f *finding, q *familiarities) fusion.Observed {
 
 // calibrated reports whether the expert can say how sure it is.
 func (x *Expert) calibrated() bool {
-	return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 && x.Info.Calibration != nil
+	return x.hasEnsemble() && x.Info.Calibration != nil
 }
+
+// hasEnsemble reports whether the expert has members that can disagree.
+func (x *Expert) hasEnsemble() bool { return x.Ensemble != nil && x.Ensemble.EnsembleMembers() >= 2 }
 
 // measureConfidence returns MUF's confidence of an expert: how far the members of its
 // ensemble agree on its first hits. It is nil for a single hit, on which they

@@ -61,8 +61,22 @@ func (l *lineUp) checkNeeds(m plannedMethod, i int, p *plan, wrong *problems) {
 			)
 		case lack == fusion.LacksConfidences:
 			var without []string
+			ensembles := false
 			for _, at := range p.experts {
 				without = append(without, l.experts[at].name())
+				ensembles = ensembles || l.experts[at].hasEnsemble()
+			}
+			if !ensembles {
+				wrong.add(
+					"needs_experts",
+					pointer,
+					`fusion method %q weights experts by how far the members of their ensembles agree, and none of these has an ensemble: %s. Calibrating cannot help: add a specialist that has one to the collection, or use %s or %s`,
+					m.asked,
+					wording.List(without),
+					fusion.MethodGate,
+					fusion.MethodRRF,
+				)
+				continue
 			}
 			wrong.add(
 				"needs_calibration",

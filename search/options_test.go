@@ -116,7 +116,7 @@ func TestWithoutEnsemble(t *testing.T) {
 func TestAutoAnswers(t *testing.T) {
 	s := newStage("bc", 20)
 	s.config.Defaults.Auto = fusion.MethodMUF
-	if _, err := NewEngine(s.config); err == nil || !strings.Contains(err.Error(), "needs an ensemble") {
+	if _, err := NewEngine(s.config); err == nil || !strings.Contains(err.Error(), "has an ensemble") {
 		t.Errorf("made: %v", err)
 	}
 	s.config.Defaults.Auto = fusion.MethodSum

@@ -61,8 +61,8 @@ func TestRefused(t *testing.T) {
 		{"hybrid of words", Request{Fusion: methodsOf("hybrid"), Experts: none}, "needs_experts", "/fusion", "needs at least one expert"},
 		{"MUF of words", Request{Fusion: methodsOf("muf"), Experts: none, BM25: &yes}, "needs_experts", "/fusion", "needs at least one expert"},
 		{"sparse MUF of words", Request{Fusion: methodsOf("muf-sparse"), Experts: none}, "needs_experts", "/fusion", "needs at least one expert"},
-		{"MUF uncalibrated alone", Request{Fusion: methodsOf("muf"), Experts: &[]string{"c"}}, "needs_calibration", "/fusion", "without: c."},
-		{"sparse MUF uncalibrated", Request{Fusion: methodsOf("muf-sparse"), Experts: &[]string{"c"}}, "needs_calibration", "/fusion", "without: c."},
+		{"MUF uncalibrated alone", Request{Fusion: methodsOf("muf"), Experts: &[]string{"c"}}, "needs_experts", "/fusion", "Calibrating cannot help"},
+		{"sparse MUF uncalibrated", Request{Fusion: methodsOf("muf-sparse"), Experts: &[]string{"c"}}, "needs_experts", "/fusion", "has an ensemble: c."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.pointer != "/question" {

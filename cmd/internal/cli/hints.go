@@ -94,8 +94,11 @@ func hint(err error) string {
 	case *encoder.RuntimeError:
 		return "conclave setup installs it; where the configuration names a library of its own, leave runtime out and conclave setup"
 	case *search.Error:
-		if e.Code == "needs_calibration" {
+		switch e.Code {
+		case "needs_calibration":
 			return "conclave calibrate fits what is missing"
+		case "needs_experts":
+			return "conclave index --add-expert NAME adds a specialist; those that the program ships have ensembles"
 		}
 	case *convert.UndecidedError:
 		return ImportFlags(e.Setting)

@@ -31,9 +31,10 @@ func TestHints(t *testing.T) {
 		}
 	}
 	for want, err := range map[string]error{
-		"conclave verify":    fmt.Errorf("%w: fault at 0x10", search.ErrFault),
-		"conclave calibrate": &search.Error{Code: "needs_calibration", Detail: "nothing was fitted"},
-		"conclave setup":     &encoder.RuntimeError{Path: "nowhere.so", Err: fs.ErrNotExist},
+		"conclave verify":             fmt.Errorf("%w: fault at 0x10", search.ErrFault),
+		"conclave calibrate":          &search.Error{Code: "needs_calibration", Detail: "nothing was fitted"},
+		"conclave index --add-expert": &search.Error{Code: "needs_experts", Detail: "none has an ensemble"},
+		"conclave setup":              &encoder.RuntimeError{Path: "nowhere.so", Err: fs.ErrNotExist},
 	} {
 		if hints := Hints(err); len(hints) != 1 || !strings.HasPrefix(hints[0], want) {
 			t.Errorf("%v: %q, want %q", err, hints, want)
