@@ -27,7 +27,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"Filter":            reflect.TypeFor[search.Filter](),
 		"FuseRequest":       reflect.TypeFor[search.FuseRequest](), "Highlight": reflect.TypeFor[search.Highlight](), "Candidate": reflect.TypeFor[search.Candidate](), "CandidateScore": reflect.TypeFor[search.Said](), "FuseResponse": reflect.TypeFor[search.FuseResponse](),
 		"SearchResponse": reflect.TypeFor[search.Response](), "Ranking": reflect.TypeFor[search.Ranking](),
-		"Thresholds": reflect.TypeFor[search.Thresholds](),
+		"Thresholds":   reflect.TypeFor[search.Thresholds](),
 		"Result":       reflect.TypeFor[search.Result](),
 		"Contribution": reflect.TypeFor[search.Contribution](), "TermScore": reflect.TypeFor[search.TermScore](),
 		"Source": reflect.TypeFor[search.Source](),

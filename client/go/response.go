@@ -17,16 +17,16 @@ type SearchResponse struct {
 	Confidence *float64     `json:"confidence"` // 0…1; null where it is not known
 	// Basis says where the confidence comes from: "calibrated" (questions of this collection)
 	// or "shipped" (of others); "ensembles": it is how far these agree, and no probability.
-	Basis     string   `json:"confidence_basis,omitempty"`
-	Any       *float64 `json:"confidence_any,omitempty"` // the probability that any of the results answers
+	Basis string   `json:"confidence_basis,omitempty"`
+	Any   *float64 `json:"confidence_any,omitempty"` // the probability that any of the results answers
 	// Verdict says whether the collection answers: "found", "doubtful" or "not_found"; "" where
 	// that is not known, and then Notes say why.
 	Verdict string `json:"verdict,omitempty"`
 	// Answerable is the chance by which that was told, 0…1; Thresholds are what it was compared with.
 	Answerable *float64    `json:"answerable,omitempty"`
 	Thresholds *Thresholds `json:"verdict_thresholds,omitempty"`
-	Abstained bool     `json:"abstained,omitempty"`
-	Results   []Result `json:"results,omitzero"`
+	Abstained  bool        `json:"abstained,omitempty"`
+	Results    []Result    `json:"results,omitzero"`
 	// Groups are documents with their best passages, in the place of Results, with
 	// SearchRequest.GroupBy.
 	Groups   []Group   `json:"groups,omitzero"`
@@ -59,8 +59,8 @@ type Ranking struct {
 	// Answerable is the chance by which that was told, 0…1; Thresholds are what it was compared with.
 	Answerable *float64    `json:"answerable,omitempty"`
 	Thresholds *Thresholds `json:"verdict_thresholds,omitempty"`
-	Abstained  bool     `json:"abstained,omitempty"`
-	Results    []Result `json:"results"`
+	Abstained  bool        `json:"abstained,omitempty"`
+	Results    []Result    `json:"results"`
 }
 
 // Group is a document with its best passages. A passage of no document is a group by itself.
