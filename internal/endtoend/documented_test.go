@@ -61,6 +61,12 @@ var notRun = []struct {
 	},
 	{regexp.MustCompile(`(?s)^curl .*"reader": "writer"`), "needs that T5, too"},
 	{
+		regexp.MustCompile(`^conclave models import (FOLDER|./ms-marco-MiniLM-L6-v2) `),
+		"needs that model, which no package has; TestImportByName imports tiny ones of each kind",
+	},
+	{regexp.MustCompile(`(?s)^curl .*"model": "marco"`), "needs that model, too; TestRerankers asks a tiny one"},
+	{regexp.MustCompile(`^conclave evaluate .*rerank=marco`), "needs that model, too"},
+	{
 		regexp.MustCompile(
 			`^conclave(-lab ablate --collection gate-out/| (calibrate (prior|reader)|(calibrate|evaluate) --collection evaluation-out/))`,
 		),

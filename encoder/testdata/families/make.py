@@ -1,6 +1,8 @@
 """Write tiny encoders and cross-encoders of several families, their tokenizers, and what transformers computes.
 
     python encoder/testdata/families/make.py
+    python encoder/testdata/families/make.py 5000 /tmp/texts.json    # and compare them:
+    go test ./encoder/subword -run ManyTexts -args -texts /tmp/texts.json
 
 It needs torch, transformers, tokenizers and safetensors from PyPI, of the versions that golden.json
 names. The same versions write the same files. The map of characters of XLM-RoBERTa's tokenizer is
@@ -10,6 +12,9 @@ that of ../fid, in whose place the file has CHARSMAP.
 import gzip
 import importlib.util
 import json
+import random
+import re
+import sys
 from pathlib import Path
 
 import tokenizers
@@ -192,5 +197,32 @@ def main() -> None:
         f.write(json.dumps(split, ensure_ascii=True).encode())
 
 
+def many(n: int, out: Path) -> None:
+    """Write n texts and what the tokenizers make of them, with larger vocabularies, for TestManyTexts of subword."""
+    documents = sorted((HERE.parents[2] / "docs").rglob("*.md"))
+    special = re.compile(r"\[(UNK|CLS|SEP|MASK|PAD)\]|</?(s|pad|unk|mask)>")  # text is text to conclave
+    lines = [x for d in documents for x in d.read_text().splitlines() if x.strip() and not special.search(x)]
+    draw = random.Random(n)
+    fid.sentences = lambda: lines  # what the strings are made of
+    texts = [draw.choice(lines) for _ in range(n // 2)]
+    while len(texts) < n:
+        a, b = draw.choice(lines), draw.choice(fid.strings())
+        cut = draw.randrange(len(a))
+        texts.append(draw.choice([a[:cut] + b + a[cut:], b + " " + a, a.upper() + b, b]))
+    global PIECES
+    PIECES, fid.PIECES = 8000, 4000
+    framing = [(name, 0.0) for name in ("<s>", "<pad>", "</s>", "<unk>")]
+    pieces = [(p, s) for p, s in fid.trained()[0] if p not in ("<pad>", "</s>", "<unk>") and "extra_id" not in p]
+    unigram = xlm()
+    unigram.model = Unigram([*framing, *pieces, ("<mask>", 0.0)], 3)
+    families = {}
+    for name, t in (("roberta", roberta()), ("xlm-roberta", unigram), ("mpnet", mpnet())):
+        families[name] = {"file": t.to_str(), "ids": [t.encode(text).ids for text in texts]}
+    out.write_text(json.dumps({"texts": texts, "families": families}))
+
+
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) == 3:
+        many(int(sys.argv[1]), Path(sys.argv[2]))
+    else:
+        main()
