@@ -48,6 +48,7 @@ type pass struct {
 	encodings   []encoding
 	answers     chan finding // nobody ever waits to send
 	findings    []finding    // of those asked, in their order
+	left        func()       // tells a Gathering that a source has ended
 }
 
 // ask puts an inquiry to all its sources in parallel. It returns one finding for each, at
@@ -70,6 +71,7 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 	p.duplicates = duplicatesIn(view, q)
 	p.answers = make(chan finding, len(p.asked))
 	specialists := l.specialists(&q)
+	p.gather(specialists)
 	waiting := 0
 	for i, at := range p.asked {
 		if reason := p.unused[at]; reason != "" {
@@ -111,6 +113,22 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 	return p
 }
 
+// gather tells a store how many sources will search at the same time.
+func (p *pass) gather(specialists []int) {
+	p.left = func() {}
+	g, ok := p.view.narrowed.(Gathering)
+	if !ok {
+		return
+	}
+	n := 0
+	for _, at := range p.asked {
+		if p.unused[at] == "" && !slices.Contains(specialists, at) && p.sources[at].kind() != KindLate {
+			n++
+		}
+	}
+	p.left = g.Gather(n)
+}
+
 // start asks one source.
 func (p *pass) start(ctx context.Context, at int) {
 	p.begin()
@@ -118,6 +136,9 @@ func (p *pass) start(ctx context.Context, at int) {
 		defer p.end()
 		f := finding{source: p.sources[at], at: at}
 		f.cause = guard(func() error { return f.source.ask(ctx, p, &f) })
+		if f.source.kind() != KindLate {
+			p.left()
+		}
 		p.answers <- f
 	}()
 }

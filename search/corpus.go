@@ -72,6 +72,13 @@ type FetchedVectors interface {
 	FetchVectors(ctx context.Context, passages []rank.Ordinal) error
 }
 
+// Gathering is Indexes on another machine that send the first searches of several sources together.
+type Gathering interface {
+	// Gather says that so many sources will search. left has to be called as often: when a source has ended,
+	// whether it searched or not.
+	Gather(n int) (left func())
+}
+
 // PartIndex is a VectorIndex of an expert that has a vector for each part of a passage's
 // text. A passage's score is the greatest of its parts'.
 type PartIndex interface {
@@ -95,6 +102,13 @@ type WordIndex interface {
 	Rarities(ctx context.Context, texts []string) ([][]Rarity, error)
 	// Explain returns the terms of the sum that is the passage's score.
 	Explain(ctx context.Context, question string, passage rank.Ordinal) ([]TermScore, error)
+}
+
+// Holder is a WordIndex, on another machine, that says by what Prefetch fetched which terms a passage has.
+type Holder interface {
+	// Holds works as Explain does, with Term and For alone, and without forms of one term that the passage has
+	// itself, after Rarities was asked.
+	Holds(ctx context.Context, question string, passage rank.Ordinal) ([]TermScore, error)
 }
 
 // Passages are the texts. A passage stays valid after the View is released.

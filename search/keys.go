@@ -139,7 +139,7 @@ func (k *keys) readPairs(ctx context.Context, question string, phrases WordIndex
 		pair := key{Key: fusion.Key{Text: t.Term, Rarity: t.Relative, Pair: true}, pairs: []string{t.Term}}
 		for i, x := range k.list {
 			if slices.ContainsFunc(
-				strings.FieldsFunc(t.Term, isPairGap),
+				strings.Fields(t.Term),
 				func(term string) bool { return slices.Contains(x.terms, term) },
 			) {
 				pair.Of |= 1 << i
@@ -150,10 +150,6 @@ func (k *keys) readPairs(ctx context.Context, question string, phrases WordIndex
 	k.list = append(k.list, rarestOf(list, fusion.MaxKeys-len(k.list))...)
 	return nil
 }
-
-// isPairGap reports whether a character parts the terms of a phrase, in a folder or in a
-// store.
-func isPairGap(r rune) bool { return r == ' ' || r == '+' }
 
 func termsOf(list []Rarity) (terms []string) {
 	for _, t := range list {
@@ -258,7 +254,11 @@ func termsIn(
 	index WordIndex,
 	passage rank.Ordinal,
 ) (terms map[string]bool, forms []map[string]bool, err error) {
-	found, err := index.Explain(ctx, question, passage)
+	find := index.Explain
+	if h, ok := index.(Holder); ok {
+		find = h.Holds
+	}
+	found, err := find(ctx, question, passage)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -39,11 +39,12 @@ type Corpus struct {
 	lexicon atomic.Pointer[lexicon] // nil: not read
 	reading sync.Mutex              // held while the lexicon is read
 	renew   time.Duration           // renewEvery, but in tests
+	gather  time.Duration           // gatherFor, but in tests
 }
 
 // NewCorpus shows a store. It asks how many passages there are.
 func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
-	c := &Corpus{renew: renewEvery}
+	c := &Corpus{renew: renewEvery, gather: gatherFor}
 	c.store.Store(s)
 	c.shared.Store(&shared{table: newTable(mostKnown)})
 	_, err := c.Count(ctx)

@@ -167,12 +167,12 @@ func (q *wordQuery) explained(
 	return out, nil
 }
 
-// shown returns an entry as people read it.
-func (l *leaf) shown() string {
-	if bm25.IsForm(l.text) {
-		return l.text[1:] // a name may have the sign that is between the terms of a phrase
+// shown returns an entry as people read it, and as a folder names it.
+func shown(entry string) string {
+	if bm25.IsForm(entry) {
+		return entry[1:] // a name may have the sign that is between the terms of a phrase
 	}
-	return strings.ReplaceAll(l.text, bm25.PairGap, " ")
+	return strings.ReplaceAll(entry, bm25.PairGap, " ")
 }
 
 // score returns what is said of a leaf; nil where the passage does not have it.
@@ -185,7 +185,7 @@ func (l *leaf) score(whys map[leaf]*explanation) (*search.TermScore, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the score of %q: %w", errAnswer, l.text, err)
 	}
-	score := search.TermScore{Term: l.shown(), Boost: float64(l.count), Score: value}
+	score := search.TermScore{Term: shown(l.text), Boost: float64(l.count), Score: value}
 	frequency, err := why.number("freq, ")
 	if err != nil {
 		return nil, err

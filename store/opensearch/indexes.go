@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"example.org/conclave/ann"
 	"example.org/conclave/bm25"
@@ -65,7 +64,14 @@ func (w words) query(question string) *wordQuery {
 	return q
 }
 
-// count makes sure that it is known how many passages have what a question looks for.
+// counting is the counting of a question's words, for whoever needs them.
+type counting struct {
+	done chan struct{}
+	err  error
+}
+
+// count makes sure that it is known how many passages have what a question looks for. The words of a question are
+// counted with its phrases, once for all that wait for them.
 func (w words) count(ctx context.Context, q *wordQuery) error {
 	w.mu.Lock()
 	counted := q.counted
@@ -73,7 +79,7 @@ func (w words) count(ctx context.Context, q *wordQuery) error {
 	if counted {
 		return nil
 	}
-	counts, err := w.corpus.termCounts(ctx, q.looked())
+	counts, err := w.countTogether(ctx, q)
 	if err == nil {
 		w.mu.Lock()
 		q.take(counts)
@@ -82,8 +88,47 @@ func (w words) count(ctx context.Context, q *wordQuery) error {
 	return err
 }
 
-// Search implements search.WordIndex. Where it is not known yet which words have other forms in the
-// index, that is asked for beside the search, and where there are some, a second search has them.
+// countTogether returns the counts of what a question looks for.
+func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, error) {
+	entries := q.looked()
+	if counts := w.corpus.counted().known(entries); counts != nil {
+		return counts, nil
+	}
+	w.mu.Lock()
+	under := w.counting[q.question]
+	first := under == nil
+	if first {
+		under = &counting{done: make(chan struct{})}
+		w.counting[q.question] = under
+	}
+	w.mu.Unlock()
+	if !first {
+		err := search.Elsewhere(ctx, func() error {
+			select {
+			case <-under.done:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		return w.corpus.termCounts(ctx, entries) // those that are kept by now, or what was not asked for
+	}
+	defer close(under.done)
+	all := entries
+	if w.store.Manifest().Words.Phrases {
+		for _, field := range []string{fieldWords, fieldPairs} {
+			if field != q.field {
+				all = slices.Concat(all, words{w.request, field}.query(q.question).looked())
+			}
+		}
+	}
+	return w.corpus.termCounts(ctx, all)
+}
+
+// Search implements search.WordIndex. Which words have other forms in the index is asked before.
 func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
 	q := w.query(question)
 	if q.nothing() {
@@ -104,31 +149,12 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 
 // hits returns the first k passages. With a *search.PartialError they are not of all.
 func (w words) hits(ctx context.Context, q *wordQuery, k int) ([]rank.Hit, error) {
-	if w.field != fieldWords && q.leaves() <= mostClauses { // phrases have no forms
-		return w.found(ctx, q, k)
-	}
-	if counts := w.corpus.counted().known(q.looked()); counts != nil {
-		w.mu.Lock()
-		q.take(counts)
-		w.mu.Unlock()
-	}
-	if q.counted || len(q.terms) > mostClauses {
+	if w.field == fieldWords || q.leaves() > mostClauses { // phrases have no forms
 		if err := w.count(ctx, q); err != nil {
 			return nil, err
 		}
-		return w.found(ctx, q, k)
 	}
-	counted := make(chan error, 1)
-	plain := *q // without forms, whatever is counted meanwhile
-	go func() { counted <- w.count(search.Beside(ctx), q) }()
-	hits, err := w.found(ctx, &plain, k)
-	if failed := search.Elsewhere(ctx, func() error { return <-counted }); failed != nil {
-		return nil, failed
-	}
-	if q.hasForms() {
-		return w.found(ctx, q, k)
-	}
-	return hits, err
+	return w.found(ctx, q, k)
 }
 
 // found returns the first k passages by what is known of a question.
@@ -190,36 +216,42 @@ func (w words) UpperBound(ctx context.Context, question string) (float64, error)
 	return q.upperBound(), nil
 }
 
-// Rarities implements search.WordIndex, in one request, or none where the texts are the
-// words of a question that was searched for.
+// Rarities implements search.WordIndex, in one request, or none where the texts are parts of
+// a question that was searched for.
 func (w words) Rarities(ctx context.Context, texts []string) ([][]search.Rarity, error) {
-	q := w.query(strings.Join(texts, " "))
-	if !q.nothing() {
-		if err := w.count(ctx, q); err != nil {
-			return nil, err
-		}
+	w.mu.Lock()
+	w.holding = true
+	w.mu.Unlock()
+	var entries []entry
+	for _, text := range texts {
+		entries = append(entries, w.query(text).looked()...)
 	}
+	counts, err := w.corpus.termCounts(ctx, entries)
+	if err != nil {
+		return nil, err
+	}
+	all := counts.all[w.field]
 	out := make([][]search.Rarity, len(texts))
 	for i, text := range texts {
 		own := w.query(text)
 		for _, t := range own.terms {
-			df := q.df[t.text]
+			df := counts.of[entry{w.field, t.text}]
 			for _, v := range own.variants {
-				for _, entry := range v.Entries {
-					if len(v.Of) == 1 && v.Of[0] == t.text {
-						df = max(df, q.df[entry])
+				for _, other := range v.Entries {
+					if field, value := entryAt(other); len(v.Of) == 1 && v.Of[0] == t.text {
+						df = max(df, counts.of[entry{field, value}])
 					}
 				}
 			}
-			idf := float64(bm25.IDF(df, q.all))
+			idf := float64(bm25.IDF(df, all))
 			out[i] = append(
 				out[i],
 				search.Rarity{
-					Term:         t.text,
+					Term:         shown(t.text),
 					Count:        t.count,
 					DocFrequency: int(df),
 					IDF:          idf,
-					Relative:     idf / float64(bm25.IDF(0, q.all)),
+					Relative:     idf / float64(bm25.IDF(0, all)),
 				},
 			)
 		}

@@ -17,6 +17,7 @@ type found struct {
 	print  uint64 // its fingerprint; 0 where it was not asked for, or is not there
 	fields map[string][]json.RawMessage
 	source documentSource
+	named  []string     // queries with a name that it meets
 	why    *explanation // where it was asked for
 	// seqNo and term say in which state it was found, where that was asked for.
 	seqNo, term int64
@@ -118,6 +119,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 					Score  *json.Number                 `json:"_score"`
 					Fields map[string][]json.RawMessage `json:"fields"`
 					Source documentSource               `json:"_source"`
+					Named  []string                     `json:"matched_queries"`
 					Why    *explanation                 `json:"_explanation"`
 					SeqNo  int64                        `json:"_seq_no"`
 					Term   int64                        `json:"_primary_term"`
@@ -164,7 +166,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 			}
 		}
 		for _, h := range r.Hits.Hits {
-			hit := found{id: h.ID, fields: h.Fields, source: h.Source, why: h.Why, seqNo: h.SeqNo, term: h.Term}
+			hit := found{id: h.ID, fields: h.Fields, source: h.Source, named: h.Named, why: h.Why, seqNo: h.SeqNo, term: h.Term}
 			if h.Score != nil {
 				score, err := strconv.ParseFloat(h.Score.String(), 32)
 				if err != nil {

@@ -82,11 +82,10 @@ func TestRaritiesAsEmbedded(t *testing.T) {
 	}
 }
 
-// raritiesByTerm returns rarities by their terms, as a folder joins those of phrases.
+// raritiesByTerm returns rarities by their terms.
 func raritiesByTerm(list []search.Rarity) map[string]search.Rarity {
 	out := map[string]search.Rarity{}
 	for _, r := range list {
-		r.Term = strings.ReplaceAll(r.Term, bm25.PairGap, " ")
 		out[r.Term] = r
 	}
 	return out

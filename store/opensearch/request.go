@@ -34,6 +34,10 @@ type fetched struct {
 	vectors     map[string]map[rank.Ordinal][]float32 // by expert
 	codes       map[string]map[rank.Ordinal][]byte
 	wordQueries map[asked]*wordQuery
+	holding     bool                                       // it will be asked what candidates hold
+	held        map[asked]map[rank.Ordinal]map[string]bool // which leaves passages have, by their names
+	counting    map[string]*counting                       // by question
+	gathering   *gathering                                 // nil: nobody announced searches
 }
 
 func newFetched() *fetched {
@@ -44,6 +48,8 @@ func newFetched() *fetched {
 		vectors:     map[string]map[rank.Ordinal][]float32{},
 		codes:       map[string]map[rank.Ordinal][]byte{},
 		wordQueries: map[asked]*wordQuery{},
+		held:        map[asked]map[rank.Ordinal]map[string]bool{},
+		counting:    map[string]*counting{},
 	}
 }
 
@@ -114,7 +120,7 @@ func (r *request) search(
 	k int,
 	fields []string,
 ) ([]rank.Hit, []said, error) {
-	answers, err := r.store.multiPartly(ctx, []object{r.first(query, k, fields)})
+	answers, err := r.together(ctx, []object{r.first(query, k, fields)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,6 +183,10 @@ func (r *request) prefetch(ctx context.Context, ordinals []rank.Ordinal) (gone [
 		searches = append(searches, of...)
 	}
 	for _, of := range all {
+		if r.wants(of) {
+			add(ordinals, r.naming(of, ordinals), func(s []said) error { r.named(of, ordinals, s); return nil })
+			continue
+		}
 		if missing := r.lacking(of, ordinals); len(missing) > 0 {
 			add(missing, r.scoring(of, missing), func(s []said) error { r.scored(of, missing, s); return nil })
 		}

@@ -120,7 +120,7 @@ func (w words) foundInParts(ctx context.Context, parts [][]any, k int) ([]rank.H
 		for _, of := range parts {
 			searches = append(searches, w.first(w.among(sumOf(of)), n, nil))
 		}
-		answers, err := w.store.multiPartly(ctx, searches)
+		answers, err := w.together(ctx, searches)
 		if err != nil {
 			return nil, err
 		}

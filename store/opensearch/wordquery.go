@@ -12,6 +12,7 @@ import (
 // other forms of its terms add to a score.
 type wordQuery struct {
 	field    string
+	question string
 	terms    terms
 	variants []bm25.Variant
 	entries  []string // of the variants, each once
@@ -22,7 +23,7 @@ type wordQuery struct {
 }
 
 func newWordQuery(field string, analysis bm25.Analysis, question string) *wordQuery {
-	q := &wordQuery{field: field, terms: termsOf(field, analysis, question)}
+	q := &wordQuery{field: field, question: question, terms: termsOf(field, analysis, question)}
 	if field != fieldWords {
 		return q
 	}
@@ -96,11 +97,6 @@ func (q *wordQuery) known(v *bm25.Variant) (entries []string, boosts []float32) 
 		}
 	}
 	return entries, boosts
-}
-
-// hasForms reports whether passages have another form of a term.
-func (q *wordQuery) hasForms() bool {
-	return slices.ContainsFunc(q.entries, func(entry string) bool { return q.df[entry] > 0 })
 }
 
 func termQuery(field, value string, boost any) object {

@@ -1,0 +1,119 @@
+package opensearch
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
+)
+
+// Of the first passage of an answer it is asked which of the question's words and phrases it has. Which passage that
+// will be is not known when the scores of candidates are fetched, so all are looked through then, by
+// the names of the terms that each meets, which saves a request.
+
+// wants reports whether Holds will be asked of a question, and is not known yet: who reads how rare its words are
+// asks it.
+func (r *request) wants(of asked) bool {
+	if of.field != fieldWords && of.field != fieldPairs || len(words{r, of.field}.query(of.question).parts()) != 1 {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.holding && r.held[of] == nil
+}
+
+// naming returns scoring with the names of what passages have.
+func (r *request) naming(of asked, ordinals []rank.Ordinal) []object {
+	searches := r.scoring(of, ordinals)
+	for _, s := range searches {
+		nameTerms(s["query"])
+	}
+	return searches
+}
+
+// nameTerms gives the terms of a query their names, as leaf.name has them.
+func nameTerms(query any) {
+	of, _ := query.(object)
+	if term, ok := of["term"].(object); ok {
+		for field, body := range term {
+			body := body.(object)
+			value, _ := body["value"].(string)
+			body["_name"] = (&leaf{field: field, value: value}).name()
+		}
+		return
+	}
+	for _, one := range inner(query) {
+		nameTerms(one)
+	}
+}
+
+// named takes the answers of naming.
+func (r *request) named(of asked, ordinals []rank.Ordinal, answers []said) {
+	has := make(map[string]map[string]bool, len(ordinals))
+	for _, a := range answers {
+		for _, h := range a.hits {
+			if has[h.id] == nil {
+				has[h.id] = map[string]bool{}
+			}
+			for _, name := range h.named {
+				has[h.id][name] = true
+			}
+		}
+	}
+	held := make(map[rank.Ordinal]map[string]bool, len(ordinals))
+	for i, id := range r.table.idsOf(ordinals) {
+		if names, there := has[id]; there && lost(answers) == nil {
+			held[ordinals[i]] = names
+		}
+	}
+	missing := r.lacking(of, ordinals)
+	r.scored(of, missing, answers)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held[of] = held
+}
+
+// Holds implements search.Holder. What was not found with the scores of candidates, and whether a form of several
+// words weighs more than those of them that the passage has, is explained by the cluster.
+func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal) ([]search.TermScore, error) {
+	q := w.query(question)
+	w.mu.Lock()
+	names, known := w.held[asked{w.field, question}][passage]
+	w.mu.Unlock()
+	own, forms := q.allLeaves()
+	if !known || w.field == fieldWords && !q.counted || q.weighed(own, forms, names) {
+		return w.Explain(ctx, question, passage)
+	}
+	var out []search.TermScore
+	for _, l := range own {
+		if names[l.name()] {
+			out = append(out, search.TermScore{Term: shown(l.text)})
+		}
+	}
+	for i, of := range forms {
+		has := slices.IndexFunc(of, func(l leaf) bool { return names[l.name()] })
+		if v := q.variants[i].Of; has >= 0 && !(len(v) == 1 && names[(&leaf{field: q.field, value: v[0]}).name()]) {
+			out = append(out, search.TermScore{Term: shown(of[has].text), For: strings.Join(q.variants[i].Of, " ")})
+		}
+	}
+	return out, nil
+}
+
+// weighed reports whether a passage has a form of several terms and some of these: which of them counts is a
+// matter of their scores.
+func (q *wordQuery) weighed(own []leaf, forms [][]leaf, names map[string]bool) bool {
+	for i, of := range forms {
+		if !slices.ContainsFunc(of, func(l leaf) bool { return names[l.name()] }) {
+			continue
+		}
+		for _, text := range q.variants[i].Of {
+			if len(q.variants[i].Of) > 1 &&
+				slices.ContainsFunc(own, func(l leaf) bool { return l.text == text && names[l.name()] }) {
+				return true
+			}
+		}
+	}
+	return false
+}
