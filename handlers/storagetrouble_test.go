@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"example.org/conclave/store"
 )
@@ -137,6 +138,30 @@ func TestNotVisible(t *testing.T) {
 	if r := s.send(http.MethodGet, "/readyz", ""); r.StatusCode != http.StatusOK ||
 		!strings.Contains(string(r.body), "cannot be ") {
 		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+}
+
+// invisible never shows what was written, and has no trouble that it knows of.
+type invisible struct{ Writer }
+
+func (invisible) Wait(ctx context.Context, _ uint64) error { <-ctx.Done(); return ctx.Err() }
+func (invisible) MostWait() time.Duration                  { return 30 * time.Millisecond }
+
+// TestNotVisibleInTime: where nobody can say that something is wrong, waiting for searches ends all the same, the
+// answer says that the change is stored, and it is.
+func TestNotVisibleInTime(t *testing.T) {
+	s := startWriting(t, writingOptions{wrap: func(w Writer) Writer { return invisible{w} }})
+	r := s.put("/v1/passages/x?refresh=wait", `{"text":"x"}`)
+	if p := r.problem(t); r.StatusCode != http.StatusServiceUnavailable || p.Code != "not_visible" ||
+		!strings.Contains(p.Detail, "is stored and safe") || !strings.Contains(p.Detail, "30ms") {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+	if r := s.send(http.MethodGet, "/v1/passages/x", ""); r.StatusCode != http.StatusOK {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+	if _, lines, last := s.upload("/v1/passages?refresh=wait", `{"id":"y","text":"x"}`); len(lines) != 1 || last == nil ||
+		last.Code != "not_visible" {
+		t.Errorf("%v, then %+v", lines, last)
 	}
 }
 

@@ -33,6 +33,12 @@ type Writer interface {
 	Backlog() store.Backlog
 }
 
+// BoundedWriter is a Writer for whose Wait nobody waits longer than this, all attempts together: one that depends on
+// other machines.
+type BoundedWriter interface {
+	MostWait() time.Duration
+}
+
 // Jobs is the long work on the collection, such as a *jobs.Queue.
 type Jobs interface {
 	Submit(ctx context.Context, r jobs.Request) (jobs.Job, error)
@@ -192,10 +198,13 @@ func refusedChange(err error) *Problem {
 }
 
 // awaitVisible waits until searches see the change seq, however long that
-// takes. What keeps the collection from showing it ends the waiting: the change
+// takes, of a BoundedWriter as long as that says. What
+// keeps the collection from showing it ends the waiting: the change
 // is stored all the same. The body has been read, and no deadline for reading is
 // left: it would pass for a client that left.
 func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *http.ResponseController) error {
+	since := time.Now()
+	bounded, bound := w.Writer.(BoundedWriter)
 	for {
 		a.extendWriting(control)
 		ctx, cancel := context.WithTimeout(r.Context(), a.extendEvery())
@@ -209,6 +218,13 @@ func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *htt
 				"not_visible",
 				"What was written is stored and safe, but searches do not see it yet: the server cannot index it at the moment, and goes on trying. Its log says why.",
 			).because(trouble)
+		}
+		if bound && time.Since(since) >= bounded.MostWait() {
+			return newProblem(
+				"not_visible",
+				fmt.Sprintf("What was written is stored and safe, but searches did not see it within %s: the cluster goes on "+
+					"making it visible.", bounded.MostWait()),
+			).because(err)
 		}
 	}
 }

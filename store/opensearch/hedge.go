@@ -93,8 +93,8 @@ func operationOf(path string) string {
 	return "index"
 }
 
-// wholeIndex ends the header of each search of _msearch.
-const wholeIndex = `"search_type":"dfs_query_then_fetch"}`
+// endOf returns how the header of a search of _msearch ends.
+func endOf(searchType string) string { return `"search_type":"` + searchType + `"}` }
 
 // prefer returns a request with a preference for copies of some nodes, where it can have one.
 func prefer(what, path string, body []byte, preference string) (string, []byte) {
@@ -102,8 +102,12 @@ func prefer(what, path string, body []byte, preference string) (string, []byte) 
 		return path, body
 	}
 	if what == "msearch" {
-		with := wholeIndex[:len(wholeIndex)-1] + `,"preference":"` + preference + `"}`
-		return path, bytes.ReplaceAll(body, []byte(wholeIndex+"\n"), []byte(with+"\n"))
+		for _, kind := range []string{wholeIndex, eachShard} {
+			end := endOf(kind)
+			with := end[:len(end)-1] + `,"preference":"` + preference + `"}`
+			body = bytes.ReplaceAll(body, []byte(end+"\n"), []byte(with+"\n"))
+		}
+		return path, body
 	}
 	separator := "?"
 	if strings.Contains(path, "?") {

@@ -77,7 +77,7 @@ func cast(t *testing.T) (client *Client, nodes []*acting, seen func(node int, ou
 	}
 }
 
-const oneSearch = `{"index":"x",` + wholeIndex + "\n{}\n"
+var oneSearch = `{"index":"x",` + endOf(wholeIndex) + "\n{}\n"
 
 // TestHedged: a node that hangs is overtaken by another one, and then left alone: searches
 // go to the others and prefer their copies, until it answers again.

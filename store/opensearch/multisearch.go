@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -72,12 +73,12 @@ func (s *Store) multiPartly(ctx context.Context, searches []object) ([]said, err
 		}
 		within = fmt.Sprintf("%dms", left.Milliseconds()+1)
 	}
-	header, err := json.Marshal(object{"index": s.index, "search_type": "dfs_query_then_fetch"})
-	if err != nil {
-		return nil, err
-	}
 	var body []byte
 	for _, search := range searches {
+		header, err := json.Marshal(object{"index": s.index, "search_type": searchType(search["query"])})
+		if err != nil {
+			return nil, err
+		}
 		if within != "" {
 			search["timeout"] = within
 		}
@@ -103,6 +104,41 @@ func (s *Store) multiPartly(ctx context.Context, searches []object) ([]said, err
 			return out, err
 		}
 	}
+}
+
+// searchType returns how the shards are asked: for the statistics of words first where a score is made of those,
+// else for hits at once.
+func searchType(query any) string {
+	if ofWords(query) {
+		return wholeIndex
+	}
+	return eachShard
+}
+
+// The kinds of searches.
+const (
+	wholeIndex = "dfs_query_then_fetch"
+	eachShard  = "query_then_fetch"
+)
+
+// ofWords reports whether a query scores by a term of a field of words.
+func ofWords(query any) bool {
+	switch of := query.(type) {
+	case object:
+		if term, ok := of["term"].(object); ok {
+			for field := range term {
+				return field == fieldWords || field == fieldForms || field == fieldPairs
+			}
+		}
+		for _, inner := range of {
+			if ofWords(inner) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(of, ofWords)
+	}
+	return false
 }
 
 // parseSearches reads the answers to n searches.

@@ -31,8 +31,8 @@ type Writer struct {
 	looked   time.Time
 	manifest *Manifest // as it was then
 
-	refreshing sync.Mutex
-	visible    uint64 // changes up to this number are seen by searches
+	refreshing chan struct{} // one place, of who refreshes
+	visible    uint64        // changes up to this number are seen by searches
 }
 
 // encoding is how many Applies encode at once, and writePatience how long one waits for the
@@ -40,12 +40,15 @@ type Writer struct {
 const (
 	encoding      = 4
 	writePatience = 30 * time.Second
+	// visiblePatience is how long a request waits for searches to see what it wrote.
+	visiblePatience = 20 * time.Second
 )
 
 // NewWriter writes to an index with the encoders of all its experts, and perhaps of others.
 func NewWriter(s *Store, encoders []store.PassageEncoder, shared []store.SharedPass) (*Writer, error) {
 	w := &Writer{store: s, encoders: encoders, shared: shared, patience: writePatience}
 	w.turns = make(chan struct{}, encoding)
+	w.refreshing = make(chan struct{}, 1)
 	if s.about.Manifest == nil {
 		return nil, ErrUnfinished
 	}
@@ -340,8 +343,12 @@ func (w *Writer) Passage(
 
 // Wait waits until searches see the change with the number seq, and hastens that.
 func (w *Writer) Wait(ctx context.Context, seq uint64) error {
-	w.refreshing.Lock()
-	defer w.refreshing.Unlock()
+	select {
+	case w.refreshing <- struct{}{}:
+		defer func() { <-w.refreshing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if w.visible >= seq {
 		return nil
 	}
@@ -352,6 +359,9 @@ func (w *Writer) Wait(ctx context.Context, seq uint64) error {
 	w.visible = last
 	return nil
 }
+
+// MostWait implements handlers.BoundedWriter.
+func (w *Writer) MostWait() time.Duration { return visiblePatience }
 
 // Visible waits until searches see what was acknowledged, and hastens that.
 func (w *Writer) Visible(ctx context.Context) error { return w.Wait(ctx, w.sequence.Load()) }
