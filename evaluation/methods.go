@@ -88,7 +88,7 @@ func CheckFusions(fusions string) error {
 func unlike(methods []Method) error {
 	for i, m := range methods {
 		taken := append(slices.Clone(methods[:i]), oracles(methods)...)
-		if methodNamed(taken, m.Name) >= 0 {
+		if slices.ContainsFunc(taken, func(other Method) bool { return other.Name == m.Name }) {
 			return fmt.Errorf("there are two methods called %q: choose a name that none of %s has", m.Name, names(taken))
 		}
 	}

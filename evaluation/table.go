@@ -300,7 +300,12 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// methodNamed returns the position of a method, or -1. Case does not matter.
+// methodNamed returns the position of a method, or -1. Case matters where two names differ in it
+// alone.
 func methodNamed(methods []Method, name string) int {
-	return slices.IndexFunc(methods, func(m Method) bool { return strings.EqualFold(m.Name, name) })
+	at := slices.IndexFunc(methods, func(m Method) bool { return m.Name == name })
+	if at < 0 {
+		at = slices.IndexFunc(methods, func(m Method) bool { return strings.EqualFold(m.Name, name) })
+	}
+	return at
 }

@@ -75,7 +75,7 @@ func (w *textWriter) printf(format string, args ...any) {
 func shownKeys(t *Table) []string {
 	judged := slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.Values["top1"]; return ok })
 	if judged {
-		return []string{"top1", "top5", "top20", "ndcg10", "auroc"}
+		return []string{"top1", "top5", "top20", "top100", "ndcg10", "auroc"}
 	}
 	return []string{"answer1", "answer5", "answer20", "answer100", "auroc"}
 }
