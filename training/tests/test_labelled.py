@@ -163,6 +163,18 @@ def test_rounds_and_a_resumed_run_give_the_same_bytes(tmp_path: Path) -> None:
     assert contents(train_labelled(parts, finder)) == contents(whole)
 
 
+def test_two_domains_whose_questions_have_the_same_ids(tmp_path: Path) -> None:
+    """Each question gets a passage of its own domain's: only there its word is."""
+    domains = []
+    for name, topics in (("a", range(6)), ("b", range(6, 12))):
+        made = tiny_domain(name=name, questions=24, topics=topics)
+        domains.append(replace(made, questions=[replace(q, id=str(i)) for i, q in enumerate(made.questions)]))
+    plain = job(tmp_path, domains=tuple(domains), settings=replace(QUICK, limit=60, epochs=8))
+    path = train_labelled(plain, Dense(plain.base, [p for d in domains for p in d.passages]))
+    assert read_manifest(path)["lineage"]["notes"]["trained on"] == "a, b"
+    assert "| training questions | 120 |" in (path / "CARD.md").read_text()
+
+
 def test_no_gain_writes_nothing_and_says_what_would_help(tmp_path: Path) -> None:
     plain = job(tmp_path)
     with pytest.raises(NoGainError, match=r"the whole answer gains nothing .* What would help: .*positive_ids"):
