@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 	"slices"
 	"time"
 
@@ -58,6 +59,10 @@ func (s *servedDocuments) Put(ctx context.Context, f keeping.File) (r keeping.Re
 	about := client.AboutDocument{
 		ContentType: f.Type, Title: f.Title, Source: f.Source, Tags: f.Tags, Metadata: f.Metadata,
 		Modified: f.Modified, Root: f.Root,
+	}
+	named := corpus.Passage{ID: corpus.PassageID(f.ID, 1), Text: "x"}
+	if err := named.Check(); err != nil { // an address may not be able to say it
+		return r, err
 	}
 	put, err := s.server.PutDocument(ctx, f.ID, f.Data, about, client.Write{})
 	attached := s.attached(ctx, f)
@@ -178,9 +183,10 @@ func ofServedFile(err error) error {
 		refused.Reason = documents.Unsupported
 	case "body_too_large":
 		refused.Reason = documents.TooLarge
-	case "invalid_document":
-		return keeping.OfFile(err)
 	default:
+		if problem.Status == http.StatusBadRequest || problem.Status == http.StatusUnprocessableEntity {
+			return keeping.OfFile(err)
+		}
 		return err
 	}
 	return refused

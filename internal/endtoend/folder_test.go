@@ -213,7 +213,8 @@ func (s *site) syncs(t *testing.T, want string, args ...string) {
 // change half of the files, let the collection follow, and ask again. It follows while nobody
 // serves it, through the server that does, and in a cluster; all end with the same documents.
 func TestFolderFollowed(t *testing.T) {
-	s := newSite(t, "log: {level: error}\n", []string{"small"}, "small", `{"id":"hand","text":"by hand"}`+"\n")
+	const slow = "log: {level: error}\nsearch: {timeout: 20s}\nlimits: {timeout: 30s}\n" // a busy machine
+	s := newSite(t, slow, []string{"small"}, "small", `{"id":"hand","text":"by hand"}`+"\n")
 	folder := filepath.Join(s.dir, "files")
 	before := strangersFolder(t, folder)
 	s.command("index", "--collection", "alone", "--in", "files", "--experts", "small")
@@ -230,13 +231,14 @@ func TestFolderFollowed(t *testing.T) {
 
 	after := changeHalf(t, folder)
 	put(t, filepath.Join(folder, "broken.docx"), "PK\x03\x04 rubbish")
+	put(t, filepath.Join(folder, "bad\xff.txt"), "Its name is not UTF-8.")
 	// The five that were changed, and the list attached to a mail, are replaced.
-	const did = "1 6 5 11 1"
+	const did = "1 6 5 11 2"
 	s.syncs(t, did, "--url", server.url)
 	server.answers(t, "through the server", after)
 	want := server.documents(t)
 	said := s.command("index", "--in", "files", "--sync", "--url", server.url)
-	if !strings.Contains(said, "broken.docx: ") || !strings.Contains(said, "0 removed, 17 unchanged, 1 failed") {
+	if !strings.Contains(said, "broken.docx: ") || !strings.Contains(said, "0 removed, 17 unchanged, 2 failed") {
 		t.Errorf("once more: %s", said)
 	}
 	server.stop()
@@ -261,13 +263,14 @@ func TestFolderFollowed(t *testing.T) {
 	inCluster.answers(t, "in a cluster", before)
 	changeHalf(t, folder)
 	put(t, filepath.Join(folder, "broken.docx"), "PK\x03\x04 rubbish")
+	put(t, filepath.Join(folder, "bad\xff.txt"), "Its name is not UTF-8.")
 	s.syncs(t, did, "--store", stored)
 	inCluster.answers(t, "in a cluster, afterwards", after)
 	if got := inCluster.documents(t); !maps.Equal(got, want) {
 		t.Errorf("in a cluster: %v, want %v", got, want)
 	}
 	put(t, filepath.Join(folder, "wiki/garden.md"), "# Garden\n\nThe hedge is cut in November.")
-	s.syncs(t, "0 1 0 16 1", "--url", inCluster.url)
+	s.syncs(t, "0 1 0 16 2", "--url", inCluster.url)
 	inCluster.answers(t, "in a cluster, through its server", []placed{
 		{question: "hedge November", document: "wiki/garden.md", heading: "Garden"}, {question: "October", gone: true},
 	})
