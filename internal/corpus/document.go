@@ -31,6 +31,9 @@ const (
 	// DocumentRootKey marks documents that follow the files of a folder: with which they are
 	// replaced and removed.
 	DocumentRootKey = "document_root"
+	// DocumentRevisionKey holds a fingerprint of the document's tags and metadata, where a store
+	// that changes its passages one by one needs it.
+	DocumentRevisionKey = "document_revision"
 	// TextBeforeKey holds what stands in the document's text between a passage and the one
 	// before it, such as headings; absent where that is Gap, or of the first passage nothing.
 	TextBeforeKey = "text_before"
@@ -42,9 +45,8 @@ const (
 const Gap = "\n\n"
 
 var documentKeys = []string{DocumentKey, DocumentTitleKey, DocumentSourceKey, DocumentSHA256Key, DocumentPassagesKey,
-	DocumentBytesKey, DocumentRootKey, MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey, EndKey,
-	BeginCodePointsKey, BeginUTF16Key,
-	TextBeforeKey, TextAfterKey}
+	DocumentBytesKey, DocumentRootKey, DocumentRevisionKey, MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey,
+	EndKey, BeginCodePointsKey, BeginUTF16Key, TextBeforeKey, TextAfterKey}
 
 // DocumentKeys returns the keys of metadata that documents need for themselves.
 func DocumentKeys() []string { return slices.Clone(documentKeys) }
@@ -64,6 +66,8 @@ type Document struct {
 	Tags     []string  `json:"tags,omitempty"`
 	// Root marks the folder whose files it follows; "" where it follows none.
 	Root string `json:"root,omitempty"`
+	// Revision tells versions apart that differ in tags or metadata alone; "" where nobody needs it.
+	Revision string `json:"-"`
 	// Metadata is what its passages have in common beside what is named above.
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
@@ -95,6 +99,7 @@ func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 	text := func(key string) string { s, _ := p.Metadata[key].(string); return s }
 	d.Title, d.Source = text(DocumentTitleKey), text(DocumentSourceKey)
 	d.Root = text(DocumentRootKey)
+	d.Revision = text(DocumentRevisionKey)
 	d.MediaType, d.SHA256 = text(MediaTypeKey), text(DocumentSHA256Key)
 	if d.Source == "" {
 		d.Source = d.ID

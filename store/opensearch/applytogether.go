@@ -3,58 +3,47 @@ package opensearch
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
 	"time"
 
+	"example.org/conclave/internal/corpus"
 	"example.org/conclave/store"
 )
 
 // ApplyTogether makes changes of different passages, all or none: those behind the first,
 // in one request, and then the first, which is the record of a document and says which
 // version of the others counts (Store.ofOneVersion). So until then searches see the version
-// before, in part, and none sees two. The conditions of the others do not count. With an
-// error in the first result, others may have been made, and are made good by the next
-// attempt; the error of ApplyTogether itself says so too.
+// before, in part, and none sees two. What is to be done is written down before (intent): where
+// this process ends in between, the next writer of the document, or Mend, does the rest. With an
+// error in the first result nothing was changed; with one of ApplyTogether itself it is unknown
+// whether all of it was, or will be. The conditions of the others do not count.
 func (w *Writer) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
 	w.waiting.Add(int64(len(changes)))
 	defer w.waiting.Add(-int64(len(changes)))
 	results := make([]store.ChangeResult, len(changes))
 	all := make([]*attempt, len(changes))
-	for i := range changes {
-		results[i].ID = changes[i].ID()
-		all[i] = &attempt{change: &changes[i], result: &results[i]}
+	document := documentOf(changes)
+	for i, change := range ofRevision(changes) {
+		results[i].ID = change.ID()
+		all[i] = &attempt{change: &change, result: &results[i]}
 		if !all[i].prepare() {
 			return results, nil
 		}
 	}
-	first := all[0]
-	waited := &waited{}
-	var there []stored
-	if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
-		there, err = w.store.getFor(ctx, patience, []string{first.result.ID})
-		return err
-	}); err != nil {
-		return nil, err
-	}
-	if _, err := first.change.On(there[0].version, first.version); err != nil {
-		results[0].Err = err
+	err := w.together(ctx, document, all)
+	var failed *conditionError
+	if errors.As(err, &failed) {
+		results[0].Err = failed.error
 		return results, nil
 	}
-	if err := w.reuse(ctx, all, waited); err != nil {
-		return nil, err
-	}
-	if err := w.encodeInBatches(ctx, all, waited); err != nil {
-		return nil, err
-	}
-	for _, some := range [][]*attempt{all[1:], all[:1]} {
-		if len(some) == 0 {
-			continue
+	if err != nil {
+		var refused *corpus.FieldError
+		if ctx.Err() == nil && !errors.As(err, &refused) {
+			w.trouble.Store(&err)
 		}
-		if err := w.apply(ctx, some); err != nil {
-			if ctx.Err() == nil {
-				w.trouble.Store(&err)
-			}
-			return nil, err
-		}
+		return nil, err
 	}
 	w.trouble.Store(nil)
 	last := w.sequence.Add(1)
@@ -62,6 +51,117 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []store.Change) ([]s
 		results[i].Seq = last
 	}
 	return results, nil
+}
+
+// conditionError says that the condition of the first change does not hold.
+type conditionError struct{ error }
+
+// holds returns a *conditionError where the first passage is not as its change asks.
+func (w *Writer) holds(ctx context.Context, first *attempt, waited *waited) error {
+	var there []stored
+	err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+		there, err = w.store.getFor(ctx, patience, []string{first.result.ID})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := first.change.On(there[0].version, first.version); err != nil {
+		return &conditionError{err}
+	}
+	return nil
+}
+
+// together makes the changes of a document.
+func (w *Writer) together(ctx context.Context, document string, all []*attempt) error {
+	first := all[0]
+	waited := &waited{}
+	if err := w.holds(ctx, first, waited); err != nil {
+		return err
+	}
+	if err := w.reuse(ctx, all, waited); err != nil {
+		return err
+	}
+	if err := w.encodeInBatches(ctx, all, waited); err != nil {
+		return err
+	}
+	r := w.intentOf(document)
+	if len(all) == 1 { // one request changes it
+		if left, err := w.await(ctx, r, waited); err != nil {
+			return err
+		} else if left == "" {
+			return w.apply(ctx, all, nil)
+		}
+	}
+	data, i, err := newIntent(document, all)
+	if err != nil {
+		return err
+	}
+	version, err := w.begin(ctx, r, data, waited)
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	err = w.holds(ctx, first, waited)
+	if err == nil {
+		change := *first.change // its condition holds, and may not when others were written
+		change.IfMatch, change.IfAbsent = "", false
+		first.change = &change
+		err = w.carryOut(ctx, r, i, all, begun)
+	}
+	var failed *conditionError
+	if err != nil && !errors.As(err, &failed) {
+		return err // the intent stays: some of it may be done
+	}
+	removed := w.wait(ctx, waited, func(patience time.Duration) error {
+		r.patience = patience
+		return r.remove(ctx, version)
+	})
+	if failed != nil && removed != nil {
+		return removed // and would be made later
+	}
+	return err // an intent that is left is of what is done
+}
+
+// documentOf returns the id of the document that changes are of.
+func documentOf(changes []store.Change) string {
+	id := changes[0].ID()
+	if document, _, ok := corpus.SplitPassageID(id); ok {
+		return document
+	}
+	return id
+}
+
+// ofRevision returns the changes with a revision in the metadata of every passage, where their document has
+// tags or metadata of its own: then a change of these alone makes another version, too.
+func ofRevision(changes []store.Change) []store.Change {
+	out := slices.Clone(changes)
+	first := changes[0].Put
+	if first == nil {
+		return out
+	}
+	d, _, ok := corpus.DocumentOf(first)
+	if !ok {
+		return out
+	}
+	revision := ""
+	if len(d.Tags)+len(d.Metadata) > 0 {
+		p := corpus.Passage{Tags: d.Tags, Metadata: d.Metadata}
+		revision = p.Version()
+	}
+	for i := range out {
+		if out[i].Put == nil {
+			continue
+		}
+		p := *out[i].Put
+		p.Metadata = maps.Clone(p.Metadata)
+		delete(p.Metadata, corpus.DocumentRevisionKey)
+		if revision != "" {
+			p.Metadata[corpus.DocumentRevisionKey] = revision
+		}
+		out[i].Put = &p
+	}
+	return out
 }
 
 // reuse makes the documents of passages whose title and text one of those has that are

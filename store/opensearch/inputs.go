@@ -93,7 +93,7 @@ func (i *Inputs) Keep(
 		_ = i.Remove(leaving, name) // else Sweep does
 		return err
 	}
-	_ = i.store.Register(name + "-arriving").remove(leaving)
+	_ = i.store.Register(name+"-arriving").remove(leaving, "")
 	return nil
 }
 
@@ -197,12 +197,12 @@ func (i *Inputs) Remove(ctx context.Context, name string) error {
 		}
 		n++
 	}
-	errs := i.store.Register(name).remove(ctx)
+	errs := i.store.Register(name).remove(ctx, "")
 	for n--; n >= 0 && errs == nil; n-- {
-		errs = i.chunk(name, n).remove(ctx)
+		errs = i.chunk(name, n).remove(ctx, "")
 	}
 	if errs == nil {
-		errs = i.store.Register(name + "-arriving").remove(ctx)
+		errs = i.store.Register(name+"-arriving").remove(ctx, "")
 	}
 	if errs != nil {
 		return errs
@@ -308,11 +308,14 @@ func (r *inputReader) fetch(n int64) error {
 	return nil
 }
 
-// remove removes a register, if it is there.
-func (r *Register) remove(ctx context.Context) error {
+// remove removes a register, if it is there, and has a version; "" is any.
+func (r *Register) remove(ctx context.Context, version string) error {
 	path := "/" + url.PathEscape(r.target()) + "/_doc/" + url.PathEscape(r.name) + "?timeout=20s"
-	_, err := r.beside.ask(ctx, "DELETE", path, nil, isJSON)
-	if isStatus(err, 404) {
+	if version != "" {
+		path += "&" + version
+	}
+	_, err := r.ask(ctx, "DELETE", path, nil)
+	if isStatus(err, 404) || version != "" && isStatus(err, 409) {
 		return nil
 	}
 	if err != nil {

@@ -73,7 +73,7 @@ func (s documentSource) version(id string) (corpus.Document, error) {
 }
 
 // versionOf returns what tells versions of a document apart. Tags and metadata may be
-// changed of one passage by itself.
+// changed of one passage by itself, and count by the revision that all passages got together.
 func versionOf(d corpus.Document) corpus.Document {
 	d.Tags, d.Metadata = nil, nil
 	return d
@@ -81,5 +81,6 @@ func versionOf(d corpus.Document) corpus.Document {
 
 func sameVersion(a, b corpus.Document) bool {
 	return a.ID == b.ID && a.Title == b.Title && a.Source == b.Source && a.MediaType == b.MediaType &&
-		a.SHA256 == b.SHA256 && a.Modified.Equal(b.Modified) && a.Passages == b.Passages && a.Root == b.Root
+		a.SHA256 == b.SHA256 && a.Modified.Equal(b.Modified) && a.Passages == b.Passages && a.Root == b.Root &&
+		a.Revision == b.Revision
 }

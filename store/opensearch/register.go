@@ -2,11 +2,14 @@ package opensearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
+	"sync/atomic"
+	"time"
 )
 
 // stateSuffix is behind the name of an index in the name of the one beside it that has its
@@ -16,9 +19,12 @@ const stateSuffix = "-state"
 // Register is a lease.Register: a document beside an index. A change names the version
 // that it began with, so that none undoes what another did.
 type Register struct {
-	beside *Store
-	name   string
-	of     *Store // the index, if it was opened; nil: it may not be there yet
+	beside   *Store
+	name     string
+	of       *Store        // the index, if it was opened; nil: it may not be there yet
+	patience time.Duration // with one request; 0: as long as others that fill an index
+	pending  bool          // it is found by listPending
+	made     *atomic.Bool  // whether the index of the registers is known to be there, with its fields; nil: it is not
 }
 
 // Register returns the one with this name. It is made when it is written first, as long as
@@ -37,12 +43,13 @@ func (r *Register) target() string { return r.beside.index + "-W" }
 
 // registered is a register as the cluster has it. Data is JSON.
 type registered struct {
-	Data json.RawMessage `json:"data"`
+	Data    json.RawMessage `json:"data"`
+	Pending bool            `json:"pending,omitempty"`
 }
 
 // Read gives what was written last, with its version, which is "" where nothing was.
 func (r *Register) Read(ctx context.Context) (data []byte, version string, err error) {
-	answer, err := r.beside.ask(ctx, "GET", r.path("?_source=true"), nil, isJSON)
+	answer, err := r.ask(ctx, "GET", r.path("?_source=true"), nil)
 	if isStatus(err, 404) { // the register, or the index
 		return nil, "", nil
 	}
@@ -63,6 +70,11 @@ func (r *Register) Read(ctx context.Context) (data []byte, version string, err e
 	return got.Source.Data, condition(*got.SeqNo, *got.Term), nil
 }
 
+// ask sends a request that may be done twice.
+func (r *Register) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+	return r.beside.askFor(ctx, cmp.Or(r.patience, bulkPatience), method, path, body, isJSON)
+}
+
 func (r *Register) path(query string) string {
 	return r.beside.path("/_doc/" + url.PathEscape(r.name) + query)
 }
@@ -77,25 +89,30 @@ func condition(seqNo, term int64) string {
 // known again by it.
 func (r *Register) Write(ctx context.Context, data []byte, version string) (now string, done bool, err error) {
 	if version == "" {
-		if err := r.make(ctx); err != nil {
-			return "", false, err
+		if r.made == nil || !r.made.Load() {
+			if err := r.make(ctx); err != nil {
+				return "", false, err
+			}
 		}
 		version = "op_type=create"
 	}
-	body, err := json.Marshal(registered{data})
+	body, err := json.Marshal(registered{data, r.pending})
 	if err != nil {
 		return "", false, err
 	}
 	path := "/" + url.PathEscape(r.target()) + "/_doc/" + url.PathEscape(r.name)
 	path += "?timeout=20s&require_alias=true&" + version
-	answer, err := r.beside.ask(ctx, "PUT", path, body, isJSON)
+	answer, err := r.ask(ctx, "PUT", path, body)
 	if hasMissed(err) { // an older version made the index
+		if r.made != nil {
+			r.made.Store(false)
+		}
 		if err := r.beside.redirect(ctx, r.target()); isStatus(err, 404) {
 			return "", false, nil // it is gone, and the version with it
 		} else if err != nil {
 			return "", false, fmt.Errorf("giving index %s an alias: %w", r.beside.index, err)
 		}
-		answer, err = r.beside.ask(ctx, "PUT", path, body, isJSON)
+		answer, err = r.ask(ctx, "PUT", path, body)
 	}
 	if isStatus(err, 409) {
 		has, now, err := r.Read(ctx)
@@ -114,6 +131,12 @@ func (r *Register) Write(ctx context.Context, data []byte, version string) (now 
 	return condition(got.SeqNo, got.Term), true, nil
 }
 
+// registerFields are the fields of the registers.
+var registerFields = object{
+	"data":    object{"type": "object", "enabled": false},
+	"pending": object{"type": "boolean"}, // not of older versions
+}
+
 // make makes the index of the registers. One that is there is as good.
 func (r *Register) make(ctx context.Context) error {
 	if r.of != nil {
@@ -124,17 +147,26 @@ func (r *Register) make(ctx context.Context) error {
 	}
 	body, err := json.Marshal(object{
 		"settings": object{"index": object{"number_of_shards": 1, "auto_expand_replicas": "0-1", "hidden": true}},
-		"mappings": object{"dynamic": "strict", "properties": object{"data": object{"type": "object", "enabled": false}}},
+		"mappings": object{"dynamic": "strict", "properties": registerFields},
 		"aliases":  object{r.target(): hidden},
 	})
 	if err != nil {
 		return err
 	}
-	_, err = r.beside.ask(ctx, "PUT", r.beside.path("?timeout=20s"), body, isJSON)
+	_, err = r.ask(ctx, "PUT", r.beside.path("?timeout=20s"), body)
 	var status *StatusError
 	if errors.As(err, &status) && status.Status == 400 &&
 		bytes.Contains([]byte(status.Body), []byte("resource_already_exists")) {
-		return nil
+		err = nil
+		if r.pending {
+			body, err = json.Marshal(object{"properties": registerFields})
+			if err == nil {
+				_, err = r.ask(ctx, "PUT", r.beside.path("/_mapping?timeout=20s"), body)
+			}
+		}
+	}
+	if err == nil && r.made != nil && r.pending {
+		r.made.Store(true)
 	}
 	if err != nil {
 		return fmt.Errorf("making index %s, which says who changes the one beside it: %w", r.beside.index, err)

@@ -31,6 +31,11 @@ type Writer struct {
 	looked   time.Time
 	manifest *Manifest // as it was then
 
+	undisturbed time.Duration // undisturbed, but in tests
+	registers   atomic.Bool   // their index is known to be there
+	mending     sync.Mutex
+	seen        map[string]sighting // by the names of intents, at the last look
+
 	refreshing chan struct{} // one place, of who refreshes
 	visible    uint64        // changes up to this number are seen by searches
 }
@@ -46,7 +51,7 @@ const (
 
 // NewWriter writes to an index with the encoders of all its experts, and perhaps of others.
 func NewWriter(s *Store, encoders []store.PassageEncoder, shared []store.SharedPass) (*Writer, error) {
-	w := &Writer{store: s, encoders: encoders, shared: shared, patience: writePatience}
+	w := &Writer{store: s, encoders: encoders, shared: shared, patience: writePatience, undisturbed: undisturbed}
 	w.turns = make(chan struct{}, encoding)
 	w.refreshing = make(chan struct{}, 1)
 	if s.about.Manifest == nil {
@@ -110,7 +115,7 @@ func (w *Writer) Apply(ctx context.Context, changes []store.Change) ([]store.Cha
 		var some []*attempt
 		some, left = takeDistinct(left)
 		if len(some) > 0 {
-			if err := w.apply(ctx, some); err != nil {
+			if err := w.apply(ctx, some, nil); err != nil {
 				if ctx.Err() == nil {
 					w.trouble.Store(&err)
 				}
@@ -172,8 +177,8 @@ func (a *attempt) prepare() bool {
 }
 
 // apply makes changes of different passages. What another writer changes in between is
-// looked at again.
-func (w *Writer) apply(ctx context.Context, left []*attempt) error {
+// looked at again. still, where there is one, is asked after each such look, and its error ends it.
+func (w *Writer) apply(ctx context.Context, left []*attempt, still func(context.Context) error) error {
 	waited := &waited{}
 	for len(left) > 0 {
 		ids := make([]string, len(left))
@@ -186,6 +191,11 @@ func (w *Writer) apply(ctx context.Context, left []*attempt) error {
 			return err
 		}); err != nil {
 			return err
+		}
+		if still != nil {
+			if err := w.wait(ctx, waited, func(time.Duration) error { return still(ctx) }); err != nil {
+				return err
+			}
 		}
 		settled := w.store.client.Settled()
 		left = slices.DeleteFunc(
@@ -272,6 +282,7 @@ func (w *Writer) silent(ctx context.Context, err error) error {
 	var gone *GoneError
 	var silent *SilentError
 	refused := errors.As(err, &status) && status.Status != http.StatusTooManyRequests && status.Status < 500
+	refused = refused || errors.Is(err, errFinished)
 	switch {
 	case err == nil, ctx.Err() != nil, refused, errors.As(err, &blocked), errors.As(err, &gone):
 		return err

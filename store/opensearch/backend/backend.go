@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"example.org/conclave/internal/jobs/lease"
 	"example.org/conclave/store"
@@ -14,7 +15,8 @@ import (
 // backend is an index that is open. It is closed with the process.
 type backend struct {
 	*opensearch.Corpus
-	warn func(message string, cause error)
+	warn    func(message string, cause error)
+	writing atomic.Pointer[opensearch.Writer] // nil: nothing is written
 }
 
 // Contents implements store.Backend.

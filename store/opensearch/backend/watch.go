@@ -26,12 +26,13 @@ const mostDeleted = .1
 // conditionOf is what the store is called beside others of a server's conditions.
 const conditionOf = "store"
 
-// Watch implements store.Backend. What the words are is read beside the looking, since it takes
-// long.
+// Watch implements store.Backend. What the words are is read beside the looking, and documents are
+// mended, since these take long.
 func (b *backend) Watch(ctx context.Context, w store.Watcher) {
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	reading.Go(func() { b.watchWords(ctx) })
+	reading.Go(func() { b.mendDocuments(ctx) })
 	for again := time.NewTicker(lookEvery); ; {
 		looking, cancel := context.WithTimeout(ctx, lookTime)
 		health, err := b.Look(looking)
@@ -69,6 +70,26 @@ func (b *backend) watchWords(ctx context.Context) {
 		err := b.ReadWords(reading)
 		if cancel(); err != nil && ctx.Err() == nil {
 			b.warn("mistyped words are corrected by the words as they were", err)
+		}
+	}
+}
+
+// mendDocuments finishes the changes of documents that servers which died have begun, where this one
+// writes.
+func (b *backend) mendDocuments(ctx context.Context) {
+	for again := time.NewTicker(lookEvery); ; {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return
+		}
+		w := b.writing.Load()
+		if w == nil {
+			continue
+		}
+		if err := w.Mend(ctx); err != nil && ctx.Err() == nil {
+			b.warn("changes of documents that were begun could not be finished, which is tried again", err)
 		}
 	}
 }

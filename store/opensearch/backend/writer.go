@@ -25,6 +25,7 @@ func (b *backend) Write(ctx context.Context, o store.WriteOptions) (store.Writer
 	if err != nil {
 		return nil, err
 	}
+	b.writing.Store(w)
 	return &writer{w, stored}, nil
 }
 

@@ -1,0 +1,317 @@
+package opensearch
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/jobs/lease"
+	"example.org/conclave/store"
+)
+
+// intent is the change of a document that was begun. It is durable before the first passage is
+// touched, and is removed when the last one is written, so that whoever finds it can make the
+// whole change, as often as need be. While it is there no other change of the document begins.
+type intent struct {
+	Token   string `json:"token"` // random
+	ID      string `json:"id"`    // of the document
+	Changes []byte `json:"changes"`
+}
+
+// undisturbed is how long an intent is left to the writer that made it, which is taken for dead
+// afterwards. Should it live, both write the same.
+var undisturbed = lease.Gone(lease.Beat)
+
+// errFinished is the error of a writer whose change somebody else has finished.
+var errFinished = errors.New("another writer has finished this change")
+
+// intentOf returns the register of the intent of a document.
+func (w *Writer) intentOf(document string) *Register {
+	sum := sha256.Sum256([]byte(document))
+	r := w.store.Register("document-" + hex.EncodeToString(sum[:16]))
+	r.pending = true
+	r.made = &w.registers
+	return r
+}
+
+// packedChange is a change as an intent has it.
+type packedChange struct {
+	Put    []byte `json:"put,omitempty"` // as Passage.AppendBinary makes it
+	Delete string `json:"delete,omitempty"`
+}
+
+// newIntent returns the intent of changes, without their conditions: those hold by then.
+func newIntent(document string, all []*attempt) ([]byte, *intent, error) {
+	changes := make([]packedChange, len(all))
+	for i, a := range all {
+		if a.change.Put == nil {
+			changes[i].Delete = a.change.Delete
+			continue
+		}
+		var err error
+		changes[i].Put, err = a.change.Put.AppendBinary(nil)
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if err := errors.Join(json.NewEncoder(z).Encode(changes), z.Close()); err != nil {
+		return nil, nil, err
+	}
+	out := &intent{Token: rand.Text(), ID: document, Changes: packed.Bytes()}
+	data, err := json.Marshal(out)
+	return data, out, err
+}
+
+// attempts returns the changes of an intent.
+func (i *intent) attempts() (all []*attempt, err error) {
+	z, err := gzip.NewReader(bytes.NewReader(i.Changes))
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		return nil, err
+	}
+	var changes []packedChange
+	if err := json.Unmarshal(data, &changes); err != nil {
+		return nil, err
+	}
+	for _, c := range changes {
+		change := &store.Change{Delete: c.Delete}
+		if c.Put != nil {
+			change.Put = &corpus.Passage{}
+			if err := change.Put.UnmarshalBinary(c.Put); err != nil {
+				return nil, err
+			}
+		}
+		a := &attempt{change: change, result: &store.ChangeResult{ID: change.ID()}}
+		if !a.prepare() {
+			return nil, a.result.Err
+		}
+		all = append(all, a)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no changes")
+	}
+	return all, nil
+}
+
+// begin makes the intent of a change durable, once no other change of the document is under way:
+// another writer's is waited for, and finished where that is taken for dead. It returns the
+// version of the register.
+func (w *Writer) begin(ctx context.Context, r *Register, data []byte, waited *waited) (version string, err error) {
+	for {
+		done := false
+		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+			r.patience = patience
+			version, done, err = r.Write(ctx, data, "")
+			return err
+		}); err != nil || done {
+			return version, err
+		}
+		left, err := w.await(ctx, r, waited)
+		if err != nil || left == "" {
+			if err != nil {
+				return "", err
+			}
+			continue
+		}
+		// It cannot be finished. The change that begins now replaces all of it.
+		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+			r.patience = patience
+			version, done, err = r.Write(ctx, data, left)
+			return err
+		}); err != nil || done {
+			return version, err
+		}
+	}
+}
+
+// await waits until no intent of a document is there, and finishes one that is left. Where one
+// cannot be finished, since the cluster or the passages' checks refuse it, its version is returned.
+func (w *Writer) await(ctx context.Context, r *Register, waited *waited) (left string, err error) {
+	for watched, since := "", time.Now(); ; {
+		var data []byte
+		var version string
+		if err := w.wait(ctx, waited, func(patience time.Duration) (err error) {
+			r.patience = patience
+			data, version, err = r.Read(ctx)
+			return err
+		}); err != nil {
+			return "", err
+		}
+		switch {
+		case version == "":
+			return "", nil
+		case version != watched:
+			watched = version
+			since = time.Now()
+		case time.Since(since) > w.undisturbed:
+			err := w.finish(ctx, r, data, version)
+			var silent *SilentError
+			var gone *GoneError
+			var blocked *BlockedError
+			switch {
+			case err == nil:
+				return "", nil
+			case ctx.Err() != nil, errors.As(err, &silent), errors.As(err, &gone), errors.As(err, &blocked):
+				return "", err
+			}
+			return version, nil
+		}
+		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
+}
+
+// finish makes all of a change that another writer began, and removes its intent.
+func (w *Writer) finish(ctx context.Context, r *Register, data []byte, version string) error {
+	var i intent
+	if err := json.Unmarshal(data, &i); err != nil {
+		return fmt.Errorf("the intent %s: %w", r.name, err)
+	}
+	all, err := i.attempts()
+	if err != nil {
+		return fmt.Errorf("the intent of document %q: %w", i.ID, err)
+	}
+	waited := &waited{}
+	if err := w.reuse(ctx, all, waited); err != nil {
+		return err
+	}
+	if err := w.encodeInBatches(ctx, all, waited); err != nil {
+		return err
+	}
+	if err := w.carryOut(ctx, r, &i, all, time.Time{}); err != nil {
+		return err
+	}
+	return w.wait(ctx, waited, func(patience time.Duration) error {
+		r.patience = patience
+		return r.remove(ctx, version)
+	})
+}
+
+// carryOut makes the changes of an intent: those behind the first passage, and then the first. Each
+// is made on what was read while the intent was there; begun is when it was made, by whoever made
+// it, who need not look for a while.
+func (w *Writer) carryOut(ctx context.Context, r *Register, i *intent, all []*attempt, begun time.Time) error {
+	still := func(ctx context.Context) error {
+		if time.Since(begun) < w.undisturbed/2 {
+			return nil
+		}
+		data, version, err := r.Read(ctx)
+		var now intent
+		if err == nil && version != "" {
+			err = json.Unmarshal(data, &now)
+		}
+		if err == nil && now.Token != i.Token {
+			err = errFinished
+		}
+		return err
+	}
+	for _, some := range [][]*attempt{all[1:], all[:1]} {
+		if len(some) == 0 {
+			continue
+		}
+		err := w.apply(ctx, slices.Clone(some), still) // which takes out what is done
+		if errors.Is(err, errFinished) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, a := range all {
+		if a.result.Outcome != "" || a.result.Err != nil {
+			continue
+		}
+		a.result.Outcome, a.result.Version = store.Replaced, a.version // by who finished it
+		if a.change.Put == nil {
+			a.result.Outcome = store.Deleted
+		}
+	}
+	return nil
+}
+
+// Mend finishes the changes of documents whose writers are gone: it returns after one look at
+// what is under way, and does so with what an earlier look found unchanged for a while.
+func (w *Writer) Mend(ctx context.Context) error {
+	w.mending.Lock()
+	defer w.mending.Unlock()
+	names, err := w.store.Register("").listPending(ctx)
+	if err != nil {
+		return err
+	}
+	seen := map[string]sighting{}
+	var errs []error
+	for _, name := range names {
+		r := w.store.Register(name)
+		data, version, err := r.Read(ctx)
+		if err != nil || version == "" {
+			errs = append(errs, err)
+			continue
+		}
+		now := w.seen[name]
+		if now.version != version {
+			now = sighting{version, time.Now()}
+		}
+		if time.Since(now.since) > w.undisturbed {
+			errs = append(errs, w.finish(ctx, r, data, version))
+		}
+		seen[name] = now
+	}
+	w.seen = seen
+	return errors.Join(errs...)
+}
+
+// sighting is when an intent was seen first.
+type sighting struct {
+	version string
+	since   time.Time
+}
+
+// listPending lists the names of the registers that have intents, 1,000 at the most.
+func (r *Register) listPending(ctx context.Context) ([]string, error) {
+	_, err := r.beside.ask(ctx, "POST", r.beside.path("/_refresh"), nil, isJSON)
+	if isStatus(err, 404) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(object{"size": 1000, "_source": false, "query": object{"term": object{"pending": true}}})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := r.beside.ask(ctx, "POST", r.beside.path("/_search"), body, isJSON)
+	if err != nil {
+		return nil, fmt.Errorf("looking for changes that were begun: %w", err)
+	}
+	var got struct {
+		Hits struct {
+			Hits []struct {
+				ID string `json:"_id"`
+			} `json:"hits"`
+		} `json:"hits"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, h := range got.Hits.Hits {
+		names = append(names, h.ID)
+	}
+	return names, nil
+}
