@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+
 	"example.org/conclave/internal/corpus"
 )
 
@@ -33,4 +35,39 @@ func ReadsOf(encoders []PassageEncoder, p corpus.Passage) (cut, unread, known bo
 		}
 	}
 	return cut, unread, known
+}
+
+// Warnings say how many passages the experts do not read as a whole.
+func (r Reads) Warnings() (warnings []string) {
+	if r.Unread > 0 {
+		warnings = append(
+			warnings,
+			fmt.Sprintf(
+				"the experts can hardly read %d of %d passages, which are in a script or of characters that they were not trained on (the shipped ones read English): these are found by equal words alone",
+				r.Unread,
+				r.Known,
+			),
+		)
+	}
+	if r.Cut > 0 {
+		warnings = append(
+			warnings,
+			fmt.Sprintf(
+				"the experts read only the beginning of %d of %d passages, which are longer than their max_tokens: what stands further on is found by equal words alone, or once such passages are split",
+				r.Cut,
+				r.Known,
+			),
+		)
+	}
+	if r.Known > 0 && r.Unknown > 0 {
+		warnings = append(
+			warnings,
+			fmt.Sprintf(
+				"of %d of %d passages, which an older version indexed, it is not known whether the experts read them: index them again to learn it",
+				r.Unknown,
+				r.Known+r.Unknown,
+			),
+		)
+	}
+	return warnings
 }

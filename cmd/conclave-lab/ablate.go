@@ -7,8 +7,8 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/research/ablation"
 	"example.org/conclave/shipped"
 
@@ -102,13 +102,13 @@ func (x *ablating) run(cmd *cobra.Command, config configs.Config, term cli.Termi
 		config,
 		term,
 		true,
-		func(l *server.Assembly) error { return x.ablate(cmd.Context(), l, domains, term) },
+		func(l *assembly.Assembly) error { return x.ablate(cmd.Context(), l, domains, term) },
 	)
 }
 
 func (x *ablating) ablate(
 	ctx context.Context,
-	l *server.Assembly,
+	l *assembly.Assembly,
 	domains []questions.Domain,
 	term cli.Terminal,
 ) error {

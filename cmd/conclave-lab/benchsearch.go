@@ -6,8 +6,8 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/research/bench/searches"
 
 	"github.com/spf13/cobra"
@@ -80,7 +80,7 @@ func (x *benchingSearch) run(
 	config.Encoder.CacheEntries = 0 // every question is to be encoded
 	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()
-	err = cli.OpenCollection(config, term, false, func(l *server.Assembly) (err error) {
+	err = cli.OpenCollection(config, term, false, func(l *assembly.Assembly) (err error) {
 		costs, err = x.Measure(ctx, l, texts, bar.Counting("measuring", "sets of experts"))
 		return err
 	})

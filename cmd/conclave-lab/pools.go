@@ -6,8 +6,8 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/research/pools"
 
 	"github.com/spf13/cobra"
@@ -62,13 +62,13 @@ func (x *pooling) run(cmd *cobra.Command, config configs.Config, term cli.Termin
 		config,
 		term,
 		true, // it is fitted to its own questions
-		func(l *server.Assembly) error { return x.measure(cmd.Context(), l, domains, term) },
+		func(l *assembly.Assembly) error { return x.measure(cmd.Context(), l, domains, term) },
 	)
 }
 
 func (x *pooling) measure(
 	ctx context.Context,
-	l *server.Assembly,
+	l *assembly.Assembly,
 	domains []questions.Domain,
 	term cli.Terminal,
 ) error {

@@ -11,8 +11,8 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/evaluation"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
 )
@@ -95,13 +95,13 @@ func (x *calibrating) run(cmd *cobra.Command, config configs.Config, term cli.Te
 		config,
 		term,
 		true,
-		func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) },
+		func(l *assembly.Assembly) error { return x.fit(cmd.Context(), l, domains, term) },
 	)
 }
 
 func (x *calibrating) fit(
 	ctx context.Context,
-	l *server.Assembly,
+	l *assembly.Assembly,
 	domains []questions.Domain,
 	term cli.Terminal,
 ) error {

@@ -18,7 +18,7 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/fusion"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/search"
 )
@@ -383,7 +383,7 @@ func TestCalibrationOfAReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		config.Collection = "c"
-		l, err := server.Assemble(server.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
+		l, err := assembly.Open(assembly.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
 )
@@ -118,7 +118,7 @@ func (x *fittingPrior) read(
 		}
 		own := config
 		own.Collection = folder
-		err := cli.OpenForMeasuring(own, term, true, func(l *server.Assembly) (err error) {
+		err := cli.OpenForMeasuring(own, term, true, func(l *assembly.Assembly) (err error) {
 			generated[i], err = generate(ctx, l)
 			generated[i].Name = d.Name
 			return err
@@ -138,7 +138,7 @@ func (x *fittingPrior) ask(
 	at int,
 	term cli.Terminal,
 ) (out calibration.PriorQuestions, err error) {
-	err = cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error {
+	err = cli.OpenForMeasuring(config, term, true, func(l *assembly.Assembly) error {
 		found, err := x.gather(ctx, l, domains, generated, at, term)
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ func (x *fittingPrior) ask(
 // gather asks a collection the questions of its domain, of the others, and those of all domains.
 func (x *fittingPrior) gather(
 	ctx context.Context,
-	l *server.Assembly,
+	l *assembly.Assembly,
 	domains, generated []questions.Domain,
 	at int,
 	term cli.Terminal,

@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/evaluation"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
 )
@@ -54,13 +54,13 @@ func (x *fittingReader) run(cmd *cobra.Command, config configs.Config, term cli.
 		config,
 		term,
 		true,
-		func(l *server.Assembly) error { return x.fit(cmd.Context(), l, domains, term) },
+		func(l *assembly.Assembly) error { return x.fit(cmd.Context(), l, domains, term) },
 	)
 }
 
 func (x *fittingReader) fit(
 	ctx context.Context,
-	l *server.Assembly,
+	l *assembly.Assembly,
 	domains []questions.Domain,
 	term cli.Terminal,
 ) error {

@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/evaluation"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
 )
@@ -87,7 +87,7 @@ func (x *fittingVerdict) judge(
 	domains = slices.DeleteFunc(slices.Clone(domains), near)
 	generated = slices.DeleteFunc(slices.Clone(generated), near)
 	at = slices.IndexFunc(domains, func(d questions.Domain) bool { return d.Name == name })
-	err = cli.OpenForMeasuring(config, term, true, func(l *server.Assembly) error {
+	err = cli.OpenForMeasuring(config, term, true, func(l *assembly.Assembly) error {
 		found, err := x.gather(ctx, l, domains, generated, at, term)
 		if err != nil {
 			return err

@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/provision"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/shipped"
 	"example.org/conclave/shipped/demo"
 	"example.org/conclave/store"
@@ -89,14 +89,14 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 	}
 	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()
-	o := server.IndexOptions{
+	o := indexing.Options{
 		Config: config,
 		Log:    cli.NewSaying(term.Err, config.Log),
 		Inputs: []corpus.Input{{Path: at, Source: source}},
 		Build:  buildOptions(config, bar),
 	}
 	o.Build.Words = store.UnicodeWords()
-	err = server.IndexOnce(ctx, o, names)
+	err = indexing.IndexOnce(ctx, o, names)
 	if err == nil && len(unread.Files) > 0 {
 		err = fmt.Errorf("%s: %s", unread.Files[0].Path, unread.Files[0].Detail)
 	}

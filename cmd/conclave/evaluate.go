@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/evaluation"
 	htmlreport "example.org/conclave/evaluation/report"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
 
@@ -129,13 +129,13 @@ func (x *evaluating) run(cmd *cobra.Command, config configs.Config, term cli.Ter
 		config,
 		term,
 		false,
-		func(l *server.Assembly) error { return x.evaluate(cmd.Context(), l, config, domains, also, term) },
+		func(l *assembly.Assembly) error { return x.evaluate(cmd.Context(), l, config, domains, also, term) },
 	)
 }
 
 func (x *evaluating) evaluate(
 	ctx context.Context,
-	l *server.Assembly,
+	l *assembly.Assembly,
 	config configs.Config,
 	domains []questions.Domain,
 	also []evaluation.Method,
@@ -202,7 +202,7 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 // options returns what to measure, now that the sources are known.
 func (x *evaluating) options(
 	ctx context.Context,
-	l *server.Assembly,
+	l *assembly.Assembly,
 	config configs.Config,
 	domains []questions.Domain,
 	also []evaluation.Method,

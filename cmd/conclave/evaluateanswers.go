@@ -6,7 +6,7 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/evaluation"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/search"
 
 	"github.com/spf13/cobra"
@@ -52,7 +52,7 @@ func (x *evaluatingAnswers) run(cmd *cobra.Command, config configs.Config, term 
 	if err != nil {
 		return err
 	}
-	return cli.OpenForMeasuring(config, term, false, func(l *server.Assembly) error {
+	return cli.OpenForMeasuring(config, term, false, func(l *assembly.Assembly) error {
 		g, done := l.Passages(cmd.Context())
 		defer done()
 		bar := cli.NewProgress(term.Err)

@@ -8,7 +8,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
@@ -56,7 +56,7 @@ same command continues. 'conclave import' does the reverse.`,
 					return err
 				}
 				return cli.Show(term.Out, false, nil, func(w *cli.ErrWriter) {
-					printIndexed(w, server.Indexed{BuildReport: report}, config.Store)
+					printIndexed(w, indexing.Indexed{BuildReport: report}, config.Store)
 				})
 			}
 			stored := config.Store != "" && !flags.Changed("collection")

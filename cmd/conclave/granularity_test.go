@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/fusion"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/indexing"
 )
 
 // TestGranularities: parts of passages get vectors, calibration keeps three of the
@@ -26,7 +26,7 @@ func TestGranularities(t *testing.T) {
 		return out
 	}
 	report := must("index", "--collection", "c", "--granularity", "3t,5t,passage", "--json")
-	var made server.Indexed
+	var made indexing.Indexed
 	if err := json.Unmarshal([]byte(report), &made); err != nil || len(made.Recall) != 2 {
 		t.Errorf("of two granularities the report has the recall of %d (%v): %s", len(made.Recall), err, report)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/store"
 
@@ -43,7 +43,7 @@ Checkpoints become bundles with 'conclave models import'.`,
 				term.Out,
 				false,
 				nil,
-				func(w *cli.ErrWriter) { printIndexed(w, server.Indexed{BuildReport: report}, config.Collection) },
+				func(w *cli.ErrWriter) { printIndexed(w, indexing.Indexed{BuildReport: report}, config.Collection) },
 			)
 		}),
 	}

@@ -13,15 +13,15 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/store"
 
 	"github.com/spf13/cobra"
 )
 
-// indexing is what `conclave index` was asked to do.
-type indexing struct {
+// indexCommand holds what `conclave index` was asked to do.
+type indexCommand struct {
 	inputs                   cli.Inputs
 	format                   string
 	experts                  string
@@ -45,7 +45,7 @@ type indexing struct {
 }
 
 func newIndex(term cli.Terminal) *cobra.Command {
-	var x indexing
+	var x indexCommand
 	command := &cobra.Command{
 		Use:   "index",
 		Short: "Build a collection, or add to it",
@@ -189,7 +189,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 	return command
 }
 
-func (x *indexing) run(ctx context.Context, config configs.Config, term cli.Terminal) error {
+func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.Terminal) error {
 	bar := cli.NewProgress(term.Err)
 	defer bar.Finish()
 	switch {
@@ -248,7 +248,7 @@ func (x *indexing) run(ctx context.Context, config configs.Config, term cli.Term
 
 // words returns the constants of BM25 that are asked for: those of a new collection, or of one
 // that is there with what flags say of them.
-func (x *indexing) words(ctx context.Context, config configs.Config, there bool) (store.WordConstants, error) {
+func (x *indexCommand) words(ctx context.Context, config configs.Config, there bool) (store.WordConstants, error) {
 	asked, err := store.NewWords(x.phrases, x.analysis)
 	if err != nil || !there {
 		return asked, err
@@ -283,14 +283,14 @@ func removeExpert(ctx context.Context, config configs.Config, name string) error
 }
 
 // build reads, encodes and publishes.
-func (x *indexing) build(
+func (x *indexCommand) build(
 	ctx context.Context,
 	config configs.Config,
 	term cli.Terminal,
 	bar *cli.Progress,
-) (report server.Indexed, err error) {
+) (report indexing.Indexed, err error) {
 	if x.rebuildWords {
-		report.BuildReport, err = server.RebuildWords(
+		report.BuildReport, err = indexing.RebuildWords(
 			ctx,
 			config.Collection,
 			x.phrases,
@@ -328,7 +328,7 @@ func (x *indexing) build(
 	if err != nil {
 		return report, err
 	}
-	o := server.IndexOptions{Config: config, Log: cli.NewSaying(term.Err, config.Log), Inputs: inputs,
+	o := indexing.Options{Config: config, Log: cli.NewSaying(term.Err, config.Log), Inputs: inputs,
 		Experts: x.experts, Add: x.addExpert, Granularities: x.granularity, Build: buildOptions(config, bar)}
 	o.Build.Threads, o.Build.Index, o.Build.Replace, o.Build.Share = x.threads, x.index, x.replace, x.part
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
@@ -340,26 +340,26 @@ func (x *indexing) build(
 	if err != nil {
 		return report, err
 	}
-	o.Tried = func(t server.TitleTrial) { bar.Say("%s", t) }
+	o.Tried = func(t indexing.TitleTrial) { bar.Say("%s", t) }
 	if x.skipBad {
 		o.Build.BadPassage = func(bad error) error {
 			bar.Say("left out: %v", bad)
 			return nil
 		}
 	}
-	o.Estimated = func(passages int64, choices []server.Choice, err error) {
+	o.Estimated = func(passages int64, choices []indexing.Choice, err error) {
 		bar.Finish() // of the reading
 		x.sayCosts(passages, choices, err, bar)
 	}
-	o.Crowded = func(c server.Crowding) { bar.Say("conclave: warning: %s", crowded(c)) }
-	report, err = server.Index(ctx, o)
+	o.Crowded = func(c indexing.Crowding) { bar.Say("conclave: warning: %s", crowded(c)) }
+	report, err = indexing.Index(ctx, o)
 	remarks.say(bar)
 	report.Rows = remarks.rows()
 	unread.say(func(format string, args ...any) { bar.Say(format, args...) })
 	if n := unread.failed(); n > 0 && x.strict && err == nil {
 		err = fmt.Errorf("%s could not be read; what was read is indexed", cli.Plural(int64(n), "file"))
 	}
-	var refused *server.ExpertChoiceError
+	var refused *indexing.ExpertChoiceError
 	if errors.As(err, &refused) {
 		return report, cli.Usagef("--%s: %w", refused.Of, err)
 	}
@@ -367,7 +367,7 @@ func (x *indexing) build(
 }
 
 // printIndexed says what was made of a collection, or of a store, which has no generations.
-func printIndexed(w *cli.ErrWriter, r server.Indexed, where string) {
+func printIndexed(w *cli.ErrWriter, r indexing.Indexed, where string) {
 	passages := cli.Plural(int64(r.Passages), "passage")
 	switch {
 	case r.Generation == 0:

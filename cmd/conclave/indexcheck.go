@@ -20,7 +20,7 @@ const maxBuildThreads = 1024
 // check refuses what cannot be done, before anything is read. A flag that
 // would be ignored is refused too: whoever wrote it believes that it counts.
 // defaults are those of the configuration, for what no flag names.
-func (x *indexing) check(flags *pflag.FlagSet, defaults configs.Index) error {
+func (x *indexCommand) check(flags *pflag.FlagSet, defaults configs.Index) error {
 	if err := x.inputs.Check(); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (x *indexing) check(flags *pflag.FlagSet, defaults configs.Index) error {
 
 // checkAction makes sure that one thing is to be done, and that all flags have
 // to do with it.
-func (x *indexing) checkAction(flags *pflag.FlagSet) error {
+func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 	var asked []string
 	for _, action := range []struct {
 		flag  string
@@ -130,7 +130,7 @@ func refuse(flags *pflag.FlagSet, names []string, why string) error {
 
 // fits refuses flags that say that an index should be built otherwise than the
 // collection's are: all segments of an expert have one kind.
-func (x *indexing) fits(dir string, has []store.Expert) error {
+func (x *indexCommand) fits(dir string, has []store.Expert) error {
 	if x.addExpert != "" || len(x.granularity) > 0 {
 		return nil
 	}

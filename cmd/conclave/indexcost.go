@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"example.org/conclave/cmd/internal/cli"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/indexing"
 )
 
 // sayCosts says what encoding takes, with the experts that were chosen and, for a new
 // collection, with those that --experts could have named.
-func (x *indexing) sayCosts(passages int64, choices []server.Choice, err error, bar *cli.Progress) {
+func (x *indexCommand) sayCosts(passages int64, choices []indexing.Choice, err error, bar *cli.Progress) {
 	if err != nil {
 		bar.Say("what encoding takes cannot be measured: %v", err)
 		return
@@ -46,7 +46,7 @@ func (x *indexing) sayCosts(passages int64, choices []server.Choice, err error, 
 }
 
 // crowded says that the shards of a store are too few for what is coming.
-func crowded(c server.Crowding) string {
+func crowded(c indexing.Crowding) string {
 	return fmt.Sprintf(
 		"some %s are coming, %s of index, of which each of the store's %s would hold %s. Beyond some 50 GB a shard is slow to search and to move to another node, and an index keeps its shards: index into a new one with --cluster-shards %d",
 		cli.Plural(c.Passages, "passage"),

@@ -7,7 +7,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/assembly"
 )
 
 // next opens a collection as a search would, and says what "auto" now is and
@@ -15,8 +15,8 @@ import (
 // here, too.
 func next(config configs.Config, out io.Writer) error {
 	w := &cli.ErrWriter{Out: out}
-	l, err := server.Assemble(
-		server.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: cli.Complaining{Out: out}},
+	l, err := assembly.Open(
+		assembly.Options{Config: config, Log: slog.New(slog.DiscardHandler), Observer: cli.Complaining{Out: out}},
 	)
 	if err == nil {
 		sayNext(l, w, config.Collection)
@@ -31,7 +31,7 @@ func next(config configs.Config, out io.Writer) error {
 	return w.Err
 }
 
-func sayNext(l *server.Assembly, w *cli.ErrWriter, folder string) {
+func sayNext(l *assembly.Assembly, w *cli.ErrWriter, folder string) {
 	w.Printf("auto is %s\n", l.Auto())
 	for _, better := range l.Improvements() {
 		switch len(better.Experts) {

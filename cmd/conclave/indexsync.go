@@ -18,7 +18,7 @@ type followed struct {
 }
 
 // sync makes the documents of a collection that is there those of the files at --in.
-func (x *indexing) sync(ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress) error {
+func (x *indexCommand) sync(ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress) error {
 	reading, err := documentOptions(config)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (x *indexing) sync(ctx context.Context, config configs.Config, term cli.Ter
 }
 
 // syncServed does it through the server that has the collection.
-func (x *indexing) syncServed(
+func (x *indexCommand) syncServed(
 	ctx context.Context,
 	term cli.Terminal,
 	limits documents.Limits,
@@ -79,7 +79,7 @@ func describeSynced(s keeping.Synced) string {
 }
 
 // checkSync refuses to follow what are no documents.
-func (x *indexing) checkSync() error {
+func (x *indexCommand) checkSync() error {
 	for _, in := range x.inputs.Files {
 		if in.Path == "-" || in.IDPrefix != "" {
 			return cli.Usagef("--sync follows files and folders of documents: name them with --in, without --id-prefix")

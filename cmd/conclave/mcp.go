@@ -6,7 +6,7 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers/adapters"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/assembly"
 
 	"github.com/spf13/cobra"
 )
@@ -47,7 +47,7 @@ func serveTools(cmd *cobra.Command, config configs.Config, terminal cli.Terminal
 	if err != nil {
 		return err
 	}
-	return cli.OpenCollection(config, terminal, false, func(l *server.Assembly) error {
+	return cli.OpenCollection(config, terminal, false, func(l *assembly.Assembly) error {
 		return adapters.ServeTools(cmd.Context(), l.Engine, filepath.Base(folder), terminal.In, terminal.Out)
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/provision"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert"
 
@@ -67,7 +67,7 @@ it is imported.`,
 
 // installedRuntime returns ONNX Runtime, or nil where it is not installed, which is said.
 func installedRuntime(config configs.Config, cache provision.Cache, term cli.Terminal) (*encoder.Runtime, error) {
-	library, err := server.RuntimeLibrary(config, cache)
+	library, err := experts.RuntimeLibrary(config, cache)
 	var missing *provision.MissingError
 	if errors.As(err, &missing) {
 		_, err = fmt.Fprintf(term.Err, "note: graphs are not loaded, since %v (conclave setup)\n", err)

@@ -156,7 +156,11 @@ func (x *unreadFiles) say(say func(format string, args ...any)) {
 
 // openInputs puts one source of documents in the place of the inputs that hold documents,
 // where the first of them stands.
-func (x *indexing) openInputs(ctx context.Context, config configs.Config, unread *unreadFiles) ([]corpus.Input, error) {
+func (x *indexCommand) openInputs(
+	ctx context.Context,
+	config configs.Config,
+	unread *unreadFiles,
+) ([]corpus.Input, error) {
 	var paths []string
 	var inputs []corpus.Input
 	at := -1

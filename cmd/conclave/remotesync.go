@@ -193,7 +193,7 @@ func ofServedFile(err error) error {
 }
 
 // checkServed refuses flags that say how a collection is built, which a server's is already.
-func (x *indexing) checkServed(flags *pflag.FlagSet) error {
+func (x *indexCommand) checkServed(flags *pflag.FlagSet) error {
 	if err := x.server.check(flags); err != nil || x.server.url == "" {
 		return err
 	}

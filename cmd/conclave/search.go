@@ -5,7 +5,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/search"
 
 	"github.com/spf13/cobra"
@@ -137,7 +137,7 @@ func (x *asking) ask(
 	if x.server.url != "" {
 		return x.server.search(cmd.Context(), terminal.Environ, x.request)
 	}
-	err = cli.OpenCollection(config, terminal, false, func(l *server.Assembly) (err error) {
+	err = cli.OpenCollection(config, terminal, false, func(l *assembly.Assembly) (err error) {
 		response, err = l.Engine.Search(cmd.Context(), x.request)
 		return err
 	})

@@ -12,8 +12,8 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/provision"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/internal/testing/tinyexperts"
 	"example.org/conclave/models/convert"
@@ -174,7 +174,7 @@ func TestLateInteractionComesAsTheBaseDoes(t *testing.T) {
 		base, late string
 		shared     bool
 	}{{"base", name, true}, {"base-fp32", name + "-fp32", true}, {"base", name + "-fp32", false}} {
-		loaded, err := server.OpenExperts(
+		loaded, err := experts.Open(
 			configs.Config{Cache: cache.Root, Runtime: library, Encoder: configs.Encoder{Provider: "cpu"}},
 			slog.New(slog.DiscardHandler),
 			[]string{c.base, c.late},

@@ -7,9 +7,9 @@ import (
 	"example.org/conclave/calibration"
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/doctor"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/provision"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/models"
 	"example.org/conclave/store/folder"
 
@@ -74,7 +74,7 @@ func newVersion(term cli.Terminal) *cobra.Command {
 			a := describe()
 			// A configuration that cannot be read says nothing of the version.
 			if config, cache, err := cli.ReadSettingsAndCache(cmd, term); err == nil {
-				a.Library, _ = server.RuntimeLibrary(config, cache)
+				a.Library, _ = experts.RuntimeLibrary(config, cache)
 			}
 			return cli.Show(term.Out, asJSON, a, func(w *cli.ErrWriter) {
 				w.Printf("conclave %s (%s, %s, for ONNX Runtime %s)\n", a.Version, a.Go, a.Platform, a.Runtime)

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/provision"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
@@ -84,7 +84,7 @@ func made(t *testing.T, name string) {
 func granularity(t *testing.T, c *configs.Config, name string) {
 	t.Helper()
 	c.Experts = append(c.Experts, configs.Expert{Name: name})
-	loaded, err := server.OpenExperts(*c, slog.New(slog.DiscardHandler), []string{name})
+	loaded, err := experts.Open(*c, slog.New(slog.DiscardHandler), []string{name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,27 +117,29 @@ var allowed = map[string][]string{
 	"internal/wording":    {},
 	"internal/jobs":       {"internal/disk", "internal/jobs/lease"},
 	"internal/jobs/lease": {},
+	"internal/stores":     {"configs", "store", "store/folder/backend", "store/opensearch", "store/opensearch/backend"},
+	"internal/capacity":   {"configs", "internal/overload", "search"},
+	"internal/experts": {
+		"configs", "encoder", "internal/capacity", "internal/corpus", "internal/granules", "internal/provision",
+		"internal/rank", "models", "search", "shipped", "store",
+	},
+	"internal/assembly": {
+		"ann", "calibration", "configs", "fusion", "internal/capacity", "internal/corpus", "internal/experts",
+		"internal/rank", "internal/stores", "models", "search", "shipped", "store",
+	},
+	"internal/indexing": {
+		"configs", "internal/corpus", "internal/disk", "internal/experts", "internal/questions", "internal/rank",
+		"internal/stores", "search", "shipped", "store", "store/folder",
+	},
 	"internal/doctor": {
-		"ann",
-		"calibration",
-		"configs",
-		"encoder",
-		"internal/disk",
-		"internal/granules",
-		"internal/provision",
-		"internal/server",
-		"internal/stores",
-		"models",
-		"search",
-		"shipped",
+		"ann", "calibration", "configs", "encoder", "internal/assembly", "internal/capacity", "internal/disk",
+		"internal/experts", "internal/granules", "internal/provision", "internal/stores", "models", "search", "shipped",
 		"store",
 	},
-	"internal/stores": {"configs", "store", "store/folder/backend", "store/opensearch", "store/opensearch/backend"},
 	"internal/server": {
-		"ann", "calibration", "configs", "documents", "encoder", "fusion", "handlers", "handlers/adapters", "internal/corpus", "internal/disk",
-		"internal/granules", "internal/jobs", "internal/keeping", "internal/overload", "internal/provision", "internal/questions",
-		"internal/rank",
-		"internal/stores", "models", "search", "shipped", "store", "store/folder",
+		"ann", "configs", "documents", "encoder", "handlers", "handlers/adapters", "internal/assembly",
+		"internal/capacity", "internal/corpus", "internal/disk", "internal/experts", "internal/jobs", "internal/keeping",
+		"internal/overload", "internal/provision", "models", "search", "shipped", "store",
 	},
 
 	"cmd": {"*"},
@@ -151,12 +153,13 @@ var allowed = map[string][]string{
 		"bm25",
 		"encoder",
 		"fusion",
+		"internal/assembly",
 		"internal/corpus",
 		"internal/disk",
+		"internal/experts",
 		"internal/provision",
 		"internal/questions",
 		"internal/rank",
-		"internal/server",
 		"models",
 		"search",
 	},
@@ -183,7 +186,10 @@ func pure(room string) bool {
 	return !slices.Contains(
 		[]string{
 			"encoder",
+			"internal/assembly",
 			"internal/doctor",
+			"internal/experts",
+			"internal/indexing",
 			"internal/server",
 			"cmd",
 			"internal/endtoend",
@@ -195,7 +201,7 @@ func pure(room string) bool {
 }
 
 // apart are packages whose parts a command does not put together itself: that is for
-// store, search and internal/server.
+// store, search, internal/assembly and internal/indexing.
 var apart = []string{"example.org/conclave/ann", "example.org/conclave/bm25", "example.org/conclave/fusion"}
 
 // only says which package alone may import a library.

@@ -1,8 +1,6 @@
-// Package server opens a collection with its experts and the engine (Assemble),
-// and serves it over HTTP (Open): it follows the generations of the collection,
-// calibrations and experts that come and go, does the jobs, and closes everything
-// in order.
-package server
+// Package assembly opens a collection for searching: its store, its experts, and the engine over them,
+// with the line-up by its calibration.
+package assembly
 
 import (
 	"context"
@@ -16,6 +14,8 @@ import (
 	"example.org/conclave/calibration"
 	"example.org/conclave/configs"
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/capacity"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
@@ -35,32 +35,36 @@ type Options struct {
 // Assembly is a collection opened for searching, with its experts and the engine on top.
 type Assembly struct {
 	Store   store.Backend
-	Experts *Experts
+	Experts *experts.Set
 	Engine  *search.Engine
+	Absent  []Absent // in the order of their names
 
 	options     Options
-	absent      []absentExpert // in the order of their names
 	calibration calibrationUse
 	lineUp      search.LineUp   // that the engine uses
 	drained     <-chan struct{} // closed when no earlier line-up is in use; nil: there was none
 }
 
-// absentExpert is an expert of the collection whose bundle cannot be used.
-type absentExpert struct {
-	name   string
-	cause  error
-	silent bool // it would not be searched, and is needed for writing alone
+// Absent is an expert of the collection whose bundle cannot be used.
+type Absent struct {
+	Name   string
+	Cause  error
+	Silent bool // it would not be searched, and is needed for writing alone
 }
 
-// Assemble opens the configured collection with the configured experts, all that
+// New returns an Assembly of which nothing is open. Load opens the store and the experts, Start the
+// engine over them, and Close ends both.
+func New(o Options) *Assembly { return &Assembly{options: o} }
+
+// Open opens the configured collection with the configured experts, all that
 // the collection has where none are named, and refuses what would answer wrongly:
 // vectors of another encoder, an index below its floor. An expert whose bundle cannot
 // be used is left out, and every answer says so. Close ends it.
-func Assemble(o Options) (*Assembly, error) {
-	a := &Assembly{options: o}
-	err := a.load()
+func Open(o Options) (*Assembly, error) {
+	a := New(o)
+	err := a.Load()
 	if err == nil {
-		err = a.start(nil)
+		err = a.Start(nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
@@ -68,8 +72,8 @@ func Assemble(o Options) (*Assembly, error) {
 	return a, nil
 }
 
-// load opens the collection for reading, and the experts.
-func (a *Assembly) load() (err error) {
+// Load opens the collection for reading, and the experts.
+func (a *Assembly) Load() (err error) {
 	config := a.options.Config
 	at, err := stores.At(config)
 	if err != nil {
@@ -92,17 +96,17 @@ func (a *Assembly) loadExperts(contents store.Contents) (err error) {
 	config := a.options.Config
 	stored := contents.Experts()
 	names := searchedExperts(config, stored)
-	config.Encoder.Threads = threadsOfOne(config, len(names))
+	config.Encoder.Threads = experts.ThreadsOfOne(config, len(names))
 	var failed map[string]error
-	a.Experts, failed, err = openSome(config, a.options.Log, names, stored)
+	a.Experts, failed, err = experts.OpenSome(config, a.options.Log, names, stored)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(a.leaveOut(failed), a.Experts.openReaders(), a.Experts.openRerankers()); err != nil {
+	if err := errors.Join(a.leaveOut(failed), a.Experts.OpenReaders(), a.Experts.OpenRerankers()); err != nil {
 		return err
 	}
 	var encoders []store.Encoder
-	for _, e := range a.Experts.opened {
+	for _, e := range a.Experts.Searched {
 		encoders = append(encoders, e)
 	}
 	return contents.CheckEncoders(encoders...)
@@ -132,27 +136,27 @@ func (a *Assembly) leaveOut(failed map[string]error) error {
 			continue
 		}
 		a.options.Log.Error("an expert is left out: its bundle cannot be used", "expert", name, "cause", err)
-		a.absent = append(a.absent, absentExpert{name: name, cause: err})
+		a.Absent = append(a.Absent, Absent{Name: name, Cause: err})
 	}
-	slices.SortFunc(a.absent, func(x, y absentExpert) int { return strings.Compare(x.name, y.name) })
+	slices.SortFunc(a.Absent, func(x, y Absent) int { return strings.Compare(x.Name, y.Name) })
 	return errors.Join(errs...)
 }
 
-// start makes the engine. turns may be nil: then every search computes at once.
-func (a *Assembly) start(turns search.Turns) (err error) {
+// Start makes the engine. turns may be nil: then every search computes at once.
+func (a *Assembly) Start(turns search.Turns) (err error) {
 	a.lineUp, err = a.newLineUp()
 	if err != nil {
 		return err
 	}
 	a.Engine, err = search.NewEngine(
-		search.EngineConfig{LineUp: a.lineUp, Corpus: a.Store, Limits: limitsOf(a.options.Config.Limits),
+		search.EngineConfig{LineUp: a.lineUp, Corpus: a.Store, Limits: capacity.Limits(a.options.Config.Limits),
 			Observer: a.options.Observer, Turns: turns},
 	)
 	return err
 }
 
-// renew lets searches use the experts and the calibration that are there now.
-func (a *Assembly) renew() error {
+// Renew lets searches use the experts and the calibration that are there now.
+func (a *Assembly) Renew() error {
 	made, err := a.newLineUp()
 	if err != nil {
 		return err
@@ -170,6 +174,9 @@ func (a *Assembly) renew() error {
 func (a *Assembly) Dense() []search.ExpertInfo {
 	return slices.DeleteFunc(a.Engine.Experts(), func(x search.ExpertInfo) bool { return x.Kind == search.KindLate })
 }
+
+// Drained returns what is closed when no search uses an earlier line-up; nil: there was none.
+func (a *Assembly) Drained() <-chan struct{} { return a.drained }
 
 // LineUp returns what the engine uses.
 func (a *Assembly) LineUp() search.LineUp { return a.lineUp }
@@ -214,17 +221,17 @@ func Floors(x configs.Index) map[string]float64 {
 	return map[string]float64{ann.HNSW: x.Floors.HNSW, ann.Flat: x.Floors.Flat, ann.Coder: x.Floors.Coder}
 }
 
-func limitsOf(l configs.Limits) search.Limits {
-	return search.Limits{
-		K: l.K, Candidates: l.Candidates, QuestionBytes: int(l.QuestionBytes), Timeout: l.Timeout,
-		Batch: l.Batch, BatchParallel: l.BatchParallel, EmbedInputs: l.EmbedInputs, EmbedBytes: int(l.EmbedBytes),
-		AnswerBytes: int(l.AnswerBytes),
-	}
-}
-
 func defaultsOf(s configs.Search) search.Defaults {
 	return search.Defaults{
 		K: s.K, Candidates: s.Candidates, Timeout: s.Timeout, Fusion: s.Fusion, Missing: fusion.Missing(s.Missing),
 		Alpha: s.Alpha, Correct: s.Correct, Rerank: s.Rerank,
 	}
+}
+
+func (a *Assembly) IsAbsent(name string) bool {
+	return slices.ContainsFunc(a.Absent, func(x Absent) bool { return x.Name == name })
+}
+
+func (a *Assembly) AbsentBut(name string) []Absent {
+	return slices.DeleteFunc(slices.Clone(a.Absent), func(x Absent) bool { return x.Name == name })
 }

@@ -1,4 +1,4 @@
-package server
+package assembly
 
 import (
 	"errors"
@@ -10,6 +10,8 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/calibration"
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/capacity"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/models"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
@@ -19,8 +21,8 @@ import (
 // what is shipped. One that searches could not be answered by is an error.
 func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, err error) {
 	made.Defaults = defaultsOf(a.options.Config.Search)
-	for _, e := range a.Experts.opened {
-		x := e.searched(a.Experts.opened)
+	for _, e := range a.Experts.Searched {
+		x := e.SearchedAmong(a.Experts.Searched)
 		if e.Late() {
 			if made.Late != nil {
 				return made, &TwoLateError{made.Late.Name, x.Name}
@@ -32,7 +34,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 			made.Late = &x
 			continue
 		}
-		if e.granularity == nil {
+		if e.Granularity == nil {
 			if err := a.familiar(&made, &x, e); err != nil {
 				return made, err
 			}
@@ -45,8 +47,8 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	if err := a.addReaders(&made, record); err != nil {
 		return made, err
 	}
-	for _, r := range a.Experts.rerankers {
-		own := r.loaded()
+	for _, r := range a.Experts.Rerankers() {
+		own := r
 		if record != nil {
 			if fit := record.RerankingOf(own.Info.Fingerprint); fit != nil {
 				own.Weight = &fit.Weight
@@ -54,11 +56,11 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		}
 		made.Rerankers = append(made.Rerankers, own)
 	}
-	for _, x := range a.absent {
-		if x.silent {
+	for _, x := range a.Absent {
+		if x.Silent {
 			continue
 		}
-		made.Absent = append(made.Absent, search.Missing{Source: x.name, Reason: "its bundle cannot be used"})
+		made.Absent = append(made.Absent, search.Missing{Source: x.Name, Reason: "its bundle cannot be used"})
 	}
 	if record == nil {
 		err = a.shippedGate(&made)
@@ -72,7 +74,7 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	if err != nil {
 		return made, err
 	}
-	return made, made.Check(limitsOf(a.options.Config.Limits))
+	return made, made.Check(capacity.Limits(a.options.Config.Limits))
 }
 
 // addReaders adds the readers that are there, with what was fitted for each.
@@ -85,8 +87,8 @@ func (a *Assembly) addReaders(made *search.LineUp, record *calibration.Record) e
 	if err != nil {
 		return err
 	}
-	for _, r := range a.Experts.readers {
-		own := r.loaded()
+	for _, r := range a.Experts.Readers() {
+		own := r
 		fit := shipped
 		read := verdict.For(own.Info.Fingerprint)
 		if read != nil {
@@ -125,53 +127,9 @@ func (e *TwoLateError) Error() string {
 	)
 }
 
-// searched returns one of all experts as the engine uses it, without what is fitted for its
-// collection.
-func (e *Expert) searched(all []*Expert) search.Expert {
-	m := e.encoding()
-	fingerprints := e.fingerprints()
-	x := search.Expert{
-		Name:        e.name,
-		Encoder:     e.Encoder,
-		Passages:    embedder{e},
-		Granularity: e.granularityIn(all),
-		Info: search.ExpertInfo{
-			Dimension:    m.Dimension(),
-			Fingerprints: fingerprints,
-			Provider:     e.Encoder.Provider(),
-			Precision:    m.Precision,
-			MaxTokens:    map[string]int{"question": m.Vectors.MaxTokens.Question, "passage": m.Vectors.MaxTokens.Passage},
-		},
-	}
-	if why := e.Encoder.Fallback(); why != nil {
-		x.Info.Warnings = append(x.Info.Warnings, fmt.Sprintf("runs on the processor: %v", why))
-	}
-	if e.granularity != nil {
-		return x // what the bundle says is of passages
-	}
-	switch c := e.Bundle.Calibration; {
-	case c == nil:
-	case c.Encoder != fingerprints["question"]:
-		x.Info.Warnings = append(
-			x.Info.Warnings,
-			"its calibration was fitted for another encoder and is left aside: calibrate it again",
-		)
-	default:
-		x.Info.Calibration = &search.CalibrationInfo{
-			Temperature: c.Temperature, Depth: c.Depth, ECEBefore: c.ECEBefore, ECEAfter: c.ECEAfter, Questions: c.Questions,
-		}
-	}
-	if e.head != nil {
-		x.Head = e.head
-	} else if ensemble := e.Encoder.Ensemble(); ensemble != nil {
-		x.Ensemble = ensemble
-	}
-	return x
-}
-
 // familiar gives an expert the representatives of its training questions, where the
 // encoder that made them, one for all experts, is loaded.
-func (a *Assembly) familiar(made *search.LineUp, x *search.Expert, e *Expert) error {
+func (a *Assembly) familiar(made *search.LineUp, x *search.Expert, e *experts.Expert) error {
 	r, err := e.Bundle.Representatives()
 	if err != nil || r == nil {
 		return err
@@ -189,9 +147,9 @@ func (a *Assembly) familiar(made *search.LineUp, x *search.Expert, e *Expert) er
 // referenceFor returns the loaded expert that is the base itself of these
 // representatives, not one that was fine-tuned from it; "" when it is not loaded.
 func (a *Assembly) referenceFor(r *models.Representatives) string {
-	for _, e := range a.Experts.opened {
-		if e.granularity == nil && isBaseItself(e.Bundle, r.BaseSHA256) {
-			return e.name
+	for _, e := range a.Experts.Searched {
+		if e.Granularity == nil && experts.IsBaseItself(e.Bundle, r.BaseSHA256) {
+			return e.Name()
 		}
 	}
 	return ""
@@ -268,7 +226,8 @@ func chancesOf(d *search.Defaults, r *calibration.Record) {
 // the sources are those that they were fitted for.
 func (a *Assembly) shippedGate(made *search.LineUp) error {
 	dense := a.Experts.Dense()
-	if len(dense) == 0 || slices.ContainsFunc(dense, func(e *Expert) bool { return !e.Bundle.Manifest.UnitLength() }) {
+	longer := func(e *experts.Expert) bool { return !e.Bundle.Manifest.UnitLength() }
+	if len(dense) == 0 || slices.ContainsFunc(dense, longer) {
 		return nil
 	}
 	record, err := parseShipped(calibration.RecordFile, calibration.ParseRecord)

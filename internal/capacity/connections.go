@@ -1,4 +1,4 @@
-package server
+package capacity
 
 import (
 	"fmt"
@@ -18,9 +18,9 @@ const (
 	LeastConnections = 8
 )
 
-// places are the connections that a server may have: open ones, further ones that wait for
+// Places are the connections that a server may have: open ones, further ones that wait for
 // a place, and further ones for health checks.
-type places struct{ open, waiting, probes int }
+type Places struct{ Open, Waiting, Probes int }
 
 // The most places for waiting and for health checks.
 const (
@@ -28,19 +28,19 @@ const (
 	mostProbes  = 16
 )
 
-// placesOf returns what a server may have that is configured to have so many connections open;
+// PlacesOf returns what a server may have that is configured to have so many connections open;
 // 0: as many as the files allow that this process may open.
-func placesOf(configured int) (places, error) {
+func PlacesOf(configured int) (Places, error) {
 	files, err := OpenFiles()
 	if err != nil {
-		return places{}, err
+		return Places{}, err
 	}
 	p := placesWithin(files)
 	if configured > 0 {
 		left := int(min(files, 1<<20)) - StoreFiles - configured - mostProbes
-		return places{configured, min(max(left, p.waiting), mostWaiting), p.probes}, nil
+		return Places{configured, min(max(left, p.Waiting), mostWaiting), p.Probes}, nil
 	}
-	if p.open < LeastConnections {
+	if p.Open < LeastConnections {
 		return p, fmt.Errorf(
 			"this process may open %d files, which is too few to serve with: raise it to 1024 (ulimit -n 1024)",
 			files,
@@ -51,17 +51,17 @@ func placesOf(configured int) (places, error) {
 
 // placesWithin returns what a server takes of a process that may open so many files: a quarter
 // of what the store leaves for waiting and health checks.
-func placesWithin(files uint64) places {
+func placesWithin(files uint64) Places {
 	files = min(files, mostConnections+mostWaiting+mostProbes+StoreFiles)
 	left := int(files - min(StoreFiles, (files+1)/2))
 	reserved := min(max(left/4, 2), mostWaiting+mostProbes)
 	probes := min(reserved/2, mostProbes)
-	return places{left - reserved, reserved - probes, probes}
+	return Places{left - reserved, reserved - probes, probes}
 }
 
 // MostConnections returns how many connections a server may have open of a process that may
 // open so many files.
-func MostConnections(files uint64) int { return placesWithin(files).open }
+func MostConnections(files uint64) int { return placesWithin(files).Open }
 
 // OpenFiles returns how many files this process may open. Go has raised it to the most
 // that is allowed.

@@ -1,10 +1,13 @@
-package server
+// Package capacity says what a machine has, in memory and in files, and how much of it a server
+// takes.
+package capacity
 
 import (
 	"fmt"
 
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/overload"
+	"example.org/conclave/search"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -28,7 +31,7 @@ func MachineMemory() (int64, error) {
 
 // RequestMemory returns what the bodies and answers of requests may take together, in bytes.
 func RequestMemory(l configs.Limits) (int64, error) {
-	least := leastMemory(l, overload.RoomFor(int64(limitsOf(l).RoomBytes())))
+	least := leastMemory(l, overload.RoomFor(int64(Limits(l).RoomBytes())))
 	if l.Memory == 0 {
 		all, err := MachineMemory()
 		return max(all/requestShare, least), err
@@ -82,9 +85,9 @@ const (
 	bodyShare = 8
 )
 
-// rooms returns what of the memory for requests their answers and their bodies may take,
+// Rooms returns what of the memory for requests their answers and their bodies may take,
 // such that with what waits to be collected it is no more.
-func rooms(memory int64) (answers, body int64) {
+func Rooms(memory int64) (answers, body int64) {
 	body = memory / collected / bodyShare
 	return memory/collected - body, body
 }
@@ -128,3 +131,12 @@ func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory
 
 // Total returns all of it.
 func (m Memory) Total() int64 { return m.Requests + m.Work + m.Writing + m.Encoders }
+
+// Limits returns the limits of searches by a configuration.
+func Limits(l configs.Limits) search.Limits {
+	return search.Limits{
+		K: l.K, Candidates: l.Candidates, QuestionBytes: int(l.QuestionBytes), Timeout: l.Timeout,
+		Batch: l.Batch, BatchParallel: l.BatchParallel, EmbedInputs: l.EmbedInputs, EmbedBytes: int(l.EmbedBytes),
+		AnswerBytes: int(l.AnswerBytes),
+	}
+}

@@ -1,4 +1,4 @@
-package server
+package capacity
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ func TestRequestMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, body := rooms(derived)
+	answers, body := Rooms(derived)
 	if answers+body > derived/2 || answers < 4*int64(l.AnswerBytes) || body < 2*int64(l.BodyBytes) {
 		t.Errorf("of %d bytes %d are for answers and %d for bodies", derived, answers, body)
 	}
@@ -65,17 +65,17 @@ func TestMemory(t *testing.T) {
 // TestRooms: what bodies and answers may take, twice, is the memory; the least memory
 // has room for the largest body and the largest answer.
 func TestRooms(t *testing.T) {
-	if answers, body := rooms(1600); answers != 700 || body != 100 {
+	if answers, body := Rooms(1600); answers != 700 || body != 100 {
 		t.Errorf("of 1600: %d and %d", answers, body)
 	}
 	l := configs.Limits{BodyBytes: 1000, LineBytes: 600}
 	for _, answer := range []int64{0, 1, 14_000, 14_001, 999_999} {
 		least := leastMemory(l, answer)
-		answers, body := rooms(least)
+		answers, body := Rooms(least)
 		if answers < answer || body < 2000 {
 			t.Errorf("of %d, for an answer of %d: %d and %d", least, answer, answers, body)
 		}
-		if answers, body := rooms(least - 16); answers >= answer && body >= 2000 {
+		if answers, body := Rooms(least - 16); answers >= answer && body >= 2000 {
 			t.Errorf("for an answer of %d less than %d does", answer, least)
 		}
 	}

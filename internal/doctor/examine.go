@@ -13,9 +13,11 @@ import (
 	"example.org/conclave/ann/kernel"
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/capacity"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/provision"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/models"
 	"example.org/conclave/search"
@@ -87,7 +89,7 @@ func examinePip(ctx context.Context) Finding {
 
 func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, []Finding) {
 	const what = "ONNX Runtime"
-	library, err := server.RuntimeLibrary(config, cache)
+	library, err := experts.RuntimeLibrary(config, cache)
 	if err != nil {
 		return nil, []Finding{failed(what, err)}
 	}
@@ -98,7 +100,7 @@ func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runt
 	cuda := Finding{What: "CUDA", Status: StatusOK, Detail: "works"}
 	if err := ort.CUDA(); err != nil {
 		cuda = failed("CUDA", fmt.Errorf("not here: %w", err))
-		if server.StrongestProvider(config) != encoder.CUDA {
+		if experts.StrongestProvider(config) != encoder.CUDA {
 			cuda.Status = StatusNote
 		}
 	}
@@ -149,7 +151,7 @@ func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Ru
 
 // examineReads says how many passages the experts do not read as a whole, if there are any.
 func examineReads(r store.Reads) (out []Finding) {
-	for _, warning := range server.ReadingWarnings(r) {
+	for _, warning := range r.Warnings() {
 		out = append(out, Finding{What: "passages", Status: StatusNote, Detail: warning})
 	}
 	return out
@@ -159,7 +161,7 @@ func examineReads(r store.Reads) (out []Finding) {
 // calibration is used. Without one a server has what is shipped.
 func examineCalibration(config configs.Config) Finding {
 	const what = "calibration"
-	a, err := server.Assemble(server.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
+	a, err := assembly.Open(assembly.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return failed(what, err)
 	}
@@ -177,17 +179,17 @@ func examineCalibration(config configs.Config) Finding {
 // examineMemory says what serving may take at most, and of how much.
 func examineMemory(config configs.Config, cache provision.Cache, experts []string) Finding {
 	f := Finding{What: "memory", Status: StatusOK}
-	machine, err := server.MachineMemory()
+	machine, err := capacity.MachineMemory()
 	if err != nil {
 		f.Detail = err.Error()
 		f.Status = StatusNote
 		return f
 	}
-	requests, err := server.RequestMemory(config.Limits)
+	requests, err := capacity.RequestMemory(config.Limits)
 	if err != nil {
 		return failed(f.What, err)
 	}
-	var sizes []server.ExpertSize
+	var sizes []capacity.ExpertSize
 	for _, name := range experts {
 		dir, err := shipped.Folder(config, cache, name)
 		if err != nil {
@@ -197,14 +199,14 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 		if err != nil {
 			continue
 		}
-		size := server.ExpertSize{Width: b.Manifest.Dimension()}
+		size := capacity.ExpertSize{Width: b.Manifest.Dimension()}
 		if v := b.Manifest.Vectors; v != nil {
 			size.Width = max(size.Width, v.Passage.PooledDimension)
 			size.MaxTokens = v.MaxTokens.Passage
 		}
 		sizes = append(sizes, size)
 	}
-	m := server.MostMemory(config, requests, sizes)
+	m := capacity.MostMemory(config, requests, sizes)
 	f.Detail = fmt.Sprintf(
 		"%s at most, of the machine's %s, beside the collection's mapped files and the models: bodies and answers %s (limits.memory), searches %s (limits.concurrency), writing %s, %d experts %s",
 		mebibytes(
@@ -226,11 +228,11 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 // examineGenerators says what an answer of each configured generator takes, of what an
 // answer may and of what the machine has.
 func examineGenerators(config configs.Config, cache provision.Cache) (out []Finding) {
-	machine, err := server.MachineMemory()
+	machine, err := capacity.MachineMemory()
 	if err != nil {
 		return nil // a finding of its own, as is the next
 	}
-	allowed, err := server.RequestMemory(config.Limits)
+	allowed, err := capacity.RequestMemory(config.Limits)
 	if err != nil {
 		return nil
 	}
@@ -280,13 +282,13 @@ func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 // examineFiles says how many connections a server would take.
 func examineFiles(config configs.Config) Finding {
 	f := Finding{What: "open files", Status: StatusOK}
-	files, err := server.OpenFiles()
+	files, err := capacity.OpenFiles()
 	if err != nil {
 		f.Detail = err.Error()
 		f.Status = StatusNote
 		return f
 	}
-	most := server.MostConnections(files)
+	most := capacity.MostConnections(files)
 	set := config.Server.Connections
 	switch {
 	case set > most:
@@ -295,12 +297,12 @@ func examineFiles(config configs.Config) Finding {
 			"%d allowed; server.connections is %d, which could leave fewer than %d files to the collection: at most %d fit",
 			files,
 			set,
-			server.StoreFiles,
+			capacity.StoreFiles,
 			most,
 		)
 	case set > 0:
 		f.Detail = fmt.Sprintf("%d allowed; server.connections is %d", files, set)
-	case most < server.LeastConnections:
+	case most < capacity.LeastConnections:
 		return failed(f.What, fmt.Errorf("%d allowed, which is too few to serve with", files))
 	default:
 		f.Detail = fmt.Sprintf(
@@ -308,7 +310,7 @@ func examineFiles(config configs.Config) Finding {
 			files,
 			most,
 		)
-		if files < 2*server.StoreFiles {
+		if files < 2*capacity.StoreFiles {
 			f.Status = StatusNote
 		}
 	}
@@ -340,7 +342,7 @@ func wantedExperts(ctx context.Context, config configs.Config) (names []string) 
 	}
 	stored, _ := stores.Experts(ctx, config) // an error is a finding of the collection's, or the store's
 	for _, x := range stored {
-		bundle, _, err := server.SplitName(x.Name)
+		bundle, _, err := experts.SplitName(x.Name)
 		if err != nil {
 			bundle = x.Name // which has a finding of its own
 		}

@@ -9,9 +9,10 @@ import (
 	"example.org/conclave/calibration"
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/granules"
 	"example.org/conclave/internal/provision"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/models"
 	"example.org/conclave/shipped"
@@ -54,7 +55,7 @@ func examineStore(
 	}
 	contents, done := opened.Contents()
 	defer done()
-	errs := []error{d.Failed, contents.CheckRecall(server.Floors(config.Index))}
+	errs := []error{d.Failed, contents.CheckRecall(assembly.Floors(config.Index))}
 	for _, x := range contents.Experts() {
 		errs = append(errs, examineVectors(contents, x, config, cache))
 	}
@@ -74,7 +75,7 @@ func examineStore(
 
 // examineVectors compares the vectors of an expert with the bundle of its name.
 func examineVectors(contents store.Contents, x store.Expert, config configs.Config, cache provision.Cache) error {
-	bundle, granularity, err := server.SplitName(cmp.Or(x.Owner, x.Name))
+	bundle, granularity, err := experts.SplitName(cmp.Or(x.Owner, x.Name))
 	if err != nil {
 		return err
 	}
@@ -105,5 +106,5 @@ func (b bundleEncoder) Fingerprint() string {
 	if !b.unnormalised {
 		own = encoder.Normalised(own)
 	}
-	return server.GranularFingerprint(own, b.granularity)
+	return experts.GranularFingerprint(own, b.granularity)
 }

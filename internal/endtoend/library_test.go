@@ -18,9 +18,10 @@ import (
 	"example.org/conclave/calibration"
 	"example.org/conclave/configs"
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert/tiny"
@@ -61,7 +62,7 @@ func bundles() []tiny.Expert {
 // library is a collection of the demo's passages with the engine on top, as commands
 // and servers open it.
 type library struct {
-	*server.Assembly
+	*assembly.Assembly
 	passages []corpus.Passage // by ordinal
 	experts  map[string]*expert
 	names    []string
@@ -71,7 +72,7 @@ type library struct {
 // expert is a loaded bundle, with the vectors that it gave for the collection, to
 // compute with.
 type expert struct {
-	*server.Expert
+	*experts.Expert
 	options tiny.Expert
 	stored  map[string][]float32 // by passage id
 }
@@ -100,7 +101,7 @@ func open(t testing.TB, kind string) *library {
 		}
 		l.names = append(l.names, o.Name)
 	}
-	loaded, err := server.OpenExperts(config, log, l.names)
+	loaded, err := experts.Open(config, log, l.names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func open(t testing.TB, kind string) *library {
 	if err := record.Write(l.dir); err != nil {
 		t.Fatal(err)
 	}
-	l.Assembly, err = server.Assemble(server.Options{Config: config, Log: log})
+	l.Assembly, err = assembly.Open(assembly.Options{Config: config, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func open(t testing.TB, kind string) *library {
 	return l
 }
 
-func encoders(loaded *server.Experts) (out []store.PassageEncoder) {
+func encoders(loaded *experts.Set) (out []store.PassageEncoder) {
 	for _, e := range loaded.All() {
 		out = append(out, e)
 	}

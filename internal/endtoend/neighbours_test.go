@@ -8,7 +8,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/testing/golden"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
@@ -54,7 +54,7 @@ func openBase(t *testing.T, precision string) *encoder.Encoder {
 	t.Helper()
 	config := configured(t)
 	config.Experts = []configs.Expert{{Name: shipped.Base, Bundle: testenv.Base(t, precision)}}
-	loaded, err := server.OpenExperts(config, slog.New(slog.DiscardHandler), []string{shipped.Base})
+	loaded, err := experts.Open(config, slog.New(slog.DiscardHandler), []string{shipped.Base})
 	if err != nil {
 		t.Fatal(err)
 	}

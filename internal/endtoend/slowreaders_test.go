@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"example.org/conclave/configs"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/capacity"
 )
 
 // TestSlowReaders: three hundred callers ask for answers of five megabytes, fifteen
@@ -21,7 +21,7 @@ func TestSlowReaders(t *testing.T) {
 	config.ReadOnly = true
 	config.Limits.Memory = 96 << 20
 	config.Limits.AnswerBytes = 6 << 20
-	bound := server.MostMemory(config, int64(config.Limits.Memory), nil).Total()
+	bound := capacity.MostMemory(config, int64(config.Limits.Memory), nil).Total()
 
 	var lines strings.Builder
 	for i := range 20 {

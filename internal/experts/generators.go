@@ -1,9 +1,10 @@
-package server
+package experts
 
 import (
 	"context"
 
 	"example.org/conclave/encoder"
+	"example.org/conclave/internal/capacity"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/models"
 	"example.org/conclave/search"
@@ -19,8 +20,8 @@ type generator struct {
 
 // openGenerator loads a generator. Its answers may take as much memory as the bodies and
 // answers of all requests together, beside those.
-func (x *Experts) openGenerator(name string, opening encoder.Opening) (opened, error) {
-	memory, err := RequestMemory(x.config.Limits)
+func (x *Set) openGenerator(name string, opening encoder.Opening) (opened, error) {
+	memory, err := capacity.RequestMemory(x.config.Limits)
 	if err != nil {
 		return nil, err
 	}

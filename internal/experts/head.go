@@ -1,4 +1,4 @@
-package server
+package experts
 
 import (
 	"fmt"
@@ -27,14 +27,14 @@ func (e *NoBaseError) Error() string {
 
 // openHead makes an expert of a bundle that holds a head: on its owner's encoder, which
 // is among these or was opened before.
-func (x *Experts) openHead(name string, b *models.Bundle, among []*Expert) (*Expert, error) {
+func (x *Set) openHead(name string, b *models.Bundle, among []*Expert) (*Expert, error) {
 	m := &b.Manifest
-	all := slices.Concat(among, x.opened, x.silent)
+	all := slices.Concat(among, x.Searched, x.Silent)
 	at := slices.IndexFunc(all, func(e *Expert) bool {
 		if owner := x.owners[name]; owner != "" {
 			return e.name == owner
 		}
-		return isBaseItself(e.Bundle, m.Base.WeightsSHA256)
+		return IsBaseItself(e.Bundle, m.Base.WeightsSHA256)
 	})
 	if at < 0 {
 		return nil, &NoBaseError{name, m.Base.Name}
@@ -56,9 +56,9 @@ func (x *Experts) openHead(name string, b *models.Bundle, among []*Expert) (*Exp
 	return &Expert{name: name, Bundle: b, Encoder: owner.Encoder, head: head, owner: owner}, nil
 }
 
-// isBaseItself reports whether a bundle is the encoder with these weights, and not one
+// IsBaseItself reports whether a bundle is the encoder with these weights, and not one
 // that was fine-tuned from it.
-func isBaseItself(b *models.Bundle, weights string) bool {
+func IsBaseItself(b *models.Bundle, weights string) bool {
 	m := &b.Manifest
 	return m.Base == nil && m.Lineage.MergedFrom == "" && m.Lineage.SourceSHA256 == weights
 }
@@ -104,7 +104,7 @@ func owning(config configs.Config, names []string, stored []store.Expert) (more 
 		owner := owners(stored)[name]
 		isBase := func(other string) bool {
 			o := bundle(other)
-			return o != nil && isBaseItself(o, b.Manifest.Base.WeightsSHA256)
+			return o != nil && IsBaseItself(o, b.Manifest.Base.WeightsSHA256)
 		}
 		for _, x := range stored {
 			if owner == "" && !slices.ContainsFunc(names, isBase) && isBase(x.Name) {
@@ -126,8 +126,8 @@ func (e *Expert) close() error {
 	return e.Encoder.Close()
 }
 
-// fingerprints returns those of the expert's vectors; see search.ExpertInfo.
-func (e *Expert) fingerprints() map[string]string {
+// Fingerprints returns those of the expert's vectors; see search.ExpertInfo.
+func (e *Expert) Fingerprints() map[string]string {
 	run := e.Encoder.Fingerprint(models.Question)
 	out := map[string]string{"question": run, "passage": e.Fingerprint()}
 	if e.head != nil {
@@ -145,7 +145,7 @@ func (e *Expert) encoding() *models.Manifest {
 	return &e.Bundle.Manifest
 }
 
-// encoding returns the experts that have encoders of their own.
-func encoding(all []*Expert) []*Expert {
+// WithEncoders returns the experts that have encoders of their own.
+func WithEncoders(all []*Expert) []*Expert {
 	return slices.DeleteFunc(slices.Clone(all), func(e *Expert) bool { return e.head != nil })
 }

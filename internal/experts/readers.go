@@ -1,4 +1,4 @@
-package server
+package experts
 
 import (
 	"context"
@@ -27,10 +27,10 @@ type opened interface {
 	Close() error
 }
 
-// openReaders loads the readers that the configuration names, and where it names none
+// OpenReaders loads the readers that the configuration names, and where it names none
 // the shipped one, if setup has made it. The latter is left out when it cannot be used:
 // questions are answered all the same.
-func (x *Experts) openReaders() error {
+func (x *Set) OpenReaders() error {
 	names := x.config.Readers
 	must := true
 	if len(names) == 0 {
@@ -55,7 +55,7 @@ func (x *Experts) openReaders() error {
 	return nil
 }
 
-func (x *Experts) openReader(name string) (opened, error) {
+func (x *Set) openReader(name string) (opened, error) {
 	found, err := x.find(name)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package server
+package experts
 
 import (
 	"context"
@@ -18,8 +18,8 @@ type reranker struct {
 	bundle *models.Bundle
 }
 
-// openRerankers loads the rerankers that the configuration names.
-func (x *Experts) openRerankers() error {
+// OpenRerankers loads the rerankers that the configuration names.
+func (x *Set) OpenRerankers() error {
 	if x.config.Search.Rerank && len(x.config.Rerankers) == 0 {
 		return errors.New("search.rerank is true, and rerankers names none")
 	}
@@ -33,7 +33,7 @@ func (x *Experts) openRerankers() error {
 	return nil
 }
 
-func (x *Experts) openReranker(name string) (*reranker, error) {
+func (x *Set) openReranker(name string) (*reranker, error) {
 	found, err := x.find(name)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,6 @@
-package server
+// Package experts loads bundles: experts with the encoders that they share, heads, granularities,
+// readers, rerankers and generators, and the runtime under them.
+package experts
 
 import (
 	"cmp"
@@ -12,9 +14,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/granules"
 	"example.org/conclave/internal/provision"
-	"example.org/conclave/models"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
@@ -22,14 +22,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Experts are the loaded bundles of one process, and the runtime under them.
-type Experts struct {
+// Set is the loaded bundles of one process, and the runtime under them.
+type Set struct {
 	config    configs.Config
 	cache     provision.Cache
 	log       *slog.Logger
 	runtime   *encoder.Runtime
-	opened    []*Expert // that are searched
-	silent    []*Expert // of the collection, but not searched: they encode what is written
+	Searched  []*Expert // that are searched
+	Silent    []*Expert // of the collection, but not searched: they encode what is written
 	readers   []opened
 	rerankers []*reranker
 	owners    map[string]string // of the collection; see owners
@@ -40,41 +40,25 @@ type Experts struct {
 }
 
 // All returns the experts that are searched, in their order.
-func (x *Experts) All() []*Expert { return x.opened }
+func (x *Set) All() []*Expert { return x.Searched }
 
 // Fingerprints returns those of the experts' question encoders, by name.
-func (x *Experts) Fingerprints() map[string]string {
+func (x *Set) Fingerprints() map[string]string {
 	out := map[string]string{}
-	for _, e := range x.opened {
-		out[e.name] = e.fingerprints()["question"]
+	for _, e := range x.Searched {
+		out[e.name] = e.Fingerprints()["question"]
 	}
 	return out
 }
 
-// Expert is one loaded bundle.
-type Expert struct {
-	Bundle  *models.Bundle
-	Encoder *encoder.Encoder // that experts of one bundle share
-	name    string
-	// head is on the vectors of owner, whose Encoder it is; nil: the expert has its own.
-	head  *encoder.Head
-	owner *Expert
-	// shares names the expert whose vectors of passages are this one's too, since their
-	// passage encoders are the same; "": no other's are. Unlike a head it has an encoder.
-	shares string
-	bundle string // its name
-	// granularity of what the vectors are of; nil: of passages, as the bundle says.
-	granularity *granules.Granularity
+// Open loads the named experts. Close ends them.
+func Open(config configs.Config, log *slog.Logger, names []string) (*Set, error) {
+	return OpenNamed(config, log, names, nil)
 }
 
-// OpenExperts loads the named experts. Close ends them.
-func OpenExperts(config configs.Config, log *slog.Logger, names []string) (*Experts, error) {
-	return openNamed(config, log, names, nil)
-}
-
-// openNamed works as OpenExperts does for a collection that has vectors of experts.
-func openNamed(config configs.Config, log *slog.Logger, names []string, stored []store.Expert) (*Experts, error) {
-	x, failed, err := openSome(config, log, names, stored)
+// OpenNamed works as Open does for a collection that has vectors of experts.
+func OpenNamed(config configs.Config, log *slog.Logger, names []string, stored []store.Expert) (*Set, error) {
+	x, failed, err := OpenSome(config, log, names, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -87,19 +71,19 @@ func openNamed(config configs.Config, log *slog.Logger, names []string, stored [
 	return x, nil
 }
 
-// openSome loads those of the named experts that can be loaded, and says why the
+// OpenSome loads those of the named experts that can be loaded, and says why the
 // others cannot. stored are those that the collection has vectors of. Close ends them.
-func openSome(
+func OpenSome(
 	config configs.Config,
 	log *slog.Logger,
 	names []string,
 	stored []store.Expert,
-) (x *Experts, failed map[string]error, err error) {
+) (x *Set, failed map[string]error, err error) {
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
 		return nil, nil, err
 	}
-	x = &Experts{config: config, cache: cache, log: log, owners: owners(stored), stored: stored,
+	x = &Set{config: config, cache: cache, log: log, owners: owners(stored), stored: stored,
 		unnormalised: unnormalised(stored)}
 	if len(names) == 0 {
 		return x, nil, nil
@@ -107,17 +91,17 @@ func openSome(
 	if err := x.openRuntime(); err != nil {
 		return nil, nil, err
 	}
-	x.opened, failed = x.openAll(names)
+	x.Searched, failed = x.openAll(names)
 	return x, failed, nil
 }
 
-// threadsOfOne returns how many cores one inference uses where the configuration
+// ThreadsOfOne returns how many cores one inference uses where the configuration
 // leaves it open, when so many may run at once: experts that are all asked the
 // same question, or batches of passages. Side by side on a core each they take
 // two thirds of the time of one after the other on all cores, since no thread
 // waits for another within a run; a lone expert has all cores, and its answer
 // is there earlier.
-func threadsOfOne(config configs.Config, atOnce int) int {
+func ThreadsOfOne(config configs.Config, atOnce int) int {
 	if config.Encoder.Threads > 0 {
 		return config.Encoder.Threads
 	}
@@ -126,7 +110,7 @@ func threadsOfOne(config configs.Config, atOnce int) int {
 
 // openAll opens experts side by side, and says why those that are not opened
 // could not be.
-func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]error) {
+func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error) {
 	failed = map[string]error{}
 	var wanted []*Expert
 	var bundles []string // of those, each once, without what is open
@@ -136,7 +120,7 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 			failed[name] = err
 			continue
 		}
-		wanted = append(wanted, &Expert{name: name, bundle: bundle, granularity: granularity})
+		wanted = append(wanted, &Expert{name: name, bundle: bundle, Granularity: granularity})
 		if x.ofBundle(bundle) == nil && !slices.Contains(bundles, bundle) {
 			bundles = append(bundles, bundle)
 		}
@@ -176,7 +160,7 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 		if e.Encoder == nil {
 			continue // a head, which follows
 		}
-		if e.granularity != nil && e.Late() {
+		if e.Granularity != nil && e.Late() {
 			failed[e.name] = fmt.Errorf(
 				"expert %s: %s is late interaction, which has a vector for each token and no granularities",
 				e.name,
@@ -210,8 +194,8 @@ func (x *Experts) openAll(names []string) (opened []*Expert, failed map[string]e
 }
 
 // ofBundle returns a loaded expert of a bundle; nil: there is none.
-func (x *Experts) ofBundle(bundle string) *Expert {
-	all := slices.Concat(x.opened, x.silent)
+func (x *Set) ofBundle(bundle string) *Expert {
+	all := slices.Concat(x.Searched, x.Silent)
 	if at := slices.IndexFunc(all, func(e *Expert) bool { return e.bundle == bundle }); at >= 0 {
 		return all[at]
 	}
@@ -220,10 +204,10 @@ func (x *Experts) ofBundle(bundle string) *Expert {
 
 // SharedPasses returns the pairs of experts that one run of an encoder serves.
 func SharedPasses(all []*Expert) (out []store.SharedPass) {
-	all = storing(all)
+	all = WithVectors(all)
 	for _, late := range all {
 		for _, dense := range all {
-			if late.Encoder.Carried() == dense.Encoder && dense.granularity == nil {
+			if late.Encoder.Carried() == dense.Encoder && dense.Granularity == nil {
 				out = append(out, store.SharedPass{
 					Late: late, Dense: dense,
 					Encode: func(ctx context.Context, passages []corpus.Passage) ([][]float32, [][]float32, error) {
@@ -269,7 +253,7 @@ func StrongestProvider(config configs.Config) string {
 }
 
 // find loads an expert's bundle and says how it is to be run.
-func (x *Experts) find(name string) (found encoder.Opening, err error) {
+func (x *Set) find(name string) (found encoder.Opening, err error) {
 	found.Bundle, err = shipped.Load(x.config, x.cache, name)
 	if err != nil {
 		return found, err
@@ -289,7 +273,7 @@ func (x *Experts) find(name string) (found encoder.Opening, err error) {
 }
 
 // openRuntime loads ONNX Runtime, once.
-func (x *Experts) openRuntime() error {
+func (x *Set) openRuntime() error {
 	if x.runtime != nil {
 		return nil
 	}
@@ -300,8 +284,8 @@ func (x *Experts) openRuntime() error {
 	return err
 }
 
-// loadMore loads one more expert, of which the caller says what becomes of it.
-func (x *Experts) loadMore(name string) (*Expert, error) {
+// LoadMore loads one more expert, of which the caller says what becomes of it.
+func (x *Set) LoadMore(name string) (*Expert, error) {
 	if err := x.openRuntime(); err != nil { // a collection of words alone has loaded none yet
 		return nil, err
 	}
@@ -313,14 +297,14 @@ func (x *Experts) loadMore(name string) (*Expert, error) {
 }
 
 // Dense returns the experts but for late interaction, in their order.
-func (x *Experts) Dense() []*Expert {
-	return slices.DeleteFunc(slices.Clone(x.opened), (*Expert).Late)
+func (x *Set) Dense() []*Expert {
+	return slices.DeleteFunc(slices.Clone(x.Searched), (*Expert).Late)
 }
 
 // Close ends the encoders, then the runtime.
-func (x *Experts) Close() error {
+func (x *Set) Close() error {
 	var errs []error
-	for _, e := range slices.Concat(x.opened, x.silent) {
+	for _, e := range slices.Concat(x.Searched, x.Silent) {
 		errs = append(errs, e.close())
 	}
 	for _, r := range x.readers {
@@ -329,7 +313,7 @@ func (x *Experts) Close() error {
 	for _, r := range x.rerankers {
 		errs = append(errs, r.Close())
 	}
-	x.opened, x.silent, x.readers, x.rerankers = nil, nil, nil, nil
+	x.Searched, x.Silent, x.readers, x.rerankers = nil, nil, nil, nil
 	if x.runtime != nil {
 		errs = append(errs, x.runtime.Close())
 		x.runtime = nil
@@ -337,94 +321,55 @@ func (x *Experts) Close() error {
 	return errors.Join(errs...)
 }
 
-// The methods below make an expert what collection and search need of it.
-
-func (e *Expert) Name() string   { return e.name }
-func (e *Expert) Dimension() int { return e.Encoder.Dimension() }
-
-// Late says that the expert gives each token a vector: late interaction.
-func (e *Expert) Late() bool { return e.Encoder.Late() }
-
-// Owner returns the expert whose vectors this one finds passages by; "": it has its own.
-func (e *Expert) Owner() string {
-	if e.owner != nil {
-		return e.owner.name
-	}
-	return e.shares
-}
-
-// PassageWords says which word each token of a passage is of.
-func (e *Expert) PassageWords(p corpus.Passage) ([]search.Word, error) {
-	places, err := e.Encoder.Places(encoder.Text{Title: p.Title, Text: p.Text})
-	words := make([]search.Word, len(places))
-	for i, place := range places {
-		words[i] = search.Word(place)
-	}
-	return words, err
-}
-
-// PassageTokens returns how many tokens the encoder reads of a passage, and whether there
-// are more.
-func (e *Expert) PassageTokens(p corpus.Passage) (read int, cut bool) {
-	return e.Encoder.PassageTokens(encoder.Text{Title: p.Title, Text: p.Text})
-}
-
-// Reads reports whether the encoder reads only the beginning of a passage, and whether it
-// can hardly read it. Granularities cut passages, so that they say nothing of their length.
-func (e *Expert) Reads(p corpus.Passage) (cut, unread bool) {
-	read, cut := e.Encoder.ReadablePassage(encoder.Text{Title: p.Title, Text: p.Text})
-	return cut && e.granularity == nil, read < 1
-}
-
-// EncodePassages gives the vectors of passages as they are stored: a vector is as long as
-// it counts.
-func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
-	vectors, read, err := e.readPassages(ctx, passages)
-	if !e.Late() {
-		asRead(vectors, read)
-	}
-	return vectors, err
-}
-
-// readPassages encodes passages through the bundle's template, and tells what each vector
-// counts.
-func (e *Expert) readPassages(ctx context.Context, passages []corpus.Passage) ([][]float32, []float64, error) {
-	of := texts(passages)
-	if e.granularity != nil && e.granularity.Untitled {
-		for i := range of {
-			of[i].Title = ""
+// Named returns the loaded expert of a name, searched or not; nil: there is none.
+func (x *Set) Named(name string) *Expert {
+	for _, e := range slices.Concat(x.Searched, x.Silent) {
+		if e.name == name {
+			return e
 		}
 	}
-	vectors, read, err := e.Encoder.ReadPassages(ctx, of)
-	return e.unit(vectors), read, err
+	return nil
 }
 
-// asRead makes each vector as long as it counts: its inner products with questions are
-// then worth that much, in searches of all kinds and beside random passages.
-func asRead(vectors [][]float32, read []float64) [][]float32 {
-	for i, v := range vectors {
-		if read[i] < 1 {
-			for n := range v {
-				v[n] *= float32(read[i])
-			}
-		}
+// OpenFor loads the experts to encode with. Those without which they cannot be opened
+// are loaded beside them and encode nothing.
+func OpenFor(config configs.Config, log *slog.Logger, names []string, stored []store.Expert) (*Set, error) {
+	beside, err := owning(config, names, stored)
+	if err != nil {
+		return nil, err
 	}
-	return vectors
+	x, err := OpenNamed(config, log, slices.Concat(names, beside), stored)
+	if err != nil {
+		return nil, err
+	}
+	isBeside := func(e *Expert) bool { return slices.Contains(beside, e.name) }
+	x.Silent = slices.DeleteFunc(slices.Clone(x.Searched), func(e *Expert) bool { return !isBeside(e) })
+	x.Searched = slices.DeleteFunc(x.Searched, isBeside)
+	return x, nil
 }
 
-// embedder is an expert whose vectors are handed out: as the encoder makes them.
-type embedder struct{ *Expert }
-
-// EncodePassages encodes passages through the bundle's template.
-func (e embedder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
-	vectors, _, err := e.readPassages(ctx, passages)
-	return vectors, err
+// Hold says what the collection has vectors of by now, before more experts are loaded.
+func (x *Set) Hold(stored []store.Expert) {
+	x.stored = stored
+	x.owners = owners(stored)
 }
 
-func texts(passages []corpus.Passage) []encoder.Text {
-	out := make([]encoder.Text, len(passages))
-	for i, p := range passages {
-		out[i] = encoder.Text{Title: p.Title, Text: p.Text}
+// OwnerOf returns the expert by whose vectors the collection lets another one find passages; "":
+// its own.
+func (x *Set) OwnerOf(name string) string { return x.owners[name] }
+
+// Readers returns the loaded readers and generators, as a line-up has them.
+func (x *Set) Readers() (out []search.LoadedReader) {
+	for _, r := range x.readers {
+		out = append(out, r.loaded())
+	}
+	return out
+}
+
+// Rerankers returns the loaded rerankers, as a line-up has them.
+func (x *Set) Rerankers() (out []search.LoadedReranker) {
+	for _, r := range x.rerankers {
+		out = append(out, r.loaded())
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package server
+package experts
 
 import (
 	"slices"
@@ -11,9 +11,9 @@ import (
 // vectors of, as it says; of what is new to it, where the passage encoders are the same, as
 // those of an expert that trained the question's side alone are its base's. Experts of
 // late interaction and of parts of passages have their own.
-func (x *Experts) share(opened []*Expert) {
+func (x *Set) share(opened []*Expert) {
 	for i, e := range opened {
-		if e.head != nil || e.Late() || e.granularity != nil {
+		if e.head != nil || e.Late() || e.Granularity != nil {
 			continue
 		}
 		if slices.ContainsFunc(x.stored, func(s store.Expert) bool { return s.Name == e.name }) {
@@ -27,7 +27,7 @@ func (x *Experts) share(opened []*Expert) {
 			}
 		}
 		for _, o := range opened[:i] {
-			if e.shares == "" && o.Owner() == "" && o.granularity == nil && !o.Late() &&
+			if e.shares == "" && o.Owner() == "" && o.Granularity == nil && !o.Late() &&
 				o.Fingerprint() == e.Fingerprint() {
 				e.shares = o.name
 			}
@@ -35,7 +35,7 @@ func (x *Experts) share(opened []*Expert) {
 	}
 }
 
-// storing returns the experts whose vectors of passages are their own.
-func storing(all []*Expert) []*Expert {
+// WithVectors returns the experts whose vectors of passages are their own.
+func WithVectors(all []*Expert) []*Expert {
 	return slices.DeleteFunc(slices.Clone(all), func(e *Expert) bool { return e.Owner() != "" })
 }

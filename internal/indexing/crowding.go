@@ -1,4 +1,4 @@
-package server
+package indexing
 
 import (
 	"context"
@@ -57,7 +57,7 @@ func (s *Sample) crowding(experts []store.PassageEncoder, shards int) (c *Crowdi
 
 // watchCrowding returns what is to be called while a sample is indexed: it has Crowded told, once, of
 // an index that will be too large for its shards.
-func (o *IndexOptions) watchCrowding(ctx context.Context, at store.Location, sample *Sample) (func(), error) {
+func (o *Options) watchCrowding(ctx context.Context, at store.Location, sample *Sample) (func(), error) {
 	if o.Crowded == nil {
 		return func() {}, nil
 	}

@@ -1,4 +1,4 @@
-package server
+package indexing
 
 import (
 	"fmt"
@@ -57,7 +57,7 @@ func checkRoom(free func(path string) (bytes int64, known bool), folder string, 
 }
 
 // freeOf returns how much a disk has free, as it is asked for.
-func (o *IndexOptions) freeOf() func(path string) (int64, bool) {
+func (o *Options) freeOf() func(path string) (int64, bool) {
 	if o.Free != nil {
 		return o.Free
 	}

@@ -1,4 +1,4 @@
-package server
+package indexing
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
@@ -110,9 +111,9 @@ type shape struct {
 }
 
 // shapeOf returns the shape of opened experts over such passages.
-func (s *Sample) shapeOf(all []*Expert) shape {
+func (s *Sample) shapeOf(all []*experts.Expert) shape {
 	out := shape{passes: len(passesOf(all))}
-	for _, e := range storing(all) {
+	for _, e := range experts.WithVectors(all) {
 		switch parts := s.parts(e, s.kept); {
 		case e.Late():
 			out.late++
@@ -126,7 +127,7 @@ func (s *Sample) shapeOf(all []*Expert) shape {
 }
 
 // parts returns what an expert makes vectors of.
-func (s *Sample) parts(e *Expert, passages []corpus.Passage) []corpus.Passage {
+func (s *Sample) parts(e *experts.Expert, passages []corpus.Passage) []corpus.Passage {
 	split := e.Parts()
 	if split == nil {
 		return passages
@@ -142,15 +143,15 @@ func (s *Sample) parts(e *Expert, passages []corpus.Passage) []corpus.Passage {
 
 // estimate encodes some of the sample, in the first pass of the experts and in the
 // last.
-func (s *Sample) estimate(ctx context.Context, experts []*Expert) (e estimate, err error) {
+func (s *Sample) estimate(ctx context.Context, all []*experts.Expert) (e estimate, err error) {
 	e = estimate{passages: s.passages, text: s.text}
-	passes := passesOf(experts)
+	passes := passesOf(all)
 	if len(passes) == 0 || len(s.kept) == 0 {
 		return e, nil
 	}
 	few := s.kept[:min(len(s.kept), mostSampled, max(1, int(s.passages/sampleShare)))]
-	shared := SharedPasses(experts)
-	took := func(e *Expert) (time.Duration, error) {
+	shared := experts.SharedPasses(all)
+	took := func(e *experts.Expert) (time.Duration, error) {
 		began := time.Now()
 		var err error
 		if at := slices.IndexFunc(shared, func(s store.SharedPass) bool { return s.Late == e }); at >= 0 {
@@ -183,10 +184,10 @@ func (e estimate) choice(s shape) Choice {
 
 // choices returns what none of the shipped experts, the default ones and all of them take,
 // and what the chosen ones take, unless they are one of these.
-func (e estimate) choices(chosen []*Expert, of shape) (out []Choice) {
+func (e estimate) choices(chosen []*experts.Expert, of shape) (out []Choice) {
 	var names []string
 	for _, x := range chosen {
-		names = append(names, x.name)
+		names = append(names, x.Name())
 	}
 	mine := e.choice(of)
 	isNamed := false
@@ -216,11 +217,11 @@ func (e estimate) choices(chosen []*Expert, of shape) (out []Choice) {
 }
 
 // passesOf returns the experts whose runs make the vectors of all.
-func passesOf(all []*Expert) (out []*Expert) {
-	all = storing(all)
+func passesOf(all []*experts.Expert) (out []*experts.Expert) {
+	all = experts.WithVectors(all)
 	for _, e := range all {
-		if e.granularity != nil ||
-			!slices.ContainsFunc(all, func(late *Expert) bool { return late.Encoder.Carried() == e.Encoder }) {
+		if e.Granularity != nil ||
+			!slices.ContainsFunc(all, func(late *experts.Expert) bool { return late.Encoder.Carried() == e.Encoder }) {
 			out = append(out, e)
 		}
 	}

@@ -1,4 +1,5 @@
-package server
+// Package indexing builds a collection with experts, and says before what that will take.
+package indexing
 
 import (
 	"context"
@@ -7,12 +8,12 @@ import (
 	"log/slog"
 	"maps"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/shipped"
@@ -20,8 +21,8 @@ import (
 	"example.org/conclave/store/folder"
 )
 
-// IndexOptions say what is indexed, and how.
-type IndexOptions struct {
+// Options say what is indexed, and how.
+type Options struct {
 	Config configs.Config
 	Log    *slog.Logger
 	// Inputs are read into a new collection, or into one that is there. None: the
@@ -65,7 +66,7 @@ type Indexed struct {
 }
 
 // Index reads passages, encodes and publishes them.
-func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
+func Index(ctx context.Context, o Options) (made Indexed, err error) {
 	at, err := stores.At(o.Config)
 	if err != nil {
 		return made, err
@@ -90,8 +91,8 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			return indexThenTry(ctx, o)
 		}
 	}
-	o.Config.Encoder.Threads = threadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
-	loaded, err := openFor(o.Config, o.Log, names, stored)
+	o.Config.Encoder.Threads = experts.ThreadsOfOne(o.Config, runtime.GOMAXPROCS(0)) // nobody waits for a single vector
+	loaded, err := experts.OpenFor(o.Config, o.Log, names, stored)
 	if err != nil {
 		return made, err
 	}
@@ -107,41 +108,41 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 			}
 		}
 	}
-	for _, e := range loaded.opened {
+	for _, e := range loaded.Searched {
 		o.Build.Experts = append(o.Build.Experts, e)
 	}
-	o.Build.Shared = SharedPasses(loaded.opened)
+	o.Build.Shared = experts.SharedPasses(loaded.Searched)
 
 	type passagesRead struct{ cut, unread int64 }
-	ofSample := map[*Expert]passagesRead{}
+	ofSample := map[*experts.Expert]passagesRead{}
 	defer func() {
 		made.Truncated, made.Unread, made.Reads = map[string]int64{}, map[string]int64{}, map[string]int{}
-		for _, e := range encoding(loaded.opened) {
-			if e.granularity != nil {
+		for _, e := range experts.WithEncoders(loaded.Searched) {
+			if e.Granularity != nil {
 				continue
 			}
 			if n := e.Encoder.CutPassages() - ofSample[e].cut; n > 0 {
-				made.Truncated[e.name] = n
-				made.Reads[e.name] = e.Bundle.Manifest.Vectors.MaxTokens.Passage
+				made.Truncated[e.Name()] = n
+				made.Reads[e.Name()] = e.Bundle.Manifest.Vectors.MaxTokens.Passage
 			}
 			if n := e.Encoder.UnreadPassages() - ofSample[e].unread; n > 0 {
-				made.Unread[e.name] = n
+				made.Unread[e.Name()] = n
 			}
 		}
 	}()
 	// weigh says what encoding takes. The error is for what does not fit the disk, beside
 	// the bytes that are there already.
 	weigh := func(sample *Sample, exists int64) error {
-		all := sample.shapeOf(loaded.opened)
+		all := sample.shapeOf(loaded.Searched)
 		need := estimate{passages: sample.passages, text: sample.text}.choice(all).Bytes - exists
 		if o.Estimated != nil {
-			found, err := sample.estimate(ctx, loaded.opened)
+			found, err := sample.estimate(ctx, loaded.Searched)
 			choices := []Choice{found.choice(all)}
 			if stored == nil {
-				choices = found.choices(loaded.opened, all)
+				choices = found.choices(loaded.Searched, all)
 			}
 			o.Estimated(sample.passages, choices, err)
-			for _, e := range loaded.opened {
+			for _, e := range loaded.Searched {
 				ofSample[e] = passagesRead{e.Encoder.CutPassages(), e.Encoder.UnreadPassages()}
 			}
 		}
@@ -206,7 +207,7 @@ func Index(ctx context.Context, o IndexOptions) (made Indexed, err error) {
 
 // indexThenTry works as Index does for new passages whose granularities are to be tried:
 // first without granularities, so that there are passages to try them on.
-func indexThenTry(ctx context.Context, o IndexOptions) (made Indexed, err error) {
+func indexThenTry(ctx context.Context, o Options) (made Indexed, err error) {
 	whole, parts := o, o
 	whole.Granularities, whole.Questions = nil, nil
 	made, err = Index(ctx, whole)
@@ -226,7 +227,7 @@ func indexThenTry(ctx context.Context, o IndexOptions) (made Indexed, err error)
 
 // IndexOnce does what Index does into a new collection by the named experts. One that
 // is there with these experts stays as it is; one with others is refused.
-func IndexOnce(ctx context.Context, o IndexOptions, experts []string) error {
+func IndexOnce(ctx context.Context, o Options, experts []string) error {
 	stored, err := stores.Experts(ctx, o.Config)
 	if err != nil {
 		return err
@@ -249,22 +250,6 @@ func IndexOnce(ctx context.Context, o IndexOptions, experts []string) error {
 	o.Experts = strings.Join(experts, ",")
 	_, err = Index(ctx, o)
 	return err
-}
-
-// openFor loads the experts to encode with. Those without which they cannot be opened
-// are loaded beside them and encode nothing.
-func openFor(config configs.Config, log *slog.Logger, names []string, stored []store.Expert) (*Experts, error) {
-	beside, err := owning(config, names, stored)
-	if err != nil {
-		return nil, err
-	}
-	x, err := openNamed(config, log, slices.Concat(names, beside), stored)
-	if err != nil {
-		return nil, err
-	}
-	x.silent = slices.DeleteFunc(slices.Clone(x.opened), func(e *Expert) bool { return !slices.Contains(beside, e.name) })
-	x.opened = slices.DeleteFunc(x.opened, func(e *Expert) bool { return slices.Contains(beside, e.name) })
-	return x, nil
 }
 
 // RebuildWords indexes the words of a collection anew, with the constants that it has, and

@@ -1,4 +1,4 @@
-package server
+package indexing
 
 import (
 	"errors"
@@ -6,20 +6,21 @@ import (
 	"slices"
 	"strings"
 
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/search"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
 
-// The parts of IndexOptions that an ExpertChoiceError names.
+// The parts of Options that an ExpertChoiceError names.
 const (
 	ChoiceOfExperts     = "experts"
 	ChoiceOfGranularity = "granularity"
 )
 
 // ExpertChoiceError reports that a collection cannot be indexed with the experts that
-// IndexOptions ask for.
+// Options ask for.
 type ExpertChoiceError struct {
 	Of    string // ChoiceOfExperts or ChoiceOfGranularity
 	Cause error
@@ -40,7 +41,7 @@ func badGranularity(format string, args ...any) error {
 
 // experts returns the names of the experts that encode: those of a new collection, those of
 // the collection that passages are added to, or those that a collection is to get.
-func (o *IndexOptions) experts(stored []store.Expert) ([]string, error) {
+func (o *Options) experts(stored []store.Expert) ([]string, error) {
 	var names []string
 	for _, e := range stored {
 		names = append(names, e.Name)
@@ -77,7 +78,7 @@ func (o *IndexOptions) experts(stored []store.Expert) ([]string, error) {
 
 // granular returns the experts of the granularities: of a new collection beside all that were
 // asked for, and of one that is there without those that it has.
-func (o *IndexOptions) granular(stored []store.Expert, asked []string) (names []string, err error) {
+func (o *Options) granular(stored []store.Expert, asked []string) (names []string, err error) {
 	bundle := ""
 	if stored == nil {
 		names = asked
@@ -94,7 +95,7 @@ func (o *IndexOptions) granular(stored []store.Expert, asked []string) (names []
 			bundle = e.Name
 		}
 	}
-	bundle, _, _ = strings.Cut(bundle, granularMark)
+	bundle, _, _ = strings.Cut(bundle, experts.GranularMark)
 	if bundle == "" {
 		return nil, &ExpertChoiceError{
 			ChoiceOfGranularity,
@@ -102,7 +103,7 @@ func (o *IndexOptions) granular(stored []store.Expert, asked []string) (names []
 		}
 	}
 	for _, g := range o.Granularities {
-		name, err := granularName(bundle, g)
+		name, err := experts.GranularName(bundle, g)
 		if err != nil {
 			return nil, &ExpertChoiceError{ChoiceOfGranularity, err}
 		}
@@ -114,4 +115,17 @@ func (o *IndexOptions) granular(stored []store.Expert, asked []string) (names []
 		return nil, badGranularity("%s has %s", o.Config.Collection, strings.Join(o.Granularities, ", "))
 	}
 	return names, nil
+}
+
+// checkParts returns an error where an expert has a granularity, which a store may not hold.
+func checkParts(at store.Location, names []string) error {
+	for _, name := range names {
+		if !strings.Contains(name, experts.GranularMark) {
+			continue
+		}
+		if err := at.CheckParts(); err != nil {
+			return badGranularity("%s has a vector for each part of a passage, and %w", name, err)
+		}
+	}
+	return nil
 }

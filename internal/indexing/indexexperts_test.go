@@ -1,12 +1,15 @@
-package server
+package indexing
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.org/conclave/ann"
+	"example.org/conclave/configs"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/stores"
 	"example.org/conclave/store"
 )
 
@@ -40,7 +43,7 @@ func TestGranularExperts(t *testing.T) {
 		"passages for what is there": {granularity: []string{"1"}, has: stored("x"), files: []corpus.Input{{Path: "f"}}, refused: "all experts"},
 		"no granularity":             {granularity: []string{"few"}, asked: []string{"x"}, refused: `"few"`},
 	} {
-		o := IndexOptions{Granularities: c.granularity, Inputs: c.files}
+		o := Options{Granularities: c.granularity, Inputs: c.files}
 		got, err := o.granular(c.has, c.asked)
 		if c.refused != "" {
 			if err == nil || !strings.Contains(err.Error(), c.refused) {
@@ -49,5 +52,21 @@ func TestGranularExperts(t *testing.T) {
 		} else if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q, %v", name, got, c.want, err)
 		}
+	}
+}
+
+// TestStoresHoldNoParts: an expert with a granularity is refused where a store is indexed.
+func TestStoresHoldNoParts(t *testing.T) {
+	at, err := stores.At(configs.Config{Store: "opensearch+http://localhost:9200/index"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := checkParts(at, []string{"base", "health"}); err != nil {
+		t.Error(err)
+	}
+	var refused *ExpertChoiceError
+	if err := checkParts(at, []string{"base", "base@3"}); !errors.As(err, &refused) ||
+		!strings.Contains(err.Error(), "base@3 has a vector for each part") {
+		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package indexing
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
@@ -47,12 +48,12 @@ func (t TitleTrial) String() string {
 // untitled returns the name of an expert's granularity without titles; "": it has none, or has
 // no titles.
 func untitled(name string) string {
-	bundle, g, err := SplitName(name)
+	bundle, g, err := experts.SplitName(name)
 	if err != nil || g == nil || g.Untitled {
 		return ""
 	}
 	g.Untitled = true
-	return bundle + granularMark + g.String()
+	return bundle + experts.GranularMark + g.String()
 }
 
 // withUntitled returns granularities, each with titles and without, unless a collection
@@ -77,18 +78,18 @@ func withUntitled(names []string, stored []store.Expert) ([]string, error) {
 
 // chooseTitles tries all granularities that are opened with titles and without, and keeps
 // the better of the two.
-func (o *IndexOptions) chooseTitles(ctx context.Context, x *Experts) (trials []TitleTrial, err error) {
+func (o *Options) chooseTitles(ctx context.Context, x *experts.Set) (trials []TitleTrial, err error) {
 	sample, err := sampleTitles(o.Config.Collection, o.Questions)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range slices.Clone(x.opened) {
-		at := slices.IndexFunc(x.opened, func(other *Expert) bool { return other.name == untitled(e.name) })
+	for _, e := range slices.Clone(x.Searched) {
+		at := slices.IndexFunc(x.Searched, func(other *experts.Expert) bool { return other.Name() == untitled(e.Name()) })
 		if at < 0 {
 			continue
 		}
-		t := TitleTrial{Expert: e.name, Questions: len(sample.questions), Passages: len(sample.passages)}
-		worse := x.opened[at]
+		t := TitleTrial{Expert: e.Name(), Questions: len(sample.questions), Passages: len(sample.passages)}
+		worse := x.Searched[at]
 		t.Titled, err = sample.top1(ctx, e, o.Build.Progress)
 		if err != nil {
 			return nil, err
@@ -98,10 +99,11 @@ func (o *IndexOptions) chooseTitles(ctx context.Context, x *Experts) (trials []T
 			return nil, err
 		}
 		if t.Untitled > t.Titled {
-			t.Expert = worse.name
+			t.Expert = worse.Name()
 			worse = e
 		}
-		x.opened = slices.DeleteFunc(x.opened, func(e *Expert) bool { return e == worse }) // its encoder is that of the other
+		// Its encoder is that of the other.
+		x.Searched = slices.DeleteFunc(x.Searched, func(e *experts.Expert) bool { return e == worse })
 		trials = append(trials, t)
 	}
 	return trials, nil
@@ -173,7 +175,7 @@ func sampleTitles(dir string, domains []questions.Domain) (s titleSample, err er
 
 // top1 returns the share of the questions whose nearest part, of all passages, is of a passage
 // that answers.
-func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(store.Progress)) (float64, error) {
+func (s *titleSample) top1(ctx context.Context, e *experts.Expert, progress func(store.Progress)) (float64, error) {
 	asked := make([][]float32, len(s.questions))
 	for i, q := range s.questions {
 		v, err := e.Encoder.EncodeQuestion(ctx, q)
@@ -188,7 +190,7 @@ func (s *titleSample) top1(ctx context.Context, e *Expert, progress func(store.P
 			progress(
 				store.Progress{
 					Stage:  "trying",
-					Expert: e.name,
+					Expert: e.Name(),
 					Done:   int64(from),
 					Total:  int64(len(s.passages)),
 					Unit:   "passages",

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/indexing"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert/tiny"
 	"example.org/conclave/store"
@@ -28,12 +29,12 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 	// By the estimate: twice the text, of which one is stored when it is looked at, and
 	// the vectors.
 	text := int64(passages * len("an old fox and a lamp"))
-	needed := text + passages*vectorBytes
+	needed := text + passages*(5*384+200)
 	encoded := false
 	free := needed - 1
-	options := func(experts string) IndexOptions {
+	options := func(experts string) indexing.Options {
 		encoded = false
-		return IndexOptions{
+		return indexing.Options{
 			Config:  s.config,
 			Log:     slog.New(slog.DiscardHandler),
 			Inputs:  []corpus.Input{{Path: "-", Stdin: strings.NewReader(lines.String())}},
@@ -45,8 +46,8 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 			Build: store.BuildOptions{Progress: func(p store.Progress) { encoded = encoded || p.Stage == store.Encoding }},
 		}
 	}
-	var refused *RoomError
-	_, err := Index(t.Context(), options("base"))
+	var refused *indexing.RoomError
+	_, err := indexing.Index(t.Context(), options("base"))
 	if !errors.As(err, &refused) || refused.Need != needed || refused.Free != free || encoded {
 		t.Fatalf("%+v, %v, encoded: %t; %d are needed", refused, err, encoded, needed)
 	}
@@ -54,35 +55,19 @@ func TestRefusesWhatDoesNotFit(t *testing.T) {
 		t.Errorf("something is left: %v", err)
 	}
 	free = text
-	if made, err := Index(t.Context(), options("none")); err != nil || made.Passages != passages {
+	if made, err := indexing.Index(t.Context(), options("none")); err != nil || made.Passages != passages {
 		t.Fatalf("words alone: %+v, %v", made, err)
 	}
 	add := options("")
 	add.Inputs, add.Add = nil, "base"
-	free = passages*vectorBytes - 1
-	_, err = Index(t.Context(), add)
+	free = passages*(5*384+200) - 1
+	_, err = indexing.Index(t.Context(), add)
 	if !errors.As(err, &refused) || encoded {
 		t.Fatalf("an expert beside it: %v", err)
 	}
 	free++
-	_, err = Index(t.Context(), add)
+	_, err = indexing.Index(t.Context(), add)
 	if err != nil || !encoded {
 		t.Fatalf("an expert beside it, with room: %v", err)
-	}
-}
-
-// TestRoomOfAParent: the disk is that of the nearest folder that is there.
-func TestRoomOfAParent(t *testing.T) {
-	here := t.TempDir()
-	free := func(path string) (int64, bool) {
-		_, err := os.Stat(path)
-		return 5, err == nil && path == here
-	}
-	if err := checkRoom(free, filepath.Join(here, "a", "b"), 6); err == nil || !strings.Contains(err.Error(), "6 bytes") ||
-		!strings.Contains(err.Error(), "5 bytes") {
-		t.Error(err)
-	}
-	if err := checkRoom(free, filepath.Join(here, "a", "b"), 5); err != nil {
-		t.Error(err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
@@ -27,7 +29,7 @@ func (s *Server) checkAdding(r jobs.Request) error {
 	if err := store.CheckExpertName(r.Name); err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
-	bundle, granularity, err := SplitName(r.Name)
+	bundle, granularity, err := experts.SplitName(r.Name)
 	if err != nil {
 		return jobs.Refuse("invalid_name", "%v", err)
 	}
@@ -50,18 +52,18 @@ func (s *Server) checkAdding(r jobs.Request) error {
 
 // addExpert returns the work of adding an expert.
 func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
-	if s.has(t.Name) && slices.ContainsFunc(s.searched(), func(e *Expert) bool { return e.name == t.Name }) {
+	if s.has(t.Name) && slices.ContainsFunc(s.searched(), func(e *experts.Expert) bool { return e.Name() == t.Name }) {
 		return s.describeAdded(t.Name, 0), nil // it was added, and nobody wrote that down
 	}
 	t.Report(jobs.Progress{Stage: "loading", Total: 1, Unit: "bundles"})
-	e, err := s.loadMore(t.Name)
+	e, err := s.LoadMore(t.Name)
 	if err != nil {
 		return result, err
 	}
 	joined := false
 	defer func() {
 		if !joined {
-			err = errors.Join(err, s.assembly.Experts.closeUnused(e))
+			err = errors.Join(err, s.assembly.Experts.CloseUnused(e))
 		}
 	}()
 	o := store.BuildOptions{Threads: s.config.Ingest.Threads, Index: store.Index{Kind: t.Index}}
@@ -94,7 +96,7 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 func (s *Server) aboveFloor() error {
 	contents, done := s.assembly.Store.Contents()
 	defer done()
-	return contents.CheckRecall(Floors(s.config.Index))
+	return contents.CheckRecall(assembly.Floors(s.config.Index))
 }
 
 func (s *Server) describeAdded(name string, bytes int64) jobs.Result {
@@ -176,7 +178,7 @@ func (s *Server) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Res
 		}
 	}
 	if removed != nil {
-		if err := s.assembly.Experts.closeUnused(removed); err != nil {
+		if err := s.assembly.Experts.CloseUnused(removed); err != nil {
 			s.log.Error("closing the encoder of an expert that was removed", "expert", t.Name, "cause", err)
 		}
 	}

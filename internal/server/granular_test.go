@@ -2,16 +2,14 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
-	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
-	"example.org/conclave/internal/stores"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/search"
 )
 
@@ -23,7 +21,7 @@ func TestGranularities(t *testing.T) {
 	site.importGolden("base")
 	names := []string{}
 	for _, g := range []string{"passage", "1"} {
-		name, err := granularName("base", g)
+		name, err := experts.GranularName("base", g)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,42 +143,4 @@ func TestGranularities(t *testing.T) {
 	s.done(s.call(http.MethodDelete, "/v1/admin/experts/base@2", "", http.StatusAccepted, nil))
 	s.end()
 	site.verify(5)
-}
-
-// TestGranularNames: the name of an expert says its bundle and its granularity.
-func TestGranularNames(t *testing.T) {
-	for granularity, want := range map[string]string{"passage": "x", "3": "x@3", "125t": "x@125t", "3-untitled": "x@3-untitled", "passage-untitled": "x@passage-untitled"} {
-		name, err := granularName("x", granularity)
-		if err != nil || name != want {
-			t.Errorf("%s: %q, %v", granularity, name, err)
-		}
-		bundle, g, err := SplitName(name)
-		if err != nil || bundle != "x" || (g == nil) != (name == "x") || g != nil && g.String() != granularity {
-			t.Errorf("%s: %q, %v, %v", name, bundle, g, err)
-		}
-	}
-	for _, bad := range []string{"", "0", "many"} {
-		if _, err := granularName("x", bad); err == nil {
-			t.Errorf("granularity %q is accepted", bad)
-		}
-		if _, _, err := SplitName("x@" + bad); err == nil {
-			t.Errorf("the name x@%s is accepted", bad)
-		}
-	}
-}
-
-// TestStoresHoldNoParts: an expert with a granularity is refused where a store is indexed.
-func TestStoresHoldNoParts(t *testing.T) {
-	at, err := stores.At(configs.Config{Store: "opensearch+http://localhost:9200/index"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := checkParts(at, []string{"base", "health"}); err != nil {
-		t.Error(err)
-	}
-	var refused *ExpertChoiceError
-	if err := checkParts(at, []string{"base", "base@3"}); !errors.As(err, &refused) ||
-		!strings.Contains(err.Error(), "base@3 has a vector for each part") {
-		t.Error(err)
-	}
 }

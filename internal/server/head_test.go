@@ -13,6 +13,9 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder/batcher"
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/experts"
+	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/testing/tinyexperts"
 	"example.org/conclave/models/convert"
 	"example.org/conclave/search"
@@ -40,7 +43,8 @@ func (s *site) importGolden(names ...string) {
 // index adds experts to the collection.
 func (s *site) index(names ...string) error {
 	for _, name := range names {
-		if _, err := Index(s.t.Context(), IndexOptions{Config: s.config, Log: slog.New(slog.DiscardHandler), Add: name,
+		if _, err := indexing.Index(s.t.Context(), indexing.Options{
+			Config: s.config, Log: slog.New(slog.DiscardHandler), Add: name,
 			Build: store.BuildOptions{Progress: func(store.Progress) {}}}); err != nil {
 			return err
 		}
@@ -54,7 +58,7 @@ func (s *site) index(names ...string) error {
 func TestAHeadSearchesItsOwnersVectors(t *testing.T) {
 	s := newSite(t, nil)
 	s.importGolden("base", "desire-me")
-	var missing *NoBaseError
+	var missing *experts.NoBaseError
 	if err := s.index("desire-me"); !errors.As(err, &missing) {
 		t.Errorf("without its base: %v", err)
 	}
@@ -64,7 +68,7 @@ func TestAHeadSearchesItsOwnersVectors(t *testing.T) {
 		}
 	}
 	s.verify(3)
-	a, err := Assemble(Options{Config: s.config, Log: slog.New(slog.DiscardHandler)})
+	a, err := assembly.Open(assembly.Options{Config: s.config, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +82,7 @@ func TestAHeadSearchesItsOwnersVectors(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	prints := a.Experts.Fingerprints()
-	if prints["base"] == prints["desire-me"] || all[1].fingerprints()[search.FingerprintRun] != prints["base"] {
+	if prints["base"] == prints["desire-me"] || all[1].Fingerprints()[search.FingerprintRun] != prints["base"] {
 		t.Errorf("fingerprints %v", prints)
 	}
 	const question = "what keeps rice"
@@ -154,6 +158,11 @@ func TestAHeadThatIsNotNamed(t *testing.T) {
 	}
 }
 
+// ofTwin is a head on the vectors of the expert twin.
+type ofTwin struct{ *experts.Expert }
+
+func (ofTwin) Owner() string { return "twin" }
+
 // TestAHeadThatJoins: a server asks an expert that joins it with the encoder of the owner
 // that was recorded, though another of the same weights is loaded.
 func TestAHeadThatJoins(t *testing.T) {
@@ -164,34 +173,32 @@ func TestAHeadThatJoins(t *testing.T) {
 	}
 	site.config.ReadOnly = true
 	s := site.serve()
-	own := s.assembly.Experts
-	other := Experts{
-		config:  own.config,
-		cache:   own.cache,
-		log:     own.log,
-		runtime: own.runtime,
-	} // of another process, but for the runtime
-	added, failed := other.openAll([]string{"twin", "desire-me"})
-	if len(failed) > 0 {
-		t.Fatal(failed)
+	twin, err := s.assembly.Experts.LoadMore("twin")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, e := range added {
+	head, err := s.assembly.Experts.LoadMore("desire-me")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Another process adds them, which has no base but the twin.
+	for _, e := range []store.PassageEncoder{twin, ofTwin{head}} {
 		if _, err := folder.AddExpert(t.Context(), site.config.Collection, e, store.BuildOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, e := range added {
-		if err := e.close(); err != nil {
-			t.Fatal(err)
-		}
+	s.mu.Lock()
+	if err := errors.Join(s.assembly.Experts.CloseUnused(head), s.assembly.Experts.CloseUnused(twin)); err != nil {
+		t.Error(err)
 	}
+	s.mu.Unlock()
 	s.until(
 		"the experts do not join",
 		func() bool { return slices.Equal(s.experts(), []string{"base", "twin", "desire-me"}) },
 	)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if owner := s.assembly.Experts.named("desire-me").Owner(); owner != "twin" {
+	if owner := s.assembly.Experts.Named("desire-me").Owner(); owner != "twin" {
 		t.Errorf("the owner is %q", owner)
 	}
 }

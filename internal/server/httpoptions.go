@@ -11,6 +11,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers"
 	"example.org/conclave/handlers/adapters"
+	"example.org/conclave/internal/capacity"
 	"example.org/conclave/internal/overload"
 )
 
@@ -24,11 +25,11 @@ func newAPI(o ServerOptions, metrics *handlers.Metrics, control *overload.Contro
 		o.Name = filepath.Base(folder)
 	}
 	l := config.Limits
-	memory, err := RequestMemory(l)
+	memory, err := capacity.RequestMemory(l)
 	if err != nil {
 		return nil, err
 	}
-	answers, bodies := rooms(memory)
+	answers, bodies := capacity.Rooms(memory)
 	return handlers.New(handlers.Options{
 		Adapters: adapters.All(o.Name),
 		Metrics:  metrics, Logger: o.Log, Tracer: o.Tracer, LogQuestions: config.Log.Questions,
@@ -66,12 +67,12 @@ func keysOf(auth configs.Auth) (out []handlers.Key) {
 
 func serveOptions(config configs.Config) (o handlers.ServeOptions, err error) {
 	s := config.Server
-	p, err := placesOf(s.Connections)
+	p, err := capacity.PlacesOf(s.Connections)
 	if err != nil {
 		return o, err
 	}
 	return handlers.ServeOptions{
-		Connections: p.open, Waiting: p.waiting, Probes: p.probes, HeaderBytes: int(s.HeaderBytes),
+		Connections: p.Open, Waiting: p.Waiting, Probes: p.Probes, HeaderBytes: int(s.HeaderBytes),
 		ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
 		// The deadline runs while the body is read and the question is answered.
 		WriteTimeout: cmp.Or(s.WriteTimeout, s.ReadTimeout+config.Limits.Timeout+30*time.Second),

@@ -3,26 +3,13 @@ package server
 import (
 	"slices"
 
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/store"
 )
 
-// named returns the loaded expert of a name, searched or not; nil: there is none.
-func (x *Experts) named(name string) *Expert {
-	for _, e := range slices.Concat(x.opened, x.silent) {
-		if e.name == name {
-			return e
-		}
-	}
-	return nil
-}
-
 // without returns experts but one.
-func without(all []*Expert, e *Expert) []*Expert {
-	return slices.DeleteFunc(slices.Clone(all), func(other *Expert) bool { return other == e })
-}
-
-func (a *Assembly) isAbsent(name string) bool {
-	return slices.ContainsFunc(a.absent, func(x absentExpert) bool { return x.name == name })
+func without(all []*experts.Expert, e *experts.Expert) []*experts.Expert {
+	return slices.DeleteFunc(slices.Clone(all), func(other *experts.Expert) bool { return other == e })
 }
 
 // hasExpert reports whether there are vectors of an expert.
@@ -31,65 +18,64 @@ func hasExpert(c store.Contents, name string) bool {
 }
 
 // searched returns the experts that are searched.
-func (s *Server) searched() []*Expert {
+func (s *Server) searched() []*experts.Expert {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.assembly.Experts.opened // never changed in place
+	return s.assembly.Experts.Searched // never changed in place
 }
 
 func (s *Server) absentNames() (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, x := range s.assembly.absent {
-		names = append(names, x.name)
+	for _, x := range s.assembly.Absent {
+		names = append(names, x.Name)
 	}
 	return names
 }
 
-// loadMore loads one more expert, of which the caller says what becomes of it, on the owner
+// LoadMore loads one more expert, of which the caller says what becomes of it, on the owner
 // that the collection has for it.
-func (s *Server) loadMore(name string) (*Expert, error) {
+func (s *Server) LoadMore(name string) (*experts.Expert, error) {
 	contents, done := s.assembly.Store.Contents()
-	s.assembly.Experts.stored = contents.Experts()
-	s.assembly.Experts.owners = owners(s.assembly.Experts.stored)
+	s.assembly.Experts.Hold(contents.Experts())
 	done()
-	return s.assembly.Experts.loadMore(name)
+	return s.assembly.Experts.LoadMore(name)
 }
 
 // join lets searches ask one more expert.
-func (s *Server) join(e *Expert) error {
+func (s *Server) join(e *experts.Expert) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.assembly
-	opened, absent := a.Experts.opened, a.absent
-	a.Experts.opened = append(slices.Clone(opened), e)
-	a.absent = a.absentBut(e.name)
+	opened, absent := a.Experts.Searched, a.Absent
+	a.Experts.Searched = append(slices.Clone(opened), e)
+	a.Absent = a.AbsentBut(e.Name())
 	if err := s.renew(); err != nil {
-		a.Experts.opened, a.absent = opened, absent
+		a.Experts.Searched, a.Absent = opened, absent
 		return err
 	}
-	s.tellExpert(e.name)
+	s.tellExpert(e.Name())
 	return nil
 }
 
 // stopSearching lets no further search ask an expert. It returns the expert, which is nil when
 // it was not loaded; its encoder may be in use until drained returns.
-func (s *Server) stopSearching(name string) (*Expert, error) {
+func (s *Server) stopSearching(name string) (*experts.Expert, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.assembly
-	removed := a.Experts.named(name)
-	if removed != nil && slices.Contains(a.Experts.silent, removed) {
-		a.Experts.silent = without(a.Experts.silent, removed)
+	removed := a.Experts.Named(name)
+	if removed != nil && slices.Contains(a.Experts.Silent, removed) {
+		a.Experts.Silent = without(a.Experts.Silent, removed)
 		return removed, nil
 	}
 	if removed == nil {
 		return nil, nil
 	}
-	opened := a.Experts.opened
-	a.Experts.opened = without(opened, removed)
+	opened := a.Experts.Searched
+	a.Experts.Searched = without(opened, removed)
 	if err := s.renew(); err != nil {
-		a.Experts.opened = opened
+		a.Experts.Searched = opened
 		return nil, err
 	}
 	s.api.Readiness().Remove("expert " + name)
@@ -100,10 +86,10 @@ func (s *Server) stopSearching(name string) (*Expert, error) {
 func (s *Server) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.assembly.isAbsent(name) {
+	if !s.assembly.IsAbsent(name) {
 		return
 	}
-	s.assembly.absent = s.assembly.absentBut(name)
+	s.assembly.Absent = s.assembly.AbsentBut(name)
 	if err := s.renew(); err != nil {
 		s.log.Error("answers still name an expert that left the collection", "expert", name, "cause", err)
 	}
@@ -111,14 +97,10 @@ func (s *Server) forget(name string) {
 	s.tellWritable()
 }
 
-func (a *Assembly) absentBut(name string) []absentExpert {
-	return slices.DeleteFunc(slices.Clone(a.absent), func(x absentExpert) bool { return x.name == name })
-}
-
 // renew lets searches use the experts and the calibration that are there now. Called
 // with mu held.
 func (s *Server) renew() error {
-	if err := s.assembly.renew(); err != nil {
+	if err := s.assembly.Renew(); err != nil {
 		return err
 	}
 	s.tellCalibration()
@@ -126,8 +108,8 @@ func (s *Server) renew() error {
 }
 
 // retain takes back an expert whose encoder the collection still needs.
-func (s *Server) retain(e *Expert) {
+func (s *Server) retain(e *experts.Expert) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.assembly.Experts.silent = append(s.assembly.Experts.silent, e)
+	s.assembly.Experts.Silent = append(s.assembly.Experts.Silent, e)
 }

@@ -7,6 +7,8 @@ import (
 
 	"example.org/conclave/encoder/batcher"
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/search"
 	"example.org/conclave/store"
 
@@ -14,7 +16,7 @@ import (
 )
 
 // registerPassages shows the program and what it serves in /metrics.
-func registerPassages(metrics *handlers.Metrics, a *Assembly, version string) error {
+func registerPassages(metrics *handlers.Metrics, a *assembly.Assembly, version string) error {
 	build := prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "conclave_build_info", Help: "1, with what this program is.",
 			ConstLabels: prometheus.Labels{
@@ -44,7 +46,7 @@ func registerPassages(metrics *handlers.Metrics, a *Assembly, version string) er
 }
 
 // encoderMetrics shows the encoders' counters to Prometheus.
-type encoderMetrics struct{ experts func() []*Expert }
+type encoderMetrics struct{ experts func() []*experts.Expert }
 
 // encoderMetric is one counter or gauge of an encoder.
 type encoderMetric struct {
@@ -139,8 +141,8 @@ func (e encoderMetrics) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (e encoderMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, m := range encoderMetricList() {
-		for _, x := range encoding(e.experts()) {
-			out <- prometheus.MustNewConstMetric(m.description, m.kind, m.value(x.Encoder.Stats()), x.name)
+		for _, x := range experts.WithEncoders(e.experts()) {
+			out <- prometheus.MustNewConstMetric(m.description, m.kind, m.value(x.Encoder.Stats()), x.Name())
 		}
 	}
 }

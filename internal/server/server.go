@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/store"
@@ -43,7 +44,7 @@ type Server struct {
 	log      *slog.Logger
 	api      *handlers.API
 	address  net.Addr
-	assembly *Assembly
+	assembly *assembly.Assembly
 	writer   store.Writer // nil where the collection is only read
 	keeper   *keeping.Keeper
 	readsPDF documents.Worker
@@ -106,7 +107,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	generation, passages := s.assembly.Engine.Generation() // before anything changes them
-	experts := len(s.assembly.Experts.opened)
+	experts := len(s.assembly.Experts.Searched)
 	if queue != nil {
 		s.group.Go(func() error { queue.Run(s.running); return nil })
 	}
@@ -126,8 +127,8 @@ type worker interface{ Run(context.Context) }
 // load opens the collection with its experts and the engine, and for writing the
 // jobs.
 func (s *Server) load(observer handlers.Observer, control *overload.Control) (queue worker, err error) {
-	s.assembly = &Assembly{options: Options{Config: s.config, Log: s.log, Observer: observer}}
-	if err := s.assembly.load(); err != nil {
+	s.assembly = assembly.New(assembly.Options{Config: s.config, Log: s.log, Observer: observer})
+	if err := s.assembly.Load(); err != nil {
 		return nil, err
 	}
 	if !s.config.ReadOnly {
@@ -135,7 +136,7 @@ func (s *Server) load(observer handlers.Observer, control *overload.Control) (qu
 			return nil, err
 		}
 	}
-	if err := s.assembly.start(control); err != nil {
+	if err := s.assembly.Start(control); err != nil {
 		return nil, err
 	}
 	if s.writer != nil {
@@ -149,12 +150,12 @@ func (s *Server) load(observer handlers.Observer, control *overload.Control) (qu
 // collection in /metrics, and lets questions in.
 func (s *Server) announce(metrics *handlers.Metrics, version string) error {
 	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Ready})
-	for _, e := range s.assembly.Experts.opened {
-		s.tellExpert(e.name)
+	for _, e := range s.assembly.Experts.Searched {
+		s.tellExpert(e.Name())
 	}
-	for _, x := range s.assembly.absent {
+	for _, x := range s.assembly.Absent {
 		s.api.Readiness().
-			Set(handlers.Component{Name: "expert " + x.name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.cause.Error()}})
+			Set(handlers.Component{Name: "expert " + x.Name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.Cause.Error()}})
 	}
 	s.tellCalibration()
 	contents, done := s.assembly.Store.Contents()
@@ -236,7 +237,7 @@ func (s *Server) verifyAhead() error {
 // drained waits until no search uses a line-up before the present one.
 func (s *Server) drained(ctx context.Context) error {
 	s.mu.Lock()
-	drained := s.assembly.drained
+	drained := s.assembly.Drained()
 	s.mu.Unlock()
 	if drained == nil {
 		return nil

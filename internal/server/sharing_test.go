@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/testing/tinyexperts"
 	"example.org/conclave/models/convert"
 	"example.org/conclave/search"
@@ -54,14 +55,14 @@ func TestTheSamePassageEncoderEncodesOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var passes []int
-	_, err := Index(t.Context(), IndexOptions{
+	_, err := indexing.Index(t.Context(), indexing.Options{
 		Config: site.config, Log: slog.New(slog.DiscardHandler), Add: "asking",
 		Build: store.BuildOptions{Progress: func(p store.Progress) {
 			if p.Stage == store.Encoding {
 				t.Errorf("passages are encoded: %+v", p)
 			}
 		}},
-		Estimated: func(_ int64, choices []Choice, err error) {
+		Estimated: func(_ int64, choices []indexing.Choice, err error) {
 			if err != nil {
 				t.Error(err)
 			}

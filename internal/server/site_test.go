@@ -16,6 +16,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/convert/tiny"
@@ -43,7 +44,7 @@ const threePassages = `{"id":"1","title":"Rice","text":"Cooked rice keeps for a 
 `
 
 // newSite makes bundles, and a collection with vectors of some of them.
-func newSite(t *testing.T, bundles []tiny.Expert, experts ...string) *site {
+func newSite(t *testing.T, bundles []tiny.Expert, names ...string) *site {
 	t.Helper()
 	config := configs.Defaults()
 	s := &site{t: t, dir: t.TempDir(), config: config}
@@ -60,11 +61,11 @@ func newSite(t *testing.T, bundles []tiny.Expert, experts ...string) *site {
 			t.Fatal(err)
 		}
 	}
-	loaded, err := OpenExperts(s.config, slog.New(slog.DiscardHandler), experts)
+	loaded, err := experts.Open(s.config, slog.New(slog.DiscardHandler), names)
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := store.BuildOptions{Shared: SharedPasses(loaded.All())}
+	options := store.BuildOptions{Shared: experts.SharedPasses(loaded.All())}
 	for _, e := range loaded.All() {
 		options.Experts = append(options.Experts, e)
 	}

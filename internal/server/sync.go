@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/search"
@@ -29,19 +30,19 @@ const syncBacklog = 4
 func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error) {
 	s := &Server{config: r.Config, log: r.Log, readsPDF: r.ReadsPDF}
 	s.config.Ingest.Backlog = min(s.config.Ingest.Backlog, syncBacklog*s.config.Ingest.FlushPassages)
-	s.assembly = &Assembly{options: Options{Config: s.config, Log: s.log, Uncalibrated: true}}
+	s.assembly = assembly.New(assembly.Options{Config: s.config, Log: s.log, Uncalibrated: true})
 	defer func() { err = errors.Join(err, s.assembly.Close()) }()
-	if err := s.assembly.load(); err != nil {
+	if err := s.assembly.Load(); err != nil {
 		return synced, err
 	}
 	if err := s.openWriter(ctx); err != nil {
 		return synced, err
 	}
-	if absent := s.assembly.absent; len(absent) > 0 {
+	if absent := s.assembly.Absent; len(absent) > 0 {
 		return synced, fmt.Errorf("passages need vectors of every expert, and the bundle of %s cannot be used: %w",
-			absent[0].name, absent[0].cause)
+			absent[0].Name, absent[0].Cause)
 	}
-	if err := s.assembly.start(nil); err != nil {
+	if err := s.assembly.Start(nil); err != nil {
 		return synced, err
 	}
 	keeper := keeping.New(s.writer, DocumentOptions(s.config.Documents, s.readsPDF), 1)

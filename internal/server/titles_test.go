@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/models"
@@ -53,18 +54,18 @@ func TestTitlesAreTried(t *testing.T) {
 				questions.Question{ID: fmt.Sprint(i), Text: subject, PositiveIDs: []string{fmt.Sprint(i)}},
 			)
 		}
-		var reported []TitleTrial
-		o := IndexOptions{
+		var reported []indexing.TitleTrial
+		o := indexing.Options{
 			Config:        s.config,
 			Log:           slog.New(slog.DiscardHandler),
 			Inputs:        []corpus.Input{{Path: "-", Stdin: strings.NewReader(lines.String())}},
 			Experts:       "base",
 			Granularities: []string{"1", "passage"},
 			Questions:     []questions.Domain{asked},
-			Tried:         func(t TitleTrial) { reported = append(reported, t) },
+			Tried:         func(t indexing.TitleTrial) { reported = append(reported, t) },
 			Build:         store.BuildOptions{Progress: func(store.Progress) {}},
 		}
-		made, err := Index(t.Context(), o)
+		made, err := indexing.Index(t.Context(), o)
 		if err != nil || len(reported) != 1 || !slices.Equal(reported, made.Titles) || made.Passages != 6 ||
 			made.Generation != 2 ||
 			len(made.Recall) != 2 {
@@ -74,7 +75,9 @@ func TestTitlesAreTried(t *testing.T) {
 		if c.titled < 0 && got.Titled > got.Untitled {
 			c.titled = got.Titled
 		}
-		if want := (TitleTrial{c.expert, 6, 6, c.titled, c.untitled}); got != want {
+		if want := (indexing.TitleTrial{
+			Expert: c.expert, Questions: 6, Passages: 6, Titled: c.titled, Untitled: c.untitled,
+		}); got != want {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 		stored, err := stores.Experts(t.Context(), s.config)
@@ -84,21 +87,21 @@ func TestTitlesAreTried(t *testing.T) {
 		// More granularities, of the collection that is there.
 		o.Inputs = nil
 		o.Granularities = []string{"2", "2t-untitled"}
-		made, err = Index(t.Context(), o)
+		made, err = indexing.Index(t.Context(), o)
 		if err != nil || len(made.Titles) != 1 || len(made.Recall) != 2 {
 			t.Errorf("%s: %+v, %v", name, made, err)
 		}
-		var refused *ExpertChoiceError
+		var refused *indexing.ExpertChoiceError
 		o.Granularities = []string{"3-untitled"}
-		_, err = Index(t.Context(), o)
-		if !errors.As(err, &refused) || refused.Of != ChoiceOfGranularity {
+		_, err = indexing.Index(t.Context(), o)
+		if !errors.As(err, &refused) || refused.Of != indexing.ChoiceOfGranularity {
 			t.Errorf("%s: nothing to choose: %v", name, err)
 		}
 		o.Granularities = []string{"3"}
 		for what, bad := range map[string]questions.Question{"is in the collection": {ID: "1", PositiveIDs: []string{"none of these"}}, "name no passage": {ID: "1", Answers: []string{"rice"}}} {
 			bad.Text = "who"
 			o.Questions = []questions.Domain{{Questions: []questions.Question{bad}}}
-			_, err = Index(t.Context(), o)
+			_, err = indexing.Index(t.Context(), o)
 			if err == nil || !strings.Contains(err.Error(), what) {
 				t.Errorf("%s: questions that no passage answers: %v", name, err)
 			}

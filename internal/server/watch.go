@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/store"
 )
 
@@ -81,14 +83,14 @@ func (s *Server) leaveOut(next store.Contents) error {
 	// expert that uses it.
 	headsFirst := slices.SortedStableFunc(
 		slices.Values(s.searched()),
-		func(a, b *Expert) int { return strings.Compare(b.Owner(), a.Owner()) },
+		func(a, b *experts.Expert) int { return strings.Compare(b.Owner(), a.Owner()) },
 	)
 	for _, e := range headsFirst {
 		why := next.CheckEncoders(e)
 		if why == nil {
 			continue
 		}
-		removed, err := s.stopSearching(e.name)
+		removed, err := s.stopSearching(e.Name())
 		if err != nil {
 			return err
 		}
@@ -96,9 +98,9 @@ func (s *Server) leaveOut(next store.Contents) error {
 		if err := s.drained(s.running); err != nil {
 			return err
 		}
-		s.log.Warn("an expert left the collection", "expert", e.name, "cause", why)
-		if err := s.assembly.Experts.closeUnused(removed); err != nil {
-			s.log.Error("closing the encoder of an expert that left", "expert", e.name, "cause", err)
+		s.log.Warn("an expert left the collection", "expert", e.Name(), "cause", why)
+		if err := s.assembly.Experts.CloseUnused(removed); err != nil {
+			s.log.Error("closing the encoder of an expert that left", "expert", e.Name(), "cause", err)
 		}
 	}
 	return nil
@@ -108,7 +110,7 @@ func (s *Server) leaveOut(next store.Contents) error {
 func (s *Server) takeIn(now store.Contents) {
 	searched := s.searched()
 	for _, x := range now.Experts() {
-		if slices.ContainsFunc(searched, func(e *Expert) bool { return e.name == x.Name }) ||
+		if slices.ContainsFunc(searched, func(e *experts.Expert) bool { return e.Name() == x.Name }) ||
 			len(s.config.Experts) > 0 && !s.named(x.Name) || s.refused[x.Name] == x.Fingerprint {
 			continue
 		}
@@ -120,19 +122,19 @@ func (s *Server) takeIn(now store.Contents) {
 }
 
 func (s *Server) takeInOne(now store.Contents, name string) error {
-	e, err := s.loadMore(name)
+	e, err := s.LoadMore(name)
 	if err != nil {
 		return err
 	}
 	err = now.CheckEncoders(e)
 	if err == nil {
-		err = now.CheckRecall(Floors(s.config.Index))
+		err = now.CheckRecall(assembly.Floors(s.config.Index))
 	}
 	if err == nil {
 		err = s.join(e)
 	}
 	if err != nil {
-		if closing := s.assembly.Experts.closeUnused(e); closing != nil {
+		if closing := s.assembly.Experts.CloseUnused(e); closing != nil {
 			err = fmt.Errorf("%w; closing its encoder: %w", err, closing)
 		}
 	}

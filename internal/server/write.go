@@ -7,12 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"example.org/conclave/ann"
 	"example.org/conclave/handlers"
-	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/jobs"
-	"example.org/conclave/internal/rank"
 	"example.org/conclave/store"
 )
 
@@ -23,79 +22,11 @@ func (s *Server) openWriter(ctx context.Context) (err error) {
 	stored := contents.Experts()
 	done()
 	s.writer, err = a.Store.Write(ctx, store.WriteOptions{
-		Encoders: s.encoders(stored), Shared: SharedPasses(a.Experts.opened), Threads: in.Threads,
+		Encoders: a.Encoders(stored), Shared: experts.SharedPasses(a.Experts.Searched), Threads: in.Threads,
 		FlushAfter: in.FlushAfter, FlushPassages: in.FlushPassages, Backlog: in.Backlog,
 		Failed: func(err error) { s.log.Error("indexing what was written failed, and is tried again", "cause", err) },
 	})
 	return err
-}
-
-// encoders returns those of all stored experts, of which every passage needs
-// vectors: those that are searched, those that the configuration does not name, which
-// are loaded, and none in the place of those whose bundles cannot be used or that have
-// no vectors of their own.
-func (s *Server) encoders(stored []store.Expert) (encoders []store.PassageEncoder) {
-	a := s.assembly
-	for _, e := range a.Experts.opened {
-		encoders = append(encoders, e)
-	}
-	for _, x := range stored {
-		if a.Experts.named(x.Name) != nil {
-			continue
-		}
-		if a.isAbsent(x.Name) || x.Owner != "" {
-			encoders = append(encoders, noEncoder{x})
-			continue
-		}
-		e, err := a.Experts.loadMore(x.Name)
-		if err != nil {
-			s.log.Error(
-				"passages cannot be written: they need vectors of every expert of the collection",
-				"expert",
-				x.Name,
-				"cause",
-				err,
-			)
-			a.absent = append(a.absent, absentExpert{name: x.Name, cause: err, silent: true})
-			encoders = append(encoders, noEncoder{x})
-			continue
-		}
-		a.Experts.silent = append(a.Experts.silent, e)
-		encoders = append(encoders, e)
-		s.log.Warn(
-			"expert of the collection is not searched, since experts in the configuration does not name it; what is written is encoded for it all the same",
-			"expert",
-			x.Name,
-		)
-	}
-	return encoders
-}
-
-// noEncoder stands for the encoder of an expert whose bundle cannot be used, or is not
-// needed. Passages that were acknowledged before it was damaged wait until it is mended.
-type noEncoder struct{ files store.Expert }
-
-func (n noEncoder) Name() string        { return n.files.Name }
-func (n noEncoder) Dimension() int      { return n.files.Dimension }
-func (n noEncoder) Fingerprint() string { return n.files.Fingerprint }
-
-// Late says that the expert gives each token a vector.
-func (n noEncoder) Late() bool { return n.files.Index.Kind == ann.Late }
-
-// Parts cuts nothing: no vectors are made.
-func (n noEncoder) Parts() func(text string) []rank.Span {
-	if !n.files.Parts || n.files.Owner != "" {
-		return nil
-	}
-	return func(string) []rank.Span { return nil }
-}
-
-// Owner returns the expert whose vectors these are.
-func (n noEncoder) Owner() string { return n.files.Owner }
-
-// EncodePassages returns an error.
-func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float32, error) {
-	return nil, fmt.Errorf("the bundle of expert %s cannot be used, so passages have no vectors of it", n.files.Name)
 }
 
 // acceptWrites lets passages be written and jobs be asked for.
@@ -187,8 +118,8 @@ func (s *Server) pathless(
 // done.
 func (s *Server) tellWritable() {
 	needed := slices.DeleteFunc(
-		slices.Clone(s.assembly.absent),
-		func(x absentExpert) bool { return s.assembly.Experts.owners[x.name] != "" },
+		slices.Clone(s.assembly.Absent),
+		func(x assembly.Absent) bool { return s.assembly.Experts.OwnerOf(x.Name) != "" },
 	)
 	if len(needed) == 0 {
 		s.api.RefusePassages("")
@@ -196,9 +127,9 @@ func (s *Server) tellWritable() {
 	}
 	why := "No passage can be written, since it needs vectors of every expert of the collection:"
 	for _, x := range needed {
-		why += fmt.Sprintf(" the bundle of expert %s cannot be used (%s).", x.name, handlers.WithoutPaths(x.cause.Error()))
+		why += fmt.Sprintf(" the bundle of expert %s cannot be used (%s).", x.Name, handlers.WithoutPaths(x.Cause.Error()))
 	}
 	s.api.RefusePassages(
-		why + " Mend it and start the server again, or take the expert out (DELETE /v1/admin/experts/" + needed[0].name + "). Passages can be deleted all the same.",
+		why + " Mend it and start the server again, or take the expert out (DELETE /v1/admin/experts/" + needed[0].Name + "). Passages can be deleted all the same.",
 	)
 }

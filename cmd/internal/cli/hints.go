@@ -10,11 +10,13 @@ import (
 	client "example.org/conclave/client/go"
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/experts"
+	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/internal/server"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert"
 	"example.org/conclave/search"
@@ -78,11 +80,11 @@ func hint(err error) string {
 			return "conclave models import CHECKPOINT --out " + e.Folder
 		}
 		return "conclave models import CHECKPOINT, conclave setup for the base encoder and the shipped experts, or name its folder under experts in conclave.yaml"
-	case *server.NoBaseError:
+	case *experts.NoBaseError:
 		return "conclave index --add-expert " + e.Base + ", and name it under experts in conclave.yaml where that names any"
-	case *server.TwoLateError:
+	case *assembly.TwoLateError:
 		return "conclave index --remove-expert " + e.Second
-	case *server.RoomError:
+	case *indexing.RoomError:
 		return "--collection FOLDER on another disk, or fewer --experts (none takes the least)"
 	case *store.WriteError:
 		return "--read-only searches the collection without writing to it"

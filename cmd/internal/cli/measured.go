@@ -11,8 +11,8 @@ import (
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
-	"example.org/conclave/internal/server"
 )
 
 // EvaluationTimeout is what the sources have for one question. It is long, so that a
@@ -25,7 +25,12 @@ const EvaluationTimeout = 30 * time.Second
 const AskedSpecialists = 2
 
 // OpenForMeasuring opens a collection for do, which asks it questions whose passages are known.
-func OpenForMeasuring(config configs.Config, term Terminal, uncalibrated bool, do func(*server.Assembly) error) error {
+func OpenForMeasuring(
+	config configs.Config,
+	term Terminal,
+	uncalibrated bool,
+	do func(*assembly.Assembly) error,
+) error {
 	config.Limits.Timeout = max(config.Limits.Timeout, EvaluationTimeout)
 	config.Limits.Candidates = max(config.Limits.Candidates, calibration.EnsembleDepth)
 	return OpenCollection(config, term, uncalibrated, do)
@@ -34,7 +39,7 @@ func OpenForMeasuring(config configs.Config, term Terminal, uncalibrated bool, d
 // Gather asks all questions, and shows how far it is.
 func Gather(
 	ctx context.Context,
-	l *server.Assembly,
+	l *assembly.Assembly,
 	domains []questions.Domain,
 	term Terminal,
 ) (*calibration.Evidence, error) {

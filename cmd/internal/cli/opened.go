@@ -7,15 +7,15 @@ import (
 	"io"
 
 	"example.org/conclave/configs"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/search"
 )
 
 // OpenCollection opens a collection for do, without its calibration if that is wanted. An expert
 // whose bundle is damaged is left out, with a warning.
-func OpenCollection(config configs.Config, term Terminal, uncalibrated bool, do func(*server.Assembly) error) error {
-	l, err := server.Assemble(
-		server.Options{
+func OpenCollection(config configs.Config, term Terminal, uncalibrated bool, do func(*assembly.Assembly) error) error {
+	l, err := assembly.Open(
+		assembly.Options{
 			Config:       config,
 			Log:          NewSaying(term.Err, config.Log),
 			Observer:     Complaining{Out: term.Err},

@@ -14,6 +14,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/server"
 	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models/convert/tiny"
@@ -163,7 +164,7 @@ func configuration(tb testing.TB, o ServerOptions) configs.Config {
 // build makes the collection as conclave index does.
 func build(tb testing.TB, config configs.Config, passages string) {
 	tb.Helper()
-	loaded, err := server.OpenExperts(config, slog.New(slog.DiscardHandler), []string{"base", "late"})
+	loaded, err := experts.Open(config, slog.New(slog.DiscardHandler), []string{"base", "late"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func build(tb testing.TB, config configs.Config, passages string) {
 			tb.Error(err)
 		}
 	}()
-	options := store.BuildOptions{Shared: server.SharedPasses(loaded.All()), Words: store.UnicodeWords()}
+	options := store.BuildOptions{Shared: experts.SharedPasses(loaded.All()), Words: store.UnicodeWords()}
 	for _, e := range loaded.All() {
 		options.Experts = append(options.Experts, e)
 	}

@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/internal/server"
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/search"
 )
 
@@ -51,7 +52,7 @@ type Cost struct {
 }
 
 // able returns the experts of which some are asked, and those that always are.
-func (o *Workload) able(l *server.Assembly) (able, always []*server.Expert) {
+func (o *Workload) able(l *assembly.Assembly) (able, always []*experts.Expert) {
 	for _, e := range l.Experts.Dense() {
 		vectors := e.Bundle.Manifest.Vectors
 		switch {
@@ -75,7 +76,7 @@ func (e CountError) Error() string {
 // many of Counts are done.
 func (o *Workload) Measure(
 	ctx context.Context,
-	l *server.Assembly,
+	l *assembly.Assembly,
 	texts []string,
 	progress func(done, total int),
 ) (costs []Cost, err error) {
@@ -141,8 +142,8 @@ func Print(out io.Writer, costs []Cost) error {
 // chooses so many specialists itself, and the encoders are as many.
 func (o *Workload) measure(
 	ctx context.Context,
-	l *server.Assembly,
-	experts []*server.Expert,
+	l *assembly.Assembly,
+	experts []*experts.Expert,
 	specialists int,
 	texts []string,
 ) (Cost, error) {
@@ -224,7 +225,7 @@ func (o *Workload) measure(
 }
 
 // encodeAll encodes a question by all experts at once, as a search does.
-func encodeAll(ctx context.Context, experts []*server.Expert, text string) error {
+func encodeAll(ctx context.Context, experts []*experts.Expert, text string) error {
 	errs := make([]error, len(experts))
 	var group sync.WaitGroup
 	for i, e := range experts {

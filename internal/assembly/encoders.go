@@ -1,0 +1,78 @@
+package assembly
+
+import (
+	"context"
+	"fmt"
+
+	"example.org/conclave/ann"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/store"
+)
+
+// Encoders returns those of all stored experts, of which every passage needs
+// vectors: those that are searched, those that the configuration does not name, which
+// are loaded, and none in the place of those whose bundles cannot be used or that have
+// no vectors of their own.
+func (a *Assembly) Encoders(stored []store.Expert) (encoders []store.PassageEncoder) {
+	for _, e := range a.Experts.Searched {
+		encoders = append(encoders, e)
+	}
+	for _, x := range stored {
+		if a.Experts.Named(x.Name) != nil {
+			continue
+		}
+		if a.IsAbsent(x.Name) || x.Owner != "" {
+			encoders = append(encoders, noEncoder{x})
+			continue
+		}
+		e, err := a.Experts.LoadMore(x.Name)
+		if err != nil {
+			a.options.Log.Error(
+				"passages cannot be written: they need vectors of every expert of the collection",
+				"expert",
+				x.Name,
+				"cause",
+				err,
+			)
+			a.Absent = append(a.Absent, Absent{Name: x.Name, Cause: err, Silent: true})
+			encoders = append(encoders, noEncoder{x})
+			continue
+		}
+		a.Experts.Silent = append(a.Experts.Silent, e)
+		encoders = append(encoders, e)
+		a.options.Log.Warn(
+			"expert of the collection is not searched, since experts in the configuration does not name it; what is written is encoded for it all the same",
+			"expert",
+			x.Name,
+		)
+	}
+	return encoders
+}
+
+// noEncoder stands for the encoder of an expert whose bundle cannot be used, or is not
+// needed. Passages that were acknowledged before it was damaged wait until it is mended.
+type noEncoder struct{ files store.Expert }
+
+func (n noEncoder) Name() string        { return n.files.Name }
+func (n noEncoder) Dimension() int      { return n.files.Dimension }
+func (n noEncoder) Fingerprint() string { return n.files.Fingerprint }
+
+// Late says that the expert gives each token a vector.
+func (n noEncoder) Late() bool { return n.files.Index.Kind == ann.Late }
+
+// Parts cuts nothing: no vectors are made.
+func (n noEncoder) Parts() func(text string) []rank.Span {
+	if !n.files.Parts || n.files.Owner != "" {
+		return nil
+	}
+	return func(string) []rank.Span { return nil }
+}
+
+// Owner returns the expert whose vectors these are.
+func (n noEncoder) Owner() string { return n.files.Owner }
+
+// EncodePassages returns an error.
+func (n noEncoder) EncodePassages(context.Context, []corpus.Passage) ([][]float32, error) {
+	return nil, fmt.Errorf("the bundle of expert %s cannot be used, so passages have no vectors of it", n.files.Name)
+}

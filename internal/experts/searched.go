@@ -1,0 +1,62 @@
+package experts
+
+import (
+	"context"
+	"fmt"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
+)
+
+// SearchedAmong returns one of all experts as the engine uses it, without what is fitted for its
+// collection.
+func (e *Expert) SearchedAmong(all []*Expert) search.Expert {
+	m := e.encoding()
+	fingerprints := e.Fingerprints()
+	x := search.Expert{
+		Name:        e.name,
+		Encoder:     e.Encoder,
+		Passages:    embedder{e},
+		Granularity: e.granularityIn(all),
+		Info: search.ExpertInfo{
+			Dimension:    m.Dimension(),
+			Fingerprints: fingerprints,
+			Provider:     e.Encoder.Provider(),
+			Precision:    m.Precision,
+			MaxTokens:    map[string]int{"question": m.Vectors.MaxTokens.Question, "passage": m.Vectors.MaxTokens.Passage},
+		},
+	}
+	if why := e.Encoder.Fallback(); why != nil {
+		x.Info.Warnings = append(x.Info.Warnings, fmt.Sprintf("runs on the processor: %v", why))
+	}
+	if e.Granularity != nil {
+		return x // what the bundle says is of passages
+	}
+	switch c := e.Bundle.Calibration; {
+	case c == nil:
+	case c.Encoder != fingerprints["question"]:
+		x.Info.Warnings = append(
+			x.Info.Warnings,
+			"its calibration was fitted for another encoder and is left aside: calibrate it again",
+		)
+	default:
+		x.Info.Calibration = &search.CalibrationInfo{
+			Temperature: c.Temperature, Depth: c.Depth, ECEBefore: c.ECEBefore, ECEAfter: c.ECEAfter, Questions: c.Questions,
+		}
+	}
+	if e.head != nil {
+		x.Head = e.head
+	} else if ensemble := e.Encoder.Ensemble(); ensemble != nil {
+		x.Ensemble = ensemble
+	}
+	return x
+}
+
+// embedder is an expert whose vectors are handed out: as the encoder makes them.
+type embedder struct{ *Expert }
+
+// EncodePassages encodes passages through the bundle's template.
+func (e embedder) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
+	vectors, _, err := e.readPassages(ctx, passages)
+	return vectors, err
+}
