@@ -158,10 +158,14 @@ func TestAHeadThatIsNotNamed(t *testing.T) {
 	}
 }
 
-// ofTwin is a head on the vectors of the expert twin.
-type ofTwin struct{ *experts.Expert }
+// ownedBy is an expert as another process has it, which finds passages by the vectors of owner; "":
+// by its own.
+type ownedBy struct {
+	*experts.Expert
+	owner string
+}
 
-func (ofTwin) Owner() string { return "twin" }
+func (o ownedBy) Owner() string { return o.owner }
 
 // TestAHeadThatJoins: a server asks an expert that joins it with the encoder of the owner
 // that was recorded, though another of the same weights is loaded.
@@ -182,7 +186,7 @@ func TestAHeadThatJoins(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Another process adds them, which has no base but the twin.
-	for _, e := range []store.PassageEncoder{twin, ofTwin{head}} {
+	for _, e := range []store.PassageEncoder{ownedBy{twin, ""}, ownedBy{head, "twin"}} {
 		if _, err := folder.AddExpert(t.Context(), site.config.Collection, e, store.BuildOptions{}); err != nil {
 			t.Fatal(err)
 		}
