@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
 	"example.org/conclave/research/pools"
+	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
 )
@@ -57,27 +58,32 @@ func (x *pooling) run(cmd *cobra.Command, config configs.Config, term cli.Termin
 	if err != nil {
 		return err
 	}
+	if config.Store != "" {
+		return cli.Usagef("passages are drawn at random, which a store does not: name a collection")
+	}
+	c, err := folder.Open(config.Collection)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	g := c.Acquire()
+	defer g.Release()
 	config.Encoder.CacheEntries = 0
 	return cli.OpenForMeasuring(
 		config,
 		term,
 		true, // it is fitted to its own questions
-		func(l *assembly.Assembly) error { return x.measure(cmd.Context(), l, domains, term) },
+		func(l *assembly.Assembly) error { return x.measure(cmd.Context(), l, g, domains, term) },
 	)
 }
 
 func (x *pooling) measure(
 	ctx context.Context,
 	l *assembly.Assembly,
+	passages pools.Passages,
 	domains []questions.Domain,
 	term cli.Terminal,
 ) error {
-	view, done := l.Passages(ctx)
-	defer done()
-	passages, ok := view.(pools.Passages)
-	if !ok {
-		return cli.Usagef("passages are drawn at random, which a store does not: name a collection")
-	}
 	bar := cli.NewProgress(term.Err)
 	found, err := pools.Gather(
 		ctx,
