@@ -372,6 +372,7 @@ func (r *reader) questions(root string) {
 	r.t.Helper()
 	for _, name := range []string{
 		"dev.jsonl", "test.jsonl", "elsewhere.jsonl", "documents/dev.jsonl", "documents/test.jsonl",
+		"documents/conversations/test.jsonl",
 	} {
 		data, err := os.ReadFile(filepath.Join(root, "shipped", "demo", "questions", name))
 		if err != nil {
