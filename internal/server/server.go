@@ -1,3 +1,5 @@
+// Package server serves a collection over HTTP: it joins the handlers with what is assembled, and runs
+// the jobs and the watches beside them.
 package server
 
 import (

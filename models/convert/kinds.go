@@ -73,13 +73,13 @@ var heads = []struct {
 }
 
 // named returns the kind of a model whose class is known.
-func (k KindError) named(class string) *KindError {
-	if at := strings.Index(k.What, "(Bert"); at >= 0 && class != "" {
-		if end := strings.IndexByte(k.What[at:], ')'); end >= 0 {
-			k.What = k.What[:at+1] + class + k.What[at+end:]
+func (e KindError) named(class string) *KindError {
+	if at := strings.Index(e.What, "(Bert"); at >= 0 && class != "" {
+		if end := strings.IndexByte(e.What[at:], ')'); end >= 0 {
+			e.What = e.What[:at+1] + class + e.What[at+end:]
 		}
 	}
-	return &k
+	return &e
 }
 
 // checkKind returns a *KindError for a model that is no dense encoder, by its classes and the

@@ -65,10 +65,7 @@ func (w words) query(question string) *wordQuery {
 }
 
 // counting is the counting of a question's words, for whoever needs them.
-type counting struct {
-	done chan struct{}
-	err  error
-}
+type counting struct{ done chan struct{} }
 
 // count makes sure that it is known how many passages have what a question looks for. The words of a question are
 // counted with its phrases, once for all that wait for them.
