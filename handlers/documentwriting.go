@@ -149,7 +149,7 @@ func documentProblem(err error) error {
 
 // kept answers a change of a document.
 func (a *API) kept(c *call, writer *writing, result keeping.Result) error {
-	if c.query["refresh"] == "wait" && result.Seq > 0 {
+	if c.query["refresh"] == "wait" { // where nothing changed, for what was put before
 		a.releaseWork(c.r.Context())
 		if err := a.awaitVisible(c.r, writer, result.Seq, http.NewResponseController(c.w)); err != nil {
 			return err

@@ -28,7 +28,8 @@ type Writer interface {
 		id string,
 		room func(bytes int) error,
 	) (p corpus.Passage, version string, ok bool, err error)
-	// Wait waits until searches see the change with the number seq.
+	// Wait waits until searches see the change with the number seq; 0: everything that was
+	// acknowledged before.
 	Wait(ctx context.Context, seq uint64) error
 	Backlog() store.Backlog
 }

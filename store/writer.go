@@ -34,7 +34,8 @@ type Writer interface {
 	// one of so many bytes; its error ends the reading.
 	Passage(ctx context.Context, id string, room func(bytes int) error) (
 		p corpus.Passage, version string, ok bool, err error)
-	// Wait waits until searches see the change with the number seq.
+	// Wait waits until searches see the change with the number seq; 0: everything that was
+	// acknowledged before.
 	Wait(ctx context.Context, seq uint64) error
 	// Visible waits until searches see everything that was acknowledged before. Where that takes
 	// long, waiting is called now and then with what there is still to do; its error ends it.

@@ -26,6 +26,8 @@ type servedDocuments struct {
 	mails  *documents.Reader
 	last   string // the document that was written last
 	sum    string // its SHA-256; "" where it was deleted
+	// again puts the last file once more and returns when searches see it.
+	again func(context.Context) error
 	// The list that is being read, and where it stands.
 	listed    func() (client.Document, error, bool)
 	stop      func()
@@ -75,6 +77,10 @@ func (s *servedDocuments) Put(ctx context.Context, f keeping.File) (r keeping.Re
 	}
 	s.last = f.ID
 	s.sum = documents.SumOf(f.Data)
+	s.again = func(ctx context.Context) error {
+		_, err := s.server.PutDocument(ctx, f.ID, f.Data, about, client.Write{Visible: true})
+		return err
+	}
 	r = keeping.Result{ID: put.ID, Outcome: store.Outcome(put.Status), Version: put.Version, Warnings: put.Warnings}
 	for _, a := range attached {
 		r.Warnings = slices.DeleteFunc(r.Warnings, func(w string) bool { return w == keeping.AttachedWarning(a.Name) })
@@ -140,8 +146,15 @@ func (s *servedDocuments) endListing() {
 	}
 }
 
-// visible waits until searches see what was written last, and with it all that was written before.
+// visible waits until searches see what was written last, and with it all that was written before. The
+// copies of a cluster show a change at different times, so a list says too little: the file that was put
+// last is put once more, which changes nothing and waits for all of them.
 func (s *servedDocuments) visible(ctx context.Context) error {
+	if s.again != nil {
+		if err := s.again(ctx); err != nil {
+			return err
+		}
+	}
 	for pause := 20 * time.Millisecond; s.last != ""; pause = min(2*pause, time.Second) {
 		sum := ""
 		for d, err := range s.server.Documents(ctx, s.last, "") { // it comes before all that its id begins

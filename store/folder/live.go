@@ -216,8 +216,15 @@ func (l *Live) await(ctx context.Context, ready func() bool) error {
 }
 
 // Wait waits until searches see the change numbered seq and all before it, and
-// hastens that.
+// hastens that; 0: everything that was acknowledged before.
 func (l *Live) Wait(ctx context.Context, seq uint64) error {
+	if seq == 0 {
+		return l.Flush(ctx)
+	}
+	return l.waitFor(ctx, seq)
+}
+
+func (l *Live) waitFor(ctx context.Context, seq uint64) error {
 	l.mu.Lock()
 	if seq > l.wanted {
 		l.wanted = seq
@@ -235,7 +242,7 @@ func (l *Live) Flush(ctx context.Context) error {
 		last = l.pending.queue[n-1].change.seq
 	}
 	l.mu.Unlock()
-	return l.Wait(ctx, last)
+	return l.waitFor(ctx, last)
 }
 
 // Backlog returns the present one.

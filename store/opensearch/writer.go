@@ -352,8 +352,12 @@ func (w *Writer) Passage(
 	return p, stored[0].version, true, nil
 }
 
-// Wait waits until searches see the change with the number seq, and hastens that.
+// Wait waits until searches see the change with the number seq, and hastens that; 0: everything that was
+// acknowledged before.
 func (w *Writer) Wait(ctx context.Context, seq uint64) error {
+	if seq == 0 {
+		seq = w.sequence.Load()
+	}
 	select {
 	case w.refreshing <- struct{}{}:
 		defer func() { <-w.refreshing }()
