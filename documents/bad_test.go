@@ -322,7 +322,7 @@ func FuzzRead(f *testing.F) {
 			f.Add(name, data)
 		}
 	}
-	r := NewReader(
+	r := NewExtractor(
 		Limits{
 			FileBytes:     1 << 20,
 			UnpackedBytes: 1 << 20,

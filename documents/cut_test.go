@@ -9,7 +9,7 @@ import (
 // read makes a document of Markdown.
 func readOf(t *testing.T, markdown string) *Document {
 	t.Helper()
-	d, _, err := NewReader(limits(), nil).Read(t.Context(), Input{Name: "a.md", Data: []byte(markdown)})
+	d, _, err := NewExtractor(limits(), nil).Read(t.Context(), Input{Name: "a.md", Data: []byte(markdown)})
 	if err != nil {
 		t.Fatal(err)
 	}

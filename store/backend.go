@@ -137,7 +137,7 @@ type Exchange struct {
 
 // Everything is the passages of a store with their vectors, as a build takes them.
 type Everything struct {
-	Source
+	Stream
 	Words       WordConstants
 	Experts     []PassageEncoder // that read the vectors of the passages they are given
 	Calibration []byte           // nil: none

@@ -15,7 +15,7 @@ type Location interface {
 	// Words returns the constants of BM25 that the collection was made with.
 	Words(ctx context.Context) (WordConstants, error)
 	// Index adds the passages of a source, to a new collection where there is none.
-	Index(ctx context.Context, source Source, o BuildOptions) (BuildReport, error)
+	Index(ctx context.Context, source Stream, o BuildOptions) (BuildReport, error)
 	// AddExpert encodes all passages with one more expert.
 	AddExpert(ctx context.Context, e PassageEncoder, o BuildOptions) (BuildReport, error)
 	// RemoveExpert removes the vectors of an expert.

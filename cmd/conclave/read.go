@@ -45,7 +45,7 @@ passages that they are cut into: with --json in the form that index takes.`,
 
 func args(cmd *cobra.Command) []string { return cmd.Flags().Args() }
 
-func printPassages(out io.Writer, source *documents.Source, asJSON bool) error {
+func printPassages(out io.Writer, source *documents.Stream, asJSON bool) error {
 	for {
 		p, err := source.Next()
 		if errors.Is(err, io.EOF) {
@@ -101,7 +101,7 @@ func openDocuments(
 	config configs.Config,
 	paths []string,
 	unread *unreadFiles,
-) (*documents.Source, error) {
+) (*documents.Stream, error) {
 	o, err := documentOptions(config)
 	if err != nil {
 		return nil, err

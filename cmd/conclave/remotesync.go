@@ -23,7 +23,7 @@ import (
 // more, since what is attached to one is put by itself.
 type servedDocuments struct {
 	server *client.Client
-	mails  *documents.Reader
+	mails  *documents.Extractor
 	last   string // the document that was written last
 	sum    string // its SHA-256; "" where it was deleted
 	// again puts the last file once more and returns when searches see it.
@@ -46,7 +46,7 @@ func syncServed(
 	o keeping.SyncOptions,
 ) (keeping.Synced, error) {
 	server.Attempts = syncAttempts
-	to := &servedDocuments{server: server, mails: documents.NewReader(limits, nil)}
+	to := &servedDocuments{server: server, mails: documents.NewExtractor(limits, nil)}
 	synced, err := keeping.Sync(ctx, to, o)
 	to.endListing()
 	err = errors.Join(err, to.mails.Close())

@@ -7,20 +7,20 @@ import (
 	"sync/atomic"
 )
 
-// Source gives passages one after the other. It is not safe for concurrent use, except
+// Stream gives passages one after the other. It is not safe for concurrent use, except
 // Progress.
-type Source interface {
-	// Next returns the next passage, or io.EOF behind the last; see Reader.Next.
+type Stream interface {
+	// Next returns the next passage, or io.EOF behind the last; see Parser.Next.
 	Next() (Passage, error)
 	Place() Place                  // of what Next returned last
 	Progress() (done, total int64) // bytes; a total of -1 is unknown
 	Close() error
 }
 
-// Series reads several inputs as one, in the order given. Like a Reader it is
+// Series reads several inputs as one, in the order given. Like a Parser it is
 // not safe for concurrent use, except Progress.
 type Series struct {
-	readers []Source
+	readers []Stream
 	at      atomic.Int32
 	place   Place
 }
@@ -54,7 +54,7 @@ func OpenSeries(inputs []Input) (*Series, error) {
 }
 
 // Next returns the next passage of the inputs, or io.EOF behind the last. See
-// Reader.Next about errors.
+// Parser.Next about errors.
 func (s *Series) Next() (Passage, error) {
 	for {
 		at := int(s.at.Load())

@@ -27,7 +27,7 @@ const manual = "# Kaffeemühle 🦊\n\nA mill grinds beans. It is “naïve” a
 // cutDocument reads and cuts a Markdown file, as conclave index does.
 func cutDocument(tb testing.TB, about documents.About, file string, words int) (string, []corpus.Passage) {
 	tb.Helper()
-	reader := documents.NewReader(documents.Limits{
+	reader := documents.NewExtractor(documents.Limits{
 		FileBytes: 1 << 20, UnpackedBytes: 1 << 20, TextBytes: 1 << 20, Blocks: 1 << 12, Time: time.Minute, Depth: 1,
 		Members: 10,
 	}, nil)

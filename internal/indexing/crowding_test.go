@@ -36,7 +36,7 @@ func (tokens) Late() bool { return true }
 // words, 1,700 for a vector and 11,400 for codes: 745 GB, of which a shard holds 53.7.
 func TestCrowding(t *testing.T) {
 	experts := []store.PassageEncoder{dense{}, tokens{}}
-	s := &Sample{Source: &long{total: 50_000_000}}
+	s := &Sample{Stream: &long{total: 50_000_000}}
 	for range 255 {
 		if _, err := s.Next(); err != nil {
 			t.Fatal(err)

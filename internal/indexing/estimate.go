@@ -34,16 +34,16 @@ const (
 // Sample is a source of passages that remembers some of them, spread evenly over what
 // was read.
 type Sample struct {
-	store.Source
+	store.Stream
 	passages, text int64 // and bytes of text
 	untexted       int64 // passages with a title alone
 	every          int64 // of so many one is kept; 0: 1
 	kept           []corpus.Passage
 }
 
-// Next implements store.Source.
+// Next implements store.Stream.
 func (s *Sample) Next() (corpus.Passage, error) {
-	p, err := s.Source.Next()
+	p, err := s.Stream.Next()
 	if err != nil {
 		return p, err
 	}

@@ -174,7 +174,7 @@ func Index(ctx context.Context, o Options) (made Indexed, err error) {
 		return made, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	sample := &Sample{Source: source}
+	sample := &Sample{Stream: source}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	whenRead := sync.OnceFunc(func() {

@@ -63,7 +63,7 @@ type Result struct {
 // Keeper keeps the documents of a collection.
 type Keeper struct {
 	writer Writer
-	reader *documents.Reader
+	reader *documents.Extractor
 	words  int
 	turns  chan struct{} // one for each file that is read
 }
@@ -72,7 +72,7 @@ type Keeper struct {
 // processors.
 func New(w Writer, o documents.Options, atOnce int) *Keeper {
 	return &Keeper{
-		writer: w, reader: documents.NewReader(o.Limits, o.Worker), words: o.Words,
+		writer: w, reader: documents.NewExtractor(o.Limits, o.Worker), words: o.Words,
 		turns: make(chan struct{}, atOnce),
 	}
 }

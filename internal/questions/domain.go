@@ -41,7 +41,7 @@ func sumOf(questions []Question) string {
 
 // ReadDomains reads sources and sorts their questions by domain: the one that the
 // source was given, or what the questions themselves say.
-func ReadDomains(sources []Source, limit int) ([]Domain, error) {
+func ReadDomains(sources []File, limit int) ([]Domain, error) {
 	var domains []Domain
 	places := map[[2]string]string{} // by domain and id
 	for _, source := range sources {

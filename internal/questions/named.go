@@ -12,7 +12,7 @@ import (
 // Named returns the sources of files that are named as NAME=FILE, or without a name as FILE.
 // Judgements and splits belong to the file of their name; those without a name belong to
 // all files, of which judgements allow one.
-func Named(files, judgements, splits []string, format Format) ([]Source, error) {
+func Named(files, judgements, splits []string, format Format) ([]File, error) {
 	qrels, err := ByName("judgements", judgements)
 	if err != nil {
 		return nil, err
@@ -22,11 +22,11 @@ func Named(files, judgements, splits []string, format Format) ([]Source, error) 
 		return nil, err
 	}
 	used := map[string]bool{"": true}
-	var out []Source
+	var out []File
 	for _, file := range files {
 		name, path := nameOf(file)
 		used[name] = true
-		out = append(out, Source{Path: path, Domain: name, Format: format,
+		out = append(out, File{Path: path, Domain: name, Format: format,
 			Judgements: cmp.Or(qrels[name], qrels[""]), Split: cmp.Or(split[name], split[""])})
 	}
 	for _, given := range []map[string]string{qrels, split} {

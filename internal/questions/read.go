@@ -29,8 +29,8 @@ func Formats() []string {
 	return []string{string(FormatAuto), string(FormatJSONL), string(FormatDPR), string(FormatBEIR), string(FormatTREC)}
 }
 
-// Source says where the questions of one set are.
-type Source struct {
+// File says where the questions of one set are.
+type File struct {
 	Path       string
 	Format     Format // "": FormatAuto
 	Judgements string // file of relevance judgements: for TREC, and for BEIR's queries alone
@@ -49,7 +49,7 @@ type Set struct {
 
 // Read reads questions and their judgements. An error names the file, the line
 // and the field; no questions at all is an error.
-func Read(source Source) (Set, error) {
+func Read(source File) (Set, error) {
 	format := source.Format
 	if format == "" || format == FormatAuto {
 		var err error
@@ -106,7 +106,7 @@ func Read(source Source) (Set, error) {
 }
 
 // sniff tells the format from the content.
-func sniff(source Source) (Format, error) {
+func sniff(source File) (Format, error) {
 	info, err := os.Stat(source.Path)
 	if err != nil {
 		return "", err

@@ -16,7 +16,7 @@ import (
 
 // readTREC reads topics (id TAB text) and judgements in four columns
 // (question, anything, passage, grade).
-func readTREC(source Source) ([]Question, int, error) {
+func readTREC(source File) ([]Question, int, error) {
 	if source.Judgements == "" {
 		return nil, 0, fmt.Errorf("%s: TREC topics need a file of judgements beside them", source.Path)
 	}
@@ -44,7 +44,7 @@ func readTREC(source Source) ([]Question, int, error) {
 
 // readBEIR reads a BEIR folder (queries.jsonl and qrels/SPLIT.tsv), or its
 // queries alone with a file of judgements.
-func readBEIR(source Source) ([]Question, int, error) {
+func readBEIR(source File) ([]Question, int, error) {
 	queries, judgements := source.Path, source.Judgements
 	if info, err := os.Stat(source.Path); err != nil {
 		return nil, 0, err
@@ -95,7 +95,7 @@ func oneOf(path string) (string, error) {
 }
 
 // splitOf returns the file of judgements of a BEIR folder.
-func splitOf(source Source) (string, error) {
+func splitOf(source File) (string, error) {
 	folder := filepath.Join(source.Path, "qrels")
 	if source.Split != "" {
 		return oneOf(filepath.Join(folder, source.Split+".tsv"))

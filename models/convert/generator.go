@@ -116,7 +116,7 @@ func (c *t5Checkpoint) name(plain string) string {
 	return plain
 }
 
-// Tensor reads a weight; see tensors.Source.
+// Tensor reads a weight; see tensors.Weights.
 func (c *t5Checkpoint) Tensor(name string, shape ...int) ([]float32, error) {
 	if err := c.ctx.Err(); err != nil {
 		return nil, err

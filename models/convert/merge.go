@@ -215,7 +215,7 @@ type encoderGraph struct {
 	changes map[string]change
 }
 
-// Tensor gives the weights as they are to be written; see tensors.Source.
+// Tensor gives the weights as they are to be written; see tensors.Weights.
 func (g encoderGraph) Tensor(name string, shape ...int) ([]float32, error) {
 	if c := g.changes[name]; c.fresh != nil { // fit has seen its shape
 		return c.fresh, nil

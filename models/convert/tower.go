@@ -101,7 +101,7 @@ func (t *tower) name(plain string) string {
 	return full
 }
 
-// Tensor reads a weight; see tensors.Source.
+// Tensor reads a weight; see tensors.Weights.
 func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, err

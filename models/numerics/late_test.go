@@ -20,7 +20,7 @@ import (
 
 // lateRows computes a late expert's rows by its formula, in float64 from the
 // last layer's: a vector and an importance for each token.
-func lateRows(t *testing.T, hidden []float32, dimension, late int, weights tensors.Source) []float32 {
+func lateRows(t *testing.T, hidden []float32, dimension, late int, weights tensors.Weights) []float32 {
 	t.Helper()
 	tensor := func(name string, shape ...int) []float32 {
 		values, err := weights.Tensor(name, shape...)

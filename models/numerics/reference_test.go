@@ -10,7 +10,7 @@ import (
 
 // reference returns a text's vector by the definitions of pooling, projection and unit
 // length, over bert.Hidden.
-func reference(t *testing.T, c bert.Config, weights tensors.Source, head bert.Head, x text) []float32 {
+func reference(t *testing.T, c bert.Config, weights tensors.Weights, head bert.Head, x text) []float32 {
 	t.Helper()
 	rows, err := bert.Hidden(t.Context(), c, weights, x.ids, x.types)
 	if err != nil {

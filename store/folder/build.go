@@ -13,7 +13,7 @@ import (
 // Build makes a collection in dir, which must be absent or empty, from the
 // passages of source. Readers see nothing before it is complete. If it fails or ctx
 // ends, it removes what it made.
-func Build(ctx context.Context, dir string, source store.Source, o store.BuildOptions) (store.BuildReport, error) {
+func Build(ctx context.Context, dir string, source store.Stream, o store.BuildOptions) (store.BuildReport, error) {
 	return build(ctx, disk.OS{}, dir, source, o)
 }
 
@@ -21,7 +21,7 @@ func build(
 	ctx context.Context,
 	d disk.Disk,
 	dir string,
-	source store.Source,
+	source store.Stream,
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
 	if err := o.Complete(); err != nil {
@@ -77,7 +77,7 @@ func (w *writer) discard(keepFolder bool) {
 }
 
 // add works as Add does.
-func (w *writer) add(ctx context.Context, source store.Source, o store.BuildOptions) (store.BuildReport, error) {
+func (w *writer) add(ctx context.Context, source store.Stream, o store.BuildOptions) (store.BuildReport, error) {
 	if err := o.Complete(); err != nil {
 		return store.BuildReport{}, err
 	}

@@ -27,7 +27,7 @@ func alone[T any](dir string, work func(w *writer) (T, error)) (out T, err error
 // Add adds the passages of source to the collection in dir, as a new segment.
 // A passage whose id is there already is an error that names both places, or
 // with Replace takes the place of the one that has it.
-func Add(ctx context.Context, dir string, source store.Source, o store.BuildOptions) (store.BuildReport, error) {
+func Add(ctx context.Context, dir string, source store.Stream, o store.BuildOptions) (store.BuildReport, error) {
 	return alone(dir, func(w *writer) (store.BuildReport, error) { return w.add(ctx, source, o) })
 }
 

@@ -27,7 +27,7 @@ const (
 func (w *writer) addSegment(
 	ctx context.Context,
 	plan *manifest,
-	source store.Source,
+	source store.Stream,
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
 	r := &reporter{to: o.Progress}
@@ -165,7 +165,7 @@ func (w *writer) makeSegment(
 func (w *writer) readInto(
 	ctx context.Context,
 	path string,
-	source store.Source,
+	source store.Stream,
 	o store.BuildOptions,
 	report *store.BuildReport,
 	r *reporter,

@@ -16,7 +16,7 @@ import (
 func (g *Generation) WordParams() bm25.Params { return g.manifest.Words.params() }
 
 // Source gives the passages of the generation, in the order of their ids.
-func (g *Generation) Source() store.Source { return &storedSource{generation: g} }
+func (g *Generation) Source() store.Stream { return &storedSource{generation: g} }
 
 // storedSource reads some ids ahead.
 type storedSource struct {

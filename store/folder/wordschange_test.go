@@ -373,7 +373,7 @@ func TestSegmentsMadeBesideRebuiltWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = w.Close() }()
-	late := &lateSource{Source: of([]corpus.Passage{{ID: "late", Text: "word1"}}), first: func() {
+	late := &lateSource{Stream: of([]corpus.Passage{{ID: "late", Text: "word1"}}), first: func() {
 		if _, err := w.rebuildWords(t.Context(), phrased(), store.BuildOptions{}); err != nil {
 			t.Error(err)
 		}
@@ -391,7 +391,7 @@ func TestSegmentsMadeBesideRebuiltWords(t *testing.T) {
 
 // lateSource does something before it gives its first passage.
 type lateSource struct {
-	store.Source
+	store.Stream
 	first func()
 }
 
@@ -400,5 +400,5 @@ func (s *lateSource) Next() (corpus.Passage, error) {
 		s.first()
 		s.first = nil
 	}
-	return s.Source.Next()
+	return s.Stream.Next()
 }

@@ -32,7 +32,7 @@ func Build(
 	client *Client,
 	index string,
 	shape Shape,
-	source store.Source,
+	source store.Stream,
 	o store.BuildOptions,
 	calibration string,
 ) (report store.BuildReport, err error) {
@@ -53,7 +53,7 @@ func build(
 	client *Client,
 	index string,
 	shape Shape,
-	source store.Source,
+	source store.Stream,
 	o store.BuildOptions,
 	calibration string,
 ) (report store.BuildReport, err error) {
@@ -122,7 +122,7 @@ func exclusively(
 // Searches see passages as they are written, and not all at once.
 func (s *Store) Add(
 	ctx context.Context,
-	source store.Source,
+	source store.Stream,
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
 	m := s.current()
@@ -198,7 +198,7 @@ func (m *Manifest) matches(encoders []store.PassageEncoder) error {
 
 // readBatch reads the next passages, each id once.
 func (s *Store) readBatch(
-	source store.Source,
+	source store.Stream,
 	o store.BuildOptions,
 	report *store.BuildReport,
 ) (batch []corpus.Passage, ended bool, err error) {

@@ -18,7 +18,7 @@ import (
 const pageAlive = "10m"
 
 // Scan gives the passages of an index in the order of their ids, as they were when it
-// began, or when a node was lost since. It is a store.Source.
+// began, or when a node was lost since. It is a store.Stream.
 type Scan struct {
 	ctx         context.Context // of a source, whose Next has none
 	store       *Store

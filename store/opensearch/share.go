@@ -15,14 +15,14 @@ import (
 
 // shareOf gives the passages of a source that fall to a share.
 type shareOf struct {
-	store.Source
+	store.Stream
 	share store.Share
 }
 
 // Next returns the next passage of the share.
 func (s shareOf) Next() (corpus.Passage, error) {
 	for {
-		p, err := s.Source.Next()
+		p, err := s.Stream.Next()
 		if err != nil || int(corpus.SampleKey(p.ID)%uint32(s.share.Of)) == s.share.At-1 {
 			return p, err
 		}
@@ -58,7 +58,7 @@ func BuildShare(
 	index string,
 	shape Shape,
 	share store.Share,
-	source store.Source,
+	source store.Stream,
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
 	for _, e := range o.Experts {

@@ -15,7 +15,7 @@ import (
 
 // stopping gives passages until it has given so many, and then ends the process, as it were.
 type stopping struct {
-	store.Source
+	store.Stream
 	left int
 	kill context.CancelFunc
 }
@@ -24,7 +24,7 @@ func (s *stopping) Next() (corpus.Passage, error) {
 	if s.left--; s.left < 0 {
 		s.kill()
 	}
-	return s.Source.Next()
+	return s.Stream.Next()
 }
 
 // TestShares: several processes fill one index, which has neither copies nor refreshes until the last
@@ -61,7 +61,7 @@ func TestShares(t *testing.T) {
 	}
 	reports := make([]store.BuildReport, 4)
 	errs := make([]error, 4)
-	share := func(ctx context.Context, at int, source store.Source) {
+	share := func(ctx context.Context, at int, source store.Stream) {
 		reports[at], errs[at] = BuildShare(ctx, client, index, shape, store.Share{At: at, Of: 3}, source, options)
 	}
 	killed, kill := context.WithCancel(t.Context())

@@ -46,7 +46,7 @@ func (f *QuestionFiles) BindLimit(command *cobra.Command, limit int) {
 }
 
 // sources checks the flags, and joins each file with what was named for it.
-func (f *QuestionFiles) sources() ([]questions.Source, error) {
+func (f *QuestionFiles) sources() ([]questions.File, error) {
 	if !slices.Contains(questions.Formats(), f.Format) {
 		return nil, Usagef("--question-format is %q: %s are possible", f.Format, strings.Join(questions.Formats(), ", "))
 	}

@@ -13,11 +13,11 @@ import (
 // is slow, about a millisecond a token for a small model. The import to int8 runs
 // its layers to find the ranges of their inputs, and tests compare the graphs with
 // it. types may be nil.
-func Hidden(ctx context.Context, c Config, weights tensors.Source, ids, types []int) ([]float32, error) {
+func Hidden(ctx context.Context, c Config, weights tensors.Weights, ids, types []int) ([]float32, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	b := &builder{c: c, Reader: tensors.Reader{Source: weights}}
+	b := &builder{c: c, Loader: tensors.Loader{Weights: weights}}
 	b.readRelative()
 	rows, err := b.tables().forward(&c, ids, types)
 	if err != nil {

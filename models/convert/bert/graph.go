@@ -48,7 +48,7 @@ const (
 // out. Texts begin at the first position, and padding follows them. Weights have their
 // names in a plain BertModel ("encoder.layer.0.attention.self.query.weight"; the
 // projection is "encode_proj.weight").
-func Write(w io.Writer, c Config, weights tensors.Source, head Head) error {
+func Write(w io.Writer, c Config, weights tensors.Weights, head Head) error {
 	return write(w, c, weights, head, func(b *builder) string {
 		hidden := b.floatEmbeddings(b.tables())
 		for i := range c.Layers {
@@ -58,11 +58,11 @@ func Write(w io.Writer, c Config, weights tensors.Source, head Head) error {
 	})
 }
 
-func write(w io.Writer, c Config, weights tensors.Source, head Head, body func(*builder) string) error {
+func write(w io.Writer, c Config, weights tensors.Weights, head Head, body func(*builder) string) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	b := &builder{c: c, Reader: tensors.Reader{Source: weights}}
+	b := &builder{c: c, Loader: tensors.Loader{Weights: weights}}
 	b.readRelative()
 	b.inputs()
 	b.relativeInput()
@@ -85,7 +85,7 @@ func write(w io.Writer, c Config, weights tensors.Source, head Head, body func(*
 // builder collects the graph. Its first error, in reading a weight, is kept
 // and makes what follows meaningless.
 type builder struct {
-	tensors.Reader
+	tensors.Loader
 	c     Config
 	graph onnx.Graph
 	// relative is what relative positions add to scores; see readRelative.

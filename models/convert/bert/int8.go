@@ -19,7 +19,7 @@ import (
 // faster than finding them anew, and those of the fourth, behind the
 // activation, where rare values are ten times the usual, have one step a row.
 // Attention, sums and normalisation stay in float32.
-func WriteInt8(w io.Writer, c Config, weights tensors.Source, head Head, cls, sep int) error {
+func WriteInt8(w io.Writer, c Config, weights tensors.Weights, head Head, cls, sep int) error {
 	return write(w, c, weights, head, func(b *builder) string {
 		b.graph.Constant(&onnx.Tensor{Name: symmetric, Type: onnx.Uint8, Raw: []byte{128}})
 		b.graph.Constant(&onnx.Tensor{Name: oneSided, Type: onnx.Uint8, Raw: []byte{b.c.lowestCode()}})

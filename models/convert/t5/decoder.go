@@ -32,7 +32,7 @@ func PresentValue(layer int) string { return fmt.Sprintf("present.%d.value", lay
 // PresentValue, [B, Heads, T+S, HeadSize]; and Attention, [B·S, P]: for each new token,
 // its attention to the passages' tokens, averaged over layers and heads. Each row adds
 // up to 1.
-func WriteDecoder(w io.Writer, c Config, weights tensors.Source) error {
+func WriteDecoder(w io.Writer, c Config, weights tensors.Weights) error {
 	b, err := newBuilder(c, weights, "t5-decoder")
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ const tableName = "shared.weight"
 // States, float32 [1, P, Dimension], and for each layer of the decoder what it makes of
 // them, CrossKey and CrossValue, [Heads, P, HeadSize]. P is the number of ones in the
 // mask.
-func WriteEncoder(w io.Writer, c Config, weights tensors.Source) error {
+func WriteEncoder(w io.Writer, c Config, weights tensors.Weights) error {
 	b, err := newBuilder(c, weights, "t5-encoder")
 	if err != nil {
 		return err

@@ -27,17 +27,17 @@ func (c *Config) Names() []tensors.Named {
 // builder collects a graph. Its first error, in reading a weight, is kept and makes
 // what follows meaningless.
 type builder struct {
-	tensors.Reader
+	tensors.Loader
 	c     Config
 	graph onnx.Graph
 	next  int // numbers values that have no name of their own
 }
 
-func newBuilder(c Config, weights tensors.Source, name string) (*builder, error) {
+func newBuilder(c Config, weights tensors.Weights, name string) (*builder, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	return &builder{c: c, Reader: tensors.Reader{Source: weights}, graph: onnx.Graph{Name: name}}, nil
+	return &builder{c: c, Loader: tensors.Loader{Weights: weights}, graph: onnx.Graph{Name: name}}, nil
 }
 
 func (b *builder) write(w io.Writer) error {

@@ -15,7 +15,7 @@ import (
 
 // Weights gives the seeded weights of one side; without TwoTowers both sides
 // have the question's.
-func (o Expert) Weights(side models.Side) tensors.Source {
+func (o Expert) Weights(side models.Side) tensors.Weights {
 	seed := o.Seed
 	if o.TwoTowers && side == models.Passage {
 		seed ^= 0x9e3779b97f4a7c15

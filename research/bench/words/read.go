@@ -30,7 +30,7 @@ func ReadPassages(inputs []corpus.Input) (passages []corpus.Passage, err error) 
 // ReadQuestions reads the texts of questions.
 func ReadQuestions(paths []string) (texts []string, err error) {
 	for _, path := range paths {
-		set, err := questions.Read(questions.Source{Path: path})
+		set, err := questions.Read(questions.File{Path: path})
 		if err != nil {
 			return nil, err
 		}

@@ -151,7 +151,7 @@ func (b *backend) Everything(context.Context) (*store.Everything, error) {
 		return nil, err
 	}
 	return &store.Everything{
-		Source: g.Source(), Words: g.WordParams(), Experts: experts, Calibration: record,
+		Stream: g.Source(), Words: g.WordParams(), Experts: experts, Calibration: record,
 		Close: func() error { g.Release(); return nil },
 	}, nil
 }

@@ -39,7 +39,7 @@ func (l location) Words(context.Context) (store.WordConstants, error) {
 // Index implements store.Location.
 func (l location) Index(
 	ctx context.Context,
-	source store.Source,
+	source store.Stream,
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
 	if o.Share.Of > 0 {

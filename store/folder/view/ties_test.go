@@ -302,7 +302,7 @@ func gateOf(random *rand.Rand) *fusion.Gate {
 }
 
 // added puts a source's passages into a collection, as a segment of their own.
-func added(t *testing.T, dir string, source store.Source, o store.BuildOptions) (store.BuildReport, error) {
+func added(t *testing.T, dir string, source store.Stream, o store.BuildOptions) (store.BuildReport, error) {
 	t.Helper()
 	o.Words = bm25.Params{}
 	return folder.Add(t.Context(), dir, source, o)

@@ -119,7 +119,7 @@ func (b *backend) Everything(ctx context.Context) (*store.Everything, error) {
 		return nil, err
 	}
 	all := &store.Everything{
-		Source: scan, Words: b.Store().Manifest().Words.Params(), Experts: b.Store().Encoders(), Close: scan.Close,
+		Stream: scan, Words: b.Store().Manifest().Words.Params(), Experts: b.Store().Encoders(), Close: scan.Close,
 	}
 	all.Calibration, err = b.Calibration()
 	return all, err

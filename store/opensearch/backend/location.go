@@ -98,7 +98,7 @@ func expertsOf(m *opensearch.Manifest) []store.Expert {
 // Index implements store.Location.
 func (l *location) Index(
 	ctx context.Context,
-	source store.Source,
+	source store.Stream,
 	o store.BuildOptions,
 ) (report store.BuildReport, err error) {
 	client, err := l.connect(ctx)

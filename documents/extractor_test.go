@@ -36,9 +36,9 @@ func limits() Limits {
 }
 
 // newTestReader reads PDF in processes of the test's own program.
-func newTestReader(tb testing.TB) *Reader {
+func newTestReader(tb testing.TB) *Extractor {
 	tb.Helper()
-	r := NewReader(limits(), testWorker())
+	r := NewExtractor(limits(), testWorker())
 	tb.Cleanup(func() { r.Close() })
 	return r
 }

@@ -4,9 +4,9 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// Source gives the passages of a build, one after the other, io.EOF behind the
-// last. corpus.Reader and corpus.Series are sources.
-type Source interface {
+// Stream gives the passages of a build, one after the other, io.EOF behind the
+// last. corpus.Parser and corpus.Series are streams.
+type Stream interface {
 	Next() (corpus.Passage, error)
 	// Place says where the passage that Next returned last comes from.
 	Place() corpus.Place

@@ -20,24 +20,24 @@ type Member struct {
 	Data []byte
 }
 
-// Reader reads files. Several may be read at once.
-type Reader struct {
+// Extractor reads files. Several may be read at once.
+type Extractor struct {
 	limits Limits
 	pdf    *pdfWorkers
 }
 
-// NewReader returns a Reader. worker starts the process that reads PDF (ServePDF), apart from
+// NewExtractor returns an Extractor. worker starts the process that reads PDF (ServePDF), apart from
 // this one, because some PDFs take for ever or all memory.
-func NewReader(limits Limits, worker Worker) *Reader {
-	return &Reader{limits: limits, pdf: &pdfWorkers{start: worker, limits: limits}}
+func NewExtractor(limits Limits, worker Worker) *Extractor {
+	return &Extractor{limits: limits, pdf: &pdfWorkers{start: worker, limits: limits}}
 }
 
 // Close ends the processes that read PDF.
-func (r *Reader) Close() error { return r.pdf.close() }
+func (r *Extractor) Close() error { return r.pdf.close() }
 
 // Read reads one file that is not an archive. Errors are *UnreadableError where the file
 // is to blame. attached are the files inside a mail.
-func (r *Reader) Read(ctx context.Context, in Input) (d *Document, attached []Member, err error) {
+func (r *Extractor) Read(ctx context.Context, in Input) (d *Document, attached []Member, err error) {
 	if int64(len(in.Data)) > r.limits.FileBytes {
 		return nil, nil, unreadable(
 			TooLarge,
@@ -84,7 +84,7 @@ func (r *Reader) Read(ctx context.Context, in Input) (d *Document, attached []Me
 	}
 }
 
-func (r *Reader) parse(in Input, mediaType string) (d *Document, attached []Member, err error) {
+func (r *Extractor) parse(in Input, mediaType string) (d *Document, attached []Member, err error) {
 	w := &writer{limits: r.limits}
 	var title string
 	var warnings []string

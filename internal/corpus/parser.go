@@ -21,7 +21,7 @@ import (
 // Input names something to read passages from, and how.
 type Input struct {
 	Path     string // a file, a BEIR folder, or "-" for standard input
-	Source   Source // in place of Path: who has the passages already
+	Source   Stream // in place of Path: who has the passages already
 	Format   Format // "" is Auto
 	IDPrefix string // put in front of every id, as "wiki/"
 	// Columns are those of a CSV or TSV.
@@ -37,10 +37,10 @@ type Input struct {
 	Remarked func(what Remark, from Place, last int)
 }
 
-// Reader reads the passages of one Input, one after the other, in bounded
+// Parser reads the passages of one Input, one after the other, in bounded
 // memory. Whether the bytes are compressed with gzip is seen from the bytes,
-// not from the name. A Reader is not safe for concurrent use, except Progress.
-type Reader struct {
+// not from the name. A Parser is not safe for concurrent use, except Progress.
+type Parser struct {
 	name   string
 	format Format
 	prefix string
@@ -62,7 +62,7 @@ type Reader struct {
 
 // Open begins to read an input. It reads as much as is needed to tell the
 // format; an error names the file and says what is allowed.
-func Open(in Input) (*Reader, error) {
+func Open(in Input) (*Parser, error) {
 	format, err := ParseFormat(string(in.Format))
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func Open(in Input) (*Reader, error) {
 			return nil, fmt.Errorf("id prefix %s for %s: %w", wording.Quote(in.IDPrefix), in.Path, err)
 		}
 	}
-	r := &Reader{
+	r := &Parser{
 		name:     in.Path,
 		format:   format,
 		prefix:   in.IDPrefix,
@@ -94,7 +94,7 @@ func Open(in Input) (*Reader, error) {
 	return r, nil
 }
 
-func (r *Reader) openFile(path string) error {
+func (r *Parser) openFile(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err // names the path
@@ -134,7 +134,7 @@ func (r *Reader) openFile(path string) error {
 }
 
 // start unpacks gzip and settles the format.
-func (r *Reader) start() error {
+func (r *Parser) start() error {
 	in := bufio.NewReaderSize(r.source, 64<<10)
 	head, err := in.Peek(2)
 	if err != nil && err != io.EOF {
@@ -181,12 +181,12 @@ func (r *Reader) start() error {
 }
 
 // Format returns the format that is read: never Auto.
-func (r *Reader) Format() Format { return r.format }
+func (r *Parser) Format() Format { return r.format }
 
 // Next returns the next passage, or io.EOF. An error is a *ReadError that
 // names file, line, field and value; where it is Recoverable, Next may be
 // called again and goes on behind the bad record.
-func (r *Reader) Next() (Passage, error) {
+func (r *Parser) Next() (Passage, error) {
 	if r.failed != nil {
 		return Passage{}, r.failed
 	}
@@ -209,7 +209,7 @@ func (r *Reader) Next() (Passage, error) {
 	return Passage{}, wrong
 }
 
-func (r *Reader) record() (Passage, int, error) {
+func (r *Parser) record() (Passage, int, error) {
 	if r.table != nil {
 		p, line, err := r.table.next()
 		if err != nil {
@@ -239,7 +239,7 @@ func (r *Reader) record() (Passage, int, error) {
 
 // line returns the next line of JSON, or the rest of one where a file ended without a line end
 // and another, which begins with a byte order mark, was put behind it.
-func (r *Reader) line() (line []byte, err error) {
+func (r *Parser) line() (line []byte, err error) {
 	if r.behind != nil {
 		line = r.behind
 		r.behind = nil
@@ -263,7 +263,7 @@ func (r *Reader) line() (line []byte, err error) {
 }
 
 // tellUnknown passes the unknown members of a record on.
-func (r *Reader) tellUnknown() error {
+func (r *Parser) tellUnknown() error {
 	if r.unknown == nil {
 		return nil
 	}
@@ -277,14 +277,14 @@ func (r *Reader) tellUnknown() error {
 
 // Place returns where the record that Next returned last stands: the line on which
 // it begins.
-func (r *Reader) Place() Place { return r.place }
+func (r *Parser) Place() Place { return r.place }
 
 // Progress returns how many bytes were read of how many: compressed bytes for gzip.
 // The total is -1 where it cannot be known, as for standard input.
-func (r *Reader) Progress() (done, total int64) { return r.source.n.Load(), r.total }
+func (r *Parser) Progress() (done, total int64) { return r.source.n.Load(), r.total }
 
 // Close closes the file.
-func (r *Reader) Close() error {
+func (r *Parser) Close() error {
 	if r.closer == nil {
 		return nil
 	}
@@ -295,7 +295,7 @@ func (r *Reader) Close() error {
 
 // explain says what an unexpected end means to somebody who downloaded the file, and
 // names the file to convert.
-func (r *Reader) explain(err error) error {
+func (r *Parser) explain(err error) error {
 	var encoding *plaintext.Error
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):

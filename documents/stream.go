@@ -27,12 +27,12 @@ type SkippedError struct{ Why string }
 
 func (e *SkippedError) Error() string { return "left out: " + e.Why }
 
-// Source gives the passages of files one after the other, in the order of their paths. It
+// Stream gives the passages of files one after the other, in the order of their paths. It
 // is not safe for concurrent use, but for Progress.
-type Source struct {
+type Stream struct {
 	ctx     context.Context
 	options Options
-	reader  *Reader
+	reader  *Extractor
 	files   []File
 	at      int
 	queue   []corpus.Passage
@@ -43,8 +43,8 @@ type Source struct {
 }
 
 // Open finds the files at the roots, which are files, archives and folders.
-func Open(ctx context.Context, roots []string, o Options) (*Source, error) {
-	s := &Source{ctx: ctx, options: o}
+func Open(ctx context.Context, roots []string, o Options) (*Stream, error) {
+	s := &Stream{ctx: ctx, options: o}
 	err := WalkRoots(ctx, roots, o.Limits, func(root string, f File) error {
 		s.files = append(s.files, f)
 		s.roots = append(s.roots, root)
@@ -54,11 +54,11 @@ func Open(ctx context.Context, roots []string, o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.reader = NewReader(o.Limits, o.Worker)
+	s.reader = NewExtractor(o.Limits, o.Worker)
 	return s, nil
 }
 
-func (s *Source) failed(path string, err error) {
+func (s *Stream) failed(path string, err error) {
 	if s.options.Failed != nil {
 		s.options.Failed(path, err)
 	}
@@ -66,7 +66,7 @@ func (s *Source) failed(path string, err error) {
 
 // Next returns the next passage, or io.EOF behind the last. Files that cannot be read are
 // told to Options.Failed, and passed over.
-func (s *Source) Next() (corpus.Passage, error) {
+func (s *Stream) Next() (corpus.Passage, error) {
 	for len(s.queue) == 0 {
 		if err := s.ctx.Err(); err != nil {
 			return corpus.Passage{}, err
@@ -105,7 +105,7 @@ func (s *Source) Next() (corpus.Passage, error) {
 
 // read reads one file and what is attached to it. Only an error of the context is
 // returned: a member of an archive that cannot be read does not keep others from it.
-func (s *Source) read(m Member, mark string, modified time.Time, depth int) error {
+func (s *Stream) read(m Member, mark string, modified time.Time, depth int) error {
 	d, attached, err := s.reader.Read(s.ctx, Input{Name: m.Name, Data: m.Data})
 	switch {
 	case s.ctx.Err() != nil:
@@ -143,10 +143,10 @@ func TooDeep(limits Limits) error {
 }
 
 // Place returns the document of the passage that Next returned last.
-func (s *Source) Place() corpus.Place { return s.place }
+func (s *Stream) Place() corpus.Place { return s.place }
 
 // Progress returns how many bytes of files were read of how many.
-func (s *Source) Progress() (done, total int64) { return s.done.Load(), s.total }
+func (s *Stream) Progress() (done, total int64) { return s.done.Load(), s.total }
 
 // Close ends the processes that read PDF.
-func (s *Source) Close() error { return s.reader.Close() }
+func (s *Stream) Close() error { return s.reader.Close() }

@@ -3,9 +3,9 @@ package tensors
 
 import "fmt"
 
-// Source gives the tensors of a checkpoint as float32, row by row, by their names. A
+// Weights gives the tensors of a checkpoint as float32, row by row, by their names. A
 // tensor that is not there, or has another shape, is an error that names it.
-type Source interface {
+type Weights interface {
 	Tensor(name string, shape ...int) ([]float32, error)
 }
 
@@ -15,9 +15,9 @@ type Named struct {
 	Shape []int
 }
 
-// Reader reads tensors, or without a Source only notes which would be read.
-type Reader struct {
-	Source Source
+// Loader reads tensors, or without Weights only notes which would be read.
+type Loader struct {
+	Weights Weights
 	Wanted []Named // that were noted
 	// Err is the first error. What was read since is zeros, so that only the place that
 	// writes a graph has to look at it.
@@ -25,10 +25,10 @@ type Reader struct {
 }
 
 // Naming reports whether tensors are noted and not read.
-func (r *Reader) Naming() bool { return r.Source == nil }
+func (r *Loader) Naming() bool { return r.Weights == nil }
 
 // Read reads a tensor.
-func (r *Reader) Read(name string, shape ...int) []float32 {
+func (r *Loader) Read(name string, shape ...int) []float32 {
 	if r.Naming() {
 		r.Wanted = append(r.Wanted, Named{name, shape})
 		return nil
@@ -40,7 +40,7 @@ func (r *Reader) Read(name string, shape ...int) []float32 {
 	if r.Err != nil {
 		return make([]float32, n)
 	}
-	values, err := r.Source.Tensor(name, shape...)
+	values, err := r.Weights.Tensor(name, shape...)
 	if err == nil && len(values) != n {
 		err = fmt.Errorf("tensor %q: %d values for the shape %v", name, len(values), shape)
 	}
