@@ -45,7 +45,7 @@ type Tokenizer struct {
 	longest     int                   // bytes of the longest piece
 	strange     []bool                // by id: the piece is [UNK] or of a script that is not covered
 
-	whole []string // see WholeWords
+	whole func() []string // see WholeWords
 
 	split *splitCache
 }

@@ -1,15 +1,16 @@
 package wordpiece
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"example.org/conclave/encoder/framing"
@@ -120,7 +121,7 @@ func (v *vocabulary) tokenizer(lowerCase bool) (*Tokenizer, error) {
 		ContinuingSubwordPrefix(continuation).
 		MaxInputCharsPerWord(longestWord).
 		Build()
-	t.whole = t.wholeWords(v)
+	t.whole = sync.OnceValue(func() []string { return t.wholeWords(v) }) // few ask
 	return t, nil
 }
 
@@ -140,9 +141,26 @@ func (v *vocabulary) pad() int {
 // fingerprint returns the SHA-256 of the pieces in the order of their ids, in
 // hexadecimal; the same for a vocab.txt and a tokenizer.json of one model.
 func (v *vocabulary) fingerprint() string {
-	pieces := slices.SortedFunc(maps.Keys(v.ids), func(a, b string) int { return v.ids[a] - v.ids[b] })
-	sum := sha256.Sum256([]byte(strings.Join(pieces, "\n")))
+	sum := sha256.Sum256([]byte(strings.Join(v.ordered(), "\n")))
 	return hex.EncodeToString(sum[:])
+}
+
+// ordered returns the pieces in the order of their ids.
+func (v *vocabulary) ordered() []string {
+	type entry struct {
+		id    int
+		piece string
+	}
+	entries := make([]entry, 0, len(v.ids))
+	for piece, id := range v.ids { // not looked up while sorting: a server starts sooner
+		entries = append(entries, entry{id, piece})
+	}
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
+	pieces := make([]string, len(entries))
+	for i, e := range entries {
+		pieces[i] = e.piece
+	}
+	return pieces
 }
 
 // parseLines reads a vocab.txt. As in the reference, white space at the end
@@ -167,12 +185,12 @@ func parseJSON(data []byte) (*vocabulary, error) {
 // WholeWords returns the words of letters that are a piece of the vocabulary as they are, in a
 // script that it covers, in the order of their ids: BERT's vocabularies begin with the most
 // frequent ones. They are in lower case, and each is there once.
-func (t *Tokenizer) WholeWords() []string { return t.whole }
+func (t *Tokenizer) WholeWords() []string { return t.whole() }
 
 // wholeWords makes what WholeWords returns.
 func (t *Tokenizer) wholeWords(v *vocabulary) (words []string) {
 	known := map[string]bool{}
-	for _, piece := range slices.SortedFunc(maps.Keys(v.ids), func(a, b string) int { return v.ids[a] - v.ids[b] }) {
+	for _, piece := range v.ordered() {
 		word := strings.ToLower(piece)
 		if known[word] || word == "" ||
 			strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsLetter(r) || !t.covers(r) }) {
