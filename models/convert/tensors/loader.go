@@ -18,7 +18,7 @@ type Named struct {
 // Loader reads tensors, or without Weights only notes which would be read.
 type Loader struct {
 	Weights Weights
-	Wanted []Named // that were noted
+	Wanted  []Named // that were noted
 	// Err is the first error. What was read since is zeros, so that only the place that
 	// writes a graph has to look at it.
 	Err error
