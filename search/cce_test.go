@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -131,7 +132,6 @@ func TestCCEOfNamedExperts(t *testing.T) {
 func TestGatherAmong(t *testing.T) {
 	s := newStage("AB", 60)
 	engine := s.engine(t)
-	defer func() { _ = engine.Close(context.Background()) }()
 	var chosen []rank.Ordinal
 	found, err := engine.GatherAmong(
 		context.Background(),
@@ -151,7 +151,8 @@ func TestGatherAmong(t *testing.T) {
 			return chosen, nil
 		},
 	)
-	if err != nil {
+	// A source lets go of its generation just after it has answered.
+	if err := errors.Join(err, engine.Close(context.Background())); err != nil {
 		t.Fatal(err)
 	}
 	if found.Table.Len() != len(chosen) || len(found.Sources) < 3 {
