@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +102,19 @@ func TestOwnThresholds(t *testing.T) {
 	own := c.thresholds(&fit)
 	if got := own.For(&fit); got.Found <= .2 || got.Found > .23 {
 		t.Errorf("of its own: %+v", got)
+	}
+	if own.Doubtful != fit.Thresholds.Doubtful {
+		t.Errorf("of sure questions %v are refused, where %v is shipped", own.Doubtful, fit.Thresholds.Doubtful)
+	}
+	unsure := c
+	unsure.answerable = append(slices.Repeat([]float64{.04}, 20), c.answerable...)
+	if got := unsure.thresholds(&fit); got.Doubtful > .04 {
+		t.Errorf("a sixth of the answered questions has a chance of .04, and %v is refused", got.Doubtful)
+	}
+	told := c
+	told.foreign = slices.Repeat([]float64{.12}, 10)
+	if got := told.thresholds(&fit); got.Found < .12 || got.Found > .13 {
+		t.Errorf("all that is foreign is below .13, and found is from %v", got.Found)
 	}
 	other := fit
 	other.Chance.Intercept = 1

@@ -63,12 +63,19 @@ func (c *verdictChances) add(v *VerdictFit, reader string, a *RankedQuestion, re
 
 // thresholds returns those of the collection; nil of too few questions. The chances are fitted
 // to other collections, so that foreign questions are as well known as before, and none of these
-// was fitted to.
+// was fitted to. No more is refused than by what is shipped: questions with an answer do not say how
+// sure those are which others will ask.
 func (c *verdictChances) thresholds(fit *AnswerableFit) *OwnThresholds {
 	if len(c.answerable) < leastForThresholds {
 		return nil
 	}
-	return &OwnThresholds{thresholdsOf([][]float64{c.answerable}, nil), fit.fingerprint()}
+	var foreign [][]float64
+	if len(c.foreign) > 0 {
+		foreign = [][]float64{c.foreign}
+	}
+	own := thresholdsOf([][]float64{c.answerable}, foreign)
+	own.Doubtful = min(own.Doubtful, fit.Thresholds.Doubtful)
+	return &OwnThresholds{own, fit.fingerprint()}
 }
 
 // row measures thresholds.
