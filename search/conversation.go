@@ -18,6 +18,10 @@ import (
 const (
 	earlierWords = 4  // for so many words of the message, both scores count alike
 	earlierMost  = .7 // but the second no more than this
+
+	// earlierAnswerable is how much the log-odds behind the earlier messages count beside the
+	// message's own for whether the collection answers it.
+	earlierAnswerable = .25
 )
 
 // OriginEarlier is the origin of the contribution of a question's earlier messages, and
@@ -133,6 +137,7 @@ func (a *answer) addEarlier(behind *answer) {
 			}
 			return 0
 		})
+		own.Answerable = answerableBehind(own.Answerable, other.Answerable)
 		first := own.Items[0].Ordinal
 		if followsEarlier(first == alone, first == other.Items[0].Ordinal, own.Confidence, other.Confidence) {
 			own.Confidence, own.Any = other.Confidence, other.Any
@@ -146,6 +151,17 @@ func (a *answer) addEarlier(behind *answer) {
 			a.degraded = append(a.degraded, m)
 		}
 	}
+}
+
+// answerableBehind returns the chance that a message is answered, by that of itself and that behind the
+// earlier ones, which they raise and never lower: a talk that was answered says little of a question on
+// something else. nil where its own is not known.
+func answerableBehind(alone, behind *float64) *float64 {
+	if alone == nil || behind == nil {
+		return alone
+	}
+	odds := logOdds(*alone) + earlierAnswerable*max(logOdds(*behind), 0)
+	return ptr(1 / (1 + math.Exp(-odds)))
 }
 
 // followsEarlier reports whether the confidence is that of the question behind the earlier ones: of the

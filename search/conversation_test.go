@@ -109,3 +109,23 @@ func TestWhatFollows(t *testing.T) {
 		}
 	}
 }
+
+// TestAnswerableBehind: what was asked before raises the chance that a message is answered, and never
+// lowers it.
+func TestAnswerableBehind(t *testing.T) {
+	for _, c := range []struct{ alone, behind, want float64 }{
+		{.5, .5, .5},
+		{.5, 81. / 82, .75}, // odds of 81, to the power of a quarter 3
+		{.1, .01, .1},
+		{1. / 82, 81. / 82, 1. / 28}, // 1 to 81, times 3
+	} {
+		got := *answerableBehind(&c.alone, &c.behind)
+		if math.Abs(got-c.want) > 1e-4 {
+			t.Errorf("%v behind %v is %v, want %v", c.alone, c.behind, got, c.want)
+		}
+	}
+	known := .5
+	if answerableBehind(nil, &known) != nil || answerableBehind(&known, nil) != &known {
+		t.Error("what is not known counts")
+	}
+}
