@@ -137,6 +137,32 @@ func Gather(ctx context.Context, engine Gatherer, passages questions.Passages, d
 	})
 }
 
+// atOnce does something n times, so many at once, and says how many are done.
+func atOnce(
+	ctx context.Context,
+	limit, n int,
+	progress func(done, total int),
+	do func(ctx context.Context, at int) error,
+) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(limit)
+	var mu sync.Mutex
+	done := 0
+	for at := range n {
+		group.Go(func() error {
+			if err := do(ctx, at); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			progress(done, n)
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
 // creditCopies gives a passage that stands for its copies the best of their grades.
 func (q *Question) creditCopies(found *search.Evidence) {
 	for o, others := range found.Copies {
@@ -194,31 +220,24 @@ func GatherBy(
 			}
 		}
 	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(gatherers)
 	var mu sync.Mutex
-	done := 0
-	for i := range all {
-		group.Go(func() error {
-			found, err := ask(ctx, &all[i])
-			if err != nil {
-				return fmt.Errorf("question %q (%s): %w", all[i].Text, all[i].ID, err)
+	err := atOnce(ctx, gatherers, len(all), progress, func(ctx context.Context, i int) error {
+		found, err := ask(ctx, &all[i])
+		if err != nil {
+			return fmt.Errorf("question %q (%s): %w", all[i].Text, all[i].ID, err)
+		}
+		all[i].creditCopies(&found)
+		all[i].observe(&found)
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Sources == nil {
+			for _, s := range found.Sources {
+				e.Sources = append(e.Sources, s.Name)
 			}
-			all[i].creditCopies(&found)
-			all[i].observe(&found)
-			mu.Lock()
-			defer mu.Unlock()
-			if e.Sources == nil {
-				for _, s := range found.Sources {
-					e.Sources = append(e.Sources, s.Name)
-				}
-			}
-			done++
-			progress(done, len(all))
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	for _, q := range all {

@@ -6,9 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sync"
 
-	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/stat"
 
 	"example.org/conclave/internal/rank"
@@ -90,31 +88,22 @@ func (o *ReadingOptions) read(
 		places[a.ID] = append(places[a.ID], i)
 	}
 	marks := make([]func(float64) Mark, len(answers))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(readers)
-	var mu sync.Mutex
-	done := 0
-	for _, id := range order {
-		group.Go(func() error {
-			var of []Ranked
-			for _, at := range places[id] {
-				of = append(of, Ranked{answers[at].marked(), confidences[at]})
-			}
-			said, err := o.Mark(ctx, answers[places[id][0]].Asked, of)
-			if err != nil {
-				return fmt.Errorf("reading for question %s: %w", id, err)
-			}
-			for n, at := range places[id] {
-				marks[at] = said[n]
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			done++
-			o.Progress(done, len(order))
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := atOnce(ctx, readers, len(order), o.Progress, func(ctx context.Context, n int) error {
+		id := order[n]
+		var of []Ranked
+		for _, at := range places[id] {
+			of = append(of, Ranked{answers[at].marked(), confidences[at]})
+		}
+		said, err := o.Mark(ctx, answers[places[id][0]].Asked, of)
+		if err != nil {
+			return fmt.Errorf("reading for question %s: %w", id, err)
+		}
+		for n, at := range places[id] {
+			marks[at] = said[n]
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	return marks, nil

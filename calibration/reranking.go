@@ -8,9 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"sync"
 
-	"golang.org/x/sync/errgroup"
 	"gonum.org/v1/gonum/stat"
 
 	"example.org/conclave/fusion"
@@ -68,21 +66,11 @@ type judged struct {
 // which the first that answers stands the highest. What it is worth is measured by folds.
 func FitReranking(ctx context.Context, answers []RankedQuestion, o RerankingOptions) (*RerankingFit, error) {
 	all := make([]judged, len(answers))
-	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(readers)
-	var mu sync.Mutex
-	done := 0
-	for i := range answers {
-		group.Go(func() (err error) {
-			all[i], err = o.judge(within, &answers[i])
-			mu.Lock()
-			defer mu.Unlock()
-			done++
-			o.Progress(done, len(answers))
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := atOnce(ctx, readers, len(answers), o.Progress, func(ctx context.Context, at int) (err error) {
+		all[at], err = o.judge(ctx, &answers[at])
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	out := &RerankingFit{Reranker: o.Reranker, Name: o.Name, Questions: len(all)}

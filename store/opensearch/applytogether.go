@@ -45,11 +45,7 @@ func (w *Writer) ApplyTogether(ctx context.Context, changes []store.Change) ([]s
 		}
 		return nil, err
 	}
-	w.trouble.Store(nil)
-	last := w.sequence.Add(1)
-	for i := range results {
-		results[i].Seq = last
-	}
+	w.number(results)
 	return results, nil
 }
 

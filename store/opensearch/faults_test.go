@@ -91,10 +91,10 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// behind returns a client of a cluster behind faults.
-func behind(t *testing.T, f *faulty) *Client {
+// behind returns a client of what stands before a cluster.
+func behind(t *testing.T, proxy http.Handler) *Client {
 	t.Helper()
-	server := httptest.NewServer(f)
+	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
 	a, err := ParseAddress("opensearch+" + server.URL + "/x")
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -198,23 +197,14 @@ func TestSilence(t *testing.T) {
 	} {
 		proxy := &silence{to: clean}
 		silent(proxy)
-		server := httptest.NewServer(proxy)
-		t.Cleanup(server.Close)
-		a, err := ParseAddress("opensearch+" + server.URL + "/x")
-		if err != nil {
-			t.Fatal(err)
-		}
-		client, err := NewClient(a.Nodes, Access{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		client := behind(t, proxy)
 		_, writers := written(t, index, passages(1, 3), clean, client)
 		w := writers[0]
 		const patience = 3 * time.Second
 		w.patience = patience
 		proxy.on.Store(true)
 		began := time.Now()
-		_, err = w.Apply(t.Context(), []store.Change{{Put: &corpus.Passage{ID: "a", Text: name}}})
+		_, err := w.Apply(t.Context(), []store.Change{{Put: &corpus.Passage{ID: "a", Text: name}}})
 		took := time.Since(began)
 		var gaveUp *SilentError
 		if !errors.As(err, &gaveUp) || gaveUp.After != patience || w.Backlog().Trouble == nil {

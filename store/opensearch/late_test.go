@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -52,16 +51,7 @@ func TestLateCreate(t *testing.T) {
 	clean := testClient(t)
 	index := testIndex(t, clean, "write-late")
 	k := &keeping{to: clean, kept: []byte{}}
-	server := httptest.NewServer(k)
-	t.Cleanup(server.Close)
-	a, err := ParseAddress("opensearch+" + server.URL + "/x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	slow, err := NewClient(a.Nodes, Access{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	slow := behind(t, k)
 	target, writers := written(t, index, passages(1, 3), clean, clean, slow)
 	apply := func(w *Writer, c store.Change, want store.Outcome) {
 		t.Helper()
@@ -139,16 +129,7 @@ func TestReadingThePast(t *testing.T) {
 	clean := testClient(t)
 	index := testIndex(t, clean, "write-past")
 	p := &past{to: clean}
-	server := httptest.NewServer(p)
-	t.Cleanup(server.Close)
-	a, err := ParseAddress("opensearch+" + server.URL + "/x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := NewClient(a.Nodes, Access{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := behind(t, p)
 	target, writers := written(t, index, passages(1, 3), clean, clean, client)
 	apply := func(w int, c store.Change, want store.Outcome) {
 		t.Helper()

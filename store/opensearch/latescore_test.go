@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -52,16 +51,7 @@ func (b *between) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // open shows an index of the cluster, without a sample, whose codes are at hand.
 func (b *between) open(t *testing.T, index string) *Corpus {
 	t.Helper()
-	server := httptest.NewServer(b)
-	t.Cleanup(server.Close)
-	a, err := ParseAddress("opensearch+" + server.URL + "/x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := NewClient(a.Nodes, Access{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := behind(t, b)
 	opened, err := Open(t.Context(), client, index)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -108,16 +107,7 @@ func TestNothingAnswers(t *testing.T) {
 		fails(what+" hangs", broken{of, nil}, search.Deadline)
 	}
 	proxy := &silence{to: client, path: "/_msearch"}
-	server := httptest.NewServer(proxy)
-	t.Cleanup(server.Close)
-	a, err := ParseAddress("opensearch+" + server.URL + "/" + index)
-	if err != nil {
-		t.Fatal(err)
-	}
-	slow, err := NewClient(a.Nodes, Access{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	slow := behind(t, proxy)
 	target, err := Open(t.Context(), slow, index)
 	if err != nil {
 		t.Fatal(err)

@@ -123,12 +123,17 @@ func (w *Writer) Apply(ctx context.Context, changes []store.Change) ([]store.Cha
 			}
 		}
 	}
+	w.number(results)
+	return results, nil
+}
+
+// number gives the results of changes that were made a number, by which is waited for them.
+func (w *Writer) number(results []store.ChangeResult) {
 	w.trouble.Store(nil)
 	last := w.sequence.Add(1)
 	for i := range results {
 		results[i].Seq = last
 	}
-	return results, nil
 }
 
 // takeDistinct takes the first changes that concern different passages: those of one passage are

@@ -33,12 +33,11 @@ func (b *backend) Watch(ctx context.Context, w store.Watcher) {
 	defer reading.Wait()
 	reading.Go(func() { b.watchWords(ctx) })
 	reading.Go(func() { b.mendDocuments(ctx) })
-	for again := time.NewTicker(lookEvery); ; {
+	for ctx.Err() == nil {
 		looking, cancel := context.WithTimeout(ctx, lookTime)
 		health, err := b.Look(looking)
 		cancel()
 		if ctx.Err() != nil {
-			again.Stop()
 			return
 		}
 		w.Is(conditionIn(health, err))
@@ -48,24 +47,21 @@ func (b *backend) Watch(ctx context.Context, w store.Watcher) {
 		if health.Recalibrated {
 			w.Recalibrated()
 		}
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			again.Stop()
-			return
-		}
+		pause(ctx)
+	}
+}
+
+// pause waits until it is time to look again, or nobody watches any more.
+func pause(ctx context.Context) {
+	select {
+	case <-time.After(lookEvery):
+	case <-ctx.Done():
 	}
 }
 
 // watchWords reads the words of the index again where passages were changed.
 func (b *backend) watchWords(ctx context.Context) {
-	for again := time.NewTicker(lookEvery); ; {
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			again.Stop()
-			return
-		}
+	for pause(ctx); ctx.Err() == nil; pause(ctx) {
 		reading, cancel := context.WithTimeout(ctx, readingWords)
 		err := b.ReadWords(reading)
 		if cancel(); err != nil && ctx.Err() == nil {
@@ -77,13 +73,7 @@ func (b *backend) watchWords(ctx context.Context) {
 // mendDocuments finishes the changes of documents that servers which died have begun, where this one
 // writes.
 func (b *backend) mendDocuments(ctx context.Context) {
-	for again := time.NewTicker(lookEvery); ; {
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			again.Stop()
-			return
-		}
+	for pause(ctx); ctx.Err() == nil; pause(ctx) {
 		w := b.writing.Load()
 		if w == nil {
 			continue
