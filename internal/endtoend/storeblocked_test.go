@@ -40,6 +40,12 @@ func TestStoreBlocked(t *testing.T) {
 			disk + `watermark.high":` + high + `,` + disk + `watermark.flood_stage":` + flood + `}}`
 	}
 	usual := disks("null", "null", "null", "null")
+	tell("/_cluster/settings", `{"transient":{"cluster.info.update.interval":"10s"}}`) // the shortest
+	defer tell("/_cluster/settings", `{"transient":{"cluster.info.update.interval":null}}`)
+	// Above the high watermark on every node, the cluster soon makes no new index, and says so for good once the
+	// watermarks are not in force any more.
+	newIndexes := `{"persistent":{"cluster.blocks.create_index":null},"transient":{"cluster.blocks.create_index":null}}`
+	defer tell("/_cluster/settings", newIndexes)
 	defer tell("/_cluster/settings", usual)
 	defer tell("/_cluster/settings", `{"transient":{"cluster.blocks.read_only":null}}`)
 	says := func(want bool, words ...string) {
@@ -77,7 +83,8 @@ func TestStoreBlocked(t *testing.T) {
 			`{"transient":{"cluster.blocks.read_only":null}}`,
 			http.StatusServiceUnavailable, "not_written", []string{no + "cluster.blocks.read_only"}},
 		{"/_cluster/settings", disks("true", `"9000tb"`, `"8000tb"`, `"1b"`), usual, 0, "",
-			[]string{"the disk of node node-0 is ", "above the cluster's watermark high (8000tb)"}},
+			[]string{"the disk of node node-0 is ", "above the cluster's watermark high (8000tb)",
+				"the cluster makes no new index, by cluster.blocks.create_index"}},
 		{"/_cluster/settings", disks("true", `"9000tb"`, `"2b"`, `"1b"`), usual, 0, "",
 			[]string{"the disk of node node-2 is ", "above the cluster's watermark low (9000tb)"}},
 	} {
@@ -105,6 +112,7 @@ func TestStoreBlocked(t *testing.T) {
 			t.Errorf("%s: a write: %d, %s", fault.set, status, answer)
 		}
 		tell(fault.path, fault.end)
+		tell("/_cluster/settings", newIndexes)
 		says(false, fault.words...)
 	}
 	if doctor, err := s.fails("", "doctor", "--store", address); strings.Contains(doctor, no) {

@@ -18,9 +18,13 @@ import (
 type BlockedError struct {
 	Index  string
 	Reason string // in the words of the cluster
+	Making bool   // the index is not there, and cannot be made
 }
 
 func (e *BlockedError) Error() string {
+	if e.Making {
+		return fmt.Sprintf("index %s cannot be made: %s (%s)", e.Index, noNewIndexes, e.Reason)
+	}
 	return fmt.Sprintf("index %s takes no changes: %s", e.Index, e.Reason)
 }
 
@@ -35,6 +39,21 @@ func (e *BlockedError) Unwrap() error {
 	return nil
 }
 
+// noNewIndexes says what the block of new indexes is, for people. A cluster sets it itself, and takes it away
+// as long as its watermarks are in force (cluster.routing.allocation.disk.threshold_enabled).
+const noNewIndexes = "the cluster makes no new index, by cluster.blocks.create_index: every disk was above the " +
+	"cluster's watermark high, or somebody set it; the cluster takes its own block away once there is room"
+
+// unmade returns the error of an index that could not be made, for people.
+func (s *Store) unmade(err error) error {
+	var status *StatusError
+	if errors.As(err, &status) && status.Status == http.StatusForbidden &&
+		strings.Contains(status.Body, "index_create_block_exception") {
+		return &BlockedError{s.index, reason([]byte(status.Body)), true}
+	}
+	return fmt.Errorf("making index %s: %w", s.index, err)
+}
+
 // blockedBy returns the error of a block, by a status and what the cluster says with it,
 // else nil. A cluster that has no manager or just starts has blocks as well, with status
 // 503, which go by themselves.
@@ -43,7 +62,7 @@ func (s *Store) blockedBy(status int, why string) error {
 		!strings.Contains(why, "cluster_block_exception") {
 		return nil
 	}
-	return &BlockedError{s.index, why}
+	return &BlockedError{s.index, why, false}
 }
 
 // blocked returns the block that an error of the cluster tells of; nil: of none.

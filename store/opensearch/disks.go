@@ -37,10 +37,11 @@ var watermarks = []struct{ name, then string }{
 	{"low", "it gets no new shards"},
 }
 
-// limits returns the blocks of all indexes of a cluster, and says of each node whose disk is above a
-// watermark how full it is, for people. A cluster that does not say so in time, or whose user may not
-// ask, has no error: what else is known of the index counts.
-func (c *Client) limits(ctx context.Context) (blocked string, disks []string) {
+// limits returns the blocks of all indexes of a cluster, and says what keeps it from growing, for people:
+// that it makes no new index, and of each node whose disk is above a watermark how full it is. A cluster
+// that does not say so in time, or whose user may not ask, has no error: what else is known of the index
+// counts.
+func (c *Client) limits(ctx context.Context) (blocked string, limits []string) {
 	ctx, cancel := context.WithTimeout(ctx, diskPatience)
 	defer cancel()
 	var said struct {
@@ -54,9 +55,13 @@ func (c *Client) limits(ctx context.Context) (blocked string, disks []string) {
 		return "", nil
 	}
 	all := []clusterSettings{said.Defaults, said.Persistent, said.Transient} // the last counts
-	blocked = blocksOf(all).inCluster()
+	set := blocksOf(all)
+	blocked = set.inCluster()
 	if blocked != "" {
 		blocked += ", of all indexes of the cluster"
+	}
+	if set.on("create_index") {
+		limits = append(limits, noNewIndexes)
 	}
 	enabled := "true"
 	marks := map[string]string{}
@@ -67,9 +72,9 @@ func (c *Client) limits(ctx context.Context) (blocked string, disks []string) {
 		}
 	}
 	if enabled == "true" {
-		disks = c.fullDisks(ctx, marks)
+		limits = append(limits, c.fullDisks(ctx, marks)...)
 	}
-	return blocked, disks
+	return blocked, limits
 }
 
 // blocksOf joins the blocks of settings.

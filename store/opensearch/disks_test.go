@@ -3,6 +3,7 @@ package opensearch
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,13 +64,14 @@ func TestClusterLimits(t *testing.T) {
 		return h
 	}
 	put := []store.Change{{Put: &corpus.Passage{ID: "more", Text: "a stone"}}}
-	if h := look(); h.Blocked != "" || len(h.Disks) > 0 {
+	if h := look(); h.Blocked != "" || len(h.Limits) > 0 {
 		t.Errorf("before: %+v", h)
 	}
-	set(object{disk + "threshold_enabled": true, disk + "watermark.low": "9000tb", disk + "watermark.high": "8000tb",
+	// Not all nodes above the high one: the cluster would soon make no new index, for the tests after this one.
+	set(object{disk + "threshold_enabled": true, disk + "watermark.low": "9000tb", disk + "watermark.high": "2b",
 		disk + "watermark.flood_stage": "1b"})
-	if h := look(); h.Blocked != "" || len(h.Disks) != 3 || !strings.Contains(h.Disks[0], "node-0 is ") ||
-		!strings.Contains(h.Disks[0], "watermark high (8000tb)") {
+	if h := look(); h.Blocked != "" || len(h.Limits) != 3 || !strings.Contains(h.Limits[0], "node-0 is ") ||
+		!strings.Contains(h.Limits[0], "watermark low (9000tb)") {
 		t.Errorf("above a watermark: %+v", h)
 	}
 	restore()
@@ -83,7 +85,18 @@ func TestClusterLimits(t *testing.T) {
 		t.Errorf("a write: %v", err)
 	}
 	restore()
-	if h := look(); h.Blocked != "" || len(h.Disks) > 0 {
+	set(object{"cluster.blocks.create_index": true})
+	defer set(object{"cluster.blocks.create_index": nil})
+	if h := look(); h.Blocked != "" || !slices.Equal(h.Limits, []string{noNewIndexes}) {
+		t.Errorf("without new indexes: %+v", h)
+	}
+	_, err = begin(t.Context(), client, index+"-more", store.BuildOptions{}, Shape{})
+	const cannot = "index cluster-limits-more cannot be made: the cluster makes no"
+	if !errors.As(err, &blocked) || !strings.HasPrefix(blocked.Refusal(), cannot) {
+		t.Errorf("a new index: %v", err)
+	}
+	set(object{"cluster.blocks.create_index": nil})
+	if h := look(); h.Blocked != "" || len(h.Limits) > 0 {
 		t.Errorf("afterwards: %+v", h)
 	}
 	if results, err := writers[0].Apply(t.Context(), put); err != nil || results[0].Outcome != store.Created {

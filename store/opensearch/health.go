@@ -16,8 +16,9 @@ type Health struct {
 	Statistics `json:"-"`
 	// Blocked names the blocks by which the index takes no changes; "": it has none.
 	Blocked string `json:"-"`
-	// Disks say of nodes whose disk is above one of the cluster's watermarks how full it is.
-	Disks []string `json:"-"`
+	// Limits say what keeps the cluster from growing: that it makes no new index, and how full a disk is
+	// that is above one of its watermarks.
+	Limits []string `json:"-"`
 	// Recalibrated: the index has another calibration than before.
 	Recalibrated bool `json:"-"`
 }
@@ -45,7 +46,7 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	now.written.Store(next.written.Load())
 	now.keyed.Store(next.keyed.Load())
 	var everywhere string
-	everywhere, h.Disks = now.client.limits(ctx)
+	everywhere, h.Limits = now.client.limits(ctx)
 	h.Blocked = strings.Trim(next.blocks+", "+everywhere, ", ")
 	was, is := now.Manifest(), next.Manifest()
 	switch {

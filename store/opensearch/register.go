@@ -169,7 +169,7 @@ func (r *Register) make(ctx context.Context) error {
 		r.made.Store(true)
 	}
 	if err != nil {
-		return fmt.Errorf("making index %s, which says who changes the one beside it: %w", r.beside.index, err)
+		return fmt.Errorf("saying who changes the index: %w", r.beside.unmade(err))
 	}
 	return nil
 }

@@ -194,7 +194,7 @@ func makeIndex(ctx context.Context, client *Client, index string, plan *Manifest
 	_, refused := s.ask(ctx, "PUT", s.path("?timeout=20s"), body, isJSON)
 	made, err := open(ctx, client, index, bulkPatience) // also where it is there by a request that nobody answered
 	if err != nil {
-		return nil, fmt.Errorf("making index %s: %w", index, cmp.Or(refused, err))
+		return nil, s.unmade(cmp.Or(refused, err))
 	}
 	return made, nil
 }

@@ -153,9 +153,9 @@ func (b *backend) Describe(ctx context.Context) (d store.Description, err error)
 		d.Noted = true
 		d.Text += "; " + older
 	}
-	for _, disk := range health.Disks {
+	for _, limit := range health.Limits {
 		d.Noted = true
-		d.Text += "; " + disk
+		d.Text += "; " + limit
 	}
 	if health.Blocked != "" {
 		d.Noted = true

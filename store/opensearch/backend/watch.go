@@ -98,7 +98,7 @@ func conditionIn(h opensearch.Health, err error) store.Condition {
 			fmt.Sprintf("the index's health is %s: %d copies of shards are on no node", h.Status, h.Unassigned),
 		)
 	}
-	c.Warnings = append(c.Warnings, h.Disks...)
+	c.Warnings = append(c.Warnings, h.Limits...)
 	if h.Blocked != "" {
 		c.Warnings = append(c.Warnings, blocked(h))
 	}
