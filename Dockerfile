@@ -8,7 +8,7 @@
 
 FROM golang:1.26.8-bookworm AS build
 WORKDIR /src
-COPY go.mod go.sum ./
+COPY go.mod go.sum go.work ./
 COPY client/go/go.mod client/go/
 RUN go mod download
 COPY . .

@@ -38,6 +38,7 @@ func rendered(t *testing.T) map[string]map[string]object {
 	t.Helper()
 	command := tool(t, "run", "./manifests", "../kubernetes/base", "../kubernetes/overlays/cluster")
 	command.Dir = "tools"
+	command.Env = append(os.Environ(), "GOWORK=off")
 	command.Stderr = os.Stderr
 	out, err := command.Output()
 	if err != nil {

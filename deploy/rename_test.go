@@ -48,7 +48,7 @@ func TestRenameModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(old)
 	}
-	old = strings.TrimSpace(old)
+	old, _, _ = strings.Cut(old, "\n") // the second is the client's
 	const script = "./deploy/rename-module"
 	for _, bad := range []string{"conclave", "github.com/a b", "github.com//x", ""} {
 		if out, err := run(script, bad); err == nil {
@@ -77,7 +77,7 @@ func TestRenameModule(t *testing.T) {
 	if out, err := run("go", "list", "-deps", "./..."); err != nil || !strings.Contains(out, renamed+"/search\n") || !strings.Contains(out, renamed+"/client/go\n") {
 		t.Errorf("%v: %s", err, out)
 	}
-	if out, err := run("go", "-C", "client/go", "list", "-m"); err != nil || out != renamed+"/client/go\n" {
+	if out, err := run("go", "-C", "client/go", "list"); err != nil || out != renamed+"/client/go\n" {
 		t.Errorf("the client is %s, %v", out, err)
 	}
 }

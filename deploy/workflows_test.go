@@ -74,6 +74,7 @@ func TestWorkflows(t *testing.T) {
 	}
 	lint := []string{"tool", "-modfile=tools/go.mod", "actionlint", "-shellcheck=", "-pyflakes="}
 	command := tool(t, append(lint, files...)...)
+	command.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

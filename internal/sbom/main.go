@@ -54,6 +54,9 @@ func bill(info *debug.BuildInfo, version string, fetched []provision.Wheel) (*cd
 		if module.Replace != nil {
 			module = module.Replace
 		}
+		if module.Version == "(devel)" { // the Go client, of the same commit
+			module.Version = version
+		}
 		c := golang(module.Path, module.Version)
 		if module.Sum != "" { // that of the module's files, as in go.sum
 			sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(module.Sum, "h1:"))
