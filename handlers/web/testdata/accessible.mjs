@@ -5,15 +5,18 @@ import { accessible, leave, themes, visit, widths } from "./browser.mjs";
 import { browser, server } from "./servers.mjs";
 
 const views = {
-  "an empty box": ["/", (page) => page.locator(".example").first().waitFor()],
+  "an empty box": ["/", (page) => page.locator(".about").first().waitFor()],
   "an answer": [
-    "/?q=why+did+the+fox+hide+the+moon&tags=tales",
+    "/?tune=1&q=why+did+the+fox+hide+the+moon&tags=tales",
     async (page) => {
       await page.locator(".results summary").first().click();
       await page.locator(".results table").first().waitFor();
     },
   ],
-  code: ["/?q=moon", (page) => page.getByRole("button", { name: "Copy as code" }).click()],
+  "an answer without numbers": ["/?q=why+did+the+fox+hide+the+moon", (page) => page.locator(".results > li").first().waitFor()],
+  "the glossary": ["/?q=moon", (page) => page.getByRole("button", { name: "Glossary" }).click()],
+  "the documents": ["/?view=collection", (page) => page.getByRole("heading", { name: "Add documents" }).waitFor()],
+  code: ["/?tune=1&q=moon", (page) => page.getByRole("button", { name: "Copy as code" }).click()],
   "a comparison": [
     "/?view=compare&q=the+moon&methods=auto,rrf,sum,hybrid",
     async (page) => {
@@ -23,7 +26,7 @@ const views = {
       await page.locator(".whynot table").first().waitFor();
     },
   ],
-  "the collection": ["/?view=collection", (page) => page.getByRole("heading", { name: "Experts" }).waitFor()],
+  "the collection": ["/?tune=1&view=collection", (page) => page.getByRole("heading", { name: "Experts" }).waitFor()],
   "an error": [`/?q=${"moon+".repeat(4000)}`, (page) => page.locator(".problem").waitFor()],
   "the reference": ["/docs", (page) => page.waitForLoadState("networkidle")],
 };

@@ -5,8 +5,8 @@ import { accessible, themes, widths } from "./browser.mjs";
 import { api, on } from "./servers.mjs";
 
 const question = process.env.QUESTION;
+const asks = `q=${encodeURIComponent(question)}`;
 const box = (page) => page.locator("section.answers");
-const label = process.env.GENERATES ? "Write an answer" : "Mark the answer";
 
 // answered does what asks a question with an answer, again where the reader was late on a
 // busy machine, and returns the response that the page shows.
@@ -15,11 +15,11 @@ async function answered(page, act) {
     const asked = page.waitForResponse((response) => new URL(response.url()).pathname === "/v1/search");
     await act();
     const response = await asked;
-    assert.equal(response.request().postDataJSON().answer, true);
+    assert.ok(response.request().postDataJSON().answer.reader);
     const found = await response.json();
     if (found.degraded.length === 0 || tries === 0) {
       assert.deepEqual(found.degraded, []);
-      await page.locator(".results li").first().waitFor();
+      await box(page).waitFor();
       return found;
     }
     act = () => page.reload();
@@ -29,25 +29,14 @@ async function answered(page, act) {
 // of are the bytes of a passage between two places.
 const of = (result, { start, end }) => Buffer.from(result.text).subarray(start, end).toString();
 
-test("nothing is asked for or shown before the switch, and nothing after it is put back", () =>
-  on(`/?q=${encodeURIComponent(question)}`, async (page) => {
-    const control = page.getByLabel(label);
-    await control.waitFor();
-    await page.locator(".results li").first().waitFor();
-    assert.equal(await box(page).count() + (await page.locator("mark.answer").count()), 0);
-    await answered(page, () => control.check());
-    assert.equal(new URL(page.url()).searchParams.get("answer"), "true");
-    assert.equal(await box(page).count(), 1);
-    await page.getByLabel(label).uncheck();
-    await box(page).waitFor({ state: "detached" });
-  }));
-
 if (process.env.GENERATES)
-  test("what is generated says so, and names its sources", () =>
-    on("/", async (page) => {
-      const found = await answered(page, () => page.goto(`${page.url()}?answer=true&q=${encodeURIComponent(question)}`));
+  test("what is generated is asked for, says so, and names its sources", () =>
+    on(`/?tune=1&${asks}`, async (page) => {
+      await box(page).waitFor();
+      assert.equal(await page.getByText("A model wrote this").count(), 0);
+      const found = await answered(page, () => page.getByRole("button", { name: "Write an answer" }).click());
+      await page.getByText("A model wrote this (writer)").waitFor();
       const said = await box(page).textContent();
-      assert.ok(said.includes("Generated answer") && said.includes("A model wrote this (writer)"), said);
       assert.ok(said.includes(found.generated.text), said);
       for (const { passage, share } of found.generated.support) {
         const { title } = found.results.find((result) => result.id === passage);
@@ -57,7 +46,7 @@ if (process.env.GENERATES)
     }));
 else {
   test("the collection says which vectors are of parts of passages", () =>
-    on("/?view=collection", async (page) => {
+    on("/?view=collection&tune=1", async (page) => {
       await page.getByRole("heading", { name: "Experts" }).waitFor();
       const { experts } = await api("/v1/experts");
       const cut = experts.find((expert) => expert.parts);
@@ -65,16 +54,21 @@ else {
       assert.ok(cut.rows > cut.passages && row.includes(`${cut.rows}, of parts`), row);
     }));
 
-  test("an answer stands above the passages with its chance, and is marked where it stands", () =>
+  test("the words that answer come first, with their source, and are marked where they stand", () =>
     on("/", async (page) => {
-      const found = await answered(page, () => page.goto(`${page.url()}?answer=true&q=${encodeURIComponent(question)}`));
+      const found = await answered(page, () => page.goto(`${page.url()}?${asks}`));
       assert.ok(found.answers.length > 0);
-      const entries = await box(page).locator("li").allTextContents();
-      assert.equal(entries.length, found.answers.length);
-      for (const [i, one] of found.answers.entries()) {
+      const [first, ...others] = found.answers;
+      const words = box(page).locator(".words");
+      assert.equal(await words.textContent(), first.text);
+      const [size, usual] = await Promise.all([words, box(page).locator("blockquote")].map((one) => one.evaluate((e) => parseFloat(getComputedStyle(e).fontSize))));
+      assert.ok(size >= 1.25 * usual, `${size} beside ${usual}`);
+      const source = found.results.find((result) => result.id === first.passage);
+      assert.equal(await box(page).locator(".source").textContent(), source.title);
+      assert.ok(source.text.includes((await box(page).locator("blockquote mark").textContent())));
+      assert.equal(await box(page).locator(".others li").count(), others.length);
+      for (const one of found.answers) {
         const at = found.results.findIndex((result) => result.id === one.passage);
-        const chance = one.chance === null ? "not known" : `${Math.round(100 * one.chance)} %`;
-        assert.ok(entries[i].startsWith(one.text) && entries[i].includes(chance), entries[i]);
         assert.equal(found.results[at].text.slice(one.start, one.end), one.text); // the page asks for units of UTF-16
         const item = page.locator(".results > li").nth(at);
         assert.ok((await item.locator("mark.answer").allTextContents()).includes(one.text));
@@ -82,22 +76,52 @@ else {
       }
       // Before the first answer stand letters of two, three and four bytes, so that bytes and
       // units of UTF-16 differ.
-      const [first] = found.answers;
-      assert.notEqual(of(found.results.find((result) => result.id === first.passage), first), first.text, "bytes and units of the text are the same");
-      await box(page).getByRole("button", { name: first.text, exact: true }).first().click();
+      assert.notEqual(of(source, first), first.text, "bytes and units of the text are the same");
+      await box(page).locator(".source button").click();
       assert.ok(await page.evaluate(() => document.activeElement.matches(".results > li")));
+      assert.match(await page.locator(".legend").first().textContent(), /words that answer/);
     }));
 
-  test("where no words are sure enough nothing is shown", () =>
+  test("with numbers the chance of an answer is shown, and without the reader none", () =>
     on("/", async (page) => {
-      const found = await answered(page, () => page.goto(`${page.url()}?answer=true&q=xyzzy+plugh`));
+      const found = await answered(page, () => page.goto(`${page.url()}?tune=1&${asks}`));
+      const [{ chance }] = found.answers;
+      const said = await box(page).textContent();
+      assert.ok(said.includes(chance === null ? "how probable is not known" : `right in ${Math.round(100 * chance)} %`), said);
+      const names = await page.locator(".barred").first().locator("figcaption").textContent();
+      const colours = await page.locator(".bar").first().locator("span").evaluateAll((all) => all.map((one) => [one.title.split(":")[0], getComputedStyle(one).backgroundColor]));
+      for (const [name] of colours) assert.ok(names.includes(name), names);
+      assert.equal(new Set(colours.map(([, colour]) => colour)).size, new Set(colours.map(([name]) => name)).size, `${colours}`);
+      await page.getByLabel("Mark the answer").uncheck();
+      await page.locator("mark.answer").first().waitFor({ state: "detached" });
+      assert.equal(new URL(page.url()).searchParams.get("answer"), "none");
+    }));
+
+  test("where no words are sure enough none are shown as the answer", () =>
+    on("/", async (page) => {
+      const found = await answered(page, () => page.goto(`${page.url()}?q=xyzzy+plugh`));
       assert.deepEqual(found.answers, []);
-      assert.equal(await box(page).count() + (await page.locator("mark.answer").count()), 0);
+      assert.equal(await page.locator("mark.answer").count(), 0);
+    }));
+
+  test("the first screen offers whole questions that the collection answers", () =>
+    on("/", async (page) => {
+      const examples = page.locator(".example");
+      await examples.first().waitFor();
+      for (const q of await examples.allTextContents()) {
+        assert.match(q, /^(What|Who) .*\?$/);
+        const { results, answers, verdict } = await api("/v1/search", { question: q, k: 1, answer: { passages: 2 } });
+        assert.ok(verdict ? verdict === "found" : answers.length > 0, q);
+        assert.ok(q.toLowerCase().includes((results[0].title || "").toLowerCase().replace(/^the /, "")), `${q} ${results[0].title}`);
+      }
+      const q = await examples.first().textContent();
+      await answered(page, () => examples.first().click());
+      assert.equal(new URL(page.url()).searchParams.get("q"), q);
     }));
 
   test("the part that a granularity finds most similar is marked", () =>
     on(`/?q=${encodeURIComponent(question)}`, async (page) => {
-      await page.locator(".results li").first().waitFor();
+      await page.locator(".results > li").first().waitFor();
       const { results } = await api("/v1/search", { question, k: 10, fields: ["text", "highlights"] });
       assert.ok(results.length > 0 && results.every(({ highlight }) => highlight), JSON.stringify(results));
       for (const result of results) {
@@ -110,7 +134,7 @@ else {
 test("answers are accessible in every width and theme", async () => {
   for (const width of widths)
     await on("/", async (page) => {
-      await answered(page, () => page.goto(`${page.url()}?answer=true&q=${encodeURIComponent(question)}`));
+      await answered(page, () => page.goto(`${page.url()}?${process.env.GENERATES ? "answer=writer&" : ""}${asks}`));
       await box(page).waitFor();
       for (const theme of themes) {
         await page.emulateMedia({ colorScheme: theme });

@@ -5,10 +5,10 @@ import { on, server } from "./servers.mjs";
 
 const base = new URL(server).pathname;
 const path = (page) => new URL(page.url()).pathname;
-const results = (page) => page.locator(".results li").first().waitFor();
+const results = (page) => page.locator(".results > li").first().waitFor();
 
 test("the page asks, compares and shows the collection", () =>
-  on("/", async (page) => {
+  on("/?tune=1", async (page) => {
     await page.locator("#question").fill("why did the fox hide the moon");
     await page.keyboard.press("Enter");
     await results(page);
@@ -34,7 +34,7 @@ test("the path without its last slash leads to the page", () =>
   }));
 
 test("a search is copied with the address that it has", () =>
-  on("/?q=fox", async (page) => {
+  on("/?tune=1&q=fox", async (page) => {
     await results(page);
     await page.getByRole("button", { name: "Copy as code" }).click();
     assert.ok((await page.locator("#copy pre").textContent()).includes(`${server}/v1/search`));

@@ -11,7 +11,7 @@ test("curves of the answers and of the experts are drawn and said, in every widt
   const { experts, reliability } = await api("/v1/experts");
   const curves = { Answers: reliability, base: experts.find((expert) => expert.name === "base").reliability };
   for (const width of widths) {
-    const page = await visit(browser, `${server}/?view=collection`, { width });
+    const page = await visit(browser, `${server}/?view=collection&tune=1`, { width });
     for (const [name, bins] of Object.entries(curves)) {
       const part = page.getByRole("region", { name: `Calibration of ${name}` });
       const image = part.getByRole("img");

@@ -4,7 +4,7 @@ import test from "node:test";
 import { gzipSync } from "node:zlib";
 import { api, on } from "./servers.mjs";
 
-const address = "/?view=collection";
+const address = "/?view=collection&tune=1";
 const loaded = (page) => page.getByRole("heading", { name: "Experts" }).waitFor();
 const passages = (name, n) =>
   Array.from({ length: n }, (_, i) =>

@@ -7,7 +7,7 @@ import { on, server } from "./servers.mjs";
 const question = `isn't "it" a fox? \`x\` \\ $HOME`;
 
 test("a search is copied as programs", () =>
-  on(`/?q=${encodeURIComponent(question)}`, async (page) => {
+  on(`/?tune=1&q=${encodeURIComponent(question)}`, async (page) => {
     await page.getByRole("button", { name: "Copy as code" }).click();
     for (const name of programs) {
       const text = await copied(page, name);
@@ -21,8 +21,8 @@ test("a search is copied as programs", () =>
     await page.keyboard.press("ArrowRight");
     assert.equal(await chosen(), "curl");
     await page.keyboard.press("Escape");
-    await page.locator("dialog").waitFor({ state: "hidden" });
+    await page.locator("#copy").waitFor({ state: "hidden" });
     await page.getByRole("button", { name: "Copy as code" }).click();
     await page.getByRole("button", { name: "Close" }).click();
-    await page.locator("dialog").waitFor({ state: "hidden" });
+    await page.locator("#copy").waitFor({ state: "hidden" });
   }));

@@ -109,11 +109,11 @@ test("a folder that is chosen keeps its paths, and the list is searched", () =>
   }));
 
 test("a result says where it stands, and leads there", () =>
-  on(`/?q=${encodeURIComponent("how long does the warranty of the mill last")}`, async (page) => {
-    const place = page.locator(".results li", { hasText: "two years" }).locator(".place");
+  on(`/?tune=1&q=${encodeURIComponent("how long does the warranty of the mill last")}`, async (page) => {
+    const place = page.locator(".results > li", { hasText: "two years" }).locator(".place");
     await place.waitFor();
     assert.equal(await place.textContent(), "mill.md");
-    assert.equal(await page.locator(".results li h2").first().textContent(), "Mill 🦊 handbook › Warranty");
+    assert.equal(await page.locator(".results > li h3").first().textContent(), "Mill 🦊 handbook › Warranty");
     await place.getByRole("link").click();
     const mark = page.locator("mark.found");
     await mark.waitFor();
@@ -122,7 +122,7 @@ test("a result says where it stands, and leads there", () =>
     const text = await page.locator(".read").innerText();
     for (const heading of ["Mill 🦊 handbook", "Cleaning", "Spare parts", "Warranty"]) assert.ok(text.includes(heading), text);
     await page.getByRole("link", { name: "Ask this document alone" }).click();
-    await page.locator(".results li").first().waitFor();
+    await page.locator(".results > li").first().waitFor();
     const ids = await page.locator(".results .row .id").allTextContents();
     assert.ok(ids.length > 0 && ids.every((id) => id.startsWith("mill.md#")), ids);
     await page.getByRole("button", { name: "Ask all documents" }).click();

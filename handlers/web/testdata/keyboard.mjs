@@ -9,9 +9,9 @@ const asked = `q=${encodeURIComponent(question)}`;
 const first = (selector) => (page) => page.locator(selector).first().waitFor();
 
 const views = {
-  "an empty box": ["/", first(".example")],
+  "an empty box": ["/", first(".about")],
   "an answer": [
-    `/?${asked}&tags=health`,
+    `/?${asked}&tags=health&tune=1`,
     async (page) => {
       await page.locator(".results summary").first().click();
       await page.locator(".results table").first().waitFor();
@@ -19,7 +19,7 @@ const views = {
     30,
   ],
   "a comparison": [`/?view=compare&${asked}&methods=auto,rrf`, first(".rankings li")],
-  "the collection": ["/?view=collection", first(".curve")],
+  "the collection": ["/?view=collection&tune=1", first(".curve")],
   "the reference": ["/docs", first("#op-searchPassages .try")],
 };
 
@@ -76,21 +76,21 @@ async function reach(page, control) {
 const focused = (page) => page.evaluate(() => document.activeElement.textContent || document.activeElement.id);
 
 test("asking by keys: question, reasons, tags, code, more, comparing", () =>
-  on("/", async (page) => {
+  on("/?tune=1", async (page) => {
     const key = async (control, name) => {
       await reach(page, control);
       await page.keyboard.press(name);
     };
-    await page.locator(".example").first().waitFor();
+    await page.locator(".about").first().waitFor();
     await page.keyboard.type(question);
     await page.keyboard.press("Enter");
-    await page.locator(".results li").first().waitFor();
+    await page.locator(".results > li").first().waitFor();
     assert.equal(await focused(page), "question", "the box keeps the focus");
     await key(page.locator(".results summary").first(), "Enter");
     await page.locator(".results table").first().waitFor();
     await page.locator(".more").focus(); // who comes near it by Tab has more passages already
     await page.keyboard.press("Enter");
-    await page.locator(".results li").nth(10).waitFor();
+    await page.locator(".results > li").nth(10).waitFor();
     await page.evaluate(() => document.getElementById("question").focus());
     await key(page.getByRole("button", { name: "Copy as code" }), "Enter");
     await page.locator("dialog[open]").waitFor();
@@ -166,7 +166,7 @@ for (const [where, nth] of [["another ranking", "first"], ["the ranking that is 
     }));
 
 test("the button that cancels a job keeps the focus while the job goes on", () =>
-  on("/?view=collection", async (page) => {
+  on("/?view=collection&tune=1", async (page) => {
     let done = 0;
     const job = { id: "7", kind: "add_expert", name: "nq", state: "running" };
     await page.route("**/v1/jobs", (route) => route.fulfill({ json: { jobs: [{ ...job, progress: { done: ++done, total: 100 } }] } }));
@@ -179,7 +179,7 @@ test("the button that cancels a job keeps the focus while the job goes on", () =
   }));
 
 test("the collection and the reference by keys: a file, a snapshot, a key, a request", () =>
-  on("/?view=collection", async (page) => {
+  on("/?view=collection&tune=1", async (page) => {
     const chooser = page.waitForEvent("filechooser");
     await reach(page, page.locator("#file"));
     await page.keyboard.press("Enter");

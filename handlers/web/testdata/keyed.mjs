@@ -14,14 +14,14 @@ async function enter(page, key) {
 }
 
 test("a key is asked for, used, kept for the session, and forgotten with it", async () => {
-  const page = await visit(browser, `${server}/?q=moon`, { expected });
+  const page = await visit(browser, `${server}/?q=moon&tune=1`, { expected });
   const refused = page.getByText("Enter an API key at the top of the page.");
   await refused.waitFor();
   await enter(page, searcher);
-  await page.locator(".results li").first().waitFor();
+  await page.locator(".results > li").first().waitFor();
   await page.reload();
-  await page.locator(".results li").first().waitFor();
-  await page.locator("nav a", { hasText: "Collection" }).click();
+  await page.locator(".results > li").first().waitFor();
+  await page.locator("nav a", { hasText: "Documents" }).click();
   await page.getByRole("heading", { name: "Experts" }).waitFor();
   assert.equal(await page.getByRole("heading", { name: "Jobs" }).count(), 0, "a key that searches sees no jobs");
   await enter(page, owner);
@@ -31,12 +31,13 @@ test("a key is asked for, used, kept for the session, and forgotten with it", as
   assert.ok(!page.url().includes(owner), page.url());
   await leave(page);
   const other = await visit(browser, `${server}/?q=moon`, { expected });
+  await other.locator("#key").waitFor();
   assert.equal(await other.inputValue("#key"), "");
   await leave(other);
 });
 
 test("programs name the variable that has the key, not the key", async () => {
-  const page = await visit(browser, `${server}/`, { expected });
+  const page = await visit(browser, `${server}/?tune=1`, { expected });
   await enter(page, owner);
   await page.fill("#question", "the moon");
   await page.keyboard.press("Enter");

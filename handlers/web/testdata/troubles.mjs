@@ -10,7 +10,7 @@ const problem = (page) => page.locator(".problem").first().textContent();
 for (const [view, path] of Object.entries({
   ask: "/?q=moon",
   compare: "/?view=compare&q=moon",
-  collection: "/?view=collection",
+  collection: "/?view=collection&tune=1",
 }))
   test(`errors of the server are shown: ${view}`, () =>
     on(
@@ -39,7 +39,7 @@ for (const [view, path] of Object.entries({
         await page.getByText("The server cannot be reached").waitFor();
         await page.unroute("**/v1/**");
         await page.goto(server + path);
-        await page.locator(".results li, .rankings li, .facts").first().waitFor();
+        await page.locator(".results > li, .rankings li, .facts").first().waitFor();
       },
       { expected },
     ));
@@ -48,6 +48,18 @@ test("a question that the server refuses is shown with its reason", () =>
   on(`/?q=${"moon+".repeat(4000)}`, async (page) => {
     await page.locator(".problem").waitFor();
     assert.match(await problem(page), /question/);
+  }, { expected }));
+
+test("every refusal shows what the server says: a reason with its place, a line of a file", () =>
+  on("/?view=collection", async (page) => {
+    await page.getByRole("heading", { name: "Add documents" }).waitFor();
+    await page.setInputFiles("#file", { name: "bad.jsonl", mimeType: "", buffer: Buffer.from('{"id":"ok/1","text":"fine"}\n{"id":"ok/2"}\nnot json\n') });
+    await page.getByText(/^line 2: /).waitFor();
+    await page.getByText(/^line 3: /).waitFor();
+    await page.setInputFiles("#file", { name: "broken.json", mimeType: "", buffer: Buffer.from('[{"id":') });
+    await page.locator(".outcome .problem, .outcome li").first().waitFor();
+    const said = await page.locator(".outcome").textContent();
+    assert.ok(said.length > 20 && !said.includes("The request failed") && !said.includes("[object"), said);
   }, { expected }));
 
 test("who waits is told, and a newer question is not overtaken by an older one", () =>
@@ -64,9 +76,9 @@ test("who waits is told, and a newer question is not overtaken by an older one",
     assert.equal(await page.locator(".answer").getAttribute("aria-busy"), "true");
     await page.fill("#question", "the fox and the moon");
     await page.keyboard.press("Enter");
-    await page.locator(".results li").first().waitFor();
+    await page.locator(".results > li").first().waitFor();
     await late;
     assert.equal(await page.inputValue("#question"), "the fox and the moon");
-    assert.equal(await page.locator(".results li").count(), 10);
+    assert.equal(await page.locator(".results > li").count(), 9); // the first stands above
     assert.equal(await page.locator(".answer").getAttribute("aria-busy"), "false");
   }));

@@ -1,79 +1,144 @@
-// Answers: the words of a passage that a reader marked, or a text that a generator wrote.
-import { get } from "./api.js";
+// Answers: the words that answer, with where they stand, before anything else is shown.
 import { placeLine } from "./document.js";
 import { h } from "./dom.js";
-import { go } from "./state.js";
+import { legend, marked, sentenceAround } from "./marks.js";
+import { go, to } from "./state.js";
+import { verdict } from "./verdict.js";
+import { reasons } from "./why.js";
 
 const percent = (x) => `${Math.round(100 * x)} %`;
 
-// readersOf are what marks or writes answers here, the default first; none where the key
-// does not allow to know.
-export const readersOf = (signal) =>
-  get("/v1/experts", { signal }).then(
-    (known) => known.readers || [],
-    () => [],
+// answers shows what was marked or written, or else the passage that comes first; nothing but the
+// verdict where the documents do not answer.
+export function answers(found, state, readers, sources) {
+  const { answers: marks = [], generated, results } = found;
+  const missing = found.verdict === "not_found" || results.length === 0;
+  const write = !generated && readers.find((one) => one.generates);
+  const content = missing
+    ? [
+        h("p", { class: "words" }, "The documents do not answer this."),
+        h("p", { class: "soft" }, "Ask it in other words, or ", h("a", { href: to({ view: "collection" }) }, "add a document that does"), "."),
+      ]
+    : generated
+      ? written(found, state)
+      : marks.length > 0
+        ? quoted(found, state, sources)
+        : fitting(found, state, sources);
+  return h(
+    "section",
+    { class: "card answers", "aria-labelledby": "answers-title" },
+    h("h2", { id: "answers-title", class: "unseen" }, "Answer"),
+    verdict(found),
+    content,
+    !missing &&
+      write &&
+      h("button", { type: "button", class: "quiet", click: () => go({ answer: write.name }, { replace: true }) }, "Write an answer"),
   );
-
-// switchFor asks for answers, where there is a reader; its place stays empty until that is known.
-export function switchFor(state, readers) {
-  const place = h("div", { class: "row" });
-  readers.then(([first]) => {
-    if (!first) return;
-    const box = h("input", {
-      type: "checkbox",
-      id: "mark",
-      checked: Boolean(state.answer),
-      change: (event) => go({ answer: event.target.checked ? "true" : "" }),
-    });
-    place.append(h("label", { class: "check" }, box, first.generates ? "Write an answer" : "Mark the answer"));
-  });
-  return place;
 }
 
-// answers shows what was marked or written above the passages; null where nothing was.
-export function answers({ answers: found = [], generated, results }, state) {
-  if (generated)
-    return box(
-      "Generated answer",
-      h("p", { class: "text" }, generated.text, !generated.complete && " […]"),
-      h("p", { class: "warning" }, `A model wrote this (${generated.reader}). It may say what is in no passage.`),
-      h("p", { class: "soft" }, "It looked most at:"),
-      list(generated.support, (one) => [to(results, one.passage, titleOf(results, one.passage)), ` ${percent(one.share)}`, placeLine(one, state)]),
-    );
-  if (found.length === 0) return null;
-  return box(
-    found.length > 1 ? "Possible answers" : "Possible answer",
-    list(found, (one) => [
-      to(results, one.passage, one.text),
+// quoted shows the marked words, the sentence that has them, and the other words that may answer.
+function quoted(found, state, sources) {
+  const [first, ...others] = found.answers;
+  const result = found.results.find(({ id }) => id === first.passage);
+  return [
+    h("p", { class: "words" }, first.text),
+    result && h("blockquote", null, sentenceAround(result.text, first)),
+    h("p", { class: "source" }, jump(found, first.passage, result?.title || first.passage)),
+    placeLine({ ...placed(first), title: result?.title }, state, result),
+    state.tune && h("p", { class: "soft" }, chance(first)),
+    result && why(result, found, state, sources),
+    others.length > 0 && [
+      h("h3", null, "Or perhaps"),
       h(
-        "span",
-        { class: "soft" },
-        one.chance === null ? " how sure is not known" : ` right with ${percent(one.chance)}`,
-        `, from ${titleOf(results, one.passage)}`,
+        "ul",
+        { class: "others" },
+        others.map((one) =>
+          h(
+            "li",
+            null,
+            jump(found, one.passage, one.text),
+            h("span", { class: "soft" }, ` in ${titleOf(found, one.passage)}`, state.tune && `, ${chance(one)}`),
+          ),
+        ),
       ),
-      placeLine({ ...one, begin: one.at, end: one.at === undefined ? undefined : one.at + one.end - one.start }, state),
-    ]),
-  );
+    ],
+  ];
 }
 
-const box = (title, ...content) =>
-  h("section", { class: "card answers", "aria-labelledby": "answers-title" }, h("h2", { id: "answers-title" }, title), content);
+// fits says whether the first passage itself stands in the place of an answer.
+export const fits = ({ answers: marks = [], generated, results, verdict }) =>
+  verdict !== "not_found" && results.length > 0 && !generated && marks.length === 0;
 
-const list = (all, entry) => h("ul", null, all.map((one) => h("li", null, entry(one))));
+// fitting shows the first passage, of which no words are sure enough to be the answer.
+function fitting(found, state, sources) {
+  const [first] = found.results;
+  return [
+    h("p", { class: "soft lead" }, "No single words answer; this passage fits best:"),
+    h("p", { class: "passage" }, marked(first, "text")),
+    legend([first]),
+    h("p", { class: "source" }, first.title || first.id),
+    placeLine(first, state, first),
+    why(first, found, state, sources),
+  ];
+}
 
-const titleOf = (results, id) => results.find((result) => result.id === id)?.title || id;
+// written shows a text of a model as it was written, its citations as links to the passages.
+function written({ generated, results }, state) {
+  const found = { results };
+  return [
+    h("p", { class: "words written" }, cited(found, generated), !generated.complete && " […]"),
+    h("p", { class: "soft" }, `A model wrote this (${generated.reader}). It may say what is in no passage.`),
+    h("h3", null, "It read most in"),
+    h(
+      "ul",
+      { class: "others" },
+      generated.support.map((one) =>
+        h(
+          "li",
+          null,
+          jump(found, one.passage, titleOf(found, one.passage)),
+          state.tune && ` ${percent(one.share)}`,
+          placeLine(one, state, results.find(({ id }) => id === one.passage)),
+        ),
+      ),
+    ),
+  ];
+}
 
-// to goes to a passage: to the words in it that are marked.
-function to(results, id, text) {
-  const at = results.findIndex((result) => result.id === id);
-  if (at < 0) return text;
+// cited returns the text with each [n] that names a passage as a button that goes there.
+function cited(found, { text, citations = [] }) {
+  const out = [];
+  let done = 0;
+  for (const { index, 0: whole, 1: n } of text.matchAll(/\[(\d+)\]/g)) {
+    const passage = citations.find((one) => one.number === Number(n))?.passage;
+    if (!passage) continue;
+    out.push(text.slice(done, index), jump(found, passage, whole));
+    done = index + whole.length;
+  }
+  return [...out, text.slice(done)];
+}
+
+const why = (result, found, state, sources) =>
+  h("details", { class: "why" }, h("summary", null, "Why?"), reasons(result, found, state, sources));
+
+const chance = (one) => (one.chance === null ? "how probable is not known" : `right in ${percent(one.chance)} of such cases`);
+
+const titleOf = ({ results }, id) => results.find((result) => result.id === id)?.title || id;
+
+// placed is an answer with its own place in the document, in that of its passage.
+const placed = (one) => ({ ...one, begin: one.at, end: one.at === undefined ? undefined : one.at + one.end - one.start });
+
+// jump goes to a passage: to the words in it that are marked.
+function jump({ results }, id, text) {
+  if (!results.some((result) => result.id === id)) return text;
   return h(
     "button",
     {
       type: "button",
       class: "quiet",
       click: () => {
-        const item = document.querySelectorAll(".results > li")[at];
+        const item = document.querySelector(`.results > li[data-id="${CSS.escape(id)}"]`);
+        item.closest("details.passages")?.setAttribute("open", "");
         item.focus({ preventScroll: true });
         (item.querySelector("mark.answer") || item).scrollIntoView({ block: "center" });
       },

@@ -4,7 +4,9 @@
 export const base = new URL("..", import.meta.url).pathname.slice(0, -1);
 
 const keyField = document.getElementById("key");
+const keyLabel = keyField.closest("label");
 keyField.value = sessionStorage.getItem("key") || "";
+keyLabel.hidden = !keyField.value; // most servers want none
 keyField.addEventListener("change", () => {
   sessionStorage.setItem("key", keyField.value);
   document.dispatchEvent(new Event("key"));
@@ -32,6 +34,7 @@ export async function send(method, path, { body, headers = {}, signal, tries = 2
     signal?.throwIfAborted();
     return send(method, path, { body, headers, signal, tries: tries - 1 });
   }
+  if (response.status === 401) keyLabel.hidden = false;
   const text = await response.text();
   let error;
   try {

@@ -5,10 +5,12 @@ import { collection } from "./collection.js";
 import { compare } from "./compare.js";
 import { documentView } from "./document.js";
 import { redraw } from "./dom.js";
-import { read } from "./state.js";
+import { openGlossary } from "./glossary.js";
+import { address, asking, go, read } from "./state.js";
 
 const views = { ask, compare, collection, document: documentView };
 const main = document.getElementById("content");
+const tune = document.getElementById("tune");
 let running = new AbortController();
 
 function render() {
@@ -19,22 +21,28 @@ function render() {
   for (const link of document.querySelectorAll("nav a[data-view]")) {
     if (link.dataset.view === name) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
-    if (link.dataset.view !== "collection" && state.q)
-      link.href =
-        link.dataset.view === "ask"
-          ? `${base}/?q=${encodeURIComponent(state.q)}`
-          : `${base}/?view=compare&q=${encodeURIComponent(state.q)}`;
+    link.href = address({ view: link.dataset.view, ...asking(state), tune: state.tune });
   }
+  document.querySelector(".brand").href = address({ tune: state.tune });
+  document.querySelector('nav a[data-view="compare"]').hidden = !state.tune;
+  tune.checked = Boolean(state.tune);
+  main.className = state.tune ? "tuning" : "plain";
   document.title = state.q ? `${state.q} · conclave` : "conclave";
   redraw(main, views[name](state, running.signal));
 }
 
+// Who puts the numbers away has nothing to compare.
+tune.addEventListener("change", () =>
+  go({ tune: tune.checked ? "1" : "", ...(!tune.checked && read().view === "compare" && { view: "ask" }) }, { replace: true }),
+);
+document.getElementById("words").addEventListener("click", openGlossary);
 document.addEventListener("click", (event) => {
   const link = event.target.closest?.(`a[href^="${base}/?"], a[href="${base}/"]`);
   if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
   event.preventDefault();
   history.pushState(null, "", link.getAttribute("href"));
   render();
+  scrollTo(0, 0);
 });
 document.addEventListener("keydown", (event) => {
   if (event.key !== "/" || event.target.closest("input, textarea")) return;

@@ -5,14 +5,15 @@ import { documentList } from "./documents.js";
 import { bytes, h, number, problem, redraw, sized, table } from "./dom.js";
 import { upload } from "./files.js";
 
-export function collection(_, signal) {
+// collection shows the documents, and to who wants the numbers all that there is to know.
+export function collection(state, signal) {
   const body = h("div", null, h("p", { class: "waiting", role: "status" }, "Loading…"));
-  const view = h("div", { class: "collection" }, h("h1", null, "Collection"), body);
-  refresh(body, signal);
+  const view = h("div", { class: "collection" }, h("h1", null, "Documents"), body);
+  refresh(body, state, signal);
   return view;
 }
 
-async function refresh(body, signal) {
+async function refresh(body, { tune }, signal) {
   try {
     const [limits, experts, now] = await Promise.all([
       get("/v1/limits", { signal }),
@@ -28,11 +29,15 @@ async function refresh(body, signal) {
       snapshots.replaceChildren(...snapshotItems(kept?.snapshots || []));
     };
     show(now);
-    const parts = [state, expertTable(experts.experts), calibration(experts)];
     const documents = documentList(limits, signal);
-    parts.splice(1, 0, documents.card);
-    if (!limits.read_only) parts.splice(1, 0, upload(limits, signal, documents.refresh));
-    if (now.running) {
+    const parts = [
+      tune ? state : warnings(now.ready),
+      !limits.read_only && upload(limits, signal, documents.refresh),
+      documents.card,
+      tune && expertTable(experts.experts),
+      tune && calibration(experts),
+    ].filter(Boolean);
+    if (tune && now.running) {
       parts.push(h("section", { class: "card" }, h("h2", null, "Jobs"), jobs));
       parts.push(
         h(
@@ -94,6 +99,15 @@ function standing(ready) {
       { class: "facts" },
       facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value))),
     ),
+    warnings(ready),
+  );
+}
+
+// warnings says what is wrong with parts of the server.
+const warnings = (ready) =>
+  h(
+    "div",
+    null,
     (ready.components || [])
       .flatMap((part) => [
         part.status !== "ready" && `${part.name} is ${part.status}${part.detail ? `: ${part.detail}` : ""}`,
@@ -102,7 +116,6 @@ function standing(ready) {
       .filter(Boolean)
       .map((text) => h("p", { class: "warning" }, text)),
   );
-}
 
 const expertTable = (experts) =>
   h(
@@ -111,7 +124,7 @@ const expertTable = (experts) =>
     h("h2", null, "Experts"),
     table(
       "Experts",
-      ["Name", "Kind", "Passages", "Vectors", "Numbers", "Recall@10", "Recall@100", "Precision", "Ensemble"],
+      ["Name", "Kind", "Passages", "Vectors", "Dimensions", "Recall@10", "Recall@100", "Precision", "Ensemble"],
       experts.map((x) => [
         x.name,
         x.kind,

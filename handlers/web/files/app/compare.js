@@ -36,6 +36,7 @@ export function compare(state, signal) {
         { class: "check" },
         h("input", {
           type: "checkbox",
+          value: name,
           checked: picked.includes(name),
           disabled: !picked.includes(name) && picked.length === most,
           change: (event) =>
@@ -47,7 +48,32 @@ export function compare(state, signal) {
   );
   const body = h("div");
   if (state.q && picked.length > 0) load(state, body, signal);
-  return h("div", { class: "compare" }, h("h1", null, "Compare methods"), form, choice, body);
+  const absent = h("div", { class: "absent" });
+  lacks(signal).then((reasons) => {
+    for (const [name, reason] of reasons) {
+      const box = choice.querySelector(`input[value="${name}"]`);
+      if (!box.checked) box.disabled = true;
+      box.closest("label").title = reason;
+      box.closest("label").classList.add("lacking");
+    }
+    if (reasons.size > 0)
+      absent.append(
+        h(
+          "details",
+          null,
+          h("summary", null, `Why ${new Intl.ListFormat("en").format(reasons.keys())} cannot answer here`),
+          [...reasons].map(([name, reason]) => h("p", { class: "soft" }, h("b", null, name), `: ${reason}`)),
+        ),
+      );
+  });
+  return h("div", { class: "compare" }, h("h1", null, "Compare methods"), form, choice, absent, body);
+}
+
+// lacks returns why methods cannot answer here, as the server says it: each is asked something.
+async function lacks(signal) {
+  const searches = methods.map((fusion) => ({ question: "anything", k: 1, fusion, fields: [] }));
+  const { answers } = await post("/v1/search/batch", { searches }, { signal }).catch(() => ({ answers: [] }));
+  return new Map(answers.flatMap((one, i) => (/^needs_/.test(one.code) ? [[methods[i], one.detail]] : [])));
 }
 
 function load(state, body, signal) {

@@ -1,21 +1,33 @@
 // Document: its text as it was read, opened at a place, which is marked.
-import { base, get } from "./api.js";
+import { get } from "./api.js";
 import { h, problem } from "./dom.js";
 import { encodeID, remove, replace } from "./documents.js";
+import { whenInWords } from "./inwords.js";
+import { go, to } from "./state.js";
 
 // placeAddress is the page of a document, opened where a passage or words of it stand; offsets
 // says what at and end count.
-export const placeAddress = (id, { at, end, offsets, q } = {}) => {
-  const query = new URLSearchParams({ document: id });
-  for (const [name, value] of Object.entries({ at, end, offsets: at === undefined ? undefined : offsets, q }))
-    if (value !== undefined && value !== null && value !== "") query.set(name, value);
-  return `${base}/?${query}`;
-};
+export const placeAddress = (id, { at, end, offsets, q, before } = {}) =>
+  to({
+    document: id,
+    ...(at !== undefined && at !== null && { at: String(at), offsets, ...(end !== undefined && end !== null && { end: String(end) }) }),
+    q,
+    before,
+  });
 
-// placeLine names the document, the headings and the page of a result, and leads there; null for a
-// passage of no document.
-export function placeLine(result, state) {
-  if (!result.document) return null;
+const web = /^https?:\/\/[^\s"<>]+$/;
+
+// linkOf returns the address on the web that a passage's metadata name, or that its document was
+// read from; nothing where there is none.
+const linkOf = (passage) => [passage?.metadata?.url, passage?.document?.source].find((text) => typeof text === "string" && web.test(text));
+
+const outside = (link) => link && h("a", { class: "outside", href: link, rel: "noreferrer" }, new URL(link).host, h("span", { "aria-hidden": "true" }, " ↗"));
+
+// placeLine names the document, the headings and the page of a result, and leads there, and to where
+// passage, the result or the one that has it, is on the web; null where neither is known.
+export function placeLine(result, state, passage) {
+  const link = linkOf(passage) || linkOf(result);
+  if (!result.document) return link ? h("p", { class: "place" }, outside(link)) : null;
   const { id, title } = result.document;
   // Titles of passages say the headings, unless somebody chose others.
   const said = result.title?.endsWith(result.heading || "");
@@ -23,9 +35,10 @@ export function placeLine(result, state) {
   return h(
     "p",
     { class: "place" },
-    h("a", { href: placeAddress(id, { at: result.begin, end: result.end, offsets: "utf16", q: state.q }) }, id),
+    h("a", { href: placeAddress(id, { ...state, at: result.begin, end: result.end, offsets: "utf16" }) }, id),
     heading.length > 0 && h("span", { class: "heading" }, ` › ${heading.join(" › ")}`),
     result.page && h("span", { class: "soft" }, `, page ${result.page}`),
+    link && [" · ", outside(link)],
   );
 }
 
@@ -54,18 +67,16 @@ async function load(state, body, signal) {
   body.setAttribute("aria-busy", "false");
 }
 
-const web = /^https?:\/\/[^\s"<>]+$/;
-
 function shown(state, found, limits, signal) {
   const facts = [
     ["Source", found.source && (web.test(found.source) ? h("a", { href: found.source, rel: "noreferrer" }, found.source) : found.source)],
     ["Type", found.media_type],
-    ["Passages", (found.passages || found.passage_list.length).toLocaleString("en")],
-    ["Changed", found.modified?.slice(0, 10)],
+    ["Passages", state.tune && (found.passages || found.passage_list.length).toLocaleString("en")],
+    ["Changed", state.tune ? found.modified?.slice(0, 10) : whenInWords(found.modified)],
     ["Tags", (found.tags || []).join(", ")],
   ].filter(([, value]) => value);
   const out = h("div", { role: "status" });
-  const back = state.q ? `${base}/?q=${encodeURIComponent(state.q)}` : `${base}/?view=collection`;
+  const back = state.q ? to({ q: state.q, before: state.before }) : to({ view: "collection" });
   return [
     h("h1", null, found.title || found.id),
     h("dl", null, facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))),
@@ -73,9 +84,9 @@ function shown(state, found, limits, signal) {
       "div",
       { class: "row" },
       h("a", { href: back }, state.q ? "Back to the answers" : "All documents"),
-      h("a", { href: `${base}/?${new URLSearchParams({ in: found.id, q: state.q })}` }, "Ask this document alone"),
+      h("a", { href: to({ in: found.id, q: state.q }) }, "Ask this document alone"),
       !limits.read_only && replace(found.id, out, signal),
-      !limits.read_only && remove(found.id, out, signal, () => location.assign(`${base}/?view=collection`)),
+      !limits.read_only && remove(found.id, out, signal, () => go({ view: "collection", document: "", at: "", end: "", offsets: "" })),
     ),
     out,
     text(state, found),

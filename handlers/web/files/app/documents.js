@@ -1,6 +1,8 @@
 // Documents: a list of them with a search, and what can be done with one.
-import { base, get, send } from "./api.js";
+import { get, send } from "./api.js";
 import { count, h, problem } from "./dom.js";
+import { whenInWords } from "./inwords.js";
+import { read, to } from "./state.js";
 
 const page = 20;
 
@@ -47,6 +49,7 @@ export function documentList(limits, signal) {
 }
 
 function item(one, limits, signal, refresh) {
+  const { tune } = read();
   const out = h("div", { role: "status" });
   const named = one.title && one.title !== one.id;
   return h(
@@ -55,10 +58,10 @@ function item(one, limits, signal, refresh) {
     h(
       "div",
       { class: "row" },
-      h("a", { href: `${base}/?${new URLSearchParams({ document: one.id })}` }, one.title || one.id),
+      h("a", { href: to({ document: one.id }) }, one.title || one.id),
       named && h("span", { class: "id" }, one.id),
-      one.passages > 0 && h("span", { class: "soft" }, count(one.passages, "passage")),
-      one.modified && h("span", { class: "soft" }, one.modified.slice(0, 10)),
+      tune && one.passages > 0 && h("span", { class: "soft" }, count(one.passages, "passage")),
+      one.modified && h("span", { class: "soft" }, tune ? one.modified.slice(0, 10) : whenInWords(one.modified)),
       !limits.read_only && replace(one.id, out, signal, refresh),
       !limits.read_only && remove(one.id, out, signal, refresh),
     ),

@@ -10,7 +10,7 @@ export function h(tag, attributes, ...children) {
     if (typeof value === "function") element.addEventListener(name, value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(3).filter((child) => child !== undefined && child !== null && child !== false));
+  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false));
   return element;
 }
 
@@ -67,14 +67,18 @@ export const count = (n, one, many = one + "s") => `${n.toLocaleString("en")} ${
 export const bytes = (n) =>
   n < 1e6 ? `${(n / 1e3).toFixed(0)} kB` : n < 1e9 ? `${(n / 1e6).toFixed(1)} MB` : `${(n / 1e9).toFixed(1)} GB`;
 
-// problem shows an error of the API, or that of a request that got no answer.
+// problem shows an error of the API with its reasons, or that of a request that got no answer.
 export function problem(error) {
-  const more = (error.errors || []).map((e) => h("li", null, h("code", null, e.pointer || ""), " ", e.detail));
+  const where = (e) => e.parameter || e.pointer;
+  const detail = error.detail || error.message || String(error);
+  const more = (error.errors || [])
+    .filter((e) => !detail.includes(e.detail))
+    .map((e) => h("li", null, where(e) && [h("code", null, where(e)), " "], e.detail));
   return h(
     "div",
     { class: "problem", role: "alert" },
-    h("strong", null, error.title || "The request failed"),
-    h("p", null, error.detail || error.message || ""),
+    error.title && h("strong", null, error.title),
+    h("p", null, error.line ? `line ${error.line}: ` : "", detail),
     more.length > 0 && h("ul", null, more),
     error.status === 401 && h("p", null, "Enter an API key at the top of the page."),
   );

@@ -2,6 +2,7 @@
 import { get, perhaps, send } from "./api.js";
 import { put } from "./documents.js";
 import { bytes, count, h, problem, sized } from "./dom.js";
+import { read } from "./state.js";
 
 // JSON Lines hold passages; every other file is a document.
 const lines = /\.(jsonl|ndjson|json)(\.gz)?$/i;
@@ -51,7 +52,7 @@ export function upload(limits, signal, changed) {
       "span",
       { class: "soft" },
       "PDF, HTML, Markdown, text, DOCX, PPTX, XLSX, ODF, EPUB, mail, CSV; zip and tar.gz of these; or passages as JSON Lines with id, title and " +
-        `text, also gzip, at most ${bytes(limits.upload_bytes)}`,
+        `text, also gzip${read().tune ? `, at most ${bytes(limits.upload_bytes)}` : ""}`,
     ),
     input,
   );
@@ -202,7 +203,8 @@ function notRead(all) {
 async function tell(all, out, signal) {
   const of = (status) => all.filter((line) => line.status === status);
   const bad = of("rejected");
-  const stored = all.length - bad.length;
+  const ended = all.find((line) => line.code); // why the server read no further
+  const stored = all.length - bad.length - (ended ? 1 : 0);
   const waiting = h("p", null, stored > 0 ? "Encoding…" : "");
   out.replaceChildren(
     h(
@@ -221,6 +223,7 @@ async function tell(all, out, signal) {
         bad.slice(0, 5).map((line) => h("li", null, `line ${line.line}: ${line.error?.detail || line.error?.title}`)),
       )) ||
       "",
+    ended ? problem(ended) : "",
     notRead(all),
     waiting,
   );

@@ -9,18 +9,30 @@ const word = /[\p{L}\p{N}]+/gu;
 // question has tokens that match nothing well.
 const least = 0.06;
 
-// matcher tells of a word whether it has one of the stems that BM25 matched and that make
-// at least their share of its score, which the words of every text do not. Stems are
-// cut by rules of their own, so that a word counts that begins with a stem, or with all
-// but a stem's last letter where that was changed (berries, berri).
+// longestEnding is how many letters a word may have beyond a stem and be a form of it.
+const longestEnding = 5;
+
+// tells says whether a term of BM25 is rare enough to carry something, by the rule by which the
+// server marks words (leastBits in search/contentwords.go). How many passages there are follows
+// from the term's weight and from how many have it. A phrase is as rare as it is.
+export function tells({ term, idf, doc_frequency: having }) {
+  if (term.includes(" ")) return false; // its words are terms themselves
+  const passages = (Math.exp(idf) - 1) * (having + 0.5) + having - 0.5;
+  return passages < 8 || Math.log(passages / having) >= Math.log(passages) / 3;
+}
+
+// matcher tells of a word whether it has one of the stems that BM25 matched, that carry something
+// and make at least their share of its score. Stems are cut by rules of their own, so that a word
+// counts that begins with a stem, or with all but a stem's last letter where that was changed
+// (berries, berri).
 function matcher(explanation) {
   const stems = new Set();
   const all = (explanation || []).reduce((sum, term) => sum + term.score, 0);
-  for (const term of explanation || [])
-    if (term.score >= least * all) for (const stem of term.term.split(" ")) stems.add(stem.toLowerCase());
+  for (const term of explanation || []) if (term.score >= least * all && tells(term)) stems.add(term.term.toLowerCase());
   return (text) => {
     const lower = text.toLowerCase();
     for (const stem of stems) {
+      if (lower.length > stem.length + longestEnding) continue;
       if (stem.length < 4 ? lower === stem || lower === stem + "s" : lower.startsWith(stem)) return true;
       if (stem.length > 3 && stem.endsWith("i") && lower.startsWith(stem.slice(0, -1) + "y")) return true;
     }
@@ -36,12 +48,27 @@ function matched(field, highlights) {
     .map((one) => ({ start: one.start, end: one.end, share: one.score / all }));
 }
 
-// best is the sentence with the largest share, where it is the better part of a text of several.
-function best(text, found) {
-  const sentences = [...text.matchAll(/\S[^.!?…]*(?:[.!?…]+["'”’)\]]*(?=\s|$)|$|[.!?…])+/gu)].map(({ index, 0: { length } }) => ({
+const sentencesOf = (text) =>
+  [...text.matchAll(/\S[^.!?…]*(?:[.!?…]+["'”’)\]]*(?=\s|$)|$|[.!?…])+/gu)].map(({ index, 0: { length } }) => ({
     start: index,
     end: index + length,
   }));
+
+// sentenceAround returns the sentences of a text that have some of its words, which are marked.
+export function sentenceAround(text, { start, end }) {
+  const touched = sentencesOf(text).filter((sentence) => sentence.start < end && sentence.end > start);
+  const from = Math.min(start, ...touched.map((sentence) => sentence.start));
+  const to = Math.max(end, ...touched.map((sentence) => sentence.end));
+  return [
+    from > 0 && "… ",
+    nested(text, from, to, [[{ start, end, kind: "answer" }]]),
+    to < text.trimEnd().length && " …",
+  ];
+}
+
+// best is the sentence with the largest share, where it is the better part of a text of several.
+function best(text, found) {
+  const sentences = sentencesOf(text);
   const share = (sentence) =>
     found.reduce((sum, one) => sum + (one.start >= sentence.start && one.end <= sentence.end ? one.share : 0), 0);
   const [first] = sentences.toSorted((a, b) => share(b) - share(a));
@@ -77,6 +104,18 @@ export function marked(result, field, answers = []) {
     spans,
   ];
   return nested(text, 0, text.length, layers);
+}
+
+// legend says what the marks mean that passages have; null where they have none.
+export function legend(results, answers = []) {
+  const has = (test) => results.some(test);
+  const entries = [
+    answers.length > 0 && h("mark", { class: "answer" }, "words that answer"),
+    has((one) => one.explanation?.length > 0) && h("mark", { class: "word" }, "words of the question"),
+    has((one) => one.highlights?.length > 0) && h("mark", { class: "strong" }, "near in meaning"),
+    has((one) => one.highlight || one.highlights?.length > 0) && h("span", { class: "stretch" }, "the part that fits best"),
+  ].filter(Boolean);
+  return entries.length > 0 && h("p", { class: "legend" }, h("span", { class: "soft" }, "Marked: "), entries.map((one, i) => [i > 0 && " · ", one]));
 }
 
 // nested is a stretch of a text with the first layer's spans around what lies in them of

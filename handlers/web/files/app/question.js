@@ -1,6 +1,20 @@
 // The box for a question, which two views share.
 import { h, problem } from "./dom.js";
-import { go } from "./state.js";
+import { go, read } from "./state.js";
+
+// What is typed and not yet asked is kept, whatever is drawn anew, until another question is
+// answered: draft.of is the question that it was typed over.
+const stored = JSON.parse(sessionStorage.getItem("draft") || "null");
+let draft = stored && typeof stored.text === "string" ? stored : null;
+
+function keep(text, of) {
+  draft = text === of ? null : { text, of };
+  if (draft) sessionStorage.setItem("draft", JSON.stringify(draft));
+  else sessionStorage.removeItem("draft");
+}
+
+// textOf returns what the box has in a state.
+const textOf = (state) => (draft?.of === state.q ? draft.text : state.q);
 
 // questionForm asks for a question; what is submitted changes the state, with more.
 export function questionForm(state, button, more = {}) {
@@ -11,11 +25,14 @@ export function questionForm(state, button, more = {}) {
     spellcheck: "true",
     enterkeyhint: "search",
     placeholder: "Ask a question",
-    value: state.q,
+    value: textOf(state),
+    input: () => keep(input.value, read().q),
   });
   const submit = (event) => {
     event.preventDefault();
-    go({ q: input.value.trim(), ...more });
+    const q = input.value.trim();
+    keep(q, q);
+    go({ q, ...more });
   };
   return h(
     "form",

@@ -1,27 +1,42 @@
 // The page's state is its address: who opens it sees the same.
 import { base } from "./api.js";
 
-const lists = ["tags", "methods"];
+const joined = ["tags", "methods"]; // with commas between
+const repeated = ["before"]; // questions, which have commas themselves
 
 export function read() {
   const query = new URLSearchParams(location.search);
-  const state = { view: "ask", q: "", tags: [], methods: [] };
+  const state = { view: "ask", q: "", tags: [], methods: [], before: [] };
   for (const [name, value] of query) {
-    if (lists.includes(name)) state[name] = value ? value.split(",") : [];
+    if (joined.includes(name)) state[name] = value ? value.split(",") : [];
+    else if (repeated.includes(name)) state[name].push(value);
     else state[name] = value;
   }
+  // Comparing shows nothing without numbers.
+  if (state.view === "compare") state.tune = "1";
   return state;
 }
 
+// address returns the address of a state.
 export function address(state) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(state)) {
-    const text = Array.isArray(value) ? value.join(",") : value;
-    if (text && !(name === "view" && text === "ask")) query.set(name, text);
+    if (repeated.includes(name)) for (const one of value) query.append(name, one);
+    else {
+      const text = Array.isArray(value) ? value.join(",") : value;
+      if (text && !(name === "view" && text === "ask")) query.set(name, text);
+    }
   }
   const text = query.toString();
   return text ? `${base}/?${text}` : `${base}/`;
 }
+
+// to returns the address of another page for the person who looks at this one: with the numbers
+// where they are shown.
+export const to = (state) => address({ ...state, tune: read().tune });
+
+// asking returns what a link to another view keeps of a question, so that it is not lost there.
+export const asking = ({ q, before, tags, in: within, answer }) => ({ q, before, tags, in: within, answer });
 
 // go changes the state; what it does not name stays. A new question is a step of the
 // browser's history, what else changes is not.

@@ -1,14 +1,60 @@
 // Why a passage stands where it stands, and who was asked.
 import { h, number, sized, sourceClass, table } from "./dom.js";
+import { tells } from "./marks.js";
 
-// bar shows how much of a score each source contributed; highest is the first
+// named returns the names of all that had a part in an answer: sources, and what reordered their
+// passages, such as a reader. Each has its own colour.
+export const named = (found) => [
+  ...new Set([
+    ...(found.sources || []).map((source) => source.name),
+    ...found.results.flatMap((result) => (result.contributions || []).map((part) => part.source)),
+  ]),
+];
+
+// How each kind of source says why it found a passage.
+const said = {
+  dense: () => "Its meaning is near to that of the question.",
+  lexical: (result) => {
+    const terms = new Set((result.explanation || []).filter(tells).map(({ term, for: of }) => of || term));
+    return terms.size > 0 ? `It has words of the question: ${[...terms].join(", ")}.` : "It has words of the question.";
+  },
+  late: () => "Word by word, it matches the question well.",
+  read: () => "The reader takes its words for an answer.",
+  rerank: () => "Read together with the question, it answers well.",
+  earlier: () => "It fits what was asked before.",
+};
+
+// reasons says why a passage was found: in words, the heaviest first, and with the numbers where
+// these are shown.
+export function reasons(result, found, state, sources) {
+  const kinds = Object.fromEntries((found.sources || []).map((source) => [source.name, source.kind]));
+  const parts = (result.contributions || []).filter((part) => part.contribution > 0).toSorted((a, b) => b.contribution - a.contribution);
+  const words = [
+    ...new Set(parts.map((part) => (said[part.origin] || said[kinds[part.source]] || (() => `${part.source} found it.`))(result))),
+  ];
+  return [
+    h("ul", { class: "reasons" }, words.map((text) => h("li", null, text))),
+    state.tune && contributions(result, sources),
+  ];
+}
+
+// bar shows how much of a score each source contributed, and says so; highest is the first
 // result's score, which fills the bar.
 export function bar(result, highest, sources) {
   const parts = (result.contributions || []).filter((part) => part.contribution > 0);
-  const said = parts.map((part) => `${part.source} ${number(part.contribution)}`).join(", ");
+  const list = parts.map((part) => `${part.source} ${number(part.contribution)}`).join(", ");
   return h(
+    "figure",
+    { class: "barred" },
+    h("figcaption", null, `Score ${number(result.score)}: `, parts.map((part) => [dot(sources, part.source), `${part.source} `])),
+    segments(result, parts, list, highest, sources),
+  );
+}
+
+const segments = (result, parts, list, highest, sources) =>
+  h(
     "div",
-    { class: "bar", role: "img", "aria-label": `Score ${number(result.score)}: ${said || "no contributions"}` },
+    { class: "bar", role: "img", "aria-label": `Score ${number(result.score)}: ${list || "no contributions"}` },
     parts.map((part) => {
       const segment = sized(
         h("span", { class: sourceClass(sources, part.source) }),
@@ -18,7 +64,6 @@ export function bar(result, highest, sources) {
       return segment;
     }),
   );
-}
 
 const origins = {
   hit: "found it",
@@ -76,10 +121,33 @@ export function asked(answer, sources) {
         ),
       ),
     ),
-    h("p", { class: "soft" }, `${number(answer.took_ms, 1)} ms in all. Sources are asked at the same time.`),
-    answer.degraded.map((missing) => h("p", { class: "warning" }, `${missing.source}: ${missing.reason}`)),
+    judged(answer),
+    h("p", { class: "soft" }, `${number(answer.took_ms, 1)} ms in all. Sources are asked at the same time; the bars are their times: `, steps(answer)),
   );
 }
+
+// judged says what the verdict was made from.
+const judged = ({ confidence, confidence_any: any, confidence_basis: basis, answerable, verdict_thresholds: than }) =>
+  h(
+    "dl",
+    null,
+    [
+      ["confidence", confidence],
+      ["any of these", any],
+      ["answerable", answerable],
+      ["found from", than?.found],
+      ["doubtful from", than?.doubtful],
+    ]
+      .filter(([, value]) => value !== undefined && value !== null)
+      .map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, number(value)))),
+    basis && h("div", null, h("dt", null, "basis"), h("dd", null, basis)),
+  );
+
+// steps is the legend of the strips.
+const steps = (answer) =>
+  [...new Set(answer.sources.flatMap((source) => Object.entries(source.took_ms || {}).filter(([, ms]) => ms > 0).map(([step]) => step)))].map(
+    (step) => h("span", { class: "key-of" }, h("span", { class: `dot step-${step}` }), step),
+  );
 
 const total = (source) => Object.values(source.took_ms || {}).reduce((sum, ms) => sum + ms, 0);
 

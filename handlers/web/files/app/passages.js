@@ -1,0 +1,116 @@
+// Passages: what was found, below the answer; folded where the documents do not answer.
+import { fits } from "./answers.js";
+import { base, post } from "./api.js";
+import { placeLine } from "./document.js";
+import { count, h, problem } from "./dom.js";
+import { legend, marked } from "./marks.js";
+import { go } from "./state.js";
+import { bar, reasons } from "./why.js";
+
+const page = 10;
+
+// passages lists the results of a search; request asks for the next of them.
+export function passages(state, found, { sources, signal, request }) {
+  if (found.results.length === 0) return null;
+  const highest = Math.max(1e-9, ...found.results.map((result) => result.score));
+  const show = (response) => response.results.map((result) => item(state, result, { found: response, highest, sources }));
+  // Who came to read needs no passage twice.
+  const again = fits(found) && !state.tune ? 1 : 0;
+  const list = h("ol", { class: "results" }, show(found).slice(again));
+  if (found.results.length === again) return null;
+  const inside = [
+    legend(found.results, found.answers),
+    list,
+    found.results.length === page && more(list, show, request, signal),
+  ];
+  if (found.verdict === "not_found")
+    return h("details", { class: "passages" }, h("summary", null, "Passages that come nearest"), inside);
+  return h("section", { "aria-labelledby": "passages-title", class: "passages" }, h("h2", { id: "passages-title" }, again ? "Other passages" : "Passages"), inside);
+}
+
+function item(state, result, { found, highest, sources }) {
+  const opened = () => new URLSearchParams(location.search).get("open") === result.id;
+  const details = h(
+    "details",
+    {
+      class: "why",
+      open: state.open === result.id,
+      toggle: (event) => event.target.open !== opened() && remember(result.id, event.target.open),
+    },
+    h("summary", null, state.tune ? `Why rank ${result.rank}` : "Why this passage?"),
+    reasons(result, found, state, sources),
+  );
+  const marks = (found.answers || []).filter((one) => one.passage === result.id);
+  const title = `title-${result.rank}`;
+  return h(
+    "li",
+    { "data-id": result.id, tabindex: "-1" },
+    h(
+      "article",
+      { "aria-labelledby": title },
+      h("h3", { id: title }, result.title ? marked(result, "title") : state.tune || !result.document ? result.id : result.document.title),
+      placeLine(result, state, result),
+      h("p", { class: "text" }, marked(result, "text", marks)),
+      h(
+        "div",
+        { class: "row" },
+        state.tune && h("span", { class: "id" }, result.id),
+        result.copies &&
+          h(
+            "span",
+            { class: "soft", title: result.copies.join(", ") },
+            state.tune ? `and ${count(result.copies.length, "copy", "copies")}` : "also in other places",
+          ),
+        (result.tags || []).map((tag) =>
+          h(
+            "button",
+            {
+              type: "button",
+              class: "tag",
+              "aria-label": `Only passages with the tag ${tag}`,
+              click: () => go({ tags: [...new Set([...state.tags, tag])] }),
+            },
+            tag,
+          ),
+        ),
+      ),
+      state.tune && bar(result, highest, sources),
+      details,
+    ),
+  );
+}
+
+// remember puts the opened passage into the address without a new search.
+function remember(id, open) {
+  const query = new URLSearchParams(location.search);
+  if (open) query.set("open", id);
+  else query.delete("open");
+  history.replaceState(null, "", `${base}/?${query}`);
+}
+
+// more loads the next page when its button comes into sight.
+function more(list, show, request, signal) {
+  const button = h("button", { type: "button", class: "more", click: load }, "More passages");
+  let loading = false,
+    offset = page;
+  async function load() {
+    if (loading) return;
+    loading = true;
+    try {
+      const next = await post("/v1/search", { ...request, offset }, { signal });
+      list.append(...show(next));
+      offset += page;
+      if (next.results.length < page) button.remove();
+    } catch (error) {
+      if (!signal.aborted) button.replaceWith(problem(error));
+    }
+    loading = false;
+  }
+  const watcher = new IntersectionObserver(
+    (entries) => entries.some((entry) => entry.isIntersecting) && scrollY > 0 && load(),
+    { rootMargin: "200px" },
+  );
+  watcher.observe(button);
+  signal.addEventListener("abort", () => watcher.disconnect());
+  return button;
+}

@@ -1,0 +1,102 @@
+// Welcome: what the collection is, and questions that it answers; for an empty one a door for files.
+import { get, perhaps } from "./api.js";
+import { count, h, problem } from "./dom.js";
+import { upload } from "./files.js";
+import { inWords, whenInWords } from "./inwords.js";
+import { languageOf } from "./languages.js";
+import { offers, tryThese } from "./offers.js";
+import { savedQuestions } from "./saved.js";
+import { read, to } from "./state.js";
+
+// mostListed documents are looked at to say which is the newest; sampled passages, to say in
+// which languages they are and what they answer.
+const mostListed = 1000,
+  sampled = 16;
+
+export async function welcome(body, signal) {
+  const questions = h("div");
+  try {
+    const found = await look(signal);
+    if (found.ready.passages === 0) {
+      await empty(body, signal);
+      return;
+    }
+    body.replaceChildren(about(found), savedQuestions(), questions);
+    await offer(questions, found, signal);
+  } catch (error) {
+    if (!signal.aborted) body.replaceChildren(problem(error));
+  }
+}
+
+// look returns what is told of the collection: its documents, up to so many, and passages from all over it.
+async function look(signal) {
+  const [ready, listed] = await Promise.all([get("/readyz", { signal }), perhaps(get(`/v1/documents?limit=${mostListed}`, { signal }))]);
+  const documents = listed?.documents || [];
+  return { ready, documents, more: Boolean(listed?.next), passages: await sample(documents, signal) };
+}
+
+async function offer(place, { passages, ready }, signal) {
+  const questions = await offers(passages, ready.generation, signal).catch(() => []);
+  if (!signal.aborted) place.replaceChildren(tryThese(questions));
+}
+
+// offersFor returns a place where questions that the collection answers appear when they are found.
+export function offersFor(signal) {
+  const place = h("div");
+  look(signal).then(
+    (found) => offer(place, found, signal),
+    () => {}, // who asked has an answer already
+  );
+  return place;
+}
+
+async function empty(body, signal) {
+  const limits = await get("/v1/limits", { signal });
+  body.replaceChildren(
+    h("p", { class: "lead" }, "There is nothing in here yet. ", limits.read_only ? "This server only reads." : "Put some documents in, and ask them."),
+    limits.read_only ? "" : upload(limits, signal, () => document.dispatchEvent(new Event("state"))),
+  );
+}
+
+// sample returns passages from all over the collection.
+async function sample(documents, signal) {
+  if (documents.length === 0) {
+    const { passages = [] } = (await perhaps(get("/v1/passages?limit=200", { signal }))) || {};
+    return spread(passages);
+  }
+  const ids = spread(documents).map(({ id, passages }, i) => `${id}#${1 + ((7 * i) % passages)}`);
+  const found = await Promise.all(ids.map((id) => perhaps(get(`/v1/passages/${encodeURIComponent(id)}`, { signal }))));
+  return found.filter(Boolean);
+}
+
+const spread = (all) => {
+  const step = Math.max(1, all.length / sampled);
+  return Array.from({ length: Math.min(sampled, all.length) }, (_, i) => all[Math.floor(i * step)]);
+};
+
+const list = new Intl.ListFormat("en");
+
+function about({ ready, documents, more, passages }) {
+  const { tune } = read();
+  const link = (one) => h("a", { href: to({ document: one.id }) }, one.title || one.id);
+  const languages = [...new Set(passages.map((one) => languageOf(one.text)?.name).filter(Boolean))];
+  const newest = documents.filter((one) => one.modified).toSorted((a, b) => (a.modified < b.modified ? 1 : -1))[0];
+  const what = tune ? `${count(ready.passages, "passage")}${documents.length ? ` of ${more ? "more than " : ""}${count(documents.length, "document")}` : ""}` : "";
+  const documentsSaid = documents.length === 1 ? "One document" : `${more ? "More than " : ""}${inWords(documents.length)} documents`;
+  const sentences = [
+    documents.length > 0
+      ? [capital(documentsSaid), documents.length > 1 && [", such as ", some(documents).map((one, i, all) => [i > 0 && (i === all.length - 1 ? " and " : ", "), link(one)])], documents.length === 1 && [": ", link(documents[0])], ". "]
+      : `${capital(inWords(ready.passages))} ${ready.passages === 1 ? "passage" : "passages"}. `,
+    !more && newest && documents.length > 1 && ["The newest is ", link(newest), ", from ", whenInWords(newest.modified), ". "],
+    languages.length > 0 && `In ${list.format(languages)}.`,
+  ];
+  return h("p", { class: "about" }, sentences.filter(Boolean), what && h("span", { class: "soft" }, ` ${what} can be searched.`));
+}
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+// some are three documents from all over.
+const some = (documents) => {
+  const step = Math.max(1, documents.length / 3);
+  return [0, 1, 2].map((i) => documents[Math.floor(i * step)]).filter((one, i, all) => one && all.indexOf(one) === i);
+};
