@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
@@ -25,6 +26,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"DocumentReference": reflect.TypeFor[search.DocumentReference](),
 		"Group":             reflect.TypeFor[search.Group](),
 		"Filter":            reflect.TypeFor[search.Filter](),
+		"Condition":         reflect.TypeFor[conditions.Condition](),
 		"FuseRequest":       reflect.TypeFor[search.FuseRequest](), "Highlight": reflect.TypeFor[search.Highlight](), "Candidate": reflect.TypeFor[search.Candidate](), "CandidateScore": reflect.TypeFor[search.Said](), "FuseResponse": reflect.TypeFor[search.FuseResponse](),
 		"SearchResponse": reflect.TypeFor[search.Response](), "Ranking": reflect.TypeFor[search.Ranking](),
 		"Thresholds":   reflect.TypeFor[search.Thresholds](),
@@ -170,7 +172,7 @@ func TestSchemasAreEnforced(t *testing.T) {
 	const seed = 7
 	rng := rand.New(rand.NewPCG(seed, 0))
 	good := map[string]string{
-		"SearchRequest":   `{"question":"x","k":3,"offset":0,"fusion":["rrf","sum"],"experts":["a"],"bm25":true,"late":false,"specialists":2,"candidates":5,"exact":false,"missing":"min","weights":{"bm25":0.5},"timeout_ms":100,"explain":true,"fields":["title"],"normalisation":"raw","filter":{"tags_any":["a"],"tags_all":[]},"min_confidence":0.5}`,
+		"SearchRequest":   `{"question":"x","k":3,"offset":0,"fusion":["rrf","sum"],"experts":["a"],"bm25":true,"late":false,"specialists":2,"candidates":5,"exact":false,"missing":"min","weights":{"bm25":0.5},"timeout_ms":100,"explain":true,"fields":["title"],"normalisation":"raw","filter":{"tags_any":["a"],"tags_all":[],"and":[{"field":"f","gte":1,"lt":2.5},{"not":{"field":"g","in":["x",true]}}]},"min_confidence":0.5}`,
 		"EmbedRequest":    `{"expert":"a","input":["x"],"kind":"passage"}`,
 		"PassageRequest":  `{"id":"a","title":"b","text":"c","tags":["d"],"metadata":{"e":1,"f":"g"}}`,
 		"ExpertRequest":   `{"name":"a","index":"flat"}`,

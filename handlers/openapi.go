@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,15 +71,25 @@ type schema struct {
 
 const schemaPrefix = "#/components/schemas/"
 
-// link puts what a schema refers to in the reference's place.
-func (s *schema) link(all map[string]json.RawMessage) error {
+// link puts what a schema refers to in the reference's place; inside are the references that it is
+// a part of, which a schema that has itself as a part shares.
+func (s *schema) link(all map[string]json.RawMessage, inside map[string]*schema) error {
 	if s.Ref != "" {
 		name := strings.TrimPrefix(s.Ref, schemaPrefix)
+		if outer := inside[name]; outer != nil {
+			*s = *outer
+			return nil
+		}
 		s.Ref = ""
 		if err := json.Unmarshal(all[name], s); err != nil {
 			return fmt.Errorf("the schema %s: %w", name, err)
 		}
-		return s.link(all)
+		inside = maps.Clone(inside)
+		if inside == nil {
+			inside = map[string]*schema{}
+		}
+		inside[name] = s
+		return s.link(all, inside)
 	}
 	children := slices.Clone(s.OneOf)
 	for _, property := range s.Properties {
@@ -95,7 +106,7 @@ func (s *schema) link(all map[string]json.RawMessage) error {
 		children = append(children, s.rest)
 	}
 	for _, child := range children {
-		if err := child.link(all); err != nil {
+		if err := child.link(all, inside); err != nil {
 			return err
 		}
 	}
@@ -273,7 +284,7 @@ func (d *document) enforce() error {
 		}
 	}
 	for _, s := range d.schemas {
-		if err := s.link(read.Components.Schemas); err != nil {
+		if err := s.link(read.Components.Schemas, nil); err != nil {
 			return err
 		}
 	}
@@ -282,14 +293,14 @@ func (d *document) enforce() error {
 	d.operations[simpleSearch].parameters["fusion"] = d.schemas["SearchRequest"].Properties["fusion"]
 	for _, o := range d.operations {
 		for name, s := range o.parameters {
-			if err := s.link(read.Components.Schemas); err != nil {
+			if err := s.link(read.Components.Schemas, nil); err != nil {
 				return fmt.Errorf("the parameter %s of %s: %w", name, o.id, err)
 			}
 		}
 		if o.body == nil {
 			continue
 		}
-		if err := o.body.link(read.Components.Schemas); err != nil {
+		if err := o.body.link(read.Components.Schemas, nil); err != nil {
 			return fmt.Errorf("the body of %s: %w", o.id, err)
 		}
 	}

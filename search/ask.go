@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/rank"
 )
 
@@ -48,6 +49,7 @@ type pass struct {
 	encodings   []encoding
 	answers     chan finding // nobody ever waits to send
 	findings    []finding    // of those asked, in their order
+	refused     *Error       // what is wrong with the filter, as the corpus sees it
 	left        func()       // tells a Gathering that a source has ended
 }
 
@@ -65,6 +67,7 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 		}
 	}
 	if err != nil {
+		p.refused = refusal(err)
 		p.failAll(ctx, err)
 		return p
 	}
@@ -189,7 +192,7 @@ func (p *pass) failAll(ctx context.Context, cause error) {
 		f.status, f.cause = "", cause
 		p.setStatus(ctx, f)
 		if f.status == StatusFailed {
-			f.reason = "the passages with these tags could not be selected; the server's log says why"
+			f.reason = "the passages that the filter lets through could not be selected; the server's log says why"
 		}
 	}
 }
@@ -204,7 +207,8 @@ func overloaded(err error) bool {
 // releases it.
 type pinned struct {
 	View
-	narrowed Indexes // what is searched: the view's own indexes, or those that a filter leaves
+	narrowed Indexes         // what is searched: the view's own indexes, or those that a filter leaves
+	where    conditions.Node // what a filter asks of metadata
 	// selected is how many passages the filter lets through; nil without one.
 	selected func(context.Context) (int, error)
 	users    atomic.Int64

@@ -141,6 +141,9 @@ func (l *lineUp) pass(
 	if err := checkCaller(ctx); err != nil {
 		return err
 	}
+	if found.refused != nil {
+		return found.refused
+	}
 	return then(ctx, found)
 }
 

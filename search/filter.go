@@ -2,10 +2,12 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
 
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
 )
@@ -19,15 +21,19 @@ type Filter struct {
 	TagsAny []string `json:"tags_any,omitempty"`
 	// Documents are the ids of documents: passages of others are not found.
 	Documents []string `json:"documents,omitempty"`
+	// Condition says what else a passage has to meet. Its own tags are those above.
+	conditions.Condition
 
 	// Must and MustNot are those of a Request.
 	Must    []string `json:"-"`
 	MustNot []string `json:"-"`
+	// Where is what Condition means, by the types of the fields: the engine says it to a View.
+	Where conditions.Node `json:"-"`
 }
 
 // empty reports whether the filter lets all passages through.
 func (f Filter) empty() bool {
-	return len(f.TagsAll)+len(f.TagsAny)+len(f.Documents)+len(f.Must)+len(f.MustNot) == 0
+	return len(f.TagsAll)+len(f.TagsAny)+len(f.Documents)+len(f.Must)+len(f.MustNot) == 0 && f.Condition.Empty()
 }
 
 // Check returns an *Error when a filter is beyond the limits or names an empty tag.
@@ -42,6 +48,9 @@ func (w *problems) filter(f Filter) {
 	w.tags("/filter/tags_all", f.TagsAll)
 	w.tags("/filter/tags_any", f.TagsAny)
 	w.documents("/filter/documents", f.Documents)
+	for _, p := range f.Condition.Check(func(pointer string, tags []string) { w.tags("/filter"+pointer, tags) }) {
+		w.add(p.Code, "/filter"+p.Pointer, "%s", p.Detail)
+	}
 	w.wordings("/must", f.Must)
 	w.wordings("/must_not", f.MustNot)
 }
@@ -133,6 +142,34 @@ func (w *problems) tags(pointer string, tags []string) {
 	}
 }
 
+// FieldTyped is implemented by a View whose fields have declared types.
+type FieldTyped interface {
+	FieldTypes() map[string]conditions.Type
+}
+
+// types returns the declared types of fields.
+func (p *pinned) types() map[string]conditions.Type {
+	if v, ok := p.View.(FieldTyped); ok {
+		return v.FieldTypes()
+	}
+	return nil
+}
+
+// refusal returns the *Error of a filter whose values do not fit, and nil for other errors.
+func refusal(err error) *Error {
+	var misfit *conditions.MisfitError
+	if !errors.As(err, &misfit) {
+		return nil
+	}
+	var wrong problems
+	for _, p := range misfit.Problems {
+		wrong.add(p.Code, "/filter"+p.Pointer, "%s", p.Detail)
+	}
+	var refused *Error
+	errors.As(wrong.err(), &refused)
+	return refused
+}
+
 // narrow lets the view's indexes find what a filter lets through and nothing
 // else. It is called before any source is asked, so that all of them see the
 // same.
@@ -140,10 +177,16 @@ func (p *pinned) narrow(ctx context.Context, f Filter) error {
 	if f.empty() {
 		return nil
 	}
+	var wrong []conditions.Problem
+	f.Where, wrong = f.Condition.Compile(p.types())
+	if wrong != nil {
+		return &conditions.MisfitError{Problems: wrong}
+	}
+	p.where = f.Where
 	return guard(func() error {
 		indexes, n, err := p.View.Among(ctx, f)
 		if err != nil {
-			return fmt.Errorf("selecting passages by tags and words: %w", err)
+			return fmt.Errorf("selecting passages by the filter: %w", err)
 		}
 		p.narrowed, p.selected = indexes, n
 		return nil

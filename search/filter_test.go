@@ -186,7 +186,7 @@ func TestFilterFails(t *testing.T) {
 		if e.Kind != c.kind || s.encoders["a"].calls.Load() > 0 {
 			t.Errorf("kind %v, %v, after %v", e.Kind, e, time.Since(began))
 		}
-		if c.kind == Unavailable && !strings.Contains(e.Detail, "with these tags") {
+		if c.kind == Unavailable && !strings.Contains(e.Detail, "the filter lets through") {
 			t.Errorf("%v", e)
 		}
 		if s.library.pinned.Load() != 0 {

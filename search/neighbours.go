@@ -47,7 +47,8 @@ func (a *answer) addNeighbours(ctx context.Context, results []Result, passages [
 		}
 		beside := func(n int) *corpus.Passage {
 			p := there[neighbour{document, n}]
-			if p == nil || !sameVersion(p, &passages[i]) || !a.plan.filter.letsTags(p.Tags) {
+			if p == nil || !sameVersion(p, &passages[i]) || !a.plan.filter.letsTags(p.Tags) ||
+				!a.view.where.Matches(p.Tags, p.Metadata) {
 				return nil
 			}
 			return p

@@ -72,12 +72,35 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Filter restricts a search to passages by their tags and documents; the zero value lets all through.
+// Filter restricts a search to passages by their tags, documents and metadata; the zero value lets all
+// through.
 type Filter struct {
 	TagsAll []string `json:"tags_all,omitempty"` // each of these
 	TagsAny []string `json:"tags_any,omitempty"` // one of these at least
 	// Documents are ids of documents: passages of others are not found.
 	Documents []string `json:"documents,omitempty"`
+	// Condition says what else a passage has to meet; its own tags are those above.
+	Condition
+}
+
+// Condition is met by a passage that meets all of its parts. A value is a string, a number or a bool;
+// days ("2024-05-01") and moments of RFC 3339 are compared with dates.
+type Condition struct {
+	TagsAll []string `json:"tags_all,omitempty"`
+	TagsAny []string `json:"tags_any,omitempty"`
+
+	Field  string `json:"field,omitempty"` // of the metadata
+	Eq     any    `json:"eq,omitempty"`
+	In     []any  `json:"in,omitempty"`
+	Gt     any    `json:"gt,omitempty"`
+	Gte    any    `json:"gte,omitempty"`
+	Lt     any    `json:"lt,omitempty"`
+	Lte    any    `json:"lte,omitempty"`
+	Exists *bool  `json:"exists,omitempty"`
+
+	And []Condition `json:"and,omitempty"`
+	Or  []Condition `json:"or,omitempty"`
+	Not *Condition  `json:"not,omitempty"`
 }
 
 // Methods is one fusion method, or a list of them, which is answered with one ranking

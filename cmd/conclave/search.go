@@ -1,6 +1,9 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
+	"io"
 	"strings"
 
 	"example.org/conclave/cmd/internal/cli"
@@ -18,6 +21,7 @@ type asking struct {
 	request   search.Request
 	fusion    string
 	experts   string
+	filter    string
 	noWords   bool
 	noLate    bool
 	asTyped   bool
@@ -34,6 +38,7 @@ func newSearch(terminal cli.Terminal) *cobra.Command {
   CONCLAVE_KEY=… conclave search --url https://search.example.org "who bought the lighthouse"
   conclave search --url http://127.0.0.1:8080 -k 3 --fusion hybrid "who bought the lighthouse"
   conclave search --collection my-index --tags-all 2024,law "who has to be asked first"
+  conclave search --collection my-index --filter '{"field": "year", "gte": 2023}' "who has to be asked first"
   conclave search --collection my-index '"cast iron" pans -induction'
   conclave search --collection my-index --answer "how long do refunds take?"
   conclave search --collection my-index --fusion rrf,hybrid --json "…" | jq .rankings`,
@@ -79,6 +84,8 @@ func newSearch(terminal cli.Terminal) *cobra.Command {
 	flags.BoolVar(&x.request.Answer.Wanted, "answer", false, "mark the words that answer, too")
 	flags.StringSliceVar(&x.request.Filter.TagsAll, "tags-all", nil, "only passages with all of these `tags`")
 	flags.StringSliceVar(&x.request.Filter.TagsAny, "tags-any", nil, "only passages with at least one of these `tags`")
+	flags.StringVar(&x.filter, "filter", "",
+		`only passages that meet a `+"`condition`"+` in JSON, such as {"field": "price", "gte": 10, "lt": 20}`)
 	flags.IntVar(&x.request.Candidates, "candidates", 0, "hits of each source")
 	flags.BoolVar(&x.request.Exact, "exact", false, "compare with every vector instead of using the graph")
 	flags.BoolVar(&x.request.Explain, "explain", false, "with --json: the terms of each BM25 score")
@@ -91,6 +98,17 @@ func newSearch(terminal cli.Terminal) *cobra.Command {
 func (x *asking) check(flags *pflag.FlagSet) error {
 	if err := x.server.check(flags); err != nil {
 		return err
+	}
+	if x.filter != "" {
+		d := json.NewDecoder(strings.NewReader(x.filter))
+		d.DisallowUnknownFields()
+		err := d.Decode(&x.request.Filter)
+		if _, more := d.Token(); err == nil && more != io.EOF {
+			err = errors.New("something follows its end")
+		}
+		if err != nil {
+			return cli.Usagef("--filter is no condition in JSON: %v", err)
+		}
 	}
 	for name, value := range map[string]int{"k": x.request.K, "candidates": x.request.Candidates, "specialists": x.request.Specialists, "timeout-ms": x.request.TimeoutMS} {
 		if flags.Changed(name) && value < 1 {

@@ -32,6 +32,7 @@ var allowed = map[string][]string{
 	"encoder": {"internal/disk", "internal/normalise", "models", "models/convert/t5"},
 	"search": {
 		"fusion",
+		"internal/conditions",
 		"internal/corpus",
 		"internal/granules",
 		"internal/rank",
@@ -66,15 +67,19 @@ var allowed = map[string][]string{
 		"ann", "bm25", "internal/corpus", "internal/disk", "internal/jobs/lease", "internal/rank", "search",
 	},
 	"store/folder": {
-		"ann", "bm25", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling", "store",
+		"ann", "bm25", "internal/conditions", "internal/corpus", "internal/disk", "internal/rank", "internal/spelling",
+		"store",
 	},
-	"store/folder/view": {"internal/corpus", "internal/rank", "internal/spelling", "search", "store/folder"},
+	"store/folder/view": {
+		"internal/conditions", "internal/corpus", "internal/rank", "internal/spelling", "search", "store/folder",
+	},
 	"store/folder/backend": {
 		"calibration", "internal/corpus", "internal/jobs/lease", "internal/rank", "search", "store", "store/folder",
 		"store/folder/view",
 	},
 	"store/opensearch/backend": {"ann", "internal/jobs/lease", "search", "store", "store/opensearch"},
 	"store/opensearch": {
+		"internal/conditions",
 		"ann",
 		"bm25",
 		"internal/corpus",
@@ -109,6 +114,7 @@ var allowed = map[string][]string{
 	"internal/normalise":  {},
 	"internal/granules":   {"internal/rank"},
 	"internal/spelling":   {"internal/disk", "internal/normalise"},
+	"internal/conditions": {"internal/corpus", "internal/wording"},
 	"internal/corpus":     {"internal/disk", "internal/plaintext", "internal/rank", "internal/wording"},
 	"internal/questions":  {"internal/disk", "internal/plaintext", "internal/rank", "internal/wording"},
 	"internal/provision":  {"internal/disk"},

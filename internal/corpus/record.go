@@ -53,6 +53,23 @@ func recordTags(body []byte) (tags []string, err error) {
 	return tags, err
 }
 
+// recordMetadata returns the metadata in a record's body as JSON, empty where there are none,
+// without decoding the rest.
+func recordMetadata(body []byte) (metadata []byte, err error) {
+	for range 3 { // id, title, text
+		_, body, err = cutField(body)
+		if err != nil {
+			return nil, err
+		}
+	}
+	_, body, err = cutTags(body)
+	if err != nil {
+		return nil, err
+	}
+	metadata, _, err = cutField(body)
+	return metadata, err
+}
+
 // decodeRecord returns the inverse of AppendBinary. It copies, so the passage
 // outlives a mapping.
 func decodeRecord(body []byte) (Passage, error) {

@@ -103,6 +103,20 @@ func (s *Store) Tags(ordinal rank.Ordinal) ([]string, error) {
 	return tags, nil
 }
 
+// Metadata reads the metadata of a passage as JSON, empty where it has none, without the rest of it.
+// The bytes are of the mapping.
+func (s *Store) Metadata(ordinal rank.Ordinal) ([]byte, error) {
+	body, err := s.body(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := recordMetadata(body)
+	if err != nil {
+		return nil, fmt.Errorf("passage store %s: passage number %d: %w", s.path, ordinal, err)
+	}
+	return metadata, nil
+}
+
 // Ordinal finds the passage that has an id.
 func (s *Store) Ordinal(id string) (rank.Ordinal, bool, error) {
 	key := hashKey(id)

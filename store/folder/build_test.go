@@ -346,7 +346,7 @@ func TestSameInSameOut(t *testing.T) {
 			t.Errorf("%s differs between two builds", name)
 		}
 	}
-	if len(first) != len(second) || len(first) != 8 {
+	if len(first) != len(second) || len(first) != 9 {
 		t.Errorf("%d and %d files", len(first), len(second))
 	}
 }

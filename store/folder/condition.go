@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 )
 
 // A Condition says which passages are selected: those that have every tag of TagsAll, at least
-// one of TagsAny, every wording of Must and none of MustNot. An empty list sets no condition.
+// one of TagsAny, every wording of Must and none of MustNot, and meet Fields. An empty list sets no
+// condition.
 type Condition struct {
 	TagsAll, TagsAny []string
 	// Documents are the ids of documents; a passage has to be of one of them.
@@ -20,6 +22,8 @@ type Condition struct {
 	// A wording is a word, in any form with the same term, or several that have to stand one
 	// after the other as they are.
 	Must, MustNot []string
+	// Fields says what the metadata of a passage have to hold; the zero value lets all through.
+	Fields conditions.Node
 }
 
 // ofDocuments narrows the passages of a segment to those of some documents, and counts them. It

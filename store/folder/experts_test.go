@@ -86,9 +86,9 @@ func TestExpertsComeAndGo(t *testing.T) {
 	if _, err := c.Reload(nil); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(c.files.files); n != 14 {
+	if n := len(c.files.files); n != 16 {
 		t.Errorf(
-			"%d files are open, want 14: two segments of passages, words, tags, spelling, copies, firsts and vectors",
+			"%d files are open, want 16: two segments of passages, words, tags, spelling, copies, fields, firsts and vectors",
 			n,
 		)
 	}

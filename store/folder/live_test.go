@@ -303,7 +303,7 @@ func TestTrouble(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := l.await(t.Context(), func() bool { return l.applied == 1 }); err != nil ||
-		len(tree(t, filepath.Join(dir, "seg-000001"))) != 7 {
+		len(tree(t, filepath.Join(dir, "seg-000001"))) != 8 {
 		t.Fatal(err)
 	}
 }

@@ -114,6 +114,8 @@ type segmentManifest struct {
 	// Copies is the file of the fingerprints of the passages, by which copies are known; nil
 	// likewise.
 	Copies *fileManifest `json:"copies,omitempty"`
+	// Fields is the file of the values of the metadata; nil likewise.
+	Fields *fileManifest `json:"fields,omitempty"`
 	// Deleted is how many passages of the segment are deleted; Tombstones is
 	// the file that says which.
 	Deleted    int           `json:"deleted,omitempty"`
@@ -149,7 +151,7 @@ func (s *segmentManifest) files() []fileManifest {
 		out = append(out, *f)
 	}
 	out = append(out, s.Tags)
-	for _, f := range []*fileManifest{s.Spelling, s.Copies, s.Tombstones} {
+	for _, f := range []*fileManifest{s.Spelling, s.Copies, s.Fields, s.Tombstones} {
 		if f != nil {
 			out = append(out, *f)
 		}

@@ -20,13 +20,16 @@ const (
 	manifestFormat  = 2
 	partedFormat    = 3 // where an expert has parts, or an owner
 	spelledFormat   = 4 // where a segment has a file of its words, or of fingerprints
+	fieldedFormat   = 5 // where a segment has a file of the values of its metadata
 	// maxManifest bounds what a damaged or foreign file can make us read.
 	maxManifest = 256 << 20
 )
 
 // ManifestFormats returns the versions of the manifest's form that are read. The lowest that has what a collection
 // has is written.
-func ManifestFormats() []int { return []int{manifestFormat, partedFormat, spelledFormat} }
+func ManifestFormats() []int {
+	return []int{manifestFormat, partedFormat, spelledFormat, fieldedFormat}
+}
 
 // encode returns the file of a manifest: a line that says what it is, with the
 // checksum of what follows, then JSON that people can read.
@@ -42,6 +45,9 @@ func (m *manifest) encode() ([]byte, error) {
 // format returns the lowest that has what the manifest says, so that an older program reads
 // what it can.
 func (m *manifest) format() int {
+	if slices.ContainsFunc(m.Segments, func(s segmentManifest) bool { return s.Fields != nil }) {
+		return fieldedFormat
+	}
 	if slices.ContainsFunc(m.Segments, func(s segmentManifest) bool { return s.Spelling != nil || s.Copies != nil }) {
 		return spelledFormat
 	}
@@ -53,7 +59,7 @@ func (m *manifest) format() int {
 
 func decodeManifest(data []byte) (*manifest, error) {
 	format := manifestFormat
-	for _, later := range []int{partedFormat, spelledFormat} {
+	for _, later := range []int{partedFormat, spelledFormat, fieldedFormat} {
 		if bytes.HasPrefix(data, fmt.Appendf(nil, "%s%d ", manifestBegin, later)) {
 			format = later
 		}

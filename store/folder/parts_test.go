@@ -359,7 +359,7 @@ func TestPlainManifests(t *testing.T) {
 		}
 		return string(data)
 	}
-	if m := read(); !strings.HasPrefix(m, "conclave manifest 4 ") || strings.Contains(m, "parts") ||
+	if m := read(); !strings.HasPrefix(m, "conclave manifest 5 ") || strings.Contains(m, "parts") ||
 		strings.Contains(m, "owner") {
 		t.Errorf("%s", m)
 	}
@@ -367,7 +367,7 @@ func TestPlainManifests(t *testing.T) {
 		store.BuildOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if m := read(); !strings.HasPrefix(m, "conclave manifest 4 ") || !strings.Contains(m, "parts") {
+	if m := read(); !strings.HasPrefix(m, "conclave manifest 5 ") || !strings.Contains(m, "parts") {
 		t.Errorf("%s", m)
 	}
 	if err := RemoveExpert(t.Context(), dir, "b"); err != nil {
@@ -383,6 +383,12 @@ func TestPlainManifests(t *testing.T) {
 	for _, parted := range []bool{false, true} {
 		old := m.next()
 		old.Experts[0].Parts = parted
+		for i := range old.Segments {
+			old.Segments[i].Fields = nil
+		}
+		if old.format() != spelledFormat {
+			t.Errorf("without files of fields the format is %d, want %d", old.format(), spelledFormat)
+		}
 		for i := range old.Segments {
 			old.Segments[i].Spelling, old.Segments[i].Copies = nil, nil
 		}

@@ -27,6 +27,7 @@ type segment struct {
 	spelled *spelled
 	reads   *segmentReads // nil: not known
 	copies  *fingerprints
+	fields  *fieldValues
 	firsts  *firsts
 }
 
@@ -115,6 +116,10 @@ func openSegment(files *shared, dir string, m *manifest, s *segmentManifest, wha
 		return nil, o.keys, err
 	}
 	out.spelled, err = o.spelledWords(s, out.store)
+	if err != nil {
+		return nil, o.keys, err
+	}
+	out.fields, err = o.fieldValues(s, out.store)
 	if err != nil {
 		return nil, o.keys, err
 	}

@@ -289,10 +289,10 @@ func writeWords(
 // seal describes the files of a segment in its manifest and makes them and
 // their names durable.
 func (w *writer) seal(ctx context.Context, dir string, s *segmentManifest, r *reporter) error {
-	s.Spelling, s.Copies = new(fileManifest), new(fileManifest)
-	s.Store.Name, s.Words.Name, s.Tags.Name, s.Spelling.Name,
-		s.Copies.Name = storeName, wordsName, tagsName, spellingName, copiesName
-	files := []*fileManifest{&s.Store, &s.Words, &s.Tags, s.Spelling, s.Copies}
+	s.Store.Name, s.Words.Name, s.Tags.Name = storeName, wordsName, tagsName
+	s.Spelling, s.Copies = &fileManifest{Name: spellingName}, &fileManifest{Name: copiesName}
+	s.Fields = &fileManifest{Name: fieldsName}
+	files := []*fileManifest{&s.Store, &s.Words, &s.Tags, s.Spelling, s.Copies, s.Fields}
 	files = append(files, s.Reads.files()...)
 	for i := range s.Experts {
 		files = append(files, s.Experts[i].files()...)

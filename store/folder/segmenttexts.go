@@ -8,12 +8,14 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/spelling"
+	"example.org/conclave/store/folder/fields"
 )
 
-// writeTexts writes what a new segment has of the texts of its passages beside BM25's words:
-// the words as they are written, and a fingerprint of each passage.
+// writeTexts writes what a new segment has of its passages beside BM25's words and their tags: the
+// words as they are written, a fingerprint of each passage, and the values of the metadata.
 func writeTexts(ctx context.Context, d disk.Disk, dir string, texts passages) error {
 	b := spelling.NewBuilder()
+	values := fields.NewBuilder()
 	fingerprints := make([]byte, 0, len(copiesMagic)+8*texts.Len())
 	fingerprints = append(fingerprints, copiesMagic...)
 	for o := range rank.Ordinal(texts.Len()) {
@@ -25,9 +27,15 @@ func writeTexts(ctx context.Context, d disk.Disk, dir string, texts passages) er
 			return err
 		}
 		b.Add(p.Title, p.Text)
+		if err := values.Add(p.Metadata); err != nil {
+			return err
+		}
 		fingerprints = binary.LittleEndian.AppendUint64(fingerprints, p.Fingerprint())
 	}
 	if err := spelling.Write(d, filepath.Join(dir, spellingName), b.Lexicon()); err != nil {
+		return err
+	}
+	if err := values.Write(d, filepath.Join(dir, fieldsName)); err != nil {
 		return err
 	}
 	return d.WriteFile(filepath.Join(dir, copiesName), fingerprints)

@@ -77,17 +77,23 @@ func (g *Generation) Select(tagsAll, tagsAny []string) (*Selection, error) {
 // SelectWhere finds the passages that meet a condition. Selections are remembered as those of
 // Select.
 func (g *Generation) SelectWhere(c Condition) (*Selection, error) {
-	c = Condition{normal(c.TagsAll), normal(c.TagsAny), normal(c.Documents), normal(c.Must), normal(c.MustNot)}
-	if len(c.TagsAll)+len(c.TagsAny)+len(c.Documents)+len(c.Must)+len(c.MustNot) == 0 {
+	c = Condition{
+		normal(c.TagsAll), normal(c.TagsAny), normal(c.Documents), normal(c.Must), normal(c.MustNot), c.Fields,
+	}
+	all := c.Fields.LetsAll()
+	if all && len(c.TagsAll)+len(c.TagsAny)+len(c.Documents)+len(c.Must)+len(c.MustNot) == 0 {
 		return g.everything, nil
 	}
-	key := keyOf(c.TagsAll, c.TagsAny, c.Documents, c.Must, c.MustNot)
+	key := keyOf(c.TagsAll, c.TagsAny, c.Documents, c.Must, c.MustNot, c.Fields.Parts())
 	if s := g.selections.find(key); s != nil {
 		return s, nil
 	}
 	s := &Selection{generation: g, segments: make([]selected, len(g.segments))}
 	for i, segment := range g.segments {
 		words, count, err := segment.tags.Select(c.TagsAll, c.TagsAny)
+		if err == nil && !all {
+			count, err = g.ofFields(i, words, &c.Fields)
+		}
 		if err == nil && len(c.Documents) > 0 {
 			count, err = g.ofDocuments(i, words, c.Documents)
 		}

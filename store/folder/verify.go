@@ -152,6 +152,9 @@ func (g *Generation) verifySegment(ctx context.Context, at int) error {
 		errs = append(errs, disk.Survive(func() error { _, err := s.spelled.read(); return err }))
 	}
 	errs = append(errs, disk.Survive(func() error { return s.copies.verify(ctx, s.store) }))
+	if g.manifest.Segments[at].Fields != nil {
+		errs = append(errs, disk.Survive(func() error { return s.fields.verify(ctx, s.store) }))
+	}
 	for _, x := range g.manifest.keepers() {
 		if err := disk.Survive(func() error { return checkVectors(s.vectors[x.Name], s.store) }); err != nil {
 			errs = append(errs, fmt.Errorf("expert %s in %s: %w", x.Name, s.name, err))

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
@@ -182,6 +183,10 @@ const mostExact = 200_000
 
 // Among implements search.View. The passages are counted while the sources are asked.
 func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
+	if !f.Where.LetsAll() {
+		return nil, nil, &conditions.MisfitError{Problems: []conditions.Problem{{Code: "out_of_range", Pointer: "",
+			Detail: "a store in a cluster selects passages by tags, documents and words alone: it has no conditions on fields"}}}
+	}
 	narrowed := *v.request // with what is fetched, which no filter changes
 	tags := filterOf(f)
 	wordings := wordingsOf(f, v.store.Manifest().Words.Params())

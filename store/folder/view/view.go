@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
@@ -61,9 +62,16 @@ func (v pinned) Among(
 	ctx context.Context,
 	f search.Filter,
 ) (search.Indexes, func(context.Context) (int, error), error) {
-	s, err := v.generation.SelectWhere(
-		folder.Condition{TagsAll: f.TagsAll, TagsAny: f.TagsAny, Documents: f.Documents, Must: f.Must, MustNot: f.MustNot},
-	)
+	wrong, err := v.generation.Misfits(&f.Where)
+	if err != nil {
+		return nil, nil, err
+	}
+	if wrong != nil {
+		return nil, nil, &conditions.MisfitError{Problems: wrong}
+	}
+	s, err := v.generation.SelectWhere(folder.Condition{
+		TagsAll: f.TagsAll, TagsAny: f.TagsAny, Documents: f.Documents, Must: f.Must, MustNot: f.MustNot, Fields: f.Where,
+	})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,11 +12,33 @@ if TYPE_CHECKING:
     import pandas
 
 
-class Filter(TypedDict, total=False):
-    """Which passages may be found, by their tags and the ids of their documents."""
+Value = str | float | bool
 
-    tags_all: list[str]
-    tags_any: list[str]
+# What a passage has to meet: all that the condition names. Written as a call, since names are Python's keywords.
+Condition = TypedDict(
+    "Condition",
+    {
+        "tags_all": list[str],
+        "tags_any": list[str],
+        "field": str,
+        "eq": Value,
+        "in": list[Value],
+        "gt": Value,
+        "gte": Value,
+        "lt": Value,
+        "lte": Value,
+        "exists": bool,
+        "and": "list[Condition]",
+        "or": "list[Condition]",
+        "not": "Condition",
+    },
+    total=False,
+)
+
+
+class Filter(Condition, total=False):
+    """Which passages may be found, by their tags, their metadata and the ids of their documents."""
+
     documents: list[str]
 
 

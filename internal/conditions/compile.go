@@ -1,0 +1,249 @@
+package conditions
+
+import (
+	"fmt"
+	"math"
+
+	"example.org/conclave/internal/wording"
+)
+
+// Type is what a field is declared to hold.
+type Type string
+
+// The types. Without one, what a condition names decides.
+const (
+	Keyword Type = "keyword"
+	Numeric Type = "number"
+	Date    Type = "date"
+	Boolean Type = "bool"
+)
+
+// A Node is a condition whose values are known for what they are: what stores evaluate.
+type Node struct {
+	Op    Op
+	Nodes []Node   // of And, Or and Not
+	Tag   string   // of HasTag
+	Field string   // of HasField and Within
+	Test  Interval // of Within
+	At    string   // the pointer to the value, of Within
+	Said  string   // the value as it was written, of Within
+}
+
+// Op tells nodes apart.
+type Op byte
+
+// And and Or of no nodes are met by all and by none.
+const (
+	And Op = iota
+	Or
+	Not
+	HasTag
+	HasField
+	Within
+)
+
+// An Interval is values of one kind. Of words from From up to To, without it, where "" is no bound;
+// of the others the keys from Low to High, both included. An interval with Low beyond High is empty.
+type Interval struct {
+	Kind      Kind
+	Low, High uint64
+	From, To  string
+}
+
+// One returns the only word of an interval, if there is one alone.
+func (i Interval) One() (word string, ok bool) {
+	return i.From, i.Kind == Words && i.To == after(i.From)
+}
+
+// after returns the word that comes next.
+func after(word string) string { return word + "\x00" }
+
+// Compile returns what a condition of the right form means, by the declared types of fields. The
+// problems are values that do not fit a declared type, or each other.
+func (c *Condition) Compile(types map[string]Type) (Node, []Problem) {
+	k := compiling{types: types}
+	node := k.node(c, "")
+	return node, k.problems
+}
+
+type compiling struct {
+	types    map[string]Type
+	problems []Problem
+}
+
+func (k *compiling) node(c *Condition, at string) Node {
+	all := Node{Op: And}
+	for _, tag := range c.TagsAll {
+		all.Nodes = append(all.Nodes, Node{Op: HasTag, Tag: tag})
+	}
+	if len(c.TagsAny) > 0 {
+		some := Node{Op: Or}
+		for _, tag := range c.TagsAny {
+			some.Nodes = append(some.Nodes, Node{Op: HasTag, Tag: tag})
+		}
+		all.Nodes = append(all.Nodes, some)
+	}
+	all.Nodes = append(all.Nodes, k.comparisons(c, at)...)
+	for i := range c.And {
+		all.Nodes = append(all.Nodes, k.node(&c.And[i], wording.Pointer(at+"/and", i)))
+	}
+	if len(c.Or) > 0 {
+		some := Node{Op: Or}
+		for i := range c.Or {
+			some.Nodes = append(some.Nodes, k.node(&c.Or[i], wording.Pointer(at+"/or", i)))
+		}
+		all.Nodes = append(all.Nodes, some)
+	}
+	if c.Not != nil {
+		all.Nodes = append(all.Nodes, Node{Op: Not, Nodes: []Node{k.node(c.Not, at+"/not")}})
+	}
+	if len(all.Nodes) == 1 {
+		return all.Nodes[0]
+	}
+	return all
+}
+
+// comparisons returns what is said of the field.
+func (k *compiling) comparisons(c *Condition, at string) (nodes []Node) {
+	if c.Exists != nil {
+		has := Node{Op: HasField, Field: c.Field}
+		if !*c.Exists {
+			has = Node{Op: Not, Nodes: []Node{has}}
+		}
+		nodes = append(nodes, has)
+	}
+	if c.Eq != nil {
+		nodes = append(nodes, k.equal(c.Field, *c.Eq, at+"/eq"))
+	}
+	if c.In != nil {
+		some := Node{Op: Or}
+		for i, v := range c.In {
+			some.Nodes = append(some.Nodes, k.equal(c.Field, v, wording.Pointer(at+"/in", i)))
+		}
+		nodes = append(nodes, some)
+	}
+	if c.ranges() {
+		nodes = append(nodes, k.within(c, at))
+	}
+	return nodes
+}
+
+func (k *compiling) equal(field string, v Value, at string) Node {
+	is, ok := k.meant(field, v, at)
+	if !ok {
+		return Node{Op: Or}
+	}
+	return Node{Op: Within, Field: field, Test: is, At: at, Said: v.String()}
+}
+
+// within returns the node of the bounds: one interval that all of them leave.
+func (k *compiling) within(c *Condition, at string) Node {
+	out := Node{Op: Within, Field: c.Field}
+	for _, b := range c.bounds() {
+		is, ok := k.meant(c.Field, *b.value, at+"/"+b.name)
+		if !ok {
+			return Node{Op: Or}
+		}
+		if out.Test.Kind == 0 {
+			out.Test = Interval{Kind: is.Kind, High: math.MaxUint64}
+			out.At = at + "/" + b.name
+			out.Said = b.value.String()
+		} else if out.Test.Kind != is.Kind {
+			k.problems = append(k.problems, Problem{"wrong_type", at + "/" + b.name, fmt.Sprintf(
+				"%v is of another kind than %s: the bounds of a range have to be alike (%v and %v)",
+				b.value, out.Said, is.Kind, out.Test.Kind)})
+			return Node{Op: Or}
+		}
+		out.Test = out.Test.bounded(b.name, is)
+	}
+	return out
+}
+
+// bounded narrows an interval by one bound, which is the values that is names.
+func (i Interval) bounded(by string, is Interval) Interval {
+	empty := Interval{Kind: i.Kind, Low: 1}
+	switch {
+	case i.Kind == Words && by == "gt":
+		i.From = is.To
+	case i.Kind == Words && by == "gte":
+		i.From = is.From
+	case i.Kind == Words && by == "lt":
+		if is.From == "" { // no word comes before the empty one
+			return Interval{Kind: Words, From: "\x00", To: "\x00"}
+		}
+		i.To = is.From
+	case i.Kind == Words:
+		i.To = is.To
+	case by == "gt":
+		if is.High == math.MaxUint64 {
+			return empty
+		}
+		i.Low = is.High + 1
+	case by == "gte":
+		i.Low = is.Low
+	case by == "lt":
+		if is.Low == 0 {
+			return empty
+		}
+		i.High = is.Low - 1
+	default:
+		i.High = is.High
+	}
+	return i
+}
+
+// meant returns the values that are equal to one of a condition, by the type of the field.
+func (k *compiling) meant(field string, v Value, at string) (is Interval, ok bool) {
+	declared := k.types[field]
+	text, isText := v.of.(string)
+	number, isNumber := v.of.(float64)
+	yes, isBool := v.of.(bool)
+	from, to, isDate := ParseDate(text)
+	if declared == Numeric && isText {
+		number, isNumber = ParseNumber(text)
+	}
+	if declared == Boolean && (text == "true" || text == "false") {
+		isBool = true
+		yes = text == "true"
+	}
+	if declared == "" {
+		switch {
+		case isNumber:
+			declared = Numeric
+		case isBool:
+			declared = Boolean
+		case isDate:
+			declared = Date
+		default:
+			declared = Keyword
+		}
+	}
+	switch {
+	case declared == Keyword && isText:
+		return Interval{Kind: Words, From: text, To: after(text)}, true
+	case declared == Numeric && isNumber:
+		key := NumberKey(number)
+		return Interval{Kind: Numbers, Low: key, High: key}, true
+	case declared == Date && isDate:
+		return Interval{Kind: Dates, Low: DateKey(from), High: DateKey(to) - 1}, true
+	case declared == Boolean && isBool:
+		return Interval{Kind: Bools, Low: BoolKey(yes), High: BoolKey(yes)}, true
+	}
+	k.problems = append(k.problems, Problem{"wrong_type", at, fmt.Sprintf(
+		"the field %s is declared as %s, which %v does not fit: %s",
+		wording.Quote(field), declared, v, howToWrite(declared))})
+	return is, false
+}
+
+// howToWrite says how a value of a type is written.
+func howToWrite(t Type) string {
+	switch t {
+	case Numeric:
+		return "write a number, such as 12.5"
+	case Date:
+		return "write a day, such as 2024-05-01, or a moment of RFC 3339, such as 2024-05-01T08:00:00Z"
+	case Boolean:
+		return "write true or false"
+	}
+	return "write a text, between quotes"
+}

@@ -1,0 +1,102 @@
+package conditions
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// A Condition is met by a passage that meets all of its parts: the tags, what is said of Field,
+// every condition of And, at least one of Or, and not that of Not. The zero value is met by all.
+type Condition struct {
+	TagsAll []string `json:"tags_all,omitempty"` // has each of these
+	TagsAny []string `json:"tags_any,omitempty"` // has at least one of these
+
+	Field  string  `json:"field,omitempty"`
+	Eq     *Value  `json:"eq,omitempty"`     // the field is this; a day is all of its moments
+	In     []Value `json:"in,omitempty"`     // it is one of these
+	Gt     *Value  `json:"gt,omitempty"`     // it is beyond this; words are compared byte by byte
+	Gte    *Value  `json:"gte,omitempty"`    // this or beyond
+	Lt     *Value  `json:"lt,omitempty"`     // before this
+	Lte    *Value  `json:"lte,omitempty"`    // this or before
+	Exists *bool   `json:"exists,omitempty"` // there is such a field, or none
+
+	And []Condition `json:"and,omitempty"`
+	Or  []Condition `json:"or,omitempty"`
+	Not *Condition  `json:"not,omitempty"`
+}
+
+// Empty reports whether every passage meets the condition.
+func (c *Condition) Empty() bool {
+	return c == nil || len(c.TagsAll)+len(c.TagsAny)+len(c.And)+len(c.Or) == 0 && c.Field == "" && c.Not == nil &&
+		!c.compares()
+}
+
+// compares reports whether the condition says something of its field.
+func (c *Condition) compares() bool {
+	return c.Eq != nil || c.In != nil || c.ranges() || c.Exists != nil
+}
+
+func (c *Condition) ranges() bool { return c.Gt != nil || c.Gte != nil || c.Lt != nil || c.Lte != nil }
+
+// Value is what a condition compares a field with: a text, a number or a boolean.
+type Value struct {
+	of any // string, float64 or bool
+}
+
+// Text returns the value of a text.
+func Text(s string) Value { return Value{s} }
+
+// Number returns the value of a number.
+func Number(x float64) Value { return Value{x} }
+
+// Bool returns the value of a boolean.
+func Bool(yes bool) Value { return Value{yes} }
+
+// ValueOf returns the value of parsed JSON; ok is false for null, lists and objects.
+func ValueOf(parsed any) (v Value, ok bool) {
+	switch of := parsed.(type) {
+	case string, bool, float64:
+		return Value{of}, true
+	case json.Number:
+		x, err := of.Float64()
+		return Value{x}, err == nil
+	case int:
+		return Value{float64(of)}, true
+	}
+	return Value{}, false
+}
+
+// Any returns the value as a string, a float64 or a bool.
+func (v Value) Any() any { return v.of }
+
+// String returns the value as JSON.
+func (v Value) String() string {
+	switch of := v.of.(type) {
+	case string:
+		return strconv.Quote(of)
+	case float64:
+		return strconv.FormatFloat(of, 'g', -1, 64)
+	}
+	return fmt.Sprint(v.of)
+}
+
+// MarshalJSON writes the text, the number or the boolean.
+func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.of) }
+
+// UnmarshalJSON reads a text, a number or a boolean.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var parsed any
+	if err := d.Decode(&parsed); err != nil {
+		return err
+	}
+	of, ok := ValueOf(parsed)
+	if !ok {
+		return fmt.Errorf("%s is neither a text nor a number nor true or false", data)
+	}
+	*v = of
+	return nil
+}

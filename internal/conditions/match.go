@@ -1,0 +1,49 @@
+package conditions
+
+import "slices"
+
+// Matches reports whether a passage with some tags and metadata meets a condition.
+func (n *Node) Matches(tags []string, metadata map[string]any) bool {
+	return n.matches(tags, func(field string, has func(Datum) bool) bool {
+		found := false
+		Each(metadata, func(d Datum) { found = found || d.Field == field && has(d) })
+		return found
+	})
+}
+
+func (n *Node) matches(tags []string, some func(field string, has func(Datum) bool) bool) bool {
+	switch n.Op {
+	case And:
+		return !slices.ContainsFunc(n.Nodes, func(n Node) bool { return !n.matches(tags, some) })
+	case Or:
+		return slices.ContainsFunc(n.Nodes, func(n Node) bool { return n.matches(tags, some) })
+	case Not:
+		return !n.Nodes[0].matches(tags, some)
+	case HasTag:
+		return slices.Contains(tags, n.Tag)
+	case HasField:
+		return some(n.Field, func(Datum) bool { return true })
+	}
+	return some(n.Field, n.Test.Has)
+}
+
+// Has reports whether a value is in the interval.
+func (i Interval) Has(d Datum) bool {
+	switch {
+	case d.Kind != i.Kind:
+		return false
+	case i.Kind == Words:
+		return d.Text >= i.From && (i.To == "" || d.Text < i.To)
+	}
+	return d.Key >= i.Low && d.Key <= i.High
+}
+
+// Leaves calls yield with each comparison of a node, inner ones too.
+func (n *Node) Leaves(yield func(*Node)) {
+	for i := range n.Nodes {
+		n.Nodes[i].Leaves(yield)
+	}
+	if n.Op == Within {
+		yield(n)
+	}
+}

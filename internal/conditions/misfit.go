@@ -1,0 +1,48 @@
+package conditions
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.org/conclave/internal/wording"
+)
+
+// A MisfitError says which values of a condition do not fit the fields that they are compared with.
+type MisfitError struct{ Problems []Problem }
+
+func (e *MisfitError) Error() string { return e.Problems[0].Detail }
+
+// Misfit returns the problem of a comparison with a field that has values, none of which is of its
+// kind.
+func (n *Node) Misfit(has []Kind) []Problem {
+	if len(has) == 0 || slices.Contains(has, n.Test.Kind) {
+		return nil
+	}
+	has = slices.Compact(slices.Sorted(slices.Values(has)))
+	names := make([]string, len(has))
+	for i, kind := range has {
+		names[i] = kind.String()
+	}
+	return []Problem{{"wrong_type", n.At, fmt.Sprintf(
+		"the field %s holds %s, and %s is compared with %v alone",
+		wording.Quote(n.Field), strings.Join(names, " and "), wording.Shorten(n.Said), n.Test.Kind)}}
+}
+
+// LetsAll reports whether every passage meets the condition, whatever it has.
+func (n *Node) LetsAll() bool { return n.Op == And && len(n.Nodes) == 0 }
+
+// Parts returns texts that differ between conditions with different meanings.
+func (n *Node) Parts() []string { return n.parts(nil) }
+
+func (n *Node) parts(out []string) []string {
+	head := append([]byte{byte(n.Op), byte(n.Test.Kind)}, binary.LittleEndian.AppendUint64(nil, uint64(len(n.Nodes)))...)
+	head = binary.LittleEndian.AppendUint64(head, n.Test.Low)
+	head = binary.LittleEndian.AppendUint64(head, n.Test.High)
+	out = append(out, string(head), n.Tag, n.Field, n.Test.From, n.Test.To)
+	for i := range n.Nodes {
+		out = n.Nodes[i].parts(out)
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package conditions
+
+import (
+	"encoding/json"
+
+	"example.org/conclave/internal/corpus"
+)
+
+// A Datum is one value of a field, as one kind: of a word Text, of the others Key, which is
+// ordered as the values are.
+type Datum struct {
+	Field string
+	Kind  Kind
+	Key   uint64
+	Text  string
+}
+
+// kept are keys of documents' own metadata that say where a passage stands in its text, or are
+// fingerprints: nobody filters by them, and they would take as much room as all others.
+var kept = map[string]bool{
+	corpus.BeginKey: true, corpus.EndKey: true, corpus.BeginCodePointsKey: true, corpus.BeginUTF16Key: true,
+	corpus.TextBeforeKey: true, corpus.TextAfterKey: true, corpus.DocumentSHA256Key: true,
+	corpus.DocumentRevisionKey: true, corpus.DocumentRootKey: true,
+}
+
+// Each calls yield with every value of metadata that conditions can compare, one that is of several
+// kinds once as each, in any order.
+func Each(metadata map[string]any, yield func(Datum)) {
+	_, document := metadata[corpus.DocumentKey]
+	for key, value := range metadata {
+		if document && kept[key] {
+			continue
+		}
+		v, ok := ValueOf(value)
+		if !ok {
+			continue
+		}
+		switch of := v.of.(type) {
+		case string:
+			eachText(key, of, yield)
+		case float64:
+			yield(Datum{Field: key, Kind: Numbers, Key: NumberKey(of)})
+		case bool:
+			yield(Datum{Field: key, Kind: Bools, Key: BoolKey(of)})
+		}
+	}
+}
+
+func eachText(field, text string, yield func(Datum)) {
+	if len(text) > MaxWordBytes {
+		yield(Datum{Field: field, Kind: Long})
+		return
+	}
+	yield(Datum{Field: field, Kind: Words, Text: text})
+	if from, _, ok := ParseDate(text); ok {
+		yield(Datum{Field: field, Kind: Dates, Key: DateKey(from)})
+	}
+	if x, ok := ParseNumber(text); ok {
+		yield(Datum{Field: field, Kind: Numbers, Key: NumberKey(x)})
+	}
+	if text == "true" || text == "false" {
+		yield(Datum{Field: field, Kind: Bools, Key: BoolKey(text == "true")})
+	}
+}
+
+// Decode reads metadata that is stored as JSON; empty is none.
+func Decode(stored []byte) (map[string]any, error) {
+	if len(stored) == 0 {
+		return nil, nil
+	}
+	var out map[string]any
+	err := json.Unmarshal(stored, &out)
+	return out, err
+}

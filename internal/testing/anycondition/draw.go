@@ -1,0 +1,188 @@
+// Package anycondition draws metadata and conditions for tests, and says by itself, from what users
+// are told and without the program's own evaluation, which metadata meet which conditions.
+package anycondition
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"example.org/conclave/internal/conditions"
+)
+
+// Metadata draws the metadata of a passage: numbers, words, days and moments, booleans,
+// values of the wrong kind, texts that look like others, and fields that are absent.
+func Metadata(rng *rand.Rand) map[string]any {
+	m := map[string]any{}
+	may := func(p float64) bool { return rng.Float64() < p }
+	if may(0.9) {
+		m["price"] = price(rng)
+	}
+	if may(0.05) {
+		m["price"] = []any{"n/a", ""}[rng.IntN(2)]
+	}
+	if may(0.8) {
+		m["colour"] = word(rng)
+	}
+	if may(0.7) {
+		m["day"] = day(rng).Format(time.DateOnly)
+	}
+	if may(0.6) {
+		m["at"] = moment(rng)
+	}
+	if may(0.5) {
+		m["sold"] = []any{true, false, "true", "false"}[rng.IntN(4)]
+	}
+	if may(0.4) {
+		m["cell"] = []string{"7", "07", "1.50", "1.5", "-3", "1e2", "x1", "2024-05-01"}[rng.IntN(8)] // of a table
+	}
+	if may(0.5) {
+		m["any"] = []any{float64(rng.IntN(20)), word(rng), day(rng).Format(time.DateOnly), true}[rng.IntN(4)]
+	}
+	if may(0.5) {
+		m["author.name"] = word(rng)
+		m["born"] = float64(1900 + rng.IntN(100))
+	}
+	if may(0.05) {
+		m["colour"] = strings.Repeat("long ", 400)
+	}
+	return m
+}
+
+func price(rng *rand.Rand) float64 {
+	some := []float64{
+		0,
+		-1,
+		0.5,
+		1e300,
+		1e-300,
+		float64(rng.IntN(30)),
+		float64(rng.IntN(3000)) / 100,
+		-float64(rng.IntN(9)),
+	}
+	return some[rng.IntN(len(some))]
+}
+
+func word(rng *rand.Rand) string {
+	some := []string{"red", "green", "blue", "Red", "red ", "grün", "", "a\"b", "z", "re", "*", "日本", "a\\b|c"}
+	return some[rng.IntN(len(some))]
+}
+
+func day(rng *rand.Rand) time.Time {
+	return time.Date(2024, time.January, 1+rng.IntN(40), 0, 0, 0, 0, time.UTC)
+}
+
+func moment(rng *rand.Rand) string {
+	t := day(rng).Add(time.Duration(rng.IntN(86_400_000)) * time.Millisecond)
+	if rng.IntN(3) == 0 {
+		t = t.Truncate(24 * time.Hour)
+	}
+	return t.In(time.FixedZone("", 3600*(rng.IntN(5)-2))).Format(time.RFC3339Nano)
+}
+
+// Condition draws a condition of the right form.
+func Condition(rng *rand.Rand) conditions.Condition { return condition(rng, 3) }
+
+func condition(rng *rand.Rand, depth int) (c conditions.Condition) {
+	inner := func(n int) (out []conditions.Condition) {
+		for range 1 + rng.IntN(n) {
+			out = append(out, condition(rng, depth-1))
+		}
+		return out
+	}
+	if depth > 0 {
+		switch rng.IntN(6) {
+		case 0:
+			return conditions.Condition{And: inner(3)}
+		case 1:
+			return conditions.Condition{Or: inner(3)}
+		case 2:
+			not := condition(rng, depth-1)
+			return conditions.Condition{Not: &not}
+		}
+	}
+	if rng.IntN(8) == 0 {
+		return conditions.Condition{TagsAny: []string{fmt.Sprint("t", rng.IntN(4)), "t9"}}
+	}
+	fields := []string{"price", "colour", "day", "at", "sold", "cell", "any", "author.name", "born", "nobody's"}
+	c.Field = fields[rng.IntN(len(fields))]
+	of := func() *conditions.Value {
+		v := value(rng, c.Field)
+		return &v
+	}
+	switch rng.IntN(6) {
+	case 0:
+		yes := rng.IntN(2) == 0
+		c.Exists = &yes
+	case 1:
+		for range 1 + rng.IntN(3) {
+			c.In = append(c.In, *of())
+		}
+	case 2:
+		c.Eq = of()
+	default:
+		ranged(rng, &c, of)
+	}
+	return c
+}
+
+// ranged draws bounds that are of one kind.
+func ranged(rng *rand.Rand, c *conditions.Condition, of func() *conditions.Value) {
+	low := of()
+	high := of()
+	for range 20 {
+		if kindOf(*low) == kindOf(*high) {
+			break
+		}
+		high = of()
+	}
+	if kindOf(*low) == "bool" {
+		c.Eq = low
+		return
+	}
+	both := kindOf(*low) == kindOf(*high)
+	switch rng.IntN(4) {
+	case 0:
+		c.Gte = low
+	case 1:
+		c.Gt = low
+	case 2:
+		c.Lte = low
+		return
+	case 3:
+		c.Lt = low
+		return
+	}
+	if both && rng.IntN(3) > 0 {
+		if rng.IntN(2) == 0 {
+			c.Lt = high
+		} else {
+			c.Lte = high
+		}
+	}
+}
+
+// value draws what a field may be compared with.
+func value(rng *rand.Rand, field string) conditions.Value {
+	switch field {
+	case "price":
+		return conditions.Number(price(rng))
+	case "born":
+		return conditions.Number(float64(1900 + rng.IntN(100)))
+	case "day", "at":
+		if rng.IntN(2) == 0 {
+			return conditions.Text(moment(rng))
+		}
+		return conditions.Text(day(rng).Format(time.DateOnly))
+	case "sold":
+		return conditions.Bool(rng.IntN(2) == 0)
+	case "colour", "author.name":
+		return conditions.Text(word(rng))
+	case "cell":
+		return []conditions.Value{conditions.Number(7), conditions.Number(1.5), conditions.Text("1.50"),
+			conditions.Text("7"), conditions.Number(100), conditions.Text("2024-05-01"), conditions.Text("x")}[rng.IntN(7)]
+	}
+	return []conditions.Value{conditions.Number(float64(rng.IntN(20))), conditions.Text(word(rng)), conditions.Bool(true),
+		conditions.Text(day(rng).Format(time.DateOnly))}[rng.IntN(4)]
+}
