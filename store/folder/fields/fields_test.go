@@ -28,7 +28,7 @@ func written(t *testing.T, metadata []map[string]any) string {
 	return path
 }
 
-// someIntervals are of all kinds, on fields that are there and that are not.
+// someIntervals returns intervals of all kinds, on fields that are there and that are not.
 func someIntervals() map[string][]conditions.Interval {
 	number := conditions.NumberKey
 	return map[string][]conditions.Interval{
