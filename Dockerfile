@@ -44,8 +44,12 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 CMD ["co
 ENTRYPOINT ["conclave"]
 CMD ["demo", "--listen", "0.0.0.0:8080"]
 
-FROM nvidia/cuda:13.0.1-cudnn-runtime-ubuntu24.04 AS gpu
-RUN useradd --system --uid 10001 --home-dir /var/lib/conclave --shell /usr/sbin/nologin conclave \
+# CUDA and cuDNN are those that setup fetched; the driver is the host's, which NVIDIA's container toolkit brings in.
+FROM debian:12.12-slim AS gpu
+ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates libstdc++6 zlib1g \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --home-dir /var/lib/conclave --shell /usr/sbin/nologin conclave \
     && mkdir -p /var/lib/conclave/data && chown -R conclave:conclave /var/lib/conclave
 COPY --from=provision-gpu /out/conclave /usr/local/bin/conclave
 COPY --from=provision-gpu /out/conclave.cdx.json /usr/share/doc/conclave/

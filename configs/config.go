@@ -80,7 +80,14 @@ type Expert struct {
 type Encoder struct {
 	// "cpu", "cuda" or "auto"
 	Provider string `yaml:"provider" oneof:"cpu cuda auto" help:"where to run models: cpu, cuda or auto"`
-	Threads  int    `yaml:"threads" between:"0 1024" help:"threads of one inference (0: the cores divided among the experts)"` // of one inference; 0: the cores, divided among the experts
+	// Precision of the graphs: "auto" is full precision with CUDA, and else that of the bundle; "fp32" is full
+	// precision everywhere
+	Precision string `yaml:"precision" oneof:"auto fp32" help:"precision of graphs: auto (full on a GPU) or fp32"`
+	// the number of the GPU
+	Device int `yaml:"device" between:"0 255" help:"number of the GPU that models run on with cuda"`
+	// of the GPU's memory, that each graph may take; 0: no bound
+	DeviceMemory ByteSize `yaml:"device_memory" between:"0 65536GiB"`
+	Threads      int      `yaml:"threads" between:"0 1024" help:"threads of one inference (0: the cores divided among the experts)"` // of one inference; 0: the cores, divided among the experts
 	// waiting questions per expert before callers are turned away
 	Queue int `yaml:"queue" between:"1 1000000"`
 	// padded tokens of one pass

@@ -40,7 +40,7 @@ func TestCompose(t *testing.T) {
 	if err := yaml.Unmarshal(text, &compose); err != nil {
 		t.Fatal(err)
 	}
-	if len(compose.Services) != 9 {
+	if len(compose.Services) != 10 {
 		t.Errorf("%d services", len(compose.Services))
 	}
 	taken := map[string]string{} // by port of this machine
@@ -97,7 +97,7 @@ func TestCompose(t *testing.T) {
 		if exec.Command(program[0], append(program[1:], "version")...).Run() != nil {
 			continue
 		}
-		for _, profile := range []string{"gpu", "own", "observability", "cluster"} {
+		for _, profile := range []string{"gpu", "own", "own-gpu", "observability", "cluster"} {
 			command := exec.Command(program[0], append(program[1:], "--profile", profile, "config", "--quiet")...)
 			command.Dir = ".."
 			if out, err := command.CombinedOutput(); err != nil {

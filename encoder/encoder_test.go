@@ -252,7 +252,7 @@ func TestProviders(t *testing.T) {
 		}
 		_, err := r.Open(b, Running{Provider: CUDA})
 		if err == nil || !strings.Contains(err.Error(), "cuda is not available") ||
-			!strings.Contains(err.Error(), "onnxruntime-gpu") {
+			!strings.Contains(err.Error(), "NVIDIA") {
 			t.Errorf("provider cuda: %v", err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 // queue. It is safe for concurrent use.
 type small struct {
 	file      string
+	provider  string // CPU or CUDA
 	inner     *ort.DynamicAdvancedSession
 	dimension int
 
@@ -24,12 +25,48 @@ type small struct {
 	closed bool
 }
 
-func openSmall(file, input string, outputs []string, dimension int) (*small, error) {
-	inner, err := load(file, []string{input}, outputs, target{provider: CPU, threads: 1})
-	if err != nil {
-		return nil, err
+// openSmall loads a graph for the processor. For a GPU it loads it there too, and keeps the faster of the two,
+// since bringing one vector there and back may take longer than a few products; try runs the graph once.
+func openSmall(
+	file, input string,
+	outputs []string,
+	dimension int,
+	t target,
+	try func(*small) error,
+) (*small, error) {
+	open := func(t target) (*small, error) {
+		inner, err := load(file, []string{input}, outputs, t)
+		if err != nil {
+			return nil, err
+		}
+		s := &small{file: file, provider: t.provider, inner: inner, dimension: dimension}
+		if err := try(s); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		return s, nil
 	}
-	return &small{file: file, inner: inner, dimension: dimension}, nil
+	own, err := open(target{provider: CPU, threads: 1})
+	if err != nil || t.provider != CUDA {
+		return own, err
+	}
+	there, err := open(t)
+	if err != nil {
+		return nil, errors.Join(err, own.close())
+	}
+	return faster(own, there, try)
+}
+
+// faster closes the slower of two sessions of a graph and returns the other.
+func faster(a, b *small, try func(*small) error) (*small, error) {
+	timeA, errA := fastest(func() error { return try(a) })
+	timeB, errB := fastest(func() error { return try(b) })
+	if err := errors.Join(errA, errB); err != nil {
+		return nil, errors.Join(err, a.close(), b.close())
+	}
+	if timeB < timeA {
+		a, b = b, a
+	}
+	return a, b.close()
 }
 
 // apply runs the graph on a vector; it writes to outputs.
@@ -67,18 +104,18 @@ type Ensemble struct {
 	members int
 }
 
-func openEnsemble(b *models.Bundle) (*Ensemble, error) {
+func openEnsemble(b *models.Bundle, t target) (*Ensemble, error) {
 	m := &b.Manifest
 	x := m.Vectors.Ensemble
-	graph, err := openSmall(b.Path(x.File), models.EnsembleInput, []string{models.EnsembleOutput}, m.Dimension())
+	outputs := []string{models.EnsembleOutput}
+	graph, err := openSmall(b.Path(x.File), models.EnsembleInput, outputs, m.Dimension(), t, func(s *small) error {
+		_, err := (&Ensemble{s, x.Members}).Members(context.Background(), make([]float32, m.Dimension()))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	e := &Ensemble{graph, x.Members}
-	if _, err := e.Members(context.Background(), make([]float32, m.Dimension())); err != nil {
-		return nil, errors.Join(err, e.close())
-	}
-	return e, nil
+	return &Ensemble{graph, x.Members}, nil
 }
 
 // EnsembleMembers returns how many members there are.

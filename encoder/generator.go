@@ -25,7 +25,12 @@ type Generator struct {
 	shape            models.Generator
 	tokenizer        *unigram.Tokenizer
 	encoder, decoder runner
-	turn             chan struct{} // held by the one answer that is being written
+	// The decoder's inputs of each step, those of the whole answer, and its outputs.
+	stepIn, crossed, stepOut []string
+	provider                 string // CPU or CUDA
+	fallback                 error
+	keeps                    bool          // what is the same for a whole answer stays on the device
+	turn                     chan struct{} // held by the one answer that is being written
 
 	mu     sync.RWMutex // held for writing to close
 	closed bool
@@ -110,7 +115,7 @@ func (e *ScriptError) Error() string {
 func (e *ScriptError) Advice() string { return e.Error() }
 
 // OpenGenerator loads a bundle of kind generator, and answers a question to see that its
-// graphs do what the manifest says. It runs on a processor.
+// graphs do what the manifest says.
 func (r *Runtime) OpenGenerator(b *models.Bundle, o Running) (_ *Generator, err error) {
 	if b.Manifest.Generator == nil {
 		return nil, fmt.Errorf("%s is of kind %s, and no generator", b.Manifest.Name, b.Manifest.Kind)
@@ -123,13 +128,23 @@ func (r *Runtime) OpenGenerator(b *models.Bundle, o Running) (_ *Generator, err 
 		return nil, err
 	}
 	g := &Generator{runtime: r, name: b.Manifest.Name, shape: *b.Manifest.Generator, turn: make(chan struct{}, 1)}
-	if err := g.load(b, target{provider: CPU, threads: o.Threads}); err != nil {
+	err = g.loadTokenizer(b)
+	if err == nil {
+		g.provider, g.fallback, err = o.where(b.Manifest.Precision, g.name, func(t target) error { return g.load(b, t) })
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the generator %s: %w", g.name, err), g.Close())
 	}
 	return g, nil
 }
 
-func (g *Generator) load(b *models.Bundle, t target) error {
+// Provider returns where the graphs run, CPU or CUDA.
+func (g *Generator) Provider() string { return g.provider }
+
+// Fallback says why Auto did not choose cuda, as Encoder.Fallback does.
+func (g *Generator) Fallback() error { return g.fallback }
+
+func (g *Generator) loadTokenizer(b *models.Bundle) error {
 	path := b.Path(b.Manifest.Tokenizer)
 	data, err := disk.ReadRegular(path, mostTokenizer)
 	if err == nil {
@@ -141,24 +156,45 @@ func (g *Generator) load(b *models.Bundle, t target) error {
 	if g.tokenizer.Pieces() > g.shape.Vocabulary {
 		return fmt.Errorf("%s has %d pieces, and the model %d rows", path, g.tokenizer.Pieces(), g.shape.Vocabulary)
 	}
-	var crossed, stepIn, stepOut []string
-	stepIn, stepOut = []string{t5.InputIDs, t5.Beams}, []string{t5.Logits, t5.Attention}
+	g.stepIn, g.stepOut = []string{t5.InputIDs, t5.Beams}, []string{t5.Logits, t5.Attention}
 	for i := range g.shape.Layers {
-		crossed = append(crossed, t5.CrossKey(i), t5.CrossValue(i))
-		stepIn = append(stepIn, t5.PastKey(i), t5.PastValue(i))
-		stepOut = append(stepOut, t5.PresentKey(i), t5.PresentValue(i))
+		g.crossed = append(g.crossed, t5.CrossKey(i), t5.CrossValue(i))
+		g.stepIn = append(g.stepIn, t5.PastKey(i), t5.PastValue(i))
+		g.stepOut = append(g.stepOut, t5.PresentKey(i), t5.PresentValue(i))
 	}
-	encoder, err := load(b.Path(g.shape.Encoder), []string{t5.InputIDs, t5.AttentionMask}, crossed, t)
+	return nil
+}
+
+// load opens the graphs and answers a question, which loads a GPU's kernels, too.
+func (g *Generator) load(b *models.Bundle, t target) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.unload())
+		}
+	}()
+	encoder, err := load(b.Path(g.shape.Encoder), []string{t5.InputIDs, t5.AttentionMask}, g.crossed, t)
 	if err != nil {
 		return err
 	}
 	g.encoder = encoder
-	decoder, err := load(b.Path(g.shape.Decoder), slices.Concat(stepIn, crossed), stepOut, t)
+	decoder, err := load(b.Path(g.shape.Decoder), slices.Concat(g.stepIn, g.crossed), g.stepOut, t)
 	if err != nil {
 		return err
 	}
 	g.decoder = decoder
+	g.keeps = t.provider == CUDA
 	_, err = g.Answer(context.Background(), Asking{Question: "a", Passages: []Text{{Text: "a"}}, MaxTokens: 2})
+	return err
+}
+
+// unload closes the graphs.
+func (g *Generator) unload() (err error) {
+	for _, s := range []runner{g.encoder, g.decoder} {
+		if s != nil {
+			err = errors.Join(err, s.Destroy())
+		}
+	}
+	g.encoder, g.decoder = nil, nil
 	return err
 }
 
@@ -173,11 +209,7 @@ func (g *Generator) Close() (err error) {
 		return nil
 	}
 	g.closed = true
-	for _, s := range []runner{g.encoder, g.decoder} {
-		if s != nil {
-			err = errors.Join(err, s.Destroy())
-		}
-	}
+	err = g.unload()
 	g.runtime.encoderClosed()
 	return err
 }
@@ -379,6 +411,7 @@ type decoding struct {
 	g      *Generator
 	states *states
 	cross  []ort.Value
+	bound  *bound      // cross is on the decoder's device; nil: it is given to each run
 	rows   int         // of past
 	length int         // of past, in tokens
 	past   [][]float32 // of each layer keys and values, each [rows, heads, length, size]
@@ -394,10 +427,31 @@ func (g *Generator) decode(s *states) (*decoding, error) {
 		}
 		d.cross = append(d.cross, v)
 	}
+	if session, ok := g.decoder.(bindable); ok && g.keeps {
+		b, err := bind(session, g.crossed, d.cross, g.stepIn, g.stepOut)
+		if err != nil {
+			d.close()
+			return nil, err
+		}
+		d.bound = b
+	}
 	return d, nil
 }
 
-func (d *decoding) close() { destroy(d.cross) }
+func (d *decoding) close() {
+	if d.bound != nil {
+		d.bound.close()
+	}
+	destroy(d.cross)
+}
+
+// run runs the decoder once.
+func (d *decoding) run(ctx context.Context, given []ort.Value, outputs []output) error {
+	if d.bound != nil {
+		return d.bound.run(ctx, given, outputs)
+	}
+	return runOn(ctx, d.g.decoder, slices.Concat(given, d.cross), outputs)
+}
 
 // Step implements generation.Stepper.
 func (d *decoding) Step(ctx context.Context, tokens []int32, from []int) (logits, shares [][]float32, err error) {
@@ -445,7 +499,7 @@ func (d *decoding) several(ctx context.Context, tokens [][]int32, from []int) (l
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := runOn(ctx, d.g.decoder, slices.Concat(given, d.cross), outputs); err != nil {
+	if err := d.run(ctx, given, outputs); err != nil {
 		return nil, nil, err
 	}
 	d.rows = rows

@@ -2,7 +2,6 @@ package encoder
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -20,44 +19,47 @@ type Head struct {
 }
 
 // OpenHead loads the head of a DESIRE-ME expert's bundle and tries it. Close ends it.
-func (r *Runtime) OpenHead(b *models.Bundle) (*Head, error) {
+// It runs on the processor, or with CUDA on what is faster for it.
+func (r *Runtime) OpenHead(b *models.Bundle, o Running) (*Head, error) {
 	m := &b.Manifest
 	if m.Head == nil {
 		return nil, fmt.Errorf("the bundle of %s is of kind %s and has no head", m.Name, m.Kind)
+	}
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
 	}
 	if err := r.opened(); err != nil {
 		return nil, err
 	}
 	h := &Head{runtime: r, sum: b.Fingerprint(models.Question), domains: m.Head.Domains}
-	if err := h.open(b); err != nil {
+	if err := h.open(b, o); err != nil {
 		r.encoderClosed()
 		return nil, fmt.Errorf("opening the expert %s: %w", m.Name, err)
 	}
 	return h, nil
 }
 
-func (h *Head) open(b *models.Bundle) (err error) {
+func (h *Head) open(b *models.Bundle, o Running) error {
 	m := &b.Manifest
-	h.small, err = openSmall(
-		b.Path(m.Head.File),
-		models.HeadInput,
-		[]string{models.HeadVector, models.HeadGate},
-		m.Dimension(),
-	)
-	if err != nil {
-		return err
-	}
 	question := make([]float32, m.Dimension())
 	question[0] = 1
-	vector, _, err := h.Apply(context.Background(), question)
-	if err == nil && m.Head.Normalise {
-		err = tryLength(h.file, vector)
-	}
-	if err != nil {
-		return errors.Join(err, h.close())
-	}
-	return nil
+	outputs := []string{models.HeadVector, models.HeadGate}
+	_, _, err := o.where(m.Precision, m.Name, func(t target) (err error) {
+		h.small, err = openSmall(b.Path(m.Head.File), models.HeadInput, outputs, m.Dimension(), t, func(s *small) error {
+			vector, _, err := (&Head{small: s, domains: h.domains}).Apply(context.Background(), question)
+			if err == nil && m.Head.Normalise {
+				err = tryLength(s.file, vector)
+			}
+			return err
+		})
+		return err
+	})
+	return err
 }
+
+// Provider returns where the head runs, CPU or CUDA.
+func (h *Head) Provider() string { return h.provider }
 
 // Domains returns the names of the gate's numbers.
 func (h *Head) Domains() []string { return h.domains }

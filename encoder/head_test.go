@@ -44,7 +44,7 @@ func TestHeadGivesNumPysVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = e.Close() }()
-	h, err := r.OpenHead(hb)
+	h, err := r.OpenHead(hb, Running{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,13 +102,14 @@ func TestHeadGivesNumPysVectors(t *testing.T) {
 func TestWhatIsNoHead(t *testing.T) {
 	r := library(t)
 	b, head := goldenHead(t)
-	if _, err := r.OpenHead(b); err == nil || !strings.Contains(err.Error(), "is of kind dense and has no head") {
+	if _, err := r.OpenHead(b, Running{}); err == nil ||
+		!strings.Contains(err.Error(), "is of kind dense and has no head") {
 		t.Errorf("a dense expert: %v", err)
 	}
 	other := *head
 	other.Manifest = head.Manifest.Clone()
 	other.Manifest.Head.Domains = []string{"two", "names"}
-	if _, err := r.OpenHead(&other); err == nil {
+	if _, err := r.OpenHead(&other, Running{}); err == nil {
 		t.Error("a graph with another number of probabilities was opened")
 	}
 }

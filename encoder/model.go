@@ -25,24 +25,17 @@ type model struct {
 	users   atomic.Int32 // encoders that need it
 }
 
-// openModel loads the graphs on the provider that is asked for. With auto,
-// whatever goes wrong with cuda is kept as the reason to use cpu.
+// openModel loads the graphs on the provider that is asked for.
 func openModel(b *models.Bundle, tokenizer *questionTokens, o Running) (m *model, err error) {
 	m = &model{manifest: &b.Manifest, options: o}
 	m.users.Store(1)
-	if o.Provider == Auto {
-		m.fallback = m.openOn(CUDA, b, tokenizer)
-		if m.fallback == nil {
-			return m, nil
-		}
-		o.Provider = CPU
-	}
-	return m, m.openOn(o.Provider, b, tokenizer)
+	m.provider, m.fallback, err = o.where(b.Manifest.Precision, b.Manifest.Name, func(t target) error {
+		return m.openOn(t, b, tokenizer)
+	})
+	return m, err
 }
 
-func (m *model) openOn(provider string, b *models.Bundle, tokenizer *questionTokens) (err error) {
-	m.provider = provider
-	t := target{provider: provider, threads: m.options.Threads}
+func (m *model) openOn(t target, b *models.Bundle, tokenizer *questionTokens) (err error) {
 	m.question, err = openTower(b, m.manifest.Vectors.Question, tokenizer, t)
 	if err != nil {
 		return err
@@ -61,6 +54,9 @@ func (m *model) openOn(provider string, b *models.Bundle, tokenizer *questionTok
 func (m *model) start(machine *batcher.Machine) {
 	config := batcher.Config{Infer: m.infer, Machine: machine}
 	m.options.sizes(&config, m.provider, m.manifest)
+	if m.provider == CUDA {
+		measureRuns(&config, measuredQuestion, m.manifest.Vectors.MaxTokens.Passage, m.infer)
+	}
 	config.CacheNumbers += config.Cache * m.carried
 	single(&config, m.question.oneByOne, m.passage.oneByOne)
 	m.batcher = batcher.New(config)

@@ -90,7 +90,7 @@ func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 		}
 	}
 	if err == nil && b.Manifest.Vectors.Ensemble != nil {
-		e.ensemble, err = openEnsemble(b)
+		e.ensemble, err = openEnsemble(b, target{provider: e.model.provider, gpu: o.GPU, threads: 1})
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("opening the expert %s: %w", b.Manifest.Name, err), e.free())

@@ -41,22 +41,20 @@ func (x *pairs) openPairs(r *Runtime, b *models.Bundle, o Running, g pairGraph) 
 	config := batcher.Config{Infer: x.session.run, Machine: r.machine}
 	o.CacheEntries = 0
 	o.sizes(&config, x.provider, &b.Manifest)
+	if x.provider == CUDA {
+		measureRuns(&config, g.longest/2, g.longest, x.session.run)
+	}
 	x.batcher = batcher.New(config)
 	return nil
 }
 
 // open loads the graph on the provider that is asked for, as openModel does.
 func (x *pairs) open(o Running, g pairGraph) (err error) {
-	x.provider = o.Provider
-	if o.Provider == Auto {
-		x.provider = CUDA
-		x.session, x.fallback = openPairSession(g, x.tokenizer, target{provider: CUDA, threads: o.Threads})
-		if x.fallback == nil {
-			return nil
-		}
-		x.provider = CPU
-	}
-	x.session, err = openPairSession(g, x.tokenizer, target{provider: x.provider, threads: o.Threads})
+	m := &x.bundle.Manifest
+	x.provider, x.fallback, err = o.where(m.Precision, m.Name, func(t target) (err error) {
+		x.session, err = openPairSession(g, x.tokenizer, t)
+		return err
+	})
 	return err
 }
 

@@ -2,7 +2,6 @@ package encoder
 
 import (
 	"errors"
-	"fmt"
 
 	ort "github.com/yalue/onnxruntime_go"
 )
@@ -11,6 +10,7 @@ import (
 type target struct {
 	provider string // CPU or CUDA
 	threads  int
+	gpu      GPU // for CUDA
 }
 
 // options returns the session options for t. The caller destroys them.
@@ -35,7 +35,7 @@ func (t target) options() (*ort.SessionOptions, error) {
 		o.AddSessionConfigEntry("session.intra_op.spin_duration_us", "50"),
 	)
 	if err == nil && t.provider == CUDA {
-		err = appendCUDA(o)
+		err = t.gpu.appendTo(o)
 	}
 	if err != nil {
 		_ = o.Destroy()
@@ -44,17 +44,23 @@ func (t target) options() (*ort.SessionOptions, error) {
 	return o, nil
 }
 
-func appendCUDA(o *ort.SessionOptions) error {
-	cuda, err := ort.NewCUDAProviderOptions()
-	if err == nil {
-		defer func() { _ = cuda.Destroy() }()
-		err = o.AppendExecutionProviderCUDA(cuda)
+// where opens something on the provider that is asked for, and returns which that was. With Auto, whatever
+// goes wrong with CUDA is the reason to use the processor: fallback.
+func (o Running) where(precision, name string, open func(target) error) (provider string, fallback, err error) {
+	if o.Provider != CPU {
+		if o.Provider == Auto {
+			err = o.GPU.available()
+		}
+		if err == nil {
+			err = runsOnCUDA(precision, name)
+		}
+		if err == nil {
+			err = open(target{provider: CUDA, threads: o.Threads, gpu: o.GPU})
+		}
+		if err == nil || o.Provider == CUDA {
+			return CUDA, nil, err
+		}
+		fallback = err
 	}
-	if err != nil {
-		return fmt.Errorf(
-			"the provider cuda is not available: %w; it needs an NVIDIA GPU with its driver, CUDA and cuDNN, and the library of the PyPI package onnxruntime-gpu",
-			err,
-		)
-	}
-	return nil
+	return CPU, fallback, open(target{provider: CPU, threads: o.Threads})
 }

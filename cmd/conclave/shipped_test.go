@@ -43,7 +43,7 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Experts = demo.Experts(cache, names, false)
+	config.Experts = demo.Experts(cache, names)
 	config.Cache = cache.Root
 	config.Runtime = library
 	config.Collection, err = demo.Folder(cache, config.Experts)
@@ -132,11 +132,11 @@ func TestShippedExpertsAreServed(t *testing.T) {
 	}
 	// Other experts: another folder. The same ones in a folder of the user's
 	// that was indexed without: an error that names both.
-	fewer, err := demo.Folder(cache, demo.Experts(cache, names[:1], false))
+	fewer, err := demo.Folder(cache, demo.Experts(cache, names[:1]))
 	if err != nil || fewer == config.Collection {
 		t.Errorf("without an expert the demo lies in %s: %v", fewer, err)
 	}
-	config.Experts = demo.Experts(cache, names[:1], false)
+	config.Experts = demo.Experts(cache, names[:1])
 	if err := buildDemo(t.Context(), config, term); err == nil || !strings.Contains(err.Error(), "golden-two") {
 		t.Errorf("a collection with other experts: %v", err)
 	}

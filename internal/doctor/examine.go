@@ -12,7 +12,6 @@ import (
 
 	"example.org/conclave/ann/kernel"
 	"example.org/conclave/configs"
-	"example.org/conclave/encoder"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/capacity"
 	"example.org/conclave/internal/disk"
@@ -57,7 +56,8 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	ort, running := examineRuntime(config, cache)
 	out = append(out, running...)
 	wanted := wantedExperts(ctx, config)
-	for _, name := range merged(shipped.All(), wanted) {
+	all := merged(merged(shipped.All(), wanted), readersAndRerankers(config, cache))
+	for _, name := range all {
 		out = append(out, examineBundle(config, cache, ort, name))
 	}
 	if ort != nil {
@@ -85,68 +85,6 @@ func examinePip(ctx context.Context) Finding {
 		return Finding{What: what, Status: StatusNote, Detail: fmt.Sprintf("only fetching needs it: %v", err)}
 	}
 	return Finding{What: what, Status: StatusOK, Detail: "there, for fetching"}
-}
-
-func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, []Finding) {
-	const what = "ONNX Runtime"
-	library, err := experts.RuntimeLibrary(config, cache)
-	if err != nil {
-		return nil, []Finding{failed(what, err)}
-	}
-	ort, err := encoder.OpenRuntime(library)
-	if err != nil {
-		return nil, []Finding{failed(what, err)}
-	}
-	cuda := Finding{What: "CUDA", Status: StatusOK, Detail: "works"}
-	if err := ort.CUDA(); err != nil {
-		cuda = failed("CUDA", fmt.Errorf("not here: %w", err))
-		if experts.StrongestProvider(config) != encoder.CUDA {
-			cuda.Status = StatusNote
-		}
-	}
-	return ort, []Finding{{What: what, Status: StatusOK, Detail: fmt.Sprintf("%s, %s", ort.Version(), library)}, cuda}
-}
-
-func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Runtime, name string) Finding {
-	what := "bundle " + name
-	bundle, err := shipped.Load(config, cache, name)
-	if err != nil {
-		return failed(what, err)
-	}
-	f := Finding{
-		What:   what,
-		Status: StatusOK,
-		Detail: fmt.Sprintf(
-			"%d files, %s, fingerprint %.12s",
-			len(bundle.Manifest.Files),
-			bundle.Manifest.Precision,
-			bundle.Fingerprint(models.Passage),
-		),
-	}
-	if ort == nil {
-		f.Status = StatusNote
-		f.Detail += "; not tried, since there is no runtime"
-		return f
-	}
-	if bundle.Manifest.Head != nil {
-		head, err := ort.OpenHead(bundle)
-		if err != nil {
-			return failed(what, err)
-		}
-		_ = head.Close()
-		f.Detail += fmt.Sprintf("; a head on the question vectors of %s", bundle.Manifest.Base.Name)
-		return f
-	}
-	e, err := ort.Open(bundle, encoder.Running{Provider: config.Encoder.Provider})
-	if err != nil {
-		return failed(what, err)
-	}
-	defer func() { _ = e.Close() }()
-	if err := e.SelfTest(); err != nil {
-		return failed(what, fmt.Errorf("its tokenizer, by a mistake in conclave that should be reported: %w", err))
-	}
-	f.Detail += fmt.Sprintf("; tokenizer as the reference; runs on %s", e.Provider())
-	return f
 }
 
 // examineReads says how many passages the experts do not read as a whole, if there are any.

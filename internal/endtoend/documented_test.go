@@ -34,6 +34,10 @@ var notRun = []struct {
 		"measures on vectors that lie in ../shared, or on the union of eight domains",
 	},
 	{
+		regexp.MustCompile(`^conclave setup --provider cuda `),
+		"fetches 1.4 GB; TestCUDAIsPinned looks at what it would fetch",
+	},
+	{
 		regexp.MustCompile(`^conclave models import ./dpr-question `),
 		"needs the two encoders of DPR, 880 MB; the tests of models import small ones",
 	},

@@ -29,6 +29,9 @@ func (x *Set) openGenerator(name string, opening encoder.Opening) (opened, error
 	if err != nil {
 		return nil, err
 	}
+	if why := g.Fallback(); why != nil {
+		x.log.Warn("generator runs on the processor", "generator", name, "why", why)
+	}
 	return &generator{g, name, opening.Bundle, memory}, nil
 }
 
@@ -52,7 +55,7 @@ func (g *generator) Generate(
 func (g *generator) loaded() search.LoadedReader {
 	m := &g.bundle.Manifest
 	return search.LoadedReader{Generator: g, Name: g.name, Info: search.ReaderInfo{
-		Name: g.name, Fingerprint: g.bundle.Fingerprint(models.Passage), Provider: encoder.CPU, Precision: m.Precision,
+		Name: g.name, Fingerprint: g.bundle.Fingerprint(models.Passage), Provider: g.Provider(), Precision: m.Precision,
 		Generates: true,
 		MaxTokens: map[string]int{"pair": m.Generator.PassageTokens},
 	}}

@@ -27,7 +27,8 @@ func (e *NoBaseError) Error() string {
 
 // openHead makes an expert of a bundle that holds a head: on its owner's encoder, which
 // is among these or was opened before.
-func (x *Set) openHead(name string, b *models.Bundle, among []*Expert) (*Expert, error) {
+func (x *Set) openHead(name string, found encoder.Opening, among []*Expert) (*Expert, error) {
+	b := found.Bundle
 	m := &b.Manifest
 	all := slices.Concat(among, x.Searched, x.Silent)
 	at := slices.IndexFunc(all, func(e *Expert) bool {
@@ -49,7 +50,7 @@ func (x *Set) openHead(name string, b *models.Bundle, among []*Expert) (*Expert,
 			owner.Dimension(),
 		)
 	}
-	head, err := x.runtime.OpenHead(b)
+	head, err := x.runtime.OpenHead(b, found.Running)
 	if err != nil {
 		return nil, err
 	}

@@ -60,9 +60,6 @@ func (x *Set) openReader(name string) (opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := x.openRuntime(); err != nil {
-		return nil, err
-	}
 	if found.Bundle.Manifest.Kind == models.KindGenerator {
 		return x.openGenerator(name, found)
 	}

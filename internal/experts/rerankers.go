@@ -38,9 +38,6 @@ func (x *Set) openReranker(name string) (*reranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := x.openRuntime(); err != nil {
-		return nil, err
-	}
 	r, err := x.runtime.OpenReranker(found.Bundle, found.Running)
 	if err != nil {
 		return nil, err

@@ -16,7 +16,6 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/search"
-	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 
 	"golang.org/x/sync/errgroup"
@@ -145,6 +144,14 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 		}
 	}
 	encoders, errs := x.runtime.OpenAll(whole)
+	for i, e := range encoders {
+		if e != nil {
+			if err := CheckStandIn(x.runtime, whole[i], e); err != nil {
+				encoders[i] = nil
+				errs[i] = errors.Join(err, e.Close())
+			}
+		}
+	}
 	for _, e := range wanted {
 		if at := slices.Index(of, e.bundle); at >= 0 {
 			e.Bundle = whole[at].Bundle
@@ -177,7 +184,7 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 		if why[name] != nil || found[i].Bundle.Manifest.Head == nil {
 			continue
 		}
-		e, err := x.openHead(name, found[i].Bundle, opened)
+		e, err := x.openHead(name, found[i], opened)
 		if err != nil {
 			failed[name] = err
 			continue
@@ -221,55 +228,14 @@ func SharedPasses(all []*Expert) (out []store.SharedPass) {
 	return out
 }
 
-// RuntimeLibrary returns the path of the ONNX Runtime library: the configured one, or
-// the verified one that setup fetched, with CUDA where that is asked for and
-// was fetched.
-func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error) {
-	if config.Runtime != "" {
-		return config.Runtime, nil
-	}
-	if provider := StrongestProvider(config); provider != encoder.CPU {
-		library, err := cache.VerifyRuntime(encoder.CUDA)
-		if err == nil {
-			return library, nil
-		}
-		if provider == encoder.CUDA {
-			return "", fmt.Errorf("provider cuda: %w", err)
-		}
-	}
-	return cache.VerifyRuntime(encoder.CPU)
-}
-
-// StrongestProvider returns the provider that decides which library is loaded: cuda where
-// any expert asks for it, then auto.
-func StrongestProvider(config configs.Config) string {
-	out := config.Encoder.Provider
-	for _, x := range config.Experts {
-		if x.Provider == encoder.CUDA || x.Provider == encoder.Auto && out == encoder.CPU {
-			out = x.Provider
-		}
-	}
-	return out
-}
-
 // find loads an expert's bundle and says how it is to be run.
 func (x *Set) find(name string) (found encoder.Opening, err error) {
-	found.Bundle, err = shipped.Load(x.config, x.cache, name)
-	if err != nil {
+	if err := x.openRuntime(); err != nil {
 		return found, err
 	}
-	found.Running = encoder.Running{
-		Provider: x.config.Encoder.Provider, Threads: x.config.Encoder.Threads,
-		Queue: x.config.Encoder.Queue, BatchTokens: x.config.Encoder.BatchTokens, CacheEntries: x.config.Encoder.CacheEntries,
-		Unnormalised: x.unnormalised,
-	}
-	for _, own := range x.config.Experts {
-		if own.Name == name {
-			found.Running.Provider = cmp.Or(own.Provider, found.Running.Provider)
-			found.Running.Threads = cmp.Or(own.Threads, found.Running.Threads)
-		}
-	}
-	return found, nil
+	found, err = Find(x.config, x.cache, x.runtime, name)
+	found.Running.Unnormalised = x.unnormalised
+	return found, err
 }
 
 // openRuntime loads ONNX Runtime, once.
@@ -277,11 +243,12 @@ func (x *Set) openRuntime() error {
 	if x.runtime != nil {
 		return nil
 	}
-	library, err := RuntimeLibrary(x.config, x.cache)
-	if err == nil {
-		x.runtime, err = encoder.OpenRuntime(library)
+	runtime, err := OpenRuntime(x.config, x.cache)
+	if err != nil {
+		return err
 	}
-	return err
+	x.runtime = runtime
+	return nil
 }
 
 // LoadMore loads one more expert, of which the caller says what becomes of it.

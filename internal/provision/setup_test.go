@@ -5,9 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -169,5 +173,73 @@ func TestEveryPlatformIsPinned(t *testing.T) {
 	}
 	if _, err := runtimeWheel("plan9", "386"); err == nil {
 		t.Error("a platform without a pin was accepted")
+	}
+}
+
+// TestCUDAIsPinned: what setup would fetch for a GPU, with its sizes, and what is there of it.
+func TestCUDAIsPinned(t *testing.T) {
+	sum := regexp.MustCompile(`^[0-9a-f]{64}$`)
+	total := int64(0)
+	for _, w := range cudaWheels() {
+		total += w.Bytes
+		if !sum.MatchString(w.SHA256) || !strings.HasPrefix(w.File, strings.ReplaceAll(w.Package, "-", "_")+"-"+w.Version) ||
+			!strings.Contains(w.File, w.Platform) || !strings.HasPrefix(w.Platform, "manylinux") {
+			t.Errorf("%+v", w)
+		}
+		for _, m := range w.Members {
+			if !sum.MatchString(m.SHA256) || m.Bytes == 0 || !strings.HasSuffix(m.Path, m.Name) {
+				t.Errorf("%s: %+v", w.Package, m)
+			}
+		}
+	}
+	cache := Cache{Root: t.TempDir()}
+	if runtime.GOOS+runtime.GOARCH == "linuxamd64" {
+		fetches, err := cache.ToFetch("cuda")
+		if err != nil || len(fetches) != len(cudaWheels())+2 {
+			t.Fatalf("%+v, %v", fetches, err)
+		}
+		sizes := int64(0)
+		for _, f := range fetches {
+			sizes += f.Bytes
+		}
+		if sizes != total+cudaWheel().Bytes+baseWheel().Bytes {
+			t.Errorf("%d bytes", sizes)
+		}
+		plain, err := cache.ToFetch("cpu")
+		if err != nil || len(plain) != 2 {
+			t.Errorf("%+v, %v", plain, err)
+		}
+	}
+	paths, missing := cache.CUDALibraries()
+	if len(paths) != 0 || len(missing) != len(cudaWheels()) || !strings.Contains(missing[1].Error(), "nvidia-cublas 13") {
+		t.Errorf("%v, %v", paths, missing)
+	}
+	// Files of the right sizes are taken for the libraries; setup verifies what is in them.
+	for _, w := range cudaWheels() {
+		for _, m := range w.Members {
+			path := filepath.Join(cache.cudaFolder(w), m.Name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(os.WriteFile(path, nil, 0o644), os.Truncate(path, m.Bytes)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	paths, missing = cache.CUDALibraries()
+	var names []string
+	for _, p := range paths {
+		names = append(names, filepath.Base(p))
+	}
+	want := []string{"libcudart.so.13", "libcublasLt.so.13", "libcublas.so.13", "libnvrtc-builtins.so.13.0", "libnvrtc.so.13",
+		"libcurand.so.10", "libcufft.so.12", "libcudnn.so.9"}
+	if !slices.Equal(names, want) || len(missing) > 0 {
+		t.Errorf("%v, %v", names, missing)
+	}
+	if err := os.Truncate(paths[2], 7); err != nil {
+		t.Fatal(err)
+	}
+	if _, missing := cache.CUDALibraries(); len(missing) != 1 || !strings.Contains(missing[0].Error(), "has 7 bytes") {
+		t.Errorf("a truncated one: %v", missing)
 	}
 }

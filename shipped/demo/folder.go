@@ -22,15 +22,11 @@ import (
 func root(cache provision.Cache) string { return filepath.Join(cache.Root, "demo") }
 
 // Experts returns the base encoder and the experts of these names, as setup made them: in
-// 8 bits, or in full precision, which a GPU runs faster.
-func Experts(cache provision.Cache, names []string, full bool) []configs.Expert {
+// 8 bits.
+func Experts(cache provision.Cache, names []string) []configs.Expert {
 	var all []configs.Expert
 	for _, name := range append([]string{shipped.Base}, names...) {
-		bundle := cache.Bundle(name)
-		if full {
-			bundle = cache.Bundle(shipped.InFull(name))
-		}
-		all = append(all, configs.Expert{Name: name, Bundle: bundle})
+		all = append(all, configs.Expert{Name: name, Bundle: cache.Bundle(name)})
 	}
 	return all
 }
@@ -106,7 +102,7 @@ func Documents(cache provision.Cache) (string, error) {
 // Found returns the folder of the demo's collection with the default experts in 8 bits; "" if
 // there is none.
 func Found(cache provision.Cache) string {
-	at, err := Folder(cache, Experts(cache, []string{shipped.Late}, false))
+	at, err := Folder(cache, Experts(cache, []string{shipped.Late}))
 	if err != nil {
 		return ""
 	}

@@ -93,6 +93,23 @@ func hint(err error) string {
 			return "conclave setup --provider cuda"
 		}
 		return "conclave setup"
+	case *encoder.CUDAError:
+		if e.Driver {
+			return "install NVIDIA's driver, 580 or newer (in a container: run it with the GPU); or encoder.provider: cpu, or auto, which takes the GPU where there is one"
+		}
+		return "conclave setup --provider cuda; or encoder.provider: cpu"
+	case *encoder.EightBitsError:
+		return fmt.Sprintf(
+			"conclave setup --provider cuda makes %[1]s-fp32 of what is shipped, conclave models import CHECKPOINT --name %[1]s-fp32 of your own; or encoder.provider: cpu",
+			e.Name,
+		)
+	case *experts.NoFullError:
+		return fmt.Sprintf(
+			"conclave setup --fp32 makes it of what is shipped, conclave models import CHECKPOINT --name %s-fp32 of your own; or encoder.precision: auto",
+			e.Name,
+		)
+	case *experts.UnlikeError:
+		return "import both anew from one checkpoint; or index anew with encoder.precision: fp32 and an expert of that bundle"
 	case *encoder.RuntimeError:
 		return "conclave setup installs it; where the configuration names a library of its own, leave runtime out and conclave setup"
 	case *search.Error:

@@ -6,6 +6,11 @@
 // The peer is given ready token ids and does nothing but session.run; own
 // figures include tokenising, queueing and handing the vector back. Needs
 // `conclave setup`, and Python with numpy and onnxruntime.
+//
+//	go run ./research/bench/encoder -providers cpu,cuda
+//
+// measures our own side alone, on the processor and on the GPU, and prints questions a second side by side. Needs
+// `conclave setup --provider cuda`, and no Python.
 package main
 
 import (
@@ -42,9 +47,18 @@ func main() {
 	)
 	rounds := flag.Int("rounds", 15, "turns of each side")
 	asJSON := flag.String("json", "", "file to write the figures to")
+	providers := flag.String("providers", "", "measure on each of these, in place of the peer: cpu,cuda")
 	flag.Parse()
 	m := measurement{python: *python, callers: *callers, threads: *threads, rounds: *rounds, limit: *limit}
-	results, err := m.all(strings.Split(*bundles, ","), strings.Split(*questions, ","))
+	var results any
+	err := m.read(strings.Split(*questions, ","))
+	switch {
+	case err != nil:
+	case *providers != "":
+		results, err = m.beside(context.Background(), strings.Split(*bundles, ","), strings.Split(*providers, ","))
+	default:
+		results, err = m.all(strings.Split(*bundles, ","))
+	}
 	if err == nil {
 		err = peer.WriteJSON(*asJSON, results)
 	}
@@ -54,10 +68,11 @@ func main() {
 	}
 }
 
-func (m *measurement) all(bundles, questions []string) (results []result, err error) {
+// read reads the questions that are asked, each once.
+func (m *measurement) read(questions []string) (err error) {
 	m.texts, err = words.ReadQuestions(questions)
 	if err != nil {
-		return nil, fmt.Errorf("%w; run from the project's root, or name files with -questions", err)
+		return fmt.Errorf("%w; run from the project's root, or name files with -questions", err)
 	}
 	seen := make(map[string]bool)
 	m.texts = slices.DeleteFunc(m.texts, func(text string) bool {
@@ -66,6 +81,18 @@ func (m *measurement) all(bundles, questions []string) (results []result, err er
 		return again
 	})
 	m.texts = m.texts[:min(len(m.texts), m.limit)]
+	return nil
+}
+
+// load loads a bundle of the cache, or of a folder.
+func load(cache provision.Cache, name string) (*models.Bundle, error) {
+	if strings.ContainsRune(name, os.PathSeparator) {
+		return models.Load(name)
+	}
+	return models.Load(cache.Bundle(name))
+}
+
+func (m *measurement) all(bundles []string) (results []result, err error) {
 	cache, err := provision.DefaultCache()
 	if err != nil {
 		return nil, err
@@ -83,11 +110,7 @@ func (m *measurement) all(bundles, questions []string) (results []result, err er
 		m.rounds,
 	)
 	for _, name := range bundles {
-		dir := cache.Bundle(name)
-		if strings.ContainsRune(name, os.PathSeparator) {
-			dir = name
-		}
-		b, err := models.Load(dir)
+		b, err := load(cache, name)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,45 @@
+package encoder
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// LeastCosine returns the least cosine between the vectors that two encoders give texts as passages: of late
+// ones, between those of a token.
+func LeastCosine(ctx context.Context, a, b *Encoder, texts []Text) (float64, error) {
+	of := func(e *Encoder) ([][]float32, error) { return e.EncodePassages(ctx, texts) }
+	x, err := of(a)
+	if err != nil {
+		return 0, err
+	}
+	y, err := of(b)
+	if err != nil {
+		return 0, err
+	}
+	least := 1.0
+	for i := range x {
+		if len(x[i]) != len(y[i]) {
+			return 0, fmt.Errorf("%s gives %d numbers for a text, and %s %d", a.Name(), len(x[i]), b.Name(), len(y[i]))
+		}
+		tokens := slices.Collect(slices.Chunk(y[i], b.Dimension()))
+		for n, u := range slices.Collect(slices.Chunk(x[i], a.Dimension())) {
+			v := tokens[n]
+			if length(u) == 0 && length(v) == 0 {
+				continue // a token that neither reads
+			}
+			inner := 0.0
+			for k := range u {
+				inner += float64(u[k]) * float64(v[k])
+			}
+			cosine := inner / (length(u) * length(v))
+			if math.IsNaN(cosine) {
+				cosine = -1
+			}
+			least = min(least, cosine)
+		}
+	}
+	return least, nil
+}

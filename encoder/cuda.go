@@ -1,0 +1,152 @@
+package encoder
+
+/*
+#cgo linux LDFLAGS: -ldl
+#include <dlfcn.h>
+#include <stdlib.h>
+
+// open_library keeps a library in the process, for those that need it by its name alone. It returns
+// NULL, or why it cannot be loaded.
+static const char *open_library(const char *path) {
+	return dlopen(path, RTLD_LAZY | RTLD_GLOBAL) ? NULL : dlerror();
+}
+*/
+import "C"
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	ort "github.com/yalue/onnxruntime_go"
+
+	"example.org/conclave/models"
+)
+
+// GPU says which GPU graphs run on with CUDA, and what they may take of it.
+type GPU struct {
+	Device int   // its number, from 0
+	Memory int64 // bytes that each graph may take of its memory, weights included; 0: no bound
+}
+
+// driver is the library of NVIDIA's driver, which the system has and no package brings.
+const driver = "libcuda.so.1"
+
+// CUDAError says that the provider cuda cannot be used.
+type CUDAError struct {
+	Driver bool // there is no driver
+	Err    error
+}
+
+func (e *CUDAError) Error() string {
+	if e.Driver {
+		return fmt.Sprintf("the provider cuda is not available: there is no NVIDIA driver: %v", e.Err)
+	}
+	return fmt.Sprintf(
+		"the provider cuda is not available: %s; it needs an NVIDIA GPU with its driver, and the libraries of the PyPI packages onnxruntime-gpu, nvidia-cublas and nvidia-cudnn-cu13",
+		e.cause(),
+	)
+}
+
+func (e *CUDAError) Unwrap() error { return e.Err }
+
+// EightBitsError says that a graph in 8 bits was to run with CUDA, which has no kernels for it: it would
+// run on the processor.
+type EightBitsError struct{ Name string }
+
+func (e *EightBitsError) Error() string {
+	return fmt.Sprintf("the graph of %s is in 8 bits, which runs on the processor alone, and not with cuda", e.Name)
+}
+
+// runsOnCUDA returns an error for graphs of a precision that CUDA has no kernels for.
+func runsOnCUDA(precision, name string) error {
+	if precision == models.PrecisionInt8 {
+		return &EightBitsError{Name: name}
+	}
+	return nil
+}
+
+// Driver returns an error where the process cannot load NVIDIA's driver.
+func Driver() error {
+	if err := openLibrary(driver); err != nil {
+		return &CUDAError{Driver: true, Err: err}
+	}
+	return nil
+}
+
+// LoadLibraries loads shared libraries, in this order, before the runtime that needs them by their names
+// alone: the system has not to know where they lie. Its errors name what cannot be loaded.
+func LoadLibraries(paths ...string) (err error) {
+	defer keepSignalHandlers()()
+	for _, path := range paths {
+		err = errors.Join(err, openLibrary(path))
+	}
+	return err
+}
+
+func openLibrary(path string) error {
+	name := C.CString(path)
+	defer C.free(unsafe.Pointer(name))
+	if why := C.open_library(name); why != nil {
+		return errors.New(C.GoString(why))
+	}
+	return nil
+}
+
+// available returns an error where the loaded runtime cannot use the GPU.
+func (g GPU) available() error {
+	defer keepSignalHandlers()()
+	options, err := ort.NewSessionOptions()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = options.Destroy() }()
+	return g.appendTo(options)
+}
+
+// appendTo lets a session run with CUDA.
+func (g GPU) appendTo(o *ort.SessionOptions) error {
+	if err := Driver(); err != nil {
+		return err
+	}
+	cuda, err := ort.NewCUDAProviderOptions()
+	if err == nil {
+		defer func() { _ = cuda.Destroy() }()
+		err = errors.Join(cuda.Update(g.options()), o.AppendExecutionProviderCUDA(cuda))
+	}
+	if err != nil {
+		return &CUDAError{Err: err}
+	}
+	return nil
+}
+
+// saidByCUDA is what CUDA says in an error of the runtime, among the places of the code.
+var saidByCUDA = regexp.MustCompile(`CUDA failure \d+: [^;]+|with error: (.+)`)
+
+// cause returns what an error of the runtime says of CUDA, or all of it.
+func (e *CUDAError) cause() string {
+	said := saidByCUDA.FindStringSubmatch(e.Err.Error())
+	if said == nil {
+		return e.Err.Error()
+	}
+	return strings.TrimSpace(cmp.Or(said[1], said[0]))
+}
+
+// options returns the provider's options. Matrices of float32 are multiplied by the tensor cores, as TF32,
+// which rounds the factors to 10 bits: less than 8 bits do.
+func (g GPU) options() map[string]string {
+	options := map[string]string{
+		"device_id": strconv.Itoa(g.Device),
+		"use_tf32":  "1",
+		// Memory grows by what is asked for and not by doubling, so that a bound can be used up.
+		"arena_extend_strategy": "kSameAsRequested",
+	}
+	if g.Memory > 0 {
+		options["gpu_mem_limit"] = strconv.FormatInt(g.Memory, 10)
+	}
+	return options
+}

@@ -1,0 +1,127 @@
+package encoder
+
+import (
+	"context"
+	"time"
+
+	"example.org/conclave/encoder/batcher"
+)
+
+const (
+	// leastMeasured is the smallest run that is measured, in tokens; each next one has twice as many.
+	leastMeasured = 512
+	// nearlyBest is the share of the best speed that is enough: larger runs only make whoever waits wait longer.
+	nearlyBest = 0.9
+	// busyRun is the longest run of passages while somebody asks questions.
+	busyRun = 10 * time.Millisecond
+	// measuredTimes is how often a run is measured; the fastest counts.
+	measuredTimes = 3
+	// measuredQuestion is the usual length of a question, as it is measured.
+	measuredQuestion = 16
+)
+
+// speed is how long a run of so many tokens takes.
+type speed struct {
+	tokens int
+	took   time.Duration
+}
+
+func (s speed) rate() float64 { return float64(s.tokens) / s.took.Seconds() }
+
+// measureSpeeds tries runs of leastMeasured tokens, twice as many, and so on up to limit. It ends where a run
+// fails, for want of memory or else, or where speed falls; the error is that of the first run alone.
+func measureSpeeds(limit int, try func(tokens int) (time.Duration, error)) (all []speed, err error) {
+	best := 0.0
+	for tokens := min(leastMeasured, limit); tokens <= limit; tokens *= 2 {
+		took, err := try(tokens)
+		if err != nil {
+			if len(all) == 0 {
+				return nil, err
+			}
+			return all, nil
+		}
+		s := speed{tokens, max(took, time.Nanosecond)}
+		all = append(all, s)
+		if s.rate() < nearlyBest*best {
+			break
+		}
+		best = max(best, s.rate())
+	}
+	return all, nil
+}
+
+// enough returns the smallest of the runs that is nearly as fast as the fastest.
+func enough(all []speed) speed {
+	best := 0.0
+	for _, s := range all {
+		best = max(best, s.rate())
+	}
+	for _, s := range all {
+		if s.rate() >= nearlyBest*best {
+			return s
+		}
+	}
+	return speed{}
+}
+
+// within returns the tokens of the largest run that takes no longer than so; the smallest, if all do.
+func within(all []speed, longest time.Duration) int {
+	tokens := all[0].tokens
+	for _, s := range all {
+		if s.took <= longest {
+			tokens = s.tokens
+		}
+	}
+	return tokens
+}
+
+// startOf returns what a run costs beyond its tokens, in tokens at the speed of the fastest.
+func startOf(all []speed) int {
+	first := all[0]
+	return max(1, int(first.took.Seconds()*enough(all).rate())-first.tokens)
+}
+
+// measureRuns sets the sizes of runs on a GPU by measuring them, up to those of the configuration, with rows of
+// as many tokens as questions and passages mostly have. That loads the kernels, too, which takes a moment: the
+// first question does not wait for it. Where a graph cannot be run, sizes stay as they are, and whoever asks is
+// told.
+func measureRuns(c *batcher.Config, question, passage int, infer batcher.Infer) {
+	measure := func(lane batcher.Lane, length, limit int) []speed {
+		all, err := measureSpeeds(limit, func(tokens int) (time.Duration, error) {
+			rows := make([][]int32, max(1, tokens/length))
+			for i := range rows {
+				rows[i] = make([]int32, length)
+			}
+			return fastest(func() error {
+				_, err := infer(context.Background(), lane, rows)
+				return err
+			})
+		})
+		if err != nil {
+			return nil
+		}
+		return all
+	}
+	if all := measure(batcher.Question, question, c.BatchTokens); all != nil {
+		c.BatchTokens = enough(all).tokens
+		c.StartTokens = startOf(all)
+	}
+	if all := measure(batcher.Passage, passage, c.PassageTokens); all != nil {
+		c.PassageTokens = enough(all).tokens
+		c.BusyTokens = min(within(all, busyRun), c.PassageTokens)
+	}
+}
+
+// fastest returns the least time of a few runs, after one that is not measured.
+func fastest(run func() error) (least time.Duration, err error) {
+	for i := range measuredTimes + 1 {
+		begun := time.Now()
+		if err := run(); err != nil {
+			return 0, err
+		}
+		if took := time.Since(begun); i == 1 || i > 1 && took < least {
+			least = took
+		}
+	}
+	return least, nil
+}

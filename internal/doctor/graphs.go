@@ -1,0 +1,180 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/experts"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
+)
+
+// examineRuntime opens the runtime, and says what the provider cuda lacks.
+func examineRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, []Finding) {
+	const what = "ONNX Runtime"
+	library, err := experts.RuntimeLibrary(config, cache)
+	if err != nil {
+		return nil, append([]Finding{failed(what, err)}, examineCUDA(config, cache, nil)...)
+	}
+	ort, err := experts.OpenRuntime(config, cache)
+	if err != nil {
+		return nil, append([]Finding{failed(what, err)}, examineCUDA(config, cache, nil)...)
+	}
+	found := Finding{What: what, Status: StatusOK, Detail: fmt.Sprintf("%s, %s", ort.Version(), library)}
+	return ort, append([]Finding{found}, examineCUDA(config, cache, ort)...)
+}
+
+// examineCUDA says whether graphs can run on a GPU and, where the configuration asks for that, what is missing:
+// the driver, and each package of libraries that setup fetches. ort is nil where it cannot be loaded.
+func examineCUDA(config configs.Config, cache provision.Cache, ort *encoder.Runtime) (out []Finding) {
+	asked := experts.StrongestProvider(config)
+	add := func(what, detail string, err error) {
+		f := Finding{What: what, Status: StatusOK, Detail: detail}
+		if err != nil {
+			f = failed(what, err)
+			if asked != encoder.CUDA {
+				f.Status = StatusNote
+			}
+		}
+		out = append(out, f)
+	}
+	if asked != encoder.CPU {
+		add("CUDA driver", "there", encoder.Driver())
+		paths, missing := cache.CUDALibraries()
+		for _, err := range missing {
+			add("CUDA libraries", "", err)
+		}
+		if len(missing) == 0 {
+			add("CUDA libraries", fmt.Sprintf("%d of CUDA %s in the cache", len(paths), provision.CUDAVersion), nil)
+		}
+	}
+	if ort == nil {
+		return out
+	}
+	err := ort.CUDA()
+	if err != nil {
+		err = fmt.Errorf("not here: %w", err)
+	}
+	add("CUDA", fmt.Sprintf("works; graphs run on GPU %d", config.Encoder.Device), err)
+	return out
+}
+
+// readersAndRerankers returns the bundles of the readers and rerankers that a server would load.
+func readersAndRerankers(config configs.Config, cache provision.Cache) []string {
+	names := slices.Concat(config.Readers, config.Rerankers)
+	if len(config.Readers) == 0 {
+		if _, err := os.Stat(filepath.Join(cache.Bundle(shipped.Reader), models.ManifestFile)); err == nil {
+			names = append(names, shipped.Reader)
+		}
+	}
+	return names
+}
+
+// examineBundle opens a bundle as a server would, and says which of its graphs runs where.
+func examineBundle(config configs.Config, cache provision.Cache, ort *encoder.Runtime, name string) Finding {
+	what := "bundle " + name
+	bundle, err := shipped.Load(config, cache, name)
+	if err != nil {
+		return failed(what, err)
+	}
+	f := Finding{
+		What:   what,
+		Status: StatusOK,
+		Detail: fmt.Sprintf(
+			"%s, %d files, %s, fingerprint %.12s",
+			bundle.Manifest.KindInWords(),
+			len(bundle.Manifest.Files),
+			bundle.Manifest.Precision,
+			bundle.Fingerprint(models.Passage),
+		),
+	}
+	if ort == nil {
+		f.Status = StatusNote
+		f.Detail += "; not tried, since there is no runtime"
+		return f
+	}
+	found, err := experts.Find(config, cache, ort, name)
+	if err != nil {
+		return failed(what, err)
+	}
+	runs, err := tried(ort, found)
+	if err != nil {
+		return failed(what, err)
+	}
+	if of := found.Bundle.StandsFor(); of != nil {
+		runs.as += fmt.Sprintf(", in %s in the place of %s", found.Bundle.Manifest.Precision, of.Manifest.Precision)
+	}
+	f.Detail += "; " + runs.as
+	var away *encoder.CUDAError // which a finding of its own tells
+	if runs.fallback != nil && !errors.As(runs.fallback, &away) {
+		f.Status = StatusNote
+		f.Detail += fmt.Sprintf(", since %v", runs.fallback)
+		f.Err = runs.fallback
+	}
+	return f
+}
+
+// placed is where a bundle runs.
+type placed struct {
+	as       string // in words
+	fallback error  // why not with CUDA
+}
+
+// tried opens a bundle of any kind and closes it again.
+func tried(ort *encoder.Runtime, o encoder.Opening) (placed, error) {
+	m := &o.Bundle.Manifest
+	var opened interface {
+		Close() error
+		Provider() string
+	}
+	var err error
+	says := ""
+	switch {
+	case m.Head != nil:
+		says = "a head on the question vectors of " + m.Base.Name + "; "
+		opened, err = ort.OpenHead(o.Bundle, o.Running)
+	case m.Generator != nil:
+		opened, err = ort.OpenGenerator(o.Bundle, o.Running)
+	case m.Kind == models.KindReader:
+		opened, err = ort.OpenReader(o.Bundle, o.Running)
+	case m.Kind == models.KindReranker:
+		says = fmt.Sprintf("reads questions and passages of together %d tokens; ", m.Reranker.Tokens)
+		opened, err = ort.OpenReranker(o.Bundle, o.Running)
+	default:
+		says = "tokenizer as the reference; "
+		opened, err = openEncoder(ort, o)
+	}
+	if err != nil {
+		return placed{}, err
+	}
+	defer func() { _ = opened.Close() }()
+	p := placed{as: says + "runs on " + opened.Provider()}
+	if f, ok := opened.(interface{ Fallback() error }); ok {
+		p.fallback = f.Fallback()
+	}
+	return p, nil
+}
+
+// openEncoder opens an expert with its tokenizer tried, and its vectors where it stands in for another one.
+func openEncoder(ort *encoder.Runtime, o encoder.Opening) (*encoder.Encoder, error) {
+	e, err := ort.Open(o.Bundle, o.Running)
+	if err != nil {
+		return nil, err
+	}
+	if wrong := e.SelfTest(); wrong != nil {
+		err = fmt.Errorf("its tokenizer, by a mistake in conclave that should be reported: %w", wrong)
+	}
+	if err == nil {
+		err = experts.CheckStandIn(ort, o, e)
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}

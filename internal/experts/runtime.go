@@ -1,0 +1,143 @@
+package experts
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
+)
+
+// RuntimeLibrary returns the path of the ONNX Runtime library: the configured one, or
+// the verified one that setup fetched, with CUDA where that is asked for and
+// was fetched.
+func RuntimeLibrary(config configs.Config, cache provision.Cache) (string, error) {
+	if config.Runtime != "" {
+		return config.Runtime, nil
+	}
+	if provider := StrongestProvider(config); provider != encoder.CPU {
+		library, err := cache.VerifyRuntime(encoder.CUDA)
+		if err == nil {
+			return library, nil
+		}
+		if provider == encoder.CUDA {
+			return "", fmt.Errorf("provider cuda: %w", err)
+		}
+	}
+	return cache.VerifyRuntime(encoder.CPU)
+}
+
+// StrongestProvider returns the provider that decides which library is loaded: cuda where
+// any expert asks for it, then auto.
+func StrongestProvider(config configs.Config) string {
+	out := config.Encoder.Provider
+	for _, x := range config.Experts {
+		if x.Provider == encoder.CUDA || x.Provider == encoder.Auto && out == encoder.CPU {
+			out = x.Provider
+		}
+	}
+	return out
+}
+
+// OpenRuntime loads the ONNX Runtime that the configuration asks for. Where that may be one with CUDA, it loads
+// CUDA's libraries out of the cache first, so that the system has not to know them; what is not there, the system
+// may have.
+func OpenRuntime(config configs.Config, cache provision.Cache) (*encoder.Runtime, error) {
+	library, err := RuntimeLibrary(config, cache)
+	if err != nil {
+		return nil, err
+	}
+	if StrongestProvider(config) != encoder.CPU && encoder.Driver() == nil {
+		paths, _ := cache.CUDALibraries()
+		if err := encoder.LoadLibraries(paths...); err != nil {
+			return nil, fmt.Errorf("loading CUDA: %w", err)
+		}
+	}
+	return encoder.OpenRuntime(library)
+}
+
+// Find loads an expert's bundle, or a reader's or reranker's, and says how it is to be run: in full precision
+// where it is to run with CUDA, which has no kernels for 8 bits, and where the configuration says so.
+func Find(
+	config configs.Config,
+	cache provision.Cache,
+	ort *encoder.Runtime,
+	name string,
+) (found encoder.Opening, err error) {
+	found.Running = encoder.Running{
+		Provider: config.Encoder.Provider, Threads: config.Encoder.Threads,
+		Queue: config.Encoder.Queue, BatchTokens: config.Encoder.BatchTokens, CacheEntries: config.Encoder.CacheEntries,
+		GPU: encoder.GPU{Device: config.Encoder.Device, Memory: int64(config.Encoder.DeviceMemory)},
+	}
+	for _, own := range config.Experts {
+		if own.Name == name {
+			found.Running.Provider = cmp.Or(own.Provider, found.Running.Provider)
+			found.Running.Threads = cmp.Or(own.Threads, found.Running.Threads)
+		}
+	}
+	load := shipped.Load
+	if config.Encoder.Precision == models.PrecisionFP32 || found.Running.Provider == encoder.CUDA ||
+		found.Running.Provider == encoder.Auto && ort.CUDA() == nil {
+		load = shipped.LoadFull
+	}
+	found.Bundle, err = load(config, cache, name)
+	if err == nil && config.Encoder.Precision == models.PrecisionFP32 &&
+		found.Bundle.Manifest.Precision == models.PrecisionInt8 {
+		err = &NoFullError{Name: name, Folder: shipped.InFull(found.Bundle.Dir)}
+	}
+	return found, err
+}
+
+// NoFullError is the error of a bundle that is to run in full precision and is there in 8 bits alone.
+type NoFullError struct{ Name, Folder string }
+
+func (e *NoFullError) Error() string {
+	return fmt.Sprintf("%s is there in 8 bits alone: there is no %s", e.Name, e.Folder)
+}
+
+// UnlikeError says that the graph of an expert in full precision gives other vectors than the one in 8 bits.
+type UnlikeError struct {
+	Name   string
+	Cosine float64 // the least
+}
+
+func (e *UnlikeError) Error() string {
+	return fmt.Sprintf(
+		"%s in full precision gives vectors at a cosine of %.4f to those in 8 bits, which have to be at %g or above to be searched together",
+		e.Name,
+		e.Cosine,
+		models.LeastAlike,
+	)
+}
+
+// standInTexts are tried before a graph stands in for another one.
+var standInTexts = []encoder.Text{
+	{Text: "what does an expert know?"},
+	{Text: "how long can eggs be kept in the fridge"},
+	{Title: "The mill", Text: "The river rose in the night; by morning the mill stood in two feet of water."},
+	{Text: "Premiums are due on the first of the month. A claim has to be filed within 30 days, with form 27-B."},
+}
+
+// CheckStandIn returns an error where a bundle that stands in for another one gives unlike vectors: the other is
+// opened on the processor, and both read a few texts.
+func CheckStandIn(ort *encoder.Runtime, opening encoder.Opening, e *encoder.Encoder) error {
+	of := opening.Bundle.StandsFor()
+	if of == nil {
+		return nil
+	}
+	o := encoder.Running{Threads: opening.Running.Threads, Unnormalised: opening.Running.Unnormalised}
+	other, err := ort.Open(of, o)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = other.Close() }()
+	least, err := encoder.LeastCosine(context.Background(), e, other, standInTexts)
+	if err == nil && least < models.LeastAlike {
+		err = &UnlikeError{Name: e.Name(), Cosine: least}
+	}
+	return err
+}
