@@ -22,6 +22,7 @@ import (
 type MeasureOptions struct {
 	About      About
 	Methods    []Method // without oracles; these follow from the sources alone
+	Metrics    []Metric // beside those that are measured anyway; see AskedMetric
 	Depth      int      // results of each ranking; 0: 100
 	Candidates int      // hits of each source; 0: the engine's default
 	Exact      bool
@@ -75,6 +76,8 @@ type Report struct {
 	Domains    []DomainInfo `json:"domains"`
 	Notes      []string     `json:"notes,omitempty"`
 	Tables     []Table      `json:"tables"`
+	// Asked are the measures that were asked for beside Metrics.
+	Asked []Metric `json:"-"`
 }
 
 func (r *Report) questions() (n int) {
@@ -93,7 +96,7 @@ func Evaluate(ctx context.Context, engine Engine, domains []questions.Domain, o 
 	if o.Reference == "" {
 		o.Reference = referenceOf(o.Methods)
 	}
-	if err := o.check(domains); err != nil {
+	if err := errors.Join(o.check(domains), o.checkMetrics()); err != nil {
 		return nil, err
 	}
 	for _, m := range o.Out {
@@ -209,7 +212,7 @@ func names(methods []Method) string {
 
 // domain measures a domain, or takes it from the state.
 func (o *MeasureOptions) domain(ctx context.Context, engine Engine, d questions.Domain) (*Measured, error) {
-	stamp, err := stampOf(o.About, o.Methods, o.Depth, o.Candidates, o.Exact, o.Patterns, d.Questions)
+	stamp, err := stampOf(o.About, o.Methods, o.Depth, o.Candidates, o.Exact, o.Patterns, o.keys(), d.Questions)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +292,8 @@ func (o *MeasureOptions) times(ctx context.Context, engine Engine, domains []que
 func (o *MeasureOptions) report(domains []questions.Domain, measured []*Measured, times []Latency) *Report {
 	r := &Report{About: o.About, Depth: o.Depth, Candidates: o.Candidates, Exact: o.Exact, Notes: slices.Clone(o.Notes)}
 	r.Methods = append(slices.Clone(o.Methods), oracles(o.Methods)...)
-	s := summing{methods: r.Methods, reference: -1, depth: o.Depth}
+	r.Asked = o.Metrics
+	s := summing{methods: r.Methods, metrics: r.Columns(), reference: -1, depth: o.Depth}
 	if o.Reference != "" {
 		s.reference = methodNamed(r.Methods, o.Reference)
 		r.Reference = r.Methods[s.reference].Name

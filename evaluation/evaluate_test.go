@@ -328,3 +328,44 @@ func TestText(t *testing.T) {
 	}
 	near(t, "top-1 read from JSON", again.row(t, "all questions", "rrf").Values["top1"], .6)
 }
+
+// TestAskedFor: what is asked for stands in the tables behind its kind, once; what is measured anyway is not doubled,
+// and rankings that are not deep enough are an error. The ranks are those of TestTablesByHand.
+func TestAskedFor(t *testing.T) {
+	var asked []Metric
+	for _, name := range []string{"top-3", "MRR@1", "top3", "top-20"} {
+		m, err := AskedMetric(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = append(asked, m)
+	}
+	r := evaluated(t, MeasureOptions{Metrics: asked})
+	row := r.row(t, "all questions", "y alone")
+	if row.Values["top3"] != 4./5 || row.Values["mrr1"] != 1./5 || row.P["top3"] == 0 {
+		t.Errorf("%+v, %+v", row.Values, row.P)
+	}
+	if got := r.row(t, "all questions", OracleExpert).Values["top3"]; got != 1 {
+		t.Errorf("the best expert of each question: %v", got)
+	}
+	var headings []string
+	for _, m := range r.Columns()[:6] {
+		headings = append(headings, m.Heading)
+	}
+	if want := []string{"top-1", "top-5", "top-20", "top-100", "top-3", "MRR@10"}; !slices.Equal(headings, want) {
+		t.Errorf("columns %v, not %v", headings, want)
+	}
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "MRR@1 ") {
+		t.Errorf("%v\n%s", err, &text)
+	}
+	deep, err := AskedMetric("nDCG@5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Evaluate(context.Background(), scripted(), scriptedDomains(),
+		MeasureOptions{Methods: scriptedMethods(), Depth: 4, Metrics: []Metric{deep}})
+	if err == nil || !strings.Contains(err.Error(), "nDCG@5 needs rankings of 5 passages, and these have 4") {
+		t.Error(err)
+	}
+}

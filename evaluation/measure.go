@@ -130,7 +130,7 @@ func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
 				return fmt.Errorf("source %s was left out: %s", missing.Source, missing.Reason)
 			}
 		}
-		m.out.Outcomes[i][at] = j.outcome(r.Results, r.Confidence)
+		m.out.Outcomes[i][at] = j.outcome(r.Results, r.Confidence, m.pass.Metrics)
 		answered.Rankings = append(answered.Rankings, Ranked{Results: r.Results, Confidence: r.Confidence})
 	}
 	m.out.Questions[at] = Asked{ID: q.ID, Judged: j.judged, Answerable: j.answers != nil, Unanswerable: q.Unanswerable}

@@ -73,6 +73,10 @@ type Metric struct {
 	Lower                 bool // less is better
 	of                    func(*Outcome) float64
 	answers               bool // for questions with answers, not for those with judgements
+
+	// measure is of a measure that was asked for (AskedMetric), with its depth.
+	measure func(ranking []string, j questions.Judgements, k int) float64
+	depth   int
 }
 
 // Metrics lists the columns in their order. Those without a function are of

@@ -16,6 +16,8 @@ type Outcome struct {
 	AP          float64  `json:"p,omitempty"`
 	Recall100   float64  `json:"r,omitempty"`
 	Confidence  *float64 `json:"c,omitempty"` // nil: the method has none
+	// Asked are the measures that were asked for, by their keys.
+	Asked map[string]float64 `json:"m,omitempty"`
 }
 
 // reciprocal returns the reciprocal rank at 10.
@@ -119,15 +121,19 @@ func (j *judge) judgedOf(r *search.Result) string {
 	return best
 }
 
-func (j *judge) outcome(results []search.Result, confidence *float64) Outcome {
+func (j *judge) outcome(results []search.Result, confidence *float64, asked []Metric) Outcome {
 	o := Outcome{Confidence: confidence}
 	if j.judged {
 		ids := make([]string, len(results))
 		for i := range results {
 			ids[i] = j.judgedOf(&results[i])
-			if o.First == 0 && j.judgements[ids[i]] > 0 {
-				o.First = i + 1
+		}
+		o.First = firstRelevant(ids, j.judgements)
+		for _, m := range asked {
+			if o.Asked == nil {
+				o.Asked = map[string]float64{}
 			}
+			o.Asked[m.Key] = m.measure(ids, j.judgements, m.depth)
 		}
 		o.NDCG10 = ndcg(ids, j.judgements, 10)
 		o.AP = averagePrecision(ids, j.judgements)

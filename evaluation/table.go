@@ -56,6 +56,7 @@ const testRounds = 10_000
 // summing makes the tables of a report.
 type summing struct {
 	methods   []Method // with the oracles
+	metrics   []Metric
 	parts     []part
 	reference int // into methods; -1: none
 	depth     int
@@ -93,7 +94,7 @@ func (s *summing) table(name string, scope Scope, parts []part, detailed bool) T
 			continue
 		}
 		row := Row{Method: method.Name, Kind: method.Kind, Values: map[string]float64{}}
-		for _, m := range Metrics() {
+		for _, m := range s.metrics {
 			if m.of == nil {
 				continue
 			}
@@ -122,14 +123,14 @@ func (s *summing) macro() Table {
 	each := make([]Table, len(s.parts))
 	for d, p := range s.parts {
 		t.Questions += len(p.Questions)
-		each[d] = (&summing{methods: s.methods, parts: s.parts, reference: -1}).table(p.Domain, ScopeDomain, []part{p}, false)
+		each[d] = (&summing{methods: s.methods, metrics: s.metrics, parts: s.parts, reference: -1}).table(p.Domain, ScopeDomain, []part{p}, false)
 	}
 	for i, method := range s.methods {
 		if !defined(s.parts, i) {
 			continue
 		}
 		row := Row{Method: method.Name, Kind: method.Kind, Values: map[string]float64{}}
-		for _, m := range Metrics() {
+		for _, m := range s.metrics {
 			var values []float64
 			for d := range each {
 				at := slices.IndexFunc(each[d].Rows, func(r Row) bool { return r.Method == method.Name })

@@ -33,7 +33,7 @@ func (r *Report) WriteText(out io.Writer) error {
 		w.wrapped(note)
 	}
 	if len(r.Tables) > 0 {
-		w.table(&r.Tables[0], r.Reference)
+		w.table(r, &r.Tables[0])
 	}
 	return w.err
 }
@@ -85,7 +85,7 @@ const longestName = 38
 
 // table writes the columns that say the most of a table; one that is empty in all rows
 // is left out.
-func (w *textWriter) table(t *Table, reference string) {
+func (w *textWriter) table(r *Report, t *Table) {
 	var headings []string
 	cells := make([][]string, len(t.Rows))
 	add := func(heading string, cell func(*Row) string) {
@@ -101,13 +101,16 @@ func (w *textWriter) table(t *Table, reference string) {
 		}
 	}
 	keys := shownKeys(t)
-	for _, m := range Metrics() {
+	for _, m := range r.Asked {
+		keys = append(keys, m.Key)
+	}
+	for _, m := range r.Columns() {
 		if !slices.Contains(keys, m.Key) {
 			continue
 		}
 		add(m.Heading, func(r *Row) string { return percent(r, m) })
 		if m.Tested && m.Key != "top20" && m.Key != "answer20" {
-			add("p", func(r *Row) string { return chance(r, m.Key, reference) })
+			add("p", func(row *Row) string { return chance(row, m.Key, r.Reference) })
 		}
 	}
 	add("p50 ms", func(r *Row) string {

@@ -25,6 +25,7 @@ type evaluating struct {
 	also      []string
 	alone     bool
 	answers   string
+	metrics   []string
 	measured  evaluation.MeasureOptions
 
 	report, asJSON, state string
@@ -84,6 +85,8 @@ With --state an interrupted evaluation continues where it stopped.`,
 		"reference `method` of the significance tests (default: auto, or the first fusion method)",
 	)
 	flags.StringVar(&x.answers, "answers", "text", "form of the answers: text, or regex for the patterns of TREC")
+	flags.StringSliceVar(&x.metrics, "metrics", nil,
+		"further `measures` separated by commas, at any depth: nDCG@3, MAP@100, MRR@5, R@50, top-10")
 	flags.IntVar(&x.measured.Depth, "depth", 100, "results in each ranking")
 	flags.IntVar(
 		&x.measured.Candidates,
@@ -187,6 +190,13 @@ func (x *evaluating) check() ([]evaluation.Method, error) {
 	}
 	if err := evaluation.CheckFusions(x.fusions); err != nil {
 		return nil, cli.Usagef("--fusions: %w", err)
+	}
+	for _, name := range x.metrics {
+		m, err := evaluation.AskedMetric(name)
+		if err != nil {
+			return nil, cli.Usagef("--metrics: %w", err)
+		}
+		x.measured.Metrics = append(x.measured.Metrics, m)
 	}
 	var also []evaluation.Method
 	for _, text := range x.also {

@@ -63,7 +63,7 @@ func Write(w io.Writer, r *evaluation.Report) error {
 	}
 	p.Tiles = tiles(r)
 	for i := range r.Tables {
-		p.Tables = append(p.Tables, newTableView(&r.Tables[i], r.Reference, i < 2))
+		p.Tables = append(p.Tables, newTableView(r, &r.Tables[i], i < 2))
 	}
 	order := prominent(r)
 	p.Curves = accuracyCurves(r, order)
@@ -72,7 +72,7 @@ func Write(w io.Writer, r *evaluation.Report) error {
 	p.Sources = sourcesByDomain(r)
 	p.Weights = weightsByDomain(r)
 	p.Experts = experts(r)
-	for _, m := range evaluation.Metrics() {
+	for _, m := range r.Columns() {
 		p.Meanings = append(p.Meanings, meaning{m.Heading, m.Meaning})
 	}
 	for _, m := range r.Methods {

@@ -35,10 +35,11 @@ type cellView struct {
 // significant is the level below which a difference gets an arrow.
 const significant = 0.05
 
-func newTableView(t *evaluation.Table, reference string, open bool) tableView {
+func newTableView(report *evaluation.Report, t *evaluation.Table, open bool) tableView {
+	reference := report.Reference
 	v := tableView{Name: t.Name, Questions: thousands(t.Questions), Open: open}
 	var metrics []evaluation.Metric
-	for _, m := range evaluation.Metrics() {
+	for _, m := range report.Columns() {
 		for i := range t.Rows {
 			if has(&t.Rows[i], m.Key) {
 				metrics = append(metrics, m)
