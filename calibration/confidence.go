@@ -176,7 +176,7 @@ func FitConfidence(names []string, questions []RankedQuestion, k int, prior *Log
 	fit.HeldOut = byPlatt
 	fit.Outcomes = platt
 	because := "that is within two standard errors, so the smooth function of few numbers, which keeps different answers apart, is taken"
-	if gain > 2*deviation && len(questions) >= enoughForSteps {
+	if gain > 2*deviation && len(platt) >= enoughForSteps {
 		fit.Confidence = final.isotonic
 		fit.HeldOut = byIsotonic
 		fit.Outcomes = isotonic

@@ -196,7 +196,7 @@ func (e *Evidence) FitTemperatures(ctx context.Context) (map[int]temperatureFit,
 		for i := range e.Questions {
 			e.Questions[i].Sources[column].Confidence = fit.confidences[i]
 		}
-		for _, q := range slices.Concat(e.Unanswerable, e.Nonsense, e.Generated) {
+		for _, q := range slices.Concat(e.Unanswerable, e.Nonsense, e.Subjects, e.Generated) {
 			if own := q.ensemble(column); own.known() {
 				q.Sources[column].Confidence, err = own.sure(fit.temperature)
 				if err != nil {
@@ -287,14 +287,18 @@ func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []An
 	}
 	f.record.Signals = fusion.SignalNames()
 	for _, k := range chanceDepths() {
-		c, err := FitConfidence(fusion.SignalNames(), ranked, k, prior.For(k))
+		all, err := judge(ranked, prior.For(k))
+		var c ConfidenceFit
+		if err == nil {
+			c, err = FitConfidence(fusion.SignalNames(), all, k, prior.For(k))
+		}
 		if err != nil {
 			return fmt.Errorf("the confidence of the first %d passages: %w", k, err)
 		}
 		f.record.Chances = append(f.record.Chances, c.Confidence)
 		f.report.addChance(&c)
 		if k == 1 {
-			if err := f.reading(ctx, ranked, c.Outcomes); err != nil {
+			if err := f.reading(ctx, ranked, &c); err != nil {
 				return err
 			}
 			if err := f.reranking(ctx, ranked[:len(f.Questions)]); err != nil {
@@ -309,6 +313,9 @@ func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []An
 // mostRead is how many questions of a collection are read for, and how many of the
 // unanswerable ones: more take long and change little.
 const mostRead = 150
+
+// mostJudged is how many of the judged ones are read for.
+const mostJudged = 40
 
 // reranking fits the weight of each reranker to some of the answers, evenly chosen.
 func (f *fitting) reranking(ctx context.Context, ranked []RankedQuestion) error {
@@ -330,7 +337,7 @@ func (f *fitting) reranking(ctx context.Context, ranked []RankedQuestion) error 
 
 // reading fits what the reader says of some of the answers, evenly chosen among those to
 // questions whose words are known.
-func (f *fitting) reading(ctx context.Context, ranked []RankedQuestion, by []Outcome) (err error) {
+func (f *fitting) reading(ctx context.Context, ranked []RankedQuestion, by *ConfidenceFit) (err error) {
 	var known []int
 	for i, q := range f.Questions {
 		if len(q.Answers) > 0 {
@@ -343,7 +350,7 @@ func (f *fitting) reading(ctx context.Context, ranked []RankedQuestion, by []Out
 	var answers []RankedQuestion
 	var confidences []float64
 	take := func(at int) {
-		answers, confidences = append(answers, ranked[at]), append(confidences, by[at].Confidence)
+		answers, confidences = append(answers, ranked[at]), append(confidences, by.Outcomes[at].Confidence)
 	}
 	for i := range min(len(known), mostRead) {
 		at := known[i*len(known)/min(len(known), mostRead)]
@@ -352,6 +359,15 @@ func (f *fitting) reading(ctx context.Context, ranked []RankedQuestion, by []Out
 	}
 	for i, n := 0, len(f.Unanswerable); i < min(n, mostRead); i++ {
 		take(2*len(f.Questions) + i*n/min(n, mostRead))
+	}
+	judged := slices.DeleteFunc(slices.Clone(ranked), func(a RankedQuestion) bool { return a.Without != Judged })
+	for i := range min(len(judged), mostJudged) {
+		a := judged[i*len(judged)/min(len(judged), mostJudged)]
+		confidence, err := by.Confidence.Of(a.Signals)
+		if err != nil {
+			return err
+		}
+		answers, confidences = append(answers, a), append(confidences, confidence)
 	}
 	f.options.Reading.Verdict = f.options.Verdict
 	f.record.Reading, err = FitReading(ctx, answers, confidences, *f.options.Reading)

@@ -109,9 +109,9 @@ type Evidence struct {
 // Beside are questions that count for confidences alone.
 type Beside struct {
 	// Unanswerable are said to have no answer anywhere; Nonsense are those of
-	// questions.Nonsense, and Generated those of questions.Generate: with a passage that
-	// answers, and without.
-	Unanswerable, Nonsense, Generated []Question
+	// questions.Nonsense, Subjects those of questions.Subjects, and Generated those of
+	// questions.Generate: with a passage that answers, and without.
+	Unanswerable, Nonsense, Subjects, Generated []Question
 }
 
 // Gatherer asks all sources of a collection; *search.Engine is one.
@@ -188,7 +188,7 @@ func GatherBy(
 		if err := d.About(passages); err != nil {
 			return nil, err
 		}
-		if d.Name != questions.NonsenseDomain && d.Name != questions.GeneratedDomain {
+		if !slices.Contains([]string{questions.NonsenseDomain, questions.SubjectsDomain, questions.GeneratedDomain}, d.Name) {
 			e.domains = append(e.domains, QuestionSet{Domain: d.Name, Questions: len(d.Questions), SHA256: d.SHA256})
 		}
 		for i := range d.Questions {
@@ -250,6 +250,8 @@ func GatherBy(
 			e.Questions = append(e.Questions, q)
 		case q.Domain == questions.NonsenseDomain:
 			e.Nonsense = append(e.Nonsense, q)
+		case q.Domain == questions.SubjectsDomain:
+			e.Subjects = append(e.Subjects, q)
 		default:
 			e.Unanswerable = append(e.Unanswerable, q)
 		}

@@ -218,7 +218,7 @@ func (o *ReadingOptions) fit(
 		out.Ranking = 0
 		out.Top1 = out.WithoutTop1 // such a reader is no judge of passages
 	}
-	var words, first []RankedQuestion
+	var words, first, judged []RankedQuestion
 	var before []Outcome
 	var verdict verdictChances
 	for i := range answers {
@@ -238,6 +238,12 @@ func (o *ReadingOptions) fit(
 			}
 			return q
 		}
+		if a.Without == Judged {
+			if m.First != nil {
+				judged = append(judged, as(m.First, false))
+			}
+			continue
+		}
 		if m.Words != nil {
 			words = append(words, as(m.Words, m.Right))
 		}
@@ -249,10 +255,15 @@ func (o *ReadingOptions) fit(
 			before = append(before, Outcome{confidences[i], a.First == 1, a.Weight})
 		}
 	}
+	var err error
 	if read := o.Verdict.For(o.Reader); read != nil {
 		out.Verdict = verdict.thresholds(&read.Answerable)
+		judged, err = judge(judged, &read.First.Chance.Logistic)
+		if err != nil {
+			return nil, err
+		}
+		first = append(first, judged...) // last, since they are not measured
 	}
-	var err error
 	out.Words, _, err = fitMarked(search.AnswerSignals(), words, priorWords)
 	if err != nil {
 		return nil, fmt.Errorf("the chance that marked words are right: %w", err)
@@ -263,7 +274,7 @@ func (o *ReadingOptions) fit(
 		return nil, fmt.Errorf("the confidence of what was read: %w", err)
 	}
 	by := map[Without][]Outcome{}
-	for i, o := range sure {
+	for i, o := range sure { // of the first of these, in their order
 		by[first[i].Without] = append(by[first[i].Without], o)
 	}
 	out.Thresholds = thresholds(by[Answerable], by[TakenOut], by[Unanswerable])

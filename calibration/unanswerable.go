@@ -43,6 +43,9 @@ const (
 	// There and Absent are generated questions with and without an answer.
 	There  Without = "there"
 	Absent Without = "absent"
+	// Judged questions are about many subjects, and nobody said whether the collection
+	// answers them: they count as the shipped confidence judges their answers.
+	Judged Without = "judged"
 )
 
 // nonsenseShare is how much questions.Nonsense counts for in a fit, of the weight of the
@@ -52,9 +55,14 @@ const nonsenseShare = .05
 // generatedShare is that of generated questions with an answer, and of those without.
 const generatedShare = .1
 
+// judgedShare is that of judged questions where no questions are said to be unanswerable. It
+// falls to nothing as these become half as many as the answerable ones: see the table in
+// docs/evidence/reliability.md.
+const judgedShare = .5
+
 // measured reports whether figures are of such questions: not of those that the project
 // brings.
-func (w Without) measured() bool { return w != Nonsense && w != There && w != Absent }
+func (w Without) measured() bool { return w != Nonsense && w != There && w != Absent && w != Judged }
 
 // mixed returns answers with the weights by which a confidence is fitted and measured:
 // half of the weight is of answerable questions. Of the other half an unanswerable
@@ -74,6 +82,7 @@ func mixed(answers []RankedQuestion) []RankedQuestion {
 		Answerable: 1, TakenOut: (own - unanswerable) / n[TakenOut], Unanswerable: unanswerable / n[Unanswerable],
 		Nonsense: nonsenseShare * own / n[Nonsense],
 		There:    generatedShare * own / n[There], Absent: generatedShare * own / n[Absent],
+		Judged: judgedShare * max(0, own-2*n[Unanswerable]) / n[Judged],
 	}
 	answers = slices.Clone(answers)
 	for i := range answers {
@@ -102,7 +111,7 @@ func RankAnswers(
 	for _, of := range []struct {
 		kind      Without
 		questions []Question
-	}{{Unanswerable, beside.Unanswerable}, {Nonsense, beside.Nonsense}, {There, beside.Generated}} {
+	}{{Unanswerable, beside.Unanswerable}, {Nonsense, beside.Nonsense}, {There, beside.Generated}, {Judged, beside.Subjects}} {
 		if err != nil {
 			return nil, err
 		}
@@ -123,6 +132,34 @@ func RankAnswers(
 	found := slices.DeleteFunc(slices.Clone(beside.Generated), func(q Question) bool { return len(q.Relevant) == 0 })
 	out, err = withoutAnswers(Absent, found, gates, specialists)
 	return mixed(append(ranked, out...)), err
+}
+
+// judge returns the answers with two in the place of each judged one: a right one and a wrong one, with the
+// share of its weight that a shipped chance gives. So what is shipped knows of foreign questions stays where a
+// collection has none of its own. Without a chance they are left out.
+func judge(answers []RankedQuestion, by *Logistic) ([]RankedQuestion, error) {
+	var out []RankedQuestion
+	for _, a := range answers {
+		if a.Without != Judged {
+			out = append(out, a)
+			continue
+		}
+		if by == nil {
+			continue
+		}
+		chance, err := by.Of(a.Signals)
+		if err != nil {
+			return nil, fmt.Errorf("the shipped confidence of %s: %w", a.ID, err)
+		}
+		for first, share := range []float64{1 - chance, chance} {
+			if weight := a.Weight * share; weight > 0 {
+				a := a
+				a.First, a.Weight = first, weight
+				out = append(out, a)
+			}
+		}
+	}
+	return out, nil
 }
 
 func rankedAs(kind Without, q *Question, a *Answered) RankedQuestion {

@@ -10,6 +10,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // TestWithoutItsAnswer: the passage that answered is no candidate and no random
@@ -313,5 +315,95 @@ func TestGeneratedWeigh(t *testing.T) {
 		if w.measured() {
 			t.Errorf("%q is measured", w)
 		}
+	}
+}
+
+// TestJudged: questions about other things, which nobody judged, keep the confidence of such answers where the shipped one
+// has it, in place of where a signal that tells nothing among the collection's own questions would take it; each counts
+// as a right and a wrong one with the shares of the shipped chance. They are in no figure, and weigh the less the more
+// questions are said to be unanswerable.
+func TestJudged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(43, 1))
+	names := []string{"close", "ahead"}
+	shipped := &Logistic{Intercept: -3, Signals: []Term{{Name: "close", Coefficient: 4}, {Name: "ahead", Coefficient: 1}}}
+	var own, foreign []RankedQuestion
+	for i := range 400 { // all of the collection's own are close, right or wrong
+		q := RankedQuestion{ID: fmt.Sprint(i), Signals: []float64{1 + .1*rng.NormFloat64(), rng.NormFloat64()}}
+		if q.Signals[1]+rng.NormFloat64() > 0 {
+			q.First = 1
+		}
+		own = append(own, q)
+	}
+	for i := range 100 {
+		q := RankedQuestion{ID: fmt.Sprint("judged/", i), Signals: []float64{.3 * rng.Float64(), rng.NormFloat64()}}
+		q.Without = Judged
+		foreign = append(foreign, q)
+	}
+	fitted := func(answers []RankedQuestion) (at []float64) {
+		t.Helper()
+		all, err := judge(mixed(answers), shipped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fit, err := FitConfidence(names, all, 1, shipped)
+		if err != nil || len(fit.Outcomes) != len(own) {
+			t.Fatalf("%d outcomes, %v", len(fit.Outcomes), err)
+		}
+		for _, q := range foreign {
+			c, err := fit.Confidence.Of(q.Signals)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = append(at, c)
+		}
+		return at
+	}
+	refused := func(confidences []float64) (n int) {
+		for _, c := range confidences {
+			if c < .2 {
+				n++
+			}
+		}
+		return n
+	}
+	var before []float64
+	for _, q := range foreign {
+		c, err := shipped.Of(q.Signals)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before = append(before, c)
+	}
+	without, with := fitted(own), fitted(append(slices.Clone(own), foreign...))
+	if s, a, b := refused(before), refused(without), refused(with); s < 65 || a > s-10 || b < s-3 {
+		t.Errorf("of 100 foreign questions %d are refused as shipped, %d calibrated, %d with judged questions", s, a, b)
+	}
+	sum := func(answers []RankedQuestion) (right, wrong float64) {
+		all, err := judge(mixed(answers), shipped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range all {
+			switch {
+			case a.Without != Judged:
+			case a.First == 1:
+				right += a.Weight
+			default:
+				wrong += a.Weight
+			}
+		}
+		return right, wrong
+	}
+	right, wrong := sum(append(slices.Clone(own), foreign...))
+	near(t, "their weight", right+wrong, judgedShare*400, 1e-9)
+	near(t, "that of right ones", right/(right+wrong), stat.Mean(before, nil), 1e-9)
+	said := slices.Repeat([]RankedQuestion{{Without: Unanswerable, Signals: []float64{0, 0}}}, 100)
+	right, wrong = sum(slices.Concat(own, said, foreign))
+	near(t, "beside 100 that are said to be unanswerable", right+wrong, judgedShare*200, 1e-9)
+	if right, wrong = sum(slices.Concat(own, said, said, said, foreign)); right+wrong != 0 {
+		t.Errorf("beside 300 they weigh %v", right+wrong)
+	}
+	if all, err := judge(mixed(append(slices.Clone(own), foreign...)), nil); err != nil || len(all) != len(own) {
+		t.Errorf("without what is shipped %d are left: %v", len(all), err)
 	}
 }

@@ -123,7 +123,8 @@ func (s *summing) macro() Table {
 	each := make([]Table, len(s.parts))
 	for d, p := range s.parts {
 		t.Questions += len(p.Questions)
-		each[d] = (&summing{methods: s.methods, metrics: s.metrics, parts: s.parts, reference: -1}).table(p.Domain, ScopeDomain, []part{p}, false)
+		one := summing{methods: s.methods, metrics: s.metrics, parts: s.parts, reference: -1}
+		each[d] = one.table(p.Domain, ScopeDomain, []part{p}, false)
 	}
 	for i, method := range s.methods {
 		if !defined(s.parts, i) {

@@ -38,7 +38,9 @@ func newAblate(term cli.Terminal) *cobra.Command {
     questions of their domains are left out);
   - the gate and the confidence fitted on few questions with the shipped ones;
   - a calibrated collection before and after an expert is added (--held-out names
-    it; the gate has seen neither the expert nor the questions of its domain).
+    it; the gate has seen neither the expert nor the questions of its domain);
+  - two oracles over the experts: the expert of the question's domain, and the
+    weights that Bayesian optimisation finds for each question in 50 steps.
 
 The gate is fitted on other questions than those it answers (five folds by a
 hash of the question's id). A fixed weight is the best one for these questions.

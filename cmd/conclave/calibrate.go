@@ -114,7 +114,8 @@ func (x *calibrating) fit(
 	if err != nil {
 		return err
 	}
-	found, err := cli.Gather(ctx, l, append(slices.Clone(domains), questions.Nonsense(), generated), term)
+	beside := []questions.Domain{questions.Nonsense(), questions.Subjects(), generated}
+	found, err := cli.Gather(ctx, l, slices.Concat(domains, beside), term)
 	if err != nil {
 		return err
 	}

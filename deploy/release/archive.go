@@ -109,8 +109,11 @@ func (r *Release) Archive(parts, platform, installed string) error {
 	content := Content{
 		"bin/conclave":                         {Path: filepath.Join(parts, "conclave"), Program: true},
 		"share/doc/conclave/conclave.cdx.json": {Path: filepath.Join(parts, "conclave.cdx.json")},
-		"lib/systemd/system/conclave.service":  {Path: filepath.Join(r.Source, "deploy", "systemd", "conclave.service")},
 		"share/doc/conclave/conclave.yaml":     {Path: filepath.Join(r.Source, "configs", "conclave.yaml")},
+	}
+	if strings.HasPrefix(platform, "linux-") {
+		unit := filepath.Join(r.Source, "deploy", "systemd", "conclave.service")
+		content["lib/systemd/system/conclave.service"] = File{Path: unit}
 	}
 	for _, name := range []string{"README.md", "LICENSE", "NOTICE", "CHANGELOG.md"} {
 		content["share/doc/conclave/"+name] = File{Path: filepath.Join(r.Source, name)}

@@ -123,3 +123,19 @@ func Nonsense() Domain {
 	}
 	return NewDomain(NonsenseDomain, all, 0)
 }
+
+//go:embed subjects.txt
+var subjects string
+
+// SubjectsDomain is the name of Subjects.
+const SubjectsDomain = "subjects"
+
+// Subjects returns questions about many subjects, which most collections are not about. Some may answer one
+// of them.
+func Subjects() Domain {
+	var all []Question
+	for i, text := range strings.Split(strings.TrimSpace(subjects), "\n") {
+		all = append(all, Question{ID: fmt.Sprint(i + 1), Text: text, Unanswerable: true})
+	}
+	return NewDomain(SubjectsDomain, all, 0)
+}

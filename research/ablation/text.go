@@ -23,6 +23,9 @@ func (r *Findings) WriteText(to io.Writer) error {
 	if len(r.Familiar) > 0 {
 		printRows(out, "specialists by question", first, r.Familiar)
 	}
+	if len(r.Oracles) > 0 {
+		printRows(out, "oracles over the experts", first, r.Oracles)
+	}
 	if f := r.Foreign; f != nil {
 		printTable(
 			out,

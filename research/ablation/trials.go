@@ -49,6 +49,9 @@ type Findings struct {
 	Foreign  *Foreign  `json:"foreign,omitempty"`
 	HeldOut  []HeldOut `json:"held_out,omitempty"`
 	Few      []Few     `json:"few,omitempty"`
+	// Oracles know what answers: over the experts alone, the one of the question's domain, and the weights that
+	// Bayesian optimisation found for each question.
+	Oracles []Row `json:"oracles,omitempty"`
 }
 
 // Foreign is what out-of-domain experts cost: each pair is without them and with them.
@@ -72,7 +75,7 @@ type HeldOut struct {
 
 // Trials returns the names of what can be tried.
 func Trials() []string {
-	return []string{"yardsticks", "without", "familiar", "foreign", "held-out", "few"}
+	return []string{"yardsticks", "without", "familiar", "foreign", "held-out", "few", "oracles"}
 }
 
 // Check refuses trials that there are not, and experts that are not among those of a
@@ -120,7 +123,7 @@ func Run(ctx context.Context, found *calibration.Evidence, o TrialOptions) (*Fin
 	}
 	t := run{whole: e, e: own, o: o}
 	all := []trial{t.gate}
-	for i, more := range []func() []trial{t.yardsticks, t.without, t.familiar, t.foreign, t.heldOut, t.few} {
+	for i, more := range []func() []trial{t.yardsticks, t.without, t.familiar, t.foreign, t.heldOut, t.few, t.oracles} {
 		if len(o.Only) == 0 || slices.Contains(o.Only, Trials()[i]) {
 			all = append(all, more()...)
 		}

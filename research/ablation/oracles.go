@@ -1,0 +1,95 @@
+package ablation
+
+import (
+	"context"
+	"hash/fnv"
+	"math/rand/v2"
+
+	"example.org/conclave/calibration"
+	"example.org/conclave/fusion"
+)
+
+// oracles returns what no method can reach, since it knows what answers: the two oracles of MUF's paper over the experts
+// (Li et al., 2021, section 6.2, table 3).
+func (t *run) oracles() []trial {
+	var experts []string
+	for _, s := range t.e.Questions[0].Sources {
+		if s.Kind.Dense() {
+			experts = append(experts, t.e.Sources[s.Column])
+		}
+	}
+	if len(experts) < 2 {
+		return nil
+	}
+	row := func(name string, choose func(q *calibration.Question, names []string) (fusion.Ranking, error)) trial {
+		return func(_ context.Context, r *Findings) error {
+			some, err := t.e.among(these(experts...), nil)
+			if err != nil {
+				return err
+			}
+			answers, err := calibration.By(some.Questions, func(q *calibration.Question) (fusion.Ranking, error) {
+				return choose(q, some.Sources)
+			})
+			if err != nil {
+				return err
+			}
+			r.add(&r.Oracles, some.row(name, answers))
+			return nil
+		}
+	}
+	return []trial{
+		row("the expert of the question's domain, else the mean", func(q *calibration.Question, names []string) (fusion.Ranking, error) {
+			return weighted(q, indicator(q, names))
+		}),
+		row("Bayesian search for the question's weights", bayesian),
+	}
+}
+
+// indicator returns a weight of 1 for the expert of the question's domain; equal weights where there is none.
+func indicator(q *calibration.Question, names []string) []float64 {
+	weights := make([]float64, len(names))
+	own := false
+	for i, name := range names {
+		if name == q.Domain {
+			weights[i], own = 1, true
+		}
+	}
+	for i := range weights {
+		if !own {
+			weights[i] = 1
+		}
+	}
+	return weights
+}
+
+// weighted ranks by the weighted sum of the experts' scores.
+func weighted(q *calibration.Question, weights []float64) (fusion.Ranking, error) {
+	var sources []fusion.Source
+	for _, s := range q.Sources {
+		if w := weights[s.Column]; w > 0 {
+			sources = append(sources, fusion.Source{Column: s.Column, Weight: w})
+		}
+	}
+	return fusion.Sum(q.Table, sources, fusion.LinearOptions{Normalisation: fusion.Raw}, calibration.AnsweredDepth)
+}
+
+// bayesian ranks by the weights, of those that are tried for this very question, under which the first passage that
+// answers ranks highest. It begins with the indicator, as in the paper.
+func bayesian(q *calibration.Question, names []string) (fusion.Ranking, error) {
+	seed := fnv.New64a()
+	_, _ = seed.Write([]byte(q.ID))
+	random := rand.New(rand.NewPCG(seed.Sum64(), testSeed))
+	best, err := minimise([][]float64{indicator(q, names)}, searchSteps, random, func(weights []float64) (float64, error) {
+		r, err := weighted(q, weights)
+		for i, item := range r.Items {
+			if q.Relevant[item.Ordinal] > 0 {
+				return -1 / float64(i+1), err
+			}
+		}
+		return 0, err
+	})
+	if err != nil {
+		return fusion.Ranking{}, err
+	}
+	return weighted(q, best)
+}
