@@ -38,9 +38,7 @@ func (t *run) oracles() []trial {
 		}
 	}
 	return []trial{
-		row("the expert of the question's domain, else the mean", func(q *calibration.Question, names []string) (fusion.Ranking, error) {
-			return weighted(q, indicator(q, names))
-		}),
+		row("the expert of the question's domain, else the mean", knowing),
 		row("Bayesian search for the question's weights", bayesian),
 	}
 }
@@ -60,6 +58,11 @@ func indicator(q *calibration.Question, names []string) []float64 {
 		}
 	}
 	return weights
+}
+
+// knowing ranks by the expert of the question's domain.
+func knowing(q *calibration.Question, names []string) (fusion.Ranking, error) {
+	return weighted(q, indicator(q, names))
 }
 
 // weighted ranks by the weighted sum of the experts' scores.
