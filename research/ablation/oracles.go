@@ -9,8 +9,8 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// oracles returns what no method can reach, since it knows what answers: the two oracles of MUF's paper over the experts
-// (Li et al., 2021, section 6.2, table 3).
+// oracles returns what no method can reach, since it knows what answers: the two oracles of the paper of MUF over the
+// experts (Li et al., 2021, section 6.2, table 3).
 func (t *run) oracles() []trial {
 	var experts []string
 	for _, s := range t.e.Questions[0].Sources {
