@@ -87,7 +87,8 @@ func TestOracles(t *testing.T) {
 		best, first := math.Inf(-1), false
 		q.Table.Each(fusion.Exact, func(row int, by []float64) {
 			if v := by[map[string]int{"a": 1, "b": 2, "c": 3}[q.Domain]]; v > best {
-				best, first = v, q.Relevant[q.Table.Ordinal(row)] > 0
+				best = v
+				first = q.Relevant[q.Table.Ordinal(row)] > 0
 			}
 		})
 		if first {
