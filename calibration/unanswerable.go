@@ -111,7 +111,10 @@ func RankAnswers(
 	for _, of := range []struct {
 		kind      Without
 		questions []Question
-	}{{Unanswerable, beside.Unanswerable}, {Nonsense, beside.Nonsense}, {There, beside.Generated}, {Judged, beside.Subjects}} {
+	}{
+		{Unanswerable, beside.Unanswerable}, {Nonsense, beside.Nonsense},
+		{There, beside.Generated}, {Judged, beside.Subjects},
+	} {
 		if err != nil {
 			return nil, err
 		}

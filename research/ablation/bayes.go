@@ -21,7 +21,12 @@ const noise = 1e-6
 // optimisation tries after them, so many in all (Frazier, 2018): a Gaussian process with a Matérn kernel of 5/2, whose
 // length is the likeliest of a few, is fitted to the values so far, and the point with the greatest expected
 // improvement is tried next. Of equal values the earliest counts.
-func minimise(begin [][]float64, steps int, random *rand.Rand, value func(x []float64) (float64, error)) ([]float64, error) {
+func minimise(
+	begin [][]float64,
+	steps int,
+	random *rand.Rand,
+	value func(x []float64) (float64, error),
+) ([]float64, error) {
 	var points [][]float64
 	var values []float64
 	best := 0

@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/fusion"
 )
 
-// TestProcess compares with a process worked out by hand: one point with the value v predicts v there without doubt, and
+// TestProcess compares with a process worked out by hand: a point with the value v predicts v there without doubt, and
 // far away its mean with the whole deviation; between two points of values 1 and -1 it predicts 0 by symmetry.
 func TestProcess(t *testing.T) {
 	p, _ := newProcess([][]float64{{0}, {1}}, []float64{1, -1}, .3)
@@ -27,7 +27,8 @@ func TestProcess(t *testing.T) {
 	}
 	// By numbers: the expectation of max(least - v, 0) over the normal distribution.
 	mean, deviation := p.predict([]float64{.5})
-	least, sum := -.4, 0.0
+	const least = -.4
+	sum := 0.0
 	const parts = 20_000
 	for i := range parts {
 		z := -8 + 16*(float64(i)+.5)/parts
@@ -70,8 +71,8 @@ func TestMinimise(t *testing.T) {
 	}
 }
 
-// TestOracles: what is searched for a question is no worse than the expert of its domain, whose top-1 is that of its own
-// ranking, and both stand in the findings.
+// TestOracles: what is searched for a question is no worse than the expert of its domain, whose top-1 is that of its
+// own ranking, and both stand in the findings.
 func TestOracles(t *testing.T) {
 	e := planted(t, 60)
 	r, err := Run(context.Background(), &e.Evidence, TrialOptions{Base: "base", Joint: "joint", Only: []string{"oracles"}})
@@ -84,7 +85,8 @@ func TestOracles(t *testing.T) {
 	right := 0.0
 	for i := range e.Questions {
 		q := &e.Questions[i]
-		best, first := math.Inf(-1), false
+		best := math.Inf(-1)
+		first := false
 		q.Table.Each(fusion.Exact, func(row int, by []float64) {
 			if v := by[map[string]int{"a": 1, "b": 2, "c": 3}[q.Domain]]; v > best {
 				best = v
