@@ -320,8 +320,8 @@ func TestGeneratedWeigh(t *testing.T) {
 
 // TestJudged: questions about other things, which nobody judged, keep the confidence of such answers where the
 // shipped one has it, in place of where a signal that tells nothing among the collection's own questions would take
-// it; each counts as a right and a wrong one with the shares of the shipped chance. They are in no figure, and weigh the less the more
-// questions are said to be unanswerable.
+// it; each counts as a right and a wrong one with the shares of the shipped chance. They are in no figure, and weigh
+// the less the more questions are said to be unanswerable.
 func TestJudged(t *testing.T) {
 	rng := rand.New(rand.NewPCG(43, 1))
 	names := []string{"close", "ahead"}
