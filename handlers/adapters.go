@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -9,9 +10,9 @@ import (
 	"example.org/conclave/search"
 )
 
-// Adapter is an operation of an interface that others have defined. The document does
-// not describe it. It has the same checks of host, origin, key and rate as the API's
-// own operations, the same admission, limits, log and metrics.
+// Adapter is an operation of an interface that others have defined. It has the same checks
+// of host, origin, key, rate and parameters as the API's own operations, the same admission,
+// limits, log and metrics. Its body it reads itself.
 type Adapter struct {
 	Method, Path string // the path may have a {part}, for http.Request.PathValue
 	Scope        Scope
@@ -53,16 +54,23 @@ func (a *API) refusalOf(path string) func(*Problem) (int, any) {
 	return nil
 }
 
-// operation returns what is checked of an adapter's requests.
-func (x *Adapter) operation() operation {
-	o := operation{method: x.Method, path: x.Path, scope: x.Scope, produces: []string{typeJSON}}
+// operation returns what is checked of an adapter's requests: what the document says of its
+// path, which has to say the same of its scope.
+func (x *Adapter) operation() (o operation, err error) {
+	for _, described := range theDocument().operations {
+		if described.method == x.Method && described.path == x.Path {
+			if described.scope != x.Scope {
+				err = fmt.Errorf("handlers: openapi.yaml has the scope %q for %s %s, which takes %q",
+					described.scope, x.Method, x.Path, x.Scope)
+			}
+			return *described, err
+		}
+	}
+	o = operation{method: x.Method, path: x.Path, scope: x.Scope, produces: []string{typeJSON}}
 	if x.Method == http.MethodPost {
 		o.takes = []string{typeJSON}
 	}
-	if x.Files {
-		o.takes = []string{anyType}
-	}
-	return o
+	return o, nil
 }
 
 // adapted makes a route of an adapter.

@@ -84,8 +84,11 @@ func quality(accept, offered string) float64 {
 func declared(r *http.Request, o *operation) *Problem {
 	given := r.Header.Values("Content-Type")
 	usual := typeJSON
-	if o.takesLines() {
+	switch {
+	case o.takesLines():
 		usual = typeLines
+	case !slices.Contains(o.takes, typeJSON):
+		usual = o.takes[0]
 	}
 	unsupported := func(format string, args ...any) *Problem {
 		return newProblem(

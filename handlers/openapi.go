@@ -2,11 +2,13 @@ package handlers
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +38,7 @@ type operation struct {
 	produces         []string
 	takes            []string           // types of the body; nil: none is taken
 	body             *schema            // of the body, or of one line of it
+	refusal          string             // the schema of refusals; "": they are problems
 	parameters       map[string]*schema // of the query string
 	strict           bool               // other parameters are refused
 }
@@ -112,6 +115,9 @@ func (s *schema) link(all map[string]json.RawMessage, inside map[string]*schema)
 	}
 	return nil
 }
+
+// othersTag is that of the interfaces which others have defined.
+const othersTag = "chatbots"
 
 // theDocument is that of the program. A mistake in it is one in the program,
 // which every test finds.
@@ -201,8 +207,13 @@ func complete(tree map[string]any, table []condition, paths yaml.Node) {
 			o := member(of)
 			statuses, _ := o["x-problems"].([]any)
 			delete(o, "x-problems")
+			refusal, _ := o["x-refusal"].(string)
 			for _, status := range statuses {
 				n, _ := status.(int)
+				if refusal != "" {
+					member(o, "responses")[strconv.Itoa(n)] = refused(n, refusal)
+					continue
+				}
 				responses[problemName(n)] = all[problemName(n)]
 				member(o, "responses")[strconv.Itoa(n)] = map[string]any{"$ref": "#/components/responses/" + problemName(n)}
 			}
@@ -213,6 +224,18 @@ func complete(tree map[string]any, table []condition, paths yaml.Node) {
 				}
 			}
 		}
+	}
+}
+
+// refused returns what the document says of a status of an interface with errors of its own shape.
+func refused(status int, schema string) map[string]any {
+	phrase := cmp.Or(http.StatusText(status), "The caller closed the connection")
+	return map[string]any{
+		"description": phrase + ", in the shape of this interface.",
+		"headers":     map[string]any{"X-Request-ID": map[string]any{"$ref": "#/components/headers/RequestID"}},
+		"content": map[string]any{
+			typeJSON: map[string]any{"schema": map[string]any{"$ref": schemaPrefix + schema}},
+		},
 	}
 }
 
@@ -234,6 +257,8 @@ func (d *document) enforce() error {
 				}
 			}
 			Responses map[string]struct{ Content map[string]json.RawMessage }
+			Tags      []string
+			Refusal   string `json:"x-refusal"`
 		}
 		Components struct{ Schemas map[string]json.RawMessage }
 	}
@@ -244,7 +269,7 @@ func (d *document) enforce() error {
 		for method, from := range item {
 			o := &operation{
 				id: from.OperationID, method: strings.ToUpper(method), path: path, scope: anyKey,
-				parameters: map[string]*schema{}, strict: strings.HasPrefix(path, "/v1/"),
+				parameters: map[string]*schema{}, strict: strings.HasPrefix(path, "/v1/"), refusal: from.Refusal,
 			}
 			if scopes, ok := from.Security[0]["bearer"]; !ok {
 				o.scope = public
@@ -258,9 +283,11 @@ func (d *document) enforce() error {
 			}
 			for contentType, media := range from.RequestBody.Content {
 				o.takes = append(o.takes, contentType)
-				if contentType == typeLines {
+				switch {
+				case slices.Contains(from.Tags, othersTag): // whose adapter reads it
+				case contentType == typeLines:
 					o.body = media.Schema.Content
-				} else if o.body == nil {
+				case o.body == nil:
 					o.body = media.Schema
 				}
 			}

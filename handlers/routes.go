@@ -77,7 +77,11 @@ func (a *API) route() (http.Handler, error) {
 	}
 	for i := range a.options.Adapters {
 		x := &a.options.Adapters[i]
-		if err := a.open(router, x.operation(), x.Cost, a.adapted(x)); err != nil {
+		o, err := x.operation()
+		if err == nil {
+			err = a.open(router, o, x.Cost, a.adapted(x))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

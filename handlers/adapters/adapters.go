@@ -40,17 +40,25 @@ func serve[In, Out any](
 	do func(ctx context.Context, e handlers.Engine, in In) (Out, error),
 ) func(*http.Request, handlers.Admitted) (handlers.Answer, error) {
 	return func(r *http.Request, e handlers.Admitted) (answer handlers.Answer, err error) {
-		body, err := io.ReadAll(r.Body)
+		in, err := readInto[In](r)
 		if err != nil {
 			return answer, err
-		}
-		var in In
-		if err := json.Unmarshal(body, &in, json.RejectUnknownMembers(true)); err != nil {
-			return answer, mistake(body, err)
 		}
 		answer.Value, err = do(r.Context(), e, in)
 		return answer, err
 	}
+}
+
+// readInto returns what a request's body says, of which every field has to be known.
+func readInto[In any](r *http.Request) (in In, err error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return in, err
+	}
+	if err := json.Unmarshal(body, &in, json.RejectUnknownMembers(true)); err != nil {
+		return in, mistake(body, err)
+	}
+	return in, nil
 }
 
 // mistake describes what is wrong with a body.

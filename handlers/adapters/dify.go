@@ -28,16 +28,20 @@ func dify(collection string) []handlers.Adapter {
 }
 
 type difyRequest struct {
-	KnowledgeID string `json:"knowledge_id"` // the collection's name
-	Query       string `json:"query"`
-	Setting     struct {
-		TopK           *int     `json:"top_k"`
-		ScoreThreshold *float64 `json:"score_threshold"`
-	} `json:"retrieval_setting"`
-	Condition *struct {
-		LogicalOperator string          `json:"logical_operator"`
-		Conditions      []difyCondition `json:"conditions"`
-	} `json:"metadata_condition"`
+	KnowledgeID string         `json:"knowledge_id"` // the collection's name
+	Query       string         `json:"query"`
+	Setting     difySetting    `json:"retrieval_setting"`
+	Condition   *difySelection `json:"metadata_condition"`
+}
+
+type difySetting struct {
+	TopK           *int     `json:"top_k"`
+	ScoreThreshold *float64 `json:"score_threshold"`
+}
+
+type difySelection struct {
+	LogicalOperator string          `json:"logical_operator"`
+	Conditions      []difyCondition `json:"conditions"`
 }
 
 type difyCondition struct {
@@ -171,6 +175,11 @@ func (in *difyRequest) filter(r *search.Request) (f search.Filter, err error) {
 	return f, err
 }
 
+type difyRefusal struct {
+	Code    any    `json:"error_code"`
+	Message string `json:"error_msg"`
+}
+
 // difyError has Dify's codes: 1001 for a key that is not sent as it should be, 1002 for
 // one that does not allow this, 2001 for a collection that is not there. Dify takes 403
 // for a key that is wrong.
@@ -187,5 +196,5 @@ func difyError(p *handlers.Problem) (int, any) {
 	case p.Code == unknownCollectionCode:
 		code = 2001
 	}
-	return status, map[string]any{"error_code": code, "error_msg": p.Detail}
+	return status, difyRefusal{code, p.Detail}
 }

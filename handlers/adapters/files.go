@@ -3,7 +3,6 @@ package adapters
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -215,34 +214,35 @@ func namedFile(r *http.Request, e handlers.DocumentKeeper, text bool) (d handler
 	return e.DocumentNamed(r.Context(), id, text)
 }
 
-// addFile gives a file that was uploaded its attributes.
-func addFile(r *http.Request, e handlers.DocumentKeeper, collection string) (any, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	var in struct {
+// addition is a file that is added to the store, and amendment what is said of one that is there.
+type (
+	addition struct {
 		FileID     string         `json:"file_id"`
 		Attributes map[string]any `json:"attributes"`
 		Chunking   any            `json:"chunking_strategy"` // there is one
 	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, mistake(body, err)
+	amendment struct {
+		Attributes map[string]any `json:"attributes"`
+	}
+)
+
+// addFile gives a file that was uploaded its attributes.
+func addFile(r *http.Request, e handlers.DocumentKeeper, collection string) (any, error) {
+	in, err := readInto[addition](r)
+	if err != nil {
+		return nil, err
+	}
+	if in.FileID == "" {
+		return nil, invalid("missing_field", "/file_id", "file_id is missing: it has to be the id of a file")
 	}
 	return withAttributes(r.Context(), e, collection, in.FileID, in.Attributes)
 }
 
 // amendFile gives a file other attributes.
 func amendFile(r *http.Request, e handlers.DocumentKeeper, collection, file string) (any, error) {
-	body, err := io.ReadAll(r.Body)
+	in, err := readInto[amendment](r)
 	if err != nil {
 		return nil, err
-	}
-	var in struct {
-		Attributes map[string]any `json:"attributes"`
-	}
-	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, mistake(body, err)
 	}
 	return withAttributes(r.Context(), e, collection, file, in.Attributes)
 }
@@ -317,6 +317,13 @@ func listFiles(r *http.Request, e handlers.DocumentKeeper, show func(handlers.Ke
 	return out, nil
 }
 
+// deletion says that a file is gone.
+type deletion struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Deleted bool   `json:"deleted"`
+}
+
 func deleteFile(object string) func(*http.Request, handlers.DocumentKeeper) (any, error) {
 	return func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
 		id, err := documentOf(r.PathValue("file"))
@@ -325,8 +332,16 @@ func deleteFile(object string) func(*http.Request, handlers.DocumentKeeper) (any
 		}
 		// One that is gone is no error: callers delete it from the store, and then the file.
 		_, err = e.DropDocument(r.Context(), id)
-		return map[string]any{"id": r.PathValue("file"), "object": object, "deleted": true}, err
+		return deletion{r.PathValue("file"), object, true}, err
 	}
+}
+
+// fileContent is the text of a file.
+type fileContent struct {
+	Object   string      `json:"object"`
+	Data     []storeText `json:"data"`
+	HasMore  bool        `json:"has_more"`
+	NextPage any         `json:"next_page"`
 }
 
 // storeFileContent returns the text that was read of a file.
@@ -335,8 +350,5 @@ func storeFileContent(r *http.Request, e handlers.DocumentKeeper) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{
-		"object": "vector_store.file_content.page", "data": []storeText{{"text", d.Text}},
-		"has_more": false, "next_page": nil,
-	}, nil
+	return fileContent{Object: "vector_store.file_content.page", Data: []storeText{{"text", d.Text}}}, nil
 }

@@ -173,6 +173,17 @@ func listModels(_ *http.Request, e handlers.Admitted) (handlers.Answer, error) {
 	return handlers.Answer{Value: list}, nil
 }
 
+type openAIRefusal struct {
+	Error openAIMistake `json:"error"`
+}
+
+type openAIMistake struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"`
+	Code    string  `json:"code"`
+}
+
 // openAIError writes problems as OpenAI does. An expert or a collection that is not
 // there is what the parameter named names.
 func openAIError(named string) func(*handlers.Problem) (int, any) {
@@ -204,8 +215,6 @@ func openAIError(named string) func(*handlers.Problem) (int, any) {
 		case slices.Contains([]int{http.StatusUnprocessableEntity, http.StatusRequestEntityTooLarge}, status):
 			status = http.StatusBadRequest
 		}
-		return status, map[string]any{
-			"error": map[string]any{"message": p.Detail, "type": kind, "param": param, "code": code},
-		}
+		return status, openAIRefusal{openAIMistake{p.Detail, kind, param, code}}
 	}
 }

@@ -45,7 +45,7 @@ func rerankers() []handlers.Adapter {
 				Cost:   handlers.Answering(0),
 				Serve:  serve(rerank),
 				Refusal: func(p *handlers.Problem) (int, any) {
-					return p.Status, map[string]string{"message": p.Detail}
+					return p.Status, cohereRefusal{p.Detail}
 				},
 			},
 		)
@@ -178,6 +178,11 @@ func ranks(
 // unit brings a score of late interaction into 0 to 1, where nearly all are.
 func unit(score float32) float32 { return min(max(score, 0), 1) }
 
+type inferenceRefusal struct {
+	Error string `json:"error"`
+	Type  string `json:"error_type"`
+}
+
 func inferenceError(p *handlers.Problem) (int, any) {
 	kind := "Validation"
 	switch {
@@ -186,7 +191,7 @@ func inferenceError(p *handlers.Problem) (int, any) {
 	case p.Status >= http.StatusInternalServerError:
 		kind = "Backend"
 	}
-	return p.Status, map[string]string{"error": p.Detail, "error_type": kind}
+	return p.Status, inferenceRefusal{p.Detail, kind}
 }
 
 type rerankRequest struct {
@@ -211,6 +216,10 @@ func (d *document) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*struct {
 		Text string `json:"text"`
 	})(d), json.RejectUnknownMembers(true))
+}
+
+type cohereRefusal struct {
+	Message string `json:"message"`
 }
 
 type rerankResponse struct {

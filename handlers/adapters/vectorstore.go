@@ -16,11 +16,13 @@ type storeRequest struct {
 	Query          texts        `json:"query"`
 	MaxNumResults  *int         `json:"max_num_results"`
 	Filters        *storeFilter `json:"filters"`
-	RankingOptions struct {
-		Ranker         string  `json:"ranker"` // there is one
-		ScoreThreshold float64 `json:"score_threshold"`
-	} `json:"ranking_options"`
-	RewriteQuery bool `json:"rewrite_query"`
+	RankingOptions storeRanking `json:"ranking_options"`
+	RewriteQuery   bool         `json:"rewrite_query"`
+}
+
+type storeRanking struct {
+	Ranker         string  `json:"ranker"` // there is one
+	ScoreThreshold float64 `json:"score_threshold"`
 }
 
 // storeFilter is a comparison of one attribute, or several joined.

@@ -23,6 +23,7 @@ function h(name, attributes, ...children) {
 
 let contract;
 let expert; // the name of an expert that is loaded, for the examples
+let collection; // and that of the collection
 
 // resolve follows $ref, keeping the description that stands beside it.
 function resolve(schema) {
@@ -139,6 +140,8 @@ function exampleOf(media) {
   if (typeof media.example === "string") return media.example.trimEnd();
   const example = { ...media.example };
   if (example.expert && expert) example.expert = expert;
+  if (example.model === "base" && expert) example.model = expert;
+  if (example.knowledge_id && collection) example.knowledge_id = collection;
   return JSON.stringify(example, null, 2);
 }
 
@@ -156,6 +159,7 @@ function tryIt(path, method, op) {
       ? h("select", { required: p.required }, h("option", { value: "" }, ""), (boolean ? ["true", "false"] : values).map((v) => h("option", { value: v }, String(v))))
       : h("input", { type: "text", autocomplete: "off", spellcheck: "false", required: p.required });
     if (p.name === "q") control.value = "how do bees find their way back to the hive";
+    if (p.name === "collection" && collection) control.value = collection;
     return { p, control };
   });
   const media = bodyOf(op);
@@ -389,6 +393,11 @@ async function load() {
     expert = (await (await fetch(base + "/v1/experts")).json()).experts[0].name;
   } catch {
     // Without experts, or without a key, the examples keep their own name.
+  }
+  try {
+    collection = (await (await fetch(base + "/v1/vector_stores")).json()).data[0].id;
+  } catch {
+    // As above.
   }
   draw();
 }

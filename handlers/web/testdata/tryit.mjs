@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { on } from "./servers.mjs";
 
-const operations = ["searchPassages", "searchSimply", "searchBatch", "fuseCandidates", "embedTexts", "passages", "experts", "limits", "readyz"];
+const operations = ["searchPassages", "searchSimply", "searchBatch", "fuseCandidates", "embedTexts", "passages", "experts", "limits", "readyz",
+  "modelContext", "openAIModels", "openAIEmbeddings", "openAIStores", "openAISearch", "openAIStoreFiles", "inferenceEmbed", "difyRetrieval"];
 
 for (const width of [768, 1440])
   test(`an answer is seen where it was asked for, ${width} px wide`, () =>
