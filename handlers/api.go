@@ -57,6 +57,8 @@ type Options struct {
 	Keys []Key
 	// AuthDisabled lets everybody call on any address, not on loopback alone.
 	AuthDisabled bool
+	// Guide searches the pages of the guide; nil: they have no search.
+	Guide GuideSearcher
 	// OpenMetrics and OpenDocs let /metrics, and /docs, /guide/ and /openapi.*, be read
 	// without a key.
 	OpenMetrics, OpenDocs bool

@@ -101,7 +101,7 @@ func linked(page []byte, base string) []byte {
 	if base == "" {
 		return page
 	}
-	for _, attribute := range []string{"href", "src"} {
+	for _, attribute := range []string{"href", "src", "action"} {
 		page = bytes.ReplaceAll(page, []byte(attribute+`="/`), []byte(attribute+`="`+base+"/"))
 	}
 	return page

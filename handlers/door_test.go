@@ -121,6 +121,7 @@ func everything(t *testing.T, api *API) (all []visitor) {
 	for _, p := range shown {
 		pagesToo[p.path] = true
 	}
+	pagesToo[guideSearchPath] = true
 	for _, e := range api.registrations {
 		path := strings.NewReplacer("/passages/*", "/passages/bees", "/documents/*", "/documents/bees", "/experts/{name}", "/experts/wiki", "/{name}", "/x", "/{id}", "/1", "{collection}", "c", "{file}", "file-YmVlcw").
 			Replace(e.pattern)
@@ -138,7 +139,7 @@ func everything(t *testing.T, api *API) (all []visitor) {
 			if v.body == "" {
 				t.Fatalf("tell this test what to send to %s", path)
 			}
-		case path == "/v1/search":
+		case path == "/v1/search", path == guideSearchPath:
 			v.path += "?q=bees"
 		case e.method == http.MethodDelete && path == "/v1/passages":
 			v.path += "?tags_any=x"
@@ -191,6 +192,7 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 	o.TempDir = t.TempDir()
 	o.Engine = s
 	o.Adapters = walked
+	o.Guide = realGuide(t)
 	api := newAPI(t, o)
 	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20}, 1)
 	api.AttachDocuments(keeper, jobs.NewFolderInputs(t.TempDir(), UploadPrefix))

@@ -1,19 +1,32 @@
 package handlers
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
+	"strings"
 
 	"example.org/conclave/handlers/web"
 )
 
 // pagePolicy lets the pages load their own parts and call their own server,
 // and nothing else: no inline script, no other host, no frame around them.
-const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// GuideSearcher finds passages of the guide for a question, the best first, at most k.
+type GuideSearcher interface {
+	SearchGuide(ctx context.Context, question string, k int) ([]web.Finding, error)
+}
+
+// guideSearchPath is where the guide is searched, and guideResults how many passages are shown.
+const (
+	guideSearchPath = "/guide/search"
+	guideResults    = 8
+)
 
 // page is what people are served; the document describes what programs are.
 type page struct {
@@ -65,11 +78,34 @@ func (p page) serve(c *call) error {
 	if err != nil {
 		return fmt.Errorf("reading the page %s: %w", p.path, err)
 	}
-	if p.contentType == typeHTML {
+	return c.showPage(p.contentType, text)
+}
+
+// showPage answers with a page.
+func (c *call) showPage(contentType string, text []byte) error {
+	if contentType == typeHTML {
 		text = linked(text, BasePath(c.r.Context()))
 	}
 	c.w.Header().Set("Content-Security-Policy", pagePolicy)
-	return c.sendOnce(p.contentType, text)
+	return c.sendOnce(contentType, text)
+}
+
+// getGuideSearch shows what of the guide answers a question.
+func (a *API) getGuideSearch(c *call) error {
+	question := strings.TrimSpace(c.r.URL.Query().Get("q"))
+	var found []web.Finding
+	if question != "" {
+		var err error
+		found, err = a.options.Guide.SearchGuide(c.r.Context(), question, guideResults)
+		if err != nil {
+			return err
+		}
+	}
+	text, err := web.GuideResults(question, found)
+	if err != nil {
+		return err
+	}
+	return c.showPage(typeHTML, text)
 }
 
 // sendOnce answers with a text that changes with the program alone: a browser

@@ -89,12 +89,20 @@ func (a *API) route() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range shown {
-		o := operation{method: http.MethodGet, path: p.path, produces: []string{p.contentType}, scope: anyKey}
+	openPage := func(path, contentType string, cost Cost, handle func(*call) error) error {
+		o := operation{method: http.MethodGet, path: path, produces: []string{contentType}, scope: anyKey}
 		if a.options.OpenDocs {
 			o.scope = public
 		}
-		if err := a.open(router, o, Answering(0), p.serve); err != nil {
+		return a.open(router, o, cost, handle)
+	}
+	for _, p := range shown {
+		if err := openPage(p.path, p.contentType, Answering(0), p.serve); err != nil {
+			return nil, err
+		}
+	}
+	if a.options.Guide != nil {
+		if err := openPage(guideSearchPath, typeHTML, Searching(0), a.getGuideSearch); err != nil {
 			return nil, err
 		}
 	}

@@ -44,43 +44,72 @@ type guidePage struct {
 	Title      string // its first heading
 	Sections   []section
 	Body       template.HTML
+	rendered   func() error      // renders it, once
+	anchors    map[string]string // by the text of a heading; the first where several are equal
 }
 
 // section is a heading of the second level.
 type section struct{ ID, Title string }
+
+// book is the guide: its frame, and its pages in the order in which they are read.
+type book struct {
+	shell    *template.Template
+	chapters []chapter
+	pages    []*guidePage
+}
+
+// theBook is that of the process.
+var theBook = sync.OnceValues(func() (b book, err error) {
+	b.shell, err = template.ParseFS(embedded, "files/guide.html")
+	if err != nil {
+		return b, fmt.Errorf("reading the frame of the guide's pages: %w", err)
+	}
+	b.chapters, err = contents()
+	b.pages = []*guidePage{{Name: guideIndex, Path: guideRoot, Label: "Contents"}}
+	for _, c := range b.chapters {
+		b.pages = append(b.pages, c.Pages...)
+	}
+	for _, p := range b.pages {
+		p.rendered = sync.OnceValue(p.render)
+	}
+	return b, err
+})
+
+// page returns a page in the guide's frame, as HTML.
+func (b *book) page(p, next *guidePage) ([]byte, error) {
+	return b.framed(map[string]any{"Page": p, "Next": next})
+}
+
+// framed returns the frame with what it shows.
+func (b *book) framed(shown map[string]any) ([]byte, error) {
+	var out bytes.Buffer
+	shown["Chapters"] = b.chapters
+	if err := b.shell.Execute(&out, shown); err != nil {
+		return nil, fmt.Errorf("the guide: %w", err)
+	}
+	return out.Bytes(), nil
+}
 
 // Guide are the pages of docs and their pictures. A process has one, so that each page
 // is rendered once.
 var Guide = sync.OnceValues(guide)
 
 func guide() ([]Document, error) {
-	shell, err := template.ParseFS(embedded, "files/guide.html")
-	if err != nil {
-		return nil, fmt.Errorf("reading the frame of the guide's pages: %w", err)
-	}
-	chapters, err := contents()
+	b, err := theBook()
 	if err != nil {
 		return nil, err
 	}
-	pages := []*guidePage{{Name: guideIndex, Path: guideRoot, Label: "Contents"}}
-	for _, c := range chapters {
-		pages = append(pages, c.Pages...)
-	}
-	var all []Document
-	for i, p := range pages {
+	all := texts(&b)
+	for i, p := range b.pages {
 		var next *guidePage
-		if i+1 < len(pages) {
-			next = pages[i+1]
+		if i+1 < len(b.pages) {
+			next = b.pages[i+1]
 		}
 		document := Document{p.Path, "text/html", sync.OnceValues(func() ([]byte, error) {
-			if err := p.render(); err != nil {
+			if err := p.rendered(); err != nil {
 				return nil, err
 			}
-			var out bytes.Buffer
-			if err := shell.Execute(&out, map[string]any{"Page": p, "Chapters": chapters, "Next": next}); err != nil {
-				return nil, fmt.Errorf("the guide's page %s: %w", p.Name, err)
-			}
-			return out.Bytes(), nil
+			return b.page(p, next)
 		})}
 		all = append(all, document)
 		if former := guidePath(path.Base(p.Name)); former != p.Path { // links to it from before it moved
@@ -154,12 +183,16 @@ func (p *guidePage) render() error {
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(accessible{}, 100))),
 	)
 	tree := markdown.Parser().Parse(text.NewReader(source))
+	p.anchors = map[string]string{}
 	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
 		heading, ok := n.(*ast.Heading)
 		if !ok {
 			continue
 		}
 		id, _ := heading.AttributeString("id")
+		if title := plain(heading, source); p.anchors[title] == "" {
+			p.anchors[title] = fmt.Sprintf("%s", id)
+		}
 		switch heading.Level {
 		case 1:
 			p.Title = plain(heading, source)

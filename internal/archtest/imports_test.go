@@ -51,6 +51,9 @@ var allowed = map[string][]string{
 	},
 	"documents":        {"internal/corpus", "internal/granules"},
 	"internal/keeping": {"documents", "internal/corpus", "store"},
+	"internal/guide": {
+		"docs", "documents", "handlers/web", "internal/corpus", "search", "store", "store/folder", "store/folder/view",
+	},
 	"configs":          {},
 
 	"models/convert": {
@@ -144,8 +147,8 @@ var allowed = map[string][]string{
 	},
 	"internal/server": {
 		"ann", "configs", "documents", "encoder", "handlers", "handlers/adapters", "internal/assembly",
-		"internal/capacity", "internal/corpus", "internal/disk", "internal/experts", "internal/jobs", "internal/keeping",
-		"internal/overload", "internal/provision", "models", "search", "shipped", "store",
+		"internal/capacity", "internal/corpus", "internal/disk", "internal/experts", "internal/guide", "internal/jobs",
+		"internal/keeping", "internal/overload", "internal/provision", "models", "search", "shipped", "store",
 	},
 
 	"cmd": {"*"},

@@ -15,7 +15,12 @@ import (
 	"example.org/conclave/internal/overload"
 )
 
-func newAPI(o ServerOptions, metrics *handlers.Metrics, control *overload.Control) (*handlers.API, error) {
+func newAPI(
+	o ServerOptions,
+	metrics *handlers.Metrics,
+	control *overload.Control,
+	pages handlers.GuideSearcher,
+) (*handlers.API, error) {
 	config := o.Config
 	if o.Name == "" {
 		folder, err := filepath.Abs(config.Passages())
@@ -31,8 +36,8 @@ func newAPI(o ServerOptions, metrics *handlers.Metrics, control *overload.Contro
 	}
 	answers, bodies := capacity.Rooms(memory)
 	return handlers.New(handlers.Options{
-		Adapters: adapters.All(o.Name),
-		Metrics:  metrics, Logger: o.Log, Tracer: o.Tracer, LogQuestions: config.Log.Questions,
+		Adapters: adapters.All(o.Name), Guide: pages,
+		Metrics: metrics, Logger: o.Log, Tracer: o.Tracer, LogQuestions: config.Log.Questions,
 		Keys: keysOf(
 			config.Auth,
 		), AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,

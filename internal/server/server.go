@@ -16,6 +16,8 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/capacity"
+	"example.org/conclave/internal/guide"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/store"
@@ -50,6 +52,7 @@ type Server struct {
 	writer   store.Writer // nil where the collection is only read
 	keeper   *keeping.Keeper
 	readsPDF documents.Worker
+	guide    *guide.Guide
 
 	running context.Context // done when the server is to end
 	stop    context.CancelFunc
@@ -80,7 +83,11 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	metrics := handlers.NewMetrics()
 	s := &Server{config: o.Config, log: o.Log, readsPDF: o.ReadsPDF, refused: map[string]string{}}
-	s.api, err = newAPI(o, metrics, control)
+	s.guide = guide.New(guide.Options{
+		Reading: DocumentOptions(s.config.Documents, nil), Limits: capacity.Limits(s.config.Limits),
+		K: s.config.Search.K, Candidates: s.config.Search.Candidates,
+	})
+	s.api, err = newAPI(o, metrics, control, s.guide)
 	if err != nil {
 		return nil, err
 	}
@@ -206,6 +213,7 @@ func (s *Server) Close() error {
 	if s.keeper != nil {
 		err = errors.Join(err, s.keeper.Close())
 	}
+	err = errors.Join(err, s.guide.Close())
 	if s.assembly != nil {
 		err = errors.Join(err, s.assembly.Close())
 	}

@@ -1,0 +1,71 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+)
+
+// guideSearch is where the guide is searched.
+const guideSearch = guideRoot + "search"
+
+// Finding is a passage of the guide that was found for a question.
+type Finding struct {
+	Page    string // the file below docs: evidence/load.md
+	Heading string // of the section that it is from; "": the page's first
+	Text    string
+}
+
+// shownFinding is a Finding as the page shows it.
+type shownFinding struct{ Path, Page, Heading, Text string }
+
+// textShown is how many bytes of a passage are shown at the most.
+const textShown = 400
+
+// GuideResults returns the guide's page with what was found for a question, "" for none yet.
+func GuideResults(question string, found []Finding) ([]byte, error) {
+	b, err := theBook()
+	if err != nil {
+		return nil, err
+	}
+	shown := []shownFinding{}
+	for _, f := range found {
+		x, err := b.shownFinding(f)
+		if err != nil {
+			return nil, err
+		}
+		shown = append(shown, x)
+	}
+	return b.framed(map[string]any{
+		"Page":     &guidePage{Path: guideSearch, Title: "Search"},
+		"Searched": true, "Question": question, "Found": shown,
+	})
+}
+
+// shownFinding returns a passage with its address: of the section that it stands in.
+func (b *book) shownFinding(f Finding) (x shownFinding, err error) {
+	for _, p := range b.pages {
+		if p.Name != f.Page {
+			continue
+		}
+		if err := p.rendered(); err != nil {
+			return x, err
+		}
+		x = shownFinding{Path: p.Path, Page: p.Title, Heading: f.Heading, Text: shortened(f.Text)}
+		if anchor := p.anchors[f.Heading]; anchor != "" {
+			x.Path += "#" + anchor
+		}
+		if x.Heading == x.Page {
+			x.Heading = ""
+		}
+		return x, nil
+	}
+	return x, fmt.Errorf("the guide has no page %s", f.Page)
+}
+
+// shortened returns the beginning of a text, up to the end of a word.
+func shortened(text string) string {
+	if len(text) <= textShown {
+		return text
+	}
+	return text[:strings.LastIndexByte(text[:textShown], ' ')+1] + "…"
+}

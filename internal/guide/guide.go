@@ -1,0 +1,183 @@
+// Package guide makes a collection of the guide's pages, and answers questions about conclave from it:
+// the pages are read, cut and indexed as anybody's documents are, and the same engine searches them, by
+// words.
+package guide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"example.org/conclave/docs"
+	"example.org/conclave/documents"
+	"example.org/conclave/handlers/web"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
+	"example.org/conclave/store"
+	"example.org/conclave/store/folder"
+	"example.org/conclave/store/folder/view"
+)
+
+// Options say how the pages are read and searched.
+type Options struct {
+	Reading documents.Options
+	Limits  search.Limits
+	// Candidates is how many hits are taken of words, and K how many results there are where nobody says.
+	K, Candidates int
+}
+
+// Guide is the collection. It is made in a temporary folder when it is first asked, which takes a
+// fraction of a second. It is safe for concurrent use.
+type Guide struct {
+	options Options
+
+	mu     sync.Mutex
+	closed bool
+	engine *search.Engine
+	pages  *folder.Collection
+	dir    string
+}
+
+// New returns a Guide of which nothing is made. Close removes what will have been made.
+func New(o Options) *Guide { return &Guide{options: o} }
+
+// SearchGuide returns the passages that answer a question best, at most k.
+func (g *Guide) SearchGuide(ctx context.Context, question string, k int) (found []web.Finding, err error) {
+	engine, err := g.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := engine.Search(ctx, search.Request{
+		Question: question, K: k, Experts: &[]string{}, Fields: []string{"text", "document"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range answer.Results {
+		above := strings.Split(x.Heading, documents.Below)
+		f := web.Finding{Text: x.Text, Heading: above[len(above)-1]}
+		if x.Document != nil {
+			f.Page = x.Document.ID
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// opened returns the engine over the pages, which is made when there is none.
+func (g *Guide) opened(ctx context.Context) (*search.Engine, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.closed:
+		return nil, errors.New("the guide is closed")
+	case g.engine != nil:
+		return g.engine, nil
+	}
+	if err := g.build(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("making the guide's collection: %w", err), g.discard(ctx))
+	}
+	return g.engine, nil
+}
+
+// build makes the collection and the engine.
+func (g *Guide) build(ctx context.Context) (err error) {
+	g.dir, err = os.MkdirTemp("", "conclave-guide-")
+	if err != nil {
+		return err
+	}
+	pages, err := read(ctx, g.options.Reading)
+	if err != nil {
+		return err
+	}
+	at := filepath.Join(g.dir, "index")
+	if _, err := folder.Build(ctx, at, &pages, store.BuildOptions{Threads: 1, New: true}); err != nil {
+		return err
+	}
+	g.pages, err = folder.Open(at)
+	if err != nil {
+		return err
+	}
+	g.engine, err = search.NewEngine(search.EngineConfig{
+		Corpus: view.Of(g.pages), Limits: g.options.Limits,
+		LineUp: search.LineUp{Defaults: search.Defaults{
+			K: g.options.K, Candidates: g.options.Candidates, Timeout: g.options.Limits.Timeout, Fusion: "rrf",
+			Missing: "min", Correct: true,
+		}},
+	})
+	return err
+}
+
+// Close removes the collection. No search may be under way.
+func (g *Guide) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	return g.discard(context.Background())
+}
+
+// discard closes and removes what was made.
+func (g *Guide) discard(ctx context.Context) (err error) {
+	if g.engine != nil {
+		err = g.engine.Close(ctx)
+	}
+	if g.pages != nil {
+		err = errors.Join(err, g.pages.Close())
+	}
+	if g.dir != "" {
+		err = errors.Join(err, os.RemoveAll(g.dir))
+	}
+	g.engine, g.pages, g.dir = nil, nil, ""
+	return err
+}
+
+// stream gives the passages of all pages, one after the other.
+type stream struct {
+	passages []corpus.Passage
+	at       int
+}
+
+// read returns the passages of all pages.
+func read(ctx context.Context, o documents.Options) (all stream, err error) {
+	extractor := documents.NewExtractor(o.Limits, nil)
+	err = fs.WalkDir(docs.Files, ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".md" {
+			return err
+		}
+		data, err := docs.Files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		d, _, err := extractor.Read(ctx, documents.Input{Name: name, Data: data})
+		if err != nil {
+			return fmt.Errorf("the page %s: %w", name, err)
+		}
+		all.passages = append(all.passages, documents.PassagesOf(documents.About{ID: name}, d, data, o.Words)...)
+		return nil
+	})
+	return all, errors.Join(err, extractor.Close())
+}
+
+// Next implements store.Stream.
+func (s *stream) Next() (corpus.Passage, error) {
+	if s.at == len(s.passages) {
+		return corpus.Passage{}, io.EOF
+	}
+	s.at++
+	return s.passages[s.at-1], nil
+}
+
+// Place implements store.Stream.
+func (s *stream) Place() corpus.Place {
+	return corpus.Place{File: s.passages[max(s.at-1, 0)].ID}
+}
+
+// Progress implements store.Stream.
+func (s *stream) Progress() (done, total int64) { return -1, -1 }
