@@ -20,7 +20,8 @@ func newGuide(t *testing.T) (*Guide, string) {
 	t.Setenv("TMPDIR", folder)
 	g := New(Options{
 		Reading: documents.Options{Words: 120, Limits: documents.Limits{
-			FileBytes: 1 << 20, TextBytes: 1 << 20, Blocks: 1 << 16, Time: time.Minute, Depth: 1, Members: 1, UnpackedBytes: 1 << 20,
+			FileBytes: 1 << 20, UnpackedBytes: 1 << 20, TextBytes: 1 << 20, Blocks: 1 << 16, Time: time.Minute, Depth: 1,
+			Members: 1,
 		}},
 		Limits: search.Limits{
 			K: 100, Candidates: 100, QuestionBytes: 4 << 10, Timeout: time.Minute, Batch: 1, BatchParallel: 1, EmbedInputs: 1,
