@@ -54,7 +54,7 @@ var allowed = map[string][]string{
 	"internal/guide": {
 		"docs", "documents", "handlers/web", "internal/corpus", "search", "store", "store/folder", "store/folder/view",
 	},
-	"configs":          {},
+	"configs": {},
 
 	"models/convert": {
 		"internal/disk", "models", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5",
