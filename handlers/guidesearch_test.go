@@ -15,7 +15,8 @@ import (
 func realGuide(t *testing.T) GuideSearcher {
 	t.Helper()
 	limits := testLimits()
-	limits.Timeout, limits.QuestionBytes = time.Minute, 4<<10
+	limits.Timeout = time.Minute
+	limits.QuestionBytes = 4 << 10
 	g := guide.New(guide.Options{
 		Reading: documents.Options{Limits: documentLimits(), Words: 120}, Limits: limits, K: 5, Candidates: limits.Candidates,
 	})
