@@ -58,7 +58,7 @@ const generatedShare = .1
 // judgedShare is that of judged questions where no questions are said to be unanswerable. It
 // falls to nothing as these become half as many as the answerable ones: see the table in
 // docs/evidence/reliability.md.
-const judgedShare = .5
+const judgedShare = 3
 
 // measured reports whether figures are of such questions: not of those that the project
 // brings.

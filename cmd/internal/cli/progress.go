@@ -11,8 +11,9 @@ import (
 )
 
 // Progress shows long work on the terminal: a line that says how far the stage is,
-// with rate and time left. Where standard error is not a terminal it prints one line
-// when a stage ends, so that a log stays readable.
+// with rate and time left. Where standard error is not a terminal it prints such a line
+// now and then, and one when a stage ends, so that a log stays readable. conclave-train
+// says the same in the same form.
 type Progress struct {
 	mu       sync.Mutex // work may report from several goroutines
 	out      io.Writer
@@ -22,6 +23,7 @@ type Progress struct {
 	done     int64
 	started  time.Time
 	drawn    time.Time // zero: there is no line to clear
+	logged   time.Time // the last line of a log
 }
 
 func NewProgress(out io.Writer) *Progress { return &Progress{out: out, terminal: isTerminal(out)} }
@@ -36,11 +38,15 @@ func (p *Progress) Report(stage string, done, total int64, unit string) {
 		p.stage = stage
 		p.unit = unit
 		p.started = time.Now()
+		p.logged = p.started
 	}
 	p.done = done
 	if now := time.Now(); p.terminal && (done == total || now.Sub(p.drawn) >= drawEvery) {
 		p.drawn = now
 		_, _ = fmt.Fprint(p.out, clearLine, Cut(p.describe(total, now.Sub(p.started)), Columns(p.out)-1))
+	} else if !p.terminal && now.Sub(p.logged) >= logEvery {
+		p.logged = now
+		_, _ = fmt.Fprintln(p.out, p.describe(total, now.Sub(p.started)))
 	}
 }
 
@@ -69,6 +75,9 @@ func (p *Progress) Say(format string, args ...any) {
 
 // drawEvery is how often the line is drawn at most.
 const drawEvery = 100 * time.Millisecond
+
+// logEvery is how often a log gets a line.
+const logEvery = 30 * time.Second
 
 // settled is how long a stage has to last before its rate means something.
 const settled = 500 * time.Millisecond

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -25,5 +27,27 @@ func TestProgressInWords(t *testing.T) {
 		if got := p.describe(c.total, c.took); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
+	}
+}
+
+// TestProgressInALog: a log gets a line each half minute, of the form of a terminal's, and one at the end of a stage.
+func TestProgressInALog(t *testing.T) {
+	var out strings.Builder
+	p := NewProgress(&out)
+	p.Report("encoding base", 1, 1500, "passages")
+	p.Report("encoding base", 100, 1500, "passages")
+	if out.Len() > 0 {
+		t.Errorf("at once: %q", out.String())
+	}
+	p.started = p.started.Add(-40 * time.Second)
+	p.logged = p.started
+	p.Report("encoding base", 200, 1500, "passages")
+	p.Report("encoding base", 201, 1500, "passages")
+	p.Finish()
+	want := regexp.MustCompile(`^encoding base  200 of 1,500 passages, 5.0/s, 4m20s left
+encoding base: 201 passages in 40[.0-9]*s \(5.0/s\)
+$`)
+	if !want.MatchString(out.String()) {
+		t.Errorf("%q", out.String())
 	}
 }
