@@ -301,7 +301,7 @@ func (f *fitting) chances(ctx context.Context, gates []fusion.Gate, answers []An
 			if err := f.reading(ctx, ranked, &c); err != nil {
 				return err
 			}
-			if err := f.reranking(ctx, ranked[:len(f.Questions)]); err != nil {
+			if err := f.reranking(ctx, ranked, &c); err != nil {
 				return err
 			}
 		}
@@ -318,14 +318,27 @@ const mostRead = 150
 const mostJudged = 40
 
 // reranking fits the weight of each reranker to some of the answers, evenly chosen.
-func (f *fitting) reranking(ctx context.Context, ranked []RankedQuestion) error {
-	n := min(len(ranked), mostRead)
+func (f *fitting) reranking(ctx context.Context, ranked []RankedQuestion, by *ConfidenceFit) error {
+	if len(f.options.Reranking) == 0 {
+		return nil
+	}
+	every := make([]int, len(f.Questions))
+	for i := range every {
+		every[i] = i
+	}
+	some, sure, err := f.some(every, ranked, by)
+	if err != nil {
+		return err
+	}
 	var answers []RankedQuestion
-	for i := range n {
-		answers = append(answers, ranked[i*len(ranked)/n])
+	var confidences []float64
+	for i, a := range some {
+		if a.Without != Judged { // of a reranker nothing is shipped by which they could be judged
+			answers, confidences = append(answers, a), append(confidences, sure[i])
+		}
 	}
 	for _, o := range f.options.Reranking {
-		fit, err := FitReranking(ctx, answers, o)
+		fit, err := FitReranking(ctx, answers, confidences, o)
 		if err != nil {
 			return fmt.Errorf("the weight of the reranker %s: %w", o.Name, err)
 		}
@@ -347,15 +360,30 @@ func (f *fitting) reading(ctx context.Context, ranked []RankedQuestion, by *Conf
 	if f.options.Reading == nil || len(known) == 0 {
 		return nil
 	}
-	var answers []RankedQuestion
-	var confidences []float64
+	answers, confidences, err := f.some(known, ranked, by)
+	if err != nil {
+		return err
+	}
+	f.options.Reading.Verdict = f.options.Verdict
+	f.record.Reading, err = FitReading(ctx, answers, confidences, *f.options.Reading)
+	f.report.Reading = f.record.Reading
+	return err
+}
+
+// some returns answers to some of the questions, evenly chosen among known, the same without the passages that answer,
+// and those to some unanswerable and some judged ones, with their confidences.
+func (f *fitting) some(
+	known []int,
+	ranked []RankedQuestion,
+	by *ConfidenceFit,
+) (some []RankedQuestion, sure []float64, err error) {
 	take := func(at int) {
-		answers, confidences = append(answers, ranked[at]), append(confidences, by.Outcomes[at].Confidence)
+		some, sure = append(some, ranked[at]), append(sure, by.Outcomes[at].Confidence)
 	}
 	for i := range min(len(known), mostRead) {
 		at := known[i*len(known)/min(len(known), mostRead)]
 		take(at)
-		take(len(f.Questions) + at) // the same without the passages that answer
+		take(len(f.Questions) + at)
 	}
 	for i, n := 0, len(f.Unanswerable); i < min(n, mostRead); i++ {
 		take(2*len(f.Questions) + i*n/min(n, mostRead))
@@ -365,12 +393,9 @@ func (f *fitting) reading(ctx context.Context, ranked []RankedQuestion, by *Conf
 		a := judged[i*len(judged)/min(len(judged), mostJudged)]
 		confidence, err := by.Confidence.Of(a.Signals)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		answers, confidences = append(answers, a), append(confidences, confidence)
+		some, sure = append(some, a), append(sure, confidence)
 	}
-	f.options.Reading.Verdict = f.options.Verdict
-	f.record.Reading, err = FitReading(ctx, answers, confidences, *f.options.Reading)
-	f.report.Reading = f.record.Reading
-	return err
+	return some, sure, nil
 }

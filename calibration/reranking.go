@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 )
 
 // rerankedDepth is how many passages of an answer a reranker scores for a fit: as many as a
@@ -33,6 +34,12 @@ type RerankingFit struct {
 	MRR         float64 `yaml:"mrr" json:"mrr"`
 	WithoutTop1 float64 `yaml:"without_top1" json:"without_top1"`
 	WithoutMRR  float64 `yaml:"without_mrr" json:"without_mrr"`
+	// First is the confidence of the passage that both put first, from search.RerankSignals, over questions with an
+	// answer and as many without one; nil: the reranker has no part in the ranking. The others are those of the
+	// confidence of the ranking's own first passage.
+	First        *MarkedChance `yaml:"first,omitempty" json:"first,omitempty"`
+	WithoutECE   float64       `yaml:"without_ece" json:"without_ece"`
+	WithoutAUROC float64       `yaml:"without_auroc" json:"without_auroc"`
 }
 
 // RerankingOptions are what FitReranking fits a reranker with.
@@ -50,12 +57,20 @@ func (r *RerankingFit) Check() error {
 		return errors.New("reranker: a fingerprint is needed")
 	case !(r.Weight >= 0 && r.Weight <= fusion.MaxWeight):
 		return fmt.Errorf("weight: %v is not between 0 and %g", r.Weight, float64(fusion.MaxWeight))
+	case r.First != nil:
+		return r.First.check("first", search.RerankSignals())
 	}
 	return nil
 }
 
+// Surer reports whether the confidence with the reranker is to be used, as ReadingFit.Surer does.
+func (r *RerankingFit) Surer() bool {
+	return r.First != nil && (r.First.ECE <= r.WithoutECE || r.First.AUROC >= r.WithoutAUROC)
+}
+
 // judged is a question's first passages with the gate's scores and the reranker's.
 type judged struct {
+	answer       *RankedQuestion
 	question     *Question
 	passages     []rank.Hit
 	said         []float64
@@ -63,16 +78,20 @@ type judged struct {
 }
 
 // FitReranking lets a reranker score the first passages of answers, and finds the weight under
-// which the first that answers stands the highest. What it is worth is measured by folds.
-func FitReranking(ctx context.Context, answers []RankedQuestion, o RerankingOptions) (*RerankingFit, error) {
-	all := make([]judged, len(answers))
-	err := atOnce(ctx, readers, len(answers), o.Progress, func(ctx context.Context, at int) (err error) {
-		all[at], err = o.judge(ctx, &answers[at])
-		return err
-	})
+// which the first that answers stands the highest. What it is worth is measured by folds. Then it fits the
+// confidence of the passage that is the first by both, from the confidences of the answers without the reranker.
+// Among the answers may be those to the same questions without what answers them, and to unanswerable ones.
+func FitReranking(
+	ctx context.Context,
+	answers []RankedQuestion,
+	confidences []float64,
+	o RerankingOptions,
+) (*RerankingFit, error) {
+	every, err := o.judgeAll(ctx, answers)
 	if err != nil {
 		return nil, err
 	}
+	all := slices.DeleteFunc(slices.Clone(every), func(j judged) bool { return j.answer.Without != Answerable })
 	out := &RerankingFit{Reranker: o.Reranker, Name: o.Name, Questions: len(all)}
 	weights := rerankingWeights(all)
 	out.WithoutTop1, out.WithoutMRR = rerankedWorth(all, func(*judged) float64 { return 0 })
@@ -86,27 +105,106 @@ func FitReranking(ctx context.Context, answers []RankedQuestion, o RerankingOpti
 	out.Weight = bestWeight(weights, all)
 	if out.MRR <= out.WithoutMRR { // such a reranker is no judge of these passages
 		out.Weight, out.Top1, out.MRR = 0, out.WithoutTop1, out.WithoutMRR
+		return out, nil
 	}
-	return out, nil
+	return out, out.fitFirst(every, confidences)
 }
 
-// judge lets the reranker score a question's passages.
-func (o *RerankingOptions) judge(ctx context.Context, a *RankedQuestion) (j judged, err error) {
-	j = judged{question: a.Asked, passages: a.Passages}
-	ordinals := make([]rank.Ordinal, len(a.Passages))
-	for i, p := range a.Passages {
-		ordinals[i] = p.Ordinal
-		j.scores = append(j.scores, float64(p.Score))
+// fitFirst fits the confidence of the first passage by both.
+func (r *RerankingFit) fitFirst(every []judged, confidences []float64) error {
+	var first []RankedQuestion
+	var before []Outcome
+	answers := make([]RankedQuestion, len(every))
+	for i := range every {
+		answers[i] = *every[i].answer
 	}
-	j.sums = make([]float64, len(ordinals))
-	j.said, err = o.Score(ctx, a.Asked, ordinals)
-	if err == nil && len(j.said) != len(ordinals) {
-		err = fmt.Errorf("%d scores of %d passages", len(j.said), len(ordinals))
+	for i, a := range mixed(answers) {
+		j := &every[i]
+		if len(j.said) == 0 {
+			continue
+		}
+		top, signals := search.RerankedSignals(j.scores, j.said, r.Weight, confidences[i])
+		q := RankedQuestion{ID: a.ID, Signals: signals, Without: a.Without, Weight: a.Weight}
+		if j.question.Relevant[j.passages[top].Ordinal] > 0 {
+			q.First = 1
+		}
+		first = append(first, q)
+		before = append(before, Outcome{confidences[i], a.First == 1, a.Weight})
+	}
+	fit, _, err := fitMarked(search.RerankSignals(), first, nil)
+	if err != nil {
+		return fmt.Errorf("the confidence of what was reranked: %w", err)
+	}
+	r.First = &fit
+	alone := Summarise(before)
+	r.WithoutECE = alone.ECE
+	if alone.AUROC != nil {
+		r.WithoutAUROC = *alone.AUROC
+	}
+	return nil
+}
+
+// judgeAll lets the reranker score the passages of answers: each once for all answers to a question, by its ID.
+func (o *RerankingOptions) judgeAll(ctx context.Context, answers []RankedQuestion) ([]judged, error) {
+	var order []string
+	places := map[string][]int{} // of a question's answers
+	for i, a := range answers {
+		if places[a.ID] == nil {
+			order = append(order, a.ID)
+		}
+		places[a.ID] = append(places[a.ID], i)
+	}
+	every := make([]judged, len(answers))
+	err := atOnce(ctx, readers, len(order), o.Progress, func(ctx context.Context, n int) error {
+		of := places[order[n]]
+		said, err := o.judge(ctx, answers, of)
+		if err != nil {
+			return fmt.Errorf("scoring passages for question %s: %w", order[n], err)
+		}
+		for _, at := range of {
+			a := &answers[at]
+			j := judged{answer: a, question: a.Asked, passages: a.Passages, sums: make([]float64, len(a.Passages))}
+			for _, p := range a.Passages {
+				j.scores = append(j.scores, float64(p.Score))
+				j.said = append(j.said, said[p.Ordinal])
+			}
+			every[at] = j
+		}
+		return nil
+	})
+	return every, err
+}
+
+// judge lets the reranker score the passages of some answers to one question.
+func (o *RerankingOptions) judge(
+	ctx context.Context,
+	answers []RankedQuestion,
+	of []int,
+) (map[rank.Ordinal]float64, error) {
+	said := map[rank.Ordinal]float64{}
+	var ordinals []rank.Ordinal
+	for _, at := range of {
+		for _, p := range answers[at].Passages {
+			if _, again := said[p.Ordinal]; !again {
+				said[p.Ordinal] = 0
+				ordinals = append(ordinals, p.Ordinal)
+			}
+		}
+	}
+	if len(ordinals) == 0 {
+		return said, nil
+	}
+	scores, err := o.Score(ctx, answers[of[0]].Asked, ordinals)
+	if err == nil && len(scores) != len(ordinals) {
+		err = fmt.Errorf("%d scores of %d passages", len(scores), len(ordinals))
 	}
 	if err != nil {
-		return j, fmt.Errorf("scoring passages for question %s: %w", a.ID, err)
+		return nil, err
 	}
-	return j, nil
+	for i, p := range ordinals {
+		said[p] = scores[i]
+	}
+	return said, nil
 }
 
 // first returns the place, from 1, of the first passage that answers, with the reranker's scores
@@ -208,6 +306,10 @@ func (r *RerankingFit) WriteText(out io.Writer) error {
 	)
 	if r.Weight == 0 && err == nil {
 		_, err = fmt.Fprintln(out, "So it has no part in the ranking.")
+	}
+	if r.First != nil && err == nil {
+		_, err = fmt.Fprintf(out, "confidence of the passage that is first with it: ECE %.3f, AUROC %.3f (without it %.3f, %.3f)\n",
+			r.First.ECE, r.First.AUROC, r.WithoutECE, r.WithoutAUROC)
 	}
 	return err
 }

@@ -2,10 +2,12 @@ package calibration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"example.org/conclave/internal/rank"
@@ -55,7 +57,7 @@ func TestFitRerankingFindsWhatTells(t *testing.T) {
 	fit := func(knows float64, scale float32) *RerankingFit {
 		t.Helper()
 		answers := scoredFor(150, scale, rand.New(rand.NewPCG(seed, 0)))
-		f, err := FitReranking(t.Context(), answers, judgeBy(knows))
+		f, err := FitReranking(t.Context(), answers, make([]float64, len(answers)), judgeBy(knows))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,6 +86,53 @@ func TestFitRerankingFindsWhatTells(t *testing.T) {
 	}
 	if none := fit(-1, 1); none.Weight != 0 || none.Top1 != none.WithoutTop1 {
 		t.Errorf("seed %d: a reranker that misleads: %+v", seed, none)
+	}
+}
+
+// TestRerankedConfidenceIsOfTheFirst: a reranker that knows gives a chance that tells right from wrong, of the passage
+// that is the first with it: over questions with an answer, the same without what answers, and others.
+func TestRerankedConfidenceIsOfTheFirst(t *testing.T) {
+	const seed, n = 11, 150
+	answers := scoredFor(n, 1, rand.New(rand.NewPCG(seed, 0)))
+	for i := range n {
+		out := answers[i]
+		out.Without = TakenOut
+		out.Passages = slices.DeleteFunc(slices.Clone(out.Passages), func(h rank.Hit) bool {
+			return out.Asked.Relevant[h.Ordinal] > 0
+		})
+		answers = append(answers, out)
+	}
+	answers = append(answers, RankedQuestion{ID: "nothing", Asked: &Question{ID: "nothing"}, Without: Unanswerable})
+	for i := range answers {
+		for p, h := range answers[i].Passages {
+			if answers[i].First == 0 && answers[i].Asked.Relevant[h.Ordinal] > 0 {
+				answers[i].First = p + 1
+			}
+		}
+	}
+	confidences := slices.Repeat([]float64{.5}, len(answers))
+	scored := 0
+	var mu sync.Mutex
+	o := judgeBy(3)
+	score := o.Score
+	o.Score = func(ctx context.Context, q *Question, passages []rank.Ordinal) ([]float64, error) {
+		mu.Lock()
+		scored += len(passages)
+		mu.Unlock()
+		return score(ctx, q, passages)
+	}
+	f, err := FitReranking(t.Context(), answers, confidences, o)
+	if err != nil || f.First == nil || f.Questions != n || scored != 8*n {
+		t.Fatalf("seed %d: %+v, %v, %d passages were scored", seed, f, err, scored)
+	}
+	// What it says of a passage that answers is 15 higher, with a deviation of 5.
+	if f.WithoutAUROC != .5 || f.First.AUROC < .8 || f.First.ECE > .1 || !f.Surer() || f.Check() != nil {
+		t.Errorf("seed %d: %+v, without %v, %v", seed, *f.First, f.WithoutECE, f.WithoutAUROC)
+	}
+	high, err1 := f.First.Chance.Of([]float64{0, 18, 12, 1})
+	low, err2 := f.First.Chance.Of([]float64{0, 3, 1, 0})
+	if err := errors.Join(err1, err2); err != nil || high < .8 || low > .4 {
+		t.Errorf("seed %d: %v and %v, %v", seed, high, low, err)
 	}
 }
 

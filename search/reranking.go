@@ -84,6 +84,9 @@ type LoadedReranker struct {
 	// Weight is what its scores count beside the gate's, fitted for it: 0 where the gate is
 	// better alone. Nil: nobody fitted it, and both vary equally over the passages.
 	Weight *float64
+	// Confidence turns RerankSignals into the probability that the first passage answers, where the gate ranks
+	// and Weight was fitted; nil: it is estimated (rerankChance).
+	Confidence Chance
 }
 
 // RerankerInfo describes a loaded reranker.
@@ -223,7 +226,13 @@ func (a *answer) rerank(ctx context.Context) error {
 			a.noteLate(ctx, x.Name, err, "scored the passages", "they are ranked without it")
 		} else if len(first) > 0 {
 			rest := r.Items[within:]
-			raised := a.raise(first, said, a.plan.weightOf(x, first, said), x.Name, OriginRerank)
+			weight := a.plan.weightOf(x, first, said)
+			scores := make([]float64, len(first))
+			for i, item := range first {
+				scores[i] = item.Score
+			}
+			a.rerankedChance(x, scores, said, weight)
+			raised := a.raise(first, said, weight, x.Name, OriginRerank)
 			slices.SortStableFunc(raised, func(x, y fusion.Item) int { return cmp.Compare(y.Score, x.Score) })
 			r.Items = append(raised, rest...)
 		}

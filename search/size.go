@@ -47,7 +47,7 @@ const (
 func (a *answer) cutToLimits() error {
 	for i := range a.rankings {
 		r := &a.rankings[i]
-		if a.plan.abstains(printedOf(r.Confidence)) && !a.readsForConfidence() {
+		if a.plan.abstains(printedOf(r.Confidence)) && !a.readsForConfidence() && !a.reranksForConfidence() {
 			r.Items = nil
 		}
 		within := a.cut

@@ -89,6 +89,8 @@ func mend(f doctor.Finding, config configs.Config) string {
 			return "conclave calibrate --store " + config.Store + " --questions FILE"
 		}
 		return "conclave calibrate --collection " + config.Collection + " --questions FILE"
+	case "rerankers":
+		return "conclave models import CHECKPOINT --name NAME, and rerankers: [NAME] in conclave.yaml; or search.rerank: false"
 	case "memory":
 		return "lower limits.memory, limits.concurrency, ingest.backlog or encoder.batch_tokens"
 	case "open files":

@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/internal/doctor"
+	"example.org/conclave/models/convert/tiny"
 )
 
 // examined runs the doctor and returns its findings by what they are about.
@@ -159,5 +160,42 @@ func TestDoctorTellsGenerators(t *testing.T) {
 		if f := found["reader nobody"]; f.Status != doctor.StatusFails {
 			t.Errorf("%+v", f)
 		}
+	}
+}
+
+// TestDoctorTellsRerankers: one that is there runs, one that is not there fails, and so does asking for one where none
+// is named; one in 8 bits does not run with CUDA.
+func TestDoctorTellsRerankers(t *testing.T) {
+	workplace(t)
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("CONCLAVE_CACHE", t.TempDir())
+	text, err := os.ReadFile("conclave.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tiny.Write(filepath.Join("experts", "judge"), tiny.Expert{
+		Name: "judge", Reranker: true, Int8: true,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "conclave.yaml", string(text)+"rerankers: [judge, nobody]\n")
+	_, found := examined(t)
+	if f := found["bundle judge"]; f.Status != doctor.StatusOK ||
+		!containsAll(f.Detail, []string{"a reranker", "int8", "together 64 tokens", "runs on cpu"}) {
+		t.Errorf("%+v", f)
+	}
+	if f := found["bundle nobody"]; f.Status != doctor.StatusFails || f.Mend == "" {
+		t.Errorf("%+v", f)
+	}
+	write(t, "conclave.yaml", string(text)+"rerankers: [judge]\nencoder: {provider: cuda}\n")
+	_, found = examined(t)
+	if f := found["bundle judge"]; f.Status != doctor.StatusFails || !strings.Contains(f.Detail, "in 8 bits") ||
+		!strings.Contains(f.Mend, "judge-fp32") {
+		t.Errorf("with cuda: %+v", f)
+	}
+	write(t, "conclave.yaml", string(text)+"search: {rerank: true}\n")
+	_, found = examined(t)
+	if f := found["rerankers"]; f.Status != doctor.StatusFails || !strings.Contains(f.Mend, "conclave models import") {
+		t.Errorf("none is named: %+v", f)
 	}
 }

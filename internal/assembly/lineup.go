@@ -52,6 +52,9 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		if record != nil {
 			if fit := record.RerankingOf(own.Info.Fingerprint); fit != nil {
 				own.Weight = &fit.Weight
+				if fit.Surer() {
+					own.Confidence = &fit.First.Chance
+				}
 			}
 		}
 		made.Rerankers = append(made.Rerankers, own)

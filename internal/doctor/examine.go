@@ -4,6 +4,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -62,6 +63,9 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	}
 	if ort != nil {
 		_ = ort.Close()
+	}
+	if config.Search.Rerank && len(config.Rerankers) == 0 {
+		out = append(out, failed("rerankers", errors.New("search.rerank is true, and rerankers names none")))
 	}
 	found, calibrated := examineStore(ctx, config, cache)
 	out = append(out, found...)

@@ -1,0 +1,105 @@
+package search
+
+import (
+	"math"
+	"testing"
+
+	"example.org/conclave/fusion"
+)
+
+// TestRerankChanceByHand: two passages with the scores 1 and 0, the first of which answers with the probability .6, and
+// any of them with .8: its share is 3 of 4, so that β is log 3. A reranker that says 1 of it makes that 9 of 10, and
+// one that says as much of the other makes both equal.
+func TestRerankChanceByHand(t *testing.T) {
+	for _, c := range []struct {
+		said []float64
+		want float64
+	}{
+		{[]float64{0, 0}, .6},
+		{[]float64{1, 0}, .8 * 9 / 10},
+		{[]float64{0, 1}, .8 / 2},
+		{[]float64{0, 3}, .8 * 9 / 10},
+		{[]float64{-5, 0}, .8 * 81 / 82}, // the other is ahead by 4
+	} {
+		if got := rerankChance([]float64{1, 0}, c.said, 1, .6, .8); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("said %v: %v, want %v", c.said, got, c.want)
+		}
+	}
+	for _, c := range []struct{ first, any, want float64 }{{0, 0, 0}, {1, 1, 1}, {.3, .2, .3}} {
+		if got := rerankChance([]float64{1, 0}, []float64{1, 0}, 1, c.first, c.any); math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+	// Equal scores, and one passage alone.
+	if got := rerankChance([]float64{2, 2}, []float64{0, 0}, 1, .4, .8); math.Abs(got-.4) > 1e-9 {
+		t.Errorf("equal ones: %v", got)
+	}
+	if got := rerankChance([]float64{2}, []float64{7}, 1, .4, .8); math.Abs(got-.8) > 1e-9 {
+		t.Errorf("one alone: %v", got)
+	}
+}
+
+// TestRerankedConfidence: it is of the passage that is the first with the reranker, and decides whether there is an
+// answer; without one that was fitted for the reranker it is estimated.
+func TestRerankedConfidence(t *testing.T) {
+	const weight = .07
+	ask := func(fitted Chance, least float64, o RerankOptions) Response {
+		t.Helper()
+		s, _ := withJudge()
+		s.config.Defaults.Chances = &sure{first: .4, any: .7}
+		own := weight
+		s.config.Rerankers[0].Weight = &own
+		s.config.Rerankers[0].Confidence = fitted
+		return s.ask(t, Request{
+			Question: question, Fusion: methodsOf(fusion.MethodGate), K: 30, MinConfidence: least, Rerank: o,
+		})
+	}
+	before := ask(nil, 0, RerankOptions{})
+	scores, said := make([]float64, 12), make([]float64, 12)
+	for i := range scores {
+		scores[i], said[i] = before.Results[i].Score, judged(before.Results[i].Text)
+	}
+	top := 0
+	lead := math.Inf(-1)
+	for i := range scores {
+		if scores[i]+weight*said[i] > scores[top]+weight*said[top] {
+			top = i
+		}
+	}
+	for i := range said {
+		if i != top {
+			lead = max(lead, said[i])
+		}
+	}
+	same := 0.
+	if top == 0 {
+		same = 1
+	}
+	want := []float64{math.Log(.4 / .6), said[top], said[top] - lead, same}
+	var given []float64
+	got := ask(chanceFunc(func(signals []float64) (float64, error) {
+		given = signals
+		return .9, nil
+	}), .8, reranked(12))
+	if *got.Confidence != .9 || *got.Any != .9 || got.Abstained || len(got.Results) != len(before.Results) ||
+		got.Results[0].ID != before.Results[top].ID {
+		t.Errorf("%v, %v, %d results", *got.Confidence, *got.Any, len(got.Results))
+	}
+	for i := range want {
+		if len(given) != len(want) || math.Abs(given[i]-want[i]) > 1e-6 {
+			t.Fatalf("signals %v, by hand %v", given, want)
+		}
+	}
+	if low := ask(chanceFunc(func([]float64) (float64, error) { return .1, nil }), .2, reranked(12)); !low.Abstained ||
+		len(low.Results) != 0 {
+		t.Errorf("a confidence of .1, at least .2 wanted: %+v", low)
+	}
+	if none := ask(nil, 0, reranked(12)); *none.Confidence == .4 ||
+		math.Abs(*none.Confidence-rerankChance(scores, said, weight, .4, .7)) > 1e-3 {
+		t.Errorf("not fitted: %v", *none.Confidence)
+	}
+}
+
+type chanceFunc func(signals []float64) (float64, error)
+
+func (f chanceFunc) Of(signals []float64) (float64, error) { return f(signals) }
