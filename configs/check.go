@@ -94,6 +94,9 @@ func (r *resolver) checkTogether() {
 			variablePassword,
 		)
 	}
+	if cfg.Data != "" && cfg.Store != "" {
+		r.fail("data", cfg.Data, "contradicts store: passages are in folders or in a cluster; leave one of them out")
+	}
 	if cfg.Auth.Disabled && keys {
 		r.fail("auth.disabled", true, "contradicts auth.keys; leave one of them out")
 	}
@@ -153,6 +156,9 @@ func form(kind, text string) (allowed string, good bool) {
 		const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."
 		return "letters, digits, - _ and ., at most 64, beginning with a letter or a digit",
 			len(text) <= 64 && strings.Trim(text, letters) == "" && text != "" && !strings.Contains("-_.", text[:1])
+	case "pattern":
+		_, err := path.Match(text, "a")
+		return "the name of a collection, or a pattern such as team-*", err == nil && text != ""
 	case "expert":
 		allowed, good = form("name", text)
 		return allowed + ", and not bm25 or phrases, which are word indexes", good && text != "bm25" && text != "phrases"

@@ -21,14 +21,17 @@ import (
 // (words), what the text is, and whether it is unique in its list; and what the help of
 // its flag is, with the name of its value in <>.
 type Config struct {
-	Listen     string   `yaml:"listen" is:"address" help:"<address> and port to listen on"`
-	Collection string   `yaml:"collection" is:"path" help:"<folder> of the collection"`
-	Store      string   `yaml:"store" help:"<address> of an index of OpenSearch in place of a collection, opensearch+https://HOST:9200,HOST:9200/INDEX"`
-	Cluster    Cluster  `yaml:"cluster"`
-	ReadOnly   bool     `yaml:"read_only" help:"only search; another process may write"`
-	Snapshots  string   `yaml:"snapshots" is:"path"` // folder; "" means Collection and "-snapshots"
-	Bundles    string   `yaml:"bundles" is:"path" help:"<folder> that holds the experts' bundles"`
-	Experts    []Expert `yaml:"experts"`
+	Listen     string `yaml:"listen" is:"address" help:"<address> and port to listen on"`
+	Collection string `yaml:"collection" is:"path" help:"<folder> of the collection"`
+	// folder of collections that are all served; "": Collection, or Store, alone is
+	Data        string      `yaml:"data" is:"path" help:"<folder> of collections that are all served, in place of one"`
+	Collections Collections `yaml:"collections"`
+	Store       string      `yaml:"store" help:"<address> of an index of OpenSearch in place of a collection, opensearch+https://HOST:9200,HOST:9200/INDEX"`
+	Cluster     Cluster     `yaml:"cluster"`
+	ReadOnly    bool        `yaml:"read_only" help:"only search; another process may write"`
+	Snapshots   string      `yaml:"snapshots" is:"path"` // folder; "" means Collection and "-snapshots"
+	Bundles     string      `yaml:"bundles" is:"path" help:"<folder> that holds the experts' bundles"`
+	Experts     []Expert    `yaml:"experts"`
 	// names of the readers that mark answers; empty: the shipped one, where it is
 	Readers   []string  `yaml:"readers" is:"name" unique:"true"`
 	Rerankers []string  `yaml:"rerankers" is:"name" unique:"true"` // names of the rerankers
@@ -55,6 +58,13 @@ type Config struct {
 
 // Passages returns where passages are: the store, or the folder of the collection.
 func (cfg Config) Passages() string { return cmp.Or(cfg.Store, cfg.Collection) }
+
+// Collections says how those of Data are served.
+type Collections struct {
+	Default string        `yaml:"default" is:"name"`        // of requests that name none
+	Open    int           `yaml:"open" between:"1 1000000"` // at a time, but for what is in use
+	Idle    time.Duration `yaml:"idle" between:"1s 8760h"`  // after which one is closed that nobody uses
+}
 
 // Cluster says how Store is accessed, and how a new index is laid out.
 type Cluster struct {
@@ -197,6 +207,8 @@ type Key struct {
 	SHA256  string    `yaml:"sha256" is:"sum" unique:"true"` // 64 hex digits
 	Scopes  []string  `yaml:"scopes" oneof:"search embed ingest admin"`
 	Expires time.Time `yaml:"expires,omitempty"` // zero: never
+	// names or patterns of the collections that it is for; empty: all
+	Collections []string `yaml:"collections,omitempty" is:"pattern"`
 }
 
 // Server holds what concerns connections.

@@ -140,6 +140,9 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 		if k.path == "limits.timeout" {
 			other, yaml = "9s", "9s"
 		}
+		if k.path == "collections.default" {
+			other, yaml = "elsewhere", "elsewhere"
+		}
 		path := strings.Split(k.path, ".")
 		text := ""
 		for i, name := range path {

@@ -46,6 +46,12 @@ func (x *Adapter) matches(path string) bool {
 
 // refusalOf returns how errors of a path are written.
 func (a *API) refusalOf(path string) func(*Problem) (int, any) {
+	if _, rest, ok := splitNamed(path); ok {
+		if of := a.refusalOf("/v1" + rest); of != nil {
+			return of
+		}
+		return a.refusalOf(rest)
+	}
 	for i := range a.options.Adapters {
 		if x := &a.options.Adapters[i]; x.matches(path) {
 			return x.Refusal
@@ -66,7 +72,7 @@ func (x *Adapter) operation() (o operation, err error) {
 			return *described, err
 		}
 	}
-	o = operation{method: x.Method, path: x.Path, scope: x.Scope, produces: []string{typeJSON}}
+	o = operation{method: x.Method, path: x.Path, scope: x.Scope, produces: []string{typeJSON}, ofCollection: true}
 	if x.Method == http.MethodPost {
 		o.takes = []string{typeJSON}
 	}
@@ -74,8 +80,8 @@ func (x *Adapter) operation() (o operation, err error) {
 }
 
 // adapted makes a route of an adapter.
-func (a *API) adapted(x *Adapter) func(*call) error {
-	return func(c *call) error {
+func adapted(x *Adapter) func(*API, *call) error {
+	return func(_ *API, c *call) error {
 		engine, err := c.engine()
 		if err != nil {
 			return err

@@ -99,7 +99,7 @@ func (a *API) submit(c *call, request jobs.Request) (job jobs.Job, err error) {
 	if err != nil {
 		return job, jobProblem(err)
 	}
-	c.w.Header().Set("Location", BasePath(c.r.Context())+"/v1/jobs/"+job.ID)
+	c.w.Header().Set("Location", rootOf(c.r.Context())+"/jobs/"+job.ID)
 	c.status = http.StatusAccepted
 	return job, nil
 }

@@ -25,8 +25,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.org/conclave/internal/jobs"
-	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
 
 	"github.com/go-chi/chi/v5/middleware"
@@ -39,6 +37,10 @@ import (
 type Options struct {
 	// Engine answers; nil until Attach is called.
 	Engine Engine
+	// Name is that of the collection of requests that name none.
+	Name string
+	// Collections are those that requests may name; nil: the server has one, which is Name.
+	Collections Collections
 	// Readiness is what /readyz shows.
 	Readiness *Readiness
 	// Metrics is what /metrics shows.
@@ -99,17 +101,18 @@ type Options struct {
 	Now func() time.Time
 }
 
-// API serves HTTP. It is safe for concurrent use.
+// API serves HTTP. It is safe for concurrent use. Requests of another collection than its own are
+// answered by an API of that, which shares all but the Collection (API.of).
 type API struct {
+	*process
+	*Collection
+}
+
+// process is what all collections of a server have in common.
+type process struct {
 	options       Options // complete
 	handler       http.Handler
 	registrations []registration // all that there are
-
-	engine   atomic.Pointer[Engine]
-	writing  atomic.Pointer[writing]
-	refusing atomic.Pointer[string] // why no passage can be written
-	keeper   atomic.Pointer[keeping.Keeper]
-	inputs   jobs.Inputs // set before keeper
 
 	crossOrigin               *http.CrossOriginProtection
 	answerMemory              *overload.AnswerMemory // of answers
@@ -118,6 +121,7 @@ type API struct {
 	uploads                   *semaphore.Weighted    // uploads under way
 	readTimeout, writeTimeout atomic.Int64           // of connections, in nanoseconds; 0: none
 	running                   atomic.Int64
+	started                   atomic.Bool // of a server of several collections
 	connections               *overload.Connections
 }
 
@@ -154,7 +158,7 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	var err error
-	a := &API{options: o}
+	a := &API{&process{options: o}, NewCollection(o.Name, o.Readiness)}
 	a.connections = overload.NewConnections(a.options.Write.BytesASecond)
 	a.storing = semaphore.NewWeighted(int64(a.options.Write.Uploads))
 	a.uploads = semaphore.NewWeighted(openUploads * int64(a.options.Write.Uploads))
@@ -187,7 +191,7 @@ func New(o Options) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.handler, err = a.stack(router, proxies)
+	a.handler, err = a.stack(underCollection(router), proxies)
 	if err != nil {
 		return nil, err
 	}
@@ -196,9 +200,6 @@ func New(o Options) (*API, error) {
 	}
 	return a, nil
 }
-
-// Readiness returns what /readyz shows.
-func (a *API) Readiness() *Readiness { return a.options.Readiness }
 
 // ServeHTTP serves one request.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }

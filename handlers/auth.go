@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +34,17 @@ type Key struct {
 	SHA256  [sha256.Size]byte
 	Scopes  []Scope
 	Expires time.Time // zero: never
+	// Collections are names, or patterns of path.Match, of those that it is for; nil: all.
+	Collections []string
+}
+
+// isFor reports whether the key may be used for a collection.
+func (k *Key) isFor(collection string) bool {
+	matches := func(pattern string) bool {
+		ok, err := path.Match(pattern, collection)
+		return ok && err == nil
+	}
+	return len(k.Collections) == 0 || slices.ContainsFunc(k.Collections, matches)
 }
 
 func (k *Key) allows(scope Scope) bool {

@@ -29,15 +29,15 @@ type none struct{}
 
 // serveJSON makes a route of a function from a request's body to an answer's, either
 // of which may be none. An error becomes a problem.
-func serveJSON[In, Out any](do func(*call, In) (Out, error)) func(*call) error {
-	return func(c *call) error {
+func serveJSON[In, Out any](do func(*API, *call, In) (Out, error)) func(*API, *call) error {
+	return func(a *API, c *call) error {
 		var in In
 		if c.operation.body != nil {
 			if err := c.decodeBody(&in); err != nil {
 				return err
 			}
 		}
-		out, err := do(c, in)
+		out, err := do(a, c, in)
 		if err != nil {
 			return err
 		}

@@ -235,6 +235,9 @@ func TestRequestExamples(t *testing.T) {
 	writing := startWriting(t, writingOptions{kinds: map[string]jobs.Handler{jobs.Snapshot: {}, jobs.AddExpert: {}}})
 	n := 0
 	for path, item := range c.document["paths"].(map[string]any) {
+		if strings.HasPrefix(path, "/v1/collections") {
+			continue // TestCreated, and the same by another path
+		}
 		if lines, ok := at(item, "post", "requestBody", "content", typeLines, "example").(string); ok {
 			n++
 			if r := writing.send(http.MethodPost, path, lines, "Content-Type", typeLines); r.StatusCode != http.StatusOK ||

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
@@ -46,7 +47,12 @@ func typesOfDocument() map[string]reflect.Type {
 		"DocumentList": reflect.TypeFor[DocumentList](), "DocumentResult": reflect.TypeFor[keeping.Result](),
 		"Message": reflect.TypeFor[search.Message](), "UploadLine": reflect.TypeFor[UploadLine](), "UploadProblem": reflect.TypeFor[uploadProblem](), "Job": reflect.TypeFor[jobs.Job](),
 		"JobProgress": reflect.TypeFor[jobs.Progress](), "JobResult": reflect.TypeFor[jobs.Result](),
-		"JobList":      reflect.TypeFor[JobList](),
+		"JobList":            reflect.TypeFor[JobList](),
+		"CollectionRequest":  reflect.TypeFor[CollectionRequest](),
+		"CollectionSettings": reflect.TypeFor[collections.Settings](),
+		"CollectionDefaults": reflect.TypeFor[collections.Defaults](),
+		"CollectionQuotas":   reflect.TypeFor[collections.Quotas](),
+		"CollectionInfo":     reflect.TypeFor[collections.Info](), "CollectionList": reflect.TypeFor[CollectionList](),
 		"SnapshotList": reflect.TypeFor[SnapshotList](), "SnapshotInfo": reflect.TypeFor[SnapshotInfo](),
 	}
 }

@@ -155,7 +155,7 @@ func (c *call) listLimit(most int) (int, error) {
 }
 
 // documentPath returns the path of a document.
-func documentPath(id string) string { return "/v1/documents/" + url.PathEscape(id) }
+func documentPath(id string) string { return "/documents/" + url.PathEscape(id) }
 
 // takesFiles reports whether an operation takes files of any type.
 func (o *operation) takesFiles() bool { return slices.Contains(o.takes, anyType) }

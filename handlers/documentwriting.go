@@ -15,17 +15,9 @@ import (
 
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/store"
 )
-
-// AttachDocuments lets documents be put and deleted. It is called before AttachWriter. Uploads
-// of many wait for their job among its inputs.
-func (a *API) AttachDocuments(k *keeping.Keeper, inputs jobs.Inputs) {
-	a.inputs = inputs
-	a.keeper.Store(k)
-}
 
 // documentWriter returns what keeps documents, and what it writes to.
 func (a *API) documentWriter(reads bool) (*keeping.Keeper, *writing, error) {
@@ -164,7 +156,7 @@ func (a *API) kept(c *call, writer *writing, result keeping.Result) error {
 	status := http.StatusOK
 	if result.Outcome == store.Created {
 		status = http.StatusCreated
-		h.Set("Location", BasePath(c.r.Context())+documentPath(result.ID))
+		h.Set("Location", rootOf(c.r.Context())+documentPath(result.ID))
 	}
 	return c.respond(status, result)
 }

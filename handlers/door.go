@@ -73,7 +73,7 @@ type registration struct {
 
 // open registers an operation. It is the only way to a router's routes: whoever comes
 // in was let in, at this cost.
-func (a *API) open(router chi.Router, o operation, cost Cost, handle func(*call) error) error {
+func (a *API) open(router chi.Router, o operation, cost Cost, handle func(*API, *call) error) error {
 	if err := cost.check(); err != nil {
 		return fmt.Errorf("handlers: %s %s: %w", o.method, o.path, err)
 	}
@@ -95,9 +95,9 @@ func (a *API) open(router chi.Router, o operation, cost Cost, handle func(*call)
 // serve returns the way of every request to its route: may the caller, does it take what
 // is produced, is its body of a type that is taken, are its parameters known, and is
 // there a place for it.
-func (a *API) serve(o *operation, cost Cost, handle func(*call) error) http.Handler {
+func (a *API) serve(o *operation, cost Cost, handle func(*API, *call) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		exchangeOf(r.Context()).route = o.path
+		exchangeOf(r.Context()).route = o.documentedPath(r.Context())
 		c := &call{api: a, operation: o, cost: cost, w: w, r: r, status: http.StatusOK}
 		defer c.leave()
 		err := c.check()
@@ -105,7 +105,10 @@ func (a *API) serve(o *operation, cost Cost, handle func(*call) error) http.Hand
 			err = c.enter()
 		}
 		if err == nil {
-			err = handle(c)
+			err = c.resolve()
+		}
+		if err == nil {
+			err = handle(c.api, c)
 		}
 		if err != nil {
 			writeProblem(w, r, problemOf(r.Context(), err))

@@ -36,6 +36,7 @@ func Walk(all []Adapter) []Adapter { walked = all; return all }
 // bodies returns what to send, by path.
 func bodies() map[string]string {
 	return map[string]string{
+		"/v1/collections":                       `{"name":"d"}`,
 		"/v1/search":                            `{"question":"bees"}`,
 		"/v1/search/batch":                      `{"searches":[{"question":"bees"}]}`,
 		"/v1/fuse":                              `{"fusion":"rrf","candidates":[{"id":"a","contributions":[{"source":"b","score":0.5,"rank":1}]}]}`,
@@ -193,7 +194,10 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 	o.Engine = s
 	o.Adapters = walked
 	o.Guide = realGuide(t)
+	several := shelfOf(map[string]Engine{"c": s})
+	o.Name, o.Collections = "c", several
 	api := newAPI(t, o)
+	api.Collection = several.of["c"]
 	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20}, 1)
 	api.AttachDocuments(keeper, jobs.NewFolderInputs(t.TempDir(), UploadPrefix))
 	if err := api.AttachWriter(haltedWriter{s}, haltedJobs{s}, emptySnapshots{}); err != nil {
@@ -247,7 +251,7 @@ func TestOneDoor(t *testing.T) {
 // refused, but for probes.
 func TestDoorCountsRates(t *testing.T) {
 	keys := []Key{{Name: "lists", SHA256: sha256.Sum256([]byte("lists")), Scopes: []Scope{ScopeAdmin}}}
-	for i := range 300 {
+	for i := range 400 {
 		keys = append(
 			keys,
 			Key{Name: fmt.Sprint(i), SHA256: sha256.Sum256([]byte(fmt.Sprint(i))), Scopes: []Scope{ScopeAdmin}},
@@ -361,7 +365,7 @@ func TestNothingWithoutCost(t *testing.T) {
 	}
 	api := newAPI(t, Options{Adapters: walked})
 	api.registrations = nil
-	if err := api.open(chi.NewRouter(), operation{method: "GET", path: "/x"}, Cost{}, api.getMetrics); err == nil {
+	if err := api.open(chi.NewRouter(), operation{method: "GET", path: "/x"}, Cost{}, (*API).getMetrics); err == nil {
 		t.Error("a route without a cost")
 	}
 	built, err := api.route()

@@ -31,12 +31,8 @@ type Engine interface {
 	Defaults() search.Defaults
 }
 
-// Attach gives the API its engine. Until then, /startupz and everything that needs the
-// engine answer 503.
-func (a *API) Attach(e Engine) { a.engine.Store(&e) }
-
 // loaded returns the engine for a request.
-func (a *API) loaded() (Engine, error) {
+func (a *Collection) loaded() (Engine, error) {
 	if e := a.engine.Load(); e != nil {
 		return *e, nil
 	}

@@ -30,16 +30,26 @@ func (a *API) getLive(*call, none) (Health, error) { return Health{Status: "ok"}
 
 // getStarted answers GET /startupz: models and index have been loaded once.
 func (a *API) getStarted(c *call, _ none) (Health, error) {
-	_, err := a.loaded()
-	return Health{Status: "ok"}, err
+	return Health{Status: "ok"}, a.begun()
 }
+
+// begun returns a problem until the server answers questions: of its collection, or of several.
+func (a *API) begun() error {
+	if a.options.Collections != nil && a.started.Load() {
+		return nil
+	}
+	_, err := a.loaded()
+	return err
+}
+
+// Started says that the collections can be asked for.
+func (a *API) Started() { a.started.Store(true) }
 
 // getReady answers GET /readyz: every component works, and the server is not
 // going away. A warning does not make it unready.
 func (a *API) getReady(c *call, _ none) (health Health, err error) {
 	status, parts := a.options.Readiness.report()
-	engine, err := a.loaded()
-	if status == Ready && err != nil {
+	if status == Ready && a.begun() != nil {
 		status = Starting
 	}
 	if status != Ready {
@@ -57,8 +67,11 @@ func (a *API) getReady(c *call, _ none) (health Health, err error) {
 		p.Components = parts
 		return health, p
 	}
-	generation, passages := engine.Generation()
-	health = Health{Status: Ready, Generation: &generation, Passages: &passages, Components: parts}
+	health = Health{Status: Ready, Components: parts}
+	if engine, err := a.loaded(); err == nil {
+		generation, passages := engine.Generation()
+		health.Generation, health.Passages = &generation, &passages
+	}
 	if writer := a.writing.Load(); writer != nil {
 		b := writer.Backlog()
 		health.Backlog = &Backlog{

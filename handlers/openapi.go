@@ -41,6 +41,7 @@ type operation struct {
 	refusal          string             // the schema of refusals; "": they are problems
 	parameters       map[string]*schema // of the query string
 	strict           bool               // other parameters are refused
+	ofCollection     bool               // it is of one collection, which the path may name
 }
 
 // takesLines reports whether a body is a text a line.
@@ -225,6 +226,51 @@ func complete(tree map[string]any, table []condition, paths yaml.Node) {
 			}
 		}
 	}
+	nameCollections(tree, order)
+}
+
+// others reports whether a path is of an interface that others have defined.
+func others(item any) bool {
+	for _, of := range member(item) {
+		if tags, _ := member(of)["tags"].([]any); slices.Contains(tags, any(othersTag)) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameCollections adds each path of a collection with the collection's name in it, behind the others
+// in their order.
+func nameCollections(tree map[string]any, order int) {
+	paths := member(tree, "paths")
+	parameter := map[string]any{
+		"name": "collection", "in": "path", "required": true, "description": "The collection's name.",
+		"schema": map[string]any{"type": "string"},
+	}
+	for path, item := range maps.Clone(paths) {
+		if !isOfCollection(path) && !others(item) || paths["/v1"+path] != nil {
+			continue
+		}
+		copied := map[string]any{}
+		for method, of := range member(item) {
+			o := maps.Clone(member(of))
+			was, _ := o["x-order"].(int)
+			o["x-order"] = order + was
+			o["operationId"] = fmt.Sprint(o["operationId"], "Of")
+			o["summary"] = fmt.Sprint(o["summary"], ", of a collection by its name")
+			o["description"] = fmt.Sprintf("As %s does of the collection of requests that name none.", path)
+			parameters, _ := o["parameters"].([]any)
+			o["parameters"] = append([]any{parameter}, parameters...)
+			responses := maps.Clone(member(o, "responses"))
+			responses["404"] = map[string]any{"$ref": "#/components/responses/" + problemName(http.StatusNotFound)}
+			if shape, _ := o["x-refusal"].(string); shape != "" {
+				responses["404"] = refused(http.StatusNotFound, shape)
+			}
+			o["responses"] = responses
+			copied[method] = o
+		}
+		paths[pathNamed(path)] = copied
+	}
 }
 
 // refused returns what the document says of a status of an interface with errors of its own shape.
@@ -266,11 +312,15 @@ func (d *document) enforce() error {
 		return err
 	}
 	for path, item := range read.Paths {
+		if strings.HasPrefix(path, collectionsPath+"{collection}/") {
+			continue // as the same without the name
+		}
 		for method, from := range item {
 			o := &operation{
 				id: from.OperationID, method: strings.ToUpper(method), path: path, scope: anyKey,
 				parameters: map[string]*schema{}, strict: strings.HasPrefix(path, "/v1/"), refusal: from.Refusal,
 			}
+			o.ofCollection = isOfCollection(path) || slices.Contains(from.Tags, othersTag)
 			if scopes, ok := from.Security[0]["bearer"]; !ok {
 				o.scope = public
 			} else if len(scopes) > 0 {
@@ -338,8 +388,8 @@ func (d *document) enforce() error {
 }
 
 // getOpenAPI serves the document.
-func getOpenAPI(contentType string) func(*call) error {
-	return func(c *call) error {
+func getOpenAPI(contentType string) func(*API, *call) error {
+	return func(_ *API, c *call) error {
 		text := theDocument().json
 		err := error(nil)
 		if contentType == typeYAML {

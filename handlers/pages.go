@@ -69,7 +69,7 @@ func pages() ([]page, error) {
 }
 
 // serve serves one embedded file.
-func (p page) serve(c *call) error {
+func (p page) serve(_ *API, c *call) error {
 	read := p.text
 	if read == nil {
 		read = func() ([]byte, error) { return fs.ReadFile(web.Files(), p.file) }

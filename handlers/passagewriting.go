@@ -135,7 +135,7 @@ func (a *API) write(c *call, writer *writing, change store.Change) error {
 	status := http.StatusOK
 	if result.Outcome == store.Created {
 		status = http.StatusCreated
-		h.Set("Location", BasePath(r.Context())+passagePath(result.ID))
+		h.Set("Location", rootOf(r.Context())+passagePath(result.ID))
 	}
 	return c.respond(
 		status,
@@ -150,7 +150,7 @@ func (a *API) write(c *call, writer *writing, change store.Change) error {
 
 // passagePath returns the path of a passage. An id may hold anything but control
 // characters.
-func passagePath(id string) string { return "/v1/passages/" + url.PathEscape(id) }
+func passagePath(id string) string { return "/passages/" + url.PathEscape(id) }
 
 // storedPassage reads the passage that a call names, as it was acknowledged last where the
 // server writes, and as searches see it where it only reads.

@@ -15,54 +15,58 @@ import (
 type route struct {
 	id     string // operationId in openapi.yaml, which says everything else of it
 	cost   Cost
-	handle func(*call) error
+	handle func(*API, *call) error
 }
 
 // routes lists everything that programs are served, in the order of the reference
 // page.
-func (a *API) routes() []route {
+func routes() []route {
 	answer := Answering(0)
 	return []route{
-		{"searchPassages", Searching(0), a.postSearch},
-		{"searchSimply", Searching(0), a.getSearch},
-		{"searchBatch", AnsweringInParts(), a.postBatch},
-		{"fuseCandidates", answer, serveJSON(postFuse)},
-		{"embedTexts", answer, a.postEmbed},
-		{"passage", answer, a.getPassage},
-		{"putPassage", Storing(), a.putPassage},
-		{"deletePassage", Storing(), a.deletePassage},
-		{"passages", answer, a.getPassages},
-		{"uploadPassages", Storing(), a.postPassages},
-		{"deletePassages", answer, serveJSON(a.deletePassages)},
-		{"documents", answer, a.getDocuments},
-		{"document", answer, a.getDocument},
-		{"uploadDocuments", Storing(), a.postDocuments},
-		{"putDocument", Storing(), a.putDocument},
-		{"deleteDocument", Storing(), a.deleteDocument},
-		{"experts", answer, serveJSON(a.getExperts)},
-		{"expert", answer, serveJSON(a.getExpert)},
-		{"limits", answer, serveJSON(a.getLimits)},
-		{"snapshot", answer, serveJSON(a.postSnapshot)},
-		{"snapshots", answer, serveJSON(a.getSnapshots)},
-		{"removeSnapshot", answer, serveJSON(a.deleteSnapshot)},
-		{"addExpert", answer, serveJSON(a.postExpert)},
-		{"removeExpert", answer, serveJSON(a.deleteExpert)},
-		{"jobs", answer, serveJSON(a.getJobs)},
-		{"job", answer, serveJSON(a.getJob)},
-		{"cancelJob", answer, serveJSON(a.deleteJob)},
-		{"livez", Probing(), serveJSON(a.getLive)},
-		{"readyz", Probing(), serveJSON(a.getReady)},
-		{"startupz", Probing(), serveJSON(a.getStarted)},
-		{"metrics", Probing(), a.getMetrics},
+		{"searchPassages", Searching(0), (*API).postSearch},
+		{"searchSimply", Searching(0), (*API).getSearch},
+		{"searchBatch", AnsweringInParts(), (*API).postBatch},
+		{"fuseCandidates", answer, serveJSON((*API).postFuse)},
+		{"embedTexts", answer, (*API).postEmbed},
+		{"passage", answer, (*API).getPassage},
+		{"putPassage", Storing(), (*API).putPassage},
+		{"deletePassage", Storing(), (*API).deletePassage},
+		{"passages", answer, (*API).getPassages},
+		{"uploadPassages", Storing(), (*API).postPassages},
+		{"deletePassages", answer, serveJSON((*API).deletePassages)},
+		{"documents", answer, (*API).getDocuments},
+		{"document", answer, (*API).getDocument},
+		{"uploadDocuments", Storing(), (*API).postDocuments},
+		{"putDocument", Storing(), (*API).putDocument},
+		{"deleteDocument", Storing(), (*API).deleteDocument},
+		{"experts", answer, serveJSON((*API).getExperts)},
+		{"expert", answer, serveJSON((*API).getExpert)},
+		{"limits", answer, serveJSON((*API).getLimits)},
+		{"snapshot", answer, serveJSON((*API).postSnapshot)},
+		{"snapshots", answer, serveJSON((*API).getSnapshots)},
+		{"removeSnapshot", answer, serveJSON((*API).deleteSnapshot)},
+		{"addExpert", answer, serveJSON((*API).postExpert)},
+		{"removeExpert", answer, serveJSON((*API).deleteExpert)},
+		{"jobs", answer, serveJSON((*API).getJobs)},
+		{"job", answer, serveJSON((*API).getJob)},
+		{"cancelJob", answer, serveJSON((*API).deleteJob)},
+		{"collections", answer, serveJSON((*API).getCollections)},
+		{"collection", answer, serveJSON((*API).getCollection)},
+		{"createCollection", Storing(), serveJSON((*API).postCollection)},
+		{"removeCollection", Storing(), serveJSON((*API).deleteCollection)},
+		{"livez", Probing(), serveJSON((*API).getLive)},
+		{"readyz", Probing(), serveJSON((*API).getReady)},
+		{"startupz", Probing(), serveJSON((*API).getStarted)},
+		{"metrics", Probing(), (*API).getMetrics},
 		{"openapiJSON", answer, getOpenAPI(typeJSON)},
 		{"openapiYAML", answer, getOpenAPI(typeYAML)},
 	}
 }
 
 // route builds the router. GET answers HEAD too; OPTIONS says what a path has.
-func (a *API) route() (http.Handler, error) {
+func (a *API) route() (chi.Router, error) {
 	router := chi.NewRouter()
-	for _, r := range a.routes() {
+	for _, r := range routes() {
 		o, ok := theDocument().operations[r.id]
 		if !ok {
 			return nil, fmt.Errorf("handlers: openapi.yaml does not describe %s", r.id)
@@ -79,7 +83,7 @@ func (a *API) route() (http.Handler, error) {
 		x := &a.options.Adapters[i]
 		o, err := x.operation()
 		if err == nil {
-			err = a.open(router, o, x.Cost, a.adapted(x))
+			err = a.open(router, o, x.Cost, adapted(x))
 		}
 		if err != nil {
 			return nil, err
@@ -89,7 +93,7 @@ func (a *API) route() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	openPage := func(path, contentType string, cost Cost, handle func(*call) error) error {
+	openPage := func(path, contentType string, cost Cost, handle func(*API, *call) error) error {
 		o := operation{method: http.MethodGet, path: path, produces: []string{contentType}, scope: anyKey}
 		if a.options.OpenDocs {
 			o.scope = public
@@ -102,7 +106,7 @@ func (a *API) route() (http.Handler, error) {
 		}
 	}
 	if a.options.Guide != nil {
-		if err := openPage(guideSearchPath, typeHTML, Searching(0), a.getGuideSearch); err != nil {
+		if err := openPage(guideSearchPath, typeHTML, Searching(0), (*API).getGuideSearch); err != nil {
 			return nil, err
 		}
 	}

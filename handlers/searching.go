@@ -170,7 +170,7 @@ func token(name string) string {
 }
 
 // postFuse answers POST /v1/fuse.
-func postFuse(c *call, r search.FuseRequest) (search.FuseResponse, error) {
+func (a *API) postFuse(c *call, r search.FuseRequest) (search.FuseResponse, error) {
 	done, err := c.api.options.Admission.Turn(c.r.Context())
 	if err != nil {
 		return search.FuseResponse{}, err

@@ -80,7 +80,7 @@ func (a *API) Serve(ctx context.Context, listener net.Listener, o ServeOptions) 
 
 	a.options.Readiness.Drain()
 	level := slog.LevelInfo
-	if a.engine.Load() == nil {
+	if a.begun() != nil {
 		level = slog.LevelDebug // a start that failed says only why
 	}
 	a.options.Logger.Log(

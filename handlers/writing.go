@@ -83,19 +83,16 @@ type writing struct {
 	snapshots Snapshots
 }
 
-// AttachWriter lets passages be written and jobs be asked for. Until then such
-// requests answer 503, or 403 where the server only reads. It shows the backlog
-// in /metrics, so it is called once.
+// AttachWriter lets passages of the API's own collection be written and jobs be asked for, as
+// Collection.AttachWriter does. It shows the backlog in /metrics, so it is called once.
 func (a *API) AttachWriter(w Writer, j Jobs, s Snapshots) error {
-	both := &writing{w, j, s}
-	a.writing.Store(both)
-	return a.options.Metrics.watchWriting(both)
+	a.Collection.AttachWriter(w, j, s)
+	return a.ShowWriting()
 }
 
-// RefusePassages lets requests that put passages be answered with 503, and why, while
-// a bundle is damaged that they need vectors of; "": they are taken. Deleting and jobs
-// go on.
-func (a *API) RefusePassages(why string) { a.refusing.Store(&why) }
+// ShowWriting shows the backlog of the API's own collection, and its jobs, in /metrics. It is called
+// once, when there is a writer.
+func (a *API) ShowWriting() error { return a.options.Metrics.watchWriting(a.writing.Load()) }
 
 // passageWriter returns what writes passages.
 func (a *API) passageWriter() (*writing, error) {

@@ -158,7 +158,7 @@ func TestPutGetDelete(t *testing.T) {
 	}
 	// An id with everything in it that needs care in a path.
 	for _, id := range []string{"plain", "wiki/42", "a b&c%d é?#;+", "%2F", "日本", strings.Repeat("x", 512), "a//b/"} {
-		path := passagePath(id)
+		path := "/v1" + passagePath(id)
 		r := s.put(
 			path,
 			`{"title":"T","text":"some zebra <text>","tags":["a","b"],"metadata":{"year":2020,"exact":12345678901234567890,"open":true,"who":"me"}}`,

@@ -91,6 +91,8 @@ type BuildOptions struct {
 	Replace bool
 	// New: the collection is made, and there may be nothing of it but what an interrupted build left.
 	New bool
+	// Empty: the collection that is made has no passages, and no stream is read.
+	Empty bool
 	// Calibration is the text of the record that a new collection begins with; nil: none.
 	Calibration []byte
 	// Share is what is indexed of the passages, while other processes index the rest; the zero

@@ -19,11 +19,12 @@ func newServe(term cli.Terminal) *cobra.Command {
 	var watch []string
 	command := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve a collection over HTTP",
+		Short: "Serve a collection over HTTP, or several",
 		Example: `  conclave serve --collection my-index
   conclave serve --collection my-index --listen 127.0.0.1:9000 --log-format json
   conclave serve --collection my-index --read-only         # beside a process that writes
   conclave serve --collection handbook --watch wiki/       # what is put there is found
+  conclave serve --data collections                        # all that are there, and those made over HTTP
   conclave serve --print-config`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
@@ -41,6 +42,7 @@ func newServe(term cli.Terminal) *cobra.Command {
 	configs.AddFlags(
 		command.Flags(),
 		"collection",
+		"data",
 		"store",
 		"listen",
 		"read_only",

@@ -27,6 +27,7 @@ type Options struct {
 	Config   configs.Config
 	Log      *slog.Logger
 	Observer search.Observer // nil: nobody
+	Experts  *experts.Pool   // to load from; nil: the assembly loads its own
 	// Uncalibrated leaves the collection's calibration aside, which is about to be
 	// made, or is of a version that cannot be read any more.
 	Uncalibrated bool
@@ -98,7 +99,11 @@ func (a *Assembly) loadExperts(contents store.Contents) (err error) {
 	names := searchedExperts(config, stored)
 	config.Encoder.Threads = experts.ThreadsOfOne(config, len(names))
 	var failed map[string]error
-	a.Experts, failed, err = experts.OpenSome(config, a.options.Log, names, stored)
+	open := experts.OpenSome
+	if a.options.Experts != nil {
+		open = a.options.Experts.OpenSome
+	}
+	a.Experts, failed, err = open(config, a.options.Log, names, stored)
 	if err != nil {
 		return err
 	}

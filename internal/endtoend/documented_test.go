@@ -69,6 +69,10 @@ var notRun = []struct {
 		"measures on domains that lie in ../shared",
 	},
 	{
+		regexp.MustCompile(`(?s)^(conclave serve --data|curl .*/v1/collections)`),
+		"needs a server of several collections; TestSeveral of internal/server asks one",
+	},
+	{
 		regexp.MustCompile(`^docker compose --profile cluster `),
 		"needs containers, and three nodes of OpenSearch; TestStore runs conclave before three nodes",
 	},

@@ -146,6 +146,7 @@ func (p *process) demands() (all []demand) {
 	}
 	bodies := map[string]string{
 		"/v1/search":         fmt.Sprintf(`{"question":%q,"k":20,"explain":true}`, long),
+		"/v1/collections":    `{"name":"d"}`,
 		"/v1/search/batch":   `{"searches":[` + questions + `]}`,
 		"/v1/fuse":           `{"fusion":"rrf","candidates":[` + candidates + `]}`,
 		"/v1/embed":          `{"expert":"small","input":[` + texts + `]}`,
@@ -172,7 +173,7 @@ func (p *process) demands() (all []demand) {
 	values := `{"question":[` + many(16_000, `{"a":1}`) + `],"x":"` + strings.Repeat("x", 800<<10) + `"}`
 	add := func(method, path string) {
 		a := demand{name: method + " " + path, method: method, contentType: "application/json"}
-		a.path = strings.NewReplacer("/passages/{id}", "/passages/large/0", "/experts/{name}", "/experts/small", "/snapshots/{name}", "/snapshots/none", "/jobs/{id}", "/jobs/999999").
+		a.path = strings.NewReplacer("/passages/{id}", "/passages/large/0", "/experts/{name}", "/experts/small", "/v1/collections/{collection}", "/v1/collections/c", "/snapshots/{name}", "/snapshots/none", "/jobs/{id}", "/jobs/999999").
 			Replace(path)
 		switch method {
 		case http.MethodPost, http.MethodPut:
@@ -210,6 +211,9 @@ func (p *process) demands() (all []demand) {
 			if strings.HasPrefix(path, "/v1/admin") || path == "/v1/fuse" {
 				a.expect = 422
 			}
+			if path == "/v1/collections" {
+				a.expect = 403
+			}
 		case http.MethodDelete:
 			a.path = strings.Replace(a.path, "/passages/large/0", "/passages/large/19", 1)
 			if path == "/v1/admin/experts/{name}" {
@@ -219,6 +223,9 @@ func (p *process) demands() (all []demand) {
 				a.path += "?tags_all=none"
 			}
 			a.expect = 404
+			if strings.HasPrefix(path, "/v1/collections") {
+				a.expect = 403
+			}
 		default:
 			if path == "/v1/search" {
 				a.path += "?q=large&k=20&explain=true"
@@ -232,6 +239,9 @@ func (p *process) demands() (all []demand) {
 	}
 	p.get(http.MethodGet, "/openapi.json", "", http.StatusOK, &document)
 	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
+		if strings.HasPrefix(path, "/v1/collections/{collection}/") {
+			continue // the same by another path
+		}
 		for _, method := range slices.Sorted(maps.Keys(document.Paths[path])) {
 			add(strings.ToUpper(method), strings.Replace(path, "{collection}", "c", 1))
 		}

@@ -100,5 +100,5 @@ func (x *Set) CloseUnused(removed *Expert) error {
 	if removed.head == nil && slices.ContainsFunc(slices.Concat(x.Searched, x.Silent), uses) {
 		return nil
 	}
-	return removed.close()
+	return x.closeOne(removed)
 }

@@ -30,7 +30,20 @@ type opened interface {
 // OpenReaders loads the readers that the configuration names, and where it names none
 // the shipped one, if setup has made it. The latter is left out when it cannot be used:
 // questions are answered all the same.
-func (x *Set) OpenReaders() error {
+func (x *Set) OpenReaders() (err error) {
+	if x.pool != nil {
+		x.pool.opening.Lock()
+		defer x.pool.opening.Unlock()
+		shared := x.pool.besidesOf(x)
+		if shared.read {
+			x.readers = shared.readers
+			return nil
+		}
+		defer func() {
+			shared.readers = x.readers
+			shared.read = err == nil
+		}()
+	}
 	names := x.config.Readers
 	must := true
 	if len(names) == 0 {

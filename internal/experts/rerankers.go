@@ -19,7 +19,20 @@ type reranker struct {
 }
 
 // OpenRerankers loads the rerankers that the configuration names.
-func (x *Set) OpenRerankers() error {
+func (x *Set) OpenRerankers() (err error) {
+	if x.pool != nil {
+		x.pool.opening.Lock()
+		defer x.pool.opening.Unlock()
+		shared := x.pool.besidesOf(x)
+		if shared.reranked {
+			x.rerankers = shared.rerankers
+			return nil
+		}
+		defer func() {
+			shared.rerankers = x.rerankers
+			shared.reranked = err == nil
+		}()
+	}
 	if x.config.Search.Rerank && len(x.config.Rerankers) == 0 {
 		return errors.New("search.rerank is true, and rerankers names none")
 	}

@@ -26,6 +26,7 @@ type Set struct {
 	config    configs.Config
 	cache     provision.Cache
 	log       *slog.Logger
+	pool      *Pool // whose encoders these are; nil: the set has its own
 	runtime   *encoder.Runtime
 	Searched  []*Expert // that are searched
 	Silent    []*Expert // of the collection, but not searched: they encode what is written
@@ -110,6 +111,10 @@ func ThreadsOfOne(config configs.Config, atOnce int) int {
 // openAll opens experts side by side, and says why those that are not opened
 // could not be.
 func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error) {
+	if x.pool != nil {
+		x.pool.opening.Lock()
+		defer x.pool.opening.Unlock()
+	}
 	failed = map[string]error{}
 	var wanted []*Expert
 	var bundles []string // of those, each once, without what is open
@@ -143,15 +148,7 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 			whole, of = append(whole, found[i]), append(of, bundle)
 		}
 	}
-	encoders, errs := x.runtime.OpenAll(whole)
-	for i, e := range encoders {
-		if e != nil {
-			if err := CheckStandIn(x.runtime, whole[i], e); err != nil {
-				encoders[i] = nil
-				errs[i] = errors.Join(err, e.Close())
-			}
-		}
-	}
+	encoders, errs := x.openEncoders(of, whole)
 	for _, e := range wanted {
 		if at := slices.Index(of, e.bundle); at >= 0 {
 			e.Bundle = whole[at].Bundle
@@ -200,6 +197,28 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 	return opened, failed
 }
 
+// openEncoders opens the encoders of bundles, or takes those that are loaded.
+func (x *Set) openEncoders(names []string, found []encoder.Opening) ([]*encoder.Encoder, []error) {
+	if x.pool != nil {
+		return x.pool.openEncoders(x, names, found)
+	}
+	return openChecked(x.runtime, found)
+}
+
+// openChecked opens encoders, but none that stands in for another one and gives other vectors.
+func openChecked(r *encoder.Runtime, found []encoder.Opening) ([]*encoder.Encoder, []error) {
+	encoders, errs := r.OpenAll(found)
+	for i, e := range encoders {
+		if e != nil {
+			if err := CheckStandIn(r, found[i], e); err != nil {
+				encoders[i] = nil
+				errs[i] = errors.Join(err, e.Close())
+			}
+		}
+	}
+	return encoders, errs
+}
+
 // ofBundle returns a loaded expert of a bundle; nil: there is none.
 func (x *Set) ofBundle(bundle string) *Expert {
 	all := slices.Concat(x.Searched, x.Silent)
@@ -230,6 +249,11 @@ func SharedPasses(all []*Expert) (out []store.SharedPass) {
 
 // find loads an expert's bundle and says how it is to be run.
 func (x *Set) find(name string) (found encoder.Opening, err error) {
+	if x.pool != nil {
+		if s := x.pool.loaded(x, name); s != nil {
+			return s.opening, nil
+		}
+	}
 	if err := x.openRuntime(); err != nil {
 		return found, err
 	}
@@ -243,7 +267,14 @@ func (x *Set) openRuntime() error {
 	if x.runtime != nil {
 		return nil
 	}
-	runtime, err := OpenRuntime(x.config, x.cache)
+	load := func() (*encoder.Runtime, error) { return OpenRuntime(x.config, x.cache) }
+	var runtime *encoder.Runtime
+	var err error
+	if x.pool != nil {
+		runtime, err = x.pool.runtimeOf(load)
+	} else {
+		runtime, err = load()
+	}
 	if err != nil {
 		return err
 	}
@@ -272,7 +303,11 @@ func (x *Set) Dense() []*Expert {
 func (x *Set) Close() error {
 	var errs []error
 	for _, e := range slices.Concat(x.Searched, x.Silent) {
-		errs = append(errs, e.close())
+		errs = append(errs, x.closeOne(e))
+	}
+	if x.pool != nil {
+		x.Searched, x.Silent, x.readers, x.rerankers, x.runtime = nil, nil, nil, nil, nil
+		return errors.Join(errs...)
 	}
 	for _, r := range x.readers {
 		errs = append(errs, r.Close())
@@ -286,6 +321,14 @@ func (x *Set) Close() error {
 		x.runtime = nil
 	}
 	return errors.Join(errs...)
+}
+
+// closeOne ends what one expert alone has.
+func (x *Set) closeOne(e *Expert) error {
+	if x.pool != nil && e.head == nil {
+		return nil // others may use it
+	}
+	return e.close()
 }
 
 // Named returns the loaded expert of a name, searched or not; nil: there is none.

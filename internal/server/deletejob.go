@@ -17,7 +17,7 @@ import (
 const deleteAtOnce = 1000
 
 // deleteTagged returns the work of deleting passages by their tags, or their ids.
-func (s *Server) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if len(t.TagsAll)+len(t.TagsAny)+len(t.IDs) == 0 {
 		return result, errors.New("the job names neither tags nor ids, and does not delete everything")
 	}
@@ -46,7 +46,7 @@ const deletingStage = "deleting"
 
 // deleteSelected deletes what has the tags now; it reports how many passages all
 // attempts together have deleted.
-func (s *Server) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
+func (s *collection) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
 	tagged, err := s.writer.Tagged(ctx, t.TagsAll, t.TagsAny)
 	if err != nil {
 		return 0, err

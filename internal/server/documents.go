@@ -30,7 +30,7 @@ func DocumentOptions(d configs.Documents, worker documents.Worker) documents.Opt
 // keepDocuments lets documents be put into what a writer writes to. Half of the processors
 // read files at the most, so that searches have the others.
 // Uploads of many are among the inputs of jobs until theirs has read them.
-func (s *Server) keepDocuments(w keeping.Writer, inputs jobs.Inputs) {
+func (s *collection) keepDocuments(w keeping.Writer, inputs jobs.Inputs) {
 	o := DocumentOptions(s.config.Documents, s.readsPDF)
 	s.keeper = keeping.New(w, o, max(1, runtime.GOMAXPROCS(0)/2))
 	s.api.AttachDocuments(s.keeper, inputs)

@@ -23,7 +23,7 @@ const mostFailures = 1000
 // addDocuments returns the work of putting the files of an upload, a zip among the inputs of
 // jobs. An attempt after a restart puts all of them again, which changes nothing of those that
 // were put.
-func (s *Server) addDocuments(inputs jobs.Inputs) func(context.Context, jobs.Task) (jobs.Result, error) {
+func (s *collection) addDocuments(inputs jobs.Inputs) func(context.Context, jobs.Task) (jobs.Result, error) {
 	return func(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 		upload, size, closes, err := inputs.Open(ctx, t.Name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +42,7 @@ func (s *Server) addDocuments(inputs jobs.Inputs) func(context.Context, jobs.Tas
 }
 
 // addArchive puts the files of an archive.
-func (s *Server) addArchive(ctx context.Context, t jobs.Task, archive *zip.Reader) (result jobs.Result, err error) {
+func (s *collection) addArchive(ctx context.Context, t jobs.Task, archive *zip.Reader) (result jobs.Result, err error) {
 	done := &jobs.DocumentsResult{}
 	many := keeping.Many{
 		To: target{s.keeper, s.assembly.Engine}, Limits: DocumentOptions(s.config.Documents, nil).Limits,

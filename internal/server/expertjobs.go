@@ -18,7 +18,7 @@ import (
 	"example.org/conclave/store"
 )
 
-func (s *Server) checkAdding(r jobs.Request) error {
+func (s *collection) checkAdding(r jobs.Request) error {
 	if s.has(r.Name) {
 		return jobs.Refuse("expert_exists", "the collection has vectors of expert %q already", r.Name)
 	}
@@ -51,7 +51,7 @@ func (s *Server) checkAdding(r jobs.Request) error {
 }
 
 // addExpert returns the work of adding an expert.
-func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+func (s *collection) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	if s.has(t.Name) && slices.ContainsFunc(s.searched(), func(e *experts.Expert) bool { return e.Name() == t.Name }) {
 		return s.describeAdded(t.Name, 0), nil // it was added, and nobody wrote that down
 	}
@@ -93,13 +93,13 @@ func (s *Server) addExpert(ctx context.Context, t jobs.Task) (result jobs.Result
 }
 
 // aboveFloor returns an error when the index of an expert finds too little to be served.
-func (s *Server) aboveFloor() error {
+func (s *collection) aboveFloor() error {
 	contents, done := s.assembly.Store.Contents()
 	defer done()
 	return contents.CheckRecall(assembly.Floors(s.config.Index))
 }
 
-func (s *Server) describeAdded(name string, bytes int64) jobs.Result {
+func (s *collection) describeAdded(name string, bytes int64) jobs.Result {
 	generation, passages := s.assembly.Engine.Generation()
 	result := jobs.Result{Generation: generation, Passages: passages, Bytes: bytes, Warnings: s.unnamed(name)}
 	if info, err := s.assembly.Engine.Expert(name); err == nil {
@@ -109,14 +109,14 @@ func (s *Server) describeAdded(name string, bytes int64) jobs.Result {
 }
 
 // has reports whether the collection has vectors of an expert.
-func (s *Server) has(name string) bool {
+func (s *collection) has(name string) bool {
 	contents, done := s.assembly.Store.Contents()
 	defer done()
 	return hasExpert(contents, name)
 }
 
 // unnamed warns of a configuration that names experts, and not this one.
-func (s *Server) unnamed(name string) []string {
+func (s *collection) unnamed(name string) []string {
 	if len(s.config.Experts) == 0 || s.named(name) {
 		return nil
 	}
@@ -125,11 +125,11 @@ func (s *Server) unnamed(name string) []string {
 	}
 }
 
-func (s *Server) named(name string) bool {
+func (s *collection) named(name string) bool {
 	return slices.ContainsFunc(s.config.Experts, func(x configs.Expert) bool { return x.Name == name })
 }
 
-func (s *Server) checkRemoving(r jobs.Request) error {
+func (s *collection) checkRemoving(r jobs.Request) error {
 	if !s.has(r.Name) {
 		return jobs.Refuse("expert_not_found", "the collection has no vectors of an expert %q", r.Name)
 	}
@@ -145,7 +145,7 @@ func (s *Server) checkRemoving(r jobs.Request) error {
 
 // removeExpert returns the work of removing an expert: first no search asks it, then
 // its vectors go, then its encoder.
-func (s *Server) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+func (s *collection) removeExpert(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 	removed, err := s.stopSearching(t.Name)
 	if err != nil {
 		return result, err

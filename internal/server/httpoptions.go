@@ -20,8 +20,14 @@ func newAPI(
 	metrics *handlers.Metrics,
 	control *overload.Control,
 	pages handlers.GuideSearcher,
+	several *registry,
 ) (*handlers.API, error) {
 	config := o.Config
+	var named handlers.Collections // stays nil where there is one
+	if several != nil {
+		named = several
+		o.Name = config.Collections.Default
+	}
 	if o.Name == "" {
 		folder, err := filepath.Abs(config.Passages())
 		if err != nil {
@@ -36,7 +42,7 @@ func newAPI(
 	}
 	answers, bodies := capacity.Rooms(memory)
 	return handlers.New(handlers.Options{
-		Adapters: adapters.All(o.Name), Guide: pages,
+		Name: o.Name, Collections: named, Adapters: adapters.All(o.Name), Guide: pages,
 		Metrics: metrics, Logger: o.Log, Tracer: o.Tracer, LogQuestions: config.Log.Questions,
 		Keys: keysOf(
 			config.Auth,
@@ -60,7 +66,7 @@ func newAPI(
 // keysOf returns the configured keys. Their sums are hexadecimal, which configs checks.
 func keysOf(auth configs.Auth) (out []handlers.Key) {
 	for _, k := range auth.Keys {
-		key := handlers.Key{Name: k.Name, Expires: k.Expires}
+		key := handlers.Key{Name: k.Name, Expires: k.Expires, Collections: k.Collections}
 		_, _ = hex.Decode(key.SHA256[:], []byte(k.SHA256))
 		for _, scope := range k.Scopes {
 			key.Scopes = append(key.Scopes, handlers.Scope(scope))

@@ -18,13 +18,13 @@ func hasExpert(c store.Contents, name string) bool {
 }
 
 // searched returns the experts that are searched.
-func (s *Server) searched() []*experts.Expert {
+func (s *collection) searched() []*experts.Expert {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.assembly.Experts.Searched // never changed in place
 }
 
-func (s *Server) absentNames() (names []string) {
+func (s *collection) absentNames() (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, x := range s.assembly.Absent {
@@ -35,7 +35,7 @@ func (s *Server) absentNames() (names []string) {
 
 // LoadMore loads one more expert, of which the caller says what becomes of it, on the owner
 // that the collection has for it.
-func (s *Server) LoadMore(name string) (*experts.Expert, error) {
+func (s *collection) LoadMore(name string) (*experts.Expert, error) {
 	contents, done := s.assembly.Store.Contents()
 	s.assembly.Experts.Hold(contents.Experts())
 	done()
@@ -43,7 +43,7 @@ func (s *Server) LoadMore(name string) (*experts.Expert, error) {
 }
 
 // join lets searches ask one more expert.
-func (s *Server) join(e *experts.Expert) error {
+func (s *collection) join(e *experts.Expert) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.assembly
@@ -60,7 +60,7 @@ func (s *Server) join(e *experts.Expert) error {
 
 // stopSearching lets no further search ask an expert. It returns the expert, which is nil when
 // it was not loaded; its encoder may be in use until drained returns.
-func (s *Server) stopSearching(name string) (*experts.Expert, error) {
+func (s *collection) stopSearching(name string) (*experts.Expert, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.assembly
@@ -83,7 +83,7 @@ func (s *Server) stopSearching(name string) (*experts.Expert, error) {
 }
 
 // forget removes an absent expert, which left the collection, from answers.
-func (s *Server) forget(name string) {
+func (s *collection) forget(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.assembly.IsAbsent(name) {
@@ -99,7 +99,7 @@ func (s *Server) forget(name string) {
 
 // renew lets searches use the experts and the calibration that are there now. Called
 // with mu held.
-func (s *Server) renew() error {
+func (s *collection) renew() error {
 	if err := s.assembly.Renew(); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s *Server) renew() error {
 }
 
 // retain takes back an expert whose encoder the collection still needs.
-func (s *Server) retain(e *experts.Expert) {
+func (s *collection) retain(e *experts.Expert) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.assembly.Experts.Silent = append(s.assembly.Experts.Silent, e)

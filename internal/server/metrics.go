@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// registerPassages shows the program and what it serves in /metrics.
-func registerPassages(metrics *handlers.Metrics, a *assembly.Assembly, version string) error {
+// registerProgram shows the program in /metrics.
+func registerProgram(metrics *handlers.Metrics, version string) error {
 	build := prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "conclave_build_info", Help: "1, with what this program is.",
 			ConstLabels: prometheus.Labels{
@@ -26,14 +26,18 @@ func registerPassages(metrics *handlers.Metrics, a *assembly.Assembly, version s
 			}},
 		func() float64 { return 1 },
 	)
-	err := metrics.Register(build)
+	return metrics.Register(build)
+}
+
+// registerPassages shows in /metrics what is served.
+func registerPassages(metrics *handlers.Metrics, a *assembly.Assembly) error {
 	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "conclave_store_request_seconds",
 		Help:    "Requests to the nodes of the store's cluster. Outcomes are ok, error, and overtaken: another node was asked too, and answered first.",
 		Buckets: prometheus.ExponentialBuckets(0.002, 2, 12)}, []string{"node", "operation", "outcome"})
 	a.Store.Observe(func(e store.Exchange) {
 		requests.WithLabelValues(e.Node, e.Operation, e.Outcome).Observe(e.Took.Seconds())
 	})
-	err = errors.Join(err, metrics.Register(requests)) // of a store on this machine it stays empty, and is not shown
+	err := metrics.Register(requests) // of a store on this machine it stays empty, and is not shown
 	for _, m := range a.Store.Meters() {
 		err = errors.Join(
 			err,
@@ -166,5 +170,26 @@ func (r recallMetric) Collect(out chan<- prometheus.Metric) {
 		for name, recall := range x.Recall {
 			out <- prometheus.MustNewConstMetric(recallDescription, prometheus.GaugeValue, recall, x.Name, strings.TrimPrefix(name, "recall@"))
 		}
+	}
+}
+
+// collectionsDescription is of how many collections are in which state.
+var collectionsDescription = prometheus.NewDesc(
+	"conclave_collections", "Collections that are open, or could not be opened.", []string{"state"}, nil,
+)
+
+// registryMetric shows the collections to Prometheus.
+type registryMetric struct{ *registry }
+
+// Describe implements prometheus.Collector.
+func (r registryMetric) Describe(out chan<- *prometheus.Desc) { out <- collectionsDescription }
+
+// Collect implements prometheus.Collector.
+func (r registryMetric) Collect(out chan<- prometheus.Metric) {
+	r.mu.Lock()
+	open, failed := len(r.held), len(r.failed)
+	r.mu.Unlock()
+	for state, n := range map[string]int{"open": open, "failed": failed} {
+		out <- prometheus.MustNewConstMetric(collectionsDescription, prometheus.GaugeValue, float64(n), state)
 	}
 }

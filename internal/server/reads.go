@@ -6,7 +6,7 @@ import (
 )
 
 // tellReads states in /readyz how the experts read the passages.
-func (s *Server) tellReads(r store.Reads) {
+func (s *collection) tellReads(r store.Reads) {
 	const name = "passages"
 	if warnings := r.Warnings(); warnings != nil {
 		s.api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: warnings})

@@ -5,11 +5,9 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"runtime"
-	"sync"
 	"time"
 
 	"example.org/conclave/configs"
@@ -18,9 +16,7 @@ import (
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/capacity"
 	"example.org/conclave/internal/guide"
-	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
-	"example.org/conclave/store"
 
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
@@ -39,31 +35,21 @@ type ServerOptions struct {
 	Watch []string
 }
 
-// Server serves a collection over HTTP, and writes to it unless the configuration
-// says that it only reads. One group owns its goroutines: the one that answers, the
-// one that works through the jobs, the one that looks for what others changed, and
-// the one that verifies ahead.
+// Server serves a collection over HTTP, or all those of a folder, and writes to them unless the
+// configuration says that it only reads. One group owns its goroutines: the one that answers, and
+// those of its collection, or the one that closes collections that nobody uses.
 type Server struct {
-	config   configs.Config
-	log      *slog.Logger
-	api      *handlers.API
-	address  net.Addr
-	assembly *assembly.Assembly
-	writer   store.Writer // nil where the collection is only read
-	keeper   *keeping.Keeper
-	readsPDF documents.Worker
-	guide    *guide.Guide
+	*collection // nil where it serves several
+	config      configs.Config
+	log         *slog.Logger
+	api         *handlers.API
+	address     net.Addr
+	several     *registry // nil where it serves one
+	guide       *guide.Guide
 
 	running context.Context // done when the server is to end
 	stop    context.CancelFunc
 	group   *errgroup.Group
-
-	// mu guards the assembly's experts, absent experts, calibration and line-up.
-	mu sync.Mutex
-
-	// Of the goroutine that watches the store:
-	refused   map[string]string // experts that could not be taken in, with their vectors' fingerprints
-	condition string            // that was told last
 }
 
 // Open listens at once, so that probes are answered, opens the collection, and
@@ -82,12 +68,19 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 		return nil, err
 	}
 	metrics := handlers.NewMetrics()
-	s := &Server{config: o.Config, log: o.Log, readsPDF: o.ReadsPDF, refused: map[string]string{}}
+	observer := handlers.Observer{Metrics: metrics, Logger: o.Log, Slow: o.Config.Log.Slow, Tracer: o.Tracer}
+	s := &Server{config: o.Config, log: o.Log}
+	if s.config.Data != "" {
+		s.several, err = newRegistry(o, observer, control)
+		if err != nil {
+			return nil, err
+		}
+	}
 	s.guide = guide.New(guide.Options{
 		Reading: DocumentOptions(s.config.Documents, nil), Limits: capacity.Limits(s.config.Limits),
 		K: s.config.Search.K, Candidates: s.config.Search.Candidates,
 	})
-	s.api, err = newAPI(o, metrics, control, s.guide)
+	s.api, err = newAPI(o, metrics, control, s.guide, s.several)
 	if err != nil {
 		return nil, err
 	}
@@ -103,99 +96,63 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	ctx, s.stop = context.WithCancel(ctx)
 	s.group, s.running = errgroup.WithContext(ctx)
 	s.group.Go(func() error { return s.api.Serve(s.running, listener, serve) })
-
-	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
-	queue, err := s.load(
-		handlers.Observer{Metrics: metrics, Logger: s.log, Slow: s.config.Log.Slow, Tracer: o.Tracer},
-		control,
-	)
-	if err == nil {
-		err = s.announce(metrics, o.Version)
+	if s.several != nil {
+		err = s.startSeveral(metrics, o.Version)
+	} else {
+		err = s.startOne(o, observer, control, metrics)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	generation, passages := s.assembly.Engine.Generation() // before anything changes them
-	experts := len(s.assembly.Experts.Searched)
-	if queue != nil {
-		s.group.Go(func() error { queue.Run(s.running); return nil })
-	}
-	if len(o.Watch) > 0 {
-		s.group.Go(func() error { return s.watchFolders(o.Watch) })
-	}
-	s.group.Go(func() error { s.assembly.Store.Watch(s.running, watcher{s}); return nil })
-	s.group.Go(s.verifyAhead)
-	s.log.Info("ready", "address", s.address.String(), "collection", s.config.Passages(), "generation", generation,
-		"passages", passages, "experts", experts, "took", time.Since(started).Round(time.Millisecond).String())
+	s.log.Info("serving", "address", s.address.String(), "took", time.Since(started).Round(time.Millisecond).String())
 	return s, nil
 }
 
-// worker works through jobs.
-type worker interface{ Run(context.Context) }
-
-// load opens the collection with its experts and the engine, and for writing the
-// jobs.
-func (s *Server) load(observer handlers.Observer, control *overload.Control) (queue worker, err error) {
-	s.assembly = assembly.New(assembly.Options{Config: s.config, Log: s.log, Observer: observer})
-	if err := s.assembly.Load(); err != nil {
-		return nil, err
+// startOne opens the collection of a server that has one.
+func (s *Server) startOne(
+	o ServerOptions,
+	observer handlers.Observer,
+	control *overload.Control,
+	metrics *handlers.Metrics,
+) error {
+	c := newCollection(s.config, s.log, s.api.Collection, o.ReadsPDF)
+	c.running, c.group = s.running, s.group
+	s.collection = c
+	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})
+	queue, err := c.load(assembly.Options{Config: s.config, Log: s.log, Observer: observer}, control)
+	if err == nil && c.writer != nil {
+		err = s.api.ShowWriting()
 	}
-	if !s.config.ReadOnly {
-		if err := s.openWriter(s.running); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		err = errors.Join(metrics.Register(encoderMetrics{c.searched}),
+			metrics.Register(recallMetric{c.assembly.Engine.Experts}),
+			registerPassages(metrics, c.assembly), registerProgram(metrics, o.Version))
 	}
-	if err := s.assembly.Start(control); err != nil {
-		return nil, err
-	}
-	if s.writer != nil {
-		// Before it is ready, so that who is ready is ready for writes too.
-		queue, err = s.acceptWrites()
-	}
-	return queue, err
-}
-
-// announce states each component in /readyz, shows the counters of encoders and
-// collection in /metrics, and lets questions in.
-func (s *Server) announce(metrics *handlers.Metrics, version string) error {
-	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Ready})
-	for _, e := range s.assembly.Experts.Searched {
-		s.tellExpert(e.Name())
-	}
-	for _, x := range s.assembly.Absent {
-		s.api.Readiness().
-			Set(handlers.Component{Name: "expert " + x.Name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.Cause.Error()}})
-	}
-	s.tellCalibration()
-	contents, done := s.assembly.Store.Contents()
-	s.tellReads(contents.Reads())
-	done()
-	if err := errors.Join(metrics.Register(encoderMetrics{s.searched}),
-		metrics.Register(recallMetric{s.assembly.Engine.Experts}),
-		registerPassages(metrics, s.assembly, version)); err != nil {
+	if err != nil {
 		return err
 	}
-	s.api.Attach(s.assembly.Engine)
+	c.announce()
+	generation, passages := c.assembly.Engine.Generation() // before anything changes them
+	if len(o.Watch) > 0 {
+		s.group.Go(func() error { return c.watchFolders(o.Watch) })
+	}
+	c.run(queue)
+	s.group.Go(c.verifyAhead)
+	s.log.Info("ready", "collection", s.config.Passages(), "generation", generation,
+		"passages", passages, "experts", len(c.assembly.Experts.Searched))
 	return nil
 }
 
-// tellExpert states an expert that is searched in /readyz, with its warnings.
-func (s *Server) tellExpert(name string) {
-	info, err := s.assembly.Engine.Expert(name)
+// startSeveral begins to open collections, each when it is asked for.
+func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
+	err := errors.Join(s.several.start(s.running, s.api.Readiness()), registerProgram(metrics, version),
+		metrics.Register(encoderMetrics{s.several.pool.Encoders}), metrics.Register(registryMetric{s.several}))
 	if err != nil {
-		return // it left
+		return err
 	}
-	s.api.Readiness().Set(handlers.Component{Name: "expert " + name, Status: handlers.Ready, Warnings: info.Warnings})
-}
-
-// tellCalibration states in /readyz that the collection's calibration is not used.
-func (s *Server) tellCalibration() {
-	const name = "calibration"
-	if refused := s.assembly.Refused(); refused != "" {
-		s.api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: []string{refused}})
-		return
-	}
-	s.api.Readiness().Remove(name)
+	s.group.Go(func() error { s.several.look(s.running); return nil })
+	s.api.Started()
+	return nil
 }
 
 // Addr returns where the server listens.
@@ -210,52 +167,12 @@ func (s *Server) Done() <-chan struct{} { return s.running.Done() }
 func (s *Server) Close() error {
 	s.stop()
 	err := s.group.Wait() // requests and jobs end before what they use
-	if s.keeper != nil {
-		err = errors.Join(err, s.keeper.Close())
-	}
 	err = errors.Join(err, s.guide.Close())
-	if s.assembly != nil {
-		err = errors.Join(err, s.assembly.Close())
+	if s.collection != nil {
+		err = errors.Join(err, s.collection.release())
+	}
+	if s.several != nil {
+		err = errors.Join(err, s.several.close())
 	}
 	return err
-}
-
-// verifyAhead compares the checksums of vectors and graphs, so that it is not the
-// first questions that wait for their files to be read. What is damaged is logged and
-// stated in /readyz; searches of that expert fail and name the file, the others
-// answer.
-func (s *Server) verifyAhead() error {
-	contents, done := s.assembly.Store.Contents()
-	defer done()
-	started := time.Now()
-	err := contents.VerifyVectors(s.running)
-	switch {
-	case err == nil:
-		s.log.Debug(
-			"vectors and graphs are as they were written",
-			"took",
-			time.Since(started).Round(time.Millisecond).String(),
-		)
-	case s.running.Err() != nil:
-	default:
-		s.log.Error("vectors are damaged: their experts cannot be searched", "cause", err)
-		s.api.Readiness().Set(handlers.Component{Name: "vectors", Status: handlers.Ready, Warnings: []string{err.Error()}})
-	}
-	return nil
-}
-
-// drained waits until no search uses a line-up before the present one.
-func (s *Server) drained(ctx context.Context) error {
-	s.mu.Lock()
-	drained := s.assembly.Drained()
-	s.mu.Unlock()
-	if drained == nil {
-		return nil
-	}
-	select {
-	case <-drained:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("searches are still running: %w", ctx.Err())
-	}
 }

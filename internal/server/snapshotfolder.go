@@ -20,7 +20,7 @@ type snapshotFolder struct {
 }
 
 // snapshots returns those of the server; a store that makes none has none.
-func (s *Server) snapshots() handlers.Snapshots {
+func (s *collection) snapshots() handlers.Snapshots {
 	read, err := s.writer.Snapshots()
 	if err != nil {
 		return noSnapshots{}

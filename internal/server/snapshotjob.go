@@ -24,7 +24,7 @@ func snapshotsOf(config configs.Config) string {
 	return filepath.Clean(config.Collection) + "-snapshots"
 }
 
-func (s *Server) checkSnapshot(r jobs.Request) error {
+func (s *collection) checkSnapshot(r jobs.Request) error {
 	if !plainName(r.Name) || strings.Contains("-_", r.Name[:1]) {
 		return jobs.Refuse(
 			"invalid_name",
@@ -54,7 +54,7 @@ func plainName(name string) bool {
 }
 
 // makeSnapshot returns the work of a snapshot.
-func (s *Server) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
+func (s *collection) makeSnapshot(ctx context.Context, t jobs.Task) (jobs.Result, error) {
 	dir := snapshotsOf(s.config)
 	out := filepath.Join(dir, t.Name)
 	if err := disk.MkdirAll(dir, 0o700); err != nil {
@@ -110,7 +110,7 @@ func snapshotID(file string, snapshots store.Snapshots) (id string, again bool, 
 
 // flush waits until searches see what was acknowledged, and gives up when that
 // keeps failing.
-func (s *Server) flush(ctx context.Context, report func(jobs.Progress)) error {
+func (s *collection) flush(ctx context.Context, report func(jobs.Progress)) error {
 	return s.writer.Visible(ctx, func(backlog store.Backlog) error {
 		if backlog.Trouble != nil {
 			return fmt.Errorf("what was written cannot be indexed at the moment: %w", backlog.Trouble)

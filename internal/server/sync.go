@@ -28,7 +28,7 @@ const syncBacklog = 4
 // Sync makes the documents of a collection that nobody serves, or of a store, those of
 // some files (keeping.Sync), and returns when searches see them.
 func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error) {
-	s := &Server{config: r.Config, log: r.Log, readsPDF: r.ReadsPDF}
+	s := newCollection(r.Config, r.Log, nil, r.ReadsPDF)
 	s.config.Ingest.Backlog = min(s.config.Ingest.Backlog, syncBacklog*s.config.Ingest.FlushPassages)
 	s.assembly = assembly.New(assembly.Options{Config: s.config, Log: s.log, Uncalibrated: true})
 	defer func() { err = errors.Join(err, s.assembly.Close()) }()

@@ -13,7 +13,7 @@ import (
 
 // watcher lets searches see what other processes change in the store, and states in /readyz how it
 // is.
-type watcher struct{ *Server }
+type watcher struct{ *collection }
 
 // Recalibrated implements store.Watcher.
 func (w watcher) Recalibrated() { w.recalibrate() }
@@ -54,7 +54,7 @@ func (w watcher) Is(c store.Condition) {
 
 // recalibrate lets searches use the collection's newest calibration. One that cannot be used
 // changes nothing; /readyz says why.
-func (s *Server) recalibrate() {
+func (s *collection) recalibrate() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.renew(); err != nil {
@@ -67,7 +67,7 @@ func (s *Server) recalibrate() {
 // leaveOut lets no search ask an expert that the next generation does not have, or
 // whose vectors are another encoder's by now, before anybody sees it. What is new in
 // it is read before, so that no search waits for that.
-func (s *Server) leaveOut(next store.Contents) error {
+func (s *collection) leaveOut(next store.Contents) error {
 	if err := next.VerifyVectors(s.running); err != nil {
 		if s.running.Err() != nil {
 			return err
@@ -107,7 +107,7 @@ func (s *Server) leaveOut(next store.Contents) error {
 }
 
 // takeIn lets searches ask experts that joined the collection.
-func (s *Server) takeIn(now store.Contents) {
+func (s *collection) takeIn(now store.Contents) {
 	searched := s.searched()
 	for _, x := range now.Experts() {
 		if slices.ContainsFunc(searched, func(e *experts.Expert) bool { return e.Name() == x.Name }) ||
@@ -121,7 +121,7 @@ func (s *Server) takeIn(now store.Contents) {
 	}
 }
 
-func (s *Server) takeInOne(now store.Contents, name string) error {
+func (s *collection) takeInOne(now store.Contents, name string) error {
 	e, err := s.LoadMore(name)
 	if err != nil {
 		return err

@@ -138,7 +138,7 @@ func (w *follower) follow(
 
 // watchFolders follows folders until the server ends. What fails is logged when it is new,
 // and tried again.
-func (s *Server) watchFolders(roots []string) error {
+func (s *collection) watchFolders(roots []string) error {
 	limits := DocumentOptions(s.config.Documents, nil).Limits
 	w := newFollower(roots, limits, s.config.Documents.Look)
 	to := target{s.keeper, s.assembly.Engine}

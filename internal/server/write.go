@@ -16,7 +16,7 @@ import (
 )
 
 // openWriter lets the store be written to, before it is searched.
-func (s *Server) openWriter(ctx context.Context) (err error) {
+func (s *collection) openWriter(ctx context.Context) (err error) {
 	a, in := s.assembly, s.config.Ingest
 	contents, done := a.Store.Contents()
 	stored := contents.Experts()
@@ -30,7 +30,7 @@ func (s *Server) openWriter(ctx context.Context) (err error) {
 }
 
 // acceptWrites lets passages be written and jobs be asked for.
-func (s *Server) acceptWrites() (worker, error) {
+func (s *collection) acceptWrites() (worker, error) {
 	kinds := map[string]jobs.Handler{
 		jobs.Snapshot: s.handler(jobs.Handler{Check: s.checkSnapshot, Work: s.makeSnapshot}, func() error {
 			_, err := s.writer.Snapshots()
@@ -52,18 +52,20 @@ func (s *Server) acceptWrites() (worker, error) {
 	}
 	s.tellWritable()
 	s.keepDocuments(s.writer, inputs)
-	return queue, s.api.AttachWriter(s.writer, queue, s.snapshots())
+	s.jobs = queue
+	s.api.AttachWriter(s.writer, queue, s.snapshots())
+	return queue, nil
 }
 
 // changesExperts returns an error where the store's experts cannot be changed while it is served.
-func (s *Server) changesExperts() error {
+func (s *collection) changesExperts() error {
 	_, err := s.writer.Experts()
 	return err
 }
 
 // handler returns how a kind of job is done that a store may not be able to do: then can returns a
 // *store.ElsewhereError, which answers a request for such a job. Nil: every store can.
-func (s *Server) handler(h jobs.Handler, can func() error) jobs.Handler {
+func (s *collection) handler(h jobs.Handler, can func() error) jobs.Handler {
 	if can != nil {
 		if err := can(); err != nil {
 			return jobs.Handler{Check: func(jobs.Request) error { return jobs.Refuse("no_such_path", "%v", err) }}
@@ -74,7 +76,7 @@ func (s *Server) handler(h jobs.Handler, can func() error) jobs.Handler {
 }
 
 // openJobs opens the jobs in a folder; "": those that all servers of the store share.
-func (s *Server) openJobs(dir string, o jobs.QueueOptions) (*jobs.Queue, error) {
+func (s *collection) openJobs(dir string, o jobs.QueueOptions) (*jobs.Queue, error) {
 	if dir == "" {
 		return jobs.NewQueue(jobs.NewShared(s.assembly.Store.JobRegisters()), o), nil
 	}
@@ -100,7 +102,7 @@ func (s *Server) openJobs(dir string, o jobs.QueueOptions) (*jobs.Queue, error) 
 
 // pathless keeps paths of the machine out of the error of a job, which answers tell;
 // the log has them.
-func (s *Server) pathless(
+func (s *collection) pathless(
 	work func(context.Context, jobs.Task) (jobs.Result, error),
 ) func(context.Context, jobs.Task) (jobs.Result, error) {
 	return func(ctx context.Context, t jobs.Task) (jobs.Result, error) {
@@ -116,7 +118,7 @@ func (s *Server) pathless(
 // tellWritable lets passages be written, or refuses them: a passage needs vectors of
 // every expert of its collection that has its own. What needs none, such as deleting, is
 // done.
-func (s *Server) tellWritable() {
+func (s *collection) tellWritable() {
 	needed := slices.DeleteFunc(
 		slices.Clone(s.assembly.Absent),
 		func(x assembly.Absent) bool { return s.assembly.Experts.OwnerOf(x.Name) != "" },

@@ -54,6 +54,17 @@ func build(
 	if err := plan.checkOwners(dir); err != nil {
 		return report, err
 	}
+	if o.Empty {
+		m, err := w.publish(ctx, w.draft(), func(m *manifest) error {
+			m.Words, m.Experts = plan.Words, plan.Experts
+			return nil
+		})
+		if err != nil {
+			return report, err
+		}
+		report.Generation = m.Generation
+		return report, nil
+	}
 	return w.addSegment(ctx, &plan, source, o)
 }
 

@@ -1,0 +1,52 @@
+package handlers
+
+import (
+	"cmp"
+	"sync/atomic"
+
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/keeping"
+)
+
+// Collection is what answers the requests to one collection, and what writes to it. Until it is
+// attached, they are answered with 503.
+type Collection struct {
+	name      string
+	readiness *Readiness
+
+	engine   atomic.Pointer[Engine]
+	writing  atomic.Pointer[writing]
+	refusing atomic.Pointer[string] // why no passage can be written
+	keeper   atomic.Pointer[keeping.Keeper]
+	inputs   jobs.Inputs // set before keeper
+}
+
+// NewCollection returns a collection of a name, to which nothing is attached. What is said of it is
+// in a Readiness; nil: one of its own.
+func NewCollection(name string, r *Readiness) *Collection {
+	return &Collection{name: name, readiness: cmp.Or(r, &Readiness{})}
+}
+
+// Readiness says how the parts of the collection do.
+func (k *Collection) Readiness() *Readiness { return k.readiness }
+
+// Attach gives the collection its engine. Until then, everything that needs the engine answers 503.
+func (k *Collection) Attach(e Engine) { k.engine.Store(&e) }
+
+// AttachDocuments lets documents be put and deleted. It is called before AttachWriter. Uploads
+// of many wait for their job among its inputs.
+func (k *Collection) AttachDocuments(keeper *keeping.Keeper, inputs jobs.Inputs) {
+	k.inputs = inputs
+	k.keeper.Store(keeper)
+}
+
+// AttachWriter lets passages be written and jobs be asked for. Until then such
+// requests answer 503, or 403 where the server only reads.
+func (k *Collection) AttachWriter(w Writer, j Jobs, s Snapshots) {
+	k.writing.Store(&writing{w, j, s})
+}
+
+// RefusePassages lets requests that put passages be answered with 503, and why, while
+// a bundle is damaged that they need vectors of; "": they are taken. Deleting and jobs
+// go on.
+func (k *Collection) RefusePassages(why string) { k.refusing.Store(&why) }

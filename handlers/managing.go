@@ -1,0 +1,117 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"example.org/conclave/internal/collections"
+)
+
+// Collections are those of a server that has several.
+type Collections interface {
+	// Use returns a collection as requests are answered from it, opened where it is not. It stays
+	// open until done is called. Errors are *collections.Error where the caller may know why.
+	Use(ctx context.Context, name string) (k *Collection, done func(), err error)
+	// List describes all of them, in the order of their names.
+	List(ctx context.Context) ([]collections.Info, error)
+	// Describe describes one.
+	Describe(ctx context.Context, name string) (collections.Info, error)
+	// Create makes an empty one; it is there whole, or not at all.
+	Create(ctx context.Context, name string, s collections.Settings) (collections.Info, error)
+	// Remove removes one with all that it has.
+	Remove(ctx context.Context, name string) error
+}
+
+// CollectionRequest is the body of POST /v1/collections.
+type CollectionRequest struct {
+	Name string `json:"name"`
+	collections.Settings
+}
+
+// CollectionList is the answer of GET /v1/collections.
+type CollectionList struct {
+	Collections []collections.Info `json:"collections"`
+	Default     string             `json:"default"`
+}
+
+// getCollections answers GET /v1/collections.
+func (a *API) getCollections(c *call, _ none) (list CollectionList, err error) {
+	list = CollectionList{Collections: []collections.Info{}, Default: a.options.Name}
+	all := []collections.Info{c.own()}
+	if a.options.Collections != nil {
+		all, err = a.options.Collections.List(c.r.Context())
+	}
+	for _, info := range all {
+		if c.mayUse(info.Name) {
+			list.Collections = append(list.Collections, info)
+		}
+	}
+	return list, err
+}
+
+// own describes the one collection of a server that has no others.
+func (c *call) own() collections.Info {
+	info := collections.Info{Name: c.api.options.Name, Status: collections.Opening, Default: true}
+	if engine, err := c.engine(); err == nil {
+		info.Status = collections.Opened
+		generation, passages := engine.Generation()
+		info.Generation, info.Passages = &generation, &passages
+		for _, x := range engine.Experts() {
+			info.Experts = append(info.Experts, x.Name)
+		}
+	}
+	return info
+}
+
+// getCollection answers GET /v1/collections/{collection}.
+func (a *API) getCollection(c *call, _ none) (info collections.Info, err error) {
+	switch {
+	case !c.mayUse(c.name), a.options.Collections == nil && c.name != a.options.Name:
+		return info, unknownCollection(c.name)
+	case a.options.Collections == nil:
+		return c.own(), nil
+	}
+	info, err = a.options.Collections.Describe(c.r.Context(), c.name)
+	return info, collectionProblem(err)
+}
+
+// postCollection answers POST /v1/collections.
+func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Info, err error) {
+	if err := a.manages(); err != nil {
+		return info, err
+	}
+	if !c.mayUse(r.Name) {
+		return info, newProblem("insufficient_scope", "The key is for collections of other names.")
+	}
+	info, err = a.options.Collections.Create(c.r.Context(), r.Name, r.Settings)
+	if err != nil {
+		return info, collectionProblem(err)
+	}
+	c.status = http.StatusCreated
+	c.w.Header().Set("Location", BasePath(c.r.Context())+collectionsPath+url.PathEscape(info.Name))
+	return info, nil
+}
+
+// deleteCollection answers DELETE /v1/collections/{collection}.
+func (a *API) deleteCollection(c *call, _ none) (none, error) {
+	if !c.mayUse(c.name) {
+		return none{}, unknownCollection(c.name)
+	}
+	if err := a.manages(); err != nil {
+		return none{}, err
+	}
+	return none{}, collectionProblem(a.options.Collections.Remove(c.r.Context(), c.name))
+}
+
+// manages returns a problem where the server makes and removes no collections.
+func (a *API) manages() error {
+	switch {
+	case a.options.Collections == nil:
+		return newProblem("one_collection", "The server has one collection. "+
+			"Let it serve a folder of several, and it makes and removes them.")
+	case a.options.ReadOnly:
+		return newProblem("read_only", "This server only reads its collections.")
+	}
+	return nil
+}

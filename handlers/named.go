@@ -1,0 +1,153 @@
+package handlers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"example.org/conclave/internal/collections"
+	"example.org/conclave/internal/wording"
+)
+
+// Every route of a collection is there twice: as it is written in routes.go, of the collection of
+// requests that name none, and below collectionsPath and a name. The router takes the latter off, so
+// that nothing behind it knows two paths.
+
+const collectionsPath = "/v1/collections/"
+
+type namedKey struct{}
+
+// named returns the collection that a request's path names; "": none.
+func named(ctx context.Context) string {
+	name, _ := ctx.Value(namedKey{}).(string)
+	return name
+}
+
+// rootOf returns the path that those of a request's collection begin with, as its caller reaches
+// the server.
+func rootOf(ctx context.Context) string {
+	if name := named(ctx); name != "" {
+		return BasePath(ctx) + collectionsPath + url.PathEscape(name)
+	}
+	return BasePath(ctx) + "/v1"
+}
+
+// splitNamed returns the collection that a path names, and the rest of the path, which begins with a
+// slash; ok is false for a path that names none, or the collection alone.
+func splitNamed(path string) (name, rest string, ok bool) {
+	below, ok := strings.CutPrefix(path, collectionsPath)
+	if !ok {
+		return "", "", false
+	}
+	name, rest, ok = strings.Cut(below, "/")
+	return name, "/" + rest, ok && name != "" && rest != ""
+}
+
+// underCollection takes the name of a collection off a path. What is left is a path of the API, or
+// one of another interface, such as /mcp.
+func underCollection(router chi.Router) http.Handler {
+	served := func(path string) bool {
+		return router.Find(chi.NewRouteContext(), http.MethodOptions, path) != ""
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, rest, ok := splitNamed(r.URL.Path)
+		if !ok {
+			router.ServeHTTP(w, r)
+			return
+		}
+		u := *r.URL
+		u.Path = rest
+		if r.URL.RawPath != "" {
+			_, u.RawPath, _ = splitNamed(r.URL.RawPath)
+		}
+		if beside := "/v1" + cmp.Or(u.RawPath, u.Path); served(beside) {
+			u.Path = "/v1" + u.Path
+			if u.RawPath != "" {
+				u.RawPath = "/v1" + u.RawPath
+			}
+		}
+		r = r.WithContext(context.WithValue(r.Context(), namedKey{}, name))
+		r.URL = &u
+		router.ServeHTTP(w, r)
+	})
+}
+
+// documentedPath returns the path that a request to an operation is counted by.
+func (o *operation) documentedPath(ctx context.Context) string {
+	if named(ctx) == "" {
+		return o.path
+	}
+	return pathNamed(o.path)
+}
+
+// pathNamed returns the path of a collection's operation where the collection is named.
+func pathNamed(path string) string {
+	return collectionsPath + "{collection}" + strings.TrimPrefix(path, "/v1")
+}
+
+// isOfCollection reports whether a path of the document is of one collection.
+func isOfCollection(path string) bool {
+	return strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path+"/", collectionsPath)
+}
+
+// resolve finds the collection of a request, which is open until the request was answered. One that
+// the caller's key is not for is not there.
+func (c *call) resolve() error {
+	name := named(c.r.Context())
+	if !c.operation.ofCollection {
+		if name != "" {
+			return newProblem(
+				"no_such_path",
+				fmt.Sprintf("There is no %s of a collection; /docs lists what there is.", wording.Quote(c.r.URL.Path)),
+			)
+		}
+		return nil
+	}
+	return c.choose(cmp.Or(name, c.api.options.Name))
+}
+
+// choose lets the call answer from a collection.
+func (c *call) choose(name string) error {
+	if !c.mayUse(name) {
+		return unknownCollection(name)
+	}
+	all := c.api.options.Collections
+	if all == nil {
+		if name != c.api.options.Name {
+			return unknownCollection(name)
+		}
+		return nil
+	}
+	chosen, done, err := all.Use(c.r.Context(), name)
+	if err != nil {
+		return collectionProblem(err)
+	}
+	c.ends = append(c.ends, done)
+	c.api = &API{c.api.process, chosen}
+	return nil
+}
+
+// mayUse reports whether the caller's key is for a collection.
+func (c *call) mayUse(name string) bool {
+	key := identityOf(c.r.Context()).key
+	return key == nil || key.isFor(name)
+}
+
+func unknownCollection(name string) *Problem {
+	return newProblem(collections.Unknown, fmt.Sprintf("There is no collection %s.", wording.Quote(name)))
+}
+
+// collectionProblem makes a problem of an error of the collections.
+func collectionProblem(err error) error {
+	var refused *collections.Error
+	if errors.As(err, &refused) {
+		return newProblem(refused.Code, sentence(refused.Detail)).because(refused.Cause)
+	}
+	return err
+}

@@ -1,0 +1,246 @@
+package handlers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"example.org/conclave/internal/collections"
+)
+
+// shelf is several collections in memory. Those that are being used are counted.
+type shelf struct {
+	mu   sync.Mutex
+	of   map[string]*Collection
+	used map[string]int
+}
+
+func (s *shelf) Use(_ context.Context, name string) (*Collection, func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch k := s.of[name]; {
+	case name == "broken":
+		return nil, nil, &collections.Error{Code: collections.Damaged, Detail: `"broken" cannot be opened`}
+	case k == nil:
+		return nil, nil, collections.UnknownError(name)
+	default:
+		s.used[name]++
+		return k, func() { s.mu.Lock(); s.used[name]--; s.mu.Unlock() }, nil
+	}
+}
+
+func (s *shelf) List(context.Context) (out []collections.Info, err error) {
+	for name := range s.of {
+		out = append(out, collections.Info{Name: name, Status: collections.Opened})
+	}
+	slices.SortFunc(out, func(a, b collections.Info) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func (s *shelf) Describe(_ context.Context, name string) (collections.Info, error) {
+	if s.of[name] == nil {
+		return collections.Info{}, collections.UnknownError(name)
+	}
+	return collections.Info{Name: name, Status: collections.Opened}, nil
+}
+
+func (s *shelf) Create(_ context.Context, name string, _ collections.Settings) (collections.Info, error) {
+	if name == "busy" {
+		return collections.Info{}, &collections.Error{Code: collections.Exists, Detail: "there is one already"}
+	}
+	return collections.Info{Name: name, Status: collections.Closed}, nil
+}
+
+func (s *shelf) Remove(_ context.Context, name string) error {
+	if name == "used" {
+		return &collections.Error{Code: collections.InUse, Detail: "requests are still being answered"}
+	}
+	return nil
+}
+
+// shelfOf returns collections that find the passages of their engines.
+func shelfOf(engines map[string]Engine) *shelf {
+	s := &shelf{of: map[string]*Collection{}, used: map[string]int{}}
+	for name, engine := range engines {
+		s.of[name] = NewCollection(name, nil)
+		if engine != nil {
+			s.of[name].Attach(engine)
+		}
+	}
+	return s
+}
+
+// asking sends a request to an API, and returns its answer.
+func asking(t *testing.T, api *API, method, path, body, key string) (int, string) {
+	t.Helper()
+	r := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", typeJSON)
+	} else {
+		r.Body = http.NoBody
+		r.ContentLength = 0
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	w := httptest.NewRecorder()
+	api.ServeHTTP(w, r)
+	provoked(w.Body.Bytes())
+	return w.Code, w.Body.String()
+}
+
+// TestNamed: each route answers from the collection that its path names, every interface's; without a
+// name, from the default one. What is not a collection's is not below one.
+func TestNamed(t *testing.T) {
+	engine := testEngine(t, engineOptions{})
+	several := shelfOf(map[string]Engine{"a": engine, "main": engine, "empty": nil})
+	api := newAPI(t, Options{Name: "main", Collections: several, Adapters: walked})
+	api.Started()
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"POST", "/v1/search", `{"question":"bees"}`, 200, `"results"`},
+		{"POST", "/v1/collections/a/search", `{"question":"bees"}`, 200, `"results"`},
+		{"GET", "/v1/collections/a/search?q=bees", "", 200, `"results"`},
+		{"GET", "/v1/collections/a/passages/bees", "", 200, `"bees"`},
+		{"GET", "/v1/collections/a/passages/no%2Fsuch", "", 404, `unknown_passage`},
+		{"GET", "/v1/collections/b/limits", "", 404, `unknown_collection`},
+		{"GET", "/v1/collections/broken/limits", "", 503, `collection_damaged`},
+		{"GET", "/v1/collections/empty/limits", "", 503, `not_ready`},
+		{"GET", "/v1/collections/a/livez", "", 404, `no_such_path`},
+		{"GET", "/v1/collections/a/collections", "", 404, `no_such_path`},
+		{"GET", "/v1/collections/a/", "", 404, ``},
+		{"PUT", "/v1/collections/a/search", `{}`, 405, `GET, HEAD, OPTIONS, POST`},
+		{"OPTIONS", "/v1/collections/a/search", "", 204, ``},
+		{"POST", "/v1/collections/b/rerank", `{"query":"bees","texts":["x"]}`, 404, `no collection`},
+		{"POST", "/v1/collections/a/embeddings", `{"model":"wiki","input":"bees"}`, 200, `"embedding"`},
+		{"POST", "/v1/collections/a/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, 200, `"tools"`},
+		{"GET", "/v1/collections", "", 200, `"default":"main"`},
+		{"GET", "/v1/collections/a", "", 200, `"status":"open"`},
+		{"GET", "/v1/collections/b", "", 404, `unknown_collection`},
+		{"POST", "/v1/collections", `{"name":"new","quotas":{"passages":5}}`, 201, `"new"`},
+		{"POST", "/v1/collections", `{"name":"busy"}`, 409, `collection_exists`},
+		{"DELETE", "/v1/collections/a", "", 204, ``},
+		{"DELETE", "/v1/collections/used", "", 409, `collection_in_use`},
+		{"GET", "/readyz", "", 200, `"ready"`},
+		{"GET", "/startupz", "", 200, ``},
+	} {
+		status, text := asking(t, api, c.method, c.path, c.body, "")
+		if status != c.status || !strings.Contains(text, c.says) {
+			t.Errorf("%s %s: %d %.300s, not %d with %s", c.method, c.path, status, text, c.status, c.says)
+		}
+	}
+	for name, users := range several.used {
+		if users != 0 {
+			t.Errorf("%d requests of %s never ended", users, name)
+		}
+	}
+	if len(several.used) != 3 {
+		t.Errorf("%v were used", several.used)
+	}
+}
+
+// TestOneCollection: a server of one collection answers for it by its name, and makes no other.
+func TestOneCollection(t *testing.T) {
+	api := newAPI(t, Options{Name: "my index", Engine: testEngine(t, engineOptions{})})
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		says               string
+	}{
+		{"POST", "/v1/collections/my%20index/search", `{"question":"bees"}`, 200, `"results"`},
+		{"GET", "/v1/collections/other/search?q=bees", "", 404, `unknown_collection`},
+		{"GET", "/v1/collections", "", 200, `{"collections":[{"name":"my index","status":"open","default":true`},
+		{"GET", "/v1/collections/my%20index", "", 200, `"status":"open"`},
+		{"POST", "/v1/collections", `{"name":"b"}`, 403, `one_collection`},
+		{"DELETE", "/v1/collections/my%20index", "", 403, `one_collection`},
+		{"DELETE", "/v1/collections/other", "", 403, `one_collection`},
+	} {
+		if status, text := asking(t, api, c.method, c.path, c.body, ""); status != c.status ||
+			!strings.Contains(text, c.says) {
+			t.Errorf("%s %s: %d %.300s, not %d with %s", c.method, c.path, status, text, c.status, c.says)
+		}
+	}
+	reading := newAPI(t, Options{Name: "a", Collections: shelfOf(nil), ReadOnly: true})
+	if status, text := asking(t, reading, "POST", "/v1/collections", `{"name":"b"}`, ""); status != 403 ||
+		!strings.Contains(text, "read_only") {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
+// TestBoundKeys: whatever a key asks of a collection that it is not for is answered as for one that
+// is not there, byte for byte but for the request's id and the name.
+func TestBoundKeys(t *testing.T) {
+	engine := testEngine(t, engineOptions{})
+	key := func(name string, of ...string) Key {
+		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []Scope{ScopeAdmin}, Collections: of}
+	}
+	api := newAPI(t, Options{
+		Name: "main", Adapters: walked,
+		Collections: shelfOf(map[string]Engine{"main": engine, "team-a": engine, "team-b": engine, "other": engine}),
+		Keys:        []Key{key("all"), key("team", "team-*"), key("one", "team-a", "main")},
+	})
+	api.Started()
+	type asked struct{ key, name string }
+	for a, status := range map[asked]int{
+		{"all", "team-a"}: 200, {"all", "other"}: 200, {"team", "team-a"}: 200, {"team", "team-b"}: 200,
+		{"team", "other"}: 404, {"team", "main"}: 404, {"one", "team-a"}: 200, {"one", "team-b"}: 404, {"one", "main"}: 200,
+	} {
+		if got, text := asking(t, api, "GET", "/v1/collections/"+a.name+"/limits", "", a.key); got != status {
+			t.Errorf("%v: %d %s", a, got, text)
+		}
+	}
+	if got, text := asking(t, api, "GET", "/v1/limits", "", "team"); got != 404 {
+		t.Errorf("the default collection: %d %s", got, text)
+	}
+	var list CollectionList
+	_, text := asking(t, api, "GET", "/v1/collections", "", "team")
+	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list.Collections) != 2 ||
+		list.Collections[0].Name != "team-a" || list.Collections[1].Name != "team-b" {
+		t.Errorf("%v %s", err, text)
+	}
+	if got, text := asking(t, api, "POST", "/v1/collections", `{"name":"else"}`, "team"); got != 403 {
+		t.Errorf("a name of others: %d %s", got, text)
+	}
+	id := func(text, name string) string {
+		return strings.ReplaceAll(requestIDIn.ReplaceAllString(text, ""), name, "NAME")
+	}
+	open, _ := walkedAPI(t, Options{})
+	for _, v := range everything(t, open) {
+		if v.tool || v.page || v.cost.kind == probing || strings.HasPrefix(v.path, "/v1/collections") ||
+			strings.HasPrefix(v.path, "/openapi") {
+			continue
+		}
+		path := strings.TrimPrefix(v.path, "/v1")
+		both := map[string]string{}
+		for _, name := range []string{"other", "nobody"} {
+			v.path = "/v1/collections/" + name + path
+			w := v.visit(t, api, t.Context(), "team")
+			if w.Code != 404 {
+				t.Errorf("%s of %s: %d %s", v.name, name, w.Code, w.Body)
+			}
+			both[name] = id(w.Body.String(), name)
+		}
+		if both["other"] != both["nobody"] {
+			t.Errorf("%s tells them apart: %v", v.name, both)
+		}
+	}
+	for _, name := range []string{"other", "nobody"} {
+		for _, method := range []string{"GET", "DELETE"} {
+			if got, text := asking(t, api, method, "/v1/collections/"+name, "", "team"); got != 404 {
+				t.Errorf("%s %s: %d %s", method, name, got, text)
+			}
+		}
+	}
+}
+
+var requestIDIn = regexp.MustCompile(`"request_id":"[^"]*"`)

@@ -1,0 +1,193 @@
+package collections
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"example.org/conclave/internal/disk"
+)
+
+// Folder is a data folder: a folder for each collection, and beside them, with names that no
+// collection has, what is being made or removed. One process makes and removes.
+type Folder struct {
+	disk disk.Disk
+	path string
+
+	mu       sync.Mutex // of making and removing
+	removals int
+}
+
+// The names of what is being made, and of what is removed. Both are rubbish at a start.
+const (
+	makingPrefix  = ".making-"
+	removedPrefix = ".removed-"
+	// snapshotsName is the folder of the collections' snapshots, in a folder for each.
+	snapshotsName = ".snapshots"
+)
+
+// OpenFolder opens a data folder, which is made where it is not there. Where the process may
+// write, it finishes what another one was interrupted in: making a collection, by removing what
+// there is of it, and removing one.
+func OpenFolder(d disk.Disk, path string, write bool) (*Folder, error) {
+	f := &Folder{disk: d, path: path}
+	entries, err := d.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) && write {
+		if err := d.Mkdir(path); err != nil {
+			return nil, fmt.Errorf("making the folder of collections: %w", err)
+		}
+		return f, d.SyncDir(filepath.Dir(filepath.Clean(path)))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the folder of collections: %w", err)
+	}
+	for _, e := range entries {
+		if name := e.Name(); write && (strings.HasPrefix(name, makingPrefix) || strings.HasPrefix(name, removedPrefix)) {
+			if err := d.RemoveAll(filepath.Join(path, name)); err != nil {
+				return nil, fmt.Errorf("finishing what was interrupted: %w", err)
+			}
+		}
+	}
+	return f, nil
+}
+
+// Path returns the folder of a collection.
+func (f *Folder) Path(name string) string { return filepath.Join(f.path, name) }
+
+// Snapshots returns the folder of a collection's snapshots.
+func (f *Folder) Snapshots(name string) string { return filepath.Join(f.path, snapshotsName, name) }
+
+// Disk returns what the folder is on.
+func (f *Folder) Disk() disk.Disk { return f.disk }
+
+// Names returns the names of the collections, in their order. A folder with anything in it that a
+// collection has is one, if only a damaged one.
+func (f *Folder) Names() (names []string, err error) {
+	entries, err := f.disk.ReadDir(f.path)
+	if err != nil {
+		return nil, fmt.Errorf("reading the folder of collections: %w", err)
+	}
+	for _, e := range entries {
+		has, err := f.Has(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Has reports whether there is a collection of a name.
+func (f *Folder) Has(name string) (bool, error) {
+	if CheckName(name) != nil {
+		return false, nil
+	}
+	for _, part := range []string{"MANIFEST", settingsName, "wal"} {
+		_, err := f.disk.Stat(filepath.Join(f.Path(name), part))
+		switch {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+			return false, fmt.Errorf("looking for the collection %s: %w", name, err)
+		}
+	}
+	return false, nil
+}
+
+// Create makes a collection. make puts it, durably, into the folder that it is given, which is there
+// and empty. Others see it whole or not at all, whatever happens meanwhile.
+func (f *Folder) Create(name string, s Settings, now time.Time, make func(dir string) error) (err error) {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.disk.Stat(f.Path(name)); err == nil {
+		return refuse(Exists, "there is a collection %q already", name)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	making := filepath.Join(f.path, makingPrefix+name)
+	inside := filepath.Join(making, name) // by the name that it is to have
+	if err := f.disk.RemoveAll(making); err != nil {
+		return err
+	}
+	defer func() { _ = f.disk.RemoveAll(making) }() // else the next start does
+	for _, folder := range []string{making, inside} {
+		if err := f.disk.Mkdir(folder); err != nil {
+			return err
+		}
+	}
+	if err := make(inside); err != nil {
+		return err
+	}
+	if err := Write(f.disk, inside, s, now); err != nil {
+		return err
+	}
+	if err := f.disk.Rename(inside, f.Path(name)); err != nil {
+		return err
+	}
+	if err := f.disk.SyncDir(f.path); err != nil {
+		return errors.Join(fmt.Errorf("the collection %s may be gone after a power cut: %w", name, err), f.remove(name))
+	}
+	return nil
+}
+
+// Remove removes a collection, which nobody uses, and its snapshots. From the moment that it has no
+// name any more, another one may be made by that, and has nothing of it.
+func (f *Folder) Remove(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	has, err := f.Has(name)
+	if err != nil {
+		return err
+	}
+	if !has {
+		return UnknownError(name)
+	}
+	return f.remove(name)
+}
+
+func (f *Folder) remove(name string) error {
+	var gone []string
+	for _, at := range []string{f.Snapshots(name), f.Path(name)} {
+		if _, err := f.disk.Stat(at); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		to := f.tombstone(name)
+		if err := f.disk.Rename(at, to); err != nil {
+			return fmt.Errorf("removing the collection %s: %w", name, err)
+		}
+		gone = append(gone, to)
+	}
+	if err := f.disk.SyncDir(f.path); err != nil {
+		return fmt.Errorf("the collection %s is removed, and may be back after a power cut: %w", name, err)
+	}
+	for _, at := range gone {
+		if err := f.disk.RemoveAll(at); err != nil {
+			return fmt.Errorf("the collection %s is removed, but not all of its files: the next start removes them: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// tombstone returns a name for what is removed, which nothing has.
+func (f *Folder) tombstone(name string) string {
+	for {
+		f.removals++
+		at := filepath.Join(f.path, removedPrefix+strconv.Itoa(f.removals)+"-"+name)
+		if _, err := f.disk.Stat(at); errors.Is(err, fs.ErrNotExist) {
+			return at
+		}
+	}
+}

@@ -1,0 +1,148 @@
+// Package collections keeps the collections of a data folder: what is said of each, which there are,
+// and how one comes and goes as a whole. It opens none.
+package collections
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"example.org/conclave/internal/disk"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// The codes of errors that callers may know.
+const (
+	Unknown = "unknown_collection"
+	Exists  = "collection_exists"
+	Invalid = "invalid_name"
+	Damaged = "collection_damaged"
+	NoValue = "unknown_value"
+	InUse   = "collection_in_use"
+)
+
+// Error says why a collection is not used, made or removed, in words for who asked.
+type Error struct {
+	Code, Detail string
+	Cause        error // for the log; nil: the detail says all
+}
+
+func (e *Error) Error() string { return e.Detail }
+func (e *Error) Unwrap() error { return e.Cause }
+
+func refuse(code, format string, args ...any) *Error {
+	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// UnknownError returns the error of a name that no collection has.
+func UnknownError(name string) *Error { return refuse(Unknown, "there is no collection %q", name) }
+
+// The states of a collection.
+const (
+	Closed  = "closed" // it is opened when it is asked
+	Opening = "opening"
+	Opened  = "open"
+	Failed  = "failed"
+)
+
+// Info describes a collection.
+type Info struct {
+	Name    string `json:"name"`
+	Status  string `json:"status"`
+	Detail  string `json:"detail,omitempty"` // why it failed
+	Default bool   `json:"default,omitempty"`
+	// The rest is known where the collection could be read; passages and experts where it is
+	// open, or was described by itself.
+	Generation *uint64    `json:"generation,omitempty"`
+	Passages   *int       `json:"passages,omitempty"`
+	Bytes      *int64     `json:"bytes,omitempty"` // of its folder
+	Experts    []string   `json:"experts,omitempty"`
+	Created    *time.Time `json:"created,omitempty"`
+	Settings   *Settings  `json:"settings,omitempty"`
+}
+
+// Settings are a collection's own.
+type Settings struct {
+	Description string `json:"description,omitempty" yaml:"description,omitempty"`
+	// Experts, Index and Analysis are of a new collection; empty: what the server takes.
+	Experts  []string `json:"experts,omitempty" yaml:"experts,omitempty"`
+	Index    string   `json:"index,omitempty" yaml:"index,omitempty"`       // kind of its vector indexes
+	Analysis string   `json:"analysis,omitempty" yaml:"analysis,omitempty"` // of its words
+	Search   Defaults `json:"search,omitzero" yaml:"search,omitempty"`
+	Quotas   Quotas   `json:"quotas,omitzero" yaml:"quotas,omitempty"`
+}
+
+// Defaults are of requests that do not say otherwise; zero values are the server's.
+type Defaults struct {
+	Fusion     string `json:"fusion,omitempty" yaml:"fusion,omitempty"`
+	K          int    `json:"k,omitempty" yaml:"k,omitempty"`
+	Candidates int    `json:"candidates,omitempty" yaml:"candidates,omitempty"`
+}
+
+// Quotas bound what a collection, or a key, takes; 0: no bound.
+type Quotas struct {
+	Passages        int     `json:"passages,omitempty" yaml:"passages,omitempty"`
+	Bytes           int64   `json:"bytes,omitempty" yaml:"bytes,omitempty"` // of the collection's folder
+	RequestsASecond float64 `json:"requests_a_second,omitempty" yaml:"requests_a_second,omitempty"`
+}
+
+// settingsName is the file of a collection's settings, in its folder.
+const settingsName = "collection.yaml"
+
+// record is what the file holds.
+type record struct {
+	Created  time.Time `yaml:"created"`
+	Settings `yaml:",inline"`
+}
+
+// Read returns the settings of a collection in a folder, and when it was made: zero values for one that was
+// made otherwise.
+func Read(d disk.Disk, dir string) (s Settings, created time.Time, err error) {
+	text, err := d.ReadFile(filepath.Join(dir, settingsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, created, nil
+	} else if err != nil {
+		return s, created, err
+	}
+	var r record
+	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&r); err != nil {
+		return s, created, fmt.Errorf("%s: %w", filepath.Join(dir, settingsName), err)
+	}
+	return r.Settings, r.Created, nil
+}
+
+// Write puts the settings of a new collection into its folder, durably.
+func Write(d disk.Disk, dir string, s Settings, created time.Time) error {
+	text, err := yaml.Marshal(record{created.UTC().Truncate(time.Second), s})
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, settingsName)
+	return errors.Join(d.WriteFile(path, text), d.SyncFile(path), d.SyncDir(dir))
+}
+
+// longestName is how long a name may be: as long as others of the configuration.
+const longestName = 64
+
+// CheckName returns an error where a name cannot be a collection's.
+func CheckName(name string) error {
+	const allowed = "a name has 1 to 64 letters, digits, '.', '-' and '_' of ASCII and begins with a letter or digit"
+	for i, c := range name {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case i > 0 && (c == '.' || c == '-' || c == '_'):
+		default:
+			return refuse(Invalid, "%q cannot name a collection: %s", name, allowed)
+		}
+	}
+	if name == "" || len(name) > longestName {
+		return refuse(Invalid, "%q cannot name a collection: %s", name, allowed)
+	}
+	return nil
+}

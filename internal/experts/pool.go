@@ -1,0 +1,212 @@
+package experts
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"example.org/conclave/configs"
+	"example.org/conclave/encoder"
+	"example.org/conclave/internal/provision"
+	"example.org/conclave/models"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store"
+)
+
+// Pool is the bundles that the collections of one process share, each loaded once: a question is
+// encoded once whichever of them it is put to. What was loaded stays until the Pool is closed. Its
+// methods may be called by several goroutines.
+type Pool struct {
+	config configs.Config
+	cache  provision.Cache
+	log    *slog.Logger
+
+	opening sync.Mutex // held while bundles are opened, so that each is opened once
+	mu      sync.Mutex // of what follows
+	runtime *encoder.Runtime
+	shared  map[sharing]*pooled
+	all     []*pooled // also those in whose place others came
+	beside  map[bool]*besides
+}
+
+// sharing is what has to be the same for two collections to share an encoder.
+type sharing struct {
+	bundle       string
+	unnormalised bool
+}
+
+// pooled is an encoder that is shared.
+type pooled struct {
+	name    string
+	opening encoder.Opening
+	stamp   bundleStamp
+	encoder *encoder.Encoder
+}
+
+// besides are the readers and rerankers.
+type besides struct {
+	readers   []opened
+	rerankers []*reranker
+	read      bool
+	reranked  bool
+}
+
+// bundleStamp tells a bundle from another one that took its place.
+type bundleStamp struct {
+	folder string
+	size   int64
+	when   time.Time
+}
+
+// NewPool returns a pool in which nothing is loaded. Close ends it.
+func NewPool(config configs.Config, log *slog.Logger) (*Pool, error) {
+	cache, err := provision.CacheAt(config.Cache)
+	if err != nil {
+		return nil, err
+	}
+	return &Pool{config: config, cache: cache, log: log, shared: map[sharing]*pooled{}, beside: map[bool]*besides{}}, nil
+}
+
+// OpenSome works as the function OpenSome does, with encoders of the pool. Closing the Set closes none of
+// them.
+func (p *Pool) OpenSome(
+	config configs.Config,
+	log *slog.Logger,
+	names []string,
+	stored []store.Expert,
+) (x *Set, failed map[string]error, err error) {
+	x = &Set{pool: p, config: config, cache: p.cache, log: log, owners: owners(stored), stored: stored,
+		unnormalised: unnormalised(stored)}
+	if len(names) == 0 {
+		return x, nil, nil
+	}
+	if err := x.openRuntime(); err != nil {
+		return nil, nil, err
+	}
+	x.Searched, failed = x.openAll(names)
+	return x, failed, nil
+}
+
+// Encoders returns an Expert for each bundle that is loaded, by name, for those who count what they
+// do.
+func (p *Pool) Encoders() (out []*Expert) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, s := range p.shared {
+		if !key.unnormalised {
+			out = append(out, &Expert{name: s.name, bundle: s.name, Bundle: s.opening.Bundle, Encoder: s.encoder})
+		}
+	}
+	return out
+}
+
+// Close ends the encoders, then the runtime. No Set of the pool may be in use.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, s := range p.all {
+		errs = append(errs, s.encoder.Close())
+	}
+	for _, b := range p.beside {
+		for _, r := range b.readers {
+			errs = append(errs, r.Close())
+		}
+		for _, r := range b.rerankers {
+			errs = append(errs, r.Close())
+		}
+	}
+	p.all = nil
+	clear(p.shared)
+	clear(p.beside)
+	if p.runtime != nil {
+		errs = append(errs, p.runtime.Close())
+		p.runtime = nil
+	}
+	return errors.Join(errs...)
+}
+
+// runtimeOf returns the runtime, which is loaded once.
+func (p *Pool) runtimeOf(load func() (*encoder.Runtime, error)) (*encoder.Runtime, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.runtime != nil {
+		return p.runtime, nil
+	}
+	loaded, err := load()
+	if err == nil {
+		p.runtime = loaded
+	}
+	return loaded, err
+}
+
+// stampOf returns the stamp of an expert's bundle as it is on disk; ok is false where that cannot be told.
+func (p *Pool) stampOf(config configs.Config, name string) (stamp bundleStamp, ok bool) {
+	folder, err := shipped.Folder(config, p.cache, name)
+	if err != nil {
+		return stamp, false
+	}
+	info, err := os.Stat(filepath.Join(folder, models.ManifestFile))
+	if err != nil {
+		return stamp, false
+	}
+	return bundleStamp{folder, info.Size(), info.ModTime()}, true
+}
+
+// loaded returns the encoder that a set would open, if it is loaded and its bundle is as it was.
+func (p *Pool) loaded(x *Set, name string) *pooled {
+	p.mu.Lock()
+	s := p.shared[sharing{name, x.unnormalised}]
+	p.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	if stamp, ok := p.stampOf(x.config, name); !ok || stamp != s.stamp {
+		return nil
+	}
+	return s
+}
+
+// openEncoders returns the encoders of bundles: those that are loaded, and the others, which are
+// opened together.
+func (p *Pool) openEncoders(x *Set, names []string, found []encoder.Opening) ([]*encoder.Encoder, []error) {
+	encoders, errs := make([]*encoder.Encoder, len(found)), make([]error, len(found))
+	var missing []encoder.Opening
+	var at []int
+	for i, name := range names {
+		if s := p.loaded(x, name); s != nil {
+			encoders[i] = s.encoder
+			continue
+		}
+		missing, at = append(missing, found[i]), append(at, i)
+	}
+	made, why := openChecked(x.runtime, missing)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for j, i := range at {
+		encoders[i], errs[i] = made[j], why[j]
+		if made[j] == nil {
+			continue
+		}
+		stamp, _ := p.stampOf(x.config, names[i])
+		s := &pooled{names[i], missing[j], stamp, made[j]}
+		p.shared[sharing{names[i], x.unnormalised}] = s
+		p.all = append(p.all, s)
+	}
+	return encoders, errs
+}
+
+// besidesOf returns the readers and rerankers of sets that normalise texts, or of those that do not.
+func (p *Pool) besidesOf(x *Set) *besides {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.beside[x.unnormalised]
+	if b == nil {
+		b = &besides{}
+		p.beside[x.unnormalised] = b
+	}
+	return b
+}

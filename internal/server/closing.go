@@ -1,0 +1,202 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"example.org/conclave/internal/collections"
+)
+
+// lookEvery is how often collections are looked for that can be closed, in their idle time.
+const lookEvery = 4
+
+// look closes collections that were not used for long, until ctx is done.
+func (r *registry) look(ctx context.Context) {
+	idle := r.config.Collections.Idle
+	again := time.NewTicker(max(idle/lookEvery, 10*time.Millisecond))
+	defer again.Stop()
+	for {
+		select {
+		case now := <-again.C:
+			r.closeSome(func(all []string) []string {
+				return slices.DeleteFunc(all, func(name string) bool { return now.Sub(r.held[name].used) < idle })
+			})
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// makeRoom closes those that were used longest ago, so that no more are open than may be with the one that
+// is about to be.
+func (r *registry) makeRoom() {
+	r.closeSome(func(all []string) []string {
+		return all[:min(max(len(r.held)-r.config.Collections.Open, 0), len(all))]
+	})
+}
+
+// closeSome closes what choose takes of the collections that nobody uses, the longest unused first.
+func (r *registry) closeSome(choose func(names []string) []string) {
+	r.mu.Lock()
+	var names []string
+	for name, h := range r.held {
+		if h.users == 0 && h.c != nil && h.gone == nil && !h.c.works() {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return r.held[a].used.Compare(r.held[b].used) })
+	chosen := map[string]*held{}
+	for _, name := range choose(names) {
+		chosen[name] = r.held[name]
+		chosen[name].gone = make(chan struct{})
+	}
+	r.mu.Unlock()
+	for name, h := range chosen {
+		if err := r.closeOne(name, h); err != nil {
+			r.log.Error("closing a collection", "collection", name, "cause", err)
+		}
+	}
+}
+
+// closeOne closes a collection whose gone is set, and lets it be opened again.
+func (r *registry) closeOne(name string, h *held) error {
+	err := h.c.end()
+	r.mu.Lock()
+	delete(r.held, name)
+	close(h.gone)
+	r.mu.Unlock()
+	r.log.Info("closed", "collection", name)
+	return err
+}
+
+// end ends what runs of the collection, and closes it.
+func (s *collection) end() error {
+	s.stop()
+	return errors.Join(s.group.Wait(), s.release())
+}
+
+// works reports whether jobs of the collection are waited for or run.
+func (s *collection) works() bool {
+	if s.jobs == nil {
+		return false
+	}
+	all, err := s.jobs.Jobs(s.running)
+	if err != nil {
+		return false
+	}
+	for _, j := range all {
+		if !j.State.Ended() {
+			return true
+		}
+	}
+	return false
+}
+
+// close closes everything; nobody uses it any more.
+func (r *registry) close() error {
+	var errs []error
+	r.mu.Lock()
+	all := r.held
+	r.held = map[string]*held{}
+	r.mu.Unlock()
+	for _, h := range all {
+		if h.c != nil {
+			errs = append(errs, h.c.end())
+		}
+	}
+	return errors.Join(append(errs, r.pool.Close())...)
+}
+
+// Remove implements handlers.Collections.
+func (r *registry) Remove(ctx context.Context, name string) error {
+	has, err := r.folder.Has(name)
+	if err != nil {
+		return err
+	}
+	if !has {
+		return collections.UnknownError(name)
+	}
+	h, err := r.withdraw(ctx, name)
+	if err != nil {
+		return err
+	}
+	if h != nil && h.c != nil {
+		err = h.c.end()
+		if err != nil {
+			r.log.Error("closing a collection that is removed", "collection", name, "cause", err)
+		}
+	}
+	err = r.folder.Remove(name)
+	r.mu.Lock()
+	delete(r.held, name)
+	r.mu.Unlock()
+	if h != nil {
+		close(h.gone)
+	}
+	if err == nil {
+		r.tellWorks(name)
+		r.log.Info("removed", "collection", name)
+	}
+	return err
+}
+
+// withdraw lets nobody use a collection any more, and waits a while for those who do. What it returns
+// keeps others from opening it until its gone is closed.
+func (r *registry) withdraw(ctx context.Context, name string) (*held, error) {
+	ctx, cancel := context.WithTimeout(ctx, drainWithin)
+	defer cancel()
+	for {
+		r.mu.Lock()
+		h := r.held[name]
+		switch {
+		case h == nil:
+			h = &held{ready: make(chan struct{}), gone: make(chan struct{})}
+			close(h.ready)
+			r.held[name] = h
+			r.mu.Unlock()
+			return h, nil
+		case h.gone == nil:
+			h.gone = make(chan struct{})
+			r.mu.Unlock()
+			return h, r.drain(ctx, h)
+		}
+		wait := h.gone
+		r.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// drain waits until nobody uses a collection, or not any longer: then it goes on being used.
+func (r *registry) drain(ctx context.Context, h *held) error {
+	<-h.ready
+	for again := time.NewTicker(5 * time.Millisecond); ; {
+		r.mu.Lock()
+		free := h.users == 0
+		if !free && ctx.Err() != nil {
+			close(h.gone)
+			h.gone = nil
+		}
+		r.mu.Unlock()
+		switch {
+		case free:
+			again.Stop()
+			return nil
+		case ctx.Err() != nil:
+			again.Stop()
+			return &collections.Error{
+				Code:   collections.InUse,
+				Detail: "requests to the collection are still being answered; remove it when they are",
+			}
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"example.org/conclave/configs"
+	"example.org/conclave/documents"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/keeping"
+	"example.org/conclave/internal/overload"
+	"example.org/conclave/store"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// collection is one that is open to requests: what is searched, what writes to it, and its jobs. Its
+// group owns its goroutines: the one that works through the jobs, and the one that looks for what
+// others changed.
+type collection struct {
+	config   configs.Config
+	log      *slog.Logger
+	api      *handlers.Collection
+	assembly *assembly.Assembly
+	writer   store.Writer // nil where the collection is only read
+	jobs     handlers.Jobs
+	keeper   *keeping.Keeper
+	readsPDF documents.Worker
+
+	running context.Context // done when the collection is to be closed
+	stop    context.CancelFunc
+	group   *errgroup.Group
+
+	// mu guards the assembly's experts, absent experts, calibration and line-up.
+	mu sync.Mutex
+
+	// Of the goroutine that watches the store:
+	refused   map[string]string // experts that could not be taken in, with their vectors' fingerprints
+	condition string            // that was told last
+}
+
+func newCollection(
+	config configs.Config,
+	log *slog.Logger,
+	api *handlers.Collection,
+	readsPDF documents.Worker,
+) *collection {
+	return &collection{config: config, log: log, api: api, readsPDF: readsPDF, refused: map[string]string{}}
+}
+
+// worker works through jobs.
+type worker interface{ Run(context.Context) }
+
+// load opens the collection with its experts and the engine, and for writing the
+// jobs.
+func (s *collection) load(o assembly.Options, control *overload.Control) (queue worker, err error) {
+	s.assembly = assembly.New(o)
+	if err := s.assembly.Load(); err != nil {
+		return nil, err
+	}
+	if !s.config.ReadOnly {
+		if err := s.openWriter(s.running); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.assembly.Start(control); err != nil {
+		return nil, err
+	}
+	if s.writer != nil {
+		// Before it is ready, so that who is ready is ready for writes too.
+		queue, err = s.acceptWrites()
+	}
+	return queue, err
+}
+
+// announce states each component in the collection's readiness, and lets questions in.
+func (s *collection) announce() {
+	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Ready})
+	for _, e := range s.assembly.Experts.Searched {
+		s.tellExpert(e.Name())
+	}
+	for _, x := range s.assembly.Absent {
+		s.api.Readiness().
+			Set(handlers.Component{Name: "expert " + x.Name, Status: handlers.Ready, Warnings: []string{"is left out: its bundle cannot be used: " + x.Cause.Error()}})
+	}
+	s.tellCalibration()
+	contents, done := s.assembly.Store.Contents()
+	s.tellReads(contents.Reads())
+	done()
+	s.api.Attach(s.assembly.Engine)
+}
+
+// run begins the goroutines of the collection.
+func (s *collection) run(queue worker) {
+	if queue != nil {
+		s.group.Go(func() error { queue.Run(s.running); return nil })
+	}
+	s.group.Go(func() error { s.assembly.Store.Watch(s.running, watcher{s}); return nil })
+}
+
+// tellExpert states an expert that is searched in /readyz, with its warnings.
+func (s *collection) tellExpert(name string) {
+	info, err := s.assembly.Engine.Expert(name)
+	if err != nil {
+		return // it left
+	}
+	s.api.Readiness().Set(handlers.Component{Name: "expert " + name, Status: handlers.Ready, Warnings: info.Warnings})
+}
+
+// tellCalibration states in /readyz that the collection's calibration is not used.
+func (s *collection) tellCalibration() {
+	const name = "calibration"
+	if refused := s.assembly.Refused(); refused != "" {
+		s.api.Readiness().Set(handlers.Component{Name: name, Status: handlers.Ready, Warnings: []string{refused}})
+		return
+	}
+	s.api.Readiness().Remove(name)
+}
+
+// release closes what was opened, when nothing of the collection runs any more.
+func (s *collection) release() (err error) {
+	if s.keeper != nil {
+		err = s.keeper.Close()
+	}
+	if s.assembly != nil {
+		err = errors.Join(err, s.assembly.Close())
+	}
+	return err
+}
+
+// verifyAhead compares the checksums of vectors and graphs, so that it is not the
+// first questions that wait for their files to be read. What is damaged is logged and
+// stated in /readyz; searches of that expert fail and name the file, the others
+// answer.
+func (s *collection) verifyAhead() error {
+	contents, done := s.assembly.Store.Contents()
+	defer done()
+	started := time.Now()
+	err := contents.VerifyVectors(s.running)
+	switch {
+	case err == nil:
+		s.log.Debug(
+			"vectors and graphs are as they were written",
+			"took",
+			time.Since(started).Round(time.Millisecond).String(),
+		)
+	case s.running.Err() != nil:
+	default:
+		s.log.Error("vectors are damaged: their experts cannot be searched", "cause", err)
+		s.api.Readiness().Set(handlers.Component{Name: "vectors", Status: handlers.Ready, Warnings: []string{err.Error()}})
+	}
+	return nil
+}
+
+// drained waits until no search uses a line-up before the present one.
+func (s *collection) drained(ctx context.Context) error {
+	s.mu.Lock()
+	drained := s.assembly.Drained()
+	s.mu.Unlock()
+	if drained == nil {
+		return nil
+	}
+	select {
+	case <-drained:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("searches are still running: %w", ctx.Err())
+	}
+}

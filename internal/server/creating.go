@@ -1,0 +1,199 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"example.org/conclave/configs"
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/collections"
+	"example.org/conclave/internal/experts"
+	"example.org/conclave/internal/stores"
+	"example.org/conclave/search"
+	"example.org/conclave/shipped"
+	"example.org/conclave/store"
+)
+
+// Create implements handlers.Collections.
+func (r *registry) Create(
+	ctx context.Context,
+	name string,
+	s collections.Settings,
+) (info collections.Info, err error) {
+	if err := r.complete(&s); err != nil {
+		return info, err
+	}
+	set, failed, err := r.pool.OpenSome(r.encodingConfig(), r.log, s.Experts, nil)
+	if err != nil {
+		return info, err
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	for _, expert := range s.Experts {
+		if why := failed[expert]; why != nil {
+			return info, &collections.Error{
+				Code: "unknown_bundle", Cause: why,
+				Detail: fmt.Sprintf("the expert %q cannot be used: %s", expert, handlers.WithoutPaths(why.Error())),
+			}
+		}
+	}
+	words, err := store.NewWords(true, s.Analysis)
+	if err != nil {
+		return info, &collections.Error{Code: collections.NoValue, Detail: err.Error()}
+	}
+	options := store.BuildOptions{
+		Shared: experts.SharedPasses(set.Searched), Words: words, Index: store.Index{Kind: s.Index},
+		Threads: r.config.Ingest.Threads, New: true, Empty: true,
+	}
+	for _, e := range set.Searched {
+		options.Experts = append(options.Experts, e)
+	}
+	err = r.folder.Create(name, s, time.Now(), func(dir string) error {
+		config := r.config
+		config.Collection = dir
+		at, err := stores.At(config)
+		if err != nil {
+			return err
+		}
+		_, err = at.Index(ctx, nil, options)
+		return err
+	})
+	if err != nil {
+		return info, err
+	}
+	r.tellWorks(name)
+	r.log.Info("made", "collection", name, "experts", strings.Join(s.Experts, ","))
+	return r.Describe(ctx, name)
+}
+
+// complete fills in what settings leave open, and refuses what cannot be.
+func (r *registry) complete(s *collections.Settings) error {
+	if len(s.Experts) == 0 {
+		for _, x := range r.config.Experts {
+			s.Experts = append(s.Experts, x.Name)
+		}
+	}
+	chosen, err := shipped.Chosen(strings.Join(s.Experts, ","))
+	if err != nil {
+		return &collections.Error{Code: collections.NoValue, Detail: err.Error()}
+	}
+	s.Experts = chosen
+	if s.Index == "" {
+		s.Index = r.config.Index.Kind
+	}
+	if s.Analysis == "" {
+		s.Analysis = r.config.Index.Analysis
+	}
+	for _, of := range []struct {
+		name        string
+		value, most int
+	}{
+		{"search.k", s.Search.K, r.config.Limits.K},
+		{"search.candidates", s.Search.Candidates, r.config.Limits.Candidates},
+	} {
+		if of.value < 0 || of.value > of.most {
+			return &collections.Error{
+				Code: "out_of_range", Detail: fmt.Sprintf("%s has to be from 1 to %d", of.name, of.most),
+			}
+		}
+	}
+	if m := s.Search.Fusion; m != "" && m != search.MethodAuto && !slices.Contains(search.MethodNames(), m) {
+		return &collections.Error{
+			Code:   "unknown_method",
+			Detail: fmt.Sprintf("search.fusion is %q; the methods are %s", m, strings.Join(search.MethodNames(), ", ")),
+		}
+	}
+	return nil
+}
+
+// List implements handlers.Collections.
+func (r *registry) List(ctx context.Context) ([]collections.Info, error) {
+	names, err := r.folder.Names()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]collections.Info, 0, len(names))
+	for _, name := range names {
+		out = append(out, r.describe(name))
+	}
+	return out, nil
+}
+
+// describe says what is known of a collection without opening it.
+func (r *registry) describe(name string) collections.Info {
+	info := collections.Info{Name: name, Status: collections.Closed, Default: name == r.config.Collections.Default}
+	r.mu.Lock()
+	h, failed := r.held[name], r.failed[name]
+	var c *collection
+	switch {
+	case h != nil && h.c != nil && h.gone == nil:
+		c = h.c
+	case h != nil && h.gone == nil:
+		info.Status = collections.Opening
+	case h == nil && failed.err != nil:
+		info.Status = collections.Failed
+		info.Detail = handlers.WithoutPaths(failed.err.Error())
+	}
+	r.mu.Unlock()
+	if c != nil {
+		info.Status = collections.Opened
+		generation, passages := c.assembly.Engine.Generation()
+		info.Generation, info.Passages = &generation, &passages
+		for _, x := range c.assembly.Engine.Experts() {
+			info.Experts = append(info.Experts, x.Name)
+		}
+	}
+	if s, created, err := collections.Read(r.folder.Disk(), r.folder.Path(name)); err == nil && !created.IsZero() {
+		info.Settings, info.Created = &s, &created
+	}
+	return info
+}
+
+// Describe implements handlers.Collections. It opens the collection.
+func (r *registry) Describe(ctx context.Context, name string) (info collections.Info, err error) {
+	h, err := r.take(ctx, name)
+	var refused *collections.Error
+	switch {
+	case errors.As(err, &refused) && refused.Code == collections.Damaged:
+		return r.describe(name), nil
+	case err != nil:
+		return info, err
+	}
+	defer r.giveBack(h)
+	info = r.describe(name)
+	if bytes, err := sizeOf(r.folder.Path(name)); err == nil {
+		info.Bytes = &bytes
+	}
+	return info, nil
+}
+
+// sizeOf returns the bytes of the files of a folder.
+func sizeOf(dir string) (bytes int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it is merged away
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		if info, err := d.Info(); err == nil {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes, err
+}
+
+// encodingConfig returns the configuration by which the pool loads encoders: as many run at once as
+// a collection has experts.
+func (r *registry) encodingConfig() (config configs.Config) {
+	config = r.config
+	config.Encoder.Threads = experts.ThreadsOfOne(config, min(len(shipped.Default()), runtime.GOMAXPROCS(0)))
+	return config
+}

@@ -1,0 +1,198 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"example.org/conclave/internal/collections"
+)
+
+// several returns a site whose server serves a data folder.
+func several(t *testing.T) *site {
+	t.Helper()
+	s := newSite(t, named("one", "two"), "one")
+	s.config.Data = filepath.Join(s.dir, "data")
+	return s
+}
+
+func (s *served) create(body string) collections.Info {
+	s.t.Helper()
+	var info collections.Info
+	s.call(http.MethodPost, "/v1/collections", body, http.StatusCreated, &info)
+	return info
+}
+
+// add puts a passage into a collection and waits until it is found.
+func (s *served) add(collection, id, text string) {
+	s.t.Helper()
+	s.call(http.MethodPut, "/v1/collections/"+collection+"/passages/"+id+"?refresh=wait",
+		fmt.Sprintf(`{"text":%q}`, text), http.StatusCreated, nil)
+}
+
+// found returns the ids of a collection's passages for a question.
+func (s *served) foundIn(collection, question string) string {
+	s.t.Helper()
+	var answer struct{ Results []struct{ ID string } }
+	s.call(http.MethodPost, "/v1/collections/"+collection+"/search",
+		fmt.Sprintf(`{"question":%q,"fusion":"rrf"}`, question), http.StatusOK, &answer)
+	var ids []string
+	for _, r := range answer.Results {
+		ids = append(ids, r.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+// TestSeveral: collections come, are filled, searched apart from each other, survive a restart, and go.
+func TestSeveral(t *testing.T) {
+	site := several(t)
+	s := site.serve()
+	a := s.create(`{"name":"a","experts":["one"],"description":"the first","search":{"k":1}}`)
+	if a.Status != collections.Opened || a.Passages == nil || *a.Passages != 0 || fmt.Sprint(a.Experts) != "[one]" ||
+		a.Settings.Description != "the first" || a.Created == nil {
+		t.Errorf("%+v", a)
+	}
+	s.create(`{"name":"b","experts":["one","two"]}`)
+	s.create(`{"name":"words","experts":["none"],"analysis":"lucene"}`)
+	s.add("a", "1", "Cooked rice keeps for a day.")
+	s.add("a", "2", "Cooked rice does not keep for a week.")
+	s.add("b", "3", "Rice grows in water.")
+	s.add("words", "4", "Rice paper.")
+	s.call(http.MethodPost, "/v1/collections", `{"name":"a","experts":["one"]}`, http.StatusConflict, nil)
+	s.call(http.MethodPost, "/v1/collections", `{"name":"../x","experts":["one"]}`, http.StatusUnprocessableEntity, nil)
+	s.call(http.MethodPost, "/v1/collections", `{"name":"x","experts":["nobody"]}`, http.StatusUnprocessableEntity, nil)
+	s.call(http.MethodPost, "/v1/search", `{"question":"rice"}`, http.StatusNotFound, nil) // no default
+	check := func(s *served) {
+		t.Helper()
+		if got := s.foundIn("a", "rice week"); got != "2" { // k is 1 there
+			t.Errorf("a: %q", got)
+		}
+		if got := s.foundIn("b", "rice"); got != "3" {
+			t.Errorf("b: %q", got)
+		}
+		if got := s.foundIn("words", "rice"); got != "4" {
+			t.Errorf("words: %q", got)
+		}
+	}
+	check(s)
+	s.end()
+	s = site.serve()
+	var list struct{ Collections []collections.Info }
+	s.call(http.MethodGet, "/v1/collections", "", http.StatusOK, &list)
+	if len(list.Collections) != 3 || list.Collections[0].Status != collections.Closed {
+		t.Errorf("%+v", list)
+	}
+	check(s)
+	s.call(http.MethodDelete, "/v1/collections/a", "", http.StatusNoContent, nil)
+	s.call(http.MethodGet, "/v1/collections/a", "", http.StatusNotFound, nil)
+	s.call(http.MethodPost, "/v1/collections/a/search", `{"question":"rice"}`, http.StatusNotFound, nil)
+	s.create(`{"name":"a","experts":["one"]}`)
+	if got := s.foundIn("a", "rice week"); got != "" {
+		t.Errorf("of another collection: %q", got)
+	}
+	s.create(`{"name":"default","experts":["one"]}`)
+	s.call(http.MethodPut, "/v1/passages/9?refresh=wait", `{"text":"Rice."}`, http.StatusCreated, nil)
+	if got := s.foundIn("default", "rice"); got != "9" {
+		t.Errorf("the default: %q", got)
+	}
+	s.end()
+	left, err := os.ReadDir(site.config.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		if strings.HasPrefix(e.Name(), ".making") || strings.HasPrefix(e.Name(), ".removed") {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
+
+// TestOpenAndClosed: no more collections are open than may be, the longest unused is closed, and a
+// closed one answers as before. Nobody notices with many at once.
+func TestOpenAndClosed(t *testing.T) {
+	site := several(t)
+	site.config.Collections.Open = 2
+	site.config.Collections.Idle = time.Hour
+	s := site.serve()
+	for i := range 4 {
+		name := fmt.Sprint("c", i)
+		s.create(fmt.Sprintf(`{"name":%q,"experts":["one"]}`, name))
+		s.add(name, fmt.Sprint("p", i), "Rice.")
+	}
+	open := func() (names []string) {
+		var list struct{ Collections []collections.Info }
+		s.call(http.MethodGet, "/v1/collections", "", http.StatusOK, &list)
+		for _, c := range list.Collections {
+			if c.Status == collections.Opened {
+				names = append(names, c.Name)
+			}
+		}
+		return names
+	}
+	if got := fmt.Sprint(open()); got != "[c2 c3]" {
+		t.Errorf("%v are open", got)
+	}
+	done := make(chan string, 40)
+	for i := range cap(done) {
+		go func() { done <- fmt.Sprint(i%4, " ", s.foundIn(fmt.Sprint("c", i%4), "rice")) }()
+	}
+	for range cap(done) {
+		if got := <-done; got != "0 p0" && got != "1 p1" && got != "2 p2" && got != "3 p3" {
+			t.Error(got)
+		}
+	}
+	s.end()
+	site.config.Collections.Idle = 50 * time.Millisecond
+	s = site.serve()
+	defer s.end()
+	if got := s.foundIn("c1", "rice"); got != "p1" {
+		t.Error(got)
+	}
+	for len(open()) > 0 { // else the test's own time ends
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got := s.foundIn("c1", "rice"); got != "p1" {
+		t.Error(got)
+	}
+}
+
+// TestDamagedCollection: one that cannot be opened is named, and keeps no other from anything.
+func TestDamagedCollection(t *testing.T) {
+	site := several(t)
+	s := site.serve()
+	s.create(`{"name":"good","experts":["one"]}`)
+	s.create(`{"name":"bad","experts":["one"]}`)
+	s.create(`{"name":"unread","experts":["one"]}`)
+	s.add("good", "1", "Rice.")
+	s.add("bad", "2", "Rice.")
+	s.end()
+	site.flip("data/bad/MANIFEST", func(size int) int { return size / 2 })
+	site.write("data/unread/collection.yaml", "quotas: 7\n")
+	s = site.serve()
+	defer s.end()
+	if got := s.foundIn("good", "rice"); got != "1" {
+		t.Error(got)
+	}
+	for _, name := range []string{"bad", "unread"} {
+		s.call(http.MethodPost, "/v1/collections/"+name+"/search", `{"question":"rice"}`, http.StatusServiceUnavailable, nil)
+		var info collections.Info
+		s.call(http.MethodGet, "/v1/collections/"+name, "", http.StatusOK, &info)
+		if info.Status != collections.Failed || info.Detail == "" || strings.Contains(info.Detail, site.dir) {
+			t.Errorf("%+v", info)
+		}
+		var health struct{ Warnings []string }
+		s.call(http.MethodGet, "/readyz", "", http.StatusOK, &health)
+		if !strings.Contains(fmt.Sprint(health.Warnings), "collection "+name) {
+			t.Errorf("%v", health)
+		}
+		s.call(http.MethodDelete, "/v1/collections/"+name, "", http.StatusNoContent, nil)
+		if got := s.warnings("collection " + name); got != "" {
+			t.Errorf("of one that is gone: %s", got)
+		}
+		s.create(fmt.Sprintf(`{"name":%q,"experts":["one"]}`, name))
+	}
+}
