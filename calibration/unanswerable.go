@@ -74,12 +74,9 @@ func mixed(answers []RankedQuestion) []RankedQuestion {
 		n[a.Without]++
 	}
 	own := n[Answerable]
-	unanswerable := min(n[Unanswerable], own/2)
-	if n[TakenOut] == 0 {
-		unanswerable = own
-	}
+	takenOut, unanswerable := MixtureOf(int(own), int(n[TakenOut]), int(n[Unanswerable]))
 	weights := map[Without]float64{
-		Answerable: 1, TakenOut: (own - unanswerable) / n[TakenOut], Unanswerable: unanswerable / n[Unanswerable],
+		Answerable: 1, TakenOut: takenOut, Unanswerable: unanswerable,
 		Nonsense: nonsenseShare * own / n[Nonsense],
 		There:    generatedShare * own / n[There], Absent: generatedShare * own / n[Absent],
 		Judged: judgedShare * max(0, own-2*n[Unanswerable]) / n[Judged],
@@ -163,6 +160,24 @@ func judge(answers []RankedQuestion, by *Logistic) ([]RankedQuestion, error) {
 		}
 	}
 	return out, nil
+}
+
+// MixtureOf returns what a question counts whose passages were taken out, and one that nothing answers,
+// where so many of the weight 1 have an answer: as many of both kinds together as have one, the
+// unanswerable ones no more than one each and half of that. 0 where there are none of the kind.
+func MixtureOf(answerable, takenOut, unanswerable int) (eachTakenOut, eachUnanswerable float64) {
+	own := float64(answerable)
+	share := min(float64(unanswerable), own/2)
+	if takenOut == 0 {
+		share = own
+	}
+	if takenOut > 0 {
+		eachTakenOut = (own - share) / float64(takenOut)
+	}
+	if unanswerable > 0 {
+		eachUnanswerable = share / float64(unanswerable)
+	}
+	return eachTakenOut, eachUnanswerable
 }
 
 func rankedAs(kind Without, q *Question, a *Answered) RankedQuestion {

@@ -115,13 +115,25 @@ func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
 	if err != nil {
 		return err
 	}
-	responses, err := engine.Compare(ctx, m.requests(q))
+	requests, of := m.requests(q), m.mayBeSure()
+	if right := j.judgements.Answering(); len(right) > 0 {
+		for _, i := range of {
+			r := requests[i]
+			r.K, r.Fields, r.Without = 1, []string{}, right
+			requests = append(requests, r)
+		}
+	} else {
+		of = nil
+	}
+	responses, err := engine.Compare(ctx, requests)
 	if err != nil {
 		return err
 	}
-	if len(responses) != len(m.pass.Methods) {
-		return fmt.Errorf("%d answers came back for %d methods", len(responses), len(m.pass.Methods))
+	if len(responses) != len(requests) {
+		return fmt.Errorf("%d answers came back for %d requests", len(responses), len(requests))
 	}
+	withheld := responses[len(m.pass.Methods):]
+	responses = responses[:len(m.pass.Methods)]
 	answered := &Answered{Question: q, judge: j}
 	for i := range responses {
 		r := &responses[i]
@@ -133,8 +145,23 @@ func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
 		m.out.Outcomes[i][at] = j.outcome(r.Results, r.Confidence, m.pass.Metrics)
 		answered.Rankings = append(answered.Rankings, Ranked{Results: r.Results, Confidence: r.Confidence})
 	}
+	for n, i := range of {
+		if basis := responses[i].Basis; basis == search.BasisCalibrated || basis == search.BasisShipped {
+			m.out.Outcomes[i][at].TakenOut = withheld[n].Confidence
+		}
+	}
 	m.out.Questions[at] = Asked{ID: q.ID, Judged: j.judged, Answerable: j.answers != nil, Unanswerable: q.Unanswerable}
 	return m.keep(at, answered, responses)
+}
+
+// mayBeSure returns the methods whose answers may have a confidence.
+func (m *measuring) mayBeSure() (methods []int) {
+	for i, method := range m.pass.Methods {
+		if method.Kind != KindSource {
+			methods = append(methods, i)
+		}
+	}
+	return methods
 }
 
 // requests returns a request for each method.

@@ -16,6 +16,9 @@ type Outcome struct {
 	AP          float64  `json:"p,omitempty"`
 	Recall100   float64  `json:"r,omitempty"`
 	Confidence  *float64 `json:"c,omitempty"` // nil: the method has none
+	// TakenOut is the confidence where the passages that answer were taken out; nil: there are none, or it is
+	// no probability that anything was fitted to.
+	TakenOut *float64 `json:"t,omitempty"`
 	// Asked are the measures that were asked for, by their keys.
 	Asked map[string]float64 `json:"m,omitempty"`
 }

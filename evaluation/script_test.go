@@ -78,6 +78,9 @@ func (s *script) Compare(_ context.Context, requests []search.Request) ([]search
 			who = search.WordSource
 		}
 		answer, ok := s.answers[question][who]
+		if without, said := s.answers[question][who+" without"]; said && len(r.Without) > 0 {
+			answer = without
+		}
 		if !ok {
 			return nil, fmt.Errorf("the script has nothing of %s for %s", who, question)
 		}
@@ -89,6 +92,9 @@ func (s *script) Compare(_ context.Context, requests []search.Request) ([]search
 				return nil, err
 			}
 			response.Confidence = &confidence
+			if who == "rrf" {
+				response.Basis = search.BasisCalibrated
+			}
 			response.Sources = append(response.Sources, search.Source{Name: who, Confidence: &confidence})
 		}
 		if who == "rrf" {

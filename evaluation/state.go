@@ -31,7 +31,7 @@ type stateEntry struct {
 }
 
 const (
-	stateVersion = "conclave evaluation state 1"
+	stateVersion = "conclave evaluation state 2"
 	timesPart    = "times"
 )
 

@@ -105,6 +105,10 @@ func (s *summing) table(name string, scope Scope, parts []part, detailed bool) T
 		}
 		outcomes := confidences(parts, i, func(*Asked) bool { return true })
 		sureness(&row, outcomes)
+		if mixture := mixed(parts, i); mixture != nil {
+			calibrated(&row, mixture)
+			outcomes = mixture
+		}
 		if empty := confidences(parts, i, func(a *Asked) bool { return a.Unanswerable }); len(empty) > 0 {
 			row.Values["silent"] = 1 - calibration.AtLeast(empty, .5, false)
 		}
@@ -254,10 +258,7 @@ func sureness(row *Row, outcomes []calibration.Outcome) {
 	if len(outcomes) == 0 {
 		return
 	}
-	row.Values["ece"] = calibration.ECE(outcomes)
-	if area, ok := calibration.AUROC(outcomes); ok {
-		row.Values["auroc"] = area
-	}
+	calibrated(row, outcomes)
 	if right := calibration.AtLeast(outcomes, 0, true); right > 0 {
 		row.Values["given"] = calibration.AtLeast(outcomes, .5, true)
 	}
@@ -265,6 +266,50 @@ func sureness(row *Row, outcomes []calibration.Outcome) {
 	for tenth := 1; tenth <= 10; tenth++ {
 		row.Coverage = append(row.Coverage, calibration.AccuracyAt(outcomes, float64(tenth)/10))
 	}
+}
+
+// calibrated adds how far the confidences are right, and tell right from wrong.
+func calibrated(row *Row, outcomes []calibration.Outcome) {
+	row.Values["ece"] = calibration.ECE(outcomes)
+	delete(row.Values, "auroc")
+	if area, ok := calibration.AUROC(outcomes); ok {
+		row.Values["auroc"] = area
+	}
+}
+
+// mixed returns a method's confidences for the mixture that confidences are fitted to, in which half of the
+// weight is of questions with an answer: beside these the same, with their passages taken out, and those
+// that nothing answers. It returns nil where it is not known how sure the method is without the passages.
+func mixed(parts []part, method int) (all []calibration.Outcome) {
+	own, empty := 0, 0
+	for _, p := range parts {
+		for q, asked := range p.Questions {
+			o := &p.outcomes[method][q]
+			switch {
+			case o.Confidence == nil, !asked.Unanswerable && o.TakenOut == nil:
+				return nil
+			case asked.Unanswerable:
+				empty++
+			default:
+				own++
+			}
+		}
+	}
+	takenOut, unanswerable := calibration.MixtureOf(own, own, empty)
+	for _, p := range parts {
+		for q, asked := range p.Questions {
+			o := &p.outcomes[method][q]
+			if asked.Unanswerable {
+				all = append(all, calibration.Outcome{Confidence: *o.Confidence, Weight: unanswerable})
+				continue
+			}
+			all = append(all, calibration.Outcome{Confidence: *o.Confidence, Correct: o.firstRight(asked)})
+			if takenOut > 0 {
+				all = append(all, calibration.Outcome{Confidence: *o.TakenOut, Weight: takenOut})
+			}
+		}
+	}
+	return all
 }
 
 // curve returns the accuracy at k, from 1 to depth: by judgements where any question

@@ -15,7 +15,7 @@ import (
 //
 // The requests may differ in what happens after the sources have answered, and
 // in which sources take part: K, Fusion, Experts, BM25, Late, Missing, Weights,
-// Explain, Fields, Normalisation, Sharpness, Answer. Everything else is to be the same; an *Error
+// Explain, Fields, Normalisation, Sharpness, Answer, Without. Everything else is to be the same; an *Error
 // of kind Invalid says where it is not. A request that Search would refuse
 // fails the whole comparison, and so does one whose sources all failed; a
 // source that failed beside others is under Degraded of the answers that it
@@ -123,6 +123,7 @@ func checkComparable(requests []Request) error {
 		r.Offsets = ""
 		r.Answer = AnswerOptions{}
 		r.Rerank = RerankOptions{}
+		r.Without = nil
 		return r
 	}
 	named := func(r Request) []string {

@@ -28,6 +28,7 @@ type answer struct {
 	unread   int                         // passages that it read the beginning of alone
 	notes    []string                    // of a reranker
 	asked    string                      // the question as models that read passages get it
+	gone     func(rank.Ordinal) bool     // which passages the request goes without; nil: none
 	others   []rank.Ordinal              // candidates of the same question asked otherwise
 	credits  map[credited][]Contribution // what is no source's contribution to the rankings
 	response Response

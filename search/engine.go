@@ -221,6 +221,9 @@ func (a *answer) completeAndFuse(ctx context.Context) error {
 	if err := a.step(ctx, StageComplete, a.complete); err != nil {
 		return err
 	}
+	if err := a.withhold(ctx); err != nil {
+		return err
+	}
 	return a.step(ctx, StageFuse, a.fuse)
 }
 

@@ -103,7 +103,7 @@ func (a *answer) observed(ctx context.Context, q *familiarities, random bool) []
 			o.Confidence = f.sure.confidence
 		}
 		if random && f.close {
-			o.Random = f.scoresOf(ctx, a.view.Passages().Sample(randomPassages))
+			o.Random = f.scoresOf(ctx, a.kept(a.view.Passages().Sample(randomPassages)))
 		}
 		sources = append(sources, o)
 	}

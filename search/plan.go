@@ -31,6 +31,7 @@ type plan struct {
 	around        int             // neighbours on each side of a result
 	groupBy       string          // "" or GroupByDocument
 	groupSize     int             // passages of a group
+	without       []string        // ids of passages that are not fused
 	answer        AnswerOptions   // with the defaults filled in
 	reader        *LoadedReader   // that marks answers; nil: none are wanted
 	reranker      *LoadedReranker // that scores the first passages; nil: none is wanted
@@ -57,7 +58,7 @@ type fields struct{ title, text, tags, metadata, document, contributions, source
 func (l *lineUp) plan(r *Request) (*plan, error) {
 	var wrong problems
 	d, most := l.defaults, l.limits
-	p := &plan{named: r.Experts != nil, weights: r.Weights, explain: r.Explain}
+	p := &plan{named: r.Experts != nil, weights: r.Weights, explain: r.Explain, without: r.Without}
 	p.filter = r.restricted()
 	p.exact = r.Exact
 	p.collapse = r.Collapse == nil || *r.Collapse

@@ -71,6 +71,10 @@ type Request struct {
 	Rerank RerankOptions `json:"rerank,omitzero"`
 	// Answer asks for the words that answer, too.
 	Answer AnswerOptions `json:"answer,omitzero"`
+	// Without are ids of passages that are taken out of what the sources found, with their copies, before it
+	// is fused: how sure would the answer be if the collection had none of them? For evaluations; requests
+	// over HTTP have no such field.
+	Without []string `json:"-"`
 }
 
 // restricted returns the filter with the words that passages must have or not.

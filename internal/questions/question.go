@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"maps"
 	"slices"
 )
 
@@ -30,6 +31,16 @@ type Question struct {
 // passage id. A passage that is absent or has a grade of 0 or less is not
 // relevant.
 type Judgements map[string]float64
+
+// Answering returns the ids of the relevant passages, in their order.
+func (j Judgements) Answering() (ids []string) {
+	for _, id := range slices.Sorted(maps.Keys(j)) {
+		if j[id] > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
 
 // Relevant counts the relevant passages.
 func (j Judgements) Relevant() int {
