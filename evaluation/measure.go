@@ -115,15 +115,17 @@ func (m *measuring) ask(ctx context.Context, engine Engine, at int) error {
 	if err != nil {
 		return err
 	}
-	requests, of := m.requests(q), m.mayBeSure()
+	requests := m.requests(q)
+	var of []int // methods that are asked once more, as if the collection did not answer
 	if right := j.judgements.Answering(); len(right) > 0 {
+		of = m.mayBeSure()
 		for _, i := range of {
 			r := requests[i]
-			r.K, r.Fields, r.Without = 1, []string{}, right
+			r.K = 1
+			r.Fields = []string{}
+			r.Without = right
 			requests = append(requests, r)
 		}
-	} else {
-		of = nil
 	}
 	responses, err := engine.Compare(ctx, requests)
 	if err != nil {
