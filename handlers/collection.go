@@ -19,6 +19,8 @@ type Collection struct {
 	refusing atomic.Pointer[string] // why no passage can be written
 	keeper   atomic.Pointer[keeping.Keeper]
 	inputs   jobs.Inputs // set before keeper
+	// judgments is set before writing; nil: they are not kept here
+	judgments Judgments
 }
 
 // NewCollection returns a collection of a name, to which nothing is attached. What is said of it is
@@ -39,6 +41,10 @@ func (k *Collection) AttachDocuments(keeper *keeping.Keeper, inputs jobs.Inputs)
 	k.inputs = inputs
 	k.keeper.Store(keeper)
 }
+
+// AttachJudgments lets judgments be kept. It is called before AttachWriter, and not where the store
+// cannot keep them.
+func (k *Collection) AttachJudgments(j Judgments) { k.judgments = j }
 
 // AttachWriter lets passages be written and jobs be asked for. Until then such
 // requests answer 503, or 403 where the server only reads.

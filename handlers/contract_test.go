@@ -232,7 +232,9 @@ func TestRequestExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, Options{})
-	writing := startWriting(t, writingOptions{kinds: map[string]jobs.Handler{jobs.Snapshot: {}, jobs.AddExpert: {}}})
+	writing := startWriting(t, writingOptions{kinds: map[string]jobs.Handler{
+		jobs.Snapshot: {}, jobs.AddExpert: {}, jobs.Calibrate: {}, jobs.Evaluate: {},
+	}})
 	n := 0
 	for path, item := range c.document["paths"].(map[string]any) {
 		if strings.HasPrefix(path, "/v1/collections") {
@@ -273,11 +275,19 @@ func TestRequestExamples(t *testing.T) {
 			}
 			continue
 		}
+		if path == "/v1/judgments" { // of a passage that is there
+			body = bytes.Replace(body, []byte("health/0002"), []byte("rice"), 1)
+			writing.put("/v1/passages/rice", `{"text":"rice"}`)
+			if r := writing.post(path, string(body)); r.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+			}
+			continue
+		}
 		if r := s.post(path, string(body)); r.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
 		}
 	}
-	if n != 8 {
+	if n != 11 {
 		t.Errorf("%d examples", n)
 	}
 }

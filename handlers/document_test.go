@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/search"
 )
@@ -42,6 +43,11 @@ func typesOfDocument() map[string]reflect.Type {
 		"Problem": reflect.TypeFor[Problem](), "ProblemField": reflect.TypeFor[ProblemField](),
 		"WriteResult":     reflect.TypeFor[WriteResult](),
 		"DocumentsResult": reflect.TypeFor[jobs.DocumentsResult](),
+		"MeasuredResult":  reflect.TypeFor[jobs.MeasuredResult](), "Share": reflect.TypeFor[jobs.Share](),
+		"JudgmentRequest": reflect.TypeFor[judgmentBody](), "JudgmentCounts": reflect.TypeFor[JudgmentCounts](),
+		"JudgmentList": reflect.TypeFor[JudgmentList](), "Judgment": reflect.TypeFor[judgments.Judgment](),
+		"JudgedQuestion":     reflect.TypeFor[judgments.Question](),
+		"CalibrationRequest": reflect.TypeFor[calibrationBody](), "EvaluationRequest": reflect.TypeFor[evaluationBody](),
 		"DocumentFailure": reflect.TypeFor[jobs.DocumentFailure](),
 		"Document":        reflect.TypeFor[corpus.Document](), "DocumentAnswer": reflect.TypeFor[DocumentAnswer](),
 		"DocumentList": reflect.TypeFor[DocumentList](), "DocumentResult": reflect.TypeFor[keeping.Result](),

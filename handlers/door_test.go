@@ -49,6 +49,9 @@ func bodies() map[string]string {
 		"/v1/vector_stores/c/files/file-YmVlcw": `{"attributes":{}}`,
 		"/v1/documents":                         "PK\x03\x04",
 		"/v1/admin/snapshots":                   `{"name":"a"}`,
+		"/v1/admin/calibrations":                `{"dry_run":true}`,
+		"/v1/admin/evaluations":                 `{}`,
+		"/v1/judgments":                         `{"question":"bees","passage":"bees","grade":1}`,
 		"/v1/admin/experts":                     `{"name":"a"}`,
 		"/v1/embeddings":                        `{"model":"wiki","input":"bees"}`,
 		"/v1/vector_stores/c/search":            `{"query":"bees"}`,
@@ -200,6 +203,7 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 	api.Collection = several.of["c"]
 	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20}, 1)
 	api.AttachDocuments(keeper, jobs.NewFolderInputs(t.TempDir(), UploadPrefix))
+	api.AttachJudgments(noFile(t))
 	if err := api.AttachWriter(haltedWriter{s}, haltedJobs{s}, emptySnapshots{}); err != nil {
 		t.Fatal(err)
 	}

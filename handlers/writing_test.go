@@ -113,6 +113,7 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 	keeper := keeping.New(live, documents.Options{Limits: documentLimits(), Words: 20}, 1)
 	t.Cleanup(func() { _ = keeper.Close() })
 	s.api.AttachDocuments(keeper, jobs.NewFolderInputs(filepath.Join(dir, "jobs"), UploadPrefix))
+	s.api.AttachJudgments(noFile(t))
 	if err := s.api.AttachWriter(writer, queue, &noSnapshots{}); err != nil {
 		t.Fatal(err)
 	}

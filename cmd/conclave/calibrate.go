@@ -110,7 +110,7 @@ func (x *calibrating) fit(
 			return err
 		}
 	}
-	generated, err := generate(ctx, l)
+	generated, err := l.GenerateQuestions(ctx)
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (x *fittingPrior) read(
 		own := config
 		own.Collection = folder
 		err := cli.OpenForMeasuring(own, term, true, func(l *assembly.Assembly) (err error) {
-			generated[i], err = generate(ctx, l)
+			generated[i], err = l.GenerateQuestions(ctx)
 			generated[i].Name = d.Name
 			return err
 		})

@@ -99,6 +99,7 @@ var allowed = map[string][]string{
 		"internal/collections",
 		"internal/corpus",
 		"internal/jobs",
+		"internal/judgments",
 		"internal/keeping",
 		"internal/overload",
 		"internal/plaintext",
@@ -127,6 +128,7 @@ var allowed = map[string][]string{
 	"internal/wording":     {},
 	"internal/collections": {"internal/disk"},
 	"internal/jobs":        {"internal/disk", "internal/jobs/lease"},
+	"internal/judgments":   {"internal/disk"},
 	"internal/jobs/lease":  {},
 	"internal/stores":      {"configs", "store", "store/folder/backend", "store/opensearch", "store/opensearch/backend"},
 	"internal/capacity":    {"configs", "internal/overload", "search"},
@@ -136,7 +138,7 @@ var allowed = map[string][]string{
 	},
 	"internal/assembly": {
 		"ann", "calibration", "configs", "fusion", "internal/capacity", "internal/corpus", "internal/experts",
-		"internal/rank", "internal/stores", "models", "search", "shipped", "store",
+		"internal/questions", "internal/rank", "internal/stores", "models", "search", "shipped", "store",
 	},
 	"internal/indexing": {
 		"configs", "internal/corpus", "internal/disk", "internal/experts", "internal/questions", "internal/rank",
@@ -148,10 +150,10 @@ var allowed = map[string][]string{
 		"store",
 	},
 	"internal/server": {
-		"ann", "configs", "documents", "encoder", "handlers", "handlers/adapters", "internal/assembly",
-		"internal/capacity", "internal/collections", "internal/corpus", "internal/disk", "internal/experts",
-		"internal/guide", "internal/jobs", "internal/keeping", "internal/overload", "internal/provision", "internal/stores", "models",
-		"search", "shipped", "store",
+		"ann", "calibration", "configs", "documents", "encoder", "evaluation", "handlers", "handlers/adapters",
+		"internal/assembly", "internal/capacity", "internal/collections", "internal/corpus", "internal/disk",
+		"internal/experts", "internal/guide", "internal/jobs", "internal/judgments", "internal/keeping", "internal/overload",
+		"internal/provision", "internal/questions", "internal/stores", "models", "search", "shipped", "store",
 	},
 
 	"cmd": {"*"},

@@ -44,6 +44,7 @@ type Assembly struct {
 	calibration calibrationUse
 	lineUp      search.LineUp   // that the engine uses
 	drained     <-chan struct{} // closed when no earlier line-up is in use; nil: there was none
+	borrowed    bool            // store and experts are another's
 }
 
 // Absent is an expert of the collection whose bundle cannot be used.
@@ -160,6 +161,18 @@ func (a *Assembly) Start(turns search.Turns) (err error) {
 	return err
 }
 
+// ForFitting returns the same collection with the same experts, and what is shipped in the place of its
+// calibration, within the limits of another configuration. Close ends its engine alone. The experts
+// may not change meanwhile.
+func (a *Assembly) ForFitting(config configs.Config) (*Assembly, error) {
+	own := &Assembly{Store: a.Store, Experts: a.Experts, Absent: a.Absent, options: a.options, borrowed: true}
+	own.options.Config, own.options.Uncalibrated = config, true
+	if err := own.Start(nil); err != nil {
+		return nil, err
+	}
+	return own, nil
+}
+
 // Renew lets searches use the experts and the calibration that are there now.
 func (a *Assembly) Renew() error {
 	made, err := a.newLineUp()
@@ -210,6 +223,9 @@ func (a *Assembly) Close() error {
 		if err := a.Engine.Close(closing); err != nil {
 			return err
 		}
+	}
+	if a.borrowed {
+		return nil
 	}
 	var errs []error
 	if a.Store != nil {

@@ -35,6 +35,8 @@ const (
 	RemoveExpert = "remove_expert"
 	DeleteTagged = "delete_passages"
 	AddDocuments = "add_documents"
+	Calibrate    = "calibrate"
+	Evaluate     = "evaluate"
 )
 
 // Request is what a job is asked to do.
@@ -50,6 +52,10 @@ type Request struct {
 	// Documents that are added get Prefix before the names of their files, and Tags.
 	Prefix string   `json:"prefix,omitempty"`
 	Tags   []string `json:"tags,omitempty"`
+	// DryRun lets a calibration be reported and not be used.
+	DryRun bool `json:"dry_run,omitempty"`
+	// Alone lets an evaluation measure each source alone, too.
+	Alone bool `json:"alone,omitempty"`
 }
 
 // Progress says how far the work is. Done and Total count the same unit; Total
@@ -72,6 +78,29 @@ type Result struct {
 	Warnings   []string           `json:"warnings,omitempty"`
 	// Documents says what became of the files of an upload.
 	Documents *DocumentsResult `json:"documents,omitempty"`
+	// Measured says what was found with the judged questions.
+	Measured *MeasuredResult `json:"measured,omitempty"`
+}
+
+// MeasuredResult says how often the judged questions are answered.
+type MeasuredResult struct {
+	Questions int `json:"questions"`
+	// Now is how the collection answers them as it is, and Calibrated as it would: each question by
+	// what was fitted on others. Nil: nothing was fitted.
+	Now        Share  `json:"now"`
+	Calibrated *Share `json:"calibrated,omitempty"`
+	Written    bool   `json:"written"` // the calibration is in use
+	// Missed are questions of which another passage than one that was judged to answer comes first;
+	// the first hundred.
+	Missed []string `json:"missed,omitempty"`
+	Report string   `json:"report"` // for people, in lines
+}
+
+// Share counts questions of which a passage that answers is among the first.
+type Share struct {
+	Top1  int `json:"top1"`
+	Top5  int `json:"top5"`
+	Top20 int `json:"top20"`
 }
 
 // DocumentsResult counts documents.

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/store"
@@ -30,7 +31,9 @@ type collection struct {
 	writer   store.Writer // nil where the collection is only read
 	jobs     handlers.Jobs
 	keeper   *keeping.Keeper
-	readsPDF documents.Worker
+	// judgments are what people say of answers; nil: the store cannot keep them
+	judgments *judgments.File
+	readsPDF  documents.Worker
 
 	running context.Context // done when the collection is to be closed
 	stop    context.CancelFunc

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/judgments"
 	"example.org/conclave/store"
 )
 
@@ -41,6 +42,11 @@ func (s *collection) acceptWrites() (worker, error) {
 		jobs.DeleteTagged: s.handler(jobs.Handler{Work: s.deleteTagged}, nil),
 	}
 	dir := s.assembly.Store.JobsFolder()
+	if err := s.keepJudgments(dir); err != nil {
+		return nil, err
+	}
+	kinds[jobs.Calibrate] = s.handler(jobs.Handler{Check: s.checkCalibrating, Work: s.calibrate}, s.keepsJudgments)
+	kinds[jobs.Evaluate] = s.handler(jobs.Handler{Check: s.checkEvaluating, Work: s.evaluate}, s.keepsJudgments)
 	var inputs jobs.Inputs = s.assembly.Store.JobInputs()
 	if dir != "" {
 		inputs = jobs.NewFolderInputs(dir, handlers.UploadPrefix)
@@ -55,6 +61,38 @@ func (s *collection) acceptWrites() (worker, error) {
 	s.jobs = queue
 	s.api.AttachWriter(s.writer, queue, s.snapshots())
 	return queue, nil
+}
+
+// keepJudgments opens the judgments of a collection in a folder, which has the folder of its jobs; "":
+// it is none.
+func (s *collection) keepJudgments(jobsFolder string) error {
+	if jobsFolder == "" {
+		return nil
+	}
+	path := filepath.Join(filepath.Dir(jobsFolder), judgments.FileName)
+	file, damaged, err := judgments.Open(disk.OS{}, path)
+	if err != nil {
+		return err
+	}
+	if len(damaged) > 0 {
+		s.log.Warn("lines of the judgments are damaged and passed over", "file", path, "lines", damaged)
+		s.api.Readiness().Set(handlers.Component{Name: "judgments", Status: handlers.Ready, Warnings: []string{
+			fmt.Sprintf("%s has lines that are no judgments, which are passed over: %v", judgments.FileName, damaged),
+		}})
+	}
+	s.judgments = file
+	s.api.AttachJudgments(file)
+	return nil
+}
+
+// keepsJudgments returns an error where judgments cannot be kept.
+func (s *collection) keepsJudgments() error {
+	if s.judgments == nil {
+		return &store.ElsewhereError{
+			Instead: "judgments are kept beside a collection in a folder, and these passages are in a store",
+		}
+	}
+	return nil
 }
 
 // changesExperts returns an error where the store's experts cannot be changed while it is served.

@@ -102,8 +102,10 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 			return report, err
 		}
 	}
-	if err := copyIfThere(d, filepath.Join(dir, calibrationName), filepath.Join(making, calibrationName)); err != nil {
-		return report, err
+	for _, name := range []string{calibrationName, judgmentsName} {
+		if err := copyIfThere(d, filepath.Join(dir, name), filepath.Join(making, name)); err != nil {
+			return report, err
+		}
 	}
 	// Its log begins behind what it holds, and the numbers go on from there. It
 	// is a collection of its own: what the other one logs from here on is not its.
@@ -126,6 +128,9 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 
 // calibrationName is the file that calibration writes into a collection.
 const calibrationName = "calibration.yaml"
+
+// judgmentsName is the file of what was judged of a collection's answers, internal/judgments' FileName.
+const judgmentsName = "judgments.jsonl"
 
 func link(d disk.Disk, from, to string) error {
 	err := d.Link(from, to)

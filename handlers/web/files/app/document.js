@@ -15,13 +15,13 @@ export const placeAddress = (id, { at, end, offsets, q, before } = {}) =>
     before,
   });
 
-const web = /^https?:\/\/[^\s"<>]+$/;
+const web = /^https?:\/\/([^\s"<>/?#]+)[^\s"<>]*$/;
 
 // linkOf returns the address on the web that a passage's metadata name, or that its document was
 // read from; nothing where there is none.
 const linkOf = (passage) => [passage?.metadata?.url, passage?.document?.source].find((text) => typeof text === "string" && web.test(text));
 
-const outside = (link) => link && h("a", { class: "outside", href: link, rel: "noreferrer" }, new URL(link).host, h("span", { "aria-hidden": "true" }, " ↗"));
+const outside = (link) => link && h("a", { class: "outside", href: link, rel: "noreferrer" }, web.exec(link)[1], h("span", { "aria-hidden": "true" }, " ↗"));
 
 // placeLine names the document, the headings and the page of a result, and leads there, and to where
 // passage, the result or the one that has it, is on the web; null where neither is known.

@@ -1,18 +1,17 @@
-package main
+package assembly
 
 import (
 	"context"
 
-	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/questions"
 )
 
 // sampledTexts is how many passages questions are generated from: three of each at most.
 const sampledTexts = 200
 
-// generate makes questions of exact things from passages of the collection.
-func generate(ctx context.Context, l *assembly.Assembly) (questions.Domain, error) {
-	sample, err := l.Engine.Sample(ctx, sampledTexts)
+// GenerateQuestions makes questions of exact things from passages of the collection.
+func (a *Assembly) GenerateQuestions(ctx context.Context) (questions.Domain, error) {
+	sample, err := a.Engine.Sample(ctx, sampledTexts)
 	if err != nil {
 		return questions.Domain{}, err
 	}

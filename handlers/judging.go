@@ -1,0 +1,169 @@
+package handlers
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/judgments"
+	"example.org/conclave/internal/wording"
+	"example.org/conclave/store"
+)
+
+// Judgments keep what people say of passages as answers to their questions.
+type Judgments interface {
+	// Put returns when the judgment would survive a power cut.
+	Put(judgments.Judgment) error
+	All() []judgments.Judgment
+}
+
+// judgmentBody says whether a passage answers a question.
+type judgmentBody struct {
+	Question string `json:"question"`
+	Passage  string `json:"passage"`
+	Grade    *int   `json:"grade,omitempty"`
+	Answer   string `json:"answer,omitempty"`
+}
+
+// check returns what is wrong with the texts, of which each has at most so many bytes.
+func (b *judgmentBody) check(most int) *Problem {
+	for _, text := range []struct {
+		name, of string
+		least    int
+	}{{"question", strings.TrimSpace(b.Question), 1}, {"answer", b.Answer, 0}} {
+		if n := len(text.of); n < text.least || n > most {
+			return newProblem(
+				"out_of_range",
+				fmt.Sprintf("The %s has %d bytes; from %d to %d are taken.", text.name, n, text.least, most),
+				ProblemField{Pointer: "/" + text.name, Detail: fmt.Sprintf("has %d bytes", n)},
+			)
+		}
+	}
+	return nil
+}
+
+// JudgmentCounts is the answer of POST /v1/judgments.
+type JudgmentCounts struct {
+	Judged    int `json:"judged"`
+	Questions int `json:"questions"`
+	// Answered is of how many of the questions a passage is known that answers.
+	Answered int `json:"answered"`
+}
+
+// JudgmentList is the answer of GET /v1/judgments.
+type JudgmentList struct {
+	JudgmentCounts
+	Judgments []judgments.Judgment `json:"judgments"`
+}
+
+// calibrationBody asks for a calibration, and evaluationBody for an evaluation.
+type (
+	calibrationBody struct {
+		DryRun bool `json:"dry_run,omitempty"`
+	}
+	evaluationBody struct {
+		Alone bool `json:"alone,omitempty"`
+	}
+)
+
+// judged returns what keeps judgments.
+func (a *API) judged() (Judgments, error) {
+	if _, err := a.writer(); err != nil {
+		return nil, err
+	}
+	if a.judgments == nil {
+		elsewhere := &store.ElsewhereError{
+			Instead: "judgments are kept beside a collection in a folder, and these passages are in a store: " +
+				"keep them where you ask, and calibrate with a file of them",
+		}
+		return nil, newProblem("no_such_path", sentence(elsewhere.Error()))
+	}
+	return a.judgments, nil
+}
+
+func countsOf(all []judgments.Judgment) JudgmentCounts {
+	questions := judgments.Questions(all)
+	return JudgmentCounts{Judged: len(all), Questions: len(questions), Answered: judgments.Answered(questions)}
+}
+
+// postJudgment answers POST /v1/judgments.
+func (a *API) postJudgment(c *call, body judgmentBody) (out JudgmentCounts, err error) {
+	kept, err := a.judged()
+	if err != nil {
+		return out, err
+	}
+	engine, err := c.engine()
+	if err != nil {
+		return out, err
+	}
+	if p := body.check(engine.Limits().QuestionBytes); p != nil {
+		return out, p
+	}
+	get, err := a.passageGetter(c, false) // of which nothing is answered
+	if err != nil {
+		return out, err
+	}
+	// What is taken back may be of a passage that has gone.
+	if body.Grade != nil {
+		_, _, ok, err := get(c.r.Context(), body.Passage)
+		if err != nil {
+			return out, err
+		}
+		if !ok {
+			return out, newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(body.Passage)))
+		}
+	}
+	err = kept.Put(judgments.Judgment{
+		Question: strings.TrimSpace(body.Question), Passage: body.Passage, Grade: body.Grade, Answer: body.Answer,
+		Judged: a.options.Now().UTC(),
+	})
+	if err != nil {
+		return out, notWritten(err)
+	}
+	return countsOf(kept.All()), nil
+}
+
+// getJudgments answers GET /v1/judgments.
+func (a *API) getJudgments(_ *call, _ none) (list JudgmentList, err error) {
+	kept, err := a.judged()
+	if err != nil {
+		return list, err
+	}
+	list.Judgments = kept.All()
+	if list.Judgments == nil {
+		list.Judgments = []judgments.Judgment{}
+	}
+	list.JudgmentCounts = countsOf(list.Judgments)
+	return list, nil
+}
+
+// getJudgedQuestions answers GET /v1/judgments/questions.
+func (a *API) getJudgedQuestions(c *call) error {
+	kept, err := a.judged()
+	if err != nil {
+		return err
+	}
+	done, err := a.options.Admission.Turn(c.r.Context())
+	if err != nil {
+		return err
+	}
+	defer done()
+	var lines bytes.Buffer
+	if err := judgments.WriteQuestions(&lines, judgments.Questions(kept.All())); err != nil {
+		return err
+	}
+	c.w.Header().Set("Content-Disposition", `attachment; filename="questions.jsonl"`)
+	return c.send(http.StatusOK, typeLines, lines.Bytes())
+}
+
+// postCalibration answers POST /v1/admin/calibrations.
+func (a *API) postCalibration(c *call, body calibrationBody) (jobs.Job, error) {
+	return a.submit(c, jobs.Request{Kind: jobs.Calibrate, Name: "calibration", DryRun: body.DryRun})
+}
+
+// postEvaluation answers POST /v1/admin/evaluations.
+func (a *API) postEvaluation(c *call, body evaluationBody) (jobs.Job, error) {
+	return a.submit(c, jobs.Request{Kind: jobs.Evaluate, Name: "evaluation", Alone: body.Alone})
+}

@@ -1,0 +1,144 @@
+package judgments
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"example.org/conclave/internal/disk"
+)
+
+// FileName is what the file is called, in the folder of a collection.
+const FileName = "judgments.jsonl"
+
+// File keeps judgments in a file to which each is appended as a line: one that Put has taken is on
+// disk. A line that a crash cut short is dropped when the file is opened, as are lines that later ones
+// replaced. It is safe for concurrent use.
+type File struct {
+	disk disk.Disk
+	path string
+
+	mu   sync.Mutex
+	all  []Judgment
+	size int64 // of the lines that count
+	torn bool  // there may be something behind them
+}
+
+// Open reads a file, which is made when the first judgment comes. damaged lists the numbers of lines
+// that are no judgments; they are kept in the file and passed over.
+func Open(d disk.Disk, path string) (f *File, damaged []int, err error) {
+	f = &File{disk: d, path: path}
+	text, err := d.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the judgments in %s: %w", path, err)
+	}
+	whole := text[:bytes.LastIndexByte(text, '\n')+1]
+	lines := 0
+	for line := range bytes.Lines(whole) {
+		lines++
+		var j Judgment
+		if err := json.Unmarshal(line, &j); err != nil || j.Question == "" || j.Passage == "" {
+			damaged = append(damaged, lines)
+			continue
+		}
+		f.take(j)
+	}
+	f.size = int64(len(whole))
+	f.torn = len(whole) < len(text)
+	if len(damaged) == 0 && (f.torn || len(f.all) < lines) {
+		err = f.rewrite()
+	}
+	return f, damaged, err
+}
+
+// take puts a judgment in the place of the one before about the same.
+func (f *File) take(j Judgment) {
+	f.all = slices.DeleteFunc(f.all, func(other Judgment) bool { return other.about() == j.about() })
+	if j.Grade != nil {
+		f.all = append(f.all, j)
+	}
+}
+
+// rewrite writes the file with the judgments that count.
+func (f *File) rewrite() error {
+	var text bytes.Buffer
+	for i := range f.all {
+		if err := appendLine(&text, &f.all[i]); err != nil {
+			return err
+		}
+	}
+	err := disk.ReplaceFile(f.disk, f.path, func(file *disk.Replacement) error {
+		_, err := file.Write(text.Bytes())
+		return err
+	})
+	if err == nil {
+		f.size = int64(text.Len())
+		f.torn = false
+	}
+	return err
+}
+
+func appendLine(to *bytes.Buffer, j *Judgment) error {
+	line, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("a judgment of %q: %w", j.Question, err)
+	}
+	to.Write(line)
+	return to.WriteByte('\n')
+}
+
+// Put keeps a judgment, which survives a power cut when it returns nil. An error of the disk keeps
+// nothing of it.
+func (f *File) Put(j Judgment) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.torn { // an earlier line did not come to the disk whole
+		if err := f.rewrite(); err != nil {
+			return err
+		}
+	}
+	var line bytes.Buffer
+	if err := appendLine(&line, &j); err != nil {
+		return err
+	}
+	if err := f.write(line.Bytes()); err != nil {
+		f.torn = true
+		return fmt.Errorf("writing to %s: %w", f.path, err)
+	}
+	f.size += int64(line.Len())
+	f.take(j)
+	return nil
+}
+
+// write appends a line and waits until it is on disk.
+func (f *File) write(line []byte) (err error) {
+	if f.size == 0 { // with the name, which an append would not make durable
+		return disk.ReplaceFile(f.disk, f.path, func(file *disk.Replacement) error {
+			_, err := file.Write(line)
+			return err
+		})
+	}
+	file, err := f.disk.OpenAppend(f.path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if _, err := file.Write(line); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+// All returns the judgments that count, the oldest first.
+func (f *File) All() []Judgment {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.all)
+}

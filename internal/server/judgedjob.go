@@ -1,0 +1,280 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"example.org/conclave/calibration"
+	"example.org/conclave/evaluation"
+	"example.org/conclave/internal/jobs"
+	"example.org/conclave/internal/judgments"
+	"example.org/conclave/internal/questions"
+	"example.org/conclave/search"
+)
+
+// From so many judgments, of so many questions with a passage that answers, something is learned.
+const (
+	leastJudged   = 10
+	leastAnswered = 5
+)
+
+const (
+	askedDepth   = 20  // of the passages that are looked at
+	mostMissed   = 100 // questions that a report names
+	askingStage  = "asking"
+	questionUnit = "questions"
+	// measuringTimeout is what the sources have for one question of a fit. It is long, so that a slow
+	// machine does not change what is fitted.
+	measuringTimeout = 30 * time.Second
+)
+
+// checkCalibrating refuses a calibration with too few judgments.
+func (s *collection) checkCalibrating(jobs.Request) error {
+	all := s.judgments.All()
+	if answered := judgments.Answered(judgments.Questions(all)); len(all) < leastJudged || answered < leastAnswered {
+		return jobs.Refuse(
+			"needs_judgments",
+			"%d passages were judged, and of %d questions one that answers is known: calibrating takes at least %d and %d",
+			len(all),
+			answered,
+			leastJudged,
+			leastAnswered,
+		)
+	}
+	return nil
+}
+
+// checkEvaluating refuses an evaluation without a question.
+func (s *collection) checkEvaluating(jobs.Request) error {
+	if judgments.Answered(judgments.Questions(s.judgments.All())) == 0 {
+		return jobs.Refuse("needs_judgments", "nothing can be measured: no passage was judged to answer a question")
+	}
+	return nil
+}
+
+// judged returns the judged questions of which a passage that answers is in the collection.
+func (s *collection) judged(ctx context.Context) (questions.Domain, error) {
+	var all []questions.Question
+	passages, done := s.assembly.Passages(ctx)
+	defer done()
+	for _, q := range judgments.Questions(s.judgments.All()) {
+		known := false
+		for _, id := range q.PositiveIDs {
+			_, ok, err := passages.Ordinal(id)
+			if err != nil {
+				return questions.Domain{}, err
+			}
+			known = known || ok
+		}
+		if !known {
+			continue
+		}
+		grades := map[string]float64{}
+		for id, grade := range q.Grades {
+			grades[id] = float64(grade)
+		}
+		all = append(all, questions.Question{ID: q.ID, Text: q.Text, PositiveIDs: q.PositiveIDs, Grades: grades})
+	}
+	if len(all) == 0 {
+		return questions.Domain{}, errors.New(
+			"none of the passages that were judged to answer is in the collection any more",
+		)
+	}
+	return questions.NewDomain("", all, 0), nil
+}
+
+// ask asks the judged questions as anybody would, and counts how they are answered.
+func (s *collection) ask(ctx context.Context, of questions.Domain, t jobs.Task) (result jobs.MeasuredResult, err error) {
+	result.Questions = len(of.Questions)
+	limits := s.assembly.Engine.Limits()
+	for i, q := range of.Questions {
+		t.Report(
+			jobs.Progress{Stage: askingStage, Done: int64(i), Total: int64(len(of.Questions)), Unit: questionUnit},
+		)
+		found, err := s.assembly.Engine.Search(ctx, search.Request{
+			Question: q.Text, K: min(askedDepth, limits.K), TimeoutMS: int(limits.Timeout.Milliseconds()), Fields: []string{},
+		})
+		if err != nil {
+			return result, fmt.Errorf("asking %q: %w", q.Text, err)
+		}
+		first := firstOf(found.Results, &q)
+		count(&result.Now, first)
+		if first != 1 && len(result.Missed) < mostMissed {
+			result.Missed = append(result.Missed, q.Text)
+		}
+	}
+	return result, nil
+}
+
+// firstOf returns the rank of the first result that answers a question, or for which a copy does; 0 for none.
+func firstOf(results []search.Result, q *questions.Question) int {
+	grades := q.Judgements()
+	for _, r := range results {
+		if grades[r.ID] > 0 {
+			return r.Rank
+		}
+		for _, other := range r.Copies {
+			if grades[other] > 0 {
+				return r.Rank
+			}
+		}
+	}
+	return 0
+}
+
+func count(s *jobs.Share, rank int) {
+	for most, n := range map[int]*int{1: &s.Top1, 5: &s.Top5, 20: &s.Top20} {
+		if rank > 0 && rank <= most {
+			*n++
+		}
+	}
+}
+
+// evaluate returns the work of measuring with the judged questions.
+func (s *collection) evaluate(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+	if err := s.flush(ctx, t.Report); err != nil {
+		return result, err
+	}
+	of, err := s.judged(ctx)
+	if err != nil {
+		return result, err
+	}
+	measured, err := s.ask(ctx, of, t)
+	if err != nil {
+		return result, err
+	}
+	measured.Report, err = s.compareMethods(ctx, of, t)
+	result.Measured = &measured
+	return result, err
+}
+
+// compareMethods measures every method that the sources allow, and returns the table.
+func (s *collection) compareMethods(ctx context.Context, of questions.Domain, t jobs.Task) (string, error) {
+	engine := s.assembly.Engine
+	limits := engine.Limits()
+	lineup := evaluation.Lineup(s.assembly.Dense())
+	methods, notes, err := lineup.Choose(ctx, engine, t.Alone, "all", nil, of.Questions[0].Text, limits.Timeout)
+	if err != nil {
+		return "", err
+	}
+	generation, passages := engine.Generation()
+	found, err := evaluation.Evaluate(ctx, engine, []questions.Domain{of}, evaluation.MeasureOptions{
+		Methods: methods, Notes: notes, Depth: min(limits.K, limits.Candidates, 100), Timeout: limits.Timeout,
+		About: evaluation.About{
+			Collection: s.config.Passages(), Generation: generation, Passages: passages, Experts: lineup,
+			Settings: s.config.Search,
+		},
+		Progress: func(stage string, done, total int) {
+			t.Report(jobs.Progress{Stage: "comparing", Done: int64(done), Total: int64(total), Unit: questionUnit})
+		},
+	})
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	err = found.WriteText(&text)
+	return text.String(), err
+}
+
+// calibrate returns the work of fitting to the judged questions. What was fitted is used unless it
+// answers fewer of them, each by what was fitted on others, than the collection does as it is.
+func (s *collection) calibrate(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
+	if err := s.flush(ctx, t.Report); err != nil {
+		return result, err
+	}
+	of, err := s.judged(ctx)
+	if err != nil {
+		return result, err
+	}
+	measured, err := s.ask(ctx, of, t)
+	if err != nil {
+		return result, err
+	}
+	record, report, err := s.fit(ctx, of, t)
+	if err != nil {
+		return result, err
+	}
+	calibrated := shareOf(report, record.Auto)
+	measured.Calibrated = &calibrated
+	var text strings.Builder
+	if err := report.WriteText(&text); err != nil {
+		return result, err
+	}
+	measured.Report = text.String()
+	result.Measured = &measured
+	switch {
+	case worth(calibrated) < worth(measured.Now):
+		result.Warnings = []string{
+			"The calibration answers fewer of the questions than the collection does as it is, and is not used.",
+		}
+	case !t.DryRun:
+		record.Written = time.Now().UTC().Truncate(time.Second)
+		if _, err := s.assembly.Calibrate(ctx, record); err != nil {
+			return result, err
+		}
+		measured.Written = true
+	}
+	return result, nil
+}
+
+// worth returns what answers are worth, by the measure by which calibration chooses methods.
+func worth(s jobs.Share) int { return s.Top1 + s.Top20 }
+
+// shareOf returns how a method answers, as a fit reports it of held-out questions.
+func shareOf(report *calibration.FitReport, auto string) (s jobs.Share) {
+	of := func(share float64) int { return int(math.Round(share * float64(report.Questions))) }
+	for _, m := range report.Methods {
+		if m.Method == auto {
+			return jobs.Share{Top1: of(m.Top1), Top5: of(m.Top5), Top20: of(m.Top20)}
+		}
+	}
+	return s
+}
+
+// fit fits to the judged questions, with an engine of its own: a fit begins with what is shipped, and
+// questions go on being answered by the calibration in use. No other job changes the experts meanwhile.
+func (s *collection) fit(ctx context.Context, of questions.Domain, t jobs.Task) (
+	record *calibration.Record, report *calibration.FitReport, err error) {
+	config := s.config
+	config.Limits.Timeout = max(config.Limits.Timeout, measuringTimeout)
+	config.Limits.Candidates = max(config.Limits.Candidates, calibration.EnsembleDepth)
+	s.mu.Lock()
+	l, err := s.assembly.ForFitting(config)
+	s.mu.Unlock()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	counting := func(stage string) func(done, total int) {
+		return func(done, total int) {
+			t.Report(jobs.Progress{Stage: stage, Done: int64(done), Total: int64(total), Unit: questionUnit})
+		}
+	}
+	generated, err := l.GenerateQuestions(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	passages, done := l.Passages(ctx)
+	defer done()
+	domains := []questions.Domain{of, questions.Nonsense(), generated}
+	found, err := calibration.Gather(ctx, l.Engine, passages, domains, measuringTimeout, counting(askingStage))
+	if err != nil {
+		return nil, nil, err
+	}
+	o, err := l.FitOptions(
+		evaluation.Reading(l.Engine, l, counting("reading")),
+		evaluation.Reranking(l.Engine, l, counting("reranking")),
+	)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Specialists = askedSpecialists
+	return calibration.Fit(ctx, found, o)
+}
+
+// askedSpecialists is how many specialists "auto" asks.
+const askedSpecialists = 2
