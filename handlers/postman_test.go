@@ -30,9 +30,9 @@ func TestPostmanHasTheRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Who runs the collection twice in a row can neither add nor remove an expert, nor send a zip, nor cancel
-	// a job that has ended; what other requests do to another path is not repeated.
+	// a job that has ended, nor calibrate with one judgment; what other requests do to another path is not repeated.
 	sent := []string{"addExpert", "removeExpert", "uploadDocuments", "cancelJob", "openapiYAML", "openAIAmendFile",
-		"openAIDeleteStoreFile", "cohereRerankFormerly"}
+		"openAIDeleteStoreFile", "cohereRerankFormerly", "calibrate", "evaluate"}
 	c, err := theContract()
 	if err != nil {
 		t.Fatal(err)
