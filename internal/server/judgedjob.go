@@ -88,7 +88,8 @@ func (s *collection) judged(ctx context.Context) (questions.Domain, error) {
 }
 
 // ask asks the judged questions as anybody would, and counts how they are answered.
-func (s *collection) ask(ctx context.Context, of questions.Domain, t jobs.Task) (result jobs.MeasuredResult, err error) {
+func (s *collection) ask(ctx context.Context, of questions.Domain, t jobs.Task) (
+	result jobs.MeasuredResult, err error) {
 	result.Questions = len(of.Questions)
 	limits := s.assembly.Engine.Limits()
 	for i, q := range of.Questions {
