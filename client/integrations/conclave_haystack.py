@@ -16,7 +16,8 @@ class ConclaveRetriever:
     """Passages that answer a question, best first. Each document's meta has the passage's own, its title and tags, and
     of a passage of a document its source, heading and page. confidence is the chance that the first one answers; below
     min_confidence there are no documents. With answer=True the words that answer are in the meta of the document that
-    has them: answers, each with text, its start and end in content, and the chance that it is right."""
+    has them: answers, each with text, its start and end in content, and the chance that it is right. messages are the
+    conversation before a query that does not stand alone, as {"role", "content"}."""
 
     def __init__(
         self,
@@ -33,20 +34,23 @@ class ConclaveRetriever:
     def _server(self) -> dict[str, str]:
         return {"address": self.address, "key": (self.key and self.key.resolve_value()) or ""}
 
-    def _asked(self, top_k: int | None) -> dict[str, Any]:
+    def _asked(self, top_k: int | None, messages: list[dict[str, str]] | None) -> dict[str, Any]:
         fields = ["title", "text", "tags", "metadata", "document"]
         asked = {"k": top_k or self.top_k, "min_confidence": self.min_confidence, "answer": self.answer}
-        return asked | {"fields": fields, "offsets": "codepoints"} | self.options
+        behind = {"messages": messages} if messages else {}
+        return asked | {"fields": fields, "offsets": "codepoints"} | self.options | behind
 
     @component.output_types(documents=list[Document], confidence=float, verdict=str)
-    def run(self, query: str, top_k: int | None = None) -> dict[str, Any]:
+    def run(self, query: str, top_k: int | None = None, messages: list[dict[str, str]] | None = None) -> dict[str, Any]:
         with Client(**self._server()) as client:
-            return _output(client.search(query, **self._asked(top_k)))
+            return _output(client.search(query, **self._asked(top_k, messages)))
 
     @component.output_types(documents=list[Document], confidence=float, verdict=str)
-    async def run_async(self, query: str, top_k: int | None = None) -> dict[str, Any]:
+    async def run_async(
+        self, query: str, top_k: int | None = None, messages: list[dict[str, str]] | None = None
+    ) -> dict[str, Any]:
         async with AsyncClient(**self._server()) as client:
-            return _output(await client.search(query, **self._asked(top_k)))
+            return _output(await client.search(query, **self._asked(top_k, messages)))
 
     def to_dict(self) -> dict[str, Any]:
         key = self.key and self.key.to_dict()

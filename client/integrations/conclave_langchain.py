@@ -23,12 +23,14 @@ class ConclaveRetriever(BaseRetriever):
     k: int = 5
     min_confidence: float = 0
     answer: bool | dict[str, Any] = False  # or how, such as {"min_chance": 0.5}
+    messages: list[dict[str, str]] = []  # before a question that does not stand alone, as {"role", "content"}
     options: dict[str, Any] = {}  # further fields of a search, such as {"filter": {"tags_any": ["law"]}}
 
     def _asked(self) -> dict[str, Any]:
         fields = ["title", "text", "tags", "metadata", "document"]
         asked = {"k": self.k, "min_confidence": self.min_confidence, "answer": self.answer, "fields": fields}
-        return asked | {"offsets": "codepoints"} | self.options
+        behind = {"messages": self.messages} if self.messages else {}
+        return asked | {"offsets": "codepoints"} | self.options | behind
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         with Client(self.address, key=self.key) as client:

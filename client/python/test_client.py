@@ -31,6 +31,8 @@ def searches(c: Client) -> None:
     assert said.question == long and said.asked and said.asked in long, said
     both = c.search_batch([long, {"messages": [{"role": "user", "content": long}], "k": 2}])
     assert [a.asked for a in both if isinstance(a, Answer)] == [said.asked] * 2, both
+    behind = c.search("and the lamp?", messages=[{"role": "user", "content": "who hid the rice?"}], k=2)
+    assert behind.question == "and the lamp?" and "who hid the rice?" in behind.asked, behind
     table = answer.to_pandas()
     assert list(table["id"]) == [r.id for r in answer.results]
     assert np.allclose(table[["base", "bm25", "phrases", "late"]].sum(axis=1), table["score"])

@@ -27,6 +27,7 @@ type asking struct {
 	asTyped   bool
 	allCopies bool
 	asJSON    bool
+	before    []string
 }
 
 func newSearch(terminal cli.Terminal) *cobra.Command {
@@ -41,6 +42,7 @@ func newSearch(terminal cli.Terminal) *cobra.Command {
   conclave search --collection my-index --filter '{"field": "year", "gte": 2023}' "who has to be asked first"
   conclave search --collection my-index '"cast iron" pans -induction'
   conclave search --collection my-index --answer "how long do refunds take?"
+  conclave search --collection my-index --before "how long do refunds take?" "and for tickets?"
   conclave search --collection my-index --fusion rrf,hybrid --json "…" | jq .rankings`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: cli.WithSettings(terminal, func(cmd *cobra.Command, config configs.Config) error {
@@ -70,6 +72,8 @@ func newSearch(terminal cli.Terminal) *cobra.Command {
 		0,
 		"how many experts with a domain to ask, the most familiar with the question (default: as calibrated)",
 	)
+	flags.StringArrayVar(&x.before, "before", nil,
+		"`question` that was asked before, where this one does not stand alone; may be repeated, the last one last")
 	flags.BoolVar(&x.noWords, "no-bm25", false, "leave BM25 out")
 	flags.BoolVar(&x.noLate, "no-late", false, "leave late interaction out")
 	flags.StringArrayVar(&x.request.Must, "must", nil, "only passages with this `word` or phrase; may be repeated")
@@ -120,7 +124,9 @@ func (x *asking) check(flags *pflag.FlagSet) error {
 
 func (x *asking) complete(question string) {
 	question, must, mustNot := search.Typed(question)
-	x.request.Question = question
+	asked := search.Ask(question, x.before)
+	x.request.Question = asked.Question
+	x.request.Messages = asked.Messages
 	x.request.Must, x.request.MustNot = append(x.request.Must, must...), append(x.request.MustNot, mustNot...)
 	if x.fusion != "" {
 		names := strings.Split(x.fusion, ",")

@@ -32,6 +32,8 @@ type difyRequest struct {
 	Query       string         `json:"query"`
 	Setting     difySetting    `json:"retrieval_setting"`
 	Condition   *difySelection `json:"metadata_condition"`
+	// Messages are those before the query, which a caller may add; Dify has no such field.
+	Messages []search.Message `json:"messages"`
 }
 
 type difySetting struct {
@@ -52,6 +54,7 @@ type difyCondition struct {
 
 type difyRecords struct {
 	Records []difyRecord `json:"records"`
+	Asked   string       `json:"asked,omitempty"`   // how the query was understood
 	Verdict string       `json:"verdict,omitempty"` // that of the search
 	Notes   []string     `json:"notes,omitempty"`   // what to know about the question
 }
@@ -84,7 +87,8 @@ func (in *difyRequest) retrieve(
 			)
 		}
 	}
-	request := search.Request{Question: in.Query, K: min(atLeast(most), e.Limits().K), Fields: passageFields}
+	request := search.Request{K: min(atLeast(most), e.Limits().K), Fields: passageFields}
+	behind(&request, in.Query, in.Messages)
 	request.Answer.Wanted = marks(e)
 	if in.Setting.ScoreThreshold != nil {
 		request.MinConfidence = *in.Setting.ScoreThreshold
@@ -102,6 +106,7 @@ func (in *difyRequest) retrieve(
 	}
 	out.Notes = append(corrections(response), notesOf(response)...)
 	out.Verdict = string(response.Verdict)
+	out.Asked = response.Asked
 	out.Records = []difyRecord{}
 	results, scores := chosen(response, most, request.MinConfidence)
 	for i, x := range results {

@@ -35,10 +35,11 @@ type tools struct {
 }
 
 type findInput struct {
-	Query   string   `json:"query" jsonschema:"the question, in plain words"`
-	Must    []string `json:"must,omitempty" jsonschema:"words or phrases that each passage has to have; leave it out unless the user asks for exactly these"`
-	MustNot []string `json:"must_not,omitempty" jsonschema:"words or phrases that no passage may have"`
-	In      []string `json:"documents,omitempty" jsonschema:"ids of documents, to search in these alone"`
+	Query    string           `json:"query" jsonschema:"the question, in plain words"`
+	Messages []search.Message `json:"messages,omitempty" jsonschema:"the conversation before the query, where it does not stand alone; the last message last"`
+	Must     []string         `json:"must,omitempty" jsonschema:"words or phrases that each passage has to have; leave it out unless the user asks for exactly these"`
+	MustNot  []string         `json:"must_not,omitempty" jsonschema:"words or phrases that no passage may have"`
+	In       []string         `json:"documents,omitempty" jsonschema:"ids of documents, to search in these alone"`
 }
 
 type searchInput struct {
@@ -48,6 +49,7 @@ type searchInput struct {
 }
 
 type findOutput struct {
+	Asked   string       `json:"asked,omitempty" jsonschema:"how the query was understood: behind which messages, or which part of a long one"`
 	Results []findResult `json:"results" jsonschema:"the passages, best first"`
 	Answers []findAnswer `json:"answers,omitempty" jsonschema:"words of these passages that answer, the likeliest first"`
 	Verdict string       `json:"verdict,omitempty" jsonschema:"whether these passages answer: found, doubtful or not_found; left out where that is not known"`
@@ -104,15 +106,15 @@ func marks(e handlers.Engine) bool {
 func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) {
 	out := findOutput{Results: []findResult{}}
 	request := search.Request{
-		Question: in.Query,
-		Must:     in.Must,
-		MustNot:  in.MustNot,
-		K:        min(toolResults, t.engine.Limits().K),
-		Fields:   passageFields,
-		Offsets:  in.Offsets,
-		Around:   in.Around,
-		Filter:   search.Filter{Documents: in.In},
+		Must:    in.Must,
+		MustNot: in.MustNot,
+		K:       min(toolResults, t.engine.Limits().K),
+		Fields:  passageFields,
+		Offsets: in.Offsets,
+		Around:  in.Around,
+		Filter:  search.Filter{Documents: in.In},
 	}
+	behind(&request, in.Query, in.Messages)
 	request.Answer.Wanted = marks(t.engine)
 	response, err := t.engine.Search(ctx, request)
 	if err != nil {
@@ -138,6 +140,7 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 			},
 		)
 	}
+	out.Asked, _ = cut(response.Asked, snippetBytes)
 	out.Verdict = string(response.Verdict)
 	out.Note = remarks(response)
 	out.Notes = notesOf(response)
@@ -305,6 +308,7 @@ func (t *tools) listExperts(context.Context, noInput) (expertsOutput, error) {
 }
 
 type explainOutput struct {
+	Asked           string          `json:"asked,omitempty" jsonschema:"how the query was understood"`
 	Fusion          string          `json:"fusion" jsonschema:"the method that joined the sources' rankings"`
 	Confidence      *float64        `json:"confidence,omitempty" jsonschema:"the chance that the first passage answers"`
 	ConfidenceBasis string          `json:"confidence_basis,omitempty"`
@@ -341,18 +345,16 @@ type toolContribution struct {
 }
 
 func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error) {
-	r, err := t.engine.Search(
-		ctx,
-		search.Request{
-			Question: in.Query,
-			Must:     in.Must,
-			MustNot:  in.MustNot,
-			K:        min(explained, t.engine.Limits().K),
-			Explain:  true,
-			Filter:   search.Filter{Documents: in.In},
-			Fields:   []string{"title", "contributions", "sources"},
-		},
-	)
+	request := search.Request{
+		Must:    in.Must,
+		MustNot: in.MustNot,
+		K:       min(explained, t.engine.Limits().K),
+		Explain: true,
+		Filter:  search.Filter{Documents: in.In},
+		Fields:  []string{"title", "contributions", "sources"},
+	}
+	behind(&request, in.Query, in.Messages)
+	r, err := t.engine.Search(ctx, request)
 	if err != nil {
 		return explainOutput{}, err
 	}
@@ -366,6 +368,7 @@ func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error
 		Sources:         []toolSource{},
 		Results:         []toolExplained{},
 	}
+	out.Asked, _ = cut(r.Asked, snippetBytes)
 	for _, x := range r.Sources {
 		out.Sources = append(out.Sources, toolSource{x.Name, x.Kind, x.Status, x.Weight, x.Familiarity, x.Chance})
 	}

@@ -18,6 +18,8 @@ type storeRequest struct {
 	Filters        *storeFilter `json:"filters"`
 	RankingOptions storeRanking `json:"ranking_options"`
 	RewriteQuery   bool         `json:"rewrite_query"`
+	// Messages are those before the query; OpenAI has no such field.
+	Messages []search.Message `json:"messages"`
 }
 
 type storeRanking struct {
@@ -100,11 +102,11 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 		}
 	}
 	request := search.Request{
-		Question:      in.Query[0],
 		K:             min(atLeast(most), e.Limits().K),
 		Fields:        passageFields,
 		MinConfidence: in.RankingOptions.ScoreThreshold,
 	}
+	behind(&request, in.Query[0], in.Messages)
 	if err := checkThreshold("/ranking_options/score_threshold", request.MinConfidence); err != nil {
 		return out, err
 	}
@@ -123,6 +125,9 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 		Data:        []storeHit{},
 		Verdict:     string(response.Verdict),
 		Notes:       append(corrections(response), notesOf(response)...),
+	}
+	if response.Asked != "" {
+		out.SearchQuery = []string{response.Asked} // how it was understood
 	}
 	results, scores := chosen(response, most, in.RankingOptions.ScoreThreshold)
 	for i, x := range results {

@@ -59,7 +59,12 @@ def _items(name: str, wanted: Any) -> Callable[[httpx.Response], Any]:
 
 
 def search(question: str, options: SearchOptions) -> Call[Answer]:
-    return Call("POST", "/v1/search", _as(Answer), ({"question": question} if question else {}) | {**options})
+    asked: dict[str, Any] = {**options}
+    if question and asked.get("messages"):
+        asked["messages"] = [*asked["messages"], {"role": "user", "content": question}]
+    elif question:
+        asked["question"] = question
+    return Call("POST", "/v1/search", _as(Answer), asked)
 
 
 def search_batch(searches: Iterable[str | SearchRequest]) -> Call[list[Answer | Problem]]:

@@ -93,7 +93,7 @@ class Client(_Options):
         raise AssertionError("unreachable")
 
     def search(self, question: str = "", **options: Unpack[SearchOptions]) -> Answer:
-        """Asks one question, or the last of messages=[{"role", "content"}]."""
+        """Asks one question, or the last of messages=[{"role", "content"}]; with both, the question behind these."""
         return self._do(calls.search(question, options))
 
     def search_batch(self, searches: Iterable[str | SearchRequest]) -> list[Answer | Problem]:

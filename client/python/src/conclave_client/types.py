@@ -81,7 +81,7 @@ class SearchOptions(TypedDict, total=False):
     group_size: int
     answer: bool | dict[str, Any]
     rerank: bool | dict[str, Any]  # {"model", "passages"}
-    messages: list[dict[str, str]]  # {"role", "content"}, in the place of the question
+    messages: list[dict[str, str]]  # {"role", "content"}: before the question, or in its place
 
 
 class SearchRequest(SearchOptions, total=False):
