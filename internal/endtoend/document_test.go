@@ -18,6 +18,7 @@ const oapiCodegen = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2
 // TestDocument gives the document that a server serves to the tools that people have:
 // a linter, a fuzzer, and generators of clients, each of which adds a passage and finds it.
 func TestDocument(t *testing.T) {
+	t.Parallel()
 	node, modules := realclients.Node(t)
 	python := realclients.Python(t)
 	bin := func(name string) string { return filepath.Join(filepath.Dir(python), name) }

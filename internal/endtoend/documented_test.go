@@ -77,6 +77,10 @@ var notRun = []struct {
 		"needs containers, and three nodes of OpenSearch; TestStore runs conclave before three nodes",
 	},
 	{regexp.MustCompile(`(?s)^curl .*https://node1:9200/`), "needs a cluster; TestBackup does it on three nodes"},
+	{
+		regexp.MustCompile(`^conclave calibrate --collection demo-documents `),
+		"a reader reads for minutes; the command is run on a small collection, and TestCalibrateCounts looks at what it prints",
+	},
 	{regexp.MustCompile(`^conclave \w+ .*opensearch\+https?://`), "needs a cluster; TestStore runs them on three nodes"},
 	{
 		regexp.MustCompile(`^conclave (models import experts/(mydomain|policy-found) --int8|index --collection c --add-expert) `),
@@ -124,6 +128,7 @@ func commandsOf(t *testing.T, path string) (all []shown) {
 // come first, so that what they index is served for the demo's questions. A command
 // that stands in two places is run once, but for serving. Each exits as shown.
 func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)

@@ -38,6 +38,7 @@ var formatQuestions = []string{"how long does cooked rice keep", "a lamp of the 
 // TestFormats opens what every release wrote with the program of today: it verifies, exports and answers as the
 // release did, is changed, and is upgraded.
 func TestFormats(t *testing.T) {
+	t.Parallel()
 	if release := os.Getenv("CONCLAVE_WRITE_FORMATS"); release != "" {
 		writeFormats(t, filepath.Join("testdata", "formats", release))
 	}
