@@ -15,8 +15,8 @@ class ConclaveRetriever(BaseRetriever):
     passage of a document its source, heading and page, and the confidence that the first one answers. Below
     min_confidence there are none. With answer=True the words that answer are in the metadata of the passage that has
     them: answers, each with text, its start and end in the node's text, and the chance that it is right. options are
-    further fields of a search, such as filter={"tags_any": ["law"]}, or messages, the conversation before a question that
-    does not stand alone."""
+    further fields of a search, such as filter={"tags_any": ["law"]}, or messages, the conversation before a question
+    that does not stand alone."""
 
     def __init__(
         self,

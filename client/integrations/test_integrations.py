@@ -5,6 +5,7 @@ import sys
 
 framework, url = sys.argv[1:]
 QUESTION = "how long can leftovers be refrigerated"
+FOLLOW_UP = "and that?"
 BEFORE = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": "A day."}]
 WORDS = "how long does cooked rice keep"
 
@@ -36,6 +37,14 @@ def marked(text: str, answers: list[dict]) -> bool:
     return "day" in first["text"] and text[first["start"] : first["end"]] == first["text"] and 0 < first["chance"] < 1
 
 
+def followed_up() -> list[float]:
+    """The scores that the client's search gives for the question behind the messages."""
+    from conclave_client import Client
+
+    with Client(url) as client:
+        return [r.score for r in client.search(FOLLOW_UP, messages=BEFORE, k=5).results]
+
+
 def langchain() -> None:
     from langchain_core.language_models import FakeListChatModel
     from langchain_core.output_parsers import StrOutputParser
@@ -60,7 +69,8 @@ def langchain() -> None:
     assert rice.id == "rice" and marked(rice.page_content, rice.metadata["answers"])
     assert "answers" not in other.metadata and "answers" not in first.metadata
     assert "answers" not in ConclaveRetriever(address=url, answer={"min_chance": 1}).invoke(WORDS)[0].metadata
-    assert ConclaveRetriever(address=url, messages=BEFORE).invoke("and that?")[0].id == "rice"
+    behind = [d.metadata["score"] for d in ConclaveRetriever(address=url, messages=BEFORE).invoke(FOLLOW_UP)]
+    assert behind == followed_up() != [d.metadata["score"] for d in ConclaveRetriever(address=url).invoke(FOLLOW_UP)]
     assert placed(retriever.invoke(BURRS)[0].metadata) and "source" not in first.metadata
     tales = ConclaveRetriever(address=url, options={"filter": {"tags_any": ["tales"]}})
     assert sorted(d.id for d in tales.invoke(QUESTION)) == ["foxes", "lamps/1"]
@@ -93,7 +103,7 @@ def llama_index() -> None:
     assert nodes[0].score is not None and nodes[1].score is not None and nodes[0].score > nodes[1].score
     assert [n.node.node_id for n in asyncio.run(retriever.aretrieve(QUESTION))] == [n.node.node_id for n in nodes]
     assert ConclaveRetriever(url, min_confidence=1).retrieve(QUESTION) == []
-    assert ConclaveRetriever(url, messages=BEFORE).retrieve("and that?")[0].node.node_id == "rice"
+    assert [n.score for n in ConclaveRetriever(url, messages=BEFORE).retrieve(FOLLOW_UP)] == followed_up()
     marking = ConclaveRetriever(url, k=2, answer=True)
     rice, other = (n.node for n in asyncio.run(marking.aretrieve(WORDS)))
     assert rice.node_id == "rice" and marked(rice.get_content(), rice.metadata["answers"])
@@ -130,7 +140,7 @@ def haystack() -> None:
     assert (len(found), found[0].id, found[0].meta["title"]) == (2, "rice", "Rice") and 0 < output["retriever"][
         "confidence"
     ] < 1
-    assert ConclaveRetriever(url).run("and that?", messages=BEFORE)["documents"][0].id == "rice"
+    assert [d.score for d in ConclaveRetriever(url).run(FOLLOW_UP, messages=BEFORE)["documents"]] == followed_up()
     assert "Cooked rice keeps for a day" in output["prompt"]["prompt"] and QUESTION in output["prompt"]["prompt"]
     assert (
         pipeline.run(
