@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"example.org/conclave/internal/conditions"
 )
 
 // check looks for values that their keys' tags do not allow.
@@ -97,6 +99,15 @@ func (r *resolver) checkTogether() {
 	if cfg.Data != "" && cfg.Store != "" {
 		r.fail("data", cfg.Data, "contradicts store: passages are in folders or in a cluster; leave one of them out")
 	}
+	for i, k := range cfg.Auth.Keys {
+		if k.Filter != "" && (slices.Contains(k.Scopes, "ingest") || slices.Contains(k.Scopes, "admin")) {
+			r.fail(
+				fmt.Sprintf("auth.keys[%d].filter", i),
+				k.Filter,
+				"restricts what is read: who may write or administer could read all; leave the scopes ingest and admin to other keys",
+			)
+		}
+	}
 	if cfg.Auth.Disabled && keys {
 		r.fail("auth.disabled", true, "contradicts auth.keys; leave one of them out")
 	}
@@ -162,6 +173,13 @@ func form(kind, text string) (allowed string, good bool) {
 	case "expert":
 		allowed, good = form("name", text)
 		return allowed + ", and not bm25 or phrases, which are word indexes", good && text != "bm25" && text != "phrases"
+	case "condition":
+		c, err := conditions.Parse(text)
+		allowed = "a condition on passages, such as {field: group, in: [sales, support]}"
+		if err != nil {
+			allowed += " (" + err.Error() + ")"
+		}
+		return allowed, err == nil && !c.Empty()
 	case "sum":
 		sum, err := hex.DecodeString(text)
 		return "64 hex digits: printf %s \"$KEY\" | sha256sum", err == nil && len(sum) == 32

@@ -209,6 +209,8 @@ type Key struct {
 	Expires time.Time `yaml:"expires,omitempty"` // zero: never
 	// names or patterns of the collections that it is for; empty: all
 	Collections []string `yaml:"collections,omitempty" is:"pattern"`
+	// Filter is a condition in JSON that passages have to meet which the key may see; "": all.
+	Filter string `yaml:"filter,omitempty" is:"condition"`
 }
 
 // Server holds what concerns connections.

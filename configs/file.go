@@ -3,6 +3,7 @@ package configs
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -108,6 +109,13 @@ func (r *resolver) value(source string, k key, n *yaml.Node) {
 		for i, item := range n.Content {
 			r.value(source, k.item(i), item)
 		}
+	case k.tag.Get("is") == "condition" && n.Kind == yaml.MappingNode:
+		text, err := json.Marshal(plain(n))
+		if err != nil {
+			r.fail(k.path, "", "cannot be written as JSON: %v", err)
+			return
+		}
+		k.value.SetString(string(text))
 	case n.Kind != yaml.ScalarNode:
 		r.fail(k.path, "", "has to be a single value, not a list or keys")
 	default:
@@ -115,6 +123,34 @@ func (r *resolver) value(source string, k key, n *yaml.Node) {
 			r.fail(k.path, n.Value, "has to be %s", allowed)
 		}
 	}
+}
+
+// plain returns a node as parsed JSON; dates stay the texts that they are.
+func plain(n *yaml.Node) any {
+	switch n.Kind {
+	case yaml.AliasNode:
+		return plain(n.Alias)
+	case yaml.MappingNode:
+		out := map[string]any{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			out[n.Content[i].Value] = plain(n.Content[i+1])
+		}
+		return out
+	case yaml.SequenceNode:
+		out := []any{}
+		for _, item := range n.Content {
+			out = append(out, plain(item))
+		}
+		return out
+	}
+	var value any
+	switch n.Tag {
+	case "!!int", "!!float", "!!bool", "!!null":
+		if n.Decode(&value) == nil {
+			return value
+		}
+	}
+	return n.Value
 }
 
 // section reads a mapping, given as names and values in turn.

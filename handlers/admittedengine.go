@@ -58,6 +58,9 @@ func (c *call) engine() (*admittedEngine, error) {
 func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (context.Context, func()) {
 	r := e.call.r
 	arrived := exchangeOf(r.Context()).arrived
+	if key := identityOf(r.Context()).key; key != nil { // a tool's context has not the request's values
+		ctx = search.Restricted(ctx, key.Filter)
+	}
 	ctx, cancel := context.WithCancelCause(search.WithRoom(search.Arrived(ctx, arrived), e.call.api.answerMemoryOf(r)))
 	if earlier, ok := r.Context().Deadline(); ok && (end.IsZero() || earlier.Before(end)) {
 		end = earlier
@@ -128,6 +131,12 @@ func (e *admittedEngine) Passage(ctx context.Context, id string) (corpus.Passage
 	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
 	return e.engine.Passage(ctx, id)
+}
+
+func (e *admittedEngine) Visible(ctx context.Context, passage *corpus.Passage) bool {
+	ctx, done := e.enterEngine(ctx, time.Time{})
+	defer done()
+	return e.engine.Visible(ctx, passage)
 }
 
 func (e *admittedEngine) List(ctx context.Context, after string, limit int) ([]corpus.Passage, string, error) {

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"example.org/conclave/internal/conditions"
+	"example.org/conclave/search"
 )
 
 // Scope is what a key allows.
@@ -36,6 +39,8 @@ type Key struct {
 	Expires time.Time // zero: never
 	// Collections are names, or patterns of path.Match, of those that it is for; nil: all.
 	Collections []string
+	// Filter is what passages have to meet that the key may see; nil: it may see all.
+	Filter *conditions.Condition
 }
 
 // isFor reports whether the key may be used for a collection.
@@ -73,7 +78,11 @@ func (a *API) identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := a.presented(r)
 		exchangeOf(r.Context()).key = id.key
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), identityKey{}, id)))
+		ctx := context.WithValue(r.Context(), identityKey{}, id)
+		if id.key != nil {
+			ctx = search.Restricted(ctx, id.key.Filter)
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

@@ -75,7 +75,7 @@ func (a *API) getDocument(c *call) error {
 		return newProblem("unavailable", sentence(err.Error()))
 	case err != nil:
 		return err
-	case !ok:
+	case !ok, all != nil && len(all) < out.Passages && search.IsRestricted(ctx): // a part that may not be seen
 		return unknownDocument(c.name)
 	}
 	h := c.w.Header()
@@ -119,7 +119,15 @@ func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 	}
 	if writer := a.writing.Load(); writer != nil {
 		return func(ctx context.Context, id string) (corpus.Passage, string, bool, error) {
-			return writer.Passage(ctx, id, func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) })
+			p, version, ok, err := writer.Passage(
+				ctx,
+				id,
+				func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) },
+			)
+			if ok && err == nil {
+				ok, err = c.sees(&p)
+			}
+			return p, version, ok, err
 		}, nil
 	}
 	engine, err := c.engine()
@@ -134,6 +142,18 @@ func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 		}
 		return p, version, err == nil, err
 	}, nil
+}
+
+// sees reports whether the call's key may see a passage.
+func (c *call) sees(p *corpus.Passage) (bool, error) {
+	if !search.IsRestricted(c.r.Context()) {
+		return true, nil
+	}
+	engine, err := c.engine()
+	if err != nil {
+		return false, err
+	}
+	return engine.Visible(c.r.Context(), p), nil
 }
 
 // listLimit returns how many the query asks to be listed.

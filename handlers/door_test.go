@@ -77,6 +77,7 @@ func arguments() map[string]string {
 // visitor is something that can be asked for.
 type visitor struct {
 	name, method, path, body, contentType string
+	accept                                string
 	cost                                  Cost
 	tool, page                            bool
 }
@@ -88,6 +89,9 @@ func (v *visitor) request(ctx context.Context, key string) *http.Request {
 		r.ContentLength = 0
 	} else {
 		r.Header.Set("Content-Type", v.contentType)
+	}
+	if v.accept != "" {
+		r.Header.Set("Accept", v.accept)
 	}
 	if key != "" {
 		r.Header.Set("Authorization", "Bearer "+key)
@@ -113,8 +117,9 @@ func (v *visitor) visit(t *testing.T, api *API, ctx context.Context, key string)
 	return w
 }
 
-// everything returns all that is served: every method of every path, and every tool.
-func everything(t *testing.T, api *API) (all []visitor) {
+// everything returns all that is served, to a key where there are some: every method of every path, and
+// every tool.
+func everything(t *testing.T, api *API, key ...string) (all []visitor) {
 	t.Helper()
 	known := bodies()
 	pagesToo := map[string]bool{}
@@ -163,7 +168,7 @@ func everything(t *testing.T, api *API) (all []visitor) {
 	var listed struct {
 		Result struct{ Tools []struct{ Name string } }
 	}
-	answer := mcp.visit(t, api, t.Context(), "").Body.Bytes()
+	answer := mcp.visit(t, api, t.Context(), strings.Join(key, "")).Body.Bytes()
 	if err := json.Unmarshal(answer, &listed); err != nil || len(listed.Result.Tools) == 0 {
 		t.Fatalf("%v: %s", err, answer)
 	}

@@ -19,6 +19,8 @@ type Engine interface {
 	Rerankers() []search.RerankerInfo
 	// Passage returns a passage and its version, fit for an ETag.
 	Passage(ctx context.Context, id string) (passage corpus.Passage, version string, err error)
+	// Visible reports whether the requests of a context may see a passage (search.Restricted).
+	Visible(ctx context.Context, passage *corpus.Passage) bool
 	// List returns passages after an id, and whether there are more.
 	List(ctx context.Context, after string, limit int) (passages []corpus.Passage, next string, err error)
 	// Documents returns documents, and the id after which there are more.

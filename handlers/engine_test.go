@@ -99,7 +99,7 @@ func (l *library) Among(
 func lets(f search.Filter, p corpus.Passage) bool {
 	has := func(tag string) bool { return slices.Contains(p.Tags, tag) }
 	return (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has)) &&
-		!slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) })
+		!slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) }) && f.Where.Matches(p.Tags, p.Metadata)
 }
 
 type amongSome struct {

@@ -163,8 +163,12 @@ func (a *API) storedPassage(c *call) (corpus.Passage, string, error) {
 			c.name,
 			func(bytes int) error { return take(ctx, search.PassageRoom(bytes)) },
 		)
+		if err == nil && ok {
+			ok, err = c.sees(&passage)
+		}
 		if err == nil && !ok {
-			return passage, "", newProblem("unknown_passage", fmt.Sprintf("There is no passage %s.", wording.Quote(c.name)))
+			detail := fmt.Sprintf("There is no passage %s.", wording.Quote(c.name))
+			return corpus.Passage{}, "", newProblem("unknown_passage", detail)
 		}
 		return passage, version, err
 	}

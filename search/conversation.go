@@ -41,7 +41,7 @@ func earlierWeight(message string) float64 {
 func (l *lineUp) askInConversation(ctx context.Context, q inquiry, behind string, view *pinned) *pass {
 	ask := func(q inquiry) *pass {
 		var corrections []Correction
-		if q.correct {
+		if q.correct && restrictionOf(ctx) == nil { // what is said of it may be words of passages that are not seen
 			q.question, corrections = l.corrected(ctx, view, q.question)
 		}
 		p := l.ask(ctx, q, view)

@@ -35,7 +35,7 @@ func (e *Engine) Documents(
 	view := e.pin()
 	defer view.unpin()
 	err = guard(func() (err error) {
-		found, next, err = e.documents(ctx, view.Passages(), r)
+		found, next, err = e.documents(ctx, view, r)
 		return err
 	})
 	if err != nil {
@@ -51,9 +51,10 @@ func (e *Engine) Documents(
 
 func (e *Engine) documents(
 	ctx context.Context,
-	from Passages,
+	view *pinned,
 	r DocumentsRequest,
 ) (found []corpus.Document, next string, err error) {
+	from := view.Passages()
 	after := r.Prefix // the ids that begin with it come after it
 	if r.After != "" {
 		after = max(after, corpus.PassageID(r.After, 1))
@@ -61,6 +62,9 @@ func (e *Engine) documents(
 	match := strings.ToLower(r.Match)
 	taken := 0
 	for looked := 0; ; {
+		if err := ctx.Err(); err != nil {
+			return nil, "", err
+		}
 		firsts, err := from.DocumentsAfter(ctx, after, r.Limit+1)
 		if err != nil {
 			return nil, "", err
@@ -74,10 +78,10 @@ func (e *Engine) documents(
 			switch {
 			case !strings.HasPrefix(passages[i].ID, r.Prefix):
 				return found, "", nil
+			case !ok || !view.visible(ctx, &passages[i]): // or deleted in between
+				continue
 			case len(found) == r.Limit || looked >= documentsLooked:
 				return found, next, nil
-			case !ok: // deleted in between
-				continue
 			}
 			looked++
 			next = d.ID

@@ -36,6 +36,12 @@ func (e *Engine) DocumentText(ctx context.Context, id string, from, most int) (o
 	var passages []corpus.Passage
 	err = guard(func() (err error) {
 		passages, out.Next, err = documentPart(ctx, view.Passages(), id, from, most)
+		for i := range passages {
+			if !view.visible(ctx, &passages[i]) {
+				passages = nil
+				break
+			}
+		}
 		return err
 	})
 	var refused *Error

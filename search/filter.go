@@ -174,15 +174,18 @@ func refusal(err error) *Error {
 // else. It is called before any source is asked, so that all of them see the
 // same.
 func (p *pinned) narrow(ctx context.Context, f Filter) error {
-	if f.empty() {
+	if f.empty() && restrictionOf(ctx) == nil {
 		return nil
 	}
-	var wrong []conditions.Problem
-	f.Where, wrong = f.Condition.Compile(p.types())
+	where, wrong := f.Condition.Compile(p.types())
 	if wrong != nil {
 		return &conditions.MisfitError{Problems: wrong}
 	}
-	p.where = f.Where
+	if only := p.restriction(ctx); !only.LetsAll() {
+		where = conditions.Node{Op: conditions.And, Nodes: []conditions.Node{where, only}}
+	}
+	f.Where = where
+	p.where = where
 	return guard(func() error {
 		indexes, n, err := p.View.Among(ctx, f)
 		if err != nil {

@@ -25,34 +25,71 @@ func (e *Engine) List(
 	defer l.leave()
 	view := e.pin()
 	defer view.unpin()
-	var ordinals []rank.Ordinal
-	var more bool
-	var room int
-	err = guard(func() (err error) {
-		ordinals, more, room, err = e.list(ctx, view.Passages(), after, limit)
-		return err
-	})
-	if err == nil {
-		if err := takeRoom(ctx, room); err != nil {
+	taken := 0
+	for more := true; more && len(passages) == 0; more = more && restrictionOf(ctx) != nil {
+		passages, more, err = e.listed(ctx, view, after, limit, &taken)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
 			return nil, "", err
 		}
-		err = guard(func() (err error) {
-			passages, err = view.Passages().Read(ctx, ordinals)
-			return err
+		if len(passages) > 0 {
+			after = passages[len(passages)-1].ID
+		}
+		passages = slices.DeleteFunc(passages, func(p corpus.Passage) bool {
+			return deleted(p) || !view.visible(ctx, &p)
 		})
+		next = ""
+		if more {
+			next = after
+			if len(passages) > 0 && restrictionOf(ctx) != nil {
+				next = passages[len(passages)-1].ID // ids of others are not said
+			}
+		}
 	}
-	if err != nil {
-		return nil, "", &Error{
+	return passages, next, nil
+}
+
+// listed reads the passages of a list, when there is room for what was not taken before.
+func (e *Engine) listed(
+	ctx context.Context,
+	view *pinned,
+	after string,
+	limit int,
+	taken *int,
+) (passages []corpus.Passage, more bool, err error) {
+	unreadable := func(err error) error {
+		return &Error{
 			Kind:   Unavailable,
 			Code:   "unavailable",
 			Detail: "the passages could not be read; the server's log says why",
 			Err:    fmt.Errorf("listing passages: %w", err),
 		}
 	}
-	if more {
-		next = passages[len(passages)-1].ID
+	var ordinals []rank.Ordinal
+	var room int
+	err = guard(func() (err error) {
+		ordinals, more, room, err = e.list(ctx, view.Passages(), after, limit)
+		return err
+	})
+	if err != nil {
+		return nil, false, unreadable(err)
 	}
-	return slices.DeleteFunc(passages, deleted), next, nil
+	if room > *taken {
+		if err := takeRoom(ctx, room-*taken); err != nil {
+			return nil, false, err
+		}
+		*taken = room
+	}
+	err = guard(func() (err error) {
+		passages, err = view.Passages().Read(ctx, ordinals)
+		return err
+	})
+	if err != nil {
+		return nil, false, unreadable(err)
+	}
+	return passages, more, nil
 }
 
 // list returns which passages are listed, and the room that they take.

@@ -148,7 +148,7 @@ func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string
 			read, err := view.Passages().Read(ctx, []rank.Ordinal{ordinal})
 			if err == nil {
 				passage = read[0]
-				ok = !deleted(passage)
+				ok = !deleted(passage) && view.visible(ctx, &passage)
 			}
 			return err
 		})

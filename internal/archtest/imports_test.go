@@ -54,7 +54,7 @@ var allowed = map[string][]string{
 	"internal/guide": {
 		"docs", "documents", "handlers/web", "internal/corpus", "search", "store", "store/folder", "store/folder/view",
 	},
-	"configs": {},
+	"configs": {"internal/conditions"},
 
 	"models/convert": {
 		"internal/disk", "models", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5",
@@ -97,6 +97,7 @@ var allowed = map[string][]string{
 		"handlers/web",
 		"documents",
 		"internal/collections",
+		"internal/conditions",
 		"internal/corpus",
 		"internal/jobs",
 		"internal/judgments",
@@ -151,7 +152,7 @@ var allowed = map[string][]string{
 	},
 	"internal/server": {
 		"ann", "calibration", "configs", "documents", "encoder", "evaluation", "handlers", "handlers/adapters",
-		"internal/assembly", "internal/capacity", "internal/collections", "internal/corpus", "internal/disk",
+		"internal/assembly", "internal/capacity", "internal/collections", "internal/conditions", "internal/corpus", "internal/disk",
 		"internal/experts", "internal/guide", "internal/jobs", "internal/judgments", "internal/keeping", "internal/overload",
 		"internal/provision", "internal/questions", "internal/stores", "models", "search", "shipped", "store",
 	},

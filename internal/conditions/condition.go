@@ -3,8 +3,11 @@ package conditions
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
+	"strings"
 )
 
 // A Condition is met by a passage that meets all of its parts: the tags, what is said of Field,
@@ -25,6 +28,23 @@ type Condition struct {
 	And []Condition `json:"and,omitempty"`
 	Or  []Condition `json:"or,omitempty"`
 	Not *Condition  `json:"not,omitempty"`
+}
+
+// Parse reads a condition in JSON and checks its form.
+func Parse(text string) (*Condition, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	c := &Condition{}
+	if err := d.Decode(c); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("something follows its end")
+	}
+	if wrong := c.Check(nil); wrong != nil {
+		return nil, errors.New(wrong[0].Detail)
+	}
+	return c, nil
 }
 
 // Empty reports whether every passage meets the condition.

@@ -17,7 +17,7 @@ func (e *MisfitError) Error() string { return e.Problems[0].Detail }
 // Misfit returns the problem of a comparison with a field that has values, none of which is of its
 // kind.
 func (n *Node) Misfit(has []Kind) []Problem {
-	if len(has) == 0 || slices.Contains(has, n.Test.Kind) {
+	if n.At == "" || len(has) == 0 || slices.Contains(has, n.Test.Kind) {
 		return nil
 	}
 	has = slices.Compact(slices.Sorted(slices.Values(has)))
@@ -32,6 +32,17 @@ func (n *Node) Misfit(has []Kind) []Problem {
 
 // LetsAll reports whether every passage meets the condition, whatever it has.
 func (n *Node) LetsAll() bool { return n.Op == And && len(n.Nodes) == 0 }
+
+// Unsaid returns the condition as one that nobody said: its comparisons are no misfits.
+func (n *Node) Unsaid() Node {
+	out := *n
+	out.At = ""
+	out.Nodes = nil
+	for i := range n.Nodes {
+		out.Nodes = append(out.Nodes, n.Nodes[i].Unsaid())
+	}
+	return out
+}
 
 // Parts returns texts that differ between conditions with different meanings.
 func (n *Node) Parts() []string { return n.parts(nil) }

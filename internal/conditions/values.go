@@ -2,6 +2,7 @@ package conditions
 
 import (
 	"encoding/json"
+	"strings"
 
 	"example.org/conclave/internal/corpus"
 )
@@ -28,7 +29,7 @@ var kept = map[string]bool{
 func Each(metadata map[string]any, yield func(Datum)) {
 	_, document := metadata[corpus.DocumentKey]
 	for key, value := range metadata {
-		if document && kept[key] {
+		if document && kept[key] || len(key) > MaxFieldBytes || strings.Contains(key, "\x00") {
 			continue
 		}
 		v, ok := ValueOf(value)

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/handlers/adapters"
 	"example.org/conclave/internal/capacity"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/overload"
 )
 
@@ -40,13 +41,15 @@ func newAPI(
 	if err != nil {
 		return nil, err
 	}
+	keys, err := keysOf(config.Auth)
+	if err != nil {
+		return nil, err
+	}
 	answers, bodies := capacity.Rooms(memory)
 	return handlers.New(handlers.Options{
 		Name: o.Name, Collections: named, Adapters: adapters.All(o.Name), Guide: pages,
 		Metrics: metrics, Logger: o.Log, Tracer: o.Tracer, LogQuestions: config.Log.Questions,
-		Keys: keysOf(
-			config.Auth,
-		), AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
+		Keys: keys, AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
 		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins,
 		TrustedProxies: config.Server.TrustedProxies, BasePath: config.Server.BasePath,
 		BodyBytes: int64(
@@ -64,16 +67,23 @@ func newAPI(
 }
 
 // keysOf returns the configured keys. Their sums are hexadecimal, which configs checks.
-func keysOf(auth configs.Auth) (out []handlers.Key) {
+func keysOf(auth configs.Auth) (out []handlers.Key, err error) {
 	for _, k := range auth.Keys {
 		key := handlers.Key{Name: k.Name, Expires: k.Expires, Collections: k.Collections}
 		_, _ = hex.Decode(key.SHA256[:], []byte(k.SHA256))
+		if k.Filter != "" { // which configs checks, too
+			var err error
+			key.Filter, err = conditions.Parse(k.Filter)
+			if err != nil {
+				return nil, fmt.Errorf("the filter of key %s: %w", k.Name, err)
+			}
+		}
 		for _, scope := range k.Scopes {
 			key.Scopes = append(key.Scopes, handlers.Scope(scope))
 		}
 		out = append(out, key)
 	}
-	return out
+	return out, nil
 }
 
 func serveOptions(config configs.Config) (o handlers.ServeOptions, err error) {

@@ -32,7 +32,7 @@ func FuzzAnswers(f *testing.F) {
 		Tags:     []string{"t"},
 		Metadata: map[string]any{"n": json.Number("1.50")},
 	}
-	document, err := appendPassage(nil, m, true, true, &p, vectorsOf{"one": {1, -0.5}, "two": {1, 0, 0, 0}})
+	document, err := appendPassage(nil, m, beside{true, true, true}, &p, vectorsOf{"one": {1, -0.5}, "two": {1, 0, 0, 0}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -203,9 +203,8 @@ func (w *Writer) reuse(ctx context.Context, all []*attempt, waited *waited) erro
 		if !ok {
 			continue
 		}
-		written, keyed := w.store.written.Load(), w.store.keyed.Load()
 		var err error
-		a.body, err = appendPassage(nil, m, written, keyed, p, vectors, readMarks(encoders, *p)...)
+		a.body, err = appendPassage(nil, m, w.store.beside(), p, vectors, readMarks(encoders, *p)...)
 		if err != nil {
 			return err
 		}

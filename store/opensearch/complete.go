@@ -18,23 +18,26 @@ func lacking(field string) object {
 // completing is the stage of Store.complete.
 const completing store.Stage = "words and copies"
 
-// complete gives an index that an older program made writtenFields and the keyField, and passages
-// that lack them their values. Nothing is encoded, and servers that do not know the fields go on.
+// complete gives an index that an older program made writtenFields, the keyField and the valuesField,
+// and passages that lack them their values. Nothing is encoded, and servers that do not know the fields go on.
 func (s *Store) complete(ctx context.Context, o store.BuildOptions) error {
-	if !s.written.Load() || !s.keyed.Load() {
+	if s.beside() != (beside{true, true, true}) {
 		fields := writtenFields()
 		maps.Copy(fields, keyField())
+		maps.Copy(fields, valuesField())
 		if err := s.changeMeta(ctx, fields, func(*meta) error { return nil }); err != nil {
 			return err
 		}
 		s.written.Store(true)
 		s.keyed.Store(true)
+		s.valued.Store(true)
 		// Writers look as often for what the index is, and write the fields afterwards.
 		if err := sleep(ctx, settling); err != nil {
 			return err
 		}
 	}
-	incomplete := []any{object{"bool": lacking(fieldPrint)}, object{"bool": lacking(fieldKey)}}
+	incomplete := []any{object{"bool": lacking(fieldPrint)}, object{"bool": lacking(fieldKey)},
+		object{"bool": lacking(fieldValues)}}
 	scan, err := s.scan(ctx, object{"bool": object{"should": incomplete}})
 	if err != nil {
 		return err
@@ -56,7 +59,7 @@ func (s *Store) complete(ctx context.Context, o store.BuildOptions) error {
 	return nil
 }
 
-// completeBatch gives passages writtenFields and the keyField. Those that have another content by now
+// completeBatch gives passages writtenFields, the keyField and the valuesField. Those that have another content by now
 // are left to who wrote it.
 func (s *Store) completeBatch(ctx context.Context, batch []corpus.Passage) error {
 	if len(batch) == 0 {
@@ -74,7 +77,8 @@ func (s *Store) completeBatch(ctx context.Context, batch []corpus.Passage) error
 	for i, has := range stored {
 		if has.found && has.version == batch[i].Version() {
 			body := append(appendWritten([]byte{'{'}, s.current(), &batch[i]), ',')
-			body = append(appendKey(body, ids[i]), '}')
+			body = append(appendKey(body, ids[i]), ',')
+			body = append(appendValues(body, &batch[i]), '}')
 			operations = append(operations, operation{verb: updating, id: ids[i], seqNo: has.seqNo, term: has.term, body: body})
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 	"unicode"
 
-	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
@@ -34,6 +33,8 @@ type Corpus struct {
 	// compared are the experts whose hits are compared with other vectors than the
 	// question's, those of an ensemble's members: their searches return vectors, too.
 	compared sync.Map
+	// fit are the fields that had values of a kind, by valueTerm.
+	fit sync.Map
 
 	mu sync.Mutex // held while the sample is read
 
@@ -183,12 +184,15 @@ const mostExact = 200_000
 
 // Among implements search.View. The passages are counted while the sources are asked.
 func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
-	if !f.Where.LetsAll() {
-		return nil, nil, &conditions.MisfitError{Problems: []conditions.Problem{{Code: "out_of_range", Pointer: "",
-			Detail: "a store in a cluster selects passages by tags, documents and words alone: it has no conditions on fields"}}}
-	}
 	narrowed := *v.request // with what is fetched, which no filter changes
 	tags := filterOf(f)
+	if !f.Where.LetsAll() {
+		meet, err := v.corpus.asked(ctx, &f.Where)
+		if err != nil {
+			return nil, nil, err
+		}
+		tags = append(tags, meet)
+	}
 	wordings := wordingsOf(f, v.store.Manifest().Words.Params())
 	if err := v.store.compare(ctx, wordings, tags); err != nil {
 		return nil, nil, err

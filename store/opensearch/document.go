@@ -22,12 +22,18 @@ import (
 // has its own; of a late one the list of its tokens' vectors.
 type vectorsOf map[string][]float32
 
+// beside tells which of the fields that an index may lack it has: writtenFields, the keyField and the
+// valuesField.
+type beside struct{ written, keyed, valued bool }
+
+func (s *Store) beside() beside { return beside{s.written.Load(), s.keyed.Load(), s.valued.Load()} }
+
 // appendPassage appends the document of a passage, as JSON in one line, with the marks of
-// how encoders read it, and where the index has them, writtenFields and the keyField.
+// how encoders read it, and what else the index has fields for.
 func appendPassage(
 	b []byte,
 	m *Manifest,
-	written, keyed bool,
+	has beside,
 	p *corpus.Passage,
 	vectors vectorsOf,
 	reads ...string,
@@ -62,11 +68,14 @@ func appendPassage(
 	if m.Words.Phrases {
 		b = appendField(append(b, ','), fieldPairs, strings.Join(analysis.Pairs(p.Title, p.Text), " "))
 	}
-	if written {
+	if has.written {
 		b = appendWritten(append(b, ','), m, p)
 	}
-	if keyed {
+	if has.keyed {
 		b = appendKey(append(b, ','), p.ID)
+	}
+	if has.valued {
+		b = appendValues(append(b, ','), p)
 	}
 	b, err = appendVectors(append(b, ','), m.keepers(), vectors)
 	if err != nil {

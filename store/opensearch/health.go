@@ -45,6 +45,7 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	}
 	now.written.Store(next.written.Load())
 	now.keyed.Store(next.keyed.Load())
+	now.valued.Store(next.valued.Load())
 	var everywhere string
 	everywhere, h.Limits = now.client.limits(ctx)
 	h.Blocked = strings.Trim(next.blocks+", "+everywhere, ", ")

@@ -346,8 +346,7 @@ func (s *Store) encode(
 		operations[i].body, err = appendPassage(
 			nil,
 			m,
-			s.written.Load(),
-			s.keyed.Load(),
+			s.beside(),
 			&passages[i],
 			own,
 			readMarks(o.Experts, passages[i])...)

@@ -30,6 +30,7 @@ const (
 	fieldPrint    = "print"    // corpus.Passage.Fingerprint, as a signed number
 	fieldSpelled  = "spelled"  // spelledWords
 	fieldKey      = "key"      // corpus.SampleKey
+	fieldValues   = "values"   // valuesOf
 )
 
 // similarity is the name of BM25 with our constants.
@@ -152,6 +153,7 @@ func mapping(m *Manifest, about meta) object {
 	fields := readable(m)
 	maps.Copy(fields, writtenFields())
 	maps.Copy(fields, keyField())
+	maps.Copy(fields, valuesField())
 	return object{"dynamic": "strict", "_meta": object{"conclave": about}, "properties": fields}
 }
 
@@ -261,6 +263,9 @@ func (d *described) written() bool { return d.has(writtenFields()) }
 
 // keyed reports whether the index has the keyField.
 func (d *described) keyed() bool { return d.has(keyField()) }
+
+// valued reports whether the index has the valuesField.
+func (d *described) valued() bool { return d.has(valuesField()) }
 
 func (d *described) has(fields object) bool {
 	for name, want := range fields {

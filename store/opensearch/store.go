@@ -24,9 +24,9 @@ type Store struct {
 	// concrete is the index's own name, where the one that it was opened by is an alias.
 	concrete string
 
-	// written: passages have writtenFields, and keyed: the keyField. It may become so while a
-	// store is open.
-	written, keyed atomic.Bool
+	// written: passages have writtenFields, keyed: the keyField, and valued: the valuesField. It may
+	// become so while a store is open.
+	written, keyed, valued atomic.Bool
 
 	// fields are those of the mapping as it was opened, and scored are those of codes that a script can read.
 	fields map[string]object
@@ -75,6 +75,7 @@ func openFrom(ctx context.Context, client *Client, index, whom string, patience 
 	s.about = *about
 	s.written.Store(has.written())
 	s.keyed.Store(has.keyed())
+	s.valued.Store(has.valued())
 	s.fields = has.Mappings.Properties
 	s.scored = has.scored()
 	s.blocks = has.Settings.Index.Blocks.changes()
@@ -315,7 +316,9 @@ type Statistics struct {
 	// older versions wrote them: nobody knows their copies, or their words by the letters.
 	Unwritten int64
 	// Unkeyed are those that older versions wrote without the key by which a sample is drawn.
-	Unkeyed  int64
+	Unkeyed int64
+	// Unvalued are those that older versions wrote without the values of their metadata.
+	Unvalued int64
 	inCopies int64 // deleted ones, in all copies
 	changes  int64 // that the nodes made of the index since they have it
 }
@@ -353,10 +356,11 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 	}
 	marked := func(mark string) object { return count(object{"filter": object{"term": object{fieldExperts: mark}}}) }
 	counted, err := s.multi(ctx, []object{marked(markCut), marked(markUnread),
-		count(lacking(fieldPrint)), count(lacking(fieldKey))})
+		count(lacking(fieldPrint)), count(lacking(fieldKey)), count(lacking(fieldValues))})
 	if err == nil {
 		out.Cut, out.Unread = counted[0].total, counted[1].total
 		out.Unwritten, out.Unkeyed = counted[2].total, counted[3].total
+		out.Unvalued = counted[4].total
 	}
 	return out, err
 }

@@ -89,6 +89,7 @@ func (w *Writer) look(ctx context.Context, patience time.Duration) (*Manifest, [
 		w.looked = now
 		w.store.written.Store(s.written.Load())
 		w.store.keyed.Store(s.keyed.Load())
+		w.store.valued.Store(s.valued.Load())
 	}
 	encoders, err := w.chosen(w.manifest)
 	return w.manifest, encoders, err

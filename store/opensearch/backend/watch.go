@@ -133,6 +133,10 @@ func unwritten(n opensearch.Statistics) string {
 		unknown = append(unknown, fmt.Sprintf(
 			"%d cannot be drawn for the sample that confidences compare questions with, unless all are looked at", n.Unkeyed))
 	}
+	if n.Unvalued > 0 {
+		unknown = append(unknown, fmt.Sprintf(
+			"%d cannot be selected by fields of their metadata, so that such conditions are refused", n.Unvalued))
+	}
 	if unknown == nil {
 		return ""
 	}

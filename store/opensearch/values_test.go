@@ -1,0 +1,145 @@
+package opensearch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"example.org/conclave/internal/conditions"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/testing/anycondition"
+	"example.org/conclave/search"
+	"example.org/conclave/store"
+)
+
+// TestConditionsInBothStores: for random metadata and conditions, a cluster and a folder select what
+// reading each passage's metadata selects, and refuse the same values.
+func TestConditionsInBothStores(t *testing.T) {
+	t.Parallel()
+	const seed = 23
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var given []corpus.Passage
+	for i := range 300 {
+		given = append(given, corpus.Passage{ID: fmt.Sprintf("p%03d", i), Text: "common text",
+			Tags: []string{fmt.Sprint("t", rng.IntN(4))}, Metadata: anycondition.Metadata(rng)})
+	}
+	far, near := both(t, "conditions", given, hashed{name: "base"})
+	some, misfits := 0, 0
+	drawn := []conditions.Condition{
+		{Field: "born", Gte: new(conditions.Text("old"))}, {Field: "day", Lt: new(conditions.Text("2024"))},
+		{Not: &conditions.Condition{Field: "author.name", In: []conditions.Value{conditions.Number(1)}}},
+	}
+	for range 250 {
+		drawn = append(drawn, anycondition.Condition(rng))
+	}
+	for _, c := range drawn {
+		text, _ := json.Marshal(c)
+		where, problems := c.Compile(nil)
+		if problems != nil {
+			t.Fatalf("%s: %+v", text, problems)
+		}
+		var want []string
+		for _, p := range given {
+			if anycondition.Meets(c, p.Tags, p.Metadata) {
+				want = append(want, p.ID)
+			}
+		}
+		var refused []string
+		for _, store := range []search.Corpus{far, near} {
+			ids, err := selectedBy(t, store, search.Filter{Where: where})
+			var misfit *conditions.MisfitError
+			if errors.As(err, &misfit) {
+				refused = append(refused, fmt.Sprint(misfit.Problems))
+				continue
+			}
+			if err != nil || !slices.Equal(ids, want) {
+				t.Fatalf("seed %d: %T, %s: %v\ngot  %v\nwant %v", seed, store, text, err, ids, want)
+			}
+		}
+		if len(refused) == 1 || len(refused) == 2 && refused[0] != refused[1] {
+			t.Fatalf("%s: %q", text, refused)
+		}
+		misfits += len(refused) / 2
+		if len(want) > 0 && len(want) < len(given) {
+			some++
+		}
+	}
+	if some < 100 || misfits < 3 {
+		t.Errorf("%d conditions tell passages apart, %d do not fit", some, misfits)
+	}
+}
+
+// selectedBy returns the ids of the passages that a filter lets through, in order.
+func selectedBy(t *testing.T, c search.Corpus, f search.Filter) (ids []string, err error) {
+	t.Helper()
+	v := c.Acquire()
+	defer v.Release()
+	indexes, count, err := v.Among(t.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	hits, err := indexes.Words().Search(t.Context(), "common", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := count(t.Context())
+	if err != nil || n != len(hits) {
+		t.Fatalf("%d are selected and %d found, %v", n, len(hits), err)
+	}
+	ids, _ = byID(t, v, hits)
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// TestValuesOfOlderIndex: conditions are refused of an index without values, with what to do, and
+// hold when it was completed.
+func TestValuesOfOlderIndex(t *testing.T) {
+	t.Parallel()
+	client := testClient(t)
+	index := testIndex(t, client, "conditions-older")
+	options := store.BuildOptions{Experts: []store.PassageEncoder{hashed{name: "base"}}}
+	x, err := describe(options.Experts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Manifest{Format: manifestFormat, ID: "older", Words: wordsOf(options.Words), Experts: []Expert{x}}
+	body, err := json.Marshal(object{"settings": settings(m.Words, Shape{Shards: 1}),
+		"mappings": object{"dynamic": "strict", "_meta": object{"conclave": meta{Manifest: m}}, "properties": properties(m)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Do(t.Context(), "PUT", "/"+index, body); err != nil {
+		t.Fatal(err)
+	}
+	target, err := Open(t.Context(), client, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := []corpus.Passage{{ID: "a", Text: "common", Metadata: map[string]any{"year": 2020}},
+		{ID: "b", Text: "common", Metadata: map[string]any{"year": 2024}}, {ID: "c", Text: "common"}}
+	if _, err := target.Add(t.Context(), &list{passages: given}, options); err != nil {
+		t.Fatal(err)
+	}
+	far, err := NewCorpus(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := conditions.Condition{Not: &conditions.Condition{Field: "year", Gt: new(conditions.Number(2022))}}
+	where, _ := c.Compile(nil)
+	var misfit *conditions.MisfitError
+	if _, err := selectedBy(t, far, search.Filter{Where: where}); !errors.As(err, &misfit) {
+		t.Fatalf("of an older index: %v", err)
+	}
+	if _, err := Build(t.Context(), client, index, Shape{}, &list{passages: given}, options, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := far.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := selectedBy(t, far, search.Filter{Where: where}); err != nil || !slices.Equal(got, []string{"a", "c"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
