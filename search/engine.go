@@ -196,6 +196,9 @@ func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer,
 			}
 			a.addEarlier(behind)
 		}
+		if err := a.orderByFields(ctx); err != nil {
+			return err
+		}
 		return guard(a.cutToLimits)
 	})
 	if err != nil {
@@ -244,6 +247,9 @@ func (a *answer) finish(ctx context.Context, started time.Time) (Response, error
 	}
 	if err == nil {
 		err = a.compute(ctx, func(ctx context.Context) error { return a.step(ctx, StageFetch, a.fetch) })
+	}
+	if err == nil && len(a.plan.facets) > 0 {
+		err = a.compute(ctx, func(ctx context.Context) error { return guard(func() error { return a.addFacets(ctx) }) })
 	}
 	if err == nil && (a.plan.writes || watchingOf(ctx).Found != nil) {
 		a.response.TookMS = milliseconds(time.Since(started)) // so far

@@ -28,7 +28,7 @@ func (a *answer) fuse(ctx context.Context) error {
 			})
 		}
 		k := max(a.plan.k, a.plan.offset+a.plan.answer.Passages, a.plan.reranked)
-		if a.plan.groupBy != "" || a.others != nil { // any of the candidates may come to be answered
+		if a.plan.groupBy != "" || a.others != nil || a.plan.readsFields() { // any of the candidates may come to be answered
 			k = max(k, a.table.Len())
 		}
 		ranking, err := m.Fuse(in, a.settings(), k)

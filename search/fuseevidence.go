@@ -23,7 +23,7 @@ type evidence struct {
 // ofNoSource reports whether a contribution of an origin is a model's that read the passage, or of the
 // messages before a question.
 func ofNoSource(origin string) bool {
-	return origin == OriginRead || origin == OriginRerank || origin == OriginEarlier
+	return origin == OriginRead || origin == OriginRerank || origin == OriginEarlier || origin == OriginBoost
 }
 
 // evidenceOf reads the candidates of a request.

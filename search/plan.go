@@ -27,11 +27,15 @@ type plan struct {
 	explain       bool
 	fields        fields
 	minConfidence float64
-	offsets       string          // one of OffsetNames
-	around        int             // neighbours on each side of a result
-	groupBy       string          // "" or GroupByDocument
-	groupSize     int             // passages of a group
-	without       []string        // ids of passages that are not fused
+	offsets       string   // one of OffsetNames
+	around        int      // neighbours on each side of a result
+	groupBy       string   // "" or GroupByDocument
+	groupSize     int      // passages of a group
+	without       []string // ids of passages that are not fused
+	facets        []FacetRequest
+	sort          Sort
+	boost         Boost
+	halfLife      time.Duration   // of boost
 	answer        AnswerOptions   // with the defaults filled in
 	reader        *LoadedReader   // that marks answers; nil: none are wanted
 	reranker      *LoadedReranker // that scores the first passages; nil: none is wanted
@@ -102,6 +106,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 		wrong.add("out_of_range", "/around", "around is %d: it has to be from 0 to %d", p.around, MostAround)
 	}
 	p.planGroups(r, &wrong)
+	p.planFields(r, &wrong)
 	p.offsets = oneOf(&wrong, "/offsets", r.Offsets, OffsetBytes, OffsetNames())
 	wrong.filter(p.filter)
 	p.minConfidence = r.MinConfidence

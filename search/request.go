@@ -67,6 +67,11 @@ type Request struct {
 	// each, at most 20; 0: 3.
 	GroupBy   string `json:"group_by,omitempty"`
 	GroupSize int    `json:"group_size,omitempty"`
+	// Facets ask how many passages have each value of some fields of metadata.
+	Facets []FacetRequest `json:"facets,omitempty"`
+	// Sort orders what was found by a field, and Boost lets new passages rank higher.
+	Sort  Sort  `json:"sort,omitzero"`
+	Boost Boost `json:"boost,omitzero"`
 	// Rerank asks a reranker to score the first passages, too.
 	Rerank RerankOptions `json:"rerank,omitzero"`
 	// Answer asks for the words that answer, too.

@@ -27,6 +27,7 @@ type Response struct {
 	// the likeliest first; empty when none is sure enough, nil when not asked for
 	Answers   []Extract  `json:"answers,omitzero"`
 	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
+	Facets    []Facet    `json:"facets,omitempty"`    // in the order of the request's
 	Sources   []Source   `json:"sources,omitzero"`
 	Offsets   string     `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
 	Degraded  []Missing  `json:"degraded"`
@@ -75,7 +76,8 @@ type Contribution struct {
 	Source string   `json:"source"`
 	Score  *float64 `json:"score"` // the source's own score; null where it has none
 	Rank   *int     `json:"rank"`  // in the source's own list; null when it was not among its hits
-	// of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none", OriginRead, OriginRerank, OriginEarlier
+	// of Score: "hit", "exact" (fetched), "min" (the source's lowest), "none", OriginRead, OriginRerank, OriginEarlier,
+	// OriginBoost
 	Origin       string  `json:"origin"`
 	Weight       float64 `json:"weight"`
 	Contribution float64 `json:"contribution"`

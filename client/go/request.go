@@ -53,6 +53,11 @@ type SearchRequest struct {
 	// 0: 3.
 	GroupBy   string `json:"group_by,omitempty"`
 	GroupSize int    `json:"group_size,omitempty"`
+	// Facets ask how many passages have each value of some fields of metadata.
+	Facets []FacetRequest `json:"facets,omitempty"`
+	// Sort orders what was found by a field, and Boost lets new passages rank higher.
+	Sort  Sort  `json:"sort,omitzero"`
+	Boost Boost `json:"boost,omitzero"`
 	// Rerank asks a reranker to score the first passages, too.
 	Rerank RerankOptions `json:"rerank,omitzero"`
 	// Answer asks for the words that answer, too.
@@ -81,6 +86,26 @@ type Filter struct {
 	Documents []string `json:"documents,omitempty"`
 	// Condition says what else a passage has to meet; its own tags are those above.
 	Condition
+}
+
+// FacetRequest names a field, and how many of its values are listed; 0: 10.
+type FacetRequest struct {
+	Field string `json:"field"`
+	Size  int    `json:"size,omitempty"`
+}
+
+// Sort names a field and an order, "asc" ("") or "desc".
+type Sort struct {
+	Field string `json:"field"`
+	Order string `json:"order,omitempty"`
+}
+
+// Boost names a field of dates, the age that halves what is added, such as "90d", and how much that
+// is of the range of the candidates' scores; 0: 0.2.
+type Boost struct {
+	Field    string  `json:"field"`
+	HalfLife string  `json:"half_life"`
+	Weight   float64 `json:"weight,omitempty"`
 }
 
 // Condition is met by a passage that meets all of its parts. A value is a string, a number or a bool;

@@ -34,6 +34,7 @@ type SearchResponse struct {
 	// Answers has the likeliest first; empty when none is sure enough, nil when not asked for.
 	Answers   []Extract  `json:"answers,omitzero"`
 	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
+	Facets    []Facet    `json:"facets,omitempty"` // in the order of the request's
 	Sources   []Source   `json:"sources,omitzero"`
 	Offsets   string     `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
 	Degraded  []Missing  `json:"degraded"`
@@ -226,4 +227,20 @@ type Support struct {
 	Passage string  `json:"passage"` // its id
 	Share   float64 `json:"share"`   // of the attention, 0 to 1, among the passages that were read
 	Place
+}
+
+// Facet counts the values of a field: of all passages that the filter lets through, and of the
+// candidates that were found. Other is how many passages have a value that is not listed.
+type Facet struct {
+	Field       string       `json:"field"`
+	Selected    []FacetValue `json:"selected"`
+	Other       int          `json:"other,omitempty"`
+	Approximate bool         `json:"approximate,omitempty"`
+	Candidates  []FacetValue `json:"candidates"`
+}
+
+// FacetValue is a text, a number or a boolean, and how many passages have it.
+type FacetValue struct {
+	Value any `json:"value"`
+	Count int `json:"count"`
 }

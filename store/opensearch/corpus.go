@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
@@ -246,14 +244,7 @@ func filterOf(f search.Filter) (clauses []any) {
 
 // passagesOf returns an expression, as the cluster has them, of the ids of a document's passages.
 func passagesOf(document string) string {
-	var b strings.Builder
-	for _, r := range document {
-		if r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String() + "\\#[1-9][0-9]*"
+	return literally(document) + "\\#[1-9][0-9]*"
 }
 
 // texts are the passages.

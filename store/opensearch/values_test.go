@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -62,6 +63,9 @@ func TestConditionsInBothStores(t *testing.T) {
 		if len(refused) == 1 || len(refused) == 2 && refused[0] != refused[1] {
 			t.Fatalf("%s: %q", text, refused)
 		}
+		if refused == nil && len(want)%5 == 0 {
+			sameFacets(t, string(text), far, near, search.Filter{Where: where})
+		}
 		misfits += len(refused) / 2
 		if len(want) > 0 && len(want) < len(given) {
 			some++
@@ -69,6 +73,28 @@ func TestConditionsInBothStores(t *testing.T) {
 	}
 	if some < 100 || misfits < 3 {
 		t.Errorf("%d conditions tell passages apart, %d do not fit", some, misfits)
+	}
+}
+
+// sameFacets compares the counts of values of two stores.
+func sameFacets(t *testing.T, name string, far, near search.Corpus, f search.Filter) {
+	t.Helper()
+	for _, field := range []string{"colour", "cell", "any", "price", "sold"} {
+		var got [2]search.Facet
+		for i, c := range []search.Corpus{far, near} {
+			v := c.Acquire()
+			indexes, _, err := v.Among(t.Context(), f)
+			if err == nil {
+				got[i], err = indexes.(search.Faceted).Facet(t.Context(), field, 7)
+			}
+			v.Release()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !reflect.DeepEqual(got[0], got[1]) {
+			t.Errorf("%s, %s:\ncluster %+v\nfolder  %+v", name, field, got[0], got[1])
+		}
 	}
 }
 

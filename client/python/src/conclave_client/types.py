@@ -42,6 +42,29 @@ class Filter(Condition, total=False):
     documents: list[str]
 
 
+class _FacetRequest(TypedDict):
+    field: str
+
+
+class FacetRequest(_FacetRequest, total=False):
+    """A field whose values are counted, and how many of them are listed."""
+
+    size: int
+
+
+class Sort(_FacetRequest, total=False):
+    """The field that the candidates are ordered by: "asc" or "desc"."""
+
+    order: str
+
+
+class Boost(_FacetRequest, total=False):
+    """The dates that let new passages rank higher: half_life such as "90d"."""
+
+    half_life: str
+    weight: float
+
+
 class Deletion(TypedDict, total=False):
     """Which passages to delete: those with tags or, alone, those with these ids."""
 
@@ -79,6 +102,9 @@ class SearchOptions(TypedDict, total=False):
     around: int  # passages on each side of a result whose texts are given too, 0 to 5
     group_by: Literal["document"]
     group_size: int
+    facets: list[FacetRequest]
+    sort: Sort
+    boost: Boost
     answer: bool | dict[str, Any]
     rerank: bool | dict[str, Any]  # {"model", "passages"}
     messages: list[dict[str, str]]  # {"role", "content"}: before the question, or in its place
@@ -250,6 +276,7 @@ class Answer(Ranking):
     groups: list[Group] = field(default_factory=list)  # in the place of results, with group_by
     answers: list[Extract] = field(default_factory=list)
     generated: Generated | None = None
+    facets: list[dict[str, Any]] = field(default_factory=list)  # in the order of the request's
     sources: list[dict[str, Any]] = field(default_factory=list)
     degraded: list[dict[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -1,0 +1,118 @@
+package opensearch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"example.org/conclave/internal/conditions"
+	"example.org/conclave/search"
+)
+
+// mostFacetTerms is how many values each shard counts at least: with no more in a shard, counts are exact.
+const mostFacetTerms = 10_000
+
+// Facet implements search.Faceted. A passage counts by its word where it has one, as in a folder.
+func (r *request) Facet(ctx context.Context, field string, size int) (out search.Facet, err error) {
+	if why := r.corpus.notValued(); why != "" {
+		return out, &search.Error{Kind: search.Invalid, Code: "out_of_range", Detail: why}
+	}
+	terms := func(kind conditions.Kind) object {
+		return object{"terms": object{
+			"field": fieldValues, "size": size, "shard_size": max(mostFacetTerms, size),
+			"include": literally(valueTerm(field, kind)) + ".*",
+		}}
+	}
+	unworded := object{"bool": object{"must_not": object{"term": object{
+		fieldValues: kindTerm(field, byte(conditions.Words)),
+	}}}}
+	body, err := json.Marshal(object{
+		"size": 0, "track_total_hits": false, "query": object{"bool": object{"filter": append([]any{}, r.filter...)}},
+		"aggs": object{"words": terms(conditions.Words), "others": object{"filter": unworded, "aggs": object{
+			"numbers": terms(conditions.Numbers), "bools": terms(conditions.Bools),
+		}}},
+	})
+	if err != nil {
+		return out, err
+	}
+	answer, err := r.store.ask(ctx, "POST", r.store.path("/_search"), body, searchedWholly)
+	if err != nil {
+		return out, err
+	}
+	type counted struct {
+		Error   int `json:"doc_count_error_upper_bound"`
+		Rest    int `json:"sum_other_doc_count"`
+		Buckets []struct {
+			Key   string `json:"key"`
+			Count int    `json:"doc_count"`
+		} `json:"buckets"`
+	}
+	var said struct {
+		Aggregations struct {
+			Words  *counted `json:"words"`
+			Others struct {
+				Numbers *counted `json:"numbers"`
+				Bools   *counted `json:"bools"`
+			} `json:"others"`
+		} `json:"aggregations"`
+	}
+	if err := json.Unmarshal(answer, &said); err != nil {
+		return out, fmt.Errorf("%w: counts of values: %w", errAnswer, err)
+	}
+	out.Selected = []search.FacetValue{}
+	for kind, c := range map[conditions.Kind]*counted{
+		conditions.Words:   said.Aggregations.Words,
+		conditions.Numbers: said.Aggregations.Others.Numbers,
+		conditions.Bools:   said.Aggregations.Others.Bools,
+	} {
+		if c == nil {
+			return out, fmt.Errorf("%w: no counts of values", errAnswer)
+		}
+		out.Other += c.Rest
+		out.Approximate = out.Approximate || c.Error > 0
+		for _, b := range c.Buckets {
+			v, err := valueIn(kind, strings.TrimPrefix(b.Key, valueTerm(field, kind)))
+			if err != nil {
+				return out, err
+			}
+			out.Selected = append(out.Selected, search.FacetValue{Value: v, Count: b.Count})
+		}
+	}
+	search.SortFacet(out.Selected)
+	for len(out.Selected) > size {
+		last := len(out.Selected) - 1
+		out.Other += out.Selected[last].Count
+		out.Selected = out.Selected[:last]
+	}
+	return out, nil
+}
+
+// valueIn reads the end of a term.
+func valueIn(kind conditions.Kind, text string) (v conditions.Value, err error) {
+	if kind == conditions.Words {
+		return conditions.Text(text), nil
+	}
+	key, err := strconv.ParseUint(text, 16, 64)
+	if err != nil {
+		return v, fmt.Errorf("%w: the value %q: %w", errAnswer, text, err)
+	}
+	if kind == conditions.Bools {
+		return conditions.Bool(key != 0), nil
+	}
+	return conditions.Number(conditions.KeyNumber(key)), nil
+}
+
+// literally returns a regular expression, as the cluster has them, of a text.
+func literally(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
