@@ -34,7 +34,7 @@ type SearchResponse struct {
 	// Answers has the likeliest first; empty when none is sure enough, nil when not asked for.
 	Answers   []Extract  `json:"answers,omitzero"`
 	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
-	Facets    []Facet    `json:"facets,omitempty"` // in the order of the request's
+	Facets    []Facet    `json:"facets,omitempty"`    // in the order of the request's
 	Sources   []Source   `json:"sources,omitzero"`
 	Offsets   string     `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
 	Degraded  []Missing  `json:"degraded"`
