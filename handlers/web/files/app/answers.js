@@ -1,6 +1,7 @@
 // Answers: the words that answer, with where they stand, before anything else is shown.
 import { placeLine } from "./document.js";
 import { h } from "./dom.js";
+import { thumbs } from "./judging.js";
 import { legend, marked, sentenceAround } from "./marks.js";
 import { go, to } from "./state.js";
 import { verdict } from "./verdict.js";
@@ -45,6 +46,7 @@ function quoted(found, state, sources) {
     result && h("blockquote", null, sentenceAround(result.text, first)),
     h("p", { class: "source" }, jump(found, first.passage, result?.title || first.passage)),
     placeLine({ ...placed(first), title: result?.title }, state, result),
+    thumbs(found, first.passage, { about: first.text, answer: first.text }),
     state.tune && h("p", { class: "soft" }, chance(first)),
     result && why(result, found, state, sources),
     others.length > 0 && [
@@ -78,30 +80,42 @@ function fitting(found, state, sources) {
     legend([first]),
     h("p", { class: "source" }, first.title || first.id),
     placeLine(first, state, first),
+    thumbs(found, first.id, { about: first.title || first.id }),
     why(first, found, state, sources),
   ];
 }
 
-// written shows a text of a model as it was written, its citations as links to the passages.
+// written shows a text of a model as it was written, its citations as links to the passages, and what
+// of it the passages do not say.
 function written({ generated, results }, state) {
   const found = { results };
+  const { citations = [], support = [], sentences = [] } = generated;
+  const doubted = sentences.filter((one) => !one.supported);
+  const unfounded = [...new Set(sentences.flatMap((one) => one.unfounded || []))];
+  const sources = citations.length > 0 ? citations : support;
   return [
     h("p", { class: "words written" }, cited(found, generated), !generated.complete && " […]"),
+    doubted.length > 0 &&
+      h("p", { class: "warning" }, "The passages that it cites do not say: ", doubted.map((one, i) => [i > 0 && ", ", h("q", null, one.text)])),
+    unfounded.length > 0 && h("p", { class: "warning" }, `In no passage: ${unfounded.join(", ")}.`),
     h("p", { class: "soft" }, `A model wrote this (${generated.reader}). It may say what is in no passage.`),
-    h("h3", null, "It read most in"),
-    h(
-      "ul",
-      { class: "others" },
-      generated.support.map((one) =>
-        h(
-          "li",
-          null,
-          jump(found, one.passage, titleOf(found, one.passage)),
-          state.tune && ` ${percent(one.share)}`,
-          placeLine(one, state, results.find(({ id }) => id === one.passage)),
+    sources.length > 0 && [
+      h("h3", null, citations.length > 0 ? "It cites" : "It read most in"),
+      h(
+        "ul",
+        { class: "others" },
+        sources.map((one) =>
+          h(
+            "li",
+            null,
+            one.number && `[${one.number}] `,
+            jump(found, one.passage, one.title || titleOf(found, one.passage)),
+            state.tune && one.share !== undefined && ` ${percent(one.share)}`,
+            placeLine(one, state, results.find(({ id }) => id === one.passage)),
+          ),
         ),
       ),
-    ),
+    ],
   ];
 }
 

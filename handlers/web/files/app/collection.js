@@ -2,6 +2,8 @@
 import { get, perhaps, post, send } from "./api.js";
 import { calibration } from "./calibration.js";
 import { documentList } from "./documents.js";
+import { passageList } from "./browse.js";
+import { improvement } from "./improve.js";
 import { bytes, h, number, problem, redraw, sized, table } from "./dom.js";
 import { upload } from "./files.js";
 
@@ -30,10 +32,13 @@ async function refresh(body, { tune }, signal) {
     };
     show(now);
     const documents = documentList(limits, signal);
+    const improving = improvement(signal);
     const parts = [
       tune ? state : warnings(now.ready),
       !limits.read_only && upload(limits, signal, documents.refresh),
       documents.card,
+      passageList(limits, signal),
+      improving.card,
       tune && expertTable(experts.experts),
       tune && calibration(experts),
     ].filter(Boolean);
@@ -50,7 +55,14 @@ async function refresh(body, { tune }, signal) {
       );
     }
     body.replaceChildren(...parts);
-    watch(show, now, signal);
+    watch(
+      (now) => {
+        show(now);
+        improving.refresh(now.running?.jobs || []);
+      },
+      now,
+      signal,
+    );
   } catch (error) {
     if (!signal.aborted) body.replaceChildren(problem(error));
   }

@@ -106,7 +106,19 @@ export function replace(id, out, signal, done = () => document.dispatchEvent(new
 }
 
 // remove deletes a document when its button is pressed twice.
-export function remove(id, out, signal, done) {
+export const remove = (id, out, signal, done) =>
+  twice(
+    id,
+    async () => {
+      await send("DELETE", `/v1/documents/${encodeID(id)}?refresh=wait`, { signal });
+      done();
+    },
+    out,
+    signal,
+  );
+
+// twice is a button that deletes when it is pressed twice.
+export function twice(id, act, out, signal) {
   let sure = false;
   return h(
     "button",
@@ -127,8 +139,7 @@ export function remove(id, out, signal, done) {
         }
         button.disabled = true;
         try {
-          await send("DELETE", `/v1/documents/${encodeID(id)}?refresh=wait`, { signal });
-          done();
+          await act();
         } catch (error) {
           button.disabled = false;
           if (!signal.aborted) out.replaceChildren(problem(error));

@@ -2,6 +2,7 @@
 import { get, perhaps, send } from "./api.js";
 import { put } from "./documents.js";
 import { bytes, count, h, problem, sized } from "./dom.js";
+import { pasting } from "./paste.js";
 import { read } from "./state.js";
 
 // JSON Lines hold passages; every other file is a document.
@@ -57,7 +58,7 @@ export function upload(limits, signal, changed) {
     input,
   );
   const other = h("p", { class: "row" }, h("label", { for: "folder" }, "Or a folder"), folder);
-  return h("section", { class: "card" }, h("h2", null, "Add documents"), zone, other, out);
+  return h("section", { class: "card" }, h("h2", null, "Add documents"), zone, other, pasting(signal, changed), out);
 }
 
 // dropped are the files of what was dropped, with their paths below the folders that were.

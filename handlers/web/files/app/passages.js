@@ -3,6 +3,7 @@ import { fits } from "./answers.js";
 import { base, post } from "./api.js";
 import { placeLine } from "./document.js";
 import { count, h, problem } from "./dom.js";
+import { thumbs } from "./judging.js";
 import { legend, marked } from "./marks.js";
 import { go } from "./state.js";
 import { bar, reasons } from "./why.js";
@@ -54,6 +55,7 @@ function item(state, result, { found, highest, sources }) {
       h(
         "div",
         { class: "row" },
+        thumbs(found, result.id, { about: result.title || result.id }),
         state.tune && h("span", { class: "id" }, result.id),
         result.copies &&
           h(

@@ -21,7 +21,7 @@ export function read() {
 export function address(state) {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(state)) {
-    if (repeated.includes(name)) for (const one of value) query.append(name, one);
+    if (repeated.includes(name)) for (const one of value || []) query.append(name, one);
     else {
       const text = Array.isArray(value) ? value.join(",") : value;
       if (text && !(name === "view" && text === "ask")) query.set(name, text);
