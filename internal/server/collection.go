@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
+	"example.org/conclave/search"
 	"example.org/conclave/store"
 
 	"golang.org/x/sync/errgroup"
@@ -83,7 +84,7 @@ func (s *collection) load(o assembly.Options, control *overload.Control) (queue 
 
 // announce states each component in the collection's readiness, and lets questions in.
 func (s *collection) announce() {
-	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Ready})
+	s.tellCollection()
 	for _, e := range s.assembly.Experts.Searched {
 		s.tellExpert(e.Name())
 	}
@@ -113,6 +114,13 @@ func (s *collection) tellExpert(name string) {
 		return // it left
 	}
 	s.api.Readiness().Set(handlers.Component{Name: "expert " + name, Status: handlers.Ready, Warnings: info.Warnings})
+}
+
+// tellCollection states the collection in /readyz, with the methods that cannot rank with the
+// experts that are searched, and what helps.
+func (s *collection) tellCollection() {
+	lacking := search.LackingMethods(s.assembly.Engine.Experts())
+	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Ready, Detail: lacking})
 }
 
 // tellCalibration states in /readyz that the collection's calibration is not used.

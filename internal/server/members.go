@@ -104,6 +104,7 @@ func (s *collection) renew() error {
 		return err
 	}
 	s.tellCalibration()
+	s.tellCollection()
 	return nil
 }
 

@@ -71,9 +71,12 @@ func TestExpertsComeAndGo(t *testing.T) {
 		if names := s.experts(); !slices.Equal(names, experts) {
 			t.Errorf("experts %v, want %v", names, experts)
 		}
-		var health struct{ Components []struct{ Name string } }
+		var health struct {
+			Components []struct{ Name, Detail string }
+		}
 		s.call(http.MethodGet, "/readyz", "", http.StatusOK, &health)
-		if len(health.Components) != 1+len(experts) {
+		if len(health.Components) != 1+len(experts) ||
+			!containsAll(health.Components[0].Detail, "muf", "calibrating gives them none", strings.Join(experts, ", ")) {
 			t.Errorf("components %+v", health)
 		}
 	}

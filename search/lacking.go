@@ -1,0 +1,48 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/wording"
+)
+
+// LackingMethods returns which methods weigh by what none of the experts can say, and what
+// helps; "": there are none.
+func LackingMethods(infos []ExpertInfo) string {
+	var offer fusion.Offer
+	offer.Temperature = true
+	var names, ensembles []string
+	for _, x := range infos {
+		if x.Kind != KindDense {
+			continue
+		}
+		names = append(names, x.Name)
+		if x.EnsembleMembers >= 2 {
+			ensembles = append(ensembles, x.Name)
+		}
+		offer.Experts = append(offer.Experts, fusion.Ability{Sure: x.EnsembleMembers >= 2 && x.Calibration != nil})
+	}
+	var lacking []string
+	for _, m := range fusion.Methods() {
+		if slices.Contains(m.Lacks(offer), fusion.LacksConfidences) {
+			lacking = append(lacking, m.Name)
+		}
+	}
+	switch {
+	case len(lacking) == 0:
+		return ""
+	case len(ensembles) == 0:
+		return fmt.Sprintf(
+			"%s cannot rank: none of the experts (%s) has an ensemble, and calibrating gives them none; a specialist that has one can be added",
+			wording.List(lacking),
+			wording.List(names),
+		)
+	}
+	return fmt.Sprintf(
+		"%s cannot rank: the ensembles of %s are not calibrated",
+		wording.List(lacking),
+		wording.List(ensembles),
+	)
+}
