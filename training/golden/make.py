@@ -131,7 +131,8 @@ def head(out: Path) -> None:
     domains, beta = ("left", "middle", "right"), 0.4
     random = Head(base.config.output_size, len(domains), beta, True, seed=7).rounded()
     with torch.no_grad():
-        random.gate_weights[2] *= 8  # else every probability is near a half
+        random.gate_weights[2] *= 150  # else every probability is near a half
+        random.gate_biases[2] -= 4
         random = random.rounded()
     with Folder(out / "desire-me") as folder:
         write_head(folder.path("head.onnx"), random)
@@ -144,8 +145,10 @@ def head(out: Path) -> None:
     weights = load_file(out / "base" / "model.safetensors")
     numbers = {name: value.numpy().astype(np.float64) for name, value in random.state_dict().items()}
     rows = []
-    for _, text in TEXTS:
-        question = hidden(weights, text).mean(0)
+    asked = [(text, hidden(weights, text).mean(0)) for _, text in TEXTS]
+    drawn = np.random.default_rng(17)  # vectors of no text, at gates from wide open to nearly shut
+    asked += [("", drawn.normal(size=random.dimension)) for _ in range(40)]
+    for text, question in asked:
         question /= math.sqrt(float(question @ question))
         vector, gate = behind(numbers, question, beta)
         rows.append({"text": text, **{k: [round(float(x), 7) for x in v] for k, v in
@@ -154,7 +157,7 @@ def head(out: Path) -> None:
 
 
 def behind(w: Weights, q: NDArray[np.float64], beta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """unit(q + β·unit(Σ g·S(q))) and g, by the formulas of training/README.md."""
+    """unit(q + β·max(g)·unit(Σ g·S(q))) and g, by the formulas of training/README.md."""
     x = q
     for i in range(3):
         x = x @ w[f"gate_weights.{i}"] + w[f"gate_biases.{i}"]
@@ -164,7 +167,7 @@ def behind(w: Weights, q: NDArray[np.float64], beta: float) -> tuple[NDArray[np.
         g * (np.maximum(q @ w["down"][m] + w["down_bias"][m, 0], 0) @ w["up"][m] + w["up_bias"][m, 0])
         for m, g in enumerate(gate)
     )
-    out = q + beta * context / math.sqrt(float(context @ context))
+    out = q + beta * gate.max() * context / math.sqrt(float(context @ context))
     return out / math.sqrt(float(out @ out)), gate
 
 

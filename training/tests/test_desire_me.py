@@ -17,6 +17,7 @@ from conclave_train.bundle.manifest import read_manifest
 from conclave_train.cli import main
 from conclave_train.data.records import Domain, Passage, Question
 from conclave_train.desire_me.fit import loss
+from conclave_train.desire_me.gate import Gated, fit_gate, lower, nonsense, refused, surplus
 from conclave_train.desire_me.graph import write_head
 from conclave_train.desire_me.head import MODES, Head, combine, in_8_bits
 from conclave_train.desire_me.measure import chance, measure
@@ -26,7 +27,18 @@ from conclave_train.errors import Interrupted, TrainingError
 from conclave_train.fit.loss import in_batch_nll
 from conftest import After, contents, tiny_domain, write_checkpoint, write_domain
 
-QUICK = DesireMeSettings(epochs=40, betas="2", batch=24, learning_rate=3e-2, hold_out=0.25, depth=8, hard=1)
+QUICK = DesireMeSettings(
+    epochs=40,
+    gate_epochs=20,
+    betas="4",
+    batch=24,
+    learning_rate=3e-2,
+    hold_out=0.25,
+    depth=8,
+    hard=1,
+    nearest=0,
+    nonsense=0.02,  # its words are those of the questions here
+)
 ONCE = QUICK
 DOMAINS = (
     tiny_domain(name="left", topics=range(6)),
@@ -40,10 +52,12 @@ def test_the_example_worked_by_hand() -> None:
     g = torch.tensor([[0.0, -2.0]]).sigmoid()
     context = g @ torch.tensor([[0.3, -0.4], [1.0, 1.0]])
     torch.testing.assert_close(context, torch.tensor([[0.26920292, -0.08079708]]))
-    torch.testing.assert_close(combine(q, context, 1.0, False), torch.tensor([[1.95779083, 1.71253395]]))
-    torch.testing.assert_close(combine(q, torch.zeros(1, 2), 1.0, False), q)
-    unit = combine(q, context, 0.4, True)
-    torch.testing.assert_close(unit, F.normalize(q + 0.4 * F.normalize(context)))
+    unit = F.normalize(context)
+    torch.testing.assert_close(combine(q, context, torch.ones(1, 2), 1.0, False), q + unit)
+    torch.testing.assert_close(combine(q, context, g, 0.4, False), q + 0.4 * 0.5 * unit)
+    torch.testing.assert_close(combine(q, torch.zeros(1, 2), g, 1.0, False), q)
+    torch.testing.assert_close(combine(q, context, torch.zeros(1, 2), 1.0, False), q)
+    torch.testing.assert_close(combine(q, context, g, 0.4, True), F.normalize(q + 0.2 * unit))
 
 
 def test_the_head_is_a_gate_and_specialisers() -> None:
@@ -60,7 +74,7 @@ def test_the_head_is_a_gate_and_specialisers() -> None:
     assert isinstance(context, torch.Tensor)
     changed, logits = head(x)
     torch.testing.assert_close(logits, h)
-    torch.testing.assert_close(changed, combine(x, context, 0.4, True))
+    torch.testing.assert_close(changed, combine(x, context, h.sigmoid(), 0.4, True))
 
 
 def test_modes() -> None:
@@ -74,19 +88,86 @@ def test_modes() -> None:
     assert abs(sizes["adapter"] - gate - sizes["desire-me"]) < 2 * 32 + 1
 
 
-def test_the_loss_is_half_and_half_and_the_ranking_leaves_the_gate_alone() -> None:
+def test_the_ranking_leaves_the_gate_alone() -> None:
     head = Head(8, 3, 0.4, True, seed=5)
     q, p = F.normalize(torch.randn(4, 8), dim=-1), F.normalize(torch.randn(6, 8), dim=-1)
     targets, ignore = torch.tensor([0, 1, 2, 3]), torch.zeros(4, 6, dtype=torch.bool)
     ignore[1, 5] = True
-    labels = torch.tensor([[1.0, 0, 0], [0, 1, 1], [0, 0, 0], [1, 0, 0]])
-    changed, logits = head(q)
-    ranking = in_batch_nll(changed, p, targets, ignore, 0.05).value
-    gate = -(labels * F.logsigmoid(logits) + (1 - labels) * F.logsigmoid(-logits)).mean()
-    torch.testing.assert_close(loss(head, q, p, targets, ignore, labels, 0.05), 0.5 * ranking + 0.5 * gate)
-    ranking.backward()  # type: ignore[no-untyped-call]
-    assert all(w.grad is None for w in head.gate_weights)
+    ranking = in_batch_nll(head(q)[0], p, targets, ignore, 0.05).value
+    value = loss(head, q, p, targets, ignore, 0.05)
+    torch.testing.assert_close(value, ranking)
+    value.backward()  # type: ignore[no-untyped-call]
+    assert all(w.grad is None for w in head.gate())
     assert head.down.grad is not None
+
+
+def clusters(count: int, each: int, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Questions [count·each, 16] about their domain's direction, and their domains [count·each, count]."""
+    g = torch.Generator().manual_seed(seed)
+    centres = torch.linalg.qr(torch.randn(16, 16, generator=torch.Generator().manual_seed(1)))[0][:count]
+    near = centres.repeat_interleave(each, 0) + 0.15 * torch.randn(count * each, 16, generator=g)
+    return F.normalize(near, dim=-1), torch.eye(count).repeat_interleave(each, 0)
+
+
+def test_a_question_of_no_domain_keeps_its_vector() -> None:
+    """A head of four domains is asked of a fifth one, which neither gate nor specialisers ever saw."""
+    questions, labels = clusters(5, 80, seed=3)
+    gated = Gated(questions[:320], labels[:320, :4], torch.empty(0, 16))
+    settings = DesireMeSettings(gate_epochs=30, batch=64, learning_rate=1e-2, refuse=0.95)
+    head = Head(16, 4, 0.8, True, seed=2)
+    fit_gate(head, gated, settings, quiet=True)
+    before = refused(head, questions[320:]).mean()
+    lower(head, surplus(lambda domains: Head(16, domains, 0.8, True, seed=2), gated, settings, quiet=True))
+    assert refused(head, questions[320:]).mean() > max(0.9, before), "what a domain left out needs helps another one"
+    assert refused(head, clusters(5, 40, seed=9)[0][:160]).mean() < 0.1, "the domains' own questions pass the gate"
+
+
+@pytest.mark.parametrize("largest", [1e-4, 0.01, 0.1, 0.3])
+def test_how_far_a_question_moves_is_bounded_by_its_widest_gate(largest: float) -> None:
+    """With β 0.4 and all gates below 0.3 the cosine is at least .99, whatever the specialisers say."""
+    head = Head(24, 5, 0.4, True, seed=8)
+    with torch.no_grad():
+        head.gate_weights[2].zero_()
+        head.gate_biases[2].fill_(math.log(largest / (1 - largest)))
+        head.up.mul_(1000)
+    q = F.normalize(torch.randn(200, 24, generator=torch.Generator().manual_seed(5)), dim=-1)
+    cosine = F.cosine_similarity(head(q)[0], q)
+    assert cosine.min() >= math.sqrt(1 - (0.4 * largest) ** 2) - 1e-5  # the sine is at most β·max(g)
+    assert cosine.min() >= 0.99
+
+
+def test_the_share_that_is_refused_decides_how_much_gates_are_lowered() -> None:
+    questions, labels = clusters(4, 60, seed=4)
+    gated = Gated(questions, labels, torch.empty(0, 16))
+
+    def by(refuse: float) -> float:
+        s = DesireMeSettings(gate_epochs=20, batch=64, learning_rate=1e-2, refuse=refuse)
+        return surplus(lambda domains: Head(16, domains, 0.4, True, seed=2), gated, s, quiet=True)
+
+    assert by(0.99) > by(0.9) > by(0.5) >= 0
+    assert by(0) == 0
+
+
+def test_foreign_questions_are_of_no_domain() -> None:
+    """Questions that lie between two domains are refused where they were shown as foreign, and not without."""
+    questions, labels = clusters(2, 100, seed=6)
+    between = F.normalize(questions[:100] + questions[100:], dim=-1)
+    shares = []
+    for foreign in (torch.empty(0, 16), between[:50]):
+        head = Head(16, 2, 0.4, True, seed=2)
+        settings = DesireMeSettings(gate_epochs=30, batch=50, learning_rate=1e-2)
+        fit_gate(head, Gated(questions, labels, foreign), settings, quiet=True)
+        shares.append(float(refused(head, between[50:]).mean()))
+    assert shares[0] < 0.5 < 0.9 < shares[1]
+
+
+def test_nonsense_is_the_same_for_a_seed_and_asks_nothing_of_the_questions() -> None:
+    asked = ["how long do refunds take", "who wrote the ninth symphony"]
+    made = nonsense(asked, 20, 3)
+    assert made == nonsense(asked, 20, 3) != nonsense(asked, 20, 4)
+    assert len(set(made)) == 20 and not set(made) & set(asked)
+    words = {w for text in asked for w in text.split()}
+    assert all(set(text.split()) <= words for text in made[1::2])
 
 
 @pytest.mark.parametrize("normalise", [False, True])
@@ -191,12 +272,19 @@ def test_what_cannot_be(tmp_path: Path) -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_checkpoint(tmp_path / "base")
     data = [str(write_domain(tmp_path / d.name, d)) for d in DOMAINS]
+    foreign = tmp_path / "foreign.jsonl"
+    foreign.write_text('{"question": "neither of the two", "positive_ids": ["elsewhere"]}\n')
     arguments = [
         *("desire-me", "--data", data[0], "--data", data[1], "--base", str(tmp_path / "base"), "--name", "both"),
         *("--out", str(tmp_path / "out"), "--run", str(tmp_path / "run"), "--quiet", "--epochs", "40", "--batch", "24"),
-        *("--learning-rate", "0.03", "--betas", "2", "--hold-out", "0.25", "--depth", "8", "--hard", "1"),
+        *("--learning-rate", "0.03", "--gate-epochs", "20", "--foreign", str(foreign)),
+        *("--nearest", "0", "--nonsense", "0.02"),
+        *("--betas", "4", "--hold-out", "0.25", "--depth", "8", "--hard", "1"),
     ]
     assert main(arguments) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "out")
-    assert main([*arguments[:-4], "--betas", "odd"]) == 1
+    assert "| questions of no domain | 1, and " in (tmp_path / "out" / "CARD.md").read_text()
+    assert main([*arguments, "--refuse", "1"]) == 1
+    assert "--refuse: 1.0 is not at least 0 and below 1" in capsys.readouterr().err
+    assert main([*arguments, "--betas", "odd"]) == 1
     assert "--betas: 'odd' is no list of numbers" in capsys.readouterr().err

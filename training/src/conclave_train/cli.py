@@ -13,7 +13,7 @@ import torch
 
 from conclave_train import __version__
 from conclave_train.bundle.manifest import check_name, read_manifest
-from conclave_train.data.jsonl import Labels
+from conclave_train.data.jsonl import Labels, read_questions
 from conclave_train.data.load import load, load_files
 from conclave_train.data.records import Domain, union
 from conclave_train.desire_me.settings import DesireMeSettings
@@ -107,6 +107,10 @@ def _parser() -> argparse.ArgumentParser:
     p = _command(commands, "desire-me", "train a gate and specialisers on a frozen base's question vectors (DESIRE-ME)")
     _task_options(p, "desire-me")
     p.add_argument("--compare", metavar="SPLIT", help="train the other modes too, and measure all on these questions")
+    p.add_argument(
+        "--foreign", type=Path, action="append", default=[],
+        help="questions of no domain, in JSON Lines: the gate learns to let them pass; may be repeated",
+    )  # fmt: skip
     add_options(p, DesireMeSettings, "training")
     p.set_defaults(run_command=_desire_me)
     p = _command(commands, "reader", "fine-tune a reader: the words that answer, and whether a passage does")
@@ -293,7 +297,10 @@ def _late(options: argparse.Namespace, stop: Stop) -> int:
 
 def _desire_me(options: argparse.Namespace, stop: Stop) -> int:
     compare = tuple(load(path, split=options.compare) for path in options.data) if options.compare else ()
-    job = DesireMeJob(**_task(options, stop), settings=from_options(DesireMeSettings, options), compare=compare)
+    foreign = tuple(q.text for path in options.foreign for q in read_questions([path], set(), "ignored"))
+    job = DesireMeJob(
+        **_task(options, stop), settings=from_options(DesireMeSettings, options), compare=compare, foreign=foreign
+    )
     print(train_desire_me(job))
     return 0
 

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional as F
 
 from conclave_train.data.records import Domain, Question
 from conclave_train.desire_me.head import Head
@@ -31,33 +30,30 @@ class Labels:
     of: NDArray[np.float32]
 
     def union(self, places: Sequence[int]) -> NDArray[np.float32]:
-        """What a question with these positives is of."""
+        """What a question is of whose answers, and the passages nearest to it, are these."""
         out: NDArray[np.float32] = self.of[list(places)].max(axis=0)
         return out
 
 
 @dataclass(frozen=True)
 class Examples:
-    """What is learned from: vectors of the questions [Q,D] and of all passages [N,D], negatives, labels."""
+    """What is learned from: vectors of the questions [Q,D] and of all passages [N,D], negatives."""
 
     domain: Domain
     chosen: Sequence[Question]
     questions: Tensor
     passages: Tensor
     negatives: Negatives
-    labels: Labels
 
 
 def loss(
-    head: Head, questions: Tensor, passages: Tensor, targets: Tensor, ignore: Tensor, labels: Tensor, temperature: float
+    head: Head, questions: Tensor, passages: Tensor, targets: Tensor, ignore: Tensor, temperature: float
 ) -> Tensor:
-    """Half the in-batch cross entropy of the changed questions, half the binary one of the gate (the authors' loss).
+    """The in-batch cross entropy of the changed questions; the gate has its own (``gate.fit_gate``).
 
-    ``questions`` [B,D], ``passages`` [P,D], ``targets`` int64 [B], ``ignore`` bool [B,P], ``labels`` [B,M].
+    ``questions`` [B,D], ``passages`` [P,D], ``targets`` int64 [B], ``ignore`` bool [B,P].
     """
-    changed, logits = head(questions)
-    ranking = in_batch_nll(changed, passages, targets, ignore, temperature).value
-    return 0.5 * ranking + 0.5 * F.binary_cross_entropy_with_logits(logits, labels)
+    return in_batch_nll(head(questions)[0], passages, targets, ignore, temperature).value
 
 
 def fit(
@@ -70,12 +66,10 @@ def fit(
     quiet: bool = False,
     label: str = "training",
 ) -> None:
-    """Train ``head`` in place; ``done`` hears of each epoch, from 1."""
+    """Train the specialisers of ``head`` in place, behind its gate as it is; ``done`` hears of each epoch, from 1."""
     s, e = settings, examples
     batches = Batches(e.domain, e.chosen, e.negatives, size=s.batch, hard=s.hard, seed=s.seed)
-    union = torch.from_numpy(np.stack([e.labels.union(places) for places in batches.positives]))
-    of = torch.from_numpy(e.labels.of)
-    adam = torch.optim.AdamW(head.parameters(), lr=s.learning_rate, weight_decay=s.weight_decay, eps=1e-8)
+    adam = torch.optim.AdamW(head.specialisers(), lr=s.learning_rate, weight_decay=s.weight_decay, eps=1e-8)
     total = batches.per_epoch * s.epochs
     torch.manual_seed(s.seed)  # of the mode random
     with Progress(label, total, "steps", quiet=quiet, saves=True) as bar:
@@ -88,11 +82,9 @@ def fit(
                     group["lr"] = s.learning_rate * rate(epoch * len(order) + number, total, min(100, total // 10))
                 b = batches.batch(epoch, number, order)
                 rows, columns, targets = (torch.from_numpy(x) for x in (b.questions, b.passages, b.targets))
-                labels = union[rows] if s.labels == "union" else of[columns[targets]]
                 value = loss(
-                    head, e.questions[rows], e.passages[columns], targets, torch.from_numpy(b.ignore), labels,
-                    temperature,
-                )  # fmt: skip
+                    head, e.questions[rows], e.passages[columns], targets, torch.from_numpy(b.ignore), temperature
+                )
                 adam.zero_grad(set_to_none=True)
                 value.backward()  # type: ignore[no-untyped-call]
                 adam.step()

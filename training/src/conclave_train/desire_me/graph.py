@@ -52,7 +52,8 @@ def write_head(path: Path, head: Head) -> None:
     up = g.op("Reshape", [matrix("up.weight", head.up), g.ints(m * half, d)])
     summed = g.op("MatMul", [g.op("Reshape", [gated, g.ints(0, m * half)]), up])
     context = g.op("Add", [summed, g.op("MatMul", [GATE, bias("up.bias", head.up_bias.flatten(0, 1))])])
-    added = g.op("Mul", [unit(context, EPSILON), g.number(head.beta)])
+    length = g.op("Mul", [g.op("ReduceMax", [GATE], axes=[-1], keepdims=1), g.number(head.beta)])
+    added = g.op("Mul", [unit(context, EPSILON), length])
     if head.normalise:
         g.op("Identity", [unit(g.op("Add", [INPUT, added]), 1e-12)], VECTOR)
     else:

@@ -19,8 +19,8 @@ EPSILON = 1e-6  # of the context's length, as the authors' code has it
 class Head(nn.Module):
     """Vectors [B,D] → changed ones [B,D] and the gate's logits [B,M].
 
-    q' = q + β·unit(Σ_m g_m·S_m(q)), g = sigmoid(gate(q)); with ``normalise`` q' gets unit length,
-    which changes no ranking of one question. A context of length 0 leaves q as it is.
+    q' = q + β·max(g)·unit(Σ_m g_m·S_m(q)), g = sigmoid(gate(q)); with ``normalise`` q' gets unit length,
+    which changes no ranking of one question. Where all gates are near 0, q stays as it is.
 
     The gate is D → 2D → 4D → M, a specialiser S_m is D → D/2 → D, both with ReLU. The ranking does not
     train the gate: its weights are detached. The modes in place of the gate's weights are ``ones``,
@@ -58,8 +58,17 @@ class Head(nn.Module):
         logits = self.logits(vectors)
         hidden = torch.relu(torch.baddbmm(self.down_bias, vectors.expand(len(self.down), -1, -1), self.down))
         contexts = torch.baddbmm(self.up_bias, hidden, self.up)  # [M,B,D]
-        context = (contexts * self.weights(logits).T.unsqueeze(-1)).sum(0)
-        return combine(vectors, context, self.beta, self.normalise), logits
+        weights = self.weights(logits)
+        context = (contexts * weights.T.unsqueeze(-1)).sum(0)
+        return combine(vectors, context, weights, self.beta, self.normalise), logits
+
+    def gate(self) -> list[nn.Parameter]:
+        """The numbers of the gate."""
+        return [*self.gate_weights, *self.gate_biases]
+
+    def specialisers(self) -> list[nn.Parameter]:
+        """The numbers that the ranking trains."""
+        return [self.down, self.down_bias, self.up, self.up_bias]
 
     def logits(self, vectors: Tensor) -> Tensor:
         """The gate's logits [B,M]; the domains are judged each for itself."""
@@ -95,10 +104,12 @@ def in_8_bits(weights: Tensor) -> tuple[Tensor, Tensor]:
     return (weights / scale).round(), scale
 
 
-def combine(vectors: Tensor, context: Tensor, beta: float, normalise: bool) -> Tensor:
-    """q + β·unit(context) [B,D], of unit length with ``normalise``.
+def combine(vectors: Tensor, context: Tensor, weights: Tensor, beta: float, normalise: bool) -> Tensor:
+    """q + β·max(g)·unit(context) [B,D], of unit length with ``normalise``; ``weights`` [B,M] are g.
 
-    The paper adds a context of length 1 to a vector of any length (β = 1, no normalisation).
+    The paper adds a context of length 1 to a vector of any length (β = 1, no normalisation), whatever the gate says.
+    Here the widest gate says how much of it is added, so that a question of no domain keeps its vector.
     """
-    out = vectors + beta * F.normalize(context, dim=-1, eps=EPSILON)
+    length = beta * weights.max(-1, keepdim=True).values
+    out = vectors + length * F.normalize(context, dim=-1, eps=EPSILON)
     return F.normalize(out, dim=-1) if normalise else out

@@ -20,6 +20,7 @@ from conclave_train.bundle.manifest import Folder, HeadManifest
 from conclave_train.data.records import Domain, Question
 from conclave_train.data.split import choose_pool
 from conclave_train.desire_me.fit import Examples, Labels, fit
+from conclave_train.desire_me.gate import FOREIGN, Gated, fit_gate, lower, nonsense, refused, surplus
 from conclave_train.desire_me.graph import write_head
 from conclave_train.desire_me.head import MODES, Head
 from conclave_train.desire_me.measure import METRICS, Measured, chance, changed, means, measure
@@ -45,6 +46,7 @@ class DesireMeJob(Task):
 
     settings: DesireMeSettings = field(default_factory=DesireMeSettings)
     compare: tuple[Domain, ...] = ()  # other questions of the same passages, for the comparison of modes
+    foreign: tuple[str, ...] = ()  # questions of no domain
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class _Data:
     train: list[Question]
     held: list[Question]
     compared: list[Question]
+    foreign: list[str]
+    nonsense: list[str]
     temperature: float
 
     def places(self, questions: Sequence[Question]) -> list[list[int]]:
@@ -70,6 +74,15 @@ class _Vectors:
     held: Tensor
     compared: Tensor
     passages: Tensor
+    foreign: Tensor  # and nonsense
+
+
+@dataclass(frozen=True)
+class _Gate:
+    """A gate as it was trained and lowered; ``ahead`` is by how much, in logits."""
+
+    weights: dict[str, Tensor]
+    ahead: float
 
 
 @dataclass(frozen=True)
@@ -85,7 +98,7 @@ def train_desire_me(job: DesireMeJob) -> Path:
     data = _prepare(job)
     identity = job.identity(
         data.checkpoint, data.whole, job.settings, kind="desire-me", labels_of=data.labels.names,
-        compared=[d.fingerprint() for d in job.compare],
+        compared=[d.fingerprint() for d in job.compare], foreign=job.foreign,
     )  # fmt: skip
     folder = RunFolder(job.run, identity, job.fresh)
     if not job.quiet:
@@ -101,8 +114,9 @@ def train_desire_me(job: DesireMeJob) -> Path:
             data.pool, data.train, (vectors.train, vectors.passages), filter, job.settings.depth, CEILING
         )
         folder.write_json("negatives.json", negatives)
-    examples = Examples(data.pool, data.train, vectors.train, vectors.passages, negatives, data.labels)
-    best = _choose(job, data, vectors, examples, folder, "desire-me", job.settings.lengths())
+    examples = Examples(data.pool, data.train, vectors.train, vectors.passages, negatives)
+    gate = _gate(job, data, vectors, negatives, folder)
+    best = _choose(job, data, vectors, examples, gate, folder, "desire-me", job.settings.lengths())
     head = best.head.rounded()
     base = means(measure(vectors.held, vectors.passages, data.places(data.held)))
     if best.kept_back["ndcg@10"] <= base["ndcg@10"]:
@@ -110,9 +124,9 @@ def train_desire_me(job: DesireMeJob) -> Path:
             f"the head finds no more than the base for the {len(data.held)} questions kept back: there is no expert "
             "to publish (try more data, more --epochs, or other --betas)"
         )
-    card = _card(job, data, best, base)
+    card = _card(job, data, vectors, gate, best, base)
     if data.compared:
-        _compare(job, data, vectors, examples, folder, head, best.beta, card)
+        _compare(job, data, vectors, examples, gate, folder, head, best.beta, card)
     manifest = HeadManifest(
         **{**job.stated(data.checkpoint, card, data.whole), "delta": GRAPH},
         kind="desire-me",
@@ -138,7 +152,8 @@ def _prepare(job: DesireMeJob) -> _Data:
     pool = choose_pool(whole, [*train, *held, *compared], s.pool)
     kept = [whole.index[p.id] for p in pool.passages]
     return _Data(
-        checkpoint, whole, pool, Labels(labels.names, labels.of[kept]), train, held, compared,
+        checkpoint, whole, pool, Labels(labels.names, labels.of[kept]), train, held, compared, list(job.foreign),
+        nonsense([q.text for q in train], round(s.nonsense * len(train)), s.seed),
         s.temperature or (0.05 if checkpoint.head.normalise else 1.0),
     )  # fmt: skip
 
@@ -184,14 +199,39 @@ def _encode(job: DesireMeJob, data: _Data, folder: RunFolder) -> _Vectors:
         folder.save_part(f"{name}.pt", out)
         return out
 
+    def texts(name: str, asked: Sequence[str]) -> Tensor:
+        return encode(name, tokens.questions(asked, min(longest, data.checkpoint.max_tokens[0])))
+
     def questions(name: str, asked: Sequence[Question]) -> Tensor:
-        return encode(name, tokens.questions([q.text for q in asked], min(longest, data.checkpoint.max_tokens[0])))
+        return texts(name, [q.text for q in asked])
 
     rows = tokens.passages(data.pool.passages, TEMPLATE, min(longest, job.settings.max_passage_tokens))
     return _Vectors(
         questions("questions", data.train), questions("kept-back", data.held),
         questions("compared", data.compared) if data.compared else torch.empty(0), encode("passages", rows),
+        texts("foreign", [*data.foreign, *data.nonsense]),
     )  # fmt: skip
+
+
+def _gate(job: DesireMeJob, data: _Data, vectors: _Vectors, found: Negatives, folder: RunFolder) -> _Gate:
+    """The gate, trained and lowered; the run's folder keeps it."""
+    kept: dict[str, Any] | None = folder.load_part("gate.pt")
+    if kept is None:
+        s = job.settings
+        own = data.places(data.train)
+        labels = [data.labels.union([*answers, *near[: s.nearest]]) for answers, near in zip(own, found, strict=True)]
+        gated = Gated(vectors.train, torch.from_numpy(np.stack(labels)), vectors.foreign)
+
+        def new(domains: int) -> Head:
+            return Head(vectors.train.shape[1], domains, 1.0, True, seed=s.seed)
+
+        head = new(len(data.labels.names))
+        fit_gate(head, gated, s, job.stop, job.quiet)
+        ahead = surplus(new, gated, s, job.stop, job.quiet)
+        lower(head, ahead)
+        kept = {"weights": {n: p for n, p in head.state_dict().items() if n.startswith("gate")}, "ahead": ahead}
+        folder.save_part("gate.pt", kept)
+    return _Gate(**kept)
 
 
 def _choose(
@@ -199,6 +239,7 @@ def _choose(
     data: _Data,
     vectors: _Vectors,
     examples: Examples,
+    gate: _Gate,
     folder: RunFolder,
     mode: str,
     betas: Sequence[float],
@@ -218,22 +259,24 @@ def _choose(
                 weights = {n: p.detach().clone() for n, p in head.state_dict().items()}
                 epochs.append({"epoch": epoch, "found": found, "weights": weights})
 
-            head = _head(data, beta, mode, s.seed)
+            head = _head(data, beta, gate, mode, s.seed)
             fit(head, examples, s, data.temperature, done, job.stop, job.quiet, f"{mode}, beta {beta:g}")
             kept = max(epochs, key=lambda e: (e["found"]["top-20"] >= least, e["found"]["ndcg@10"]))
             folder.save_part(name, kept)
         rank = (kept["found"]["top-20"] >= least, kept["found"]["ndcg@10"])
         if best is None or rank > best[0]:
-            head = _head(data, beta, mode, s.seed)
+            head = _head(data, beta, gate, mode, s.seed)
             head.load_state_dict(kept["weights"])
             best = rank, _Fitted(head.eval(), beta, kept["epoch"], kept["found"])
     assert best is not None
     return best[1]
 
 
-def _head(data: _Data, beta: float, mode: str, seed: int) -> Head:
-    head = data.checkpoint.head
-    return Head(data.checkpoint.config.output_size, len(data.labels.names), beta, head.normalise, mode, seed)
+def _head(data: _Data, beta: float, gate: _Gate, mode: str, seed: int) -> Head:
+    own = data.checkpoint.head
+    head = Head(data.checkpoint.config.output_size, len(data.labels.names), beta, own.normalise, mode, seed)
+    head.load_state_dict(gate.weights, strict=False)
+    return head
 
 
 def _compare(
@@ -241,6 +284,7 @@ def _compare(
     data: _Data,
     vectors: _Vectors,
     examples: Examples,
+    gate: _Gate,
     folder: RunFolder,
     head: Head,
     beta: float,
@@ -255,7 +299,7 @@ def _compare(
 
     rows: dict[str, Measured] = {"zeros (the base)": measured(None)}
     for mode in ("random", "ones", "adapter"):
-        rows[mode] = measured(_choose(job, data, vectors, examples, folder, mode, [beta]).head)
+        rows[mode] = measured(_choose(job, data, vectors, examples, gate, folder, mode, [beta]).head)
     rows["desire-me"] = measured(head)
     card.accuracy = {row: means(found) for row, found in rows.items()}
     lines = []
@@ -271,7 +315,7 @@ def _compare(
     )
 
 
-def _card(job: DesireMeJob, data: _Data, best: _Fitted, base: dict[str, float]) -> Card:
+def _card(job: DesireMeJob, data: _Data, vectors: _Vectors, gate: _Gate, best: _Fitted, base: dict[str, float]) -> Card:
     card = job.card(
         "A DESIRE-ME expert for conclave: a gate and specialisers that were trained on {names} and change the "
         f"question vectors of {job.base_name}, which is as it was. Its passages are the base's.",
@@ -289,8 +333,11 @@ def _card(job: DesireMeJob, data: _Data, best: _Fitted, base: dict[str, float]) 
         "kept back: nDCG@10, top-1, top-20": ", ".join(
             f"{best.kept_back[m]:.1f} (base {base[m]:.1f})" for m in METRICS
         ),
+        "gates were lowered by (logits)": f"{gate.ahead:.2f}",
+        f"kept back, with all gates below {FOREIGN}": f"{100 * refused(best.head, vectors.held).mean():.1f} %",
         "numbers": f"{sum(p.numel() for p in best.head.parameters()):,}",
     }
+    card.counts["questions of no domain"] = f"{len(data.foreign):,}, and {len(data.nonsense):,} that ask nothing"
     card.counts["passages"] = f"{len(data.pool.passages):,} of {len(data.whole.passages):,}"
     return card
 
