@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +33,9 @@ func (r *resolver) check() {
 		words := strings.Fields(k.tag.Get("oneof"))
 		allowed, good := form(is, text)
 		shown := text
+		if is == "endpoint" && strings.ContainsAny(text, "@?#") {
+			shown = "…" // there may be a key in it
+		}
 		if is == "sum" {
 			shown = "…"
 			text = strings.ToLower(text) // somebody may have put the key there
@@ -70,11 +74,12 @@ func (r *resolver) checkTogether() {
 			"without keys every page on the web could read this server through a visitor's browser; name the origins, or configure auth.keys",
 		)
 	}
-	if least := server.ReadTimeout + cfg.Limits.Timeout; server.WriteTimeout != 0 && server.WriteTimeout < least {
+	least := server.ReadTimeout + cfg.Limits.Timeout + cfg.LongestWriting()
+	if server.WriteTimeout != 0 && server.WriteTimeout < least {
 		r.fail(
 			"server.write_timeout",
 			server.WriteTimeout,
-			"has to be at least server.read_timeout and limits.timeout together, %v, or 0 for that and 30s",
+			"has to be at least server.read_timeout, limits.timeout and the longest of generators' together, %v, or 0 for that and 30s",
 			least,
 		)
 	}
@@ -108,9 +113,32 @@ func (r *resolver) checkTogether() {
 			)
 		}
 	}
+	r.checkGenerators()
 	if cfg.Auth.Disabled && keys {
 		r.fail("auth.disabled", true, "contradicts auth.keys; leave one of them out")
 	}
+}
+
+// checkGenerators looks for generators with the name of a reader, and for keys that anybody on the
+// way can read.
+func (r *resolver) checkGenerators() {
+	for i, g := range r.config.Generators {
+		at := fmt.Sprintf("generators[%d]", i)
+		if slices.Contains(r.config.Readers, g.Name) {
+			r.fail(at+".name", g.Name, "is the name of a reader too, and requests name both in one place")
+		}
+		u, err := url.Parse(g.Address)
+		if err == nil && g.KeyFile != "" && u.Scheme == "http" && !onThisMachine(u.Hostname()) {
+			r.config.Warnings = append(r.config.Warnings, fmt.Sprintf(
+				"%s: the key of %s goes to %s unencrypted: use an address of https", at, g.Name, u.Host))
+		}
+	}
+}
+
+// onThisMachine reports whether a host is this machine's own.
+func onThisMachine(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
 // between checks that a value lies between two bounds, each a value or a key.
@@ -180,6 +208,18 @@ func form(kind, text string) (allowed string, good bool) {
 			allowed += " (" + err.Error() + ")"
 		}
 		return allowed, err == nil && !c.Empty()
+	case "generator":
+		allowed, good = form("name", text)
+		return allowed + ", and not auto or conclave, which stand for what the server chooses", good && text != "auto" &&
+			text != "conclave"
+	case "endpoint":
+		u, err := url.Parse(text)
+		return "an address of http or https without user and query, such as http://127.0.0.1:11434/v1", err == nil &&
+			(u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && u.RawQuery == "" &&
+			u.Fragment == ""
+	case "model":
+		return "the name of a model, at most 200 bytes", text != "" && len(text) <= 200 &&
+			!strings.ContainsFunc(text, unicode.IsControl)
 	case "sum":
 		sum, err := hex.DecodeString(text)
 		return "64 hex digits: printf %s \"$KEY\" | sha256sum", err == nil && len(sum) == 32

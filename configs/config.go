@@ -11,6 +11,7 @@ import (
 	"cmp"
 	_ "embed" // of the defaults
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -33,22 +34,24 @@ type Config struct {
 	Bundles     string      `yaml:"bundles" is:"path" help:"<folder> that holds the experts' bundles"`
 	Experts     []Expert    `yaml:"experts"`
 	// names of the readers that mark answers; empty: the shipped one, where it is
-	Readers   []string  `yaml:"readers" is:"name" unique:"true"`
-	Rerankers []string  `yaml:"rerankers" is:"name" unique:"true"` // names of the rerankers
-	Cache     string    `yaml:"cache" is:"path"`
-	Runtime   string    `yaml:"runtime" is:"path"`
-	Encoder   Encoder   `yaml:"encoder"`
-	Index     Index     `yaml:"index"`
-	Ingest    Ingest    `yaml:"ingest"`
-	Search    Search    `yaml:"search"`
-	Limits    Limits    `yaml:"limits"`
-	Documents Documents `yaml:"documents"`
-	Rate      Rate      `yaml:"rate"`
-	Auth      Auth      `yaml:"auth"`
-	Server    Server    `yaml:"server"`
-	Metrics   Page      `yaml:"metrics"`
-	Docs      Page      `yaml:"docs"`
-	Log       Log       `yaml:"log"`
+	Readers    []string    `yaml:"readers" is:"name" unique:"true"`
+	Rerankers  []string    `yaml:"rerankers" is:"name" unique:"true"` // names of the rerankers
+	Writing    Writing     `yaml:"writing"`
+	Generators []Generator `yaml:"generators"`
+	Cache      string      `yaml:"cache" is:"path"`
+	Runtime    string      `yaml:"runtime" is:"path"`
+	Encoder    Encoder     `yaml:"encoder"`
+	Index      Index       `yaml:"index"`
+	Ingest     Ingest      `yaml:"ingest"`
+	Search     Search      `yaml:"search"`
+	Limits     Limits      `yaml:"limits"`
+	Documents  Documents   `yaml:"documents"`
+	Rate       Rate        `yaml:"rate"`
+	Auth       Auth        `yaml:"auth"`
+	Server     Server      `yaml:"server"`
+	Metrics    Page        `yaml:"metrics"`
+	Docs       Page        `yaml:"docs"`
+	Log        Log         `yaml:"log"`
 
 	// File is the configuration file that was read, or "".
 	File string `yaml:"-"`
@@ -84,6 +87,50 @@ type Expert struct {
 	Bundle   string `yaml:"bundle" is:"path"`                         // folder; "" means Config.Bundles/Name
 	Provider string `yaml:"provider,omitempty" oneof:"cpu cuda auto"` // "" means Encoder.Provider
 	Threads  int    `yaml:"threads,omitempty" between:"0 1024"`       // 0 means Encoder.Threads
+}
+
+// Generator names a model behind OpenAI's chat interface, which writes answers.
+type Generator struct {
+	Name      string        `yaml:"name" is:"generator" unique:"true"`
+	Address   string        `yaml:"address" is:"endpoint"` // such as http://127.0.0.1:11434/v1
+	Model     string        `yaml:"model" is:"model"`      // its name there
+	KeyFile   string        `yaml:"key_file,omitempty" is:"path"`
+	Timeout   time.Duration `yaml:"timeout,omitempty" between:"0s 30m"`    // 0: Writing.Timeout
+	MaxTokens int           `yaml:"max_tokens,omitempty" between:"0 8192"` // 0: Writing.MaxTokens
+	Passages  int           `yaml:"passages,omitempty" between:"0 50"`     // 0: Writing.Passages
+	// PromptBytes bounds the passages together; 0: Writing.PromptBytes.
+	PromptBytes ByteSize `yaml:"prompt_bytes,omitempty" between:"0 16MiB"`
+}
+
+// Writing holds what a generator has that does not say otherwise.
+type Writing struct {
+	Timeout     time.Duration `yaml:"timeout" between:"100ms 30m"` // beside that of the search
+	MaxTokens   int           `yaml:"max_tokens" between:"1 8192"`
+	Passages    int           `yaml:"passages" between:"1 50"`
+	PromptBytes ByteSize      `yaml:"prompt_bytes" between:"256 16MiB"` // of the passages together
+	// what becomes of a sentence that the passages which it cites do not support
+	Unsupported string `yaml:"unsupported" oneof:"mark drop"`
+}
+
+// Filled returns the generators, each with what Writing says where it says nothing.
+func (cfg Config) Filled() []Generator {
+	out := slices.Clone(cfg.Generators)
+	for i := range out {
+		g := &out[i]
+		g.Timeout = cmp.Or(g.Timeout, cfg.Writing.Timeout)
+		g.MaxTokens = cmp.Or(g.MaxTokens, cfg.Writing.MaxTokens)
+		g.Passages = cmp.Or(g.Passages, cfg.Writing.Passages)
+		g.PromptBytes = cmp.Or(g.PromptBytes, cfg.Writing.PromptBytes)
+	}
+	return out
+}
+
+// LongestWriting returns how long a generator may write at most; 0: there is none.
+func (cfg Config) LongestWriting() (longest time.Duration) {
+	for _, g := range cfg.Filled() {
+		longest = max(longest, g.Timeout)
+	}
+	return longest
 }
 
 // Encoder says how questions are turned into vectors.

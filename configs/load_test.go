@@ -115,6 +115,7 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 				"encoder.precision": "fp32", "encoder.device": "2", "index.kind": "flat", "index.analysis": "lucene", "search.fusion": "rrf",
 				"search.missing": "min", "log.level": "warn", "log.format": "json", "index.floors.hnsw": "0.5", "index.floors.flat": "0.5",
 				"index.floors.coder": "0.5", "search.alpha": "0.5", "rate.requests": "3", "server.write_timeout": "100s",
+				"writing.unsupported": "drop", "writing.passages": "9",
 			}[k.path]
 			switch {
 			case other != "":
@@ -296,13 +297,15 @@ func TestSampleFile(t *testing.T) {
 		}
 	}
 	shown := regexp.MustCompile(`(?m)^#: `).ReplaceAllString(string(text), "")
-	shown = strings.NewReplacer("experts: []\n", "", "auth:\n  disabled: false ", "x", "  keys: []  ", "x").Replace(shown)
+	shown = strings.NewReplacer("experts: []\n", "", "generators: []\n", "",
+		"auth:\n  disabled: false ", "x", "  keys: []  ", "x").Replace(shown)
 	lines := regexp.MustCompile(`(?m)^x.*\n`).ReplaceAllString(shown, "")
 	example, err := load(t, lines, nil)
 	if err != nil {
 		t.Fatalf("with the examples: %v", err)
 	}
-	if len(example.Experts) != 2 || len(example.Auth.Keys) != 1 || example.Experts[1].Threads != 2 {
+	if len(example.Experts) != 2 || len(example.Generators) != 1 || len(example.Auth.Keys) != 1 ||
+		example.Experts[1].Threads != 2 {
 		t.Errorf("with the examples: %+v %+v", example.Experts, example.Auth)
 	}
 }
