@@ -255,12 +255,13 @@ func costOf(requests []search.Request, atOnce int, d search.Defaults) int {
 // costOfTexts returns what it costs to encode so many texts.
 func costOfTexts(n int) int { return (n + textsAPlace - 1) / textsAPlace }
 
-// timeoutOf returns how long a search may take.
-func timeoutOf(r search.Request, d search.Defaults) time.Duration {
+// timeoutOf returns how long a search may take, with what a generator may write beside it.
+func timeoutOf(r search.Request, e Engine) time.Duration {
+	writing := search.WritingTime(r, e.Readers())
 	if r.TimeoutMS > 0 {
-		return time.Duration(r.TimeoutMS) * time.Millisecond
+		return time.Duration(r.TimeoutMS)*time.Millisecond + writing
 	}
-	return d.Timeout
+	return e.Defaults().Timeout + writing
 }
 
 // encodeInTurn writes an answer as JSON when a processor is free: that of a

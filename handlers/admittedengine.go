@@ -83,12 +83,15 @@ func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (contex
 
 func (e *admittedEngine) Search(ctx context.Context, r search.Request) (search.Response, error) {
 	d := e.engine.Defaults()
-	end := exchangeOf(e.call.r.Context()).arrived.Add(timeoutOf(r, d))
+	end := exchangeOf(e.call.r.Context()).arrived.Add(timeoutOf(r, e.engine))
 	if p := e.call.api.admitSearch(e.call.r.Context(), costOf([]search.Request{r}, 1, d), end); p != nil {
 		return search.Response{}, p
 	}
 	ctx, done := e.enterEngine(ctx, end)
 	defer done()
+	if place := exchangeOf(e.call.r.Context()).admitted.currentPlace(); place != nil {
+		ctx = search.WithIdle(ctx, place.Idle)
+	}
 	response, err := e.engine.Search(ctx, r)
 	return e.call.api.withoutStages(e.call.r.Context(), response), err
 }

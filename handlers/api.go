@@ -92,6 +92,8 @@ type Options struct {
 	// Timeout is the most that a request may take which does not store anything, from when
 	// all of it is there until its answer is made.
 	Timeout time.Duration
+	// Writing is how long a generator may write, beside Timeout; 0: there is none with time of its own.
+	Writing time.Duration
 	// RateRequests bounds the requests of one key, or of one address where there
 	// is no key, in a RateWindow; 0: no bound.
 	RateRequests int

@@ -140,8 +140,10 @@ func (c *call) arrived(when time.Time) error {
 		return nil
 	}
 	switch c.cost.kind {
-	case answering, searching:
+	case answering:
 		c.limit(when.Add(c.api.options.Timeout))
+	case searching:
+		c.limit(when.Add(c.api.options.Timeout + c.api.options.Writing))
 	case inParts:
 		var stop func()
 		c.clock, stop = newClock(c.r.Context(), c.api.options.Timeout)

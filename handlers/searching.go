@@ -118,7 +118,7 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	}
 	x := exchangeOf(c.r.Context())
 	x.question = request.Question
-	c.limit(x.arrived.Add(timeoutOf(request, engine.Defaults())))
+	c.limit(x.arrived.Add(timeoutOf(request, engine)))
 	var response search.Response
 	streamed := wantsEvents(c.r)
 	if streamed {

@@ -125,8 +125,11 @@ type Span struct {
 type LoadedReader struct {
 	Reader    // nil: a generator
 	Generator Generator
-	Name      string // unique among readers
-	Info      ReaderInfo
+	// Passages and Tokens are how many a generator reads and writes where a request does not
+	// say; 0: UsuallyFused and UsuallyGenerated.
+	Passages, Tokens int
+	Name             string // unique among readers
+	Info             ReaderInfo
 	// Chance is calibrated for this reader; nil: there is no calibration. Confidence
 	// turns ReadSignals into the probability that the first passage answers, where the
 	// gate ranks; nil: it is what it is without the reader.
@@ -150,6 +153,9 @@ type ReaderInfo struct {
 	LongestSpan int            `json:"longest_span,omitempty"` // of what it marks
 	Generates   bool           `json:"generates,omitempty"`    // it writes an answer, and marks none
 	Calibrated  bool           `json:"calibrated"`
+	// TimeoutMS is how many milliseconds a model behind an interface may write, beside the time of the
+	// search; 0: a model of this process, which has a part of that.
+	TimeoutMS int `json:"timeout_ms,omitempty"`
 }
 
 const (
@@ -173,16 +179,17 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 			"answers are read in one ranking, and fusion is a list of methods: name one method, or leave out answer",
 		)
 	}
-	p.reader = l.readerFor(o.Reader, wrong)
-	if p.reader != nil && p.reader.Generator != nil {
+	p.reader, p.writer = l.readersFor(o.Reader, wrong)
+	if p.writer != nil {
 		p.planGenerated(o, wrong)
+		p.answer.Combine = oneOf(wrong, "/answer/combine", o.Combine, CombineBest, []string{CombineBest, CombineSum})
+		wrong.leastChance(o.MinChance)
 		return
 	}
 	p.answer.Passages = wrong.count("/answer/passages", o.Passages, min(p.k-p.offset, usuallyRead), MostRead)
+	p.marked = p.answer.Passages
 	p.answer.Combine = oneOf(wrong, "/answer/combine", o.Combine, CombineBest, []string{CombineBest, CombineSum})
-	if least := o.MinChance; least != nil && !(*least >= 0 && *least <= 1) {
-		wrong.add("out_of_range", "/answer/min_chance", "min_chance is %v: it has to be from 0 to 1", *least)
-	}
+	wrong.leastChance(o.MinChance)
 	if o.MaxTokens != 0 && p.reader != nil {
 		wrong.add(
 			"unused_option",
@@ -191,6 +198,33 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 			wording.Quote(p.reader.Name),
 		)
 	}
+}
+
+// leastChance checks a min_chance, which may be nil.
+func (wrong *problems) leastChance(least *float64) {
+	if least != nil && !(*least >= 0 && *least <= 1) {
+		wrong.add("out_of_range", "/answer/min_chance", "min_chance is %v: it has to be from 0 to 1", *least)
+	}
+}
+
+// readersFor returns the reader that marks and the generator that writes for a name: a generator has
+// the first that marks beside it, if there is one. nil: there is none.
+func (l *lineUp) readersFor(name string, wrong *problems) (marks, writes *LoadedReader) {
+	first := func(generates bool) *LoadedReader {
+		at := slices.IndexFunc(l.readers, func(x LoadedReader) bool { return (x.Generator != nil) == generates })
+		if at < 0 {
+			return nil
+		}
+		return &l.readers[at]
+	}
+	if name == ReaderAuto && len(l.readers) > 0 {
+		return first(false), first(true)
+	}
+	x := l.readerFor(name, wrong)
+	if x == nil || x.Generator == nil {
+		return x, nil
+	}
+	return first(false), x
 }
 
 // readerFor returns the reader of a name, or the first if the name is empty.

@@ -33,6 +33,7 @@ type inquiry struct {
 	reranks    bool           // a reranker needs time behind the sources
 	reads      bool           // a reader needs time behind the sources
 	writes     bool           // and a generator half of all
+	writing    time.Duration  // that a generator has beside all that
 }
 
 // pass puts an inquiry to its sources once: for a search, for several searches that are
@@ -48,6 +49,7 @@ type pass struct {
 	asked       []int        // the sources that are there, into the line-up's
 	encodings   []encoding
 	answers     chan finding // nobody ever waits to send
+	searched    time.Time    // when all but writing has to be done
 	findings    []finding    // of those asked, in their order
 	refused     *Error       // what is wrong with the filter, as the corpus sees it
 	left        func()       // tells a Gathering that a source has ended

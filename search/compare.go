@@ -81,6 +81,7 @@ func joinInquiries(plans []*plan) inquiry {
 		all.chosenOnly = all.chosenOnly && p.chosenOnly
 		all.wanted = append(all.wanted, p.wanted...)
 		all.confidence, all.reads, all.writes = all.confidence || p.confidence, all.reads || p.reads, all.writes || p.writes
+		all.writing = max(all.writing, p.writing)
 		all.reranks = all.reranks || p.reranks
 	}
 	slices.Sort(all.wanted)

@@ -51,32 +51,42 @@ func (q *inquiry) shares() (n int) {
 	return n
 }
 
-// divideTime limits a request, and in it the sources, to its time: timeout, or less where
-// some of it has passed or the caller has less. Each of so many models has a share.
-func divideTime(
+// divideTime limits a request, and in it the search and its sources, to its time: timeout, or less
+// where some of it has passed or the caller has less. Each of the models that work on what is found
+// has a share. A model behind an interface writes in time of its own, beside that.
+func (q *inquiry) divideTime(
 	ctx context.Context,
-	timeout time.Duration,
 	began time.Time,
-	models int,
-	writes bool,
-) (whole, sources context.Context, left time.Duration, cancel func()) {
-	end := began.Add(timeout)
+) (whole, sources context.Context, searched time.Time, cancel func()) {
+	end := began.Add(q.timeout)
 	if arrived, ok := ctx.Value(arrivalKey{}).(time.Time); ok {
-		end = arrived.Add(timeout)
+		end = arrived.Add(q.timeout)
 	}
-	if earlier, ok := ctx.Deadline(); ok && earlier.Before(end) {
-		end = earlier
+	written := end.Add(q.writing)
+	if earlier, ok := ctx.Deadline(); ok && earlier.Before(written) {
+		written = earlier
 	}
-	whole, cancelWhole := context.WithDeadline(ctx, end)
-	left = max(end.Sub(began), 0)
-	afterwards := min(left/reserved, reservedMost)
-	if writes {
-		afterwards = left / 2 // what takes long is writing
+	if written.Before(end) {
+		end = written
+	}
+	whole, cancelWhole := context.WithDeadline(ctx, written)
+	q.timeout = max(end.Sub(began), 0)
+	afterwards := min(q.timeout/reserved, reservedMost)
+	if q.writes {
+		afterwards = q.timeout / 2 // what takes long is writing
 	} else {
-		afterwards += time.Duration(models) * min(left/reserved, readingMost)
+		afterwards += time.Duration(q.shares()) * min(q.timeout/reserved, readingMost)
 	}
 	sources, cancelSources := context.WithDeadline(whole, end.Add(-afterwards))
-	return whole, sources, left, func() { cancelSources(); cancelWhole() }
+	return whole, sources, end, func() { cancelSources(); cancelWhole() }
+}
+
+// searching returns the context for everything but writing.
+func (p *pass) searching(ctx context.Context) (context.Context, context.CancelFunc) {
+	if p.writing == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, p.searched)
 }
 
 // checkCaller returns the error when the caller of a request does not wait any more.
@@ -127,6 +137,22 @@ func Elsewhere(ctx context.Context, wait func() error) error {
 	}
 	t.giveBack()
 	return cmp.Or(wait(), t.take(ctx))
+}
+
+type idleKey struct{}
+
+// WithIdle lets a request say that it waits for a model behind an interface, and with goOn that it
+// goes on, by the goroutine that searches.
+func WithIdle(ctx context.Context, idle func() (goOn func())) context.Context {
+	return context.WithValue(ctx, idleKey{}, idle)
+}
+
+// wait says that a request waits for a model behind an interface, until goOn.
+func wait(ctx context.Context) (goOn func()) {
+	if idle, ok := ctx.Value(idleKey{}).(func() func()); ok {
+		return idle()
+	}
+	return func() {}
 }
 
 // Beside returns the context for what another goroutine waits for while a step goes on: the turn stays

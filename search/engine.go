@@ -91,7 +91,9 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 	}
 	var response Response
 	err = l.pass(ctx, p.inquiry, started, func(whole context.Context, found *pass) error {
-		a, err := found.rank(whole, p, found.findings)
+		searching, cancel := found.searching(whole)
+		defer cancel()
+		a, err := found.rank(searching, p, found.findings)
 		if err != nil {
 			return err
 		}
@@ -103,6 +105,7 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 			}
 			defer cancel()
 			started = started.Add(waited)
+			found.searched = found.searched.Add(waited)
 			whole = left
 		}
 		response, err = a.finish(whole, started)
@@ -126,9 +129,8 @@ func (l *lineUp) pass(
 			return err
 		}
 	}
-	ctx, asking, left, cancel := divideTime(ctx, q.timeout, started, q.shares(), q.writes)
+	ctx, asking, searched, cancel := q.divideTime(ctx, started)
 	defer cancel()
-	q.timeout = left
 	whole := q.question
 	var behind string
 	q.question, behind = l.focus(asking, &q, view)
@@ -137,6 +139,7 @@ func (l *lineUp) pass(
 	if part != whole {
 		found.part = part
 	}
+	found.searched = searched
 	l.observer.Stage(ctx, "", StageSources, time.Since(started))
 	if err := checkCaller(ctx); err != nil {
 		return err
@@ -237,12 +240,14 @@ func (a *answer) done() {
 }
 
 // finish fetches, when there is room for the answer.
-func (a *answer) finish(ctx context.Context, started time.Time) (Response, error) {
+func (a *answer) finish(whole context.Context, started time.Time) (Response, error) {
+	ctx, cancel := a.searching(whole)
+	defer cancel()
 	err := takeRoom(ctx, a.room)
 	if err == nil && a.plan.window(len(a.rankings[0].Items)) > 0 {
 		err = a.step(ctx, StageRerank, a.rerank)
 	}
-	if err == nil && a.plan.reader != nil && a.plan.reader.Generator == nil {
+	if err == nil && a.plan.reader != nil {
 		err = a.step(ctx, StageRead, a.markAnswers)
 	}
 	if err == nil {
@@ -251,8 +256,9 @@ func (a *answer) finish(ctx context.Context, started time.Time) (Response, error
 	if err == nil && len(a.plan.facets) > 0 {
 		err = a.compute(ctx, func(ctx context.Context) error { return guard(func() error { return a.addFacets(ctx) }) })
 	}
-	if err == nil && (a.plan.writes || watchingOf(ctx).Found != nil) {
+	if err == nil && (a.plan.writer != nil || watchingOf(ctx).Found != nil) {
 		a.response.TookMS = milliseconds(time.Since(started)) // so far
+		ctx = whole
 		err = a.step(ctx, StageGenerate, a.generate)
 	}
 	if err != nil {

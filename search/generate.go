@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
@@ -14,28 +15,57 @@ import (
 
 // Generator writes an answer to a question from passages.
 type Generator interface {
-	// Generate writes at most maxTokens tokens. each is told the text so far whenever it
-	// is longer. The error may have a method Advice() string, which says what a caller
-	// can do about it.
-	Generate(
-		ctx context.Context,
-		question string,
-		passages []corpus.Passage,
-		maxTokens int,
-		each func(text string),
-	) (Generation, error)
+	// Generate writes at most w.MaxTokens tokens. The error may have a method Advice() string,
+	// which says what a caller can do about it.
+	Generate(ctx context.Context, w Writing) (Generation, error)
+}
+
+// Writing is what a generator is asked for.
+type Writing struct {
+	Question string
+	// Before are the questions of the same person before it, which it may refer to, the last one last.
+	Before    []string
+	Passages  []corpus.Passage
+	MaxTokens int
+	// Each is told the text so far whenever it is longer.
+	Each func(text string)
+	// Sentence is told each sentence once it is whole and compared with what it cites, before
+	// Each is told more than it. A generator that compares nothing does not call it.
+	Sentence func(s WrittenSentence)
 }
 
 // Generation is what a generator wrote.
 type Generation struct {
 	Text     string
-	Complete bool // the model ended it, not maxTokens
+	Complete bool // the model ended it, not MaxTokens
 	Tokens   int
-	// LogProbability is that of the tokens, given question and passages.
-	LogProbability float64
+	// LogProbability is that of the tokens, given question and passages; nil: the model does not say.
+	LogProbability *float64
 	// Shares is how the attention of the answer is spread over the passages, in their
-	// order; they add up to 1.
+	// order; they add up to 1. nil: the model does not say.
 	Shares []float64
+	// Sentences are what was written, compared with the passages; nil: it cites none.
+	Sentences []WrittenSentence
+	// Dropped are the sentences that were left out of Text, since no passage supports them.
+	Dropped []WrittenSentence
+	// Refused says that the model found no answer in the passages.
+	Refused bool
+	// Cut says why the text ends early, for people; "": it does not.
+	Cut string
+}
+
+// WrittenSentence is a sentence that a generator wrote, and what the passages that it cites say to it.
+type WrittenSentence struct {
+	Text string `json:"text"` // without its citations at the end
+	// Citations are the numbers of the passages that it cites, from 1; Generated.Citations has them.
+	Citations []int `json:"citations"`
+	// Support is the share of its words that stand in the passages that it cites, 0 to 1.
+	Support   float64 `json:"support"`
+	Supported bool    `json:"supported"` // they say it, as far as words, numbers and names tell
+	// Unfounded are numbers and names that stand in none of the passages.
+	Unfounded []string `json:"unfounded,omitempty"`
+	// Unknown are numbers that it cites and no passage has.
+	Unknown []string `json:"unknown,omitempty"`
 }
 
 // Generated is an answer in a generator's words.
@@ -46,10 +76,17 @@ type Generated struct {
 	Reader    string `json:"reader"`
 	Complete  bool   `json:"complete"` // it ended by itself, and not at max_tokens
 	Tokens    int    `json:"tokens"`
-	// Score is the probability of these tokens by the model alone.
+	// Score is the probability of these tokens by the model alone; 0: it does not say.
 	Score float64 `json:"score"`
-	// Support are the passages that have the most of the model's attention.
+	// Support are the passages that have the most of the model's attention; none where that is
+	// not known.
 	Support []Support `json:"support"`
+	// Refused says that the model found no answer in the passages, which Text says too.
+	Refused bool `json:"refused,omitempty"`
+	// Sentences, Dropped and Citations are of a model that cites passages.
+	Sentences []WrittenSentence `json:"sentences,omitempty"`
+	Dropped   []WrittenSentence `json:"dropped,omitempty"`
+	Citations []Citation        `json:"citations,omitempty"`
 }
 
 // Support is a passage that a generated answer attends to, and how much of its
@@ -60,6 +97,14 @@ type Support struct {
 	Place
 }
 
+// Citation is a passage that a generated answer cites.
+type Citation struct {
+	Number  int    `json:"number"` // in the text, [2]
+	Passage string `json:"passage"`
+	Title   string `json:"title,omitempty"`
+	Place
+}
+
 // What a generator reads and writes where a request does not say.
 const (
 	UsuallyGenerated = 32 // tokens
@@ -67,15 +112,31 @@ const (
 )
 
 const (
-	mostGenerated = 256
+	mostGenerated = 8192
 	mostSupport   = 3
 )
 
-// planGenerated checks what is asked of a generator and fills in the defaults.
+// ReaderAuto is the reader that stands for both: one that marks, and a generator that writes, as far
+// as there are any.
+const ReaderAuto = "auto"
+
+// RefusedText is what is answered where a generator found no answer in the passages.
+const RefusedText = "The passages do not answer this question."
+
+// planGenerated checks what is asked of a generator and fills in the defaults. A reader that marks
+// reads the first passages too, for their order and the verdict.
 func (p *plan) planGenerated(o AnswerOptions, wrong *problems) {
-	p.writes = true
-	p.answer.Passages = wrong.count("/answer/passages", o.Passages, UsuallyFused, MostRead)
-	p.answer.MaxTokens = wrong.count("/answer/max_tokens", o.MaxTokens, UsuallyGenerated, mostGenerated)
+	x := p.writer
+	p.writes = x.Info.TimeoutMS == 0
+	p.writing = time.Duration(x.Info.TimeoutMS) * time.Millisecond
+	p.answer.Passages = wrong.count("/answer/passages", o.Passages, cmp.Or(x.Passages, UsuallyFused), MostRead)
+	p.answer.MaxTokens = wrong.count(
+		"/answer/max_tokens", o.MaxTokens, cmp.Or(x.Tokens, UsuallyGenerated), mostGenerated)
+	if p.reader != nil {
+		p.marked = min(p.k-p.offset, usuallyRead, p.answer.Passages)
+		return
+	}
+	p.reads = false
 	for option, given := range map[string]bool{"combine": o.Combine != "", "min_chance": o.MinChance != nil} {
 		if given {
 			wrong.add(
@@ -83,10 +144,23 @@ func (p *plan) planGenerated(o AnswerOptions, wrong *problems) {
 				"/answer/"+option,
 				"%s is for readers that mark words, and %s writes its answer: leave it out",
 				option,
-				wording.Quote(p.reader.Name),
+				wording.Quote(x.Name),
 			)
 		}
 	}
+}
+
+// WritingTime returns how long a request's generator may write, beside the request's own time.
+func WritingTime(r Request, readers []ReaderInfo) time.Duration {
+	if !r.Answer.Wanted {
+		return 0
+	}
+	for i, x := range readers {
+		if x.Name == r.Answer.Reader || r.Answer.Reader == "" && i == 0 || r.Answer.Reader == ReaderAuto && x.Generates {
+			return time.Duration(x.TimeoutMS) * time.Millisecond
+		}
+	}
+	return 0
 }
 
 type watchKey struct{}
@@ -98,6 +172,8 @@ type Watching struct {
 	Found func(Response) error
 	// Written is told the generated text so far, whenever it is longer.
 	Written func(text string)
+	// Sentence is told each sentence as Writing.Sentence is; nil: nobody is.
+	Sentence func(s WrittenSentence)
 }
 
 // Watched lets w follow the search of a context. It is called from Search's own
@@ -120,23 +196,37 @@ func (a *answer) generate(ctx context.Context) error {
 			return err
 		}
 	}
-	reader := a.plan.reader
-	if !a.plan.writes || len(a.toRead) == 0 {
+	writer := a.plan.writer
+	if writer == nil || len(a.toRead) == 0 {
 		return nil
 	}
-	_, passages, err := a.texts(ctx, a.toRead)
+	if a.response.Verdict == VerdictNotFound {
+		a.response.Notes = append(a.response.Notes, fmt.Sprintf(
+			"%s was not asked for an answer: the passages do not answer the question (verdict %s)", writer.Name, VerdictNotFound))
+		return nil
+	}
+	_, passages, err := a.texts(ctx, a.toRead[:min(a.plan.answer.Passages, len(a.toRead))])
 	if err != nil || len(passages) == 0 {
 		return err
 	}
 	if watching.Written == nil {
 		watching.Written = func(string) {}
 	}
+	if watching.Sentence == nil {
+		watching.Sentence = func(WrittenSentence) {}
+	}
 	within, cancel := leaveTimeToFetch(ctx)
 	defer cancel()
+	w := Writing{Question: a.asked, Passages: passages, MaxTokens: a.plan.answer.MaxTokens,
+		Each: watching.Written, Sentence: watching.Sentence}
+	if a.plan.writing > 0 { // a model that reads a conversation as one
+		w.Question, w.Before = a.question, a.before
+		defer wait(ctx)()
+	}
 	var wrote Generation
 	err = guard(func() (err error) {
-		wrote, err = reader.Generator.Generate(within, a.asked, passages, a.plan.answer.MaxTokens, watching.Written)
-		if err == nil && len(wrote.Shares) != len(passages) {
+		wrote, err = writer.Generator.Generate(within, w)
+		if err == nil && wrote.Shares != nil && len(wrote.Shares) != len(passages) {
 			err = fmt.Errorf("the generator attended to %d passages of %d", len(wrote.Shares), len(passages))
 		}
 		return err
@@ -146,11 +236,14 @@ func (a *answer) generate(ctx context.Context) error {
 			return err
 		}
 		before := len(a.degraded)
-		a.noteUnanswered(ctx, err)
+		a.noteLate(ctx, writer.Name, err, "written an answer", "there is none")
 		a.response.Degraded = append(a.response.Degraded, a.degraded[before:]...)
 		return nil
 	}
-	a.response.Generated = generated(reader.Name, passages, wrote)
+	if wrote.Cut != "" {
+		a.response.Degraded = append(a.response.Degraded, Missing{Source: writer.Name, Reason: wrote.Cut})
+	}
+	a.response.Generated = generated(writer.Name, passages, wrote)
 	return nil
 }
 
@@ -161,10 +254,15 @@ func generated(name string, passages []corpus.Passage, g Generation) *Generated 
 		Reader:    name,
 		Complete:  g.Complete,
 		Tokens:    g.Tokens,
-		Score:     printed(math.Exp(g.LogProbability)),
 		Support:   []Support{},
+		Refused:   g.Refused,
+		Sentences: g.Sentences,
+		Dropped:   g.Dropped,
 	}
-	order := make([]int, len(passages))
+	if g.LogProbability != nil {
+		out.Score = printed(math.Exp(*g.LogProbability))
+	}
+	order := make([]int, len(g.Shares))
 	for i := range order {
 		order[i] = i
 	}
@@ -172,6 +270,15 @@ func generated(name string, passages []corpus.Passage, g Generation) *Generated 
 	for _, i := range order[:min(mostSupport, len(order))] {
 		p := &passages[i]
 		out.Support = append(out.Support, Support{Passage: p.ID, Share: printed(g.Shares[i]), Place: PlaceOf(p)})
+	}
+	var cited []int
+	for _, s := range g.Sentences {
+		cited = append(cited, s.Citations...)
+	}
+	slices.Sort(cited)
+	for _, n := range slices.Compact(cited) {
+		p := &passages[n-1]
+		out.Citations = append(out.Citations, Citation{Number: n, Passage: p.ID, Title: p.Title, Place: PlaceOf(p)})
 	}
 	return out
 }

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"example.org/conclave/internal/corpus"
+	"example.org/conclave/fusion"
 )
 
 // writer is a generator that says what it was given.
@@ -17,25 +18,21 @@ type writer struct {
 	shares []float64
 }
 
-func (w writer) Generate(
-	ctx context.Context,
-	question string,
-	passages []corpus.Passage,
-	maxTokens int,
-	each func(string),
-) (Generation, error) {
+func (w writer) Generate(ctx context.Context, asked Writing) (Generation, error) {
+	question, passages := asked.Question, asked.Passages
 	if w.waits {
 		<-ctx.Done()
 		return Generation{}, ctx.Err()
 	}
-	each(question)
+	asked.Each(question)
 	shares := w.shares
 	if shares == nil {
 		for i := range passages {
 			shares = append(shares, float64(i)) // the last most
 		}
 	}
-	return Generation{Text: question + " of " + passages[len(passages)-1].ID, Tokens: maxTokens, Shares: shares}, w.err
+	text := question + " of " + passages[len(passages)-1].ID
+	return Generation{Text: text, Tokens: asked.MaxTokens, Shares: shares}, w.err
 }
 
 type advice struct{}
@@ -97,4 +94,81 @@ func TestGenerate(t *testing.T) {
 			t.Errorf("%s: %+v after %v", name, r, time.Since(began))
 		}
 	}
+}
+
+// unhurried is a generator that counts how often it is asked and takes its time.
+type unhurried struct {
+	writer
+	asked *int
+	takes time.Duration
+}
+
+func (c unhurried) Generate(ctx context.Context, w Writing) (Generation, error) {
+	*c.asked++
+	select {
+	case <-time.After(c.takes):
+	case <-ctx.Done():
+		return Generation{}, ctx.Err()
+	}
+	return Generation{
+		Text: w.Question, Sentences: []WrittenSentence{{Text: w.Question, Citations: []int{2, 1}}, {Citations: []int{2}}},
+	}, nil
+}
+
+// TestNotFoundIsNotWritten: a generator is not asked where the verdict is that nothing answers, which a
+// note says; elsewhere it is, beside the reader that marks, by its own name and by auto.
+func TestNotFoundIsNotWritten(t *testing.T) {
+	for _, c := range []struct {
+		chance float64
+		asked  int
+	}{{.9, 1}, {.2, 1}, {.05, 0}} {
+		for _, name := range []string{"local", ReaderAuto} {
+			s, _, _ := lateStage()
+			asked := 0
+			s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker"},
+				{Generator: unhurried{asked: &asked}, Name: "local", Passages: 2,
+					Info: ReaderInfo{Generates: true, TimeoutMS: 1000}}}
+			s.config.Defaults.Answerability = &Answerability{&doubted{confidence: c.chance}, Thresholds{.4, .1}}
+			r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 5,
+				Answer: wanted(AnswerOptions{Reader: name})})
+			if asked != c.asked || (r.Generated != nil) != (c.asked > 0) || len(r.Results) == 0 ||
+				(len(r.Answers) > 0) != (c.asked > 0) {
+				t.Errorf("at %v, asked %d times: %+v beside %+v", c.chance, asked, r.Generated, r.Answers)
+			}
+			if notes := strings.Join(r.Notes, " "); strings.Contains(notes, "local was not asked") != (c.asked == 0) {
+				t.Errorf("at %v: notes %q", c.chance, r.Notes)
+			}
+			if g := r.Generated; g != nil && (len(g.Citations) != 2 || g.Citations[0].Number != 1 || g.Score != 0 ||
+
+				g.Citations[0].Passage != r.Results[0].ID || g.Citations[1].Passage != r.Results[1].ID) {
+				t.Errorf("%+v beside %+v", g.Citations, r.Results)
+			}
+		}
+	}
+}
+
+// TestWritingHasItsOwnTime: a model behind an interface writes beside the time of the search, and no
+// longer than its own.
+func TestWritingHasItsOwnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for takes, written := range map[time.Duration]bool{3 * time.Second: true, 9 * time.Second: false} {
+			s := newStage("ab", 30)
+			asked := 0
+			s.config.Readers = []LoadedReader{{Generator: unhurried{asked: &asked, takes: takes}, Name: "local",
+				Info: ReaderInfo{Generates: true, TimeoutMS: 5000}}}
+			e := s.engine(t)
+			request := Request{Question: "red fox", K: 2, TimeoutMS: 400, Answer: wanted(AnswerOptions{})}
+			r, err := e.Search(t.Context(), request)
+			if err != nil || len(r.Results) != 2 || asked != 1 || (r.Generated != nil) != written ||
+				(len(r.Degraded) == 0) != written {
+				t.Errorf("it takes %v: %+v, %v", takes, r, err)
+			}
+			if got := WritingTime(request, e.Readers()); got != 5*time.Second {
+				t.Errorf("it may write for %v", got)
+			}
+			if err := e.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }

@@ -38,6 +38,8 @@ type plan struct {
 	halfLife      time.Duration   // of boost
 	answer        AnswerOptions   // with the defaults filled in
 	reader        *LoadedReader   // that marks answers; nil: none are wanted
+	marked        int             // passages that it reads
+	writer        *LoadedReader   // that writes an answer; nil: none is wanted
 	reranker      *LoadedReranker // that scores the first passages; nil: none is wanted
 	reranked      int             // how many of them
 	useless       *LoadedReranker // the one that was wanted and is known to make the ranking worse

@@ -23,10 +23,12 @@ func (a *answer) markAnswers(ctx context.Context) error {
 	if words, _, unknown := reader.KnownWords(a.asked); words < 2 || 2*unknown > words || len(a.toRead) == 0 {
 		return nil // one word asks nothing; or the reader was not trained on the question's script
 	}
-	first := len(a.toRead)
+	first := min(a.plan.marked, len(a.toRead))
+	toWrite := a.toRead[first:]
 	var passages []corpus.Passage
 	var err error
-	a.toRead, passages, err = a.texts(ctx, a.toRead)
+	a.toRead, passages, err = a.texts(ctx, a.toRead[:first])
+	defer func() { a.toRead = append(slices.Clone(a.toRead), toWrite...) }()
 	if err != nil || len(passages) == 0 {
 		return err
 	}
@@ -111,6 +113,7 @@ func (a *answer) rankBy(read *Read, first int) {
 	for n, at := range read.Weigh(scores, x.Ranking) { // the readings, and in their order the passages
 		ranked[n] = raised[at]
 	}
+	a.toRead = slices.Clone(ranked)
 	items := &a.rankings[0].Items
 	ranked = append(ranked, (*items)[min(first, len(*items)):]...)
 	*items = ranked[:min(len(ranked), len(*items))]
@@ -128,11 +131,7 @@ func leaveTimeToFetch(ctx context.Context) (context.Context, context.CancelFunc)
 
 // noteUnanswered notes why there are no answers.
 func (a *answer) noteUnanswered(ctx context.Context, cause error) {
-	read, marked := "read the passages", "no answers are marked"
-	if a.plan.writes {
-		read, marked = "written an answer", "there is none"
-	}
-	a.noteLate(ctx, a.plan.reader.Name, cause, read, marked)
+	a.noteLate(ctx, a.plan.reader.Name, cause, "read the passages", "no answers are marked")
 }
 
 // noteLate notes that a model which works on what was found has failed or was too late: what it

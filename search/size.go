@@ -124,7 +124,7 @@ func (a *answer) cut(r *fusion.Ranking) error {
 	} else {
 		r.Items = r.Items[min(a.plan.offset, len(r.Items)):]
 	}
-	if a.plan.reader != nil {
+	if a.plan.reader != nil || a.plan.writer != nil {
 		a.toRead = r.Items[:min(a.plan.answer.Passages, len(r.Items))]
 	}
 	if a.plan.groupBy == "" {

@@ -218,8 +218,31 @@ type Generated struct {
 	Reader    string    `json:"reader"`    // the generator's name
 	Complete  bool      `json:"complete"`  // it ended by itself, and not at max_tokens
 	Tokens    int       `json:"tokens"`
-	Score     float64   `json:"score"`   // the probability of these tokens by the model alone
+	Score     float64   `json:"score"`   // the probability of these tokens by the model alone; 0: not known
 	Support   []Support `json:"support"` // the passages with the most of the model's attention
+
+	Refused   bool              `json:"refused,omitempty"`   // the model found no answer in the passages
+	Sentences []WrittenSentence `json:"sentences,omitempty"` // of a model that cites
+	Dropped   []WrittenSentence `json:"dropped,omitempty"`   // left out of Text: nothing supports them
+	Citations []Citation        `json:"citations,omitempty"` // the passages that Text cites
+}
+
+// WrittenSentence is a sentence of a generated answer, compared with the passages that it cites.
+type WrittenSentence struct {
+	Text      string   `json:"text"`
+	Citations []int    `json:"citations"` // numbers of Generated.Citations
+	Support   float64  `json:"support"`   // the share of its words that stand there, 0 to 1
+	Supported bool     `json:"supported"`
+	Unfounded []string `json:"unfounded,omitempty"` // numbers and names that stand in no passage
+	Unknown   []string `json:"unknown,omitempty"`   // numbers that it cites and no passage has
+}
+
+// Citation is a passage that a generated answer cites.
+type Citation struct {
+	Number  int    `json:"number"` // in the text, [2]
+	Passage string `json:"passage"`
+	Title   string `json:"title,omitempty"`
+	Place
 }
 
 // Support is a passage that a generated answer attends to.

@@ -50,6 +50,7 @@ var allowed = map[string][]string{
 		"search",
 	},
 	"documents":        {"internal/corpus", "internal/granules"},
+	"generators":       {"bm25"},
 	"internal/keeping": {"documents", "internal/corpus", "store"},
 	"internal/guide": {
 		"docs", "documents", "handlers/web", "internal/corpus", "search", "store", "store/folder", "store/folder/view",
@@ -134,8 +135,8 @@ var allowed = map[string][]string{
 	"internal/stores":      {"configs", "store", "store/folder/backend", "store/opensearch", "store/opensearch/backend"},
 	"internal/capacity":    {"configs", "internal/overload", "search"},
 	"internal/experts": {
-		"configs", "encoder", "internal/capacity", "internal/corpus", "internal/granules", "internal/provision",
-		"internal/rank", "models", "search", "shipped", "store",
+		"configs", "encoder", "generators", "internal/capacity", "internal/corpus", "internal/granules",
+		"internal/provision", "internal/rank", "models", "search", "shipped", "store",
 	},
 	"internal/assembly": {
 		"ann", "calibration", "configs", "fusion", "internal/capacity", "internal/corpus", "internal/experts",
@@ -229,6 +230,7 @@ var only = map[string]string{
 	"C":                               "encoder",
 
 	"github.com/modelcontextprotocol/go-sdk": "handlers/adapters",
+	"github.com/openai/openai-go/v3":         "generators",
 	"github.com/klippa-app/go-pdfium":        "documents",
 	"github.com/xuri/excelize/v2":            "documents",
 	"github.com/jhillyerd/enmime/v2":         "documents",

@@ -74,6 +74,7 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 	}
 	out = append(out, examineMemory(config, cache, wanted))
 	out = append(out, examineGenerators(config, cache)...)
+	out = append(out, examineEndpoints(ctx, config)...)
 	return append(out, examineFiles(config), examineDisk(cache))
 }
 
@@ -192,6 +193,23 @@ func examineGenerators(config configs.Config, cache provision.Cache) (out []Find
 		if g := b.Manifest.Generator; g != nil {
 			out = append(out, examineGenerator(name, g, allowed, machine))
 		}
+	}
+	return out
+}
+
+// examineEndpoints says whether the models behind interfaces are there. One whose key cannot be read
+// keeps a server from starting; one that does not answer does not.
+func examineEndpoints(ctx context.Context, config configs.Config) (out []Finding) {
+	for _, check := range experts.CheckGenerators(ctx, config) {
+		f := Finding{What: "generator " + check.Name, Status: StatusOK, Detail: "its server has the model"}
+		switch {
+		case check.Unusable:
+			f = failed(f.What, check.Err)
+		case check.Err != nil:
+			f.Status = StatusNote
+			f.Detail = check.Err.Error()
+		}
+		out = append(out, f)
 	}
 	return out
 }

@@ -50,6 +50,7 @@ var notRun = []struct {
 		"needs a trained T5, which no package has; TestGeneratedAnswers imports and asks a tiny one",
 	},
 	{regexp.MustCompile(`(?s)^curl .*"reader": "writer"`), "needs that T5, too"},
+	{regexp.MustCompile(`(?s)^curl .*"reader": "local"`), "needs a model's server"},
 	{
 		regexp.MustCompile(`^conclave models import (FOLDER|./ms-marco-MiniLM-L6-v2) `),
 		"needs that model, which no package has; TestImportByName imports tiny ones of each kind",

@@ -5,7 +5,6 @@ import (
 
 	"example.org/conclave/encoder"
 	"example.org/conclave/internal/capacity"
-	"example.org/conclave/internal/corpus"
 	"example.org/conclave/models"
 	"example.org/conclave/search"
 )
@@ -36,17 +35,13 @@ func (x *Set) openGenerator(name string, opening encoder.Opening) (opened, error
 }
 
 // Generate implements search.Generator.
-func (g *generator) Generate(
-	ctx context.Context,
-	question string,
-	passages []corpus.Passage,
-	maxTokens int,
-	each func(text string),
-) (search.Generation, error) {
-	a := encoder.Asking{Question: question, Passages: texts(passages), MaxTokens: maxTokens, Memory: g.memory, Each: each}
+func (g *generator) Generate(ctx context.Context, w search.Writing) (search.Generation, error) {
+	a := encoder.Asking{
+		Question: w.Question, Passages: texts(w.Passages), MaxTokens: w.MaxTokens, Memory: g.memory, Each: w.Each,
+	}
 	wrote, err := g.Answer(ctx, a)
 	return search.Generation{
-		Text: wrote.Text, Complete: wrote.Complete, Tokens: wrote.Tokens, LogProbability: wrote.LogProbability,
+		Text: wrote.Text, Complete: wrote.Complete, Tokens: wrote.Tokens, LogProbability: &wrote.LogProbability,
 		Shares: wrote.Shares,
 	}, err
 }

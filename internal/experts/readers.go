@@ -29,7 +29,7 @@ type opened interface {
 
 // OpenReaders loads the readers that the configuration names, and where it names none
 // the shipped one, if setup has made it. The latter is left out when it cannot be used:
-// questions are answered all the same.
+// questions are answered all the same. Behind them stand the generators.
 func (x *Set) OpenReaders() (err error) {
 	if x.pool != nil {
 		x.pool.opening.Lock()
@@ -44,6 +44,20 @@ func (x *Set) OpenReaders() (err error) {
 			shared.read = err == nil
 		}()
 	}
+	if err := x.openBundledReaders(); err != nil {
+		return err
+	}
+	for _, g := range x.config.Filled() {
+		e, err := newEndpoint(g, x.config.Writing.Unsupported)
+		if err != nil {
+			return err
+		}
+		x.readers = append(x.readers, e)
+	}
+	return nil
+}
+
+func (x *Set) openBundledReaders() error {
 	names := x.config.Readers
 	must := true
 	if len(names) == 0 {

@@ -54,8 +54,10 @@ func newAPI(
 		TrustedProxies: config.Server.TrustedProxies, BasePath: config.Server.BasePath,
 		BodyBytes: int64(
 			l.BodyBytes,
-		), AnswerMemory: answers, BodyMemory: bodies, Admission: control, ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
-		Timeout: l.Timeout, RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
+		),
+		AnswerMemory: answers, BodyMemory: bodies, Admission: control, ReadOnly: config.ReadOnly, TempDir: os.TempDir(),
+		Timeout: l.Timeout, Writing: config.LongestWriting(),
+		RateRequests: config.Rate.Requests, RateWindow: config.Rate.Window,
 		Write: handlers.WriteLimits{
 			UploadBytes: int64(
 				l.UploadBytes,
@@ -96,7 +98,7 @@ func serveOptions(config configs.Config) (o handlers.ServeOptions, err error) {
 		Connections: p.Open, Waiting: p.Waiting, Probes: p.Probes, HeaderBytes: int(s.HeaderBytes),
 		ReadHeaderTimeout: s.ReadHeaderTimeout, ReadTimeout: s.ReadTimeout,
 		// The deadline runs while the body is read and the question is answered.
-		WriteTimeout: cmp.Or(s.WriteTimeout, s.ReadTimeout+config.Limits.Timeout+30*time.Second),
+		WriteTimeout: cmp.Or(s.WriteTimeout, s.ReadTimeout+config.Limits.Timeout+config.LongestWriting()+30*time.Second),
 		IdleTimeout:  s.IdleTimeout, DrainDelay: s.DrainDelay, DrainTimeout: s.DrainTimeout,
 	}, nil
 }

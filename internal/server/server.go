@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/capacity"
+	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/guide"
 	"example.org/conclave/internal/overload"
 
@@ -103,6 +104,9 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
+	}
+	if len(s.config.Generators) > 0 {
+		s.group.Go(func() error { experts.WarnOfGenerators(s.running, s.config, s.log); return nil })
 	}
 	s.log.Info("serving", "address", s.address.String(), "took", time.Since(started).Round(time.Millisecond).String())
 	return s, nil

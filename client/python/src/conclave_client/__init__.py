@@ -9,6 +9,7 @@ from .client import AsyncClient, Client
 from .errors import Problem
 from .types import (
     Answer,
+    Citation,
     Contribution,
     Document,
     DocumentReference,
@@ -26,11 +27,13 @@ from .types import (
     SearchRequest,
     Support,
     Written,
+    WrittenSentence,
 )
 
 __all__ = [
     "Answer",
     "AsyncClient",
+    "Citation",
     "Client",
     "Contribution",
     "Document",
@@ -50,4 +53,5 @@ __all__ = [
     "SearchRequest",
     "Support",
     "Written",
+    "WrittenSentence",
 ]

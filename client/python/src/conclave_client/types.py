@@ -250,6 +250,30 @@ class Support:
 
 
 @dataclass
+class WrittenSentence:
+    """A sentence of a generated answer, compared with the passages that it cites."""
+
+    text: str
+    support: float  # the share of its words that stand there, 0 to 1
+    supported: bool
+    citations: list[int] = field(default_factory=list)  # numbers of Generated.citations
+    unfounded: list[str] = field(default_factory=list)  # numbers and names that stand in no passage
+    unknown: list[str] = field(default_factory=list)  # numbers that it cites and no passage has
+
+
+@dataclass
+class Citation:
+    """A passage that a generated answer cites."""
+
+    number: int
+    passage: str
+    title: str = ""
+    document: DocumentReference | None = None
+    heading: str = ""
+    page: int | None = None
+
+
+@dataclass
 class Generated:
     """What a model wrote from the passages; it may say what is in none of them."""
 
@@ -257,9 +281,13 @@ class Generated:
     reader: str
     complete: bool
     tokens: int
-    score: float
+    score: float  # 0: the model does not say it
     generated: bool = True
     support: list[Support] = field(default_factory=list)
+    refused: bool = False  # the model found no answer in the passages
+    sentences: list[WrittenSentence] = field(default_factory=list)
+    dropped: list[WrittenSentence] = field(default_factory=list)  # left out of the text
+    citations: list[Citation] = field(default_factory=list)
 
 
 @dataclass

@@ -1,0 +1,106 @@
+package generators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+)
+
+// Endpoint says where a model is, and how it is used.
+type Endpoint struct {
+	Address     string // of its interface: http://127.0.0.1:11434/v1
+	Model       string // its name there
+	Key         string // "": none is sent
+	Timeout     time.Duration
+	PromptBytes int  // of the passages together
+	Drop        bool // sentences that the passages which they cite do not support
+}
+
+// Model writes answers by a model behind an Endpoint. Its methods are safe for concurrent use.
+type Model struct {
+	endpoint Endpoint
+	chat     openai.ChatCompletionService
+	models   openai.ModelService
+}
+
+// NewModel returns the model behind an endpoint. Nothing is sent yet, and never anything to another
+// address: redirections are not followed.
+func NewModel(e Endpoint) (*Model, error) {
+	u, err := url.Parse(e.Address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("the address %q is none of http or https, such as http://127.0.0.1:11434/v1", e.Address)
+	}
+	if e.Model == "" {
+		return nil, errors.New("the model has no name")
+	}
+	// The services by themselves, since a whole client takes keys and addresses of the environment.
+	options := []option.RequestOption{
+		option.WithBaseURL(strings.TrimSuffix(e.Address, "/") + "/"),
+		option.WithMaxRetries(0), // a reader waits: who asks decides
+		option.WithHTTPClient(&http.Client{
+			Transport:     boundedTransport{http.DefaultTransport},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		}),
+	}
+	if e.Key != "" {
+		options = append(options, option.WithAPIKey(e.Key))
+	}
+	return &Model{e, openai.NewChatCompletionService(options...), openai.NewModelService(options...)}, nil
+}
+
+// mostAnswered is how many bytes an answer of a model's server may have, with all that is around its
+// words.
+const mostAnswered = 16 << 20
+
+// boundedTransport cuts answers that do not end.
+type boundedTransport struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(r)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, mostAnswered), response.Body}
+	}
+	return response, err
+}
+
+// mostNamed is how many models an error names.
+const mostNamed = 10
+
+// Check asks the endpoint which models it has. The error says what to do.
+func (m *Model) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, m.endpoint.Timeout)
+	defer cancel()
+	page, err := m.models.List(ctx)
+	if err != nil {
+		return m.explain(ctx, err)
+	}
+	var names []string
+	for _, known := range page.Data {
+		names = append(names, fmt.Sprintf("%.64q", known.ID))
+		if known.ID == m.endpoint.Model || strings.TrimSuffix(known.ID, ":latest") == m.endpoint.Model {
+			return nil
+		}
+	}
+	switch n := len(names); {
+	case n == 0:
+		return nil // a server that lists none may have it
+	case n > mostNamed:
+		names = append(slices.Clip(names[:mostNamed]), "others")
+	}
+	return &Error{
+		Reason: fmt.Sprintf("%s has no model %q: it has %s", m.endpoint.Address, m.endpoint.Model, strings.Join(names, ", ")),
+	}
+}

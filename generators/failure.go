@@ -1,0 +1,78 @@
+package generators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+
+	"github.com/openai/openai-go/v3"
+)
+
+// Error says why a model did not answer, for people.
+type Error struct {
+	Reason string
+	Busy   bool // it may answer later
+	Err    error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Err == nil {
+		return e.Reason
+	}
+	return e.Reason + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Advice returns what a caller is told.
+func (e *Error) Advice() string { return e.Reason }
+
+// Overloaded reports whether the model has too much to do.
+func (e *Error) Overloaded() bool { return e.Busy }
+
+// mostRepeated is how many bytes of what a server said an error has.
+const mostRepeated = 500
+
+// explain returns what went wrong in words. A key that a server repeats is taken out.
+func (m *Model) explain(ctx context.Context, cause error) error {
+	if ctx.Err() != nil {
+		return ctx.Err() // whoever asked says how much time there was
+	}
+	said := cause.Error()
+	if m.endpoint.Key != "" {
+		said = strings.ReplaceAll(said, m.endpoint.Key, "…")
+	}
+	out := &Error{Err: errors.New(cut(said, mostRepeated))}
+	var refused *openai.Error
+	var network net.Error
+	switch {
+	case errors.As(cause, &refused):
+		switch code := refused.StatusCode; {
+		case code == http.StatusUnauthorized || code == http.StatusForbidden:
+			out.Reason = "the model's server refused the key that is configured for it"
+			if m.endpoint.Key == "" {
+				out.Reason = "the model's server wants a key, and none is configured for it"
+			}
+		case code == http.StatusNotFound:
+			out.Reason = fmt.Sprintf("the model's server has no model %q, or no chat interface at its address", m.endpoint.Model)
+		case code == http.StatusTooManyRequests || code == http.StatusServiceUnavailable:
+			out.Reason = "the model's server has too much to do; try again in a moment"
+			out.Busy = true
+		case code >= http.StatusInternalServerError:
+			out.Reason = fmt.Sprintf("the model's server failed (status %d)", code)
+		default:
+			out.Reason = fmt.Sprintf("the model's server refused the request (status %d)", code)
+		}
+	case errors.As(cause, &network), errors.Is(cause, io.ErrUnexpectedEOF):
+		out.Reason = "the model's server cannot be reached, or broke the connection"
+	default:
+		out.Reason = "the model's server answered in a way that is not understood"
+	}
+	return out
+}

@@ -1,0 +1,180 @@
+package experts
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"example.org/conclave/configs"
+	"example.org/conclave/generators"
+	"example.org/conclave/search"
+)
+
+// endpoint is a model behind an interface as the engine uses it.
+type endpoint struct {
+	*generators.Model
+	config configs.Generator
+}
+
+// newEndpoint returns the model of a generator. Nothing is asked of it yet.
+func newEndpoint(g configs.Generator, unsupported string) (*endpoint, error) {
+	key, err := keyOf(g)
+	if err != nil {
+		return nil, err
+	}
+	m, err := generators.NewModel(generators.Endpoint{
+		Address: g.Address, Model: g.Model, Key: key, Timeout: g.Timeout, PromptBytes: int(g.PromptBytes),
+		Drop: unsupported == "drop",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("generator %s: %w", g.Name, err)
+	}
+	return &endpoint{m, g}, nil
+}
+
+// keyOf reads the key that is sent to a generator; "" where none is.
+func keyOf(g configs.Generator) (string, error) {
+	if g.KeyFile == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(g.KeyFile)
+	if err != nil {
+		return "", fmt.Errorf("the key of generator %s (key_file): %w", g.Name, err)
+	}
+	key := strings.TrimSpace(string(text))
+	switch {
+	case key == "":
+		return "", fmt.Errorf("the key of generator %s: %s (key_file) is empty", g.Name, g.KeyFile)
+	case strings.ContainsFunc(key, func(r rune) bool { return r < '!' || r > '~' }):
+		return "", fmt.Errorf("the key of generator %s: %s (key_file) has to hold one line without spaces", g.Name, g.KeyFile)
+	}
+	return key, nil
+}
+
+// Close ends nothing: a request that is under way ends with its question.
+func (e *endpoint) Close() error { return nil }
+
+// Generate implements search.Generator.
+func (e *endpoint) Generate(ctx context.Context, w search.Writing) (search.Generation, error) {
+	asking := generators.Asking{Question: w.Question, Before: w.Before, MaxTokens: w.MaxTokens}
+	for i := range w.Passages {
+		p := &w.Passages[i]
+		at := search.PlaceOf(p)
+		place := at.Heading
+		if at.Page > 0 {
+			place = strings.TrimPrefix(place+", page "+strconv.Itoa(at.Page), ", ")
+		}
+		asking.Passages = append(asking.Passages, generators.Passage{
+			Title: cmp.Or(p.Title, titleOf(at)), Place: place, Text: p.Text,
+		})
+	}
+	wrote, err := e.Write(ctx, asking, generators.Watching{
+		Text:     w.Each,
+		Sentence: func(s generators.Sentence) { w.Sentence(compared(s)) },
+	})
+	out := search.Generation{
+		Text: wrote.Text, Complete: wrote.Complete, Tokens: wrote.Tokens, Refused: wrote.Refused,
+		Sentences: allCompared(wrote.Sentences), Dropped: allCompared(wrote.Dropped),
+	}
+	switch {
+	case wrote.Refused:
+		out.Text = search.RefusedText
+	case err == nil && wrote.Text == "":
+		out.Cut = "the passages support nothing of what " + e.config.Name + " wrote, so none of it is shown"
+	case err != nil && wrote.Text == "":
+		return out, err
+	case err != nil:
+		out.Cut = e.whyCut(err)
+		return out, nil
+	}
+	return out, nil
+}
+
+// whyCut returns why an answer ends early, for people.
+func (e *endpoint) whyCut(cause error) string {
+	reason := fmt.Sprintf("its time was over (%v)", e.config.Timeout)
+	if known, ok := errors.AsType[*generators.Error](cause); ok {
+		reason = known.Reason
+	}
+	return "the answer ends early: " + reason
+}
+
+// titleOf returns the title of the document of a place; "" where it has none.
+func titleOf(at search.Place) string {
+	if at.Document == nil {
+		return ""
+	}
+	return cmp.Or(at.Document.Title, at.Document.ID)
+}
+
+// compared returns a sentence as the engine has it.
+func compared(s generators.Sentence) search.WrittenSentence {
+	out := search.WrittenSentence{Text: s.Text, Citations: []int{}, Support: s.Support, Supported: s.Supported,
+		Unfounded: s.Unfounded, Unknown: s.Unknown}
+	for _, at := range s.Passages {
+		out.Citations = append(out.Citations, at+1)
+	}
+	return out
+}
+
+func allCompared(sentences []generators.Sentence) (out []search.WrittenSentence) {
+	for _, s := range sentences {
+		out = append(out, compared(s))
+	}
+	return out
+}
+
+// loaded returns the generator in a line-up.
+func (e *endpoint) loaded() search.LoadedReader {
+	sum := sha256.Sum256([]byte(e.config.Model))
+	return search.LoadedReader{Generator: e, Name: e.config.Name, Passages: e.config.Passages, Tokens: e.config.MaxTokens,
+		Info: search.ReaderInfo{
+			Name: e.config.Name, Fingerprint: hex.EncodeToString(sum[:]), Provider: "endpoint", Precision: "unknown",
+			Generates: true, TimeoutMS: int(e.config.Timeout / time.Millisecond), MaxTokens: map[string]int{},
+		}}
+}
+
+// GeneratorCheck is what came of asking the endpoint of a generator for its models.
+type GeneratorCheck struct {
+	Name     string
+	Err      error // nil: the model is there
+	Unusable bool  // its key cannot be read: no server starts with it
+}
+
+// checking is how long an endpoint may take to say which models it has.
+const checking = 5 * time.Second
+
+// CheckGenerators asks each configured endpoint whether it has its model.
+func CheckGenerators(ctx context.Context, config configs.Config) (out []GeneratorCheck) {
+	for _, g := range config.Filled() {
+		g.Timeout = min(g.Timeout, checking)
+		e, err := newEndpoint(g, config.Writing.Unsupported)
+		unusable := err != nil
+		if !unusable {
+			err = e.Check(ctx)
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("its server did not say within %v which models it has: %w", g.Timeout, err)
+		}
+		out = append(out, GeneratorCheck{g.Name, err, unusable})
+	}
+	return out
+}
+
+// WarnOfGenerators logs which configured endpoints do not answer. Questions are answered all the same.
+func WarnOfGenerators(ctx context.Context, config configs.Config, log *slog.Logger) {
+	for _, check := range CheckGenerators(ctx, config) {
+		if check.Err != nil && ctx.Err() == nil {
+			log.Warn("a generator does not answer: questions get their passages, and no answer that it writes",
+				"generator", check.Name, "cause", check.Err)
+		}
+	}
+}
