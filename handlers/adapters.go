@@ -31,11 +31,15 @@ type Adapter struct {
 	Refusal func(p *Problem) (status int, body any)
 }
 
-// Answer is what an adapter answers: a value, which is written as JSON, or the JSON.
+// Answer is what an adapter answers: a value, which is written as JSON, the JSON, or events.
 type Answer struct {
 	Status int // 0: 200
 	Value  any
 	JSON   []byte // "" with no value: there is no body
+	// Events sends each of several values as it is there, as a server-sent event without a name. An
+	// error of send ends it. Behind the last one comes "[DONE]"; an error behind the first is sent as
+	// the refusal.
+	Events func(send func(value any) error) error
 }
 
 // matches reports whether a path may be one of the adapter's.
@@ -99,6 +103,8 @@ func adapted(x *Adapter) func(*API, *call) error {
 			c.status = answer.Status
 		}
 		switch {
+		case answer.Events != nil:
+			return (&events{c: c, ctx: c.r.Context()}).adapted(x, answer.Events)
 		case answer.Value != nil:
 			return c.respond(c.status, answer.Value)
 		case len(answer.JSON) == 0:

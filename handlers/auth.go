@@ -25,8 +25,8 @@ const (
 	ScopeIngest Scope = "ingest"
 	ScopeAdmin  Scope = "admin"
 
-	// anyKey stands for operations that need a key, and no scope of it.
-	anyKey Scope = "any"
+	// AnyKey stands for operations that need a key, and no scope of it.
+	AnyKey Scope = "any"
 	// public stands for operations that need no key.
 	public Scope = ""
 )
@@ -53,7 +53,7 @@ func (k *Key) isFor(collection string) bool {
 }
 
 func (k *Key) allows(scope Scope) bool {
-	return scope == anyKey || slices.Contains(k.Scopes, scope) || slices.Contains(k.Scopes, ScopeAdmin)
+	return scope == AnyKey || slices.Contains(k.Scopes, scope) || slices.Contains(k.Scopes, ScopeAdmin)
 }
 
 // identity is the key that a caller presented, or why it is not valid.

@@ -53,6 +53,7 @@ func bodies() map[string]string {
 		"/v1/admin/evaluations":                 `{}`,
 		"/v1/judgments":                         `{"question":"bees","passage":"bees","grade":1}`,
 		"/v1/admin/experts":                     `{"name":"a"}`,
+		"/v1/chat/completions":                  `{"model":"conclave","messages":[{"role":"user","content":"bees"}]}`,
 		"/v1/embeddings":                        `{"model":"wiki","input":"bees"}`,
 		"/v1/vector_stores/c/search":            `{"query":"bees"}`,
 		"/embed":                                `{"inputs":"bees"}`,
@@ -260,7 +261,7 @@ func TestOneDoor(t *testing.T) {
 // refused, but for probes.
 func TestDoorCountsRates(t *testing.T) {
 	keys := []Key{{Name: "lists", SHA256: sha256.Sum256([]byte("lists")), Scopes: []Scope{ScopeAdmin}}}
-	for i := range 400 {
+	for i := range 1000 {
 		keys = append(
 			keys,
 			Key{Name: fmt.Sprint(i), SHA256: sha256.Sum256([]byte(fmt.Sprint(i))), Scopes: []Scope{ScopeAdmin}},

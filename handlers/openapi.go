@@ -317,7 +317,7 @@ func (d *document) enforce() error {
 		}
 		for method, from := range item {
 			o := &operation{
-				id: from.OperationID, method: strings.ToUpper(method), path: path, scope: anyKey,
+				id: from.OperationID, method: strings.ToUpper(method), path: path, scope: AnyKey,
 				parameters: map[string]*schema{}, strict: strings.HasPrefix(path, "/v1/"), refusal: from.Refusal,
 			}
 			o.ofCollection = isOfCollection(path) || slices.Contains(from.Tags, othersTag)

@@ -99,7 +99,7 @@ func (a *API) route() (chi.Router, error) {
 		return nil, err
 	}
 	openPage := func(path, contentType string, cost Cost, handle func(*API, *call) error) error {
-		o := operation{method: http.MethodGet, path: path, produces: []string{contentType}, scope: anyKey}
+		o := operation{method: http.MethodGet, path: path, produces: []string{contentType}, scope: AnyKey}
 		if a.options.OpenDocs {
 			o.scope = public
 		}

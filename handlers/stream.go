@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -75,6 +76,30 @@ func (e *events) search(engine Engine, request search.Request) (search.Response,
 	return response, err
 }
 
+// adapted sends the events of an adapter.
+func (e *events) adapted(x *Adapter, make func(send func(value any) error) error) error {
+	err := make(func(value any) error { return e.send("", value) })
+	if err != nil && e.err == nil && e.begun && x.Refusal != nil {
+		p := problemOf(e.ctx, err)
+		at := exchangeOf(e.ctx)
+		at.code, at.cause = p.Code, p.cause
+		_, body := x.Refusal(p)
+		err = e.send("", body)
+	}
+	switch {
+	case !e.begun:
+		return err
+	case e.err != nil:
+		exchangeOf(e.ctx).cause = e.err // the caller has gone
+		return nil
+	}
+	_, err = io.WriteString(e.c.w, "data: [DONE]\n\n")
+	if err != nil {
+		exchangeOf(e.ctx).cause = err
+	}
+	return nil
+}
+
 // send sends one event and remembers an error of sending.
 func (e *events) send(name string, data any) error {
 	if e.err != nil {
@@ -94,8 +119,11 @@ func (e *events) send(name string, data any) error {
 	}
 	control := http.NewResponseController(w)
 	e.err = control.SetWriteDeadline(time.Now().Add(overload.SendWithin))
+	if name != "" {
+		name = "event: " + name + "\n"
+	}
 	if e.err == nil {
-		_, e.err = fmt.Fprintf(w, "event: %s\ndata: %s\n", name, line.Bytes())
+		_, e.err = fmt.Fprintf(w, "%sdata: %s\n", name, line.Bytes())
 	}
 	if e.err == nil {
 		e.err = control.Flush()

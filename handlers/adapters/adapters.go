@@ -26,7 +26,7 @@ import (
 func All(collection string) []handlers.Adapter {
 	var all []handlers.Adapter
 	for _, some := range [][]handlers.Adapter{
-		modelContext(collection), openAI(collection), storeFiles(collection), rerankers(), dify(collection),
+		modelContext(collection), openAI(collection), chat(collection), storeFiles(collection), rerankers(), dify(collection),
 	} {
 		all = append(all, some...)
 	}

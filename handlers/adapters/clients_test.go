@@ -41,8 +41,8 @@ func TestDocumentedClients(t *testing.T) {
 	for _, script := range shownIn(t, "python", url) {
 		said = append(said, realclients.Run(t, realclients.Command{Interpreter: python, Args: []string{"-c", script}}))
 	}
-	if len(said) != 2 || !strings.Contains(said[0], "The Fox and the Borrowed Moon "+fox) ||
-		!strings.HasPrefix(said[1], "1 0.") {
+	if len(said) != 3 || !strings.Contains(said[0], "Sources:\n- [1] The Fox and the Borrowed Moon") ||
+		!strings.Contains(said[1], "The Fox and the Borrowed Moon "+fox) || !strings.HasPrefix(said[2], "1 0.") {
 		t.Errorf("%q", said)
 	}
 	dir := t.TempDir()
@@ -133,7 +133,7 @@ func TestOpenAIClients(t *testing.T) {
 			got.Tokens < 4 {
 			t.Errorf("%s: %+v, want %v", name, got, want)
 		}
-		if !slices.Equal(got.Models, []string{"base", "base:question"}) || len(got.Found) != 2 ||
+		if !slices.Equal(got.Models, []string{"base", "base:question", "conclave"}) || len(got.Found) != 2 ||
 			slices.Contains(got.Found, "rice") {
 			t.Errorf("%s: %+v", name, got)
 		}

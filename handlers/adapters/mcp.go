@@ -251,6 +251,11 @@ func (t *tools) fetchDocument(ctx context.Context, in fetchInput, noPassage erro
 // document, or else one of the server: of the page that shows the document, or of the passage.
 // Chatbots make a link of it.
 func (t *tools) address(id string, metadata map[string]any, at search.Place) string {
+	return addressUnder(t.base, id, metadata, at)
+}
+
+// addressUnder returns that address, of a server at a base.
+func addressUnder(base, id string, metadata map[string]any, at search.Place) string {
 	if own, ok := metadata["url"].(string); ok && isWebAddress(own) {
 		return own
 	}
@@ -262,9 +267,9 @@ func (t *tools) address(id string, metadata map[string]any, at search.Place) str
 		if begin, known := metadata["begin"]; known {
 			place.Set("at", fmt.Sprint(begin)) // in bytes, whatever is asked for
 		}
-		return t.base + "/?" + place.Encode()
+		return base + "/?" + place.Encode()
 	}
-	return t.base + "/v1/passages/" + url.PathEscape(id)
+	return base + "/v1/passages/" + url.PathEscape(id)
 }
 
 // isWebAddress reports whether text is a whole address of http or https, with a host, no name

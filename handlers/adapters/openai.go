@@ -28,7 +28,7 @@ func openAI(collection string) []handlers.Adapter {
 		{
 			Method:  http.MethodGet,
 			Path:    "/v1/models",
-			Scope:   handlers.ScopeEmbed,
+			Scope:   handlers.AnyKey,
 			Cost:    handlers.Answering(0),
 			Serve:   listModels,
 			Refusal: openAIError(""),
@@ -168,6 +168,12 @@ func listModels(_ *http.Request, e handlers.Admitted) (handlers.Answer, error) {
 			for _, id := range []string{x.Name, x.Name + questions} {
 				list.Data = append(list.Data, model{ID: id, Object: "model", OwnedBy: "conclave"})
 			}
+		}
+	}
+	list.Data = append(list.Data, model{ID: chatModel, Object: "model", OwnedBy: "conclave"})
+	for _, x := range e.Readers() {
+		if x.Generates {
+			list.Data = append(list.Data, model{ID: x.Name, Object: "model", OwnedBy: "conclave"})
 		}
 	}
 	return handlers.Answer{Value: list}, nil

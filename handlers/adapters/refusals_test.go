@@ -14,6 +14,7 @@ import (
 // in the interface's own shape, with the status that its callers expect.
 func TestRefusals(t *testing.T) {
 	s := serve(t, realclients.ServerOptions{Change: keyed})
+	hello := []object{{"role": "user", "content": "hello"}}
 	setting := object{"top_k": 3, "score_threshold": 0}
 	ai := func(param, code any) object {
 		return object{"error": object{"type": "invalid_request_error", "param": param, "code": code}}
@@ -38,6 +39,34 @@ func TestRefusals(t *testing.T) {
 		{"/v1/embeddings", object{"model": "gpt", "input": "x"}, 404, ai("model", "model_not_found"), "gpt"},
 		{"/v1/embeddings", object{"model": "late", "input": "x"}, 404, ai("model", "model_not_found"), "every token"},
 		{"/v1/embeddings", object{"input": "x"}, 400, ai("model", "missing_field"), "/v1/models"},
+		{"/v1/chat/completions", object{"messages": hello}, 400,
+			ai("model", "missing_field"), "/v1/models"},
+		{"/v1/chat/completions", object{"model": "gpt-5", "messages": hello}, 404,
+			ai("model", "model_not_found"), "conclave"},
+		{"/v1/chat/completions", object{"model": "base", "messages": hello}, 404,
+			ai("model", "model_not_found"), "conclave"},
+		{"/v1/chat/completions", object{"model": "conclave"}, 400,
+			ai("messages", "missing_field"), "user"},
+		{"/v1/chat/completions", object{"model": "conclave", "messages": "hi"}, 400,
+			ai("messages", "wrong_type"), "string"},
+		{"/v1/chat/completions", object{"model": "conclave", "messages": []object{{"role": "system", "content": "x"}}}, 400,
+			ai("messages", "empty_question"), "user"},
+		{"/v1/chat/completions", object{"model": "conclave", "messages": []object{{"role": "pope", "content": "x"}}}, 400,
+			ai("messages.0.role", "unknown_value"), "pope"},
+		{"/v1/chat/completions", object{"model": "conclave", "messages": hello, "tools": []object{{"type": "function"}}}, 400,
+			ai("tools", "unknown_value"), "passages of the collection alone"},
+		{"/v1/chat/completions", object{"model": "conclave", "messages": []object{{"role": "user", "content": []object{{"type": "image_url", "image_url": object{"url": "x"}}}}}}, 400,
+			ai("messages.0.content", "unknown_value"), "image_url"},
+		{"/v1/chat/completions", object{"model": "conclave", "messages": []object{{"role": "tool", "content": "x"}}}, 400,
+			ai("messages.0", "unknown_value"), "of a tool"},
+		{"/v1/chat/completions", object{"model": "conclave", "messages": hello, "n": 2}, 400,
+			ai("n", "unknown_value"), "one answer"},
+		{"/v1/chat/completions", object{"model": "conclave", "messages": hello, "response_format": object{"type": "json_object"}}, 400,
+			ai("response_format", "unknown_value"), "sentences"},
+		{"/v1/chat/completions", object{"model": "conclave", "messages": hello, "stream": true, "tools": []object{{"type": "function"}}}, 400,
+			ai("tools", "unknown_value"), "tools"},
+		{"/v1/chat/completions", object{"model": "conclave", "messages": hello, "frobnicate": 1}, 400,
+			ai("frobnicate", "unknown_field"), "frobnicate"},
 		{"/v1/embeddings", object{"model": 7, "input": "x"}, 400, ai("model", "wrong_type"), "number"},
 		{"/v1/embeddings", object{"model": "base", "text": "x"}, 400, ai("text", "unknown_field"), "text"},
 		{"/v1/embeddings", []int{}, 400, ai(nil, "not_json"), "JSON"},
@@ -66,7 +95,8 @@ func TestRefusals(t *testing.T) {
 		{"/retrieval", object{"knowledge_id": "c", "query": "x", "metadata_condition": object{"conditions": []object{{"name": "page", "comparison_operator": ">", "value": 3}}}}, 422, object{"error_code": "unknown_value"}, "tags"},
 	} {
 		s.key = "embed"
-		if c.path == "/retrieval" || strings.HasPrefix(c.path, "/v1/vector_stores") {
+		if c.path == "/retrieval" || strings.HasPrefix(c.path, "/v1/vector_stores") ||
+			strings.HasPrefix(c.path, "/v1/chat") {
 			s.key = "search"
 		}
 		s.refused(c.path, c.body, c.status, c.want, c.says)

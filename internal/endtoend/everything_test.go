@@ -163,6 +163,7 @@ func (p *process) demands() (all []demand) {
 		"/v1/admin/calibrations":           `{"dry_run":true}`,
 		"/v1/admin/evaluations":            `{}`,
 		"/v1/judgments":                    fmt.Sprintf(`{"question":%q,"passage":"large/0"}`, long),
+		"/v1/chat/completions":             `{"model":"conclave","messages":[{"role":"user","content":"large"}]}`,
 		"/v1/embeddings":                   `{"model":"small","input":[` + short + `]}`,
 		"/v1/vector_stores/c/search":       `{"query":"large","max_num_results":20}`,
 		"/embed":                           `{"inputs":[` + texts + `],"truncate":true}`,

@@ -1,0 +1,375 @@
+package adapters
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// chatModel is the model that answers by whatever the server has: a generator, or the words that a
+// reader marks, or passages.
+const chatModel = "conclave"
+
+// chat returns OpenAI's chat interface, where the collection is asked.
+func chat(collection string) []handlers.Adapter {
+	return []handlers.Adapter{
+		{
+			Method:  http.MethodPost,
+			Path:    "/v1/chat/completions",
+			Scope:   handlers.ScopeSearch,
+			Cost:    handlers.Searching(0),
+			Refusal: openAIError("model"),
+			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
+				return completeChat(r, e, collection)
+			},
+		},
+	}
+}
+
+// chatRequest is what OpenAI's clients send. How a model draws its words (temperature and the like)
+// has no effect: it is asked for the likeliest.
+type chatRequest struct {
+	Model               string         `json:"model"`
+	Messages            []chatMessage  `json:"messages"`
+	Stream              bool           `json:"stream"`
+	StreamOptions       *streamOptions `json:"stream_options"`
+	MaxTokens           *int           `json:"max_tokens"`
+	MaxCompletionTokens *int           `json:"max_completion_tokens"`
+
+	N              *int            `json:"n"`
+	Stop           any             `json:"stop"`
+	LogProbs       bool            `json:"logprobs"`
+	TopLogProbs    *int            `json:"top_logprobs"`
+	ResponseFormat *responseFormat `json:"response_format"`
+	Modalities     []string        `json:"modalities"`
+	Tools          []any           `json:"tools"`
+	ToolChoice     any             `json:"tool_choice"`
+	Functions      []any           `json:"functions"`
+	FunctionCall   any             `json:"function_call"`
+	Audio          any             `json:"audio"`
+	WebSearch      any             `json:"web_search_options"`
+
+	Temperature      *float64       `json:"temperature"`
+	TopP             *float64       `json:"top_p"`
+	PresencePenalty  *float64       `json:"presence_penalty"`
+	FrequencyPenalty *float64       `json:"frequency_penalty"`
+	Seed             *int           `json:"seed"`
+	LogitBias        map[string]any `json:"logit_bias"`
+	ParallelTools    *bool          `json:"parallel_tool_calls"`
+	Prediction       any            `json:"prediction"`
+	ReasoningEffort  *string        `json:"reasoning_effort"`
+	Verbosity        *string        `json:"verbosity"`
+	Metadata         map[string]any `json:"metadata"`
+	Store            *bool          `json:"store"`
+	ServiceTier      *string        `json:"service_tier"`
+	User             *string        `json:"user"`
+	SafetyIdentifier *string        `json:"safety_identifier"`
+	PromptCacheKey   *string        `json:"prompt_cache_key"`
+	PromptRetention  *string        `json:"prompt_cache_retention"`
+}
+
+type streamOptions struct {
+	IncludeUsage       bool  `json:"include_usage"`
+	IncludeObfuscation *bool `json:"include_obfuscation"`
+}
+
+type responseFormat struct {
+	Type       string `json:"type"`
+	JSONSchema any    `json:"json_schema"`
+}
+
+// chatMessage is one of a conversation: its text, and whether there is something beside that. Chat
+// programs send back what they were answered, with fields of theirs.
+type chatMessage struct {
+	Role    string    `json:"role"`
+	Content chatTexts `json:"content"`
+	Calls   []any     `json:"tool_calls"`
+}
+
+// UnmarshalJSON reads a message, with fields that nobody here knows.
+func (m *chatMessage) UnmarshalJSON(data []byte) error {
+	type plain chatMessage
+	return json.Unmarshal(data, (*plain)(m), json.RejectUnknownMembers(false))
+}
+
+// chatTexts is the content of a message: its texts, and the first part of another kind.
+type chatTexts struct {
+	text  string
+	other string
+}
+
+// UnmarshalJSON reads a text, or parts of which those are joined that are texts.
+func (c *chatTexts) UnmarshalJSON(data []byte) error {
+	*c = chatTexts{}
+	if string(data) == "null" || json.Unmarshal(data, &c.text) == nil {
+		return nil
+	}
+	var parts []struct {
+		Type string         `json:"type"`
+		Text jsontext.Value `json:"text"`
+	}
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return invalid("wrong_type", "", "has to be a string or a list of parts")
+	}
+	var texts []string
+	for _, part := range parts {
+		var text string
+		if part.Type != "text" || json.Unmarshal(part.Text, &text) != nil {
+			c.other = part.Type
+			continue
+		}
+		texts = append(texts, text)
+	}
+	c.text = strings.Join(texts, "\n")
+	return nil
+}
+
+// check refuses what has no effect here and would change the answer.
+func (in *chatRequest) check() error {
+	refused := func(name, why string) error {
+		return invalid("unknown_value", "/"+name, "%s %s", name, why)
+	}
+	const noTools = "cannot be used here: the answer is written from the passages of the collection alone; leave it out"
+	switch {
+	case in.Model == "":
+		return invalid("missing_field", "/model", "model is missing: it has to be one that /v1/models lists, such as %q", chatModel)
+	case len(in.Messages) == 0:
+		return invalid("missing_field", "/messages", "messages is missing: there has to be one of the user")
+	case len(in.Tools) > 0:
+		return refused("tools", noTools)
+	case len(in.Functions) > 0:
+		return refused("functions", noTools)
+	case in.WebSearch != nil:
+		return refused("web_search_options", noTools)
+	case in.N != nil && *in.N != 1:
+		return refused("n", "has to be 1: there is one answer")
+	case in.LogProbs || in.TopLogProbs != nil && *in.TopLogProbs > 0:
+		return refused("logprobs", "are not known here: leave it out")
+	case in.Audio != nil || slices.ContainsFunc(in.Modalities, func(m string) bool { return m != "text" }):
+		return refused("modalities", "has to be text alone")
+	case in.ResponseFormat != nil && in.ResponseFormat.Type != "text":
+		return refused("response_format", "has to be text: answers are sentences with citations")
+	case in.Stop != nil && !isEmptyList(in.Stop):
+		return refused("stop", "is not supported: leave it out")
+	}
+	for i, m := range in.Messages {
+		at := fmt.Sprintf("/messages/%d", i)
+		switch {
+		case m.Content.other != "":
+			return invalid("unknown_value", at+"/content", "a part of message %d is of the type %.32q: only text is read",
+				i+1, m.Content.other)
+		case m.Role == "tool" || m.Role == "function" || len(m.Calls) > 0:
+			return invalid("unknown_value", at, "message %d is of a tool, and tools %s", i+1, noTools)
+		}
+	}
+	return nil
+}
+
+func isEmptyList(v any) bool {
+	list, ok := v.([]any)
+	return ok && len(list) == 0
+}
+
+// request returns the search that a conversation asks for.
+func (in *chatRequest) request(e handlers.Engine) (r search.Request, err error) {
+	r.Fields = passageFields
+	for _, m := range in.Messages {
+		r.Messages = append(r.Messages, search.Message{Role: m.Role, Content: m.Content.text})
+	}
+	readers := e.Readers()
+	writers := slices.DeleteFunc(slices.Clone(readers), func(x search.ReaderInfo) bool { return !x.Generates })
+	names := []string{chatModel}
+	for _, x := range writers {
+		names = append(names, x.Name)
+	}
+	switch {
+	case !slices.Contains(names, in.Model):
+		return r, invalid("unknown_expert", "/model", "there is no model %.64q that answers: there are %s",
+			in.Model, strings.Join(names, ", "))
+	case len(readers) == 0:
+		return r, nil
+	}
+	r.Answer = search.AnswerOptions{Wanted: true, Reader: in.Model}
+	if in.Model == chatModel {
+		r.Answer.Reader = search.ReaderAuto
+	}
+	for name, given := range map[string]*int{
+		"max_tokens": in.MaxTokens, "max_completion_tokens": in.MaxCompletionTokens,
+	} {
+		switch {
+		case given == nil || len(writers) == 0:
+		case *given < 1:
+			return r, invalid("out_of_range", "/"+name, "%s is %d: it has to be from 1", name, *given)
+		default:
+			r.Answer.MaxTokens = min(*given, mostChatTokens)
+		}
+	}
+	return r, nil
+}
+
+// mostChatTokens is what is asked of a generator where a chat program asks for more.
+const mostChatTokens = 8192
+
+// completeChat answers a conversation.
+func completeChat(r *http.Request, e handlers.Admitted, collection string) (out handlers.Answer, err error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return out, err
+	}
+	var in chatRequest
+	if err := json.Unmarshal(body, &in, json.RejectUnknownMembers(true)); err != nil {
+		return out, mistake(body, err)
+	}
+	if err := in.check(); err != nil {
+		return out, err
+	}
+	request, err := in.request(e)
+	if err != nil {
+		return out, err
+	}
+	a := &chatAnswer{collection: collection, base: addressOf(r)}
+	head := completion{
+		ID: "chatcmpl-" + strings.ToLower(rand.Text()), Created: time.Now().Unix(), Model: in.Model,
+	}
+	if in.Stream {
+		out.Events = func(send func(any) error) error {
+			return a.stream(r.Context(), e, request, head, in.StreamOptions != nil && in.StreamOptions.IncludeUsage, send)
+		}
+		return out, nil
+	}
+	a.emit = func(string) error { return nil }
+	response, err := a.answer(r.Context(), e, request)
+	if err != nil {
+		return out, err
+	}
+	head.Object = "chat.completion"
+	finish := a.finish(response)
+	head.Choices = []choice{{FinishReason: &finish, Message: &chatReply{
+		Role: "assistant", Content: a.text.String(), Annotations: a.annotations(response),
+	}}}
+	head.Usage = usageOf(response)
+	head.judge(response)
+	out.Value = head
+	return out, nil
+}
+
+// completion is an answer, or with delta in the place of message a piece of one.
+type completion struct {
+	ID      string     `json:"id"`
+	Object  string     `json:"object"`
+	Created int64      `json:"created"`
+	Model   string     `json:"model"`
+	Choices []choice   `json:"choices"`
+	Usage   *chatUsage `json:"usage,omitempty"`
+	Verdict string     `json:"verdict,omitempty"` // that of the search
+	Notes   []string   `json:"notes,omitempty"`   // what to know about the question
+}
+
+// judge adds what the search says of itself.
+func (c *completion) judge(r search.Response) {
+	c.Verdict = string(r.Verdict)
+	c.Notes = append(corrections(r), notesOf(r)...)
+}
+
+type choice struct {
+	Index        int        `json:"index"`
+	Message      *chatReply `json:"message,omitempty"`
+	Delta        *chatDelta `json:"delta,omitempty"`
+	FinishReason *string    `json:"finish_reason"`
+}
+
+type chatReply struct {
+	Role        string       `json:"role"`
+	Content     string       `json:"content"`
+	Annotations []annotation `json:"annotations,omitempty"`
+}
+
+type chatDelta struct {
+	Role        string       `json:"role,omitempty"`
+	Content     string       `json:"content,omitempty"`
+	Annotations []annotation `json:"annotations,omitempty"`
+}
+
+type annotation struct {
+	Type     string      `json:"type"`
+	Citation urlCitation `json:"url_citation"`
+}
+
+// urlCitation is where a part of the text, in characters, is from.
+type urlCitation struct {
+	Start int    `json:"start_index"`
+	End   int    `json:"end_index"`
+	Title string `json:"title"`
+	URL   string `json:"url"`
+}
+
+// chatUsage counts tokens: those that a generator wrote, as far as its server tells.
+type chatUsage struct {
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+}
+
+func usageOf(r search.Response) *chatUsage {
+	if r.Generated == nil {
+		return &chatUsage{}
+	}
+	return &chatUsage{Completion: r.Generated.Tokens, Total: r.Generated.Tokens}
+}
+
+// stream answers a conversation piece by piece.
+func (a *chatAnswer) stream(
+	ctx context.Context,
+	e handlers.Engine,
+	request search.Request,
+	head completion,
+	usage bool,
+	send func(any) error,
+) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	head.Object = "chat.completion.chunk"
+	piece := func(delta chatDelta, finish *string) completion {
+		next := head
+		next.Choices = []choice{{Delta: &delta, FinishReason: finish}}
+		return next
+	}
+	begun := false
+	a.emit = func(text string) error {
+		delta := chatDelta{Content: text}
+		if !begun {
+			begun = true
+			delta.Role = "assistant"
+		}
+		err := send(piece(delta, nil))
+		if err != nil {
+			cancel() // nobody reads what would be written
+		}
+		return err
+	}
+	response, err := a.answer(ctx, e, request)
+	if err != nil {
+		return err
+	}
+	finish := a.finish(response)
+	last := piece(chatDelta{Annotations: a.annotations(response)}, &finish)
+	last.judge(response)
+	err = send(last)
+	if err == nil && usage {
+		head.Choices = []choice{}
+		head.Usage = usageOf(response)
+		err = send(head)
+	}
+	return err
+}

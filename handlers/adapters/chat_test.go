@@ -1,0 +1,136 @@
+package adapters_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"example.org/conclave/internal/testing/realclients"
+)
+
+// completed is a chat completion, as a client reads it.
+type completed struct {
+	Choices []struct {
+		Message struct {
+			Content     string
+			Annotations []struct {
+				Type     string
+				Citation struct {
+					Start int `json:"start_index"`
+					End   int `json:"end_index"`
+					Title string
+					URL   string
+				} `json:"url_citation"`
+			}
+		}
+		Delta struct {
+			Content string
+		}
+		FinishReason string `json:"finish_reason"`
+	}
+	Error *struct{ Message, Code string }
+}
+
+// chat asks for a completion.
+func (s *site) chat(body object) (text string, out completed) {
+	s.t.Helper()
+	s.ask(http.MethodPost, "/v1/chat/completions", body, &out)
+	if len(out.Choices) != 1 {
+		s.t.Fatalf("%+v", out)
+	}
+	return out.Choices[0].Message.Content, out
+}
+
+// streamed asks for a completion in pieces.
+func (s *site) chatStreamed(body object) (pieces []string, last completed) {
+	s.t.Helper()
+	body["stream"] = true
+	status, answer := s.send(http.MethodPost, "/v1/chat/completions", body)
+	delete(body, "stream")
+	events := strings.Split(strings.TrimSpace(string(answer)), "\n\n")
+	if status != http.StatusOK || events[len(events)-1] != "data: [DONE]" {
+		s.t.Fatalf("%d: %s", status, answer)
+	}
+	for _, e := range events[:len(events)-1] {
+		last = completed{}
+		if err := json.NewDecoder(bytes.NewReader([]byte(strings.TrimPrefix(e, "data: ")))).Decode(&last); err != nil {
+			s.t.Fatalf("%v: %s", err, e)
+		}
+		if len(last.Choices) > 0 && last.Choices[0].Delta.Content != "" {
+			pieces = append(pieces, last.Choices[0].Delta.Content)
+		}
+	}
+	return pieces, last
+}
+
+// TestChat: a conversation is answered by the generator, with what it cites as text and as annotations,
+// and what no passage supports marked; the same streamed. Without an answer of it the passages come.
+func TestChat(t *testing.T) {
+	model := realclients.NewModel(t)
+	s := written(t, model, time.Minute)
+	body := object{"model": "conclave", "temperature": 0.7, "messages": []object{
+		{"role": "system", "content": "You are a pirate."},
+		{"role": "user", "content": []object{{"type": "text", "text": whereIsTheLamp}}},
+	}}
+	pieces := []string{"The keeper of the", " lighthouse hid the lamp [1].", " He lives in Oslo [1]."}
+	const want = "The keeper of the lighthouse hid the lamp [1]. He lives in Oslo [1]. (not in the passages that are cited)" +
+		"\n\nSources:\n- [1] Lamps\n"
+	for _, name := range []string{"conclave", "local"} {
+		body["model"] = name
+		model.Say(pieces...)
+		text, out := s.chat(body)
+		if text != want || out.Choices[0].FinishReason != "stop" {
+			t.Errorf("%s: %q, want %q", name, text, want)
+		}
+		notes := out.Choices[0].Message.Annotations
+		if len(notes) != 2 || notes[0].Citation.Title != "Lamps" ||
+			notes[0].Citation.URL != s.url+"/v1/passages/lamps%2F1" ||
+			string([]rune(text)[notes[0].Citation.Start:notes[0].Citation.End]) != "[1]" {
+			t.Errorf("%+v", notes)
+		}
+	}
+	model.Say(pieces...)
+	told, last := s.chatStreamed(body)
+	if got := strings.Join(told, ""); got != want || len(told) < 4 || told[0] != pieces[0] ||
+		last.Choices[0].FinishReason != "stop" {
+		t.Errorf("%q, last %+v", told, last)
+	}
+	// A follow-up comes with what was asked before.
+	model.Say("NOT ANSWERED")
+	text, _ := s.chat(object{"model": "local", "messages": []object{
+		{"role": "user", "content": "Tell me of the lighthouse."}, {"role": "assistant", "content": "It is high."},
+		{"role": "user", "content": "who kept it?"}}})
+	if asked := model.Asked(); text != "The passages do not answer this question." ||
+		!strings.Contains(asked[0], "- Tell me of the lighthouse.\nQuestion: who kept it?") {
+		t.Errorf("%q, asked %q", text, asked)
+	}
+	model.Serve(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) })
+	if text, _ := s.chat(body); !strings.Contains(text, "> The keeper of the lighthouse hid the lamp under his coat. [") ||
+		!strings.Contains(text, "comes closest in c:") {
+		t.Errorf("without the generator: %q", text)
+	}
+}
+
+// TestChatWithoutGenerator: the words that the reader marks are the answer, with their passage and its
+// place.
+func TestChatWithoutGenerator(t *testing.T) {
+	s := serve(t, realclients.ServerOptions{Real: true, Passages: firstTales(t)})
+	asked := func(question string) []object { return []object{{"role": "user", "content": question}} }
+	body := object{"model": "conclave", "messages": asked("why did the fox hide the moon?")}
+	text, out := s.chat(body)
+	if !strings.Contains(text, "in love with her own reflection") || !strings.Contains(text, "[1]") ||
+		!strings.Contains(text, "\n\nSources:\n- [") || len(out.Choices[0].Message.Annotations) == 0 {
+		t.Errorf("%q, %+v", text, out)
+	}
+	pieces, _ := s.chatStreamed(body)
+	if got := strings.Join(pieces, ""); got != text {
+		t.Errorf("streamed %q, want %q", got, text)
+	}
+	body["messages"] = asked("which GPU driver does CUDA 12 need on Windows Server?")
+	if text, out := s.chat(body); text != "I find no answer to this in c." || len(out.Choices[0].Message.Annotations) > 0 {
+		t.Errorf("%q", text)
+	}
+}

@@ -1,0 +1,214 @@
+package adapters
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"example.org/conclave/handlers"
+	"example.org/conclave/search"
+)
+
+// chatAnswer is an answer to a conversation, as text with citations.
+type chatAnswer struct {
+	collection string
+	base       string // address of the server
+	emit       func(piece string) error
+	text       strings.Builder
+	body       int   // bytes of the text before its sources
+	failed     error // of emit
+	said       int   // bytes of what a generator wrote
+}
+
+// What is said beside what was found.
+const (
+	unsupportedMark = " (not in the passages that are cited)"
+	doubtfulWords   = "It is doubtful that %s answers this.\n\n"
+	notFoundWords   = "I find no answer to this in %s."
+	nearestWords    = "This comes closest in %s:"
+)
+
+const (
+	chatPassages = 3   // that are shown where no words are marked
+	chatSnippet  = 400 // bytes of each
+)
+
+// say adds a piece to the text.
+func (a *chatAnswer) say(format string, args ...any) {
+	piece := fmt.Sprintf(format, args...)
+	if piece == "" || a.failed != nil {
+		return
+	}
+	a.text.WriteString(piece)
+	a.failed = a.emit(piece)
+}
+
+// answer searches, and says what was found as it is there.
+func (a *chatAnswer) answer(
+	ctx context.Context,
+	e handlers.Engine,
+	request search.Request,
+) (r search.Response, err error) {
+	r, err = e.Search(search.Watched(ctx, search.Watching{
+		Found: func(r search.Response) error {
+			if r.Verdict == search.VerdictDoubtful {
+				a.say(doubtfulWords, a.collection)
+			}
+			return a.failed
+		},
+		Written: func(text string) {
+			a.say("%s", text[a.said:])
+			a.said = len(text)
+		},
+		Sentence: func(s search.WrittenSentence) {
+			if !s.Supported {
+				a.say(unsupportedMark)
+			}
+		},
+	}), request)
+	if err != nil {
+		return r, err
+	}
+	switch g := r.Generated; {
+	case r.Verdict == search.VerdictNotFound:
+		a.say(notFoundWords, a.collection)
+		a.body = a.text.Len()
+	case g != nil && g.Text != "":
+		if a.said == 0 { // that it found nothing, which it did not write itself
+			a.say("%s", g.Text)
+		}
+		a.body = a.text.Len()
+		var cited []source
+		for _, c := range g.Citations {
+			cited = append(cited, source{c.Number, titleOf(c.Title, c.Passage), c.Place})
+		}
+		a.sources(cited)
+	default:
+		a.quote(r)
+	}
+	return r, a.failed
+}
+
+// finish returns why the answer ends.
+func (a *chatAnswer) finish(r search.Response) string {
+	if g := r.Generated; g != nil && !g.Complete && !g.Refused {
+		return "length"
+	}
+	return "stop"
+}
+
+// quote says what a reader marked, with the passage around it, or shows the first passages.
+func (a *chatAnswer) quote(r search.Response) {
+	var shown []source
+	show := func(i int, from int) {
+		x := r.Results[i]
+		shown = append(shown, source{i + 1, titleOf(x.Title, x.ID), x.Place})
+		a.say("\n\n> %s [%d]", strings.Join(strings.Fields(around(contentOf(x), from)), " "), i+1)
+	}
+	for _, words := range r.Answers[:min(1, len(r.Answers))] {
+		at := slices.IndexFunc(r.Results, func(x search.Result) bool { return x.ID == words.Passage })
+		if at >= 0 {
+			a.say("**%s** [%d]", strings.Join(strings.Fields(words.Text), " "), at+1)
+			show(at, words.Start)
+		}
+	}
+	if len(shown) == 0 {
+		a.say(nearestWords, a.collection)
+		for i := range r.Results[:min(chatPassages, len(r.Results))] {
+			show(i, 0)
+		}
+	}
+	a.body = a.text.Len()
+	a.sources(shown)
+}
+
+// around returns a part of a text that has a byte of it, not much longer than a snippet.
+func around(text string, at int) string {
+	begin := 0
+	if len(text) > chatSnippet && at > chatSnippet/2 {
+		begin = min(at-chatSnippet/2, len(text)-chatSnippet)
+		for begin > 0 && !utf8.RuneStart(text[begin]) {
+			begin--
+		}
+	}
+	out := firstOf(text[begin:], chatSnippet)
+	if begin > 0 {
+		out = "…" + out
+	}
+	return out
+}
+
+// source is a passage that the text cites.
+type source struct {
+	number int
+	title  string
+	at     search.Place
+}
+
+// sources lists the passages that the text cites, with their places.
+func (a *chatAnswer) sources(all []source) {
+	if len(all) == 0 {
+		return
+	}
+	a.say("\n\nSources:\n")
+	for _, s := range all {
+		parts := []string{s.title}
+		if d := s.at.Document; d != nil && titleOf(d.Title, d.ID) != s.title {
+			parts = append(parts, titleOf(d.Title, d.ID))
+		}
+		if s.at.Heading != "" && s.at.Heading != s.title {
+			parts = append(parts, s.at.Heading)
+		}
+		if s.at.Page > 0 {
+			parts = append(parts, fmt.Sprintf("page %d", s.at.Page))
+		}
+		a.say("- [%d] %s\n", s.number, firstOf(strings.Join(strings.Fields(strings.Join(parts, ", ")), " "), chatSnippet))
+	}
+}
+
+// citation matches numbers of passages in an answer: [1], [2, 3].
+var citations = regexp.MustCompile(`\[\s*\d+(?:\s*[,;]\s*\d+)*\s*\]`)
+
+// number matches one of them.
+var numbers = regexp.MustCompile(`\d+`)
+
+// annotations returns where in the text, in characters, passages are cited, and which.
+func (a *chatAnswer) annotations(r search.Response) (out []annotation) {
+	text := a.text.String()[:a.body]
+	places := map[int]urlCitation{}
+	for i, x := range r.Results {
+		if r.Generated == nil {
+			places[i+1] = urlCitation{Title: titleOf(x.Title, x.ID), URL: addressUnder(a.base, x.ID, x.Metadata, x.Place)}
+		}
+	}
+	if r.Generated != nil {
+		for _, c := range r.Generated.Citations {
+			var metadata map[string]any
+			for _, x := range r.Results {
+				if x.ID == c.Passage {
+					metadata = x.Metadata
+				}
+			}
+			places[c.Number] = urlCitation{
+				Title: titleOf(c.Title, c.Passage), URL: addressUnder(a.base, c.Passage, metadata, c.Place),
+			}
+		}
+	}
+	for _, span := range citations.FindAllStringIndex(text, -1) {
+		for _, digits := range numbers.FindAllString(text[span[0]:span[1]], -1) {
+			n, err := strconv.Atoi(digits)
+			at, known := places[n]
+			if err != nil || !known {
+				continue
+			}
+			at.Start = utf8.RuneCountInString(text[:span[0]])
+			at.End = at.Start + utf8.RuneCountInString(text[span[0]:span[1]])
+			out = append(out, annotation{"url_citation", at})
+		}
+	}
+	return out
+}
