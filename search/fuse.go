@@ -35,6 +35,9 @@ func (a *answer) fuse(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("fusing by %s: %w", m.Name, err)
 		}
+		if err := a.surely(ctx, m, in, &ranking, k); err != nil {
+			return err
+		}
 		if a.plan.groupBy != "" {
 			ranking.Any = nil // it is not known of other passages than the first
 		}

@@ -357,5 +357,11 @@ func (r *Read) Signals(confidence float64) []float64 {
 	if len(r.Readings) == 0 {
 		return nil
 	}
-	return readSignals(r.Readings, confidence)
+	rivals := r.Readings[:1:1]
+	for i := 1; i < len(r.Readings); i++ {
+		if !repeats(shingles(r.Passages[0].Text), shingles(r.Passages[i].Text)) {
+			rivals = append(rivals, r.Readings[i])
+		}
+	}
+	return readSignals(rivals, confidence)
 }

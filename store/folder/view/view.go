@@ -84,6 +84,9 @@ func (v pinned) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error
 // passages are the texts of a generation.
 type passages struct{ *folder.Generation }
 
+// AtHand says that Read needs no other machine.
+func (p passages) AtHand() {}
+
 // Read implements search.Passages. It takes some milliseconds at most, so the context is
 // for others.
 func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {

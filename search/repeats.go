@@ -1,0 +1,99 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
+)
+
+// Passages that say the same in other words, cut or titled otherwise, such as those of one document in two
+// formats, are no rivals: how sure an answer is does not depend on how often it is there. Copies, whose
+// texts are equal, are found by fingerprints before (copies.go).
+
+const (
+	// mostRepeats is how many passages behind the first are compared with it.
+	mostRepeats = 5
+	// shingle is of how many words the pieces are by which texts are compared, and repeated the share of
+	// the shorter text's pieces that the other has to have. Texts on one subject share few runs of four words.
+	shingle  = 4
+	repeated = 0.5
+)
+
+// atHand are Passages that are read in microseconds.
+type atHand interface{ AtHand() }
+
+// surely gives a ranking the confidence that it has without the passages that repeat its first one.
+func (a *answer) surely(ctx context.Context, m plannedMethod, in fusion.Input, ranking *fusion.Ranking, k int) error {
+	if ranking.Confidence == nil || !m.WeighsByQuestion() || !a.collapse || len(ranking.Items) < 2 {
+		return nil
+	}
+	again, err := a.repeatsOfFirst(ctx, ranking.Items)
+	if err != nil || len(again) == 0 {
+		return err
+	}
+	in.Table = a.table.Without(func(o rank.Ordinal) bool { return slices.Contains(again, o) })
+	alone, err := m.Fuse(in, a.settings(), k)
+	if err != nil || len(alone.Items) == 0 || alone.Items[0].Ordinal != ranking.Items[0].Ordinal {
+		return err
+	}
+	ranking.Confidence, ranking.Any = alone.Confidence, alone.Any
+	return nil
+}
+
+// repeatsOfFirst returns the passages behind the first that say the same.
+func (a *answer) repeatsOfFirst(ctx context.Context, items []fusion.Item) (again []rank.Ordinal, err error) {
+	if _, quick := a.view.Passages().(atHand); !quick {
+		return nil, nil
+	}
+	items = items[:min(len(items), 1+mostRepeats)]
+	ordinals := make([]rank.Ordinal, len(items))
+	for i, x := range items {
+		ordinals[i] = x.Ordinal
+	}
+	passages, err := a.view.Passages().Read(ctx, ordinals)
+	if err != nil {
+		return nil, fmt.Errorf("comparing the first passages: %w", err)
+	}
+	first := shingles(passages[0].Text)
+	for i := range passages[1:] {
+		if repeats(first, shingles(passages[i+1].Text)) {
+			again = append(again, ordinals[i+1])
+		}
+	}
+	return again, nil
+}
+
+// repeats reports whether of two texts, by their shingles, one has most of what the other says.
+func repeats(a, b map[string]bool) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	shared := 0
+	for piece := range a {
+		if b[piece] {
+			shared++
+		}
+	}
+	return len(a) > 0 && float64(shared) >= repeated*float64(len(a))
+}
+
+// shingles returns the runs of words of a text, whatever the case, punctuation and space between them; a text
+// of fewer words is one.
+func shingles(text string) map[string]bool {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	out := make(map[string]bool, len(words))
+	if len(words) > 0 && len(words) < shingle {
+		out[strings.Join(words, " ")] = true
+	}
+	for i := shingle; i <= len(words); i++ {
+		out[strings.Join(words[i-shingle:i], " ")] = true
+	}
+	return out
+}
