@@ -177,6 +177,8 @@ func (e *admittedEngine) Readers() []search.ReaderInfo { return e.engine.Readers
 
 func (e *admittedEngine) Rerankers() []search.RerankerInfo { return e.engine.Rerankers() }
 
+func (e *admittedEngine) Methods() []search.MethodInfo { return e.engine.Methods() }
+
 func (e *admittedEngine) Generation() (number uint64, passages int) { return e.engine.Generation() }
 
 func (e *admittedEngine) Limits() search.Limits { return e.engine.Limits() }

@@ -50,6 +50,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"Problem": reflect.TypeFor[Problem](), "ProblemField": reflect.TypeFor[ProblemField](),
 		"WriteResult":     reflect.TypeFor[WriteResult](),
 		"DocumentsResult": reflect.TypeFor[jobs.DocumentsResult](),
+		"FusionMethod":    reflect.TypeFor[search.MethodInfo](),
 		"MeasuredResult":  reflect.TypeFor[jobs.MeasuredResult](), "Share": reflect.TypeFor[jobs.Share](),
 		"JudgmentRequest": reflect.TypeFor[judgmentBody](), "JudgmentCounts": reflect.TypeFor[JudgmentCounts](),
 		"JudgmentList": reflect.TypeFor[JudgmentList](), "Judgment": reflect.TypeFor[judgments.Judgment](),

@@ -17,6 +17,7 @@ type Engine interface {
 	Expert(name string) (search.ExpertInfo, error)
 	Readers() []search.ReaderInfo
 	Rerankers() []search.RerankerInfo
+	Methods() []search.MethodInfo
 	// Passage returns a passage and its version, fit for an ETag.
 	Passage(ctx context.Context, id string) (passage corpus.Passage, version string, err error)
 	// Visible reports whether the requests of a context may see a passage (search.Restricted).

@@ -318,6 +318,7 @@ type brokenEngine struct{ Engine }
 func (brokenEngine) Readers() []search.ReaderInfo { return nil }
 
 func (brokenEngine) Rerankers() []search.RerankerInfo { return nil }
+func (brokenEngine) Methods() []search.MethodInfo     { return nil }
 func (brokenEngine) Experts() []search.ExpertInfo     { panic("on the streets of London") }
 
 func TestPanics(t *testing.T) {

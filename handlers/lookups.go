@@ -15,6 +15,7 @@ type ExpertList struct {
 	Experts     []search.ExpertInfo     `json:"experts"`
 	Readers     []search.ReaderInfo     `json:"readers,omitempty"`
 	Rerankers   []search.RerankerInfo   `json:"rerankers,omitempty"`
+	Methods     []search.MethodInfo     `json:"methods"`
 	Reliability []search.ReliabilityBin `json:"reliability,omitempty"` // of the answers' confidence
 }
 
@@ -27,6 +28,7 @@ func (a *API) getExperts(c *call, _ none) (out ExpertList, err error) {
 	out.Experts = []search.ExpertInfo{}
 	out.Readers = engine.Readers()
 	out.Rerankers = engine.Rerankers()
+	out.Methods = engine.Methods()
 	out.Reliability = engine.Defaults().Reliability
 	for _, expert := range engine.Experts() {
 		out.Experts = append(out.Experts, withoutNulls(expert))

@@ -185,7 +185,9 @@ type bareEngine struct{ Engine }
 func (bareEngine) Readers() []search.ReaderInfo { return nil }
 
 func (bareEngine) Rerankers() []search.RerankerInfo { return nil }
-func (bareEngine) Experts() []search.ExpertInfo     { return []search.ExpertInfo{{Name: "bare"}} }
+
+func (bareEngine) Methods() []search.MethodInfo { return []search.MethodInfo{} }
+func (bareEngine) Experts() []search.ExpertInfo { return []search.ExpertInfo{{Name: "bare"}} }
 
 func (bareEngine) Expert(string) (search.ExpertInfo, error) {
 	return search.ExpertInfo{Name: "bare"}, nil

@@ -69,12 +69,12 @@ export function compare(state, signal) {
   return h("div", { class: "compare" }, h("h1", null, "Compare methods"), form, choice, absent, body);
 }
 
-// lacks returns why methods cannot answer here, as the server says it: each is asked something.
-async function lacks(signal) {
-  const searches = methods.map((fusion) => ({ question: "anything", k: 1, fusion, fields: [] }));
-  const { answers } = await post("/v1/search/batch", { searches }, { signal }).catch(() => ({ answers: [] }));
-  return new Map(answers.flatMap((one, i) => (/^needs_/.test(one.code) ? [[methods[i], one.detail]] : [])));
-}
+// lacks returns why methods cannot answer here, by their names; nothing where nobody says.
+const lacks = (signal) =>
+  get("/v1/experts", { signal }).then(
+    (known) => new Map(known.methods.filter((one) => one.lacks && methods.includes(one.name)).map((one) => [one.name, one.lacks])),
+    () => new Map(),
+  );
 
 function load(state, body, signal) {
   const request = requestOf(state);
