@@ -70,7 +70,9 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 	}
 	if err != nil {
 		p.refused = refusal(err)
-		p.failAll(ctx, err)
+		if p.refused == nil {
+			p.failAll(ctx, err)
+		}
 		return p
 	}
 	p.duplicates = duplicatesIn(view, q)

@@ -10,6 +10,8 @@ from conclave_client import Answer, AsyncClient, Client
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.utils import Secret, deserialize_secrets_inplace
 
+from conclave_filters import from_haystack
+
 
 @component
 class ConclaveRetriever:
@@ -26,36 +28,42 @@ class ConclaveRetriever:
         min_confidence: float = 0,
         key: Secret | None = None,
         answer: bool | dict[str, Any] = False,
+        filters: dict[str, Any] | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
         self.address, self.key = address, key
         self.top_k, self.min_confidence, self.answer, self.options = top_k, min_confidence, answer, options or {}
+        self.filters = filters
 
     def _server(self) -> dict[str, str]:
         return {"address": self.address, "key": (self.key and self.key.resolve_value()) or ""}
 
-    def _asked(self, top_k: int | None, messages: list[dict[str, str]] | None) -> dict[str, Any]:
+    def _asked(self, top_k: int | None, messages: list[dict[str, str]] | None, filters: Any) -> dict[str, Any]:
         fields = ["title", "text", "tags", "metadata", "document"]
         asked = {"k": top_k or self.top_k, "min_confidence": self.min_confidence, "answer": self.answer}
         behind = {"messages": messages} if messages else {}
-        return asked | {"fields": fields, "offsets": "codepoints"} | self.options | behind
+        only = {"filter": from_haystack(filters or self.filters)} if filters or self.filters else {}
+        return asked | {"fields": fields, "offsets": "codepoints"} | only | self.options | behind
 
     @component.output_types(documents=list[Document], confidence=float, verdict=str)
-    def run(self, query: str, top_k: int | None = None, messages: list[dict[str, str]] | None = None) -> dict[str, Any]:
+    def run(
+        self, query: str, top_k: int | None = None, messages: list[dict[str, str]] | None = None, filters: Any = None
+    ) -> dict[str, Any]:
         with Client(**self._server()) as client:
-            return _output(client.search(query, **self._asked(top_k, messages)))
+            return _output(client.search(query, **self._asked(top_k, messages, filters)))
 
     @component.output_types(documents=list[Document], confidence=float, verdict=str)
     async def run_async(
-        self, query: str, top_k: int | None = None, messages: list[dict[str, str]] | None = None
+        self, query: str, top_k: int | None = None, messages: list[dict[str, str]] | None = None, filters: Any = None
     ) -> dict[str, Any]:
         async with AsyncClient(**self._server()) as client:
-            return _output(await client.search(query, **self._asked(top_k, messages)))
+            return _output(await client.search(query, **self._asked(top_k, messages, filters)))
 
     def to_dict(self) -> dict[str, Any]:
         key = self.key and self.key.to_dict()
         kept = {"address": self.address, "top_k": self.top_k, "min_confidence": self.min_confidence}
-        return default_to_dict(self, **kept, key=key, answer=self.answer, options=self.options)
+        kept |= {"answer": self.answer, "filters": self.filters, "options": self.options}
+        return default_to_dict(self, **kept, key=key)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "ConclaveRetriever":

@@ -11,6 +11,8 @@ from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, Callba
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
+from conclave_filters import from_langchain
+
 
 class ConclaveRetriever(BaseRetriever):
     """Passages that answer a question, best first. Each document's metadata has the passage's own, its title, tags and
@@ -24,13 +26,15 @@ class ConclaveRetriever(BaseRetriever):
     min_confidence: float = 0
     answer: bool | dict[str, Any] = False  # or how, such as {"min_chance": 0.5}
     messages: list[dict[str, str]] = []  # before a question that does not stand alone, as {"role", "content"}
+    filters: Any = None  # a FilterDirective of langchain_core.structured_query
     options: dict[str, Any] = {}  # further fields of a search, such as {"filter": {"tags_any": ["law"]}}
 
     def _asked(self) -> dict[str, Any]:
         fields = ["title", "text", "tags", "metadata", "document"]
         asked = {"k": self.k, "min_confidence": self.min_confidence, "answer": self.answer, "fields": fields}
         behind = {"messages": self.messages} if self.messages else {}
-        return asked | {"offsets": "codepoints"} | self.options | behind
+        only = {"filter": from_langchain(self.filters)} if self.filters else {}
+        return asked | {"offsets": "codepoints"} | only | self.options | behind
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
         with Client(self.address, key=self.key) as client:

@@ -9,6 +9,8 @@ from conclave_client import Answer, AsyncClient, Client
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
+from conclave_filters import from_llama_index
+
 
 class ConclaveRetriever(BaseRetriever):
     """Passages that answer a question, best first. Each node's metadata has the passage's own, its title and tags, of a
@@ -26,13 +28,15 @@ class ConclaveRetriever(BaseRetriever):
         k: int = 5,
         min_confidence: float = 0,
         answer: bool | dict[str, Any] = False,
+        filters: Any = None,  # MetadataFilters
         **options: Any,
     ) -> None:
         super().__init__()
         self._server = {"address": address, "key": key}
         fields = ["title", "text", "tags", "metadata", "document"]
         asked = {"k": k, "min_confidence": min_confidence, "answer": answer, "fields": fields}
-        self._asked = asked | {"offsets": "codepoints"} | options
+        only = {"filter": from_llama_index(filters)} if filters else {}
+        self._asked = asked | {"offsets": "codepoints"} | only | options
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         with Client(**self._server) as client:

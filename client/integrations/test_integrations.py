@@ -37,6 +37,19 @@ def marked(text: str, answers: list[dict]) -> bool:
     return "day" in first["text"] and text[first["start"] : first["end"]] == first["text"] and 0 < first["chance"] < 1
 
 
+def put_priced() -> None:
+    """Passages with metadata that filters compare."""
+    from conclave_client import Client, Passage
+
+    with Client(url) as client:
+        for name, price, day in (("cheap", 5, "2024-01-31"), ("fair", 12.5, "2024-02-29"), ("dear", 80, "2024-03-01")):
+            about = {"price": price, "day": day, "kind": name[0]}
+            client.put(Passage("mill-" + name, "A coffee mill that is " + name, metadata=about), visible=True)
+
+
+MILL = "a coffee mill"
+
+
 def followed_up() -> list[float]:
     """The scores that the client's search gives for the question behind the messages."""
     from conclave_client import Client
@@ -72,6 +85,23 @@ def langchain() -> None:
     behind = [d.metadata["score"] for d in ConclaveRetriever(address=url, messages=BEFORE).invoke(FOLLOW_UP)]
     assert behind == followed_up() != [d.metadata["score"] for d in ConclaveRetriever(address=url).invoke(FOLLOW_UP)]
     assert placed(retriever.invoke(BURRS)[0].metadata) and "source" not in first.metadata
+    from datetime import date
+
+    from langchain_core.structured_query import Comparator, Comparison, Operation, Operator
+
+    put_priced()
+    within = Comparison(comparator=Comparator.GTE, attribute="price", value=10)
+    early = Comparison(comparator=Comparator.LT, attribute="day", value={"date": "2024-03-01", "type": "date"})
+    named = Comparison(comparator=Comparator.IN, attribute="kind", value=["c", "d"])
+    late = Comparison(comparator=Comparator.GT, attribute="day", value=date(2024, 2, 29))
+    for filters, want in (
+        (Operation(operator=Operator.AND, arguments=[within, early]), ["mill-fair"]),
+        (Operation(operator=Operator.OR, arguments=[named, early]), ["mill-cheap", "mill-dear", "mill-fair"]),
+        (Operation(operator=Operator.AND, arguments=[named, late]), ["mill-dear"]),
+        (Comparison(comparator=Comparator.EQ, attribute="tags", value="tales"), ["foxes", "lamps/1"]),
+    ):
+        only = ConclaveRetriever(address=url, filters=filters)
+        assert sorted(d.id for d in only.invoke(MILL)) == want, (filters, only.invoke(MILL))
     tales = ConclaveRetriever(address=url, options={"filter": {"tags_any": ["tales"]}})
     assert sorted(d.id for d in tales.invoke(QUESTION)) == ["foxes", "lamps/1"]
 
@@ -109,6 +139,17 @@ def llama_index() -> None:
     assert rice.node_id == "rice" and marked(rice.get_content(), rice.metadata["answers"])
     assert "answers" not in other.metadata and "answers" not in nodes[0].node.metadata
     assert placed(retriever.retrieve(BURRS)[0].node.metadata)
+    from llama_index.core.vector_stores import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+
+    put_priced()
+    dear = MetadataFilter(key="price", operator=FilterOperator.GT, value=12.5)
+    early = MetadataFilter(key="day", operator=FilterOperator.LTE, value="2024-01-31")
+    both = MetadataFilters(filters=[dear, early], condition=FilterCondition.OR)
+    listed = MetadataFilters(filters=[MetadataFilter(key="kind", operator=FilterOperator.NIN, value=["c"])])
+    priced = MetadataFilters(filters=[MetadataFilter(key="price", operator=FilterOperator.GTE, value=0), listed])
+    for filters, want in ((both, ["mill-cheap", "mill-dear"]), (priced, ["mill-dear", "mill-fair"])):
+        only = ConclaveRetriever(url, filters=filters)
+        assert sorted(n.node.node_id for n in only.retrieve(MILL)) == want, filters
     assert "page: 4" in str(RetrieverQueryEngine.from_args(retriever, llm=MockLLM()).query(BURRS))
     # This model answers with what it reads.
     for asked in (retriever, marking):
@@ -126,6 +167,13 @@ def haystack() -> None:
 
     from conclave_haystack import ConclaveRetriever
 
+    put_priced()
+    conditions = [{"field": "meta.price", "operator": ">=", "value": 10}]
+    conditions += [{"operator": "NOT", "conditions": [{"field": "meta.kind", "operator": "==", "value": "d"}]}]
+    only = ConclaveRetriever(url, filters={"operator": "AND", "conditions": conditions})
+    assert [d.id for d in only.run(MILL)["documents"]] == ["mill-fair"]
+    late = {"field": "meta.day", "operator": ">", "value": "2024-02-29"}
+    assert [d.id for d in only.run(MILL, filters=late)["documents"]] == ["mill-dear"]
     pipeline = Pipeline()
     pipeline.add_component(
         "retriever", ConclaveRetriever(url, top_k=2, key=Secret.from_env_var("NO_KEY", strict=False))

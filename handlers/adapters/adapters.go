@@ -142,22 +142,3 @@ func notesOf(r search.Response) []string {
 	}
 	return notes
 }
-
-// tagFilter adds to a filter that a passage has one of these tags.
-func tagFilter(f *search.Filter, tags []string) error {
-	switch {
-	case len(tags) == 0:
-		return invalid("out_of_range", "/filters", "a condition on tags names none")
-	case len(tags) == 1:
-		f.TagsAll = append(f.TagsAll, tags...)
-	case f.TagsAny != nil:
-		return invalid(
-			"unknown_value",
-			"/filters",
-			"two lists of tags of which one is enough cannot be joined: only one such list is supported",
-		)
-	default:
-		f.TagsAny = tags
-	}
-	return nil
-}

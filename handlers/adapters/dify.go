@@ -6,8 +6,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search"
 )
 
@@ -133,51 +135,44 @@ func (in *difyRequest) retrieve(
 // textKey is the name of conditions on the words of passages.
 const textKey = "text"
 
-// filter returns the conditions that there are on tags. Those on words come into the request.
+// filter returns the conditions that there are on tags and metadata. Those on words come into the request.
 func (in *difyRequest) filter(r *search.Request) (f search.Filter, err error) {
 	if in.Condition == nil {
 		return f, nil
 	}
-	var any []string
-	for _, c := range in.Condition.Conditions {
-		var tags texts
+	or := in.Condition.LogicalOperator == "or"
+	var all []conditions.Condition
+	for i := range in.Condition.Conditions {
+		c := &in.Condition.Conditions[i]
+		var words texts
 		if len(c.Name) == 1 && c.Name[0] == textKey && (c.Comparison == "contains" || c.Comparison == "not contains") &&
-			in.Condition.LogicalOperator != "or" &&
-			tags.UnmarshalJSON(c.Value) == nil {
+			!or && words.UnmarshalJSON(c.Value) == nil {
 			if c.Comparison == "contains" {
-				r.Must = append(r.Must, tags...)
+				r.Must = append(r.Must, words...)
 			} else {
-				r.MustNot = append(r.MustNot, tags...)
+				r.MustNot = append(r.MustNot, words...)
 			}
 			continue
 		}
-		if len(c.Name) == 1 && c.Name[0] == documentKey && (c.Comparison == "is" || c.Comparison == "in") &&
-			in.Condition.LogicalOperator != "or" && tags.UnmarshalJSON(c.Value) == nil {
-			if err := documentFilter(&f, tags); err != nil {
-				return f, err
-			}
-			continue
-		}
-		known := c.Comparison == "contains" || c.Comparison == "is" || c.Comparison == "in"
-		if len(c.Name) != 1 || c.Name[0] != tagsKey || !known || tags.UnmarshalJSON(c.Value) != nil {
+		one, ok := c.condition()
+		if !ok {
 			return f, invalid(
 				"unknown_value",
 				"/metadata_condition",
-				"a condition is not supported: passages are filtered by their tags, with the name %q, contains, is or in, and a tag or a list of them, by documents, with the name \"document\", is or in, and by words, with the name %q, contains or not contains, all of which hold",
+				"the condition %.32q on %.64q is not supported: is, is not, in, not in, empty, not empty, start with, =, ≠, >, <, ≥, ≤, before and after compare a field with values of its kind; contains and not contains are for %q, and for %q where all conditions hold",
+				c.Comparison,
+				strings.Join(c.Name, ", "),
 				tagsKey,
 				textKey,
 			)
 		}
-		if in.Condition.LogicalOperator == "or" {
-			any = append(any, tags...)
-		} else if err := tagFilter(&f, tags); err != nil {
-			return f, err
-		}
+		all = append(all, one)
 	}
-	if any != nil {
-		err = tagFilter(&f, any)
+	if or && all != nil {
+		all = []conditions.Condition{{Or: all}}
 	}
-	return f, err
+	f.And = all
+	return f, nil
 }
 
 type difyRefusal struct {

@@ -74,7 +74,7 @@ func TestRefusals(t *testing.T) {
 		{"/v1/vector_stores/c/search", object{"query": []string{"x", "y"}}, 400, ai("query", "out_of_range"), "one is answered"},
 		{"/v1/vector_stores/c/search", object{"query": "x", "max_num_results": 51}, 400, ai("max_num_results", "out_of_range"), "50"},
 		{"/v1/vector_stores/c/search", object{"query": "x", "rewrite_query": true}, 400, ai("rewrite_query", "unknown_value"), "rewritten"},
-		{"/v1/vector_stores/c/search", object{"query": "x", "filters": object{"type": "gt", "key": "page", "value": 3}}, 400, ai("filters", "unknown_value"), "tags"},
+		{"/v1/vector_stores/c/search", object{"query": "x", "filters": object{"type": "gt", "key": "tags", "value": 3}}, 400, ai("filters", "wrong_type"), "tags"},
 		{"/v1/vector_stores/c/search", object{"query": "x", "filters": object{"type": "eq", "key": "tags", "value": 3}}, 400, ai("filters", "wrong_type"), "tag"},
 		{"/v1/vector_stores/c/search", object{"query": "x", "filters": object{"type": "or"}}, 400, ai("filters", "out_of_range"), "none"},
 		{"/v1/vector_stores/c/search", object{"query": "x", "ranking_options": object{"score_threshold": 2}}, 400, ai("ranking_options.score_threshold", "out_of_range"), "from 0 to 1"},
@@ -92,7 +92,7 @@ func TestRefusals(t *testing.T) {
 		{"/retrieval", object{"knowledge_id": "other", "query": "x", "retrieval_setting": setting}, 404, object{"error_code": 2001.}, `"c"`},
 		{"/retrieval", object{"knowledge_id": "c", "query": "x", "retrieval_setting": object{"top_k": 0}}, 422, object{"error_code": "out_of_range"}, "top_k"},
 		{"/retrieval", object{"knowledge_id": "c", "query": "x", "retrieval_setting": object{"score_threshold": -1}}, 422, object{"error_code": "out_of_range"}, "score_threshold"},
-		{"/retrieval", object{"knowledge_id": "c", "query": "x", "metadata_condition": object{"conditions": []object{{"name": "page", "comparison_operator": ">", "value": 3}}}}, 422, object{"error_code": "unknown_value"}, "tags"},
+		{"/retrieval", object{"knowledge_id": "c", "query": "x", "metadata_condition": object{"conditions": []object{{"name": "page", "comparison_operator": "end with", "value": 3}}}}, 422, object{"error_code": "unknown_value"}, "tags"},
 	} {
 		s.key = "embed"
 		if c.path == "/retrieval" || strings.HasPrefix(c.path, "/v1/vector_stores") ||

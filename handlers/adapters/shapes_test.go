@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/http"
 	"slices"
@@ -241,6 +242,75 @@ func TestStoreFilters(t *testing.T) {
 		)
 		if len(got.Records) != want {
 			t.Errorf("%v: %v", conditions, got)
+		}
+	}
+}
+
+// TestConditionsOfOthers: conditions on metadata of OpenAI's vector stores and of Dify find what they say.
+func TestConditionsOfOthers(t *testing.T) {
+	passages := ""
+	for i, day := range []string{"2024-01-31", "2024-02-29", "2024-03-01", "2024-03-02"} {
+		passages += fmt.Sprintf(`{"id":"m%d","text":"a coffee mill number %d","tags":["t%d"],"metadata":{"price":%d,"day":%q,"kind":"k%d","row":"%d"}}`+"\n",
+			i, i, i%2, 10*i, day, i%3, i)
+	}
+	s := serve(t, realclients.ServerOptions{Passages: passages})
+	one := func(by, key string, value any) object { return object{"type": by, "key": key, "value": value} }
+	join := func(by string, all ...object) object { return object{"type": by, "filters": all} }
+	for _, c := range []struct {
+		filter object
+		want   string
+	}{
+		{one("gte", "price", 20), "m2 m3"},
+		{one("ne", "kind", "k0"), "m1 m2"},
+		{one("nin", "kind", []string{"k0", "k2"}), "m1"},
+		{join("and", one("gt", "price", 0), one("lt", "day", "2024-03-01")), "m1"},
+		{join("or", one("eq", "price", 0), join("and", one("eq", "tags", "t1"), one("lte", "price", 10))), "m0 m1"},
+		{one("in", "price", []int{0, 30, 99}), "m0 m3"},
+		{one("eq", "nobody", "x"), ""},
+	} {
+		var got storePage
+		s.ask(http.MethodPost, "/v1/vector_stores/c/search", object{"query": "coffee mill", "filters": c.filter}, &got)
+		ids := []string{}
+		for _, x := range got.Data {
+			ids = append(ids, x.FileID)
+		}
+		if slices.Sort(ids); strings.Join(ids, " ") != c.want {
+			t.Errorf("%v: %v, want %s", c.filter, ids, c.want)
+		}
+	}
+	cond := func(name any, by string, value any) object {
+		return object{"name": name, "comparison_operator": by, "value": value}
+	}
+	for _, c := range []struct {
+		operator   string
+		conditions []object
+		want       string
+	}{
+		{"and", []object{cond([]string{"price"}, "≥", "20")}, "m2 m3"},
+		{"and", []object{cond("price", "=", 10)}, "m1"},
+		{"and", []object{cond("row", "≠", "1"), cond("price", "<", "25")}, "m0 m2"},
+		{"and", []object{cond("kind", "is not", "k0"), cond("day", "after", "2024-02-29")}, "m2"},
+		{"or", []object{cond("kind", "is", "k2"), cond("day", "before", 1706745600)}, "m0 m2"},
+		{"and", []object{cond("kind", "in", []string{"k1", "k2"})}, "m1 m2"},
+		{"and", []object{cond("kind", "not in", []string{"k1", "k2"})}, "m0 m3"},
+		{"and", []object{cond("kind", "start with", "k"), cond("row", "start with", "2")}, "m2"},
+		{"and", []object{{"name": "nobody", "comparison_operator": "not empty"}}, ""},
+		{"and", []object{cond("tags", "not contains", "t1"), {"name": "day", "comparison_operator": "not empty"}}, "m0 m2"},
+		{"and", []object{cond([]string{"kind", "row"}, "is", "k1"), cond("text", "contains", "mill")}, "m1"},
+	} {
+		var got struct {
+			Records []struct{ Metadata struct{ ID string } }
+		}
+		s.ask(http.MethodPost, "/retrieval", object{
+			"knowledge_id": "c", "query": "coffee mill", "retrieval_setting": object{"top_k": 9},
+			"metadata_condition": object{"logical_operator": c.operator, "conditions": c.conditions},
+		}, &got)
+		ids := []string{}
+		for _, x := range got.Records {
+			ids = append(ids, x.Metadata.ID)
+		}
+		if slices.Sort(ids); strings.Join(ids, " ") != c.want {
+			t.Errorf("%v: %v, want %s", c.conditions, ids, c.want)
 		}
 	}
 }

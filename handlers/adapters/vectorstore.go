@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search"
 )
 
@@ -111,9 +112,11 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 		return out, err
 	}
 	if in.Filters != nil {
-		if err := in.Filters.onto(&request.Filter); err != nil {
+		c, err := in.Filters.condition()
+		if err != nil {
 			return out, err
 		}
+		request.Filter.And = []conditions.Condition{c}
 	}
 	response, err := e.Search(ctx, request)
 	if err != nil {
@@ -167,79 +170,6 @@ func attributesOf(x search.Result) map[string]any {
 	}
 	return all
 }
-
-// onto adds the conditions to a filter: "document" equal to an id or in a list of them, and "tags"
-// equal to one, in a list of them, and several conditions that all hold, or equalities of which one
-// does.
-func (f *storeFilter) onto(filter *search.Filter) error {
-	switch f.Type {
-	case "and":
-		for i := range f.Filters {
-			if err := f.Filters[i].onto(filter); err != nil {
-				return err
-			}
-		}
-		return nil
-	case "or":
-		var any []string
-		for _, part := range f.Filters {
-			tags, err := part.tags()
-			if err != nil {
-				return err
-			}
-			any = append(any, tags...)
-		}
-		return tagFilter(filter, any)
-	}
-	if f.Key == documentKey && (f.Type == "eq" || f.Type == "in") {
-		var ids texts
-		if err := ids.UnmarshalJSON(f.Value); err != nil {
-			return invalid("wrong_type", "/filters", "the value of a filter on documents has to be an id or a list of ids")
-		}
-		return documentFilter(filter, ids)
-	}
-	tags, err := f.tags()
-	if err != nil {
-		return err
-	}
-	return tagFilter(filter, tags)
-}
-
-// documentKey is what callers name the id of a passage's document as an attribute.
-const documentKey = "document"
-
-// documentFilter adds to a filter that a passage is of one of these documents.
-func documentFilter(f *search.Filter, ids []string) error {
-	switch {
-	case len(ids) == 0:
-		return invalid("out_of_range", "/filters", "a condition on documents names none")
-	case f.Documents != nil:
-		return invalid("unknown_value", "/filters", "two conditions on documents cannot be joined: name them in one list")
-	}
-	f.Documents = ids
-	return nil
-}
-
-// tags returns those that a comparison names, of which a passage has to have one.
-func (f *storeFilter) tags() ([]string, error) {
-	if f.Key != tagsKey || f.Type != "eq" && f.Type != "in" {
-		return nil, invalid(
-			"unknown_value",
-			"/filters",
-			"the filter %.32q of %.32q is not supported: passages are filtered by their tags and by the ids of their documents, {\"type\": \"eq\", \"key\": \"tags\", \"value\": \"law\"}, or \"in\" a list of them, joined by \"and\" or \"or\"",
-			f.Type,
-			f.Key,
-		)
-	}
-	var tags texts
-	if err := tags.UnmarshalJSON(f.Value); err != nil {
-		return nil, invalid("wrong_type", "/filters", "the value of a filter has to be a tag or a list of tags")
-	}
-	return tags, nil
-}
-
-// tagsKey is what callers name the tags as an attribute of passages.
-const tagsKey = "tags"
 
 // contentOf returns what a passage says: its text, or its title where it has that alone.
 func contentOf(x search.Result) string {

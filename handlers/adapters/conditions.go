@@ -1,0 +1,229 @@
+package adapters
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"example.org/conclave/internal/conditions"
+)
+
+// The names by which callers compare a passage's tags, and parts of its document that attributesOf gives
+// them under other names than the metadata have.
+const (
+	tagsKey     = "tags"
+	documentKey = "document"
+)
+
+// fieldOf returns the key of the metadata that callers name as an attribute.
+func fieldOf(attribute string) string {
+	switch attribute {
+	case "source":
+		return "document_source"
+	case "document_name":
+		return "document_title"
+	}
+	return attribute
+}
+
+// valuesOf reads a value, or a list of them.
+func valuesOf(raw json.RawMessage) (values []conditions.Value, ok bool) {
+	if len(raw) == 0 {
+		return nil, false
+	}
+	if raw[0] != '[' {
+		var one conditions.Value
+		err := json.Unmarshal(raw, &one)
+		return []conditions.Value{one}, err == nil
+	}
+	err := json.Unmarshal(raw, &values)
+	return values, err == nil
+}
+
+// oneOf returns the condition that a field is one of some values; of tags, that a passage has one of them.
+func oneOf(attribute string, values []conditions.Value) (c conditions.Condition, ok bool) {
+	if len(values) == 0 {
+		return c, false
+	}
+	if attribute != tagsKey {
+		return conditions.Condition{Field: fieldOf(attribute), In: values}, true
+	}
+	for _, v := range values {
+		tag, is := v.Any().(string)
+		if !is {
+			return c, false
+		}
+		c.TagsAny = append(c.TagsAny, tag)
+	}
+	return c, true
+}
+
+// not returns the condition that another one is not met.
+func not(c conditions.Condition) conditions.Condition { return conditions.Condition{Not: &c} }
+
+// ranged returns the condition that a field is on one side of a value: "gt", "gte", "lt" or "lte".
+func ranged(attribute, by string, v conditions.Value) conditions.Condition {
+	c := conditions.Condition{Field: fieldOf(attribute)}
+	switch by {
+	case "gt":
+		c.Gt = &v
+	case "gte":
+		c.Gte = &v
+	case "lt":
+		c.Lt = &v
+	default:
+		c.Lte = &v
+	}
+	return c
+}
+
+// condition returns what a filter of OpenAI's means.
+func (f *storeFilter) condition() (c conditions.Condition, err error) {
+	if f.Type == "and" || f.Type == "or" {
+		var all []conditions.Condition
+		for i := range f.Filters {
+			one, err := f.Filters[i].condition()
+			if err != nil {
+				return c, err
+			}
+			all = append(all, one)
+		}
+		if all == nil {
+			return c, invalid("out_of_range", "/filters", "%q joins filters, and there are none", f.Type)
+		}
+		if f.Type == "and" {
+			return conditions.Condition{And: all}, nil
+		}
+		return conditions.Condition{Or: all}, nil
+	}
+	values, ok := valuesOf(f.Value)
+	if !ok || f.Key == "" {
+		return c, invalid(
+			"wrong_type",
+			"/filters",
+			"a filter has to have a key, and as its value a text, a number, true or false, or a list of them; tags are texts",
+		)
+	}
+	switch f.Type {
+	case "eq", "in", "ne", "nin":
+		c, ok = oneOf(f.Key, values)
+		if f.Type == "ne" || f.Type == "nin" {
+			c = not(c)
+		}
+	case "gt", "gte", "lt", "lte":
+		ok = len(values) == 1 && f.Key != tagsKey
+		c = ranged(f.Key, f.Type, values[0])
+	default:
+		return c, invalid(
+			"unknown_value",
+			"/filters",
+			"the filter %.32q is not known: eq, ne, gt, gte, lt, lte, in and nin compare, and and or join",
+			f.Type,
+		)
+	}
+	if !ok {
+		return c, invalid(
+			"wrong_type",
+			"/filters",
+			"the value of the filter %q on %.32q does not fit: %.64s",
+			f.Type,
+			f.Key,
+			f.Value,
+		)
+	}
+	return c, nil
+}
+
+// condition returns what a condition of Dify's means; ok is false where there is no such comparison, or the
+// value does not fit it.
+func (c *difyCondition) condition() (out conditions.Condition, ok bool) {
+	var any []conditions.Condition
+	for _, name := range c.Name {
+		one, ok := c.on(name)
+		if !ok {
+			return out, false
+		}
+		any = append(any, one)
+	}
+	if len(any) == 1 {
+		return any[0], true
+	}
+	return conditions.Condition{Or: any}, len(any) > 0
+}
+
+func (c *difyCondition) on(name string) (out conditions.Condition, ok bool) {
+	switch c.Comparison {
+	case "empty", "not empty":
+		return conditions.Condition{Field: fieldOf(name), Exists: new(c.Comparison == "not empty")}, name != tagsKey
+	}
+	values, ok := valuesOf(c.Value)
+	if !ok || len(values) == 0 {
+		return out, false
+	}
+	switch c.Comparison {
+	case "is", "in", "is not", "not in":
+		out, ok = oneOf(name, listed(values))
+		if strings.Contains(c.Comparison, "not") {
+			out = not(out)
+		}
+		return out, ok
+	case "contains", "not contains":
+		out, ok = oneOf(name, values)
+		if c.Comparison == "not contains" {
+			out = not(out)
+		}
+		return out, ok && name == tagsKey // of other fields nobody knows what is within a word
+	}
+	text, isText := values[0].Any().(string)
+	if name == tagsKey || len(values) > 1 {
+		return out, false
+	}
+	if c.Comparison == "start with" {
+		return conditions.Condition{
+			Field: fieldOf(name), Gte: new(conditions.Text(text)), Lt: new(conditions.Text(text + "\U0010ffff")),
+		}, isText && text != ""
+	}
+	if by, is := map[string]string{"before": "lt", "after": "gt"}[c.Comparison]; is {
+		return ranged(name, by, moment(values[0])), true
+	}
+	v := values[0]
+	if number, is := conditions.ParseNumber(text); is {
+		v = conditions.Number(number) // Dify writes numbers as texts
+	}
+	if by, is := map[string]string{">": "gt", "<": "lt", "≥": "gte", "≤": "lte"}[c.Comparison]; is {
+		return ranged(name, by, v), true
+	}
+	out = conditions.Condition{Field: fieldOf(name), Eq: &v}
+	if c.Comparison == "≠" {
+		out = not(out)
+	}
+	return out, c.Comparison == "=" || c.Comparison == "≠"
+}
+
+// listed returns the values, and of one text with commas the parts between them too: Dify writes lists so.
+func listed(values []conditions.Value) []conditions.Value {
+	text, is := values[0].Any().(string)
+	if len(values) > 1 || !is || !strings.Contains(text, ",") {
+		return values
+	}
+	out := values
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if part != "" {
+			out = append(out, conditions.Text(part))
+		}
+	}
+	return out
+}
+
+// moment returns a date; Dify writes some as the seconds since 1970.
+func moment(v conditions.Value) conditions.Value {
+	seconds, is := v.Any().(float64)
+	if text, isText := v.Any().(string); isText {
+		seconds, is = conditions.ParseNumber(text)
+	}
+	if !is {
+		return v
+	}
+	return conditions.Text(time.Unix(int64(seconds), 0).UTC().Format(time.RFC3339))
+}
