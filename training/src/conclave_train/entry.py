@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-NO_TORCH = """conclave-train: PyTorch is not installed; nothing fetches it by itself, since its builds differ in size so much.
+NO_TORCH = """conclave-train: PyTorch is not installed. Nothing fetches it by itself: its builds differ much in size.
 Without a GPU, install its CPU build (200 MB): choose "CPU" at https://pytorch.org/get-started and run the line for pip.
 With a GPU of NVIDIA: pip install torch (on Linux 5.5 GB with the libraries of CUDA)."""
 
