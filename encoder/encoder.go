@@ -19,6 +19,7 @@ type Encoder struct {
 	bundle    *models.Bundle
 	tokenizer *questionTokens
 	ensemble  *Ensemble // nil: none
+	table     []float32 // a sparse encoder's weights of questions' word pieces; nil: the model reads questions
 	model     *model    // shared with the encoder that it carries, or that carries it
 	carried   *Encoder  // whose vectors the model gives too; nil: no other's
 	from, to  int       // this one's part of what model gives for a text; to 0: up to the end
@@ -44,7 +45,10 @@ func (e *Encoder) Name() string { return e.bundle.Manifest.Name }
 // all; see EncodeQuestion and EncodePassages.
 func (e *Encoder) Late() bool { return e.bundle.Manifest.Kind == models.KindLate }
 
-// Dimension returns the length of a vector; for a Late encoder, of each token's vector.
+// Sparse says that a text's vector is a list of pairs of a word piece's id and its weight; see models.KindSparse.
+func (e *Encoder) Sparse() bool { return e.bundle.Manifest.Kind == models.KindSparse }
+
+// Dimension returns the length of a vector; for a Sparse encoder, of each pair; for a Late encoder, of each token's vector.
 func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension() }
 
 // Fingerprint returns models.Bundle.Fingerprint and, for passages, Normalised where
@@ -113,6 +117,9 @@ func (e *Encoder) EncodeQuestion(ctx context.Context, text string) ([]float32, e
 	tokens := e.tokenizer.question(e.asked(text), e.bundle.Manifest.Vectors.MaxTokens.Question)
 	if tokens.err != nil {
 		return nil, tokens.err
+	}
+	if e.table != nil {
+		return e.looked(tokens.ids), nil
 	}
 	vector, err := e.model.batcher.Question(ctx, tokens.ids)
 	if err != nil {

@@ -70,6 +70,11 @@ func (m *model) infer(ctx context.Context, lane batcher.Lane, rows [][]int32) ([
 		finish = unweighted
 	}
 	vectors, pooled, err := s.encode(ctx, rows)
+	if err == nil && m.manifest.Kind == models.KindSparse {
+		for i := range vectors {
+			vectors[i] = pairsOf(vectors[i])
+		}
+	}
 	if err != nil || !s.late {
 		return vectors, err
 	}

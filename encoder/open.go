@@ -89,6 +89,9 @@ func (r *Runtime) load(b *models.Bundle, o Running) (e *Encoder, err error) {
 			e.model = nil
 		}
 	}
+	if err == nil && b.Manifest.Vectors.QuestionWeights != "" {
+		e.table, err = readQuestionWeights(b)
+	}
 	if err == nil && b.Manifest.Vectors.Ensemble != nil {
 		e.ensemble, err = openEnsemble(b, target{provider: e.model.provider, gpu: o.GPU, threads: 1})
 	}

@@ -78,11 +78,11 @@ func (e *Encoder) paraphrased(ctx context.Context, pairs [][2]string) (p Paraphr
 		if err != nil {
 			return p, err
 		}
-		similarity := innerProduct(question, passages[i])
+		similarity := e.product(question, passages[i])
 		nearest := true
 		for j := range passages {
 			if j != i {
-				other := innerProduct(question, passages[j])
+				other := e.product(question, passages[j])
 				others = append(others, other)
 				nearest = nearest && other < similarity
 			}
@@ -98,6 +98,14 @@ func (e *Encoder) paraphrased(ctx context.Context, pairs [][2]string) (p Paraphr
 		p.Separation = (related - unrelated) / deviation
 	}
 	return p, nil
+}
+
+// product returns the inner product of two vectors.
+func (e *Encoder) product(a, b []float32) float64 {
+	if e.Sparse() {
+		return pairsProduct(a, b)
+	}
+	return innerProduct(a, b)
 }
 
 func innerProduct(a, b []float32) (sum float64) {

@@ -76,11 +76,16 @@ func (o Running) sizes(c *batcher.Config, provider string, m *models.Manifest) {
 	c.BatchTokens = min(c.BatchTokens, o.BatchTokens)
 	c.PassageTokens = min(c.PassageTokens, o.BatchTokens)
 	c.BusyTokens = min(c.BusyTokens, o.BatchTokens)
+	if m.Kind == models.KindSparse { // whose runs take a number for each token and word piece
+		c.BatchTokens = min(c.BatchTokens, sparseTokens)
+		c.PassageTokens = min(c.PassageTokens, sparseTokens)
+		c.BusyTokens = min(c.BusyTokens, sparseTokens)
+	}
 	c.Queue = o.Queue
 	c.Cache = o.CacheEntries
 	c.Runs = 1
 	c.CacheNumbers = c.Cache * m.Dimension()
-	if m.Kind == models.KindLate {
+	if m.Kind == models.KindLate || m.Kind == models.KindSparse {
 		c.CacheNumbers *= usualTokens
 	}
 	if provider != CUDA {

@@ -50,7 +50,7 @@ func openTower(b *models.Bundle, g models.Graph, tokenizer *questionTokens, t ta
 	s := &session{
 		file: b.Path(
 			g.File,
-		), types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: m.Kind == models.KindLate, width: m.Dimension(),
+		), types: g.TokenTypeIDs != "", oneByOne: g.OneByOne, late: m.Kind == models.KindLate, width: m.Vectors.Dimension,
 		pooled: g.PooledDimension, pad: int64(tokenizer.Pad()),
 	}
 	if s.late {

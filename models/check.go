@@ -63,7 +63,7 @@ func (b *Bundle) checkEncoders() (all []error) {
 		graphs = append(graphs, m.Vectors.Passage)
 	}
 	for _, g := range graphs {
-		outputs := []*onnx.Value{onnx.NewValue(g.Embedding, onnx.Float, open, onnx.Fixed(m.Dimension()))}
+		outputs := []*onnx.Value{onnx.NewValue(g.Embedding, onnx.Float, open, onnx.Fixed(m.Vectors.Dimension))}
 		if m.Kind == KindLate {
 			outputs[0] = onnx.NewValue(g.Embedding, onnx.Float, open, open, onnx.Fixed(m.Dimension()+1))
 		}

@@ -40,6 +40,7 @@ type document struct {
 	Head            *Head             `yaml:"head,omitempty"`
 	Ensemble        *Ensemble         `yaml:"ensemble,omitempty"`
 	Representatives string            `yaml:"representatives,omitempty"`
+	QuestionWeights string            `yaml:"question_weights,omitempty"`
 	Lineage         Lineage           `yaml:"lineage"`
 	Files           map[string]string `yaml:"files"`
 }
@@ -70,6 +71,7 @@ func (m *Manifest) document() document {
 		d.Passage = v.Passage
 		d.Ensemble = v.Ensemble
 		d.Representatives = v.Representatives
+		d.QuestionWeights = v.QuestionWeights
 	}
 	if r := m.Reader; r != nil {
 		d.MaxTokens = documentTokens{Question: r.MaxTokens.Question, Title: r.MaxTokens.Title, Pair: r.MaxTokens.Pair}
@@ -99,12 +101,12 @@ func (d *document) manifest() Manifest {
 		Precision: d.Precision, Tokenizer: d.Tokenizer, Lineage: d.Lineage, Files: d.Files,
 	}
 	switch d.Kind {
-	case KindDense, KindLate:
+	case KindDense, KindLate, KindSparse:
 		m.Vectors = &Vectors{
 			Dimension: d.Dimension, Pooling: d.Pooling, Normalise: d.Normalise,
 			MaxTokens: MaxTokens{Question: d.MaxTokens.Question, Passage: d.MaxTokens.Passage},
 			Template:  d.Template, Prefix: d.Prefix, Similarity: d.Similarity, Question: d.Question, Passage: d.Passage,
-			Ensemble: d.Ensemble, Representatives: d.Representatives,
+			Ensemble: d.Ensemble, Representatives: d.Representatives, QuestionWeights: d.QuestionWeights,
 		}
 	case KindReader:
 		m.Reader = &Reader{

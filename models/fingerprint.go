@@ -61,7 +61,7 @@ func (b *Bundle) Fingerprint(side Side) string {
 		hash,
 		"conclave encoder 1\nkind %q\ndimension %d\npooling %q\nnormalise %t\nmax_tokens %d\nlower_case %t\ntemplate %q\nsimilarity %q\nprecision %q\ntokenizer %s\ngraph %s\nnames %q %q %q %q\none_by_one %t\n",
 		m.Kind,
-		m.Dimension(),
+		v.Dimension,
 		v.Pooling,
 		v.Normalise,
 		limit,
@@ -79,6 +79,9 @@ func (b *Bundle) Fingerprint(side Side) string {
 	)
 	if prefix := [...]string{Question: v.Prefix.Question, Passage: v.Prefix.Passage}[side]; prefix != "" {
 		_, _ = fmt.Fprintf(hash, "prefix %q\n", prefix) // encoders without one keep their fingerprints
+	}
+	if v.QuestionWeights != "" && side == Question {
+		_, _ = fmt.Fprintf(hash, "question weights %s\n", m.Files[v.QuestionWeights])
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }

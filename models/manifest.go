@@ -29,6 +29,7 @@ const Format = 1
 const (
 	KindDense  = "dense"  // texts become one vector each
 	KindLate   = "late"   // and here one vector a token; see late.go
+	KindSparse = "sparse" // a weight for each word piece; see sparse.go
 	KindReader = "reader" // it marks answers in passages; see reader.go
 	// KindReranker scores passages for a question; see reranker.go.
 	KindReranker = "reranker"
@@ -42,6 +43,7 @@ const (
 	PoolingPooler = "pooler" // BERT's pooler: tanh(W·cls + b)
 	PoolingGraph  = "graph"  // an exported graph's own, whatever it is
 	PoolingTokens = "tokens" // none: a late expert's
+	PoolingMax    = "max"    // the largest of the tokens': a sparse expert's
 
 	TemplateText         = "text"           // a passage is its text alone
 	TemplateTitleDotText = "title-dot-text" // title + ". " + text; the text alone where there is no title
@@ -55,7 +57,7 @@ const (
 )
 
 // kinds are the values of Manifest.Kind.
-var kinds = []string{KindDense, KindLate, KindReader, KindReranker, KindGenerator, KindDesireMe}
+var kinds = []string{KindDense, KindLate, KindSparse, KindReader, KindReranker, KindGenerator, KindDesireMe}
 
 // The settings that a checkpoint may leave open, and that decide about every vector.
 const (
@@ -113,9 +115,12 @@ func cloned[T any](section *T) *T {
 	return &c
 }
 
-// Dimension returns the length of the vectors; 0 of a kind that makes none.
+// Dimension returns the length of the vectors, of a late expert's tokens and of a sparse expert's pairs; 0 of a kind
+// that makes none.
 func (m *Manifest) Dimension() int {
 	switch {
+	case m.Kind == KindSparse:
+		return PairNumbers
 	case m.Vectors != nil:
 		return m.Vectors.Dimension
 	case m.Head != nil:
@@ -214,7 +219,7 @@ func (m *Manifest) Validate() error {
 // sections checks the section of the kind, and that there is no other.
 func (v *validation) sections() {
 	m := v.m
-	vectors := m.Kind == KindDense || m.Kind == KindLate
+	vectors := m.Kind == KindDense || m.Kind == KindLate || m.Kind == KindSparse
 	for _, section := range []struct {
 		name        string
 		wanted, set bool

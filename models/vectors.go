@@ -23,6 +23,9 @@ type Vectors struct {
 	// Representatives is the file of questions that stand for what the expert
 	// was trained on, as Base encodes them; empty for an expert without.
 	Representatives string
+	// QuestionWeights is the file of a sparse expert's weights of questions' word pieces; empty where questions are
+	// read by the graph.
+	QuestionWeights string
 }
 
 // MaxTokens is the longest input of each side, in tokens.
@@ -84,10 +87,17 @@ const (
 func (v *validation) vectors() {
 	m := v.m
 	x := m.Vectors
-	v.between("dimension", x.Dimension, 1, 1<<16)
-	if m.Kind == KindLate {
+	longest := 1 << 16
+	if m.Kind == KindSparse { // a vocabulary
+		longest = 1 << 21
+	}
+	v.between("dimension", x.Dimension, 1, longest)
+	switch m.Kind {
+	case KindLate:
 		v.late()
-	} else {
+	case KindSparse:
+		v.sparse()
+	default:
 		v.oneOf("pooling", x.Pooling, PoolingCLS, PoolingMean, PoolingPooler, PoolingGraph)
 	}
 	v.between("max_tokens.question", x.MaxTokens.Question, 3, 1<<16)

@@ -46,6 +46,9 @@ merged with its base: the checkpoint that 'conclave setup' fetched, or --base.
 The bundle goes to --out, or with --name alone into the cache, where indexing and
 serving find it by name; a delta has a name of its own.
 
+A masked language model (BertForMaskedLM or DistilBertForMaskedLM) becomes a sparse expert, as SPLADE
+uses it: the largest of log(1 + relu) over the tokens.
+
 A cross-encoder (a model for sequence classification with one label, as the
 ms-marco ones) becomes a reranker, which 'rerankers' in the configuration names.
 
@@ -126,6 +129,12 @@ The same input gives the same bytes.`,
 		"beams",
 		0,
 		"beams with which a T5 searches for an answer (default 1: greedy, which can be streamed)",
+	)
+	flags.StringVar(
+		&o.QuestionWeights,
+		"question-weights",
+		"",
+		"JSON `file` from word piece to weight: a sparse encoder's questions then take no run of the model",
 	)
 	flags.StringVar(&o.Output, "output", "", "`name` of the output that has the vectors, if an exported ONNX has several")
 	flags.StringVar(&o.Licence, "licence", "", "`licence` of the weights, for the card")

@@ -88,6 +88,8 @@ func whatItIs(m *models.Manifest) string {
 		return "A reranker for conclave: it scores how well a passage answers a question (a cross-encoder)."
 	case models.KindDesireMe:
 		return "A head for conclave: it changes the vectors that its base gives to questions (DESIRE-ME)."
+	case models.KindSparse:
+		return "A sparse expert for conclave: texts get a weight for each word piece (SPLADE)."
 	case models.KindLate:
 		what = "each token of a text becomes a vector"
 	}

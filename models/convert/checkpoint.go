@@ -32,6 +32,7 @@ type checkpoint struct {
 	maxTokens int
 	prompts   prompts
 	modules   bool // modules.json says what the encoder is
+	masked    bool // it says that it is a masked language model
 }
 
 // hfConfig is the part of config.json that decides about vectors. Other keys

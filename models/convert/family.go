@@ -26,6 +26,9 @@ type family struct {
 	// lies between them. pooled says that the first belongs to the encoder.
 	dense, score, activation string
 	pooled                   bool
+	// masked turns the names of a masked language model's head (bert.SparseNames) into the family's; nil: it is not
+	// imported.
+	masked *strings.Replacer
 }
 
 // robertas are RoBERTa and its like: BERT's layers, whose positions begin behind that of padding.
@@ -39,6 +42,12 @@ var families = map[string]*family{
 	"bert": {
 		prefix: taskPrefix, class: "Bert",
 		dense: "pooler.dense", pooled: true, score: "classifier", activation: bert.RerankTanh,
+		masked: strings.NewReplacer(
+			"mlm.dense", "cls.predictions.transform.dense",
+			"mlm.norm", "cls.predictions.transform.LayerNorm",
+			"mlm.words.weight", "cls.predictions.decoder.weight",
+			"mlm.words.bias", "cls.predictions.bias",
+		),
 	},
 	"dpr": {prefix: taskPrefix, class: "DPR"},
 	"distilbert": {
@@ -55,6 +64,9 @@ var families = map[string]*family{
 			"output.LayerNorm", "output_layer_norm",
 		),
 		dense: "pre_classifier", score: "classifier", activation: bert.RerankReLU,
+		masked: strings.NewReplacer(
+			"mlm.dense", "vocab_transform", "mlm.norm", "vocab_layer_norm", "mlm.words", "vocab_projector",
+		),
 	},
 	"mpnet": {
 		prefix: "mpnet.", class: "MPNet", padded: true, typeless: true, relative: true,

@@ -48,6 +48,9 @@ type Options struct {
 	Licence string
 	// Beams is the number of beams in a generator's search for an answer; 1 by default.
 	Beams int
+	// QuestionWeights is the file of a sparse encoder's weights of questions' word pieces, JSON from word piece to
+	// weight: its questions then take no run of the model. "": the model reads questions, too.
+	QuestionWeights string
 	// Base is the folder of a delta's base checkpoint; PassageDir is then that of
 	// the base's passage encoder. Other imports take no base.
 	Base string
@@ -114,6 +117,9 @@ func importCheckpoint(ctx context.Context, srcDir, outDir string, o Options) (*m
 	}
 	if e.question.isReranker() {
 		return e.question.importReranker(srcDir, outDir, o)
+	}
+	if e.question.isSparse() {
+		return e.question.importSparse(srcDir, outDir, o)
 	}
 	for _, t := range e.distinct() {
 		if err := errors.Join(t.strange(), t.checkKind(t.set.Names())); err != nil {

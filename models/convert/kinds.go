@@ -16,8 +16,8 @@ var heads = []struct {
 	{
 		"ForMaskedLM",
 		"cls.predictions.",
-		KindError{"a masked language model (BertForMaskedLM), as SPLADE's sparse encoders are",
-			sparsePossible + ". A dense encoder that was trained from such a model is a BertModel: save it as one (AutoModel in transformers does)"},
+		KindError{"a masked language model (BertForMaskedLM)",
+			"Those of BERT and DistilBERT are imported, as sparse encoders (SPLADE). A dense encoder that was trained from such a model is a BertModel: save it as one (AutoModel in transformers does)"},
 	},
 	{
 		"ForPreTraining",

@@ -52,6 +52,8 @@ func headOf(m *models.Manifest, base *tower) bert.Head {
 		}
 	case models.KindReader:
 		return bert.Head{Reader: true, Selects: m.Reader.Graph.Select != ""}
+	case models.KindSparse:
+		return bert.Head{Sparse: true}
 	}
 	return bert.Head{Pooling: m.Vectors.Pooling, Normalise: m.Vectors.Normalise}
 }

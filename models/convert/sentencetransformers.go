@@ -110,7 +110,13 @@ func (c *checkpoint) readSentenceTransformers() error {
 			}
 		case "Normalize":
 			*c.normalise = true
-		case "MLMTransformer", "SpladePooling", "SparseAutoEncoder", "SparseStaticEmbedding", "IDF":
+		case "MLMTransformer":
+			c.masked = true
+		case "SpladePooling":
+			if err := c.checkSplade(filepath.Join(module.Path, "config.json")); err != nil {
+				return err
+			}
+		case "SparseAutoEncoder", "SparseStaticEmbedding", "IDF", "Router", "Asym":
 			return &KindError{What: "a sparse encoder (SPLADE), as modules.json says", Possible: sparsePossible}
 		default:
 			return fmt.Errorf("%s: the module %q is not supported; Transformer, Pooling and Normalize are", path, module.Type)

@@ -81,6 +81,11 @@ func (t *tower) name(plain string) string {
 	switch {
 	case strings.HasPrefix(plain, "reranker."):
 		full = t.family.classifier(plain, t.body)
+	case strings.HasPrefix(plain, "mlm."):
+		full = t.family.masked.Replace(plain)
+		if _, ok := t.set.Info(full); !ok && plain == bert.SparseWords+".weight" { // the same table, saved once
+			full = t.body + t.family.theirs(wordTable)
+		}
 	case strings.HasPrefix(plain, "encode_proj."):
 		full = t.head + plain
 	case strings.HasPrefix(plain, "reader."):
@@ -122,6 +127,7 @@ func (t *tower) Tensor(name string, shape ...int) ([]float32, error) {
 
 // The tables that not all families have as BERT has them.
 const (
+	wordTable  = "embeddings.word_embeddings.weight"
 	positions  = "embeddings.position_embeddings.weight"
 	tokenTypes = "embeddings.token_type_embeddings.weight"
 )
@@ -146,6 +152,9 @@ func (t *tower) check(head bert.Head) error {
 	if head.Rerank != "" {
 		names = append(names, bert.RerankerNames(t.config.Dimension)...)
 	}
+	if head.Sparse {
+		names = append(names, bert.SparseNames(t.config)...)
+	}
 	var wanted []wantedTensor
 	for _, want := range names {
 		if want.Name != tokenTypes || !t.family.typeless {
@@ -160,6 +169,9 @@ func (t *tower) check(head bert.Head) error {
 // that is not used, the heads of pre-training.
 func (t *tower) isUnused(name string) bool {
 	if t.body == taskPrefix && strings.HasPrefix(name, "cls.") {
+		return true
+	}
+	if t.body == "distilbert." && strings.HasPrefix(name, "vocab_") {
 		return true
 	}
 	plain, ok := strings.CutPrefix(name, t.body)

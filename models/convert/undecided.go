@@ -32,7 +32,7 @@ type KindError struct{ What, Possible string }
 
 func (e *KindError) Error() string { return fmt.Sprintf("this is %s. %s", e.What, e.Possible) }
 
-const sparsePossible = "Its vectors have a weight for each word piece, which no index here holds. Import a dense encoder of the same family; words are searched by BM25 in every collection"
+const sparsePossible = "Sparse encoders are imported from their weights: a BertForMaskedLM or DistilBertForMaskedLM with max pooling of log(1 + relu), as naver's SPLADE models are"
 
 // poolingOf returns the pooling: as asked for, else as the checkpoint says.
 func (c *checkpoint) poolingOf(o Options) (string, error) {

@@ -22,6 +22,7 @@ type tokenizer struct {
 	lowerCase bool
 	cls, sep  int // ids of the tokens that begin and end a text
 	pieces    int // how many there are
+	ids       map[string]int
 }
 
 // readTokenizer takes tokenizer.json, which says more, or else vocab.txt, and
@@ -74,6 +75,7 @@ func readTokenizer(dir string, rows int) (*tokenizer, error) {
 	t.cls = ids[frame[0]]
 	t.sep = ids[frame[1]]
 	t.pieces = len(ids)
+	t.ids = ids
 	return t, nil
 }
 

@@ -24,10 +24,14 @@ type Head struct {
 	// Rerank makes a cross-encoder, which gives no vectors: RerankTanh or RerankReLU; see
 	// reranker.go.
 	Rerank string
+	// Sparse makes a sparse encoder; see sparse.go.
+	Sparse bool
 }
 
 // firstTokenOnly says that only the first token's vector is used.
-func (h Head) firstTokenOnly() bool { return h.Pooling != "mean" && h.Late == 0 && !h.Reader }
+func (h Head) firstTokenOnly() bool {
+	return h.Pooling != "mean" && h.Late == 0 && !h.Reader && !h.Sparse
+}
 
 // The names of the graph's inputs, int64 [batch, sequence], and outputs:
 // with Head.Late Tokens, float32 [batch, sequence, Late+1], and with

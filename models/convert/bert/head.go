@@ -10,6 +10,9 @@ func (b *builder) outputs(rows string, h Head) (all []*onnx.Value) {
 	if h.Rerank != "" {
 		return b.reranker(rows, h.Rerank)
 	}
+	if h.Sparse {
+		return b.sparse(rows)
+	}
 	if h.Late > 0 {
 		all = append(all, b.late(rows, h.Late))
 	}
