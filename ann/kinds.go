@@ -17,6 +17,8 @@ const (
 	HNSW  = "hnsw"
 	Coder = "coder"
 	Late  = "late"
+	// Sparse compares lists of weights of word pieces (SPLADE).
+	Sparse = "sparse"
 )
 
 // Kind is one kind of index as Build and Open know it.
@@ -28,6 +30,9 @@ type Kind struct {
 	// index's dimension numbers, which differs from vector to vector. Encoders give
 	// such lists or they do not, so people have no choice of this kind.
 	Tokens bool
+	// Pairs says that a vector is a list of pairs of a word piece's id, in ascending order, and its weight, above 0. It
+	// may be empty. Encoders give such lists or they do not, too.
+	Pairs bool
 	// Floor10 is the recall@10 below which an index must not be served: what
 	// it finds is then not what it was asked for. A kind whose floor is 0 is
 	// served however little it finds, with a warning.
@@ -47,6 +52,7 @@ func Kinds() []Kind {
 			Warning: "github.com/coder/hnsw finds a quarter of the nearest vectors and keeps its whole graph in memory; hnsw finds nearly all and is faster",
 		},
 		{Name: Late, Tokens: true, Floor10: 0.999},
+		{Name: Sparse, Graph: true, Pairs: true, Floor10: 0.999},
 	}
 }
 
@@ -90,6 +96,9 @@ func (o BuildOptions) Check(kind string) error {
 		}
 		return nil
 	}
+	if k.Pairs {
+		return nil // its second file has no graph
+	}
 	o = o.filled(kind)
 	return graph.Params{M: o.M, EfConstruction: o.EfConstruction}.Check()
 }
@@ -131,6 +140,12 @@ func Build(ctx context.Context, d disk.Disk, kind, vectorsPath, graphPath string
 		o.Progress(x.Len(), x.Len())
 		return x.Close()
 	}
+	if k.Pairs {
+		if err := buildSparse(ctx, d, vectorsPath, graphPath, o); err != nil {
+			return fmt.Errorf("building the %s index of %s: %w", kind, vectorsPath, err)
+		}
+		return nil
+	}
 	v, err := openVectors(d, vectorsPath)
 	if err != nil {
 		return err
@@ -156,6 +171,13 @@ func Open(d disk.Disk, kind, vectorsPath, graphPath string) (Index, error) {
 	}
 	if k.Tokens {
 		x, err := openLate(d, vectorsPath)
+		if err != nil {
+			return nil, fmt.Errorf("%s index: %w", kind, err)
+		}
+		return x, nil
+	}
+	if k.Pairs {
+		x, err := openSparse(d, vectorsPath, graphPath)
 		if err != nil {
 			return nil, fmt.Errorf("%s index: %w", kind, err)
 		}

@@ -197,5 +197,8 @@ func Create(d disk.Disk, kind, path string, dim int) (Writer, error) {
 	if k.Tokens {
 		return createTokens(d, path, dim)
 	}
+	if k.Pairs {
+		return createPairs(d, path, dim)
+	}
 	return createVectors(d, path, dim)
 }

@@ -14,10 +14,13 @@ const (
 	// as several (see forms.go). Of texts in ASCII, the terms, how many there are, and how
 	// many passages have them are Lucene's.
 	Unicode
+	// Weighted is no analysis of texts: passages and questions are given as terms with weights (AddWeighted), and a
+	// passage's score is the sum of products in the place of BM25's formula. Collections' words have another one.
+	Weighted
 )
 
 // analyses are the names of all analyses, in their order.
-var analyses = [...]string{Lucene: "lucene", Unicode: "unicode"}
+var analyses = [...]string{Lucene: "lucene", Unicode: "unicode", Weighted: "weighted"}
 
 // String returns the analysis's name.
 func (analysis Analysis) String() string {
@@ -30,7 +33,7 @@ func (analysis Analysis) String() string {
 // ParseAnalysis finds an analysis by its name.
 func ParseAnalysis(name string) (Analysis, error) {
 	for a, known := range analyses {
-		if known == name {
+		if known == name && Analysis(a) != Weighted {
 			return Analysis(a), nil
 		}
 	}
@@ -39,7 +42,7 @@ func ParseAnalysis(name string) (Analysis, error) {
 
 // The number of an analysis in a file is that of its version: raise it, to one that no
 // other has, with any change of what terms come out of a text.
-var analysisVersions = [...]uint32{Lucene: 1, Unicode: 2}
+var analysisVersions = [...]uint32{Lucene: 1, Unicode: 2, Weighted: 3}
 
 func analysisOf(version uint32) (Analysis, bool) {
 	for a, v := range analysisVersions {

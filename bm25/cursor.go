@@ -33,7 +33,7 @@ func (c *cursor) reset(x *Index, scale *strengths, r termRecord, weight float32)
 		return err
 	}
 	for code, strength := range scale.ofCode {
-		c.scores[code] = termScore(weight, strength)
+		c.scores[code] = scale.score(weight, strength)
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func (c *cursor) decode() error {
 	}
 	if c.blocks == nil {
 		for _, code := range c.codes {
-			c.scores[code] = termScore(c.weight, c.scale.ofCode[code])
+			c.scores[code] = c.scale.score(c.weight, c.scale.ofCode[code])
 		}
 	}
 	return nil
@@ -245,7 +245,7 @@ func (c *cursor) eachScore(end int, visit func(passage uint32, score float64)) e
 
 // scoreOf returns what a posting of an impact adds to its passage's score.
 func (c *cursor) scoreOf(rank uint32) float64 {
-	return termScore(c.weight, c.scale.ofRank[rank])
+	return c.scale.score(c.weight, c.scale.ofRank[rank])
 }
 
 // find moves to a passage, forwards, and reports the rank of its posting.

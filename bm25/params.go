@@ -63,6 +63,9 @@ type impact struct{ tf, length uint32 }
 // strength returns tf / (k1·(1 − b + b·length/average)), rounded to 32 bits where
 // Lucene rounds. It grows with what the posting adds to a score.
 func (p Params) strength(i impact, average float32) float32 {
+	if p.Analysis == Weighted {
+		return float32(i.tf)
+	}
 	k1, b := float32(p.K1), float32(p.B)
 	inverse := 1 / (k1 * ((1 - b) + b*float32(i.length)/average))
 	return float32(i.tf) * inverse // infinite for k1 = 0: any tf then counts the same

@@ -47,6 +47,15 @@ type strengths struct {
 	ofCode [256]float32 // 0 where no impact has the code
 	ofRank []float32
 	most   []float32 // by rank: the largest of any impact of this rank or a lower one
+	linear bool      // a posting adds weight · strength (Weighted), in the place of termScore
+}
+
+// score returns what a posting adds to a score.
+func (s *strengths) score(weight, strength float32) float64 {
+	if s.linear {
+		return float64(weight * strength)
+	}
+	return termScore(weight, strength)
 }
 
 // newStrengths works out the table. Ranks follow the strengths under the
@@ -54,6 +63,7 @@ type strengths struct {
 // places, so a bound is the largest strength so far and not the rank's own.
 func newStrengths(x *Index, average float32) *strengths {
 	s := &strengths{ofRank: make([]float32, len(x.impacts)), most: make([]float32, len(x.impacts))}
+	s.linear = x.params.Analysis == Weighted
 	high := float32(0)
 	for rank, i := range x.impacts {
 		s.ofRank[rank] = x.params.strength(i, average)
@@ -70,7 +80,15 @@ func newStrengths(x *Index, average float32) *strengths {
 // impact is of this rank or a lower one.
 func (s *strengths) bound(weight float32, rank uint32) float64 {
 	if uint64(rank) >= uint64(len(s.most)) {
-		return float64(weight)
+		return s.highest(weight)
 	}
-	return termScore(weight, s.most[rank])
+	return s.score(weight, s.most[rank])
+}
+
+// highest returns what no posting of a term of the given weight exceeds.
+func (s *strengths) highest(weight float32) float64 {
+	if s.linear {
+		return s.score(weight, MaxCode)
+	}
+	return float64(weight)
 }

@@ -1,0 +1,172 @@
+package ann
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/rank"
+)
+
+// sparse compares a query with stored lists of weights of word pieces (SPLADE): by the sum of the products of those
+// that both have. Its second file has the lists turned around, by word piece, in the postings of package bm25, whose
+// search skips what cannot be among the hits; the first, which has a list for each ordinal, gives the scores of given
+// ordinals, the same to the last bit.
+type sparse struct {
+	*pairs
+	words    *bm25.Index
+	searcher *bm25.Searcher
+}
+
+// sparseMemory is how much of postings waits in memory while they are built.
+const sparseMemory = 256 << 20
+
+// buildSparse writes the postings of a file of pairs.
+func buildSparse(ctx context.Context, d disk.Disk, vectorsPath, graphPath string, o BuildOptions) (err error) {
+	p, err := openPairs(d, vectorsPath)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	if err := p.Verify(ctx); err != nil {
+		return err
+	}
+	b := bm25.NewBuilder(bm25.Params{Analysis: bm25.Weighted})
+	defer b.Discard()
+	b.SpillTo(d, filepath.Dir(graphPath), sparseMemory)
+	var ids []uint32
+	var codes []uint8
+	for i := range p.count {
+		if i%1024 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			o.Progress(i, p.count)
+		}
+		ids, codes = ids[:0], codes[:0]
+		for _, x := range p.list(rank.Ordinal(i)) {
+			ids, codes = append(ids, x>>codeBits), append(codes, uint8(x))
+		}
+		if err := b.AddWeighted(ids, codes); err != nil {
+			return err
+		}
+	}
+	o.Progress(p.count, p.count)
+	return b.Write(d, graphPath)
+}
+
+func openSparse(d disk.Disk, vectorsPath, graphPath string) (*sparse, error) {
+	p, err := openPairs(d, vectorsPath)
+	if err != nil {
+		return nil, err
+	}
+	words, err := bm25.Open(d, graphPath)
+	if err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	x := &sparse{pairs: p, words: words}
+	if words.Docs() != p.count || words.Params().Analysis != bm25.Weighted {
+		return nil, errors.Join(
+			fmt.Errorf("%s has %d lists and %s %d: rebuild it", vectorsPath, p.count, graphPath, words.Docs()),
+			x.Close(),
+		)
+	}
+	x.searcher, err = bm25.NewSearcher(bm25.Segment{Index: words})
+	if err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// asked returns a query as the postings take it.
+func asked(query []float32) ([]bm25.WeightedTerm, error) {
+	if err := checkPairs(query); err != nil {
+		return nil, &QueryError{err.Error()}
+	}
+	var terms []bm25.WeightedTerm
+	for p := range slices.Chunk(query, pairNumbers) {
+		terms = append(terms, bm25.WeightedTerm{ID: uint32(p[0]), Weight: p[1] * pairStep})
+	}
+	return bm25.SortWeighted(terms), nil
+}
+
+// Search returns lists that have a word piece with the query; Ef and Exact do nothing: nothing is left out.
+func (x *sparse) Search(ctx context.Context, query []float32, o SearchOptions) ([]rank.Hit, SearchStats, error) {
+	stats := SearchStats{Exact: true}
+	terms, err := asked(query)
+	if err == nil {
+		err = o.check(x.count)
+	}
+	if err == nil {
+		err = x.Verify(ctx)
+	}
+	if err != nil {
+		return nil, stats, err
+	}
+	var among bm25.Selection
+	if o.Filter != nil {
+		among = bm25.Selection{o.Filter.words}
+	}
+	hits, err := x.searcher.SearchWeighted(ctx, terms, o.K, among)
+	if damage := (*bm25.DamageError)(nil); errors.As(err, &damage) {
+		err = &DamageError{Path: damage.Path, What: damage.What}
+	}
+	stats.Scored = len(hits)
+	return hits, stats, err
+}
+
+// SearchExact works as Search does for one query after the other.
+func (x *sparse) SearchExact(ctx context.Context, queries [][]float32, k int) ([][]rank.Hit, error) {
+	out := make([][]rank.Hit, len(queries))
+	for i, q := range queries {
+		var err error
+		out[i], _, err = x.Search(ctx, q, SearchOptions{K: k})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Scores writes the scores of a query with the lists of the given ordinals.
+func (x *sparse) Scores(query []float32, ordinals []rank.Ordinal, out []float32) {
+	terms, err := asked(query)
+	if err == nil {
+		err = x.Verify(context.Background())
+	}
+	for i, o := range ordinals {
+		out[i] = float32(math.NaN())
+		if err == nil && int64(o) < int64(x.count) {
+			out[i] = x.score(terms, o)
+		}
+	}
+}
+
+// score adds up the terms in their order.
+func (x *sparse) score(terms []bm25.WeightedTerm, o rank.Ordinal) float32 {
+	list := x.list(o)
+	sum := 0.0
+	for _, t := range terms {
+		at, found := slices.BinarySearchFunc(list, t.ID, func(pair, id uint32) int { return int(pair>>codeBits) - int(id) })
+		if found {
+			sum += bm25.ScoreWeighted(t.Weight, uint8(list[at]))
+		}
+	}
+	return float32(sum)
+}
+
+// BytesPerVector returns the mean size of a list and of its postings.
+func (x *sparse) BytesPerVector() float64 {
+	return x.pairs.BytesPerVector() + float64(x.words.Size())/float64(max(x.count, 1))
+}
+
+// Check reads both files.
+func (x *sparse) Check() error { return errors.Join(x.pairs.Check(), x.words.Check()) }
+
+// Close unmaps both files.
+func (x *sparse) Close() error { return errors.Join(x.words.Close(), x.pairs.Close()) }
