@@ -24,9 +24,12 @@ const damagedTokens = 4
 // parted is an index of kind HNSW of the vectors of passages' parts.
 const parted = "parts of passages"
 
-// damagedKinds returns the kinds of index, and parted.
+// vectorKinds returns the kinds of index whose vectors any numbers are: sparse.go has tests of its own.
+func vectorKinds() []Kind { return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k.Pairs }) }
+
+// damagedKinds returns these, and parted.
 func damagedKinds() (names []string) {
-	for _, k := range Kinds() {
+	for _, k := range vectorKinds() {
 		names = append(names, k.Name)
 	}
 	return append(names, parted)

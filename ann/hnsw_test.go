@@ -125,7 +125,7 @@ func TestBuildDoesNotDependOnThreads(t *testing.T) {
 
 func TestBuildProgressAndCancel(t *testing.T) {
 	rows := slices.Collect(slices.Chunk(clustered(23, 3000, 16, 0), 16))
-	for _, kind := range Kinds() {
+	for _, kind := range vectorKinds() {
 		vectors := writeLists(t, kind.Name, 16, rows)
 		path := filepath.Join(t.TempDir(), "graph")
 		last := 0

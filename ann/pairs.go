@@ -32,10 +32,10 @@ const (
 
 // pairs is an open file of lists of weights of word pieces, memory-mapped.
 //
-// The first section is the pairs of all lists, one after the other, uint32: the id, and in the lowest 8 bits the code, a
-// weight in steps of pairStep from 1; larger ones count as the largest, and less than half a step is left out. A list is
-// in ascending order of ids and may be empty. The second is where they begin: count+1 numbers, the last where the last
-// list ends. Parameters are count and pairNumbers.
+// The first section is the pairs of all lists, one after the other, uint32: the id, and in the lowest 8 bits the
+// code, a weight in steps of pairStep from 1; larger ones count as the largest, and less than half a step is left
+// out. A list is in ascending order of ids and may be empty. The second is where they begin: count+1 numbers, the
+// last where the last list ends. Parameters are count and pairNumbers.
 type pairs struct {
 	file    *mapped.File
 	count   int

@@ -98,7 +98,7 @@ func checkHits(x Index, query []float32, hits []rank.Hit) error {
 
 func TestExactSearch(t *testing.T) {
 	ctx := context.Background()
-	for _, kind := range Kinds() {
+	for _, kind := range vectorKinds() {
 		if kind.Tokens { // its scores are those of codes: TestLateSearch
 			continue
 		}
@@ -167,7 +167,7 @@ func TestFilters(t *testing.T) {
 	const dim, n, k = 24, 6000, 20
 	rows := clustered(6, n, dim, 0)
 	queries := slices.Collect(slices.Chunk(clustered(6, 20, dim, 0), dim))
-	for _, kind := range Kinds() {
+	for _, kind := range vectorKinds() {
 		if kind.Tokens { // as above
 			continue
 		}
@@ -276,7 +276,7 @@ func TestFilterSet(t *testing.T) {
 
 func TestInvalidQueries(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(-1))
-	for _, kind := range Kinds() {
+	for _, kind := range vectorKinds() {
 		x := openIndex(t, kind.Name, 4, clustered(8, 50, 4, 0), BuildOptions{})
 		for _, c := range []struct {
 			query []float32
@@ -304,7 +304,7 @@ func TestInvalidQueries(t *testing.T) {
 func TestCancelledSearch(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, kind := range Kinds() {
+	for _, kind := range vectorKinds() {
 		x := openIndex(t, kind.Name, 8, clustered(9, 5000, 8, 0), BuildOptions{M: 8, EfConstruction: 30})
 		if _, _, err := x.Search(ctx, make([]float32, 8), SearchOptions{K: 300}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: searching with a cancelled context: %v", kind.Name, err)

@@ -138,7 +138,8 @@ func TestSparseIsExact(t *testing.T) {
 	}
 }
 
-// TestSparseVectorsAreTheSame: appending what is stored writes the same bytes; damage is told, and never a wrong answer.
+// TestSparseVectorsAreTheSame: appending what is stored writes the same bytes; damage is told, and never a wrong
+// answer.
 func TestSparseVectorsAreTheSame(t *testing.T) {
 	random := rand.New(rand.NewPCG(6, 1))
 	lists := [][]float32{nil, {0, 3.99, 7, 9, 4999, .003}}

@@ -20,9 +20,9 @@ type WeightedTerm struct {
 	Weight float32 // of one; at least 0
 }
 
-// AddWeighted indexes a passage that is given as terms, in ascending order of their numbers, with a code of 1 to MaxCode
-// each: what a learned sparse encoder says of it. It is for the analysis Weighted alone. After an error nothing more can
-// be added.
+// AddWeighted indexes a passage that is given as terms, in ascending order of their numbers, with a code of 1 to
+// MaxCode each: what a learned sparse encoder says of it. It is for the analysis Weighted alone. After an error
+// nothing more can be added.
 func (b *Builder) AddWeighted(ids []uint32, codes []uint8) error {
 	switch {
 	case b.err != nil:

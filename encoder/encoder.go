@@ -48,7 +48,8 @@ func (e *Encoder) Late() bool { return e.bundle.Manifest.Kind == models.KindLate
 // Sparse says that a text's vector is a list of pairs of a word piece's id and its weight; see models.KindSparse.
 func (e *Encoder) Sparse() bool { return e.bundle.Manifest.Kind == models.KindSparse }
 
-// Dimension returns the length of a vector; for a Sparse encoder, of each pair; for a Late encoder, of each token's vector.
+// Dimension returns the length of a vector; for a Sparse encoder, of each pair; for a Late encoder, of each
+// token's vector.
 func (e *Encoder) Dimension() int { return e.bundle.Manifest.Dimension() }
 
 // Fingerprint returns models.Bundle.Fingerprint and, for passages, Normalised where

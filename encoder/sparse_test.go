@@ -146,8 +146,8 @@ func TestQuestionWeights(t *testing.T) {
 // TestPairs: what is above 0, in the order of ids, and the products of two lists.
 func TestPairs(t *testing.T) {
 	a, b := pairsOf([]float32{0, 2, 0, 0, 3}), pairsOf([]float32{5, 7, 0, 1, .5})
-	if !slices.Equal(a, []float32{1, 2, 4, 3}) || pairsProduct(a, b) != 2*7+3*.5 || len(pairsOf(make([]float32, 3))) != 0 ||
-		pairsProduct(a, nil) != 0 {
+	if !slices.Equal(a, []float32{1, 2, 4, 3}) || pairsProduct(a, b) != 2*7+3*.5 || pairsProduct(a, nil) != 0 ||
+		len(pairsOf(make([]float32, 3))) != 0 {
 		t.Errorf("%v, %v", a, b)
 	}
 }

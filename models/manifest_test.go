@@ -81,7 +81,7 @@ func TestManifestErrorsNameTheKey(t *testing.T) {
 		`name: "Health"`:       func(m *models.Manifest) { m.Name = "Health" },
 		`name: ""`:             func(m *models.Manifest) { m.Name = "" },
 		`name: "../x"`:         func(m *models.Manifest) { m.Name = "../x" },
-		"kind":                 func(m *models.Manifest) { m.Kind = "sparse" },
+		"kind":                 func(m *models.Manifest) { m.Kind = "another" },
 		"dimension: 0":         func(m *models.Manifest) { m.Vectors.Dimension = 0 },
 		"pooling":              func(m *models.Manifest) { m.Vectors.Pooling = "max" },
 		"max_tokens.question":  func(m *models.Manifest) { m.Vectors.MaxTokens.Question = 2 },

@@ -4,12 +4,12 @@ package models
 const PairNumbers = 2
 
 // A sparse expert (SPLADE) gives a text a weight for each word piece, of which all but some dozens are 0. Its graph's
-// output is float32 [batch, Vectors.Dimension], the vocabulary, of weights that are never negative. A vector is the list
-// of those above 0: pairs of the word piece's id, in ascending order, and its weight. So Manifest.Dimension is
-// PairNumbers. Vectors are compared by their inner product.
+// output is float32 [batch, Vectors.Dimension], the vocabulary, of weights that are never negative. A vector is
+// the list of those above 0: pairs of the word piece's id, in ascending order, and its weight. So
+// Manifest.Dimension is PairNumbers. Vectors are compared by their inner product.
 //
-// With Vectors.QuestionWeights questions take no run of the model: a question's vector has, of each word piece that is in
-// it, the weight that this file says, float32 little-endian of each id.
+// With Vectors.QuestionWeights questions take no run of the model: a question's vector has, of each word piece
+// that is in it, the weight that this file says, float32 little-endian of each id.
 func (v *validation) sparse() {
 	x := v.m.Vectors
 	v.oneOf("pooling", x.Pooling, PoolingMax)

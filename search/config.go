@@ -177,7 +177,9 @@ func (c *LineUp) checkExperts() error {
 		}
 		names[x.Name] = true
 		x.Info.Name = x.Name
-		x.Info.Kind = KindDense
+		if x.Info.Kind != KindSparse {
+			x.Info.Kind = KindDense
+		}
 		if x.Head != nil {
 			x.Info.Domains = x.Head.Domains()
 		}

@@ -63,6 +63,15 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 		return EmbedResponse{}, wrong.err()
 	}
 	x := l.experts[i].Expert
+	if x.Info.Kind == KindSparse {
+		wrong.add(
+			"unknown_expert",
+			"/expert",
+			"expert %s weighs word pieces, and gives no vector to a text: it cannot be asked for one",
+			wording.Quote(r.Expert),
+		)
+		return EmbedResponse{}, wrong.err()
+	}
 	kind := oneOf(&wrong, "/kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
 	wrong.texts("/input", r.Input, l.limits)
 	if kind == KindPassage && x.Passages == nil {

@@ -33,13 +33,17 @@ func (p *pass) encode(ctx context.Context, x *dense) *encoding {
 			}
 		}
 		e.err = guard(func() (err error) {
-			e.vector, err = p.encodeBy(ctx, x.Expert, checkVector, &e.took)
+			check := checkVector
+			if x.Info.Kind == KindSparse {
+				check = checkPairs
+			}
+			e.vector, err = p.encodeBy(ctx, x.Expert, check, &e.took)
 			if err != nil {
 				return err
 			}
 			_, e.cut = x.Encoder.QuestionTokens(p.question)
 			e.readable = x.Encoder.Readable(p.question)
-			if e.readable < 1 {
+			if e.readable < 1 && x.Info.Kind != KindSparse { // which has no word pieces of the others
 				for i := range e.vector {
 					e.vector[i] *= float32(e.readable)
 				}
@@ -88,6 +92,14 @@ func (p *pass) encoded() []float32 {
 		return e.vector
 	}
 	return nil
+}
+
+// checkPairs checks the weights of word pieces, in a list of pairs, which may be empty.
+func checkPairs(vector []float32, pair int) error {
+	if pair > 0 && len(vector)%pair != 0 {
+		return fmt.Errorf("the encoder gave %d numbers, which are no pairs", len(vector))
+	}
+	return checkVector(vector, 0)
 }
 
 func checkVector(vector []float32, dimension int) error {

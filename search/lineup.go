@@ -144,7 +144,7 @@ func (l *lineUp) checkSources() error {
 // serves.
 func (l *lineUp) addExpert(x *Expert, reference string) {
 	own := &dense{
-		identity: identity{x.Name, KindDense, x.Chance},
+		identity: identity{x.Name, x.Info.Kind, x.Chance},
 		Expert:   x,
 		number:   len(l.experts),
 		encoder:  len(l.experts),

@@ -12,7 +12,7 @@ import (
 // source scores passages for questions. A line-up consists of sources; a new kind of
 // source is a type with these methods in a file of its own, and a line in newLineUp.
 type source interface {
-	// name is unique in a line-up. kind is one of KindDense, KindLexical, KindLate.
+	// name is unique in a line-up. kind is one of KindDense, KindSparse, KindLexical, KindLate.
 	name() string
 	kind() string
 	// wanted reports whether the source takes part when a request is answered by a
@@ -112,6 +112,7 @@ const (
 	KindDense   = "dense"   // one vector a text
 	KindLexical = "lexical" // words, or phrases
 	KindLate    = "late"    // a vector for each token
+	KindSparse  = "sparse"  // a weight for each of some word pieces
 )
 
 // The names of BM25 among the sources, and of BM25 over phrases. No expert may

@@ -28,7 +28,7 @@ func EncodeTogether(
 	}
 	check := func(e PassageEncoder, vectors [][]float32, err error) error {
 		if err == nil {
-			err = CheckVectors(vectors, passages, e.Dimension(), e.Late())
+			err = CheckMade(e, vectors, passages)
 		}
 		if err != nil {
 			return fmt.Errorf(

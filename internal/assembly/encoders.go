@@ -61,6 +61,9 @@ func (n noEncoder) Fingerprint() string { return n.files.Fingerprint }
 // Late says that the expert gives each token a vector.
 func (n noEncoder) Late() bool { return n.files.Index.Kind == ann.Late }
 
+// Sparse says that the expert weighs word pieces.
+func (n noEncoder) Sparse() bool { return n.files.Index.Kind == ann.Sparse }
+
 // Parts cuts nothing: no vectors are made.
 func (n noEncoder) Parts() func(text string) []rank.Span {
 	if !n.files.Parts || n.files.Owner != "" {

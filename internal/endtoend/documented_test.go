@@ -46,6 +46,10 @@ var notRun = []struct {
 		"needs that model; the tests of models import tiny ones with prefixes",
 	},
 	{
+		regexp.MustCompile(`^conclave (models import ./(splade-cocondenser|neural-sparse-doc) |index .*--add-expert splade )`),
+		"needs that model, which no package has; TestSparseExpert imports a tiny one and searches by it",
+	},
+	{
 		regexp.MustCompile(`^conclave models import ./my-fid `),
 		"needs a trained T5, which no package has; TestGeneratedAnswers imports and asks a tiny one",
 	},

@@ -34,6 +34,9 @@ func (e *Expert) Dimension() int { return e.Encoder.Dimension() }
 // Late says that the expert gives each token a vector: late interaction.
 func (e *Expert) Late() bool { return e.Encoder.Late() }
 
+// Sparse says that the expert weighs word pieces: its vectors are lists of pairs.
+func (e *Expert) Sparse() bool { return e.Encoder.Sparse() }
+
 // Owner returns the expert whose vectors this one finds passages by; "": it has its own.
 func (e *Expert) Owner() string {
 	if e.owner != nil {
@@ -69,7 +72,7 @@ func (e *Expert) Reads(p corpus.Passage) (cut, unread bool) {
 // it counts.
 func (e *Expert) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	vectors, read, err := e.readPassages(ctx, passages)
-	if !e.Late() {
+	if !e.Late() && !e.Sparse() { // whose unknown words have no word piece
 		asRead(vectors, read)
 	}
 	return vectors, err

@@ -26,6 +26,9 @@ func (e *Expert) SearchedAmong(all []*Expert) search.Expert {
 			MaxTokens:    map[string]int{"question": m.Vectors.MaxTokens.Question, "passage": m.Vectors.MaxTokens.Passage},
 		},
 	}
+	if e.Sparse() {
+		x.Info.Kind = search.KindSparse
+	}
 	if why := e.Encoder.Fallback(); why != nil {
 		x.Info.Warnings = append(x.Info.Warnings, fmt.Sprintf("runs on the processor: %v", why))
 	}

@@ -164,6 +164,14 @@ func (x *Set) openAll(names []string) (opened []*Expert, failed map[string]error
 		if e.Encoder == nil {
 			continue // a head, which follows
 		}
+		if e.Granularity != nil && e.Encoder.Sparse() {
+			failed[e.name] = fmt.Errorf(
+				"expert %s: %s weighs word pieces of a whole passage, and has no granularities",
+				e.name,
+				e.bundle,
+			)
+			continue
+		}
 		if e.Granularity != nil && e.Late() {
 			failed[e.name] = fmt.Errorf(
 				"expert %s: %s is late interaction, which has a vector for each token and no granularities",

@@ -113,6 +113,7 @@ func (c *checkpoint) readSentenceTransformers() error {
 		case "MLMTransformer":
 			c.masked = true
 		case "SpladePooling":
+			c.masked = true
 			if err := c.checkSplade(filepath.Join(module.Path, "config.json")); err != nil {
 				return err
 			}

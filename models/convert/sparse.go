@@ -17,6 +17,9 @@ import (
 	"example.org/conclave/models"
 )
 
+// sparseEncoder begins messages about what such a checkpoint has.
+const sparseEncoder = "a sparse encoder (SPLADE, a masked language model)"
+
 // questionWeightsFile is the name of a sparse expert's weights of questions' word pieces in its bundle.
 const questionWeightsFile = "question.weights"
 
@@ -58,11 +61,11 @@ func (c *checkpoint) checkSplade(path string) error {
 func (t *tower) importSparse(srcDir, outDir string, o Options) (*models.Bundle, error) {
 	switch {
 	case o.Int8:
-		return nil, errors.New("a sparse encoder is imported in full precision alone: leave out 8 bits")
+		return nil, errors.New(sparseEncoder + " is imported in full precision alone: leave out 8 bits")
 	case o.PassageDir != "":
-		return nil, errors.New("a sparse encoder reads passages and questions with one model: name no other for passages")
+		return nil, errors.New(sparseEncoder + " reads passages and questions with one model: name no other for passages")
 	case o.Pooling != "" && o.Pooling != models.PoolingMax, o.Normalise != nil && *o.Normalise:
-		return nil, errors.New("a sparse encoder pools by max, and its vectors have no unit length: neither can be chosen")
+		return nil, errors.New(sparseEncoder + " pools by max, and its vectors have no unit length: neither can be chosen")
 	}
 	side := importedSide{t.checkpoint, t.tokenizer, t.config.Vocabulary}
 	m, err := newManifest(srcDir, outDir, o, [2]importedSide{side, side}, false)
@@ -79,7 +82,11 @@ func (t *tower) importSparse(srcDir, outDir string, o Options) (*models.Bundle, 
 	}
 	head := headOf(&m, t)
 	if err := t.check(head); err != nil {
-		return nil, err
+		return nil, fmt.Errorf(
+			"%s has the head of a masked language model. A dense encoder that was trained from such a model is saved as a BertModel (AutoModel in transformers does): %w",
+			sparseEncoder,
+			err,
+		)
 	}
 	files := append(t.tokenizer.file(), graphFiles([]encoderGraph{{file: bothFile, tower: t}}, head, false)...)
 	if o.QuestionWeights != "" {
@@ -121,5 +128,9 @@ func (t *tower) questionWeights(path string) (f bundleFile, err error) {
 	}
 	var out bytes.Buffer
 	err = binary.Write(&out, binary.LittleEndian, weights)
-	return bundleFile{name: questionWeightsFile, write: func(w io.Writer) error { _, err := w.Write(out.Bytes()); return err }}, err
+	f = bundleFile{name: questionWeightsFile, write: func(w io.Writer) error {
+		_, err := w.Write(out.Bytes())
+		return err
+	}}
+	return f, err
 }

@@ -183,8 +183,8 @@ func TestImportSaysWhatItIs(t *testing.T) {
 	for want, dir := range map[string]string{
 		"SPLADE":                     bare(class("BertForMaskedLM"), nil),
 		"masked language model":      bare(checkpointForm{Prefix: "bert.", Change: mlm}, nil),
-		"sparse encoder":             bare(checkpointForm{}, map[string]string{"modules.json": `[{"type":"sentence_transformers.sparse_encoder.models.MLMTransformer"}]`}),
-		"(SPLADE), as modules":       bare(checkpointForm{}, map[string]string{"modules.json": `[{"type":"sentence_transformers.models.Transformer"},{"type":"x.SpladePooling","path":"1_Pooling"}]`}),
+		"a sparse encoder":           bare(checkpointForm{}, map[string]string{"modules.json": `[{"type":"sentence_transformers.sparse_encoder.models.MLMTransformer"}]`}),
+		"encoder (SPLADE, a ":        bare(checkpointForm{}, map[string]string{"modules.json": `[{"type":"sentence_transformers.models.Transformer"},{"type":"x.SpladePooling","path":"1_Pooling"}]`}),
 		"cross-encoder":              bare(class("BertForSequenceClassification"), nil),
 		"labels words":               bare(class("BertForTokenClassification"), nil),
 		"ColBERT":                    bare(class("HF_ColBERT"), nil),

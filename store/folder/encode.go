@@ -133,7 +133,13 @@ func (f *vectorFile) cut(encoder store.PassageEncoder, batch []corpus.Passage) (
 
 // append writes the vectors of a batch of passages.
 func (f *vectorFile) append(batch []corpus.Passage, vectors [][]float32) error {
-	if err := store.CheckVectors(vectors, batch, f.expert.Dimension, f.expert.Index.Kind == ann.Late); err != nil {
+	var err error
+	if f.expert.Index.Kind == ann.Sparse {
+		err = store.CheckLists(vectors, batch, f.expert.Dimension)
+	} else {
+		err = store.CheckVectors(vectors, batch, f.expert.Dimension, f.expert.Index.Kind == ann.Late)
+	}
+	if err != nil {
 		return err
 	}
 	for _, v := range vectors {

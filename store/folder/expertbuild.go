@@ -22,6 +22,12 @@ func completeIndex(ix store.Index) (store.Index, error) {
 			ann.Late,
 		)
 	}
+	if ix.Kind == ann.Sparse {
+		return ix, fmt.Errorf(
+			"an index of kind %s cannot be chosen: experts that weigh word pieces have it by themselves, and others cannot",
+			ann.Sparse,
+		)
+	}
 	return ix, ix.Check()
 }
 
@@ -30,6 +36,9 @@ func completeIndex(ix store.Index) (store.Index, error) {
 func describeExpert(x store.PassageEncoder, index store.Index) expertManifest {
 	if x.Late() {
 		index = store.Index{Kind: ann.Late}
+	}
+	if store.IsSparse(x) {
+		index = store.Index{Kind: ann.Sparse}
 	}
 	if x.Owner() != "" {
 		index = store.Index{}

@@ -43,13 +43,13 @@ func (g *Generation) ExportPassages(ctx context.Context, to io.Writer) error {
 // row for each line of ExportPassages. Where a passage has several, the rows of one follow
 // those of the other, and EXPERT.parts.npy, uint32, has for each the line, from 0, and the
 // bytes of its text where the part begins and ends. Late interaction, which has a list of
-// vectors for each passage, is left out, and who searches the vectors of another.
+// vectors for each passage, and sparse experts are left out, and who searches the vectors of another.
 func (g *Generation) ExportVectors(ctx context.Context, folder string) error {
 	if err := disk.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
 	for _, x := range g.manifest.keepers() {
-		if x.Index.Kind == ann.Late {
+		if x.Index.Kind == ann.Late || x.Index.Kind == ann.Sparse {
 			continue
 		}
 		if err := g.exportExpert(ctx, x, folder); err != nil {

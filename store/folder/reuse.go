@@ -155,6 +155,9 @@ type reusing struct {
 	prints map[string]uint64
 }
 
+// Sparse reports what store.IsSparse reports of the encoder.
+func (e reusing) Sparse() bool { return store.IsSparse(e.PassageEncoder) }
+
 // EncodePassages implements PassageEncoder.
 func (e reusing) EncodePassages(ctx context.Context, passages []corpus.Passage) ([][]float32, error) {
 	out := make([][]float32, len(passages))

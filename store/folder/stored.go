@@ -60,7 +60,8 @@ func (s *storedSource) Progress() (done, total int64) { return s.done, int64(s.g
 // of several parts.
 func (g *Generation) StoredEncoders() (out []store.PassageEncoder, err error) {
 	for _, x := range g.manifest.Experts {
-		e := storedEncoder{expert: x, late: g.manifest.keeper(x.Name).Index.Kind == ann.Late}
+		kind := g.manifest.keeper(x.Name).Index.Kind
+		e := storedEncoder{expert: x, late: kind == ann.Late, sparse: kind == ann.Sparse}
 		if x.Parts || g.manifest.keeper(x.Name).Parts {
 			return nil, fmt.Errorf("expert %q has vectors of parts of passages", x.Name)
 		}
@@ -77,6 +78,7 @@ func (g *Generation) StoredEncoders() (out []store.PassageEncoder, err error) {
 type storedEncoder struct {
 	expert     expertManifest
 	late       bool
+	sparse     bool
 	generation *Generation
 	vectors    *Vectors
 }
@@ -85,6 +87,7 @@ func (e storedEncoder) Name() string                         { return e.expert.N
 func (e storedEncoder) Dimension() int                       { return e.expert.Dimension }
 func (e storedEncoder) Fingerprint() string                  { return e.expert.Fingerprint }
 func (e storedEncoder) Late() bool                           { return e.late && e.expert.Owner == "" }
+func (e storedEncoder) Sparse() bool                         { return e.sparse && e.expert.Owner == "" }
 func (e storedEncoder) Parts() func(text string) []rank.Span { return nil }
 func (e storedEncoder) Owner() string                        { return e.expert.Owner }
 

@@ -205,3 +205,21 @@ func TestPartsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// weighing is an encoder that weighs word pieces.
+type weighing struct{ hashed }
+
+func (weighing) Sparse() bool { return true }
+
+// TestSparseExpertsAreRefused before anything is read or sent.
+func TestSparseExpertsAreRefused(t *testing.T) {
+	e := weighing{hashed{name: "splade"}}
+	_, err := Build(t.Context(), nil, "x", Shape{Shards: 1}, &list{},
+		store.BuildOptions{Experts: []store.PassageEncoder{e}}, "")
+	_, again := AddExpert(t.Context(), nil, "x", e, store.BuildOptions{})
+	for _, err := range []error{err, again} {
+		if err == nil || !strings.Contains(err.Error(), `expert "splade" weighs word pieces`) {
+			t.Error(err)
+		}
+	}
+}

@@ -77,6 +77,12 @@ func describe(e store.PassageEncoder) (Expert, error) {
 			e.Name(),
 		)
 	}
+	if store.IsSparse(e) {
+		return Expert{}, fmt.Errorf(
+			"expert %q weighs word pieces, and a store has no index of these: leave it out, or keep the passages in a folder",
+			e.Name(),
+		)
+	}
 	return Expert{
 		Name:        e.Name(),
 		Fingerprint: e.Fingerprint(),

@@ -42,7 +42,7 @@ type Trial struct {
 // Check returns an error where there is no such kind of index of single vectors.
 func (o Trial) Check() error {
 	kind, err := ann.KindNamed(o.Kind)
-	if err == nil && kind.Tokens {
+	if err == nil && (kind.Tokens || kind.Pairs) {
 		err = fmt.Errorf("an index of kind %s compares lists of vectors, and these are single ones", kind.Name)
 	}
 	return err

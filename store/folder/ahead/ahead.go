@@ -66,9 +66,15 @@ func OpenAhead(path string, encoder store.PassageEncoder) (*Ahead, error) {
 // mostTokens bounds what is believed of a record.
 const mostTokens = 1 << 16
 
+// Sparse reports what store.IsSparse reports of the encoder.
+func (a *Ahead) Sparse() bool { return store.IsSparse(a.PassageEncoder) }
+
 // fits reports whether a vector may have so many numbers.
 func (a *Ahead) fits(numbers int) bool {
 	d := a.Dimension()
+	if a.Sparse() {
+		return numbers >= 0 && numbers%d == 0 && numbers/d <= mostTokens
+	}
 	return numbers == d || a.Late() && numbers > 0 && numbers%d == 0 && numbers/d <= mostTokens
 }
 
