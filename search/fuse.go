@@ -38,6 +38,7 @@ func (a *answer) fuse(ctx context.Context) error {
 		if err := a.surely(ctx, m, in, &ranking, k); err != nil {
 			return err
 		}
+		capByVerdict(&ranking, a.defaults.Answerability)
 		if a.plan.groupBy != "" {
 			ranking.Any = nil // it is not known of other passages than the first
 		}
@@ -50,6 +51,20 @@ func (a *answer) fuse(ctx context.Context) error {
 		a.observer.Source(ctx, WordSource, StatusFailed, fmt.Errorf("looking up the question's keys: %w", a.keyless))
 	}
 	return a.untied
+}
+
+// capByVerdict lets no passage be likelier right than the passages searched answer at all, where they do
+// not: of a text that asks nothing, such as a letter, the sources' scores may single out a passage all the
+// same.
+func capByVerdict(r *fusion.Ranking, by *Answerability) {
+	if r.Answerable == nil || by == nil || by.Of(*r.Answerable) != VerdictNotFound {
+		return
+	}
+	for _, chance := range []*float64{r.Confidence, r.Any} {
+		if chance != nil {
+			*chance = min(*chance, *r.Answerable)
+		}
+	}
 }
 
 // settings returns what the line-up and the request decide.
