@@ -42,6 +42,7 @@ func TestExamples(t *testing.T) {
 	)
 	url := realclients.Server(t, realclients.ServerOptions{Real: true, Passages: realclients.DemoDocuments(t)})
 	t.Run("chatbot", func(t *testing.T) { run(t, "chatbot", nil, "test_app.py", url) })
+	t.Run("claims", func(t *testing.T) { claims(t, url) })
 	t.Run("documented", func(t *testing.T) { documented(t, python, url) })
 	t.Run("notebook", func(t *testing.T) {
 		out := t.TempDir()
