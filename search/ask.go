@@ -44,6 +44,8 @@ type pass struct {
 	view        *pinned
 	duplicates  *duplicates  // that the sources found; nil: each passage counts for itself
 	corrections []Correction // of the question that was asked for
+	words       string       // the question, and what its words stand for
+	synonyms    []Used       // that were added
 	part        string       // of a question that was asked for; "": the question
 	earlier     *pass        // the question behind those before it in its conversation; nil: there are none
 	asked       []int        // the sources that are there, into the line-up's
@@ -61,6 +63,7 @@ type pass struct {
 func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 	p := &pass{lineUp: l, inquiry: q, view: view, encodings: make([]encoding, len(l.experts)),
 		asked: make([]int, 0, len(q.wanted)), findings: make([]finding, 0, len(q.wanted))}
+	p.words, p.synonyms = synonymous(q.question, l.defaults.Synonyms)
 	err := view.narrow(ctx, q.filter)
 	for _, at := range q.wanted {
 		if source := l.sources[at]; source.available(view.narrowed) {
@@ -211,15 +214,16 @@ func overloaded(err error) bool {
 // releases it.
 type pinned struct {
 	View
-	narrowed Indexes         // what is searched: the view's own indexes, or those that a filter leaves
-	where    conditions.Node // what a filter asks of metadata
+	narrowed Indexes                    // what is searched: the view's own indexes, or those that a filter leaves
+	types    map[string]conditions.Type // of fields, as they were declared
+	where    conditions.Node            // what a filter asks of metadata
 	// selected is how many passages the filter lets through; nil without one.
 	selected func(context.Context) (int, error)
 	users    atomic.Int64
 }
 
 func (e *Engine) pin() *pinned {
-	p := &pinned{View: e.corpus.Acquire()}
+	p := &pinned{View: e.corpus.Acquire(), types: e.current.Load().defaults.Fields}
 	p.narrowed = p.View
 	p.users.Store(1)
 	return p

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/wording"
 )
 
@@ -48,6 +49,10 @@ type Defaults struct {
 	Missing    fusion.Missing
 	Correct    bool // mistyped words
 	Rerank     bool // by the first reranker, where there is one
+	// Synonyms are searched for beside the words of a question, and Fields are the declared types of fields
+	// of metadata.
+	Synonyms []Synonyms
+	Fields   map[string]conditions.Type
 	// Alpha is BM25's weight in the hybrid; a request's "weights" for BM25 replaces it.
 	Alpha float64
 	// Sharpness is the power of the experts' confidences by which muf and hybrid weigh them;

@@ -24,7 +24,7 @@ func (a *answer) fetch(ctx context.Context) error {
 		part = a.asked
 	}
 	a.response = Response{
-		Question: p.question, Asked: part, Corrected: a.corrections, Generation: a.view.Generation(),
+		Question: p.question, Asked: part, Corrected: a.corrections, Synonyms: a.synonyms, Generation: a.view.Generation(),
 		Degraded: make([]Missing, 0, len(a.degraded)), Answers: a.extracts,
 	}
 	if p.offsets != OffsetBytes {

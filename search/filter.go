@@ -142,19 +142,6 @@ func (w *problems) tags(pointer string, tags []string) {
 	}
 }
 
-// FieldTyped is implemented by a View whose fields have declared types.
-type FieldTyped interface {
-	FieldTypes() map[string]conditions.Type
-}
-
-// types returns the declared types of fields.
-func (p *pinned) types() map[string]conditions.Type {
-	if v, ok := p.View.(FieldTyped); ok {
-		return v.FieldTypes()
-	}
-	return nil
-}
-
 // refusal returns the *Error of a filter whose values do not fit, and nil for other errors.
 func refusal(err error) *Error {
 	var misfit *conditions.MisfitError
@@ -177,7 +164,7 @@ func (p *pinned) narrow(ctx context.Context, f Filter) error {
 	if f.empty() && restrictionOf(ctx) == nil {
 		return nil
 	}
-	where, wrong := f.Condition.Compile(p.types())
+	where, wrong := f.Condition.Compile(p.types)
 	if wrong != nil {
 		return &conditions.MisfitError{Problems: wrong}
 	}

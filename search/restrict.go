@@ -33,7 +33,7 @@ func (p *pinned) restriction(ctx context.Context) conditions.Node {
 	if to == nil {
 		return conditions.Node{}
 	}
-	node, wrong := to.Compile(p.types())
+	node, wrong := to.Compile(p.types)
 	if wrong != nil {
 		return conditions.Node{Op: conditions.Or}
 	}

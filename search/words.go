@@ -21,8 +21,8 @@ func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
 		f.reason = "this collection has no word index"
 		return fmt.Errorf("generation %d has no word index", p.view.Generation())
 	}
-	return p.searchWords(ctx, f, index, func(ctx context.Context) (err error) {
-		f.upperBound, err = index.UpperBound(ctx, p.question)
+	return p.searchWords(ctx, f, index, p.words, func(ctx context.Context) (err error) {
+		f.upperBound, err = index.UpperBound(ctx, p.words)
 		if err != nil {
 			return fmt.Errorf("the words' weights: %w", err)
 		}
@@ -50,28 +50,34 @@ func (w *phrases) takesPart(l *lineUp, r *Request, m *fusion.Method) bool {
 func (w *phrases) available(in Indexes) bool { return in.Phrases() != nil }
 
 func (w *phrases) ask(ctx context.Context, p *pass, f *finding) error {
-	return p.searchWords(ctx, f, p.view.narrowed.Phrases(), func(context.Context) error { return nil })
+	return p.searchWords(ctx, f, p.view.narrowed.Phrases(), p.question, func(context.Context) error { return nil })
 }
 
 func (w *phrases) observe(*finding, *familiarities) fusion.Observed {
 	return fusion.Observed{Kind: fusion.Phrases}
 }
 
-// searchWords asks an index of words or of phrases, and for more in the same turn.
-func (p *pass) searchWords(ctx context.Context, f *finding, index WordIndex, more func(context.Context) error) error {
+// searchWords asks an index of words or of phrases for those of a text, and for more in the same turn.
+func (p *pass) searchWords(
+	ctx context.Context,
+	f *finding,
+	index WordIndex,
+	text string,
+	more func(context.Context) error,
+) error {
 	f.score = func(ctx context.Context, passages []rank.Ordinal, out []float32) error {
 		return inParts(ctx, passages, out, func(passages []rank.Ordinal, out []float32) error {
-			return index.Scores(ctx, p.question, passages, out)
+			return index.Scores(ctx, text, passages, out)
 		})
 	}
 	f.explain = func(ctx context.Context, passage rank.Ordinal) ([]TermScore, error) {
-		return index.Explain(ctx, p.question, passage)
+		return index.Explain(ctx, text, passage)
 	}
 	return p.search(ctx, f, func(ctx context.Context) (err error) {
 		f.hits, err = p.searchDistinct(
 			ctx,
 			p.candidates,
-			func(k int) ([]rank.Hit, error) { return index.Search(ctx, p.question, k) },
+			func(k int) ([]rank.Hit, error) { return index.Search(ctx, text, k) },
 		)
 		err = f.keepPartial(err)
 		if err != nil {

@@ -9,12 +9,14 @@ type SearchResponse struct {
 	// Asked is the part of a long question, or what was made of messages, that was answered.
 	Asked string `json:"asked,omitempty"`
 	// Corrected are the words of the question that others were asked for in their place.
-	Corrected  []Correction `json:"corrected,omitempty"`
-	Fusion     string       `json:"fusion,omitempty"`
-	Generation uint64       `json:"generation"`
-	Selected   *int         `json:"selected,omitempty"` // passages that the filter lets through; nil without one
-	TookMS     float64      `json:"took_ms"`
-	Confidence *float64     `json:"confidence"` // 0…1; null where it is not known
+	Corrected []Correction `json:"corrected,omitempty"`
+	// Synonyms are what was searched for beside words of the question, by the collection's settings.
+	Synonyms   []Used   `json:"synonyms,omitempty"`
+	Fusion     string   `json:"fusion,omitempty"`
+	Generation uint64   `json:"generation"`
+	Selected   *int     `json:"selected,omitempty"` // passages that the filter lets through; nil without one
+	TookMS     float64  `json:"took_ms"`
+	Confidence *float64 `json:"confidence"` // 0…1; null where it is not known
 	// Basis says where the confidence comes from: "calibrated" (questions of this collection)
 	// or "shipped" (of others); "ensembles": it is how far these agree, and no probability.
 	Basis string   `json:"confidence_basis,omitempty"`
@@ -266,4 +268,10 @@ type Facet struct {
 type FacetValue struct {
 	Value any `json:"value"`
 	Count int `json:"count"`
+}
+
+// Used is a word of a question and what was searched for beside it.
+type Used struct {
+	Word string   `json:"word"`
+	As   []string `json:"as"`
 }

@@ -16,6 +16,7 @@ func newBenchVectors(term cli.Terminal) *cobra.Command {
 	var o vectors.Trial
 	var generate int
 	var filters, asJSON bool
+	shares := vectors.DefaultSelectivities()
 	command := &cobra.Command{
 		Use:   "ann",
 		Short: "Measure a vector index: one thread, one query at a time, top 100",
@@ -48,7 +49,7 @@ query, those furthest from it, and those near another vector.`,
 				return cli.UsageError{Err: err}
 			}
 			if filters {
-				points, err := vectors.RunFilters(cmd.Context(), o, vectors.DefaultSelectivities())
+				points, err := vectors.RunFilters(cmd.Context(), o, shares)
 				if err != nil {
 					return err
 				}
@@ -62,6 +63,7 @@ query, those furthest from it, and those near another vector.`,
 		},
 	}
 	flags := command.Flags()
+	flags.Float64SliceVar(&shares, "shares", shares, "with --filters, the shares that filters let through")
 	flags.StringVar(&o.Vectors, "vectors", "", "`file` of vectors")
 	flags.StringVar(&o.Queries, "queries", "", "`file` of query vectors")
 	flags.StringVar(&o.Truth, "truth", "", "`file` of the nearest rows of each query")

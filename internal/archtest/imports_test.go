@@ -78,7 +78,7 @@ var allowed = map[string][]string{
 		"internal/conditions", "internal/corpus", "internal/rank", "internal/spelling", "search", "store/folder",
 	},
 	"store/folder/backend": {
-		"calibration", "internal/corpus", "internal/jobs/lease", "internal/rank", "search", "store", "store/folder",
+		"calibration", "internal/collections", "internal/corpus", "internal/jobs/lease", "internal/rank", "search", "store", "store/folder",
 		"store/folder/view",
 	},
 	"store/opensearch/backend": {"ann", "internal/jobs/lease", "search", "store", "store/opensearch"},
@@ -139,8 +139,9 @@ var allowed = map[string][]string{
 		"internal/provision", "internal/rank", "models", "search", "shipped", "store",
 	},
 	"internal/assembly": {
-		"ann", "calibration", "configs", "fusion", "internal/capacity", "internal/corpus", "internal/experts",
-		"internal/questions", "internal/rank", "internal/stores", "models", "search", "shipped", "store",
+		"ann", "calibration", "configs", "fusion", "internal/capacity", "internal/collections", "internal/conditions",
+		"internal/corpus", "internal/disk", "internal/experts", "internal/questions", "internal/rank", "internal/stores",
+		"models", "search", "shipped", "store",
 	},
 	"internal/indexing": {
 		"configs", "internal/corpus", "internal/disk", "internal/experts", "internal/questions", "internal/rank",

@@ -21,6 +21,9 @@ import (
 // what is shipped. One that searches could not be answered by is an error.
 func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, err error) {
 	made.Defaults = defaultsOf(a.options.Config.Search)
+	if err := a.addSettings(&made.Defaults); err != nil {
+		return made, err
+	}
 	for _, e := range a.Experts.Searched {
 		x := e.SearchedAmong(a.Experts.Searched)
 		if e.Late() {

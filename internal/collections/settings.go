@@ -74,6 +74,17 @@ type Settings struct {
 	Analysis string   `json:"analysis,omitempty" yaml:"analysis,omitempty"` // of its words
 	Search   Defaults `json:"search,omitzero" yaml:"search,omitempty"`
 	Quotas   Quotas   `json:"quotas,omitzero" yaml:"quotas,omitempty"`
+	// Synonyms are searched for beside the words of a question. Fields are the types of fields of
+	// metadata: "keyword", "number", "date" or "bool".
+	Synonyms []Synonyms        `json:"synonyms,omitempty" yaml:"synonyms,omitempty"`
+	Fields   map[string]string `json:"fields,omitempty" yaml:"fields,omitempty"`
+}
+
+// Synonyms are words that stand for each other, or From for which To is searched, too.
+type Synonyms struct {
+	Words []string `json:"words,omitempty" yaml:"words,omitempty"`
+	From  []string `json:"from,omitempty" yaml:"from,omitempty"`
+	To    []string `json:"to,omitempty" yaml:"to,omitempty"`
 }
 
 // Defaults are of requests that do not say otherwise; zero values are the server's.
@@ -90,8 +101,11 @@ type Quotas struct {
 	RequestsASecond float64 `json:"requests_a_second,omitempty" yaml:"requests_a_second,omitempty"`
 }
 
+// SettingsFile is what the file of a collection's settings is called.
+const SettingsFile = "collection.yaml"
+
 // settingsName is the file of a collection's settings, in its folder.
-const settingsName = "collection.yaml"
+const settingsName = SettingsFile
 
 // record is what the file holds.
 type record struct {

@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/stores"
@@ -78,6 +79,9 @@ func (r *registry) complete(s *collections.Settings) error {
 		for _, x := range r.config.Experts {
 			s.Experts = append(s.Experts, x.Name)
 		}
+	}
+	if err := assembly.CheckSettings(s); err != nil {
+		return &collections.Error{Code: "out_of_range", Detail: err.Error()}
 	}
 	chosen, err := shipped.Chosen(strings.Join(s.Experts, ","))
 	if err != nil {

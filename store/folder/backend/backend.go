@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/jobs/lease"
 	"example.org/conclave/search"
 	"example.org/conclave/store"
@@ -77,19 +78,25 @@ func (b *backend) Meters() (out []store.Meter) {
 	return out
 }
 
-// recordStamp tells one calibration of a collection from the next; the zero value is none. A new
-// file takes the place of the old one.
-type recordStamp struct {
+// recordStamp tells one calibration of a collection from the next, and its settings, which a line-up is
+// made by, too; the zero value is none. A new file takes the place of the old one.
+type recordStamp struct{ record, settings fileStamp }
+
+type fileStamp struct {
 	size int64
 	when time.Time
 }
 
 func (b *backend) stampOfRecord() recordStamp {
-	info, err := os.Stat(b.CalibrationAt())
+	return recordStamp{stampOf(b.CalibrationAt()), stampOf(filepath.Join(b.dir, collections.SettingsFile))}
+}
+
+func stampOf(path string) fileStamp {
+	info, err := os.Stat(path)
 	if err != nil {
-		return recordStamp{}
+		return fileStamp{}
 	}
-	return recordStamp{info.Size(), info.ModTime()}
+	return fileStamp{info.Size(), info.ModTime()}
 }
 
 // Calibration implements store.Backend.

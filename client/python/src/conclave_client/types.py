@@ -309,6 +309,7 @@ class Answer(Ranking):
     degraded: list[dict[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     corrected: list[dict[str, str]] = field(default_factory=list)
+    synonyms: list[dict[str, Any]] = field(default_factory=list)  # that were searched for beside words
     offsets: str = "bytes"
 
     def answers_in(self, result: Result) -> dict[str, list[dict[str, Any]]]:
