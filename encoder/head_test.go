@@ -6,10 +6,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"example.org/conclave/encoder/batcher"
+	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/models"
 	"example.org/conclave/models/convert"
 )
@@ -101,6 +103,68 @@ func TestHeadGivesNumPysVectors(t *testing.T) {
 		t.Errorf("after Close: %v", err)
 	}
 }
+
+// TestForeignQuestionsKeepTheirVectors: the shipped head leaves questions of no domain nearly as
+// they are, and no question moves further than its widest gate lets it.
+func TestForeignQuestionsKeepTheirVectors(t *testing.T) {
+	r := library(t)
+	e := open(t, r, base(t, "int8"), Running{})
+	out := filepath.Join(t.TempDir(), "head")
+	b, err := convert.Import(t.Context(), "../shipped/desire-me", out, convert.Options{Base: testenv.Checkpoint(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := r.OpenHead(b, Running{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = h.Close() }()
+	ask := func(text string) (cosine, widest float64) {
+		vec := question(t, e, text)
+		vector, gate, err := h.Apply(t.Context(), vec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range vec {
+			cosine += float64(x) * float64(vector[i])
+		}
+		return cosine, float64(slices.Max(gate))
+	}
+	for _, text := range foreignQuestions {
+		if cosine, widest := ask(text); cosine < .99 {
+			t.Errorf("%q: the cosine is %.4f and the widest gate %.2f", text, cosine, widest)
+		}
+	}
+	moved := 0
+	for _, text := range ownQuestions {
+		if cosine, widest := ask(text); widest > .5 && cosine < .98 {
+			moved++
+		}
+	}
+	if moved < len(ownQuestions)-1 {
+		t.Errorf("%d of %d questions of its domains are changed", moved, len(ownQuestions))
+	}
+}
+
+// Questions of no domain of the shipped head, and of one.
+var (
+	foreignQuestions = []string{
+		"How is a bearing pre-loaded in a milling spindle?",
+		"chords of the bridge in the second movement",
+		"What tempering curve suits couverture with 70 % cocoa?",
+		"how to prune an espaliered pear in its third winter",
+		"proof that every finite integral domain is a field",
+		"vrmpl okqua tezz bn",
+		"of seven green because lately whose the fjord",
+	}
+	ownQuestions = []string{
+		"What are the symptoms of cystic fibrosis?",
+		"What are the treatments for glaucoma?",
+		"Does the app share my email address with advertisers?",
+		"Can I delete the location data that you collect about me?",
+		"Is Marfan syndrome inherited?",
+	}
+)
 
 // TestWhatIsNoHead: other bundles, and graphs that give something else.
 func TestWhatIsNoHead(t *testing.T) {
