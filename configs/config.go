@@ -258,6 +258,8 @@ type Key struct {
 	Collections []string `yaml:"collections,omitempty" is:"pattern"`
 	// Filter is a condition in JSON that passages have to meet which the key may see; "": all.
 	Filter string `yaml:"filter,omitempty" is:"condition"`
+	// on the mean; 0: no bound
+	RequestsASecond float64 `yaml:"requests_a_second,omitempty" between:"0 1000000"`
 }
 
 // Server holds what concerns connections.

@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -160,6 +161,11 @@ func New(o Options) (*API, error) {
 		return nil, err
 	}
 	var err error
+	o.Keys = slices.Clone(o.Keys)
+	for i := range o.Keys {
+		o.Keys[i].pace = &pace{}
+		o.Keys[i].pace.set(o.Keys[i].RequestsASecond)
+	}
 	a := &API{&process{options: o}, NewCollection(o.Name, o.Readiness)}
 	a.connections = overload.NewConnections(a.options.Write.BytesASecond)
 	a.storing = semaphore.NewWeighted(int64(a.options.Write.Uploads))

@@ -41,6 +41,10 @@ type Key struct {
 	Collections []string
 	// Filter is what passages have to meet that the key may see; nil: it may see all.
 	Filter *conditions.Condition
+	// RequestsASecond bounds its requests, on the mean; 0: no bound.
+	RequestsASecond float64
+
+	pace *pace
 }
 
 // isFor reports whether the key may be used for a collection.

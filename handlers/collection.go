@@ -13,6 +13,7 @@ import (
 type Collection struct {
 	name      string
 	readiness *Readiness
+	pace      pace // of its requests
 
 	engine   atomic.Pointer[Engine]
 	writing  atomic.Pointer[writing]

@@ -130,6 +130,9 @@ func (c *call) choose(name string) error {
 	}
 	c.ends = append(c.ends, done)
 	c.api = &API{c.api.process, chosen}
+	if p := c.api.paced(&chosen.pace, "this collection"); p != nil {
+		return p
+	}
 	return nil
 }
 

@@ -153,6 +153,10 @@ type refusal interface {
 func notWritten(err error) error {
 	const safe = " What was acknowledged before is safe, and searches go on."
 	code, why, remedy := "not_written", "The change could not be stored; the server's log says why.", ""
+	var quota *store.QuotaError
+	if errors.As(err, &quota) {
+		return newProblem("quota_exceeded", sentence(quota.Error()))
+	}
 	var refused refusal
 	addressed := errors.As(err, &refused)
 	switch {

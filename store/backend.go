@@ -121,6 +121,9 @@ type Description struct {
 	Failed error // why it cannot be searched
 }
 
+// BytesMeter is the name of the Meter of how many bytes a collection has.
+const BytesMeter = "collection_bytes"
+
 // Meter is a number that changes.
 type Meter struct {
 	Name, Help string

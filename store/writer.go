@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"example.org/conclave/internal/corpus"
@@ -94,6 +95,16 @@ type WriteError struct{ Err error }
 
 func (e *WriteError) Error() string { return e.Err.Error() }
 func (e *WriteError) Unwrap() error { return e.Err }
+
+// QuotaError is the error of changes by which a collection would have more than it may. None was made.
+type QuotaError struct {
+	Of              string // "passages" or "bytes"
+	Most, Has, More int64
+}
+
+func (e *QuotaError) Error() string {
+	return fmt.Sprintf("the collection may have %d %s: it has %d, and this is %d more", e.Most, e.Of, e.Has, e.More)
+}
 
 // ElsewhereError is the error of something that a store cannot do while it is served; Instead says
 // how it is done.

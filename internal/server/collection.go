@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/overload"
@@ -35,6 +36,7 @@ type collection struct {
 	// judgments are what people say of answers; nil: the store cannot keep them
 	judgments *judgments.File
 	readsPDF  documents.Worker
+	quotas    collections.Quotas
 
 	running context.Context // done when the collection is to be closed
 	stop    context.CancelFunc

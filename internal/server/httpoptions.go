@@ -71,7 +71,7 @@ func newAPI(
 // keysOf returns the configured keys. Their sums are hexadecimal, which configs checks.
 func keysOf(auth configs.Auth) (out []handlers.Key, err error) {
 	for _, k := range auth.Keys {
-		key := handlers.Key{Name: k.Name, Expires: k.Expires, Collections: k.Collections}
+		key := handlers.Key{Name: k.Name, Expires: k.Expires, Collections: k.Collections, RequestsASecond: k.RequestsASecond}
 		_, _ = hex.Decode(key.SHA256[:], []byte(k.SHA256))
 		if k.Filter != "" { // which configs checks, too
 			var err error

@@ -164,12 +164,14 @@ func (r *registry) open(name string) (c *collection, err error) {
 	r.opening <- struct{}{}
 	defer func() { <-r.opening }()
 	began := time.Now()
-	config, _, err := r.configOf(name)
+	config, settings, err := r.configOf(name)
 	if err != nil {
 		return nil, err
 	}
 	log := r.log.With("collection", name)
 	c = newCollection(config, log, handlers.NewCollection(name, nil), r.readsPDF)
+	c.quotas = settings.Quotas
+	c.api.Pace(settings.Quotas.RequestsASecond)
 	running, stop := context.WithCancel(r.running)
 	c.stop = stop
 	c.group, c.running = errgroup.WithContext(running)

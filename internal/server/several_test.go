@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -195,4 +196,71 @@ func TestDamagedCollection(t *testing.T) {
 		}
 		s.create(fmt.Sprintf(`{"name":%q,"experts":["one"]}`, name))
 	}
+}
+
+// TestQuotas: a collection takes passages up to its quota, exactly, whoever sends them and however; what takes the
+// place of a passage, or deletes one, is taken at the quota, too.
+func TestQuotas(t *testing.T) {
+	s := several(t).serve()
+	defer s.end()
+	s.create(`{"name":"q","experts":["none"],"quotas":{"passages":5}}`)
+	upload := func(lines string, want int) string {
+		t.Helper()
+		request, err := http.NewRequest(http.MethodPost, s.url+"/v1/collections/q/passages?refresh=wait", strings.NewReader(lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Content-Type", "application/x-ndjson")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != want {
+			t.Errorf("%d %s %v, not %d", response.StatusCode, text, err, want)
+		}
+		return string(text)
+	}
+	upload(`{"id":"1","text":"a"}`+"\n"+`{"id":"2","text":"b"}`+"\n"+`{"id":"3","text":"c"}`, http.StatusOK)
+	at := "/v1/collections/q/passages/"
+	put := func(id string, want int) { t.Helper(); s.call(http.MethodPut, at+id, `{"text":"x"}`, want, nil) }
+	done := make(chan int)
+	for i := range 8 { // of eight at once, two find room
+		go func() {
+			request, err := http.NewRequest(http.MethodPut, s.url+at+fmt.Sprint("n", i), strings.NewReader(`{"text":"y"}`))
+			if err != nil {
+				done <- 0
+				return
+			}
+			request.Header.Set("Content-Type", "application/json")
+			response, err := http.DefaultClient.Do(request)
+			if err != nil {
+				done <- 0
+				return
+			}
+			_ = response.Body.Close()
+			done <- response.StatusCode
+		}()
+	}
+	statuses := map[int]int{}
+	for range 8 {
+		statuses[<-done]++
+	}
+	if statuses[http.StatusCreated] != 2 || statuses[http.StatusForbidden] != 6 {
+		t.Errorf("%v", statuses)
+	}
+	put("1", http.StatusOK)
+	put("6", http.StatusForbidden)
+	if text := upload(`{"id":"7","text":"a"}`, http.StatusForbidden); !strings.Contains(text, "quota_exceeded") {
+		t.Errorf("%s", text)
+	}
+	s.call(http.MethodDelete, at+"2", "", http.StatusOK, nil)
+	put("6", http.StatusCreated)
+	put("7", http.StatusForbidden)
+	s.create(`{"name":"small","experts":["none"],"quotas":{"bytes":300}}`)
+	long := strings.Repeat("word ", 50)
+	s.call(http.MethodPut, "/v1/collections/small/passages/a", fmt.Sprintf(`{"text":%q}`, long), http.StatusCreated, nil)
+	s.call(http.MethodPut, "/v1/collections/small/passages/b", fmt.Sprintf(`{"text":%q}`, long), http.StatusForbidden, nil)
+	s.call(http.MethodDelete, "/v1/collections/small/passages/a", "", http.StatusOK, nil)
 }

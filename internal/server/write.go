@@ -27,7 +27,23 @@ func (s *collection) openWriter(ctx context.Context) (err error) {
 		FlushAfter: in.FlushAfter, FlushPassages: in.FlushPassages, Backlog: in.Backlog,
 		Failed: func(err error) { s.log.Error("indexing what was written failed, and is tried again", "cause", err) },
 	})
+	if err == nil && (s.quotas.Passages > 0 || s.quotas.Bytes > 0) {
+		s.writer = &quotaWriter{Writer: s.writer, quotas: s.quotas, bytes: s.bytes, seen: func() int {
+			_, passages := a.Engine.Generation()
+			return passages
+		}}
+	}
 	return err
+}
+
+// bytes returns how many the segments have, where the store knows.
+func (s *collection) bytes() int64 {
+	for _, m := range s.assembly.Store.Meters() {
+		if m.Name == store.BytesMeter {
+			return int64(m.Value())
+		}
+	}
+	return 0
 }
 
 // acceptWrites lets passages be written and jobs be asked for.

@@ -66,7 +66,7 @@ func (b *backend) Meters() (out []store.Meter) {
 			func(g *folder.Generation) float64 { return float64(g.Number()) }},
 		{"passages", "Passages that searches see.", func(g *folder.Generation) float64 { return float64(g.Len()) }},
 		{"segments", "Segments of the collection.", func(g *folder.Generation) float64 { return float64(g.Segments()) }},
-		{"collection_bytes", "Bytes of the segments' files.",
+		{store.BytesMeter, "Bytes of the segments' files.",
 			func(g *folder.Generation) float64 { return float64(g.Bytes()) }},
 	} {
 		out = append(out, store.Meter{Name: m.name, Help: m.help, Value: func() float64 {

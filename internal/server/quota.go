@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	"sync"
+
+	"example.org/conclave/internal/collections"
+	"example.org/conclave/store"
+)
+
+// quotaWriter is a writer that lets a collection grow up to its quotas. What is deleted, or takes the
+// place of something, is let through.
+type quotaWriter struct {
+	store.Writer
+	quotas collections.Quotas
+	seen   func() (passages int) // that searches see
+	bytes  func() int64          // of the segments
+
+	// all is held for reading by changes that are far from the quota, and for writing by one that has
+	// to be counted passage by passage.
+	all sync.RWMutex
+
+	mu    sync.Mutex
+	going int // passages put by changes that are under way
+}
+
+// Apply implements store.Writer.
+func (q *quotaWriter) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
+	return q.within(ctx, changes, q.Writer.Apply)
+}
+
+// ApplyTogether implements store.Writer.
+func (q *quotaWriter) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
+	return q.within(ctx, changes, q.Writer.ApplyTogether)
+}
+
+// within makes changes that the quotas allow.
+func (q *quotaWriter) within(
+	ctx context.Context,
+	changes []store.Change,
+	apply func(context.Context, []store.Change) ([]store.ChangeResult, error),
+) ([]store.ChangeResult, error) {
+	puts := 0
+	size := int64(0)
+	for _, c := range changes {
+		if c.Put != nil {
+			puts++
+			size += int64(len(c.Put.ID) + len(c.Put.Title) + len(c.Put.Text))
+		}
+	}
+	if puts == 0 {
+		return apply(ctx, changes)
+	}
+	if most := q.quotas.Bytes; most > 0 {
+		if has := q.bytes() + q.Backlog().LogBytes; has+size > most {
+			return nil, &store.QuotaError{Of: "bytes", Most: most, Has: has, More: size}
+		}
+	}
+	if q.quotas.Passages == 0 {
+		return apply(ctx, changes)
+	}
+	q.all.RLock()
+	leave, near := q.enter(puts)
+	if !near {
+		defer q.all.RUnlock()
+		defer leave()
+		return apply(ctx, changes)
+	}
+	q.all.RUnlock()
+	q.all.Lock()
+	defer q.all.Unlock()
+	more, err := q.grows(ctx, changes)
+	if err != nil {
+		return nil, err
+	}
+	if err := q.Wait(ctx, 0); err != nil {
+		return nil, err
+	}
+	if has, most := q.seen(), q.quotas.Passages; more > 0 && has+more > most {
+		return nil, &store.QuotaError{Of: "passages", Most: int64(most), Has: int64(has), More: int64(more)}
+	}
+	return apply(ctx, changes)
+}
+
+// enter counts puts as under way, and returns what ends that; near says that they may exceed the quota.
+func (q *quotaWriter) enter(puts int) (leave func(), near bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	// What becomes visible between the two is counted twice, and never not at all.
+	waiting := q.Backlog().Changes
+	if q.seen()+waiting+q.going+puts > q.quotas.Passages {
+		return nil, true
+	}
+	q.going += puts
+	return func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.going -= puts
+	}, false
+}
+
+// grows returns by how many passages changes make the collection larger.
+func (q *quotaWriter) grows(ctx context.Context, changes []store.Change) (more int, err error) {
+	there := map[string]bool{}
+	for _, c := range changes {
+		id := c.Delete
+		if c.Put != nil {
+			id = c.Put.ID
+		}
+		was, known := there[id]
+		if !known {
+			_, _, was, err = q.Passage(ctx, id, func(int) error { return nil }) // one at a time
+			if err != nil {
+				return 0, err
+			}
+		}
+		is := c.Put != nil
+		switch {
+		case is && !was:
+			more++
+		case was && !is:
+			more--
+		}
+		there[id] = is
+	}
+	return more, nil
+}
