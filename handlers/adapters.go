@@ -23,6 +23,11 @@ type Adapter struct {
 	// Files says that the body is a form with a file, which may be as large as that of a
 	// document.
 	Files bool
+	// Choose returns the collection that a request names in the way of the interface; "": it names none,
+	// and needed says whether it needs one. Nil: the path alone names one.
+	Choose func(r *http.Request, body []byte) (collection string, needed bool)
+	// Manage answers a request that is of no one collection, in the place of Serve.
+	Manage func(r *http.Request, m Manager) (Answer, error)
 	// Serve answers a request, of which the body has been read whole. It ends with the
 	// request's context.
 	Serve func(r *http.Request, e Admitted) (Answer, error)
@@ -73,10 +78,13 @@ func (x *Adapter) operation() (o operation, err error) {
 				err = fmt.Errorf("handlers: openapi.yaml has the scope %q for %s %s, which takes %q",
 					described.scope, x.Method, x.Path, x.Scope)
 			}
-			return *described, err
+			o = *described
+			o.choosing = x.Choose != nil || x.Manage != nil
+			return o, err
 		}
 	}
 	o = operation{method: x.Method, path: x.Path, scope: x.Scope, produces: []string{typeJSON}, ofCollection: true}
+	o.choosing = x.Choose != nil || x.Manage != nil
 	if x.Method == http.MethodPost {
 		o.takes = []string{typeJSON}
 	}
@@ -86,16 +94,7 @@ func (x *Adapter) operation() (o operation, err error) {
 // adapted makes a route of an adapter.
 func adapted(x *Adapter) func(*API, *call) error {
 	return func(_ *API, c *call) error {
-		engine, err := c.engine()
-		if err != nil {
-			return err
-		}
-		if c.operation.takes != nil {
-			if err := c.readFor(x, engine.Limits()); err != nil {
-				return err
-			}
-		}
-		answer, err := x.Serve(c.r, engine)
+		answer, err := c.ask(x)
 		if err != nil {
 			return err
 		}
@@ -115,25 +114,60 @@ func adapted(x *Adapter) func(*API, *call) error {
 	}
 }
 
-// readFor reads the body of an adapter's request. What it takes in memory once it is parsed is
-// bounded like that of the API's own requests.
-func (c *call) readFor(x *Adapter, limits search.Limits) error {
+// ask reads a request to an adapter, finds its collection, and has it answered.
+func (c *call) ask(x *Adapter) (answer Answer, err error) {
+	var body []byte
+	if c.operation.takes != nil {
+		body, err = c.readFor(x)
+		if err != nil {
+			return answer, err
+		}
+	}
+	chosen := true
+	switch {
+	case x.Manage != nil:
+		return x.Manage(c.r, managing{c})
+	case x.Choose != nil:
+		chosen, err = c.chooseFor(x, body)
+		if err != nil {
+			return answer, err
+		}
+	}
+	engine := &admittedEngine{call: c} // which nobody asks
+	if chosen {
+		engine, err = c.engine()
+		if err != nil {
+			return answer, err
+		}
+	}
+	return x.Serve(c.r, engine)
+}
+
+// readFor reads the body of an adapter's request, which can be read again. What it takes in memory
+// once it is parsed is bounded like that of the API's own requests.
+func (c *call) readFor(x *Adapter) (body []byte, err error) {
 	if x.Files {
-		body, err := c.readBody(c.api.options.Write.DocumentBytes)
+		body, err = c.readBody(c.api.options.Write.DocumentBytes)
 		c.r.Body = io.NopCloser(bytes.NewReader(body))
-		return err
+		return body, err
 	}
 	most := c.api.options.BodyBytes
 	if x.BodyBytes != nil {
-		most = min(most, x.BodyBytes(limits))
+		limits := c.api.options.Limits
+		if engine, err := c.engine(); err == nil {
+			limits = engine.Limits()
+		}
+		if limits.QuestionBytes > 0 {
+			most = min(most, x.BodyBytes(limits))
+		}
 	}
 	body, values, err := c.readText(most)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if values > maxValues {
-		return tooManyValues()
+		return nil, tooManyValues()
 	}
 	c.r.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
+	return body, nil
 }

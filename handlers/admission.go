@@ -61,14 +61,14 @@ func (held *admitted) exchangePlace(take func() (*overload.Place, error)) (err e
 // wait, since waiting would only hide the load from the caller.
 func (a *API) admitSearch(ctx context.Context, cost int, deadline time.Time) *Problem {
 	return a.refusedBy(exchangeOf(ctx).admitted.exchangePlace(func() (*overload.Place, error) {
-		return a.options.Admission.Admit(cost, deadline)
+		return a.options.Admission.AdmitOf(exchangeOf(ctx).group, cost, deadline)
 	}))
 }
 
 // holdPlaces admits a request that is not expected to be answered by a certain time.
 func (a *API) holdPlaces(ctx context.Context, cost int) *Problem {
 	return a.refusedBy(exchangeOf(ctx).admitted.exchangePlace(func() (*overload.Place, error) {
-		return a.options.Admission.Hold(cost)
+		return a.options.Admission.HoldOf(exchangeOf(ctx).group, cost)
 	}))
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
 )
 
@@ -32,6 +33,8 @@ type DocumentKeeper interface {
 	DropDocument(ctx context.Context, id string) (there bool, err error)
 	// DocumentNamed is a document, perhaps with its text.
 	DocumentNamed(ctx context.Context, id string, text bool) (KeptDocument, error)
+	// Collection is the name of the one that is asked.
+	Collection() string
 }
 
 // admittedEngine is the engine behind admission, for one call. Whatever takes work, memory or
@@ -43,6 +46,9 @@ type admittedEngine struct {
 }
 
 var _ Admitted = (*admittedEngine)(nil)
+
+// Collection implements DocumentKeeper.
+func (e *admittedEngine) Collection() string { return e.call.api.name }
 
 // engine returns the engine as the call may ask it.
 func (c *call) engine() (*admittedEngine, error) {
@@ -61,7 +67,8 @@ func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (contex
 	if key := identityOf(r.Context()).key; key != nil { // a tool's context has not the request's values
 		ctx = search.Restricted(ctx, key.Filter)
 	}
-	ctx, cancel := context.WithCancelCause(search.WithRoom(search.Arrived(ctx, arrived), e.call.api.answerMemoryOf(r)))
+	ctx = overload.WithGroup(search.Arrived(ctx, arrived), exchangeOf(r.Context()).group)
+	ctx, cancel := context.WithCancelCause(search.WithRoom(ctx, e.call.api.answerMemoryOf(r)))
 	if earlier, ok := r.Context().Deadline(); ok && (end.IsZero() || earlier.Before(end)) {
 		end = earlier
 	}

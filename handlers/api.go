@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/overload"
+	"example.org/conclave/search"
 
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/klauspost/compress/gzhttp"
@@ -40,6 +41,8 @@ type Options struct {
 	Engine Engine
 	// Name is that of the collection of requests that name none.
 	Name string
+	// Limits are those of its engines, for a request whose collection is not known yet.
+	Limits search.Limits
 	// Collections are those that requests may name; nil: the server has one, which is Name.
 	Collections Collections
 	// Readiness is what /readyz shows.

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,6 +103,7 @@ func (a *API) serve(o *operation, cost Cost, handle func(*API, *call) error) htt
 		defer c.leave()
 		err := c.check()
 		if err == nil {
+			c.joinGroup(cmp.Or(named(r.Context()), a.options.Name))
 			err = c.enter()
 		}
 		if err == nil {

@@ -32,6 +32,7 @@ type exchange struct {
 	refusal func(*Problem) (status int, body any)
 	cause   error // behind the problem, for the log alone
 
+	group    string    // of requests that share the server with others; "": none
 	arrived  time.Time // when all of it was there
 	admitted admitted  // what it holds
 

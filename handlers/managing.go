@@ -13,6 +13,8 @@ type Collections interface {
 	// Use returns a collection as requests are answered from it, opened where it is not. It stays
 	// open until done is called. Errors are *collections.Error where the caller may know why.
 	Use(ctx context.Context, name string) (k *Collection, done func(), err error)
+	// Join returns several as one, for one search, until done is called.
+	Join(ctx context.Context, names []string) (k *Collection, done func(), err error)
 	// List describes all of them, in the order of their names.
 	List(ctx context.Context) ([]collections.Info, error)
 	// Describe describes one.

@@ -100,6 +100,9 @@ func isOfCollection(path string) bool {
 // the caller's key is not for is not there.
 func (c *call) resolve() error {
 	name := named(c.r.Context())
+	if c.operation.choosing && (name == "" || !c.operation.search) {
+		return nil
+	}
 	if !c.operation.ofCollection {
 		if name != "" {
 			return newProblem(
@@ -117,6 +120,7 @@ func (c *call) choose(name string) error {
 	if !c.mayUse(name) {
 		return unknownCollection(name)
 	}
+	c.joinGroup(name)
 	all := c.api.options.Collections
 	if all == nil {
 		if name != c.api.options.Name {
@@ -134,6 +138,39 @@ func (c *call) choose(name string) error {
 		return p
 	}
 	return nil
+}
+
+// chooseSome lets the call answer from several collections as one, or from the default one.
+func (c *call) chooseSome(names []string) error {
+	if len(names) == 0 {
+		return c.choose(c.api.options.Name)
+	}
+	for _, name := range names {
+		if !c.mayUse(name) {
+			return unknownCollection(name)
+		}
+	}
+	c.joinGroup(names[0])
+	joined, done, err := c.api.options.Collections.Join(c.r.Context(), names)
+	if err != nil {
+		return collectionProblem(err)
+	}
+	c.ends = append(c.ends, done)
+	c.api = &API{c.api.process, joined}
+	return nil
+}
+
+// joinGroup lets the request count as one of its collection and key, which share the server with
+// others. On a server of one collection without keys there are none.
+func (c *call) joinGroup(collection string) {
+	x := exchangeOf(c.r.Context())
+	key := ""
+	if x.key != nil {
+		key = x.key.Name
+	}
+	if c.api.options.Collections != nil || len(c.api.options.Keys) > 1 {
+		x.group = collection + "\x00" + key
+	}
 }
 
 // mayUse reports whether the caller's key is for a collection.

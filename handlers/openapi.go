@@ -42,6 +42,8 @@ type operation struct {
 	parameters       map[string]*schema // of the query string
 	strict           bool               // other parameters are refused
 	ofCollection     bool               // it is of one collection, which the path may name
+	choosing         bool               // the collection is found by its adapter, or by its body
+	search           bool               // its body may name several
 }
 
 // takesLines reports whether a body is a text a line.
@@ -248,7 +250,7 @@ func nameCollections(tree map[string]any, order int) {
 		"schema": map[string]any{"type": "string"},
 	}
 	for path, item := range maps.Clone(paths) {
-		if !isOfCollection(path) && !others(item) || paths["/v1"+path] != nil {
+		if !isOfCollection(path) && !others(item) || paths["/v1"+path] != nil || strings.Contains(path, "{collection}") {
 			continue
 		}
 		copied := map[string]any{}

@@ -28,8 +28,8 @@ func TestPace(t *testing.T) {
 		return status
 	}
 	var got []int
-	for _, after := range []time.Duration{0, 0, 0, 250 * time.Millisecond, 250 * time.Millisecond, 0, 500 * time.Millisecond} {
-		now = now.Add(after)
+	for _, after := range []time.Duration{0, 0, 0, 250, 250, 0, 500} {
+		now = now.Add(after * time.Millisecond)
 		got = append(got, ask("a", "free"))
 	}
 	if fmt.Sprint(got) != "[200 200 429 429 200 429 200]" {

@@ -18,6 +18,9 @@ type route struct {
 	handle func(*API, *call) error
 }
 
+// severalSearch is the route whose body may name the collections that are searched.
+const severalSearch = "searchPassages"
+
 // routes lists everything that programs are served, in the order of the reference
 // page.
 func routes() []route {
@@ -77,6 +80,9 @@ func (a *API) route() (chi.Router, error) {
 			return nil, fmt.Errorf("handlers: openapi.yaml does not describe %s", r.id)
 		}
 		open := *o
+		if r.id == severalSearch && a.options.Collections != nil {
+			open.choosing, open.search = true, true
+		}
 		if r.id == "metrics" && a.options.OpenMetrics || strings.HasPrefix(r.id, "openapi") && a.options.OpenDocs {
 			open.scope = public
 		}

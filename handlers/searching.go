@@ -14,7 +14,51 @@ import (
 
 // postSearch answers POST /v1/search.
 func (a *API) postSearch(c *call) error {
-	return a.search(c, c.readJSON)
+	if !c.operation.choosing || a.options.Collections == nil || named(c.r.Context()) != "" {
+		return a.search(c, c.readJSON)
+	}
+	body, err := c.readJSON()
+	if err != nil {
+		return err
+	}
+	names, err := takeCollections(body)
+	if err != nil {
+		return err
+	}
+	if err := c.chooseSome(names); err != nil {
+		return err
+	}
+	return c.api.search(c, func() (any, error) { return body, nil })
+}
+
+// mostJoined is how many collections one search may be over.
+const mostJoined = 32
+
+// takeCollections takes the names of the collections out of the body of a search, each once.
+func takeCollections(body any) (names []string, err error) {
+	fields, _ := body.(map[string]any)
+	given, ok := fields["collections"]
+	if !ok {
+		return nil, nil
+	}
+	delete(fields, "collections")
+	list, ok := given.([]any)
+	for _, x := range list {
+		name, isText := x.(string)
+		ok = ok && isText
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	field := ProblemField{Pointer: "/collections", Detail: "has to be a list of 1 to 32 names"}
+	switch {
+	case !ok:
+		return nil, newProblem("wrong_type", "Collections has to be a list of names.", field)
+	case len(names) == 0 || len(names) > mostJoined:
+		return nil, newProblem("out_of_range",
+			fmt.Sprintf("There are %d names in collections: it has to be from 1 to %d.", len(names), mostJoined), field)
+	}
+	return names, nil
 }
 
 // getSearch answers GET /v1/search.

@@ -6,4 +6,4 @@ import (
 )
 
 // The walk over everything that is served is in package handlers, which adapters import.
-var _ = handlers.Walk(adapters.All("c"))
+var _ = handlers.Walk(adapters.All())

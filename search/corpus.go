@@ -198,6 +198,12 @@ type View interface {
 	Release()
 }
 
+// Collected is a View of several collections.
+type Collected interface {
+	// CollectionOf returns the name of the one that a passage is of.
+	CollectionOf(passage rank.Ordinal) string
+}
+
 // Corpus hands out the newest generation.
 type Corpus interface{ Acquire() View }
 

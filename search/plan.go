@@ -65,6 +65,10 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	var wrong problems
 	d, most := l.defaults, l.limits
 	p := &plan{named: r.Experts != nil, weights: r.Weights, explain: r.Explain, without: r.Without}
+	if len(r.Collections) > 0 {
+		wrong.add("unknown_value", "/collections", "several collections are searched by one request of its own, "+
+			"not as a part of a batch, nor below the name of one")
+	}
 	p.filter = r.restricted()
 	p.exact = r.Exact
 	p.collapse = r.Collapse == nil || *r.Collapse

@@ -44,6 +44,9 @@ type Request struct {
 	// "muf" and "hybrid" the calibrated one; for "cce" the surest expert alone answers.
 	Sharpness float64 `json:"sharpness,omitempty"`
 	Filter    Filter  `json:"filter,omitzero"`
+	// Collections are those that are searched as one, by name. An Engine is of what it is of, and refuses them:
+	// whoever has several finds the engine first.
+	Collections []string `json:"collections,omitempty"`
 	// Must are words and phrases that a passage has to have, MustNot such as it must not have.
 	// A word stands for its other forms too; several words have to stand as they are. They
 	// restrict as a filter does, and change no score.

@@ -51,12 +51,14 @@ type Ranking struct {
 // Result is one passage of a fused ranking. The contributions of its sources
 // add up to its score.
 type Result struct {
-	Rank     int            `json:"rank"` // from 1
-	ID       string         `json:"id"`
-	Title    string         `json:"title,omitempty"`
-	Text     string         `json:"text,omitempty"`
-	Tags     []string       `json:"tags,omitempty"`
-	Metadata map[string]any `json:"metadata,omitempty"`
+	Rank int    `json:"rank"` // from 1
+	ID   string `json:"id"`
+	// Collection is what the passage is of, where several were searched.
+	Collection string         `json:"collection,omitempty"`
+	Title      string         `json:"title,omitempty"`
+	Text       string         `json:"text,omitempty"`
+	Tags       []string       `json:"tags,omitempty"`
+	Metadata   map[string]any `json:"metadata,omitempty"`
 	Place
 	Extent
 	// Before and After are what stands around the passage in its document, with Request.Around.

@@ -8,6 +8,8 @@ import (
 // Question leaves the choice to the server.
 type SearchRequest struct {
 	Question string `json:"question,omitempty"`
+	// Collections are the names of those that are searched as one, on a server of several.
+	Collections []string `json:"collections,omitempty"`
 	// Messages are a conversation, in place of Question: the last message of the user is
 	// asked, with what it needs of those before it.
 	Messages []Message `json:"messages,omitempty"`

@@ -77,12 +77,14 @@ type Group struct {
 // Result is one passage of a fused ranking. The contributions of its sources
 // add up to its score.
 type Result struct {
-	Rank     int            `json:"rank"` // from 1
-	ID       string         `json:"id"`
-	Title    string         `json:"title,omitempty"`
-	Text     string         `json:"text,omitempty"`
-	Tags     []string       `json:"tags,omitempty"`
-	Metadata map[string]any `json:"metadata,omitempty"`
+	Rank int    `json:"rank"` // from 1
+	ID   string `json:"id"`
+	// Collection is what the passage is of, where several were searched.
+	Collection string         `json:"collection,omitempty"`
+	Title      string         `json:"title,omitempty"`
+	Text       string         `json:"text,omitempty"`
+	Tags       []string       `json:"tags,omitempty"`
+	Metadata   map[string]any `json:"metadata,omitempty"`
 	Place
 	// Begin and End are where the passage lies in its document's text, in what
 	// SearchRequest.Offsets counts; nil where that is not known.

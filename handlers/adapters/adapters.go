@@ -21,12 +21,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// All returns the adapters of a server whose collection has a name, by which callers name
-// it too.
-func All(collection string) []handlers.Adapter {
+// All returns the adapters of a server.
+func All() []handlers.Adapter {
 	var all []handlers.Adapter
+	totals := &countedFiles{of: map[string]countedGeneration{}}
 	for _, some := range [][]handlers.Adapter{
-		modelContext(collection), openAI(collection), chat(collection), storeFiles(collection), rerankers(), dify(collection),
+		modelContext(), openAI(), chat(), stores(totals), storeFiles(totals), rerankers(), dify(),
 	} {
 		all = append(all, some...)
 	}
@@ -99,16 +99,18 @@ func invalid(code, pointer, format string, args ...any) error {
 	return e
 }
 
-// unknownCollection returns the error for another name than the collection's.
-func unknownCollection(given, collection string) error {
-	return &search.Error{
-		Kind:   search.NotFound,
-		Code:   unknownCollectionCode,
-		Detail: fmt.Sprintf("there is no collection %.64q: this server has %q", given, collection),
-	}
+// collectionInPath returns the collection that a path names.
+func collectionInPath(r *http.Request, _ []byte) (collection string, needed bool) {
+	return r.PathValue("collection"), true
 }
 
-const unknownCollectionCode = "no_such_path"
+// collectionOf returns the name of the collection that is asked.
+func collectionOf(e handlers.Engine) string {
+	if named, ok := e.(interface{ Collection() string }); ok {
+		return named.Collection()
+	}
+	return ""
+}
 
 // texts are one text or a list of them.
 type texts []string

@@ -22,7 +22,7 @@ import (
 const chatModel = "conclave"
 
 // chat returns OpenAI's chat interface, where the collection is asked.
-func chat(collection string) []handlers.Adapter {
+func chat() []handlers.Adapter {
 	return []handlers.Adapter{
 		{
 			Method:  http.MethodPost,
@@ -31,7 +31,7 @@ func chat(collection string) []handlers.Adapter {
 			Cost:    handlers.Searching(0),
 			Refusal: openAIError("model"),
 			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
-				return completeChat(r, e, collection)
+				return completeChat(r, e, collectionOf(e))
 			},
 		},
 	}

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search"
 )
 
 // dify returns the interface that Dify asks of an external knowledge base.
-func dify(collection string) []handlers.Adapter {
+func dify() []handlers.Adapter {
 	return []handlers.Adapter{
 		{
 			Method:  http.MethodPost,
@@ -22,11 +23,21 @@ func dify(collection string) []handlers.Adapter {
 			Scope:   handlers.ScopeSearch,
 			Cost:    handlers.Searching(0),
 			Refusal: difyError,
+			Choose:  collectionOfDify,
 			Serve: serve(func(ctx context.Context, e handlers.Engine, in difyRequest) (difyRecords, error) {
-				return in.retrieve(ctx, e, collection)
+				return in.retrieve(ctx, e)
 			}),
 		},
 	}
+}
+
+// collectionOfDify returns the collection that a body names; of one that cannot be read, none.
+func collectionOfDify(_ *http.Request, body []byte) (collection string, needed bool) {
+	var in struct {
+		KnowledgeID string `json:"knowledge_id"`
+	}
+	_ = json.Unmarshal(body, &in) // Serve says what is wrong
+	return in.KnowledgeID, true
 }
 
 type difyRequest struct {
@@ -71,11 +82,7 @@ type difyRecord struct {
 func (in *difyRequest) retrieve(
 	ctx context.Context,
 	e handlers.Engine,
-	collection string,
 ) (out difyRecords, err error) {
-	if in.KnowledgeID != collection {
-		return out, unknownCollection(in.KnowledgeID, collection)
-	}
 	most := e.Defaults().K
 	if in.Setting.TopK != nil {
 		most = *in.Setting.TopK
@@ -193,7 +200,7 @@ func difyError(p *handlers.Problem) (int, any) {
 	case p.Code == "unauthorized" || p.Code == "insufficient_scope":
 		status = http.StatusForbidden
 		code = 1002
-	case p.Code == unknownCollectionCode:
+	case p.Code == collections.Unknown:
 		code = 2001
 	}
 	return status, difyRefusal{code, p.Detail}

@@ -14,20 +14,28 @@ type fileTotals struct{ files, bytes int }
 // countedFiles keeps what was counted of a generation: programs that wait for their files to be
 // read ask for it again and again.
 type countedFiles struct {
-	mu         sync.Mutex
-	generation uint64 // 0: nothing was counted
-	totals     fileTotals
+	mu sync.Mutex
+	of map[string]countedGeneration // by collection
 }
 
-// of returns the totals of what searches see.
-func (c *countedFiles) of(ctx context.Context, e handlers.DocumentKeeper) (totals fileTotals, err error) {
-	generation, _ := e.Generation()
+// mostCounted is of how many collections it is kept what was counted.
+const mostCounted = 1000
+
+// countedGeneration says what was counted of a generation.
+type countedGeneration struct {
+	number   uint64
+	passages int // else a collection that was made again could have the number of another one
+	totals   fileTotals
+}
+
+// countFor returns the totals of what searches see.
+func (c *countedFiles) countFor(ctx context.Context, e handlers.DocumentKeeper) (totals fileTotals, err error) {
+	generation, passages := e.Generation()
 	c.mu.Lock()
-	kept := c.totals
-	known := generation != 0 && c.generation == generation
+	kept, known := c.of[e.Collection()]
 	c.mu.Unlock()
-	if known {
-		return kept, nil
+	if known && kept.number == generation && kept.passages == passages {
+		return kept.totals, nil
 	}
 	request := search.DocumentsRequest{Limit: e.Limits().K}
 	for {
@@ -47,7 +55,10 @@ func (c *countedFiles) of(ctx context.Context, e handlers.DocumentKeeper) (total
 	// What was published meanwhile is counted when it is asked for again.
 	if after, _ := e.Generation(); after == generation {
 		c.mu.Lock()
-		c.generation, c.totals = generation, totals
+		if len(c.of) >= mostCounted {
+			clear(c.of)
+		}
+		c.of[e.Collection()] = countedGeneration{generation, passages, totals}
 		c.mu.Unlock()
 	}
 	return totals, nil

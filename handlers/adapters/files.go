@@ -36,7 +36,7 @@ func documentOf(file string) (string, error) {
 }
 
 // storeFiles returns the part of OpenAI's interface that is about files.
-func storeFiles(collection string) []handlers.Adapter {
+func storeFiles(totals *countedFiles) []handlers.Adapter {
 	const one, many = "/v1/vector_stores/{collection}/files/{file}", "/v1/vector_stores/{collection}/files"
 	route := func(
 		method, path string,
@@ -48,11 +48,8 @@ func storeFiles(collection string) []handlers.Adapter {
 			scope = handlers.ScopeIngest
 		}
 		return handlers.Adapter{
-			Method: method, Path: path, Scope: scope, Cost: cost, Refusal: openAIError("file_id"),
+			Method: method, Path: path, Scope: scope, Cost: cost, Refusal: openAIError("file_id"), Choose: collectionInPath,
 			Serve: func(r *http.Request, admitted handlers.Admitted) (answer handlers.Answer, err error) {
-				if given := r.PathValue("collection"); given != "" && given != collection {
-					return answer, unknownCollection(given, collection)
-				}
 				e, ok := admitted.(handlers.DocumentKeeper)
 				if !ok {
 					return answer, invalid("no_such_path", "", "documents are not kept here")
@@ -64,7 +61,6 @@ func storeFiles(collection string) []handlers.Adapter {
 	}
 	reading := handlers.Answering(0)
 	writing := handlers.Storing()
-	totals := &countedFiles{}
 	upload := route(http.MethodPost, "/v1/files", writing, uploadFile)
 	upload.Files = true
 	return []handlers.Adapter{
@@ -77,31 +73,23 @@ func storeFiles(collection string) []handlers.Adapter {
 			return fileOf(d), err
 		}),
 		route(http.MethodDelete, "/v1/files/{file}", writing, deleteFile("file")),
-		route(http.MethodGet, "/v1/vector_stores", reading, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
-			files, err := totals.of(r.Context(), e)
-			if err != nil {
-				return nil, err
-			}
-			store := storeOf(collection, files)
-			return page{Object: "list", Data: []any{store}, FirstID: &collection, LastID: &collection}, nil
-		}),
 		route(http.MethodGet, "/v1/vector_stores/{collection}", reading,
 			func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
-				files, err := totals.of(r.Context(), e)
-				return storeOf(collection, files), err
+				files, err := totals.countFor(r.Context(), e)
+				return storeOf(e.Collection(), files), err
 			}),
 		route(http.MethodPost, many, writing, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
-			return addFile(r, e, collection)
+			return addFile(r, e, e.Collection())
 		}),
 		route(http.MethodGet, many, reading, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
-			return listFiles(r, e, func(d handlers.KeptDocument) any { return storeFileOf(collection, d) })
+			return listFiles(r, e, func(d handlers.KeptDocument) any { return storeFileOf(e.Collection(), d) })
 		}),
 		route(http.MethodGet, one, reading, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
 			d, err := namedFile(r, e, false)
-			return storeFileOf(collection, d), err
+			return storeFileOf(e.Collection(), d), err
 		}),
 		route(http.MethodPost, one, writing, func(r *http.Request, e handlers.DocumentKeeper) (any, error) {
-			return amendFile(r, e, collection, r.PathValue("file"))
+			return amendFile(r, e, e.Collection(), r.PathValue("file"))
 		}),
 		route(http.MethodGet, one+"/content", reading, storeFileContent),
 		route(http.MethodDelete, one, writing, deleteFile("vector_store.file.deleted")),

@@ -34,7 +34,15 @@ type tools struct {
 	failed     func(error) // is told why a call failed; nil: nobody is
 }
 
+// ofCollection names the collection that a tool is for; it was found before (collectionOfCall).
+type ofCollection struct {
+	Collection string `json:"collection,omitempty" jsonschema:"the name of the collection, where the server has several and you were told which; else leave it out"`
+}
+
+func (o ofCollection) named() string { return o.Collection }
+
 type findInput struct {
+	ofCollection
 	Query    string           `json:"query" jsonschema:"the question, in plain words"`
 	Messages []search.Message `json:"messages,omitempty" jsonschema:"the conversation before the query, where it does not stand alone; the last message last"`
 	Must     []string         `json:"must,omitempty" jsonschema:"words or phrases that each passage has to have; leave it out unless the user asks for exactly these"`
@@ -165,6 +173,7 @@ func corrections(r search.Response) (all []string) {
 }
 
 type fetchInput struct {
+	ofCollection
 	ID   string `json:"id" jsonschema:"the id of a result of search, or of its document"`
 	From int    `json:"from,omitempty" jsonschema:"of a document that does not fit into one answer: next of the answer before"`
 }
@@ -285,7 +294,7 @@ func isWebAddress(text string) bool {
 		address.User == nil
 }
 
-type noInput struct{}
+type expertsInput struct{ ofCollection }
 
 type expertsOutput struct {
 	Collection string       `json:"collection"`
@@ -300,7 +309,7 @@ type toolExpert struct {
 	MaxTokens int    `json:"max_question_tokens" jsonschema:"how much of a question it reads"`
 }
 
-func (t *tools) listExperts(context.Context, noInput) (expertsOutput, error) {
+func (t *tools) listExperts(context.Context, expertsInput) (expertsOutput, error) {
 	_, passages := t.engine.Generation()
 	out := expertsOutput{Collection: t.collection, Passages: passages, Experts: []toolExpert{}}
 	for _, x := range t.engine.Experts() {

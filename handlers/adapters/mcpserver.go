@@ -21,7 +21,7 @@ import (
 )
 
 // modelContext returns the Model Context Protocol over HTTP, without sessions.
-func modelContext(collection string) []handlers.Adapter {
+func modelContext() []handlers.Adapter {
 	all := offered()
 	return []handlers.Adapter{
 		{
@@ -30,12 +30,13 @@ func modelContext(collection string) []handlers.Adapter {
 			Scope:     handlers.ScopeSearch,
 			Cost:      handlers.Searching(0),
 			BodyBytes: messageBytes,
+			Choose:    collectionOfCall,
 			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
 				if err := checkMessage(r); err != nil {
 					return handlers.Answer{}, err
 				}
 				var failed error // the message has one call at most
-				t := &tools{engine: e, collection: collection, base: addressOf(r), failed: func(err error) { failed = err }}
+				t := &tools{engine: e, collection: collectionOf(e), base: addressOf(r), failed: func(err error) { failed = err }}
 				answer, err := bySDK(r, serverOf(all, t))
 				if isRefusal(failed) {
 					return handlers.Answer{}, failed
@@ -44,6 +45,21 @@ func modelContext(collection string) []handlers.Adapter {
 			},
 		},
 	}
+}
+
+// collectionOfCall returns the collection that the arguments of a message's call name. Messages that
+// call no tool need none.
+func collectionOfCall(_ *http.Request, body []byte) (collection string, needed bool) {
+	var message struct {
+		Method string `json:"method"`
+		Params struct {
+			Arguments struct {
+				Collection string `json:"collection"`
+			} `json:"arguments"`
+		} `json:"params"`
+	}
+	_ = json.Unmarshal(body, &message) // Serve says what is wrong
+	return message.Params.Arguments.Collection, message.Method == "tools/call"
 }
 
 // isRefusal reports whether a call failed for what is of the server and not of the call, and

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/search"
 
 	"github.com/go-json-experiment/json"
@@ -42,6 +43,9 @@ func toolOf[In, Out any](
 		var in In
 		if err := parseArguments(arguments, shown.InputSchema.(*jsonschema.Schema).Required, &in); err != nil {
 			return nil, err
+		}
+		if of, ok := any(in).(interface{ named() string }); ok && of.named() != "" && of.named() != t.collection {
+			return nil, invalid(collections.Unknown, "/collection", "there is no collection %.64q here", of.named())
 		}
 		if err := t.engine.Costs(cost); err != nil {
 			return nil, err

@@ -10,12 +10,13 @@ import (
 	"strings"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/search"
 )
 
 // openAI returns a part of OpenAI's interface: embeddings, models, and the search of a
 // vector store.
-func openAI(collection string) []handlers.Adapter {
+func openAI() []handlers.Adapter {
 	return []handlers.Adapter{
 		{
 			Method:  http.MethodPost,
@@ -38,7 +39,8 @@ func openAI(collection string) []handlers.Adapter {
 			Path:    "/v1/vector_stores/{collection}/search",
 			Scope:   handlers.ScopeSearch,
 			Cost:    handlers.Searching(0),
-			Serve:   searchStore(collection),
+			Serve:   serve(findInStore),
+			Choose:  collectionInPath,
 			Refusal: openAIError("vector_store_id"),
 		},
 	}
@@ -210,7 +212,7 @@ func openAIError(named string) func(*handlers.Problem) (int, any) {
 			status = http.StatusNotFound
 			code = "model_not_found"
 			param = &named
-		case p.Code == unknownCollectionCode && named != "":
+		case p.Code == collections.Unknown && named != "":
 			param = &named
 		case status == http.StatusUnauthorized:
 			code = "invalid_api_key"

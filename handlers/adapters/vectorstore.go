@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"net/http"
 	"strings"
 
 	"example.org/conclave/handlers"
@@ -67,16 +66,6 @@ const (
 
 // passageFields are what an answer to others carries of a passage.
 var passageFields = []string{"title", "text", "metadata", "document"}
-
-func searchStore(collection string) func(*http.Request, handlers.Admitted) (handlers.Answer, error) {
-	find := serve(findInStore)
-	return func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
-		if given := r.PathValue("collection"); given != collection {
-			return handlers.Answer{}, unknownCollection(given, collection)
-		}
-		return find(r, e)
-	}
-}
 
 func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out storePage, err error) {
 	most := defaultStoreResults

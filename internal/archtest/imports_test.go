@@ -109,7 +109,7 @@ var allowed = map[string][]string{
 		"search",
 		"store",
 	},
-	"handlers/adapters": {"handlers", "internal/conditions", "search"},
+	"handlers/adapters": {"handlers", "internal/collections", "internal/conditions", "search"},
 	"handlers/web":      {"docs"},
 
 	"shipped":      {"configs", "internal/provision", "models", "models/convert"},

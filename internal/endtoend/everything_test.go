@@ -164,6 +164,7 @@ func (p *process) demands() (all []demand) {
 		"/v1/admin/evaluations":            `{}`,
 		"/v1/judgments":                    fmt.Sprintf(`{"question":%q,"passage":"large/0"}`, long),
 		"/v1/chat/completions":             `{"model":"conclave","messages":[{"role":"user","content":"large"}]}`,
+		"/v1/vector_stores":                `{"name":"d"}`,
 		"/v1/embeddings":                   `{"model":"small","input":[` + short + `]}`,
 		"/v1/vector_stores/c/search":       `{"query":"large","max_num_results":20}`,
 		"/embed":                           `{"inputs":[` + texts + `],"truncate":true}`,
@@ -215,7 +216,7 @@ func (p *process) demands() (all []demand) {
 			if strings.HasPrefix(path, "/v1/admin") || path == "/v1/fuse" {
 				a.expect = 422
 			}
-			if path == "/v1/collections" {
+			if path == "/v1/collections" || path == "/v1/vector_stores" {
 				a.expect = 403
 			}
 		case http.MethodDelete:
@@ -227,7 +228,7 @@ func (p *process) demands() (all []demand) {
 				a.path += "?tags_all=none"
 			}
 			a.expect = 404
-			if strings.HasPrefix(path, "/v1/collections") {
+			if strings.HasPrefix(path, "/v1/collections") || path == "/v1/vector_stores/c" {
 				a.expect = 403
 			}
 		default:

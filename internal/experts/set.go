@@ -39,6 +39,14 @@ type Set struct {
 	unnormalised bool
 }
 
+// Only returns the set with some of its experts, to search with. It loads none and is not closed.
+func (x *Set) Only(some func(*Expert) bool) *Set {
+	out := *x
+	out.Searched = slices.DeleteFunc(slices.Clone(x.Searched), func(e *Expert) bool { return !some(e) })
+	out.Silent = nil
+	return &out
+}
+
 // All returns the experts that are searched, in their order.
 func (x *Set) All() []*Expert { return x.Searched }
 

@@ -23,15 +23,16 @@ import (
 // Control admits requests by what they cost. The unit of cost is a request of
 // ordinary size. Its methods are safe for concurrent use.
 type Control struct {
-	most  int           // cost admitted at a time, whatever is expected
-	few   int           // cost that is admitted whatever is expected
-	turns chan struct{} // one for each processor
+	most  int // cost admitted at a time, whatever is expected
+	few   int // cost that is admitted whatever is expected
+	turns turns
 	work  work
 	now   func() time.Time
 
 	mu       sync.Mutex
-	admitted int // cost of all that is here
-	working  int // of it, what does not wait for something that nobody computes
+	admitted int            // cost of all that is here
+	working  int            // of it, what does not wait for something that nobody computes
+	groups   map[string]int // cost of those that are here, by their group
 	// seconds that one unit of cost waits for each unit admitted with it or before; 0: nothing was measured
 	unit float64
 }
@@ -54,11 +55,12 @@ func New(most, processors int, now func() time.Time) (*Control, error) {
 		return nil, fmt.Errorf("admission: a cost of %d on %d processors: both must be at least 1", most, processors)
 	}
 	return &Control{
-		most:  most,
-		few:   min(most, fewPerProcessor*processors),
-		turns: make(chan struct{}, processors),
-		now:   now,
-		work:  newWork(processors),
+		most:   most,
+		groups: map[string]int{},
+		few:    min(most, fewPerProcessor*processors),
+		turns:  newTurns(processors),
+		now:    now,
+		work:   newWork(processors),
 	}, nil
 }
 
@@ -66,12 +68,16 @@ func New(most, processors int, now func() time.Time) (*Control, error) {
 type Refusal struct {
 	Admitted int           // cost admitted and not done
 	Expected time.Duration // that the request would have taken; 0 where it was not the reason
+	Share    int           // that the group of the request has of it; 0: that was not the reason
 	After    time.Duration // when to try again
 }
 
 func (r *Refusal) Error() string {
 	if r.Expected > 0 {
 		return fmt.Sprintf("the server would need %v for this, beside what it has to do", r.Expected.Round(time.Millisecond))
+	}
+	if r.Share > 0 {
+		return fmt.Sprintf("the server works on as much of yours as it takes at a time beside others' (%d)", r.Share)
 	}
 	return fmt.Sprintf("the server works on as much as it takes at a time (%d)", r.Admitted)
 }
@@ -83,10 +89,18 @@ func (r *Refusal) Error() string {
 // admitted whatever it costs, since no later moment is better. A cost above what is
 // admitted at a time counts as that. It leaves its place when the answer is made.
 func (c *Control) Admit(cost int, deadline time.Time) (*Place, error) {
+	return c.AdmitOf("", cost, deadline)
+}
+
+// AdmitOf works as Admit does for a request of a group, such as a collection. Where more than half of
+// what is admitted at a time is taken, a group has its share: what all have, divided by how many
+// groups are here. A group that is alone leaves an eighth for others to come. What is within a group's share of
+// what is admitted whatever is expected is admitted, however much others have to do. "" is of no group.
+func (c *Control) AdmitOf(group string, cost int, deadline time.Time) (*Place, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	place := &Place{control: c, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
-	if err := c.refuse(place.cost, deadline.Sub(place.began)); err != nil {
+	place := &Place{control: c, group: group, cost: min(max(cost, 1), c.most), began: c.now(), measured: true}
+	if err := c.refuse(group, place.cost, deadline.Sub(place.began)); err != nil {
 		return nil, err
 	}
 	c.enter(place)
@@ -98,14 +112,20 @@ func (c *Control) Admit(cost int, deadline time.Time) (*Place, error) {
 func (c *Control) Room() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.refuse(1, 2*wait)
+	return c.refuse("", 1, 2*wait)
 }
 
 // refuse expects that mu is held.
-func (c *Control) refuse(cost int, left time.Duration) error {
+func (c *Control) refuse(group string, cost int, left time.Duration) error {
 	beside := c.working + cost
 	expected := time.Duration(c.unit * float64(beside) * float64(time.Second))
 	allowed := min(left/2, wait)
+	if err := c.crowds(group, cost); err != nil {
+		return err
+	}
+	if group != "" && c.groups[group]+cost <= c.few/c.groupsWith(group) && allowed > 0 && c.admitted+cost <= c.most {
+		return nil
+	}
 	switch {
 	case c.admitted+cost > c.most:
 		return &Refusal{Admitted: c.admitted, After: after(expected)}
@@ -118,10 +138,16 @@ func (c *Control) refuse(cost int, left time.Duration) error {
 // Hold lets in a request that takes as long as it likes, such as a batch or a
 // write, or returns a *Refusal at once. It counts against what is admitted at a
 // time; its time says nothing of what others will take.
-func (c *Control) Hold(cost int) (*Place, error) {
-	place := &Place{control: c, cost: min(max(cost, 1), c.most)}
+func (c *Control) Hold(cost int) (*Place, error) { return c.HoldOf("", cost) }
+
+// HoldOf works as Hold does for a request of a group; see AdmitOf.
+func (c *Control) HoldOf(group string, cost int) (*Place, error) {
+	place := &Place{control: c, group: group, cost: min(max(cost, 1), c.most)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.crowds(group, place.cost); err != nil {
+		return nil, err
+	}
 	if c.admitted+place.cost > c.most {
 		return nil, &Refusal{Admitted: c.admitted, After: time.Second}
 	}
@@ -129,16 +155,47 @@ func (c *Control) Hold(cost int) (*Place, error) {
 	return place, nil
 }
 
+// keptForOthers is the share of what is admitted that a group leaves which is here alone.
+const keptForOthers = 1. / 8
+
+// groupsWith returns how many groups there are with one. It expects that mu is held.
+func (c *Control) groupsWith(group string) int {
+	if c.groups[group] > 0 {
+		return len(c.groups)
+	}
+	return len(c.groups) + 1
+}
+
+// crowds returns a *Refusal where a request would give its group more than its share. It expects that mu
+// is held.
+func (c *Control) crowds(group string, cost int) error {
+	if group == "" || c.admitted+cost <= c.most/2 || c.groups[group] == 0 {
+		return nil
+	}
+	share := c.most - int(keptForOthers*float64(c.most))
+	if n := c.groupsWith(group); n > 1 {
+		share = max(c.most/n, 1)
+	}
+	if c.groups[group]+cost <= share {
+		return nil
+	}
+	return &Refusal{Admitted: c.admitted, Share: share, After: time.Second}
+}
+
 // enter expects that mu is held.
 func (c *Control) enter(p *Place) {
 	c.admitted += p.cost
 	c.working += p.cost
 	p.beside = c.working
+	if p.group != "" {
+		c.groups[p.group] += p.cost
+	}
 }
 
 // Place is that of an admitted request. Its methods belong to one goroutine.
 type Place struct {
 	control      *Control
+	group        string
 	cost, beside int
 	began        time.Time
 	measured     bool
@@ -173,6 +230,12 @@ func (p *Place) Leave() {
 	defer c.mu.Unlock()
 	c.admitted -= p.cost
 	c.working -= p.cost
+	if p.group != "" {
+		c.groups[p.group] -= p.cost
+		if c.groups[p.group] == 0 {
+			delete(c.groups, p.group)
+		}
+	}
 	switch {
 	case !p.measured:
 	case c.unit == 0:
@@ -196,12 +259,10 @@ func (c *Control) Turn(ctx context.Context) (done func(), err error) {
 		return nil, err
 	}
 	c.work.searched.Store(c.now().UnixNano())
-	select {
-	case c.turns <- struct{}{}:
-		return func() { <-c.turns }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := c.turns.take(ctx, groupOf(ctx)); err != nil {
+		return nil, err
 	}
+	return c.turns.giveBack, nil
 }
 
 // Most returns the cost that is admitted at a time.

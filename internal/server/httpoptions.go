@@ -47,7 +47,7 @@ func newAPI(
 	}
 	answers, bodies := capacity.Rooms(memory)
 	return handlers.New(handlers.Options{
-		Name: o.Name, Collections: named, Adapters: adapters.All(o.Name), Guide: pages,
+		Name: o.Name, Collections: named, Limits: capacity.Limits(config.Limits), Adapters: adapters.All(), Guide: pages,
 		Metrics: metrics, Logger: o.Log, Tracer: o.Tracer, LogQuestions: config.Log.Questions,
 		Keys: keys, AuthDisabled: config.Auth.Disabled, OpenMetrics: config.Metrics.Open, OpenDocs: config.Docs.Open,
 		AllowedHosts: config.Server.AllowedHosts, CORSOrigins: config.Server.CORSOrigins,

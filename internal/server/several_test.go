@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -206,7 +207,8 @@ func TestQuotas(t *testing.T) {
 	s.create(`{"name":"q","experts":["none"],"quotas":{"passages":5}}`)
 	upload := func(lines string, want int) string {
 		t.Helper()
-		request, err := http.NewRequest(http.MethodPost, s.url+"/v1/collections/q/passages?refresh=wait", strings.NewReader(lines))
+		at := s.url + "/v1/collections/q/passages?refresh=wait"
+		request, err := http.NewRequest(http.MethodPost, at, strings.NewReader(lines))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,4 +265,66 @@ func TestQuotas(t *testing.T) {
 	s.call(http.MethodPut, "/v1/collections/small/passages/a", fmt.Sprintf(`{"text":%q}`, long), http.StatusCreated, nil)
 	s.call(http.MethodPut, "/v1/collections/small/passages/b", fmt.Sprintf(`{"text":%q}`, long), http.StatusForbidden, nil)
 	s.call(http.MethodDelete, "/v1/collections/small/passages/a", "", http.StatusOK, nil)
+}
+
+// TestJoined: a search over several collections has the passages, the order and the scores of one that holds the
+// passages of all, by words and by vectors, and says of each which collection it is of. What of an id is in two is
+// found in both.
+func TestJoined(t *testing.T) {
+	s := several(t).serve()
+	defer s.end()
+	texts := []string{
+		"Cooked rice keeps for a day in the fridge.", "Rice grows in water.", "The rice paper was torn by rice mice.",
+		"A fox asked the moon to come down.", "The keeper hid the lamp.", "Foxes eat rice, mice and water rats.", "Lamps of paper.",
+	}
+	for _, name := range []string{"a", "b", "both"} {
+		s.create(fmt.Sprintf(`{"name":%q,"experts":["one"]}`, name))
+	}
+	s.create(`{"name":"lucene","experts":["one"],"analysis":"lucene"}`)
+	of := map[string]string{}
+	for i, text := range texts {
+		id, in := fmt.Sprint("p", i), []string{"a", "b"}[i%2]
+		s.add(in, id, text)
+		s.add("both", id, text)
+		of[id] = in
+	}
+	type results struct {
+		Results []struct {
+			ID, Collection string
+			Score          float64
+		}
+	}
+	compared := 0
+	for _, question := range []string{"rice", "rice water mice", "fox moon", "paper lamp"} {
+		for _, how := range []string{
+			`"experts":[]`, `"bm25":false,"experts":["one"],"exact":true`, `"fusion":"sum","exact":true`,
+		} {
+			var apart, together results
+			body := fmt.Sprintf(`{"question":%q,"k":7,%s`, question, how)
+			s.call(http.MethodPost, "/v1/search", body+`,"collections":["b","a"]}`, http.StatusOK, &apart)
+			s.call(http.MethodPost, "/v1/collections/both/search", body+`}`, http.StatusOK, &together)
+			if len(apart.Results) != len(together.Results) {
+				t.Fatalf("%s %s: %+v, not %+v", question, how, apart, together)
+			}
+			for i, r := range apart.Results {
+				if want := together.Results[i]; r.ID != want.ID || math.Abs(r.Score-want.Score) > 1e-6 || r.Collection != of[r.ID] {
+					t.Errorf("%s %s: %+v at %d, not %+v", question, how, r, i, want)
+				}
+				compared++
+			}
+		}
+	}
+	if compared < 30 {
+		t.Errorf("%d results alone", compared)
+	}
+	s.add("a", "twice", "Unheard of.")
+	s.add("b", "twice", "Unheard of in another way.")
+	var twice results
+	s.call(http.MethodPost, "/v1/search", `{"question":"unheard","experts":[],"collections":["a","b"]}`, http.StatusOK, &twice)
+	if len(twice.Results) != 2 || twice.Results[0].Collection == twice.Results[1].Collection {
+		t.Errorf("%+v", twice)
+	}
+	s.call(http.MethodPost, "/v1/search", `{"question":"rice","collections":["a","lucene"]}`,
+		http.StatusUnprocessableEntity, nil)
+	s.call(http.MethodPost, "/v1/search", `{"question":"rice","collections":["a","none"]}`, http.StatusNotFound, nil)
 }

@@ -29,7 +29,10 @@ type Generation struct {
 
 	files *shared
 	keys  []string // what it uses of files
-	pins  atomic.Int64
+	// Of one that was joined (Join):
+	members []*Generation
+	ends    []rank.Ordinal // of each, one more than its last passage
+	pins    atomic.Int64
 }
 
 // openGeneration opens all that a manifest names. The generation is pinned
@@ -84,6 +87,9 @@ func (g *Generation) pin() bool {
 	}
 }
 
+// Pin holds the generation once more, for somebody who releases it; whoever calls it holds it.
+func (g *Generation) Pin() { g.pin() }
+
 // Release ends the use that Acquire began. Each Acquire is released once.
 func (g *Generation) Release() { g.drop() }
 
@@ -99,6 +105,12 @@ func (g *Generation) drop() {
 }
 
 func (g *Generation) close() error {
+	if g.members != nil {
+		for _, member := range g.members {
+			member.Release()
+		}
+		return nil
+	}
 	keys := g.keys
 	g.keys = nil
 	return g.files.drop(keys)

@@ -1,0 +1,134 @@
+package adapters
+
+import (
+	"context"
+	"io"
+	"net/http"
+
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/collections"
+
+	"github.com/go-json-experiment/json"
+)
+
+// stores returns the part of OpenAI's interface that is about vector stores as such: a store is a
+// collection, and its id the collection's name.
+func stores(totals *countedFiles) []handlers.Adapter {
+	route := func(
+		method, path string,
+		scope handlers.Scope,
+		cost handlers.Cost,
+		do func(*http.Request, handlers.Manager) (any, error),
+	) handlers.Adapter {
+		return handlers.Adapter{
+			Method: method, Path: path, Scope: scope, Cost: cost, Refusal: openAIError("vector_store_id"),
+			Manage: func(r *http.Request, m handlers.Manager) (answer handlers.Answer, err error) {
+				answer.Value, err = do(r, m)
+				return answer, err
+			},
+		}
+	}
+	return []handlers.Adapter{
+		route(http.MethodGet, "/v1/vector_stores", handlers.ScopeSearch, handlers.Answering(0), listStores(totals)),
+		route(http.MethodPost, "/v1/vector_stores", handlers.ScopeAdmin, handlers.Storing(), createStore),
+		route(http.MethodDelete, "/v1/vector_stores/{collection}", handlers.ScopeAdmin, handlers.Storing(),
+			func(r *http.Request, m handlers.Manager) (any, error) {
+				name := r.PathValue("collection")
+				err := m.RemoveCollection(name)
+				return deletion{name, "vector_store.deleted", err == nil}, err
+			}),
+	}
+}
+
+// listStores lists the collections that the caller may use. The files of those that are open are counted.
+func listStores(totals *countedFiles) func(*http.Request, handlers.Manager) (any, error) {
+	return func(r *http.Request, m handlers.Manager) (any, error) {
+		all, err := m.Collections()
+		if err != nil {
+			return nil, err
+		}
+		out := page{Object: "list", Data: []any{}}
+		for i := range all {
+			store := storeDescribed(&all[i])
+			if all[i].Status == collections.Opened {
+				counted, err := countedStore(r.Context(), m, totals, all[i].Name)
+				if err != nil && r.Context().Err() != nil {
+					return nil, err
+				}
+				if err == nil { // else it was closed meanwhile, or is asked too often
+					store.FileCounts = counted.FileCounts
+					store.UsageBytes = counted.UsageBytes
+				}
+			}
+			out.Data = append(out.Data, store)
+			if i == 0 {
+				out.FirstID = &all[i].Name
+			}
+			out.LastID = &all[i].Name
+		}
+		return out, nil
+	}
+}
+
+// countedStore returns a store with its files counted.
+func countedStore(
+	ctx context.Context,
+	m handlers.Manager,
+	totals *countedFiles,
+	name string,
+) (store vectorStore, err error) {
+	e, err := m.Keeper(name)
+	if err != nil {
+		return store, err
+	}
+	files, err := totals.countFor(ctx, e)
+	return storeOf(name, files), err
+}
+
+// storeRequested is OpenAI's body for a new store.
+type storeRequested struct {
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Metadata    map[string]any `json:"metadata"`
+	FileIDs     []string       `json:"file_ids"`
+	Chunking    map[string]any `json:"chunking_strategy"` // there is one
+	Expires     map[string]any `json:"expires_after"`
+}
+
+// createStore makes a collection by the name of the store, which is its id.
+func createStore(r *http.Request, m handlers.Manager) (any, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	var in storeRequested
+	if err := json.Unmarshal(body, &in, json.RejectUnknownMembers(true)); err != nil {
+		return nil, mistake(body, err)
+	}
+	switch {
+	case in.Name == "":
+		return nil, invalid("missing_field", "/name", "name is missing: it is the id of the store, and the collection's name")
+	case len(in.FileIDs) > 0:
+		return nil, invalid("unknown_value", "/file_ids", "a file is of the store that it is put into: leave file_ids out")
+	case in.Expires != nil:
+		return nil, invalid("unknown_value", "/expires_after", "a store does not expire: leave expires_after out")
+	case len(in.Metadata) > 0:
+		return nil, invalid("unknown_value", "/metadata", "a store has no metadata here: leave metadata out")
+	}
+	info, err := m.CreateCollection(in.Name, in.Description)
+	if err != nil {
+		return nil, err
+	}
+	return storeDescribed(&info), nil
+}
+
+func storeDescribed(info *collections.Info) vectorStore {
+	store := storeOf(info.Name, fileTotals{})
+	if info.Created != nil {
+		store.CreatedAt = info.Created.Unix()
+	}
+	if info.Status == collections.Failed {
+		store.Status = "expired" // the one of OpenAI's that says it cannot be searched
+	}
+	return store
+}

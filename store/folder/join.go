@@ -1,0 +1,69 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"example.org/conclave/bm25"
+	"example.org/conclave/internal/rank"
+)
+
+// Join returns the passages of several collections' generations as those of one: in one order of
+// ordinals, with statistics of words over all of them, so that a score means the same whichever a passage
+// is of. It has the experts whose vectors all of them have, made by the same encoders. An id may be in
+// several. The generations are released with it; on an error they are as they were.
+func Join(all []*Generation) (*Generation, error) {
+	if len(all) == 0 {
+		return nil, errors.New("no collection is named that could be searched")
+	}
+	m := *all[0].manifest
+	m.Generation, m.Segments, m.Experts = 0, nil, slices.Clone(m.Experts)
+	g := &Generation{dir: all[0].dir, manifest: &m, members: all}
+	g.pins.Store(1)
+	var words []bm25.Segment
+	for _, member := range all {
+		of := member.manifest
+		if of.Words != m.Words {
+			return nil, fmt.Errorf("the words of %s are not analysed as those of %s, so that their scores do not compare",
+				member.dir, g.dir)
+		}
+		m.Generation += of.Generation
+		m.Segments = append(m.Segments, of.Segments...)
+		m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool {
+			other := of.expert(x.Name)
+			return other == nil || other.Fingerprint != x.Fingerprint || other.Dimension != x.Dimension ||
+				other.Parts != x.Parts || other.Owner != x.Owner
+		})
+		if total := g.total + member.total; uint64(total) > uint64(^rank.Ordinal(0)) {
+			return nil, fmt.Errorf("these collections have %d passages together, and %d can be searched", total, ^rank.Ordinal(0))
+		}
+		for _, s := range member.segments {
+			own := *s
+			own.base = rank.Ordinal(g.total)
+			g.total += s.store.Len()
+			g.segments = append(g.segments, &own)
+			words = append(words, bm25.Segment{Index: own.words, Base: own.base, Deleted: own.dead})
+		}
+		g.ends = append(g.ends, rank.Ordinal(g.total))
+	}
+	m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool { return x.Owner != "" && m.expert(x.Owner) == nil })
+	var err error
+	g.words, err = bm25.NewSearcher(words...)
+	if err != nil {
+		return nil, fmt.Errorf("joining the words of collections: %w", err)
+	}
+	g.words.OrderTies(g.compareIDs)
+	g.phrases = g.words.Phrases()
+	if g.phrases == nil && m.Words.Phrases {
+		g.phrases = g.words
+	}
+	g.everything = g.all()
+	return g, nil
+}
+
+// Member returns which of the generations that were joined a passage is of, by their order.
+func (g *Generation) Member(ordinal rank.Ordinal) int {
+	at, _ := slices.BinarySearch(g.ends, ordinal+1)
+	return at
+}

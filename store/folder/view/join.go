@@ -1,0 +1,57 @@
+package view
+
+import (
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
+	"example.org/conclave/store/folder"
+)
+
+// Joined is several collections as one corpus, as they were when they were joined.
+type Joined struct {
+	generation *folder.Generation
+	names      []string
+}
+
+// Join shows collections, by their names, as one (folder.Join). Close ends it.
+func Join(all []*folder.Collection, names []string) (*Joined, error) {
+	var generations []*folder.Generation
+	for _, c := range all {
+		generations = append(generations, c.Acquire())
+	}
+	joined, err := folder.Join(generations)
+	if err != nil {
+		for _, g := range generations {
+			g.Release()
+		}
+		return nil, err
+	}
+	return &Joined{joined, names}, nil
+}
+
+// Acquire implements search.Corpus.
+func (j *Joined) Acquire() search.View {
+	j.generation.Pin()
+	return member{pinned{j.generation}, j.names}
+}
+
+// Experts returns the names of the experts that all have.
+func (j *Joined) Experts() (names []string) {
+	for _, x := range j.generation.Experts() {
+		names = append(names, x.Name)
+	}
+	return names
+}
+
+// Close releases the collections when nothing searches them any more.
+func (j *Joined) Close() { j.generation.Release() }
+
+// member is a view that knows which collection a passage is of.
+type member struct {
+	pinned
+	names []string
+}
+
+// CollectionOf implements search.Collected.
+func (m member) CollectionOf(ordinal rank.Ordinal) string {
+	return m.names[m.generation.Member(ordinal)]
+}
