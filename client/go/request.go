@@ -8,8 +8,6 @@ import (
 // Question leaves the choice to the server.
 type SearchRequest struct {
 	Question string `json:"question,omitempty"`
-	// Collections are the names of those that are searched as one, on a server of several.
-	Collections []string `json:"collections,omitempty"`
 	// Messages are a conversation, in place of Question: the last message of the user is
 	// asked, with what it needs of those before it.
 	Messages []Message `json:"messages,omitempty"`
@@ -37,6 +35,8 @@ type SearchRequest struct {
 	// calibrated.
 	Sharpness float64 `json:"sharpness,omitempty"`
 	Filter    Filter  `json:"filter,omitzero"`
+	// Collections are the names of those that are searched as one, on a server of several.
+	Collections []string `json:"collections,omitempty"`
 	// Must are words and phrases that a passage has to have, MustNot such as it must not have.
 	Must    []string `json:"must,omitempty"`
 	MustNot []string `json:"must_not,omitempty"`

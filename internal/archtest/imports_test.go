@@ -132,8 +132,10 @@ var allowed = map[string][]string{
 	"internal/jobs":        {"internal/disk", "internal/jobs/lease"},
 	"internal/judgments":   {"internal/disk"},
 	"internal/jobs/lease":  {},
-	"internal/stores":      {"configs", "store", "store/folder/backend", "store/opensearch", "store/opensearch/backend"},
-	"internal/capacity":    {"configs", "internal/overload", "search"},
+	"internal/stores": {
+		"configs", "search", "store", "store/folder/backend", "store/opensearch", "store/opensearch/backend",
+	},
+	"internal/capacity": {"configs", "internal/overload", "search"},
 	"internal/experts": {
 		"configs", "encoder", "generators", "internal/capacity", "internal/corpus", "internal/granules",
 		"internal/provision", "internal/rank", "models", "search", "shipped", "store",

@@ -283,7 +283,8 @@ func TestJoined(t *testing.T) {
 	s.create(`{"name":"lucene","experts":["one"],"analysis":"lucene"}`)
 	of := map[string]string{}
 	for i, text := range texts {
-		id, in := fmt.Sprint("p", i), []string{"a", "b"}[i%2]
+		id := fmt.Sprint("p", i)
+		in := []string{"a", "b"}[i%2]
 		s.add(in, id, text)
 		s.add("both", id, text)
 		of[id] = in

@@ -47,7 +47,9 @@ func Join(all []*Generation) (*Generation, error) {
 		}
 		g.ends = append(g.ends, rank.Ordinal(g.total))
 	}
-	m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool { return x.Owner != "" && m.expert(x.Owner) == nil })
+	m.Experts = slices.DeleteFunc(m.Experts, func(x expertManifest) bool {
+		return x.Owner != "" && m.expert(x.Owner) == nil
+	})
 	var err error
 	g.words, err = bm25.NewSearcher(words...)
 	if err != nil {
