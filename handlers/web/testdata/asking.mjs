@@ -127,6 +127,83 @@ test("the first screen says what is in here, in words", () =>
     assert.doesNotMatch(await page.locator("main").innerText(), /\d/);
   }));
 
+test("an empty collection invites to drop files, and asks about them then", () =>
+  on("/", async (page) => {
+    await page.locator(".about").waitFor();
+    await page.route("**/readyz", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), passages: 0 } });
+    });
+    await page.reload();
+    await page.getByText("There is nothing in here yet.").waitFor();
+    await page.getByText("Drop files or folders here").waitFor();
+    await page.unroute("**/readyz");
+    await page.setInputFiles("#file", { name: "zeppelin.md", mimeType: "", buffer: Buffer.from("# Zeppelin\n\nThe zeppelin museum opens at nine.\n") });
+    await page.locator(".about").waitFor();
+  }));
+
+test("a source on the web is a link, and its words are marked where they carry something", () =>
+  on(`/?q=${encodeURIComponent("when does the zeppelin museum open")}`, async (page) => {
+    await fetch(`${process.env.SERVER}/v1/passages/linked?refresh=wait`, {
+      method: "PUT",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ text: "At the weekend the zeppelin museum opens when the rain does.", metadata: { url: "https://example.org/zeppelin?x=1" } }),
+    });
+    await page.reload();
+    await answered(page);
+    const link = page.locator(".outside").first();
+    assert.equal(await link.getAttribute("href"), "https://example.org/zeppelin?x=1");
+    assert.match(await link.textContent(), /^example\.org/);
+    const marks = (await page.locator("mark.word").allTextContents()).map((one) => one.toLowerCase());
+    assert.ok(marks.includes("zeppelin") && marks.includes("museum"), `${marks}`);
+    for (const one of ["when", "does", "the"]) assert.ok(!marks.includes(one), `${one} is marked`);
+    await page.locator("section.answers summary").first().click();
+    assert.match(await page.locator("section.answers .reasons").textContent(), /words of the question: zeppelin, museum/);
+  }));
+
+test("what a model wrote is shown as it was written: citations lead to passages, and what these do not say is named", () =>
+  on(`/?${asked}`, async (page) => {
+    await answered(page);
+    const { results } = await api("/v1/search", { question, k: 10 });
+    const [first, second] = results;
+    const generated = {
+      text: "Vessel was lonely [1]. It cost 90 crowns [2]. See [7].",
+      generated: true,
+      reader: "local",
+      complete: true,
+      tokens: 12,
+      score: 0,
+      support: [],
+      citations: [{ number: 1, passage: first.id, title: first.title }, { number: 2, passage: second.id, title: second.title }],
+      sentences: [
+        { text: "Vessel was lonely", citations: [1], support: 1, supported: true },
+        { text: "It cost 90 crowns", citations: [2], support: 0.1, supported: false, unfounded: ["90"] },
+      ],
+    };
+    await page.route("**/v1/experts", async (route) => {
+      const response = await route.fetch();
+      const known = await response.json();
+      await route.fulfill({ response, json: { ...known, readers: [{ name: "local", generates: true }] } });
+    });
+    await page.route("**/v1/search", async (route) => {
+      const { answer, ...request } = route.request().postDataJSON();
+      const response = await route.fetch({ postData: JSON.stringify(request) });
+      await route.fulfill({ response, json: { ...(await response.json()), ...(answer && { generated }) } });
+    });
+    await page.reload();
+    await page.getByRole("button", { name: "Write an answer" }).click();
+    const words = page.locator(".written");
+    await words.waitFor();
+    assert.equal(await words.textContent(), generated.text);
+    assert.deepEqual(await words.locator("button").allTextContents(), ["[1]", "[2]"]); // there is no [7]
+    await words.locator("button").nth(1).click();
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.id), second.id);
+    const said = await page.locator("section.answers").textContent();
+    assert.match(said, /do not say: It cost 90 crowns/);
+    assert.match(said, /In no passage: 90\./);
+    assert.match(said, /A model wrote this \(local\)/);
+  }));
+
 test("methods that cannot answer here say why before they are clicked", () =>
   on("/?view=compare", async (page) => {
     await page.locator(".absent summary").waitFor();

@@ -136,7 +136,7 @@ function earlier(state, found) {
     h(
       "ol",
       null,
-      state.before.map((q, i) => h("li", null, h("a", { href: to({ ...asking(state), q, before: state.before.slice(0, i) }) }, q))),
+      state.before.map((q, i) => h("li", null, h("span", { class: "soft" }, "after "), h("a", { href: to({ ...asking(state), q, before: state.before.slice(0, i) }) }, q))),
     ),
     h(
       "p",

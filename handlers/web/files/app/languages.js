@@ -87,6 +87,10 @@ const latin = [
   },
 ].map((one) => ({ ...one, common: new Set(one.common.split(" ")), persons: new Set(one.persons.split(" ")) }));
 
+// isFunctionWord says whether a word is one of those that only hold sentences of a language together, or ask.
+export const isFunctionWord = (word, language) =>
+  Boolean(language?.common?.has(word)) || (language?.begins?.exec(word)?.[0] ?? "") === word;
+
 // leastCommon is the share of a text's words that are common ones of its language.
 const leastCommon = 0.12;
 

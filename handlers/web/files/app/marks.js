@@ -2,6 +2,7 @@
 // the part that a granularity found most similar to the question, or else the sentence that
 // has the most of what late interaction matched, and the words that answer.
 import { h } from "./dom.js";
+import { isFunctionWord, languageOf } from "./languages.js";
 
 const word = /[\p{L}\p{N}]+/gu;
 
@@ -15,22 +16,24 @@ const longestEnding = 5;
 // tells says whether a term of BM25 is rare enough to carry something, by the rule by which the
 // server marks words (leastBits in search/contentwords.go). How many passages there are follows
 // from the term's weight and from how many have it. A phrase is as rare as it is.
-export function tells({ term, idf, doc_frequency: having }) {
+function tells({ term, idf, doc_frequency: having }) {
   if (term.includes(" ")) return false; // its words are terms themselves
   const passages = (Math.exp(idf) - 1) * (having + 0.5) + having - 0.5;
   return passages < 8 || Math.log(passages / having) >= Math.log(passages) / 3;
 }
 
 // matcher tells of a word whether it has one of the stems that BM25 matched, that carry something
-// and make at least their share of its score. Stems are cut by rules of their own, so that a word
+// and make at least their share of its score. Function words carry nothing, however few passages have them. Stems are cut by rules of their own, so that a word
 // counts that begins with a stem, or with all but a stem's last letter where that was changed
 // (berries, berri).
-function matcher(explanation) {
+function matcher(explanation, text) {
+  const language = languageOf(text);
   const stems = new Set();
   const all = (explanation || []).reduce((sum, term) => sum + term.score, 0);
   for (const term of explanation || []) if (term.score >= least * all && tells(term)) stems.add(term.term.toLowerCase());
-  return (text) => {
-    const lower = text.toLowerCase();
+  return (one) => {
+    const lower = one.toLowerCase();
+    if (isFunctionWord(lower, language)) return false;
     for (const stem of stems) {
       if (lower.length > stem.length + longestEnding) continue;
       if (stem.length < 4 ? lower === stem || lower === stem + "s" : lower.startsWith(stem)) return true;
@@ -38,6 +41,13 @@ function matcher(explanation) {
     }
     return false;
   };
+}
+
+// sharedWords returns the words of a question that a passage has, in this form or in another, and that
+// carry something.
+export function sharedWords(question, { text, explanation }) {
+  const own = matcher((explanation || []).map((one) => ({ ...one, term: one.for || one.term })), `${question} ${text}`);
+  return [...new Set((question.match(word) || []).filter(own))];
 }
 
 // matched are the highlights of a field, with their shares of what late interaction scored.
@@ -85,7 +95,7 @@ function part(text, field, { highlight }) {
 // marked is a field of a result with its marks, and the answers that are in it.
 export function marked(result, field, answers = []) {
   const text = result[field] || "";
-  const byWords = matcher(result.explanation);
+  const byWords = matcher(result.explanation, result.text || "");
   const found = matched(field, result.highlights || []);
   const spans = found
     .filter((one) => one.share >= least)

@@ -20,7 +20,7 @@ export function passages(state, found, { sources, signal, request }) {
   const list = h("ol", { class: "results" }, show(found).slice(again));
   if (found.results.length === again) return null;
   const inside = [
-    legend(found.results, found.answers),
+    !again && legend(found.results, found.answers),
     list,
     found.results.length === page && more(list, show, request, signal),
   ];

@@ -1,6 +1,6 @@
 // Why a passage stands where it stands, and who was asked.
 import { h, number, sized, sourceClass, table } from "./dom.js";
-import { tells } from "./marks.js";
+import { sharedWords } from "./marks.js";
 
 // named returns the names of all that had a part in an answer: sources, and what reordered their
 // passages, such as a reader. Each has its own colour.
@@ -14,9 +14,9 @@ export const named = (found) => [
 // How each kind of source says why it found a passage.
 const said = {
   dense: () => "Its meaning is near to that of the question.",
-  lexical: (result) => {
-    const terms = new Set((result.explanation || []).filter(tells).map(({ term, for: of }) => of || term));
-    return terms.size > 0 ? `It has words of the question: ${[...terms].join(", ")}.` : "It has words of the question.";
+  lexical: (result, question) => {
+    const words = sharedWords(question, result);
+    return words.length > 0 ? `It has words of the question: ${words.join(", ")}.` : "It has words of the question.";
   },
   late: () => "Word by word, it matches the question well.",
   read: () => "The reader takes its words for an answer.",
@@ -30,7 +30,7 @@ export function reasons(result, found, state, sources) {
   const kinds = Object.fromEntries((found.sources || []).map((source) => [source.name, source.kind]));
   const parts = (result.contributions || []).filter((part) => part.contribution > 0).toSorted((a, b) => b.contribution - a.contribution);
   const words = [
-    ...new Set(parts.map((part) => (said[part.origin] || said[kinds[part.source]] || (() => `${part.source} found it.`))(result))),
+    ...new Set(parts.map((part) => (said[part.origin] || said[kinds[part.source]] || (() => `${part.source} found it.`))(result, found.asked || found.question))),
   ];
   return [
     h("ul", { class: "reasons" }, words.map((text) => h("li", null, text))),
