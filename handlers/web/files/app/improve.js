@@ -30,7 +30,7 @@ export function improvement(signal) {
       await post(`/v1/admin/${path}`, body, { signal });
       await refresh();
     } catch (error) {
-      if (!signal.aborted) out.replaceChildren(problem(error));
+      tell(error);
     }
   };
   const load = async () => {
@@ -46,7 +46,11 @@ export function improvement(signal) {
     buttons.evaluate.disabled = answered === 0;
     buttons.calibrate.disabled = judged < leastJudged || answered < leastAnswered;
   };
-  const refresh = async (known) => {
+  const tell = (error) => {
+    if (!signal.aborted) out.replaceChildren(problem(error));
+  };
+  const refresh = (known) => look(known).catch(tell);
+  const look = async (known) => {
     const all = known || (await perhaps(get("/v1/jobs", { signal })))?.jobs || [];
     const own = all.filter((job) => job.kind === "calibrate" || job.kind === "evaluate");
     const last = ["calibrate", "evaluate"].map((kind) => own.find((job) => job.kind === kind)).filter(Boolean);
@@ -65,14 +69,11 @@ export function improvement(signal) {
   card.append(
     h("h2", { id: "improve-title" }, "Judged answers"),
     told,
-    h("div", { class: "row" }, buttons.evaluate, buttons.calibrate, download(out, signal), importing(out, signal, () => load().then(() => refresh()))),
+    h("div", { class: "row" }, buttons.evaluate, buttons.calibrate, download(out, signal), importing(out, signal, () => load().then(() => refresh(), tell))),
     out,
     jobs,
   );
-  load().then(
-    () => refresh(),
-    (error) => !signal.aborted && card.replaceChildren(problem(error)),
-  );
+  load().then(() => refresh(), tell);
   return { card, refresh };
 }
 
