@@ -22,8 +22,12 @@ func TestCheck(t *testing.T) {
 		"The seal in Geneva is kind [7].": {{Text: "The seal in Geneva is kind [7].", Unknown: []string{"7"},
 			Unfounded: []string{"Geneva"}}},
 		"The passages do not say so.": {{Text: "The passages do not say so."}},
-		"":                            nil,
-		"[1]":                         nil,
+		"1. The nerpa lives [2].\n2. In water [2].": {
+			{Text: "The nerpa lives", Passages: []int{1}, Support: 1, Supported: true},
+			{Text: "In water", Passages: []int{1}, Support: 1, Supported: true},
+		},
+		"":    nil,
+		"[1]": nil,
 	} {
 		got := Check(text, lake)
 		for i := range got {

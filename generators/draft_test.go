@@ -62,7 +62,7 @@ func TestDraft(t *testing.T) {
 
 // TestDraftInPieces: an answer is the same whatever pieces it comes in.
 func TestDraftInPieces(t *testing.T) {
-	const text = "It is approx. 1,642 m deep [1], e.g. at 3.5 km from shore [1][2]. Seals, i.e. nerpas, live there.[2] Prof. Ivanov says so. [7] ok"
+	const text = "1. It is approx. 1,642 m deep [1], e.g. at 3.5 km from shore [1][2]. Seals, i.e. nerpas, live there.[2] Prof. Ivanov says so. [7] ok\n2. No. 3 is it"
 	for _, drop := range []bool{false, true} {
 		whole, _ := written([]string{text}, drop)
 		for size := 1; size < 12; size++ {

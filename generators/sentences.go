@@ -15,6 +15,9 @@ var cited = regexp.MustCompile(`\[\s*\d+(?:\s*[,;]\s*\d+)*\s*\]`)
 // number matches one of them.
 var number = regexp.MustCompile(`\d+`)
 
+// item matches the number of an item of a list.
+var item = regexp.MustCompile(`^\d{1,2}[.)]?$`)
+
 // span is where a sentence lies in a text: from begin to end, and with the citations behind it to
 // until.
 type span struct{ begin, end, until int }
@@ -49,6 +52,9 @@ func sentencesOf(text string) (spans []span) {
 		}
 		from := begin + lead + strings.Index(body, trimmed)
 		until := from + len(trimmed)
+		if last := len(spans) - 1; last >= 0 && counts(text, spans[last]) {
+			spans = spans[:last]
+		}
 		spans = append(spans, span{from, withoutMarks(text, from, until), until})
 	}
 	return spans
@@ -64,6 +70,12 @@ func withoutMarks(text string, from, end int) int {
 		}
 		end = from + len(strings.TrimRightFunc(rest[:all[len(all)-1][0]], unicode.IsSpace))
 	}
+}
+
+// counts reports whether a sentence is no more than the number of an item of a list.
+func counts(text string, s span) bool {
+	before := strings.TrimRight(text[:s.begin], " \t")
+	return item.MatchString(text[s.begin:s.until]) && (before == "" || strings.HasSuffix(before, "\n"))
 }
 
 // beginsSentence reports whether a text that goes on begins with a sentence of its own: until a

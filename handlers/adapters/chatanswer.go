@@ -22,11 +22,14 @@ type chatAnswer struct {
 	body       int   // bytes of the text before its sources
 	failed     error // of emit
 	said       int   // bytes of what a generator wrote
+	supported  bool  // one of its sentences is
 }
 
 // What is said beside what was found.
 const (
 	unsupportedMark = " (not in the passages that are cited)"
+	uncitedMark     = " (no source)"
+	unsupportedAll  = "\n\nNo passage supports this answer."
 	doubtfulWords   = "It is doubtful that %s answers this.\n\n"
 	notFoundWords   = "I find no answer to this in %s."
 	nearestWords    = "This comes closest in %s:"
@@ -65,7 +68,12 @@ func (a *chatAnswer) answer(
 			a.said = len(text)
 		},
 		Sentence: func(s search.WrittenSentence) {
-			if !s.Supported {
+			switch {
+			case s.Supported:
+				a.supported = true
+			case len(s.Citations) == 0:
+				a.say(uncitedMark)
+			default:
 				a.say(unsupportedMark)
 			}
 		},
@@ -80,6 +88,9 @@ func (a *chatAnswer) answer(
 	case g != nil && g.Text != "":
 		if a.said == 0 { // that it found nothing, which it did not write itself
 			a.say("%s", g.Text)
+		}
+		if len(g.Sentences) > 0 && !a.supported {
+			a.say(unsupportedAll)
 		}
 		a.body = a.text.Len()
 		var cited []source

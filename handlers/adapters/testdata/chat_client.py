@@ -1,0 +1,31 @@
+"""Talks to the server with OpenAI's package for Python, and prints what it got as JSON."""
+import json
+import sys
+
+import openai
+
+client = openai.OpenAI(base_url=sys.argv[1] + "/v1", api_key="none", max_retries=0)
+asked = {"model": "conclave", "messages": [{"role": "user", "content": sys.argv[2]}]}
+whole = client.chat.completions.create(**asked)
+pieces, finished, usage = [], "", None
+for chunk in client.chat.completions.create(**asked, stream=True, stream_options={"include_usage": True}):
+    usage = chunk.usage or usage
+    for choice in chunk.choices:
+        pieces.append(choice.delta.content or "")
+        finished = choice.finish_reason or finished
+try:
+    client.chat.completions.create(**asked, tools=[{"type": "function", "function": {"name": "f"}}])
+    error = ""
+except openai.BadRequestError as e:
+    error = e.message
+message = whole.choices[0].message
+print(json.dumps({
+    "whole": message.content,
+    "cited": [message.content[a.url_citation.start_index : a.url_citation.end_index] for a in message.annotations],
+    "titles": [a.url_citation.title for a in message.annotations],
+    "pieces": pieces,
+    "finished": finished,
+    "tokens": usage.completion_tokens,
+    "models": [m.id for m in client.models.list()],
+    "error": error,
+}))
