@@ -71,6 +71,7 @@ func arguments() map[string]string {
 	return map[string]string{
 		"search":       `{"query":"bees"}`,
 		"fetch":        `{"id":"bees"}`,
+		"answer":       `{"query":"bees"}`,
 		"list_experts": `{}`,
 		"explain":      `{"query":"bees"}`,
 	}

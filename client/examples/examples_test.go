@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/configs"
 	"example.org/conclave/internal/testing/realclients"
 )
 
@@ -40,7 +41,14 @@ func TestExamples(t *testing.T) {
 		"E,F,W,I,UP,B",
 		".",
 	)
-	url := realclients.Server(t, realclients.ServerOptions{Real: true, Passages: realclients.DemoDocuments(t)})
+	model := realclients.NewModel(t)
+	model.Say("She was in love with her own reflection [1].", " Cheese was nothing to her [1].")
+	url := realclients.Server(t, realclients.ServerOptions{
+		Real: true, Passages: realclients.DemoDocuments(t),
+		Change: func(c *configs.Config) {
+			c.Generators = []configs.Generator{{Name: "local", Address: model.URL, Model: "scripted"}}
+		},
+	})
 	t.Run("chatbot", func(t *testing.T) { run(t, "chatbot", nil, "test_app.py", url) })
 	t.Run("claims", func(t *testing.T) { claims(t, url) })
 	t.Run("documented", func(t *testing.T) { documented(t, python, url) })

@@ -23,6 +23,7 @@ type chatAnswer struct {
 	failed     error // of emit
 	said       int   // bytes of what a generator wrote
 	supported  bool  // one of its sentences is
+	cited      []source
 }
 
 // What is said beside what was found.
@@ -95,7 +96,7 @@ func (a *chatAnswer) answer(
 		a.body = a.text.Len()
 		var cited []source
 		for _, c := range g.Citations {
-			cited = append(cited, source{c.Number, titleOf(c.Title, c.Passage), c.Place})
+			cited = append(cited, source{c.Number, c.Passage, titleOf(c.Title, c.Passage), c.Place})
 		}
 		a.sources(cited)
 	default:
@@ -117,7 +118,7 @@ func (a *chatAnswer) quote(r search.Response) {
 	var shown []source
 	show := func(i int, from int) {
 		x := r.Results[i]
-		shown = append(shown, source{i + 1, titleOf(x.Title, x.ID), x.Place})
+		shown = append(shown, source{i + 1, x.ID, titleOf(x.Title, x.ID), x.Place})
 		a.say("\n\n> %s [%d]", strings.Join(strings.Fields(around(contentOf(x), from)), " "), i+1)
 	}
 	for _, words := range r.Answers[:min(1, len(r.Answers))] {
@@ -156,12 +157,14 @@ func around(text string, at int) string {
 // source is a passage that the text cites.
 type source struct {
 	number int
+	id     string
 	title  string
 	at     search.Place
 }
 
 // sources lists the passages that the text cites, with their places.
 func (a *chatAnswer) sources(all []source) {
+	a.cited = all
 	if len(all) == 0 {
 		return
 	}

@@ -91,7 +91,7 @@ func inspect(t *testing.T, line []string) (out inspected) {
 func TestInspector(t *testing.T) {
 	url := realclients.Server(t, realclients.ServerOptions{})
 	got := inspect(t, []string{"mcp-inspector", "--cli", url + "/mcp", "--transport", "http", "--method", "tools/list"})
-	if len(got.Tools) != 4 {
+	if len(got.Tools) != 5 {
 		t.Errorf("%+v", got)
 	}
 }

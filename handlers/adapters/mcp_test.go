@@ -96,7 +96,7 @@ func TestTools(t *testing.T) {
 			}
 		}
 	}
-	if slices.Sort(names); !slices.Equal(names, []string{"explain", "fetch", "list_experts", "search"}) {
+	if slices.Sort(names); !slices.Equal(names, []string{"answer", "explain", "fetch", "list_experts", "search"}) {
 		t.Error(names)
 	}
 

@@ -150,6 +150,13 @@ func offered() []tool {
 			toolResults*(4*snippetBytes+3*snippetBytes/4+citedBytes),
 			(*tools).search,
 		),
+		toolOf(
+			"answer",
+			"Answer",
+			"Answers a question from the collection, in sentences that cite passages, or in the passages' own words; says where the collection has no answer.",
+			answerBytes+toolResults*(3*snippetBytes/4+citedBytes),
+			(*tools).answer,
+		),
 		toolOf("fetch", "Fetch", "Reads one passage whole, by the id of a result of search, or the document that it is of, by that one's id.",
 			fetchBytes+2*metadataBytes, (*tools).fetch),
 		toolOf("list_experts", "List experts",

@@ -263,6 +263,7 @@ func (p *process) demands() (all []demand) {
 			`{"query":"large"}`,
 			`{"query":` + strconv.Quote(long) + `}`,
 		}, "fetch": {`{"id":"large/0"}`, `{"id":"large/1"}`},
+		"answer":       {`{"query":"large"}`},
 		"list_experts": {`{}`}, "explain": {`{"query":` + strconv.Quote(long) + `}`},
 	}
 	for _, tool := range listed.Result.Tools {

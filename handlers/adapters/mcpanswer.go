@@ -1,0 +1,66 @@
+package adapters
+
+import (
+	"context"
+
+	"example.org/conclave/search"
+)
+
+// answerBytes is how much of an answer's text a tool gives.
+const answerBytes = 8 << 10
+
+type answerOutput struct {
+	Text    string         `json:"text" jsonschema:"the answer, which cites sources by their numbers, as [1]"`
+	Written bool           `json:"written,omitempty" jsonschema:"a model wrote it; otherwise it is the passages' own words"`
+	Sources []answerSource `json:"sources" jsonschema:"the passages that it cites"`
+	Verdict string         `json:"verdict,omitempty" jsonschema:"whether the collection answers: found, doubtful or not_found; left out where that is not known"`
+	Note    string         `json:"note,omitempty" jsonschema:"what to know before relying on it"`
+	Notes   []string       `json:"notes,omitempty" jsonschema:"what to know about the question, and who did not take part"`
+}
+
+type answerSource struct {
+	Number int    `json:"number"`
+	ID     string `json:"id" jsonschema:"for fetch"`
+	Title  string `json:"title"`
+	URL    string `json:"url" jsonschema:"for citations"`
+	citation
+}
+
+// answer answers a question as the chat interface does.
+func (t *tools) answer(ctx context.Context, in findInput) (answerOutput, error) {
+	out := answerOutput{Sources: []answerSource{}}
+	request := search.Request{
+		Must:    in.Must,
+		MustNot: in.MustNot,
+		K:       min(toolResults, t.engine.Limits().K),
+		Fields:  passageFields,
+		Filter:  search.Filter{Documents: in.In},
+	}
+	behind(&request, in.Query, in.Messages)
+	if len(t.engine.Readers()) > 0 {
+		request.Answer = search.AnswerOptions{Wanted: true, Reader: search.ReaderAuto}
+	}
+	a := &chatAnswer{collection: t.collection, base: t.base, emit: func(string) error { return nil }}
+	r, err := a.answer(ctx, t.engine, request)
+	if err != nil {
+		return out, err
+	}
+	out.Text, _ = cut(a.text.String(), answerBytes)
+	out.Written = r.Generated != nil
+	for _, s := range a.cited[:min(toolResults, len(a.cited))] {
+		var metadata map[string]any
+		for _, x := range r.Results {
+			if x.ID == s.id {
+				metadata = x.Metadata
+			}
+		}
+		title, _ := cut(s.title, snippetBytes/4)
+		out.Sources = append(out.Sources, answerSource{
+			s.number, s.id, title, t.address(s.id, metadata, s.at), citationOf(s.at),
+		})
+	}
+	out.Verdict = string(r.Verdict)
+	out.Note = remarks(r)
+	out.Notes = notesOf(r)
+	return out, nil
+}
