@@ -89,6 +89,9 @@ func (e *endpoint) Generate(ctx context.Context, w search.Writing) (search.Gener
 		out.Text = search.RefusedText
 	case err == nil && wrote.Text == "":
 		out.Cut = "the passages support nothing of what " + e.config.Name + " wrote, so none of it is shown"
+	case err != nil && wrote.Text == "" && errors.Is(err, context.DeadlineExceeded):
+		return out, &generators.Error{Err: err, Reason: fmt.Sprintf(
+			"it had not written an answer in time, so there is none (its timeout is %v)", e.config.Timeout)}
 	case err != nil && wrote.Text == "":
 		return out, err
 	case err != nil:
