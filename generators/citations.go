@@ -25,7 +25,7 @@ type Sentence struct {
 }
 
 // LeastSupport is the share of a sentence's words that have to stand in the passages that it cites
-// (docs/generated.md has how it was chosen). Its numbers and names have to stand there all.
+// (docs/generated.md has what others would tell). Its numbers and names have to stand there all.
 const LeastSupport = .6
 
 // passageWords are the words of each passage.

@@ -172,6 +172,7 @@ var allowed = map[string][]string{
 		"bm25",
 		"encoder",
 		"fusion",
+		"generators",
 		"internal/assembly",
 		"internal/corpus",
 		"internal/disk",
