@@ -1,4 +1,4 @@
-// Support measures how well the words of a sentence tell whether a cited passage says it, for the
+// Command support measures how well the words of a sentence tell whether a cited passage says it, for the
 // threshold generators.LeastSupport.
 //
 //	go run ./research/bench/support -passages FILE -questions FILE
