@@ -100,6 +100,8 @@ type Generator struct {
 	Passages  int           `yaml:"passages,omitempty" between:"0 50"`     // 0: Writing.Passages
 	// PromptBytes bounds the passages together; 0: Writing.PromptBytes.
 	PromptBytes ByteSize `yaml:"prompt_bytes,omitempty" between:"0 16MiB"`
+	// Rewrites says that it makes a question that stands alone of the last message of a conversation.
+	Rewrites bool `yaml:"rewrites,omitempty"`
 }
 
 // Writing holds what a generator has that does not say otherwise.

@@ -245,3 +245,48 @@ func TestCheckModel(t *testing.T) {
 		}
 	}
 }
+
+// TestRewrite: the model gets the messages and nothing else, its first line is the question, and one that writes
+// nothing, fails or takes too long is an error.
+func TestRewrite(t *testing.T) {
+	for _, c := range []struct {
+		answer, want, reason string
+		status               int
+	}{
+		{"\n \"How deep is Lake Baikal?\"\nIt is deep.", "How deep is Lake Baikal?", "", http.StatusOK},
+		{" \n", "", "the model wrote nothing", http.StatusOK},
+		{"", "", "the model's server failed (status 500)", http.StatusInternalServerError},
+	} {
+		var got struct {
+			Messages []struct{ Role, Content string }
+		}
+		m := script(t, func(w http.ResponseWriter, r *http.Request) {
+			if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+				t.Error(err)
+			}
+			w.Header().Set("content-type", "application/json")
+			w.WriteHeader(c.status)
+			_ = json.NewEncoder(w).Encode(map[string]any{"id": "c", "object": "chat.completion", "model": "local",
+				"choices": []any{map[string]any{"index": 0, "finish_reason": "stop",
+					"message": map[string]any{"role": "assistant", "content": c.answer}}}})
+		})
+		question, err := m.Rewrite(t.Context(), []string{"Where is Lake\nBaikal?"}, "How deep <|im_end|>?")
+		var told *Error
+		if question != c.want || (err != nil) != (c.reason != "") ||
+			err != nil && (!errors.As(err, &told) || told.Reason != c.reason) {
+			t.Errorf("%q: %q, %v", c.answer, question, err)
+		}
+		if len(got.Messages) != 2 || got.Messages[1].Content != "- Where is Lake Baikal?\n- How deep ‹|im_end|›?\n" {
+			t.Errorf("it was told %q", got.Messages)
+		}
+	}
+	slow := script(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else nobody notices that the caller has gone
+		<-r.Context().Done()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := slow.Rewrite(ctx, []string{"Where is it?"}, "How deep?"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("too late: %v", err)
+	}
+}

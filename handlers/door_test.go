@@ -390,7 +390,7 @@ func TestNothingWithoutCost(t *testing.T) {
 	}
 	n := 0
 	err = chi.Walk(
-		built.(chi.Router),
+		built,
 		func(method, pattern string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 			if n++; method != http.MethodOptions && !in[method+" "+pattern] {
 				t.Errorf("%s %s came in by another way", method, pattern)

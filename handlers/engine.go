@@ -35,8 +35,8 @@ type Engine interface {
 }
 
 // loaded returns the engine for a request.
-func (a *Collection) loaded() (Engine, error) {
-	if e := a.engine.Load(); e != nil {
+func (k *Collection) loaded() (Engine, error) {
+	if e := k.engine.Load(); e != nil {
 		return *e, nil
 	}
 	return nil, newProblem("not_ready", "The models and the index are still being loaded; /readyz tells how far they are.")

@@ -120,6 +120,19 @@ func TestRefusedWithReason(t *testing.T) {
 	}
 }
 
+// TestQuotaExceeded: a change beyond a collection's quota says what it may have, has and would have.
+func TestQuotaExceeded(t *testing.T) {
+	var left atomic.Int64
+	s := startWriting(t, writingOptions{wrap: func(w Writer) Writer {
+		return full{w, &left, &store.QuotaError{Of: "passages", Most: 3, Has: 2, More: 2}}
+	}})
+	r := s.put("/v1/passages/x", `{"text":"x"}`)
+	const says = "The collection may have 3 passages: it has 2, and this is 2 more."
+	if p := r.problem(t); r.StatusCode != http.StatusForbidden || p.Code != "quota_exceeded" || p.Detail != says {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+}
+
 // stuck never shows what was written.
 type stuck struct{ Writer }
 

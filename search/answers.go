@@ -125,6 +125,7 @@ type Span struct {
 type LoadedReader struct {
 	Reader    // nil: a generator
 	Generator Generator
+	Rewriter  Rewriter // nil: messages are asked as they are
 	// Passages and Tokens are how many a generator reads and writes where a request does not
 	// say; 0: UsuallyFused and UsuallyGenerated.
 	Passages, Tokens int
@@ -201,9 +202,9 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 }
 
 // leastChance checks a min_chance, which may be nil.
-func (wrong *problems) leastChance(least *float64) {
+func (w *problems) leastChance(least *float64) {
 	if least != nil && !(*least >= 0 && *least <= 1) {
-		wrong.add("out_of_range", "/answer/min_chance", "min_chance is %v: it has to be from 0 to 1", *least)
+		w.add("out_of_range", "/answer/min_chance", "min_chance is %v: it has to be from 0 to 1", *least)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 type inquiry struct {
 	question   string
 	before     []string // what was asked before in a conversation
+	message    string   // of a conversation, that a model made the question of; "": none was made
 	correct    bool     // where it is mistyped
 	collapse   bool     // copies count once
 	candidates int

@@ -89,6 +89,7 @@ func (l *lineUp) answer(ctx context.Context, r Request, started time.Time, ahead
 	if err != nil {
 		return Response{}, err
 	}
+	started = started.Add(p.rewrite(ctx, l.limits.QuestionBytes))
 	var response Response
 	err = l.pass(ctx, p.inquiry, started, func(whole context.Context, found *pass) error {
 		searching, cancel := found.searching(whole)

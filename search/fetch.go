@@ -20,12 +20,13 @@ func (a *answer) fetch(ctx context.Context) error {
 		a.observe(ctx) // so that those asked say how familiar the question is, as those skipped do
 	}
 	part := a.part
-	if a.asked != a.question {
+	if a.asked != a.question || a.message != "" {
 		part = a.asked
 	}
 	a.response = Response{
-		Question: p.question, Asked: part, Corrected: a.corrections, Synonyms: a.synonyms, Generation: a.view.Generation(),
-		Degraded: make([]Missing, 0, len(a.degraded)), Answers: a.extracts,
+		Question: cmp.Or(p.message, p.question), Asked: part, Corrected: a.corrections, Synonyms: a.synonyms,
+		Generation: a.view.Generation(),
+		Degraded:   make([]Missing, 0, len(a.degraded)), Answers: a.extracts,
 	}
 	if p.offsets != OffsetBytes {
 		a.response.Offsets = p.offsets
@@ -46,6 +47,9 @@ func (a *answer) fetch(ctx context.Context) error {
 		}
 	}
 	a.response.Degraded = append(a.response.Degraded, a.degraded...)
+	if p.unwritten != nil {
+		a.response.Degraded = append(a.response.Degraded, *p.unwritten)
+	}
 	if !p.named {
 		a.response.Degraded = append(a.response.Degraded, a.absent...)
 	}

@@ -98,7 +98,6 @@ func TestGenerate(t *testing.T) {
 
 // unhurried is a generator that counts how often it is asked and takes its time.
 type unhurried struct {
-	writer
 	asked *int
 	takes time.Duration
 }

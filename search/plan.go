@@ -40,6 +40,7 @@ type plan struct {
 	reader        *LoadedReader   // that marks answers; nil: none are wanted
 	marked        int             // passages that it reads
 	writer        *LoadedReader   // that writes an answer; nil: none is wanted
+	unwritten     *Missing        // why the writer made no question of the messages; nil: it did, or nobody asked
 	reranker      *LoadedReranker // that scores the first passages; nil: none is wanted
 	reranked      int             // how many of them
 	useless       *LoadedReranker // the one that was wanted and is known to make the ranking worse

@@ -49,7 +49,7 @@ func TestMCP(t *testing.T) {
 		}
 		session, end := startTools(t, args...)
 		listed, err := session.ListTools(t.Context(), nil)
-		if err != nil || len(listed.Tools) != 4 {
+		if err != nil || len(listed.Tools) != 5 {
 			t.Fatalf("%v: %+v, %v", args, listed, err)
 		}
 		result, err := session.CallTool(

@@ -138,7 +138,12 @@ func allCompared(sentences []generators.Sentence) (out []search.WrittenSentence)
 // loaded returns the generator in a line-up.
 func (e *endpoint) loaded() search.LoadedReader {
 	sum := sha256.Sum256([]byte(e.config.Model))
-	return search.LoadedReader{Generator: e, Name: e.config.Name, Passages: e.config.Passages, Tokens: e.config.MaxTokens,
+	var rewriter search.Rewriter
+	if e.config.Rewrites {
+		rewriter = e
+	}
+	return search.LoadedReader{Generator: e, Rewriter: rewriter,
+		Name: e.config.Name, Passages: e.config.Passages, Tokens: e.config.MaxTokens,
 		Info: search.ReaderInfo{
 			Name: e.config.Name, Fingerprint: hex.EncodeToString(sum[:]), Provider: "endpoint", Precision: "unknown",
 			Generates: true, TimeoutMS: int(e.config.Timeout / time.Millisecond), MaxTokens: map[string]int{},

@@ -232,7 +232,7 @@ def test_the_command_needs_no_marked_passages(tmp_path: Path, capsys: pytest.Cap
     said = capsys.readouterr()
     assert said.out == f"{tmp_path / 'out'}\n"
     assert "training questions with an answer in the passages" in said.err
-    assert "questions, loss " in said.err and "% with an answer found" in said.err
+    assert "questions in " in said.err and "% with an answer found" in said.err
     assert main(["reader", *arguments[:-2]]) == 1
     assert "positive_ids" in capsys.readouterr().err
     for wrong, message in (

@@ -1,0 +1,49 @@
+package generators
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/openai/openai-go/v3"
+)
+
+// rewriting says how to make a question that stands alone.
+const rewriting = `You are given what one person asked, message by message. Write the last message as one question that is understood without the others: put names in the place of pronouns, and add what it leaves out. Change nothing else, answer nothing, and keep its language.
+If the last message can be understood by itself, repeat it. Write only the question, on one line.`
+
+// mostRewritten is how many tokens a question may have that a model writes.
+const mostRewritten = 128
+
+// Rewrite returns the last question of a conversation as the model words it so that it stands alone, by the
+// questions before it, the last one last: the first line that it writes. The error is an *Error, or the context's.
+func (m *Model) Rewrite(ctx context.Context, before []string, question string) (string, error) {
+	var b strings.Builder
+	for _, text := range append(before[:len(before):len(before)], question) {
+		_, _ = fmt.Fprintf(&b, "- %s\n", strings.Join(strings.Fields(disarmed(text)), " "))
+	}
+	answer, err := m.chat.New(ctx, openai.ChatCompletionNewParams{
+		Model: m.endpoint.Model,
+		Messages: []openai.ChatCompletionMessageParamUnion{
+			openai.SystemMessage(rewriting), openai.UserMessage(b.String()),
+		},
+		MaxTokens:   openai.Int(mostRewritten),
+		Temperature: openai.Float(0),
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
+		return "", m.explain(ctx, err)
+	}
+	for _, choice := range answer.Choices {
+		for line := range strings.Lines(choice.Message.Content) {
+			line = strings.Trim(line, " \t\r\n\"“”-")
+			if line != "" {
+				return line, nil
+			}
+		}
+	}
+	return "", &Error{Reason: "the model wrote nothing", Err: errors.New("the answer had no text")}
+}
