@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -219,8 +220,9 @@ type pinned struct {
 	types    map[string]conditions.Type // of fields, as they were declared
 	where    conditions.Node            // what a filter asks of metadata
 	// selected is how many passages the filter lets through; nil without one.
-	selected func(context.Context) (int, error)
-	users    atomic.Int64
+	selected  func(context.Context) (int, error)
+	narrowing sync.Mutex // guards narrow
+	users     atomic.Int64
 }
 
 func (e *Engine) pin() *pinned {

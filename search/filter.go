@@ -159,9 +159,14 @@ func refusal(err error) *Error {
 
 // narrow lets the view's indexes find what a filter lets through and nothing
 // else. It is called before any source is asked, so that all of them see the
-// same.
+// same. A request has one filter: where a question is asked twice, the second narrows nothing.
 func (p *pinned) narrow(ctx context.Context, f Filter) error {
 	if f.empty() && restrictionOf(ctx) == nil {
+		return nil
+	}
+	p.narrowing.Lock()
+	defer p.narrowing.Unlock()
+	if p.selected != nil {
 		return nil
 	}
 	where, wrong := f.Condition.Compile(p.types)
