@@ -35,7 +35,8 @@ func TestRepeatedPassages(t *testing.T) {
 			s := serve(t, realclients.ServerOptions{Real: true, Passages: passages})
 			for _, question := range questions {
 				for _, read := range []bool{false, true} {
-					answer := s.search(search.Request{Question: question, K: 5, Answer: search.AnswerOptions{Wanted: read}})
+					answer := s.search(search.Request{Question: question, K: 5, TimeoutMS: 10_000, // races are looked for
+						Answer: search.AnswerOptions{Wanted: read}})
 					if answer.Confidence == nil {
 						t.Fatalf("%s: no confidence", question)
 					}
@@ -46,7 +47,7 @@ func TestRepeatedPassages(t *testing.T) {
 		})
 	}
 	for key, x := range sure {
-		if math.Abs(x[0]-x[1]) > .15 {
+		if len(x) == 2 && math.Abs(x[0]-x[1]) > .15 {
 			t.Errorf("%s: %.3f where the passages are there once, %.3f where twice", key, x[0], x[1])
 		}
 	}
