@@ -12,6 +12,29 @@ import (
 	"example.org/conclave/store"
 )
 
+// olderIndex makes an index with one expert as an earlier version made it: without the fields that came later.
+func olderIndex(t *testing.T, client *Client, index string, options store.BuildOptions, shards int) *Store {
+	t.Helper()
+	x, err := describe(options.Experts[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Manifest{Format: manifestFormat, ID: "older", Words: wordsOf(options.Words), Experts: []Expert{x}}
+	body, err := json.Marshal(object{"settings": settings(m.Words, Shape{Shards: shards}),
+		"mappings": object{"dynamic": "strict", "_meta": object{"conclave": meta{Manifest: m}}, "properties": properties(m)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Do(t.Context(), "PUT", "/"+index, body); err != nil {
+		t.Fatal(err)
+	}
+	target, err := Open(t.Context(), client, index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return target
+}
+
 // TestOlderIndex: an index that was made before it was known how passages are written answers
 // as before, and says so; indexing again encodes nothing, and then copies count once, and
 // mistyped words are corrected. Passages that an older writer adds afterwards are told.
@@ -25,23 +48,7 @@ func TestOlderIndex(t *testing.T) {
 		Experts: []store.PassageEncoder{hashed{name: "base", encoded: encoded}},
 	}
 	options.Words.Phrases = true
-	x, err := describe(options.Experts[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &Manifest{Format: manifestFormat, ID: "older", Words: wordsOf(options.Words), Experts: []Expert{x}}
-	body, err := json.Marshal(object{"settings": settings(m.Words, Shape{Shards: 2}),
-		"mappings": object{"dynamic": "strict", "_meta": object{"conclave": meta{Manifest: m}}, "properties": properties(m)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Do(t.Context(), "PUT", "/"+index, body); err != nil {
-		t.Fatal(err)
-	}
-	target, err := Open(t.Context(), client, index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := olderIndex(t, client, index, options, 2)
 	given := append(shopPassages(), corpus.Passage{ID: "p900", Text: "We OPEN at nine  on weekdays and close at six."})
 	if _, err := target.Add(t.Context(), &list{passages: given}, options); err != nil {
 		t.Fatal(err)

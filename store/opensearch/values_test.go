@@ -127,23 +127,7 @@ func TestValuesOfOlderIndex(t *testing.T) {
 	client := testClient(t)
 	index := testIndex(t, client, "conditions-older")
 	options := store.BuildOptions{Experts: []store.PassageEncoder{hashed{name: "base"}}}
-	x, err := describe(options.Experts[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := &Manifest{Format: manifestFormat, ID: "older", Words: wordsOf(options.Words), Experts: []Expert{x}}
-	body, err := json.Marshal(object{"settings": settings(m.Words, Shape{Shards: 1}),
-		"mappings": object{"dynamic": "strict", "_meta": object{"conclave": meta{Manifest: m}}, "properties": properties(m)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Do(t.Context(), "PUT", "/"+index, body); err != nil {
-		t.Fatal(err)
-	}
-	target, err := Open(t.Context(), client, index)
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := olderIndex(t, client, index, options, 1)
 	given := []corpus.Passage{{ID: "a", Text: "common", Metadata: map[string]any{"year": 2020}},
 		{ID: "b", Text: "common", Metadata: map[string]any{"year": 2024}}, {ID: "c", Text: "common"}}
 	if _, err := target.Add(t.Context(), &list{passages: given}, options); err != nil {
