@@ -180,5 +180,5 @@ func (b *Builder) Index() (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newIndex("in memory", data, &disk.Mapping{})
+	return newIndex("in memory", data)
 }

@@ -36,7 +36,7 @@ func (x *Index) Counts(field string, among []uint64, yield func(Count)) error {
 			for ; len(ordinals) >= 4; ordinals = ordinals[4:] {
 				o := binary.LittleEndian.Uint32(ordinals)
 				if o >= x.passages {
-					return x.damaged("the field %q has a passage beyond the last", field)
+					return x.Damaged("the field %q has a passage beyond the last", field)
 				}
 				word := o / 64
 				bit := uint64(1) << (o % 64)

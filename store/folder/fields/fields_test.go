@@ -98,7 +98,7 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	marks := func(data []byte) (out []uint64, err error) {
-		x, err := newIndex("damaged", data, &disk.Mapping{})
+		x, err := newIndex("damaged", data)
 		if err != nil {
 			return nil, err
 		}

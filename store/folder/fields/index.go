@@ -1,11 +1,9 @@
 package fields
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"sort"
 
 	"example.org/conclave/internal/conditions"
@@ -16,72 +14,46 @@ import (
 // and is safe for concurrent use, until it is closed.
 type Index struct {
 	header
-	path    string
-	data    []byte
-	mapping *disk.Mapping
-	chunks  *disk.Chunks // of all between the header and the checksums
+	*disk.Checked
 }
+
+const what = "index of fields"
 
 // Open maps the file of an index. See its format for what it reads.
 func Open(d disk.Disk, path string) (*Index, error) {
-	m, err := d.Map(path)
+	x := &Index{}
+	var err error
+	x.Checked, err = disk.OpenChecked(d, what, path, headerBytes, chunkBits, x.decode)
 	if err != nil {
-		return nil, fmt.Errorf("index of fields %s: %w", path, err)
-	}
-	x, err := newIndex(path, m.Data, m)
-	if err != nil {
-		return nil, errors.Join(err, m.Close())
+		return nil, err
 	}
 	return x, nil
 }
 
-func newIndex(path string, data []byte, mapping *disk.Mapping) (*Index, error) {
-	h, err := decodeHeader(data)
+func newIndex(path string, data []byte) (*Index, error) {
+	x := &Index{}
+	var err error
+	x.Checked, err = disk.NewChecked(what, path, data, headerBytes, chunkBits, x.decode)
 	if err != nil {
-		return nil, fmt.Errorf("index of fields %s: %w", path, err)
+		return nil, err
 	}
-	return &Index{
-		header:  h,
-		path:    path,
-		data:    data,
-		mapping: mapping,
-		chunks:  disk.NewChunks(data[headerBytes:h.sumsAt()], data[h.sumsAt():], chunkBits),
-	}, nil
+	return x, nil
 }
 
-// Close unmaps the file. Nothing may use the index afterwards.
-func (x *Index) Close() error {
-	x.data = nil
-	return x.mapping.Close()
+// decode reads the header, and returns where the body ends.
+func (x *Index) decode(data []byte) (end uint64, err error) {
+	x.header, err = decodeHeader(data)
+	return x.sumsAt(), err
 }
 
 // Passages returns the number of passages, with metadata or without.
 func (x *Index) Passages() int { return int(x.passages) }
 
 // Equal reports whether two indexes say the same.
-func (x *Index) Equal(y *Index) bool { return bytes.Equal(x.data, y.data) }
+func (x *Index) Equal(y *Index) bool { return x.Checked.Equal(y.Checked) }
 
-// bytes returns a stretch of the file behind the header whose checksums are right.
-func (x *Index) bytes(from, n uint64) ([]byte, error) {
-	to := from + n
-	if from > to || from < headerBytes || to > x.sumsAt() {
-		return nil, x.damaged("bytes %d to %d are wanted of %d", from, to, x.sumsAt())
-	}
-	if n > 0 {
-		if err := x.chunks.Verify(from-headerBytes, to-headerBytes); err != nil {
-			return nil, x.damaged("behind the header %v", err)
-		}
-	}
-	return x.data[from:to:to], nil
-}
-
-func (x *Index) damaged(format string, args ...any) error {
-	return fmt.Errorf(
-		"index of fields %s: %s: the file is damaged; restore it from a snapshot, or index again",
-		x.path,
-		fmt.Sprintf(format, args...),
-	)
-}
+// bytes returns so many bytes of the body whose checksums are right.
+func (x *Index) bytes(from, n uint64) ([]byte, error) { return x.Bytes(from, from+n) }
 
 // column is where the values of a field are that are of one kind.
 type column struct {
@@ -113,7 +85,7 @@ func (x *Index) column(i int) (c column, err error) {
 		data: le.Uint64(b[8:]), texts: le.Uint64(b[16:]), distinct: le.Uint32(b[32:]), count: le.Uint32(b[36:]),
 	}
 	if c.data > x.sumsAt() || c.texts > x.sumsAt() || c.textsAt()+c.texts > x.sumsAt() || c.distinct > c.count {
-		return c, x.damaged("the record of column %d is impossible", i)
+		return c, x.Damaged("the record of column %d is impossible", i)
 	}
 	return c, nil
 }
@@ -155,7 +127,7 @@ func (c *column) word(i uint32) ([]byte, error) {
 		return nil, err
 	}
 	if from > to || to > c.texts {
-		return nil, c.index.damaged("a word of the field %q ends before it begins", c.field)
+		return nil, c.index.Damaged("a word of the field %q ends before it begins", c.field)
 	}
 	return c.index.bytes(c.textsAt()+from, to-from)
 }
@@ -168,7 +140,7 @@ func (c *column) start(i uint32) (uint32, error) {
 	}
 	at := binary.LittleEndian.Uint32(b)
 	if at > c.count {
-		return 0, c.index.damaged("a value of the field %q has passages beyond the last", c.field)
+		return 0, c.index.Damaged("a value of the field %q has passages beyond the last", c.field)
 	}
 	return at, nil
 }
@@ -184,7 +156,7 @@ func (c *column) ordinals(from, to uint32) ([]byte, error) {
 		return nil, err
 	}
 	if first > end {
-		return nil, c.index.damaged("the values of the field %q are out of order", c.field)
+		return nil, c.index.Damaged("the values of the field %q are out of order", c.field)
 	}
 	return c.index.bytes(c.ordinalsAt()+4*uint64(first), 4*uint64(end-first))
 }

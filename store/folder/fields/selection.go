@@ -101,7 +101,7 @@ func (c *column) mark(from, to uint32, bits []uint64) error {
 	for ; len(ordinals) >= 4; ordinals = ordinals[4:] {
 		o := binary.LittleEndian.Uint32(ordinals)
 		if o >= c.index.passages {
-			return c.index.damaged("the field %q has a passage beyond the last", c.field)
+			return c.index.Damaged("the field %q has a passage beyond the last", c.field)
 		}
 		bits[o/64] |= 1 << (o % 64)
 	}
@@ -139,7 +139,7 @@ func (x *Index) Check() error {
 				last = key
 			}
 			if wrong {
-				return x.damaged("the values of the field %q are out of order", c.field)
+				return x.Damaged("the values of the field %q are out of order", c.field)
 			}
 			if err := c.mark(v, v+1, bits); err != nil {
 				return err

@@ -145,5 +145,5 @@ func (b *Builder) Write(d disk.Disk, path string) (err error) {
 
 // Index makes an index in memory.
 func (b *Builder) Index() (*Index, error) {
-	return newIndex("in memory", b.encode(), &disk.Mapping{})
+	return newIndex("in memory", b.encode())
 }

@@ -66,7 +66,7 @@ func (x *Index) markTag(tag string, words []uint64) error {
 // mark sets the bits of a tag's passages. Whatever the file's bytes are, none
 // beyond the last passage is set, and as many are as the record says.
 func (x *Index) mark(r record, words []uint64) error {
-	b, err := x.bytes(x.postingsAt()+r.postings, x.postingsAt()+r.postingsEnd)
+	b, err := x.Bytes(x.postingsAt()+r.postings, x.postingsAt()+r.postingsEnd)
 	if err != nil {
 		return err
 	}
@@ -77,28 +77,28 @@ func (x *Index) mark(r record, words []uint64) error {
 	for len(b) > 0 {
 		gap, n := binary.Uvarint(b)
 		if n <= 0 {
-			return x.damaged("a number is cut off")
+			return x.Damaged("a number is cut off")
 		}
 		b = b[n:]
 		length := uint64(1)
 		if r.kind == runsKind {
 			length, n = binary.Uvarint(b)
 			if n <= 0 {
-				return x.damaged("a number is cut off")
+				return x.Damaged("a number is cut off")
 			}
 			b = b[n:]
 			length++
 		}
 		passages := uint64(x.passages)
 		if gap > passages || length == 0 || length > passages || next+gap+length > passages {
-			return x.damaged("a tag has a passage beyond the last")
+			return x.Damaged("a tag has a passage beyond the last")
 		}
 		fill(words, uint32(next+gap), uint32(next+gap+length))
 		next += gap + length
 		found += length
 	}
 	if found != uint64(r.count) {
-		return x.damaged("a tag has %d passages, and %d are claimed", found, r.count)
+		return x.Damaged("a tag has %d passages, and %d are claimed", found, r.count)
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (x *Index) mark(r record, words []uint64) error {
 func (x *Index) markBits(r record, b []byte, words []uint64) error {
 	n := uint64(x.passages)
 	if uint64(len(b)) != (n+7)/8 || n%8 != 0 && b[len(b)-1]>>(n%8) != 0 {
-		return x.damaged("a tag has a passage beyond the last")
+		return x.Damaged("a tag has a passage beyond the last")
 	}
 	found := 0
 	for i, set := range b {
@@ -114,7 +114,7 @@ func (x *Index) markBits(r record, b []byte, words []uint64) error {
 		words[i/8] |= uint64(set) << (i % 8 * 8)
 	}
 	if found != int(r.count) {
-		return x.damaged("a tag has %d passages, and %d are claimed", found, r.count)
+		return x.Damaged("a tag has %d passages, and %d are claimed", found, r.count)
 	}
 	return nil
 }

@@ -192,7 +192,7 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := func(data []byte) (*Index, error) {
-		return newIndex("damaged", data, &disk.Mapping{})
+		return newIndex("damaged", data)
 	}
 	errors := 0
 	for round := range 300 {
@@ -283,7 +283,7 @@ func FuzzIndex(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte, one, other string) {
 		for _, data := range [][]byte{data, sign(data)} {
-			x, err := newIndex("fuzzed", data, &disk.Mapping{})
+			x, err := newIndex("fuzzed", data)
 			if err != nil {
 				continue
 			}
