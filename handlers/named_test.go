@@ -195,6 +195,8 @@ func TestOneCollection(t *testing.T) {
 	}{
 		{"POST", "/v1/collections/my%20index/search", `{"question":"bees"}`, 200, `"results"`},
 		{"GET", "/v1/collections/other/search?q=bees", "", 404, `unknown_collection`},
+		{"POST", "/v1/search", `{"question":"bees","collections":["my index"]}`, 200, `"results"`},
+		{"POST", "/v1/search", `{"question":"bees","collections":["my index","b"]}`, 404, `There is no collection \"b\"`},
 		{"GET", "/v1/collections", "", 200, `{"collections":[{"name":"my index","status":"open","default":true`},
 		{"GET", "/v1/collections/my%20index", "", 200, `"status":"open"`},
 		{"POST", "/v1/collections", `{"name":"b"}`, 403, `one_collection`},

@@ -160,6 +160,14 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	if p != nil {
 		return p
 	}
+	if a.options.Collections == nil { // a server of one collection searches it by its name, too
+		for _, name := range request.Collections {
+			if name != a.options.Name {
+				return unknownCollection(name)
+			}
+		}
+		request.Collections = nil
+	}
 	x := exchangeOf(c.r.Context())
 	x.question = request.Question
 	c.limit(x.arrived.Add(timeoutOf(request, engine)))
