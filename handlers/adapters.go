@@ -56,7 +56,12 @@ func (x *Adapter) matches(path string) bool {
 // refusalOf returns how errors of a path are written.
 func (a *API) refusalOf(path string) func(*Problem) (int, any) {
 	if _, rest, ok := splitNamed(path); ok {
-		if of := a.refusalOf("/v1" + rest); of != nil {
+		beside := "/v1" + rest // comes first, as in underCollection
+		own := false
+		for _, o := range theDocument().operations {
+			own = own || o.path == beside
+		}
+		if of := a.refusalOf(beside); own || of != nil {
 			return of
 		}
 		return a.refusalOf(rest)

@@ -102,6 +102,7 @@ func asking(t *testing.T, api *API, method, path, body, key string) (int, string
 	w := httptest.NewRecorder()
 	api.ServeHTTP(w, r)
 	provoked(w.Body.Bytes())
+	keepsContract(t, method, r.URL.Path, reply{w.Result(), w.Body.Bytes()})
 	return w.Code, w.Body.String()
 }
 

@@ -263,12 +263,11 @@ func nameCollections(tree map[string]any, order int) {
 			o["description"] = fmt.Sprintf("As %s does of the collection of requests that name none.", path)
 			parameters, _ := o["parameters"].([]any)
 			o["parameters"] = append([]any{parameter}, parameters...)
-			responses := maps.Clone(member(o, "responses"))
-			responses["404"] = map[string]any{"$ref": "#/components/responses/" + problemName(http.StatusNotFound)}
+			// A key may be for other collections than the default one.
+			member(o, "responses")["404"] = map[string]any{"$ref": "#/components/responses/" + problemName(http.StatusNotFound)}
 			if shape, _ := o["x-refusal"].(string); shape != "" {
-				responses["404"] = refused(http.StatusNotFound, shape)
+				member(o, "responses")["404"] = refused(http.StatusNotFound, shape)
 			}
-			o["responses"] = responses
 			copied[method] = o
 		}
 		paths[pathNamed(path)] = copied
