@@ -2,6 +2,7 @@ package experts
 
 import (
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -48,10 +49,14 @@ type pooled struct {
 
 // besides are the readers and rerankers.
 type besides struct {
-	readers   []opened
-	rerankers []*reranker
-	read      bool
-	reranked  bool
+	readers   once[opened]
+	rerankers once[*reranker]
+}
+
+// once is what the first set that asks for it opens, for all of a pool.
+type once[T io.Closer] struct {
+	opened []T
+	done   bool
 }
 
 // bundleStamp tells a bundle from another one that took its place.
@@ -112,12 +117,7 @@ func (p *Pool) Close() error {
 		errs = append(errs, s.encoder.Close())
 	}
 	for _, b := range p.beside {
-		for _, r := range b.readers {
-			errs = append(errs, r.Close())
-		}
-		for _, r := range b.rerankers {
-			errs = append(errs, r.Close())
-		}
+		errs = append(errs, closeAll(b.readers.opened), closeAll(b.rerankers.opened))
 	}
 	p.all = nil
 	clear(p.shared)
@@ -197,6 +197,35 @@ func (p *Pool) openEncoders(x *Set, names []string, found []encoder.Opening) ([]
 		p.all = append(p.all, s)
 	}
 	return encoders, errs
+}
+
+// openOnce returns what open does, or what another set of the pool opened before. Where open fails, what
+// it opened until then is closed, and the next set tries again.
+func openOnce[T io.Closer](x *Set, of func(*besides) *once[T], open func() ([]T, error)) ([]T, error) {
+	which := &once[T]{}
+	if x.pool != nil {
+		x.pool.opening.Lock()
+		defer x.pool.opening.Unlock()
+		which = of(x.pool.besidesOf(x))
+	}
+	if which.done {
+		return which.opened, nil
+	}
+	opened, err := open()
+	if err != nil {
+		return nil, errors.Join(err, closeAll(opened))
+	}
+	*which = once[T]{opened, true}
+	return opened, nil
+}
+
+// closeAll closes all of them, and returns what went wrong.
+func closeAll[T io.Closer](all []T) error {
+	var errs []error
+	for _, one := range all {
+		errs = append(errs, one.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // besidesOf returns the readers and rerankers of sets that normalise texts, or of those that do not.

@@ -31,39 +31,32 @@ type opened interface {
 // the shipped one, if setup has made it. The latter is left out when it cannot be used:
 // questions are answered all the same. Behind them stand the generators.
 func (x *Set) OpenReaders() (err error) {
-	if x.pool != nil {
-		x.pool.opening.Lock()
-		defer x.pool.opening.Unlock()
-		shared := x.pool.besidesOf(x)
-		if shared.read {
-			x.readers = shared.readers
-			return nil
-		}
-		defer func() {
-			shared.readers = x.readers
-			shared.read = err == nil
-		}()
-	}
-	if err := x.openBundledReaders(); err != nil {
-		return err
+	x.readers, err = openOnce(x, func(b *besides) *once[opened] { return &b.readers }, x.openReaders)
+	return err
+}
+
+func (x *Set) openReaders() ([]opened, error) {
+	readers, err := x.openBundledReaders()
+	if err != nil {
+		return readers, err
 	}
 	for _, g := range x.config.Filled() {
 		e, err := newEndpoint(g, x.config.Writing.Unsupported)
 		if err != nil {
-			return err
+			return readers, err
 		}
-		x.readers = append(x.readers, e)
+		readers = append(readers, e)
 	}
-	return nil
+	return readers, nil
 }
 
-func (x *Set) openBundledReaders() error {
+func (x *Set) openBundledReaders() (readers []opened, err error) {
 	names := x.config.Readers
 	must := true
 	if len(names) == 0 {
 		folder := x.cache.Bundle(shipped.Reader)
 		if _, err := os.Stat(filepath.Join(folder, models.ManifestFile)); errors.Is(err, fs.ErrNotExist) {
-			return nil
+			return nil, nil
 		}
 		names = []string{shipped.Reader}
 		must = false
@@ -72,14 +65,14 @@ func (x *Set) openBundledReaders() error {
 		r, err := x.openReader(name)
 		switch {
 		case err == nil:
-			x.readers = append(x.readers, r)
+			readers = append(readers, r)
 		case must:
-			return err
+			return readers, err
 		default:
 			x.log.Warn("the reader is left out: answers are not marked", "cause", err)
 		}
 	}
-	return nil
+	return readers, nil
 }
 
 func (x *Set) openReader(name string) (opened, error) {

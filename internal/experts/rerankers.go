@@ -20,30 +20,22 @@ type reranker struct {
 
 // OpenRerankers loads the rerankers that the configuration names.
 func (x *Set) OpenRerankers() (err error) {
-	if x.pool != nil {
-		x.pool.opening.Lock()
-		defer x.pool.opening.Unlock()
-		shared := x.pool.besidesOf(x)
-		if shared.reranked {
-			x.rerankers = shared.rerankers
-			return nil
-		}
-		defer func() {
-			shared.rerankers = x.rerankers
-			shared.reranked = err == nil
-		}()
-	}
+	x.rerankers, err = openOnce(x, func(b *besides) *once[*reranker] { return &b.rerankers }, x.openRerankers)
+	return err
+}
+
+func (x *Set) openRerankers() (rerankers []*reranker, err error) {
 	if x.config.Search.Rerank && len(x.config.Rerankers) == 0 {
-		return errors.New("search.rerank is true, and rerankers names none")
+		return nil, errors.New("search.rerank is true, and rerankers names none")
 	}
 	for _, name := range x.config.Rerankers {
 		r, err := x.openReranker(name)
 		if err != nil {
-			return fmt.Errorf("rerankers: %w", err)
+			return rerankers, fmt.Errorf("rerankers: %w", err)
 		}
-		x.rerankers = append(x.rerankers, r)
+		rerankers = append(rerankers, r)
 	}
-	return nil
+	return rerankers, nil
 }
 
 func (x *Set) openReranker(name string) (*reranker, error) {

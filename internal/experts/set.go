@@ -325,12 +325,7 @@ func (x *Set) Close() error {
 		x.Searched, x.Silent, x.readers, x.rerankers, x.runtime = nil, nil, nil, nil, nil
 		return errors.Join(errs...)
 	}
-	for _, r := range x.readers {
-		errs = append(errs, r.Close())
-	}
-	for _, r := range x.rerankers {
-		errs = append(errs, r.Close())
-	}
+	errs = append(errs, closeAll(x.readers), closeAll(x.rerankers))
 	x.Searched, x.Silent, x.readers, x.rerankers = nil, nil, nil, nil
 	if x.runtime != nil {
 		errs = append(errs, x.runtime.Close())
