@@ -43,6 +43,8 @@ type t5Config struct {
 	Scaled        *bool    `json:"scale_decoder_outputs"`
 	Start         *int     `json:"decoder_start_token_id"`
 	Pad           *int     `json:"pad_token_id"`
+	// PassageTokens is of conclave-train, which writes what question and passage were cut at.
+	PassageTokens int `json:"passage_tokens"`
 }
 
 // t5Checkpoint is a T5 as published: transformers' names, or those of Fusion-in-Decoder's
@@ -53,6 +55,7 @@ type t5Checkpoint struct {
 	set    *safetensors.File
 	config t5.Config
 	start  int
+	tokens int // that question and passage have together, at most
 	fid    bool
 }
 
@@ -74,6 +77,7 @@ func openT5(ctx context.Context, dir string) (*t5Checkpoint, error) {
 		return nil, err
 	}
 	c := &t5Checkpoint{ctx: ctx, dir: dir, set: set, start: value(h.Start, value(h.Pad, 0))}
+	c.tokens = cmp.Or(h.PassageTokens, generatorTokens)
 	_, c.fid = set.Info(fidNames("encoder.block.0.layer.0.layer_norm.weight"))
 	_, ownHead := set.Info("lm_head.weight")
 	c.config = t5.Config{
@@ -182,7 +186,7 @@ func importGenerator(ctx context.Context, srcDir, outDir string, o Options) (*mo
 		Generator: &models.Generator{
 			Encoder: generatorEncoder, Decoder: generatorDecoder, Layers: c.config.DecoderLayers, Heads: c.config.Heads,
 			HeadSize:   c.config.HeadSize,
-			Vocabulary: c.config.Vocabulary, Start: c.start, PassageTokens: cmp.Or(o.MaxTokens.Passage, generatorTokens),
+			Vocabulary: c.config.Vocabulary, Start: c.start, PassageTokens: cmp.Or(o.MaxTokens.Passage, c.tokens),
 			Beams: cmp.Or(o.Beams, generatorBeams),
 		},
 		Lineage: models.Lineage{

@@ -91,6 +91,27 @@ func TestImportT5(t *testing.T) {
 	}
 }
 
+// TestImportT5CutAsTrained: what conclave-train wrote beside the T5's own keys says where texts are cut, unless
+// somebody says so.
+func TestImportT5CutAsTrained(t *testing.T) {
+	trained := map[string]any{"passage_tokens": 96}
+	for _, c := range []struct {
+		changes map[string]any
+		said    int
+		want    int
+	}{{nil, 0, 250}, {trained, 0, 96}, {trained, 48, 48}} {
+		b, err := convert.Import(
+			t.Context(),
+			t5Folder(t, "plain", c.changes),
+			filepath.Join(t.TempDir(), "mine"),
+			convert.Options{MaxTokens: models.MaxTokens{Passage: c.said}},
+		)
+		if err != nil || b.Manifest.Generator.PassageTokens != c.want {
+			t.Errorf("%v and %d: %v, not %d", c.changes, c.said, err, c.want)
+		}
+	}
+}
+
 func TestImportT5Refuses(t *testing.T) {
 	yes := true
 	for _, c := range []struct {

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
-import shutil
+import socket
 import subprocess
+import time
+import urllib.error
+import urllib.request
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +26,7 @@ from conclave_train.errors import Interrupted, NoGainError, TrainingError
 from conclave_train.feedback.evidence import Evidence
 from conclave_train.feedback.joint import Joint, Pair, likelihoods, read, teacher_of
 from conclave_train.feedback.loss import all_likely, divergence, marginal_nll
-from conclave_train.fid import Reading, states
+from conclave_train.fid import FidJob, Reading, states, train_fid
 from conclave_train.fit.encode import Device, encode_all
 from conclave_train.fit.loop import Texts
 from conclave_train.fit.state import RunFolder
@@ -33,7 +37,7 @@ from conclave_train.model.delta import read_delta
 from conclave_train.model.t5 import T5, read_t5
 from conclave_train.model.tensors import read_tensors
 from conclave_train.settings import EndToEndSettings, FidSettings
-from conftest import After, contents, tiny_domain, write_checkpoint
+from conftest import After, cached, contents, tiny_domain, write_checkpoint, write_lines
 from test_fid import t5_folder
 from test_labelled import conclave
 
@@ -297,23 +301,79 @@ def test_other_objectives_run(tmp_path: Path, objective: str) -> None:
     assert read_manifest(path)["lineage"]["notes"]["setting objective"] == objective
 
 
-def test_both_are_served(tmp_path: Path) -> None:
-    """``conclave models import`` takes the generator, and the expert with its base."""
-    program = conclave()
-    s = replace(QUICK, epochs=1, hold_out=0.0, limit=8)
-    path = train_end_to_end(job(tmp_path, settings=s))
-    for folder, name in ((path, "mine"), (path.with_name("tiny-generator"), "writer")):
-        made = tmp_path / "bundles" / name
-        base = ["--base", str(tmp_path / "base")] if name == "mine" else []
-        command = [program, "models", "import", str(folder), "--name", name, "--out", str(made), *base]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert read_manifest(made)["name"] == name
-    done = subprocess.run(
-        [program, "models", "verify", str(tmp_path / "bundles" / "writer")], capture_output=True, text=True
-    )
+def run(program: str, *arguments: str | Path, at: Path) -> str:
+    """What the program says, which has to end well."""
+    done = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, cwd=at)
     assert done.returncode == 0, done.stderr
-    shutil.rmtree(tmp_path / "bundles")
+    return done.stdout + done.stderr
+
+
+def ask(address: str, body: dict[str, Any], server: subprocess.Popen[str]) -> dict[str, Any]:
+    """The answer of a server that is starting."""
+    request = urllib.request.Request(f"http://{address}/v1/search", json.dumps(body).encode())
+    request.add_header("Content-Type", "application/json")
+    for _ in range(600):
+        assert server.poll() is None, "the server has ended"
+        try:
+            with urllib.request.urlopen(request, timeout=60) as response:
+                return dict(json.load(response))
+        except urllib.error.HTTPError as error:
+            assert error.code == 503, error.read()
+        except OSError:
+            pass
+        time.sleep(0.2)
+    raise AssertionError("no answer")
+
+
+def test_a_t5_of_elsewhere_writes_what_is_served(tmp_path: Path) -> None:
+    """From the folder of a T5 to a served answer, by the steps of the README: what comes out of the loop is imported,
+    the expert finds passages by its base's vectors, and the server writes what the trained T5 writes of what it found.
+    """
+    program, at = conclave(), tmp_path
+    cached("bundles")
+    plain = job(tmp_path, settings=replace(QUICK, epochs=1, hold_out=0.0, limit=8))
+    fid = FidJob(
+        "writer", (DOMAIN,), tmp_path / "t5", tmp_path / "read", tmp_path / "r-read", quiet=True,
+        settings=FidSettings(epochs=1, batch=8, passages_per_question=3, tokens=QUICK.tokens, limit=8),
+    )  # fmt: skip
+    path = train_end_to_end(replace(plain, reader=train_fid(fid)))
+    made = path.with_name("tiny-generator")
+    bundles = tmp_path / "bundles"
+    base, own = tmp_path / "base", f"--base={tmp_path / 'base'}"
+    for folder, name, more in ((base, "base", ["--unchecked"]), (path, "tiny", [own]), (made, "writer", [])):
+        run(program, "models", "import", folder, "--name", name, "--out", bundles / name, *more, at=at)
+    run(program, "models", "verify", bundles / "writer", at=at)
+    lines = write_lines(tmp_path / "p.jsonl", [{"id": p.id, "title": p.title, "text": p.text} for p in DOMAIN.passages])
+    index = ["index", "--collection", "c", "--bundles", str(bundles)]
+    run(program, *index, "--in", lines, "--experts", "base", at=at)
+    before = {f.name for f in (at / "c").rglob("*.vectors")}
+    run(program, *index, "--add-expert", "tiny", at=at)
+    assert {f.name for f in (at / "c").rglob("*.vectors")} == before, "the passages were encoded again"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    (at / "conclave.yaml").write_text(
+        f"collection: c\nbundles: bundles\nreaders: [writer]\nlisten: {address}\n"
+        "search: {timeout: 60s}\nlimits: {timeout: 60s}\n"
+    )
+    question = DOMAIN.questions[0]
+    body = {"question": question.text, "k": 4, "answer": {"reader": "writer", "passages": 4, "max_tokens": 8}}
+    quiet = subprocess.DEVNULL
+    server = subprocess.Popen([program, "serve"], cwd=at, stdout=quiet, stderr=quiet, text=True)
+    try:
+        got = ask(address, body, server)
+    finally:
+        server.terminate()
+        server.wait()
+    assert {"base", "tiny"} <= {source["name"] for source in got["sources"]}
+    words = Tokenizer.from_file(str(made / "tokenizer.json"))
+    reading = Reading([question], DOMAIN, [], words, FidSettings(tokens=QUICK.tokens))
+    places = [DOMAIN.index[r["id"]] for r in got["results"]]
+    reader = read_t5(made).eval()
+    with torch.inference_mode():
+        said = reader.answer(states(reader, [reading.input(question, p) for p in places], CPU), 1, 8)
+    assert got["generated"]["text"] == words.decode(said).strip()
+    assert got["generated"]["tokens"] > 0
 
 
 def test_hidden_passages_are_not_found(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 import math
 import shutil
 from dataclasses import dataclass, field
@@ -180,10 +181,11 @@ def measure(model: T5, reading: Reading, device: Device, quiet: bool) -> dict[st
 
 
 def write_generator(job: FidJob, model: T5, card: Card) -> Path:
-    """The checkpoint's folder, which ``conclave models import`` takes."""
+    """The checkpoint's folder, which ``conclave models import`` takes; it is told where texts were cut in training."""
     job.out.mkdir(parents=True, exist_ok=True)
-    for name in ("config.json", "tokenizer.json"):
-        shutil.copyfile(job.base / name, job.out / name)
+    shutil.copyfile(job.base / "tokenizer.json", job.out / "tokenizer.json")
+    config = json.loads((job.base / "config.json").read_text("utf-8")) | {"passage_tokens": job.settings.tokens}
+    (job.out / "config.json").write_text(json.dumps(config, indent=2) + "\n", "utf-8")
     write_tensors(job.out / "model.safetensors", model.state_dict(), {"format": "pt"})
     (job.out / "CARD.md").write_text(card.text(), "utf-8")
     return job.wrote(job.out)

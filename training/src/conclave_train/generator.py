@@ -282,7 +282,7 @@ def _write_generator(ready: Ready, model: T5, sha256: str, state: Progressed) ->
     assert job.reader
     own = FidJob(
         f"{job.name}-generator", job.domains, job.reader, job.out.with_name(f"{job.out.name}-generator"), job.run,
-        licence=job.licence, quiet=job.quiet,
+        licence=job.licence, quiet=job.quiet, settings=FidSettings(tokens=ready.s.tokens),
     )  # fmt: skip
     card = Card(
         name=own.name,
