@@ -57,3 +57,49 @@ func TestChatClients(t *testing.T) {
 		}
 	}
 }
+
+// TestChatPrograms: LangChain's ChatOpenAI, Dify's own classes for a model that is OpenAI-API-compatible, and the chat
+// program llm have the server as their model, and a second question of each comes behind the first.
+func TestChatPrograms(t *testing.T) {
+	python := realclients.Python(t)
+	model := realclients.NewModel(t)
+	s := written(t, model, time.Minute)
+	const want = "The keeper hid the lamp [1].\n\nSources:\n- [1] Lamps\n"
+	for _, script := range []string{"chat_langchain.py", "chat_dify.py", "chat_llm.py"} {
+		model.Say("The keeper", " hid the lamp [1].")
+		var got struct {
+			Whole, Finished, Follow, Chat, First string
+			Pieces                               []string
+			Vectors                              int
+		}
+		printed := realclients.Run(t, realclients.Command{
+			Interpreter: python,
+			Args:        []string{filepath.Join("testdata", script), s.url, whereIsTheLamp},
+		})
+		if err := json.Unmarshal([]byte(printed), &got); err != nil {
+			t.Fatalf("%s: %v: %s", script, err, printed)
+		}
+		pieces := strings.Join(got.Pieces, "")
+		asked := model.Asked()
+		last := asked[len(asked)-1]
+		if strings.TrimSpace(got.Whole) != strings.TrimSpace(want) ||
+			strings.TrimSpace(pieces) != strings.TrimSpace(want) ||
+			!strings.HasSuffix(last, "What was asked before:\n- "+whereIsTheLamp+"\nQuestion: and where?") {
+			t.Errorf("%s: %+v, asked %q", script, got, last)
+		}
+		switch script {
+		case "chat_langchain.py":
+			if got.Finished != "stop" || got.Follow != want || got.Vectors != 2 {
+				t.Errorf("%s: %+v", script, got)
+			}
+		case "chat_dify.py":
+			if got.Follow != want || got.First != "the moon" || got.Vectors != 2 {
+				t.Errorf("%s: %+v", script, got)
+			}
+		case "chat_llm.py":
+			if strings.Count(got.Chat, "hid the lamp [1].") != 2 {
+				t.Errorf("%s: %q", script, got.Chat)
+			}
+		}
+	}
+}

@@ -10,6 +10,10 @@
 //	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 //	  -o requirements.lock requirements.in && npm install --package-lock-only --omit-lockfile-registry-resolved
 //
+// writer has a model and its server, for NewWriter: package.json takes llama.cpp's libraries for processors alone,
+// and puts the package none in the place of others. After a change of it: npm install --package-lock-only
+// --omit-lockfile-registry-resolved.
+//
 // What is installed lies in the cache folder, in one folder for each content of a
 // lock, and is installed once, whichever package's tests come first. A test that
 // cannot have its clients fails; with -short it is skipped.

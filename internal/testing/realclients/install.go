@@ -7,9 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,29 +41,29 @@ func Python(tb testing.TB) (interpreter string) {
 		if err := run(ctx, folder, nil, "python3", "-m", "venv", folder); err != nil {
 			return err
 		}
-		return run(
-			ctx,
-			folder,
-			nil,
-			filepath.Join(folder, "bin", "python"),
-			"-m",
-			"pip",
-			"install",
-			"--quiet",
-			"--disable-pip-version-check",
-			"--require-hashes",
-			"--no-deps",
-			"--only-binary=:all:",
-			"-r",
-			lock,
-		)
+		return run(ctx, folder, nil, filepath.Join(folder, "bin", "python"), pipInstall("-r", lock)...)
 	})
 	return filepath.Join(folder, "bin", "python")
+}
+
+// pipInstall returns the arguments with which an interpreter installs what is pinned.
+func pipInstall(more ...string) (args []string) {
+	return append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes",
+		"--no-deps", "--only-binary=:all:"}, more...)
 }
 
 // Node returns the interpreter that requirements.lock pins, and the node_modules of
 // package-lock.json. Run lets scripts require them, whichever folder the scripts lie in.
 func Node(tb testing.TB) (interpreter, modules string) {
+	tb.Helper()
+	interpreter = node(tb)
+	return interpreter, nodeModules(tb, "clients-node", interpreter, map[string][]byte{
+		"package.json": packageJSON, "package-lock.json": packageLock,
+	})
+}
+
+// node returns the interpreter that requirements.lock pins.
+func node(tb testing.TB) (interpreter string) {
 	tb.Helper()
 	python := Python(tb)
 	found, err := filepath.Glob(
@@ -70,11 +72,20 @@ func Node(tb testing.TB) (interpreter, modules string) {
 	if err != nil || len(found) != 1 {
 		tb.Fatalf("node in the environment of %s: %v, %v", python, found, err)
 	}
-	interpreter = filepath.Clean(found[0])
-	key := append(append([]byte(interpreter), packageJSON...), packageLock...)
-	folder := installed(tb, "clients-node", key, func(ctx context.Context, folder string) error {
-		for name, data := range map[string][]byte{"package.json": packageJSON, "package-lock.json": packageLock} {
-			if err := os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
+	return filepath.Clean(found[0])
+}
+
+// nodeModules returns the node_modules of files, package.json and package-lock.json among them, by their paths.
+func nodeModules(tb testing.TB, name, interpreter string, files map[string][]byte) (modules string) {
+	tb.Helper()
+	key := []byte(interpreter)
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		key = append(key, files[path]...)
+	}
+	folder := installed(tb, name, key, func(ctx context.Context, folder string) error {
+		for path, data := range files {
+			path = filepath.Join(folder, path)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o644)); err != nil {
 				return err
 			}
 		}
@@ -82,7 +93,7 @@ func Node(tb testing.TB) (interpreter, modules string) {
 		path := "PATH=" + filepath.Dir(interpreter) + string(os.PathListSeparator) + os.Getenv("PATH")
 		return run(ctx, folder, []string{path}, interpreter, npm, "ci", "--no-audit", "--no-fund", "--loglevel=error")
 	})
-	return interpreter, filepath.Join(folder, "node_modules")
+	return filepath.Join(folder, "node_modules")
 }
 
 // installed returns the folder of the cache for this content, which install fills unless
