@@ -1,7 +1,11 @@
 package documents
 
 import (
+	"cmp"
+	"sort"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"example.org/conclave/internal/granules"
 )
@@ -27,8 +31,8 @@ func (p *Piece) Text(d *Document) string {
 // Cut cuts a document into pieces of about `usual` by size, which counts the words (or the
 // tokens) of a text. Pieces never go beyond the section of a heading. Within one they end
 // between paragraphs where that is possible, then between sentences, rows or lines of code.
-// A paragraph of at most Longest(usual) stays whole, and so does a single sentence, row or
-// line of any length.
+// A paragraph of at most Longest(usual) stays whole. A single sentence, row or line that is longer ends
+// at a mark between clauses, else between words, else inside of one, so that no piece is longer.
 func Cut(d *Document, usual int, size func(string) int) []Piece {
 	c := cutter{d: d, usual: usual, most: Longest(usual), size: size}
 	for i := 0; i < len(d.Blocks); {
@@ -48,7 +52,7 @@ func Cut(d *Document, usual int, size func(string) int) []Piece {
 	return c.pieces
 }
 
-// Longest returns the most that a piece of more than one sentence, row or line may have.
+// Longest returns the most that a piece may have.
 func Longest(usual int) int { return usual * 8 / 5 }
 
 type cutter struct {
@@ -141,7 +145,7 @@ func (c *cutter) units(blocks []Block) []unit {
 				} else if i > 0 && len(all) > 0 && all[len(all)-1].lead == b.Header {
 					at = all[len(all)-1].leadAt
 				}
-				all = append(
+				all = c.fitting(
 					all,
 					unit{begin: b.Begin, end: b.End, page: b.Page, size: c.size(text), lead: b.Header, leadAt: at, starts: true},
 				)
@@ -190,7 +194,7 @@ func (c *cutter) sentences(all []unit, b Block) []unit {
 	}
 	for i, s := range (granules.Granularity{Sentences: 1}).Split(text, nil) {
 		begin, end := b.Begin+int(s.Begin), b.Begin+int(s.End)
-		all = append(
+		all = c.fitting(
 			all,
 			unit{begin: begin, end: end, page: b.Page, size: c.size(c.d.Text[begin:end]), leadAt: -1, starts: i == 0},
 		)
@@ -209,7 +213,7 @@ func (c *cutter) lines(all []unit, b Block) []unit {
 		end := at + len(line)
 		if trimmed := strings.TrimRight(line, "\n"); strings.TrimSpace(trimmed) != "" {
 			blankBefore := i == 0 || strings.HasSuffix(text[:at-b.Begin], "\n\n")
-			all = append(
+			all = c.fitting(
 				all,
 				unit{begin: at, end: at + len(trimmed), page: b.Page, size: c.size(trimmed), leadAt: -1, starts: blankBefore},
 			)
@@ -217,6 +221,58 @@ func (c *cutter) lines(all []unit, b Block) []unit {
 		at = end
 	}
 	return all
+}
+
+// fitting adds a unit, or where it is longer than a piece may be, parts of it.
+func (c *cutter) fitting(all []unit, u unit) []unit {
+	if u.size <= c.most {
+		return append(all, u)
+	}
+	for u.begin < u.end {
+		part := u
+		part.end = u.begin + c.fittingPrefix(c.d.Text[u.begin:u.end])
+		u.begin = part.end + runOf(c.d.Text[part.end:u.end], unicode.IsSpace)
+		part.end = part.begin + len(strings.TrimRightFunc(c.d.Text[part.begin:part.end], unicode.IsSpace))
+		part.size = c.size(c.d.Text[part.begin:part.end])
+		all = append(all, part)
+		u.starts = false
+	}
+	return all
+}
+
+// part returns the most that a part of a sentence has: half of what is usual, so that pieces of such
+// parts can be of like length.
+func (c *cutter) part() int { return max(1, c.usual/2) }
+
+// fittingPrefix returns how many bytes of a text that is too long are a part: as many as fit, up to the
+// best place to stop in the second half of these.
+func (c *cutter) fittingPrefix(text string) int {
+	some := 1
+	for c.size(text[:min(some, len(text))]) <= c.part() {
+		if some >= len(text) {
+			return len(text)
+		}
+		some *= 2
+	}
+	n := sort.Search(min(some, len(text)), func(n int) bool { return c.size(text[:n]) > c.part() })
+	for n--; n > 0 && !utf8.RuneStart(text[n]); n-- {
+	}
+	if n <= 0 {
+		_, n = utf8.DecodeRuneInString(text)
+		return n
+	}
+	clause := 0
+	space := 0
+	for at, r := range text[n/2 : n] {
+		end := n/2 + at + utf8.RuneLen(r)
+		switch {
+		case unicode.IsSpace(r):
+			space = end
+		case unicode.Is(unicode.Terminal_Punctuation, r) && (r > unicode.MaxASCII || spaceAt(text[end:])):
+			clause = end
+		}
+	}
+	return cmp.Or(clause, space, n)
 }
 
 // breaks chooses after which units pieces end: those with the least cost, which is the

@@ -1,9 +1,14 @@
 package documents
 
 import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 )
 
 // read makes a document of Markdown.
@@ -30,8 +35,12 @@ func TestCut(t *testing.T) {
 			[]string{": a b c. d e f.", ": g h i. j k l."}},
 		{"sentences of a long paragraph", "A b c d. E f g h. I j k l. M n o p.", 8,
 			[]string{": A b c d. E f g h.", ": I j k l. M n o p."}},
-		{"a sentence stays whole", "A b c d e f g h i j k l. M.", 4,
-			[]string{": A b c d e f g h i j k l.", ": M."}},
+		{"a sentence stays whole", "A b c d e f. M.", 4,
+			[]string{": A b c d e f.", ": M."}},
+		{"a sentence that is too long ends between words", "A b c d e f g h i j k l. M.", 4,
+			[]string{": A b c d", ": e f g h", ": i j k l. M."}},
+		{"or behind a clause", "A b c d e f g, h 1.5 i j k l m n. O.", 8,
+			[]string{": A b c d e f g,", ": h 1.5 i j k l m n. O."}},
 		{"rows keep their header", "| N | V |\n| --- | --- |\n| a | 1 |\n| b | 2 |\n| c | 3 |\n", 6,
 			[]string{": N | V\na | 1", ": N | V\nb | 2\nc | 3"}},
 		{"items keep their lead", "Check these:\n\n- a b c d e f\n- g h i j k l\n- m n o p q r\n", 6,
@@ -50,6 +59,91 @@ func TestCut(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestCutFits: no piece is longer than a piece may be, whatever a text is made of, and nothing but
+// white space stands between pieces.
+func TestCutFits(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	signs := []rune("abcdefghij XYZ 0123456789 .,;:!?-/_{}\"' \n漢字。、한국 ไทย éß жд 😀")
+	texts := map[string]string{
+		"no mark":   strings.Repeat("alpha beta gamma ", 2000),
+		"one word":  strings.Repeat("0aF+", 5000),
+		"no space":  strings.Repeat("漢字仮名交じり文", 700),
+		"invalid":   strings.Repeat("a\xff\xfe b", 900),
+		"all space": "x" + strings.Repeat(" ", 9000) + "y",
+	}
+	for i := range 40 {
+		var b strings.Builder
+		for range rng.IntN(3000) {
+			b.WriteRune(signs[rng.IntN(len(signs))])
+		}
+		texts[fmt.Sprint(i)] = b.String()
+	}
+	for name, text := range texts {
+		for _, kind := range []Kind{Paragraph, Code, Row, Item} {
+			w := &writer{limits: limits()}
+			w.add(kind, 1, text)
+			d, err := w.document("text/plain", "")
+			if err != nil {
+				continue // nothing but white space
+			}
+			usual := 1 + rng.IntN(120)
+			at := 0
+			for _, p := range Cut(d, usual, sizeOf) {
+				// A run of letters that was cut in two may have one token more than its parts.
+				if n := sizeOf(p.Text(d)); n*8 > Longest(usual)*9+8 && p.End-p.Begin > utf8.UTFMax {
+					t.Errorf("%s, %v: %d words of at most %d: %.60q", name, kind, n, Longest(usual), p.Text(d))
+				}
+				if strings.TrimSpace(d.Text[at:p.Begin]) != "" || p.End <= p.Begin || !utf8.ValidString(p.Text(d)) {
+					t.Fatalf("%s, %v: bytes %d to %d behind %d: %.60q", name, kind, p.Begin, p.End, at, d.Text[at:p.End])
+				}
+				at = p.End
+			}
+			if strings.TrimSpace(d.Text[at:]) != "" {
+				t.Errorf("%s, %v: %.60q is in no piece", name, kind, d.Text[at:])
+			}
+		}
+	}
+}
+
+// TestSize compares lengths with the tokens that the tokenizer of the shipped encoders makes of
+// the same texts (`tokenizers` of PyPI), divided by what a word stands for.
+func TestSize(t *testing.T) {
+	for text, want := range map[string]int{
+		"The quick brown fox jumps over the lazy dog.":                                  9,
+		"return fmt.Errorf(\"%s: %w\", name, err)":                                      14, // 20 tokens
+		"汵駛鎩庱絚魍読鸗顙噣鮄侯訏漲":                                                                10, // 14 tokens
+		"SN-48213-2291/B, 0x80070005":                                                   13, // 19 tokens
+		"internationalisation of getElementsByTagNameNS and setUserPreferencesOnServer": 12, // 18 tokens
+	} {
+		if got := sizeOf(text); got < want*3/4 || got > want*5/4 {
+			t.Errorf("%q: %d words, want about %d", text, got, want)
+		}
+	}
+}
+
+// TestLines: lines that were ended on purpose stay lines, and those of a wrapped paragraph become one.
+func TestLines(t *testing.T) {
+	long := strings.Repeat("a line for a whole paragraph ", 5)
+	for text, want := range map[string]string{
+		"The pump of the second series leaks where the\ngasket was not changed in time, which the\nmanual says.": "The pump of the second series leaks where the gasket was not changed in time, which the manual says.",
+		"[10:02] Anna: does it leak?\n[10:03] Ben: yes\n[10:07] Anna: which part is it?\n[10:08] Ben: A-1234/B":  "",
+		"Conclave Ltd\n12 Mill Lane\nLund\nSweden":                                                               "",
+		"Dear customer,\nyour pump was sent to the address that you named":                                       "",
+		long + "\n" + long: strings.TrimSpace(long) + "\n\n" + strings.TrimSpace(long),
+		"one line":         "",
+	} {
+		d, _, err := NewExtractor(limits(), nil).Read(t.Context(), Input{Name: "a.txt", Data: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Text != cmp.Or(want, text) {
+			t.Errorf("%q is read as %q", text, d.Text)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func SumOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// PassagesOf cuts a document into passages of about so many words. Their ids are
+// PassagesOf cuts a document into passages of about so many words, as sizeOf counts them. Their ids are
 // ID#1, ID#2 and so on; their titles are the document's title and the heading path. They
 // have the document's tags and metadata, and its text can be put together from them
 // (corpus.JoinDocument).
@@ -49,7 +49,7 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 		titled.Title = about.Title
 		d = &titled
 	}
-	pieces := Cut(d, usual, func(text string) int { return len(strings.Fields(text)) })
+	pieces := Cut(d, usual, sizeOf)
 	common := map[string]any{
 		corpus.DocumentKey: about.ID, corpus.DocumentSHA256Key: SumOf(data),
 		corpus.DocumentPassagesKey: int64(len(pieces)), corpus.MediaTypeKey: d.MediaType,

@@ -2,7 +2,10 @@ package documents
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // readText reads plain text: paragraphs between blank lines. A line alone between blank
@@ -70,6 +73,10 @@ func addParagraph(w *writer, lines []string) {
 		w.add(Code, 0, strings.Join(lines, "\n"))
 		return
 	}
+	if !slices.ContainsFunc(lines, bullet.MatchString) && !wrapped(lines) {
+		addLines(w, lines)
+		return
+	}
 	if !bullet.MatchString(lines[0]) {
 		lead := 0
 		for lead < len(lines) && !bullet.MatchString(lines[lead]) {
@@ -122,6 +129,69 @@ func arranged(lines []string) bool {
 		}
 	}
 	return spaced*2 > len(lines)
+}
+
+// wrappedAt is the greatest length in characters of a line that a program has wrapped. A file with longer
+// ones has a line for each paragraph.
+const wrappedAt = 120
+
+// wrapped reports whether lines are those of one paragraph that was wrapped: hardly one could have taken
+// the first word of the next one as well, and they do not begin alike, as with times or names. Others were
+// ended on purpose: chats, logs, verses, addresses, code.
+func wrapped(lines []string) bool {
+	width := 0
+	begins := map[string]int{}
+	for _, line := range lines {
+		width = max(width, utf8.RuneCountInString(line))
+		begins[shapeOf(strings.Fields(line)[0])]++
+	}
+	if width > wrappedAt {
+		return false
+	}
+	for shape, n := range begins {
+		if shape != "a" && n > 1 && n*2 > len(lines) {
+			return false
+		}
+	}
+	short := 0
+	for i, line := range lines[:len(lines)-1] {
+		next := strings.Fields(lines[i+1])[0]
+		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(next) <= width {
+			short++
+		}
+	}
+	return short*5 <= len(lines)-1
+}
+
+// shapeOf returns a word with an "a" for each run of letters, and a "0" for each of digits.
+func shapeOf(word string) string {
+	var b strings.Builder
+	last := rune(0)
+	for _, r := range word {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsMark(r):
+			r = 'a'
+		case unicode.IsDigit(r):
+			r = '0'
+		}
+		if r != last || r != 'a' && r != '0' {
+			b.WriteRune(r)
+		}
+		last = r
+	}
+	return b.String()
+}
+
+// addLines adds lines that were ended on purpose. Long ones are paragraphs.
+func addLines(w *writer, lines []string) {
+	long := func(line string) bool { return utf8.RuneCountInString(line) > wrappedAt }
+	if !slices.ContainsFunc(lines, long) {
+		w.add(Code, 0, strings.Join(lines, "\n"))
+		return
+	}
+	for _, line := range lines {
+		w.add(Paragraph, 0, line)
+	}
 }
 
 // joinLines makes one line of several; a word that was hyphenated at a line's end is whole

@@ -1,0 +1,65 @@
+package documents
+
+import (
+	"math"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// tokensAWord is how many tokens a word of a text stands for when its length is measured. Prose has
+	// fewer (1.2 to 1.4 in English), so there the words count; code, part numbers, tables and texts
+	// in scripts without spaces have more. An encoder of 256 tokens so reads what Longest(100) allows.
+	tokensAWord = 1.35
+
+	plainWord = 10 // letters that are about one token together, in a script that an encoder has words of
+	morePiece = 5  // letters of each further token of a longer run
+	digits    = 3  // of a token in a number of more than four
+)
+
+// sizeOf returns the length of a text in words: those between white space, or as many as its tokens
+// stand for, if these are more. Tokens are estimated as those of WordPiece, without a vocabulary.
+func sizeOf(text string) int {
+	words := 0
+	tokens := 0
+	for rest := text; rest != ""; {
+		r, n := utf8.DecodeRuneInString(rest)
+		switch {
+		case unicode.IsSpace(r):
+		case latin(r):
+			n = runOf(rest, func(r rune) bool { return latin(r) && !unicode.IsLower(r) })
+			n += runOf(rest[n:], func(r rune) bool { return latin(r) && unicode.IsLower(r) }) // camelCase is two words
+			tokens += 1 + max(0, n-plainWord+morePiece-1)/morePiece
+		case unicode.IsDigit(r):
+			n = runOf(rest, unicode.IsDigit)
+			tokens += 1 + max(0, n-2)/digits
+		default: // a sign, or a letter of a script of which an encoder has no more than the letters
+			tokens++
+		}
+		if end := len(rest) - n; end == 0 || spaceAt(rest[n:]) {
+			if !unicode.IsSpace(r) {
+				words++
+			}
+		}
+		rest = rest[n:]
+	}
+	return max(words, int(math.Ceil(float64(tokens)/tokensAWord)))
+}
+
+// runOf returns how many bytes at the beginning of a text are of a kind.
+func runOf(text string, kind func(rune) bool) int {
+	if end := strings.IndexFunc(text, func(r rune) bool { return !kind(r) }); end >= 0 {
+		return end
+	}
+	return len(text)
+}
+
+func latin(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r > unicode.MaxASCII && unicode.Is(unicode.Latin, r)
+}
+
+func spaceAt(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsSpace(r)
+}
