@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// tokensAWord is how many tokens a word of a text stands for when its length is measured. Prose has
-	// fewer (1.2 to 1.4 in English), so there the words count; code, part numbers, tables and texts
-	// in scripts without spaces have more. An encoder of 256 tokens so reads what Longest(100) allows.
-	tokensAWord = 1.35
+	// tokensAWord is how many tokens count as a word. Prose has fewer (1.2 to 1.4 in English), so there the
+	// words count; code, part numbers, tables and texts in scripts without spaces have more. Longest(100)
+	// so is 256 tokens, what the shipped encoders read.
+	tokensAWord = 1.6
 
 	plainWord = 10 // letters that are about one token together, in a script that an encoder has words of
 	morePiece = 5  // letters of each further token of a longer run
