@@ -2,7 +2,6 @@ package endtoend
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
 	"net/http"
@@ -17,10 +16,12 @@ import (
 
 // releaseFiles lists what a release left in testdata/formats/RELEASE, and what it answered.
 //
-//	c, c-snapshots, c-jobs   a collection with a calibration, a log of changes, a snapshot and jobs
-//	experts                  the bundle that encoded it
-//	answers.json             answers to questions, by question
-//	export.jsonl             what export printed
+//	c, c-snapshots   a collection with metadata, settings, judgments, a calibration, a log of changes, a snapshot, jobs
+//	data             a folder of two collections that were made over HTTP
+//	experts          the bundle that encoded all of them
+//	answers.json     answers, by the name of their request
+//	export.jsonl     what export printed
+//	questions.jsonl  the judged questions, as calibrate reads them
 //
 // CONCLAVE_WRITE_FORMATS=RELEASE go test -run TestFormats ./internal/endtoend writes the folder of a release. What is
 // there is never written anew.
@@ -31,9 +32,27 @@ type formatAnswer struct {
 	IDs        []string  `json:"ids"`
 	Scores     []float64 `json:"scores"`
 	Confidence string    `json:"confidence_basis"`
+	Synonyms   []string  `json:"synonyms,omitempty"` // the words that were added
 }
 
-var formatQuestions = []string{"how long does cooked rice keep", "a lamp of the harbour 7", "which herd has number 21"}
+// formatRequests are asked of the collection c, dataRequests of the folder of collections.
+var (
+	formatRequests = map[string]string{
+		"rice":    `{"question":"how long does cooked rice keep","k":5}`,
+		"lamp":    `{"question":"a lamp of the harbour 7","k":5}`,
+		"herd":    `{"question":"which herd has number 21","k":5}`,
+		"synonym": `{"question":"a lantern of the port","k":5}`,
+		"number":  `{"question":"a lamp of the harbour","k":5,"filter":{"field":"price","gte":10,"lt":20}}`,
+		"date":    `{"question":"cooked rice","k":5,"filter":{"field":"published","gt":"2024-01-20"}}`,
+		"keyword": `{"question":"the herd","k":5,"filter":{"or":[{"field":"zip","eq":"0103"},{"field":"draft","eq":true}]}}`,
+		"tags":    `{"question":"the herd","k":5,"filter":{"tags_all":["t1"]}}`,
+	}
+	dataRequests = map[string]string{
+		"lamps":           `{"question":"a lantern of the port","k":3,"collections":["lamps"]}`,
+		"herds and lamps": `{"question":"a lamp for the herd","k":6,"collections":["herds","lamps"]}`,
+		"herds":           `{"question":"the herd","k":3,"collections":["herds"],"filter":{"field":"size","lt":4}}`,
+	}
+)
 
 // TestFormats opens what every release wrote with the program of today: it verifies, exports and answers as the
 // release did, is changed, and is upgraded.
@@ -51,78 +70,20 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// writeFormats writes the folder of a release that is not there.
-func writeFormats(t *testing.T, folder string) {
-	t.Helper()
-	if _, err := os.Stat(folder); err == nil {
-		t.Fatalf("%s is there already: what a release wrote stays as it is", folder)
-	}
-	var lines, questions strings.Builder
-	for i := range 60 {
-		text := []string{"the herd has number %d", "a lamp of the harbour %d was lit", "cooked rice keeps for %d days"}[i%3]
-		text = fmt.Sprintf(text, i)
-		fmt.Fprintf(&lines, "{\"id\":\"p%02d\",\"title\":\"Part %d\",\"text\":%q,\"tags\":[\"t%d\"]}\n", i, i, text, i%4)
-		if i >= 12 {
-			fmt.Fprintf(&questions, "{\"question\":%q,\"positive_ids\":[\"p%02d\"]}\n", "tell me: "+text, i)
-		}
-	}
-	s := newSite(t, "log: {level: error}\n", []string{"base"}, "base", lines.String())
-	if err := os.WriteFile(filepath.Join(s.dir, "questions.jsonl"), []byte(questions.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s.command("calibrate", "--collection", "c", "--questions", "questions.jsonl")
-	p := s.serve("")
-	p.get(http.MethodPost, "/v1/passages", `{"id":"new","text":"a passage that came later"}`+"\n", http.StatusOK, nil)
-	p.get(http.MethodDelete, "/v1/passages/p03", "", http.StatusOK, nil)
-	p.visible()
-	s.command("snapshot", "--url", p.url, "--out", "first")
-	answers := map[string]formatAnswer{}
-	for _, question := range formatQuestions {
-		answers[question] = p.formatAnswer(question)
-	}
-	// Acknowledged, and in the log alone.
-	p.get(http.MethodPost, "/v1/passages", `{"id":"last","text":"a passage of the log"}`+"\n", http.StatusOK, nil)
-	p.kill()
-	entries, err := os.ReadDir(s.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.Name() == "experts" || e.Name() == "c" || strings.HasPrefix(e.Name(), "c-") {
-			if err := os.CopyFS(filepath.Join(folder, e.Name()), os.DirFS(filepath.Join(s.dir, e.Name()))); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	text, err := json.MarshalIndent(answers, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, data := range map[string][]byte{
-		"answers.json": append(text, '\n'),
-		"export.jsonl": []byte(s.command("export", "--collection", "c-snapshots/first")),
-	} {
-		if err := os.WriteFile(filepath.Join(folder, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// formatAnswer asks a question as its calibration says.
-func (p *process) formatAnswer(question string) (a formatAnswer) {
+// formatAnswer sends a request as its calibration, or its collections' settings, answer it.
+func (p *process) formatAnswer(body string) (a formatAnswer) {
 	p.t.Helper()
-	body, err := json.Marshal(map[string]any{"question": question, "k": 5})
-	if err != nil {
-		p.t.Fatal(err)
-	}
 	var response search.Response
-	p.get(http.MethodPost, "/v1/search", string(body), http.StatusOK, &response)
+	p.get(http.MethodPost, "/v1/search", body, http.StatusOK, &response)
 	if len(response.Degraded) > 0 {
 		p.t.Fatalf("left out: %+v\n%s", response.Degraded, p.log.String())
 	}
 	for _, r := range response.Results {
 		a.IDs = append(a.IDs, r.ID)
 		a.Scores = append(a.Scores, float64(r.Score))
+	}
+	for _, s := range response.Synonyms {
+		a.Synonyms = append(a.Synonyms, s.As...)
 	}
 	a.Confidence = response.Basis
 	return a
@@ -131,7 +92,7 @@ func (p *process) formatAnswer(question string) (a formatAnswer) {
 // near reports whether an answer has the same passages, with scores that differ by no more than the arithmetic
 // of processors.
 func (a formatAnswer) near(b formatAnswer) bool {
-	if !slices.Equal(a.IDs, b.IDs) || a.Confidence != b.Confidence {
+	if !slices.Equal(a.IDs, b.IDs) || !slices.Equal(a.Synonyms, b.Synonyms) || a.Confidence != b.Confidence {
 		return false
 	}
 	for i, score := range a.Scores {
@@ -150,25 +111,25 @@ func (w releaseFiles) check(t *testing.T) {
 	if err := os.CopyFS(s.dir, os.DirFS(w.folder)); err != nil {
 		t.Fatal(err)
 	}
-	exported, err := os.ReadFile(filepath.Join(s.dir, "export.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(s.dir, "answers.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	exported, judged := s.read("export.jsonl"), s.read("questions.jsonl")
 	answers := map[string]formatAnswer{}
-	if err := json.Unmarshal(text, &answers); err != nil || len(answers) != len(formatQuestions) {
+	err := json.Unmarshal([]byte(s.read("answers.json")), &answers)
+	if err != nil || len(answers) != len(formatRequests)+len(dataRequests) {
 		t.Fatalf("%d answers: %v", len(answers), err)
 	}
 
 	s.command("verify", "--collection", "c-snapshots/first")
 	s.command("models", "verify", "experts/base")
-	if got := s.command("export", "--collection", "c-snapshots/first"); got != string(exported) {
+	if got := s.command("export", "--collection", "c-snapshots/first"); got != exported {
 		t.Errorf("the snapshot exports %d bytes, not %d", len(got), len(exported))
 	}
-	p := s.serve("")
+	p := s.serve("", "--collection", "c-snapshots/first")
+	p.same(formatRequests, answers, "restored")
+	if got := p.judgedQuestions(); got != judged {
+		t.Errorf("the snapshot's judgments are %q, not %q", got, judged)
+	}
+	p.stop()
+	p = s.serve("")
 	p.visible()
 	if found := p.search("a passage of the log", ""); found["last"] == "" {
 		t.Errorf("what was in the log alone is lost: %v", found)
@@ -182,7 +143,7 @@ func (w releaseFiles) check(t *testing.T) {
 	}
 	p.get(http.MethodDelete, "/v1/passages/last", "", http.StatusOK, nil)
 	p.visible()
-	p.same(answers, "opened")
+	p.same(formatRequests, answers, "opened")
 	p.get(http.MethodPost, "/v1/passages", `{"id":"today","text":"an umbrella of today"}`+"\n", http.StatusOK, nil)
 	p.visible()
 	if found := p.search("umbrella", ""); found["today"] == "" {
@@ -190,23 +151,98 @@ func (w releaseFiles) check(t *testing.T) {
 	}
 	p.get(http.MethodDelete, "/v1/passages/today", "", http.StatusOK, nil)
 	p.visible()
+	p.checkJudgments(judged)
 	p.stop()
 
 	s.command("index", "--collection", "c", "--rebuild-words")
 	p = s.serve("")
-	p.same(answers, "with its words indexed anew")
+	p.same(formatRequests, answers, "with its words indexed anew")
+	if got := p.judgedQuestions(); got != judged {
+		t.Errorf("after the upgrade the judgments are %q, not %q", got, judged)
+	}
 	p.stop()
-	if got := s.command("export", "--collection", "c"); got != string(exported) {
+	if got := s.command("export", "--collection", "c"); got != exported {
 		t.Errorf("after the upgrade it exports %d bytes, not %d", len(got), len(exported))
 	}
+	s.checkData(answers)
 }
 
-// same compares the answers of a server with those of the release.
-func (p *process) same(answers map[string]formatAnswer, when string) {
+// read returns the text of a file.
+func (s *site) read(name string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, name))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// judgedQuestions returns the judged questions, a line each.
+func (p *process) judgedQuestions() string {
 	p.t.Helper()
-	for _, question := range slices.Sorted(maps.Keys(answers)) {
-		if got, want := p.formatAnswer(question), answers[question]; !got.near(want) {
-			p.t.Errorf("%s, %q: %+v, the release answered %+v", when, question, got, want)
+	status, lines, err := p.send(http.MethodGet, "/v1/judgments/questions", "")
+	if err != nil || status != http.StatusOK {
+		p.t.Fatalf("the judged questions: %d, %v", status, err)
+	}
+	return string(lines)
+}
+
+// checkJudgments compares the judged questions with those of the release, judges one more, and takes it back.
+func (p *process) checkJudgments(judged string) {
+	p.t.Helper()
+	if got := p.judgedQuestions(); got != judged || strings.Count(got, "\n") != 2 {
+		p.t.Errorf("the judgments are %q, not %q", got, judged)
+	}
+	judge := `{"question":"what is judged today","passage":"p01"`
+	p.get(http.MethodPost, "/v1/judgments", judge+`,"grade":1}`, http.StatusOK, nil)
+	if got := p.judgedQuestions(); !strings.Contains(got, "judged today") || !strings.HasPrefix(got, judged) {
+		p.t.Errorf("with another judgment they are %q", got)
+	}
+	p.get(http.MethodPost, "/v1/judgments", judge+`}`, http.StatusOK, nil)
+}
+
+// checkData serves the folder of collections, asks, changes and upgrades one of them, and makes and removes another.
+func (s *site) checkData(answers map[string]formatAnswer) {
+	s.t.Helper()
+	p := s.serve("", "--data", "data")
+	var list struct {
+		Collections []struct {
+			Name     string
+			Settings struct {
+				Description string
+				Fields      map[string]string
+			}
+		}
+	}
+	p.get(http.MethodGet, "/v1/collections", "", http.StatusOK, &list)
+	if len(list.Collections) != 2 || list.Collections[0].Settings.Fields["size"] != "number" ||
+		list.Collections[1].Settings.Description != "What was lit" {
+		s.t.Errorf("the collections: %+v", list.Collections)
+	}
+	p.same(dataRequests, answers, "opened")
+	p.get(http.MethodPost, "/v1/collections/herds/passages?refresh=wait",
+		`{"id":"today","text":"an umbrella","metadata":{"size":1}}`+"\n", http.StatusOK, nil)
+	got := p.formatAnswer(`{"question":"umbrella","collections":["herds"],"filter":{"field":"size","lt":2}}`)
+	if !slices.Contains(got.IDs, "today") {
+		s.t.Errorf("what was added is not found: %+v", got)
+	}
+	p.get(http.MethodDelete, "/v1/collections/herds/passages/today?refresh=wait", "", http.StatusOK, nil)
+	p.get(http.MethodPost, "/v1/collections", `{"name":"today","experts":["base"]}`, http.StatusCreated, nil)
+	p.get(http.MethodDelete, "/v1/collections/today", "", http.StatusNoContent, nil)
+	p.stop()
+
+	s.command("index", "--collection", "data/herds", "--rebuild-words")
+	p = s.serve("", "--data", "data")
+	p.same(dataRequests, answers, "with its words indexed anew")
+	p.stop()
+}
+
+// same compares the answers of a server to requests with those of the release.
+func (p *process) same(requests map[string]string, answers map[string]formatAnswer, when string) {
+	p.t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(requests)) {
+		if got, want := p.formatAnswer(requests[name]), answers[name]; !got.near(want) {
+			p.t.Errorf("%s, %q: %+v, the release answered %+v", when, name, got, want)
 		}
 	}
 }

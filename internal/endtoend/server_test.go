@@ -130,9 +130,11 @@ func (s *site) serve(before string, args ...string) *process {
 	}
 	address := listener.Addr().String()
 	_ = listener.Close()
-	line := append(
-		[]string{"-c", before + ` exec "$0" "$@"`, s.path, "serve", "--collection", "c", "--listen", address},
-		args...)
+	line := []string{"-c", before + ` exec "$0" "$@"`, s.path, "serve", "--listen", address}
+	if !slices.Contains(args, "--data") {
+		line = append(line, "--collection", "c")
+	}
+	line = append(line, args...)
 	p := &process{
 		site: s,
 		url:  "http://" + address,
@@ -202,7 +204,7 @@ func (p *process) send(method, path, body string) (status int, answer []byte, er
 	}
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
-		if strings.HasPrefix(path, "/v1/passages?") || path == "/v1/passages" {
+		if address, _, _ := strings.Cut(path, "?"); strings.HasSuffix(address, "/passages") {
 			request.Header.Set("Content-Type", "application/x-ndjson")
 		}
 	}

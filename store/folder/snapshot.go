@@ -102,7 +102,7 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 			return report, err
 		}
 	}
-	for _, name := range []string{calibrationName, judgmentsName} {
+	for _, name := range []string{calibrationName, judgmentsName, settingsName} {
 		if err := copyIfThere(d, filepath.Join(dir, name), filepath.Join(making, name)); err != nil {
 			return report, err
 		}
@@ -131,6 +131,9 @@ const calibrationName = "calibration.yaml"
 
 // judgmentsName is the file of what was judged of a collection's answers, internal/judgments' FileName.
 const judgmentsName = "judgments.jsonl"
+
+// settingsName is the file of a collection's settings, internal/collections' SettingsFile: its synonyms and types.
+const settingsName = "collection.yaml"
 
 func link(d disk.Disk, from, to string) error {
 	err := d.Link(from, to)
