@@ -73,10 +73,10 @@ func (c Content) AddFolder(below, folder string, skip func(string) bool) error {
 	})
 }
 
-// WriteArchive writes a gzipped tar of files below a folder's name. The bytes depend on the content, the name
-// and the time alone.
-func WriteArchive(out io.Writer, folder string, content Content, at time.Time) error {
-	packed, err := gzip.NewWriterLevel(out, gzip.BestCompression)
+// WriteArchive writes a gzipped tar of files below a folder's name. The bytes depend on the content, the name,
+// the time and the level of compression alone.
+func WriteArchive(out io.Writer, folder string, content Content, at time.Time, level int) error {
+	packed, err := gzip.NewWriterLevel(out, level)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (r *Release) Archive(parts, platform, installed string) error {
 		return err
 	}
 	return r.write(r.name(platform)+".tar.gz", func(out io.Writer) error {
-		return WriteArchive(out, r.name(platform), content, r.Time)
+		return WriteArchive(out, r.name(platform), content, r.Time, r.Level)
 	})
 }
 

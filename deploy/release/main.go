@@ -7,6 +7,7 @@
 package main
 
 import (
+	"compress/flate"
 	"context"
 	"errors"
 	"flag"
@@ -38,6 +39,7 @@ type Release struct {
 	Source  string    // folder of the source
 	Parts   string    // folder of what was compiled: OS-ARCH/conclave, OS-ARCH/conclave.cdx.json, completions/SHELL
 	Out     string
+	Level   int // of compression, as compress/flate has them
 }
 
 // platforms lists what is released, with the tags by which pip chooses.
@@ -49,7 +51,7 @@ var platforms = []struct{ OS, Arch, Tag string }{
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
-	var r Release
+	r := Release{Level: flate.BestCompression}
 	flags.StringVar(&r.Version, "version", "", "version, as git describes it")
 	flags.StringVar(&r.Source, "source", ".", "folder of the source")
 	flags.StringVar(&r.Parts, "parts", "", "folder of what was compiled")

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
@@ -26,7 +27,7 @@ func made(t *testing.T) (r Release) {
 	t.Helper()
 	r = Release{
 		Version: "1.2.3", Time: time.Unix(1_700_000_000, 0).UTC(), Source: filepath.Join("..", ".."),
-		Parts: t.TempDir(), Out: t.TempDir(),
+		Parts: t.TempDir(), Out: t.TempDir(), Level: flate.BestCompression,
 	}
 	installed := t.TempDir()
 	files := map[string]string{

@@ -81,7 +81,7 @@ func (r *Release) Wheel(parts, tag string) error {
 		Name: "conclave", Version: version, Tag: "py3-none-" + tag, Metadata: metadata,
 		Scripts: "[console_scripts]\nconclave = conclave.__main__:main\n",
 	}
-	return r.write(about.file(), func(out io.Writer) error { return about.write(out, content, r.Time) })
+	return r.write(about.file(), func(out io.Writer) error { return about.write(out, content, r.Time, r.Level) })
 }
 
 // Models writes the wheel of the base encoder's weights, as they are installed.
@@ -99,7 +99,7 @@ func (r *Release) Models(installed string) error {
 		Metadata: "Metadata-Version: 2.1\nName: conclave-models\nVersion: " + provision.BaseVersion() +
 			"\nSummary: The weights of all-MiniLM-L6-v2, the base encoder of conclave.\nLicense: Apache-2.0\n",
 	}
-	return r.write(about.file(), func(out io.Writer) error { return about.write(out, content, r.Time) })
+	return r.write(about.file(), func(out io.Writer) error { return about.write(out, content, r.Time, r.Level) })
 }
 
 // distribution holds what a wheel says of itself.
@@ -110,8 +110,9 @@ type distribution struct {
 
 func (d distribution) file() string { return d.Name + "-" + d.Version + "-" + d.Tag + ".whl" }
 
-// write writes a wheel with the content (PEP 427). The bytes depend on content, metadata and time alone.
-func (d distribution) write(out io.Writer, content Content, at time.Time) error {
+// write writes a wheel with the content (PEP 427). The bytes depend on content, metadata, time and the level of
+// compression alone.
+func (d distribution) write(out io.Writer, content Content, at time.Time, level int) error {
 	info := d.Name + "-" + d.Version + ".dist-info/"
 	content[info+"METADATA"] = File{Text: []byte(d.Metadata)}
 	content[info+"WHEEL"] = File{Text: []byte("Wheel-Version: 1.0\nGenerator: conclave\nRoot-Is-Purelib: " +
@@ -121,7 +122,7 @@ func (d distribution) write(out io.Writer, content Content, at time.Time) error 
 	}
 	archive := zip.NewWriter(out)
 	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
-		return flate.NewWriter(w, flate.BestCompression)
+		return flate.NewWriter(w, level)
 	})
 	var record strings.Builder
 	for _, name := range content.names() {
