@@ -14,8 +14,8 @@ import (
 )
 
 // TestNewUser takes a new user's ways (try) with the archive and the wheels of the program of this source, compiled for
-// this machine and packed quickly: unpacked and started without a network, and installed by pip. What pip fetches from the
-// package index it keeps in the cache of this machine.
+// this machine and packed quickly: unpacked and started without a network, and installed by pip. What pip fetches from
+// the package index it keeps in the cache of this machine.
 func TestNewUser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("indexes the demo twice")
