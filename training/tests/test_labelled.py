@@ -193,6 +193,14 @@ def test_a_reader_judges(tmp_path: Path) -> None:
     assert "| judged by | the reader reader |" in (path / "CARD.md").read_text()
 
 
+def test_few_passages_choose_the_checkpoint(tmp_path: Path) -> None:
+    """``--select-passages`` is that of fine-tuning, and no number of passages is refused."""
+    assert QUICK.expert().select_passages == 2000
+    assert replace(QUICK, select_passages=7).expert().select_passages == 7
+    with pytest.raises(TrainingError, match="--select-passages: 0 is not positive"):
+        train_labelled(job(tmp_path, settings=replace(QUICK, select_passages=0)))
+
+
 def test_refuses(tmp_path: Path) -> None:
     plain = job(tmp_path)
     with pytest.raises(TrainingError, match=r"there is no program 'no-such-conclave', .* --way feedback"):

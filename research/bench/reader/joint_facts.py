@@ -2,13 +2,13 @@
 
     python research/bench/reader/joint_facts.py --work WORK --out FIGURE.svg
 
-Thousands of facts about made-up people are worded in many ways; each answer stands in one passage, and passages of
-people who share a name, and of the same kind of fact, stand beside it. A small BERT and a small T5 begin with random
-weights and a vocabulary of these words. The retriever is warmed up by the inverse cloze task; the T5 learns to answer
-from marked passages of people who are not asked about afterwards. Then one loop (conclave_train.feedback.joint) goes
-on from these weights in four ways: with the T5's feedback, with the retriever left as it is, with feedback that was
-dealt to the passages at random, and with the marked passages. Exact match and top-k of people never asked about in
-training are measured by step, and drawn. It needs the package of training/.
+Thousands of facts about made-up people are worded in many ways. Each answer, two words, stands in one passage, each of
+its words in many; passages of people who share a name, and of the same kind of fact, stand beside it. A small BERT and
+a small T5 begin with random weights and a vocabulary of these words. The retriever is warmed up by the inverse cloze
+task; the T5 learns to answer from marked passages of people who are not asked about afterwards. Then one loop
+(conclave_train.feedback.joint) goes on from these weights in four ways: with the T5's feedback, with the retriever left
+as it is, with feedback that was dealt to the passages at random, and with the marked passages. Exact match and top-k of
+people never asked about in training are measured by step, and drawn. It needs the package of training/.
 """
 
 import argparse
@@ -74,12 +74,13 @@ def facts(people, seed):
     random = np.random.default_rng(seed)
     names = [a + b for a in SYLLABLES for b in SYLLABLES][:80]
     pairs = random.permutation([(a, b) for a in range(40) for b in range(40, 80)])[:people]
-    values = {kind: [f"{kind[0]}{a}{b}" for a in SYLLABLES for b in SYLLABLES[:4]] for kind in KINDS}
+    words = {kind: [f"{kind[:3]}{a}{b}" for a in SYLLABLES for b in SYLLABLES[:4]] for kind in KINDS}
+    values = {kind: random.permutation([f"{a} {b}" for a in own for b in own if a != b]) for kind, own in words.items()}
     passages, questions = [], []
     for i, (a, b) in enumerate(pairs):
         name = f"{names[a]} {names[b]}"
         for kind, (said, asked) in KINDS.items():
-            value = values[kind][int(random.integers(len(values[kind])))]
+            value = str(values[kind][i])
             parts = [said[int(random.integers(len(said)))].format(n=name, v=value)]
             parts.insert(int(random.integers(2)), FILLER[int(random.integers(len(FILLER)))].format(n=name))
             id = f"{i}-{kind}"

@@ -302,6 +302,7 @@ class EndToEndSettings:
     limit: int = option(0, "train on at most so many questions per domain, chosen by hash; 0: all")
     hold_out: float = option(0.1, "share of the questions kept for measuring")
     hold_out_most: int = option(600, "and at most so many")
+    select_passages: int = option(2000, "labels: passages to choose the checkpoint over; those that matter are in")
     save_every: int = option(100, "steps between saves")
 
     def of_way(self) -> EndToEndSettings:
