@@ -155,6 +155,12 @@ func (e *admittedEngine) List(ctx context.Context, after string, limit int) ([]c
 	return e.engine.List(ctx, after, limit)
 }
 
+func (e *admittedEngine) Sample(ctx context.Context, n int) ([]corpus.Passage, error) {
+	ctx, done := e.enterEngine(ctx, time.Time{})
+	defer done()
+	return e.engine.Sample(ctx, n)
+}
+
 func (e *admittedEngine) Documents(
 	ctx context.Context,
 	r search.DocumentsRequest,

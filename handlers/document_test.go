@@ -66,7 +66,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"CollectionSettings": reflect.TypeFor[collections.Settings](),
 		"CollectionDefaults": reflect.TypeFor[collections.Defaults](),
 		"CollectionQuotas":   reflect.TypeFor[collections.Quotas](),
-		"CollectionInfo":     reflect.TypeFor[collections.Info](), "CollectionList": reflect.TypeFor[CollectionList](),
+		"CollectionInfo":     reflect.TypeFor[CollectionInfo](), "CollectionField": reflect.TypeFor[FieldInfo](), "CollectionList": reflect.TypeFor[CollectionList](),
 		"SnapshotList": reflect.TypeFor[SnapshotList](), "SnapshotInfo": reflect.TypeFor[SnapshotInfo](),
 	}
 }

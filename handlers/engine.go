@@ -24,6 +24,8 @@ type Engine interface {
 	Visible(ctx context.Context, passage *corpus.Passage) bool
 	// List returns passages after an id, and whether there are more.
 	List(ctx context.Context, after string, limit int) (passages []corpus.Passage, next string, err error)
+	// Sample returns at most n passages from all over the collection.
+	Sample(ctx context.Context, n int) ([]corpus.Passage, error)
 	// Documents returns documents, and the id after which there are more.
 	Documents(ctx context.Context, r search.DocumentsRequest) (found []corpus.Document, next string, err error)
 	// DocumentText returns the text of a document from a passage on, of at most so many bytes.

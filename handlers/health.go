@@ -25,6 +25,10 @@ type Backlog struct {
 	Segments int   `json:"segments"`
 }
 
+func backlogOf(b store.Backlog) *Backlog {
+	return &Backlog{Changes: b.Changes, OldestMS: b.Oldest.Milliseconds(), LogBytes: b.LogBytes, Segments: b.Segments}
+}
+
 // getLive answers GET /livez: the process runs and serves.
 func (a *API) getLive(*call, none) (Health, error) { return Health{Status: "ok"}, nil }
 
@@ -74,12 +78,7 @@ func (a *API) getReady(c *call, _ none) (health Health, err error) {
 	}
 	if writer := a.writing.Load(); writer != nil {
 		b := writer.Backlog()
-		health.Backlog = &Backlog{
-			Changes:  b.Changes,
-			OldestMS: b.Oldest.Milliseconds(),
-			LogBytes: b.LogBytes,
-			Segments: b.Segments,
-		}
+		health.Backlog = backlogOf(b)
 		switch {
 		case errors.Is(b.Trouble, store.ErrOtherWriter):
 			health.Warnings = append(

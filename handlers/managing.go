@@ -35,11 +35,13 @@ type CollectionRequest struct {
 type CollectionList struct {
 	Collections []collections.Info `json:"collections"`
 	Default     string             `json:"default"`
+	Several     bool               `json:"several"` // whether the server serves a folder of them
 }
 
 // getCollections answers GET /v1/collections.
 func (a *API) getCollections(c *call, _ none) (list CollectionList, err error) {
 	list = CollectionList{Collections: []collections.Info{}, Default: a.options.Name}
+	list.Several = a.options.Collections != nil
 	all := []collections.Info{c.own()}
 	if a.options.Collections != nil {
 		all, err = a.options.Collections.List(c.r.Context())
@@ -67,15 +69,25 @@ func (c *call) own() collections.Info {
 }
 
 // getCollection answers GET /v1/collections/{collection}.
-func (a *API) getCollection(c *call, _ none) (info collections.Info, err error) {
+func (a *API) getCollection(c *call, _ none) (info CollectionInfo, err error) {
 	switch {
 	case !c.mayUse(c.name), a.options.Collections == nil && c.name != a.options.Name:
 		return info, unknownCollection(c.name)
 	case a.options.Collections == nil:
-		return c.own(), nil
+		info.Info = c.own()
+	default:
+		info.Info, err = a.options.Collections.Describe(c.r.Context(), c.name)
+		if err != nil {
+			return info, collectionProblem(err)
+		}
 	}
-	info, err = a.options.Collections.Describe(c.r.Context(), c.name)
-	return info, collectionProblem(err)
+	if info.Status != collections.Opened {
+		return info, nil
+	}
+	if err := c.choose(c.name); err != nil {
+		return info, err
+	}
+	return c.looked(info)
 }
 
 // postCollection answers POST /v1/collections.

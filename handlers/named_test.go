@@ -132,6 +132,8 @@ func TestNamed(t *testing.T) {
 		{"POST", "/v1/search", `{"question":"bees","collections":"a"}`, 422, `wrong_type`},
 		{"POST", "/v1/collections/a/search", `{"question":"bees","collections":["a"]}`, 422, `/collections`},
 		{"GET", "/v1/collections/a/search?q=bees", "", 200, `"results"`},
+		{"GET", "/v1/collections/a", "", 200, `"languages":["en"]`},
+		{"GET", "/v1/collections", "", 200, `"several":true`},
 		{"GET", "/v1/collections/a/passages/bees", "", 200, `"bees"`},
 		{"GET", "/v1/collections/a/passages/no%2Fsuch", "", 404, `unknown_passage`},
 		{"GET", "/v1/collections/b/limits", "", 404, `unknown_collection`},

@@ -103,7 +103,8 @@ func (e *Engine) Generation() (number uint64, passages int) {
 	return view.Generation(), view.Passages().Len()
 }
 
-// Sample reads at most n passages that were chosen without a question.
+// Sample reads at most n passages that were chosen without a question, of those that the requests of
+// the context may see.
 func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, err error) {
 	l, err := e.begin()
 	if err != nil {
@@ -116,7 +117,7 @@ func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, er
 		sample, err = view.Passages().Read(ctx, view.Passages().Sample(n))
 		return err
 	})
-	return slices.DeleteFunc(sample, deleted), err
+	return slices.DeleteFunc(sample, func(p corpus.Passage) bool { return deleted(p) || !view.visible(ctx, &p) }), err
 }
 
 // Passage returns a passage and its version; an unknown id is an *Error of

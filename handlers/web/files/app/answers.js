@@ -10,18 +10,18 @@ import { reasons } from "./why.js";
 const percent = (x) => `${Math.round(100 * x)} %`;
 
 // answers shows what was marked or written, or else the passage that comes first; nothing but the
-// verdict where the documents do not answer.
-export function answers(found, state, readers, sources) {
+// verdict where the documents do not answer. What a model is writing at the moment stands in its place.
+export function answers(found, state, readers, sources, writing) {
   const { answers: marks = [], generated, results } = found;
   const missing = found.verdict === "not_found" || results.length === 0;
-  const write = !generated && readers.find((one) => one.generates);
+  const write = !generated && !writing && readers.find((one) => one.generates);
   const content = missing
     ? [
         h("p", { class: "words" }, "The documents do not answer this."),
         h("p", { class: "soft" }, "Ask it in other words, or ", h("a", { href: to({ view: "collection" }) }, "add a document that does"), "."),
       ]
-    : generated
-      ? written(found, state)
+    : writing || generated
+      ? writing || written(found, state)
       : marks.length > 0
         ? quoted(found, state, sources)
         : fitting(found, state, sources);
@@ -33,7 +33,7 @@ export function answers(found, state, readers, sources) {
     content,
     !missing &&
       write &&
-      h("button", { type: "button", class: "quiet", click: () => go({ answer: write.name }, { replace: true }) }, "Write an answer"),
+      h("button", { type: "button", class: "quiet", click: () => go({ answer: write.name }, { replace: true }) }, "Write the answer"),
   );
 }
 
@@ -85,20 +85,21 @@ function fitting(found, state, sources) {
   ];
 }
 
-// written shows a text of a model as it was written, its citations as links to the passages, and what
-// of it the passages do not say.
-function written({ generated, results }, state) {
-  const found = { results };
+// written shows a text of a model as it was written: its citations as links to the passages, and marked
+// what these do not say.
+function written({ generated, results, asked, question }, state) {
+  const found = { results, asked, question };
   const { citations = [], support = [], sentences = [] } = generated;
-  const doubted = sentences.filter((one) => !one.supported);
   const unfounded = [...new Set(sentences.flatMap((one) => one.unfounded || []))];
   const sources = citations.length > 0 ? citations : support;
+  const cites = citations.find((one) => results.some(({ id }) => id === one.passage));
   return [
     h("p", { class: "words written" }, cited(found, generated), !generated.complete && " […]"),
-    doubted.length > 0 &&
-      h("p", { class: "warning" }, "The passages that it cites do not say: ", doubted.map((one, i) => [i > 0 && ", ", h("q", null, one.text)])),
+    sentences.some((one) => !one.supported) &&
+      h("p", { class: "legend" }, h("span", { class: "soft" }, "Marked: "), h("mark", { class: "unsupported" }, "what the passages that it cites do not say")),
     unfounded.length > 0 && h("p", { class: "warning" }, `In no passage: ${unfounded.join(", ")}.`),
     h("p", { class: "soft" }, `A model wrote this (${generated.reader}). It may say what is in no passage.`),
+    cites && thumbs(found, cites.passage, { about: generated.text, answer: generated.text }),
     sources.length > 0 && [
       h("h3", null, citations.length > 0 ? "It cites" : "It read most in"),
       h(
@@ -119,8 +120,24 @@ function written({ generated, results }, state) {
   ];
 }
 
-// cited returns the text with each [n] that names a passage as a button that goes there.
-function cited(found, { text, citations = [] }) {
+// cited returns a text with each [n] that names a passage as a button that goes there, and what the
+// passages do not say marked. Sentences are without their citations, which may stand within them.
+function cited(found, { text, citations = [], sentences = [] }) {
+  const out = [];
+  let done = 0,
+    end = 0;
+  for (const { text: sentence, supported } of sentences) {
+    const start = text.indexOf(sentence, end);
+    if (start < 0) continue;
+    end = start + sentence.length;
+    if (supported) continue;
+    out.push(linked(found, text.slice(done, start), citations), h("mark", { class: "unsupported" }, linked(found, sentence, citations)));
+    done = end;
+  }
+  return [...out, linked(found, text.slice(done), citations)];
+}
+
+function linked(found, text, citations) {
   const out = [];
   let done = 0;
   for (const { index, 0: whole, 1: n } of text.matchAll(/\[(\d+)\]/g)) {

@@ -16,11 +16,34 @@ export const hasKey = () => keyField.value !== "";
 
 const patience = 3; // seconds
 
+// The names of the collections that requests are about; none on a server of one.
+let chosen = [];
+export const choose = (names) => {
+  chosen = names;
+};
+export const chosenNames = () => chosen;
+
+// pathOf returns where a path of the API is for a collection, or for those that are chosen: a search goes
+// over all of these, everything else is about the first.
+function pathOf(path, collection) {
+  const of = collection || chosen[0];
+  if (!of || !path.startsWith("/v1/") || path.startsWith("/v1/collections")) return path;
+  if (!collection && joins(path)) return path;
+  return `/v1/collections/${encodeURIComponent(of)}${path.slice(3)}`;
+}
+
+const joins = (path) => chosen.length > 1 && path === "/v1/search";
+const valueOf = (path, value) => (joins(path) ? { ...value, collections: chosen } : value);
+const bodyOf = (path, value) => JSON.stringify(valueOf(path, value));
+
+// target returns the address and the value of a request as it is sent.
+export const target = (path, value) => ({ url: `${location.origin}${base}${pathOf(path)}`, value: valueOf(path, value) });
+
 // send makes a request and returns the response; an answer that is a problem is thrown.
 // A server that has too much to do for a moment is asked again when it says.
-export async function send(method, path, { body, headers = {}, signal, tries = 2 } = {}) {
+export async function send(method, path, { body, headers = {}, signal, collection, tries = 2 } = {}) {
   if (keyField.value) headers["X-API-Key"] = keyField.value;
-  const response = await fetch(base + path, { method, headers, body, signal }).catch((error) => {
+  const response = await fetch(base + pathOf(path, collection), { method, headers, body, signal }).catch((error) => {
     if (error.name === "AbortError") throw error;
     throw {
       title: "The server cannot be reached",
@@ -32,7 +55,7 @@ export async function send(method, path, { body, headers = {}, signal, tries = 2
   if (response.status === 429 && wait > 0 && wait <= patience && tries > 0) {
     await new Promise((resolve) => setTimeout(resolve, 1000 * wait));
     signal?.throwIfAborted();
-    return send(method, path, { body, headers, signal, tries: tries - 1 });
+    return send(method, path, { body, headers, signal, collection, tries: tries - 1 });
   }
   if (response.status === 401) keyLabel.hidden = false;
   const text = await response.text();
@@ -48,10 +71,57 @@ export async function send(method, path, { body, headers = {}, signal, tries = 2
 
 export const get = async (path, options) => (await send("GET", path, options)).json();
 
-export const post = async (path, value, { signal } = {}) =>
+export const post = async (path, value, { signal, collection } = {}) =>
   (
-    await send("POST", path, { body: JSON.stringify(value), headers: { "content-type": "application/json" }, signal })
+    await send("POST", path, { body: bodyOf(path, value), headers: { "content-type": "application/json" }, signal, collection })
   ).json();
+
+// stream posts what is answered by events, and returns when all is there but what a model writes: begun is
+// that, done resolves to the whole answer, and each is told the text so far whenever it is longer. Where
+// no events come, as through some proxies, all is there at once.
+export async function stream(path, value, { signal } = {}) {
+  const response = await send("POST", path, {
+    body: bodyOf(path, value),
+    headers: { "content-type": "application/json", accept: "text/event-stream, application/json;q=0.5" },
+    signal,
+  });
+  const writing = { text: "", each: () => {} };
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+    writing.begun = await response.json();
+    writing.done = Promise.resolve(writing.begun);
+    return writing;
+  }
+  writing.begun = await new Promise((resolve, reject) => {
+    writing.done = follow(response.body, signal, (name, data) => {
+      if (name === "passages") resolve(data);
+      else if (name === "token") writing.each((writing.text += data.text));
+    });
+    writing.done.then(resolve, reject);
+  });
+  return writing;
+}
+
+// follow tells each event of a stream, and returns the data of the last one, "response".
+async function follow(body, signal, told) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read().catch((error) => {
+      signal?.throwIfAborted();
+      throw { title: "The answer ended early", detail: `The connection to the server broke: ${error.message}` };
+    });
+    if (done) throw { title: "The answer ended early", detail: "The server closed the connection before all of it was there." };
+    const events = (rest + value).split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const field = (name) => event.split("\n").filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2)).join("\n");
+      const [name, data] = [field("event"), JSON.parse(field("data"))];
+      if (name === "problem") throw data;
+      if (name === "response") return data;
+      told(name, data);
+    }
+  }
+}
 
 // perhaps is a request's value, or nothing where the key does not allow it.
 export const perhaps = (promise) =>

@@ -1,15 +1,17 @@
 // Ask: one box, the answer with its source, and below it the passages.
 import { answers } from "./answers.js";
-import { get, post } from "./api.js";
+import { get } from "./api.js";
 import { copyButton } from "./copy.js";
-import { h } from "./dom.js";
+import { h, problem, redraw } from "./dom.js";
+import { chips, filterOf, isNarrowed, narrowing, nothingLeft, others, sortOf } from "./narrowing.js";
 import { passages } from "./passages.js";
 import { answer, questionForm } from "./question.js";
 import { saveButton } from "./saved.js";
-import { asking, go, to } from "./state.js";
+import { asking, go, read, to } from "./state.js";
 import { typed } from "./typed.js";
 import { offersFor, welcome } from "./welcome.js";
 import { asked, named } from "./why.js";
+import { nowWriting, searched } from "./writing.js";
 
 export const page = 10;
 
@@ -25,10 +27,9 @@ export function requestOf(state, reader) {
     explain: true,
     fields: ["title", "text", "tags", "metadata", "document", "contributions", "sources", "highlights"],
     offsets: "utf16", // as strings of JavaScript are cut
-    ...((state.tags.length > 0 || state.in) && {
-      filter: { ...(state.tags.length > 0 && { tags_all: state.tags }), ...(state.in && { documents: [state.in] }) },
-    }),
-    ...(reader && { answer: { reader: reader.name } }),
+    ...filterOf(state),
+    ...sortOf(state),
+    ...(reader && !state.sort && { answer: { reader: reader.name } }),
     ...(state.typed && { correct: false }),
   };
 }
@@ -53,13 +54,17 @@ export function ask(state, signal) {
     { class: state.q ? "ask" : "ask first" },
     h("h1", { class: state.q ? "unseen" : "" }, "What do you want to know?"),
     form,
-    filters(state),
+    chips(state),
+    state.q && narrowing(state, signal),
     body,
   );
   if (state.q) {
     const readers = readersOf(signal);
-    const found = readers.then((all) => post("/v1/search", requestOf(state, choose(state, all)), { signal }));
-    answer(found, body, signal, async (response) => show(state, body, response, await readers, signal));
+    const asking = readers.then((all) => {
+      const reader = choose(state, all);
+      return searched(requestOf(state, reader), state.sort ? undefined : reader, signal);
+    });
+    answer(asking, body, signal, async (search) => show(state, body, search, await readers, signal));
   } else {
     welcome(body, signal);
     queueMicrotask(() => form.elements.question.focus());
@@ -67,27 +72,27 @@ export function ask(state, signal) {
   return view;
 }
 
-function filters(state) {
-  if (state.tags.length === 0 && !state.in) return null;
-  const removable = (text, label, change) =>
-    h(
-      "button",
-      { type: "button", class: "tag on", "aria-label": label, click: () => go(change) },
-      text,
-      h("span", { "aria-hidden": "true" }, " ×"),
-    );
-  return h(
-    "div",
-    { class: "row filters", "aria-label": "What passages must have", role: "group" },
-    h("span", { class: "soft" }, "only"),
-    state.in && removable(state.in, `Ask all documents, not ${state.in} alone`, { in: "" }),
-    state.tags.map((tag) => removable(tag, `Remove the tag ${tag}`, { tags: state.tags.filter((other) => other !== tag) })),
-  );
-}
-
-async function show(state, body, found, readers, signal) {
+async function show(state, body, search, readers, signal) {
+  const found = search.begun;
   const sources = named(found);
   const reader = choose(state, readers);
+  const told = h("div");
+  const answerOf = (response) =>
+    response.results.length === 0 && isNarrowed(state)
+      ? nothingLeft(state)
+      : state.sort
+        ? ""
+        : answers(response, state, readers, sources);
+  const tell = (response, ...before) => redraw(told, ...before, ...remarks(response, answerOf(response)));
+  if (search.writing) {
+    redraw(told, answers(found, state, readers, sources, nowWriting(search, reader.name)));
+    search.writing.done.then(tell, (error) => {
+      const { text } = search.writing;
+      const sofar = text ? { ...found, generated: { text, reader: reader.name, complete: false } } : found;
+      if (search.stopped.aborted) tell(sofar);
+      else if (!signal.aborted) tell(sofar, problem(error));
+    });
+  } else tell(found);
   body.replaceChildren(
     h(
       "div",
@@ -97,9 +102,8 @@ async function show(state, body, found, readers, signal) {
         { class: "main-column" },
         earlier(state, found),
         corrected(found),
-        answers(found, state, readers, sources),
-        (found.notes || []).map((note) => h("p", { class: "warning" }, note)),
-        lacking(found),
+        told,
+        found.verdict === "not_found" && found.results.length > 0 && others(state),
         found.results.length > 0 && followUp(state),
         state.tune &&
           h(
@@ -119,13 +123,16 @@ async function show(state, body, found, readers, signal) {
                 "Mark the answer",
               ),
           ),
-        passages(state, found, { sources, signal, request: requestOf(state) }),
+        passages(state, found, { sources, signal, request: requestOf(state), writing: search.writing }),
         found.verdict === "not_found" && !state.tune && offersFor(signal),
       ),
       state.tune && asked(found, sources),
     ),
   );
 }
+
+// remarks are an answer, and what is to be known about it.
+const remarks = (found, shown) => [shown, ...(found.notes || []).map((note) => h("p", { class: "warning" }, note)), ...lacking(found)];
 
 // earlier lists the questions that this one was asked behind, each with a link to its answer.
 function earlier(state, found) {
@@ -165,7 +172,10 @@ function corrected(found) {
 
 // lacking says what was left out of the answer, and why.
 const lacking = (found) =>
-  found.degraded.map((one) => h("p", { class: "warning" }, `Answered without ${one.source}: ${one.reason}`));
+  found.degraded.map((one) => h("p", { class: "warning" }, `Answered without ${one.source}: ${read().tune ? one.reason : withoutSetting(one.reason)}`));
+
+// withoutSetting returns a reason without the setting that it names in brackets at its end.
+const withoutSetting = (reason) => reason.replace(/ \([^()]*\)$/, "");
 
 // followUp asks the next question behind those that were asked.
 function followUp(state) {

@@ -1,16 +1,17 @@
 // Collection: what can be searched, what is being done, and a door for documents.
-import { get, perhaps, post, send } from "./api.js";
+import { chosenNames, get, perhaps, post, send } from "./api.js";
 import { calibration } from "./calibration.js";
 import { documentList } from "./documents.js";
 import { passageList } from "./browse.js";
 import { improvement } from "./improve.js";
+import { about } from "./collections.js";
 import { bytes, h, number, problem, redraw, sized, table } from "./dom.js";
 import { upload } from "./files.js";
 
 // collection shows the documents, and to who wants the numbers all that there is to know.
 export function collection(state, signal) {
   const body = h("div", null, h("p", { class: "waiting", role: "status" }, "Loading…"));
-  const view = h("div", { class: "collection" }, h("h1", null, "Documents"), body);
+  const view = h("div", { class: "collection" }, h("h1", null, chosenNames().length > 0 ? `Documents of ${chosenNames()[0]}` : "Documents"), body);
   refresh(body, state, signal);
   return view;
 }
@@ -71,12 +72,15 @@ async function refresh(body, { tune }, signal) {
 // look asks for what changes.
 async function look(signal) {
   const [ready, running, kept] = await Promise.all([
-    get("/readyz", { signal }),
+    standingOf(signal),
     perhaps(get("/v1/jobs", { signal })),
     perhaps(get("/v1/admin/snapshots", { signal })),
   ]);
   return { ready, running, kept };
 }
+
+// standingOf returns how the server does, and what the collection holds.
+const standingOf = async (signal) => ({ ...(await get("/readyz", { signal })), ...(chosenNames().length > 0 && (await about({ signal }))) });
 
 // watch looks every second while something is under way, and every five otherwise.
 async function watch(show, now, signal) {

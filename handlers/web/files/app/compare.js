@@ -3,6 +3,7 @@ import { get, post } from "./api.js";
 import { copyButton } from "./copy.js";
 import { h, number, problem, redraw } from "./dom.js";
 import { answer, questionForm } from "./question.js";
+import { chips, filterOf } from "./narrowing.js";
 import { go } from "./state.js";
 import { typed } from "./typed.js";
 import { words } from "./verdict.js";
@@ -20,6 +21,7 @@ const requestOf = (state) => ({
   ...typed(state.q),
   k: depth,
   fusion: chosen(state),
+  ...filterOf(state),
   fields: ["title", "contributions", "sources"],
 });
 
@@ -66,7 +68,7 @@ export function compare(state, signal) {
         ),
       );
   });
-  return h("div", { class: "compare" }, h("h1", null, "Compare methods"), form, choice, absent, body);
+  return h("div", { class: "compare" }, h("h1", null, "Compare methods"), form, chips(state), choice, absent, body);
 }
 
 // lacks returns why methods cannot answer here, by their names; nothing where nobody says.

@@ -1,5 +1,5 @@
 // Document: its text as it was read, opened at a place, which is marked.
-import { get } from "./api.js";
+import { chosenNames, get } from "./api.js";
 import { h, problem } from "./dom.js";
 import { encodeID, remove, replace } from "./documents.js";
 import { whenInWords } from "./inwords.js";
@@ -7,9 +7,10 @@ import { go, to } from "./state.js";
 
 // placeAddress is the page of a document, opened where a passage or words of it stand; offsets
 // says what at and end count.
-export const placeAddress = (id, { at, end, offsets, q, before } = {}) =>
+export const placeAddress = (id, { at, end, offsets, q, before, collection } = {}) =>
   to({
     document: id,
+    ...(collection && { collections: [collection], asked: chosenNames() }),
     ...(at !== undefined && at !== null && { at: String(at), offsets, ...(end !== undefined && end !== null && { end: String(end) }) }),
     q,
     before,
@@ -27,7 +28,9 @@ const outside = (link) => link && h("a", { class: "outside", href: link, rel: "n
 // passage, the result or the one that has it, is on the web; null where neither is known.
 export function placeLine(result, state, passage) {
   const link = linkOf(passage) || linkOf(result);
-  if (!result.document) return link ? h("p", { class: "place" }, outside(link)) : null;
+  const collection = passage?.collection || result.collection;
+  const from = collection && [h("span", { class: "collection-name" }, collection), " · "];
+  if (!result.document) return link || collection ? h("p", { class: "place" }, link ? [from, outside(link)] : h("span", { class: "collection-name" }, collection)) : null;
   const { id, title } = result.document;
   // Titles of passages say the headings, unless somebody chose others.
   const said = result.title?.endsWith(result.heading || "");
@@ -35,7 +38,8 @@ export function placeLine(result, state, passage) {
   return h(
     "p",
     { class: "place" },
-    h("a", { href: placeAddress(id, { ...state, at: result.begin, end: result.end, offsets: "utf16" }) }, id),
+    from,
+    h("a", { href: placeAddress(id, { ...state, collection, at: result.begin, end: result.end, offsets: "utf16" }) }, id),
     heading.length > 0 && h("span", { class: "heading" }, ` › ${heading.join(" › ")}`),
     result.page && h("span", { class: "soft" }, `, page ${result.page}`),
     link && [" · ", outside(link)],
@@ -76,7 +80,7 @@ function shown(state, found, limits, signal) {
     ["Tags", (found.tags || []).join(", ")],
   ].filter(([, value]) => value);
   const out = h("div", { role: "status" });
-  const back = state.q ? to({ q: state.q, before: state.before }) : to({ view: "collection" });
+  const back = state.q ? to({ q: state.q, before: state.before, ...(state.asked.length > 0 && { collections: state.asked }) }) : to({ view: "collection" });
   return [
     h("h1", null, found.title || found.id),
     h("dl", null, facts.map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))),

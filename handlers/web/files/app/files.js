@@ -1,5 +1,6 @@
 // Files: a door for documents and passages, by drop or by choice, with what became of them.
 import { get, perhaps, send } from "./api.js";
+import { backlog } from "./collections.js";
 import { put } from "./documents.js";
 import { bytes, count, h, problem, sized } from "./dom.js";
 import { pasting } from "./paste.js";
@@ -235,12 +236,12 @@ async function tell(all, out, signal) {
 async function searchable(waiting, ready, signal) {
   const began = Date.now();
   while (!signal.aborted) {
-    const { backlog } = await get("/readyz", { signal });
-    if (!backlog || backlog.changes === 0) {
+    const left = await backlog(signal);
+    if (!left || left.changes === 0) {
       waiting.textContent = ready();
       return;
     }
-    waiting.textContent = `Encoding: ${count(backlog.changes, "change")} left, ${Math.round((Date.now() - began) / 1000)} s…`;
+    waiting.textContent = `Encoding: ${count(left.changes, "change")} left, ${Math.round((Date.now() - began) / 1000)} s…`;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }

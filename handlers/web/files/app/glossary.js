@@ -7,6 +7,7 @@ const dialog = document.getElementById("glossary");
 const words = [
   ["Document", "A file or text that was put in here: a PDF, a page of a wiki, a mail."],
   ["Passage", "A piece of a document, of a few sentences, that can answer a question."],
+  ["Collection", "Documents that are kept and asked together. A server may have several; a question can go to more than one."],
   ["Answer", "Words that a reader marked in a passage, or a text that a model wrote. Marked words stand in the document; what is written may not."],
   ["Verdict", "Whether the documents answer: found, doubtful, or not found."],
   ["Confidence", "How probable it is that the first passage answers. Of the answers with a confidence of seventy in a hundred, seventy in a hundred are right, where this was calibrated."],

@@ -1,10 +1,11 @@
 // Judging: thumbs on answers and passages, which the server keeps.
-import { base, post } from "./api.js";
+import { base, chosenNames, post } from "./api.js";
+import { nameOf as collectionName } from "./collections.js";
 import { h, problem } from "./dom.js";
 
 const place = `judged:${base}`;
 const mine = () => JSON.parse(localStorage.getItem(place) || "{}");
-const nameOf = (question, passage) => JSON.stringify([question, passage]);
+const nameOf = (...parts) => JSON.stringify(parts);
 
 // keep remembers in this browser what was said here; so many of the last.
 const most = 500;
@@ -24,7 +25,8 @@ export const questionOf = (found) => found.asked || found.question;
 // said again is taken back.
 export function thumbs(found, passage, { about, answer } = {}) {
   const question = questionOf(found);
-  const name = nameOf(question, passage);
+  const collection = found.results?.find(({ id }) => id === passage)?.collection || collectionName();
+  const name = nameOf(question, passage, collection);
   const said = h("span", { class: "soft", role: "status" });
   const button = (grade, label) => {
     const one = h(
@@ -43,7 +45,7 @@ export function thumbs(found, passage, { about, answer } = {}) {
   const say = async (grade) => {
     const next = mine()[name] === grade ? undefined : grade;
     try {
-      await post("/v1/judgments", { question, passage, ...(next !== undefined && { grade: next }), ...(answer && { answer }) });
+      await post("/v1/judgments", { question, passage, ...(next !== undefined && { grade: next }), ...(answer && { answer }) }, { collection: chosenNames().length > 0 ? collection : undefined });
       keep(name, next);
       said.replaceChildren(next === undefined ? "Taken back." : "Thank you, that is kept.");
     } catch (error) {

@@ -2,7 +2,6 @@
 // the part that a granularity found most similar to the question, or else the sentence that
 // has the most of what late interaction matched, and the words that answer.
 import { h } from "./dom.js";
-import { isFunctionWord, languageOf } from "./languages.js";
 
 const word = /[\p{L}\p{N}]+/gu;
 
@@ -23,17 +22,15 @@ function tells({ term, idf, doc_frequency: having }) {
 }
 
 // matcher tells of a word whether it has one of the stems that BM25 matched, that carry something
-// and make at least their share of its score. Function words carry nothing, however few passages have them. Stems are cut by rules of their own, so that a word
+// and make at least their share of its score. Stems are cut by rules of their own, so that a word
 // counts that begins with a stem, or with all but a stem's last letter where that was changed
 // (berries, berri).
-function matcher(explanation, text) {
-  const language = languageOf(text);
+function matcher(explanation) {
   const stems = new Set();
   const all = (explanation || []).reduce((sum, term) => sum + term.score, 0);
   for (const term of explanation || []) if (term.score >= least * all && tells(term)) stems.add(term.term.toLowerCase());
   return (one) => {
     const lower = one.toLowerCase();
-    if (isFunctionWord(lower, language)) return false;
     for (const stem of stems) {
       if (lower.length > stem.length + longestEnding) continue;
       if (stem.length < 4 ? lower === stem || lower === stem + "s" : lower.startsWith(stem)) return true;
@@ -45,8 +42,8 @@ function matcher(explanation, text) {
 
 // sharedWords returns the words of a question that a passage has, in this form or in another, and that
 // carry something.
-export function sharedWords(question, { text, explanation }) {
-  const own = matcher((explanation || []).map((one) => ({ ...one, term: one.for || one.term })), `${question} ${text}`);
+export function sharedWords(question, { explanation }) {
+  const own = matcher((explanation || []).map((one) => ({ ...one, term: one.for || one.term })));
   return [...new Set((question.match(word) || []).filter(own))];
 }
 
@@ -95,7 +92,7 @@ function part(text, field, { highlight }) {
 // marked is a field of a result with its marks, and the answers that are in it.
 export function marked(result, field, answers = []) {
   const text = result[field] || "";
-  const byWords = matcher(result.explanation, result.text || "");
+  const byWords = matcher(result.explanation);
   const found = matched(field, result.highlights || []);
   const spans = found
     .filter((one) => one.share >= least)

@@ -1,26 +1,25 @@
 // Offers: whole questions that the collection answers, made from headings and titles and checked
 // by the reader.
 import { base, post } from "./api.js";
+import { nameOf } from "./collections.js";
 import { h } from "./dom.js";
-import { languageOf } from "./languages.js";
 import { go } from "./state.js";
 
 const most = 6;
 
 // offers returns questions about some of the passages that the collection answers with words of
 // these passages or of their documents. They are found once for each state of the collection.
-export async function offers(passages, generation, signal) {
+export async function offers(passages, { generation, languages = [] }, signal) {
+  const place = `offers:${base}/${nameOf()}`;
   const kept = JSON.parse(localStorage.getItem(place) || "null");
   if (kept?.generation === generation) return kept.questions;
-  const questions = await checked(passages, signal);
+  const questions = await checked(passages, languages, signal);
   localStorage.setItem(place, JSON.stringify({ generation, questions }));
   return questions;
 }
 
-const place = `offers:${base}`;
-
-async function checked(passages, signal) {
-  const all = passages.flatMap((passage) => asks(passage).map((question) => ({ passage, question })));
+async function checked(passages, languages, signal) {
+  const all = passages.flatMap((passage) => asks(passage, languages).map((question) => ({ passage, question })));
   if (all.length === 0) return [];
   const searches = all.map(({ question }) => ({ question, k: 1, fields: ["document"], answer: { passages: 2 } }));
   const { answers } = await post("/v1/search/batch", { searches }, { signal });
@@ -48,38 +47,26 @@ const same = (found, { id, document }) =>
 
 const topicOf = (passage) => (passage.heading || passage.title || "").split(" › ").at(-1).trim();
 
-// asks returns the questions that may be asked about what a passage is headed with.
-function asks(passage) {
+// asks returns the questions that may be asked about what a passage is headed with, in the languages of
+// the collection: the heading itself where it asks something.
+function asks(passage, languages) {
   const topic = topicOf(passage);
-  const language = languageOf(passage.text);
-  if (!topic || !language?.what) return [];
-  if (topic.endsWith("?")) return [topic];
-  if (language.begins.test(topic)) return [`${topic}?`];
-  const subject = subjectOf(topic, passage.text, language);
-  const words = passage.text.toLowerCase().match(/\p{L}+/gu) || [];
-  const person = /^\p{Lu}\S* \p{Lu}/u.test(topic) && words.some((word) => language.persons.has(word));
-  return [person ? language.who(subject) : language.what(subject), language.about(subject)];
+  if (!topic) return [];
+  if (/[?？؟]$/.test(topic)) return [topic];
+  return languages.filter((code) => Object.hasOwn(about, code)).map((code) => about[code](topic));
 }
 
-const literal = (word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-
-// subjectOf returns a topic as the text speaks of it: with the article that it has there, and with
-// a small letter where the text writes one. Of a name that the text cuts short, the article is that
-// of its first word.
-function subjectOf(topic, text, { articles }) {
-  const words = topic.split(/\s+/).map(literal);
-  const find = (pattern) =>
-    new RegExp(`(?<![\\p{L}\\p{N}])(?:(${articles.join("|")})\\s*)?(${pattern})(?![\\p{L}\\p{N}])`, "iu").exec(text);
-  const found = find(words.join("\\s+"));
-  if (found) {
-    const [, article, own] = found;
-    // A word that begins a sentence says nothing of its letter.
-    const begins = /(^|[.!?…]["”’)]*\s+)$/.test(text.slice(0, found.index));
-    return article ? `${article.toLowerCase()} ${own}` : begins ? topic : own;
-  }
-  const [, article] = find(words[0]) || [];
-  return article ? `${article.toLowerCase()} ${topic}` : topic;
-}
+// about asks for what is known of a topic, which stands as it is written: the grammar of a heading is
+// not known.
+const about = {
+  en: (x) => `What is known about ‘${x}’?`,
+  de: (x) => `Was ist über ‚${x}‘ bekannt?`,
+  fr: (x) => `Que sait-on sur ‹ ${x} › ?`,
+  es: (x) => `¿Qué se sabe sobre ‘${x}’?`,
+  it: (x) => `Che cosa si sa di ‘${x}’?`,
+  nl: (x) => `Wat is er bekend over ‘${x}’?`,
+  pt: (x) => `O que se sabe sobre ‘${x}’?`,
+};
 
 // tryThese offers some of them to who has found nothing, or has asked nothing yet.
 export function tryThese(questions) {

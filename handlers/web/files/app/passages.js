@@ -5,18 +5,20 @@ import { placeLine } from "./document.js";
 import { count, h, problem } from "./dom.js";
 import { thumbs } from "./judging.js";
 import { legend, marked } from "./marks.js";
+import { sortedBy } from "./narrowing.js";
 import { go } from "./state.js";
 import { bar, reasons } from "./why.js";
 
 const page = 10;
 
-// passages lists the results of a search; request asks for the next of them.
-export function passages(state, found, { sources, signal, request }) {
+// passages lists the results of a search; request asks for the next of them. What is writing an answer
+// cites any of them.
+export function passages(state, found, { sources, signal, request, writing }) {
   if (found.results.length === 0) return null;
   const highest = Math.max(1e-9, ...found.results.map((result) => result.score));
   const show = (response) => response.results.map((result) => item(state, result, { found: response, highest, sources }));
   // Who came to read needs no passage twice.
-  const again = fits(found) && !state.tune ? 1 : 0;
+  const again = fits(found) && !state.tune && !writing && !state.sort ? 1 : 0;
   const list = h("ol", { class: "results" }, show(found).slice(again));
   if (found.results.length === again) return null;
   const inside = [
@@ -24,9 +26,9 @@ export function passages(state, found, { sources, signal, request }) {
     list,
     found.results.length === page && more(list, show, request, signal),
   ];
-  if (found.verdict === "not_found")
+  if (found.verdict === "not_found" && !state.sort)
     return h("details", { class: "passages" }, h("summary", null, "Passages that come nearest"), inside);
-  return h("section", { "aria-labelledby": "passages-title", class: "passages" }, h("h2", { id: "passages-title" }, again ? "Other passages" : "Passages"), inside);
+  return h("section", { "aria-labelledby": "passages-title", class: "passages" }, h("h2", { id: "passages-title" }, again ? "Other passages" : `Passages ${sortedBy(state)}`.trim()), inside);
 }
 
 function item(state, result, { found, highest, sources }) {

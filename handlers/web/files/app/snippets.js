@@ -1,11 +1,11 @@
 // A request as a line of curl, and as a program in Python, JavaScript and Go.
-import { base } from "./api.js";
+import { target } from "./api.js";
 
 const shell = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 export function snippets(request, withKey) {
-  const url = `${location.origin}${base}/v1/search`;
-  const json = JSON.stringify(request, null, 2);
+  const { url, value } = target("/v1/search", request);
+  const json = JSON.stringify(value, null, 2);
   const python = json
     .replaceAll(/: true/g, ": True")
     .replaceAll(/: false/g, ": False")

@@ -1,23 +1,27 @@
 // Welcome: what the collection is, and questions that it answers; for an empty one a door for files.
-import { get, perhaps } from "./api.js";
+import { chosenNames, get, perhaps } from "./api.js";
+import { about as aboutCollection } from "./collections.js";
 import { count, h, problem } from "./dom.js";
 import { upload } from "./files.js";
 import { inWords, whenInWords } from "./inwords.js";
-import { languageOf } from "./languages.js";
 import { offers, tryThese } from "./offers.js";
 import { savedQuestions } from "./saved.js";
 import { read, to } from "./state.js";
 
-// mostListed documents are looked at to say which is the newest; sampled passages, to say in
-// which languages they are and what they answer.
+// mostListed documents are looked at to say which is the newest; sampled passages, to say what they
+// answer.
 const mostListed = 1000,
   sampled = 16;
 
 export async function welcome(body, signal) {
   const questions = h("div");
+  if (chosenNames().length > 1) {
+    body.replaceChildren(h("p", { class: "about" }, `A question goes to ${list.format(chosenNames())}, and each answer says where it is from.`), savedQuestions());
+    return;
+  }
   try {
     const found = await look(signal);
-    if (found.ready.passages === 0) {
+    if (found.standing.passages === 0) {
       await empty(body, signal);
       return;
     }
@@ -30,13 +34,13 @@ export async function welcome(body, signal) {
 
 // look returns what is told of the collection: its documents, up to so many, and passages from all over it.
 async function look(signal) {
-  const [ready, listed] = await Promise.all([get("/readyz", { signal }), perhaps(get(`/v1/documents?limit=${mostListed}`, { signal }))]);
+  const [standing, listed] = await Promise.all([aboutCollection({ signal }), perhaps(get(`/v1/documents?limit=${mostListed}`, { signal }))]);
   const documents = listed?.documents || [];
-  return { ready, documents, more: Boolean(listed?.next), passages: await sample(documents, signal) };
+  return { standing, documents, more: Boolean(listed?.next), passages: await sample(documents, signal) };
 }
 
-async function offer(place, { passages, ready }, signal) {
-  const questions = await offers(passages, ready.generation, signal).catch(() => []);
+async function offer(place, { passages, standing }, signal) {
+  const questions = await offers(passages, standing, signal).catch(() => []);
   if (!signal.aborted) place.replaceChildren(tryThese(questions));
 }
 
@@ -75,18 +79,19 @@ const spread = (all) => {
 };
 
 const list = new Intl.ListFormat("en");
+const languageNames = new Intl.DisplayNames("en", { type: "language" });
 
-function about({ ready, documents, more, passages }) {
+function about({ standing, documents, more }) {
   const { tune } = read();
   const link = (one) => h("a", { href: to({ document: one.id }) }, one.title || one.id);
-  const languages = [...new Set(passages.map((one) => languageOf(one.text)?.name).filter(Boolean))];
+  const languages = (standing.languages || []).map((code) => languageNames.of(code));
   const newest = documents.filter((one) => one.modified).toSorted((a, b) => (a.modified < b.modified ? 1 : -1))[0];
-  const what = tune ? `${count(ready.passages, "passage")}${documents.length ? ` of ${more ? "more than " : ""}${count(documents.length, "document")}` : ""}` : "";
+  const what = tune ? `${count(standing.passages, "passage")}${documents.length ? ` of ${more ? "more than " : ""}${count(documents.length, "document")}` : ""}` : "";
   const documentsSaid = documents.length === 1 ? "One document" : `${more ? "More than " : ""}${inWords(documents.length)} documents`;
   const sentences = [
     documents.length > 0
       ? [capital(documentsSaid), documents.length > 1 && [", such as ", some(documents).map((one, i, all) => [i > 0 && (i === all.length - 1 ? " and " : ", "), link(one)])], documents.length === 1 && [": ", link(documents[0])], ". "]
-      : `${capital(inWords(ready.passages))} ${ready.passages === 1 ? "passage" : "passages"}. `,
+      : `${capital(inWords(standing.passages))} ${standing.passages === 1 ? "passage" : "passages"}. `,
     !more && newest && documents.length > 1 && ["The newest is ", link(newest), ", from ", whenInWords(newest.modified), ". "],
     languages.length > 0 && `In ${list.format(languages)}.`,
   ];
