@@ -77,7 +77,7 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 		p.ridge = pull * pull
 		p.everywhere = true
 		for i := range p.questions {
-			p.questions[i].exact = prior.Exact
+			p.questions[i].exact, p.questions[i].symbols = prior.Exact, prior.Symbols
 		}
 	}
 	x, _, err := p.minimise(ctx, gateStart(), gateRounds)
@@ -86,7 +86,8 @@ func fitForms(ctx context.Context, forms []askedForms, o GateOptions) (fusion.Ga
 	}
 	gate := p.gate(x)
 	if prior := o.towards(p.late); prior != nil {
-		gate.Exact = prior.Exact // few collections' questions have such words
+		// Few collections' questions have such words, and of symbols a collection has one share.
+		gate.Exact, gate.Symbols = prior.Exact, prior.Symbols
 	}
 	return gate, gate.Check()
 }

@@ -19,8 +19,9 @@ type gateForm struct {
 	features   fusion.Features
 	scores     [][]float64 // of a source, by candidate
 	candidates int
-	answers    []int   // the candidates that answer, ascending
-	exact      float64 // the gate's coefficient, which is not fitted
+	answers    []int // the candidates that answer, ascending
+	// the gate's coefficients that are not fitted
+	exact, symbols float64
 }
 
 // gateProblem is the loss of a gate over questions.
@@ -122,7 +123,7 @@ func numbers(s *[]float64, n int) []float64 {
 // nil. The weights are those that the gate serves with.
 func (q *gateForm) loss(x, grad []float64, s *lossScratch) float64 {
 	gate := gateOf(x)
-	gate.Exact = q.exact
+	gate.Exact, gate.Symbols = q.exact, q.symbols
 	s.weights = gate.Weigh(s.weights, q.sources, q.features)
 	sharpness := math.Exp(min(x[atSharpness], 20))
 	z := numbers(&s.z, q.candidates)

@@ -302,6 +302,7 @@ type evidenceLine struct {
 	Lexical []float64   `json:"lexical"`
 	Late    []float64   `json:"late"`
 	Exact   float64     `json:"exact"`
+	Symbols float64     `json:"symbols"`
 	// Scores and Ranks have one list for each of Kinds, by the candidates' ordinals; the
 	// rank is 0 where the source did not find the candidate. The candidates' grades are 0
 	// where they do not answer. Missed are the grades of the answers that are no
@@ -334,6 +335,7 @@ func (q *Question) line() evidenceLine {
 		Lexical: features.Lexical,
 		Late:    features.Late,
 		Exact:   features.Exact,
+		Symbols: features.Symbols,
 		Scores:  make([][]float64, len(q.Sources)),
 		Ranks:   make([][]int, len(q.Sources)),
 		Missed:  []float64{},

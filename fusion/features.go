@@ -43,6 +43,9 @@ type Observed struct {
 	// Exact is, of a lexical source, the share of what it could give for the question that
 	// is of words in very few passages, which the encoder has only in pieces; 0 to 1.
 	Exact float64
+	// Symbols is, of a lexical source, how far the collection's texts are symbols rather than words
+	// (Symbols); 0 for prose.
+	Symbols float64
 	// Random are the source's scores of random passages of the collection, for Signals;
 	// nil where Signals does not use them, or where the source was not asked.
 	Random []rank.Hit
@@ -109,7 +112,8 @@ type Features struct {
 	Dense   [][]float64 // by position among the dense sources
 	Lexical []float64
 	Late    []float64 // nil without such a source
-	Exact   float64   // that of the lexical source
+	Exact   float64   // that of the lexical source, as is Symbols
+	Symbols float64
 }
 
 // FeaturesOf computes the features of a question from the table of candidates and what
@@ -120,11 +124,13 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 	late := -1
 	bound := 0.0
 	exact := 0.0
+	symbols := 0.0
 	highest := math.Inf(-1)
 	for _, s := range sources {
 		switch s.Kind {
 		case Lexical:
 			lexical, bound, exact = s.Column, s.UpperBound, s.Exact
+			symbols = s.Symbols
 		case Late:
 			late = s.Column
 		case Specialist:
@@ -134,7 +140,7 @@ func FeaturesOf(c *Candidates, sources []Observed) Features {
 	if math.IsInf(highest, 0) {
 		highest = 0
 	}
-	f := Features{Exact: exact}
+	f := Features{Exact: exact, Symbols: symbols}
 	shared := 0.0
 	for _, s := range sources {
 		if !s.Kind.Dense() {

@@ -98,6 +98,8 @@ type Gate struct {
 	Lexical    []float64 `yaml:"lexical"           json:"lexical"`
 	Words      float64   `yaml:"words"             json:"words"`           // intercept of BM25's logarithmic weight
 	Exact      float64   `yaml:"exact,omitempty"   json:"exact,omitempty"` // what Features.Exact adds to that logarithm
+	// what Features.Symbols adds to it
+	Symbols float64 `yaml:"symbols,omitempty" json:"symbols,omitempty"`
 	// their weight divided by BM25's; 0: they do not count
 	Phrases float64 `yaml:"phrases,omitempty" json:"phrases,omitempty"`
 	// intercept of late interaction's logarithmic weight
@@ -124,7 +126,7 @@ func (g *Gate) Check() error {
 	if len(g.Late) != 0 && len(g.Late) != lateFeatures {
 		return fmt.Errorf("a gate of %d coefficients for late interaction: %d are needed, or none", len(g.Late), lateFeatures)
 	}
-	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Base, g.Words, g.Exact, g.Tokens}, g.Dense,
+	for _, list := range [][]float64{{g.Specialist, g.Generalist, g.Base, g.Words, g.Exact, g.Symbols, g.Tokens}, g.Dense,
 		g.Lexical, g.Late} {
 		for _, x := range list {
 			if math.IsNaN(x) || math.Abs(x) > MaxWeight {
@@ -141,7 +143,7 @@ func (g *Gate) Weigh(into []Source, sources []Observed, f Features) []Source {
 	weights := slices.Grow(into[:0], len(sources))[:len(sources)]
 	words := 0.0
 	if f.Lexical != nil {
-		words = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical)+g.Exact*f.Exact, maxLogWeight))
+		words = math.Exp(min(g.Words+dotProduct(g.Lexical, f.Lexical)+g.Exact*f.Exact+g.Symbols*f.Symbols, maxLogWeight))
 	}
 	highest := math.Inf(-1)
 	dense := 0

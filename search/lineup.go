@@ -94,7 +94,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 	}
 	l.chooseGranularities()
 	l.sources = append(l.sources,
-		&bm25{identity{WordSource, KindLexical, x.Defaults.WordsChance}},
+		&bm25{identity: identity{WordSource, KindLexical, x.Defaults.WordsChance}},
 		&phrases{identity{PhraseSource, KindLexical, nil}})
 	if x.Late != nil {
 		l.late = &late{identity: identity{x.Late.Name, KindLate, nil}, Expert: x.Late}

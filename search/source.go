@@ -69,6 +69,7 @@ type finding struct {
 	fetchVectors func(ctx context.Context, passages []rank.Ordinal) error
 	// upperBound is what no score exceeds; 0: not known.
 	upperBound float64
+	symbols    float64 // how far the collection's texts are symbols, where the gate reads that
 	// keys are those of the question; nil: the source does not read them.
 	keys *keys
 	// close: scores are also computed for random passages, as a scale for the hits' scores.

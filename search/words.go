@@ -9,7 +9,10 @@ import (
 )
 
 // bm25 is BM25 over words.
-type bm25 struct{ identity }
+type bm25 struct {
+	identity
+	symbols symbolShare
+}
 
 func (w *bm25) takesPart(_ *lineUp, r *Request, m *fusion.Method) bool {
 	return m.Uses(fusion.Lexical) && r.words()
@@ -26,13 +29,16 @@ func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
 		if err != nil {
 			return fmt.Errorf("the words' weights: %w", err)
 		}
+		if g := p.defaults.Gate; g != nil && g.Symbols != 0 {
+			f.symbols = w.symbols.read(ctx, p.view)
+		}
 		f.keys, err = p.readKeys(ctx, index, p.view.narrowed.Phrases())
 		return err
 	})
 }
 
 func (w *bm25) observe(f *finding, q *familiarities) fusion.Observed {
-	o := fusion.Observed{Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.rival(-1)}
+	o := fusion.Observed{Kind: fusion.Lexical, UpperBound: f.upperBound, Rival: q.rival(-1), Symbols: f.symbols}
 	if f.keys != nil {
 		o.Exact = f.keys.exact
 	}

@@ -1,12 +1,14 @@
 """Fits the shipped gate's weights of words, phrases and late interaction.
 
-    python research/bench/gate/fit.py EVIDENCE... [--experts shipped/calibration.yaml] [--table FILE]
+    python research/bench/gate/fit.py EVIDENCE... [--experts shipped/calibration.yaml] [--shipped] [--write] [--table FILE]
 
 EVIDENCE are files of `conclave calibrate --evidence`, one a collection, named for it.
-Each domain is left out once; the table is of the left-out ones. Then all are fitted, and
+The table has the shipped numbers, and a fit to the other domains for each that is left out;
+with --shipped the shipped numbers alone, in seconds. Then all are fitted, and with --write
 the numbers go into the file of --experts: `gate`, and `gate_without_late` for answers in
-which late interaction takes no part. The features come from the evidence, as the server
-computes them; what is here is the weighted sum and its fit.
+which late interaction takes no part. The loss has several minima: the fit of all begins at
+START_* and at the numbers of --experts, and the lower one counts. The features come from the
+evidence, as the server computes them; what is here is the weighted sum and its fit.
 """
 
 import argparse
@@ -26,6 +28,10 @@ LEXICAL_FEATURES, LATE_FEATURES = 9, 8
 # passages have and that the encoder has in pieces (fusion.Observed.Exact). It is not
 # fitted: few questions of these domains have such a word.
 EXACT = 3.0
+
+# What it gains where the texts are symbols rather than words (fusion.Symbols): by how far
+# they are. Not fitted either: these domains have two such collections (exact.py).
+SYMBOLS = -1.4
 
 # Late interaction and the specialists were trained on other questions of these domains,
 # so there it is better than it is elsewhere: they count less.
@@ -64,6 +70,7 @@ class Domain:
             best = np.sort(np.concatenate([r["grades"], r["missed"]]))[::-1][:10]
             self.ideal[i] = (best / np.log2(np.arange(2, len(best) + 2))).sum()
         self.exact = np.array([r.get("exact", 0.0) for r in rows])
+        self.symbols = np.array([r.get("symbols", 0.0) for r in rows])
         self.lexical, self.late = lexical[:, list(LEXICAL.values())], late[:, list(LATE.values())]
 
     def ndcg(self, fused, among=None):
@@ -94,7 +101,7 @@ class Domain:
         take = lambda a: np.take_along_axis(a, order, 1)
         some = (grades > 0).any(1)
         return (np.stack([take(scores[:, k]) for k in range(4)], 1)[some], take(mask)[some], take(grades)[some],
-                self.ideal[keep][some], self.lexical[keep][some], self.late[keep][some], self.exact[keep][some])
+                self.ideal[keep][some], self.lexical[keep][some], self.late[keep][some], (EXACT * self.exact + SYMBOLS * self.symbols)[keep][some])
 
 
 def hash_of(i):
@@ -118,7 +125,7 @@ class Fit:
         lexical, tokens = (np.concatenate([p[k] for p in parts]) for k in (4, 5))
         if not late:
             lexical[:, list(LEXICAL).index("height_of_late")] = 0
-        self.exact = np.concatenate([p[6] for p in parts])
+        self.given = np.concatenate([p[6] for p in parts])
         w = self.weight / self.weight.sum()
         self.mean = [w @ lexical, w @ tokens]
         self.deviation = [np.sqrt(w @ (x - m) ** 2) + 1e-9 for x, m in zip((lexical, tokens), self.mean)]
@@ -130,15 +137,15 @@ class Fit:
         self.question, place = np.nonzero(some)
         self.answer_at = first[self.question, place]
 
-    def weights(self, x, features, exact):
+    def weights(self, x, features, given):
         nl = len(LEXICAL)
-        words = np.exp(x[0] + features[0] @ x[3:3 + nl] + EXACT * exact)
+        words = np.exp(x[0] + features[0] @ x[3:3 + nl] + given)
         late = np.exp(x[1] + features[1] @ x[3 + nl:]) * self.with_late
         return np.stack([np.ones(len(words)), words, words * np.exp(x[2]), late], 1)
 
     def loss(self, x, weight):
         """1 - nDCG@10 with smooth ranks (Qin et al., 2010), and a ridge; with its slope."""
-        w = self.weights(x, self.features, self.exact)
+        w = self.weights(x, self.features, self.given)
         z = SHARPNESS * np.einsum("qs,qsc->qc", w, self.scores)
         use = weight[self.question] > 0
         of, at = self.question[use], self.answer_at[use]
@@ -174,7 +181,7 @@ class Fit:
         if not self.with_late:
             lexical[:, list(LEXICAL).index("height_of_late")] = 0
         features = [(f - m) / d for f, m, d in zip((lexical, domain.late), self.mean, self.deviation)]
-        return np.einsum("qs,qsc->qc", self.weights(x, features, domain.exact), domain.scores)
+        return np.einsum("qs,qsc->qc", self.weights(x, features, EXACT * domain.exact + SYMBOLS * domain.symbols), domain.scores)
 
     def gate(self, x):
         """The gate's numbers, for features as they are."""
@@ -184,10 +191,47 @@ class Fit:
         late[list(LATE.values())] = x[3 + nl:] / self.deviation[1]
         words = x[0] - (x[3:3 + nl] / self.deviation[0]) @ self.mean[0]
         tokens = x[1] - (x[3 + nl:] / self.deviation[1]) @ self.mean[1]
-        out = {"lexical": lexical, "words": words, "exact": EXACT, "phrases": np.exp(x[2])}
+        out = {"lexical": lexical, "words": words, "exact": EXACT, "symbols": SYMBOLS, "phrases": np.exp(x[2])}
         if self.with_late:
             out |= {"tokens": tokens, "late": late}
         return out
+
+
+class Shipped:
+    """The numbers of a gate in a calibration."""
+
+    def __init__(self, path, name):
+        text = pathlib.Path(path).read_text(encoding="utf-8").split(f"\n{name}:\n")[1]
+        self.block = re.split(r"(?m)^\S", text)[0]
+        self.with_late = "  late:" in self.block
+
+    def number(self, key):
+        found = re.search(rf"(?m)^  {key}: (.*)$", self.block)
+        return float(found[1]) if found else 0.0
+
+    def numbers(self, key):
+        return np.array([float(x) for x in re.search(rf"(?m)^  {key}:\n((?:    - .*\n?)+)", self.block)[1].replace("    - ", "").split()])
+
+    def answer(self, domain, exact=True, symbols=True):
+        """A domain's fused scores [n, candidates]."""
+        lexical = domain.lexical.copy()
+        if not self.with_late:
+            lexical[:, list(LEXICAL).index("height_of_late")] = 0
+        given = exact * self.number("exact") * domain.exact + symbols * self.number("symbols") * domain.symbols
+        words = np.exp(self.number("words") + lexical @ self.numbers("lexical")[list(LEXICAL.values())] + given)
+        late = np.zeros(len(words))
+        if self.with_late:
+            late = np.exp(self.number("tokens") + domain.late @ self.numbers("late")[list(LATE.values())])
+        weights = np.stack([np.ones(len(words)), words, words * self.number("phrases"), late], 1)
+        return np.einsum("qs,qsc->qc", weights, domain.scores)
+
+    def start(self, fit):
+        """The numbers as a fit has them, for features of its means and deviations."""
+        lexical, late = self.numbers("lexical")[list(LEXICAL.values())], np.zeros(len(LATE))
+        if self.with_late:
+            late = self.numbers("late")[list(LATE.values())]
+        first = [self.number("words") + lexical @ fit.mean[0], self.number("tokens") + late @ fit.mean[1], np.log(self.number("phrases"))]
+        return np.concatenate([first, lexical * fit.deviation[0], late * fit.deviation[1]])
 
 
 def write(path, gates):
@@ -213,32 +257,47 @@ def main():
     args = argparse.ArgumentParser()
     args.add_argument("evidence", nargs="+")
     args.add_argument("--also", nargs="*", default=[], help="evidence that is measured with what all of EVIDENCE gave, and not fitted on")
-    args.add_argument("--experts")
+    args.add_argument("--experts", default=str(pathlib.Path(__file__).parents[3] / "shipped/calibration.yaml"))
+    args.add_argument("--shipped", action="store_true", help="measure the numbers of --experts and fit nothing")
+    args.add_argument("--write", action="store_true", help="write what is fitted into --experts")
     args.add_argument("--table")
     args = args.parse_args()
     domains = [Domain(path) for path in args.evidence]
     lines = []
     gates = {}
     for name, late in (("gate", True), ("gate_without_late", False)):
-        fit = Fit(domains, late)
-        x = fit.best()
-        gates[name] = fit.gate(x)
+        shipped, among = Shipped(args.experts, name), None if late else [0, 1, 2]
+        if not args.shipped:
+            fit = Fit(domains, late)
+            weight = fit.weight / fit.weight.sum()
+            starts = [fit.best(), fit.best(start=shipped.start(fit))]
+            x = min(starts, key=lambda x: fit.loss(x, weight)[0])
+            gates[name] = fit.gate(x)
+            lines += ["Loss: {:.4f} of the shipped numbers; {:.4f} by a fit from START, {:.4f} from the shipped numbers.".format(
+                *(fit.loss(x, weight)[0] for x in (shipped.start(fit), *starts))), ""]
         rows, fixed_all = [], {}
         for i, d in enumerate(domains):
-            own = d.ndcg(fit.answer(fit.best(i, x), d), None if late else [0, 1, 2])
+            now = d.ndcg(shipped.answer(d), among)
+            own = now if args.shipped else d.ndcg(fit.answer(fit.best(i), d), among)
             fixed = d.fixed()
             for k, v in fixed.items():
                 fixed_all.setdefault(k, []).append(v)
-            rows.append((d.name, own, fixed))
-        header = ["left out", "questions", *fixed_all, "gate", "ahead of the best"]
+            rows.append((d.name, own, fixed, now))
+        header = ["domain" if args.shipped else "left out", "questions", *fixed_all, "shipped", "gate", "ahead of the best"]
+        if args.shipped:
+            header.remove("gate")
         lines += [name.replace("_", " "), "", "| " + " | ".join(header) + " |", "| --- |" + " ---: |" * (len(header) - 1)]
-        for d, (n, own, fixed) in zip(domains, rows):
-            lines.append("| " + " | ".join([n, f"{len(d.ideal):,}", *(f"{v:.1f}" for v in fixed.values()), f"{own:.1f}", f"{own - max(fixed.values()):+.1f}"]) + " |")
+        for d, (n, own, fixed, now) in zip(domains, rows):
+            both = [f"{now:.1f}"] + [f"{own:.1f}"] * (not args.shipped)
+            lines.append("| " + " | ".join([n, f"{len(d.ideal):,}", *(f"{v:.1f}" for v in fixed.values()), *both, f"{own - max(fixed.values()):+.1f}"]) + " |")
         means = {k: np.mean(v) for k, v in fixed_all.items()}
         own = np.mean([r[1] for r in rows])
-        lines.append("| " + " | ".join(["mean", "", *(f"{v:.1f}" for v in means.values()), f"{own:.1f}", f"{own - max(means.values()):+.1f}"]) + " |")
-        best = np.mean([max(f.values()) for _, _, f in rows])
-        lines += ["", f"Ahead of the best of each domain by {own - best:+.2f} on average, at worst by {min(o - max(f.values()) for _, o, f in rows):+.2f}.", ""]
+        both = [f"{np.mean([r[3] for r in rows]):.1f}"] + [f"{own:.1f}"] * (not args.shipped)
+        lines.append("| " + " | ".join(["mean", "", *(f"{v:.1f}" for v in means.values()), *both, f"{own - max(means.values()):+.1f}"]) + " |")
+        best = np.mean([max(f.values()) for _, _, f, _ in rows])
+        lines += ["", f"Ahead of the best of each domain by {own - best:+.2f} on average, at worst by {min(o - max(f.values()) for _, o, f, _ in rows):+.2f}.", ""]
+        if args.shipped:
+            continue
         for path in args.also:
             d = Domain(path)
             lines.append(f"{d.name}: {d.ndcg(fit.answer(x, d), None if late else [0, 1, 2]):.1f}; " + ", ".join(f"{k} {v:.1f}" for k, v in d.fixed().items()))
@@ -248,7 +307,7 @@ def main():
     print("\n".join(lines))
     if args.table:
         pathlib.Path(args.table).write_text("\n".join(lines), encoding="utf-8")
-    if args.experts:
+    if args.write and gates:
         write(args.experts, gates)
 
 

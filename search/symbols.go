@@ -1,0 +1,48 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/rank"
+)
+
+// symbolSample is how many passages tell how far those of a collection are symbols.
+const symbolSample = 64
+
+// symbolShare is how far the passages of a collection are symbols rather than words.
+type symbolShare struct {
+	mu         sync.Mutex
+	known      bool
+	generation uint64
+	sample     []rank.Ordinal
+	share      float64
+}
+
+// read returns fusion.Symbols of a sample of the passages. It reads them once for a generation, and again where other
+// passages are drawn, in a store that has no generations; 0 where they cannot be read.
+func (s *symbolShare) read(ctx context.Context, view *pinned) float64 {
+	sample := view.Passages().Sample(symbolSample)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known && s.generation == view.Generation() && slices.Equal(s.sample, sample) {
+		return s.share
+	}
+	passages, err := view.Passages().Read(ctx, sample)
+	if err != nil {
+		return 0
+	}
+	var texts []string
+	for _, p := range passages {
+		if !deleted(p) {
+			texts = append(texts, p.Text)
+		}
+	}
+	s.known = true
+	s.generation = view.Generation()
+	s.sample = slices.Clone(sample)
+	s.share = fusion.Symbols(texts)
+	return s.share
+}

@@ -1,0 +1,59 @@
+package search
+
+import (
+	"math"
+	"testing"
+
+	"example.org/conclave/fusion"
+)
+
+// TestWordsCountLessAmongSymbols: in a collection of source code the gate's weight of words is e^coefficient of what it
+// is otherwise; its texts are read once for a generation.
+func TestWordsCountLessAmongSymbols(t *testing.T) {
+	const code = "if (x[i] >= 0) { f(x[i]); }"
+	weight := func(s *stage) float64 {
+		t.Helper()
+		for _, source := range s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate)}).Sources {
+			if source.Name == WordSource {
+				return *source.Weight
+			}
+		}
+		t.Fatal("words were not asked")
+		return 0
+	}
+	s := newStage("ab", 60)
+	s.config.Defaults.Gate.Symbols = -1.4
+	usual := weight(s)
+	for i := range s.library.shelf.passages {
+		s.library.shelf.passages[i].Text = code // the sources score what they did before
+	}
+	s.library.shelf.number++
+	if got, want := weight(s), usual*math.Exp(-1.4); math.Abs(got-want) > 1e-8*want {
+		t.Errorf("a weight of %v among symbols, want %v", got, want)
+	}
+}
+
+// TestSymbolsAreReadOnce for a generation, and again for the next one.
+func TestSymbolsAreReadOnce(t *testing.T) {
+	s := newStage("ab", 100)
+	s.config.Defaults.Gate.Symbols = -1.4
+	e := s.engine(t)
+	var share symbolShare
+	before := s.library.shelf.reads.Load()
+	read := func() {
+		view := e.pin()
+		share.read(t.Context(), view)
+		view.unpin()
+	}
+	for range 3 {
+		read()
+	}
+	if n := s.library.shelf.reads.Load() - before; n != symbolSample {
+		t.Errorf("%d passages were read for one generation, want %d", n, symbolSample)
+	}
+	s.library.shelf.number++
+	read()
+	if n := s.library.shelf.reads.Load() - before; n != 2*symbolSample {
+		t.Errorf("%d passages were read for two generations, want %d", n, 2*symbolSample)
+	}
+}
