@@ -87,7 +87,13 @@ func (a *answer) readChances(read *Read) {
 // ranksByReader reports whether the first passages are ranked by what the reader says of
 // them, too: those of the first page, by the gate, whose scores the weight was fitted to.
 func (a *answer) ranksByReader() bool {
-	return a.plan.reader != nil && a.plan.reader.Ranking > 0 && a.plan.offset == 0 && a.plan.methods[0].WeighsByQuestion()
+	return a.plan.reader != nil && a.plan.reader.Ranking > 0 && a.plan.offset == 0 &&
+		a.plan.methods[0].WeighsByQuestion() && !a.plan.readTwice()
+}
+
+// readTwice reports whether the reader that marks answers has reranked the passages already, by the same selection.
+func (p *plan) readTwice() bool {
+	return p.reader != nil && p.reranker != nil && p.reranker.Reads && p.reranker.Name == p.reader.Name
 }
 
 // readsForConfidence reports whether the confidence is known better with a reader.

@@ -81,8 +81,8 @@ func rerankChance(scores, said []float64, weight, first, any float64) float64 {
 // it. Of a method whose confidence is no probability by the gate's signals it is not known of another passage.
 func (a *answer) rerankedChance(x *LoadedReranker, scores, said []float64, weight float64) {
 	r := &a.rankings[0]
-	if r.Confidence == nil {
-		return
+	if r.Confidence == nil || a.plan.readTwice() && a.readsForConfidence() {
+		return // the reader says it, of the passage that is first then
 	}
 	if !a.plan.methods[0].WeighsByQuestion() {
 		if firstByBoth(scores, said, weight) != 0 {

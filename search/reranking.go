@@ -81,6 +81,8 @@ type LoadedReranker struct {
 	Reranker
 	Name string // unique among rerankers
 	Info RerankerInfo
+	// Reads says that it is the reader of this name, which reranks by its selection: then that counts once.
+	Reads bool
 	// Weight is what its scores count beside the gate's, fitted for it: 0 where the gate is
 	// better alone. Nil: nobody fitted it, and both vary equally over the passages.
 	Weight *float64

@@ -185,6 +185,29 @@ func TestRerankedAndRead(t *testing.T) {
 	}
 }
 
+// TestRerankedByTheReader: where the reader that marks answers reranks too, its selection counts once, and the
+// confidence is the reader's alone.
+func TestRerankedByTheReader(t *testing.T) {
+	s, _ := withJudge()
+	s.config.Rerankers[0].Name = "marker"
+	s.config.Rerankers[0].Reads = true
+	s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker", Ranking: 2}}
+	r := Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 20, Rerank: reranked(12)}
+	plain := s.ask(t, r)
+	r.Answer = wanted(AnswerOptions{Passages: 6})
+	got := s.ask(t, r)
+	if !slices.Equal(ids(got.Results), ids(plain.Results)) || len(got.Answers) == 0 {
+		t.Errorf("ranked %v with answers, %v without; %d answers", ids(got.Results), ids(plain.Results), len(got.Answers))
+	}
+	for i, result := range got.Results {
+		for _, c := range result.Contributions {
+			if c.Origin == OriginRead {
+				t.Errorf("result %d is raised by the reader once more: %+v", i, result.Contributions)
+			}
+		}
+	}
+}
+
 // TestRerankByDefault: the configuration asks for it, and a request has the last word.
 func TestRerankByDefault(t *testing.T) {
 	s, j := withJudge()

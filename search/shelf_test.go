@@ -22,11 +22,22 @@ type shelf struct {
 	deleted  int           // that are among passages all the same
 	among    func(ctx context.Context) error
 	released func()
-	most     int // passages that an exact search compares with
+	most     int  // passages that an exact search compares with
+	near     bool // they are at hand
 }
 
-func (s *shelf) Generation() uint64                      { return s.number }
-func (s *shelf) Passages() Passages                      { return s }
+// nearShelf is a shelf whose passages are at hand.
+type nearShelf struct{ *shelf }
+
+func (nearShelf) AtHand() {}
+
+func (s *shelf) Generation() uint64 { return s.number }
+func (s *shelf) Passages() Passages {
+	if s.near {
+		return nearShelf{s}
+	}
+	return s
+}
 func (s *shelf) Vectors(name string) (VectorIndex, bool) { v, ok := s.vectors[name]; return v, ok }
 func (s *shelf) Words() WordIndex                        { return s.words }
 func (s *shelf) Phrases() WordIndex                      { return s.phrases }

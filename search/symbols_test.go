@@ -22,6 +22,7 @@ func TestWordsCountLessAmongSymbols(t *testing.T) {
 		return 0
 	}
 	s := newStage("ab", 60)
+	s.library.shelf.near = true
 	s.config.Defaults.Gate.Symbols = -1.4
 	usual := weight(s)
 	for i := range s.library.shelf.passages {
@@ -33,9 +34,10 @@ func TestWordsCountLessAmongSymbols(t *testing.T) {
 	}
 }
 
-// TestSymbolsAreReadOnce for a generation, and again for the next one.
+// TestSymbolsAreReadOnce for a generation, and again for the next one; not at all where that takes a request.
 func TestSymbolsAreReadOnce(t *testing.T) {
 	s := newStage("ab", 100)
+	s.library.shelf.near = true
 	s.config.Defaults.Gate.Symbols = -1.4
 	e := s.engine(t)
 	var share symbolShare
@@ -55,5 +57,11 @@ func TestSymbolsAreReadOnce(t *testing.T) {
 	read()
 	if n := s.library.shelf.reads.Load() - before; n != 2*symbolSample {
 		t.Errorf("%d passages were read for two generations, want %d", n, 2*symbolSample)
+	}
+	s.library.shelf.near = false
+	s.library.shelf.number++
+	read()
+	if n := s.library.shelf.reads.Load() - before; n != 2*symbolSample {
+		t.Errorf("%d passages were read, of others that are far %d", n, n-2*symbolSample)
 	}
 }

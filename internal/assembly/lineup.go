@@ -50,6 +50,10 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 	if err := a.addReaders(&made, record); err != nil {
 		return made, err
 	}
+	shipped, err := shippedReading()
+	if err != nil {
+		return made, err
+	}
 	for _, r := range a.Experts.Rerankers() {
 		own := r
 		if record != nil {
@@ -59,6 +63,11 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 					own.Confidence = &fit.First.Chance
 				}
 			}
+		}
+		if reading := readingOf(record, shipped); own.Weight == nil && own.Reads && reading.Of(own.Info.Fingerprint) &&
+			reading.Ranking > 0 {
+			weight := 1 / reading.Ranking
+			own.Weight = &weight
 		}
 		made.Rerankers = append(made.Rerankers, own)
 	}
@@ -81,6 +90,14 @@ func (a *Assembly) lineUpWith(record *calibration.Record) (made search.LineUp, e
 		return made, err
 	}
 	return made, made.Check(capacity.Limits(a.options.Config.Limits))
+}
+
+// readingOf returns what was fitted for a reader, in a collection's record or, without one, for what is shipped.
+func readingOf(record *calibration.Record, shipped *calibration.ReadingFit) *calibration.ReadingFit {
+	if record == nil {
+		return shipped
+	}
+	return record.Reading
 }
 
 // addReaders adds the readers that are there, with what was fitted for each.

@@ -50,7 +50,7 @@ type pooled struct {
 // besides are the readers and rerankers.
 type besides struct {
 	readers   once[opened]
-	rerankers once[*reranker]
+	rerankers once[scorer]
 }
 
 // once is what the first set that asks for it opens, for all of a pool.

@@ -18,13 +18,25 @@ type reranker struct {
 	bundle *models.Bundle
 }
 
-// OpenRerankers loads the rerankers that the configuration names.
+// scorer is a reranker, or a reader that reranks.
+type scorer interface {
+	loaded() search.LoadedReranker
+	Close() error
+}
+
+// selecting is a reader that reranks: by its selection, which says how well a passage answers.
+type selecting struct {
+	*reader
+	shared bool // with the readers of the set, which close it
+}
+
+// OpenRerankers loads the rerankers that the configuration names, after OpenReaders: a reader may be among them.
 func (x *Set) OpenRerankers() (err error) {
-	x.rerankers, err = openOnce(x, func(b *besides) *once[*reranker] { return &b.rerankers }, x.openRerankers)
+	x.rerankers, err = openOnce(x, func(b *besides) *once[scorer] { return &b.rerankers }, x.openRerankers)
 	return err
 }
 
-func (x *Set) openRerankers() (rerankers []*reranker, err error) {
+func (x *Set) openRerankers() (rerankers []scorer, err error) {
 	if x.config.Search.Rerank && len(x.config.Rerankers) == 0 {
 		return nil, errors.New("search.rerank is true, and rerankers names none")
 	}
@@ -38,10 +50,22 @@ func (x *Set) openRerankers() (rerankers []*reranker, err error) {
 	return rerankers, nil
 }
 
-func (x *Set) openReranker(name string) (*reranker, error) {
+func (x *Set) openReranker(name string) (scorer, error) {
+	for _, r := range x.readers {
+		if own, ok := r.(*reader); ok && own.name == name {
+			return &selecting{own, true}, nil
+		}
+	}
 	found, err := x.find(name)
 	if err != nil {
 		return nil, err
+	}
+	if found.Bundle.Manifest.Kind == models.KindReader {
+		r, err := x.openReader(name)
+		if err != nil {
+			return nil, err
+		}
+		return &selecting{r.(*reader), false}, nil
 	}
 	r, err := x.runtime.OpenReranker(found.Bundle, found.Running)
 	if err != nil {
@@ -64,6 +88,36 @@ func (r *reranker) Score(
 		out = append(out, search.Relevance{Score: s.Score, Cut: s.Cut})
 	}
 	return out, err
+}
+
+// Score implements search.Reranker.
+func (r *selecting) Score(
+	ctx context.Context,
+	question string,
+	passages []corpus.Passage,
+) (out []search.Relevance, err error) {
+	said, err := r.Reader.Read(ctx, question, texts(passages))
+	for _, s := range said {
+		out = append(out, search.Relevance{Score: s.Select, Cut: s.Cut})
+	}
+	return out, err
+}
+
+// Close closes the reader, unless the set has it among its readers.
+func (r *selecting) Close() error {
+	if r.shared {
+		return nil
+	}
+	return r.reader.Close()
+}
+
+// loaded returns the reader as a reranker in a line-up.
+func (r *selecting) loaded() search.LoadedReranker {
+	m := &r.bundle.Manifest
+	return search.LoadedReranker{Reranker: r, Name: r.name, Reads: true, Info: search.RerankerInfo{
+		Name: r.name, Fingerprint: r.Fingerprint(), Provider: r.Provider(), Precision: m.Precision,
+		MaxTokens: m.Reader.MaxTokens.Pair,
+	}}
 }
 
 // loaded returns the reranker in a line-up.

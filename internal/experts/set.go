@@ -31,7 +31,7 @@ type Set struct {
 	Searched  []*Expert // that are searched
 	Silent    []*Expert // of the collection, but not searched: they encode what is written
 	readers   []opened
-	rerankers []*reranker
+	rerankers []scorer
 	owners    map[string]string // of the collection; see owners
 	stored    []store.Expert    // of the collection
 	// unnormalised: the collection's vectors are of texts that were not normalised, and so

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"example.org/conclave/configs"
+	"example.org/conclave/fusion"
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/models/convert/tiny"
+	"example.org/conclave/search"
+)
+
+// TestReaderReranks: a reader that the configuration names as a reranker scores passages by its selection, whether it
+// marks answers as well or not.
+func TestReaderReranks(t *testing.T) {
+	calibratable(t)
+	_, err := tiny.Write(filepath.Join("experts", "marker"), tiny.Expert{Name: "marker", Seed: 5, Reader: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("conclave.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, more := range []string{"readers: [marker]\nrerankers: [marker]\n", "rerankers: [marker]\n"} {
+		write(t, "conclave.yaml", string(text)+more)
+		config, err := configs.Load(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Collection = "c"
+		l, err := assembly.Open(assembly.Options{Config: config, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const question = "who hid in the lamp room"
+		got, err := l.Engine.Search(t.Context(), search.Request{
+			Question: question, K: 5, TimeoutMS: 10000,
+			Fusion: search.Methods{Names: []string{fusion.MethodGate}},
+			Rerank: search.RerankOptions{Asked: true, Wanted: true, Passages: 5},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		var above []float64
+		for _, r := range got.Results {
+			ids = append(ids, r.ID)
+			for _, c := range r.Contributions {
+				if c.Source == "marker" && c.Origin == search.OriginRerank {
+					above = append(above, *c.Score)
+				}
+			}
+		}
+		said, err := l.Engine.Judgements(t.Context(), "marker", question, ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(above) != len(ids) || len(ids) < 2 {
+			t.Fatalf("%q: %d contributions to %d results", more, len(above), len(ids))
+		}
+		for i := range said {
+			if want := said[i] - slices.Min(said); math.Abs(above[i]-want) > 1e-3 {
+				t.Errorf("%q: result %d has %v of the reader, which says %v", more, i, above[i], want)
+			}
+		}
+		if more[:7] == "readers" {
+			read, err := l.Engine.Readings(t.Context(), "marker", question, ids)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range said {
+				if math.Abs(read.Readings[i].Select-said[i]) > 1e-3 {
+					t.Errorf("passage %d: the reader selects it by %v, and reranks by %v", i, read.Readings[i].Select, said[i])
+				}
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
