@@ -21,8 +21,8 @@ type symbolShare struct {
 	share      float64
 }
 
-// read returns fusion.Symbols of a sample of the passages, which it reads once for a generation; 0 where they are not at
-// hand or cannot be read.
+// read returns fusion.Symbols of a sample of the passages, which it reads once for a generation; 0 where they are not
+// at hand or cannot be read.
 func (s *symbolShare) read(ctx context.Context, view *pinned) float64 {
 	if _, quick := view.Passages().(atHand); !quick {
 		return 0
