@@ -210,7 +210,7 @@ func TestWheel(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(environment, "share", "bash-completion", "completions", "conclave")); err != nil {
 		t.Error(err)
 	}
-	if got := provision.FindInstallation(program); got != (provision.Installation{}) {
+	if got := provision.FindInstallation(program); got != (provision.Installation{Kind: provision.ByPip}) {
 		t.Errorf("found %+v where there is nothing", got)
 	}
 	command(python, "-m", "pip", "--python", inside, "install", "--quiet", "--no-index", "--no-deps",

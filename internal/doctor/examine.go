@@ -52,6 +52,7 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 			Status: StatusOK,
 			Detail: fmt.Sprintf("%d cores; vectors are compared by %s", runtime.NumCPU(), kernel.Best().Name()),
 		},
+		examineInstallation(cache),
 		examinePip(ctx),
 	}
 	ort, running := examineRuntime(config, cache)
@@ -82,6 +83,24 @@ func Examine(ctx context.Context, config configs.Config, cache provision.Cache) 
 func failed(what string, err error) Finding {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return Finding{What: what, Status: StatusFails, Detail: line, Err: err}
+}
+
+// examineInstallation says how the program came here, and what of that is missing; it is then fetched.
+func examineInstallation(cache provision.Cache) Finding {
+	f := Finding{What: "installation", Status: StatusOK}
+	switch cache.Installed.Kind {
+	case provision.Unpacked:
+		f.Detail = "an unpacked archive, whose runtime and weights are used"
+	case provision.ByPip:
+		f.Detail = "by pip, with the runtime and the weights of its packages"
+	default:
+		f.Detail = "the program alone; runtime and weights are fetched"
+	}
+	if lacks := cache.Lacks(); len(lacks) > 0 {
+		f.Status = StatusNote
+		f.Detail = strings.Join(lacks, "; ") + "; it is fetched into the cache"
+	}
+	return f
 }
 
 func examinePip(ctx context.Context) Finding {

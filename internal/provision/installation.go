@@ -12,9 +12,19 @@ import (
 // Installation holds the paths of what was installed together with the program, and has not to
 // be fetched. A path is "" where it was not installed.
 type Installation struct {
+	Kind       InstallationKind
 	Runtime    string // file of the ONNX Runtime library
 	Checkpoint string // folder of the base encoder's weights as published
 }
+
+// InstallationKind says how a program came to a machine.
+type InstallationKind string
+
+// The kinds of installations; "" is of a program that was built alone.
+const (
+	Unpacked InstallationKind = "archive"
+	ByPip    InstallationKind = "pip"
+)
 
 // oldestRuntime is the first minor release of ONNX Runtime 1 with the API that the Go wrapper asks for.
 const oldestRuntime = 24
@@ -31,12 +41,17 @@ func FindInstallation(program string) Installation {
 	if _, err := os.Stat(filepath.Join(root, "__init__.py")); err == nil {
 		packages := filepath.Dir(root)
 		return Installation{
+			Kind:       ByPip,
 			Runtime:    runtimeOfPython(filepath.Join(packages, "onnxruntime", "capi")),
 			Checkpoint: existing(Cache{Root: filepath.Join(packages, "conclave_models")}.Checkpoint(BaseCheckpoint)),
 		}
 	}
 	shared := Cache{Root: filepath.Join(root, "share", "conclave")}
-	return Installation{Runtime: existing(shared.Library()), Checkpoint: existing(shared.Checkpoint(BaseCheckpoint))}
+	found := Installation{Runtime: existing(shared.Library()), Checkpoint: existing(shared.Checkpoint(BaseCheckpoint))}
+	if existing(shared.Root) != "" || existing(filepath.Join(root, "share", "doc", "conclave")) != "" {
+		found.Kind = Unpacked
+	}
+	return found
 }
 
 // ownInstallation returns what lies beside this program.
@@ -96,6 +111,37 @@ func (c Cache) installedRuntime() (library string, ok bool) {
 func (c Cache) installedBase() (folder string, ok bool) {
 	folder = c.Installed.Checkpoint
 	return folder, folder != "" && verifyMembers(folder, baseWheel().Members) == nil
+}
+
+// Lacks returns what should lie beside the program, by its kind of installation, and is not there or is damaged, each
+// in words and with where it is looked for or what brings it.
+func (c Cache) Lacks() (lacks []string) {
+	installed := c.Installed
+	said := func(name, path string, whole bool, from string) {
+		switch {
+		case whole:
+		case path == "":
+			lacks = append(lacks, name+" is not there ("+from+")")
+		default:
+			lacks = append(lacks, name+" is damaged: "+path)
+		}
+	}
+	runtimeFrom, weightsFrom := "", ""
+	switch installed.Kind {
+	case Unpacked:
+		runtimeFrom = "share/conclave/onnxruntime-" + RuntimeVersion + " of the archive"
+		weightsFrom = "share/conclave/checkpoints of the archive"
+	case ByPip:
+		runtimeFrom = "of the package onnxruntime, 1." + strconv.Itoa(oldestRuntime) + " or later"
+		weightsFrom = "of the package conclave-models, which the extra models brings"
+	default:
+		return nil
+	}
+	_, whole := c.installedRuntime()
+	said("the runtime", installed.Runtime, whole, runtimeFrom)
+	_, whole = c.installedBase()
+	said("the base encoder's weights", installed.Checkpoint, whole, weightsFrom)
+	return lacks
 }
 
 // Install unpacks what an installation for a platform brings into a folder, in the layout of the cache:

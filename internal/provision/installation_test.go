@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -24,6 +25,7 @@ func TestFindInstallation(t *testing.T) {
 	}
 	library := filepath.Base(Cache{}.Library())
 	unpacked := Installation{
+		Kind:       Unpacked,
 		Runtime:    file("conclave-1", "share", "conclave", "onnxruntime-"+RuntimeVersion, library),
 		Checkpoint: filepath.Dir(file("conclave-1", "share", "conclave", "checkpoints", BaseCheckpoint, "vocab.txt")),
 	}
@@ -43,7 +45,7 @@ func TestFindInstallation(t *testing.T) {
 	}
 	file("site-packages", "conclave", "__init__.py")
 	program = file("site-packages", "conclave", "bin", "conclave")
-	if got := FindInstallation(program); got != (Installation{}) {
+	if got := FindInstallation(program); got != (Installation{Kind: ByPip}) {
 		t.Errorf("pip without a runtime: %+v", got)
 	}
 	before, after := "libonnxruntime.so.", ""
@@ -55,6 +57,7 @@ func TestFindInstallation(t *testing.T) {
 		t.Errorf("too old a runtime was taken: %+v", got)
 	}
 	installed := Installation{
+		Kind:       ByPip,
 		Runtime:    file("site-packages", "onnxruntime", "capi", before+"1.40.0"+after),
 		Checkpoint: filepath.Dir(file("site-packages", "conclave_models", "checkpoints", BaseCheckpoint, "vocab.txt")),
 	}
@@ -79,5 +82,36 @@ func TestFindInstallation(t *testing.T) {
 	}
 	if _, err := cache.EnsureBase(context.Background(), nobody); err == nil {
 		t.Error("an empty vocabulary was taken for the weights")
+	}
+}
+
+// TestLacks: of a program that was built alone nothing is missed, of an archive and of a wheel what was taken away or
+// changed.
+func TestLacks(t *testing.T) {
+	damaged := filepath.Join(t.TempDir(), filepath.Base(Cache{}.Library()))
+	if err := os.WriteFile(damaged, []byte("changed"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	library := "onnxruntime-" + RuntimeVersion + " of the archive"
+	for _, c := range []struct {
+		installed Installation
+		want      []string
+	}{
+		{Installation{}, nil},
+		{Installation{Kind: Unpacked}, []string{library, "checkpoints of the archive"}},
+		{Installation{Kind: ByPip}, []string{"package onnxruntime", "package conclave-models"}},
+		{Installation{Kind: ByPip, Runtime: "libonnxruntime.so.1.40.0"}, []string{"package conclave-models"}},
+		{Installation{Kind: Unpacked, Runtime: damaged}, []string{"is damaged: " + damaged, "checkpoints of the archive"}},
+	} {
+		got := Cache{Installed: c.installed}.Lacks()
+		if len(got) != len(c.want) {
+			t.Errorf("%+v lacks %q", c.installed, got)
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.Contains(got[i], want) {
+				t.Errorf("%+v: %q, not %q", c.installed, got[i], want)
+			}
+		}
 	}
 }
