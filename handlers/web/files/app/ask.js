@@ -78,7 +78,7 @@ async function show(state, body, search, readers, signal) {
   const reader = choose(state, readers);
   const told = h("div");
   const answerOf = (response) =>
-    response.results.length === 0 && isNarrowed(state)
+    response.results.length === 0 && !response.selected && isNarrowed(state)
       ? nothingLeft(state)
       : state.sort
         ? ""

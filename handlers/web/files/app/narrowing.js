@@ -103,15 +103,17 @@ function removable(state) {
 const everything = { where: [], tags: [], in: "" };
 
 // nothingLeft says that no passage meets the conditions, and offers to take them away.
-export const nothingLeft = (state) =>
-  h(
+export function nothingLeft(state) {
+  const one = state.where.length + state.tags.length + (state.in ? 1 : 0) === 1;
+  return h(
     "section",
     { class: "card answers", "aria-labelledby": "answers-title" },
     h("h2", { id: "answers-title", class: "unseen" }, "Answer"),
-    h("p", { class: "words", role: "status" }, state.where.length + state.tags.length + (state.in ? 1 : 0) === 1 ? "No passage meets the condition." : "No passage meets all conditions."),
-    h("p", { class: "soft" }, "Take one away:"),
-    h("div", { class: "row" }, removable(state), h("button", { type: "button", class: "quiet", click: () => go(everything) }, "Take all away")),
+    h("p", { class: "words", role: "status" }, one ? "No passage meets the condition." : "No passage meets all conditions."),
+    h("p", { class: "soft" }, one ? "Take it away:" : "Take one away:"),
+    h("div", { class: "row" }, removable(state), !one && h("button", { type: "button", class: "quiet", click: () => go(everything) }, "Take all away")),
   );
+}
 
 // others says of a search that found no answer that conditions were in force.
 export const others = (state) =>

@@ -20,5 +20,6 @@ export function nowWriting({ writing, stop }, reader) {
     said.textContent = `${reader} is writing…`;
   };
   if (writing.text) writing.each(writing.text);
-  return [text, h("div", { class: "row" }, said, h("button", { type: "button", click: stop }, "Stop"))];
+  // Above the text, whose lines would carry the button away from who is about to press it.
+  return [h("div", { class: "row" }, said, h("button", { type: "button", click: stop }, "Stop")), text];
 }
