@@ -25,11 +25,11 @@ from conclave_train.end_to_end import EndToEndJob
 from conclave_train.errors import Interrupted, NoGainError, TrainingError
 from conclave_train.feedback.holders import Holders
 from conclave_train.finding.hits import Hit, Ranking
-from conclave_train.finding.labels import label, standing
+from conclave_train.finding.labels import Labelled, label, standing
 from conclave_train.finding.program import Collection, Program, read_trec
 from conclave_train.finding.server import Server
 from conclave_train.fit.encode import Device, encode_all
-from conclave_train.labelled import train_labelled
+from conclave_train.labelled import _advice, train_labelled
 from conclave_train.model.checkpoint import read_checkpoint
 from conclave_train.model.delta import load_merged, read_delta
 from conclave_train.retrieval.accuracy import search
@@ -180,6 +180,11 @@ def test_no_gain_writes_nothing_and_says_what_would_help(tmp_path: Path) -> None
     with pytest.raises(NoGainError, match=r"the whole answer gains nothing .* What would help: .*positive_ids"):
         train_labelled(plain, Spoiled(plain.base, DOMAIN.passages))
     assert not plain.out.exists()
+    found = Labelled([*DOMAIN.questions[:4]], [()] * 4, nowhere=0, unfound=0, ambiguous=3, changed=0)
+    assert "a reader that judges (--reader): 3 of 4" in _advice(plain, found)
+    assert "reader that judges" not in _advice(replace(plain, reader=tmp_path), found), "it has one"
+    assert "a larger --hold-out: 16 questions" in _advice(plain, found, 16)
+    assert "--hold-out" not in _advice(plain, found, 60)
     with pytest.raises(NoGainError, match="alone finds no more after training than the base"):
         train_labelled(
             replace(plain, run=tmp_path / "r2", settings=replace(QUICK, learning_rate=1e-9, epochs=1)),

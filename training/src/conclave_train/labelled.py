@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from conclave_train.end_to_end import EndToEndJob
 
 KNOWN = 0.5  # of the passages found, this share must be among those given
+FEW_HELD = 50  # questions kept back, below which chance decides much
 FEW = 500  # questions with a passage, below which more of them help most
 KIND = (
     "An expert for conclave, fine-tuned from {base} on questions and answers of {names}: nobody said which passages "
@@ -73,7 +74,7 @@ def train_labelled(job: EndToEndJob, finder: Finder | None = None) -> Path:
         if not job.quiet:
             say(f"{job.name}: {labelled.describe()}")
         if labelled.count < 4:
-            raise TrainingError(f"{labelled.describe()}: too few. {_advice(labelled)}")
+            raise TrainingError(f"{labelled.describe()}: too few. {_advice(job, labelled)}")
         expert = _with_all_for_measuring(dataclasses.replace(expert, domains=_parts(asked, labelled)), labelled)
         bundle = _train(job, expert, number, labelled, current)
         if number < rounds and isinstance(finder, Extensible):
@@ -186,7 +187,7 @@ def _train(job: EndToEndJob, expert: Job, number: int, labelled: Labelled, finde
     except NoGainError as error:
         raise NoGainError(
             f"the encoder alone finds no more after training than the base, for the questions kept back: no expert is "
-            f"written. {_advice(labelled)}"
+            f"written. {_advice(job, labelled)}"
         ) from error
 
 
@@ -215,12 +216,12 @@ def _check_gain(
     if after["mrr@10"] + after["top-20"] <= without["mrr@10"] + without["top-20"]:
         raise NoGainError(
             f"the whole answer gains nothing from the expert, for the {len(held):,} questions kept back ({told}): no "
-            f"expert is written. {_advice(labelled)}"
+            f"expert is written. {_advice(job, labelled, len(held))}"
         )
 
 
-def _advice(labelled: Labelled) -> str:
-    """What would help, by what was lost most."""
+def _advice(job: EndToEndJob, labelled: Labelled, held: int | None = None) -> str:
+    """What would help, by what was lost most; ``held`` questions said that nothing was gained."""
     count = labelled.count
     said = []
     if labelled.nowhere > 0.3 * labelled.asked:
@@ -229,11 +230,14 @@ def _advice(labelled: Labelled) -> str:
             "too many: --most-common)"
         )
     if labelled.ambiguous > 0.3 * count:
+        judge = "" if job.reader else ", or a reader that judges (--reader)"
         said.append(
-            f"longer answers, or a reader that judges (--reader): {labelled.ambiguous:,} of {count:,} questions have "
-            "an answer in several of the passages found"
+            f"longer answers{judge}: {labelled.ambiguous:,} of {count:,} questions have an answer in several of the "
+            "passages found"
         )
     if count < FEW:
         said.append(f"more questions: {count:,} are few, some thousand are usual")
+    if held is not None and held < FEW_HELD:
+        said.append(f"a larger --hold-out: {held} questions kept back tell a gain from chance only where it is large")
     said.append("marked passages (positive_ids) and conclave-train expert")
     return "What would help: " + "; ".join(said)
