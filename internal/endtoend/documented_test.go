@@ -88,7 +88,7 @@ var notRun = []struct {
 	},
 	{regexp.MustCompile(`^conclave \w+ .*opensearch\+https?://`), "needs a cluster; TestStore runs them on three nodes"},
 	{
-		regexp.MustCompile(`^conclave (models import experts/(mydomain|policy-found) --int8|index --collection c --add-expert) `),
+		regexp.MustCompile(`^conclave (models import (experts/(mydomain|policy-found) --int8|left/policy)|index --collection c --add-expert) `),
 		"takes minutes, or an expert that was trained before; the lines of your-experts.md for it are run",
 	},
 }
