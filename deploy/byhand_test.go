@@ -204,8 +204,8 @@ func (i image) contained(s service, user string, before [][]string, question str
 		fmt.Sprintf("(as conclave %s) >&2 & server=$!", strings.Join(s.Command, " ")),
 		fmt.Sprintf(`for _ in $(seq 3000); do ! (as %s) >/dev/null 2>&1 || break; kill -0 $server; sleep 0.2; done`,
 			strings.Join(health, " ")),
-		fmt.Sprintf(`curl --silent --show-error --fail --retry 30 --get --data-urlencode %q 'http://127.0.0.1:8080/v1/search?k=1'`,
-			"q="+question),
+		`ask() { curl --silent --show-error --fail --retry 30 --get "$@"; }`,
+		fmt.Sprintf(`ask --data-urlencode %q 'http://127.0.0.1:8080/v1/search?k=1'`, "q="+question),
 		"kill $server", "wait $server",
 	)
 	return strings.Join(lines, "\n") + "\n"
