@@ -126,6 +126,9 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, at int) (Ranking,
 	}
 	var err error
 	out.Results, err = a.results(ctx, at)
+	if err == nil && !a.plan.listed {
+		a.doubt(ctx, &out.Judged, r.Items)
+	}
 	return out, err
 }
 

@@ -33,6 +33,7 @@ type keys struct {
 type key struct {
 	fusion.Key
 	terms, pairs []string // that a passage has to have, all of them
+	nowhere      bool     // one of its terms is in no passage
 }
 
 // fewTerms is how many terms a word without a digit has at most, to be one key. With more
@@ -70,7 +71,10 @@ func (p *pass) readKeys(ctx context.Context, words, phrases WordIndex) (*keys, e
 		if hasDigit(chunk) || len(terms) <= fewTerms {
 			out.list = append(
 				out.list,
-				key{Key: fusion.Key{Text: chunk, Rarity: rarest.Relative, Code: tells(chunk, rarest)}, terms: termsOf(terms)},
+				key{
+					Key:   fusion.Key{Text: chunk, Rarity: rarest.Relative, Code: tells(chunk, rarest)},
+					terms: termsOf(terms), nowhere: rarest.DocFrequency == 0,
+				},
 			)
 			continue
 		}
