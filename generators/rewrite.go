@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"example.org/conclave/bm25"
 
 	"github.com/openai/openai-go/v3"
 )
@@ -41,9 +44,51 @@ func (m *Model) Rewrite(ctx context.Context, before []string, question string) (
 		for line := range strings.Lines(choice.Message.Content) {
 			line = strings.Trim(line, " \t\r\n\"“”-")
 			if line != "" {
+				if err := checkRewritten(line, before, question); err != nil {
+					return "", err
+				}
 				return line, nil
 			}
 		}
 	}
 	return "", &Error{Reason: "the model wrote nothing", Err: errors.New("the answer had no text")}
+}
+
+const (
+	// leastKnown is the share of the words of a reworded question that have to stand in the messages: one that
+	// says more is an answer.
+	leastKnown = 2. / 3
+	// leastKept is the share of the last message's words that the reworded question has to have.
+	leastKept = .5
+)
+
+// checkRewritten returns an error where a line is not the last message in other words: an answer to it, or an
+// earlier message again.
+func checkRewritten(line string, before []string, question string) error {
+	wrong := func(why string) error {
+		return &Error{Reason: "what the model made of it " + why, Err: fmt.Errorf("it made %q", cut(line, mostRepeated))}
+	}
+	words, last := bm25.Analyse(line), bm25.Analyse(question)
+	asked := bm25.Analyse(strings.Join(before, " "))
+	switch {
+	case shareIn(words, append(asked, last...)) < leastKnown:
+		return wrong("says what was not asked")
+	case shareIn(last, words) < leastKept:
+		return wrong("leaves out what was asked")
+	}
+	return nil
+}
+
+// shareIn returns the share of some words that are among others; 1 of none.
+func shareIn(words, others []string) float64 {
+	if len(words) == 0 {
+		return 1
+	}
+	n := 0
+	for _, w := range words {
+		if slices.Contains(others, w) {
+			n++
+		}
+	}
+	return float64(n) / float64(len(words))
 }
