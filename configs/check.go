@@ -101,6 +101,10 @@ func (r *resolver) checkTogether() {
 			variablePassword,
 		)
 	}
+	if prefix, several := strings.CutSuffix(cfg.Store, AnyIndex); strings.Contains(prefix, AnyIndex) ||
+		several && strings.HasSuffix(prefix, "/") {
+		r.fail("store", cfg.Store, "has to name one index, or those with a prefix, such as …/prefix-*")
+	}
 	if cfg.Data != "" && cfg.Store != "" {
 		r.fail("data", cfg.Data, "contradicts store: passages are in folders or in a cluster; leave one of them out")
 	}

@@ -11,7 +11,9 @@ import (
 	"cmp"
 	_ "embed" // of the defaults
 	"errors"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -59,8 +61,20 @@ type Config struct {
 	Warnings []string `yaml:"-"`
 }
 
-// Passages returns where passages are: the store, or the folder of the collection.
-func (cfg Config) Passages() string { return cmp.Or(cfg.Store, cfg.Collection) }
+// AnyIndex ends the address of a store that stands for all indexes which begin like it, a collection each.
+const AnyIndex = "*"
+
+// Several reports whether a server of the configuration has several collections.
+func (cfg Config) Several() bool { return cfg.Data != "" || strings.HasSuffix(cfg.Store, AnyIndex) }
+
+// Passages returns where the passages of one collection are: the store, or the folder of the collection. Of a store
+// that has several it is that of the collection's name.
+func (cfg Config) Passages() string {
+	if prefix, several := strings.CutSuffix(cfg.Store, AnyIndex); several {
+		return prefix + filepath.Base(cfg.Collection)
+	}
+	return cmp.Or(cfg.Store, cfg.Collection)
+}
 
 // Collections says how those of Data are served.
 type Collections struct {

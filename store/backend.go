@@ -33,6 +33,8 @@ type Backend interface {
 	// Calibration returns the text of the record that was fitted for the collection; nil: there
 	// is none.
 	Calibration() ([]byte, error)
+	// Settings returns the text of the collection's own settings (collections.Format); nothing where it has none.
+	Settings() ([]byte, error)
 	// CalibrationAt says for people where that is.
 	CalibrationAt() string
 	// MayCalibrate returns an error where Calibrate would be refused.
@@ -96,7 +98,7 @@ type Watcher interface {
 	Comes(next Contents) error
 	// Came is called when searches see it.
 	Came(now Contents)
-	// Recalibrated is called when there is another calibration than Calibration returned last.
+	// Recalibrated is called when there is another calibration than Calibration returned last, or other settings.
 	Recalibrated()
 	// ReadsPassages tells how the experts read the passages.
 	ReadsPassages(r Reads)
@@ -111,6 +113,8 @@ type Condition struct {
 	Warnings []string // for whoever runs it
 	// Err is why the newest state could not be shown; searches go on with the one before.
 	Err error
+	// Gone: the collection that was opened is removed, or another one has its place.
+	Gone bool
 }
 
 // Description is what examining a store found.

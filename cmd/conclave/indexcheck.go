@@ -112,9 +112,17 @@ func checkStore(flags *pflag.FlagSet, stored string) error {
 			"is for an index of OpenSearch: name it with --store",
 		)
 	}
+	if strings.HasSuffix(stored, configs.AnyIndex) {
+		if name := flags.Lookup("collection"); !name.Changed || strings.ContainsAny(name.Value.String(), `/\`) {
+			return cli.Usagef("--store names the indexes of several collections: give the name of one with --collection")
+		}
+	} else if err := refuse(flags, []string{"collection"},
+		"is for a collection in a folder, and --store names an index of OpenSearch"); err != nil {
+		return err
+	}
 	return refuse(
 		flags,
-		[]string{"collection", "rebuild-words", "granularity", "index", "m", "ef-construction", "seed", "threads"},
+		[]string{"rebuild-words", "granularity", "index", "m", "ef-construction", "seed", "threads"},
 		"is for a collection in a folder, and --store names an index of OpenSearch",
 	)
 }

@@ -25,6 +25,7 @@ func newServe(term cli.Terminal) *cobra.Command {
   conclave serve --collection my-index --read-only         # beside a process that writes
   conclave serve --collection handbook --watch wiki/       # what is put there is found
   conclave serve --data collections                        # all that are there, and those made over HTTP
+  conclave serve --store opensearch+https://node1:9200/prefix-*   # the indexes with a prefix, a collection each
   conclave serve --print-config`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {

@@ -135,7 +135,8 @@ var allowed = map[string][]string{
 	"internal/judgments":   {"internal/disk"},
 	"internal/jobs/lease":  {},
 	"internal/stores": {
-		"configs", "search", "store", "store/folder/backend", "store/opensearch", "store/opensearch/backend",
+		"ann", "configs", "internal/collections", "internal/disk", "search", "store", "store/folder/backend",
+		"store/opensearch", "store/opensearch/backend",
 	},
 	"internal/capacity": {"configs", "internal/overload", "search"},
 	"internal/experts": {

@@ -27,6 +27,7 @@ type Options struct {
 	Config   configs.Config
 	Log      *slog.Logger
 	Observer search.Observer // nil: nobody
+	At       store.Location  // of the collection; nil: that of Config
 	Experts  *experts.Pool   // to load from; nil: the assembly loads its own
 	// Uncalibrated leaves the collection's calibration aside, which is about to be
 	// made, or is of a version that cannot be read any more.
@@ -77,9 +78,12 @@ func Open(o Options) (*Assembly, error) {
 // Load opens the collection for reading, and the experts.
 func (a *Assembly) Load() (err error) {
 	config := a.options.Config
-	at, err := stores.At(config)
-	if err != nil {
-		return err
+	at := a.options.At
+	if at == nil {
+		at, err = stores.At(config)
+		if err != nil {
+			return err
+		}
 	}
 	a.Store, err = at.Open(context.Background(), store.OpenOptions{
 		Candidates: config.Limits.Candidates, Floors: Floors(config.Index),

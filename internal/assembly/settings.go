@@ -5,16 +5,19 @@ import (
 
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
-	"example.org/conclave/internal/disk"
 	"example.org/conclave/search"
 )
 
-// addSettings adds what the settings of a collection in a folder say of searches.
+// addSettings adds what the settings of a collection say of searches.
 func (a *Assembly) addSettings(d *search.Defaults) error {
-	if a.options.Config.Store != "" { // which has no file of settings
+	if a.Store == nil { // of several collections together
 		return nil
 	}
-	s, _, err := collections.Read(disk.OS{}, a.options.Config.Collection)
+	text, err := a.Store.Settings()
+	var s collections.Settings
+	if err == nil {
+		s, _, err = collections.Parse(text)
+	}
 	if err == nil {
 		err = CheckSettings(&s)
 	}

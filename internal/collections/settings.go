@@ -3,11 +3,11 @@
 package collections
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"example.org/conclave/internal/disk"
@@ -116,24 +116,42 @@ type record struct {
 // Read returns the settings of a collection in a folder, and when it was made: zero values for one that was
 // made otherwise.
 func Read(d disk.Disk, dir string) (s Settings, created time.Time, err error) {
-	text, err := d.ReadFile(filepath.Join(dir, settingsName))
+	path := filepath.Join(dir, settingsName)
+	text, err := d.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, created, nil
 	} else if err != nil {
 		return s, created, err
 	}
+	s, created, err = Parse(text)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return s, created, err
+}
+
+// Parse reads what Format wrote; nothing gives zero values.
+func Parse(text []byte) (s Settings, created time.Time, err error) {
+	if len(text) == 0 {
+		return s, created, nil
+	}
 	var r record
-	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&r); err != nil {
-		return s, created, fmt.Errorf("%s: %w", filepath.Join(dir, settingsName), err)
+		return s, created, err
 	}
 	return r.Settings, r.Created, nil
 }
 
+// Format returns the settings of a new collection as a file of it, or its manifest, holds them.
+func Format(s Settings, created time.Time) ([]byte, error) {
+	return yaml.Marshal(record{created.UTC().Truncate(time.Second), s})
+}
+
 // Write puts the settings of a new collection into its folder, durably.
 func Write(d disk.Disk, dir string, s Settings, created time.Time) error {
-	text, err := yaml.Marshal(record{created.UTC().Truncate(time.Second), s})
+	text, err := Format(s, created)
 	if err != nil {
 		return err
 	}

@@ -111,11 +111,15 @@ func (r *registry) close() error {
 
 // Remove implements handlers.Collections.
 func (r *registry) Remove(ctx context.Context, name string) error {
-	has, err := r.folder.Has(name)
+	catalogue, err := r.all()
 	if err != nil {
 		return err
 	}
-	if !has {
+	found, err := catalogue.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	if found == nil {
 		return collections.UnknownError(name)
 	}
 	h, err := r.withdraw(ctx, name)
@@ -128,7 +132,7 @@ func (r *registry) Remove(ctx context.Context, name string) error {
 			r.log.Error("closing a collection that is removed", "collection", name, "cause", err)
 		}
 	}
-	err = r.folder.Remove(name)
+	err = catalogue.Remove(ctx, name)
 	r.mu.Lock()
 	delete(r.held, name)
 	r.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"example.org/conclave/configs"
@@ -37,6 +38,8 @@ type collection struct {
 	judgments *judgments.File
 	readsPDF  documents.Worker
 	quotas    collections.Quotas
+
+	left atomic.Bool // it is not in its store any more, or another one has its place
 
 	running context.Context // done when the collection is to be closed
 	stop    context.CancelFunc

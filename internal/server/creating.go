@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"example.org/conclave/configs"
 	"example.org/conclave/handlers"
@@ -28,6 +25,10 @@ func (r *registry) Create(
 	name string,
 	s collections.Settings,
 ) (info collections.Info, err error) {
+	catalogue, err := r.all()
+	if err != nil {
+		return info, err
+	}
 	if err := r.complete(&s); err != nil {
 		return info, err
 	}
@@ -55,17 +56,7 @@ func (r *registry) Create(
 	for _, e := range set.Searched {
 		options.Experts = append(options.Experts, e)
 	}
-	err = r.folder.Create(name, s, time.Now(), func(dir string) error {
-		config := r.config
-		config.Collection = dir
-		at, err := stores.At(config)
-		if err != nil {
-			return err
-		}
-		_, err = at.Index(ctx, nil, options)
-		return err
-	})
-	if err != nil {
+	if err := catalogue.Create(ctx, name, s, options); err != nil {
 		return info, err
 	}
 	r.tellWorks(name)
@@ -88,7 +79,7 @@ func (r *registry) complete(s *collections.Settings) error {
 		return &collections.Error{Code: collections.NoValue, Detail: err.Error()}
 	}
 	s.Experts = chosen
-	if s.Index == "" {
+	if s.Index == "" && r.config.Data != "" { // a cluster has one kind
 		s.Index = r.config.Index.Kind
 	}
 	if s.Analysis == "" {
@@ -118,19 +109,24 @@ func (r *registry) complete(s *collections.Settings) error {
 
 // List implements handlers.Collections.
 func (r *registry) List(ctx context.Context) ([]collections.Info, error) {
-	names, err := r.folder.Names()
+	catalogue, err := r.all()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]collections.Info, 0, len(names))
-	for _, name := range names {
-		out = append(out, r.describe(name))
+	all, err := catalogue.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]collections.Info, 0, len(all))
+	for i := range all {
+		out = append(out, r.describe(&all[i]))
 	}
 	return out, nil
 }
 
 // describe says what is known of a collection without opening it.
-func (r *registry) describe(name string) collections.Info {
+func (r *registry) describe(l *stores.Listed) collections.Info {
+	name := l.Name
 	info := collections.Info{Name: name, Status: collections.Closed, Default: name == r.config.Collections.Default}
 	r.mu.Lock()
 	h, failed := r.held[name], r.failed[name]
@@ -143,6 +139,9 @@ func (r *registry) describe(name string) collections.Info {
 	case h == nil && failed.err != nil:
 		info.Status = collections.Failed
 		info.Detail = handlers.WithoutPaths(failed.err.Error())
+	case h == nil && l.Err != nil:
+		info.Status = collections.Failed
+		info.Detail = handlers.WithoutPaths(l.Err.Error())
 	}
 	r.mu.Unlock()
 	if c != nil {
@@ -153,8 +152,8 @@ func (r *registry) describe(name string) collections.Info {
 			info.Experts = append(info.Experts, x.Name)
 		}
 	}
-	if s, created, err := collections.Read(r.folder.Disk(), r.folder.Path(name)); err == nil && !created.IsZero() {
-		info.Settings, info.Created = &s, &created
+	if l.Err == nil && !l.Created.IsZero() {
+		info.Settings, info.Created = &l.Settings, &l.Created
 	}
 	return info
 }
@@ -163,35 +162,28 @@ func (r *registry) describe(name string) collections.Info {
 func (r *registry) Describe(ctx context.Context, name string) (info collections.Info, err error) {
 	h, err := r.take(ctx, name)
 	var refused *collections.Error
-	switch {
-	case errors.As(err, &refused) && refused.Code == collections.Damaged:
-		return r.describe(name), nil
-	case err != nil:
+	damaged := errors.As(err, &refused) && refused.Code == collections.Damaged
+	if err != nil && !damaged {
 		return info, err
 	}
-	defer r.giveBack(h)
-	info = r.describe(name)
-	if bytes, err := sizeOf(r.folder.Path(name)); err == nil {
+	if !damaged {
+		defer r.giveBack(h)
+	}
+	found, err := r.catalogue.Find(ctx, name)
+	switch {
+	case err != nil:
+		return info, damagedError(name, err)
+	case found == nil:
+		return info, collections.UnknownError(name)
+	}
+	info = r.describe(found)
+	if damaged {
+		return info, nil
+	}
+	if bytes, err := r.catalogue.Bytes(ctx, name); err == nil {
 		info.Bytes = &bytes
 	}
 	return info, nil
-}
-
-// sizeOf returns the bytes of the files of a folder.
-func sizeOf(dir string) (bytes int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it is merged away
-		}
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		if info, err := d.Info(); err == nil {
-			bytes += info.Size()
-		}
-		return nil
-	})
-	return bytes, err
 }
 
 // encodingConfig returns the configuration by which the pool loads encoders: as many run at once as

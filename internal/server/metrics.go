@@ -29,15 +29,21 @@ func registerProgram(metrics *handlers.Metrics, version string) error {
 	return metrics.Register(build)
 }
 
-// registerPassages shows in /metrics what is served.
-func registerPassages(metrics *handlers.Metrics, a *assembly.Assembly) error {
+// observeStore returns what shows requests to a store's cluster in /metrics: of a store on this machine there are
+// none, and nothing is shown.
+func observeStore(metrics *handlers.Metrics) (func(store.Exchange), error) {
 	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "conclave_store_request_seconds",
 		Help:    "Requests to the nodes of the store's cluster. Outcomes are ok, error, and overtaken: another node was asked too, and answered first.",
 		Buckets: prometheus.ExponentialBuckets(0.002, 2, 12)}, []string{"node", "operation", "outcome"})
-	a.Store.Observe(func(e store.Exchange) {
+	return func(e store.Exchange) {
 		requests.WithLabelValues(e.Node, e.Operation, e.Outcome).Observe(e.Took.Seconds())
-	})
-	err := metrics.Register(requests) // of a store on this machine it stays empty, and is not shown
+	}, metrics.Register(requests)
+}
+
+// registerPassages shows in /metrics what is served.
+func registerPassages(metrics *handlers.Metrics, a *assembly.Assembly) error {
+	exchanged, err := observeStore(metrics)
+	a.Store.Observe(exchanged)
 	for _, m := range a.Store.Meters() {
 		err = errors.Join(
 			err,

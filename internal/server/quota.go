@@ -13,15 +13,17 @@ import (
 type quotaWriter struct {
 	store.Writer
 	quotas collections.Quotas
-	seen   func() (passages int) // that searches see
-	bytes  func() int64          // of the segments
+	count  func(context.Context) (passages int, err error) // that searches see by now
+	bytes  func() int64                                    // of the segments, or the shards
 
 	// all is held for reading by changes that are far from the quota, and for writing by one that has
 	// to be counted passage by passage.
 	all sync.RWMutex
 
-	mu    sync.Mutex
-	going int // passages put by changes that are under way
+	mu      sync.Mutex
+	counted int // passages, when they were counted last
+	since   int // passages put by changes that have ended since, whatever became of them
+	going   int // passages put by changes that are under way
 }
 
 // Apply implements store.Writer.
@@ -76,7 +78,14 @@ func (q *quotaWriter) within(
 	if err := q.Wait(ctx, 0); err != nil {
 		return nil, err
 	}
-	if has, most := q.seen(), q.quotas.Passages; more > 0 && has+more > most {
+	has, err := q.count(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q.mu.Lock()
+	q.counted, q.since = has, puts // nothing is under way
+	q.mu.Unlock()
+	if most := q.quotas.Passages; more > 0 && has+more > most {
 		return nil, &store.QuotaError{Of: "passages", Most: int64(most), Has: int64(has), More: int64(more)}
 	}
 	return apply(ctx, changes)
@@ -86,9 +95,7 @@ func (q *quotaWriter) within(
 func (q *quotaWriter) enter(puts int) (leave func(), near bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	// What becomes visible between the two is counted twice, and never not at all.
-	waiting := q.Backlog().Changes
-	if q.seen()+waiting+q.going+puts > q.quotas.Passages {
+	if q.counted+q.since+q.going+puts > q.quotas.Passages {
 		return nil, true
 	}
 	q.going += puts
@@ -96,6 +103,7 @@ func (q *quotaWriter) enter(puts int) (leave func(), near bool) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.going -= puts
+		q.since += puts
 	}, false
 }
 

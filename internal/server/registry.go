@@ -1,11 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -14,27 +14,28 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/collections"
-	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/internal/stores"
+	"example.org/conclave/store"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// registry is the collections of a data folder. One is opened when it is asked for, and closed
+// registry is the collections of a data folder, or of a cluster. One is opened when it is asked for, and closed
 // when it was not used for long, or when another one is to be opened and too many are. Its methods
 // may be called by several goroutines.
 type registry struct {
-	config   configs.Config
-	log      *slog.Logger
-	observer handlers.Observer
-	control  *overload.Control
-	readsPDF documents.Worker
-	pool     *experts.Pool
-	opening  chan struct{} // so many are opened at a time
+	config    configs.Config
+	log       *slog.Logger
+	observer  handlers.Observer
+	control   *overload.Control
+	readsPDF  documents.Worker
+	pool      *experts.Pool
+	opening   chan struct{}        // so many are opened at a time
+	exchanged func(store.Exchange) // told of requests to a cluster; nil: nobody
 	// Set when it starts:
-	folder    *collections.Folder
+	catalogue stores.Catalogue
 	readiness *handlers.Readiness
 	running   context.Context
 
@@ -79,42 +80,41 @@ func newRegistry(o ServerOptions, observer handlers.Observer, control *overload.
 	}, nil
 }
 
-// start opens the data folder and says which collections are damaged. Of those only that is read
-// which tells.
+// start opens the catalogue and says which collections are damaged.
 func (r *registry) start(ctx context.Context, readiness *handlers.Readiness) (err error) {
 	r.running, r.readiness = ctx, readiness
-	r.folder, err = collections.OpenFolder(disk.OS{}, r.config.Data, !r.config.ReadOnly)
+	catalogue, err := stores.OpenCatalogue(ctx, r.config)
 	if err != nil {
 		return err
 	}
-	names, err := r.folder.Names()
+	if r.exchanged != nil {
+		catalogue.Observe(r.exchanged)
+	}
+	all, err := catalogue.Examine(ctx)
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if err := r.examine(ctx, name); err != nil {
-			r.tellFailed(name, err)
+	for _, l := range all {
+		if l.Err != nil {
+			r.tellFailed(l.Name, l.Err)
 		}
 	}
-	r.log.Info("ready", "data", r.config.Data, "collections", len(names), "damaged", len(r.failed))
+	r.mu.Lock()
+	r.catalogue = catalogue
+	damaged := len(r.failed)
+	r.mu.Unlock()
+	r.log.Info("ready", "data", cmp.Or(r.config.Data, r.config.Store), "collections", len(all), "damaged", damaged)
 	return nil
 }
 
-// examine returns an error where a collection certainly cannot be opened.
-func (r *registry) examine(ctx context.Context, name string) error {
-	config, _, err := r.configOf(name)
-	if err != nil {
-		return err
+// all returns the catalogue, or an error while it is being opened.
+func (r *registry) all() (stores.Catalogue, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.catalogue == nil {
+		return nil, &collections.Error{Code: "not_ready", Detail: "the collections are still being looked for"}
 	}
-	at, err := stores.At(config)
-	if err != nil {
-		return err
-	}
-	stored, err := at.Experts(ctx)
-	if err == nil && stored == nil {
-		return fmt.Errorf("%s is no whole collection: its first indexing goes on, or was interrupted", config.Collection)
-	}
-	return err
+	return r.catalogue, nil
 }
 
 // tellFailed notes why a collection cannot be used.
@@ -131,22 +131,21 @@ func (r *registry) tellFailed(name string, err error) {
 // tellWorks notes that a collection can be used, or is gone.
 func (r *registry) tellWorks(name string) {
 	r.mu.Lock()
-	delete(r.failed, name)
-	r.mu.Unlock()
-	r.readiness.Remove("collection " + name)
+	defer r.mu.Unlock()
+	r.forget(name)
 }
 
-// configOf returns the configuration by which a collection is served: with its own folders, and with
-// what its settings say.
-func (r *registry) configOf(name string) (config configs.Config, s collections.Settings, err error) {
-	config = r.config
-	config.Collection = r.folder.Path(name)
-	if config.Snapshots != "" {
-		config.Snapshots = filepath.Join(config.Snapshots, name)
-	} else {
-		config.Snapshots = r.folder.Snapshots(name)
+// forget notes that nothing is known against a collection. mu is held.
+func (r *registry) forget(name string) {
+	if _, ok := r.failed[name]; ok {
+		delete(r.failed, name)
+		r.readiness.Remove("collection " + name)
 	}
-	s, _, err = collections.Read(r.folder.Disk(), config.Collection)
+}
+
+// optionsOf returns how a collection is opened: where it is, and with what its settings say.
+func (r *registry) optionsOf(name string, s collections.Settings) (o assembly.Options, err error) {
+	config, at, err := r.catalogue.At(name)
 	if s.Search.Fusion != "" {
 		config.Search.Fusion = s.Search.Fusion
 	}
@@ -156,7 +155,8 @@ func (r *registry) configOf(name string) (config configs.Config, s collections.S
 	if s.Search.Candidates != 0 {
 		config.Search.Candidates = s.Search.Candidates
 	}
-	return config, s, err
+	log := r.log.With("collection", name)
+	return assembly.Options{Config: config, At: at, Log: log, Observer: r.observer, Experts: r.pool}, err
 }
 
 // open opens a collection and begins its goroutines.
@@ -164,28 +164,34 @@ func (r *registry) open(name string) (c *collection, err error) {
 	r.opening <- struct{}{}
 	defer func() { <-r.opening }()
 	began := time.Now()
-	config, settings, err := r.configOf(name)
+	found, err := r.catalogue.Find(r.running, name)
 	if err != nil {
 		return nil, err
 	}
-	log := r.log.With("collection", name)
-	c = newCollection(config, log, handlers.NewCollection(name, nil), r.readsPDF)
-	c.quotas = settings.Quotas
-	c.api.Pace(settings.Quotas.RequestsASecond)
+	if found == nil { // it was removed meanwhile
+		return nil, collections.UnknownError(name)
+	}
+	if found.Err != nil {
+		return nil, found.Err
+	}
+	o, err := r.optionsOf(name, found.Settings)
+	if err != nil {
+		return nil, err
+	}
+	c = newCollection(o.Config, o.Log, handlers.NewCollection(name, nil), r.readsPDF)
+	c.quotas = found.Settings.Quotas
+	c.api.Pace(c.quotas.RequestsASecond)
 	running, stop := context.WithCancel(r.running)
 	c.stop = stop
 	c.group, c.running = errgroup.WithContext(running)
-	queue, err := c.load(
-		assembly.Options{Config: config, Log: log, Observer: r.observer, Experts: r.pool},
-		r.control,
-	)
+	queue, err := c.load(o, r.control)
 	if err != nil {
 		stop()
 		return nil, errors.Join(err, c.release())
 	}
 	c.announce()
 	c.run(queue)
-	log.Info("opened", "took", time.Since(began).Round(time.Millisecond).String())
+	o.Log.Info("opened", "took", time.Since(began).Round(time.Millisecond).String())
 	return c, nil
 }
 
@@ -201,7 +207,7 @@ func (r *registry) Use(ctx context.Context, name string) (k *handlers.Collection
 // take returns a collection that is open, for a user.
 func (r *registry) take(ctx context.Context, name string) (*held, error) {
 	for {
-		h, first, err := r.find(name)
+		h, first, err := r.find(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -229,25 +235,28 @@ func (r *registry) take(ctx context.Context, name string) (*held, error) {
 }
 
 // find returns a collection with one user more; first says that this one is to open it.
-func (r *registry) find(name string) (h *held, first bool, err error) {
+func (r *registry) find(ctx context.Context, name string) (h *held, first bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h := r.held[name]; h != nil {
-		if h.gone == nil {
-			h.users++
-			return h, false, nil
-		}
-		return &held{ready: h.ready, gone: h.gone, users: 1}, false, nil // to wait for
+	if h := r.join(name); h != nil {
+		return h, false, nil
 	}
-	if r.folder == nil {
-		return nil, false, &collections.Error{Code: "not_ready", Detail: "the folder of collections is still being opened"}
+	r.mu.Unlock()
+	catalogue, err := r.all()
+	var found *stores.Listed
+	if err == nil {
+		found, err = catalogue.Find(ctx, name)
 	}
-	has, err := r.folder.Has(name)
+	r.mu.Lock()
 	switch {
 	case err != nil:
-		return nil, false, err
-	case !has:
+		return nil, false, damagedError(name, err)
+	case found == nil:
+		r.forget(name)
 		return nil, false, collections.UnknownError(name)
+	}
+	if h := r.join(name); h != nil {
+		return h, false, nil
 	}
 	if f, ok := r.failed[name]; ok && time.Since(f.at) < tryOpening {
 		return nil, false, damagedError(name, f.err)
@@ -257,7 +266,33 @@ func (r *registry) find(name string) (h *held, first bool, err error) {
 	return h, true, nil
 }
 
+// join returns a collection that is held with one user more, or one to wait for where it is being closed; nil: it
+// is not held. One that is not in its store any more is closed when nobody uses it. mu is held.
+func (r *registry) join(name string) *held {
+	h := r.held[name]
+	if h == nil {
+		return nil
+	}
+	if h.gone == nil && h.c != nil && h.users == 0 && h.c.left.Load() {
+		h.gone = make(chan struct{})
+		go func() {
+			if err := r.closeOne(name, h); err != nil {
+				r.log.Error("closing a collection that is gone", "collection", name, "cause", err)
+			}
+		}()
+	}
+	if h.gone == nil {
+		h.users++
+		return h
+	}
+	return &held{ready: h.ready, gone: h.gone, users: 1}
+}
+
 func damagedError(name string, err error) error {
+	var known *collections.Error
+	if errors.As(err, &known) {
+		return known
+	}
 	return &collections.Error{
 		Code: collections.Damaged, Cause: err,
 		Detail: fmt.Sprintf("the collection %q cannot be opened: %s", name, handlers.WithoutPaths(err.Error())),
@@ -268,10 +303,12 @@ func damagedError(name string, err error) error {
 func (r *registry) openFor(h *held, name string) error {
 	r.makeRoom()
 	c, err := r.open(name)
-	if err != nil {
-		r.tellFailed(name, err)
-	} else {
+	var unknown *collections.Error
+	switch {
+	case err == nil, errors.As(err, &unknown) && unknown.Code == collections.Unknown:
 		r.tellWorks(name)
+	default:
+		r.tellFailed(name, err)
 	}
 	r.mu.Lock()
 	h.c, h.err = c, err

@@ -62,6 +62,9 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(o.Watch) > 0 && o.Config.Several() {
+		return nil, errors.New("documents follow their files in a server of one collection; this one has several")
+	}
 	if len(o.Watch) > 0 && o.Config.ReadOnly {
 		return nil, errors.New("a server that only reads its collection cannot let documents follow their files")
 	}
@@ -71,7 +74,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	metrics := handlers.NewMetrics()
 	observer := handlers.Observer{Metrics: metrics, Logger: o.Log, Slow: o.Config.Log.Slow, Tracer: o.Tracer}
 	s := &Server{config: o.Config, log: o.Log}
-	if s.config.Data != "" {
+	if s.config.Several() {
 		s.several, err = newRegistry(o, observer, control)
 		if err != nil {
 			return nil, err
@@ -149,7 +152,12 @@ func (s *Server) startOne(
 
 // startSeveral begins to open collections, each when it is asked for.
 func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
-	err := errors.Join(s.several.start(s.running, s.api.Readiness()), registerProgram(metrics, version),
+	exchanged, err := observeStore(metrics)
+	if err != nil {
+		return err
+	}
+	s.several.exchanged = exchanged
+	err = errors.Join(s.several.start(s.running, s.api.Readiness()), registerProgram(metrics, version),
 		metrics.Register(encoderMetrics{s.several.pool.Encoders}), metrics.Register(registryMetric{s.several}))
 	if err != nil {
 		return err

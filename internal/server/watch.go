@@ -29,6 +29,7 @@ func (w watcher) Came(now store.Contents) { w.takeIn(now) }
 
 // Is implements store.Watcher: what is new of the condition is stated and logged.
 func (w watcher) Is(c store.Condition) {
+	w.left.Store(c.Gone)
 	component := handlers.Component{Name: c.Of, Status: handlers.Ready, Warnings: c.Warnings}
 	if c.Failed != "" {
 		component.Status = handlers.Failed

@@ -28,10 +28,13 @@ func (s *collection) openWriter(ctx context.Context) (err error) {
 		Failed: func(err error) { s.log.Error("indexing what was written failed, and is tried again", "cause", err) },
 	})
 	if err == nil && (s.quotas.Passages > 0 || s.quotas.Bytes > 0) {
-		s.writer = &quotaWriter{Writer: s.writer, quotas: s.quotas, bytes: s.bytes, seen: func() int {
-			_, passages := a.Engine.Generation()
-			return passages
-		}}
+		count := func(ctx context.Context) (passages int, err error) {
+			_, passages, err = a.Store.Count(ctx)
+			return passages, err
+		}
+		q := &quotaWriter{Writer: s.writer, quotas: s.quotas, bytes: s.bytes, count: count}
+		q.counted, err = count(ctx)
+		s.writer = q
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"example.org/conclave/configs"
@@ -21,12 +22,16 @@ func At(config configs.Config) (store.Location, error) {
 	if config.Store == "" {
 		return inFolder.At(config.Collection), nil
 	}
+	if config.Several() {
+		if err := opensearch.CheckName(filepath.Base(config.Collection)); err != nil {
+			return nil, err
+		}
+	}
 	access, err := accessOf(config.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	shape := opensearch.Shape{Shards: config.Cluster.Shards, Replicas: config.Cluster.Replicas}
-	return inCluster.At(config.Store, access, shape)
+	return inCluster.At(config.Passages(), access, shapeOf(config))
 }
 
 // accessOf returns how a cluster is accessed. A password or key that is in a file is read.

@@ -86,7 +86,7 @@ func addExpert(
 	}
 	return report, s.changeMeta(ctx, nil, func(about *meta) error {
 		done := plan
-		done.Calibration = about.Manifest.Calibration // perhaps fitted meanwhile
+		done.Calibration, done.Settings = about.Manifest.Calibration, about.Manifest.Settings // as they are by now
 		*about = meta{Manifest: &done}
 		return nil
 	})

@@ -89,7 +89,7 @@ func (w *Writer) together(ctx context.Context, document string, all []*attempt) 
 			return w.apply(ctx, all, nil)
 		}
 	}
-	data, i, err := newIntent(document, all)
+	data, i, err := newIntent(w.store.current().ID, document, all)
 	if err != nil {
 		return err
 	}

@@ -101,6 +101,10 @@ func NewClient(nodes []*url.URL, a Access) (*Client, error) {
 	return c, nil
 }
 
+// Observe has a function called after each request to a node, by several at the same time. It is to be set before
+// the client is used by several.
+func (c *Client) Observe(f func(Exchange)) { c.observe = f }
+
 // StatusError is an answer with a status that is no success.
 type StatusError struct {
 	Status int

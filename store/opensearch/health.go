@@ -3,6 +3,7 @@ package opensearch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -19,8 +20,17 @@ type Health struct {
 	// Limits say what keeps the cluster from growing: that it makes no new index, and how full a disk is
 	// that is above one of its watermarks.
 	Limits []string `json:"-"`
-	// Recalibrated: the index has another calibration than before.
+	// Recalibrated: the index has another calibration than before, or other settings.
 	Recalibrated bool `json:"-"`
+}
+
+// errChanged is the error of an index that is another one than was opened.
+var errChanged = errors.New("start again")
+
+// Replaced reports whether an error of Look says that the index which was opened is not there any more, or not as
+// it was.
+func Replaced(err error) bool {
+	return errors.Is(err, ErrNoIndex) || errors.Is(err, errForeign) || errors.Is(err, errChanged)
 }
 
 // Look asks how the index is, and lets searches use what is new of its manifest. The error
@@ -52,11 +62,11 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	was, is := now.Manifest(), next.Manifest()
 	switch {
 	case was.ID != is.ID:
-		return h, fmt.Errorf("index %s was made anew since it was opened: start again", now.index)
+		return h, fmt.Errorf("index %s was made anew since it was opened: %w", now.index, errChanged)
 	case !was.searchable(is):
-		return h, fmt.Errorf("index %s has %s, and had %s when it was opened: start again", now.index, is, was)
+		return h, fmt.Errorf("index %s has %s, and had %s when it was opened: %w", now.index, is, was, errChanged)
 	}
-	if was.Calibration != is.Calibration {
+	if was.Calibration != is.Calibration || was.Settings != is.Settings {
 		h.Recalibrated = true
 		c.store.Store(next)
 	}

@@ -26,6 +26,9 @@ type intent struct {
 	Token   string `json:"token"` // random
 	ID      string `json:"id"`    // of the document
 	Changes []byte `json:"changes"`
+	// Index is the ID of the index's manifest: nothing is done of an intent that an index of this name left
+	// which is gone. "": an older version made it, which did not say so.
+	Index string `json:"index,omitempty"`
 }
 
 // undisturbed is how long an intent is left to the writer that made it, which is taken for dead
@@ -51,7 +54,7 @@ type packedChange struct {
 }
 
 // newIntent returns the intent of changes, without their conditions: those hold by then.
-func newIntent(document string, all []*attempt) ([]byte, *intent, error) {
+func newIntent(index, document string, all []*attempt) ([]byte, *intent, error) {
 	changes := make([]packedChange, len(all))
 	for i, a := range all {
 		if a.change.Put == nil {
@@ -69,7 +72,7 @@ func newIntent(document string, all []*attempt) ([]byte, *intent, error) {
 	if err := errors.Join(json.NewEncoder(z).Encode(changes), z.Close()); err != nil {
 		return nil, nil, err
 	}
-	out := &intent{Token: rand.Text(), ID: document, Changes: packed.Bytes()}
+	out := &intent{Token: rand.Text(), ID: document, Changes: packed.Bytes(), Index: index}
 	data, err := json.Marshal(out)
 	return data, out, err
 }
@@ -155,6 +158,8 @@ func (w *Writer) await(ctx context.Context, r *Register, waited *waited) (left s
 		switch {
 		case version == "":
 			return "", nil
+		case w.foreign(data):
+			return version, nil
 		case version != watched:
 			watched = version
 			since = time.Now()
@@ -175,6 +180,12 @@ func (w *Writer) await(ctx context.Context, r *Register, waited *waited) (left s
 			return "", err
 		}
 	}
+}
+
+// foreign reports whether an intent is of another index, which had this name before.
+func (w *Writer) foreign(data []byte) bool {
+	var i intent
+	return json.Unmarshal(data, &i) == nil && i.Index != "" && i.Index != w.store.current().ID
 }
 
 // finish makes all of a change that another writer began, and removes its intent.
@@ -266,6 +277,10 @@ func (w *Writer) Mend(ctx context.Context) error {
 		now := w.seen[name]
 		if now.version != version {
 			now = sighting{version, time.Now()}
+		}
+		if w.foreign(data) {
+			errs = append(errs, r.remove(ctx, version))
+			continue
 		}
 		if time.Since(now.since) > w.undisturbed {
 			errs = append(errs, w.finish(ctx, r, data, version))

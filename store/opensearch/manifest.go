@@ -26,6 +26,8 @@ type Manifest struct {
 	Experts []Expert `json:"experts"`
 	// Calibration is the record of the collection, as YAML; "": there is none.
 	Calibration string `json:"calibration,omitempty"`
+	// Settings are the collection's own, as YAML (collections.Format); "": it was made without.
+	Settings string `json:"settings,omitempty"`
 }
 
 // Words is how BM25 was set up.

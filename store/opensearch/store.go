@@ -101,7 +101,7 @@ func (s *Store) Manifest() *Manifest { return s.about.Manifest }
 // Observe has a function called after each request to a node, by several at the same
 // time. It is to be set before the store is used by several.
 func (s *Store) Observe(f func(Exchange)) {
-	s.client.observe = f
+	s.client.Observe(f)
 }
 
 // Index returns its name.
@@ -150,7 +150,11 @@ func begin(ctx context.Context, client *Client, index string, o store.BuildOptio
 		if err := plan.check(); err != nil {
 			return nil, err
 		}
-		s, err = makeIndex(ctx, client, index, plan, shape)
+		about := meta{Plan: plan}
+		if shape.filling {
+			about.Filling = &filling{shape.Replicas}
+		}
+		s, err = makeIndex(ctx, client, index, about, shape)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("index %s: %w", index, err)
@@ -179,14 +183,12 @@ func (m *Manifest) String() string {
 
 // makeIndex makes an index that is not there. Where two do at once, one of them finds the
 // other's.
-func makeIndex(ctx context.Context, client *Client, index string, plan *Manifest, shape Shape) (*Store, error) {
-	s := &Store{client: client, index: index, concrete: index, pause: firstPause, about: meta{Plan: plan}}
-	if shape.filling {
-		s.about.Filling = &filling{shape.Replicas}
-	}
+func makeIndex(ctx context.Context, client *Client, index string, about meta, shape Shape) (*Store, error) {
+	s := &Store{client: client, index: index, concrete: index, pause: firstPause, about: about}
+	of := s.current()
 	body, err := json.Marshal(object{
-		"settings": settings(plan.Words, shape),
-		"mappings": mapping(plan, s.about),
+		"settings": settings(of.Words, shape),
+		"mappings": mapping(of, about),
 		"aliases":  object{s.target(): hidden},
 	})
 	if err != nil {
@@ -319,6 +321,7 @@ type Statistics struct {
 	Unkeyed int64
 	// Unvalued are those that older versions wrote without the values of their metadata.
 	Unvalued int64
+	Bytes    int64 // of the shards, without their copies
 	inCopies int64 // deleted ones, in all copies
 	changes  int64 // that the nodes made of the index since they have it
 }
@@ -334,6 +337,9 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 			Made    int64 `json:"index_total"`
 			Deleted int64 `json:"delete_total"`
 		} `json:"indexing"`
+		Store struct {
+			Bytes int64 `json:"size_in_bytes"`
+		} `json:"store"`
 	}
 	var said struct {
 		All struct {
@@ -341,7 +347,7 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 			Total     documents `json:"total"`
 		} `json:"_all"`
 	}
-	answer, err := s.askFor(ctx, opening, "GET", s.path("/_stats/docs,indexing"), nil, wholly)
+	answer, err := s.askFor(ctx, opening, "GET", s.path("/_stats/docs,indexing,store"), nil, wholly)
 	if err == nil {
 		err = json.Unmarshal(answer, &said)
 	}
@@ -349,8 +355,11 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 		return Statistics{}, err
 	}
 	one := said.All.Primaries.Docs
-	out := Statistics{Passages: one.Count, Deleted: one.Deleted, inCopies: said.All.Total.Docs.Deleted,
-		changes: said.All.Primaries.Indexing.Made + said.All.Primaries.Indexing.Deleted}
+	out := Statistics{
+		Passages: one.Count, Deleted: one.Deleted, Bytes: said.All.Primaries.Store.Bytes,
+		inCopies: said.All.Total.Docs.Deleted,
+		changes:  said.All.Primaries.Indexing.Made + said.All.Primaries.Indexing.Deleted,
+	}
 	count := func(clauses object) object {
 		return object{"size": 0, "track_total_hits": true, "query": object{"bool": clauses}}
 	}

@@ -2,8 +2,10 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -106,6 +108,15 @@ func (b *backend) Calibration() ([]byte, error) {
 	b.mu.Lock()
 	b.record = stamp
 	b.mu.Unlock()
+	return text, err
+}
+
+// Settings implements store.Backend.
+func (b *backend) Settings() ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(b.dir, collections.SettingsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	return text, err
 }
 

@@ -55,6 +55,10 @@ func (b *backend) Meters() []store.Meter {
 			Value: func() float64 { return float64(b.Known().Passages) },
 		},
 		{
+			Name: store.BytesMeter, Help: "Bytes of the store without its copies, as it was asked last.",
+			Value: func() float64 { return float64(b.Known().Bytes) },
+		},
+		{
 			Name: "store_deleted", Help: "Deleted passages of the store that still count in the statistics of words.",
 			Value: func() float64 { return float64(b.Known().Deleted) },
 		},
@@ -81,6 +85,9 @@ func (b *backend) Calibration() ([]byte, error) {
 	}
 	return nil, nil
 }
+
+// Settings implements store.Backend.
+func (b *backend) Settings() ([]byte, error) { return []byte(b.Store().Manifest().Settings), nil }
 
 // CalibrationAt implements store.Backend.
 func (b *backend) CalibrationAt() string { return "the calibration of store " + b.Store().Index() }

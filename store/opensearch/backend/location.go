@@ -18,6 +18,7 @@ type location struct {
 	cluster opensearch.Address
 	access  opensearch.Access
 	shape   opensearch.Shape
+	client  *opensearch.Client // that others use, too; nil: one is made
 }
 
 // At returns the location of an index: its address, as opensearch.ParseAddress reads it, how the
@@ -27,11 +28,14 @@ func At(address string, access opensearch.Access, shape opensearch.Shape) (store
 	if err != nil {
 		return nil, err
 	}
-	return &location{address, a, access, shape}, nil
+	return &location{address: address, cluster: a, access: access, shape: shape}, nil
 }
 
 // connect returns a client of the cluster, which answers.
 func (l *location) connect(ctx context.Context) (*opensearch.Client, error) {
+	if l.client != nil {
+		return l.client, nil
+	}
 	client, err := opensearch.NewClient(l.cluster.Nodes, l.access)
 	if err != nil {
 		return nil, err

@@ -90,6 +90,7 @@ func conditionIn(h opensearch.Health, err error) store.Condition {
 	switch {
 	case err != nil:
 		c.Failed = err.Error()
+		c.Gone = opensearch.Replaced(err)
 	case h.Status == "red":
 		c.Failed = "a shard of the index has no copy (its health is red), so passages cannot be found"
 	case h.Status != "green":

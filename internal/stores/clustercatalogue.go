@@ -1,0 +1,128 @@
+package stores
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"example.org/conclave/ann"
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/collections"
+	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch"
+	inCluster "example.org/conclave/store/opensearch/backend"
+)
+
+// indexes is the catalogue of a cluster.
+type indexes struct {
+	config configs.Config
+	*inCluster.Cluster
+}
+
+func openCluster(ctx context.Context, config configs.Config) (Catalogue, error) {
+	access, err := accessOf(config.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	c, err := inCluster.OpenCluster(ctx, prefixOf(config.Store), access, shapeOf(config))
+	if err != nil {
+		return nil, err
+	}
+	return &indexes{config, c}, nil
+}
+
+func shapeOf(config configs.Config) opensearch.Shape {
+	return opensearch.Shape{Shards: config.Cluster.Shards, Replicas: config.Cluster.Replicas}
+}
+
+// entry describes a collection by what its index says.
+func entry(e opensearch.Entry) Listed {
+	if e.Err != nil {
+		return Listed{Name: e.Name, Err: e.Err}
+	}
+	return listed(e.Name, []byte(e.Manifest.Settings))
+}
+
+// List implements Catalogue, by one request.
+func (x *indexes) List(ctx context.Context) ([]Listed, error) {
+	all, err := x.Cluster.List(ctx)
+	var out []Listed
+	for _, e := range all {
+		out = append(out, entry(e))
+	}
+	return out, err
+}
+
+// Find implements Catalogue.
+func (x *indexes) Find(ctx context.Context, name string) (*Listed, error) {
+	e, err := x.Cluster.Find(ctx, name)
+	if e == nil || err != nil {
+		return nil, err
+	}
+	l := entry(*e)
+	return &l, nil
+}
+
+// Examine implements Catalogue: the cluster says which shards have no copy.
+func (x *indexes) Examine(ctx context.Context) ([]Listed, error) {
+	all, err := x.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	red, err := x.Red(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range red {
+		for i := range all {
+			if all[i].Name == name && all[i].Err == nil {
+				all[i].Err = errors.New("a shard of the index has no copy (its health is red), so passages cannot be found")
+			}
+		}
+	}
+	return all, nil
+}
+
+// At implements Catalogue.
+func (x *indexes) At(name string) (configs.Config, store.Location, error) {
+	config := x.config
+	config.Store = prefixOf(config.Store) + name
+	at, err := x.Cluster.At(name)
+	return config, at, err
+}
+
+// Create implements Catalogue.
+func (x *indexes) Create(ctx context.Context, name string, s collections.Settings, o store.BuildOptions) error {
+	if err := x.CheckName(name); err != nil {
+		return &collections.Error{Code: collections.Invalid, Detail: err.Error()}
+	}
+	if s.Index != "" && s.Index != ann.HNSW {
+		return &collections.Error{Code: collections.NoValue, Detail: fmt.Sprintf(
+			"index is %q, and a cluster has one kind of vector index, its own of %s: leave it out", s.Index, ann.HNSW)}
+	}
+	if err := x.CheckExperts(o.Experts); err != nil {
+		return &collections.Error{Code: collections.NoValue, Detail: err.Error()}
+	}
+	settings, err := collections.Format(s, time.Now())
+	if err != nil {
+		return err
+	}
+	err = x.Cluster.Create(ctx, name, string(settings), o)
+	if errors.Is(err, opensearch.ErrExists) {
+		return &collections.Error{Code: collections.Exists, Detail: fmt.Sprintf("there is a collection %q already, or another index by its name", name)}
+	}
+	return err
+}
+
+// Remove implements Catalogue.
+func (x *indexes) Remove(ctx context.Context, name string) error {
+	e, err := x.Cluster.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	if e == nil {
+		return collections.UnknownError(name)
+	}
+	return x.Cluster.Remove(ctx, name)
+}

@@ -1,0 +1,123 @@
+package stores
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"example.org/conclave/configs"
+	"example.org/conclave/internal/collections"
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/store"
+	inFolder "example.org/conclave/store/folder/backend"
+)
+
+// folders is the catalogue of a data folder.
+type folders struct {
+	config configs.Config
+	folder *collections.Folder
+}
+
+func openFolder(config configs.Config) (Catalogue, error) {
+	folder, err := collections.OpenFolder(disk.OS{}, config.Data, !config.ReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	return &folders{config, folder}, nil
+}
+
+// List implements Catalogue.
+func (f *folders) List(context.Context) ([]Listed, error) {
+	names, err := f.folder.Names()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Listed, len(names))
+	for i, name := range names {
+		out[i] = f.listed(name)
+	}
+	return out, nil
+}
+
+func (f *folders) listed(name string) Listed {
+	l := Listed{Name: name}
+	l.Settings, l.Created, l.Err = collections.Read(f.folder.Disk(), f.folder.Path(name))
+	return l
+}
+
+// Find implements Catalogue.
+func (f *folders) Find(_ context.Context, name string) (*Listed, error) {
+	has, err := f.folder.Has(name)
+	if !has || err != nil {
+		return nil, err
+	}
+	l := f.listed(name)
+	return &l, nil
+}
+
+// Examine implements Catalogue. Of each collection only that is read which tells.
+func (f *folders) Examine(ctx context.Context) ([]Listed, error) {
+	all, err := f.List(ctx)
+	for i := range all {
+		if all[i].Err == nil {
+			all[i].Err = f.examine(ctx, all[i].Name)
+		}
+	}
+	return all, err
+}
+
+// examine returns an error where a collection certainly cannot be opened.
+func (f *folders) examine(ctx context.Context, name string) error {
+	path := f.folder.Path(name)
+	stored, err := inFolder.At(path).Experts(ctx)
+	if err == nil && stored == nil {
+		return fmt.Errorf("%s is no whole collection: its first indexing goes on, or was interrupted", path)
+	}
+	return err
+}
+
+// At implements Catalogue. Snapshots are in a folder for each collection.
+func (f *folders) At(name string) (configs.Config, store.Location, error) {
+	config := f.config
+	config.Collection = f.folder.Path(name)
+	if config.Snapshots != "" {
+		config.Snapshots = filepath.Join(config.Snapshots, name)
+	} else {
+		config.Snapshots = f.folder.Snapshots(name)
+	}
+	return config, inFolder.At(config.Collection), nil
+}
+
+// Create implements Catalogue.
+func (f *folders) Create(ctx context.Context, name string, s collections.Settings, o store.BuildOptions) error {
+	return f.folder.Create(name, s, time.Now(), func(dir string) error {
+		_, err := inFolder.At(dir).Index(ctx, nil, o)
+		return err
+	})
+}
+
+// Remove implements Catalogue.
+func (f *folders) Remove(_ context.Context, name string) error { return f.folder.Remove(name) }
+
+// Observe implements Catalogue: no other machine is asked.
+func (f *folders) Observe(func(store.Exchange)) {}
+
+// Bytes implements Catalogue: those of the files.
+func (f *folders) Bytes(_ context.Context, name string) (bytes int64, err error) {
+	err = filepath.WalkDir(f.folder.Path(name), func(_ string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it is merged away
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		if info, err := d.Info(); err == nil {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return bytes, err
+}

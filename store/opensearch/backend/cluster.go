@@ -1,0 +1,69 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+
+	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch"
+)
+
+// Cluster is the indexes of a cluster with a prefix, a collection each, behind one client.
+type Cluster struct {
+	*opensearch.Catalogue
+	address string // with the prefix, for people
+	cluster opensearch.Address
+	client  *opensearch.Client
+	shape   opensearch.Shape
+}
+
+// OpenCluster connects to a cluster, whose address ends with the prefix.
+func OpenCluster(
+	ctx context.Context,
+	address string,
+	access opensearch.Access,
+	shape opensearch.Shape,
+) (*Cluster, error) {
+	a, err := opensearch.ParseAddress(address)
+	if err != nil {
+		return nil, err
+	}
+	client, err := opensearch.NewClient(a.Nodes, access)
+	if err != nil {
+		return nil, err
+	}
+	if err := client.Connect(ctx); err != nil {
+		return nil, fmt.Errorf("the store %s: %w", address, err)
+	}
+	return &Cluster{opensearch.NewCatalogue(client, a.Index), address, a, client, shape}, nil
+}
+
+// At returns where a collection is kept, or will be.
+func (c *Cluster) At(name string) (store.Location, error) {
+	if err := c.CheckName(name); err != nil {
+		return nil, err
+	}
+	of := c.cluster
+	of.Index = c.Index(name)
+	return &location{address: c.address + name, cluster: of, shape: c.shape, client: c.client}, nil
+}
+
+// Create makes a collection without passages.
+func (c *Cluster) Create(ctx context.Context, name, settings string, o store.BuildOptions) error {
+	return c.Catalogue.Create(ctx, name, settings, c.shape, o)
+}
+
+// Bytes returns how many the shards of a collection take, without their copies.
+func (c *Cluster) Bytes(ctx context.Context, name string) (int64, error) {
+	stored, err := opensearch.Open(ctx, c.client, c.Index(name))
+	if err != nil {
+		return 0, err
+	}
+	n, err := stored.Statistics(ctx)
+	return n.Bytes, err
+}
+
+// Observe has a function called after each request to a node.
+func (c *Cluster) Observe(f func(store.Exchange)) {
+	c.client.Observe(func(e opensearch.Exchange) { f(store.Exchange(e)) })
+}

@@ -1,0 +1,235 @@
+package opensearch
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"example.org/conclave/store"
+)
+
+// Catalogue is the indexes of a cluster whose names begin with a prefix, each a collection by the rest of its
+// name. All are reached by one client. What is made, and what is removed, is so by one request each, which the
+// cluster carries out as a whole or not at all.
+type Catalogue struct {
+	client *Client
+	prefix string
+}
+
+// Entry is a collection of a catalogue.
+type Entry struct {
+	Name     string
+	Manifest *Manifest // nil where Err says why
+	// Err is why the index cannot be searched by this program, as far as its description tells.
+	Err error
+}
+
+// NewCatalogue returns that of a prefix.
+func NewCatalogue(client *Client, prefix string) *Catalogue { return &Catalogue{client, prefix} }
+
+// collectionName is what a collection of a cluster may be called: indexes have no capital letters.
+var collectionName = regexp.MustCompile(`^[a-z0-9][a-z0-9_.-]{0,63}$`)
+
+// CheckName returns an error where a collection of a cluster cannot have a name.
+func CheckName(name string) error {
+	switch {
+	case !collectionName.MatchString(name):
+		return fmt.Errorf("%q cannot name a collection of a cluster, whose indexes have names of lower-case letters, digits, '_', '.' and '-', up to 64 and beginning with a letter or digit", name)
+	case strings.HasSuffix(name, stateSuffix):
+		return fmt.Errorf("%q cannot name a collection of a cluster: what ends with %s is kept beside a collection", name, stateSuffix)
+	}
+	return nil
+}
+
+// CheckName returns an error where no index of the catalogue may have a name.
+func (c *Catalogue) CheckName(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if !indexName.MatchString(c.Index(name)) {
+		return fmt.Errorf("%q cannot name a collection of this cluster: its index would be %q, whose name is too long", name, c.Index(name))
+	}
+	return nil
+}
+
+// CheckExperts returns an error where a collection cannot have passages with vectors of these experts.
+func (c *Catalogue) CheckExperts(experts []store.PassageEncoder) error {
+	for _, e := range experts {
+		if _, err := describe(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Index returns the name of a collection's index.
+func (c *Catalogue) Index(name string) string { return c.prefix + name }
+
+// List returns the collections, in the order of their names. An index that something else made is none.
+func (c *Catalogue) List(ctx context.Context) ([]Entry, error) {
+	return c.entries(ctx, url.PathEscape(c.prefix)+"*", "&expand_wildcards=open,closed")
+}
+
+// Find returns one collection; nil where there is none. An alias is none.
+func (c *Catalogue) Find(ctx context.Context, name string) (*Entry, error) {
+	if c.CheckName(name) != nil {
+		return nil, nil
+	}
+	all, err := c.entries(ctx, url.PathEscape(c.Index(name)), "")
+	if isStatus(err, http.StatusNotFound) {
+		return nil, nil
+	}
+	i := slices.IndexFunc(all, func(e Entry) bool { return e.Name == name })
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	return &all[i], nil
+}
+
+// entries returns the collections among indexes.
+func (c *Catalogue) entries(ctx context.Context, indexes, more string) (out []Entry, err error) {
+	var all map[string]struct {
+		Mappings struct {
+			Meta map[string]json.RawMessage `json:"_meta"`
+		} `json:"mappings"`
+	}
+	s := &Store{client: c.client, pause: firstPause}
+	path := "/" + indexes + "/_mapping?filter_path=*.mappings._meta" + more
+	answer, err := s.askFor(ctx, opening, http.MethodGet, path, nil, isJSON)
+	if err == nil {
+		err = json.Unmarshal(answer, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the indexes %s*: %w", c.prefix, err)
+	}
+	for index, d := range all {
+		name, ok := strings.CutPrefix(index, c.prefix)
+		raw, ours := d.Mappings.Meta["conclave"]
+		if !ok || !ours || c.CheckName(name) != nil {
+			continue
+		}
+		e := Entry{Name: name}
+		var about meta
+		switch err := decodeStrictly(raw, &about); {
+		case err != nil:
+			e.Err = fmt.Errorf("_meta.conclave of index %s: %w", index, err)
+		case about.Manifest == nil:
+			e.Err = fmt.Errorf("index %s: %w", index, ErrUnfinished)
+		default:
+			if err := about.Manifest.check(); err != nil {
+				e.Err = fmt.Errorf("index %s: %w", index, err)
+				break
+			}
+			e.Manifest = about.Manifest
+		}
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// Red returns the names of the collections that cannot be searched as a whole, since a shard of theirs has no
+// copy on a node.
+func (c *Catalogue) Red(ctx context.Context) ([]string, error) {
+	s := &Store{client: c.client, pause: firstPause}
+	answer, err := s.askFor(ctx, opening, http.MethodGet,
+		"/_cluster/health/"+url.PathEscape(c.prefix)+"*?level=indices&local=true&expand_wildcards=open,closed", nil, isJSON)
+	var said struct {
+		Indices map[string]struct {
+			Status string `json:"status"`
+		} `json:"indices"`
+	}
+	if err == nil {
+		err = json.Unmarshal(answer, &said)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("asking how the indexes %s* are: %w", c.prefix, err)
+	}
+	var red []string
+	for index, is := range said.Indices {
+		if name, ok := strings.CutPrefix(index, c.prefix); ok && is.Status == "red" {
+			red = append(red, name)
+		}
+	}
+	slices.Sort(red)
+	return red, nil
+}
+
+// ErrExists is the error of a collection that is made where there is an index of its name.
+var ErrExists = errors.New("there is an index of this name")
+
+// Create makes a collection without passages, with settings as text, by one request.
+func (c *Catalogue) Create(ctx context.Context, name, settings string, shape Shape, o store.BuildOptions) error {
+	if err := c.CheckName(name); err != nil {
+		return err
+	}
+	m := &Manifest{
+		Format: manifestFormat, ID: rand.Text(), Words: wordsOf(o.Words), Experts: []Expert{}, Settings: settings,
+	}
+	for _, e := range o.Experts {
+		x, err := describe(e)
+		if err != nil {
+			return err
+		}
+		m.Experts = append(m.Experts, x)
+	}
+	if err := m.check(); err != nil {
+		return err
+	}
+	index := c.Index(name)
+	s := &Store{client: c.client, index: index, concrete: index, pause: firstPause}
+	if _, _, err := s.describe(ctx, manager, opening); !errors.Is(err, ErrNoIndex) {
+		if err == nil || errors.Is(err, errForeign) {
+			return ErrExists
+		}
+		return fmt.Errorf("index %s: %w", index, err)
+	}
+	made, err := makeIndex(ctx, c.client, index, meta{Manifest: m}, shape)
+	if err == nil && made.current().ID != m.ID { // another one was faster
+		return ErrExists
+	}
+	return err
+}
+
+// Remove removes a collection with all that is beside it, by one request. Who has it open finds it gone.
+func (c *Catalogue) Remove(ctx context.Context, name string) error {
+	index := c.Index(name)
+	s := &Store{client: c.client, index: index, concrete: index, pause: firstPause}
+	var id string // of what is removed: one that is made anew meanwhile stays
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		has, err := c.Find(ctx, name)
+		switch {
+		case err != nil:
+			return err
+		case has == nil:
+			return nil
+		case has.Manifest != nil && id != "" && has.Manifest.ID != id:
+			return nil
+		case has.Manifest != nil:
+			id = has.Manifest.ID
+		}
+		_, refused := c.client.Do(ctx, http.MethodDelete,
+			"/"+url.PathEscape(index)+","+url.PathEscape(index+stateSuffix)+"?ignore_unavailable=true&timeout=20s", nil)
+		var status *StatusError
+		switch {
+		case refused == nil:
+		case errors.As(refused, &status) && status.Status != 429 && status.Status < 502:
+			return fmt.Errorf("removing index %s: %w", index, refused)
+		}
+		if refused == nil {
+			if _, _, err := s.describe(ctx, manager, opening); errors.Is(err, ErrNoIndex) {
+				return nil
+			}
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return fmt.Errorf("removing index %s: %w", index, errors.Join(err, refused))
+		}
+	}
+}
