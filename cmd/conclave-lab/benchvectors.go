@@ -16,6 +16,7 @@ func newBenchVectors(term cli.Terminal) *cobra.Command {
 	var o vectors.Trial
 	var generate int
 	var filters, asJSON bool
+	var columns string
 	shares := vectors.DefaultSelectivities()
 	command := &cobra.Command{
 		Use:   "ann",
@@ -26,7 +27,8 @@ header, little-endian: float16 (the name ends in .f16) or float32 (.f32). --trut
 names a file of the 100 nearest rows of each query (int32, little-endian); without
 it they are computed first. --filters measures speed and recall of searches that
 are limited to a share of the vectors instead: random ones, those nearest to the
-query, those furthest from it, and those near another vector.`,
+query, those furthest from it, and those near another vector. --columns answers
+filtered searches that research/bench/vectors/filtered.py asks for.`,
 		Example: `  conclave-lab bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --json
   conclave-lab bench ann --vectors passages.f16 --queries questions.f16 --dim 384 --ef 300 --filters
   conclave-lab bench ann --generate 100000 --vectors v.f16 --queries q.f16 --dim 384      # makes these files`,
@@ -47,6 +49,9 @@ query, those furthest from it, and those near another vector.`,
 			}
 			if err := o.Check(); err != nil {
 				return cli.UsageError{Err: err}
+			}
+			if columns != "" {
+				return vectors.AnswerFiltered(cmd.Context(), o, columns, term.In, term.Out)
 			}
 			if filters {
 				points, err := vectors.RunFilters(cmd.Context(), o, shares)
@@ -93,6 +98,7 @@ query, those furthest from it, and those near another vector.`,
 		false,
 		"measure searches that are limited to a share of the vectors, with the first --ef",
 	)
+	flags.StringVar(&columns, "columns", "", "`file` of columns of numbers (int32), by which standard input asks for searches")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return command
 }
