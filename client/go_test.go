@@ -326,6 +326,14 @@ func TestJobs(t *testing.T) {
 	if err != nil || job.Result.Deleted != 2 {
 		t.Errorf("%+v, %v", job, err)
 	}
+	year := client.Filter{Condition: client.Condition{Field: "nobody", Exists: new(true)}}
+	if n, err := c.CountPassages(t.Context(), year); n != 0 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	year.Exists = new(false)
+	if n, err := c.CountPassages(t.Context(), year); n != 1 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
 	job, err = c.Snapshot(t.Context(), "monday")
 	if err == nil {
 		job, err = c.Wait(t.Context(), job.ID)

@@ -49,44 +49,93 @@ func (a *API) deleteExpert(c *call, _ none) (jobs.Job, error) {
 	return a.submit(c, jobs.Request{Kind: jobs.RemoveExpert, Name: c.name})
 }
 
-// deletePassages answers DELETE /v1/passages: it asks for a job that deletes the
-// passages that have tags, or ids.
-func (a *API) deletePassages(c *call, _ none) (job jobs.Job, err error) {
-	if _, err := c.engine(); err != nil {
-		return job, err
+// DryRun is the answer to a deletion that is only counted.
+type DryRun struct {
+	Passages int `json:"passages"` // that would be deleted
+}
+
+// deletePassages answers DELETE /v1/passages: it asks for a job that deletes the passages that have tags and meet
+// a condition, or that have ids; or it counts them.
+func (a *API) deletePassages(c *call, _ none) (any, error) {
+	engine, err := c.engine()
+	if err != nil {
+		return nil, err
 	}
-	if len(c.query) == 0 {
-		return job, newProblem(
+	dry := c.query["dry_run"] == true
+	delete(c.query, "dry_run")
+	condition, err := c.condition()
+	if err != nil {
+		return nil, err
+	}
+	if len(c.query) == 0 || condition != nil && condition.Empty() {
+		return nil, newProblem(
 			"missing_parameter",
-			"Say which passages to delete, by tags_all, tags_any or both, or by ids: without a filter it would be all of them.",
+			"Say which passages to delete, by tags_all, tags_any, filter or several of them, or by ids: without a filter it would be all of them.",
 		)
 	}
 	filter := search.Filter{TagsAll: texts(c.query["tags_all"]), TagsAny: texts(c.query["tags_any"])}
 	ids := texts(c.query["ids"])
 	if len(ids) > 0 && len(c.query) > 1 {
-		return job, newProblem(
+		return nil, newProblem(
 			"invalid_query",
 			"ids stands alone: it is not known which of the passages with tags are meant, those with the ids or all of them.",
 		)
 	}
 	query := url.Values{}
 	for _, name := range slices.Sorted(maps.Keys(c.query)) {
+		if name == filterParameter {
+			query.Set(name, wording.Shorten(asJSON(c.query[name])))
+			continue
+		}
 		tags := texts(c.query[name])
 		if len(tags) == 0 { // it asks for nothing, and what was meant to narrow would not
-			return job, newProblem("empty_tag", fmt.Sprintf("%s is empty: name one, or leave it out.", name),
+			return nil, newProblem("empty_tag", fmt.Sprintf("%s is empty: name one, or leave it out.", name),
 				ProblemField{Pointer: "/" + name, Parameter: name, Detail: "is empty"})
 		}
 		query.Set(name, strings.Join(tags, ","))
 	}
 	if err := filter.Check(); err != nil {
-		return job, asParameters(problemOf(c.r.Context(), err))
+		return nil, asParameters(problemOf(c.r.Context(), err))
+	}
+	if dry || condition != nil { // a condition that cannot be followed is refused now
+		if condition != nil {
+			filter.Condition = *condition
+		}
+		n, err := a.countDeleted(c, engine, filter, ids)
+		if err != nil {
+			return nil, asParameters(problemOf(c.r.Context(), err))
+		}
+		if dry {
+			return DryRun{n}, nil
+		}
 	}
 	// Tags and ids that come from a query string have no commas.
 	name := strings.ReplaceAll(query.Encode(), "%2C", ",")
-	return a.submit(
-		c,
-		jobs.Request{Kind: jobs.DeleteTagged, Name: name, TagsAll: filter.TagsAll, TagsAny: filter.TagsAny, IDs: ids},
-	)
+	if condition != nil {
+		name = query.Encode()
+	}
+	return a.submit(c, jobs.Request{
+		Kind: jobs.DeleteTagged, Name: name, TagsAll: filter.TagsAll, TagsAny: filter.TagsAny, IDs: ids, Filter: condition,
+	})
+}
+
+// countDeleted returns how many passages a deletion would delete, as searches see them; those with ids as they were
+// acknowledged.
+func (a *API) countDeleted(c *call, engine *admittedEngine, f search.Filter, ids []string) (n int, err error) {
+	if len(ids) == 0 {
+		return engine.Count(c.r.Context(), f)
+	}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+		_, _, err := engine.Passage(c.r.Context(), id)
+		var refused *search.Error
+		switch {
+		case err == nil:
+			n++
+		case !errors.As(err, &refused) || refused.Kind != search.NotFound:
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // submit asks for a job and answers where to follow it.

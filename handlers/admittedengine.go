@@ -161,6 +161,18 @@ func (e *admittedEngine) Sample(ctx context.Context, n int) ([]corpus.Passage, e
 	return e.engine.Sample(ctx, n)
 }
 
+func (e *admittedEngine) Count(ctx context.Context, f search.Filter) (int, error) {
+	ctx, done := e.enterEngine(ctx, time.Time{})
+	defer done()
+	return e.engine.Count(ctx, f)
+}
+
+func (e *admittedEngine) Misfits(ctx context.Context) ([]search.Misfits, error) {
+	ctx, done := e.enterEngine(ctx, time.Time{})
+	defer done()
+	return e.engine.Misfits(ctx)
+}
+
 func (e *admittedEngine) Documents(
 	ctx context.Context,
 	r search.DocumentsRequest,

@@ -22,6 +22,7 @@ type Collection struct {
 	inputs   jobs.Inputs // set before keeper
 	// judgments is set before writing; nil: they are not kept here
 	judgments Judgments
+	settings  Settings // set before engine; nil: it has none that change
 }
 
 // NewCollection returns a collection of a name, to which nothing is attached. What is said of it is
@@ -46,6 +47,9 @@ func (k *Collection) AttachDocuments(keeper *keeping.Keeper, inputs jobs.Inputs)
 // AttachJudgments lets judgments be kept. It is called before AttachWriter, and not where the store
 // cannot keep them.
 func (k *Collection) AttachJudgments(j Judgments) { k.judgments = j }
+
+// AttachSettings lets the settings of the collection be asked for and changed. It is called before Attach.
+func (k *Collection) AttachSettings(s Settings) { k.settings = s }
 
 // AttachWriter lets passages be written and jobs be asked for. Until then such
 // requests answer 503, or 403 where the server only reads.

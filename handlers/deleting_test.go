@@ -22,7 +22,7 @@ func TestDeletePassages(t *testing.T) {
 		code   string
 		says   string
 	}{
-		"":                                       {400, "missing_parameter", "tags_all, tags_any or both, or by ids"},
+		"":                                       {400, "missing_parameter", "tags_all, tags_any, filter or several of them, or by ids"},
 		"?ids=":                                  {422, "empty_tag", "ids is empty"},
 		"?ids=a&tags_any=b":                      {400, "invalid_query", "alone"},
 		"?":                                      {400, "missing_parameter", ""},
@@ -31,7 +31,7 @@ func TestDeletePassages(t *testing.T) {
 		"?tags_all=a,%20,b":                      {422, "empty_tag", "empty"},
 		"?tags_all=a,":                           {422, "empty_tag", "empty"},
 		"?tags_any=a&tags_any=b":                 {400, "repeated_parameter", "separated by commas"},
-		"?tags=a":                                {400, "unknown_parameter", "the parameters are ids, tags_all, tags_any."},
+		"?tags=a":                                {400, "unknown_parameter", "the parameters are dry_run, filter, ids, tags_all, tags_any."},
 		"?tags_any=a&q=bees":                     {400, "unknown_parameter", "tags_all, tags_any."},
 		"?question=bees":                         {400, "unknown_parameter", "tags_all, tags_any."},
 		"?tags_any=%ff":                          {400, "invalid_utf8", ""},

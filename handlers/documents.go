@@ -42,7 +42,11 @@ func (a *API) getDocuments(c *call) error {
 		return err
 	}
 	text := func(name string) string { s, _ := c.query[name].(string); return s }
-	found, next, err := engine.Documents(c.r.Context(), search.DocumentsRequest{
+	ctx, err := c.listing(engine)
+	if err != nil {
+		return err
+	}
+	found, next, err := engine.Documents(ctx, search.DocumentsRequest{
 		After: text("after"), Prefix: text("prefix"), Match: text("q"), Limit: limit,
 	})
 	if err != nil {

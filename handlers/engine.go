@@ -30,6 +30,10 @@ type Engine interface {
 	Documents(ctx context.Context, r search.DocumentsRequest) (found []corpus.Document, next string, err error)
 	// DocumentText returns the text of a document from a passage on, of at most so many bytes.
 	DocumentText(ctx context.Context, id string, from, most int) (search.DocumentText, error)
+	// Count returns how many passages a filter lets through.
+	Count(ctx context.Context, f search.Filter) (int, error)
+	// Misfits returns the values of fields that do not have the declared types.
+	Misfits(ctx context.Context) ([]search.Misfits, error)
 	// Generation is the newest generation of the collection, and its passages.
 	Generation() (number uint64, passages int)
 	Limits() search.Limits

@@ -154,7 +154,11 @@ func (a *API) getPassages(c *call) error {
 		limit = int(n)
 	}
 	after, _ := c.query["after"].(string)
-	passages, next, err := engine.List(c.r.Context(), after, limit)
+	ctx, err := c.listing(engine)
+	if err != nil {
+		return err
+	}
+	passages, next, err := engine.List(ctx, after, limit)
 	if err != nil {
 		return err
 	}

@@ -101,8 +101,10 @@ func (s *schema) link(all map[string]json.RawMessage, inside map[string]*schema)
 	for _, property := range s.Properties {
 		children = append(children, property)
 	}
-	if s.Items != nil {
-		children = append(children, s.Items)
+	for _, child := range []*schema{s.Items, s.Content} {
+		if child != nil {
+			children = append(children, child)
+		}
 	}
 	if len(s.AdditionalProperties) > 0 && s.AdditionalProperties[0] == '{' {
 		s.rest = &schema{}

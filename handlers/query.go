@@ -19,6 +19,9 @@ const simpleSearch = "searchSimply"
 // questionParameter is what GET calls the question, short for typing.
 const questionParameter = "q"
 
+// filterLists are the parts of a filter that are parameters of their own.
+var filterLists = []string{"tags_all", "tags_any", "documents"}
+
 // readQuery reads a query string's parameters, which are held against the document
 // like the fields of a body: each may be there once, and only those that the
 // operation has. Lists are separated by commas.
@@ -71,6 +74,14 @@ func (o *operation) readQuery(raw string) (map[string]any, error) {
 			)
 		}
 		out[name] = queryValue(property, values[name][0])
+		if property.Content != nil { // JSON
+			parsed, p := readJSONParameter(name, values[name][0])
+			if p != nil {
+				return nil, p
+			}
+			out[name] = parsed
+			property = property.Content
+		}
 		if o.id != simpleSearch { // whose parameters are checked as the fields of a body
 			out[name] = c.check(property, out[name], wording.Pointer("", name))
 		}
@@ -122,13 +133,18 @@ func asParameters(p *Problem) *Problem {
 			e.Pointer = "/" + questionParameter + rest
 		}
 		if rest, ok := strings.CutPrefix(e.Pointer, "/filter/"); ok {
-			e.Pointer = "/" + rest
+			if name, _, _ := strings.Cut(rest, "/"); slices.Contains(filterLists, name) {
+				e.Pointer = "/" + rest
+			}
 		}
 		if e.Parameter == "" && e.Pointer != "" {
 			e.Parameter, _, _ = strings.Cut(e.Pointer[1:], "/")
 		}
 		if rest, ok := strings.CutPrefix(q.Detail, before+" "); ok && before != "" {
 			q.Detail = e.Parameter + " " + rest
+			if inner, within := strings.CutPrefix(e.Pointer, "/"+filterParameter+"/"); within {
+				q.Detail = fmt.Sprintf("%s at /%s %s", filterParameter, inner, rest)
+			}
 		}
 	}
 	return &q

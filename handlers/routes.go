@@ -48,6 +48,8 @@ func routes() []route {
 		{"experts", answer, serveJSON((*API).getExperts)},
 		{"expert", answer, serveJSON((*API).getExpert)},
 		{"limits", answer, serveJSON((*API).getLimits)},
+		{"settings", answer, serveJSON((*API).getSettings)},
+		{"putSettings", Storing(), serveJSON((*API).putSettings)},
 		{"snapshot", answer, serveJSON((*API).postSnapshot)},
 		{"snapshots", answer, serveJSON((*API).getSnapshots)},
 		{"removeSnapshot", answer, serveJSON((*API).deleteSnapshot)},

@@ -63,12 +63,20 @@ func takeCollections(body any) (names []string, err error) {
 
 // getSearch answers GET /v1/search.
 func (a *API) getSearch(c *call) error {
-	body, filter := map[string]any{}, map[string]any{}
+	body := map[string]any{}
+	filter, _ := c.query[filterParameter].(map[string]any)
+	if filter == nil {
+		filter = map[string]any{}
+	}
 	for name, value := range c.query {
 		switch name {
 		case questionParameter:
 			splitTyped(body, value, c.query)
 		case "tags_all", "tags_any", "documents":
+			if _, given := filter[name]; given {
+				return newProblem("invalid_query", fmt.Sprintf("%s stands beside the filter and in it: leave out one.", name),
+					ProblemField{Pointer: "/" + name, Parameter: name, Detail: "is given twice"})
+			}
 			filter[name], body["filter"] = value, filter
 		case "must", "must_not":
 			if _, given := body[name]; !given { // see splitTyped

@@ -35,7 +35,7 @@ type Writer interface {
 }
 
 // BoundedWriter is a Writer for whose Wait nobody waits longer than this, all attempts together: one that depends on
-// other machines.
+// other machines. 0: there is no bound.
 type BoundedWriter interface {
 	MostWait() time.Duration
 }
@@ -206,7 +206,10 @@ func refusedChange(err error) *Problem {
 // left: it would pass for a client that left.
 func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *http.ResponseController) error {
 	since := time.Now()
-	bounded, bound := w.Writer.(BoundedWriter)
+	most := time.Duration(0)
+	if bounded, ok := w.Writer.(BoundedWriter); ok {
+		most = bounded.MostWait()
+	}
 	for {
 		a.extendWriting(control)
 		ctx, cancel := context.WithTimeout(r.Context(), a.extendEvery())
@@ -221,11 +224,11 @@ func (a *API) awaitVisible(r *http.Request, w *writing, seq uint64, control *htt
 				"What was written is stored and safe, but searches do not see it yet: the server cannot index it at the moment, and goes on trying. Its log says why.",
 			).because(trouble)
 		}
-		if bound && time.Since(since) >= bounded.MostWait() {
+		if most > 0 && time.Since(since) >= most {
 			return newProblem(
 				"not_visible",
 				fmt.Sprintf("What was written is stored and safe, but searches did not see it within %s: the cluster goes on "+
-					"making it visible.", bounded.MostWait()),
+					"making it visible.", most),
 			).because(err)
 		}
 	}

@@ -216,9 +216,9 @@ func overloaded(err error) bool {
 // releases it.
 type pinned struct {
 	View
-	narrowed Indexes                    // what is searched: the view's own indexes, or those that a filter leaves
-	types    map[string]conditions.Type // of fields, as they were declared
-	where    conditions.Node            // what a filter asks of metadata
+	narrowed Indexes          // what is searched: the view's own indexes, or those that a filter leaves
+	types    conditions.Types // of fields, as they were declared
+	where    conditions.Node  // what a filter asks of metadata
 	// selected is how many passages the filter lets through; nil without one.
 	selected  func(context.Context) (int, error)
 	narrowing sync.Mutex // guards narrow

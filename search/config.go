@@ -52,7 +52,7 @@ type Defaults struct {
 	// Synonyms are searched for beside the words of a question, and Fields are the declared types of fields
 	// of metadata.
 	Synonyms []Synonyms
-	Fields   map[string]conditions.Type
+	Fields   conditions.Types
 	// Alpha is BM25's weight in the hybrid; a request's "weights" for BM25 replaces it.
 	Alpha float64
 	// Sharpness is the power of the experts' confidences by which muf and hybrid weigh them;

@@ -181,6 +181,7 @@ func (p *pinned) narrow(ctx context.Context, f Filter) error {
 	return guard(func() error {
 		indexes, n, err := p.View.Among(ctx, f)
 		if err != nil {
+			p.showValues(ctx, err)
 			return fmt.Errorf("selecting passages by the filter: %w", err)
 		}
 		p.narrowed, p.selected = indexes, n

@@ -10,10 +10,14 @@ import (
 type restrictionKey struct{}
 
 // Restricted returns a context whose requests see only the passages that meet a condition, whatever
-// they ask: searches find no others, and others cannot be read, listed or shown beside a result.
+// they ask: searches find no others, and others cannot be read, listed or shown beside a result. What restricted the
+// context before goes on doing so.
 func Restricted(ctx context.Context, to *conditions.Condition) context.Context {
 	if to.Empty() {
 		return ctx
+	}
+	if before := restrictionOf(ctx); before != nil {
+		to = &conditions.Condition{And: []conditions.Condition{*before, *to}}
 	}
 	return context.WithValue(ctx, restrictionKey{}, to)
 }

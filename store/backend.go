@@ -42,6 +42,10 @@ type Backend interface {
 	// Calibrate puts the text of a record in the place of the one before.
 	Calibrate(ctx context.Context, text []byte) error
 
+	// Configure puts another text in the place of the settings. Watcher.Recalibrated tells all who serve the
+	// collection of it.
+	Configure(ctx context.Context, text []byte) error
+
 	// Write lets the store be written to by this process. Where that is not allowed, or not
 	// while another process does, the error is a *WriteError.
 	Write(ctx context.Context, o WriteOptions) (Writer, error)
@@ -148,5 +152,6 @@ type Everything struct {
 	Words       WordConstants
 	Experts     []PassageEncoder // that read the vectors of the passages they are given
 	Calibration []byte           // nil: none
+	Settings    []byte           // nil: none
 	Close       func() error
 }

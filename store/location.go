@@ -14,6 +14,9 @@ type Location interface {
 
 	// Words returns the constants of BM25 that the collection was made with.
 	Words(ctx context.Context) (WordConstants, error)
+	// Settings returns the text of the collection's settings, which may be there before the collection is; nil:
+	// there are none.
+	Settings(ctx context.Context) ([]byte, error)
 	// Index adds the passages of a source, to a new collection where there is none.
 	Index(ctx context.Context, source Stream, o BuildOptions) (BuildReport, error)
 	// AddExpert encodes all passages with one more expert.

@@ -95,6 +95,9 @@ type BuildOptions struct {
 	Empty bool
 	// Calibration is the text of the record that a new collection begins with; nil: none.
 	Calibration []byte
+	// Settings is the text of the settings that the collection gets when its passages are there; nil: it keeps
+	// those that it has.
+	Settings []byte
 	// Share is what is indexed of the passages, while other processes index the rest; the zero
 	// value is everything. Only a store that several processes fill takes another one.
 	Share Share

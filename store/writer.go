@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search"
 )
 
 // WriteOptions say how a store is written to.
@@ -43,8 +44,11 @@ type Writer interface {
 	// Nil: nobody asks.
 	Visible(ctx context.Context, waiting func(Backlog) error) error
 	Backlog() Backlog
-	// Tagged returns the passages that searches see and that have all of some tags, and one of some others.
-	Tagged(ctx context.Context, all, some []string) (Tagged, error)
+	// Selected returns the passages that searches see and that a filter lets through, by its tags, its documents and
+	// what Where says. The error is a *conditions.MisfitError where values do not fit.
+	Selected(ctx context.Context, f search.Filter) (Selected, error)
+	// TogetherBytes is how much ApplyTogether takes of any passages; 0: it takes those of one document alone.
+	TogetherBytes() int
 
 	// Experts returns what adds and removes experts while the store is served.
 	Experts() (ServedExperts, error)
@@ -52,8 +56,8 @@ type Writer interface {
 	Snapshots() (Snapshots, error)
 }
 
-// Tagged is passages that have some tags, one after the other.
-type Tagged interface {
+// Selected is passages that a filter lets through, one after the other.
+type Selected interface {
 	// Next returns the next one; io.EOF behind the last.
 	Next() (corpus.Passage, error)
 	// Total returns how many there are, once Next was called.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -101,17 +102,47 @@ func (c *Client) RemoveExpert(ctx context.Context, name string) (Job, error) {
 
 // DeletePassages begins to delete the passages that a search with this filter finds.
 func (c *Client) DeletePassages(ctx context.Context, filter Filter) (Job, error) {
+	query, err := deletion(filter)
+	if err != nil {
+		return Job{}, err
+	}
+	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/passages", query: query})
+}
+
+// CountPassages returns how many passages DeletePassages would delete now, as searches see them.
+func (c *Client) CountPassages(ctx context.Context, filter Filter) (int, error) {
+	query, err := deletion(filter)
+	if err != nil {
+		return 0, err
+	}
+	query.Set("dry_run", "true")
+	var out struct {
+		Passages int `json:"passages"`
+	}
+	_, err = c.do(ctx, call{method: http.MethodDelete, path: "/v1/passages", query: query}, &out)
+	return out.Passages, err
+}
+
+// deletion returns the query string of a filter.
+func deletion(filter Filter) (url.Values, error) {
 	if len(filter.Documents) > 0 {
-		return Job{}, errors.New("passages are deleted by tags alone: a document is deleted by itself, whole")
+		return nil, errors.New("passages are deleted by tags and conditions: a document is deleted by itself, whole")
 	}
 	query := url.Values{}
+	condition, err := json.Marshal(filter.Condition)
+	if err != nil {
+		return nil, err
+	}
+	if string(condition) != "{}" {
+		query.Set("filter", string(condition))
+	}
 	if len(filter.TagsAll) > 0 {
 		query.Set("tags_all", strings.Join(filter.TagsAll, ","))
 	}
 	if len(filter.TagsAny) > 0 {
 		query.Set("tags_any", strings.Join(filter.TagsAny, ","))
 	}
-	return c.start(ctx, call{method: http.MethodDelete, path: "/v1/passages", query: query})
+	return query, nil
 }
 
 // DeletePassagesByID begins to delete the passages with these ids, none of which may have a

@@ -125,6 +125,8 @@ def documents(c: Client) -> None:
 def jobs(c: Client) -> None:
     done = c.wait(c.delete_passages(tags_any=["kitchen"]))
     assert done.state == "done" and done.result["deleted"] == 1
+    assert c.count_passages(filter={"field": "nobody", "exists": True}) == 0
+    assert c.count_passages(filter={"field": "nobody", "exists": False}) > 0
     made = c.wait(c.snapshot("monday"))
     assert made.result["folder"].endswith("monday") and [j.id for j in c.jobs()] == [made.id, done.id]
     assert code(lambda: c.cancel(done.id)) == "job_ended"

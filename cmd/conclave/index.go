@@ -399,6 +399,12 @@ func printIndexed(w *cli.ErrWriter, r indexing.Indexed, where string) {
 	if r.Untexted > 0 {
 		w.Printf("passages with a title and no text, which are found by their titles: %s\n", cli.Count(r.Untexted, ""))
 	}
+	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
+		if f := r.Fields[name]; f.Others > 0 {
+			w.Printf("field %s: %s in most passages that have it, and no %[2]s in %s, such as %q of passage %s\n",
+				cli.Printable(name), f.Type, cli.Count(f.Others, ""), f.Example, cli.Printable(f.Passage))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Recall)) {
 		recall := r.Recall[name]
 		w.Printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)

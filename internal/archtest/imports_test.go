@@ -78,8 +78,8 @@ var allowed = map[string][]string{
 		"internal/conditions", "internal/corpus", "internal/rank", "internal/spelling", "search", "store/folder",
 	},
 	"store/folder/backend": {
-		"calibration", "internal/collections", "internal/corpus", "internal/jobs/lease", "internal/rank", "search", "store", "store/folder",
-		"store/folder/view",
+		"calibration", "internal/collections", "internal/conditions", "internal/corpus", "internal/disk", "internal/jobs/lease",
+		"internal/rank", "search", "store", "store/folder", "store/folder/view",
 	},
 	"store/opensearch/backend": {"ann", "internal/jobs/lease", "search", "store", "store/opensearch"},
 	"store/opensearch": {
@@ -131,7 +131,7 @@ var allowed = map[string][]string{
 	"internal/overload":    {},
 	"internal/wording":     {},
 	"internal/collections": {"internal/disk"},
-	"internal/jobs":        {"internal/disk", "internal/jobs/lease"},
+	"internal/jobs":        {"internal/conditions", "internal/disk", "internal/jobs/lease"},
 	"internal/judgments":   {"internal/disk"},
 	"internal/jobs/lease":  {},
 	"internal/stores": {
@@ -149,8 +149,9 @@ var allowed = map[string][]string{
 		"models", "search", "shipped", "store",
 	},
 	"internal/indexing": {
-		"configs", "internal/corpus", "internal/disk", "internal/experts", "internal/questions", "internal/rank",
-		"internal/stores", "search", "shipped", "store", "store/folder",
+		"configs", "internal/collections", "internal/conditions", "internal/corpus", "internal/disk", "internal/experts",
+		"internal/questions", "internal/rank", "internal/stores", "internal/wording", "search", "shipped", "store",
+		"store/folder",
 	},
 	"internal/doctor": {
 		"ann", "calibration", "configs", "encoder", "internal/assembly", "internal/capacity", "internal/disk",
@@ -177,6 +178,7 @@ var allowed = map[string][]string{
 		"fusion",
 		"generators",
 		"internal/assembly",
+		"internal/conditions",
 		"internal/corpus",
 		"internal/disk",
 		"internal/experts",
@@ -185,6 +187,7 @@ var allowed = map[string][]string{
 		"internal/rank",
 		"models",
 		"search",
+		"store/folder",
 	},
 
 	"internal/archtest": {},

@@ -46,6 +46,7 @@ type Assembly struct {
 	lineUp      search.LineUp   // that the engine uses
 	drained     <-chan struct{} // closed when no earlier line-up is in use; nil: there was none
 	borrowed    bool            // store and experts are another's
+	joined      []store.Backend // of several collections that are searched as one, which have no Store
 }
 
 // Absent is an expert of the collection whose bundle cannot be used.

@@ -32,7 +32,7 @@ func Join(all []*Assembly, names []string, o Options, turns search.Turns) (
 			return !slices.ContainsFunc(a.Experts.Searched, func(x *experts.Expert) bool { return x.Name() == e.Name() })
 		})
 	}
-	together := &Assembly{Experts: all[0].Experts.Only(shared), options: o}
+	together := &Assembly{Experts: all[0].Experts.Only(shared), options: o, joined: backends}
 	lineUp, err := together.lineUpWith(nil)
 	if err == nil {
 		engine, err = search.NewEngine(search.EngineConfig{

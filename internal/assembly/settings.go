@@ -6,34 +6,57 @@ import (
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search"
+	"example.org/conclave/store"
 )
 
-// addSettings adds what the settings of a collection say of searches.
+// addSettings adds what the settings of the collection say of searches; of several that are searched as one,
+// the synonyms of all, and the types on which those that declare one agree.
 func (a *Assembly) addSettings(d *search.Defaults) error {
-	if a.Store == nil { // of several collections together
-		return nil
+	stores := a.joined
+	if a.Store != nil {
+		stores = []store.Backend{a.Store}
 	}
-	text, err := a.Store.Settings()
-	var s collections.Settings
-	if err == nil {
-		s, _, err = collections.Parse(text)
+	disputed := map[string]bool{}
+	for _, stored := range stores {
+		text, err := stored.Settings()
+		if err != nil {
+			return fmt.Errorf("the settings of the collection: %w", err)
+		}
+		s, err := ParseSettings(text)
+		if err != nil {
+			return fmt.Errorf("the settings of the collection: %w", err)
+		}
+		for _, x := range s.Synonyms {
+			d.Synonyms = append(d.Synonyms, search.Synonyms(x))
+		}
+		types, err := conditions.ParseTypes(s.Fields)
+		if err != nil {
+			return err
+		}
+		for field, kind := range types {
+			if d.Fields == nil {
+				d.Fields = conditions.Types{}
+			}
+			was, declared := d.Fields[field]
+			disputed[field] = disputed[field] || declared && was != kind
+			d.Fields[field] = kind
+		}
 	}
+	for field, is := range disputed {
+		if is {
+			delete(d.Fields, field)
+		}
+	}
+	return nil
+}
+
+// ParseSettings reads the text of a collection's settings, and checks them.
+func ParseSettings(text []byte) (collections.Settings, error) {
+	s, _, err := collections.Parse(text)
 	if err == nil {
 		err = CheckSettings(&s)
 	}
-	if err != nil {
-		return fmt.Errorf("the settings of the collection: %w", err)
-	}
-	for _, x := range s.Synonyms {
-		d.Synonyms = append(d.Synonyms, search.Synonyms(x))
-	}
-	for field, kind := range s.Fields {
-		if d.Fields == nil {
-			d.Fields = map[string]conditions.Type{}
-		}
-		d.Fields[field] = conditions.Type(kind)
-	}
-	return nil
+	return s, err
 }
 
 // CheckSettings returns an error where settings have synonyms or types of fields that cannot be.
@@ -44,12 +67,6 @@ func CheckSettings(s *collections.Settings) error {
 			return fmt.Errorf("synonyms, entry %d: %s", i+1, wrong)
 		}
 	}
-	for field, kind := range s.Fields {
-		switch conditions.Type(kind) {
-		case conditions.Keyword, conditions.Numeric, conditions.Date, conditions.Boolean:
-		default:
-			return fmt.Errorf("fields: the type of %q is %q, and has to be one of keyword, number, date, bool", field, kind)
-		}
-	}
-	return nil
+	_, err := conditions.ParseTypes(s.Fields)
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -109,39 +110,53 @@ const settingsName = SettingsFile
 
 // record is what the file holds.
 type record struct {
-	Created  time.Time `yaml:"created"`
+	Created  time.Time `yaml:"created,omitempty"`
 	Settings `yaml:",inline"`
 }
 
 // Read returns the settings of a collection in a folder, and when it was made: zero values for one that was
 // made otherwise.
 func Read(d disk.Disk, dir string) (s Settings, created time.Time, err error) {
-	path := filepath.Join(dir, settingsName)
-	text, err := d.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, created, nil
-	} else if err != nil {
-		return s, created, err
+	text, err := ReadText(d, dir)
+	if err == nil {
+		s, created, err = Parse(text)
 	}
-	s, created, err = Parse(text)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
+		err = fmt.Errorf("%s: %w", filepath.Join(dir, settingsName), err)
 	}
 	return s, created, err
 }
 
-// Parse reads what Format wrote; nothing gives zero values.
+// ReadText returns the text of the settings of a collection in a folder; nil: there are none.
+func ReadText(d disk.Disk, dir string) ([]byte, error) {
+	text, err := d.ReadFile(filepath.Join(dir, settingsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
+// Parse reads the text of settings, and when their collection was made; of no text zero values.
 func Parse(text []byte) (s Settings, created time.Time, err error) {
-	if len(text) == 0 {
+	if len(bytes.TrimSpace(text)) == 0 {
 		return s, created, nil
 	}
 	var r record
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
-	if err := decoder.Decode(&r); err != nil {
-		return s, created, err
+	err = decoder.Decode(&r)
+	if errors.Is(err, io.EOF) { // comments alone
+		err = nil
 	}
-	return r.Settings, r.Created, nil
+	return r.Settings, r.Created, err
+}
+
+// WriteText puts a text in the place of the settings of a collection in a folder, durably.
+func WriteText(d disk.Disk, dir string, text []byte) error {
+	return disk.ReplaceFile(d, filepath.Join(dir, settingsName), func(file *disk.Replacement) error {
+		_, err := file.Write(text)
+		return err
+	})
 }
 
 // Format returns the settings of a new collection as a file of it, or its manifest, holds them.

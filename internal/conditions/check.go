@@ -22,6 +22,7 @@ type Problem struct {
 	Code    string // "out_of_range", "wrong_type" or "empty_condition"
 	Pointer string // to the part, from the whole condition
 	Detail  string
+	Field   string // whose values others do not fit; "": it is about the condition alone
 }
 
 // Check returns what is wrong with the form of a condition, at most a few problems. Inner tags are
@@ -42,7 +43,7 @@ const mostProblems = 20
 
 func (k *checking) add(code, pointer, format string, args ...any) {
 	if len(k.problems) < mostProblems {
-		k.problems = append(k.problems, Problem{code, pointer, fmt.Sprintf(format, args...)})
+		k.problems = append(k.problems, Problem{Code: code, Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 	}
 }
 

@@ -60,14 +60,14 @@ func after(word string) string { return word + "\x00" }
 
 // Compile returns what a condition of the right form means, by the declared types of fields. The
 // problems are values that do not fit a declared type, or each other.
-func (c *Condition) Compile(types map[string]Type) (Node, []Problem) {
+func (c *Condition) Compile(types Types) (Node, []Problem) {
 	k := compiling{types: types}
 	node := k.node(c, "")
 	return node, k.problems
 }
 
 type compiling struct {
-	types    map[string]Type
+	types    Types
 	problems []Problem
 }
 
@@ -149,7 +149,7 @@ func (k *compiling) within(c *Condition, at string) Node {
 			out.At = at + "/" + b.name
 			out.Said = b.value.String()
 		} else if out.Test.Kind != is.Kind {
-			k.problems = append(k.problems, Problem{"wrong_type", at + "/" + b.name, fmt.Sprintf(
+			k.problems = append(k.problems, Problem{Code: "wrong_type", Pointer: at + "/" + b.name, Detail: fmt.Sprintf(
 				"%v is of another kind than %s: the bounds of a range have to be alike (%v and %v)",
 				b.value, out.Said, is.Kind, out.Test.Kind)})
 			return Node{Op: Or}
@@ -229,7 +229,7 @@ func (k *compiling) meant(field string, v Value, at string) (is Interval, ok boo
 	case declared == Boolean && isBool:
 		return Interval{Kind: Bools, Low: BoolKey(yes), High: BoolKey(yes)}, true
 	}
-	k.problems = append(k.problems, Problem{"wrong_type", at, fmt.Sprintf(
+	k.problems = append(k.problems, Problem{Code: "wrong_type", Pointer: at, Detail: fmt.Sprintf(
 		"the field %s is declared as %s, which %v does not fit: %s",
 		wording.Quote(field), declared, v, howToWrite(declared))})
 	return is, false

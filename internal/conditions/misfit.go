@@ -25,9 +25,11 @@ func (n *Node) Misfit(has []Kind) []Problem {
 	for i, kind := range has {
 		names[i] = kind.String()
 	}
-	return []Problem{{"wrong_type", n.At, fmt.Sprintf(
-		"the field %s holds %s, and %s is compared with %v alone",
-		wording.Quote(n.Field), strings.Join(names, " and "), wording.Shorten(n.Said), n.Test.Kind)}}
+	return []Problem{{
+		Code: "wrong_type", Pointer: n.At, Field: n.Field, Detail: fmt.Sprintf(
+			"the field %s holds %s, and %s is compared with %v alone",
+			wording.Quote(n.Field), strings.Join(names, " and "), wording.Shorten(n.Said), n.Test.Kind),
+	}}
 }
 
 // LetsAll reports whether every passage meets the condition, whatever it has.

@@ -160,6 +160,7 @@ func (p *process) demands() (all []demand) {
 		"/v1/vector_stores/c/files/{file}": `{"attributes":{"kind":"large"}}`,
 		"/v1/admin/snapshots":              `{"name":"s"}`,
 		"/v1/admin/experts":                `{"name":"nothing"}`,
+		"/v1/admin/settings":               `{"synonyms":[{"words":["large","big"]}],"fields":{"price":"number"}}`,
 		"/v1/admin/calibrations":           `{"dry_run":true}`,
 		"/v1/admin/evaluations":            `{}`,
 		"/v1/judgments":                    fmt.Sprintf(`{"question":%q,"passage":"large/0"}`, long),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/testing/cluster"
 )
@@ -126,6 +128,7 @@ func TestStore(t *testing.T) {
 		}
 	}
 	one.get(http.MethodDelete, "/v1/jobs/"+job.ID, "", http.StatusConflict, nil)
+	storeSettings(t, one, two)
 	doctor := exec.Command(s.path, "doctor", "--store", store, "--json")
 	doctor.Env = environment()
 	doctor.Dir = s.dir
@@ -144,6 +147,10 @@ func TestStore(t *testing.T) {
 	two.stop()
 
 	s.command("import", "--from", store, "--collection", "back")
+	settings, err := os.ReadFile(filepath.Join(s.dir, "back", collections.SettingsFile))
+	if err != nil || !strings.Contains(string(settings), "pharos") {
+		t.Errorf("the settings that came back: %v\n%s", err, settings)
+	}
 	s.command("export", "--collection", "back", "--out", "back.jsonl", "--vectors", "back-vectors")
 	want := lines + `{"id":"c","text":"one more"}` + "\n" + `{"id":"new/1","text":"Changed."}` + "\n"
 	if got, err := os.ReadFile(filepath.Join(s.dir, "back.jsonl")); err != nil || string(got) != want {
@@ -170,4 +177,59 @@ func TestStore(t *testing.T) {
 			t.Fatalf("byte %d of the vectors: %v, want %v", at, x, y)
 		}
 	}
+}
+
+// storeSettings: synonyms and types of fields that one server puts hold there at once and soon at the other, values
+// that do not fit are named and refused, and what meets a condition is counted and deleted.
+func storeSettings(t *testing.T, one, two *process) {
+	t.Helper()
+	for id, price := range map[string]string{"p1": "12", "p2": `"n/a"`, "p3": "99"} {
+		one.get(http.MethodPut, "/v1/passages/"+id+"?refresh=wait",
+			`{"text":"priced","metadata":{"price":`+price+`}}`, http.StatusCreated, nil)
+	}
+	var now handlers.SettingsAnswer
+	one.get(http.MethodPut, "/v1/admin/settings",
+		`{"synonyms":[{"from":["pharos"],"to":["lighthouse"]}],"fields":{"price":"number"}}`, http.StatusOK, &now)
+	if len(now.Misfits) != 1 || now.Misfits[0].Passages != 1 || len(now.Misfits[0].Values) != 1 || now.Misfits[0].Values[0].Value.Any() != "n/a" {
+		t.Errorf("%+v", now)
+	}
+	if found := one.search("pharos", ""); found["a"] == "" {
+		t.Errorf("by a synonym: %v", found)
+	}
+	for range 200 { // the other one looks every five seconds
+		if len(two.search("pharos", "")) > 0 {
+			break
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	for _, p := range []*process{one, two} {
+		if found := p.search("pharos", ""); found["a"] == "" {
+			t.Errorf("by a synonym: %v", found)
+		}
+		p.get(http.MethodPut, "/v1/passages/p4", `{"text":"x","metadata":{"price":"cheap"}}`, http.StatusUnprocessableEntity, nil)
+		p.get(http.MethodPost, "/v1/search", `{"question":"priced","filter":{"field":"price","gt":"cheap"}}`,
+			http.StatusUnprocessableEntity, nil)
+	}
+	filter := url.QueryEscape(`{"field":"price","gte":50}`)
+	var dry handlers.DryRun
+	if two.get(http.MethodDelete, "/v1/passages?dry_run=true&filter="+filter, "", http.StatusOK, &dry); dry.Passages != 1 {
+		t.Errorf("%+v", dry)
+	}
+	var list handlers.PassageList
+	two.get(http.MethodGet, "/v1/passages?filter="+filter, "", http.StatusOK, &list)
+	if len(list.Passages) != 1 || list.Passages[0].ID != "p3" {
+		t.Errorf("%+v", list)
+	}
+	for _, of := range []string{filter, url.QueryEscape(`{"field":"price","exists":true}`)} {
+		var job jobs.Job
+		two.get(http.MethodDelete, "/v1/passages?filter="+of, "", http.StatusAccepted, &job)
+		for !job.State.Ended() {
+			time.Sleep(50 * time.Millisecond)
+			one.get(http.MethodGet, "/v1/jobs/"+job.ID, "", http.StatusOK, &job)
+		}
+		if job.State != jobs.Done || *job.Result.Deleted != map[bool]int{true: 1, false: 2}[of == filter] {
+			t.Errorf("%+v: %+v", job, job.Result)
+		}
+	}
+	one.get(http.MethodGet, "/v1/passages/p3", "", http.StatusNotFound, nil)
 }

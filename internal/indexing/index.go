@@ -60,6 +60,8 @@ type Indexed struct {
 	Truncated map[string]int64 `json:"truncated,omitempty"`
 	Unread    map[string]int64 `json:"unread,omitempty"`       // by expert, passages that it can hardly read
 	Untexted  int64            `json:"without_text,omitempty"` // passages with a title alone
+	// Fields says what the metadata of the passages hold.
+	Fields map[string]FieldFound `json:"fields,omitempty"`
 	// Rows counts, by file, the rows of tables that a remark was made of.
 	Rows  map[string]map[corpus.Remark]int64 `json:"rows,omitempty"`
 	Reads map[string]int                     `json:"-"` // tokens of a passage, by expert of Truncated
@@ -174,7 +176,11 @@ func Index(ctx context.Context, o Options) (made Indexed, err error) {
 		return made, err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	sample := &Sample{Stream: source}
+	stream, err := typedBy(ctx, at, source, o.Build)
+	if err != nil {
+		return made, err
+	}
+	sample := &Sample{Stream: stream}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	whenRead := sync.OnceFunc(func() {
@@ -202,6 +208,7 @@ func Index(ctx context.Context, o Options) (made Indexed, err error) {
 		return made, room
 	}
 	made.Untexted = sample.untexted
+	made.Fields = stream.fields()
 	return made, err
 }
 

@@ -11,6 +11,8 @@ package jobs
 import (
 	"fmt"
 	"time"
+
+	"example.org/conclave/internal/conditions"
 )
 
 // State is how far a job is.
@@ -42,13 +44,15 @@ const (
 // Request is what a job is asked to do.
 type Request struct {
 	Kind  string `json:"kind"`
-	Name  string `json:"name"`            // of the expert or the snapshot; the tags or ids as a query string
+	Name  string `json:"name"`            // of the expert or the snapshot; the tags, ids or condition as a query string
 	Index string `json:"index,omitempty"` // kind of vector index, for an expert that is added
 	// The passages to delete have one of IDs, or, where there are none, every tag of TagsAll and at least one of
-	// TagsAny; an empty list asks for nothing.
+	// TagsAny, and meet Filter; an empty list, or no filter, asks for nothing.
 	TagsAll []string `json:"tags_all,omitempty"`
 	TagsAny []string `json:"tags_any,omitempty"`
 	IDs     []string `json:"ids,omitempty"`
+	// Filter is what the passages to delete meet, beside tags.
+	Filter *conditions.Condition `json:"filter,omitempty"`
 	// Documents that are added get Prefix before the names of their files, and Tags.
 	Prefix string   `json:"prefix,omitempty"`
 	Tags   []string `json:"tags,omitempty"`

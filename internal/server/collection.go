@@ -48,6 +48,8 @@ type collection struct {
 	// mu guards the assembly's experts, absent experts, calibration and line-up.
 	mu sync.Mutex
 
+	configuring sync.Mutex // one change of the settings at a time
+
 	// Of the goroutine that watches the store:
 	refused   map[string]string // experts that could not be taken in, with their vectors' fingerprints
 	condition string            // that was told last
@@ -101,6 +103,7 @@ func (s *collection) announce() {
 	contents, done := s.assembly.Store.Contents()
 	s.tellReads(contents.Reads())
 	done()
+	s.api.AttachSettings(settings{s})
 	s.api.Attach(s.assembly.Engine)
 }
 

@@ -9,17 +9,19 @@ import (
 	"strconv"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/jobs"
+	"example.org/conclave/search"
 	"example.org/conclave/store"
 )
 
 // deleteAtOnce is how many passages are deleted by one write to the log.
 const deleteAtOnce = 1000
 
-// deleteTagged returns the work of deleting passages by their tags, or their ids.
+// deleteTagged returns the work of deleting passages by their tags, by a condition, or by their ids.
 func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
-	if len(t.TagsAll)+len(t.TagsAny)+len(t.IDs) == 0 {
-		return result, errors.New("the job names neither tags nor ids, and does not delete everything")
+	if len(t.TagsAll)+len(t.TagsAny)+len(t.IDs) == 0 && t.Filter.Empty() {
+		return result, errors.New("the job names neither tags, nor a condition, nor ids, and does not delete everything")
 	}
 	t.Report(jobs.Progress{Stage: "indexing what was written", Total: -1, Unit: "changes"})
 	if err := s.flush(ctx, t.Report); err != nil {
@@ -44,49 +46,119 @@ func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs
 // deletingStage is what the progress of a deletion is of.
 const deletingStage = "deleting"
 
-// deleteSelected deletes what has the tags now; it reports how many passages all
-// attempts together have deleted.
+// selectedBy returns what a job deletes.
+func (s *collection) selectedBy(t jobs.Task) (f search.Filter, err error) {
+	f.TagsAll, f.TagsAny = t.TagsAll, t.TagsAny
+	if t.Filter == nil {
+		return f, nil
+	}
+	where, wrong := t.Filter.Compile(s.assembly.Engine.Defaults().Fields)
+	if wrong != nil {
+		return f, &conditions.MisfitError{Problems: wrong}
+	}
+	f.Where = where
+	return f, nil
+}
+
+// deleteSelected deletes what the job selects now; it reports how many passages all attempts together have
+// deleted. Where the store can, searches see all of them or none; otherwise, and where they are too many for
+// that, it deletes them part by part.
 func (s *collection) deleteSelected(ctx context.Context, t jobs.Task) (deleted int, err error) {
-	tagged, err := s.writer.Tagged(ctx, t.TagsAll, t.TagsAny)
+	f, err := s.selectedBy(t)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = tagged.Close() }() // else it ends by itself
+	selected, err := s.writer.Selected(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = selected.Close() }() // else it ends by itself
 	total := -1
 	var changes []store.Change
-	apply := func() error {
-		if total < 0 {
-			total = int(tagged.Total())
-			deleted, err = deletedBefore(t, total)
-			if err != nil {
-				return err
-			}
-			total += deleted
+	bytes := 0
+	begin := func() error {
+		if total >= 0 {
+			return nil
+		}
+		total = int(selected.Total())
+		deleted, err = deletedBefore(t, total)
+		total += deleted
+		return err
+	}
+	apply := func(delete func(context.Context, []store.Change) (int, error)) error {
+		if err := begin(); err != nil {
+			return err
 		}
 		n := 0
 		if len(changes) > 0 {
-			n, err = deletedNow(ctx, s.writer, changes)
+			n, err = delete(ctx, changes)
 		}
 		deleted += n
 		changes = changes[:0]
+		bytes = 0
 		t.Report(jobs.Progress{Stage: deletingStage, Done: int64(deleted), Total: int64(total), Unit: "passages"})
 		return err
 	}
+	byParts := func(ctx context.Context, changes []store.Change) (deleted int, err error) {
+		for part := range slices.Chunk(changes, deleteAtOnce) {
+			n, err := deletedNow(ctx, s.writer, part)
+			deleted += n
+			if err != nil {
+				return deleted, err
+			}
+		}
+		return deleted, nil
+	}
+	together := s.writer.TogetherBytes()
 	for {
-		p, err := tagged.Next()
-		if err == io.EOF {
-			return deleted, apply()
+		p, err := selected.Next()
+		if err == io.EOF && together > 0 {
+			return deleted, apply(s.deletedTogether)
+		} else if err == io.EOF {
+			return deleted, apply(byParts)
 		}
 		if err != nil {
 			return deleted, err
 		}
 		changes = append(changes, store.Change{Delete: p.ID, IfMatch: p.Version()})
-		if len(changes) == deleteAtOnce {
-			if err := apply(); err != nil {
+		bytes += len(p.ID)
+		if bytes > together && len(changes) >= deleteAtOnce {
+			together = 0 // too much for one
+			if err := apply(byParts); err != nil {
 				return deleted, err
 			}
 		}
 	}
+}
+
+// deletedTogether makes deletions of which searches see all or none, but for those of passages that somebody
+// else has changed meanwhile, and says how many there were.
+func (s *collection) deletedTogether(ctx context.Context, changes []store.Change) (int, error) {
+	for len(changes) > 0 {
+		results, err := s.writer.ApplyTogether(ctx, changes)
+		if err != nil {
+			return 0, err
+		}
+		kept := changes[:0:0]
+		deleted := 0
+		for i, r := range results {
+			var replaced *store.VersionError
+			switch {
+			case errors.As(r.Err, &replaced):
+				continue
+			case r.Err != nil:
+				return 0, r.Err
+			case r.Outcome == store.Deleted:
+				deleted++
+			}
+			kept = append(kept, changes[i])
+		}
+		if len(kept) == len(changes) {
+			return deleted, nil
+		}
+		changes = kept
+	}
+	return 0, nil
 }
 
 // deleteNamed deletes the passages with the job's ids; it reports how many all attempts

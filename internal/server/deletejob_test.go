@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -215,4 +216,40 @@ func TestDeleteByIDs(t *testing.T) {
 	}
 	s.end()
 	site.verify(2)
+}
+
+// TestDeleteByCondition: what meets a condition is deleted, with what was acknowledged a moment ago, in one generation:
+// no search sees a part of it. A dry run says how many that will be, and deletes nothing.
+func TestDeleteByCondition(t *testing.T) {
+	const n = 2*deleteAtOnce + 100
+	site := newSite(t, named("small"), "small")
+	site.config.Ingest.FlushPassages = 500
+	s := site.serve()
+	var lines strings.Builder
+	for i := range n {
+		fmt.Fprintf(&lines, "{\"id\":\"herd/%d\",\"text\":\"zebra\",\"metadata\":{\"number\":%d}}\n", i, i)
+	}
+	s.call(http.MethodPost, "/v1/passages?refresh=wait", lines.String(), http.StatusOK, nil)
+	// All but a hundred, so that a deletion in parts of a thousand would be seen.
+	filter := "filter=" + url.QueryEscape(`{"field":"number","gte":100}`)
+	var dry handlers.DryRun
+	s.call(http.MethodDelete, "/v1/passages?dry_run=true&"+filter, "", http.StatusOK, &dry)
+	if dry.Passages != n-100 {
+		t.Errorf("%+v", dry)
+	}
+	s.left(n, func(int) bool { return true })
+	count := "/v1/passages?dry_run=true&filter=" + url.QueryEscape(`{"field":"number","exists":true}`)
+	header := s.call(http.MethodDelete, "/v1/passages?"+filter, "", http.StatusAccepted, nil)
+	for ended := false; !ended; {
+		var j jobs.Job
+		s.call(http.MethodGet, header.Get("Location"), "", http.StatusOK, &j)
+		ended = j.State.Ended()
+		if s.call(http.MethodDelete, count, "", http.StatusOK, &dry); dry.Passages != n && dry.Passages != 100 {
+			t.Fatalf("searches see %d of %d", dry.Passages, n)
+		}
+	}
+	if j := s.done(header); *j.Result.Deleted != n-100 {
+		t.Errorf("%+v", j.Result)
+	}
+	s.left(n, func(i int) bool { return i < 100 })
 }

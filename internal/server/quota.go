@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"sync"
+	"time"
 
+	"example.org/conclave/handlers"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/store"
 )
@@ -24,6 +26,17 @@ type quotaWriter struct {
 	counted int // passages, when they were counted last
 	since   int // passages put by changes that have ended since, whatever became of them
 	going   int // passages put by changes that are under way
+}
+
+// MostWait implements handlers.BoundedWriter.
+func (q *quotaWriter) MostWait() time.Duration { return mostWait(q.Writer) }
+
+// mostWait returns how long anybody waits for a writer; 0: there is no bound.
+func mostWait(w store.Writer) time.Duration {
+	if bounded, ok := w.(handlers.BoundedWriter); ok {
+		return bounded.MostWait()
+	}
+	return 0
 }
 
 // Apply implements store.Writer.

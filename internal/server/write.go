@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/jobs"
@@ -35,6 +36,9 @@ func (s *collection) openWriter(ctx context.Context) (err error) {
 		q := &quotaWriter{Writer: s.writer, quotas: s.quotas, bytes: s.bytes, count: count}
 		q.counted, err = count(ctx)
 		s.writer = q
+	}
+	if err == nil {
+		s.writer = &typedWriter{s.writer, func() conditions.Types { return a.Engine.Defaults().Fields }}
 	}
 	return err
 }

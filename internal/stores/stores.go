@@ -63,7 +63,7 @@ func Experts(ctx context.Context, config configs.Config) ([]store.Expert, error)
 	return at.Experts(ctx)
 }
 
-// Copy makes the collection of one store in another one, with its vectors and its calibration.
+// Copy makes the collection of one store in another one, with its vectors, its calibration and its settings.
 // Nothing is encoded. Of the options, Index, Threads and Progress count.
 func Copy(
 	ctx context.Context,
@@ -82,6 +82,7 @@ func Copy(
 	defer func() { err = errors.Join(err, all.Close()) }()
 	o.New = true
 	o.Words, o.Experts, o.Calibration = all.Words, all.Experts, all.Calibration
+	o.Settings = all.Settings
 	return to.Index(ctx, all, o)
 }
 

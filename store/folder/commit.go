@@ -20,6 +20,9 @@ const maxApply = 24 << 20
 // maxTogether is how much one ApplyTogether may bring.
 const maxTogether = 48 << 20
 
+// TogetherBytes returns how much one ApplyTogether may bring.
+func (l *Live) TogetherBytes() int { return maxTogether }
+
 // commitRequest is the changes of one Apply on their way through the committer. It
 // holds no memory of the caller, which may return before the commit is done.
 type commitRequest struct {

@@ -35,9 +35,18 @@ func (s *Store) Scan(ctx context.Context) (*Scan, error) {
 	return s.scan(ctx, object{"match_all": object{}})
 }
 
-// ScanTagged works as Scan does for the passages that meet a filter.
-func (s *Store) ScanTagged(ctx context.Context, f search.Filter) (*Scan, error) {
-	return s.scan(ctx, object{"bool": object{"filter": filterOf(f)}})
+// ScanSelected works as Store.Scan does for the passages that a filter lets through, by its tags, its documents and
+// what Where says.
+func (c *Corpus) ScanSelected(ctx context.Context, f search.Filter) (*Scan, error) {
+	clauses := filterOf(f)
+	if !f.Where.LetsAll() {
+		meet, err := c.asked(ctx, &f.Where)
+		if err != nil {
+			return nil, err
+		}
+		clauses = append(clauses, meet)
+	}
+	return c.Store().scan(ctx, object{"bool": object{"filter": clauses}})
 }
 
 // scan works as Scan does for the passages that a query finds. Who may only read may refresh

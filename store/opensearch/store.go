@@ -213,6 +213,21 @@ func (s *Store) Calibrate(ctx context.Context, text string) error {
 	})
 }
 
+// Configure keeps the text of a collection's settings with the index, "" for none.
+func (s *Store) Configure(ctx context.Context, text string) error {
+	now, err := open(ctx, s.client, s.index, bulkPatience) // so that who searches s has the manifest as it was
+	if err != nil {
+		return err
+	}
+	return now.changeMeta(ctx, nil, func(about *meta) error {
+		if about.Manifest == nil {
+			return ErrUnfinished
+		}
+		about.Manifest.Settings = text
+		return nil
+	})
+}
+
 // putMapping writes _meta, and fields that are new.
 func (s *Store) putMapping(ctx context.Context, about meta, fields object) error {
 	change := object{"_meta": object{"conclave": about}}

@@ -2,10 +2,8 @@ package backend
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -13,6 +11,7 @@ import (
 
 	"example.org/conclave/calibration"
 	"example.org/conclave/internal/collections"
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs/lease"
 	"example.org/conclave/search"
 	"example.org/conclave/store"
@@ -111,15 +110,6 @@ func (b *backend) Calibration() ([]byte, error) {
 	return text, err
 }
 
-// Settings implements store.Backend.
-func (b *backend) Settings() ([]byte, error) {
-	text, err := os.ReadFile(filepath.Join(b.dir, collections.SettingsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return text, err
-}
-
 // recalibrated reports whether there is another calibration than was read last.
 func (b *backend) recalibrated() bool {
 	now := b.stampOfRecord()
@@ -137,6 +127,14 @@ func (b *backend) MayCalibrate(context.Context) error { return nil }
 // Calibrate implements store.Backend.
 func (b *backend) Calibrate(_ context.Context, text []byte) error {
 	return calibration.PutRecord(b.dir, text)
+}
+
+// Settings implements store.Backend.
+func (b *backend) Settings() ([]byte, error) { return location{b.dir}.Settings(context.Background()) }
+
+// Configure implements store.Backend.
+func (b *backend) Configure(_ context.Context, text []byte) error {
+	return collections.WriteText(disk.OS{}, b.dir, text)
 }
 
 // JobsFolder implements store.Backend.
@@ -164,12 +162,16 @@ func (b *backend) Everything(context.Context) (*store.Everything, error) {
 		return nil, fmt.Errorf("%s: %w", b.dir, err)
 	}
 	record, err := b.Calibration()
+	var settings []byte
+	if err == nil {
+		settings, err = b.Settings()
+	}
 	if err != nil {
 		g.Release()
 		return nil, err
 	}
 	return &store.Everything{
-		Stream: g.Source(), Words: g.WordParams(), Experts: experts, Calibration: record,
+		Stream: g.Source(), Words: g.WordParams(), Experts: experts, Calibration: record, Settings: settings,
 		Close: func() error { g.Release(); return nil },
 	}, nil
 }

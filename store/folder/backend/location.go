@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"example.org/conclave/calibration"
+	"example.org/conclave/internal/collections"
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -36,6 +38,11 @@ func (l location) Words(context.Context) (store.WordConstants, error) {
 	return folder.WordParams(l.dir)
 }
 
+// Settings implements store.Location.
+func (l location) Settings(context.Context) ([]byte, error) {
+	return collections.ReadText(disk.OS{}, l.dir)
+}
+
 // Index implements store.Location.
 func (l location) Index(
 	ctx context.Context,
@@ -50,14 +57,23 @@ func (l location) Index(
 			if err != nil {
 				return report, err
 			}
-			return folder.Add(ctx, l.dir, source, o)
+			report, err = folder.Add(ctx, l.dir, source, o)
+			return report, l.configure(o, err)
 		}
 	}
 	report, err = folder.Build(ctx, l.dir, source, o)
 	if err == nil && o.Calibration != nil {
 		err = calibration.PutRecord(l.dir, o.Calibration)
 	}
-	return report, err
+	return report, l.configure(o, err)
+}
+
+// configure gives a collection whose passages are there its settings.
+func (l location) configure(o store.BuildOptions, built error) error {
+	if built != nil || o.Settings == nil {
+		return built
+	}
+	return collections.WriteText(disk.OS{}, l.dir, o.Settings)
 }
 
 // AddExpert implements store.Location.

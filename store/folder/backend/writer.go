@@ -9,8 +9,10 @@ import (
 	"syscall"
 	"time"
 
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	"example.org/conclave/store/folder/ahead"
@@ -66,29 +68,38 @@ func (w writer) Visible(ctx context.Context, waiting func(store.Backlog) error) 
 	}
 }
 
-// Tagged implements store.Writer.
-func (w writer) Tagged(_ context.Context, all, some []string) (store.Tagged, error) {
+// Selected implements store.Writer.
+func (w writer) Selected(_ context.Context, f search.Filter) (store.Selected, error) {
 	g := w.Collection().Acquire()
-	selection, err := g.Select(all, some)
+	wrong, err := g.Misfits(&f.Where)
+	if err == nil && wrong != nil {
+		err = &conditions.MisfitError{Problems: wrong}
+	}
+	var selection *folder.Selection
+	if err == nil {
+		selection, err = g.SelectWhere(folder.Condition{
+			TagsAll: f.TagsAll, TagsAny: f.TagsAny, Documents: f.Documents, Fields: f.Where,
+		})
+	}
 	if err != nil {
 		g.Release()
 		return nil, err
 	}
-	t := &tagged{generation: g, total: int64(selection.Len())}
+	t := &selected{generation: g, total: int64(selection.Len())}
 	t.next, t.stop = iter.Pull(selection.Ordinals())
 	return t, nil
 }
 
-// tagged is the passages of a selection.
-type tagged struct {
+// selected is the passages of a selection.
+type selected struct {
 	generation *folder.Generation
 	total      int64
 	next       func() (rank.Ordinal, bool)
 	stop       func()
 }
 
-// Next implements store.Tagged.
-func (t *tagged) Next() (corpus.Passage, error) {
+// Next implements store.Selected.
+func (t *selected) Next() (corpus.Passage, error) {
 	ordinal, ok := t.next()
 	if !ok {
 		return corpus.Passage{}, io.EOF
@@ -96,11 +107,11 @@ func (t *tagged) Next() (corpus.Passage, error) {
 	return t.generation.Passage(ordinal)
 }
 
-// Total implements store.Tagged.
-func (t *tagged) Total() int64 { return t.total }
+// Total implements store.Selected.
+func (t *selected) Total() int64 { return t.total }
 
-// Close implements store.Tagged.
-func (t *tagged) Close() error {
+// Close implements store.Selected.
+func (t *selected) Close() error {
 	t.stop()
 	t.generation.Release()
 	return nil

@@ -86,9 +86,6 @@ func (b *backend) Calibration() ([]byte, error) {
 	return nil, nil
 }
 
-// Settings implements store.Backend.
-func (b *backend) Settings() ([]byte, error) { return []byte(b.Store().Manifest().Settings), nil }
-
 // CalibrationAt implements store.Backend.
 func (b *backend) CalibrationAt() string { return "the calibration of store " + b.Store().Index() }
 
@@ -98,6 +95,27 @@ func (b *backend) MayCalibrate(ctx context.Context) error { return b.Store().May
 // Calibrate implements store.Backend.
 func (b *backend) Calibrate(ctx context.Context, text []byte) error {
 	return b.Store().Calibrate(ctx, string(text))
+}
+
+// Settings implements store.Backend.
+func (b *backend) Settings() ([]byte, error) { return settingsOf(b.Store().Manifest()), nil }
+
+// settingsOf returns the text of the settings that a manifest has; nil: it has none.
+func settingsOf(m *opensearch.Manifest) []byte {
+	if m == nil || m.Settings == "" {
+		return nil
+	}
+	return []byte(m.Settings)
+}
+
+// Configure implements store.Backend. The settings are there for this process at once, for others when they
+// look at the index.
+func (b *backend) Configure(ctx context.Context, text []byte) error {
+	if err := b.Store().Configure(ctx, string(text)); err != nil {
+		return err
+	}
+	_, _ = b.Look(ctx) // else whoever watches does
+	return nil
 }
 
 // JobsFolder implements store.Backend.
@@ -128,6 +146,7 @@ func (b *backend) Everything(ctx context.Context) (*store.Everything, error) {
 	all := &store.Everything{
 		Stream: scan, Words: b.Store().Manifest().Words.Params(), Experts: b.Store().Encoders(), Close: scan.Close,
 	}
+	all.Settings = settingsOf(b.Store().Manifest())
 	all.Calibration, err = b.Calibration()
 	return all, err
 }

@@ -86,6 +86,12 @@ func (l *location) Words(ctx context.Context) (store.WordConstants, error) {
 	return m.Words.Params(), nil
 }
 
+// Settings implements store.Location.
+func (l *location) Settings(ctx context.Context) ([]byte, error) {
+	m, err := l.planned(ctx)
+	return settingsOf(m), err
+}
+
 // expertsOf returns the experts of a manifest.
 func expertsOf(m *opensearch.Manifest) []store.Expert {
 	out := []store.Expert{}
@@ -112,7 +118,15 @@ func (l *location) Index(
 	if o.Share.Of > 0 {
 		return opensearch.BuildShare(ctx, client, l.cluster.Index, l.shape, o.Share, source, o)
 	}
-	return opensearch.Build(ctx, client, l.cluster.Index, l.shape, source, o, string(o.Calibration))
+	report, err = opensearch.Build(ctx, client, l.cluster.Index, l.shape, source, o, string(o.Calibration))
+	if err != nil || o.Settings == nil {
+		return report, err
+	}
+	stored, err := l.openStore(ctx)
+	if err != nil {
+		return report, err
+	}
+	return report, stored.Configure(ctx, string(o.Settings))
 }
 
 // AddExpert implements store.Location.

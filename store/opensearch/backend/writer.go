@@ -12,7 +12,7 @@ import (
 // nothing is kept here.
 type writer struct {
 	*opensearch.Writer
-	store *opensearch.Store
+	corpus *opensearch.Corpus
 }
 
 // Write implements store.Backend.
@@ -26,7 +26,7 @@ func (b *backend) Write(ctx context.Context, o store.WriteOptions) (store.Writer
 		return nil, err
 	}
 	b.writing.Store(w)
-	return &writer{w, stored}, nil
+	return &writer{w, b.Corpus}, nil
 }
 
 // Visible implements store.Writer. The cluster shows at once what it acknowledged.
@@ -34,20 +34,23 @@ func (w *writer) Visible(ctx context.Context, _ func(store.Backlog) error) error
 	return w.Writer.Visible(ctx)
 }
 
-// Tagged implements store.Writer.
-func (w *writer) Tagged(ctx context.Context, all, some []string) (store.Tagged, error) {
-	scan, err := w.store.ScanTagged(ctx, search.Filter{TagsAll: all, TagsAny: some})
+// Selected implements store.Writer.
+func (w *writer) Selected(ctx context.Context, f search.Filter) (store.Selected, error) {
+	scan, err := w.corpus.ScanSelected(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	return tagged{scan}, nil
+	return selected{scan}, nil
 }
 
-// tagged is a scan of the passages with some tags.
-type tagged struct{ *opensearch.Scan }
+// TogetherBytes implements store.Writer.
+func (w *writer) TogetherBytes() int { return 0 }
 
-// Total implements store.Tagged.
-func (t tagged) Total() int64 {
+// selected is a scan of the passages that a filter lets through.
+type selected struct{ *opensearch.Scan }
+
+// Total implements store.Selected.
+func (t selected) Total() int64 {
 	_, total := t.Progress()
 	return total
 }

@@ -210,8 +210,19 @@ def remove_expert(name: str) -> Call[Job]:
 
 
 def delete_passages(filter: Deletion) -> Call[Job]:
+    return Call("DELETE", "/v1/passages", _as(Job), params=_deletion(filter), once=True)
+
+
+def count_passages(filter: Deletion) -> Call[int]:
+    params = _deletion(filter) | {"dry_run": "true"}
+    return Call("DELETE", "/v1/passages", lambda body: int(body["passages"]), params=params)
+
+
+def _deletion(filter: Deletion) -> dict[str, str]:
     params = {name: ",".join(tags) for name, tags in filter.items() if isinstance(tags, list) and tags}
-    return Call("DELETE", "/v1/passages", _as(Job), params=params, once=True)
+    if filter.get("filter"):
+        params["filter"] = json.dumps(filter["filter"])
+    return params
 
 
 def finished(job: Job) -> Job:

@@ -216,6 +216,10 @@ class Client(_Options):
         """Begins to delete the passages that a search with this filter finds, or those with ids."""
         return self._do(calls.delete_passages(filter))
 
+    def count_passages(self, **filter: Unpack[Deletion]) -> int:
+        """How many passages delete_passages would delete now, as searches see them."""
+        return self._do(calls.count_passages(filter))
+
 
 class AsyncClient(_Options):
     """Client for asyncio. Close it with aclose, or use it in an async with statement."""
@@ -353,3 +357,6 @@ class AsyncClient(_Options):
 
     async def delete_passages(self, **filter: Unpack[Deletion]) -> Job:
         return await self._do(calls.delete_passages(filter))
+
+    async def count_passages(self, **filter: Unpack[Deletion]) -> int:
+        return await self._do(calls.count_passages(filter))

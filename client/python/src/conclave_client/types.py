@@ -66,10 +66,11 @@ class Boost(_FacetRequest, total=False):
 
 
 class Deletion(TypedDict, total=False):
-    """Which passages to delete: those with tags or, alone, those with these ids."""
+    """Which passages to delete: those with tags that meet a condition or, alone, those with these ids."""
 
     tags_all: list[str]
     tags_any: list[str]
+    filter: Condition
     ids: list[str]
 
 

@@ -1,0 +1,67 @@
+package handlers
+
+import (
+	"context"
+
+	"example.org/conclave/internal/collections"
+	"example.org/conclave/search"
+)
+
+// Settings are those of a collection that change while it is served.
+type Settings interface {
+	// Settings returns them.
+	Settings() (collections.Settings, error)
+	// Configure puts others in the place of Synonyms and Fields, for this server at once. Errors are
+	// *collections.Error where they cannot be.
+	Configure(ctx context.Context, s collections.Settings) error
+}
+
+// ServedSettings are the settings of a collection that can be changed while it is served.
+type ServedSettings struct {
+	Synonyms []collections.Synonyms `json:"synonyms"`
+	Fields   map[string]string      `json:"fields"` // types of fields
+}
+
+// SettingsAnswer is the answer of /v1/admin/settings.
+type SettingsAnswer struct {
+	ServedSettings
+	// Misfits are values that are there and do not have the declared type of their field.
+	Misfits []search.Misfits `json:"misfits"`
+}
+
+// getSettings answers GET /v1/admin/settings.
+func (a *API) getSettings(c *call, _ none) (out SettingsAnswer, err error) {
+	engine, err := c.engine()
+	if err != nil {
+		return out, err
+	}
+	if c.api.settings == nil {
+		return out, newProblem("not_ready", "The settings of the collection are not there yet.")
+	}
+	s, err := c.api.settings.Settings()
+	if err != nil {
+		return out, err
+	}
+	out.Synonyms = append([]collections.Synonyms{}, s.Synonyms...)
+	out.Fields = map[string]string{}
+	for field, kind := range s.Fields {
+		out.Fields[field] = kind
+	}
+	out.Misfits, err = engine.Misfits(c.r.Context())
+	return out, err
+}
+
+// putSettings answers PUT /v1/admin/settings.
+func (a *API) putSettings(c *call, s ServedSettings) (out SettingsAnswer, err error) {
+	if _, err := c.api.writer(); err != nil {
+		return out, err
+	}
+	if c.api.settings == nil {
+		return out, newProblem("not_ready", "The settings of the collection are not there yet.")
+	}
+	err = c.api.settings.Configure(c.r.Context(), collections.Settings{Synonyms: s.Synonyms, Fields: s.Fields})
+	if err != nil {
+		return out, collectionProblem(err)
+	}
+	return a.getSettings(c, none{})
+}

@@ -1,0 +1,134 @@
+package indexing
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"example.org/conclave/internal/collections"
+	"example.org/conclave/internal/conditions"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/wording"
+	"example.org/conclave/store"
+)
+
+// FieldFound is what the passages that were read have in a field of their metadata.
+type FieldFound struct {
+	// Type is declared, or else what most of the values are.
+	Type     conditions.Type `json:"type"`
+	Passages int64           `json:"passages"` // with the field
+	// Others is how many passages have a value that is none of the type, of which Example is the first, of Passage.
+	Others  int64  `json:"others,omitempty"`
+	Example string `json:"example,omitempty"`
+	Passage string `json:"passage,omitempty"`
+}
+
+// mostFields is how many fields are told of.
+const mostFields = 256
+
+// typed is a stream whose passages fit the declared types of their fields, and which says what fields they have.
+type typed struct {
+	store.Stream
+	types conditions.Types
+	found map[string]*fieldValues
+}
+
+// fieldValues counts the passages with a field by what their values are.
+type fieldValues struct {
+	passages int64
+	of       map[conditions.Type]*ofType
+}
+
+// ofType counts passages, and has the first that is not among them.
+type ofType struct {
+	passages         int64
+	example, passage string
+}
+
+// typedBy returns a stream with the types of a collection that is there, or that it is to get.
+func typedBy(ctx context.Context, at store.Location, source store.Stream, o store.BuildOptions) (*typed, error) {
+	text := o.Settings
+	if text == nil {
+		var err error
+		text, err = at.Settings(ctx)
+		if err != nil {
+			return nil, err
+		}
+	}
+	settings, _, err := collections.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("the settings of the collection: %w", err)
+	}
+	types, err := conditions.ParseTypes(settings.Fields)
+	return &typed{Stream: source, types: types, found: map[string]*fieldValues{}}, err
+}
+
+// Next implements store.Stream.
+func (t *typed) Next() (corpus.Passage, error) {
+	p, err := t.Stream.Next()
+	if err != nil {
+		return p, err
+	}
+	if wrong := t.types.Check(p.Metadata); wrong != nil {
+		return corpus.Passage{}, &corpus.ReadError{Place: t.Place(), Recoverable: true, Err: wrong}
+	}
+	_, document := p.Metadata[corpus.DocumentKey]
+	if !document && p.Metadata != nil { // whose fields are known
+		t.note(&p)
+	}
+	return p, nil
+}
+
+// note counts the values of a passage.
+func (t *typed) note(p *corpus.Passage) {
+	for field, value := range p.Metadata {
+		f := t.found[field]
+		if f == nil {
+			if len(t.found) == mostFields {
+				continue
+			}
+			f = &fieldValues{of: map[conditions.Type]*ofType{}}
+			for _, kind := range []conditions.Type{conditions.Keyword, conditions.Numeric, conditions.Date, conditions.Boolean} {
+				f.of[kind] = &ofType{}
+			}
+			t.found[field] = f
+		}
+		f.passages++
+		for kind, n := range f.of {
+			if (conditions.Types{field: kind}).Check(map[string]any{field: value}) == nil {
+				n.passages++
+			} else if n.passage == "" {
+				n.passage = p.ID
+				n.example = wording.Shorten(fmt.Sprint(value))
+			}
+		}
+	}
+}
+
+// fields returns what was found. A text that is a number, a date or a boolean as well is taken for that.
+func (t *typed) fields() map[string]FieldFound {
+	if len(t.found) == 0 {
+		return nil
+	}
+	out := map[string]FieldFound{}
+	for _, field := range slices.Sorted(maps.Keys(t.found)) {
+		f := t.found[field]
+		best, declared := t.types[field]
+		if !declared {
+			best = conditions.Keyword
+			for _, kind := range []conditions.Type{conditions.Numeric, conditions.Date, conditions.Boolean} {
+				if 2*f.of[kind].passages > f.passages {
+					best = kind
+				}
+			}
+		}
+		n := f.of[best]
+		found := FieldFound{Type: best, Passages: f.passages, Others: f.passages - n.passages}
+		if found.Others > 0 {
+			found.Example, found.Passage = n.example, n.passage
+		}
+		out[field] = found
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package server
+
+import (
+	"context"
+
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/collections"
+)
+
+// settings are those of a collection that is served.
+type settings struct{ *collection }
+
+// Settings implements handlers.Settings.
+func (s settings) Settings() (collections.Settings, error) {
+	text, err := s.assembly.Store.Settings()
+	if err != nil {
+		return collections.Settings{}, err
+	}
+	return assembly.ParseSettings(text)
+}
+
+// Configure implements handlers.Settings. What settings say beside synonyms and fields stays.
+func (s settings) Configure(ctx context.Context, to collections.Settings) error {
+	if err := assembly.CheckSettings(&to); err != nil {
+		return &collections.Error{Code: "out_of_range", Detail: err.Error()}
+	}
+	s.configuring.Lock()
+	defer s.configuring.Unlock()
+	text, err := s.assembly.Store.Settings()
+	if err != nil {
+		return err
+	}
+	now, created, err := collections.Parse(text)
+	if err != nil {
+		return err
+	}
+	now.Synonyms = to.Synonyms
+	now.Fields = to.Fields
+	text, err = collections.Format(now, created)
+	if err != nil {
+		return err
+	}
+	if err := s.assembly.Store.Configure(ctx, text); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.renew()
+}

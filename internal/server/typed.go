@@ -1,0 +1,70 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"example.org/conclave/internal/conditions"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/store"
+)
+
+// typedWriter is a writer that takes no passage whose metadata do not fit the declared types of their fields.
+type typedWriter struct {
+	store.Writer
+	types func() conditions.Types
+}
+
+// MostWait implements handlers.BoundedWriter.
+func (w *typedWriter) MostWait() time.Duration { return mostWait(w.Writer) }
+
+// misfit returns what keeps a change from being made; nil: nothing.
+func misfit(types conditions.Types, c *store.Change) *corpus.FieldError {
+	if c.Put == nil {
+		return nil
+	}
+	return types.Check(c.Put.Metadata)
+}
+
+// Apply implements store.Writer: the changes that fit are made, in their order.
+func (w *typedWriter) Apply(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
+	types := w.types()
+	results := make([]store.ChangeResult, len(changes))
+	var fit []store.Change
+	var places []int // of fit, in changes
+	for i := range changes {
+		if wrong := misfit(types, &changes[i]); wrong != nil {
+			results[i] = store.ChangeResult{ID: changes[i].ID(), Err: wrong}
+			continue
+		}
+		fit = append(fit, changes[i])
+		places = append(places, i)
+	}
+	if len(fit) == len(changes) {
+		return w.Writer.Apply(ctx, changes)
+	}
+	if len(fit) == 0 {
+		return results, ctx.Err()
+	}
+	made, err := w.Writer.Apply(ctx, fit)
+	for i := range made {
+		results[places[i]] = made[i]
+	}
+	return results, err
+}
+
+// ApplyTogether implements store.Writer: none of the changes is made where one does not fit.
+func (w *typedWriter) ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error) {
+	types := w.types()
+	for i := range changes {
+		if wrong := misfit(types, &changes[i]); wrong != nil {
+			results := make([]store.ChangeResult, len(changes))
+			for j := range changes {
+				results[j].ID = changes[j].ID()
+			}
+			results[i].Err = wrong
+			return results, nil
+		}
+	}
+	return w.Writer.ApplyTogether(ctx, changes)
+}
