@@ -53,6 +53,7 @@ func bodies() map[string]string {
 		"/v1/admin/evaluations":                 `{}`,
 		"/v1/judgments":                         `{"question":"bees","passage":"bees","grade":1}`,
 		"/v1/admin/experts":                     `{"name":"a"}`,
+		"/v1/admin/settings":                    `{"fields":{"year":"number"}}`,
 		"/v1/chat/completions":                  `{"model":"conclave","messages":[{"role":"user","content":"bees"}]}`,
 		"/v1/vector_stores":                     `{"name":"d"}`,
 		"/v1/embeddings":                        `{"model":"wiki","input":"bees"}`,

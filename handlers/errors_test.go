@@ -144,7 +144,7 @@ func TestErrors(t *testing.T) {
 		"GET an empty tag":  {"GET", "/v1/search?q=x&tags_any=a,,b", "", nil, 422, "empty_tag", "/tags_any/1"},
 		"GET tags twice": {"GET", "/v1/search?q=x&tags_all=a&tags_all=b", "", nil, 400, "repeated_parameter",
 			"/tags_all"},
-		"GET filter":          {"GET", "/v1/search?q=x&filter=a", "", nil, 400, "unknown_parameter", "/filter"},
+		"GET filter":          {"GET", "/v1/search?q=x&filter=a", "", nil, 400, "invalid_query", "/filter"},
 		"GET unknown expert":  {"GET", "/v1/search?q=x&experts=wiki,nobody", "", nil, 422, "unknown_expert", "/experts/1"},
 		"GET bad percent":     {"GET", "/v1/search?q=100%zz", "", nil, 400, "invalid_query", ""},
 		"GET semicolon":       {"GET", "/v1/search?q=a;b", "", nil, 400, "invalid_query", ""},

@@ -58,25 +58,45 @@ func TestFilterInQuery(t *testing.T) {
 	if len(want) != 3 {
 		t.Fatalf("%v", want)
 	}
-	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/search?q=bees&k=50", secrets, "chief")); !slices.Equal(got, want) {
+	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/search?q=bees&k=50", secrets, "chief")); !slices.Equal(
+		got,
+		want,
+	) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	body = asked(t, api, http.MethodPost, "/v1/search", `{"question":"bees","filter":{"tags_any":["none"],"and":[`+open+`]}}`, "chief")
-	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/search?q=bees&tags_any=none", open, "chief")); !slices.Equal(got, idsIn(t, body)) {
+	body = asked(
+		t,
+		api,
+		http.MethodPost,
+		"/v1/search",
+		`{"question":"bees","filter":{"tags_any":["none"],"and":[`+open+`]}}`,
+		"chief",
+	)
+	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/search?q=bees&tags_any=none", open, "chief")); !slices.Equal(
+		got,
+		idsIn(t, body),
+	) {
 		t.Errorf("beside tags: %v", got)
 	}
 	all := idsIn(t, asked(t, api, http.MethodGet, "/v1/passages", "", "chief"))
-	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/passages", secrets, "chief")); !slices.Equal(got, secretOnes) {
+	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/passages", secrets, "chief")); !slices.Equal(
+		got,
+		secretOnes,
+	) {
 		t.Errorf("listed: %v", got)
 	}
 	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/passages", open, "chief")); len(got) != len(all)-3 {
 		t.Errorf("listed otherwise: %v of %v", got, all)
 	}
-	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/documents", secrets, "chief")); !slices.Equal(got, []string{"bees"}) {
+	if got := idsIn(t, filtered(t, api, http.MethodGet, "/v1/documents", secrets, "chief")); !slices.Equal(
+		got,
+		[]string{"bees"},
+	) {
 		t.Errorf("documents: %v", got)
 	}
 	for _, path := range []string{"/v1/search?q=bees&k=50", "/v1/passages", "/v1/documents"} {
-		if r := filtered(t, api, http.MethodGet, path, secrets, "member"); len(idsIn(t, r)) != 0 || strings.Contains(string(r.body), secret) {
+		if r := filtered(t, api, http.MethodGet, path, secrets, "member"); len(idsIn(t, r)) != 0 ||
+			strings.Contains(string(r.body), secret) {
 			t.Errorf("%s shows a member %s", path, r.body)
 		}
 	}
@@ -90,10 +110,13 @@ func TestFilterInQuery(t *testing.T) {
 	if strings.TrimSpace(string(r.body)) != `{"passages":1}` {
 		t.Errorf("%s", r.body)
 	}
-	if r := filtered(t, api, http.MethodDelete, "/v1/passages?dry_run=true", secrets, "member"); r.StatusCode != http.StatusForbidden {
+	r = filtered(t, api, http.MethodDelete, "/v1/passages?dry_run=true", secrets, "member")
+	if r.StatusCode != http.StatusForbidden {
 		t.Errorf("a member counts what it may not see: %d %s", r.StatusCode, r.body)
 	}
-	for _, path := range []string{"GET /v1/search?q=bees", "GET /v1/passages", "GET /v1/documents", "DELETE /v1/passages"} {
+	for _, path := range []string{
+		"GET /v1/search?q=bees", "GET /v1/passages", "GET /v1/documents", "DELETE /v1/passages",
+	} {
 		method, path, _ := strings.Cut(path, " ")
 		for filter, says := range map[string][2]string{
 			`{"field":`:                          {"invalid_query", "has to be JSON"},
@@ -103,7 +126,8 @@ func TestFilterInQuery(t *testing.T) {
 		} {
 			r := filtered(t, api, method, path, filter, "chief")
 			p := r.problem(t)
-			if p.Code != says[0] || !strings.Contains(p.Detail, says[1]) || len(p.Errors) == 0 || p.Errors[0].Parameter != "filter" {
+			if p.Code != says[0] || !strings.Contains(p.Detail, says[1]) || len(p.Errors) == 0 ||
+				p.Errors[0].Parameter != "filter" {
 				t.Errorf("%s %s %s: %+v", method, path, filter, p)
 			}
 		}

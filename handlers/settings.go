@@ -18,13 +18,14 @@ type Settings interface {
 
 // ServedSettings are the settings of a collection that can be changed while it is served.
 type ServedSettings struct {
-	Synonyms []collections.Synonyms `json:"synonyms"`
-	Fields   map[string]string      `json:"fields"` // types of fields
+	Synonyms []collections.Synonyms `json:"synonyms,omitempty"`
+	Fields   map[string]string      `json:"fields,omitempty"` // types of fields
 }
 
 // SettingsAnswer is the answer of /v1/admin/settings.
 type SettingsAnswer struct {
-	ServedSettings
+	Synonyms []collections.Synonyms `json:"synonyms"`
+	Fields   map[string]string      `json:"fields"` // types of fields
 	// Misfits are values that are there and do not have the declared type of their field.
 	Misfits []search.Misfits `json:"misfits"`
 }
@@ -35,12 +36,12 @@ func (a *API) getSettings(c *call, _ none) (out SettingsAnswer, err error) {
 	if err != nil {
 		return out, err
 	}
-	if c.api.settings == nil {
-		return out, newProblem("not_ready", "The settings of the collection are not there yet.")
-	}
-	s, err := c.api.settings.Settings()
-	if err != nil {
-		return out, err
+	var s collections.Settings
+	if c.api.settings != nil {
+		s, err = c.api.settings.Settings()
+		if err != nil {
+			return out, err
+		}
 	}
 	out.Synonyms = append([]collections.Synonyms{}, s.Synonyms...)
 	out.Fields = map[string]string{}

@@ -120,7 +120,8 @@ func TestStore(t *testing.T) {
 	for _, p := range []*process{one, two} {
 		var all handlers.JobList
 		p.get(http.MethodGet, "/v1/passages/e", "", http.StatusNotFound, nil)
-		if p.get(http.MethodGet, "/v1/jobs", "", http.StatusOK, &all); len(all.Jobs) != 1 || all.Jobs[0].ID != job.ID {
+		if p.get(http.MethodGet, "/v1/jobs", "", http.StatusOK, &all); len(all.Jobs) != 1 ||
+			all.Jobs[0].ID != job.ID {
 			t.Errorf("%+v", all)
 		}
 		if found := p.search("draft", ""); len(found) > 0 {
@@ -190,7 +191,8 @@ func storeSettings(t *testing.T, one, two *process) {
 	var now handlers.SettingsAnswer
 	one.get(http.MethodPut, "/v1/admin/settings",
 		`{"synonyms":[{"from":["pharos"],"to":["lighthouse"]}],"fields":{"price":"number"}}`, http.StatusOK, &now)
-	if len(now.Misfits) != 1 || now.Misfits[0].Passages != 1 || len(now.Misfits[0].Values) != 1 || now.Misfits[0].Values[0].Value.Any() != "n/a" {
+	if len(now.Misfits) != 1 || now.Misfits[0].Passages != 1 || len(now.Misfits[0].Values) != 1 ||
+		now.Misfits[0].Values[0].Value.Any() != "n/a" {
 		t.Errorf("%+v", now)
 	}
 	if found := one.search("pharos", ""); found["a"] == "" {
@@ -206,7 +208,13 @@ func storeSettings(t *testing.T, one, two *process) {
 		if found := p.search("pharos", ""); found["a"] == "" {
 			t.Errorf("by a synonym: %v", found)
 		}
-		p.get(http.MethodPut, "/v1/passages/p4", `{"text":"x","metadata":{"price":"cheap"}}`, http.StatusUnprocessableEntity, nil)
+		p.get(
+			http.MethodPut,
+			"/v1/passages/p4",
+			`{"text":"x","metadata":{"price":"cheap"}}`,
+			http.StatusUnprocessableEntity,
+			nil,
+		)
 		p.get(http.MethodPost, "/v1/search", `{"question":"priced","filter":{"field":"price","gt":"cheap"}}`,
 			http.StatusUnprocessableEntity, nil)
 	}

@@ -12,8 +12,9 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// TestFieldsAreFound: the types of fields are those of most of their values, or the declared ones, the values that are
-// of none are counted with the first of them, and a passage that does not fit a declared type is a bad one, by its place.
+// TestFieldsAreFound: the types of fields are those of most of their values, or the declared ones, the values that
+// are none of the type are counted with the first of them, and a passage that does not fit a declared type is a bad
+// one, by its place.
 func TestFieldsAreFound(t *testing.T) {
 	const lines = `{"id":"a","text":"x","metadata":{"price":12,"on":"2024-05-01","zip":"07","sold":true}}
 {"id":"b","text":"x","metadata":{"price":"7.5","on":"2024-05-02","zip":"99"}}

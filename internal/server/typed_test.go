@@ -18,7 +18,10 @@ import (
 // refused, by whichever way it comes, with the field, the value and how to write it; the others are taken.
 func TestMisfitsAreRefused(t *testing.T) {
 	site := newSite(t, named("small"), "small")
-	site.write(filepath.Join("c", collections.SettingsFile), "fields: {price: number, zip: keyword, on: date, sold: bool}\n")
+	site.write(
+		filepath.Join("c", collections.SettingsFile),
+		"fields: {price: number, zip: keyword, on: date, sold: bool}\n",
+	)
 	s := site.serve()
 	refused := func(method, path, body string) string {
 		t.Helper()
@@ -41,8 +44,13 @@ func TestMisfitsAreRefused(t *testing.T) {
 		}
 	}
 	s.call(http.MethodGet, "/v1/passages/x", "", http.StatusNotFound, nil)
-	s.call(http.MethodPut, "/v1/passages/y?refresh=wait",
-		`{"text":"x","metadata":{"price":"12.5","zip":"07","on":"2024-05-01","sold":true,"other":"x"}}`, http.StatusCreated, nil)
+	s.call(
+		http.MethodPut,
+		"/v1/passages/y?refresh=wait",
+		`{"text":"x","metadata":{"price":"12.5","zip":"07","on":"2024-05-01","sold":true,"other":"x"}}`,
+		http.StatusCreated,
+		nil,
+	)
 	sent := func(method, path, contentType, body string) string {
 		t.Helper()
 		request, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
@@ -72,10 +80,17 @@ func TestMisfitsAreRefused(t *testing.T) {
 		lines = append(lines, l)
 	}
 	if len(lines) != 3 || lines[0].Status != "created" || lines[1].Status != "rejected" || lines[2].Status != "created" ||
-		lines[1].ID != "b" || lines[1].Error == nil || !strings.Contains(lines[1].Error.Detail, `"n/a"`) {
+		lines[1].ID != "b" ||
+		lines[1].Error == nil ||
+		!strings.Contains(lines[1].Error.Detail, `"n/a"`) {
 		t.Errorf("%+v", lines)
 	}
-	document := sent(http.MethodPut, "/v1/documents/d.txt?metadata="+url.QueryEscape(`{"price":"low"}`), "text/plain", "On lamps.")
+	document := sent(
+		http.MethodPut,
+		"/v1/documents/d.txt?metadata="+url.QueryEscape(`{"price":"low"}`),
+		"text/plain",
+		"On lamps.",
+	)
 	if !strings.Contains(document, "invalid_document") || !strings.Contains(document, `metadata.price`) {
 		t.Error(document)
 	}
@@ -88,7 +103,13 @@ func TestServedSettings(t *testing.T) {
 	site.write(filepath.Join("c", collections.SettingsFile), "description: lamps\nfields: {year: date}\n")
 	s := site.serve()
 	for id, price := range map[string]string{"a": "12", "b": `"n/a"`, "c": `"n/a"`, "d": `"7.5"`, "e": "true"} {
-		s.call(http.MethodPut, "/v1/passages/"+id+"?refresh=wait", `{"text":"x","metadata":{"price":`+price+`}}`, http.StatusCreated, nil)
+		s.call(
+			http.MethodPut,
+			"/v1/passages/"+id+"?refresh=wait",
+			`{"text":"x","metadata":{"price":`+price+`}}`,
+			http.StatusCreated,
+			nil,
+		)
 	}
 	for _, path := range []string{"/v1/search?q=x&", "/v1/passages?", "/v1/documents?", "/v1/passages?dry_run=true&"} {
 		method := http.MethodGet
@@ -96,8 +117,15 @@ func TestServedSettings(t *testing.T) {
 			method = http.MethodDelete
 		}
 		var p handlers.Problem
-		s.call(method, path+"filter="+url.QueryEscape(`{"field":"price","gt":"2024-01-01"}`), "", http.StatusUnprocessableEntity, &p)
-		if p.Code != "wrong_type" || !strings.HasSuffix(p.Errors[0].Detail, `its most frequent values are "n/a", "7.5", 12`) ||
+		s.call(
+			method,
+			path+"filter="+url.QueryEscape(`{"field":"price","gt":"2024-01-01"}`),
+			"",
+			http.StatusUnprocessableEntity,
+			&p,
+		)
+		if p.Code != "wrong_type" ||
+			!strings.HasSuffix(p.Errors[0].Detail, `its most frequent values are "n/a", "7.5", 12`) ||
 			p.Errors[0].Parameter != "filter" {
 			t.Errorf("%s: %+v", path, p)
 		}
@@ -108,7 +136,9 @@ func TestServedSettings(t *testing.T) {
 	check := func() {
 		t.Helper()
 		if len(now.Misfits) != 1 || now.Misfits[0].Field != "price" || now.Misfits[0].Passages != 3 ||
-			len(now.Misfits[0].Values) != 2 || now.Misfits[0].Values[0].Value.Any() != "n/a" || now.Misfits[0].Values[0].Count != 2 ||
+			len(
+				now.Misfits[0].Values,
+			) != 2 || now.Misfits[0].Values[0].Value.Any() != "n/a" || now.Misfits[0].Values[0].Count != 2 ||
 			now.Fields["price"] != "number" || len(now.Fields) != 1 || len(now.Synonyms) != 1 {
 			t.Errorf("%+v", now)
 		}
@@ -117,7 +147,13 @@ func TestServedSettings(t *testing.T) {
 		}
 	}
 	check()
-	s.call(http.MethodPut, "/v1/passages/f", `{"text":"x","metadata":{"price":"n/a"}}`, http.StatusUnprocessableEntity, nil)
+	s.call(
+		http.MethodPut,
+		"/v1/passages/f",
+		`{"text":"x","metadata":{"price":"n/a"}}`,
+		http.StatusUnprocessableEntity,
+		nil,
+	)
 	for _, wrong := range []string{`{"fields":{"price":"money"}}`, `{"synonyms":[{"words":["alone"]}]}`} {
 		s.call(http.MethodPut, "/v1/admin/settings", wrong, http.StatusUnprocessableEntity, nil)
 	}

@@ -14,10 +14,10 @@ import (
 	"example.org/conclave/store"
 )
 
-// TestRealConditions: on real vectors a search under a condition finds at least 0.98 of the ten nearest of all that meet
-// it, compared one by one: whether a half, a twentieth, a two-hundredth or a two-thousandth of the passages does, and
-// whether they are any, those nearest to the question, those furthest from it, or those near another passage. And it
-// finds nothing else. The figures of docs/evidence/conditions.md:
+// TestRealConditions: on real vectors a search under a condition finds at least 0.98 of the ten nearest of all that
+// meet it, compared one by one: whether a half, a twentieth, a two-hundredth or a two-thousandth of the passages does,
+// and whether they are any, those nearest to the question, those furthest from it, or those near another passage. And
+// it finds nothing else. The figures of docs/evidence/conditions.md:
 //
 //	CONCLAVE_TEST_VECTORS=43378 go test -run RealConditions -v ./store/folder
 func TestRealConditions(t *testing.T) {

@@ -48,7 +48,8 @@ func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, 
 	if err != nil {
 		return err
 	}
-	lines, answers := bufio.NewScanner(in), json.NewEncoder(out)
+	lines := bufio.NewScanner(in)
+	answers := json.NewEncoder(out)
 	if err := answers.Encode(map[string]int{"rows": x.Len()}); err != nil {
 		return err
 	}
