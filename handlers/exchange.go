@@ -25,6 +25,8 @@ type exchange struct {
 	parentID  string
 	spanID    string
 
+	collections []string // that it was answered from, on a server of several
+
 	route string // the path as the API documents it; "" for unknown paths
 	key   *Key   // whose key came along; nil for none
 	code  string // of the problem

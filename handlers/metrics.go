@@ -27,6 +27,8 @@ type Metrics struct {
 	sure     prometheus.Histogram
 	writes   *prometheus.CounterVec // outcome
 	commit   prometheus.Histogram
+
+	collections *collectionMetrics // nil: the server has one
 }
 
 // NewMetrics makes a registry of its own, so that nothing is shared between
@@ -104,6 +106,7 @@ func (m *Metrics) request(method string, x *exchange, status int, took time.Dura
 	}
 	m.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
 	m.seconds.WithLabelValues(route).Observe(took.Seconds())
+	m.requested(x.collections, status, took)
 	if x.code != "" {
 		m.problems.WithLabelValues(x.code).Inc()
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -134,6 +135,7 @@ func (c *call) choose(name string) error {
 	}
 	c.ends = append(c.ends, done)
 	c.api = &API{c.api.process, chosen}
+	c.count(name)
 	if p := c.api.paced(&chosen.pace, "this collection"); p != nil {
 		return p
 	}
@@ -157,7 +159,18 @@ func (c *call) chooseSome(names []string) error {
 	}
 	c.ends = append(c.ends, done)
 	c.api = &API{c.api.process, joined}
+	c.count(names...)
 	return nil
+}
+
+// count notes that the request is answered from collections.
+func (c *call) count(names ...string) {
+	x := exchangeOf(c.r.Context())
+	for _, name := range names {
+		if !slices.Contains(x.collections, name) {
+			x.collections = append(x.collections, name)
+		}
+	}
 }
 
 // joinGroup lets the request count as one of its collection and key, which share the server with

@@ -141,6 +141,7 @@ func (r *registry) Remove(ctx context.Context, name string) error {
 	}
 	if err == nil {
 		r.tellWorks(name)
+		r.observer.Metrics.ForgetCollection(name)
 		r.log.Info("removed", "collection", name)
 	}
 	return err

@@ -178,24 +178,3 @@ func (r recallMetric) Collect(out chan<- prometheus.Metric) {
 		}
 	}
 }
-
-// collectionsDescription is of how many collections are in which state.
-var collectionsDescription = prometheus.NewDesc(
-	"conclave_collections", "Collections that are open, or could not be opened.", []string{"state"}, nil,
-)
-
-// registryMetric shows the collections to Prometheus.
-type registryMetric struct{ *registry }
-
-// Describe implements prometheus.Collector.
-func (r registryMetric) Describe(out chan<- *prometheus.Desc) { out <- collectionsDescription }
-
-// Collect implements prometheus.Collector.
-func (r registryMetric) Collect(out chan<- prometheus.Metric) {
-	r.mu.Lock()
-	open, failed := len(r.held), len(r.failed)
-	r.mu.Unlock()
-	for state, n := range map[string]int{"open": open, "failed": failed} {
-		out <- prometheus.MustNewConstMetric(collectionsDescription, prometheus.GaugeValue, float64(n), state)
-	}
-}

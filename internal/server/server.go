@@ -76,6 +76,9 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	s := &Server{config: o.Config, log: o.Log}
 	if s.config.Several() {
 		s.several, err = newRegistry(o, observer, control)
+		if err == nil {
+			err = metrics.ShowCollections(o.Config.Collections.Labels)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +161,7 @@ func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
 	}
 	s.several.exchanged = exchanged
 	err = errors.Join(s.several.start(s.running, s.api.Readiness()), registerProgram(metrics, version),
-		metrics.Register(encoderMetrics{s.several.pool.Encoders}), metrics.Register(registryMetric{s.several}))
+		metrics.Register(encoderMetrics{s.several.pool.Encoders}), metrics.Register(registryMetric{s.several}), metrics.Register(openMetric{s.several}))
 	if err != nil {
 		return err
 	}

@@ -89,7 +89,13 @@ func TestSeveral(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	check(s)
+	s.measures(`conclave_passages{collection="a"} 2`, `conclave_passages{collection="b"} 1`,
+		`conclave_collection_bytes{collection="a"} `, `conclave_jobs{collection="words",state="queued"} 0`,
+		`conclave_backlog_changes{collection="a"} 0`, `conclave_collection_requests_total{collection="a",status="2xx"} `)
 	s.call(http.MethodDelete, "/v1/collections/a", "", http.StatusNoContent, nil)
+	if text := s.metrics(); strings.Contains(text, `collection="a"`) {
+		t.Error("one that is removed has series still")
+	}
 	s.call(http.MethodGet, "/v1/collections/a", "", http.StatusNotFound, nil)
 	s.call(http.MethodPost, "/v1/collections/a/search", `{"question":"rice"}`, http.StatusNotFound, nil)
 	s.create(`{"name":"a","experts":["one"]}`)
@@ -109,6 +115,32 @@ func TestSeveral(t *testing.T) {
 	for _, e := range left {
 		if strings.HasPrefix(e.Name(), ".making") || strings.HasPrefix(e.Name(), ".removed") {
 			t.Errorf("%s is left", e.Name())
+		}
+	}
+}
+
+// metrics returns what the server measures.
+func (s *served) metrics() string {
+	s.t.Helper()
+	answer, err := http.Get(s.url + "/metrics")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		s.t.Errorf("/metrics: %d %v %s", answer.StatusCode, err, text)
+	}
+	return string(text)
+}
+
+// measures fails the test where the server does not measure these.
+func (s *served) measures(series ...string) {
+	s.t.Helper()
+	text := s.metrics()
+	for _, one := range series {
+		if !strings.Contains(text, "\n"+one) {
+			s.t.Errorf("there is no %s in\n%s", one, text)
 		}
 	}
 }

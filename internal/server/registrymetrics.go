@@ -1,0 +1,114 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"example.org/conclave/internal/jobs"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// collectionsDescription is of how many collections are in which state.
+var collectionsDescription = prometheus.NewDesc(
+	"conclave_collections", "Collections that are open, or could not be opened.", []string{"state"}, nil,
+)
+
+// registryMetric shows the collections to Prometheus.
+type registryMetric struct{ *registry }
+
+// Describe implements prometheus.Collector.
+func (r registryMetric) Describe(out chan<- *prometheus.Desc) { out <- collectionsDescription }
+
+// Collect implements prometheus.Collector.
+func (r registryMetric) Collect(out chan<- prometheus.Metric) {
+	r.mu.Lock()
+	open, failed := len(r.held), len(r.failed)
+	r.mu.Unlock()
+	for state, n := range map[string]int{"open": open, "failed": failed} {
+		out <- prometheus.MustNewConstMetric(collectionsDescription, prometheus.GaugeValue, float64(n), state)
+	}
+}
+
+// openMetric shows what is measured of each open collection, with its label. It describes nothing ahead, since the
+// store of each says what that is.
+type openMetric struct{ *registry }
+
+// series is a number of collections with one label, which add up.
+type series struct{ name, help, label, state string }
+
+// Describe implements prometheus.Collector.
+func (openMetric) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (o openMetric) Collect(out chan<- prometheus.Metric) {
+	sums := map[series]float64{}
+	for name, h := range o.using() {
+		label := o.observer.Metrics.CollectionLabel(name)
+		h.c.measure(func(metric, help, state string, value float64) {
+			sums[series{metric, help, label, state}] += value
+		})
+		o.leave(h)
+	}
+	for s, sum := range sums {
+		labels, values := []string{"collection"}, []string{s.label}
+		if s.state != "" {
+			labels, values = append(labels, "state"), append(values, s.state)
+		}
+		out <- prometheus.MustNewConstMetric(
+			prometheus.NewDesc("conclave_"+s.name, s.help, labels, nil), prometheus.GaugeValue, sum, values...)
+	}
+}
+
+// using returns the collections that are open, with one user more each, who does not count as one who asked them.
+func (r *registry) using() map[string]*held {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := map[string]*held{}
+	for name, h := range r.held {
+		if h.c != nil && h.gone == nil {
+			h.users++
+			all[name] = h
+		}
+	}
+	return all
+}
+
+// leave ends a use that does not count.
+func (r *registry) leave(h *held) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h.users--
+}
+
+// jobsWithin is how long the metrics wait for the jobs of a collection.
+const jobsWithin = time.Second
+
+// measure tells what is measured of a collection: by its store, what waits to be seen by searches, and jobs where
+// these are on this machine.
+func (s *collection) measure(tell func(name, help, state string, value float64)) {
+	for _, m := range s.assembly.Store.Meters() {
+		tell(m.Name, m.Help, "", m.Value())
+	}
+	if s.writer == nil {
+		return
+	}
+	tell("backlog_changes", "Changes that are stored and that searches do not see yet.", "",
+		float64(s.writer.Backlog().Changes))
+	if s.jobs == nil || s.assembly.Store.JobsFolder() == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.running, jobsWithin)
+	defer cancel()
+	all, err := s.jobs.Jobs(ctx)
+	if err != nil {
+		return
+	}
+	counts := map[jobs.State]int{jobs.Queued: 0, jobs.Running: 0, jobs.Done: 0, jobs.Failed: 0, jobs.Cancelled: 0}
+	for _, j := range all {
+		counts[j.State]++
+	}
+	for state, n := range counts {
+		tell("jobs", "Jobs that are remembered, by their state.", string(state), float64(n))
+	}
+}
