@@ -32,7 +32,8 @@ func TestCollectionMetrics(t *testing.T) {
 	counted := func() (out []string) {
 		t.Helper()
 		_, text := asking(t, api, "GET", "/metrics", "", "")
-		for _, m := range regexp.MustCompile(`(?m)^conclave_collection_requests_total\{(.*)\} (.*)$`).FindAllStringSubmatch(text, -1) {
+		lines := regexp.MustCompile(`(?m)^conclave_collection_requests_total\{(.*)\} (.*)$`)
+		for _, m := range lines.FindAllStringSubmatch(text, -1) {
 			out = append(out, m[1]+" "+m[2])
 		}
 		slices.Sort(out)

@@ -161,7 +161,8 @@ func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
 	}
 	s.several.exchanged = exchanged
 	err = errors.Join(s.several.start(s.running, s.api.Readiness()), registerProgram(metrics, version),
-		metrics.Register(encoderMetrics{s.several.pool.Encoders}), metrics.Register(registryMetric{s.several}), metrics.Register(openMetric{s.several}))
+		metrics.Register(encoderMetrics{s.several.pool.Encoders}), metrics.Register(registryMetric{s.several}),
+		metrics.Register(openMetric{s.several}))
 	if err != nil {
 		return err
 	}
