@@ -36,6 +36,18 @@ func tell(t *testing.T, c *cluster.Cluster, method, path, body string) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
+// isRed reports whether a cluster, by a node that is there, misses a shard of an index.
+func isRed(c *cluster.Cluster, index string) bool {
+	answer, err := http.Get(c.URLs[0] + "/_cluster/health/" + index)
+	if err != nil {
+		return false
+	}
+	text, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+	return err == nil && bytes.Contains(text, []byte(`"status":"red"`))
+}
+
 // listed returns what a server lists, with the state behind each name.
 func (p *process) listed() string {
 	p.t.Helper()
@@ -162,6 +174,11 @@ func TestClusterCollections(t *testing.T) {
 	one.stop()
 	if err := c.Kill(1); err != nil {
 		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); !isRed(c, "tenants-a"); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the cluster does not notice that a node is gone")
+		}
 	}
 	three := s.serve("", "--store", store)
 	if status, ready, err := three.send(http.MethodGet, "/readyz", ""); err != nil || status != http.StatusOK ||
