@@ -1,8 +1,11 @@
 package handlers
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/wording"
@@ -59,21 +62,33 @@ func (m managing) RemoveCollection(name string) error {
 	return err
 }
 
-// chooseFor finds the collection of a request to an adapter that names it in its own way: that
-// one, or the one that the path names, which have to be the same. chosen is false where none is needed.
+// chooseFor finds the collections of a request to an adapter that names them in its own way: those, or the one that
+// the path names, which have to be the same. chosen is false where none is needed.
 func (c *call) chooseFor(x *Adapter, body []byte) (chosen bool, err error) {
-	name, needed := x.Choose(c.r, body)
+	names, needed := x.Choose(c.r, body)
+	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	inPath := named(c.r.Context())
 	switch {
-	case name == "" && !needed && inPath == "":
+	case len(names) == 0 && !needed && inPath == "":
 		return c.api.options.Collections == nil, nil
-	case name == "" && inPath == "":
-		name = c.api.options.Name
-	case name == "":
-		name = inPath
-	case inPath != "" && inPath != name:
-		return false, newProblem(collections.Unknown,
-			fmt.Sprintf("There is no collection %s below %s.", wording.Quote(name), wording.Quote(inPath)))
+	case len(names) == 0:
+		names = []string{cmp.Or(inPath, c.api.options.Name)}
+	case inPath != "" && !slices.Equal(names, []string{inPath}):
+		return false, newProblem(collections.Unknown, fmt.Sprintf("There is no collection %s below %s.",
+			wording.Quote(strings.Join(names, ", ")), wording.Quote(inPath)))
 	}
-	return true, c.choose(name)
+	if len(names) > mostJoined {
+		return false, tooManyCollections(len(names))
+	}
+	if len(names) == 1 {
+		return true, c.choose(names[0])
+	}
+	if c.api.options.Collections == nil {
+		for _, name := range names {
+			if name != c.api.options.Name {
+				return false, unknownCollection(name)
+			}
+		}
+	}
+	return true, c.chooseSome(names)
 }

@@ -23,9 +23,9 @@ type Adapter struct {
 	// Files says that the body is a form with a file, which may be as large as that of a
 	// document.
 	Files bool
-	// Choose returns the collection that a request names in the way of the interface; "": it names none,
-	// and needed says whether it needs one. Nil: the path alone names one.
-	Choose func(r *http.Request, body []byte) (collection string, needed bool)
+	// Choose returns the collections that a request names in the way of the interface, several to be searched as
+	// one; nil: it names none, and needed says whether it needs one. Nil: the path alone names one.
+	Choose func(r *http.Request, body []byte) (collections []string, needed bool)
 	// Manage answers a request that is of no one collection, in the place of Serve.
 	Manage func(r *http.Request, m Manager) (Answer, error)
 	// Serve answers a request, of which the body has been read whole. It ends with the

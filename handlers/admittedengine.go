@@ -50,6 +50,9 @@ var _ Admitted = (*admittedEngine)(nil)
 // Collection implements DocumentKeeper.
 func (e *admittedEngine) Collection() string { return e.call.api.name }
 
+// OneOfSeveral reports whether the server has other collections.
+func (e *admittedEngine) OneOfSeveral() bool { return e.call.api.options.Collections != nil }
+
 // engine returns the engine as the call may ask it.
 func (c *call) engine() (*admittedEngine, error) {
 	engine, err := c.api.loaded()

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,9 +21,13 @@ import (
 // What is not done when the time of the whole batch is over is answered as that, in its
 // place.
 func (a *API) postBatch(c *call) error {
-	engine, err := c.engine()
-	if err != nil {
-		return err
+	limits := a.options.Limits
+	if !c.maySearchSome() {
+		engine, err := c.engine()
+		if err != nil {
+			return err
+		}
+		limits = engine.Limits()
 	}
 	body, err := c.readJSON()
 	if err != nil {
@@ -33,7 +39,6 @@ func (a *API) postBatch(c *call) error {
 		return p
 	}
 	items, _ := body.(map[string]any)["searches"].([]any)
-	limits := engine.Limits()
 	if most := limits.Batch; len(items) > most {
 		return newProblem(
 			"batch_too_large",
@@ -53,26 +58,96 @@ func (a *API) postBatch(c *call) error {
 		left:     limits.AnswerBytes,
 		problems: make([]*Problem, len(items)),
 	}
-	var requests []search.Request
-	for i, item := range items {
-		request, p := searchRequest(limits, item, max(1, 5*maxViolations/len(items)))
-		b.problems[i] = p
-		if p == nil {
-			requests = append(requests, request)
+	for _, r := range b.runs(c, limits, items) {
+		if err := b.search(c, r, len(items)); err != nil {
+			return err
 		}
 	}
-	if len(requests) > 0 {
-		err = engine.Batch(c.clock.ctx, requests, b.deliver)
-	}
-	if err == nil {
-		err = b.finish()
-	}
+	err = b.finish()
 	exchangeOf(c.r.Context()).note(slog.Int("searches", len(items)), slog.Int("failed", b.failed))
+	return b.ended(err)
+}
+
+// ended returns an error of a batch, or ends the connection where some of it was sent.
+func (b *batch) ended(err error) error {
 	if err != nil && b.begun {
-		return abortConnection(c.r.Context(), err)
+		return abortConnection(b.r.Context(), err)
 	}
 	return err
 }
+
+// run is searches of a batch, one behind the other, of the same collections.
+type run struct {
+	names    []string // nil: that of requests which name none
+	items    []int
+	requests []search.Request
+}
+
+// runs parses the searches of a batch, and notes the problems of those that are not asked.
+func (b *batch) runs(c *call, limits search.Limits, items []any) (all []*run) {
+	for i, item := range items {
+		var names []string
+		var err error
+		if c.maySearchSome() {
+			names, err = takeCollections(item)
+		}
+		var request search.Request
+		if err == nil {
+			var p *Problem
+			request, p = searchRequest(limits, item, max(1, 5*maxViolations/len(items)))
+			if p == nil {
+				p = c.api.ownCollections(&request)
+			}
+			b.problems[i] = p
+		} else {
+			b.problems[i] = problemOf(b.r.Context(), err)
+		}
+		if b.problems[i] != nil {
+			continue
+		}
+		if len(all) == 0 || !slices.Equal(all[len(all)-1].names, names) {
+			all = append(all, &run{names: names})
+		}
+		last := all[len(all)-1]
+		last.items, last.requests = append(last.items, i), append(last.requests, request)
+	}
+	return all
+}
+
+// search has the searches of a run answered, of as many as the batch has. What keeps a run from being asked is the
+// problem of its searches, and that of the batch where there is no other one.
+func (b *batch) search(c *call, r *run, all int) error {
+	api, before := c.api, len(c.ends)
+	defer func() {
+		c.api = api
+		for _, end := range c.ends[before:] { // the next run may be of many others
+			end()
+		}
+		c.ends = c.ends[:before]
+	}()
+	var err error
+	if c.maySearchSome() {
+		err = c.chooseSome(r.names)
+	}
+	var engine *admittedEngine
+	if err == nil {
+		engine, err = c.engine()
+	}
+	if err == nil {
+		err = engine.Batch(c.clock.ctx, r.requests, b.deliver)
+	}
+	var refused *Problem
+	if len(r.items) < all && errors.As(err, &refused) && !b.answered(r.items[0]) {
+		for _, i := range r.items {
+			b.problems[i] = refused
+		}
+		return nil
+	}
+	return b.ended(err)
+}
+
+// answered reports whether a search was.
+func (b *batch) answered(item int) bool { return b.next > item }
 
 // shortenDeadline gives a batch less time where its body asks for that.
 func (c *call) shortenDeadline(body any) *Problem {

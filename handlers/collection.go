@@ -13,7 +13,8 @@ import (
 type Collection struct {
 	name      string
 	readiness *Readiness
-	pace      pace // of its requests
+	pace      pace          // of its requests
+	members   []*Collection // that are searched as one; nil: it is no several
 
 	engine   atomic.Pointer[Engine]
 	writing  atomic.Pointer[writing]
@@ -29,6 +30,13 @@ type Collection struct {
 // in a Readiness; nil: one of its own.
 func NewCollection(name string, r *Readiness) *Collection {
 	return &Collection{name: name, readiness: cmp.Or(r, &Readiness{})}
+}
+
+// Joined returns several collections as one, to which nothing is attached.
+func Joined(name string, members []*Collection) *Collection {
+	k := NewCollection(name, nil)
+	k.members = members
+	return k
 }
 
 // Readiness says how the parts of the collection do.

@@ -160,6 +160,11 @@ func (c *call) chooseSome(names []string) error {
 	c.ends = append(c.ends, done)
 	c.api = &API{c.api.process, joined}
 	c.count(names...)
+	for _, one := range joined.members {
+		if p := c.api.paced(&one.pace, "the collection "+one.name); p != nil {
+			return p
+		}
+	}
 	return nil
 }
 

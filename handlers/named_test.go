@@ -116,7 +116,7 @@ func toolCall(tool, arguments string) string {
 func TestNamed(t *testing.T) {
 	engine := testEngine(t, engineOptions{})
 	several := shelfOf(map[string]Engine{"a": engine, "main": engine, "empty": nil})
-	api := newAPI(t, Options{Name: "main", Collections: several, Adapters: walked})
+	api := newAPI(t, Options{Name: "main", Collections: several, Adapters: walked, Limits: engine.Limits()})
 	api.Started()
 	for _, c := range []struct {
 		method, path, body string
@@ -127,6 +127,18 @@ func TestNamed(t *testing.T) {
 		{"POST", "/v1/collections/a/search", `{"question":"bees"}`, 200, `"results"`},
 		{"POST", "/v1/search", `{"question":"bees","collections":["a","main"]}`, 200, `"results"`},
 		{"POST", "/v1/search", `{"question":"bees","collections":["b"]}`, 404, `unknown_collection`},
+		{"GET", "/v1/search?q=bees&collections=a,main", "", 200, `"results"`},
+		{"GET", "/v1/search?q=bees&collections=b,a", "", 404, `unknown_collection`},
+		{"GET", "/v1/search?q=bees&collections=", "", 422, `"parameter":"collections"`},
+		{"GET", "/v1/collections/a/search?q=bees&collections=a", "", 422, `collections`},
+		{"POST", "/v1/search/batch", `{"searches":[{"question":"bees","collections":["a","main"]}]}`, 200, `"results"`},
+		{"POST", "/v1/search/batch", `{"searches":[{"question":"bees"}]}`, 200, `"results"`},
+		{"POST", "/v1/search/batch", `{"searches":[{"question":"bees","collections":["b"]}]}`, 404, `unknown_collection`},
+		{"POST", "/v1/search/batch", `{"searches":[{"question":"bees","collections":["b"]},{"question":"bees","collections":["a"]}]}`,
+			200, `"code":"unknown_collection"`},
+		{"POST", "/v1/search/batch", `{"searches":[{"question":"bees","collections":7},{"question":"bees","collections":["a"]},{"question":"hive"}]}`,
+			200, `/searches/0/collections`},
+		{"POST", "/v1/collections/a/search/batch", `{"searches":[{"question":"bees","collections":["a"]}]}`, 200, `/collections`},
 		{"POST", "/v1/search", `{"question":"bees","collections":["cluster"]}`, 422, `searched as one`},
 		{"POST", "/v1/search", `{"question":"bees","collections":[]}`, 422, `out_of_range`},
 		{"POST", "/v1/search", `{"question":"bees","collections":"a"}`, 422, `wrong_type`},
@@ -162,6 +174,13 @@ func TestNamed(t *testing.T) {
 		{"DELETE", "/v1/vector_stores/a", "", 200, `"deleted":true`},
 		{"POST", "/mcp", toolCall("search", `{"query":"bees","collection":"a"}`), 200, `"results`},
 		{"POST", "/mcp", toolCall("search", `{"query":"bees","collection":"b"}`), 404, `unknown_collection`},
+		{"POST", "/mcp", toolCall("search", `{"query":"bees","collections":["main","a"]}`), 200, `"results`},
+		{"POST", "/mcp", toolCall("search", `{"query":"bees","collections":["a","cluster"]}`), 422, `searched as one`},
+		{"POST", "/mcp", toolCall("fetch", `{"id":"bees","collection":"a"}`), 200, `/v1/collections/a/passages/bees`},
+		{"POST", "/v1/chat/completions", `{"model":"conclave","messages":[{"role":"user","content":"bees"}],"collections":["a","main"]}`,
+			200, `"content"`},
+		{"POST", "/v1/chat/completions", `{"model":"conclave","messages":[{"role":"user","content":"bees"}],"collections":["b"]}`,
+			404, `no collection`},
 		{"POST", "/mcp", toolCall("list_experts", `{"collection":"a"}`), 200, `\"collection\":\"a\"`},
 		{"GET", "/v1/collections", "", 200, `"default":"main"`},
 		{"GET", "/v1/collections/a", "", 200, `"status":"open"`},
@@ -199,6 +218,9 @@ func TestOneCollection(t *testing.T) {
 		{"POST", "/v1/collections/my%20index/search", `{"question":"bees"}`, 200, `"results"`},
 		{"GET", "/v1/collections/other/search?q=bees", "", 404, `unknown_collection`},
 		{"POST", "/v1/search", `{"question":"bees","collections":["my index"]}`, 200, `"results"`},
+		{"GET", "/v1/search?q=bees&collections=my%20index", "", 200, `"results"`},
+		{"GET", "/v1/search?q=bees&collections=b", "", 404, `unknown_collection`},
+		{"POST", "/v1/search/batch", `{"searches":[{"question":"bees","collections":["my index"]}]}`, 200, `"results"`},
 		{"POST", "/v1/search", `{"question":"bees","collections":["my index","b"]}`, 404, `There is no collection \"b\"`},
 		{"GET", "/v1/collections", "", 200, `{"collections":[{"name":"my index","status":"open","default":true`},
 		{"GET", "/v1/collections/my%20index", "", 200, `"status":"open"`},
@@ -226,7 +248,7 @@ func TestBoundKeys(t *testing.T) {
 		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []Scope{ScopeAdmin}, Collections: of}
 	}
 	api := newAPI(t, Options{
-		Name: "main", Adapters: walked,
+		Name: "main", Adapters: walked, Limits: engine.Limits(),
 		Collections: shelfOf(map[string]Engine{"main": engine, "team-a": engine, "team-b": engine, "other": engine}),
 		Keys:        []Key{key("all"), key("team", "team-*"), key("one", "team-a", "main")},
 	})
@@ -281,7 +303,10 @@ func TestBoundKeys(t *testing.T) {
 		{"/v1/vector_stores/NAME/search", `{"query":"bees"}`},
 		{"/v1/search", `{"question":"bees","collections":["team-a","NAME"]}`},
 		{"/v1/vector_stores/NAME/files", `{"file_id":"file-YmVlcw"}`},
+		{"/v1/search/batch", `{"searches":[{"question":"bees","collections":["NAME","team-a"]}]}`},
 		{"/mcp", toolCall("search", `{"query":"bees","collection":"NAME"}`)},
+		{"/mcp", toolCall("answer", `{"query":"bees","collections":["team-a","NAME"]}`)},
+		{"/v1/chat/completions", `{"model":"conclave","messages":[{"role":"user","content":"bees"}],"collections":["NAME"]}`},
 	} {
 		both := map[string]string{}
 		for _, name := range []string{"other", "nobody"} {

@@ -18,8 +18,10 @@ type route struct {
 	handle func(*API, *call) error
 }
 
-// severalSearch is the route whose body may name the collections that are searched.
-const severalSearch = "searchPassages"
+// searchesSome reports whether a route's body, or its parameters, may name the collections that are searched.
+func searchesSome(id string) bool {
+	return id == "searchPassages" || id == simpleSearch || id == "searchBatch"
+}
 
 // routes lists everything that programs are served, in the order of the reference
 // page.
@@ -82,7 +84,7 @@ func (a *API) route() (chi.Router, error) {
 			return nil, fmt.Errorf("handlers: openapi.yaml does not describe %s", r.id)
 		}
 		open := *o
-		if r.id == severalSearch && a.options.Collections != nil {
+		if searchesSome(r.id) && a.options.Collections != nil {
 			open.choosing, open.search = true, true
 		}
 		if r.id == "metrics" && a.options.OpenMetrics || strings.HasPrefix(r.id, "openapi") && a.options.OpenDocs {

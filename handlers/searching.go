@@ -13,11 +13,19 @@ import (
 )
 
 // postSearch answers POST /v1/search.
-func (a *API) postSearch(c *call) error {
-	if !c.operation.choosing || a.options.Collections == nil || named(c.r.Context()) != "" {
-		return a.search(c, c.readJSON)
+func (a *API) postSearch(c *call) error { return a.searchSome(c, c.readJSON) }
+
+// maySearchSome reports whether the body of a request names the collections that are searched.
+func (c *call) maySearchSome() bool {
+	return c.operation.choosing && c.api.options.Collections != nil && named(c.r.Context()) == ""
+}
+
+// searchSome answers a search, whose parsed body read returns, of the collections that this names.
+func (a *API) searchSome(c *call, read func() (any, error)) error {
+	if !c.maySearchSome() {
+		return a.search(c, read)
 	}
-	body, err := c.readJSON()
+	body, err := read()
 	if err != nil {
 		return err
 	}
@@ -50,15 +58,23 @@ func takeCollections(body any) (names []string, err error) {
 			names = append(names, name)
 		}
 	}
-	field := ProblemField{Pointer: "/collections", Detail: "has to be a list of 1 to 32 names"}
 	switch {
 	case !ok:
-		return nil, newProblem("wrong_type", "Collections has to be a list of names.", field)
+		return nil, newProblem("wrong_type", "Collections has to be a list of names.", someCollections())
 	case len(names) == 0 || len(names) > mostJoined:
-		return nil, newProblem("out_of_range",
-			fmt.Sprintf("There are %d names in collections: it has to be from 1 to %d.", len(names), mostJoined), field)
+		return nil, tooManyCollections(len(names))
 	}
 	return names, nil
+}
+
+func someCollections() ProblemField {
+	return ProblemField{Pointer: "/collections", Detail: "has to be a list of 1 to 32 names"}
+}
+
+// tooManyCollections returns the problem of a number of collections that are not searched as one.
+func tooManyCollections(n int) *Problem {
+	return newProblem("out_of_range",
+		fmt.Sprintf("There are %d names in collections: it has to be from 1 to %d.", n, mostJoined), someCollections())
 }
 
 // getSearch answers GET /v1/search.
@@ -86,7 +102,7 @@ func (a *API) getSearch(c *call) error {
 			body[name] = value
 		}
 	}
-	if err := a.search(c, func() (any, error) { return body, nil }); err != nil {
+	if err := a.searchSome(c, func() (any, error) { return body, nil }); err != nil {
 		return asParameters(problemOf(c.r.Context(), err))
 	}
 	return nil
@@ -168,13 +184,8 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	if p != nil {
 		return p
 	}
-	if a.options.Collections == nil { // a server of one collection searches it by its name, too
-		for _, name := range request.Collections {
-			if name != a.options.Name {
-				return unknownCollection(name)
-			}
-		}
-		request.Collections = nil
+	if p := a.ownCollections(&request); p != nil {
+		return p
 	}
 	x := exchangeOf(c.r.Context())
 	x.question = request.Question
@@ -200,6 +211,21 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	}
 	c.w.Header().Set("Server-Timing", serverTiming(response))
 	return c.respond(http.StatusOK, response)
+}
+
+// ownCollections takes the names of collections out of a request to a server of one, which is searched by its name,
+// too.
+func (a *API) ownCollections(r *search.Request) *Problem {
+	if a.options.Collections != nil {
+		return nil
+	}
+	for _, name := range r.Collections {
+		if name != a.options.Name {
+			return unknownCollection(name)
+		}
+	}
+	r.Collections = nil
+	return nil
 }
 
 // serverTiming returns what the stages took, in the form that browsers' developer

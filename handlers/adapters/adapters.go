@@ -100,8 +100,8 @@ func invalid(code, pointer, format string, args ...any) error {
 }
 
 // collectionInPath returns the collection that a path names.
-func collectionInPath(r *http.Request, _ []byte) (collection string, needed bool) {
-	return r.PathValue("collection"), true
+func collectionInPath(r *http.Request, _ []byte) (collections []string, needed bool) {
+	return []string{r.PathValue("collection")}, true
 }
 
 // collectionOf returns the name of the collection that is asked.

@@ -30,6 +30,7 @@ func chat() []handlers.Adapter {
 			Scope:   handlers.ScopeSearch,
 			Cost:    handlers.Searching(0),
 			Refusal: openAIError("model"),
+			Choose:  collectionsOfChat,
 			Serve: func(r *http.Request, e handlers.Admitted) (handlers.Answer, error) {
 				return completeChat(r, e, collectionOf(e))
 			},
@@ -37,10 +38,22 @@ func chat() []handlers.Adapter {
 	}
 }
 
+// collectionsOfChat returns the collections that a conversation is to be answered from.
+func collectionsOfChat(_ *http.Request, body []byte) (collections []string, needed bool) {
+	var in struct {
+		Collections []string `json:"collections"`
+	}
+	_ = json.Unmarshal(body, &in) // Serve says what is wrong
+	return in.Collections, true
+}
+
 // chatRequest is what OpenAI's clients send. How a model draws its words (temperature and the like)
 // has no effect: it is asked for the likeliest.
 type chatRequest struct {
-	Model               string         `json:"model"`
+	Model string `json:"model"`
+	// Collections are those that are searched, as one where they are several; OpenAI has no such field.
+	Collections []string `json:"collections"`
+
 	Messages            []chatMessage  `json:"messages"`
 	Stream              bool           `json:"stream"`
 	StreamOptions       *streamOptions `json:"stream_options"`
@@ -238,7 +251,7 @@ func completeChat(r *http.Request, e handlers.Admitted, collection string) (out 
 	if err != nil {
 		return out, err
 	}
-	a := &chatAnswer{collection: collection, base: addressOf(r)}
+	a := &chatAnswer{collection: collection, base: addressOf(r, e)}
 	head := completion{
 		ID: "chatcmpl-" + strings.ToLower(rand.Text()), Created: time.Now().Unix(), Model: in.Model,
 	}

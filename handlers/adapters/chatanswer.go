@@ -16,7 +16,7 @@ import (
 // chatAnswer is an answer to a conversation, as text with citations.
 type chatAnswer struct {
 	collection string
-	base       string // address of the server
+	base       addresses
 	emit       func(piece string) error
 	text       strings.Builder
 	body       int   // bytes of the text before its sources
@@ -196,19 +196,19 @@ func (a *chatAnswer) annotations(r search.Response) (out []annotation) {
 	places := map[int]urlCitation{}
 	for i, x := range r.Results {
 		if r.Generated == nil {
-			places[i+1] = urlCitation{Title: titleOf(x.Title, x.ID), URL: addressUnder(a.base, x.ID, x.Metadata, x.Place)}
+			places[i+1] = urlCitation{Title: titleOf(x.Title, x.ID), URL: a.base.of(x.Collection, x.ID, x.Metadata, x.Place)}
 		}
 	}
 	if r.Generated != nil {
 		for _, c := range r.Generated.Citations {
-			var metadata map[string]any
+			var of search.Result
 			for _, x := range r.Results {
 				if x.ID == c.Passage {
-					metadata = x.Metadata
+					of = x
 				}
 			}
 			places[c.Number] = urlCitation{
-				Title: titleOf(c.Title, c.Passage), URL: addressUnder(a.base, c.Passage, metadata, c.Place),
+				Title: titleOf(c.Title, c.Passage), URL: a.base.of(of.Collection, c.Passage, of.Metadata, c.Place),
 			}
 		}
 	}

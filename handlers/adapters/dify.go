@@ -32,12 +32,15 @@ func dify() []handlers.Adapter {
 }
 
 // collectionOfDify returns the collection that a body names; of one that cannot be read, none.
-func collectionOfDify(_ *http.Request, body []byte) (collection string, needed bool) {
+func collectionOfDify(_ *http.Request, body []byte) (collections []string, needed bool) {
 	var in struct {
 		KnowledgeID string `json:"knowledge_id"`
 	}
 	_ = json.Unmarshal(body, &in) // Serve says what is wrong
-	return in.KnowledgeID, true
+	if in.KnowledgeID == "" {
+		return nil, true
+	}
+	return []string{in.KnowledgeID}, true
 }
 
 type difyRequest struct {

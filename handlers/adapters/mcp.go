@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 	"unicode"
@@ -30,7 +29,8 @@ const (
 type tools struct {
 	engine     handlers.Admitted
 	collection string
-	base       string      // of the addresses of passages: that of the server
+	alone      bool        // there is no other collection
+	base       addresses   // of passages and documents
 	failed     func(error) // is told why a call failed; nil: nobody is
 }
 
@@ -39,10 +39,23 @@ type ofCollection struct {
 	Collection string `json:"collection,omitempty" jsonschema:"the name of the collection, where the server has several and you were told which; else leave it out"`
 }
 
-func (o ofCollection) named() string { return o.Collection }
+func (o ofCollection) named() []string {
+	if o.Collection == "" {
+		return nil
+	}
+	return []string{o.Collection}
+}
+
+// ofCollections names the collections that a tool searches as one.
+type ofCollections struct {
+	ofCollection
+	Collections []string `json:"collections,omitempty" jsonschema:"names of several collections, to search them as one; else leave it out"`
+}
+
+func (o ofCollections) named() []string { return append(o.ofCollection.named(), o.Collections...) }
 
 type findInput struct {
-	ofCollection
+	ofCollections
 	Query    string           `json:"query" jsonschema:"the question, in plain words"`
 	Messages []search.Message `json:"messages,omitempty" jsonschema:"the conversation before the query, where it does not stand alone; the last message last"`
 	Must     []string         `json:"must,omitempty" jsonschema:"words or phrases that each passage has to have; leave it out unless the user asks for exactly these"`
@@ -66,7 +79,10 @@ type findOutput struct {
 }
 
 type findResult struct {
-	ID    string `json:"id" jsonschema:"for fetch"`
+	ID string `json:"id" jsonschema:"for fetch"`
+	// Of several that were searched.
+	Collection string `json:"collection,omitempty" jsonschema:"the collection that it is of, for fetch"`
+
 	Title string `json:"title"`
 	URL   string `json:"url" jsonschema:"for citations"`
 	Text  string `json:"text,omitempty" jsonschema:"the passage, or its beginning"`
@@ -131,11 +147,11 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 	for _, x := range response.Results {
 		text, _ := cut(contentOf(x), snippetBytes)
 		title, _ := cut(titleOf(x.Title, x.ID), snippetBytes/4)
-		address := t.address(x.ID, x.Metadata, x.Place)
+		address := t.address(x.Collection, x.ID, x.Metadata, x.Place)
 		out.Results = append(
 			out.Results,
 			findResult{
-				ID: x.ID, Title: title, URL: address, Text: text, Before: lastOf(x.Before, snippetBytes),
+				ID: x.ID, Collection: x.Collection, Title: title, URL: address, Text: text, Before: lastOf(x.Before, snippetBytes),
 				After: firstOf(x.After, snippetBytes), citation: citationOf(x.Place),
 			},
 		)
@@ -201,7 +217,7 @@ func (t *tools) fetch(ctx context.Context, in fetchInput) (fetchOutput, error) {
 	out := fetchOutput{
 		ID:       passage.ID,
 		Title:    titleOf(passage.Title, passage.ID),
-		URL:      t.address(passage.ID, passage.Metadata, place),
+		URL:      t.address("", passage.ID, passage.Metadata, place),
 		Metadata: map[string]any{},
 		citation: citationOf(place),
 	}
@@ -244,7 +260,7 @@ func (t *tools) fetchDocument(ctx context.Context, in fetchInput, noPassage erro
 		ID:       found.Document.ID,
 		Title:    titleOf(found.Document.Title, found.Document.ID),
 		Next:     found.Next,
-		URL:      t.address(found.Document.ID, nil, at),
+		URL:      t.address("", found.Document.ID, nil, at),
 		Metadata: map[string]any{},
 		citation: citationOf(at),
 	}
@@ -256,29 +272,9 @@ func (t *tools) fetchDocument(ctx context.Context, in fetchInput, noPassage erro
 	return out, nil
 }
 
-// address returns where a passage can be read: the web address in its metadata, or that of its
-// document, or else one of the server: of the page that shows the document, or of the passage.
-// Chatbots make a link of it.
-func (t *tools) address(id string, metadata map[string]any, at search.Place) string {
-	return addressUnder(t.base, id, metadata, at)
-}
-
-// addressUnder returns that address, of a server at a base.
-func addressUnder(base, id string, metadata map[string]any, at search.Place) string {
-	if own, ok := metadata["url"].(string); ok && isWebAddress(own) {
-		return own
-	}
-	if at.Document != nil {
-		if isWebAddress(at.Document.Source) {
-			return at.Document.Source
-		}
-		place := url.Values{"document": {at.Document.ID}}
-		if begin, known := metadata["begin"]; known {
-			place.Set("at", fmt.Sprint(begin)) // in bytes, whatever is asked for
-		}
-		return base + "/?" + place.Encode()
-	}
-	return base + "/v1/passages/" + url.PathEscape(id)
+// address returns where a passage can be read, of several collections that one.
+func (t *tools) address(collection, id string, metadata map[string]any, at search.Place) string {
+	return t.base.of(collection, id, metadata, at)
 }
 
 // isWebAddress reports whether text is a whole address of http or https, with a host, no name
@@ -436,12 +432,4 @@ func lastOf(text string, most int) string {
 		begin++
 	}
 	return ellipsis + text[begin:]
-}
-
-// addressOf returns the address at which a request came in.
-func addressOf(r *http.Request) string {
-	if r.TLS != nil {
-		return "https://" + r.Host + handlers.BasePath(r.Context())
-	}
-	return "http://" + r.Host + handlers.BasePath(r.Context())
 }

@@ -24,6 +24,8 @@ type answerSource struct {
 	Title  string `json:"title"`
 	URL    string `json:"url" jsonschema:"for citations"`
 	citation
+	// Of several that were searched.
+	Collection string `json:"collection,omitempty" jsonschema:"the collection that it is of, for fetch"`
 }
 
 // answer answers a question as the chat interface does.
@@ -48,15 +50,15 @@ func (t *tools) answer(ctx context.Context, in findInput) (answerOutput, error) 
 	out.Text, _ = cut(a.text.String(), answerBytes)
 	out.Written = r.Generated != nil
 	for _, s := range a.cited[:min(toolResults, len(a.cited))] {
-		var metadata map[string]any
+		var of search.Result
 		for _, x := range r.Results {
 			if x.ID == s.id {
-				metadata = x.Metadata
+				of = x
 			}
 		}
 		title, _ := cut(s.title, snippetBytes/4)
 		out.Sources = append(out.Sources, answerSource{
-			s.number, s.id, title, t.address(s.id, metadata, s.at), citationOf(s.at),
+			s.number, s.id, title, t.address(of.Collection, s.id, of.Metadata, s.at), citationOf(s.at), of.Collection,
 		})
 	}
 	out.Verdict = string(r.Verdict)

@@ -36,7 +36,7 @@ func modelContext() []handlers.Adapter {
 					return handlers.Answer{}, err
 				}
 				var failed error // the message has one call at most
-				t := &tools{engine: e, collection: collectionOf(e), base: addressOf(r), failed: func(err error) { failed = err }}
+				t := &tools{engine: e, collection: collectionOf(e), base: addressOf(r, e), failed: func(err error) { failed = err }}
 				answer, err := bySDK(r, serverOf(all, t))
 				if isRefusal(failed) {
 					return handlers.Answer{}, failed
@@ -47,19 +47,17 @@ func modelContext() []handlers.Adapter {
 	}
 }
 
-// collectionOfCall returns the collection that the arguments of a message's call name. Messages that
+// collectionOfCall returns the collections that the arguments of a message's call name. Messages that
 // call no tool need none.
-func collectionOfCall(_ *http.Request, body []byte) (collection string, needed bool) {
+func collectionOfCall(_ *http.Request, body []byte) (collections []string, needed bool) {
 	var message struct {
 		Method string `json:"method"`
 		Params struct {
-			Arguments struct {
-				Collection string `json:"collection"`
-			} `json:"arguments"`
+			Arguments ofCollections `json:"arguments"`
 		} `json:"params"`
 	}
 	_ = json.Unmarshal(body, &message) // Serve says what is wrong
-	return message.Params.Arguments.Collection, message.Method == "tools/call"
+	return message.Params.Arguments.named(), message.Method == "tools/call"
 }
 
 // isRefusal reports whether a call failed for what is of the server and not of the call, and
@@ -147,7 +145,7 @@ func (w *written) Write(text []byte) (int, error) { return w.body.Write(text) }
 // ServeTools lets a program call the tools of a collection over a pair of streams, such
 // as standard input and output, until the input ends.
 func ServeTools(ctx context.Context, e handlers.Engine, collection string, in io.Reader, out io.Writer) error {
-	t := &tools{engine: alone{e}, collection: collection, base: "conclave://" + url.PathEscape(collection)}
+	t := &tools{engine: alone{e}, collection: collection, alone: true, base: addresses{base: "conclave://" + url.PathEscape(collection)}}
 	return over(ctx, serverOf(offered(), t), in, out)
 }
 

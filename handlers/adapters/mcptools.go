@@ -3,6 +3,8 @@ package adapters
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/collections"
@@ -44,8 +46,12 @@ func toolOf[In, Out any](
 		if err := parseArguments(arguments, shown.InputSchema.(*jsonschema.Schema).Required, &in); err != nil {
 			return nil, err
 		}
-		if of, ok := any(in).(interface{ named() string }); ok && of.named() != "" && of.named() != t.collection {
-			return nil, invalid(collections.Unknown, "/collection", "there is no collection %.64q here", of.named())
+		// Of a server's it was found before (collectionOfCall).
+		if of, ok := any(in).(interface{ named() []string }); ok && t.alone {
+			names := slices.Compact(slices.Sorted(slices.Values(of.named())))
+			if all := strings.Join(names, ","); all != "" && all != t.collection {
+				return nil, invalid(collections.Unknown, "/collection", "there is no collection %.64q here", all)
+			}
 		}
 		if err := t.engine.Costs(cost); err != nil {
 			return nil, err

@@ -39,7 +39,11 @@ func (r *registry) Join(ctx context.Context, names []string) (k *handlers.Collec
 			Cause:  err,
 		}
 	}
-	k = handlers.NewCollection(strings.Join(names, ","), nil)
+	var members []*handlers.Collection
+	for _, h := range taken {
+		members = append(members, h.c.api)
+	}
+	k = handlers.Joined(strings.Join(names, ","), members)
 	k.Attach(engine)
 	return k, func() {
 		if err := end(); err != nil {

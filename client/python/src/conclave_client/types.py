@@ -100,6 +100,7 @@ class SearchOptions(TypedDict, total=False):
     must_not: list[str]
     correct: bool
     collapse: bool
+    collections: list[str]  # that are searched as one, on a server of several
     around: int  # passages on each side of a result whose texts are given too, 0 to 5
     group_by: Literal["document"]
     group_size: int
@@ -166,6 +167,7 @@ class Result:
     end: int | None = None
     before: str = ""  # what stands around it in the document, with around
     after: str = ""
+    collection: str = ""  # that it is of, where several were searched
     copies: list[str] = field(default_factory=list)
     contributions: list[Contribution] = field(default_factory=list)
     highlight: Highlight | None = None
