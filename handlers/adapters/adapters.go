@@ -101,7 +101,10 @@ func invalid(code, pointer, format string, args ...any) error {
 
 // collectionInPath returns the collection that a path names.
 func collectionInPath(r *http.Request, _ []byte) (collections []string, needed bool) {
-	return []string{r.PathValue("collection")}, true
+	if name := r.PathValue("collection"); name != "" {
+		return []string{name}, true
+	}
+	return nil, true // as of /v1/files
 }
 
 // collectionOf returns the name of the collection that is asked.
