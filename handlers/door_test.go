@@ -210,7 +210,7 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 	o.Adapters = walked
 	o.Guide = realGuide(t)
 	several := shelfOf(map[string]Engine{"c": s})
-	o.Name, o.Collections = "c", several
+	o.Name, o.Collections, o.Limits = "c", several, s.Limits()
 	api := newAPI(t, o)
 	api.Collection = several.of["c"]
 	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20}, 1)
