@@ -117,7 +117,8 @@ func (b *batch) runs(c *call, limits search.Limits, items []any) (all []*run) {
 // search has the searches of a run answered, of as many as the batch has. What keeps a run from being asked is the
 // problem of its searches, and that of the batch where there is no other one.
 func (b *batch) search(c *call, r *run, all int) error {
-	api, before := c.api, len(c.ends)
+	api := c.api
+	before := len(c.ends)
 	defer func() {
 		c.api = api
 		for _, end := range c.ends[before:] { // the next run may be of many others

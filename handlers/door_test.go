@@ -210,7 +210,8 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 	o.Adapters = walked
 	o.Guide = realGuide(t)
 	several := shelfOf(map[string]Engine{"c": s})
-	o.Name, o.Collections, o.Limits = "c", several, s.Limits()
+	o.Name, o.Collections = "c", several
+	o.Limits = s.Limits()
 	api := newAPI(t, o)
 	api.Collection = several.of["c"]
 	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20}, 1)

@@ -145,7 +145,8 @@ func (w *written) Write(text []byte) (int, error) { return w.body.Write(text) }
 // ServeTools lets a program call the tools of a collection over a pair of streams, such
 // as standard input and output, until the input ends.
 func ServeTools(ctx context.Context, e handlers.Engine, collection string, in io.Reader, out io.Writer) error {
-	t := &tools{engine: alone{e}, collection: collection, alone: true, base: addresses{base: "conclave://" + url.PathEscape(collection)}}
+	base := addresses{base: "conclave://" + url.PathEscape(collection)}
+	t := &tools{engine: alone{e}, collection: collection, alone: true, base: base}
 	return over(ctx, serverOf(offered(), t), in, out)
 }
 
