@@ -46,7 +46,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) < 3 {
-		return fmt.Errorf("usage: functions PASSAGES QUESTIONS FOLDER...")
+		return fmt.Errorf("usage: functions PASSAGES QUESTIONS FOLDER [FOLDER …]")
 	}
 	var found []function
 	seen := make(map[string]bool)
