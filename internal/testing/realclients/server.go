@@ -142,6 +142,8 @@ func configuration(tb testing.TB, o ServerOptions) configs.Config {
 	config.Runtime = testenv.Runtime(tb)
 	config.Listen = "127.0.0.1:0"
 	config.Ingest.FlushAfter = 10 * time.Millisecond
+	config.Limits.Timeout = 30 * time.Second
+	config.Search.Timeout = 20 * time.Second // encoders share the machine with other tests, and races are looked for
 	if o.Real {
 		base := testenv.Base(tb, "fp32")
 		config.Experts = []configs.Expert{
