@@ -215,7 +215,7 @@ def delete_passages(filter: Deletion) -> Call[Job]:
 
 def count_passages(filter: Deletion) -> Call[int]:
     params = _deletion(filter) | {"dry_run": "true"}
-    return Call("DELETE", "/v1/passages", lambda body: int(body["passages"]), params=params)
+    return Call("DELETE", "/v1/passages", lambda response: int(response.json()["passages"]), params=params)
 
 
 def _deletion(filter: Deletion) -> dict[str, str]:
