@@ -13,6 +13,9 @@ import (
 // sampledPassages say in which languages a collection is, and what its metadata hold.
 const sampledPassages = 32
 
+// tellingBytes is how much of a text says in which language it is.
+const tellingBytes = 2000
+
 // CollectionInfo describes a collection. What its passages say of it, and what is not yet searched, is
 // there where it was asked for by itself.
 type CollectionInfo struct {
@@ -41,7 +44,7 @@ func (c *call) looked(info CollectionInfo) (CollectionInfo, error) {
 	}
 	texts := make([]string, len(sample))
 	for i, p := range sample {
-		texts[i] = p.Text
+		texts[i] = p.Text[:min(tellingBytes, len(p.Text))]
 	}
 	info.Languages = languages.Of(texts)
 	info.Fields = metadataOf(sample)

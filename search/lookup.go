@@ -104,7 +104,7 @@ func (e *Engine) Generation() (number uint64, passages int) {
 }
 
 // Sample reads at most n passages that were chosen without a question, of those that the requests of
-// the context may see.
+// the context may see. It takes room before it reads the texts (WithRoom).
 func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, err error) {
 	l, err := e.begin()
 	if err != nil {
@@ -113,8 +113,26 @@ func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, er
 	defer l.leave()
 	view := e.pin()
 	defer view.unpin()
+	chosen := view.Passages().Sample(n)
+	room := 0
 	err = guard(func() error {
-		sample, err = view.Passages().Read(ctx, view.Passages().Sample(n))
+		for _, ordinal := range chosen {
+			size, err := view.Passages().Size(ordinal)
+			if err != nil {
+				return err
+			}
+			room += PassageRoom(size)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := takeRoom(ctx, room); err != nil {
+		return nil, err
+	}
+	err = guard(func() error {
+		sample, err = view.Passages().Read(ctx, chosen)
 		return err
 	})
 	return slices.DeleteFunc(sample, func(p corpus.Passage) bool { return deleted(p) || !view.visible(ctx, &p) }), err
