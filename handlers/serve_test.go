@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -201,7 +200,7 @@ func TestListenerFails(t *testing.T) {
 // TestCallerGoes stops the work of a caller that closes its connection.
 func TestCallerGoes(t *testing.T) {
 	entered, release := make(chan struct{}, 1), make(chan struct{})
-	var stopped atomic.Bool
+	stopped := make(chan bool, 1)
 	hold := gate(entered, release)
 	s := start(
 		t,
@@ -210,7 +209,7 @@ func TestCallerGoes(t *testing.T) {
 				t,
 				engineOptions{limits: search.Limits{Timeout: time.Minute}, before: func(ctx context.Context) error {
 					err := hold(ctx)
-					stopped.Store(err != nil)
+					stopped <- err != nil
 					return err
 				}},
 			),
@@ -232,7 +231,7 @@ func TestCallerGoes(t *testing.T) {
 	if err := s.stop(); err != nil { // waits for the handler
 		t.Error(err)
 	}
-	if !stopped.Load() {
+	if !<-stopped { // which may be behind the answer
 		t.Error("the encoder was not told")
 	}
 	if log := s.log.String(); !strings.Contains(log, `"code":"client_gone"`) {

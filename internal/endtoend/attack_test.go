@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -223,7 +225,9 @@ func TestAttackRequests(t *testing.T) {
 		"Accept",
 		"application/json, text/event-stream",
 	)
-	if err != nil || status < 400 || status > 499 {
+	// A refused body is not read to its end, so the connection may break before the refusal is read.
+	broken := errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+	if err != nil && !broken || err == nil && (status < 400 || status > 499) {
 		t.Errorf("a list at /mcp: %d %.200s %v", status, answer, err)
 	}
 	if grown := p.resident() - before; grown > 64<<20 {
