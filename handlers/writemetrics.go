@@ -85,11 +85,7 @@ func (m jobsMetric) Collect(out chan<- prometheus.Metric) {
 	if err != nil {
 		return
 	}
-	counts := map[jobs.State]int{jobs.Queued: 0, jobs.Running: 0, jobs.Done: 0, jobs.Failed: 0, jobs.Cancelled: 0}
-	for _, j := range all {
-		counts[j.State]++
-	}
-	for state, n := range counts {
+	for state, n := range jobs.Count(all) {
 		out <- prometheus.MustNewConstMetric(jobsDescription, prometheus.GaugeValue, float64(n), string(state))
 	}
 }

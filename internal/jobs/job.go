@@ -27,6 +27,15 @@ const (
 	Cancelled State = "cancelled"
 )
 
+// Count returns how many jobs are in each state, 0 where none is.
+func Count(all []Job) map[State]int {
+	counts := map[State]int{Queued: 0, Running: 0, Done: 0, Failed: 0, Cancelled: 0}
+	for _, j := range all {
+		counts[j.State]++
+	}
+	return counts
+}
+
 // Ended reports whether a job in this state is over.
 func (s State) Ended() bool { return s == Done || s == Failed || s == Cancelled }
 

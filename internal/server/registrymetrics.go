@@ -104,11 +104,7 @@ func (s *collection) measure(tell func(name, help, state string, value float64))
 	if err != nil {
 		return
 	}
-	counts := map[jobs.State]int{jobs.Queued: 0, jobs.Running: 0, jobs.Done: 0, jobs.Failed: 0, jobs.Cancelled: 0}
-	for _, j := range all {
-		counts[j.State]++
-	}
-	for state, n := range counts {
+	for state, n := range jobs.Count(all) {
 		tell("jobs", "Jobs that are remembered, by their state.", string(state), float64(n))
 	}
 }
