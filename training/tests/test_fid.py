@@ -14,8 +14,9 @@ import torch
 
 from conclave_train.cli import main
 from conclave_train.errors import Interrupted, TrainingError
-from conclave_train.fid import FidJob, states, train_fid
+from conclave_train.fid import FidJob, train_fid
 from conclave_train.fit.encode import Device
+from conclave_train.fit.fused import states
 from conclave_train.model.t5 import bucket, read_t5
 from conclave_train.model.tensors import read_tensors
 from conclave_train.settings import FidSettings

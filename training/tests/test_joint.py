@@ -24,10 +24,11 @@ from conclave_train.cli import main
 from conclave_train.end_to_end import EndToEndJob, train_end_to_end
 from conclave_train.errors import Interrupted, NoGainError, TrainingError
 from conclave_train.feedback.evidence import Evidence
-from conclave_train.feedback.joint import Joint, Pair, likelihoods, read, teacher_of
+from conclave_train.feedback.joint import Joint, Pair, teacher_of
 from conclave_train.feedback.loss import all_likely, divergence, marginal_nll
-from conclave_train.fid import FidJob, Reading, states, train_fid
+from conclave_train.fid import FidJob, Reading, train_fid
 from conclave_train.fit.encode import Device, encode_all
+from conclave_train.fit.fused import Asked, groups, learn, likelihoods, states
 from conclave_train.fit.loop import Texts
 from conclave_train.fit.state import RunFolder
 from conclave_train.generator import is_t5
@@ -48,12 +49,22 @@ QUICK = EndToEndSettings(
     tokens=40, answer_tokens=8, question_tokens=16, passage_tokens=24, save_every=2,
 )  # fmt: skip
 PASSAGES = [[5, 9, 12, 1], [7, 30, 31, 40, 41, 1], [90, 2, 1]]
-ANSWER = [17, 60, 1]
+ASKED = [
+    Asked(PASSAGES, [17, 60, 1]), Asked(PASSAGES[1:], [20, 1]), Asked(PASSAGES[:1], [5, 6, 7, 1]),
+    Asked([[8, 1]], [1]),
+]  # fmt: skip
 
 
 def t5(tmp_path: Path) -> T5:
     folder = tmp_path / "t5"
     return read_t5(folder if folder.exists() else t5_folder(folder))
+
+
+def sum_nll(model: T5, asked: Asked) -> Tensor:
+    """The sum over the answer's tokens of -log p(a_t | a_<t, q, Z), in one graph."""
+    said = torch.tensor([[model.c.start, *asked.answer[:-1]]])
+    likely = model.say(states(model, asked.passages, CPU), said)[0].log_softmax(-1)
+    return -torch.stack([likely[t, a] for t, a in enumerate(asked.answer)]).sum()
 
 
 def gradients(model: T5) -> dict[str, Tensor]:
@@ -67,48 +78,57 @@ def far(got: Tensor, wanted: Tensor) -> float:
     return float(((got - wanted).abs() - 1e-6).clamp_min(0).max() / wanted.abs().max().clamp_min(1e-9))
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 100])
 def test_gradients_in_parts_are_those_of_the_whole(tmp_path: Path, size: int) -> None:
-    """Autograd through one graph of all passages gives the same, whatever is encoded at a time."""
+    """One graph of each question by itself, without padding, gives the same, whatever is computed at a time."""
     model = t5(tmp_path)
-    logits = model.say(states(model, PASSAGES, CPU), torch.tensor([[model.c.start, *ANSWER[:-1]]]))[0]
-    loss = -torch.stack([logits.log_softmax(-1)[t, a] for t, a in enumerate(ANSWER)]).sum()
-    (0.25 * loss).backward()  # type: ignore[no-untyped-call]
+    losses = [sum_nll(model, one) for one in ASKED]
+    (0.25 * torch.stack(losses).sum()).backward()  # type: ignore[no-untyped-call]
     wanted = gradients(model)
-    said = read(model, PASSAGES, ANSWER, CPU, size, (1, 2), 0.25)
+    said = learn(model, ASKED, CPU, size, (1, 2), 0.25)
     got = gradients(model)
-    assert said.loss == pytest.approx(float(loss.detach()), rel=1e-5)
+    assert [one.loss for one in said] == pytest.approx([float(loss.detach()) for loss in losses], rel=1e-5)
     assert got.keys() == wanted.keys()
     for name, value in wanted.items():
         assert far(got[name], value) < 1e-5, name
 
 
-def test_dropout_is_the_same_in_both_passes(tmp_path: Path) -> None:
+def test_questions_go_together_up_to_a_number_of_passages() -> None:
+    assert [[len(a.passages) for a in g] for g in groups(ASKED, 2)] == [[3], [2], [1, 1]]
+    assert [[len(a.passages) for a in g] for g in groups(ASKED, 5)] == [[3, 2], [1, 1]]
+    assert [[len(a.passages) for a in g] for g in groups(ASKED, 7)] == [[3, 2, 1, 1]]
+
+
+@pytest.mark.parametrize("size", [2, 100])
+def test_dropout_is_the_same_in_both_passes(tmp_path: Path, size: int) -> None:
     """With dropout, the gradient is that of the loss which was returned: a step along it changes just that."""
     model = read_t5(t5_folder(tmp_path / "t5"), 0.2).train()
-    before = read(model, PASSAGES, ANSWER, CPU, 2, (3,), 1.0).loss
+    before = sum(one.loss for one in learn(model, ASKED, CPU, size, (3,), 1.0))
     made = gradients(model)
-    size = 1e-4 / math.sqrt(sum(float(g.pow(2).sum()) for g in made.values()))
+    step = 1e-4 / math.sqrt(sum(float(g.pow(2).sum()) for g in made.values()))
     with torch.no_grad():
         for name, p in model.named_parameters():
             if name in made:
-                p.sub_(size * made[name])
-    after = read(model, PASSAGES, ANSWER, CPU, 2, (3,), 1.0).loss
+                p.sub_(step * made[name])
+    after = sum(one.loss for one in learn(model, ASKED, CPU, size, (3,), 1.0))
     slope = sum(float(g.pow(2).sum()) for g in made.values())
-    assert after - before == pytest.approx(-size * slope, rel=0.1)
+    assert after - before == pytest.approx(-step * slope, rel=0.1)
 
 
-def test_likelihoods_of_each_passage_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [2, 100])
+def test_likelihoods_of_each_passage_alone(tmp_path: Path, size: int) -> None:
     """As if the passage were the only one; nothing of them reaches the reader's gradients."""
     model = t5(tmp_path)
-    whole = states(model, PASSAGES, CPU).detach()
-    got = likelihoods(model, whole, [len(p) for p in PASSAGES], ANSWER, CPU)
-    assert not got.requires_grad
-    for k, passage in enumerate(PASSAGES):
-        with torch.no_grad():
-            alone = model.say(states(model, [passage], CPU), torch.tensor([[model.c.start, *ANSWER[:-1]]]))[0]
-        wanted = [float(alone.log_softmax(-1)[t, a]) for t, a in enumerate(ANSWER)]
-        assert got[k].tolist() == pytest.approx(wanted, abs=1e-4)
+    whole = states(model, [p for a in ASKED for p in a.passages], CPU).detach()
+    got = likelihoods(model, whole, ASKED, CPU, size)
+    assert [tuple(one.shape) for one in got] == [(len(a.passages), len(a.answer)) for a in ASKED]
+    assert not any(one.requires_grad for one in got)
+    for one, said in zip(ASKED, got, strict=True):
+        for passage, row in zip(one.passages, said, strict=True):
+            with torch.no_grad():
+                alone = model.say(states(model, [passage], CPU), torch.tensor([[model.c.start, *one.answer[:-1]]]))[0]
+            wanted = [float(alone.log_softmax(-1)[t, a]) for t, a in enumerate(one.answer)]
+            assert row.tolist() == pytest.approx(wanted, abs=1e-4)
     assert gradients(model) == {}
 
 
@@ -148,12 +168,12 @@ def job(tmp_path: Path, **changes: Any) -> EndToEndJob:
     return replace(plain, **changes)
 
 
-@pytest.mark.parametrize("both", [False, True])
-def test_one_step_against_autograd(tmp_path: Path, both: bool) -> None:
+@pytest.mark.parametrize(("both", "chunk"), [(False, 3), (True, 3), (False, 8)])
+def test_one_step_against_autograd(tmp_path: Path, both: bool, chunk: int) -> None:
     """The gradients of both models after a step are those of L_reader + L_retriever, written down in one graph."""
     job(tmp_path)
     checkpoint = with_dropout(read_checkpoint(tmp_path / "base"), 0.0)
-    s = replace(QUICK, both_sides=both, max_norm=1e9, epochs=1, batch=3)
+    s = replace(QUICK, both_sides=both, max_norm=1e9, epochs=1, batch=3, chunk=chunk)
     pair = Pair(checkpoint.model().untied(), read_t5(tmp_path / "t5"))
     asked = list(DOMAIN.questions[:3])
     tokens = checkpoint.tokens
@@ -178,18 +198,17 @@ def test_one_step_against_autograd(tmp_path: Path, both: bool) -> None:
     total = torch.zeros(())
     for n, (i, answer) in enumerate(zip(rows, answers, strict=True)):
         met = [reading.input(asked[i], int(p)) for p in places[n]]
-        said = torch.tensor([[pair.reader.c.start, *answer[:-1]]])
-
-        def nll(rows: list[list[int]], said: Tensor = said, answer: list[int] = answer) -> Tensor:
-            logits = pair.reader.say(states(pair.reader, rows, CPU), said)[0].log_softmax(-1)
-            return -torch.stack([logits[t, a] for t, a in enumerate(answer)]).sum()
-
-        alone = torch.stack([-nll([m]) for m in met]).detach()  # SG
+        # SG: nothing of the second term goes to the reader.
+        alone = torch.stack([-sum_nll(pair.reader, Asked([m], answer)) for m in met]).detach()
         q = pair.retriever.question(*tokens.pad_batch([texts.questions[i]], "cpu"))[0]
         found = [texts.passages[int(p)] for p in places[n]]
         p = pair.retriever.passage(*tokens.pad_batch(found, "cpu")) if both else vectors[places[n]]
         likely = (p @ q / 0.05).softmax(-1)
-        total = total + nll(met) / count - torch.log((alone.exp() * likely).sum()) / len(rows)
+        total = (
+            total
+            + sum_nll(pair.reader, Asked(met, answer)) / count
+            - torch.log((alone.exp() * likely).sum()) / len(rows)
+        )
     total.backward()  # type: ignore[no-untyped-call]
     wanted = {n: p.grad.clone() for n, p in pair.named_parameters() if p.grad is not None and p.requires_grad}
     pair.zero_grad(set_to_none=True)

@@ -17,14 +17,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor
-from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 
 from conclave_train.bundle.card import Card
 from conclave_train.data.records import Domain, Question
 from conclave_train.errors import TrainingError
-from conclave_train.fit.encode import Device, seed_chunk
+from conclave_train.fit.encode import Device
+from conclave_train.fit.fused import Asked, learn, states
 from conclave_train.fit.schedule import optimiser, rate
 from conclave_train.fit.state import RunFolder
 from conclave_train.fit.steps import Steps
@@ -82,14 +81,6 @@ class Reading:
         return self.encode(answers[drawn], self.s.answer_tokens)
 
 
-def states(model: T5, rows: list[list[int]], device: Device) -> Tensor:
-    """The states of the passages ``rows``, without padding."""
-    longest = max(map(len, rows))
-    ids = torch.tensor([r + [0] * (longest - len(r)) for r in rows], device=device.name)
-    keep = torch.tensor([[True] * len(r) + [False] * (longest - len(r)) for r in rows], device=device.name)
-    return model.read(ids, keep)
-
-
 class FidLoop(Steps[T5, FidSettings]):
     """Trains a generator in place."""
 
@@ -104,17 +95,10 @@ class FidLoop(Steps[T5, FidSettings]):
         share = rate(step, total, math.floor(self.s.warm_up * total))
         self.rates([self.s.learning_rate] * len(self.optimiser.param_groups), share)
         self.model.train()
-        answers = [self.reading.answer(i, step) for i in rows]
-        count, value = sum(map(len, answers)), 0.0
-        for number, (i, answer) in enumerate(zip(rows, answers, strict=True)):
-            seed_chunk(self.s.seed, step, number)
-            with self.device.autocast():
-                found = states(self.model, self.reading.passages(i, step), self.device)
-                said = torch.tensor([[self.model.c.start, *answer[:-1]]], device=self.device.name)
-                logits = self.model.say(found, said)[0]
-            loss = functional.cross_entropy(logits, torch.tensor(answer, device=logits.device), reduction="sum") / count
-            loss.backward()  # type: ignore[no-untyped-call]
-            value += float(loss.detach())
+        asked = [Asked(self.reading.passages(i, step), self.reading.answer(i, step)) for i in rows]
+        count = sum(len(a.answer) for a in asked)
+        said = learn(self.model, asked, self.device, self.s.chunk, (self.s.seed, step), 1 / count)
+        value = sum(one.loss for one in said) / count
         norm = clip_grad_norm_(self.model.parameters(), self.s.max_norm)
         if not math.isfinite(float(norm)) or not math.isfinite(value):
             raise TrainingError(f"the loss or its gradient is not finite at step {step + 1}: lower --learning-rate")

@@ -21,8 +21,9 @@ from conclave_train.feedback.holders import Holders
 from conclave_train.feedback.joint import Joint, Pair, Score
 from conclave_train.feedback.salient import masked_spans
 from conclave_train.feedback.warm import clozes, warm_up_retriever
-from conclave_train.fid import FILES, FidJob, Reading, states, write_generator
+from conclave_train.fid import FILES, FidJob, Reading, write_generator
 from conclave_train.fit.encode import encode_all
+from conclave_train.fit.fused import states
 from conclave_train.fit.loop import Texts
 from conclave_train.fit.state import Progressed, RunFolder
 from conclave_train.job import Prepared, prepare, versions

@@ -231,6 +231,7 @@ class FidSettings:
     depth: int = option(50, "passages without an answer are drawn from the first so many found")
     tokens: int = option(250, "question, title and text together are cut here, in training and in service")
     answer_tokens: int = option(32, "answers are cut here")
+    chunk: int = option(16, "passages computed at a time: fewer need less memory, more are faster")
     limit: int = option(0, "train on at most so many questions per domain, chosen by hash; 0: all")
     hold_out: float = option(0.1, "share of the questions kept for the card's figures")
     hold_out_most: int = option(600, "and at most so many")
@@ -238,7 +239,7 @@ class FidSettings:
 
     def check(self) -> None:
         """Impossible values are errors that name the option."""
-        positive = "epochs batch passages_per_question learning_rate max_norm depth hold_out_most save_every"
+        positive = "epochs batch passages_per_question learning_rate max_norm depth chunk hold_out_most save_every"
         for name in positive.split():
             if getattr(self, name) <= 0:
                 raise TrainingError(f"{flag(name)}: {getattr(self, name)} is not positive")

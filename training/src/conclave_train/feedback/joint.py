@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -24,8 +23,9 @@ from torch.nn.utils import clip_grad_norm_
 from conclave_train.errors import TrainingError
 from conclave_train.feedback.evidence import Evidence
 from conclave_train.feedback.loss import OBJECTIVES
-from conclave_train.fid import Reading, states
-from conclave_train.fit.encode import Device, cached_backward, encode_all, run, seed_chunk
+from conclave_train.fid import Reading
+from conclave_train.fit.encode import Device, cached_backward, encode_all, run
+from conclave_train.fit.fused import Asked, Said, learn
 from conclave_train.fit.loop import Texts
 from conclave_train.fit.schedule import optimiser, rate
 from conclave_train.fit.state import RunFolder, trained
@@ -44,72 +44,6 @@ class Pair(nn.Module):
     def __init__(self, retriever: BiEncoder, reader: T5) -> None:
         super().__init__()
         self.retriever, self.reader = retriever, reader
-
-
-@dataclass(frozen=True)
-class Said:
-    """What a reader said of one question: its loss, the sum over the answer's tokens of -log p(a_t | a_<t, q, Z);
-    and log p(a_t | a_<t, q, z_k) [K,T] of each passage alone."""
-
-    loss: float
-    alone: Tensor
-
-
-def read(
-    reader: T5, passages: Sequence[list[int]], answer: list[int], device: Device, size: int, key: Sequence[int],
-    weight: float, alone: bool = True,
-) -> Said:  # fmt: skip
-    """Add the gradients of ``weight`` · -Σ_t log p(a_t | a_<t, q, Z) to the reader's parameters.
-
-    Passages are encoded ``size`` at a time: first without a graph, then, when the gradients of their states are known,
-    once more with one (Gao et al. 2021). Memory is that of ``size`` passages beside the states of all. Dropout is
-    seeded for each part, so that both passes see the same.
-    """
-    parts = [list(passages[a : a + size]) for a in range(0, len(passages), size)]
-
-    def encode(n: int) -> Tensor:
-        seed_chunk(*key, n)
-        with device.autocast():
-            return states(reader, parts[n], device)
-
-    with torch.no_grad():
-        found = [encode(n) for n in range(len(parts))]
-    whole = torch.cat(found, dim=1).detach().requires_grad_()
-    said = torch.tensor([[reader.c.start, *answer[:-1]]], device=device.name)
-    wanted = torch.tensor(answer, device=device.name)
-    seed_chunk(*key, len(parts))
-    with device.autocast():
-        logits = reader.say(whole, said)[0]
-    loss = functional.cross_entropy(logits, wanted, reduction="sum")
-    (weight * loss).backward()  # type: ignore[no-untyped-call]
-    assert whole.grad is not None
-    at = 0
-    for n, part in enumerate(found):
-        encode(n).backward(whole.grad[:, at : at + part.shape[1]].to(part.dtype))  # type: ignore[no-untyped-call]
-        at += part.shape[1]
-    if not alone:
-        return Said(float(loss.detach()), torch.empty(0))
-    return Said(float(loss.detach()), likelihoods(reader, whole.detach(), [len(p) for p in passages], answer, device))
-
-
-@torch.no_grad()
-def likelihoods(reader: T5, whole: Tensor, lengths: Sequence[int], answer: list[int], device: Device) -> Tensor:
-    """log p(a_t | a_<t, q, z_k) [K,T], of passages whose tokens' states [1,ΣL_k,D] stand one behind the other.
-
-    Without dropout in the decoder: it would rank the passages by chance.
-    """
-    was = reader.training
-    reader.eval()
-    said = torch.tensor([[reader.c.start, *answer[:-1]]], device=device.name)
-    wanted = torch.tensor(answer, device=device.name)
-    out, at = [], 0
-    for length in lengths:
-        with device.autocast():
-            logits = reader.say(whole[:, at : at + length], said)[0]
-        out.append(logits.log_softmax(-1).gather(1, wanted[:, None])[:, 0])
-        at += length
-    reader.train(was)
-    return torch.stack(out)
 
 
 def teacher_of(said: Sequence[Tensor], marginal: str) -> tuple[Tensor, Tensor | None]:
@@ -178,15 +112,13 @@ class Joint(Steps[Pair, EndToEndSettings]):
         questions = [self.texts.questions[i] for i in rows]
         places = self.find(rows, vectors)
         reader.train()
-        answers = [self.reading.answer(i, step) for i in rows]
-        count = sum(map(len, answers))
-        said = []
-        for number, (i, answer) in enumerate(zip(rows, answers, strict=True)):
-            met = [self.reading.input(self.reading.questions[i], int(p)) for p in places[number]]
-            key = (self.s.seed, step, 2, number)
-            said.append(
-                read(reader, met, answer, self.device, self.s.chunk, key, 1 / count, self.s.objective != "alt-1")
-            )
+        asked = [
+            Asked([self.reading.input(self.reading.questions[i], int(p)) for p in row], self.reading.answer(i, step))
+            for i, row in zip(rows, places, strict=True)
+        ]
+        count = sum(len(a.answer) for a in asked)
+        key = (self.s.seed, step, 2)
+        said = learn(reader, asked, self.device, self.s.chunk, key, 1 / count, self.s.objective != "alt-1")
         teacher, keep = self.feedback(rows, places, said)
         retriever.train()
         distinct, at = torch.unique(torch.from_numpy(places), return_inverse=True)

@@ -233,9 +233,13 @@ class T5(nn.Module):
         mask = torch.zeros(keep.shape, device=ids.device).masked_fill(~keep, -1e30)[:, None, None]
         return self.encoder(self.shared(ids), mask)[keep][None]  # type: ignore[no-any-return]
 
-    def say(self, states: Tensor, ids: Tensor) -> Tensor:
-        """The logits [B,S,V] behind each of ``ids`` [B,S]."""
-        out = self.decoder(self.shared(ids), torch.zeros((), device=ids.device), states.expand(len(ids), -1, -1))
+    def say(self, states: Tensor, ids: Tensor, keep: Tensor | None = None) -> Tensor:
+        """The logits [B,S,V] behind each of ``ids`` [B,S], given ``states`` [B,P,D], of which ``keep`` [B,P] marks
+        those that are read (None: all)."""
+        mask = torch.zeros((), device=ids.device)
+        if keep is not None:
+            mask = torch.zeros(keep.shape, device=ids.device).masked_fill(~keep, -1e30)[:, None, None]
+        out = self.decoder(self.shared(ids), mask, states.expand(len(ids), -1, -1))
         if self.c.scale:
             out = out * self.c.d_model**-0.5
         head = self.lm_head.weight if hasattr(self, "lm_head") else self.shared.weight
