@@ -58,6 +58,9 @@ func (x *exchange) note(attributes ...slog.Attr) {
 	x.attributes = append(x.attributes, attributes...)
 }
 
+// left says in the log that the caller has gone, or takes no more, before all was sent.
+func (x *exchange) left(cause error) { x.code, x.cause = clientGone, cause }
+
 // begin opens the exchange of every request, and closes it with one log line
 // and the request's metrics, whatever happened in between.
 func (a *API) begin(next http.Handler) http.Handler {

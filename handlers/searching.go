@@ -200,6 +200,9 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	if err != nil {
 		return err
 	}
+	if streamed && x.code != "" {
+		return nil // it ended with a problem, or its caller has gone
+	}
 	response.RequestID = x.requestID
 	x.note(slog.String("fusion", response.Fusion), slog.Uint64("generation", response.Generation),
 		slog.Int("results", len(response.Results)), slog.Float64("search_ms", response.TookMS))

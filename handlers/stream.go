@@ -70,7 +70,7 @@ func (e *events) search(engine Engine, request search.Request) (search.Response,
 		return response, nil
 	}
 	if e.err != nil {
-		exchangeOf(ctx).cause = e.err // the caller has gone
+		exchangeOf(ctx).left(e.err)
 		return response, nil
 	}
 	return response, err
@@ -90,12 +90,11 @@ func (e *events) adapted(x *Adapter, make func(send func(value any) error) error
 	case !e.begun:
 		return err
 	case e.err != nil:
-		exchangeOf(e.ctx).cause = e.err // the caller has gone
+		exchangeOf(e.ctx).left(e.err)
 		return nil
 	}
-	_, err = io.WriteString(e.c.w, "data: [DONE]\n\n")
-	if err != nil {
-		exchangeOf(e.ctx).cause = err
+	if _, err = io.WriteString(e.c.w, "data: [DONE]\n\n"); err != nil {
+		exchangeOf(e.ctx).left(err)
 	}
 	return nil
 }

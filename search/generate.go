@@ -240,6 +240,9 @@ func (a *answer) generate(ctx context.Context) error {
 		a.response.Degraded = append(a.response.Degraded, a.degraded[before:]...)
 		return nil
 	}
+	if err := checkCaller(ctx); err != nil {
+		return err
+	}
 	if wrote.Cut != "" {
 		a.response.Degraded = append(a.response.Degraded, Missing{Source: writer.Name, Reason: wrote.Cut})
 	}

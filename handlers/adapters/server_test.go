@@ -12,6 +12,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/testing/realclients"
+	"example.org/conclave/internal/testing/testenv"
 	"example.org/conclave/search"
 )
 
@@ -20,11 +21,13 @@ type site struct {
 	t   testing.TB
 	url string
 	key string // sent along; "": none
+	log *testenv.Buffer
 }
 
 func serve(t testing.TB, o realclients.ServerOptions) *site {
 	t.Helper()
-	return &site{t: t, url: realclients.Server(t, o)}
+	o.Log = &testenv.Buffer{}
+	return &site{t: t, url: realclients.Server(t, o), log: o.Log}
 }
 
 // send sends a body as JSON, or asks without one where it is nil, and reads the answer.

@@ -158,6 +158,18 @@ func TestWritingFails(t *testing.T) {
 	}
 	leave()
 	<-gone
+	last := ""
+	for tries := 0; !strings.Contains(last, "code=client_gone"); tries++ {
+		if tries == 3000 {
+			t.Fatalf("the log has no line of who left, but %s", last)
+		}
+		time.Sleep(10 * time.Millisecond)
+		lines := strings.Split(strings.TrimSpace(s.log.String()), "\n")
+		last = lines[len(lines)-1]
+	}
+	if strings.Contains(last, "time was over") || strings.Contains(last, "degraded") {
+		t.Errorf("the log says of who left: %s", last)
+	}
 }
 
 // event is a server-sent event.

@@ -92,8 +92,8 @@ func (e *endpoint) Generate(ctx context.Context, w search.Writing) (search.Gener
 	case err != nil && wrote.Text == "" && errors.Is(err, context.DeadlineExceeded):
 		return out, &generators.Error{Err: err, Reason: fmt.Sprintf(
 			"it had not written an answer in time, so there is none (its timeout is %v)", e.config.Timeout)}
-	case err != nil && wrote.Text == "":
-		return out, err
+	case err != nil && (wrote.Text == "" || errors.Is(err, context.Canceled)):
+		return out, err // nobody reads what was written when its reader goes
 	case err != nil:
 		out.Cut = e.whyCut(err)
 		return out, nil

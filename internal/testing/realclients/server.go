@@ -2,6 +2,7 @@ package realclients
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io/fs"
 	"log/slog"
@@ -36,6 +37,8 @@ type ServerOptions struct {
 	// where it listens are set.
 	Change func(*configs.Config)
 	Tracer trace.Tracer // of what the server does; nil: none
+	// Log gets the server's log; nil: it is shown where the test fails.
+	Log *testenv.Buffer
 }
 
 const threePassages = `{"id":"rice","title":"Rice","text":"Cooked rice keeps for a day in the fridge.","tags":["kitchen"]}
@@ -91,7 +94,7 @@ func Server(tb testing.TB, o ServerOptions) (url string) {
 	if o.Change != nil {
 		o.Change(&config)
 	}
-	log := &testenv.Buffer{}
+	log := cmp.Or(o.Log, &testenv.Buffer{})
 	s, err := server.Open(
 		context.Background(),
 		server.ServerOptions{Config: config, Log: slog.New(slog.NewTextHandler(log, nil)), Version: "test", Tracer: o.Tracer},

@@ -17,7 +17,7 @@ export function answers(found, state, readers, sources, writing) {
   const write = !generated && !writing && readers.find((one) => one.generates);
   const content = missing
     ? [
-        h("p", { class: "words" }, "The documents do not answer this."),
+        !found.verdict && h("p", { class: "words" }, "The documents do not answer this."), // which the verdict says
         h("p", { class: "soft" }, "Ask it in other words, or ", h("a", { href: to({ view: "collection" }) }, "add a document that does"), "."),
       ]
     : writing || generated
