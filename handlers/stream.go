@@ -93,7 +93,7 @@ func (e *events) adapted(x *Adapter, make func(send func(value any) error) error
 		exchangeOf(e.ctx).left(e.err)
 		return nil
 	}
-	if _, err = io.WriteString(e.c.w, "data: [DONE]\n\n"); err != nil {
+	if _, err := io.WriteString(e.c.w, "data: [DONE]\n\n"); err != nil {
 		exchangeOf(e.ctx).left(err)
 	}
 	return nil

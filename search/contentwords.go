@@ -7,7 +7,10 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/languages"
 	"example.org/conclave/internal/rank"
 )
 
@@ -76,15 +79,16 @@ func (c *chanceMatches) thresholds(passage rank.Ordinal) []float32 {
 	return out
 }
 
-// contentWords says which words carry something, by the document frequencies of the
-// collection: of all passages for the terms that words are searched by, and of random
-// passages for other words.
+// contentWords says which words of passages carry something: not the function words of their language, nor what a
+// large part of the passages has.
 type contentWords struct {
 	mu         sync.Mutex
 	generation uint64
 	sample     []rank.Ordinal
 	random     int            // passages
 	having     map[string]int // of these, that have a word
+	languages  []string       // of these, by their codes
+	function   map[string]languages.FunctionWords
 }
 
 // wordFrequencies is a WordIndex that knows how many passages have a word.
@@ -92,58 +96,155 @@ type wordFrequencies interface {
 	Frequency(word string) (passages int, term bool, err error)
 }
 
-// leastBits is the least information of a word that is marked, as a share of that of a
-// word that one passage has: -log(df/N) of log(N).
+// leastBits is the least information of a word that is marked in a language whose function words are not known, as a
+// share of that of a word that one passage has: -log(df/N) of log(N).
 const leastBits = 1. / 3
 
-// filter returns whether a word of a passage in a view is rare enough to carry something. One
-// of which nothing is known is.
-func (t *contentWords) filter(ctx context.Context, view *pinned) func(word string) bool {
-	random, having := t.countWords(ctx, view)
-	words := view.Words()
-	all := view.Passages().Len()
-	known, counts := words.(wordFrequencies)
-	return func(word string) bool {
-		part := "" // the longest, as of there's
-		for other := range strings.FieldsFuncSeq(strings.ToLower(word), notOfWord) {
-			if len(other) > len(part) {
-				part = other
-			}
+// Among so many passages, a word of more than this share of them is marked in no language.
+const (
+	manyPassages = 100
+	commonShare  = .15
+)
+
+// filter returns whether a word of a field of a passage in a view carries something, and not only in the question. One
+// of which nothing is known does.
+func (t *contentWords) filter(
+	ctx context.Context,
+	view *pinned,
+	question string,
+) func(*corpus.Passage, Highlight) bool {
+	known := t.countWords(ctx, view)
+	asks := t.functionWordsOf(ctx, view, question)
+	return func(p *corpus.Passage, h Highlight) bool {
+		if slices.Contains(asks, strings.ToLower(field(p, h.Field)[h.Start:h.End])) {
+			return false
 		}
-		passages := having[part]
-		of := random
-		if counts {
-			if df, term, err := known.Frequency(part); err == nil && term {
-				passages, of = df, all
-			}
-		}
-		return passages == 0 || of < leastByChance ||
-			math.Log(float64(of)/float64(passages)) >= leastBits*math.Log(float64(all))
+		_, function := known.functionWords(p.Title + ". " + p.Text)
+		return known.carries(field(p, h.Field), h.Start, h.End, function)
 	}
 }
 
-// countWords counts the words of random passages, once for a generation, and again where other
-// passages are drawn: in a store that has no generations.
-func (t *contentWords) countWords(ctx context.Context, view *pinned) (random int, having map[string]int) {
+// functionWords returns the language of a text, and its function words; nil where they are not known.
+func (k *knownWords) functionWords(text string) (code string, words languages.FunctionWords) {
+	code = languages.Among(text, k.languages)
+	return code, k.function[code]
+}
+
+// functionWordsOf returns the words of a question that carry nothing, in lower case, in the language of the collection
+// that it is closest to; nil where that is not known.
+func (t *contentWords) functionWordsOf(ctx context.Context, view *pinned, question string) []string {
+	code, function := t.countWords(ctx, view).functionWords(question)
+	if function == nil {
+		return nil
+	}
+	out := []string{}
+	tells := capitalsTell(question)
+	end := 0
+	for _, written := range strings.Fields(question) {
+		at := end + strings.Index(question[end:], written)
+		end = at + len(written)
+		word := bareWord(written)
+		at += strings.Index(written, word)
+		opens := len(out) == 0 && strings.TrimSpace(question[:at]) == "" && languages.Opens(code, word)
+		if !function.Has(word) && !opens || tells && named(question, at, at+len(word)) {
+			continue
+		}
+		for _, part := range wordsIn(word) { // of what's, what and s
+			if !slices.Contains(out, part.lower) {
+				out = append(out, part.lower)
+			}
+		}
+	}
+	return out
+}
+
+// knownWords are what is known of the words of a view.
+type knownWords struct {
+	random, all int // passages
+	having      map[string]int
+	words       wordFrequencies // nil: they are not counted
+	languages   []string
+	function    map[string]languages.FunctionWords
+}
+
+// carries reports whether the word at a place of a text carries something, by the function words of its language; nil:
+// they are not known.
+func (k *knownWords) carries(text string, start, end int, function languages.FunctionWords) bool {
+	word := text[start:end]
+	if function != nil && function.Has(word) {
+		return capitalsTell(text) && named(text, start, end)
+	}
+	part := "" // the longest, as of there's
+	for other := range strings.FieldsFuncSeq(strings.ToLower(word), notOfWord) {
+		if len(other) > len(part) {
+			part = other
+		}
+	}
+	passages := k.having[part]
+	of := k.random
+	if k.words != nil {
+		if df, term, err := k.words.Frequency(part); err == nil && term {
+			passages = df
+			of = k.all
+		}
+	}
+	switch {
+	case passages == 0 || of < leastByChance:
+		return true
+	case function != nil:
+		return of < manyPassages || float64(passages) <= commonShare*float64(of)
+	}
+	return math.Log(float64(of)/float64(passages)) >= leastBits*math.Log(float64(k.all))
+}
+
+// named reports whether the word at a place of a text is written as a name: with a capital letter inside a sentence, or
+// in capitals alone, as in The Who, IT and US.
+func named(text string, start, end int) bool {
+	word := text[start:end]
+	first, size := utf8.DecodeRuneInString(word)
+	if !unicode.IsUpper(first) || size == len(word) {
+		return false
+	}
+	if word == strings.ToUpper(word) {
+		return true
+	}
+	before := strings.Fields(text[:start])
+	return len(before) > 0 && !endsSentence(before[len(before)-1])
+}
+
+// countWords counts the words of random passages and tells their languages, once for a generation, and again where
+// other passages are drawn: in a store that has no generations.
+func (t *contentWords) countWords(ctx context.Context, view *pinned) *knownWords {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	out := &knownWords{all: view.Passages().Len()}
+	out.words, _ = view.Words().(wordFrequencies)
 	sample := view.Passages().Sample(randomPassages)
-	if t.having != nil && t.generation == view.Generation() && slices.Equal(t.sample, sample) {
-		return t.random, t.having
+	if t.having == nil || t.generation != view.Generation() || !slices.Equal(t.sample, sample) {
+		passages, err := view.Passages().Read(ctx, sample)
+		if err != nil {
+			return out
+		}
+		t.generation = view.Generation()
+		t.sample = slices.Clone(sample)
+		t.count(passages)
 	}
-	passages, err := view.Passages().Read(ctx, sample)
-	if err != nil {
-		return 0, nil
-	}
-	t.generation = view.Generation()
-	t.sample = slices.Clone(sample)
+	out.random, out.having, out.languages, out.function = t.random, t.having, t.languages, t.function
+	return out
+}
+
+// count counts the words of passages.
+func (t *contentWords) count(passages []corpus.Passage) {
 	t.random = 0
 	t.having = map[string]int{}
-	for _, p := range passages {
-		if deleted(p) {
+	var texts []string
+	for i := range passages {
+		p := &passages[i]
+		if deleted(*p) {
 			continue
 		}
 		t.random++
+		texts = append(texts, p.Title+". "+p.Text)
 		seen := map[string]bool{}
 		for word := range strings.FieldsFuncSeq(strings.ToLower(p.Title+" "+p.Text), notOfWord) {
 			if !seen[word] {
@@ -152,7 +253,16 @@ func (t *contentWords) countWords(ctx context.Context, view *pinned) (random int
 			}
 		}
 	}
-	return t.random, t.having
+	t.languages = languages.Of(texts)
+	if len(t.languages) == 0 { // each is too short to tell
+		t.languages = languages.Of([]string{strings.Join(texts, "\n")})
+	}
+	t.function = map[string]languages.FunctionWords{}
+	for _, code := range t.languages {
+		if words := languages.FunctionWordsOf(code); words != nil {
+			t.function[code] = words
+		}
+	}
 }
 
 func notOfWord(r rune) bool {

@@ -22,7 +22,8 @@ type Engine struct {
 	observer Observer
 	turns    Turns
 
-	tables sync.Pool // of *fusion.Candidates
+	tables       sync.Pool // of *fusion.Candidates
+	contentWords contentWords
 
 	swapping sync.Mutex // held by Use and Close
 	closed   atomic.Bool

@@ -38,6 +38,9 @@ func (a *answer) fetch(ctx context.Context) error {
 		}
 		a.response.Selected = &n
 	}
+	if p.explain {
+		a.response.FunctionWords = a.contentWords.functionWordsOf(ctx, a.view, a.question)
+	}
 	if p.fields.sources {
 		a.response.Sources = a.describeSources(ctx)
 	}
@@ -109,6 +112,9 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, at int) (Ranking,
 	if m.Name != m.asked {
 		out.Method = m.Name
 	}
+	if !a.plan.listed {
+		a.doubt(ctx, &out, r.Items)
+	}
 	out.Abstained = a.plan.abstains(out.Confidence)
 	if out.Confidence != nil {
 		out.Basis = BasisCalibrated
@@ -126,9 +132,6 @@ func (a *answer) ranking(ctx context.Context, m plannedMethod, at int) (Ranking,
 	}
 	var err error
 	out.Results, err = a.results(ctx, at)
-	if err == nil && !a.plan.listed {
-		a.doubt(ctx, &out.Judged, r.Items)
-	}
 	return out, err
 }
 

@@ -50,6 +50,7 @@ func (x *late) highlighter(
 	ctx context.Context,
 	view *pinned,
 	index VectorIndex,
+	asked string,
 	question []float32,
 ) func(rank.Ordinal, corpus.Passage) ([]Highlight, error) {
 	stored, ok := index.(TokenVectors)
@@ -59,7 +60,7 @@ func (x *late) highlighter(
 	}
 	dim := x.Info.Dimension
 	var usual *chanceMatches // of the question, when it is first needed
-	var tells func(word string) bool
+	var tells func(*corpus.Passage, Highlight) bool
 	return func(o rank.Ordinal, p corpus.Passage) ([]Highlight, error) {
 		of, err := words.PassageWords(p)
 		if err != nil || len(of) == 0 {
@@ -80,11 +81,11 @@ func (x *late) highlighter(
 		}
 		if usual == nil {
 			usual = matchByChance(stored, view.Passages().Sample(randomPassages), question, dim)
-			tells = x.contentWords.filter(ctx, view)
+			tells = x.contentWords.filter(ctx, view, asked)
 		}
 		found := highlights(p, of, question, vectors, dim, usual.thresholds(o))
 		return slices.DeleteFunc(found, func(h Highlight) bool {
-			return !tells(field(&p, h.Field)[h.Start:h.End])
+			return !tells(&p, h)
 		}), nil
 	}
 }

@@ -15,7 +15,7 @@ import (
 type late struct {
 	identity
 	*Expert
-	contentWords contentWords
+	contentWords *contentWords
 }
 
 // A request that names no expert searches words alone.
@@ -46,7 +46,7 @@ func (x *late) ask(ctx context.Context, p *pass, f *finding) error {
 		f.fetchVectors = fetched.FetchVectors
 	}
 	if err == nil {
-		f.highlight = x.highlighter(context.WithoutCancel(ctx), p.view, index, tokens)
+		f.highlight = x.highlighter(context.WithoutCancel(ctx), p.view, index, p.question, tokens)
 	}
 	return err
 }

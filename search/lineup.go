@@ -97,7 +97,7 @@ func (e *Engine) newLineUp(x LineUp) (*lineUp, error) {
 		&bm25{identity: identity{WordSource, KindLexical, x.Defaults.WordsChance}},
 		&phrases{identity{PhraseSource, KindLexical, nil}})
 	if x.Late != nil {
-		l.late = &late{identity: identity{x.Late.Name, KindLate, nil}, Expert: x.Late}
+		l.late = &late{identity: identity{x.Late.Name, KindLate, nil}, Expert: x.Late, contentWords: &e.contentWords}
 		l.sources = append(l.sources, l.late)
 	}
 	if err := l.checkSources(); err != nil {

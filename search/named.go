@@ -88,13 +88,7 @@ func (k *keys) shareOf(words []string) float64 {
 func saidNowhere(names []string, p *corpus.Passage) []string {
 	text := p.Title + ". " + p.Text
 	words := strings.Fields(text)
-	inside := 0
-	for i := range words {
-		if i > 0 && !endsSentence(words[i-1]) {
-			inside++
-		}
-	}
-	tells := float64(len(capitals(text))) <= mostCapitals*float64(inside)
+	tells := capitalsTell(text)
 	return slices.DeleteFunc(names, func(name string) bool {
 		if !hasDigit(name) && !tells {
 			return true
@@ -105,6 +99,18 @@ func saidNowhere(names []string, p *corpus.Passage) []string {
 			return sharedPrefix(name, strings.ToLower(bareWord(word))) >= least
 		})
 	})
+}
+
+// capitalsTell reports whether a capital letter inside the sentences of a text tells a name.
+func capitalsTell(text string) bool {
+	words := strings.Fields(text)
+	inside := 0
+	for i := range words {
+		if i > 0 && !endsSentence(words[i-1]) {
+			inside++
+		}
+	}
+	return float64(len(capitals(text))) <= mostCapitals*float64(inside)
 }
 
 // capitals returns the words inside the sentences of a text that begin with a capital letter.
@@ -145,15 +151,28 @@ func sharedPrefix(a, b string) (n int) {
 	return n
 }
 
-// doubt lowers the chance that the collection answers where the question names what stands nowhere, and says so where
-// the verdict is not VerdictFound. By this alone no verdict becomes VerdictNotFound.
-func (a *answer) doubt(ctx context.Context, j *Judged, first []fusion.Item) {
+// doubt lowers the chance that the collection answers where the question asks nothing, or names what stands nowhere,
+// and says so where the verdict is not VerdictFound. By this alone no verdict becomes VerdictNotFound. No passage is
+// likelier right than the collection answers what asks nothing.
+func (a *answer) doubt(ctx context.Context, r *Ranking, first []fusion.Item) {
+	j := &r.Judged
 	if j.Thresholds == nil || j.Answerable == nil {
 		return
 	}
-	names, share, err := a.namedNowhere(ctx, first)
-	if err != nil || len(names) == 0 {
-		return // a verdict is no reason to fail
+	note := a.asksNothing(ctx, first)
+	nothing := note != ""
+	share := 1.0
+	if !nothing {
+		names, of, err := a.namedNowhere(ctx, first)
+		if err != nil || len(names) == 0 {
+			return // a verdict is no reason to fail
+		}
+		share = of
+		quoted := make([]string, 0, mostNamed)
+		for _, name := range names[:min(len(names), mostNamed)] {
+			quoted = append(quoted, wording.Quote(name))
+		}
+		note = "no passage has " + strings.Join(quoted, ", ") + ", which the question names"
 	}
 	if chance := sigmoid(logOdds(*j.Answerable) - namedWeight*share); j.Verdict == VerdictFound {
 		j.Answerable = printedOf(ptr(max(chance, j.Thresholds.Doubtful)))
@@ -162,11 +181,14 @@ func (a *answer) doubt(ctx context.Context, j *Judged, first []fusion.Item) {
 	if j.Verdict == VerdictFound {
 		return
 	}
-	quoted := make([]string, 0, mostNamed)
-	for _, name := range names[:min(len(names), mostNamed)] {
-		quoted = append(quoted, wording.Quote(name))
+	a.response.Notes = append(a.response.Notes, note)
+	if nothing {
+		for _, chance := range []*float64{r.Confidence, r.Any} {
+			if chance != nil {
+				*chance = min(*chance, *j.Answerable)
+			}
+		}
 	}
-	a.response.Notes = append(a.response.Notes, "no passage has "+strings.Join(quoted, ", ")+", which the question names")
 }
 
 // namedWeight is by how much the log-odds of the chance fall, times the share of the question that stands nowhere.

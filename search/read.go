@@ -71,6 +71,7 @@ func (a *answer) readChances(read *Read) {
 		if chance, err := by.Chance.Of(read.Signals(*r.Answerable)); err == nil {
 			r.Answerable = &chance
 			a.byReader = true
+			defer capByVerdict(r, by)
 		}
 	}
 	if reader.Confidence == nil || r.Confidence == nil {

@@ -29,11 +29,14 @@ type Response struct {
 	// the likeliest first; empty when none is sure enough, nil when not asked for
 	Answers   []Extract  `json:"answers,omitzero"`
 	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
-	Facets    []Facet    `json:"facets,omitempty"`    // in the order of the request's
-	Sources   []Source   `json:"sources,omitzero"`
-	Offsets   string     `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
-	Degraded  []Missing  `json:"degraded"`
-	Notes     []string   `json:"notes,omitempty"` // what to know about the question
+	// FunctionWords are the words of the question that carry nothing, such as who and the, in lower case, with
+	// Request.Explain; nil where the language is not known.
+	FunctionWords []string  `json:"function_words,omitzero"`
+	Facets        []Facet   `json:"facets,omitempty"` // in the order of the request's
+	Sources       []Source  `json:"sources,omitzero"`
+	Offsets       string    `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
+	Degraded      []Missing `json:"degraded"`
+	Notes         []string  `json:"notes,omitempty"` // what to know about the question
 }
 
 // Ranking is the fused ranking of one method, when several were asked for.

@@ -86,6 +86,15 @@ func TestConfidenceSaysNotHere(t *testing.T) {
 				t.Errorf("%q: notes %q", question, r.Notes)
 			}
 		}
+		// What does not say what it is about is not found, and one word that a passage treats of is.
+		for question, want := range map[string]bool{
+			"2023": false, "365": false, "1998": false, "water": false, "who are you?": false, "what can you do": false,
+			"why is that so": false, "nosebleed": true, "fox": true, "vermeer": true, "insomnia": true, "coffee": true,
+		} {
+			if r := ask(question); (r.Verdict == search.VerdictFound) != want || !want && *r.Confidence > *r.Answerable {
+				t.Errorf("%q is %s by %+v, notes %q", question, r.Verdict, r.Judged, r.Notes)
+			}
+		}
 		// None of them is in questions.Nonsense.
 		high := 0
 		nonsense := strings.Fields(

@@ -31,6 +31,7 @@ var allowed = map[string][]string{
 	"models":  {"internal/disk", "models/convert/onnx", "models/convert/safetensors", "models/convert/t5"},
 	"encoder": {"internal/disk", "internal/normalise", "models", "models/convert/t5"},
 	"search": {
+		"internal/languages",
 		"fusion",
 		"internal/conditions",
 		"internal/corpus",

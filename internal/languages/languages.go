@@ -36,6 +36,6 @@ func of(text string) (code string, ok bool) {
 	if !found.IsReliable() {
 		return "", false
 	}
-	code = cmp.Or(found.Lang.Iso6391(), found.Lang.Iso6393())
+	code = codeOf(found.Lang)
 	return code, code != ""
 }

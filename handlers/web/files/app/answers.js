@@ -76,7 +76,7 @@ function fitting(found, state, sources) {
   const [first] = found.results;
   return [
     h("p", { class: "soft lead" }, "No single words answer; this passage fits best:"),
-    h("p", { class: "passage" }, marked(first, "text")),
+    h("p", { class: "passage" }, marked(first, "text", { functionWords: found.function_words })),
     legend([first]),
     h("p", { class: "source" }, first.title || first.id),
     placeLine(first, state, first),

@@ -13,24 +13,27 @@ const least = 0.06;
 const longestEnding = 5;
 
 // tells says whether a term of BM25 is rare enough to carry something, by the rule by which the
-// server marks words (leastBits in search/contentwords.go). How many passages there are follows
-// from the term's weight and from how many have it. A phrase is as rare as it is.
+// server marks words (commonShare in search/contentwords.go). How many passages there are follows
+// from the term's weight and from how many have it.
+const many = 100,
+  common = 0.15;
 function tells({ term, idf, doc_frequency: having }) {
   if (term.includes(" ")) return false; // its words are terms themselves
   const passages = (Math.exp(idf) - 1) * (having + 0.5) + having - 0.5;
-  return passages < 8 || Math.log(passages / having) >= Math.log(passages) / 3;
+  return passages < many || having <= common * passages;
 }
 
 // matcher tells of a word whether it has one of the stems that BM25 matched, that carry something
-// and make at least their share of its score. Stems are cut by rules of their own, so that a word
+// and make at least their share of its score, and is none of the question's function words. Stems are cut by rules of their own, so that a word
 // counts that begins with a stem, or with all but a stem's last letter where that was changed
 // (berries, berri).
-function matcher(explanation) {
+function matcher(explanation, functionWords = []) {
   const stems = new Set();
   const all = (explanation || []).reduce((sum, term) => sum + term.score, 0);
   for (const term of explanation || []) if (term.score >= least * all && tells(term)) stems.add(term.term.toLowerCase());
   return (one) => {
     const lower = one.toLowerCase();
+    if (functionWords.includes(lower)) return false;
     for (const stem of stems) {
       if (lower.length > stem.length + longestEnding) continue;
       if (stem.length < 4 ? lower === stem || lower === stem + "s" : lower.startsWith(stem)) return true;
@@ -42,8 +45,8 @@ function matcher(explanation) {
 
 // sharedWords returns the words of a question that a passage has, in this form or in another, and that
 // carry something.
-export function sharedWords(question, { explanation }) {
-  const own = matcher((explanation || []).map((one) => ({ ...one, term: one.for || one.term })));
+export function sharedWords(question, { explanation }, functionWords) {
+  const own = matcher((explanation || []).map((one) => ({ ...one, term: one.for || one.term })), functionWords);
   return [...new Set((question.match(word) || []).filter(own))];
 }
 
@@ -89,10 +92,11 @@ function part(text, field, { highlight }) {
   return end - start < text.trim().length ? { start, end } : null;
 }
 
-// marked is a field of a result with its marks, and the answers that are in it.
-export function marked(result, field, answers = []) {
+// marked is a field of a result with its marks, and the answers that are in it. The question's function words are
+// not marked.
+export function marked(result, field, { answers = [], functionWords } = {}) {
   const text = result[field] || "";
-  const byWords = matcher(result.explanation);
+  const byWords = matcher(result.explanation, functionWords);
   const found = matched(field, result.highlights || []);
   const spans = found
     .filter((one) => one.share >= least)

@@ -44,6 +44,7 @@ function item(state, result, { found, highest, sources }) {
     reasons(result, found, state, sources),
   );
   const marks = (found.answers || []).filter((one) => one.passage === result.id);
+  const functionWords = found.function_words;
   const title = `title-${result.rank}`;
   return h(
     "li",
@@ -51,9 +52,9 @@ function item(state, result, { found, highest, sources }) {
     h(
       "article",
       { "aria-labelledby": title },
-      h("h3", { id: title }, result.title ? marked(result, "title") : state.tune || !result.document ? result.id : result.document.title),
+      h("h3", { id: title }, result.title ? marked(result, "title", { functionWords }) : state.tune || !result.document ? result.id : result.document.title),
       placeLine(result, state, result),
-      h("p", { class: "text" }, marked(result, "text", marks)),
+      h("p", { class: "text" }, marked(result, "text", { answers: marks, functionWords })),
       h(
         "div",
         { class: "row" },

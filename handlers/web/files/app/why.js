@@ -14,8 +14,8 @@ export const named = (found) => [
 // How each kind of source says why it found a passage.
 const said = {
   dense: () => "Its meaning is near to that of the question.",
-  lexical: (result, question) => {
-    const words = sharedWords(question, result);
+  lexical: (result, found) => {
+    const words = sharedWords(found.asked || found.question, result, found.function_words);
     return words.length > 0 ? `It has words of the question: ${words.join(", ")}.` : "It has words of the question.";
   },
   late: () => "Word by word, it matches the question well.",
@@ -30,7 +30,7 @@ export function reasons(result, found, state, sources) {
   const kinds = Object.fromEntries((found.sources || []).map((source) => [source.name, source.kind]));
   const parts = (result.contributions || []).filter((part) => part.contribution > 0).toSorted((a, b) => b.contribution - a.contribution);
   const words = [
-    ...new Set(parts.map((part) => (said[part.origin] || said[kinds[part.source]] || (() => `${part.source} found it.`))(result, found.asked || found.question))),
+    ...new Set(parts.map((part) => (said[part.origin] || said[kinds[part.source]] || (() => `${part.source} found it.`))(result, found))),
   ];
   return [
     h("ul", { class: "reasons" }, words.map((text) => h("li", null, text))),

@@ -1,0 +1,159 @@
+package languages
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/abadojack/whatlanggo"
+	"github.com/bbalet/stopwords"
+	"github.com/blugelabs/bluge/analysis"
+	"github.com/blugelabs/bluge/analysis/lang/ar"
+	"github.com/blugelabs/bluge/analysis/lang/bg"
+	"github.com/blugelabs/bluge/analysis/lang/ca"
+	"github.com/blugelabs/bluge/analysis/lang/ckb"
+	"github.com/blugelabs/bluge/analysis/lang/cs"
+	"github.com/blugelabs/bluge/analysis/lang/da"
+	"github.com/blugelabs/bluge/analysis/lang/de"
+	"github.com/blugelabs/bluge/analysis/lang/el"
+	"github.com/blugelabs/bluge/analysis/lang/en"
+	"github.com/blugelabs/bluge/analysis/lang/es"
+	"github.com/blugelabs/bluge/analysis/lang/eu"
+	"github.com/blugelabs/bluge/analysis/lang/fa"
+	"github.com/blugelabs/bluge/analysis/lang/fi"
+	"github.com/blugelabs/bluge/analysis/lang/fr"
+	"github.com/blugelabs/bluge/analysis/lang/ga"
+	"github.com/blugelabs/bluge/analysis/lang/gl"
+	"github.com/blugelabs/bluge/analysis/lang/hi"
+	"github.com/blugelabs/bluge/analysis/lang/hu"
+	"github.com/blugelabs/bluge/analysis/lang/hy"
+	"github.com/blugelabs/bluge/analysis/lang/id"
+	"github.com/blugelabs/bluge/analysis/lang/it"
+	"github.com/blugelabs/bluge/analysis/lang/nl"
+	"github.com/blugelabs/bluge/analysis/lang/no"
+	"github.com/blugelabs/bluge/analysis/lang/pt"
+	"github.com/blugelabs/bluge/analysis/lang/ro"
+	"github.com/blugelabs/bluge/analysis/lang/ru"
+	"github.com/blugelabs/bluge/analysis/lang/sv"
+	"github.com/blugelabs/bluge/analysis/lang/tr"
+)
+
+// FunctionWords are the words of a language that carry nothing of their own: who, does, the.
+type FunctionWords map[string]bool
+
+// FunctionWordsOf returns those of a language by its code, by the lists of Snowball and Lucene; nil of a language that
+// has none.
+func FunctionWordsOf(code string) FunctionWords {
+	list := listOf(code)
+	if list == nil {
+		return nil
+	}
+	return FunctionWords(list())
+}
+
+// Has reports whether a word is one of them, as it stands between white space and punctuation. Of a word in parts, as
+// qu'il or there's, the longest part counts.
+func (f FunctionWords) Has(word string) bool {
+	word = strings.ReplaceAll(strings.ToLower(word), "’", "'")
+	if f[word] || f[word+"not"] || f[word+"n't"] { // can and must are there only as cannot and mustn't
+		return true
+	}
+	longest := ""
+	for part := range strings.FieldsFuncSeq(word, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
+	}) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return f[longest]
+}
+
+// Opens reports whether a word asks, in a language by its code, where a question begins with it, as warum, pourquoi and
+// сколько do: the lists of FunctionWords do not have all such words, and a longer list has words that carry something
+// inside a sentence.
+func Opens(code, word string) bool {
+	return FunctionWordsOf(code) != nil && word != "" && strings.TrimSpace(stopwords.CleanString(word, code, false)) == ""
+}
+
+// Among returns which of some languages, by their codes, a text is in; "" of none. A text need not be long.
+func Among(text string, codes []string) (code string) {
+	switch len(codes) {
+	case 0:
+		return ""
+	case 1:
+		return codes[0]
+	}
+	allowed := map[whatlanggo.Lang]bool{}
+	for lang := range whatlanggo.Langs {
+		if slices.Contains(codes, codeOf(lang)) {
+			allowed[lang] = true
+		}
+	}
+	return codeOf(whatlanggo.DetectWithOptions(text, whatlanggo.Options{Whitelist: allowed}).Lang)
+}
+
+func codeOf(lang whatlanggo.Lang) string { return cmp.Or(lang.Iso6391(), lang.Iso6393()) }
+
+func listOf(code string) func() analysis.TokenMap {
+	switch code {
+	case "ar":
+		return ar.StopWords
+	case "bg":
+		return bg.StopWords
+	case "ca":
+		return ca.StopWords
+	case "ckb":
+		return ckb.StopWords
+	case "cs":
+		return cs.StopWords
+	case "da":
+		return da.StopWords
+	case "de":
+		return de.StopWords
+	case "el":
+		return el.StopWords
+	case "en":
+		return en.StopWords
+	case "es":
+		return es.StopWords
+	case "eu":
+		return eu.StopWords
+	case "fa":
+		return fa.StopWords
+	case "fi":
+		return fi.StopWords
+	case "fr":
+		return fr.StopWords
+	case "ga":
+		return ga.StopWords
+	case "gl":
+		return gl.StopWords
+	case "hi":
+		return hi.StopWords
+	case "hu":
+		return hu.StopWords
+	case "hy":
+		return hy.StopWords
+	case "id":
+		return id.StopWords
+	case "it":
+		return it.StopWords
+	case "nl":
+		return nl.StopWords
+	case "no", "nb", "nn":
+		return no.StopWords
+	case "pt":
+		return pt.StopWords
+	case "ro":
+		return ro.StopWords
+	case "ru":
+		return ru.StopWords
+	case "sv":
+		return sv.StopWords
+	case "tr":
+		return tr.StopWords
+	}
+	return nil
+}

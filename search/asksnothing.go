@@ -1,0 +1,94 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"example.org/conclave/fusion"
+)
+
+// commonWord is the rarity (Key.Rarity) below which a word alone does not say which of the passages that have it is
+// meant: of 360 passages thirty have such a word, and of 3,600 a hundred and forty.
+const commonWord = .4
+
+// longestPlural is how many letters more a form of a short word has, as foxes.
+const longestPlural = 2
+
+// asksNothing returns a note where a question does not say what it is about: its words are such as "who are you" has,
+// or it is a year, or one word that many passages have, and the title of the first one has not; "" for other questions,
+// and for one that earlier ones say more of.
+func (a *answer) asksNothing(ctx context.Context, first []fusion.Item) string {
+	words := strings.Fields(a.question)
+	if len(a.before) > 0 || len(words) == 0 || len(first) == 0 {
+		return ""
+	}
+	if len(words) > 1 {
+		function := a.contentWords.functionWordsOf(ctx, a.view, a.question)
+		for _, word := range wordsIn(a.question) {
+			if !slices.Contains(function, word.lower) {
+				return ""
+			}
+		}
+		return "the question has only words that every text has, and does not say what it is about"
+	}
+	at := slices.IndexFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.keys != nil })
+	if at < 0 || len(a.findings[at].keys.list) != 1 {
+		return ""
+	}
+	word := bareWord(words[0])
+	number := isNumber(word)
+	if !number && a.findings[at].keys.list[0].Rarity >= commonWord {
+		return ""
+	}
+	_, passages, err := a.texts(ctx, first[:1])
+	if err != nil || len(passages) == 0 {
+		return ""
+	}
+	place := PlaceOf(&passages[0])
+	switch {
+	case heads(word, passages[0].Title+" "+place.Heading+" "+titleOf(place)):
+		return ""
+	case number:
+		return "a number alone does not say what is asked"
+	}
+	return "many passages have this word, and it does not say alone what is asked"
+}
+
+// fewDigits is up to how many digits a number has that texts have by the way, as a year or an amount.
+const fewDigits = 4
+
+// isNumber reports whether a word is a number of few digits and nothing else, but for what stands between digits.
+func isNumber(word string) bool {
+	digits := 0
+	for _, r := range word {
+		switch {
+		case unicode.IsDigit(r):
+			digits++
+		case unicode.IsLetter(r):
+			return false
+		}
+	}
+	return digits > 0 && digits <= fewDigits
+}
+
+// titleOf returns the title of the document of a place; "" where it has none.
+func titleOf(p Place) string {
+	if p.Document == nil {
+		return ""
+	}
+	return p.Document.Title
+}
+
+// heads reports whether a title has a word, or another form of it.
+func heads(word, title string) bool {
+	word = strings.ToLower(word)
+	least := max(leastShared, (utf8.RuneCountInString(word)+1)/2)
+	return slices.ContainsFunc(wordsIn(title), func(other wordIn) bool {
+		shared := sharedPrefix(word, other.lower)
+		return other.lower == word || !hasDigit(word) && (shared >= least || shared == utf8.RuneCountInString(word) &&
+			utf8.RuneCountInString(other.lower) <= shared+longestPlural)
+	})
+}
