@@ -96,6 +96,7 @@ func findInStore(ctx context.Context, e handlers.Engine, in storeRequest) (out s
 		Fields:        passageFields,
 		MinConfidence: in.RankingOptions.ScoreThreshold,
 	}
+	request.Answer.Wanted = marks(e) // by which the verdict is told, as in every interface
 	behind(&request, in.Query[0], in.Messages)
 	if err := checkThreshold("/ranking_options/score_threshold", request.MinConfidence); err != nil {
 		return out, err

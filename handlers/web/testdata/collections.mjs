@@ -34,8 +34,8 @@ test("a collection is made, filled and asked, and every request goes to it", () 
     const paths = [];
     page.on("request", (request) => paths.push(new URL(request.url()).pathname));
     assert.equal(new URL(page.url()).searchParams.get("collections"), "kitchen");
-    await page.setInputFiles("#file", { name: "rice.jsonl", mimeType: "", buffer: Buffer.from('{"id":"rice","title":"Rice","text":"Rice boils for twelve minutes, far from any lamp."}\n') });
-    await page.getByText("Searches find 1 passage of it now.").waitFor();
+    await page.setInputFiles("#file", { name: "rice.jsonl", mimeType: "", buffer: Buffer.from('{"id":"rice","title":"Rice","text":"Rice boils for twelve minutes, far from any lamp.","metadata":{"course":"main"}}\n{"id":"tea","title":"Tea","text":"Tea draws for three minutes.","metadata":{"course":"last"}}\n') });
+    await page.getByText("Searches find 2 passages of it now.").waitFor();
     await page.getByRole("link", { name: "Ask", exact: true }).click();
     await page.fill("#question", "how long does rice boil");
     await page.keyboard.press("Enter");
@@ -70,6 +70,48 @@ test("several are asked together, and each result says where it is from", () =>
     await page.getByRole("link", { name: "Leave out lamps" }).click();
     await page.locator(".collection-name").first().waitFor({ state: "detached" });
     assert.equal(new URL(page.url()).searchParams.get("collections"), "kitchen");
+  }));
+
+test("what is about one of several is about the one that is chosen, and an id of two collections is two passages", () =>
+  as(owner, "/?collections=lamps,kitchen&view=collection", async (page) => {
+    await page.getByRole("heading", { name: "Documents of lamps" }).waitFor();
+    await page.getByRole("heading", { name: "Judged answers" }).waitFor();
+    await page.waitForLoadState("networkidle"); // what the first one's view asks for
+    const paths = [];
+    page.on("request", (request) => paths.push(new URL(request.url()).pathname));
+    await page.locator(".one-of").getByRole("link", { name: "kitchen" }).click();
+    await page.getByRole("heading", { name: "Documents of kitchen" }).waitFor();
+    await page.locator("summary", { hasText: "Passages" }).click();
+    await page.locator('.passagelist li[data-id="tea"]').waitFor();
+    await page.fill("#find-passage", "rice");
+    await page.locator('.passagelist li[data-id="tea"]').waitFor({ state: "detached" });
+    await page.getByText("twelve minutes").waitFor();
+    assert.deepEqual(paths.filter((path) => path.startsWith("/v1/collections/lamps") || path === "/v1/search"), []);
+    await accessible(page, "the documents of one of two");
+
+    await page.goto(`${server}/?collections=lamps,kitchen&q=rice&tune=1`);
+    await page.locator(".results > li").first().waitFor();
+    await page.locator(".narrowing summary").click();
+    await page.locator('.facets [data-field="course"]').waitFor(); // of the second
+    const rice = page.locator('.results > li[data-id="rice"]');
+    assert.equal(await rice.count(), 2);
+    await rice.last().locator("details.why > summary").click();
+    await page.waitForFunction(() => new URLSearchParams(location.search).has("open"));
+    await page.reload();
+    await rice.last().locator("details.why[open]").waitFor();
+    assert.equal(await rice.first().locator("details.why[open]").count(), 0);
+
+    await page.goto(`${server}/?collections=lamps,kitchen&q=rice&view=compare`);
+    await page.fill("#whynot", "rice");
+    await page.getByRole("button", { name: "Look" }).click();
+    await page.locator('.whynot section[aria-label="rice"]').last().waitFor();
+    assert.deepEqual(await page.locator(".whynot .collection-name").allTextContents(), ["lamps", "kitchen"]);
+    const ranks = await page.locator('.whynot section[aria-label="rice"] .fallen section:first-child > p').allTextContents();
+    assert.equal(new Set(ranks).size, 2, ranks.join(" | ")); // each has a rank of its own
+
+    await page.goto(`${server}/?collections=lamps,kitchen`);
+    await page.getByRole("region", { name: "kitchen" }).getByText("Two passages").waitFor();
+    await page.getByRole("region", { name: "lamps" }).getByText("Three passages").waitFor();
   }));
 
 test("a key for some collections sees these alone, and makes none", () =>

@@ -2,6 +2,7 @@
 import { placeLine } from "./document.js";
 import { h } from "./dom.js";
 import { thumbs } from "./judging.js";
+import { keyOf, resultOf } from "./results.js";
 import { legend, marked, sentenceAround } from "./marks.js";
 import { go, to } from "./state.js";
 import { verdict } from "./verdict.js";
@@ -40,13 +41,13 @@ export function answers(found, state, readers, sources, writing) {
 // quoted shows the marked words, the sentence that has them, and the other words that may answer.
 function quoted(found, state, sources) {
   const [first, ...others] = found.answers;
-  const result = found.results.find(({ id }) => id === first.passage);
+  const result = resultOf(found, first);
   return [
     h("p", { class: "words" }, first.text),
     result && h("blockquote", null, sentenceAround(result.text, first)),
-    h("p", { class: "source" }, jump(found, first.passage, result?.title || first.passage)),
+    h("p", { class: "source" }, jump(found, first, result?.title || first.passage)),
     placeLine({ ...placed(first), title: result?.title }, state, result),
-    thumbs(found, first.passage, { about: first.text, answer: first.text }),
+    thumbs(found, first, { about: first.text, answer: first.text }),
     state.tune && h("p", { class: "soft" }, chance(first)),
     result && why(result, found, state, sources),
     others.length > 0 && [
@@ -58,8 +59,8 @@ function quoted(found, state, sources) {
           h(
             "li",
             null,
-            jump(found, one.passage, one.text),
-            h("span", { class: "soft" }, ` in ${titleOf(found, one.passage)}`, state.tune && `, ${chance(one)}`),
+            jump(found, one, one.text),
+            h("span", { class: "soft" }, ` in ${titleOf(found, one)}`, state.tune && `, ${chance(one)}`),
           ),
         ),
       ),
@@ -80,7 +81,7 @@ function fitting(found, state, sources) {
     legend([first]),
     h("p", { class: "source" }, first.title || first.id),
     placeLine(first, state, first),
-    thumbs(found, first.id, { about: first.title || first.id }),
+    thumbs(found, { passage: first.id, collection: first.collection }, { about: first.title || first.id }),
     why(first, found, state, sources),
   ];
 }
@@ -92,14 +93,14 @@ function written({ generated, results, asked, question }, state) {
   const { citations = [], support = [], sentences = [] } = generated;
   const unfounded = [...new Set(sentences.flatMap((one) => one.unfounded || []))];
   const sources = citations.length > 0 ? citations : support;
-  const cites = citations.find((one) => results.some(({ id }) => id === one.passage));
+  const cites = citations.find((one) => resultOf(found, one));
   return [
     h("p", { class: "words written" }, cited(found, generated), !generated.complete && " […]"),
     sentences.some((one) => !one.supported) &&
       h("p", { class: "legend" }, h("span", { class: "soft" }, "Marked: "), h("mark", { class: "unsupported" }, "what the passages that it cites do not say")),
     unfounded.length > 0 && h("p", { class: "warning" }, `In no passage: ${unfounded.join(", ")}.`),
     h("p", { class: "soft" }, `A model wrote this (${generated.reader}). It may say what is in no passage.`),
-    cites && thumbs(found, cites.passage, { about: generated.text, answer: generated.text }),
+    cites && thumbs(found, cites, { about: generated.text, answer: generated.text }),
     sources.length > 0 && [
       h("h3", null, citations.length > 0 ? "It cites" : "It read most in"),
       h(
@@ -110,9 +111,9 @@ function written({ generated, results, asked, question }, state) {
             "li",
             null,
             one.number && `[${one.number}] `,
-            jump(found, one.passage, one.title || titleOf(found, one.passage)),
+            jump(found, one, one.title || titleOf(found, one)),
             state.tune && one.share !== undefined && ` ${percent(one.share)}`,
-            placeLine(one, state, results.find(({ id }) => id === one.passage)),
+            placeLine(one, state, resultOf(found, one)),
           ),
         ),
       ),
@@ -141,9 +142,9 @@ function linked(found, text, citations) {
   const out = [];
   let done = 0;
   for (const { index, 0: whole, 1: n } of text.matchAll(/\[(\d+)\]/g)) {
-    const passage = citations.find((one) => one.number === Number(n))?.passage;
-    if (!passage) continue;
-    out.push(text.slice(done, index), jump(found, passage, whole));
+    const one = citations.find(({ number }) => number === Number(n));
+    if (!one) continue;
+    out.push(text.slice(done, index), jump(found, one, whole));
     done = index + whole.length;
   }
   return [...out, text.slice(done)];
@@ -154,21 +155,22 @@ const why = (result, found, state, sources) =>
 
 const chance = (one) => (one.chance === null ? "how probable is not known" : `right in ${percent(one.chance)} of such cases`);
 
-const titleOf = ({ results }, id) => results.find((result) => result.id === id)?.title || id;
+const titleOf = (found, one) => resultOf(found, one)?.title || one.passage;
 
 // placed is an answer with its own place in the document, in that of its passage.
 const placed = (one) => ({ ...one, begin: one.at, end: one.at === undefined ? undefined : one.at + one.end - one.start });
 
 // jump goes to a passage: to the words in it that are marked.
-function jump({ results }, id, text) {
-  if (!results.some((result) => result.id === id)) return text;
+function jump(found, one, text) {
+  const result = resultOf(found, one);
+  if (!result) return text;
   return h(
     "button",
     {
       type: "button",
       class: "quiet",
       click: () => {
-        const item = document.querySelector(`.results > li[data-id="${CSS.escape(id)}"]`);
+        const item = document.querySelector(`.results > li[data-key="${CSS.escape(keyOf(result))}"]`);
         item.closest("details.passages")?.setAttribute("open", "");
         item.focus({ preventScroll: true });
         (item.querySelector("mark.answer") || item).scrollIntoView({ block: "center" });

@@ -16,25 +16,29 @@ export const hasKey = () => keyField.value !== "";
 
 const patience = 3; // seconds
 
-// The names of the collections that requests are about; none on a server of one.
-let chosen = [];
-export const choose = (names) => {
+// The names of the collections that requests are about, and of them the one that what is not asked of all is
+// about; none on a server of one.
+let chosen = [],
+  single;
+export const choose = (names, one) => {
   chosen = names;
+  single = one;
 };
 export const chosenNames = () => chosen;
+export const singleName = () => single;
 
 // pathOf returns where a path of the API is for a collection, or for those that are chosen: a search goes
-// over all of these, everything else is about the first.
+// over all of these, everything else is about one.
 function pathOf(path, collection) {
-  const of = collection || chosen[0];
+  const of = collection || single;
   if (!of || !path.startsWith("/v1/") || path.startsWith("/v1/collections")) return path;
   if (!collection && joins(path)) return path;
   return `/v1/collections/${encodeURIComponent(of)}${path.slice(3)}`;
 }
 
 const joins = (path) => chosen.length > 1 && path === "/v1/search";
-const valueOf = (path, value) => (joins(path) ? { ...value, collections: chosen } : value);
-const bodyOf = (path, value) => JSON.stringify(valueOf(path, value));
+const valueOf = (path, value, collection) => (!collection && joins(path) ? { ...value, collections: chosen } : value);
+const bodyOf = (path, value, collection) => JSON.stringify(valueOf(path, value, collection));
 
 // target returns the address and the value of a request as it is sent.
 export const target = (path, value) => ({ url: `${location.origin}${base}${pathOf(path)}`, value: valueOf(path, value) });
@@ -73,7 +77,7 @@ export const get = async (path, options) => (await send("GET", path, options)).j
 
 export const post = async (path, value, { signal, collection } = {}) =>
   (
-    await send("POST", path, { body: bodyOf(path, value), headers: { "content-type": "application/json" }, signal, collection })
+    await send("POST", path, { body: bodyOf(path, value, collection), headers: { "content-type": "application/json" }, signal, collection })
   ).json();
 
 // stream posts what is answered by events, and returns when all is there but what a model writes: begun is

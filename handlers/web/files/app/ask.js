@@ -132,7 +132,14 @@ async function show(state, body, search, readers, signal) {
 }
 
 // remarks are an answer, and what is to be known about it.
-const remarks = (found, shown) => [shown, ...(found.notes || []).map((note) => h("p", { class: "warning" }, note)), ...lacking(found)];
+const remarks = (found, shown) => [shown, ...notesOf(found).map((note) => h("p", { class: "warning" }, note)), ...lacking(found)];
+
+// notesOf returns the notes of an answer as sentences. Why nobody can tell how sure it is, is for who looks at numbers.
+const notesOf = ({ notes = [] }) => {
+  const { tune } = read();
+  const said = notes.map((note) => (!tune && /^there is no (confidence|verdict)/.test(note) ? "How sure this is cannot be told here" : note));
+  return [...new Set(said)].map((note) => `${note[0].toUpperCase()}${note.slice(1)}${/[.!?]$/.test(note) ? "" : "."}`);
+};
 
 // earlier lists the questions that this one was asked behind, each with a link to its answer.
 function earlier(state, found) {

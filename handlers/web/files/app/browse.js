@@ -1,5 +1,5 @@
 // Browse: the passages one after the other, or those that have some words; edited and deleted in place.
-import { get, post, send } from "./api.js";
+import { get, post, send, singleName } from "./api.js";
 import { encodeID, twice } from "./documents.js";
 import { h, problem } from "./dom.js";
 import { placeAddress } from "./document.js";
@@ -49,7 +49,7 @@ async function having(words, signal) {
     throw error;
   }));
   if (own) return [own];
-  const { results } = await post("/v1/search", { question: words, experts: [], fusion: "sum", k: page, fields: ["title", "text", "tags", "metadata", "document"] }, { signal });
+  const { results } = await post("/v1/search", { question: words, experts: [], fusion: "sum", k: page, fields: ["title", "text", "tags", "metadata", "document"] }, { signal, collection: singleName() });
   return results;
 }
 

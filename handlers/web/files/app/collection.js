@@ -4,14 +4,14 @@ import { calibration } from "./calibration.js";
 import { documentList } from "./documents.js";
 import { passageList } from "./browse.js";
 import { improvement } from "./improve.js";
-import { about } from "./collections.js";
+import { about, nameOf, oneOf } from "./collections.js";
 import { bytes, h, number, problem, redraw, sized, table } from "./dom.js";
 import { upload } from "./files.js";
 
 // collection shows the documents, and to who wants the numbers all that there is to know.
 export function collection(state, signal) {
   const body = h("div", null, h("p", { class: "waiting", role: "status" }, "Loading…"));
-  const view = h("div", { class: "collection" }, h("h1", null, chosenNames().length > 0 ? `Documents of ${chosenNames()[0]}` : "Documents"), body);
+  const view = h("div", { class: "collection" }, h("h1", null, chosenNames().length > 0 ? `Documents of ${nameOf()}` : "Documents"), oneOf(state), body);
   refresh(body, state, signal);
   return view;
 }

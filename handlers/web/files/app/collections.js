@@ -1,5 +1,5 @@
 // Collections: which there are, which are asked, and how one comes and goes.
-import { chosenNames, choose, get, perhaps, post, send } from "./api.js";
+import { chosenNames, choose, get, perhaps, post, send, singleName } from "./api.js";
 import { count, h, problem } from "./dom.js";
 import { twice } from "./documents.js";
 import { address, asking, read } from "./state.js";
@@ -12,11 +12,26 @@ export async function load() {
   known = await get("/v1/collections").catch(() => null);
 }
 
-// nameOf returns the name of the collection that requests are about.
-export const nameOf = () => chosenNames()[0] ?? known?.default;
+// nameOf returns the name of the collection that what is not asked of all chosen ones is about.
+export const nameOf = () => singleName() ?? known?.default;
 
 // about describes it: its passages, languages, the fields of its metadata, and what searches do not see yet.
-export const about = ({ signal } = {}) => get(`/v1/collections/${encodeURIComponent(nameOf())}`, { signal });
+export const about = ({ signal, name = nameOf() } = {}) => get(`/v1/collections/${encodeURIComponent(name)}`, { signal });
+
+// aboutAll describes all that are asked.
+export const aboutAll = ({ signal } = {}) =>
+  Promise.all((chosenNames().length > 0 ? chosenNames() : [nameOf()]).map((name) => about({ signal, name })));
+
+// oneOf offers which of the chosen collections a view is about; nothing where there is one.
+export const oneOf = (state) =>
+  chosenNames().length > 1 &&
+  h(
+    "nav",
+    { class: "row one-of", "aria-label": "Collection" },
+    chosenNames().map((name) =>
+      h("a", { href: address({ view: state.view, ...asking(state), tune: state.tune, of: name }), "aria-current": name === nameOf() ? "true" : undefined }, name),
+    ),
+  );
 
 // backlog returns what searches do not see yet; nothing on a server that only reads.
 export const backlog = async (signal) => (chosenNames().length > 0 ? await about({ signal }) : await get("/readyz", { signal })).backlog;
@@ -25,11 +40,12 @@ export const backlog = async (signal) => (chosenNames().length > 0 ? await about
 export const none = () => Boolean(known?.several) && known.collections.length === 0 && read().collections.length === 0;
 
 // settle lets requests be about the collections that a state names: without a name, about the one that
-// the server takes, or the first.
-export function settle({ collections: named }) {
+// the server takes, or the first. What is about one is about the one that the state names, or the first.
+export function settle({ collections: named, of }) {
   if (!known?.several) return choose([]);
   const usual = known.collections.find((one) => one.default) || known.collections[0];
-  choose(named.length > 0 ? named : usual ? [usual.name] : []);
+  const names = named.length > 0 ? named : usual ? [usual.name] : [];
+  choose(names, names.includes(of) ? of : names[0]);
 }
 
 const list = new Intl.ListFormat("en");

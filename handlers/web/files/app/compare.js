@@ -4,6 +4,7 @@ import { copyButton } from "./copy.js";
 import { h, number, problem, redraw } from "./dom.js";
 import { answer, questionForm } from "./question.js";
 import { chips, filterOf } from "./narrowing.js";
+import { keyOf } from "./results.js";
 import { go } from "./state.js";
 import { typed } from "./typed.js";
 import { words } from "./verdict.js";
@@ -212,7 +213,7 @@ function column(name, results, verdict) {
           "li",
           {
             value: result.rank,
-            "data-id": result.id,
+            "data-id": keyOf(result),
             tabindex: "0",
             pointerenter: lit,
             focus: lit,
@@ -220,7 +221,7 @@ function column(name, results, verdict) {
             blur: dark,
           },
           h("span", { class: "what" }, result.title || result.id),
-          h("span", { class: "id" }, result.id, " · ", number(result.score)),
+          h("span", { class: "id" }, result.collection && `${result.collection}: `, result.id, " · ", number(result.score)),
         ),
       ),
     ),

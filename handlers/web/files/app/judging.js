@@ -2,6 +2,7 @@
 import { base, chosenNames, post } from "./api.js";
 import { nameOf as collectionName } from "./collections.js";
 import { h, problem } from "./dom.js";
+import { resultOf } from "./results.js";
 
 const place = `judged:${base}`;
 const mine = () => JSON.parse(localStorage.getItem(place) || "{}");
@@ -23,9 +24,10 @@ export const questionOf = (found) => found.asked || found.question;
 
 // thumbs says whether a passage answers a question; with the words of an answer, whether these do. What is
 // said again is taken back.
-export function thumbs(found, passage, { about, answer } = {}) {
+export function thumbs(found, one, { about, answer } = {}) {
+  const { passage } = one;
   const question = questionOf(found);
-  const collection = found.results?.find(({ id }) => id === passage)?.collection || collectionName();
+  const collection = resultOf(found, one)?.collection || collectionName();
   const name = nameOf(question, passage, collection);
   const said = h("span", { class: "soft", role: "status" });
   const button = (grade, label) => {

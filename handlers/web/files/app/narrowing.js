@@ -1,7 +1,7 @@
 // Narrowing: conditions on the fields of passages' metadata, as boxes to tick and as ranges, and an order
 // by a field. All of it stands in the address.
 import { perhaps, post } from "./api.js";
-import { about } from "./collections.js";
+import { aboutAll } from "./collections.js";
 import { h } from "./dom.js";
 import { go, read } from "./state.js";
 
@@ -144,9 +144,12 @@ export function narrowing(state, signal) {
 }
 
 async function load(state, signal) {
-  const { fields = [], settings } = (await perhaps(about({ signal }))) || {};
-  const kinds = new Map(fields.map(({ field, kinds }) => [field, kinds]));
-  for (const [field, kind] of Object.entries(settings?.fields || {})) kinds.set(field, [kind]);
+  const kinds = new Map(); // of all collections that are asked
+  for (const { fields = [], settings } of (await perhaps(aboutAll({ signal }))) || []) {
+    const own = new Map(fields.map(({ field, kinds }) => [field, kinds]));
+    for (const [field, kind] of Object.entries(settings?.fields || {})) own.set(field, [kind]);
+    for (const [field, more] of own) kinds.set(field, [...new Set([...(kinds.get(field) || []), ...more])]);
+  }
   for (const { field } of state.where) if (!kinds.has(field)) kinds.set(field, []);
   const names = [...kinds.keys()].slice(0, mostFields);
   if (names.length === 0) return [];

@@ -5,24 +5,24 @@ import { nameOf } from "./collections.js";
 import { h } from "./dom.js";
 import { go } from "./state.js";
 
-const most = 6;
+export const mostOffered = 6;
 
 // offers returns questions about some of the passages that the collection answers with words of
 // these passages or of their documents. They are found once for each state of the collection.
-export async function offers(passages, { generation, languages = [] }, signal) {
-  const place = `offers:${base}/${nameOf()}`;
+export async function offers(passages, { generation, languages = [] }, signal, collection) {
+  const place = `offers:${base}/${collection ?? nameOf()}`;
   const kept = JSON.parse(localStorage.getItem(place) || "null");
   if (kept?.generation === generation) return kept.questions;
-  const questions = await checked(passages, languages, signal);
+  const questions = await checked(passages, languages, signal, collection);
   localStorage.setItem(place, JSON.stringify({ generation, questions }));
   return questions;
 }
 
-async function checked(passages, languages, signal) {
+async function checked(passages, languages, signal, collection) {
   const all = passages.flatMap((passage) => asks(passage, languages).map((question) => ({ passage, question })));
   if (all.length === 0) return [];
   const searches = all.map(({ question }) => ({ question, k: 1, fields: ["document"], answer: { passages: 2 } }));
-  const { answers } = await post("/v1/search/batch", { searches }, { signal });
+  const { answers } = await post("/v1/search/batch", { searches }, { signal, collection });
   const good = new Map(); // by topic
   for (const [i, { passage, question }] of all.entries()) {
     const [marked] = answers[i].answers || [];
@@ -37,7 +37,7 @@ async function checked(passages, languages, signal) {
   }
   return [...good.values()]
     .toSorted((a, b) => b.sure - a.sure)
-    .slice(0, most)
+    .slice(0, mostOffered)
     .map(({ question }) => question);
 }
 

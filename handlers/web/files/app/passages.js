@@ -5,6 +5,7 @@ import { placeLine } from "./document.js";
 import { count, h, problem } from "./dom.js";
 import { thumbs } from "./judging.js";
 import { legend, marked } from "./marks.js";
+import { isFor, keyOf } from "./results.js";
 import { sortedBy } from "./narrowing.js";
 import { go } from "./state.js";
 import { bar, reasons } from "./why.js";
@@ -32,23 +33,23 @@ export function passages(state, found, { sources, signal, request, writing }) {
 }
 
 function item(state, result, { found, highest, sources }) {
-  const opened = () => new URLSearchParams(location.search).get("open") === result.id;
+  const opened = () => new URLSearchParams(location.search).get("open") === keyOf(result);
   const details = h(
     "details",
     {
       class: "why",
-      open: state.open === result.id,
-      toggle: (event) => event.target.open !== opened() && remember(result.id, event.target.open),
+      open: state.open === keyOf(result),
+      toggle: (event) => event.target.open !== opened() && remember(keyOf(result), event.target.open),
     },
     h("summary", null, state.tune ? `Why rank ${result.rank}` : "Why this passage?"),
     reasons(result, found, state, sources),
   );
-  const marks = (found.answers || []).filter((one) => one.passage === result.id);
+  const marks = (found.answers || []).filter((one) => isFor(result, one));
   const functionWords = found.function_words;
   const title = `title-${result.rank}`;
   return h(
     "li",
-    { "data-id": result.id, tabindex: "-1" },
+    { "data-id": result.id, "data-key": keyOf(result), tabindex: "-1" },
     h(
       "article",
       { "aria-labelledby": title },
@@ -58,7 +59,7 @@ function item(state, result, { found, highest, sources }) {
       h(
         "div",
         { class: "row" },
-        thumbs(found, result.id, { about: result.title || result.id }),
+        thumbs(found, { passage: result.id, collection: result.collection }, { about: result.title || result.id }),
         state.tune && h("span", { class: "id" }, result.id),
         result.copies &&
           h(
@@ -85,10 +86,10 @@ function item(state, result, { found, highest, sources }) {
   );
 }
 
-// remember puts the opened passage into the address without a new search.
-function remember(id, open) {
+// remember puts the opened passage, by its key, into the address without a new search.
+function remember(key, open) {
   const query = new URLSearchParams(location.search);
-  if (open) query.set("open", id);
+  if (open) query.set("open", key);
   else query.delete("open");
   history.replaceState(null, "", `${base}/?${query}`);
 }

@@ -36,10 +36,10 @@ export function address(state) {
 }
 
 // to returns the address of another page for the person who looks at this one: with the numbers
-// where they are shown, and of the same collections.
+// where they are shown, and of the same collections, and of the same one of these.
 export const to = (state) => {
-  const { tune, collections } = read();
-  return address({ collections, ...state, tune });
+  const { tune, collections, of } = read();
+  return address({ collections, of, ...state, tune });
 };
 
 // asking returns what a link to another view keeps of a question, so that it is not lost there.

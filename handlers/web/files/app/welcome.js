@@ -4,7 +4,7 @@ import { about as aboutCollection } from "./collections.js";
 import { count, h, problem } from "./dom.js";
 import { upload } from "./files.js";
 import { inWords, whenInWords } from "./inwords.js";
-import { offers, tryThese } from "./offers.js";
+import { mostOffered, offers, tryThese } from "./offers.js";
 import { savedQuestions } from "./saved.js";
 import { read, to } from "./state.js";
 
@@ -14,11 +14,9 @@ const mostListed = 1000,
   sampled = 16;
 
 export async function welcome(body, signal) {
+  const names = chosenNames();
+  if (names.length > 1) return several(names, body, signal);
   const questions = h("div");
-  if (chosenNames().length > 1) {
-    body.replaceChildren(h("p", { class: "about" }, `A question goes to ${list.format(chosenNames())}, and each answer says where it is from.`), savedQuestions());
-    return;
-  }
   try {
     const found = await look(signal);
     if (found.standing.passages === 0) {
@@ -26,29 +24,59 @@ export async function welcome(body, signal) {
       return;
     }
     body.replaceChildren(about(found), savedQuestions(), questions);
-    await offer(questions, found, signal);
+    await offer(questions, [found], signal);
   } catch (error) {
     if (!signal.aborted) body.replaceChildren(problem(error));
   }
 }
 
-// look returns what is told of the collection: its documents, up to so many, and passages from all over it.
-async function look(signal) {
-  const [standing, listed] = await Promise.all([aboutCollection({ signal }), perhaps(get(`/v1/documents?limit=${mostListed}`, { signal }))]);
+// several says what is in each of the collections that are asked together, and what they answer.
+async function several(names, body, signal) {
+  const places = names.map(() => h("div"));
+  const questions = h("div");
+  body.replaceChildren(
+    h("p", { class: "about" }, `A question goes to ${list.format(names)}, and each answer says where it is from.`),
+    ...names.map((name, i) => h("section", { "aria-label": name }, h("h2", { class: "collection-name" }, name), places[i])),
+    savedQuestions(),
+    questions,
+  );
+  const looked = await Promise.all(
+    names.map(async (name, i) => {
+      try {
+        const found = await look(signal, name);
+        places[i].replaceChildren(found.standing.passages > 0 ? about(found) : h("p", { class: "about soft" }, "There is nothing in here yet."));
+        return found;
+      } catch (error) {
+        if (!signal.aborted) places[i].replaceChildren(problem(error));
+      }
+    }),
+  );
+  await offer(questions, looked.filter((found) => found?.standing.passages > 0), signal);
+}
+
+// look returns what is told of a collection: its documents, up to so many, and passages from all over it.
+async function look(signal, name) {
+  const [standing, listed] = await Promise.all([
+    aboutCollection({ signal, name }),
+    perhaps(get(`/v1/documents?limit=${mostListed}`, { signal, collection: name })),
+  ]);
   const documents = listed?.documents || [];
-  return { standing, documents, more: Boolean(listed?.next), passages: await sample(documents, signal) };
+  return { name, standing, documents, more: Boolean(listed?.next), passages: await sample(documents, signal, name) };
 }
 
-async function offer(place, { passages, standing }, signal) {
-  const questions = await offers(passages, standing, signal).catch(() => []);
-  if (!signal.aborted) place.replaceChildren(tryThese(questions));
+// offer shows questions that some collections answer, of each as many.
+async function offer(place, all, signal) {
+  const each = await Promise.all(all.map(({ name, passages, standing }) => offers(passages, standing, signal, name).catch(() => [])));
+  const questions = each.flatMap((some) => some.slice(0, Math.ceil(mostOffered / all.length)));
+  if (!signal.aborted) place.replaceChildren(tryThese([...new Set(questions)]));
 }
 
-// offersFor returns a place where questions that the collection answers appear when they are found.
+// offersFor returns a place where questions that the collections answer appear when they are found.
 export function offersFor(signal) {
   const place = h("div");
-  look(signal).then(
-    (found) => offer(place, found, signal),
+  const names = chosenNames().length > 1 ? chosenNames() : [undefined];
+  Promise.all(names.map((name) => look(signal, name))).then(
+    (all) => offer(place, all, signal),
     () => {}, // who asked has an answer already
   );
   return place;
@@ -63,13 +91,13 @@ async function empty(body, signal) {
 }
 
 // sample returns passages from all over the collection.
-async function sample(documents, signal) {
+async function sample(documents, signal, collection) {
   if (documents.length === 0) {
-    const { passages = [] } = (await perhaps(get("/v1/passages?limit=200", { signal }))) || {};
+    const { passages = [] } = (await perhaps(get("/v1/passages?limit=200", { signal, collection }))) || {};
     return spread(passages);
   }
   const ids = spread(documents).map(({ id, passages }, i) => `${id}#${1 + ((7 * i) % passages)}`);
-  const found = await Promise.all(ids.map((id) => perhaps(get(`/v1/passages/${encodeURIComponent(id)}`, { signal }))));
+  const found = await Promise.all(ids.map((id) => perhaps(get(`/v1/passages/${encodeURIComponent(id)}`, { signal, collection }))));
   return found.filter(Boolean);
 }
 
@@ -81,9 +109,9 @@ const spread = (all) => {
 const list = new Intl.ListFormat("en");
 const languageNames = new Intl.DisplayNames("en", { type: "language" });
 
-function about({ standing, documents, more }) {
+function about({ name, standing, documents, more }) {
   const { tune } = read();
-  const link = (one) => h("a", { href: to({ document: one.id }) }, one.title || one.id);
+  const link = (one) => h("a", { href: to({ document: one.id, ...(name && { of: name }) }) }, one.title || one.id);
   const languages = (standing.languages || []).map((code) => languageNames.of(code));
   const newest = documents.filter((one) => one.modified).toSorted((a, b) => (a.modified < b.modified ? 1 : -1))[0];
   const what = tune ? `${count(standing.passages, "passage")}${documents.length ? ` of ${more ? "more than " : ""}${count(documents.length, "document")}` : ""}` : "";

@@ -1,7 +1,8 @@
 // Why not: where a passage fell that is not among the first, under each method and in
 // each source.
-import { get, perhaps, post } from "./api.js";
+import { chosenNames, get, perhaps, post } from "./api.js";
 import { h, number, problem } from "./dom.js";
+import { keyOf } from "./results.js";
 import { contributions } from "./why.js";
 import { typed } from "./typed.js";
 
@@ -36,8 +37,8 @@ export function whyNot(state, rankings, sources, signal) {
 
 async function told(given, state, rankings, sources, signal) {
   const limits = await get("/v1/limits", { signal });
-  const passage = await find(given, limits, signal);
-  if (!passage) return [h("p", null, "No passage has this id, and none has these words.")];
+  const found = await find(given, limits, signal);
+  if (found.length === 0) return [h("p", null, "No passage has this id, and none has these words.")];
   // Every source is asked for as many as it may return, so that its rank is known further down.
   const { rankings: all } = await post(
     "/v1/search",
@@ -50,22 +51,34 @@ async function told(given, state, rankings, sources, signal) {
     },
     { signal },
   );
-  return [
-    h("p", null, h("strong", null, passage.title || passage.id), " ", h("span", { class: "id" }, passage.id)),
-    !passage.exact && h("p", { class: "warning" }, "No passage has exactly this text; this one has most of its words."),
+  return found.map((passage) =>
     h(
-      "div",
-      { class: "fallen" },
-      all.map((ranking) => h("section", null, h("h3", null, ranking.fusion), fell(passage, ranking, sources))),
+      "section",
+      { "aria-label": passage.id },
+      h("p", null, passage.collection && [h("span", { class: "collection-name" }, passage.collection), " · "], h("strong", null, passage.title || passage.id), " ", h("span", { class: "id" }, passage.id)),
+      !passage.exact && h("p", { class: "warning" }, "No passage has exactly this text; this one has most of its words."),
+      h(
+        "div",
+        { class: "fallen" },
+        all.map((ranking) => h("section", null, h("h3", null, ranking.fusion), fell(passage, ranking, sources))),
+      ),
     ),
-  ].filter(Boolean);
+  );
 }
 
-// find is the passage of an id, or else the one that has a text, or most of its words.
+// find returns the passages of an id, of each collection that is asked, or else the one that has a text, or most of
+// its words.
 async function find(given, limits, signal) {
-  const stored =
-    !/\s/.test(given) && (await perhaps(get(`/v1/passages/${encodeURIComponent(given)}`, { signal })));
-  if (stored) return { ...stored, exact: true };
+  if (!/\s/.test(given)) {
+    const names = chosenNames().length > 1 ? chosenNames() : [undefined];
+    const stored = await Promise.all(
+      names.map(async (collection) => {
+        const one = await perhaps(get(`/v1/passages/${encodeURIComponent(given)}`, { signal, collection }));
+        return one && { ...one, collection, exact: true };
+      }),
+    );
+    if (stored.some(Boolean)) return stored.filter(Boolean);
+  }
   const bytes = new TextEncoder().encode(given).slice(0, limits.question_bytes);
   const question = new TextDecoder().decode(bytes).replace(/\uFFFD+$/, "");
   const { results } = await post(
@@ -75,11 +88,11 @@ async function find(given, limits, signal) {
   );
   const plain = (text) => text.replace(/\s+/g, " ").trim().toLowerCase();
   const same = results.find((result) => plain(`${result.title || ""} ${result.text}`).includes(plain(given)));
-  return same ? { ...same, exact: true } : results[0];
+  return same ? [{ ...same, exact: true }] : results.slice(0, 1);
 }
 
 function fell(passage, ranking, sources) {
-  const result = ranking.results.find((other) => other.id === passage.id);
+  const result = ranking.results.find((other) => keyOf(other) === keyOf(passage));
   if (!result) return h("p", null, "No source that this method fuses has it among its candidates.");
   const behind = ranking.results[0].score - result.score;
   return [
