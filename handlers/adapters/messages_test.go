@@ -25,7 +25,7 @@ func TestMessagesEverywhere(t *testing.T) {
 	alone := s.search(search.Request{K: 10, Question: query})
 	var ids, byReader, others []string
 	for i := range 3 {
-		byReader = append(byReader, read.Results[i].ID) // Dify and the tool have the reader read
+		byReader = append(byReader, read.Results[i].ID) // what answers has the reader read
 		ids = append(ids, want.Results[i].ID)
 		others = append(others, alone.Results[i].ID)
 	}
@@ -75,7 +75,7 @@ func TestMessagesEverywhere(t *testing.T) {
 		}
 	}
 	for name, found := range map[string][]string{
-		"OpenAI": ids, "MCP explain": ids, "Dify": byReader, "MCP search": byReader,
+		"OpenAI": byReader, "MCP explain": ids, "Dify": byReader, "MCP search": byReader,
 	} {
 		if asked[name] != want.Asked || !slices.Equal(got[name], found) {
 			t.Errorf("%s understood %q and found %v, want %q and %v", name, asked[name], got[name], want.Asked, found)

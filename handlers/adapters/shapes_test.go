@@ -90,11 +90,11 @@ type storePage struct {
 	}
 }
 
-// TestStore: the search of a store is the API's search, with scores of its own.
+// TestStore: the search of a store is the API's search with a reader, with scores of its own.
 func TestStore(t *testing.T) {
 	s := serve(t, realclients.ServerOptions{Real: true, Passages: firstTales(t)})
 	question := "why did the fox want to keep the moon?"
-	want := s.search(search.Request{Question: question, K: 5})
+	want := s.search(search.Request{Question: question, K: 5, Answer: search.AnswerOptions{Wanted: true}})
 	var got storePage
 	s.ask(http.MethodPost, "/v1/vector_stores/c/search", object{"query": question, "max_num_results": 3}, &got)
 	if len(got.Data) != 3 || got.Data[0].Score != *want.Confidence {
