@@ -307,10 +307,24 @@ def test_a_loss_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     rows = iter([{"em": 5.0, "top-1": 60.0, "top-20": 100.0}, {"em": 5.0, "top-1": 40.0, "top-20": 100.0}])
     monkeypatch.setattr("conclave_train.generator.scorer", lambda *_: lambda _: {"score": 0.0, **next(rows)})
     plain = job(tmp_path, settings=replace(QUICK, epochs=1, limit=8))
-    with pytest.raises(NoGainError, match=r"the questions kept back lose \(em 5\.0 → 5\.0, top-1 60\.0 → 40\.0"):
+    said = (
+        r"questions kept back lose \(em 5\.0 → 5\.0, top-1 60\.0 → 40\.0.*: a reader that answers .* more questions: 8"
+    )
+    with pytest.raises(NoGainError, match=said):
         train_end_to_end(plain)
     assert not plain.out.exists()
     assert not plain.out.with_name("tiny-generator").exists()
+
+
+def test_no_gain_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where nothing changes, with what would help; of a reader that answers already, no other one is asked for."""
+    same = {"score": 0.0, "em": 40.0, "top-1": 60.0, "top-20": 100.0}
+    monkeypatch.setattr("conclave_train.generator.scorer", lambda *_: lambda _: dict(same))
+    train_end_to_end(job(tmp_path, settings=replace(QUICK, epochs=1, limit=8), quiet=False))
+    said = " ".join(capsys.readouterr().err.split())
+    assert "questions kept back gain nothing (em 40.0 → 40.0" in said
+    assert "What would help: a lower --learning-rate" in said
+    assert "conclave-train fid" not in said
 
 
 @pytest.mark.parametrize("objective", ["kl", "alt-1"])

@@ -11,6 +11,7 @@ import torch
 from conclave_train.bundle.card import Card
 from conclave_train.data.records import Question
 from conclave_train.errors import TrainingError
+from conclave_train.feedback.gain import advise, check_gain
 from conclave_train.feedback.holders import Holders
 from conclave_train.feedback.rounds import Rounds, Score
 from conclave_train.feedback.teacher import Given, ReaderTeacher, Teacher, alike, open_reader
@@ -181,13 +182,18 @@ def _train(
     )  # fmt: skip
     rounds.fit()
     history = rounds.state.history
-    if history and history[-1]["score"] < history[0]["score"]:
-        raise TrainingError(
-            f"after {s.epochs} rounds the first passage with an answer stands lower than by the base, for the "
-            f"{len(held.questions)} questions kept back: there is no expert to publish (try more data, a lower "
-            "--learning-rate, or --hold-out 0)"
-        )
+    if history:
+        _check(s, history, len(prepared.train), len(held.questions), job.quiet)
     return rounds.model.eval(), rounds.state
+
+
+def _check(s: EndToEndSettings, history: list[dict[str, float]], train: int, held: int, quiet: bool) -> None:
+    """An error where the first passage with an answer stands lower than before; where it gains nothing, it is said."""
+    before, after = history[0], history[-1]
+    told = ", ".join(f"{m} {before[m]:.1f} → {after[m]:.1f}" for m in METRICS)
+    helps = [] if s.both_sides else ["--way labels or --both-sides, which train the passages' encoder too"]
+    helps.append("a lower --learning-rate")
+    check_gain(before["score"], after["score"], told, held, advise(helps, train, held), quiet)
 
 
 def _passages(job: EndToEndJob, prepared: Prepared, model: BiEncoder, folder: RunFolder) -> torch.Tensor:

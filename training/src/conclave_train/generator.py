@@ -15,8 +15,9 @@ from torch import Tensor
 
 from conclave_train.bundle.card import Card
 from conclave_train.data.records import Question
-from conclave_train.errors import NoGainError, TrainingError
+from conclave_train.errors import TrainingError
 from conclave_train.feedback.evidence import Evidence
+from conclave_train.feedback.gain import advise, check_gain
 from conclave_train.feedback.holders import Holders
 from conclave_train.feedback.joint import Joint, Pair, Score
 from conclave_train.feedback.salient import masked_spans
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 FIGURES = ("em", "f1", "top-1", "top-5", "top-20")
 DEPTHS = (1, 5, 20)
+READS = 10.0  # percent of exact match, below which a reader says little of its passages
 
 
 def is_t5(folder: Path) -> bool:
@@ -114,7 +116,7 @@ def train_with_generator(job: EndToEndJob) -> Path:
     towers = pair.retriever.towers() if s.both_sides else {"question": pair.retriever.question}
     delta = extract(prepared.checkpoint, {n: t.cpu().plain_state() for n, t in towers.items()}, s.rank)
     rounded = load_merged(prepared.checkpoint, delta).eval()
-    _check(state)
+    _check(ready, state)
     card = _expert_card(ready, expert, state)
     card.facts["kept by the low rank"] = f"{100 * delta.kept:.1f} % of the change's squared norm"
     _write_generator(ready, pair.reader.cpu(), sha256, state)
@@ -225,17 +227,17 @@ def answers(reader: T5, reading: Reading, places: list[list[int]], ready: Ready)
     return 100 * em / count, 100 * shared / count
 
 
-def _check(state: Progressed) -> None:
-    """An error where the questions kept back lose."""
+def _check(ready: Ready, state: Progressed) -> None:
+    """An error where the questions kept back lose; where they gain nothing, it is said."""
     if not state.history:
         return
     before, after = state.history[0], state.history[-1]
-    if _worth(after) < _worth(before):
-        told = ", ".join(f"{f} {before[f]:.1f} → {after[f]:.1f}" for f in FIGURES if f in before)
-        raise NoGainError(
-            f"the questions kept back lose ({told}): nothing is written. Try a reader that answers from passages "
-            "already, which conclave-train fid makes, more questions, or a lower --learning-rate"
-        )
+    told = ", ".join(f"{f} {before[f]:.1f} → {after[f]:.1f}" for f in FIGURES if f in before)
+    helps = ["a lower --learning-rate or --reader-rate"]
+    if before["em"] < READS:
+        helps.insert(0, "a reader that answers from passages already, which conclave-train fid makes")
+    train, held = len(ready.prepared.train), len(ready.prepared.held)
+    check_gain(_worth(before), _worth(after), told, held, advise(helps, train, held), ready.job.quiet)
 
 
 def _worth(row: dict[str, float]) -> float:

@@ -11,6 +11,7 @@ from conclave_train.bundle.manifest import Folder
 from conclave_train.data.records import Domain
 from conclave_train.errors import Interrupted, NoGainError, TrainingError
 from conclave_train.expert import train_marked
+from conclave_train.feedback.gain import advise
 from conclave_train.feedback.holders import Holders
 from conclave_train.feedback.teacher import likelihoods, open_reader
 from conclave_train.finding.hits import DEPTH, Extensible, Finder, Hit, Ranking
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from conclave_train.end_to_end import EndToEndJob
 
 KNOWN = 0.5  # of the passages found, this share must be among those given
-FEW_HELD = 50  # questions kept back, below which chance decides much
-FEW = 500  # questions with a passage, below which more of them help most
 KIND = (
     "An expert for conclave, fine-tuned from {base} on questions and answers of {names}: nobody said which passages "
     "answer them; conclave found them."
@@ -235,9 +234,4 @@ def _advice(job: EndToEndJob, labelled: Labelled, held: int | None = None) -> st
             f"longer answers{judge}: {labelled.ambiguous:,} of {count:,} questions have an answer in several of the "
             "passages found"
         )
-    if count < FEW:
-        said.append(f"more questions: {count:,} are few, some thousand are usual")
-    if held is not None and held < FEW_HELD:
-        said.append(f"a larger --hold-out: {held} questions kept back tell a gain from chance only where it is large")
-    said.append("marked passages (positive_ids) and conclave-train expert")
-    return "What would help: " + "; ".join(said)
+    return advise(said, count, held)
