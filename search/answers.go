@@ -77,6 +77,8 @@ func (o *AnswerOptions) UnmarshalJSON(data []byte) error {
 type Extract struct {
 	Text    string `json:"text"`
 	Passage string `json:"passage"` // its id
+	// Collection is what the passage is of, where several were searched.
+	Collection string `json:"collection,omitempty"`
 	// Start and End are where the words lie in the passage's text, in what Request.Offsets
 	// counts: bytes of UTF-8, unless it says otherwise.
 	Start int `json:"start"`
@@ -94,6 +96,8 @@ type Extract struct {
 
 	// Signals are the inputs of Chance, which calibration reads; see AnswerSignals.
 	Signals []float64 `json:"-"`
+
+	at int // the place of the passage among those that were read
 }
 
 // Reader marks the words of passages that answer a question.

@@ -153,10 +153,14 @@ func (a *answer) nameCopies(ctx context.Context, results []Result, of []rank.Ord
 	}
 	from := 0
 	for i, end := range ends {
-		for _, p := range passages[from:end] {
+		for n, p := range passages[from:end] {
 			if !deleted(p) {
 				results[i].Copies = append(results[i].Copies, p.ID)
-				if err := a.grow(len(p.ID) + 16); err != nil {
+				of := a.view.collectionOf(all[from+n])
+				if of != "" {
+					results[i].CopiesIn = append(results[i].CopiesIn, of)
+				}
+				if err := a.grow(len(p.ID) + len(of) + 16); err != nil {
 					return err
 				}
 			}

@@ -198,10 +198,28 @@ type View interface {
 	Release()
 }
 
-// Collected is a View of several collections.
+// Collected is a View of several collections, of which more than one may have a passage of an id.
 type Collected interface {
 	// CollectionOf returns the name of the one that a passage is of.
 	CollectionOf(passage rank.Ordinal) string
+	// LookupIn works as Passages.Lookup does, in one collection by its name.
+	LookupIn(ctx context.Context, collection string, ids []string) ([]Found, error)
+}
+
+// collectionOf returns the collection of a passage, where several are searched; else "".
+func (p *pinned) collectionOf(passage rank.Ordinal) string {
+	if several, ok := p.View.(Collected); ok {
+		return several.CollectionOf(passage)
+	}
+	return ""
+}
+
+// lookup finds passages by their ids in a collection, as collectionOf names it.
+func (p *pinned) lookup(ctx context.Context, collection string, ids []string) ([]Found, error) {
+	if several, ok := p.View.(Collected); ok {
+		return several.LookupIn(ctx, collection, ids)
+	}
+	return p.Passages().Lookup(ctx, ids)
 }
 
 // Corpus hands out the newest generation.

@@ -244,9 +244,9 @@ func (a *answer) results(ctx context.Context, ranking int) ([]Result, error) {
 			return nil, err
 		}
 		passage := passages[n]
-		result := Result{Rank: a.plan.offset + n + 1, ID: passage.ID, Score: printed(item.Score)}
-		if several, ok := a.view.View.(Collected); ok {
-			result.Collection = several.CollectionOf(item.Ordinal)
+		result := Result{
+			Rank: a.plan.offset + n + 1, ID: passage.ID, Score: printed(item.Score),
+			Collection: a.view.collectionOf(item.Ordinal),
 		}
 		if a.plan.fields.title {
 			result.Title = passage.Title

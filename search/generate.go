@@ -92,16 +92,19 @@ type Generated struct {
 // Support is a passage that a generated answer attends to, and how much of its
 // attention that has, 0 to 1, among the passages that were read.
 type Support struct {
-	Passage string  `json:"passage"` // its id
-	Share   float64 `json:"share"`
+	Passage string `json:"passage"` // its id
+	// Collection is what the passage is of, where several were searched.
+	Collection string  `json:"collection,omitempty"`
+	Share      float64 `json:"share"`
 	Place
 }
 
 // Citation is a passage that a generated answer cites.
 type Citation struct {
-	Number  int    `json:"number"` // in the text, [2]
-	Passage string `json:"passage"`
-	Title   string `json:"title,omitempty"`
+	Number     int    `json:"number"` // in the text, [2]
+	Passage    string `json:"passage"`
+	Collection string `json:"collection,omitempty"` // where several were searched
+	Title      string `json:"title,omitempty"`
 	Place
 }
 
@@ -205,7 +208,7 @@ func (a *answer) generate(ctx context.Context) error {
 			"%s was not asked for an answer: the passages do not answer the question (verdict %s)", writer.Name, VerdictNotFound))
 		return nil
 	}
-	_, passages, err := a.texts(ctx, a.toRead[:min(a.plan.answer.Passages, len(a.toRead))])
+	items, passages, err := a.texts(ctx, a.toRead[:min(a.plan.answer.Passages, len(a.toRead))])
 	if err != nil || len(passages) == 0 {
 		return err
 	}
@@ -246,11 +249,16 @@ func (a *answer) generate(ctx context.Context) error {
 	if wrote.Cut != "" {
 		a.response.Degraded = append(a.response.Degraded, Missing{Source: writer.Name, Reason: wrote.Cut})
 	}
-	a.response.Generated = generated(writer.Name, passages, wrote)
+	of := make([]string, len(items))
+	for i, item := range items {
+		of[i] = a.view.collectionOf(item.Ordinal)
+	}
+	a.response.Generated = generated(writer.Name, passages, of, wrote)
 	return nil
 }
 
-func generated(name string, passages []corpus.Passage, g Generation) *Generated {
+// generated returns what was written from passages, which are of these collections.
+func generated(name string, passages []corpus.Passage, of []string, g Generation) *Generated {
 	out := &Generated{
 		Text:      g.Text,
 		Generated: true,
@@ -272,7 +280,8 @@ func generated(name string, passages []corpus.Passage, g Generation) *Generated 
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Shares[b], g.Shares[a]) })
 	for _, i := range order[:min(mostSupport, len(order))] {
 		p := &passages[i]
-		out.Support = append(out.Support, Support{Passage: p.ID, Share: printed(g.Shares[i]), Place: PlaceOf(p)})
+		s := Support{Passage: p.ID, Collection: of[i], Share: printed(g.Shares[i]), Place: PlaceOf(p)}
+		out.Support = append(out.Support, s)
 	}
 	var cited []int
 	for _, s := range g.Sentences {
@@ -281,7 +290,8 @@ func generated(name string, passages []corpus.Passage, g Generation) *Generated 
 	slices.Sort(cited)
 	for _, n := range slices.Compact(cited) {
 		p := &passages[n-1]
-		out.Citations = append(out.Citations, Citation{Number: n, Passage: p.ID, Title: p.Title, Place: PlaceOf(p)})
+		c := Citation{Number: n, Passage: p.ID, Collection: of[n-1], Title: p.Title, Place: PlaceOf(p)}
+		out.Citations = append(out.Citations, c)
 	}
 	return out
 }

@@ -64,7 +64,7 @@ func (a *answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error
 	groups := map[string]*group{}
 	var kept []fusion.Item
 	for i, item := range items {
-		name := groupOf(ids[i])
+		name := groupOf(a.view.collectionOf(ordinals[i]), ids[i])
 		g := groups[name]
 		if g == nil {
 			g = &group{place: len(groups), moves: i < within}
@@ -79,12 +79,12 @@ func (a *answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error
 	return kept, nil
 }
 
-// groupOf returns the id of a passage's document; of a passage of none its own.
-func groupOf(passage string) string {
+// groupOf returns what tells the document of a passage of a collection from others; of a passage of none its own id.
+func groupOf(collection, passage string) string {
 	if document, _, ok := corpus.SplitPassageID(passage); ok {
-		return document + "#"
+		return collection + "/" + document + "#"
 	}
-	return passage
+	return collection + "/" + passage
 }
 
 // group makes groups of ranked results.
@@ -92,7 +92,7 @@ func (a *answer) group(results []Result) []Group {
 	groups := []Group{}
 	at := map[string]int{}
 	for _, r := range results {
-		name := groupOf(r.ID)
+		name := groupOf(r.Collection, r.ID)
 		i, known := at[name]
 		if !known {
 			i = len(groups)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,8 +16,8 @@ const MostAround = 5
 
 // neighbour is a passage beside a result, by its number in the document.
 type neighbour struct {
-	document string
-	number   int
+	collection, document string
+	number               int
 }
 
 // addNeighbours gives results the texts of the passages around them in their documents: as many
@@ -32,7 +33,7 @@ func (a *answer) addNeighbours(ctx context.Context, results []Result, passages [
 		document, number, ok := corpus.SplitPassageID(passages[i].ID)
 		for n := max(1, number-around); ok && n <= number+around; n++ {
 			if n != number {
-				wanted = append(wanted, neighbour{document, n})
+				wanted = append(wanted, neighbour{results[i].Collection, document, n})
 			}
 		}
 	}
@@ -46,7 +47,7 @@ func (a *answer) addNeighbours(ctx context.Context, results []Result, passages [
 			continue
 		}
 		beside := func(n int) *corpus.Passage {
-			p := there[neighbour{document, n}]
+			p := there[neighbour{results[i].Collection, document, n}]
 			if p == nil || !sameVersion(p, &passages[i]) || !a.plan.filter.letsTags(p.Tags) ||
 				!a.view.where.Matches(p.Tags, p.Metadata) {
 				return nil
@@ -86,20 +87,25 @@ func (a *answer) addNeighbours(ctx context.Context, results []Result, passages [
 // neighbours reads passages, each once, when there is room for them.
 func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighbour]*corpus.Passage, error) {
 	slices.SortFunc(wanted, func(a, b neighbour) int {
-		if a.document != b.document {
-			return strings.Compare(a.document, b.document)
-		}
-		return a.number - b.number
+		return cmp.Or(strings.Compare(a.collection, b.collection), strings.Compare(a.document, b.document), a.number-b.number)
 	})
 	wanted = slices.Compact(wanted)
-	ids := make([]string, len(wanted))
-	for i, n := range wanted {
-		ids[i] = corpus.PassageID(n.document, n.number)
-	}
 	from := a.view.Passages()
-	found, err := from.Lookup(ctx, ids)
-	if err != nil {
-		return nil, fmt.Errorf("looking for the passages around the results: %w", err)
+	var found []Found
+	for len(found) < len(wanted) {
+		of := wanted[len(found)].collection
+		var ids []string
+		for _, n := range wanted[len(found):] {
+			if n.collection != of {
+				break
+			}
+			ids = append(ids, corpus.PassageID(n.document, n.number))
+		}
+		some, err := a.view.lookup(ctx, of, ids)
+		if err != nil {
+			return nil, fmt.Errorf("looking for the passages around the results: %w", err)
+		}
+		found = append(found, some...)
 	}
 	var ordinals []rank.Ordinal
 	var of []neighbour

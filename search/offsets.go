@@ -67,13 +67,13 @@ func (p *plan) countHighlights(title, text string, all []Highlight, one *Highlig
 	}
 }
 
-// countExtracts gives answers in passages, by id, the wanted count.
-func (p *plan) countExtracts(all []Extract, passages map[string]*corpus.Passage) {
+// countExtracts gives answers in passages the wanted count.
+func (p *plan) countExtracts(all []Extract, passages []corpus.Passage) {
 	if p.offsets == OffsetBytes {
 		return
 	}
 	for i := range all {
-		c := counter{text: passages[all[i].Passage].Text, unit: p.offsets}
+		c := counter{text: passages[all[i].at].Text, unit: p.offsets}
 		all[i].Start, all[i].End = c.countTo(all[i].Start), c.countTo(all[i].End)
 	}
 }

@@ -165,16 +165,13 @@ func (a *answer) noteLate(ctx context.Context, name string, cause error, done, s
 func (a *answer) extract(read *Read) []Extract {
 	all := extracts(read.Passages, read.Readings, a.plan.answer.Combine, a.rankings[0].Confidence, a.plan.reader.Chance)
 	all = slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
-	passages := map[string]*corpus.Passage{}
-	for i := range read.Passages {
-		passages[read.Passages[i].ID] = &read.Passages[i]
-	}
 	for i := range all {
-		p := passages[all[i].Passage]
+		p := &read.Passages[all[i].at]
+		all[i].Collection = a.view.collectionOf(a.toRead[all[i].at].Ordinal)
 		all[i].Place = PlaceOf(p)
 		all[i].At = placeOfByte(p, all[i].Start, a.plan.offsets)
 	}
-	a.plan.countExtracts(all, passages)
+	a.plan.countExtracts(all, read.Passages)
 	return all
 }
 
@@ -192,7 +189,7 @@ func extracts(
 	for i, c := range found {
 		p := &passages[c.passage]
 		e := Extract{Text: p.Text[c.Start:c.End], Passage: p.ID, Start: c.Start, End: c.End, Score: printed(c.joint),
-			Signals: signalsOf(found, i, readings, confidence)}
+			Signals: signalsOf(found, i, readings, confidence), at: c.passage}
 		if combine == CombineSum {
 			e.Score = printed(c.total)
 		}

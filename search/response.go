@@ -68,7 +68,9 @@ type Result struct {
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 	// ids of others with this title and text, of those that were found
-	Copies        []string       `json:"copies,omitempty"`
+	Copies []string `json:"copies,omitempty"`
+	// CopiesIn are their collections, in the same order, where several were searched.
+	CopiesIn      []string       `json:"copies_in,omitempty"`
 	Score         float64        `json:"score"`
 	Contributions []Contribution `json:"contributions,omitzero"`
 	// the part that is most similar to the question, where a granularity took part

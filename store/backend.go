@@ -57,6 +57,10 @@ type Backend interface {
 	// JobInputs returns what keeps the inputs of jobs for all servers, where JobRegisters has them.
 	JobInputs() Inputs
 
+	// Join shows collections of one store, of which this is one, as one corpus, by their names: statistics of words are
+	// of all of them. They have to stay open for as long as it is in use.
+	Join(all []Backend, names []string) (Joined, error)
+
 	// ExportPassages writes the passages that searches see as JSON Lines.
 	ExportPassages(ctx context.Context, to io.Writer) error
 	// Everything returns the passages with their vectors, of which Location.Index makes the same
@@ -64,6 +68,15 @@ type Backend interface {
 	Everything(ctx context.Context) (*Everything, error)
 
 	Close() error
+}
+
+// Joined is several collections as one corpus. Its views are search.Collected.
+type Joined interface {
+	search.Corpus
+	// Experts returns the names of the experts that all of them have.
+	Experts() []string
+	// Close ends it, when nothing searches it any more.
+	Close()
 }
 
 // Inputs keeps what jobs read, such as uploads, where every server has it.

@@ -95,7 +95,9 @@ type Result struct {
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 	// Copies are the ids of others with this title and text, of those that were found.
-	Copies        []string       `json:"copies,omitempty"`
+	Copies []string `json:"copies,omitempty"`
+	// CopiesIn are their collections, in the same order, where several were searched.
+	CopiesIn      []string       `json:"copies_in,omitempty"`
 	Score         float64        `json:"score"`
 	Contributions []Contribution `json:"contributions,omitzero"`
 	// Highlight is the part that is most similar to the question, where a granularity took part.
@@ -194,6 +196,8 @@ type Correction struct {
 type Extract struct {
 	Text    string `json:"text"`
 	Passage string `json:"passage"` // its id
+	// Collection is what the passage is of, where several were searched.
+	Collection string `json:"collection,omitempty"`
 	// Start and End are where the words lie in the passage's text, in what
 	// SearchRequest.Offsets counts.
 	Start int `json:"start"`
@@ -243,16 +247,18 @@ type WrittenSentence struct {
 
 // Citation is a passage that a generated answer cites.
 type Citation struct {
-	Number  int    `json:"number"` // in the text, [2]
-	Passage string `json:"passage"`
-	Title   string `json:"title,omitempty"`
+	Number     int    `json:"number"` // in the text, [2]
+	Passage    string `json:"passage"`
+	Collection string `json:"collection,omitempty"` // where several were searched
+	Title      string `json:"title,omitempty"`
 	Place
 }
 
 // Support is a passage that a generated answer attends to.
 type Support struct {
-	Passage string  `json:"passage"` // its id
-	Share   float64 `json:"share"`   // of the attention, 0 to 1, among the passages that were read
+	Passage    string  `json:"passage"`              // its id
+	Collection string  `json:"collection,omitempty"` // where several were searched
+	Share      float64 `json:"share"`                // of the attention, 0 to 1, among the passages that were read
 	Place
 }
 

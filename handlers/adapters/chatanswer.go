@@ -96,7 +96,7 @@ func (a *chatAnswer) answer(
 		a.body = a.text.Len()
 		var cited []source
 		for _, c := range g.Citations {
-			cited = append(cited, source{c.Number, c.Passage, titleOf(c.Title, c.Passage), c.Place})
+			cited = append(cited, source{c.Number, c.Collection, c.Passage, titleOf(c.Title, c.Passage), c.Place})
 		}
 		a.sources(cited)
 	default:
@@ -118,11 +118,11 @@ func (a *chatAnswer) quote(r search.Response) {
 	var shown []source
 	show := func(i int, from int) {
 		x := r.Results[i]
-		shown = append(shown, source{i + 1, x.ID, titleOf(x.Title, x.ID), x.Place})
+		shown = append(shown, source{i + 1, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place})
 		a.say("\n\n> %s [%d]", strings.Join(strings.Fields(around(contentOf(x), from)), " "), i+1)
 	}
 	for _, words := range r.Answers[:min(1, len(r.Answers))] {
-		at := slices.IndexFunc(r.Results, func(x search.Result) bool { return x.ID == words.Passage })
+		at := resultAt(r.Results, words.Collection, words.Passage)
 		if at >= 0 {
 			a.say("**%s** [%d]", strings.Join(strings.Fields(words.Text), " "), at+1)
 			show(at, words.Start)
@@ -156,10 +156,24 @@ func around(text string, at int) string {
 
 // source is a passage that the text cites.
 type source struct {
-	number int
-	id     string
-	title  string
-	at     search.Place
+	number     int
+	collection string // where several were searched
+	id         string
+	title      string
+	at         search.Place
+}
+
+// resultAt returns where a passage is among results; -1: it is not. Of several collections each may have one of its id.
+func resultAt(results []search.Result, collection, id string) int {
+	return slices.IndexFunc(results, func(x search.Result) bool { return x.ID == id && x.Collection == collection })
+}
+
+// metadataOf returns those of a passage among results; nil: it is not there.
+func metadataOf(results []search.Result, collection, id string) map[string]any {
+	if at := resultAt(results, collection, id); at >= 0 {
+		return results[at].Metadata
+	}
+	return nil
 }
 
 // sources lists the passages that the text cites, with their places.
@@ -179,6 +193,9 @@ func (a *chatAnswer) sources(all []source) {
 		}
 		if s.at.Page > 0 {
 			parts = append(parts, fmt.Sprintf("page %d", s.at.Page))
+		}
+		if s.collection != "" {
+			parts = append(parts, s.collection)
 		}
 		a.say("- [%d] %s\n", s.number, firstOf(strings.Join(strings.Fields(strings.Join(parts, ", ")), " "), chatSnippet))
 	}
@@ -201,14 +218,9 @@ func (a *chatAnswer) annotations(r search.Response) (out []annotation) {
 	}
 	if r.Generated != nil {
 		for _, c := range r.Generated.Citations {
-			var of search.Result
-			for _, x := range r.Results {
-				if x.ID == c.Passage {
-					of = x
-				}
-			}
+			metadata := metadataOf(r.Results, c.Collection, c.Passage)
 			places[c.Number] = urlCitation{
-				Title: titleOf(c.Title, c.Passage), URL: a.base.of(of.Collection, c.Passage, of.Metadata, c.Place),
+				Title: titleOf(c.Title, c.Passage), URL: a.base.of(c.Collection, c.Passage, metadata, c.Place),
 			}
 		}
 	}

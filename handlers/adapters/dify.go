@@ -128,7 +128,7 @@ func (in *difyRequest) retrieve(
 		}
 		// The likeliest of a passage stays.
 		for _, a := range slices.Backward(response.Answers) {
-			if a.Passage == x.ID {
+			if a.Passage == x.ID && a.Collection == x.Collection {
 				metadata["answer"] = a
 			}
 		}

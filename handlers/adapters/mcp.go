@@ -112,11 +112,12 @@ func citationOf(at search.Place) (c citation) {
 }
 
 type findAnswer struct {
-	Text    string   `json:"text"`
-	Passage string   `json:"passage" jsonschema:"the id of the passage that has the words"`
-	Start   int      `json:"start" jsonschema:"where they begin in its text, in bytes of UTF-8 or what offsets names"`
-	End     int      `json:"end" jsonschema:"where they end"`
-	Chance  *float64 `json:"chance,omitempty" jsonschema:"that these are the right words"`
+	Text       string   `json:"text"`
+	Passage    string   `json:"passage" jsonschema:"the id of the passage that has the words"`
+	Collection string   `json:"collection,omitempty" jsonschema:"the collection that it is of, for fetch"`
+	Start      int      `json:"start" jsonschema:"where they begin in its text, in bytes of UTF-8 or what offsets names"`
+	End        int      `json:"end" jsonschema:"where they end"`
+	Chance     *float64 `json:"chance,omitempty" jsonschema:"that these are the right words"`
 	citation
 }
 
@@ -160,7 +161,8 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 		out.Answers = append(
 			out.Answers,
 			findAnswer{
-				Text: a.Text, Passage: a.Passage, Start: a.Start, End: a.End, Chance: a.Chance, citation: citationOf(a.Place),
+				Text: a.Text, Passage: a.Passage, Collection: a.Collection, Start: a.Start, End: a.End, Chance: a.Chance,
+				citation: citationOf(a.Place),
 			},
 		)
 	}

@@ -50,15 +50,10 @@ func (t *tools) answer(ctx context.Context, in findInput) (answerOutput, error) 
 	out.Text, _ = cut(a.text.String(), answerBytes)
 	out.Written = r.Generated != nil
 	for _, s := range a.cited[:min(toolResults, len(a.cited))] {
-		var of search.Result
-		for _, x := range r.Results {
-			if x.ID == s.id {
-				of = x
-			}
-		}
+		address := t.address(s.collection, s.id, metadataOf(r.Results, s.collection, s.id), s.at)
 		title, _ := cut(s.title, snippetBytes/4)
 		out.Sources = append(out.Sources, answerSource{
-			s.number, s.id, title, t.address(of.Collection, s.id, of.Metadata, s.at), citationOf(s.at), of.Collection,
+			s.number, s.id, title, address, citationOf(s.at), s.collection,
 		})
 	}
 	out.Verdict = string(r.Verdict)

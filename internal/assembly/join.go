@@ -7,7 +7,6 @@ import (
 
 	"example.org/conclave/internal/capacity"
 	"example.org/conclave/internal/experts"
-	"example.org/conclave/internal/stores"
 	"example.org/conclave/search"
 	"example.org/conclave/store"
 )
@@ -22,7 +21,7 @@ func Join(all []*Assembly, names []string, o Options, turns search.Turns) (
 	for _, a := range all {
 		backends = append(backends, a.Store)
 	}
-	joined, err := stores.Join(backends, names)
+	joined, err := backends[0].Join(backends, names)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -128,6 +128,16 @@ func TestClusterCollections(t *testing.T) {
 	if got := one.foundIn("manual", "lighthouse"); !strings.HasPrefix(got, "m") || strings.Contains(got, "old") {
 		t.Errorf("manual: %q", got)
 	}
+	var together search.Response
+	one.get(http.MethodPost, "/v1/search", `{"question":"zebra","k":9,"collections":["a","manual"],"experts":[]}`,
+		http.StatusOK, &together)
+	from := map[string]int{}
+	for _, r := range together.Results {
+		from[r.Collection]++
+	}
+	if from["a"] != 3 || from["manual"] != 1 {
+		t.Errorf("together: %+v", together.Results)
+	}
 	var jobs struct{ Jobs []struct{ ID string } }
 	one.get(http.MethodGet, "/v1/collections/a/jobs", "", http.StatusOK, &jobs)
 	one.get(http.MethodPost, "/v1/collections/a/admin/snapshots", "{}", http.StatusNotFound, nil)

@@ -361,3 +361,59 @@ func TestJoined(t *testing.T) {
 		http.StatusUnprocessableEntity, nil)
 	s.call(http.MethodPost, "/v1/search", `{"question":"rice","collections":["a","none"]}`, http.StatusNotFound, nil)
 }
+
+// TestJoinedApart: of two collections with passages of the same ids each result has its own neighbours, each document
+// is a group, and copies are told by their collections.
+func TestJoinedApart(t *testing.T) {
+	s := several(t).serve()
+	defer s.end()
+	for _, name := range []string{"a", "b"} {
+		s.create(fmt.Sprintf(`{"name":%q,"experts":["none"]}`, name))
+		for i, text := range []string{"Before the lamp", "The lamp of", "Behind the lamp"} {
+			s.add(name, fmt.Sprintf("guide%%23%d", i+1), text+" "+name+".")
+		}
+		s.add(name, "same", "Everywhere a lantern.")
+	}
+	type result struct {
+		ID, Collection, Text, Before, After string
+		Copies                              []string
+		In                                  []string `json:"copies_in"`
+	}
+	var found struct {
+		Results []result
+		Groups  []struct{ Results []result }
+	}
+	body := `{"question":"%s","k":9,"collections":["a","b"],"experts":[],%s}`
+	s.call(http.MethodPost, "/v1/search", fmt.Sprintf(body, "the lamp of", `"around":1`), http.StatusOK, &found)
+	seen := 0
+	for _, r := range found.Results {
+		if r.ID != "guide#2" {
+			continue
+		}
+		seen++
+		if r.Text != "The lamp of "+r.Collection+"." || r.Before != "Before the lamp "+r.Collection+"." ||
+			r.After != "Behind the lamp "+r.Collection+"." {
+			t.Errorf("%+v", r)
+		}
+	}
+	if seen != 2 {
+		t.Errorf("%+v", found)
+	}
+	found.Results = nil
+	s.call(http.MethodPost, "/v1/search", fmt.Sprintf(body, "lamp", `"group_by":"document"`), http.StatusOK, &found)
+	for _, g := range found.Groups {
+		for _, r := range g.Results {
+			if r.Collection != g.Results[0].Collection {
+				t.Errorf("in one group: %+v", g)
+			}
+		}
+	}
+	if len(found.Groups) != 2 {
+		t.Errorf("%d groups", len(found.Groups))
+	}
+	s.call(http.MethodPost, "/v1/search", fmt.Sprintf(body, "lantern", `"explain":true`), http.StatusOK, &found)
+	if len(found.Results) != 1 || found.Results[0].Collection != "a" || fmt.Sprint(found.Results[0].Copies) != "[same]" ||
+		fmt.Sprint(found.Results[0].In) != "[b]" {
+		t.Errorf("%+v", found.Results)
+	}
+}

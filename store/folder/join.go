@@ -64,6 +64,15 @@ func Join(all []*Generation) (*Generation, error) {
 	return g, nil
 }
 
+// InMember finds a passage of one of the generations that were joined, by its number, as Ordinal does.
+func (g *Generation) InMember(number int, id string) (rank.Ordinal, bool, error) {
+	ordinal, ok, err := g.members[number].Ordinal(id)
+	if number > 0 {
+		ordinal += g.ends[number-1]
+	}
+	return ordinal, ok, err
+}
+
 // Member returns which of the generations that were joined a passage is of, by their order.
 func (g *Generation) Member(ordinal rank.Ordinal) int {
 	at, _ := slices.BinarySearch(g.ends, ordinal+1)

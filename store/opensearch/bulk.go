@@ -328,10 +328,17 @@ func (s *Store) getFor(ctx context.Context, patience time.Duration, ids []string
 
 // getting returns the request that reads fields of passages.
 func (s *Store) getting(ids []string, fields ...string) (path string, body []byte, err error) {
-	body, err = json.Marshal(object{"ids": ids})
-	return s.path(
-		"/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, fieldVersion, fieldExperts), ",")),
-	), body, err
+	of := "/_mget?_source_includes=" + url.QueryEscape(strings.Join(append(fields, fieldVersion, fieldExperts), ","))
+	if s.members == nil {
+		body, err = json.Marshal(object{"ids": ids})
+		return s.path(of), body, err
+	}
+	var docs []object
+	for _, id := range ids {
+		docs = append(docs, object{"_index": s.members[memberOf(id)].concrete, "_id": plainID(id)})
+	}
+	body, err = json.Marshal(object{"docs": docs})
+	return of, body, err
 }
 
 // ask sends what changes nothing, or may be done twice, until the cluster does it, refuses

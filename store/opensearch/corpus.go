@@ -20,11 +20,12 @@ import (
 // texts of the results. Searches of different moments see what was written between them,
 // since the cluster has no snapshot that costs nothing.
 type Corpus struct {
-	store  atomic.Pointer[Store]
-	shared atomic.Pointer[shared]
-	counts atomic.Pointer[Statistics]
-	kept   atomic.Pointer[keptCounts] // of terms; nil: none were asked for
-	shards shardRoutes
+	store   atomic.Pointer[Store]
+	shared  atomic.Pointer[shared]
+	counts  atomic.Pointer[Statistics]
+	kept    atomic.Pointer[keptCounts] // of terms; nil: none were asked for
+	members []*Corpus                  // of several that are searched as one (Join)
+	shards  shardRoutes
 	// unscripted is until when the cluster is not asked to run a script that it did not run; in nanoseconds.
 	unscripted atomic.Int64
 	health     atomic.Pointer[Health] // as the last Look found it; nil: there was none
@@ -257,11 +258,12 @@ func (p texts) Ordinals() int { return math.MaxInt32 }
 
 // Read implements search.Passages, in one request.
 func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
-	read, err := p.store.readPassages(ctx, p.table.idsOf(ordinals))
+	ids := p.table.idsOf(ordinals)
+	read, err := p.store.readPassages(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
-	return p.store.ofOneVersion(ctx, read)
+	return p.store.ofOneVersion(ctx, ids, read)
 }
 
 func (p texts) Size(o rank.Ordinal) (int, error) {
@@ -323,23 +325,34 @@ func (p texts) after(ctx context.Context, query object, id string, limit int) ([
 }
 
 // IDs implements search.Passages.
-func (p texts) IDs(ordinals []rank.Ordinal) ([]string, error) { return p.table.idsOf(ordinals), nil }
+func (p texts) IDs(ordinals []rank.Ordinal) ([]string, error) {
+	ids := p.table.idsOf(ordinals)
+	for i, id := range ids {
+		ids[i] = plainID(id)
+	}
+	return ids, nil
+}
 
 // Lookup implements search.Passages, in one request. It sees what was written last.
 func (p texts) Lookup(ctx context.Context, ids []string) ([]search.Found, error) {
-	found := make([]search.Found, len(ids))
 	if len(ids) == 0 {
-		return found, nil
+		return []search.Found{}, nil
 	}
-	there, err := p.store.stored(ctx, ids, fieldBytes)
+	at, there, err := p.store.find(ctx, ids, fieldBytes)
 	if err != nil {
 		return nil, err
 	}
+	return p.found(at, there)
+}
+
+// found returns where passages are that were read with their bytes.
+func (p texts) found(ids []string, there []stored) ([]search.Found, error) {
+	found := make([]search.Found, len(ids))
 	for i, has := range there {
 		bytes := 0
 		if raw, ok := has.source[fieldBytes]; ok {
 			if err := json.Unmarshal(raw, &bytes); err != nil {
-				return nil, fmt.Errorf("passage %q: field %s: %w", ids[i], fieldBytes, err)
+				return nil, fmt.Errorf("passage %q: field %s: %w", plainID(ids[i]), fieldBytes, err)
 			}
 		}
 		if has.found {
@@ -352,11 +365,11 @@ func (p texts) Lookup(ctx context.Context, ids []string) ([]search.Found, error)
 // Ordinal implements search.Passages. It sees what was written last, as a lookup by id
 // does in the cluster.
 func (p texts) Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, error) {
-	stored, err := p.store.stored(ctx, []string{id}, fieldBytes)
-	if err != nil || !stored[0].found {
+	at, there, err := p.store.find(ctx, []string{id}, fieldBytes)
+	if err != nil || !there[0].found {
 		return 0, false, err
 	}
-	return p.table.ordinal(id, 0, 0), true, nil
+	return p.table.ordinal(at[0], 0, 0), true, nil
 }
 
 // Sample implements search.Passages. It is empty where it could not be read: then nobody

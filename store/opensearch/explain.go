@@ -68,7 +68,7 @@ func (w words) Explain(ctx context.Context, question string, passage rank.Ordina
 
 // explain returns how each leaf that a passage has came to its score.
 func (w words) explain(ctx context.Context, leaves []leaf, passage rank.Ordinal) (map[leaf]*explanation, error) {
-	among := object{"ids": object{"values": w.table.idsOf([]rank.Ordinal{passage})}}
+	among := w.store.naming(w.table.idsOf([]rank.Ordinal{passage}))
 	var searches []object
 	var parts [][]leaf
 	var queries []any

@@ -88,7 +88,7 @@ func (w words) count(ctx context.Context, q *wordQuery) error {
 // countTogether returns the counts of what a question looks for.
 func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, error) {
 	entries := q.looked()
-	if counts := w.corpus.counted().known(entries); counts != nil {
+	if counts := w.corpus.knownCounts(entries); counts != nil {
 		return counts, nil
 	}
 	w.mu.Lock()

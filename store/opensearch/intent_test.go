@@ -58,7 +58,7 @@ func whole(t *testing.T, w *Writer) (version string, passages int) {
 	}
 	found, err := w.store.readPassages(t.Context(), ids)
 	if err == nil {
-		found, err = w.store.ofOneVersion(t.Context(), found)
+		found, err = w.store.ofOneVersion(t.Context(), ids, found)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -160,7 +160,7 @@ func (r *request) lateScoring(of asked, ordinals []rank.Ordinal) object {
 	r.mu.Unlock()
 	return object{
 		"size":             len(ordinals),
-		"query":            object{"bool": object{"filter": object{"ids": object{"values": r.table.idsOf(ordinals)}}}},
+		"query":            object{"bool": object{"filter": r.store.naming(r.table.idsOf(ordinals))}},
 		"track_total_hits": false,
 		"_source":          false,
 		"script_fields":    object{scriptField: object{"script": script}},

@@ -13,6 +13,7 @@ import (
 // found is a hit of a search.
 type found struct {
 	id     string
+	index  string
 	score  float32
 	bytes  int    // of the passage; 0 where they were not asked for
 	print  uint64 // its fingerprint; 0 where it was not asked for, or is not there
@@ -44,6 +45,14 @@ func lost(answers []said) error {
 
 // byScore orders hits as rankings are: equal scores by their ids.
 var byScore = []any{object{"_score": "desc"}, object{fieldID: "asc"}}
+
+// inOrder returns byScore, which tells equal ids of several indexes apart.
+func (s *Store) inOrder() []any {
+	if s.members == nil {
+		return byScore
+	}
+	return append(slices.Clone(byScore), object{"_index": "asc"})
+}
 
 // answering is kept of a deadline for the way of an answer and for what follows it.
 const answering = 20 * time.Millisecond
@@ -98,6 +107,9 @@ func (s *Store) multiPartly(ctx context.Context, searches []object) ([]said, err
 			return nil, err
 		}
 		out, err := parseSearches(answer, len(searches))
+		if err == nil {
+			err = s.tell(out)
+		}
 		// A node that ends in the middle fails the searches that it took part in, and they
 		// find other copies when they are asked again.
 		if again || ctx.Err() != nil || err != nil && !errors.Is(err, errAnswer) || err == nil && lost(out) == nil {
@@ -152,6 +164,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 				} `json:"total"`
 				Hits []struct {
 					ID     string                       `json:"_id"`
+					Index  string                       `json:"_index"`
 					Score  *json.Number                 `json:"_score"`
 					Fields map[string][]json.RawMessage `json:"fields"`
 					Source documentSource               `json:"_source"`
@@ -202,7 +215,8 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 			}
 		}
 		for _, h := range r.Hits.Hits {
-			hit := found{id: h.ID, fields: h.Fields, source: h.Source, named: h.Named, why: h.Why, seqNo: h.SeqNo, term: h.Term}
+			hit := found{id: h.ID, index: h.Index, fields: h.Fields, source: h.Source, named: h.Named, why: h.Why,
+				seqNo: h.SeqNo, term: h.Term}
 			if h.Score != nil {
 				score, err := strconv.ParseFloat(h.Score.String(), 32)
 				if err != nil {

@@ -10,15 +10,15 @@ import (
 )
 
 // ofOneVersion empties, of passages that were read, those that are of another version of their
-// document than its first passage: the document is being replaced (Writer.ApplyTogether),
+// document than its first passage, by their ids: the document is being replaced (Writer.ApplyTogether),
 // or a crash has ended that. A caller takes them for deleted.
-func (s *Store) ofOneVersion(ctx context.Context, passages []corpus.Passage) ([]corpus.Passage, error) {
+func (s *Store) ofOneVersion(ctx context.Context, ids []string, passages []corpus.Passage) ([]corpus.Passage, error) {
 	versions := map[string]corpus.Document{} // by the ids of first passages
 	var ask []string
 	for i := range passages {
 		d, number, ok := corpus.DocumentOf(&passages[i])
 		if ok && number == 1 {
-			versions[passages[i].ID] = versionOf(d)
+			versions[ids[i]] = versionOf(d)
 		}
 	}
 	for i := range passages {
@@ -26,7 +26,7 @@ func (s *Store) ofOneVersion(ctx context.Context, passages []corpus.Passage) ([]
 		if !ok {
 			continue
 		}
-		first := corpus.PassageID(d.ID, 1)
+		first := s.alike(ids[i], corpus.PassageID(d.ID, 1))
 		if _, known := versions[first]; !known && !slices.Contains(ask, first) {
 			ask = append(ask, first)
 		}
@@ -40,7 +40,7 @@ func (s *Store) ofOneVersion(ctx context.Context, passages []corpus.Passage) ([]
 			if !has.found {
 				continue
 			}
-			versions[ask[i]], err = has.source.version(ask[i])
+			versions[ask[i]], err = has.source.version(plainID(ask[i]))
 			if err != nil {
 				return nil, err
 			}
@@ -51,7 +51,7 @@ func (s *Store) ofOneVersion(ctx context.Context, passages []corpus.Passage) ([]
 		if !ok {
 			continue
 		}
-		if now, there := versions[corpus.PassageID(d.ID, 1)]; !there || !sameVersion(now, versionOf(d)) {
+		if now, there := versions[s.alike(ids[i], corpus.PassageID(d.ID, 1))]; !there || !sameVersion(now, versionOf(d)) {
 			passages[i] = corpus.Passage{ID: passages[i].ID}
 		}
 	}

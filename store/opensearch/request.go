@@ -97,7 +97,7 @@ func (r *request) first(query object, k int, fields []string) object {
 	find := object{
 		"size":             min(k, mostHits),
 		"query":            query,
-		"sort":             byScore,
+		"sort":             r.store.inOrder(),
 		"track_scores":     true,
 		"track_total_hits": false,
 		"_source":          fields,
@@ -244,13 +244,13 @@ func (r *request) scoring(of asked, ordinals []rank.Ordinal) (searches []object)
 			parts = [][]any{{}}
 		}
 		for _, part := range parts {
-			searches = append(searches, scoringOf(part, ids))
+			searches = append(searches, r.store.scoringOf(part, ids))
 		}
 		return searches
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	query := exactly(of.field, r.queries[of], object{"ids": object{"values": ids}})
+	query := exactly(of.field, r.queries[of], r.store.naming(ids))
 	return []object{{"size": len(ordinals), "query": query, "track_total_hits": false, "_source": false}}
 }
 
@@ -328,7 +328,7 @@ func (r *request) vectorAt(x Expert, o rank.Ordinal) []float32 {
 func (r *request) codesOf(x Expert, ordinals []rank.Ordinal) object {
 	return object{
 		"size":             len(ordinals),
-		"query":            object{"bool": object{"filter": object{"ids": object{"values": r.table.idsOf(ordinals)}}}},
+		"query":            object{"bool": object{"filter": r.store.naming(r.table.idsOf(ordinals))}},
 		"track_total_hits": false,
 		"_source":          []string{x.field()},
 	}
@@ -417,7 +417,11 @@ func (s *Store) stored(ctx context.Context, ids []string, fields ...string) ([]s
 	if err != nil {
 		return nil, err
 	}
-	return parseGot(answer, ids)
+	plain := make([]string, len(ids))
+	for i, id := range ids {
+		plain[i] = plainID(id)
+	}
+	return parseGot(answer, plain)
 }
 
 // readPassages reads passages by their ids. One that is not there any more has its id alone.
@@ -432,10 +436,10 @@ func (s *Store) readPassages(ctx context.Context, ids []string) ([]corpus.Passag
 	out := make([]corpus.Passage, len(ids))
 	for i, has := range stored {
 		if !has.found {
-			out[i].ID = ids[i]
+			out[i].ID = plainID(ids[i])
 			continue
 		}
-		out[i], err = has.source.passage(ids[i])
+		out[i], err = has.source.passage(plainID(ids[i]))
 		if err != nil {
 			return nil, err
 		}

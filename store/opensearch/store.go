@@ -38,6 +38,8 @@ type Store struct {
 	blocks string // by which it takes no changes, as it was opened
 
 	pause time.Duration // firstPause, but in tests
+
+	members []*Store // of several indexes that are read as one (Join)
 }
 
 // Open reads what an index is and makes sure that this program can search it: that it

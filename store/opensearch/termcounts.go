@@ -62,6 +62,22 @@ func (k *keptCounts) known(entries []entry) *termCounts {
 	return nil
 }
 
+// knownCounts returns the counts of entries where all of them are kept, else nil.
+func (c *Corpus) knownCounts(entries []entry) *termCounts {
+	if c.members == nil {
+		return c.counted().known(entries)
+	}
+	out := newTermCounts()
+	for _, m := range c.members {
+		own := m.counted().known(entries)
+		if own == nil {
+			return nil
+		}
+		out.add(own)
+	}
+	return out
+}
+
 // split returns the counts of the entries that are kept, and the other entries, each once.
 func (k *keptCounts) split(entries []entry) (out *termCounts, missing []entry) {
 	k.mu.Lock()
@@ -97,6 +113,11 @@ func (k *keptCounts) keep(counts *termCounts) {
 func (c *Corpus) termCounts(ctx context.Context, entries []entry) (*termCounts, error) {
 	if len(entries) == 0 {
 		return newTermCounts(), nil
+	}
+	if c.members != nil {
+		out := newTermCounts()
+		err := ofEach(c.members, func(m *Corpus) (*termCounts, error) { return m.termCounts(ctx, entries) }, out.add)
+		return out, err
 	}
 	kept := c.counted()
 	out, missing := kept.split(entries)

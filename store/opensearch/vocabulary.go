@@ -14,15 +14,51 @@ import (
 // Vocabulary shows how the words of the index are written, as it was when they were read
 // last; nil where they were not.
 func (v *view) Vocabulary() search.Vocabulary {
-	if x := v.corpus.lexicon.Load(); x != nil {
-		return vocabulary{v, x}
+	if v.corpus.members == nil {
+		if x := v.corpus.lexicon.Load(); x != nil {
+			return vocabulary{v, lexicons{x}, x.whole && x.state == v.corpus.Known().state()}
+		}
+		return nil
 	}
-	return nil
+	all := vocabulary{view: v, whole: true}
+	for _, m := range v.corpus.members {
+		x := m.lexicon.Load()
+		if x == nil {
+			return nil
+		}
+		all.lexicons = append(all.lexicons, x)
+		all.whole = all.whole && x.whole && x.state == m.Known().state()
+	}
+	return all
 }
 
 type vocabulary struct {
 	*view
-	lexicon *lexicon
+	lexicons
+	whole bool // a word that they do not have is in no passage
+}
+
+// lexicons are those of the indexes that are searched together.
+type lexicons []*lexicon
+
+func (all lexicons) has(entry string) bool {
+	return slices.ContainsFunc(all, func(x *lexicon) bool { return x.has(entry) })
+}
+
+// near returns the words that are at most so many edits from one, with their counts in all.
+func (all lexicons) near(word string, most int) (out []spelling.Candidate) {
+	at := map[string]int{}
+	for _, x := range all {
+		for _, c := range x.words.Near(nil, word, most) {
+			if i, there := at[c.Word]; there {
+				out[i].Count += c.Count
+				continue
+			}
+			at[c.Word] = len(out)
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // Look implements search.Vocabulary. It asks the cluster for nothing, except for words that
@@ -36,13 +72,13 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled,
 	for i, word := range words {
 		q := newWordQuery(fieldWords, analysis, word)
 		out[i].Known = len(q.terms) == 0 ||
-			slices.ContainsFunc(q.terms, func(t term) bool { return v.lexicon.has(t.text) }) ||
-			slices.ContainsFunc(q.entries, v.lexicon.has)
+			slices.ContainsFunc(q.terms, func(t term) bool { return v.has(t.text) }) ||
+			slices.ContainsFunc(q.entries, v.has)
 		if !out[i].Known {
 			unknown, finding, at = append(unknown, q), append(finding, q.finding()), append(at, i)
 		}
 	}
-	if !v.lexicon.whole || v.lexicon.state != v.corpus.Known().state() {
+	if !v.whole {
 		answers, err := v.store.multiPartly(ctx, finding)
 		if err != nil {
 			return nil, err
@@ -55,7 +91,7 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled,
 		if out[i].Known {
 			continue
 		}
-		out[i].Near = v.lexicon.words.Near(nil, word, spelling.MostEdits(utf8.RuneCountInString(word)+1))
+		out[i].Near = v.near(word, spelling.MostEdits(utf8.RuneCountInString(word)+1))
 		slices.SortFunc(out[i].Near, func(a, b spelling.Candidate) int {
 			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Word, b.Word))
 		})

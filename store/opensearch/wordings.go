@@ -139,7 +139,7 @@ func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) e
 					"size":             len(ids),
 					"track_total_hits": false,
 					"_source":          []string{fieldID, fieldTitle, fieldText, fieldTags, fieldMetadata, fieldVersion},
-					"query":            object{"bool": object{"filter": object{"ids": object{"values": ids}}}},
+					"query":            object{"bool": object{"filter": s.naming(ids)}},
 				},
 			)
 		}
@@ -151,7 +151,7 @@ func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) e
 	for i, x := range comparing {
 		ids := []string{}
 		for _, h := range answers[i].hits {
-			p, err := h.source.passage(h.id)
+			p, err := h.source.passage(plainID(h.id))
 			if err != nil {
 				return err
 			}
@@ -159,7 +159,7 @@ func (s *Store) compare(ctx context.Context, wordings []*wording, among []any) e
 				ids = append(ids, h.id)
 			}
 		}
-		x.exact = object{"ids": object{"values": ids}}
+		x.exact = s.naming(ids)
 	}
 	return nil
 }

@@ -178,7 +178,7 @@ func (w words) addUp(ctx context.Context, parts [][]any, answers []said, totals 
 		if len(missing) > 0 {
 			slices.Sort(missing)
 			for some := range slices.Chunk(missing, mostHits) {
-				searches = append(searches, scoringOf(parts[i], some))
+				searches = append(searches, w.store.scoringOf(parts[i], some))
 			}
 		}
 	}
@@ -193,7 +193,7 @@ func (w words) addUp(ctx context.Context, parts [][]any, answers []said, totals 
 
 // scoringOf returns the search that gives passages their scores by queries, 0 to those that are there
 // and have none of their terms.
-func scoringOf(queries []any, ids []string) object {
+func (s *Store) scoringOf(queries []any, ids []string) object {
 	return object{"size": len(ids), "track_total_hits": false, "_source": false, "query": object{"bool": object{
-		"should": queries, "filter": object{"ids": object{"values": ids}}, "minimum_should_match": 0}}}
+		"should": queries, "filter": s.naming(ids), "minimum_should_match": 0}}}
 }

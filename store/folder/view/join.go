@@ -1,6 +1,9 @@
 package view
 
 import (
+	"context"
+	"slices"
+
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
 	"example.org/conclave/store/folder"
@@ -49,6 +52,20 @@ func (j *Joined) Close() { j.generation.Release() }
 type member struct {
 	pinned
 	names []string
+}
+
+// LookupIn implements search.Collected.
+func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]search.Found, error) {
+	number := slices.Index(m.names, collection)
+	found := make([]search.Found, len(ids))
+	for i, id := range ids {
+		var err error
+		found[i].Ordinal, found[i].There, err = m.generation.InMember(number, id)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // CollectionOf implements search.Collected.

@@ -169,6 +169,7 @@ class Result:
     after: str = ""
     collection: str = ""  # that it is of, where several were searched
     copies: list[str] = field(default_factory=list)
+    copies_in: list[str] = field(default_factory=list)  # their collections, where several were searched
     contributions: list[Contribution] = field(default_factory=list)
     highlight: Highlight | None = None
     highlights: list[Highlight] = field(default_factory=list)
@@ -235,6 +236,7 @@ class Extract:
     end: int
     score: float
     chance: float | None = None
+    collection: str = ""  # that the passage is of, where several were searched
     document: DocumentReference | None = None
     heading: str = ""
     page: int | None = None
@@ -247,6 +249,7 @@ class Support:
 
     passage: str
     share: float
+    collection: str = ""  # that it is of, where several were searched
     document: DocumentReference | None = None
     heading: str = ""
     page: int | None = None
@@ -271,6 +274,7 @@ class Citation:
     number: int
     passage: str
     title: str = ""
+    collection: str = ""  # that it is of, where several were searched
     document: DocumentReference | None = None
     heading: str = ""
     page: int | None = None

@@ -64,7 +64,7 @@ function item(state, result, { found, highest, sources }) {
         result.copies &&
           h(
             "span",
-            { class: "soft", title: result.copies.join(", ") },
+            { class: "soft", title: result.copies.map((id, i) => keyOf({ id, collection: result.copies_in?.[i] })).join(", ") },
             state.tune ? `and ${count(result.copies.length, "copy", "copies")}` : "also in other places",
           ),
         (result.tags || []).map((tag) =>

@@ -8,13 +8,13 @@ import (
 	"example.org/conclave/store/folder/view"
 )
 
-// Join shows collections in folders, by their names, as one corpus. Other stores are an error.
-func Join(all []store.Backend, names []string) (*view.Joined, error) {
+// Join implements store.Backend.
+func (*backend) Join(all []store.Backend, names []string) (store.Joined, error) {
 	var opened []*folder.Collection
 	for _, b := range all {
 		own, ok := b.(*backend)
 		if !ok {
-			return nil, errors.New("collections in a cluster are searched one by one")
+			return nil, errors.New("not all of these collections are in folders")
 		}
 		opened = append(opened, own.opened())
 	}

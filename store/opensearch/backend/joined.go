@@ -1,0 +1,21 @@
+package backend
+
+import (
+	"errors"
+
+	"example.org/conclave/store"
+	"example.org/conclave/store/opensearch"
+)
+
+// Join implements store.Backend.
+func (*backend) Join(all []store.Backend, names []string) (store.Joined, error) {
+	var opened []*opensearch.Corpus
+	for _, b := range all {
+		own, ok := b.(*backend)
+		if !ok {
+			return nil, errors.New("not all of these collections are in a cluster")
+		}
+		opened = append(opened, own.Corpus)
+	}
+	return opensearch.Join(opened, names)
+}

@@ -1,0 +1,279 @@
+package opensearch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/search"
+)
+
+// Joined is several indexes of one cluster as one corpus: each request is one over all of them, with the
+// statistics of words of all. Inside, the id of a passage has the number of its index behind it, since an id may be
+// in several.
+type Joined struct {
+	*Corpus
+	members []*Corpus
+	names   []string
+}
+
+// ofMember stands between the id of a passage and the number of its index. No id has it.
+const ofMember = "\x00"
+
+// Join shows indexes, by the names of their collections, as one. Their words have to be analysed alike; it has the
+// experts that all of them have.
+func Join(all []*Corpus, names []string) (*Joined, error) {
+	first := all[0].Store()
+	m := *first.Manifest()
+	m.Experts = slices.Clone(m.Experts)
+	s := &Store{client: first.client, fields: first.fields, scored: maps.Clone(first.scored), pause: firstPause}
+	s.written.Store(true)
+	s.keyed.Store(true)
+	s.valued.Store(true)
+	var known Statistics
+	var indexes []string
+	for i, c := range all {
+		of := c.Store()
+		has := of.Manifest()
+		switch {
+		case of.client != s.client:
+			return nil, errors.New("these collections are in several clusters")
+		case has.Words != m.Words:
+			return nil, fmt.Errorf("the words of %s are not analysed as those of %s, so that their scores do not compare",
+				names[i], names[0])
+		}
+		m.Experts = slices.DeleteFunc(m.Experts, func(x Expert) bool {
+			other, ok := has.Expert(x.Name)
+			return !ok || other != x
+		})
+		maps.DeleteFunc(s.scored, func(field string, _ bool) bool { return !of.scored[field] })
+		s.written.Store(s.written.Load() && of.written.Load())
+		s.keyed.Store(s.keyed.Load() && of.keyed.Load())
+		s.valued.Store(s.valued.Load() && of.valued.Load())
+		s.shards += of.shards
+		s.members = append(s.members, of)
+		indexes = append(indexes, of.index)
+		known.add(c.Known())
+	}
+	m.Experts = slices.DeleteFunc(m.Experts, func(x Expert) bool {
+		_, ok := m.Expert(x.Owner)
+		return x.Owner != "" && !ok
+	})
+	s.index = strings.Join(indexes, ",")
+	s.about = meta{Manifest: &m}
+	j := &Joined{Corpus: &Corpus{members: all, renew: renewEvery, gather: all[0].gather}, members: all, names: names}
+	j.store.Store(s)
+	j.counts.Store(&known)
+	table := newTable(mostKnown)
+	j.shared.Store(&shared{table: table, sample: joinSamples(all).byTable(table)})
+	return j, nil
+}
+
+// add adds the numbers of another index.
+func (n *Statistics) add(more Statistics) {
+	n.Passages += more.Passages
+	n.Deleted += more.Deleted
+	n.Cut += more.Cut
+	n.Unread += more.Unread
+	n.Unwritten += more.Unwritten
+	n.Unkeyed += more.Unkeyed
+	n.Unvalued += more.Unvalued
+	n.Bytes += more.Bytes
+	n.inCopies += more.inCopies
+	n.changes += more.changes
+}
+
+// joinSamples returns the sample of several indexes together: the lowest keys of all. It returns nil where one was
+// not read.
+func joinSamples(all []*Corpus) *sample {
+	out := &sample{vectors: map[string]map[string][]float32{}, codes: map[string]map[string][]byte{}}
+	for i, c := range all {
+		of := c.shared.Load().sample
+		if of == nil {
+			return nil
+		}
+		for _, p := range of.passages {
+			own := p.id
+			p.id = memberID(own, i)
+			out.passages = append(out.passages, p)
+			for name, vectors := range of.vectors {
+				if vectors[own] != nil {
+					out.keep(Expert{Name: name}, p.id, vectors[own], nil)
+				}
+			}
+			for name, codes := range of.codes {
+				if codes[own] != nil {
+					out.keep(Expert{Name: name, Late: true}, p.id, nil, codes[own])
+				}
+			}
+		}
+	}
+	slices.SortFunc(out.passages, func(a, b chosen) int {
+		return cmp.Or(cmp.Compare(corpus.SampleKey(plainID(a.id)), corpus.SampleKey(plainID(b.id))), cmp.Compare(a.id, b.id))
+	})
+	out.passages = out.passages[:min(sampled, len(out.passages))]
+	return out
+}
+
+// memberID returns the id of a passage of the member with a number.
+func memberID(id string, number int) string { return id + ofMember + fmt.Sprintf("%02d", number) }
+
+// plainID returns an id as the index has it.
+func plainID(id string) string {
+	plain, _, _ := strings.Cut(id, ofMember)
+	return plain
+}
+
+// memberOf returns the number of the member that an id is of; 0 of an index by itself.
+func memberOf(id string) int {
+	_, number, _ := strings.Cut(id, ofMember)
+	n, _ := strconv.Atoi(number)
+	return n
+}
+
+// alike returns an id of the index that another one is of.
+func (s *Store) alike(id, plain string) string {
+	if s.members == nil {
+		return plain
+	}
+	return memberID(plain, memberOf(id))
+}
+
+// Acquire implements search.Corpus.
+func (j *Joined) Acquire() search.View { return &joinedView{j.Corpus.Acquire().(*view), j.names} }
+
+// Experts returns the names of the experts that all have.
+func (j *Joined) Experts() []string { return names(j.Store().Manifest().Experts) }
+
+// Close implements store.Joined: nothing is held.
+func (j *Joined) Close() {}
+
+// joinedView is a view that knows which collection a passage is of.
+type joinedView struct {
+	*view
+	names []string
+}
+
+// CollectionOf implements search.Collected.
+func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
+	return v.names[memberOf(v.table.idsOf([]rank.Ordinal{ordinal})[0])]
+}
+
+// nobody is an id that no passage has. Of a query of which nothing is left in the shards of an index, such as one of
+// the ids of another one, the cluster takes no statistics of words there: this keeps something left.
+const nobody = "\x00"
+
+// LookupIn implements search.Collected.
+func (v *joinedView) LookupIn(ctx context.Context, collection string, ids []string) ([]search.Found, error) {
+	number := slices.Index(v.names, collection)
+	own := make([]string, len(ids))
+	for i, id := range ids {
+		own[i] = memberID(id, number)
+	}
+	there, err := v.store.stored(ctx, own, fieldBytes)
+	if err != nil {
+		return nil, err
+	}
+	return texts{v.request}.found(own, there)
+}
+
+// naming returns the query of the passages with these ids.
+func (s *Store) naming(ids []string) object {
+	if s.members == nil {
+		return object{"ids": object{"values": ids}}
+	}
+	of := make([][]string, len(s.members))
+	for _, id := range ids {
+		of[memberOf(id)] = append(of[memberOf(id)], plainID(id))
+	}
+	ways := []any{object{"ids": object{"values": []string{nobody}}}}
+	for i, own := range of {
+		if len(own) > 0 {
+			ways = append(ways, object{"bool": object{"filter": []any{
+				object{"term": object{"_index": s.members[i].concrete}}, object{"ids": object{"values": own}},
+			}}})
+		}
+	}
+	return object{"bool": object{"should": ways}}
+}
+
+// tell gives hits of several indexes ids that tell them apart.
+func (s *Store) tell(answers []said) error {
+	if s.members == nil {
+		return nil
+	}
+	for _, a := range answers {
+		for i, h := range a.hits {
+			at := slices.IndexFunc(s.members, func(m *Store) bool { return m.concrete == h.index })
+			if at < 0 {
+				return fmt.Errorf("%w: passage %q is of index %q", errAnswer, h.id, h.index)
+			}
+			a.hits[i].id = memberID(h.id, at)
+		}
+	}
+	return nil
+}
+
+// find returns, for ids as users write them, those of the passages that are there: of several indexes with a passage
+// of an id the first one's. What is absent has an id, too.
+func (s *Store) find(ctx context.Context, ids []string, fields ...string) (found []string, there []stored, err error) {
+	found = slices.Clone(ids)
+	there = make([]stored, len(ids))
+	for number := range max(1, len(s.members)) {
+		var missing []int
+		var ask []string
+		for i, id := range ids {
+			if !there[i].found {
+				missing = append(missing, i)
+				ask = append(ask, s.alike(memberID(id, number), id))
+			}
+		}
+		if len(ask) == 0 {
+			break
+		}
+		has, err := s.stored(ctx, ask, fields...)
+		if err != nil {
+			return nil, nil, err
+		}
+		for n, i := range missing {
+			found[i] = ask[n]
+			there[i] = has[n]
+		}
+	}
+	return found, there, nil
+}
+
+// ofEach returns what all members say together. Each is asked at the same time.
+func ofEach[T any](members []*Corpus, ask func(*Corpus) (T, error), add func(T)) error {
+	said, failed := make([]T, len(members)), make([]error, len(members))
+	var asking sync.WaitGroup
+	for i, c := range members {
+		asking.Go(func() { said[i], failed[i] = ask(c) })
+	}
+	asking.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	for _, of := range said {
+		add(of)
+	}
+	return nil
+}
+
+// add adds the counts of another index.
+func (t *termCounts) add(more *termCounts) {
+	for e, n := range more.of {
+		t.of[e] += n
+	}
+	for field, n := range more.all {
+		t.all[field] += n
+	}
+}
