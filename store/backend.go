@@ -61,8 +61,9 @@ type Backend interface {
 	// of all of them. They have to stay open for as long as it is in use.
 	Join(all []Backend, names []string) (Joined, error)
 
-	// ExportPassages writes the passages that searches see as JSON Lines.
-	ExportPassages(ctx context.Context, to io.Writer) error
+	// ExportPassages writes the passages that searches see, of those that a filter lets through by its tags, documents
+	// and Where, as JSON Lines. A *conditions.MisfitError says what does not fit the fields.
+	ExportPassages(ctx context.Context, to io.Writer, f search.Filter) error
 	// Everything returns the passages with their vectors, of which Location.Index makes the same
 	// collection elsewhere.
 	Everything(ctx context.Context) (*Everything, error)

@@ -92,8 +92,21 @@ func (c *Client) Delete(ctx context.Context, id string, w Write) (out Written, e
 // Passages returns all passages that searches see, in the order of their ids. It ends after
 // an error.
 func (c *Client) Passages(ctx context.Context) iter.Seq2[Passage, error] {
+	return c.PassagesThatMeet(ctx, Condition{})
+}
+
+// PassagesThatMeet returns the passages that meet a condition, as Passages does.
+func (c *Client) PassagesThatMeet(ctx context.Context, only Condition) iter.Seq2[Passage, error] {
 	return func(yield func(Passage, error) bool) {
 		query := url.Values{}
+		condition, err := json.Marshal(only)
+		if err != nil {
+			yield(Passage{}, err)
+			return
+		}
+		if string(condition) != "{}" {
+			query.Set("filter", string(condition))
+		}
 		for {
 			var page struct {
 				Passages []Passage

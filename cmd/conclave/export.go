@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -8,16 +9,19 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/stores"
+	"example.org/conclave/search"
 	"example.org/conclave/store"
-	"example.org/conclave/store/folder"
 
 	"github.com/spf13/cobra"
 )
 
 func newExport(term cli.Terminal) *cobra.Command {
-	var out, vectors, to string
+	var out, vectors, to, filter string
+	var server serverFlags
 	command := &cobra.Command{
 		Use:   "export",
 		Short: "Write all passages as JSON Lines, and their vectors",
@@ -25,6 +29,13 @@ func newExport(term cli.Terminal) *cobra.Command {
 in the byte order of their ids. --vectors also writes the vectors of each expert to
 EXPERT.npy: float32, one row for each line. Late interaction, which has a list of
 vectors for each passage, is left out.
+
+--filter writes only the passages that meet a condition, which is written as the filter
+of a search; of a field with a declared type that is asked for otherwise, nothing is
+written, and the error says how to.
+
+With --url the passages are those that a server shows: where its key has a filter, only
+these.
 
 With --store the passages are those of an index of OpenSearch; its vectors are had by
 'conclave import'.
@@ -35,6 +46,8 @@ same command continues. 'conclave import' does the reverse.`,
 		Example: `  conclave export --collection my-index > passages.jsonl
   conclave export --collection my-index --out passages.jsonl --vectors vectors
   conclave export --store opensearch+https://node1:9200/my-index > passages.jsonl
+  conclave export --collection my-index --filter '{"field": "year", "gte": 2023}' > recent.jsonl
+  CONCLAVE_KEY=… conclave export --url https://search.example.org > passages.jsonl
   conclave export --collection my-index --to opensearch+https://node1:9200,node2:9200/my-index`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) (err error) {
@@ -43,8 +56,8 @@ same command continues. 'conclave import' does the reverse.`,
 				return cli.Usagef("--store excludes --collection and --to")
 			}
 			if to != "" {
-				if out != "" || vectors != "" {
-					return cli.Usagef("--to excludes --out and --vectors")
+				if out != "" || vectors != "" || filter != "" || server.url != "" {
+					return cli.Usagef("--to excludes --out, --vectors, --filter and --url")
 				}
 				from := config
 				from.Store = ""
@@ -59,12 +72,22 @@ same command continues. 'conclave import' does the reverse.`,
 					printIndexed(w, indexing.Indexed{BuildReport: report}, config.Store)
 				})
 			}
+			if err := server.check(flags); err != nil {
+				return err
+			}
 			stored := config.Store != "" && !flags.Changed("collection")
-			if stored && vectors != "" {
+			if (stored || server.url != "") && vectors != "" {
 				return cli.Usagef(
 					"--vectors writes those of a collection in a folder: conclave import --from %s makes one with the vectors of the store",
-					config.Store,
+					cmp.Or(server.url, config.Store),
 				)
+			}
+			var only search.Filter
+			if err := parseFilter(filter, &only); err != nil {
+				return err
+			}
+			if server.url != "" && len(only.Documents) > 0 {
+				return cli.Usagef(`--url takes conditions on fields and tags: {"field": "document", "in": […]} is one on documents`)
 			}
 			file := term.Out
 			if out != "" {
@@ -75,40 +98,73 @@ same command continues. 'conclave import' does the reverse.`,
 				defer func() { err = errors.Join(err, made.Close()) }()
 				file = made
 			}
-			if stored {
-				return exportPassages(cmd.Context(), config, file)
+			if server.url != "" {
+				return server.export(cmd.Context(), term.Environ, filter, file)
 			}
-			c, err := folder.Open(config.Collection)
-			if err != nil {
-				return err
+			if !stored {
+				config.Store = ""
 			}
-			defer func() { err = errors.Join(err, c.Close()) }()
-			g := c.Acquire()
-			defer g.Release()
-			if err := g.ExportPassages(cmd.Context(), file); err != nil || vectors == "" {
-				return err
-			}
-			return g.ExportVectors(cmd.Context(), vectors)
+			return exportPassages(cmd.Context(), config, only, file, vectors)
 		}),
 	}
 	configs.AddFlags(command.Flags(), "collection", "store", "cluster.shards", "cluster.replicas")
 	command.Flags().
 		StringVar(&to, "to", "", "`address` of a new index of OpenSearch to write, such as opensearch+https://HOST:9200/INDEX")
 	command.Flags().StringVar(&out, "out", "", "`file` to write, which must not exist yet (default: standard output)")
+	command.Flags().StringVar(&filter, "filter", "",
+		`only passages that meet a `+"`condition`"+` in JSON, such as {"field": "price", "gte": 10, "lt": 20}`)
+	server.bind(command.Flags())
 	command.Flags().StringVar(&vectors, "vectors", "", "`folder` for the experts' vectors")
 	return command
 }
 
-// exportPassages writes the passages of the configured store as JSON Lines.
-func exportPassages(ctx context.Context, config configs.Config, to io.Writer) (err error) {
+// exportPassages writes the passages of the configured collection that a filter lets through as JSON Lines, and their
+// vectors into a folder; "": no vectors.
+func exportPassages(
+	ctx context.Context, config configs.Config, only search.Filter, to io.Writer, vectors string,
+) (err error) {
 	at, err := stores.At(config)
 	if err != nil {
 		return err
+	}
+	text, err := at.Settings(ctx)
+	if err != nil {
+		return err
+	}
+	settings, err := assembly.ParseSettings(text)
+	if err != nil {
+		return err
+	}
+	types, err := conditions.ParseTypes(settings.Fields)
+	if err != nil {
+		return err
+	}
+	var wrong []conditions.Problem
+	only.Where, wrong = only.Condition.Compile(types)
+	if wrong != nil {
+		return misfit(&conditions.MisfitError{Problems: wrong})
 	}
 	opened, err := at.Open(ctx, store.OpenOptions{Unprepared: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	return opened.ExportPassages(ctx, to)
+	if err := opened.ExportPassages(ctx, to, only); err != nil || vectors == "" {
+		return misfit(err)
+	}
+	return opened.(vectorExporter).ExportVectors(ctx, vectors, only)
+}
+
+// vectorExporter is a collection in a folder.
+type vectorExporter interface {
+	ExportVectors(ctx context.Context, folder string, f search.Filter) error
+}
+
+// misfit returns the error of a filter as people are told it; others as they are.
+func misfit(err error) error {
+	var wrong *conditions.MisfitError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	return cli.Usagef("--filter: %s", wrong.Problems[0].Detail)
 }

@@ -1,17 +1,21 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"strings"
 
 	client "example.org/conclave/client/go"
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
 
 	"github.com/spf13/pflag"
@@ -49,6 +53,34 @@ func (s *serverFlags) client(environ []string) (*client.Client, error) {
 		Key:      cmp.Or(s.key, configs.Variable(environ, configs.VariableKey)),
 		Attempts: 1,
 	}, err
+}
+
+// export writes the passages that a server shows as JSON Lines: all, or those that meet a condition in JSON.
+func (s *serverFlags) export(ctx context.Context, environ []string, filter string, to io.Writer) error {
+	server, err := s.client(environ)
+	if err != nil {
+		return err
+	}
+	server.Attempts = 0 // a whole export is not given up for one request
+	var only client.Condition
+	if filter != "" {
+		if err := json.Unmarshal([]byte(filter), &only); err != nil {
+			return err
+		}
+	}
+	w := bufio.NewWriter(to)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for p, err := range server.PassagesThatMeet(ctx, only) {
+		if err == nil {
+			// As a collection is exported, without what the server says of the place in a document.
+			err = encoder.Encode(corpus.Passage{ID: p.ID, Title: p.Title, Text: p.Text, Tags: p.Tags, Metadata: p.Metadata})
+		}
+		if err != nil {
+			return errors.Join(err, w.Flush())
+		}
+	}
+	return w.Flush()
 }
 
 // search asks the server in place of a collection.

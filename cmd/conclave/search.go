@@ -103,21 +103,33 @@ func (x *asking) check(flags *pflag.FlagSet) error {
 	if err := x.server.check(flags); err != nil {
 		return err
 	}
-	if x.filter != "" {
-		d := json.NewDecoder(strings.NewReader(x.filter))
-		d.DisallowUnknownFields()
-		err := d.Decode(&x.request.Filter)
-		if _, more := d.Token(); err == nil && more != io.EOF {
-			err = errors.New("something follows its end")
-		}
-		if err != nil {
-			return cli.Usagef("--filter is no condition in JSON: %v", err)
-		}
+	if err := parseFilter(x.filter, &x.request.Filter); err != nil {
+		return err
 	}
 	for name, value := range map[string]int{"k": x.request.K, "candidates": x.request.Candidates, "specialists": x.request.Specialists, "timeout-ms": x.request.TimeoutMS} {
 		if flags.Changed(name) && value < 1 {
 			return cli.Usagef("--%s is %d: it has to be at least 1", name, value)
 		}
+	}
+	return nil
+}
+
+// parseFilter reads a filter in JSON into one; of no text nothing.
+func parseFilter(text string, into *search.Filter) error {
+	if text == "" {
+		return nil
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	if _, more := d.Token(); err == nil && more != io.EOF {
+		err = errors.New("something follows its end")
+	}
+	if err != nil {
+		return cli.Usagef("--filter is no condition in JSON: %v", err)
+	}
+	if err := into.Check(); err != nil {
+		return cli.Usagef("--filter: %v", err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package endtoend
 
 import (
+	"bytes"
 	bin "encoding/binary"
 	"fmt"
 	"math"
@@ -65,6 +66,26 @@ func TestExport(t *testing.T) {
 	for i, x := range embedded.Embeddings[0] {
 		if y := math.Float32frombits(bin.LittleEndian.Uint32(array[size+4*(d+i):])); math.Abs(float64(x-y)) > 1e-5 {
 			t.Fatalf("number %d of the second row: %v, want %v", i, y, x)
+		}
+	}
+
+	// What a condition lets through, with its vectors; of a field with a declared type what fits it.
+	if got := s.command("export", "--collection", "c-snapshots/monday", "--filter", `{"field":"year","gte":1999}`,
+		"--vectors", "few"); got != strings.SplitAfter(lines, "\n")[0] {
+		t.Errorf("%s", got)
+	}
+	few, err := os.ReadFile(filepath.Join(s.dir, "few", "small.npy"))
+	if err != nil || !bytes.Equal(few[len(few)-4*d:], array[size:size+4*d]) || !bytes.Contains(few, fmt.Appendf(nil, "(1, %d)", d)) {
+		t.Errorf("%d bytes of vectors, %v", len(few), err)
+	}
+	if got := s.command("export", "--url", p.url, "--filter", `{"not":{"field":"year","exists":true}}`); got !=
+		`{"id":"aa","text":"in between"}`+"\n"+strings.SplitAfter(lines, "\n")[1] {
+		t.Errorf("%s", got)
+	}
+	for _, wrong := range []string{`{"field":"year","lt":"old"}`, `{"fields":1}`, `{"field":"year","lt":true}`} {
+		out, err := s.fails("", "export", "--collection", "c-snapshots/monday", "--filter", wrong)
+		if err == nil || !strings.Contains(out, "--filter") {
+			t.Errorf("%s: %v %s", wrong, err, out)
 		}
 	}
 

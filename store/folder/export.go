@@ -17,19 +17,25 @@ import (
 	"example.org/conclave/internal/rank"
 )
 
-// eachPassage calls do with every passage, in the order of ids.
-func (g *Generation) eachPassage(ctx context.Context, do func(rank.Ordinal) error) error {
+// eachPassage calls do with every passage that was selected, in the order of ids.
+func (g *Generation) eachPassage(ctx context.Context, of *Selection, do func(rank.Ordinal) error) error {
 	return eachByID(g.segments, "", func(at origin) (bool, error) {
+		if chosen := of.segments[at.segment].filter; chosen != nil && !chosen.Contains(at.ordinal) {
+			return true, ctx.Err()
+		}
 		return true, errors.Join(do(g.segments[at.segment].base+at.ordinal), ctx.Err())
 	})
 }
 
-// ExportPassages writes all passages as JSON Lines, in the order of their ids.
-func (g *Generation) ExportPassages(ctx context.Context, to io.Writer) error {
+// ExportPassages writes the passages of a selection (SelectWhere) as JSON Lines, in the order of their ids.
+func (g *Generation) ExportPassages(ctx context.Context, to io.Writer, of *Selection) error {
+	if err := of.checkGeneration(g); err != nil {
+		return err
+	}
 	w := bufio.NewWriter(to)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	err := g.eachPassage(ctx, func(ordinal rank.Ordinal) error {
+	err := g.eachPassage(ctx, of, func(ordinal rank.Ordinal) error {
 		passage, err := g.Passage(ordinal)
 		if err != nil {
 			return err
@@ -44,7 +50,10 @@ func (g *Generation) ExportPassages(ctx context.Context, to io.Writer) error {
 // those of the other, and EXPERT.parts.npy, uint32, has for each the line, from 0, and the
 // bytes of its text where the part begins and ends. Late interaction, which has a list of
 // vectors for each passage, and sparse experts are left out, and who searches the vectors of another.
-func (g *Generation) ExportVectors(ctx context.Context, folder string) error {
+func (g *Generation) ExportVectors(ctx context.Context, folder string, of *Selection) error {
+	if err := of.checkGeneration(g); err != nil {
+		return err
+	}
 	if err := disk.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
@@ -52,24 +61,24 @@ func (g *Generation) ExportVectors(ctx context.Context, folder string) error {
 		if x.Index.Kind == ann.Late || x.Index.Kind == ann.Sparse {
 			continue
 		}
-		if err := g.exportExpert(ctx, x, folder); err != nil {
+		if err := g.exportExpert(ctx, x, folder, of); err != nil {
 			return fmt.Errorf("vectors of %s: %w", x.Name, err)
 		}
 	}
 	return nil
 }
 
-func (g *Generation) exportExpert(ctx context.Context, x expertManifest, folder string) error {
+func (g *Generation) exportExpert(ctx context.Context, x expertManifest, folder string, of *Selection) error {
 	index, ok := g.Expert(x.Name)
 	if !ok {
 		return errors.New("the collection has none")
 	}
-	rows := g.Len()
+	rows := of.Len()
 	if x.Parts {
 		var parts []byte
 		rows = 0
 		line := uint32(0)
-		err := g.eachPassage(ctx, func(ordinal rank.Ordinal) error {
+		err := g.eachPassage(ctx, of, func(ordinal rank.Ordinal) error {
 			spans, err := index.Spans(ordinal)
 			for _, s := range spans {
 				for _, number := range [...]uint32{line, s.Begin, s.End} {
@@ -91,7 +100,7 @@ func (g *Generation) exportExpert(ctx context.Context, x expertManifest, folder 
 	}
 	return exportArray(filepath.Join(folder, x.Name+".npy"), "<f4", rows, x.Dimension, func(w io.Writer) error {
 		var row []byte
-		return g.eachPassage(ctx, func(ordinal rank.Ordinal) error {
+		return g.eachPassage(ctx, of, func(ordinal rank.Ordinal) error {
 			vector, err := index.Vector(ordinal)
 			if err != nil {
 				return err

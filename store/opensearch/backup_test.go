@@ -11,10 +11,13 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/cluster"
+	"example.org/conclave/search"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
+	embedded "example.org/conclave/store/folder/view"
 )
 
 // TestBackup: a snapshot by the cluster's own means, taken while a server writes, has everything
@@ -113,7 +116,7 @@ func TestExportPassages(t *testing.T) {
 	given := passages(32, 300)
 	far, _ := both(t, "exported", given, hashed{name: "base"})
 	var got, want bytes.Buffer
-	if err := far.(*Corpus).Store().ExportPassages(t.Context(), &got); err != nil {
+	if err := far.(*Corpus).ExportPassages(t.Context(), &got, search.Filter{}); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir() + "/folder"
@@ -122,8 +125,26 @@ func TestExportPassages(t *testing.T) {
 	}
 	g := collectionIn(t, dir).Acquire()
 	defer g.Release()
-	if err := g.ExportPassages(t.Context(), &want); err != nil {
+	all, err := g.Select(nil, nil)
+	if err == nil {
+		err = g.ExportPassages(t.Context(), &want, all)
+	}
+	if err != nil {
 		t.Fatal(err)
+	}
+	f := search.Filter{TagsAny: given[0].Tags, Where: conditions.Node{Op: conditions.Not, Nodes: []conditions.Node{
+		{Op: conditions.HasField, Field: "nowhere"}}}}
+	var some, ofFolder bytes.Buffer
+	if err := far.(*Corpus).ExportPassages(t.Context(), &some, f); err != nil {
+		t.Fatal(err)
+	}
+	selected, err := embedded.Selected(g, f)
+	if err == nil {
+		err = g.ExportPassages(t.Context(), &ofFolder, selected)
+	}
+	if n := bytes.Count(some.Bytes(), []byte("\n")); err != nil || n == 0 || n == len(given) ||
+		!bytes.Equal(some.Bytes(), ofFolder.Bytes()) {
+		t.Errorf("%d lines, %v: those of the store differ", n, err)
 	}
 	if n := bytes.Count(want.Bytes(), []byte("\n")); n != len(given) || !bytes.Equal(got.Bytes(), want.Bytes()) {
 		t.Errorf("%d lines, and those of the store differ", n)

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+
+	"example.org/conclave/search"
 )
 
-// ExportPassages writes all passages as JSON Lines, in the byte order of their ids, as those of a
-// collection in a folder are exported: one line each, which can be indexed again.
-func (s *Store) ExportPassages(ctx context.Context, to io.Writer) (err error) {
-	scan, err := s.Scan(ctx)
+// ExportPassages writes the passages that a filter lets through as JSON Lines, in the byte order of their ids, as
+// those of a collection in a folder are exported: one line each, which can be indexed again.
+func (c *Corpus) ExportPassages(ctx context.Context, to io.Writer, f search.Filter) (err error) {
+	scan, err := c.ScanSelected(ctx, f)
 	if err != nil {
 		return err
 	}

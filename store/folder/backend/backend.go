@@ -147,10 +147,25 @@ func (b *backend) JobRegisters() (jobs, working lease.Register) { return nil, ni
 func (b *backend) JobInputs() store.Inputs { return nil }
 
 // ExportPassages implements store.Backend.
-func (b *backend) ExportPassages(ctx context.Context, to io.Writer) error {
+func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f search.Filter) error {
 	g := b.opened().Acquire()
 	defer g.Release()
-	return g.ExportPassages(ctx, to)
+	selected, err := view.Selected(g, f)
+	if err != nil {
+		return err
+	}
+	return g.ExportPassages(ctx, to, selected)
+}
+
+// ExportVectors writes the vectors of the passages that ExportPassages writes (folder.Generation.ExportVectors).
+func (b *backend) ExportVectors(ctx context.Context, folder string, f search.Filter) error {
+	g := b.opened().Acquire()
+	defer g.Release()
+	selected, err := view.Selected(g, f)
+	if err != nil {
+		return err
+	}
+	return g.ExportVectors(ctx, folder, selected)
 }
 
 // Everything implements store.Backend.

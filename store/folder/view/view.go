@@ -62,16 +62,7 @@ func (v pinned) Among(
 	ctx context.Context,
 	f search.Filter,
 ) (search.Indexes, func(context.Context) (int, error), error) {
-	wrong, err := v.generation.Misfits(&f.Where)
-	if err != nil {
-		return nil, nil, err
-	}
-	if wrong != nil {
-		return nil, nil, &conditions.MisfitError{Problems: wrong}
-	}
-	s, err := v.generation.SelectWhere(folder.Condition{
-		TagsAll: f.TagsAll, TagsAny: f.TagsAny, Documents: f.Documents, Must: f.Must, MustNot: f.MustNot, Fields: f.Where,
-	})
+	s, err := Selected(v.generation, f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,6 +71,21 @@ func (v pinned) Among(
 
 // Prefetch implements search.Indexes: the indexes are in memory.
 func (v pinned) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
+
+// Selected returns the passages of a generation that a filter lets through. A *conditions.MisfitError says what does
+// not fit the fields.
+func Selected(g *folder.Generation, f search.Filter) (*folder.Selection, error) {
+	wrong, err := g.Misfits(&f.Where)
+	if err != nil {
+		return nil, err
+	}
+	if wrong != nil {
+		return nil, &conditions.MisfitError{Problems: wrong}
+	}
+	return g.SelectWhere(folder.Condition{
+		TagsAll: f.TagsAll, TagsAny: f.TagsAny, Documents: f.Documents, Must: f.Must, MustNot: f.MustNot, Fields: f.Where,
+	})
+}
 
 // passages are the texts of a generation.
 type passages struct{ *folder.Generation }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"example.org/conclave/internal/jobs/lease"
+	"example.org/conclave/search"
 	"example.org/conclave/store"
 	"example.org/conclave/store/opensearch"
 )
@@ -133,8 +134,8 @@ func (b *backend) JobInputs() store.Inputs {
 }
 
 // ExportPassages implements store.Backend.
-func (b *backend) ExportPassages(ctx context.Context, to io.Writer) error {
-	return b.Store().ExportPassages(ctx, to)
+func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f search.Filter) error {
+	return b.Corpus.ExportPassages(ctx, to, f)
 }
 
 // Everything implements store.Backend.
