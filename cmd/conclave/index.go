@@ -8,10 +8,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/stores"
@@ -41,6 +43,7 @@ type indexCommand struct {
 	follow                   bool // --sync
 	share                    string
 	server                   serverFlags
+	fields                   map[string]string // their types, by name
 	part                     store.Share
 }
 
@@ -66,6 +69,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
   conclave index --collection both --id-prefix a/ --in a.jsonl --id-prefix b/ --in b.jsonl
   zcat psgs_w100.tsv.gz | conclave index --collection wiki --in - --experts none
   conclave index --collection shop --in products.csv --id-column sku --text-column description
+  conclave index --collection shop --in products.csv --fields price=number,published=date
   conclave index --collection my-index --add-expert health
   conclave index --collection my-index --granularity 1,3 --questions dev.jsonl   # a vector for every sentence, and for every three
   conclave index --collection my-index --rebuild-words             # from its texts
@@ -184,6 +188,8 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		"",
 		"index one `share` of the inputs into a store, such as 2/4, while other processes index the others",
 	)
+	flags.StringToStringVar(&x.fields, "fields", nil,
+		"`types` of fields of the metadata, such as price=number,published=date: keyword, number, date or bool; a passage with another value is refused")
 	x.server.bind(flags)
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
@@ -225,6 +231,9 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 		has, err := stores.Experts(ctx, config)
 		if err != nil {
 			return err
+		}
+		if has != nil && len(x.fields) > 0 {
+			return cli.Usagef("--fields declares types when passages are added, and --sync follows documents of a collection that is there: put them into its settings (PUT /v1/admin/settings, or collection.yaml)")
 		}
 		if has != nil {
 			return x.sync(ctx, config, term, bar)
@@ -271,6 +280,33 @@ func (x *indexCommand) words(ctx context.Context, config configs.Config, there b
 		asked.Analysis = has.Analysis
 	}
 	return asked, nil
+}
+
+// settings returns the text of the collection's settings with the types of fields that are declared; nil: none are.
+func (x *indexCommand) settings(ctx context.Context, config configs.Config) ([]byte, error) {
+	if len(x.fields) == 0 {
+		return nil, nil
+	}
+	at, err := stores.At(config)
+	if err != nil {
+		return nil, err
+	}
+	text, err := at.Settings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, created, err := collections.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if s.Fields == nil {
+		s.Fields = map[string]string{}
+	}
+	maps.Copy(s.Fields, x.fields)
+	if created.IsZero() {
+		created = time.Now()
+	}
+	return collections.Format(s, created)
 }
 
 // removeExpert removes an expert's vectors from the configured collection or store.
@@ -333,6 +369,10 @@ func (x *indexCommand) build(
 	o.Build.Threads, o.Build.Index, o.Build.Replace, o.Build.Share = x.threads, x.index, x.replace, x.part
 	o.Build.Index.Kind = cmp.Or(x.index.Kind, config.Index.Kind)
 	o.Build.Words, err = x.words(ctx, config, has != nil)
+	if err != nil {
+		return report, err
+	}
+	o.Build.Settings, err = x.settings(ctx, config)
 	if err != nil {
 		return report, err
 	}

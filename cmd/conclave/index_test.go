@@ -176,3 +176,41 @@ func TestCostsAreToldFirst(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, complaints)
 	}
 }
+
+// TestDeclaredFields: types that are declared when a collection is made are its own from then on: a passage that
+// does not fit is refused with the value and how to write it, also one that comes later.
+func TestDeclaredFields(t *testing.T) {
+	t.Chdir(t.TempDir())
+	file := func(name, lines string) {
+		if err := os.WriteFile(name, []byte(lines), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file("good.jsonl", `{"id":"a","text":"a lamp","metadata":{"price":3,"sold":"2024-05-01"}}`+"\n")
+	file("bad.jsonl", `{"id":"b","text":"a lantern","metadata":{"price":"n/a"}}`+"\n")
+	says := []string{`metadata.price`, `"n/a"`, "declared as number", "12.5"}
+	for _, c := range []struct {
+		args string
+		code int
+		says []string
+	}{
+		{"--in good.jsonl --fields price=amount", cli.ExitUsage, []string{"--fields", `"amount"`, "keyword, number, date, bool"}},
+		{"--in bad.jsonl --fields price=number", cli.ExitFailed, says},
+		{"--in good.jsonl --experts none --fields price=number,sold=date", cli.ExitOK, nil},
+		{"--in bad.jsonl", cli.ExitFailed, says},
+		{"--add-expert base --fields price=number", cli.ExitUsage, []string{"--fields has no effect"}},
+	} {
+		code, _, complaints := conclave(t, append([]string{"index", "--collection", "c"}, strings.Fields(c.args)...)...)
+		if code != c.code || !containsAll(complaints, c.says) {
+			t.Errorf("%s: %d\n%s", c.args, code, complaints)
+		}
+	}
+	code, _, complaints := conclave(t, "export", "--collection", "c", "--filter", `{"field":"sold","eq":"lamp"}`)
+	if code != cli.ExitUsage || !containsAll(complaints, []string{"sold", "declared as date"}) {
+		t.Errorf("%d %s", code, complaints)
+	}
+	code, out, complaints := conclave(t, "export", "--collection", "c", "--filter", `{"field":"sold","lt":"2024-06-01"}`)
+	if code != cli.ExitOK || !strings.HasPrefix(out, `{"id":"a"`) {
+		t.Errorf("%d %s %s", code, out, complaints)
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
@@ -42,6 +43,12 @@ func (x *indexCommand) check(flags *pflag.FlagSet, defaults configs.Index) error
 			return cli.Usagef("--share: %w", err)
 		}
 		x.part = part
+	}
+	if _, err := conditions.ParseTypes(x.fields); err != nil {
+		return cli.Usagef("--%v", err)
+	}
+	if len(x.fields) > 0 && x.share != "" {
+		return cli.Usagef("--fields is for one process: declare types in the settings when all shares are there (PUT /v1/admin/settings)")
 	}
 	x.phrasesAsked, x.analysisAsked = flags.Changed("phrases"), flags.Changed("analysis")
 	x.analysis = cmp.Or(x.analysis, defaults.Analysis)
@@ -82,7 +89,7 @@ func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 			return err
 		}
 	}
-	reading := []string{"format", "id-column", "text-column", "title-column", "experts", "replace", "skip-bad", "strict"}
+	reading := []string{"format", "id-column", "text-column", "title-column", "experts", "replace", "skip-bad", "strict", "fields"}
 	if x.follow && len(x.inputs.Files) == 0 {
 		return cli.Usagef("--sync follows files and folders: name them with --in")
 	}

@@ -217,5 +217,6 @@ func (x *indexCommand) checkServed(flags *pflag.FlagSet) error {
 	return refuse(flags, []string{
 		"store", "experts", "replace", "skip-bad", "phrases", "analysis", "index", "m", "ef-construction", "seed",
 		"threads", "share", "documents-words", "bundles", "encoder-provider", "cluster-shards", "cluster-replicas",
+		"fields",
 	}, why)
 }
