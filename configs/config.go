@@ -78,10 +78,12 @@ func (cfg Config) Passages() string {
 
 // Collections says how those of Data are served.
 type Collections struct {
-	Default string        `yaml:"default" is:"name"`        // of requests that name none
-	Open    int           `yaml:"open" between:"1 1000000"` // at a time, but for what is in use
-	Idle    time.Duration `yaml:"idle" between:"1s 8760h"`  // after which one is closed that nobody uses
-	Labels  int           `yaml:"labels" between:"0 10000"` // of collections in the metrics; the others share one
+	Default string `yaml:"default" is:"name"`        // of requests that name none
+	Open    int    `yaml:"open" between:"1 1000000"` // at a time, but for what is in use
+	// OpenBytes bounds the files of those that are open, together; 0: no bound.
+	OpenBytes ByteSize      `yaml:"open_bytes" between:"0 1024GiB"`
+	Idle      time.Duration `yaml:"idle" between:"1s 8760h"`  // after which one is closed that nobody uses
+	Labels    int           `yaml:"labels" between:"0 10000"` // of collections in the metrics; the others share one
 }
 
 // Cluster says how Store is accessed, and how a new index is laid out.

@@ -30,10 +30,34 @@ func (r *registry) look(ctx context.Context) {
 }
 
 // makeRoom closes those that were used longest ago, so that no more are open than may be with the one that
-// is about to be.
-func (r *registry) makeRoom() {
+// is about to be, by their number and by the bytes of their files.
+func (r *registry) makeRoom(name string) {
+	most := int64(r.config.Collections.OpenBytes)
+	if r.config.Data == "" {
+		most = 0 // the files are in a cluster
+	}
+	var coming int64
+	if most > 0 {
+		coming, _ = r.catalogue.Bytes(r.running, name) // of one that cannot be read opening says why
+	}
 	r.closeSome(func(all []string) []string {
-		return all[:min(max(len(r.held)-r.config.Collections.Open, 0), len(all))]
+		n := min(max(len(r.held)-r.config.Collections.Open, 0), len(all))
+		if most == 0 {
+			return all[:n]
+		}
+		bytes := coming
+		for _, h := range r.held {
+			if h.c != nil {
+				bytes += h.c.bytes()
+			}
+		}
+		for i, name := range all {
+			if i >= n && bytes <= most {
+				return all[:i]
+			}
+			bytes -= r.held[name].c.bytes()
+		}
+		return all
 	})
 }
 

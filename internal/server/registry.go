@@ -301,7 +301,7 @@ func damagedError(name string, err error) error {
 
 // openFor opens what find said is to be opened.
 func (r *registry) openFor(h *held, name string) error {
-	r.makeRoom()
+	r.makeRoom(name)
 	c, err := r.open(name)
 	var unknown *collections.Error
 	switch {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/configs"
 	"example.org/conclave/internal/collections"
 )
 
@@ -191,6 +192,44 @@ func TestOpenAndClosed(t *testing.T) {
 	}
 	if got := s.foundIn("c1", "rice"); got != "p1" {
 		t.Error(got)
+	}
+}
+
+// TestOpenBytes: no more collections are open than their files may have bytes together; one that is larger than that
+// is open by itself.
+func TestOpenBytes(t *testing.T) {
+	site := several(t)
+	s := site.serve()
+	bytes := int64(0)
+	for i := range 4 {
+		name := fmt.Sprint("c", i)
+		s.create(fmt.Sprintf(`{"name":%q,"experts":["one"]}`, name))
+		s.add(name, "p", "Rice.")
+	}
+	var info collections.Info
+	s.call(http.MethodGet, "/v1/collections/c0", "", http.StatusOK, &info)
+	bytes = *info.Bytes
+	s.end()
+	for most, want := range map[int64]int{5 * bytes / 2: 2, 9 * bytes / 2: 4, bytes / 2: 1} {
+		site.config.Collections.OpenBytes = configs.ByteSize(most)
+		s = site.serve()
+		for i := range 8 {
+			if got := s.foundIn(fmt.Sprint("c", i%4), "rice"); got != "p" {
+				t.Errorf("%q", got)
+			}
+		}
+		var list struct{ Collections []collections.Info }
+		s.call(http.MethodGet, "/v1/collections", "", http.StatusOK, &list)
+		open := 0
+		for _, c := range list.Collections {
+			if c.Status == collections.Opened {
+				open++
+			}
+		}
+		if open != want {
+			t.Errorf("with %d bytes, of %d each, %d are open, not %d", most, bytes, open, want)
+		}
+		s.end()
 	}
 }
 

@@ -19,13 +19,14 @@ import (
 )
 
 // Asked is a filtered search that another program asks for, a line of JSON each: query Query among the vectors
-// whose number in column Column is at least Low and below High.
+// whose number in column Column is at least Low and below High, or among all.
 type Asked struct {
-	Query  int `json:"query"`
-	Column int `json:"column"`
-	Low    int `json:"low"`
-	High   int `json:"high"`
-	K      int `json:"k"`
+	Query  int  `json:"query"`
+	Column int  `json:"column"`
+	Low    int  `json:"low"`
+	High   int  `json:"high"`
+	K      int  `json:"k"`
+	All    bool `json:"all,omitempty"` // without a condition
 }
 
 // Found is its answer: the rows, and how long marking what the condition lets through took, and searching.
@@ -62,15 +63,13 @@ func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, 
 			return fmt.Errorf("there is no query %d", ask.Query)
 		}
 		start := time.Now()
-		marked := make([]uint64, (x.Len()+63)/64)
-		within := conditions.Interval{
-			Kind: conditions.Numbers,
-			Low:  conditions.NumberKey(float64(ask.Low)), High: conditions.NumberKey(float64(ask.High)) - 1,
+		var filter *ann.Filter
+		if !ask.All {
+			filter, err = mark(values, ask, x.Len())
+			if err != nil {
+				return err
+			}
 		}
-		if err := values.Mark(strconv.Itoa(ask.Column), within, marked); err != nil {
-			return err
-		}
-		filter := ann.FilterOf(marked)
 		took := Found{Mark: time.Since(start).Seconds()}
 		hits, _, err := x.Search(ctx, queries[ask.Query], ann.SearchOptions{K: ask.K, Ef: o.Ef[0], Filter: filter})
 		if err != nil {
@@ -85,6 +84,19 @@ func AnswerFiltered(ctx context.Context, o Trial, columns string, in io.Reader, 
 		}
 	}
 	return errors.Join(lines.Err(), ctx.Err())
+}
+
+// mark returns the vectors that a condition lets through.
+func mark(values *fields.Index, ask Asked, rows int) (*ann.Filter, error) {
+	marked := make([]uint64, (rows+63)/64)
+	within := conditions.Interval{
+		Kind: conditions.Numbers,
+		Low:  conditions.NumberKey(float64(ask.Low)), High: conditions.NumberKey(float64(ask.High)) - 1,
+	}
+	if err := values.Mark(strconv.Itoa(ask.Column), within, marked); err != nil {
+		return nil, err
+	}
+	return ann.FilterOf(marked), nil
 }
 
 // readColumns makes an index of the columns of a file.
