@@ -1,11 +1,13 @@
 package handlers
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // othersLabel is the label that collections share which have none of their own. No collection has such a name.
@@ -61,6 +63,20 @@ func (m *Metrics) ForgetCollection(name string) {
 	of := prometheus.Labels{"collection": name}
 	c.requests.DeletePartialMatch(of)
 	c.seconds.DeletePartialMatch(of)
+}
+
+// gatheredFor returns what is counted, without the series of collections that a key is not for, and of those that share
+// a label.
+func (m *Metrics) gatheredFor(key *Key) ([]*dto.MetricFamily, error) {
+	all, err := m.registry.Gather()
+	for _, family := range all {
+		family.Metric = slices.DeleteFunc(family.Metric, func(series *dto.Metric) bool {
+			return slices.ContainsFunc(series.Label, func(l *dto.LabelPair) bool {
+				return l.GetName() == "collection" && !key.isFor(l.GetValue())
+			})
+		})
+	}
+	return slices.DeleteFunc(all, func(f *dto.MetricFamily) bool { return len(f.Metric) == 0 }), err
 }
 
 // requested counts a request to collections.

@@ -107,6 +107,6 @@ func (a *API) getReady(c *call, _ none) (health Health, err error) {
 
 // getMetrics answers GET /metrics.
 func (a *API) getMetrics(c *call) error {
-	a.options.Metrics.handler().ServeHTTP(c.w, c.r)
+	a.options.Metrics.handler(identityOf(c.r.Context()).key).ServeHTTP(c.w, c.r)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // Metrics counts requests, problems and, through an Observer, the stages of
@@ -112,6 +113,11 @@ func (m *Metrics) request(method string, x *exchange, status int, took time.Dura
 	}
 }
 
-func (m *Metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+// handler answers a caller with a key; nil: none is needed.
+func (m *Metrics) handler(key *Key) http.Handler {
+	var of prometheus.Gatherer = m.registry
+	if key != nil && len(key.Collections) > 0 {
+		of = prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return m.gatheredFor(key) })
+	}
+	return promhttp.HandlerFor(of, promhttp.HandlerOpts{EnableOpenMetrics: true})
 }

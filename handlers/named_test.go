@@ -247,8 +247,13 @@ func TestBoundKeys(t *testing.T) {
 	key := func(name string, of ...string) Key {
 		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []Scope{ScopeAdmin}, Collections: of}
 	}
+	metrics := NewMetrics()
+	if err := metrics.ShowCollections(100); err != nil {
+		t.Fatal(err)
+	}
 	api := newAPI(t, Options{
-		Name: "main", Adapters: walked, Limits: engine.Limits(),
+		Metrics: metrics,
+		Name:    "main", Adapters: walked, Limits: engine.Limits(),
 		Collections: shelfOf(map[string]Engine{"main": engine, "team-a": engine, "team-b": engine, "other": engine}),
 		Keys:        []Key{key("all"), key("team", "team-*"), key("one", "team-a", "main")},
 	})
@@ -276,6 +281,14 @@ func TestBoundKeys(t *testing.T) {
 	}
 	id := func(text, name string) string {
 		return strings.ReplaceAll(requestIDIn.ReplaceAllString(text, ""), name, "NAME")
+	}
+	asking(t, api, "POST", "/v1/collections/other/search", `{"question":"bees"}`, "all")
+	asking(t, api, "POST", "/v1/collections/team-a/search", `{"question":"bees"}`, "all")
+	for key, seen := range map[string]bool{"all": true, "team": false} {
+		_, text := asking(t, api, "GET", "/metrics", "", key)
+		if strings.Contains(text, `"other"`) != seen || !strings.Contains(text, `collection="team-a"`) {
+			t.Errorf("the metrics of %s: %s", key, text)
+		}
 	}
 	open, _ := walkedAPI(t, Options{})
 	for _, v := range everything(t, open) {
