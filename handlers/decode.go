@@ -9,15 +9,16 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/plaintext"
 	"example.org/conclave/internal/wording"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth bounds how deep JSON may be nested. The deepest request is a batch
-// of searches with lists: 4.
-const maxDepth = 16
+// maxDepth bounds how deep JSON may be nested. The deepest request is a batch of searches whose conditions stand inside
+// each other: each in a list of its own, but for the first, behind some other levels, and with a list of values.
+const maxDepth = 8 + 2*conditions.MaxDepth
 
 // maxValues bounds how many values a JSON text may have, keys not counted. A
 // body of a megabyte that is made of nothing but values would take longer to

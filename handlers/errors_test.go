@@ -56,7 +56,7 @@ func TestErrors(t *testing.T) {
 		"blank question":          {"POST", "/v1/search", `{"question":" \t\u00a0\u3000\u200b\u200f\u0000 "}`, json, 400, "empty_question", "/question"},
 		"null question":           {"POST", "/v1/search", `{"question":null}`, json, 422, "wrong_type", "/question"},
 		"deep JSON":               {"POST", "/v1/search", deep, json, 400, "not_json", ""},
-		"less deep JSON":          {"POST", "/v1/search", `{"question":` + strings.Repeat("[", 30) + strings.Repeat("]", 30) + "}", json, 400, "too_deep", ""},
+		"less deep JSON":          {"POST", "/v1/search", `{"question":` + strings.Repeat("[", 60) + strings.Repeat("]", 60) + "}", json, 400, "too_deep", ""},
 
 		"k is text":         {"POST", "/v1/search", `{"question":"x","k":"ten"}`, json, 422, "wrong_type", "/k"},
 		"k is half":         {"POST", "/v1/search", `{"question":"x","k":1.5}`, json, 422, "wrong_type", "/k"},

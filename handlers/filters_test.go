@@ -139,3 +139,29 @@ func TestFilterInQuery(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// TestNestedFilters: 16 conditions may stand inside each other, as the description says, below the first, also in lists and in a
+// search of a batch; one more is a mistake of the filter that names where it is.
+func TestNestedFilters(t *testing.T) {
+	api := grouped(t, false)
+	nested := func(deep int) string {
+		inner := `{"field":"year","in":[2020]}`
+		for i := range deep - 1 {
+			inner = []string{`{"and":[` + inner + `]}`, `{"or":[` + inner + `]}`}[i%2]
+		}
+		return `{"question":"bees","k":50,"filter":` + inner + `}`
+	}
+	for deep, want := range map[int]int{2: http.StatusOK, 17: http.StatusOK, 18: http.StatusUnprocessableEntity} {
+		one := asked(t, api, http.MethodPost, "/v1/search", nested(deep), "chief")
+		if one.StatusCode != want {
+			t.Errorf("%d deep: %d %.400s", deep, one.StatusCode, one.body)
+		}
+		batch := asked(t, api, http.MethodPost, "/v1/search/batch", `{"searches":[`+nested(deep)+`]}`, "chief")
+		if right := !strings.Contains(string(batch.body), `#problem-`); batch.StatusCode != http.StatusOK || right != (want == 200) {
+			t.Errorf("%d deep in a batch: %d %.400s", deep, batch.StatusCode, batch.body)
+		}
+		if want != http.StatusOK && !strings.Contains(string(one.body), "more than 16 deep") {
+			t.Errorf("%s", one.body)
+		}
+	}
+}

@@ -69,5 +69,8 @@ func sentence(s string) string {
 	if c := s[0]; c >= 'a' && c <= 'z' && !strings.Contains(word, "_") {
 		s = string(c-'a'+'A') + s[1:]
 	}
+	if strings.HasSuffix(s, "?") {
+		return s
+	}
 	return strings.TrimSuffix(s, ".") + "."
 }

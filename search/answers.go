@@ -96,8 +96,8 @@ type Extract struct {
 
 	// Signals are the inputs of Chance, which calibration reads; see AnswerSignals.
 	Signals []float64 `json:"-"`
-
-	at int // the place of the passage among those that were read
+	// Reading is the place of the passage among those that were read.
+	Reading int `json:"-"`
 }
 
 // Reader marks the words of passages that answer a question.

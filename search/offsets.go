@@ -73,7 +73,7 @@ func (p *plan) countExtracts(all []Extract, passages []corpus.Passage) {
 		return
 	}
 	for i := range all {
-		c := counter{text: passages[all[i].at].Text, unit: p.offsets}
+		c := counter{text: passages[all[i].Reading].Text, unit: p.offsets}
 		all[i].Start, all[i].End = c.countTo(all[i].Start), c.countTo(all[i].End)
 	}
 }

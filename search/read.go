@@ -166,8 +166,8 @@ func (a *answer) extract(read *Read) []Extract {
 	all := extracts(read.Passages, read.Readings, a.plan.answer.Combine, a.rankings[0].Confidence, a.plan.reader.Chance)
 	all = slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
 	for i := range all {
-		p := &read.Passages[all[i].at]
-		all[i].Collection = a.view.collectionOf(a.toRead[all[i].at].Ordinal)
+		p := &read.Passages[all[i].Reading]
+		all[i].Collection = a.view.collectionOf(a.toRead[all[i].Reading].Ordinal)
 		all[i].Place = PlaceOf(p)
 		all[i].At = placeOfByte(p, all[i].Start, a.plan.offsets)
 	}
@@ -189,7 +189,7 @@ func extracts(
 	for i, c := range found {
 		p := &passages[c.passage]
 		e := Extract{Text: p.Text[c.Start:c.End], Passage: p.ID, Start: c.Start, End: c.End, Score: printed(c.joint),
-			Signals: signalsOf(found, i, readings, confidence), at: c.passage}
+			Signals: signalsOf(found, i, readings, confidence), Reading: c.passage}
 		if combine == CombineSum {
 			e.Score = printed(c.total)
 		}

@@ -115,6 +115,16 @@ else {
         assert.ok(verdict ? verdict === "found" : answers.length > 0, q);
         assert.ok(q.toLowerCase().includes((results[0].title || "").toLowerCase().replace(/^the /, "")), `${q} ${results[0].title}`);
       }
+      // What was offered of passages that are not there any more, or not for this key, is not offered again.
+      await page.evaluate(() => {
+        for (const place of Object.keys(localStorage).filter((name) => name.startsWith("offers:"))) {
+          const { state } = JSON.parse(localStorage[place]);
+          localStorage[place] = JSON.stringify({ state: `${state.split(" ")[0]} 1`, questions: ["What was here before?"] });
+        }
+      });
+      await page.reload();
+      await examples.first().waitFor();
+      assert.ok(!(await examples.allTextContents()).includes("What was here before?"));
       const q = await examples.first().textContent();
       await answered(page, () => examples.first().click());
       assert.equal(new URL(page.url()).searchParams.get("q"), q);

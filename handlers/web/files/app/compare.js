@@ -5,7 +5,6 @@ import { h, number, problem, redraw } from "./dom.js";
 import { answer, questionForm } from "./question.js";
 import { chips, filterOf } from "./narrowing.js";
 import { keyOf } from "./results.js";
-import { keyOf } from "./results.js";
 import { go } from "./state.js";
 import { typed } from "./typed.js";
 import { words } from "./verdict.js";

@@ -8,15 +8,20 @@ import { go } from "./state.js";
 export const mostOffered = 6;
 
 // offers returns questions about some of the passages that the collection answers with words of
-// these passages or of their documents. They are found once for each state of the collection.
+// these passages or of their documents. They are found once for each state of the collection, as far as it is seen:
+// one that is made again by its name, and another key, have others.
 export async function offers(passages, { generation, languages = [] }, signal, collection) {
   const place = `offers:${base}/${collection ?? nameOf()}`;
+  const state = `${generation} ${digest(JSON.stringify(passages))}`;
   const kept = JSON.parse(localStorage.getItem(place) || "null");
-  if (kept?.generation === generation) return kept.questions;
+  if (kept?.state === state) return kept.questions;
   const questions = await checked(passages, languages, signal, collection);
-  localStorage.setItem(place, JSON.stringify({ generation, questions }));
+  localStorage.setItem(place, JSON.stringify({ state, questions }));
   return questions;
 }
+
+// digest tells texts apart (FNV-1a).
+const digest = (text) => [...text].reduce((sum, c) => Math.imul(sum ^ c.codePointAt(0), 0x01000193) >>> 0, 0x811c9dc5);
 
 async function checked(passages, languages, signal, collection) {
   const all = passages.flatMap((passage) => asks(passage, languages).map((question) => ({ passage, question })));
