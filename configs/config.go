@@ -279,6 +279,15 @@ type Key struct {
 	Filter string `yaml:"filter,omitempty" is:"condition"`
 	// on the mean; 0: no bound
 	RequestsASecond float64 `yaml:"requests_a_second,omitempty" between:"0 1000000"`
+	// Quotas bound the collections that it makes.
+	Quotas KeyQuotas `yaml:"quotas,omitempty"`
+}
+
+// KeyQuotas bound the collections that a key makes; 0: no bound.
+type KeyQuotas struct {
+	Collections int      `yaml:"collections,omitempty" between:"0 1000000"` // of its names, whoever made them
+	Passages    int      `yaml:"passages,omitempty" between:"0 2000000000"` // of each that it makes
+	Bytes       ByteSize `yaml:"bytes,omitempty" between:"0 1024GiB"`       // of each that it makes
 }
 
 // Server holds what concerns connections.

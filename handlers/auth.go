@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search"
 )
@@ -43,6 +44,10 @@ type Key struct {
 	Filter *conditions.Condition
 	// RequestsASecond bounds its requests, on the mean; 0: no bound.
 	RequestsASecond float64
+	// Quotas bound the passages and bytes of each collection that it makes, and MostCollections how many there may be
+	// of its names when it makes one; 0: no bound.
+	Quotas          collections.Quotas
+	MostCollections int
 
 	pace *pace
 }

@@ -1,9 +1,12 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"example.org/conclave/internal/collections"
 )
@@ -98,6 +101,9 @@ func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Inf
 	if !c.mayUse(r.Name) {
 		return info, newProblem("insufficient_scope", "The key is for collections of other names.")
 	}
+	if err := a.allots(c, &r.Quotas); err != nil {
+		return info, err
+	}
 	info, err = a.options.Collections.Create(c.r.Context(), r.Name, r.Settings)
 	if err != nil {
 		return info, collectionProblem(err)
@@ -105,6 +111,39 @@ func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Inf
 	c.status = http.StatusCreated
 	c.w.Header().Set("Location", BasePath(c.r.Context())+collectionsPath+url.PathEscape(info.Name))
 	return info, nil
+}
+
+// allots gives a new collection the quotas of the key that makes it, where it asks for none, and refuses others that are
+// beyond them, and one collection more than the key may have.
+func (a *API) allots(c *call, q *collections.Quotas) error {
+	key := identityOf(c.r.Context()).key
+	if key == nil {
+		return nil
+	}
+	if key.MostCollections > 0 {
+		all, err := a.options.Collections.List(c.r.Context())
+		if err != nil {
+			return collectionProblem(err)
+		}
+		all = slices.DeleteFunc(all, func(info collections.Info) bool { return !key.isFor(info.Name) })
+		if len(all) >= key.MostCollections {
+			return newProblem("quota_exceeded", fmt.Sprintf(
+				"The key may have %d collections, and there are %d of its names: remove one.", key.MostCollections, len(all)))
+		}
+	}
+	for _, of := range []struct {
+		asked, most int64
+		what        string
+	}{{int64(q.Passages), int64(key.Quotas.Passages), "passages"}, {q.Bytes, key.Quotas.Bytes, "bytes"}} {
+		if of.most > 0 && of.asked > of.most {
+			return newProblem("quota_exceeded",
+				fmt.Sprintf("A collection that the key makes may have %d %s, and %d were asked for.", of.most, of.what, of.asked),
+				ProblemField{Pointer: "/quotas/" + of.what, Detail: fmt.Sprintf("is beyond %d", of.most)})
+		}
+	}
+	q.Passages = cmp.Or(q.Passages, key.Quotas.Passages)
+	q.Bytes = cmp.Or(q.Bytes, key.Quotas.Bytes)
+	return nil
 }
 
 // deleteCollection answers DELETE /v1/collections/{collection}.

@@ -21,6 +21,7 @@ type shelf struct {
 	mu   sync.Mutex
 	of   map[string]*Collection
 	used map[string]int
+	made collections.Settings // of the last that was made
 }
 
 func (s *shelf) Use(_ context.Context, name string) (*Collection, func(), error) {
@@ -60,7 +61,8 @@ func (s *shelf) Describe(_ context.Context, name string) (collections.Info, erro
 	return collections.Info{Name: name, Status: collections.Opened}, nil
 }
 
-func (s *shelf) Create(_ context.Context, name string, _ collections.Settings) (collections.Info, error) {
+func (s *shelf) Create(_ context.Context, name string, with collections.Settings) (collections.Info, error) {
+	s.made = with
 	if name == "busy" {
 		return collections.Info{}, &collections.Error{Code: collections.Exists, Detail: "there is one already"}
 	}
@@ -352,3 +354,40 @@ func TestBoundKeys(t *testing.T) {
 }
 
 var requestIDIn = regexp.MustCompile(`"request_id":"[^"]*"`)
+
+// TestKeyQuotas: a collection that a key makes has the key's quotas, or lower ones that it asks for; what is beyond
+// them is refused, and so is one collection more than the key may have.
+func TestKeyQuotas(t *testing.T) {
+	engine := testEngine(t, engineOptions{})
+	key := func(name string, most int, q collections.Quotas) Key {
+		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []Scope{ScopeAdmin},
+			Collections: []string{"team-*"}, Quotas: q, MostCollections: most}
+	}
+	of := shelfOf(map[string]Engine{"main": engine, "team-a": engine, "team-b": engine})
+	api := newAPI(t, Options{
+		Name: "main", Limits: engine.Limits(), Collections: of, Adapters: walked,
+		Keys: []Key{key("free", 0, collections.Quotas{}), key("bound", 3, collections.Quotas{Passages: 10, Bytes: 1000}),
+			key("full", 2, collections.Quotas{})},
+	})
+	api.Started()
+	for _, c := range []struct {
+		key, path, body string
+		status          int
+		want            collections.Quotas
+	}{
+		{"free", "/v1/collections", `{"name":"team-c"}`, 201, collections.Quotas{}},
+		{"bound", "/v1/collections", `{"name":"team-c"}`, 201, collections.Quotas{Passages: 10, Bytes: 1000}},
+		{"bound", "/v1/vector_stores", `{"name":"team-c"}`, 200, collections.Quotas{Passages: 10, Bytes: 1000}},
+		{"bound", "/v1/collections", `{"name":"team-c","quotas":{"passages":7,"requests_a_second":3}}`, 201,
+			collections.Quotas{Passages: 7, Bytes: 1000, RequestsASecond: 3}},
+		{"bound", "/v1/collections", `{"name":"team-c","quotas":{"passages":11}}`, 403, collections.Quotas{}},
+		{"bound", "/v1/collections", `{"name":"team-c","quotas":{"bytes":1001}}`, 403, collections.Quotas{}},
+		{"full", "/v1/collections", `{"name":"team-c"}`, 403, collections.Quotas{}},
+	} {
+		of.made = collections.Settings{}
+		status, text := asking(t, api, "POST", c.path, c.body, c.key)
+		if status != c.status || of.made.Quotas != c.want || status == 403 && !strings.Contains(text, "quota_exceeded") {
+			t.Errorf("%s of %s: %d %s, %+v", c.body, c.key, status, text, of.made.Quotas)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/handlers/adapters"
 	"example.org/conclave/internal/capacity"
+	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/overload"
 )
@@ -71,7 +72,11 @@ func newAPI(
 // keysOf returns the configured keys. Their sums are hexadecimal, which configs checks.
 func keysOf(auth configs.Auth) (out []handlers.Key, err error) {
 	for _, k := range auth.Keys {
-		key := handlers.Key{Name: k.Name, Expires: k.Expires, Collections: k.Collections, RequestsASecond: k.RequestsASecond}
+		key := handlers.Key{
+			Name: k.Name, Expires: k.Expires, Collections: k.Collections, RequestsASecond: k.RequestsASecond,
+			Quotas:          collections.Quotas{Passages: k.Quotas.Passages, Bytes: int64(k.Quotas.Bytes)},
+			MostCollections: k.Quotas.Collections,
+		}
 		_, _ = hex.Decode(key.SHA256[:], []byte(k.SHA256))
 		if k.Filter != "" { // which configs checks, too
 			var err error
