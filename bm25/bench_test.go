@@ -49,7 +49,7 @@ func benchmarkSearch(b *testing.B, analysis Analysis) {
 	b.ReportMetric(float64(x.Size())/float64(x.Docs()), "B/passage")
 }
 
-// BenchmarkSelection measures top-100 searches among a share of the passages.
+// BenchmarkSelection measures top-100 searches among all passages and among a share of them.
 func BenchmarkSelection(b *testing.B) {
 	g := loadGolden(b, "union")
 	x := build(b, DefaultParams(), g.passages)
@@ -58,7 +58,14 @@ func BenchmarkSelection(b *testing.B) {
 	for _, run := range g.runs {
 		questions = append(questions, g.questions[run.ID].Question)
 	}
-	for _, share := range []float64{1, 0.5, 0.1, 0.01, 0.001} {
+	b.Run("none", func(b *testing.B) {
+		for n := 0; b.Loop(); n++ {
+			if _, err := alone.Search(context.Background(), questions[n%len(questions)], 100, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, share := range []float64{1, 0.5, 0.05, 0.005, 0.0005} {
 		b.Run(fmt.Sprint(share), func(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 1))
 			among := make([]uint64, (x.Docs()+63)/64)

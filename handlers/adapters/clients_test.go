@@ -123,6 +123,7 @@ func TestOpenAIClients(t *testing.T) {
 			Float, Base64 [][]float32
 			Tokens        int
 			Models, Found []string
+			Narrowed      []string // by conditions on a number
 			Errors        map[string]string
 		}
 		if err := json.Unmarshal([]byte(printed), &got); err != nil {
@@ -134,7 +135,7 @@ func TestOpenAIClients(t *testing.T) {
 			t.Errorf("%s: %+v, want %v", name, got, want)
 		}
 		if !slices.Equal(got.Models, []string{"base", "base:question", "conclave"}) || len(got.Found) != 2 ||
-			slices.Contains(got.Found, "rice") {
+			slices.Contains(got.Found, "rice") || len(got.Narrowed) != 1 || !slices.Contains(got.Found, got.Narrowed[0]) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		for error, text := range map[string]string{"AuthenticationError": "not known", "PermissionDeniedError": "scope", "NotFoundError": "no expert", "BadRequestError": "dimensions cannot"} {

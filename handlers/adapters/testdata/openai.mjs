@@ -23,6 +23,16 @@ for await (const m of embedding.models.list()) models.push(m.id);
 const found = [];
 const filters = { type: "in", key: "tags", value: ["tales"] };
 for await (const hit of searching.vectorStores.search("c", { query: "who hid the lamp", filters })) found.push(hit.file_id);
+const compared = {
+  type: "and",
+  filters: [
+    { type: "gt", key: "page", value: 6 },
+    { type: "lte", key: "page", value: 7 },
+    { type: "ne", key: "tags", value: "kitchen" },
+  ],
+};
+const narrowed = [];
+for await (const hit of searching.vectorStores.search("c", { query: "who hid the lamp", filters: compared })) narrowed.push(hit.file_id);
 console.log(
   JSON.stringify({
     float: await vectors({ encoding_format: "float" }),
@@ -30,6 +40,7 @@ console.log(
     tokens: (await embedding.embeddings.create({ model: "base", input: "a lamp" })).usage.total_tokens,
     models,
     found,
+    narrowed,
     errors,
   }),
 );

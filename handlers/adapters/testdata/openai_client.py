@@ -31,6 +31,21 @@ got = {
             "c", query="who hid the lamp", max_num_results=5, filters={"type": "eq", "key": "tags", "value": "tales"}
         )
     ],
+    "narrowed": [
+        hit.file_id
+        for hit in searching.vector_stores.search(
+            "c",
+            query="who hid the lamp",
+            filters={
+                "type": "and",
+                "filters": [
+                    {"type": "gte", "key": "page", "value": 5},
+                    {"type": "or", "filters": [{"type": "lt", "key": "page", "value": 9}, {"type": "eq", "key": "page", "value": 12}]},
+                    {"type": "in", "key": "tags", "value": ["tales", "none"]},
+                ],
+            },
+        )
+    ],
     "errors": {
         **error(lambda: nobody.models.list()),
         **error(lambda: searching.embeddings.create(model="base", input="x")),
