@@ -140,8 +140,8 @@ func TestFilterInQuery(t *testing.T) {
 	}
 }
 
-// TestNestedFilters: 16 conditions may stand inside each other, as the description says, below the first, also in lists and in a
-// search of a batch; one more is a mistake of the filter that names where it is.
+// TestNestedFilters: 16 conditions may stand inside each other, as the description says, below the first, also in lists
+// and in a search of a batch; one more is a mistake of the filter that names where it is.
 func TestNestedFilters(t *testing.T) {
 	api := grouped(t, false)
 	nested := func(deep int) string {
@@ -157,7 +157,8 @@ func TestNestedFilters(t *testing.T) {
 			t.Errorf("%d deep: %d %.400s", deep, one.StatusCode, one.body)
 		}
 		batch := asked(t, api, http.MethodPost, "/v1/search/batch", `{"searches":[`+nested(deep)+`]}`, "chief")
-		if right := !strings.Contains(string(batch.body), `#problem-`); batch.StatusCode != http.StatusOK || right != (want == 200) {
+		right := !strings.Contains(string(batch.body), `#problem-`)
+		if batch.StatusCode != http.StatusOK || right != (want == http.StatusOK) {
 			t.Errorf("%d deep in a batch: %d %.400s", deep, batch.StatusCode, batch.body)
 		}
 		if want != http.StatusOK && !strings.Contains(string(one.body), "more than 16 deep") {

@@ -113,8 +113,8 @@ func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Inf
 	return info, nil
 }
 
-// allots gives a new collection the quotas of the key that makes it, where it asks for none, and refuses others that are
-// beyond them, and one collection more than the key may have.
+// allots gives a new collection the quotas of the key that makes it, where it asks for none, and returns a problem
+// where it asks for more, or is one more than the key may have.
 func (a *API) allots(c *call, q *collections.Quotas) error {
 	key := identityOf(c.r.Context()).key
 	if key == nil {
