@@ -27,7 +27,8 @@ def main():
     p.add_argument("--collections", type=int, default=1000)
     p.add_argument("--passages-each", type=int, default=1000)
     p.add_argument("--experts", default="default")
-    p.add_argument("--open", type=int, default=100, help="collections.open")
+    p.add_argument("--open", type=int, nargs="+", help="collections.open (default: 100, and all)")
+    p.add_argument("--open-bytes", default="0", help="collections.open_bytes")
     p.add_argument("--asked", type=int, default=50, help="closed collections that are asked, one after the other")
     a = p.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(dir=os.environ.get("CONCLAVE_BENCH_TMP")))
@@ -54,7 +55,7 @@ def measure(a, folder):
     for i in range(1, a.collections):
         copy_of(first, data / f"c{i}")
     print(f"{a.collections} collections of {len(lines)} passages and {size / 1e6:.1f} MB")
-    for at_once in (a.open, a.collections):
+    for at_once in a.open or (100, a.collections):
         serve(a, folder, data, at_once, words)
 
 
@@ -70,7 +71,7 @@ def copy_of(first, to):
 
 def serve(a, folder, data, at_once, words):
     config = folder / "conclave.yaml"
-    config.write_text(f"collections: {{open: {at_once}, idle: 24h}}\n")
+    config.write_text(f"collections: {{open: {at_once}, open_bytes: {a.open_bytes}, idle: 24h}}\n")
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
