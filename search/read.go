@@ -69,6 +69,10 @@ func (a *answer) readChances(read *Read) {
 	r := &a.rankings[0]
 	if by := reader.Answerability; by != nil && r.Answerable != nil {
 		if chance, err := by.Chance.Of(read.Signals(*r.Answerable)); err == nil {
+			if a.mayAnswerEarlier(*r.Answerable) && by.Of(chance) == VerdictFound {
+				chance = by.Doubtful
+				a.notes = append(a.notes, "this may answer what was asked before, and not the last question")
+			}
 			r.Answerable = &chance
 			a.byReader = true
 			defer capByVerdict(r, by)
@@ -83,6 +87,13 @@ func (a *answer) readChances(read *Read) {
 			r.Any = ptr(max(*r.Any, sure))
 		}
 	}
+}
+
+// mayAnswerEarlier reports whether a reader may have found the answer to an earlier question of a conversation, which
+// it reads with the last one: without it, that is not found. chance is that without the reader.
+func (a *answer) mayAnswerEarlier(chance float64) bool {
+	by := a.defaults.Answerability
+	return len(a.before) > 0 && by != nil && by.Of(chance) != VerdictFound
 }
 
 // ranksByReader reports whether the first passages are ranked by what the reader says of

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,5 +81,46 @@ func TestBasisOfEnsembles(t *testing.T) {
 	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodMUF)})
 	if r.Confidence == nil || r.Basis != BasisEnsembles || r.Verdict != "" {
 		t.Errorf("%v, %q, %q", r.Confidence, r.Basis, r.Verdict)
+	}
+}
+
+// TestAnswerOfEarlierQuestion: in a conversation a reader reads what was asked before, too, and may find the answer to
+// that: what is not found without it is doubtful with it, and a note says so.
+func TestAnswerOfEarlierQuestion(t *testing.T) {
+	talk := []Message{{Role: "user", Content: "does the red dog run"}, {Role: "user", Content: question}}
+	for _, c := range []struct {
+		alone    float64
+		messages []Message
+		want     Verdict
+	}{
+		{.3, nil, VerdictFound}, {.3, talk, VerdictDoubtful}, {.05, talk, VerdictDoubtful}, {.5, talk, VerdictFound},
+	} {
+		s, _, _ := lateStage()
+		s.config.Defaults.Answerability = &Answerability{&doubted{confidence: c.alone}, Thresholds{.4, .1}}
+		s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker",
+			Answerability: &Answerability{&doubted{confidence: .9}, Thresholds{.6, .2}}}}
+		request := Request{Messages: c.messages, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(AnswerOptions{})}
+		if c.messages == nil {
+			request.Question = question
+		}
+		r := s.ask(t, request)
+		noted := slices.ContainsFunc(r.Notes, func(n string) bool { return strings.Contains(n, "what was asked before") })
+		if r.Verdict != c.want || noted != (c.want != VerdictFound) || r.Thresholds.Of(*r.Answerable) != c.want {
+			t.Errorf("%v alone, %d messages: %q by %+v, notes %q", c.alone, len(c.messages), r.Verdict, r.Judged, r.Notes)
+		}
+	}
+}
+
+// TestConfidenceOfNotFound: with a reader as without, no passage is likelier right than what was searched answers,
+// where it does not.
+func TestConfidenceOfNotFound(t *testing.T) {
+	s, _, _ := lateStage()
+	s.config.Defaults.Chances = &sure{first: .8, any: .9}
+	s.config.Defaults.Answerability = &Answerability{&doubted{confidence: .9}, Thresholds{.4, .1}}
+	s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker", Confidence: &doubted{confidence: .7},
+		Answerability: &Answerability{&doubted{confidence: .05}, Thresholds{.6, .2}}}}
+	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(AnswerOptions{})})
+	if r.Verdict != VerdictNotFound || r.Confidence == nil || *r.Confidence > .05 || *r.Any > .05 {
+		t.Errorf("%q by %+v, confidences %v and %v", r.Verdict, r.Judged, r.Confidence, r.Any)
 	}
 }
