@@ -36,11 +36,14 @@ type SearchResponse struct {
 	// Answers has the likeliest first; empty when none is sure enough, nil when not asked for.
 	Answers   []Extract  `json:"answers,omitzero"`
 	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
-	Facets    []Facet    `json:"facets,omitempty"`    // in the order of the request's
-	Sources   []Source   `json:"sources,omitzero"`
-	Offsets   string     `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
-	Degraded  []Missing  `json:"degraded"`
-	Notes     []string   `json:"notes,omitempty"` // what to know about the question
+	// FunctionWords are the words of the question that carry nothing, such as who and the, in lower case, with
+	// SearchRequest.Explain; nil where the language is not known.
+	FunctionWords []string  `json:"function_words,omitzero"`
+	Facets        []Facet   `json:"facets,omitempty"` // in the order of the request's
+	Sources       []Source  `json:"sources,omitzero"`
+	Offsets       string    `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
+	Degraded      []Missing `json:"degraded"`
+	Notes         []string  `json:"notes,omitempty"` // what to know about the question
 }
 
 // Thresholds are the chances from which a verdict is "found", and from which it is "doubtful".

@@ -56,6 +56,9 @@ func FunctionWordsOf(code string) FunctionWords {
 // qu'il or there's, the longest part counts.
 func (f FunctionWords) Has(word string) bool {
 	word = strings.ReplaceAll(strings.ToLower(word), "’", "'")
+	if word == "" {
+		return false
+	}
 	if f[word] || f[word+"not"] || f[word+"n't"] { // can and must are there only as cannot and mustn't
 		return true
 	}

@@ -317,6 +317,7 @@ class Answer(Ranking):
     notes: list[str] = field(default_factory=list)
     corrected: list[dict[str, str]] = field(default_factory=list)
     synonyms: list[dict[str, Any]] = field(default_factory=list)  # that were searched for beside words
+    function_words: list[str] = field(default_factory=list)  # of the question, that carry nothing; with explain
     offsets: str = "bytes"
 
     def answers_in(self, result: Result) -> dict[str, list[dict[str, Any]]]:

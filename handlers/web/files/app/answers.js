@@ -75,10 +75,11 @@ export const fits = ({ answers: marks = [], generated, results, verdict }) =>
 // fitting shows the first passage, of which no words are sure enough to be the answer.
 function fitting(found, state, sources) {
   const [first] = found.results;
+  const text = h("p", { class: "passage" }, marked(first, "text", { functionWords: found.function_words }));
   return [
     h("p", { class: "soft lead" }, "No single words answer; this passage fits best:"),
-    h("p", { class: "passage" }, marked(first, "text", { functionWords: found.function_words })),
-    legend([first]),
+    text,
+    legend(text),
     h("p", { class: "source" }, first.title || first.id),
     placeLine(first, state, first),
     thumbs(found, { passage: first.id, collection: first.collection }, { about: first.title || first.id }),

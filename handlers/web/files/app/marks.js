@@ -117,14 +117,14 @@ export function marked(result, field, { answers = [], functionWords } = {}) {
   return nested(text, 0, text.length, layers);
 }
 
-// legend says what the marks mean that passages have; null where they have none.
-export function legend(results, answers = []) {
-  const has = (test) => results.some(test);
+// legend says what the marks in an element mean; null where it has none.
+export function legend(element) {
+  const has = (what) => element.querySelector(what);
   const entries = [
-    answers.length > 0 && h("mark", { class: "answer" }, "words that answer"),
-    has((one) => one.explanation?.length > 0) && h("mark", { class: "word" }, "words of the question"),
-    has((one) => one.highlights?.length > 0) && h("mark", { class: "strong" }, "near in meaning"),
-    has((one) => one.highlight || one.highlights?.length > 0) && h("span", { class: "stretch" }, "the part that fits best"),
+    has("mark.answer") && h("mark", { class: "answer" }, "words that answer"),
+    has("mark.word") && h("mark", { class: "word" }, "words of the question"),
+    has("mark.strong, mark.some") && h("mark", { class: "strong" }, "near in meaning"),
+    has(".stretch") && h("span", { class: "stretch" }, "the part that fits best"),
   ].filter(Boolean);
   return entries.length > 0 && h("p", { class: "legend" }, h("span", { class: "soft" }, "Marked: "), entries.map((one, i) => [i > 0 && " · ", one]));
 }

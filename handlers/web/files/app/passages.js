@@ -23,7 +23,7 @@ export function passages(state, found, { sources, signal, request, writing }) {
   const list = h("ol", { class: "results" }, show(found).slice(again));
   if (found.results.length === again) return null;
   const inside = [
-    !again && legend(found.results, found.answers),
+    !again && legend(list),
     list,
     found.results.length === page && more(list, show, request, signal),
   ];
