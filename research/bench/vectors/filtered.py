@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 import numpy as np
@@ -190,8 +191,14 @@ class OpenSearch(Timed):
         text = body if isinstance(body, str) else json.dumps(body)
         asked = urllib.request.Request(self.url + path, text.encode() or None, method=method,
                                        headers={"Content-Type": "application/json"})
-        with urllib.request.urlopen(asked, timeout=max(timeout, 1)) as answer:
-            return json.load(answer)
+        for wait in (1, 4, 16, 60, 0):
+            try:
+                with urllib.request.urlopen(asked, timeout=max(timeout, 1)) as answer:
+                    return json.load(answer)
+            except urllib.error.HTTPError as e:
+                if e.code != 429 or not wait:
+                    raise RuntimeError(f"{e.code}: {e.read(500).decode(errors='replace')}") from e
+                time.sleep(wait)
 
     def find(self, query, column, low, high):
         only = {"range": {f"c{column}": {"gte": low, "lt": high}}}
@@ -242,6 +249,8 @@ def built(data):
             absent.append(f"{kind.name} is not here: {e}")
         except TimeUp:
             absent.append(f"{kind.name} was not built within {data.options.minutes:g} minutes")
+        except RuntimeError as e:
+            absent.append(f"{kind.name} could not be built: {e}")
     return engines, absent
 
 
@@ -306,6 +315,9 @@ def main():
     data = Data(parser.parse_args())
     start = time.monotonic()
     engines, absent = built(data)
+    for engine in engines:  # pages are read and code is compiled before anything counts
+        for query in range(len(data.queries)):
+            engine.ask(query, 0, 0, len(data.vectors))
     rows = {}
     for kind in KINDS:
         for share in SHARES:
