@@ -178,16 +178,17 @@ func (c *call) count(names ...string) {
 	}
 }
 
-// joinGroup lets the request count as one of its collection and key, which share the server with
-// others. On a server of one collection without keys there are none.
+// joinGroup lets the request count as one of its collection and key, which share the server with others. All that a key
+// for some collections asks is of one group: whoever has many collections has no larger share than who has one.
 func (c *call) joinGroup(collection string) {
 	x := exchangeOf(c.r.Context())
-	key := ""
-	if x.key != nil {
-		key = x.key.Name
-	}
-	if c.api.options.Collections != nil || len(c.api.options.Keys) > 1 {
-		x.group = collection + "\x00" + key
+	switch {
+	case x.key != nil && len(x.key.Collections) > 0:
+		x.group = "\x00" + x.key.Name
+	case x.key != nil && (c.api.options.Collections != nil || len(c.api.options.Keys) > 1):
+		x.group = collection + "\x00" + x.key.Name
+	case c.api.options.Collections != nil:
+		x.group = collection + "\x00"
 	}
 }
 

@@ -12,8 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"example.org/conclave/internal/collections"
+	"example.org/conclave/internal/overload"
+	"example.org/conclave/search"
 )
 
 // shelf is several collections in memory. Those that are being used are counted.
@@ -388,6 +391,73 @@ func TestKeyQuotas(t *testing.T) {
 		status, text := asking(t, api, "POST", c.path, c.body, c.key)
 		if status != c.status || of.made.Quotas != c.want || status == 403 && !strings.Contains(text, "quota_exceeded") {
 			t.Errorf("%s of %s: %d %s, %+v", c.body, c.key, status, text, of.made.Quotas)
+		}
+	}
+}
+
+// waiting is an engine whose searches of one question wait.
+type waiting struct {
+	Engine
+	begun, goOn chan struct{}
+}
+
+func (s waiting) Search(ctx context.Context, r search.Request) (search.Response, error) {
+	if r.Question == "wait" {
+		s.begun <- struct{}{}
+		<-s.goOn
+		return search.Response{Degraded: []search.Missing{}, Results: []search.Result{}}, nil
+	}
+	return s.Engine.Search(ctx, r)
+}
+
+// TestFloodOfOneTenant: a key for some collections that fills all the places it gets, through four collections, keeps
+// another key from nothing; and who has one collection gets as much.
+func TestFloodOfOneTenant(t *testing.T) {
+	const places = 16
+	control, err := overload.New(places, 1, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := waiting{testEngine(t, engineOptions{}), make(chan struct{}), make(chan struct{})}
+	of := map[string]Engine{"one": engine}
+	for i := range 4 {
+		of[fmt.Sprint("team-", i)] = engine
+	}
+	key := func(name string, of ...string) Key {
+		return Key{Name: name, SHA256: sha256.Sum256([]byte(name)), Scopes: []Scope{ScopeSearch}, Collections: of}
+	}
+	api := newAPI(t, Options{
+		Name: "one", Limits: engine.Limits(), Collections: shelfOf(of), Admission: control,
+		Keys: []Key{key("team", "team-*"), key("one", "one")},
+	})
+	api.Started()
+	const waits = `{"question":"wait"}`
+	ended := make(chan int)
+	flood := 0
+	for i := range 2 * places {
+		go func() {
+			status, _ := asking(t, api, "POST", fmt.Sprintf("/v1/collections/team-%d/search", i%4), waits, "team")
+			ended <- status
+		}()
+		select {
+		case <-engine.begun:
+			flood++
+		case status := <-ended:
+			if status != http.StatusTooManyRequests {
+				t.Errorf("one more of the flood: %d", status)
+			}
+		}
+	}
+	if flood != places-places/8 {
+		t.Errorf("the flood has %d of %d places", flood, places)
+	}
+	if status, text := asking(t, api, "POST", "/v1/collections/one/search", `{"question":"bees"}`, "one"); status != 200 {
+		t.Errorf("another key beside the flood: %d %.300s", status, text)
+	}
+	close(engine.goOn)
+	for range flood {
+		if status := <-ended; status != http.StatusOK {
+			t.Errorf("of the flood: %d", status)
 		}
 	}
 }
