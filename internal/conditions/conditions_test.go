@@ -99,6 +99,15 @@ func TestDeclaredTypes(t *testing.T) {
 	}
 }
 
+// TestTypesOfNothing: a type is of a field with a name, of no more bytes than one may have.
+func TestTypesOfNothing(t *testing.T) {
+	for _, field := range []string{"", strings.Repeat("x", MaxFieldBytes+1)} {
+		if types, err := ParseTypes(map[string]string{field: "number"}); err == nil {
+			t.Errorf("%.20q: %v", field, types)
+		}
+	}
+}
+
 // TestKeys: keys are ordered as the values are, and give them back.
 func TestKeys(t *testing.T) {
 	numbers := []float64{-1e308, -2, -1, -1e-300, 0, 1e-300, 0.5, 1, 1.5, 2, 1e308}

@@ -19,6 +19,9 @@ func ParseTypes(written map[string]string) (Types, error) {
 	}
 	out := Types{}
 	for _, field := range slices.Sorted(maps.Keys(written)) {
+		if field == "" || len(field) > MaxFieldBytes {
+			return nil, fmt.Errorf("fields: the name of a field has %d bytes, and has to have 1 to %d", len(field), MaxFieldBytes)
+		}
 		switch t := Type(written[field]); t {
 		case Keyword, Numeric, Date, Boolean:
 			out[field] = t
