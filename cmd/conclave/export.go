@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
@@ -46,13 +47,20 @@ same command continues. 'conclave import' does the reverse.`,
 		Example: `  conclave export --collection my-index > passages.jsonl
   conclave export --collection my-index --out passages.jsonl --vectors vectors
   conclave export --store opensearch+https://node1:9200/my-index > passages.jsonl
+  conclave export --store 'opensearch+https://node1:9200/tenants-*' --collection handbook > handbook.jsonl
   conclave export --collection my-index --filter '{"field": "year", "gte": 2023}' > recent.jsonl
   CONCLAVE_KEY=… conclave export --url https://search.example.org > passages.jsonl
   conclave export --collection my-index --to opensearch+https://node1:9200,node2:9200/my-index`,
 		Args: cobra.NoArgs,
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) (err error) {
 			flags := cmd.Flags()
-			if flags.Changed("store") && (flags.Changed("collection") || to != "") {
+			several := strings.HasSuffix(config.Store, configs.AnyIndex)
+			switch {
+			case several && to == "" && server.url == "":
+				if err := checkStore(flags, config.Store); err != nil {
+					return err
+				}
+			case flags.Changed("store") && (flags.Changed("collection") || to != ""):
 				return cli.Usagef("--store excludes --collection and --to")
 			}
 			if to != "" {
@@ -75,7 +83,7 @@ same command continues. 'conclave import' does the reverse.`,
 			if err := server.check(flags); err != nil {
 				return err
 			}
-			stored := config.Store != "" && !flags.Changed("collection")
+			stored := config.Store != "" && (several || !flags.Changed("collection"))
 			if (stored || server.url != "") && vectors != "" {
 				return cli.Usagef(
 					"--vectors writes those of a collection in a folder: conclave import --from %s makes one with the vectors of the store",

@@ -92,6 +92,11 @@ func TestClusterCollections(t *testing.T) {
 		t.Errorf("the command finds %s", out)
 	}
 
+	if out := s.command("export", "--store", store, "--collection", "manual", "--filter", `{"not":{"field":"x","exists":true}}`); out !=
+		`{"id":"m","text":"an old lighthouse"}`+"\n"+`{"id":"n","text":"a zebra"}`+"\n" {
+		t.Errorf("exported %s", out)
+	}
+
 	one, two := s.serve("", "--store", store), s.serve("", "--store", store)
 	if got := two.listed(); got != "manual closed, wrong failed" {
 		t.Errorf("%q", got)
