@@ -26,6 +26,9 @@ func (a *answer) asksNothing(ctx context.Context, first []fusion.Item) string {
 		return ""
 	}
 	if len(words) > 1 {
+		if !a.contentWords.mayCarryNothing(a.question) {
+			return ""
+		}
 		function := a.contentWords.functionWordsOf(ctx, a.view, a.question)
 		for _, word := range wordsIn(a.question) {
 			if !slices.Contains(function, word.lower) {

@@ -89,6 +89,8 @@ type contentWords struct {
 	having     map[string]int // of these, that have a word
 	languages  []string       // of these, by their codes
 	function   map[string]languages.FunctionWords
+
+	all func() languages.FunctionWords // of all languages; nil until they are asked for
 }
 
 // wordFrequencies is a WordIndex that knows how many passages have a word.
@@ -156,6 +158,22 @@ func (t *contentWords) functionWordsOf(ctx context.Context, view *pinned, questi
 		}
 	}
 	return out
+}
+
+// mayCarryNothing reports whether all words of a question but the first, which may be one that only opens it, are
+// function words of some language, so that it takes a look at the collection's to tell whether it says anything.
+func (t *contentWords) mayCarryNothing(question string) bool {
+	t.mu.Lock()
+	if t.all == nil {
+		t.all = sync.OnceValue(languages.AllFunctionWords)
+	}
+	all := t.all
+	t.mu.Unlock()
+	words := strings.Fields(question)
+	return len(words) > 1 && !slices.ContainsFunc(words[1:], func(word string) bool {
+		bare := bareWord(word)
+		return bare != "" && !all().Has(bare)
+	})
 }
 
 // knownWords are what is known of the words of a view.

@@ -92,6 +92,18 @@ func TestFunctionWordsAreNotMarked(t *testing.T) {
 	}
 }
 
+// TestMayCarryNothing: a question with a content word needs no look at the collection.
+func TestMayCarryNothing(t *testing.T) {
+	for question, want := range map[string]bool{
+		"who are you?": true, "Was ist das?": true, "pourquoi pas nous": true, "who keeps the lamp": false, "fox": false,
+		"": false, "warum ist das so": true, "wer hütet die Lampe": false,
+	} {
+		if new(contentWords).mayCarryNothing(question) != want {
+			t.Errorf("%q: %t", question, !want)
+		}
+	}
+}
+
 // TestNamesAreMarked: what is written as a name is marked, though the word is a function word.
 func TestNamesAreMarked(t *testing.T) {
 	s := newStage("A", 5)

@@ -2,6 +2,7 @@ package languages
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -50,6 +51,15 @@ func FunctionWordsOf(code string) FunctionWords {
 		return nil
 	}
 	return FunctionWords(list())
+}
+
+// AllFunctionWords returns those of all languages that have a list.
+func AllFunctionWords() FunctionWords {
+	all := FunctionWords{}
+	for lang := range whatlanggo.Langs {
+		maps.Copy(all, FunctionWordsOf(codeOf(lang)))
+	}
+	return all
 }
 
 // Has reports whether a word is one of them, as it stands between white space and punctuation. Of a word in parts, as

@@ -44,16 +44,20 @@ def main():
             "messages": {"messages": turn["messages"], "answer": True},
             "rewritten": {"messages": turn["messages"], "answer": {"reader": given.reader, "max_tokens": 1}},
         }
+        good = {}
         for name, body in asked.items():
             began = time.monotonic()
             answer = ask(given.url, body)
-            right[name] += bool(answer["results"]) and answer["results"][0]["id"] in turn["positive_ids"]
+            good[name] = bool(answer["results"]) and answer["results"][0]["id"] in turn["positive_ids"]
+            right[name] += good[name]
         taken += time.monotonic() - began
-        failed += any("stands alone" in missing["reason"] for missing in answer.get("degraded") or [])
+        dropped = any("stands alone" in missing["reason"] for missing in answer.get("degraded") or [])
+        failed += dropped
         made = answer.get("asked") or turn["messages"][-1]["content"]
         same += made.lower() == alone[turn["id"]].lower()
         as_it_was += made == turn["messages"][-1]["content"]
-        print(json.dumps({"last": turn["messages"][-1]["content"], "made": made, "alone": alone[turn["id"]]}), flush=True)
+        told = {"last": turn["messages"][-1]["content"], "made": made, "alone": alone[turn["id"]], "left out": dropped}
+        print(json.dumps({**told, "right": good}), flush=True)
     for name, n in right.items():
         print(f"{name}: the first passage answers {n} of {len(turns)} ({100 * n / len(turns):.1f} %)")
     print(f"made as a person does: {same}, left as it was: {as_it_was}, failed: {failed}; {taken / len(turns):.1f} s a turn")
