@@ -41,7 +41,7 @@ from conclave_train.reading.squad import exact_match
 from conclave_train.retrieval.accuracy import accuracy, first_ranks, search
 from conclave_train.settings import EndToEndSettings, ExpertSettings, FidSettings
 
-FIGURES = ("em", "top-1", "top-5", "top-20")
+FIGURES = ("em", "em of 2", "em of 1", "top-1", "top-5", "top-20")
 
 
 class Way(Joint):
@@ -114,6 +114,16 @@ def learn_by_cloze(f):
     return model.untied(), prepared.checkpoint.tokens
 
 
+def exact(f, reader, reading, hits):
+    """Exact match of greedy answers from the passages at ``hits`` [Q,K], in percent."""
+    right, words = 0, reading.words
+    with torch.inference_mode():
+        for question, row in zip(reading.questions, hits, strict=True):
+            read = states(reader, [reading.input(question, int(p)) for p in row], f.device)
+            right += exact_match(words.decode(reader.answer(read, 1, 4)), question.answers)
+    return 100 * right / len(hits)
+
+
 def run_ways(f, start, tokenizer, tokens):
     """What each way reaches, by step."""
     o, device = f.o, f.device
@@ -133,15 +143,14 @@ def run_ways(f, start, tokenizer, tokens):
 
         def score(vectors, pair=pair, way=way):
             q = encode_all(pair.retriever.question, rows, tokens, device)
-            hits, right = search(q, vectors, s.hits)[0], 0
-            with torch.inference_mode():
-                for question, row in zip(f.tested, hits, strict=True):
-                    read = states(pair.reader, [measuring.input(question, int(p)) for p in row], device)
-                    right += exact_match(tokenizer.decode(pair.reader.answer(read, 1, 4)), question.answers)
-            found = accuracy(first_ranks(q, vectors, places), (1, 5, 20))
-            seen = {"em": 100 * right / len(f.tested), **found}
+            seen = {"em": exact(f, pair.reader, measuring, search(q, vectors, s.hits)[0])}
+            seen |= accuracy(first_ranks(q, vectors, places), (1, 5, 20))
             f.say(way, seen)
             return {"score": seen["em"], **seen}
+
+        def of_few(pair):
+            hits = search(encode_all(pair.retriever.question, rows, tokens, device), vectors, 2)[0]
+            return {f"em of {k}": exact(f, pair.reader, measuring, hits[:, :k]) for k in (1, 2)}
 
         rate = 1e-12 if way == "frozen" else s.learning_rate
         own = dataclasses.replace(s, learning_rate=rate, objective=way if way in ("kl", "alt-1") else "emdr2")
@@ -151,13 +160,16 @@ def run_ways(f, start, tokenizer, tokens):
         loop.way = way
         loop.fit()
         runs[way] = [{"step": per_epoch * row["epoch"], **row} for row in loop.state.history]
+        runs[way][0] |= of_few(start)
+        runs[way][-1] |= of_few(pair)
         (o.work / "curves.json").write_text(json.dumps(runs, indent=1))
     return runs
 
 
 def table(runs):
     """Exact match and top-k before and after, a row for each way."""
-    out = ["| way | exact match | top-1 | top-5 | top-20 |", "| --- | ---: | ---: | ---: | ---: |"]
+    out = ["| way | exact match | of the first two | of the first | top-1 | top-5 | top-20 |"]
+    out.append("| --- |" + " ---: |" * len(FIGURES))
     first = next(iter(runs.values()))[0]
     rows = [("before the loop", first), *((WAYS[way], curve[-1]) for way, curve in runs.items())]
     out += [f"| {name} | " + " | ".join(f"{row[figure]:.1f}" for figure in FIGURES) + " |" for name, row in rows]
