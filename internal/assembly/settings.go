@@ -10,7 +10,8 @@ import (
 )
 
 // addSettings adds what the settings of the collection say of searches; of several that are searched as one,
-// the synonyms of all, and the types on which those that declare one agree.
+// the synonyms of all, and the types on which those that declare one agree: a condition on another field is refused,
+// and one of a key lets nothing through, as it would in one of them.
 func (a *Assembly) addSettings(d *search.Defaults) error {
 	stores := a.joined
 	if a.Store != nil {
@@ -44,7 +45,7 @@ func (a *Assembly) addSettings(d *search.Defaults) error {
 	}
 	for field, is := range disputed {
 		if is {
-			delete(d.Fields, field)
+			d.Fields[field] = conditions.Disputed
 		}
 	}
 	return nil

@@ -16,6 +16,9 @@ const (
 	Numeric Type = "number"
 	Date    Type = "date"
 	Boolean Type = "bool"
+	// Disputed is the type of a field that several collections, which are searched as one, declare otherwise: no value
+	// fits it. It cannot be declared.
+	Disputed Type = "disputed"
 )
 
 // A Node is a condition whose values are known for what they are: what stores evaluate.
@@ -195,6 +198,11 @@ func (i Interval) bounded(by string, is Interval) Interval {
 // meant returns the values that are equal to one of a condition, by the type of the field.
 func (k *compiling) meant(field string, v Value, at string) (is Interval, ok bool) {
 	declared := k.types[field]
+	if declared == Disputed {
+		k.problems = append(k.problems, Problem{Code: "wrong_type", Pointer: at, Detail: fmt.Sprintf(
+			"the field %s has other types in some of the collections than in others: ask them by themselves", wording.Quote(field))})
+		return is, false
+	}
 	text, isText := v.of.(string)
 	number, isNumber := v.of.(float64)
 	yes, isBool := v.of.(bool)

@@ -70,7 +70,7 @@ func TestMatches(t *testing.T) {
 
 // TestDeclaredTypes: a declared type decides what a value is compared with, and refuses what does not fit.
 func TestDeclaredTypes(t *testing.T) {
-	types := map[string]Type{"zip": Keyword, "price": Numeric, "on": Date, "sold": Boolean}
+	types := map[string]Type{"zip": Keyword, "price": Numeric, "on": Date, "sold": Boolean, "torn": Disputed}
 	for text, want := range map[string]string{
 		`{"field":"zip","eq":"2024-05-01"}`:  "words",
 		`{"field":"zip","eq":7}`:             `/eq the field "zip" is declared as keyword, which 7 does not fit: write a text, between quotes`,
@@ -80,6 +80,8 @@ func TestDeclaredTypes(t *testing.T) {
 		`{"field":"on","lt":"2024"}`:         `/lt the field "on" is declared as date, which "2024" does not fit: write a day`,
 		`{"field":"sold","eq":"true"}`:       "booleans",
 		`{"or":[{"field":"sold","in":[1]}]}`: `/or/0/in/0 the field "sold" is declared as bool, which 1 does not fit: write true or false`,
+		`{"not":{"field":"torn","gte":1}}`:   `/not/gte the field "torn" has other types in some of the collections`,
+		`{"field":"torn","eq":"a"}`:          `/eq the field "torn" has other types in some of the collections`,
 		`{"field":"other","gt":1,"lt":"b"}`:  `/lt "b" is of another kind than 1`,
 	} {
 		var c Condition

@@ -401,6 +401,22 @@ func TestJoined(t *testing.T) {
 	s.call(http.MethodPost, "/v1/search", `{"question":"rice","collections":["a","none"]}`, http.StatusNotFound, nil)
 }
 
+// TestJoinedTypes: over collections that declare a field alike a condition holds in all; where they declare it
+// otherwise it is refused, since it would not mean the same.
+func TestJoinedTypes(t *testing.T) {
+	s := several(t).serve()
+	defer s.end()
+	for name, kind := range map[string]string{"a": "number", "b": "number", "c": "keyword"} {
+		s.create(fmt.Sprintf(`{"name":%q,"experts":["none"],"fields":{"level":%q}}`, name, kind))
+	}
+	ask := func(names string, status int, out any) {
+		s.call(http.MethodPost, "/v1/search", `{"question":"lamp","filter":{"not":{"field":"level","gte":5}},"collections":[`+
+			names+`]}`, status, out)
+	}
+	ask(`"a","b"`, http.StatusOK, nil)
+	ask(`"b","c"`, http.StatusUnprocessableEntity, nil)
+}
+
 // TestJoinedApart: of two collections with passages of the same ids each result has its own neighbours, each document
 // is a group, and copies are told by their collections.
 func TestJoinedApart(t *testing.T) {
