@@ -327,6 +327,18 @@ def test_no_gain_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
     assert "conclave-train fid" not in said
 
 
+def test_worse_answers_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where better passages outweigh them, both are written, and what to do is said."""
+    rows = iter([{"em": 18.0, "top-1": 17.0, "top-20": 82.0}, {"em": 5.0, "top-1": 99.0, "top-20": 100.0}])
+    monkeypatch.setattr("conclave_train.generator.scorer", lambda *_: lambda _: {"score": 0.0, **next(rows)})
+    assert train_end_to_end(job(tmp_path, settings=replace(QUICK, epochs=1, limit=8), quiet=False)).exists()
+    said = " ".join(capsys.readouterr().err.split())
+    assert "answers from all 4 of them are not (em 18.0 → 5.0" in said
+    assert "use the expert with the reader as it was" in said
+
+
 @pytest.mark.parametrize("objective", ["kl", "alt-1"])
 def test_other_objectives_run(tmp_path: Path, objective: str) -> None:
     s = replace(QUICK, objective=objective, epochs=1, hold_out=0.0, marginal="tokens", limit=8)

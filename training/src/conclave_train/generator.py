@@ -238,6 +238,11 @@ def _check(ready: Ready, state: Progressed) -> None:
         helps.insert(0, "a reader that answers from passages already, which conclave-train fid makes")
     train, held = len(ready.prepared.train), len(ready.prepared.held)
     check_gain(_worth(before), _worth(after), told, held, advise(helps, train, held), ready.job.quiet)
+    if after["em"] < before["em"] and not ready.job.quiet:
+        say(
+            f"the passages found are better, and the answers from all {ready.s.hits} of them are not ({told}): use the "
+            "expert with the reader as it was, or let it read fewer passages (--hits)"
+        )
 
 
 def _worth(row: dict[str, float]) -> float:
