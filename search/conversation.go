@@ -97,8 +97,8 @@ func foundBy(findings []finding) []rank.Ordinal {
 
 // addEarlier adds to the score of each passage what the question behind the earlier ones gives it: how
 // far that lies above the least. The confidence is that of the question that ranks the first passage
-// first; where both do, the higher of the two, and where none does, the lower. Models that read the
-// passages get the question whose confidence it is.
+// first; where both do, the higher of the two, and where none does, the lower. A reranker gets the
+// question whose confidence it is, and a reader the last message.
 func (a *answer) addEarlier(behind *answer) {
 	weight := earlierWeight(a.question)
 	for i := range a.rankings {

@@ -20,7 +20,8 @@ import (
 func (a *answer) markAnswers(ctx context.Context) error {
 	a.extracts = []Extract{}
 	reader := a.plan.reader
-	if words, _, unknown := reader.KnownWords(a.asked); words < 2 || 2*unknown > words || len(a.toRead) == 0 {
+	// Behind the messages before it, it would find the answer to these again.
+	if words, _, unknown := reader.KnownWords(a.question); words < 2 || 2*unknown > words || len(a.toRead) == 0 {
 		return nil // one word asks nothing; or the reader was not trained on the question's script
 	}
 	first := min(a.plan.marked, len(a.toRead))
@@ -36,7 +37,7 @@ func (a *answer) markAnswers(ctx context.Context) error {
 	defer cancel()
 	var readings []Reading
 	err = guard(func() (err error) {
-		readings, err = reader.Read(within, a.asked, passages)
+		readings, err = reader.Read(within, a.question, passages)
 		if err == nil && len(readings) != len(passages) {
 			err = fmt.Errorf("the reader read %d passages of %d", len(readings), len(passages))
 		}

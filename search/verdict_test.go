@@ -1,11 +1,13 @@
 package search
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
 )
 
 // TestVerdict: the chance that there is an answer is compared with the thresholds, and what was
@@ -122,5 +124,28 @@ func TestConfidenceOfNotFound(t *testing.T) {
 	r := s.ask(t, Request{Question: question, Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(AnswerOptions{})})
 	if r.Verdict != VerdictNotFound || r.Confidence == nil || *r.Confidence > .05 || *r.Any > .05 {
 		t.Errorf("%q by %+v, confidences %v and %v", r.Verdict, r.Judged, r.Confidence, r.Any)
+	}
+}
+
+// overhearing is a reader that remembers what it was asked.
+type overhearing struct {
+	*marker
+	asked []string
+}
+
+func (o *overhearing) Read(ctx context.Context, question string, passages []corpus.Passage) ([]Reading, error) {
+	o.asked = append(o.asked, question)
+	return o.marker.Read(ctx, question, passages)
+}
+
+// TestReaderReadsTheLastMessage: behind the messages before it, the reader would find the answer to these again.
+func TestReaderReadsTheLastMessage(t *testing.T) {
+	s, _, _ := lateStage()
+	reader := &overhearing{marker: new(marker)}
+	s.config.Readers = []LoadedReader{{Reader: reader, Name: "marker"}}
+	s.ask(t, Request{Messages: []Message{{Role: "user", Content: "does the red dog run"}, {Role: "user", Content: question}},
+		Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(AnswerOptions{})})
+	if len(reader.asked) != 1 || reader.asked[0] != question {
+		t.Errorf("the reader was asked %q, want %q", reader.asked, question)
 	}
 }
