@@ -143,7 +143,8 @@ func TestReaderReadsTheLastMessage(t *testing.T) {
 	s, _, _ := lateStage()
 	reader := &overhearing{marker: new(marker)}
 	s.config.Readers = []LoadedReader{{Reader: reader, Name: "marker"}}
-	s.ask(t, Request{Messages: []Message{{Role: "user", Content: "does the red dog run"}, {Role: "user", Content: question}},
+	talk := []Message{{Role: "user", Content: "does the red dog run"}, {Role: "user", Content: question}}
+	s.ask(t, Request{Messages: talk,
 		Fusion: methodsOf(fusion.MethodGate), K: 5, Answer: wanted(AnswerOptions{})})
 	if len(reader.asked) != 1 || reader.asked[0] != question {
 		t.Errorf("the reader was asked %q, want %q", reader.asked, question)
