@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -121,11 +122,30 @@ func (r *registry) all() (stores.Catalogue, error) {
 func (r *registry) tellFailed(name string, err error) {
 	r.log.Error("a collection cannot be used", "collection", name, "cause", err)
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.failed[name] = failure{err, time.Now()}
-	r.mu.Unlock()
+	if r.apart() {
+		r.countFailed()
+		return
+	}
 	r.readiness.Set(handlers.Component{
 		Name: "collection " + name, Status: handlers.Ready, Warnings: []string{"cannot be used: " + err.Error()},
 	})
+}
+
+// apart reports whether some key is for some collections alone: then /readyz, which needs no key, names none.
+func (r *registry) apart() bool {
+	return slices.ContainsFunc(r.config.Auth.Keys, func(k configs.Key) bool { return len(k.Collections) > 0 })
+}
+
+// countFailed says in /readyz how many collections cannot be used. mu is held.
+func (r *registry) countFailed() {
+	if len(r.failed) == 0 {
+		r.readiness.Remove("collections")
+		return
+	}
+	r.readiness.Set(handlers.Component{Name: "collections", Status: handlers.Ready, Warnings: []string{fmt.Sprintf(
+		"%d cannot be used: the log names them, and GET /v1/collections those of a key", len(r.failed))}})
 }
 
 // tellWorks notes that a collection can be used, or is gone.
@@ -139,6 +159,10 @@ func (r *registry) tellWorks(name string) {
 func (r *registry) forget(name string) {
 	if _, ok := r.failed[name]; ok {
 		delete(r.failed, name)
+		if r.apart() {
+			r.countFailed()
+			return
+		}
 		r.readiness.Remove("collection " + name)
 	}
 }

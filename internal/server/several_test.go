@@ -1,6 +1,8 @@
 package server
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -267,6 +269,25 @@ func TestDamagedCollection(t *testing.T) {
 			t.Errorf("of one that is gone: %s", got)
 		}
 		s.create(fmt.Sprintf(`{"name":%q,"experts":["one"]}`, name))
+	}
+}
+
+// TestDamagedApart: /readyz needs no key, so where keys are for some collections alone it names none.
+func TestDamagedApart(t *testing.T) {
+	site := several(t)
+	s := site.serve()
+	s.create(`{"name":"tenant","experts":["one"]}`)
+	s.end()
+	site.write("data/tenant/collection.yaml", "quotas: 7\n")
+	site.config.Auth.Keys = []configs.Key{{
+		Name: "other", SHA256: strings.Repeat("ab", sha256.Size), Scopes: []string{"admin"}, Collections: []string{"other"},
+	}}
+	s = site.serve()
+	defer s.end()
+	var health json.RawMessage
+	s.call(http.MethodGet, "/readyz", "", http.StatusOK, &health)
+	if text := string(health); strings.Contains(text, "tenant") || !strings.Contains(text, "1 cannot be used") {
+		t.Error(text)
 	}
 }
 
