@@ -304,7 +304,7 @@ func newStage(names string, passages int) *stage {
 	s.config.Defaults = Defaults{
 		K:          10,
 		Candidates: 15,
-		Timeout:    2 * time.Second,
+		Timeout:    10 * time.Second, // a busy machine under the race detector needs more than a server's 2
 		Fusion:     MethodAuto,
 		Missing:    fusion.Exact,
 		Alpha:      .03,
