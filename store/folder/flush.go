@@ -137,17 +137,19 @@ func (l *Live) resolveOutcome(ctx context.Context) error {
 func (l *Live) show(ctx context.Context) {
 	next := l.writer.pinned()
 	m := next.manifest
-	if !l.collection.replace(next, func(before *Generation) {
+	first := l.collection.replace(next, func(before *Generation) {
 		_ = next.verifyVectors(ctx, before) // searches report damage
-	}) {
-		return // another goroutine has shown it
-	}
+	})
+	// Where another goroutine has shown it, that one may not have come to this yet; then the next flush would
+	// take changes again whose log is gone.
 	l.mu.Lock()
 	l.pending.drop(m.Applied)
 	l.applied, l.generation = max(l.applied, m.Applied), max(l.generation, m.Generation)
 	l.tell()
 	l.mu.Unlock()
-	l.options.Published(m.Generation)
+	if first {
+		l.options.Published(m.Generation)
+	}
 }
 
 // flush publishes changes: the passages that were put as a new segment, and

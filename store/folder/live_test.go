@@ -333,3 +333,27 @@ func TestLogFirst(t *testing.T) {
 
 // anyRoom has room for a passage of any size.
 func anyRoom(int) error { return nil }
+
+// TestFlushAfterAnotherShowed: a flush whose generation a merge has shown first, which has not yet forgotten the
+// changes in it, takes none of them a second time: their log may be gone, and later ones would come before them.
+func TestFlushAfterAnotherShowed(t *testing.T) {
+	t.Parallel()
+	dir := built(t, store.BuildOptions{}, randomPassages(3, 1))
+	l := lively(t, disk.OS{}, dir, LiveOptions{FlushAfter: time.Hour, FlushPassages: 1000})
+	apply(t, l, put(corpus.Passage{ID: "new", Text: "the fox"}))
+	l.mu.Lock()
+	changes, last := l.pending.first(1000)
+	l.mu.Unlock()
+	if err := l.writer.flush(t.Context(), changes, last, nil, l.options.Build); err != nil {
+		t.Fatal(err)
+	}
+	if !l.collection.replace(l.writer.pinned(), func(*Generation) {}) {
+		t.Fatal("not shown")
+	}
+	l.show(t.Context())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := len(l.pending.queue); n > 0 || l.applied != last {
+		t.Errorf("%d changes would be applied again, %d is applied of %d", n, l.applied, last)
+	}
+}
