@@ -46,8 +46,8 @@ type FunctionWords map[string]bool
 // FunctionWordsOf returns those of a language by its code, by the lists of Snowball and Lucene; nil of a language that
 // has none.
 func FunctionWordsOf(code string) FunctionWords {
-	list := listOf(code)
-	if list == nil {
+	list, ok := lists[code]
+	if !ok {
 		return nil
 	}
 	return FunctionWords(list())
@@ -87,7 +87,7 @@ func (f FunctionWords) Has(word string) bool {
 // сколько do: the lists of FunctionWords do not have all such words, and a longer list has words that carry something
 // inside a sentence.
 func Opens(code, word string) bool {
-	return FunctionWordsOf(code) != nil && word != "" && strings.TrimSpace(stopwords.CleanString(word, code, false)) == ""
+	return lists[code] != nil && word != "" && strings.TrimSpace(stopwords.CleanString(word, code, false)) == ""
 }
 
 // Among returns which of some languages, by their codes, a text is in; "" of none. A text need not be long.
@@ -109,64 +109,36 @@ func Among(text string, codes []string) (code string) {
 
 func codeOf(lang whatlanggo.Lang) string { return cmp.Or(lang.Iso6391(), lang.Iso6393()) }
 
-func listOf(code string) func() analysis.TokenMap {
-	switch code {
-	case "ar":
-		return ar.StopWords
-	case "bg":
-		return bg.StopWords
-	case "ca":
-		return ca.StopWords
-	case "ckb":
-		return ckb.StopWords
-	case "cs":
-		return cs.StopWords
-	case "da":
-		return da.StopWords
-	case "de":
-		return de.StopWords
-	case "el":
-		return el.StopWords
-	case "en":
-		return en.StopWords
-	case "es":
-		return es.StopWords
-	case "eu":
-		return eu.StopWords
-	case "fa":
-		return fa.StopWords
-	case "fi":
-		return fi.StopWords
-	case "fr":
-		return fr.StopWords
-	case "ga":
-		return ga.StopWords
-	case "gl":
-		return gl.StopWords
-	case "hi":
-		return hi.StopWords
-	case "hu":
-		return hu.StopWords
-	case "hy":
-		return hy.StopWords
-	case "id":
-		return id.StopWords
-	case "it":
-		return it.StopWords
-	case "nl":
-		return nl.StopWords
-	case "no", "nb", "nn":
-		return no.StopWords
-	case "pt":
-		return pt.StopWords
-	case "ro":
-		return ro.StopWords
-	case "ru":
-		return ru.StopWords
-	case "sv":
-		return sv.StopWords
-	case "tr":
-		return tr.StopWords
-	}
-	return nil
+// lists are Snowball's and Lucene's, by the code of a language.
+var lists = map[string]func() analysis.TokenMap{
+	"ar":  ar.StopWords,
+	"bg":  bg.StopWords,
+	"ca":  ca.StopWords,
+	"ckb": ckb.StopWords,
+	"cs":  cs.StopWords,
+	"da":  da.StopWords,
+	"de":  de.StopWords,
+	"el":  el.StopWords,
+	"en":  en.StopWords,
+	"es":  es.StopWords,
+	"eu":  eu.StopWords,
+	"fa":  fa.StopWords,
+	"fi":  fi.StopWords,
+	"fr":  fr.StopWords,
+	"ga":  ga.StopWords,
+	"gl":  gl.StopWords,
+	"hi":  hi.StopWords,
+	"hu":  hu.StopWords,
+	"hy":  hy.StopWords,
+	"id":  id.StopWords,
+	"it":  it.StopWords,
+	"nb":  no.StopWords,
+	"nl":  nl.StopWords,
+	"nn":  no.StopWords,
+	"no":  no.StopWords,
+	"pt":  pt.StopWords,
+	"ro":  ro.StopWords,
+	"ru":  ru.StopWords,
+	"sv":  sv.StopWords,
+	"tr":  tr.StopWords,
 }
