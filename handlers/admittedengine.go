@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/overload"
+	"example.org/conclave/internal/tenant"
 	"example.org/conclave/search"
 )
 
@@ -68,7 +69,7 @@ func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (contex
 	r := e.call.r
 	arrived := exchangeOf(r.Context()).arrived
 	if key := identityOf(r.Context()).key; key != nil { // a tool's context has not the request's values
-		ctx = search.Restricted(ctx, key.Filter)
+		ctx = tenant.With(search.Restricted(ctx, key.Filter), key.Name)
 	}
 	ctx = overload.WithGroup(search.Arrived(ctx, arrived), exchangeOf(r.Context()).group)
 	ctx, cancel := context.WithCancelCause(search.WithRoom(ctx, e.call.api.answerMemoryOf(r)))
@@ -197,9 +198,18 @@ func (e *admittedEngine) DocumentText(
 
 // What follows is in memory, and small: the place that every call has is enough.
 
-func (e *admittedEngine) Experts() []search.ExpertInfo { return e.engine.Experts() }
+func (e *admittedEngine) Experts() []search.ExpertInfo {
+	all := e.engine.Experts()
+	for i := range all {
+		all[i] = e.withoutOthers(all[i])
+	}
+	return all
+}
 
-func (e *admittedEngine) Expert(name string) (search.ExpertInfo, error) { return e.engine.Expert(name) }
+func (e *admittedEngine) Expert(name string) (search.ExpertInfo, error) {
+	info, err := e.engine.Expert(name)
+	return e.withoutOthers(info), err
+}
 
 func (e *admittedEngine) Readers() []search.ReaderInfo { return e.engine.Readers() }
 
@@ -207,7 +217,11 @@ func (e *admittedEngine) Rerankers() []search.RerankerInfo { return e.engine.Rer
 
 func (e *admittedEngine) Methods() []search.MethodInfo { return e.engine.Methods() }
 
-func (e *admittedEngine) Generation() (number uint64, passages int) { return e.engine.Generation() }
+// Generation returns the newest generation's number, and how many passages the caller may see.
+func (e *admittedEngine) Generation() (number uint64, passages int) {
+	number, passages = e.engine.Generation()
+	return number, e.seen(passages)
+}
 
 func (e *admittedEngine) Limits() search.Limits { return e.engine.Limits() }
 

@@ -13,6 +13,7 @@ import (
 
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
+	"example.org/conclave/internal/tenant"
 	"example.org/conclave/search"
 )
 
@@ -61,6 +62,14 @@ func (k *Key) isFor(collection string) bool {
 	return len(k.Collections) == 0 || slices.ContainsFunc(k.Collections, matches)
 }
 
+// isBound reports whether the key is for some collections, or some passages, alone.
+func (k *Key) isBound() bool { return len(k.Collections) > 0 || !k.Filter.Empty() }
+
+// hasBoundKeys reports whether a key of the server is for some collections, or some passages, alone.
+func (a *API) hasBoundKeys() bool {
+	return slices.ContainsFunc(a.options.Keys, func(k Key) bool { return k.isBound() })
+}
+
 func (k *Key) allows(scope Scope) bool {
 	return scope == AnyKey || slices.Contains(k.Scopes, scope) || slices.Contains(k.Scopes, ScopeAdmin)
 }
@@ -89,7 +98,7 @@ func (a *API) identify(next http.Handler) http.Handler {
 		exchangeOf(r.Context()).key = id.key
 		ctx := context.WithValue(r.Context(), identityKey{}, id)
 		if id.key != nil {
-			ctx = search.Restricted(ctx, id.key.Filter)
+			ctx = tenant.With(search.Restricted(ctx, id.key.Filter), id.key.Name)
 		}
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})

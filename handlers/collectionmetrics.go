@@ -65,14 +65,14 @@ func (m *Metrics) ForgetCollection(name string) {
 	c.seconds.DeletePartialMatch(of)
 }
 
-// gatheredFor returns what is counted, without the series of collections that a key is not for, and of those that share
-// a label.
+// gatheredFor returns the series of the collections that a key is for. What has no collection is counted over the
+// requests of all callers, and is not among them.
 func (m *Metrics) gatheredFor(key *Key) ([]*dto.MetricFamily, error) {
 	all, err := m.registry.Gather()
 	for _, family := range all {
 		family.Metric = slices.DeleteFunc(family.Metric, func(series *dto.Metric) bool {
-			return slices.ContainsFunc(series.Label, func(l *dto.LabelPair) bool {
-				return l.GetName() == "collection" && !key.isFor(l.GetValue())
+			return !slices.ContainsFunc(series.Label, func(l *dto.LabelPair) bool {
+				return l.GetName() == "collection" && key.isFor(l.GetValue())
 			})
 		})
 	}

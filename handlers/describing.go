@@ -8,6 +8,7 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/languages"
+	"example.org/conclave/search"
 )
 
 // sampledPassages say in which languages a collection is, and what its metadata hold.
@@ -48,6 +49,11 @@ func (c *call) looked(info CollectionInfo) (CollectionInfo, error) {
 	}
 	info.Languages = languages.Of(texts)
 	info.Fields = metadataOf(sample)
+	if search.IsRestricted(c.r.Context()) {
+		_, passages := engine.Generation()
+		info.Passages = &passages
+		return info, nil
+	}
 	if writing := c.api.writing.Load(); writing != nil {
 		info.Backlog = backlogOf(writing.Backlog())
 	}

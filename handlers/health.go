@@ -72,13 +72,16 @@ func (a *API) getReady(c *call, _ none) (health Health, err error) {
 		return health, p
 	}
 	health = Health{Status: Ready, Components: parts}
-	if engine, err := a.loaded(); err == nil {
+	apart := a.hasBoundKeys() // /readyz needs no key, so it tells no counts then
+	if engine, err := a.loaded(); err == nil && !apart {
 		generation, passages := engine.Generation()
 		health.Generation, health.Passages = &generation, &passages
 	}
 	if writer := a.writing.Load(); writer != nil {
 		b := writer.Backlog()
-		health.Backlog = backlogOf(b)
+		if !apart {
+			health.Backlog = backlogOf(b)
+		}
 		switch {
 		case errors.Is(b.Trouble, store.ErrOtherWriter):
 			health.Warnings = append(

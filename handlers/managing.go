@@ -51,7 +51,7 @@ func (a *API) getCollections(c *call, _ none) (list CollectionList, err error) {
 	}
 	for _, info := range all {
 		if c.mayUse(info.Name) {
-			list.Collections = append(list.Collections, info)
+			list.Collections = append(list.Collections, c.withoutOthers(info))
 		}
 	}
 	return list, err
@@ -84,6 +84,7 @@ func (a *API) getCollection(c *call, _ none) (info CollectionInfo, err error) {
 			return info, collectionProblem(err)
 		}
 	}
+	info.Info = c.withoutOthers(info.Info)
 	if info.Status != collections.Opened {
 		return info, nil
 	}

@@ -17,6 +17,7 @@ import (
 // alone: never a question, an id, or a path as it was sent.
 type Metrics struct {
 	registry *prometheus.Registry
+	only     *prometheus.Registry // what is counted of the collection of a server that has one
 
 	requests *prometheus.CounterVec   // method, route, status
 	seconds  *prometheus.HistogramVec // route
@@ -39,6 +40,7 @@ func NewMetrics() *Metrics {
 	buckets := prometheus.ExponentialBuckets(0.00025, 2, 17)
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
+		only:     prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conclave_http_requests_total", Help: "Requests answered, by method, route and status."}, []string{"method", "route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -66,6 +68,10 @@ func NewMetrics() *Metrics {
 // Register adds what another part of the program counts, such as the encoders'
 // queues.
 func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Register(c) }
+
+// RegisterOfCollection adds what is counted of the collection of a server that has one. Keys that are
+// for some collections alone are shown it too.
+func (m *Metrics) RegisterOfCollection(c prometheus.Collector) error { return m.only.Register(c) }
 
 // registerAll adds several collectors.
 func (m *Metrics) registerAll(all []prometheus.Collector) error {
@@ -113,10 +119,18 @@ func (m *Metrics) request(method string, x *exchange, status int, took time.Dura
 	}
 }
 
-// handler answers a caller with a key; nil: none is needed.
+// handler answers a caller with a key; nil: none is needed. A key for some collections alone is shown
+// the series of these. A key with a filter is shown none: all of them count passages, or requests for
+// passages, that it may not see.
 func (m *Metrics) handler(key *Key) http.Handler {
-	var of prometheus.Gatherer = m.registry
-	if key != nil && len(key.Collections) > 0 {
+	var of prometheus.Gatherer = prometheus.Gatherers{m.registry, m.only}
+	switch {
+	case key == nil || !key.isBound():
+	case !key.Filter.Empty():
+		of = prometheus.Gatherers{}
+	case m.collections == nil:
+		of = m.only
+	default:
 		of = prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return m.gatheredFor(key) })
 	}
 	return promhttp.HandlerFor(of, promhttp.HandlerOpts{EnableOpenMetrics: true})

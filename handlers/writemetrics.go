@@ -33,7 +33,7 @@ func (m *Metrics) rejectedLines(n int) { m.writes.WithLabelValues(statusRejected
 // watchWriting adds gauges of what waits to be seen by searches, and of jobs.
 func (m *Metrics) watchWriting(w *writing) error {
 	gauge := func(name, help string, labels prometheus.Labels, value func() float64) error {
-		return m.Register(
+		return m.RegisterOfCollection(
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + name, Help: help, ConstLabels: labels}, value),
 		)
 	}
@@ -58,7 +58,7 @@ func (m *Metrics) watchWriting(w *writing) error {
 			return 0
 		}),
 	)
-	return errors.Join(err, m.Register(jobsMetric{w.jobs}))
+	return errors.Join(err, m.RegisterOfCollection(jobsMetric{w.jobs}))
 }
 
 // jobsMetric shows the jobs. They are read once each time, and are left out where that fails.

@@ -7,7 +7,7 @@
 //
 // Words used here: a row is one sequence of token ids; a batch is the rows of
 // one run, padded to the longest; an entry is a question in the queue, shared
-// by all callers that asked it; a job is one call for the vectors of
+// by all callers of one tenant that asked it; a job is one call for the vectors of
 // many passages, cut into batches as they run. Questions go first; jobs get
 // every eighth run at most when questions keep coming, small batches then, and
 // half of the cores for half of the time (Machine).
@@ -15,11 +15,14 @@ package batcher
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"unsafe"
+
+	"example.org/conclave/internal/tenant"
 )
 
 // Lane says which encoder of a pair a batch is for.
@@ -104,15 +107,16 @@ func New(c Config) *Batcher {
 }
 
 // Question returns the vector of a question given as token ids, which must not be
-// empty or change. The vector is the caller's own. The error is ctx's when
-// that ends first, ErrClosed, an *OverloadedError, or Infer's.
+// empty or change. The vector is the caller's own. A vector that was computed for
+// another tenant is computed again, so that the time tells nobody what others asked.
+// The error is ctx's when that ends first, ErrClosed, an *OverloadedError, or Infer's.
 func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	b.counters.count(func(s *Stats) { s.Questions++ })
 	b.config.Machine.asked()
-	key := keyOf(tokens)
+	key := keyOf(tenant.Of(ctx), tokens)
 	if vector, ok := b.cache.get(key); ok {
 		b.counters.count(func(s *Stats) { s.Hits++ })
 		return slices.Clone(vector), nil
@@ -137,10 +141,15 @@ func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, erro
 	return nil, ctx.Err()
 }
 
-// keyOf returns tokens as a string, so that they can be a map's key. It shares
-// their memory.
-func keyOf(tokens []int32) string {
-	return unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens))
+// keyOf returns the map key of a tenant's question. Without a tenant it is the tokens'
+// memory, uncopied. With one the name and its length follow, so that no two tenants have a
+// key in common.
+func keyOf(name string, tokens []int32) string {
+	key := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens))
+	if name == "" {
+		return key
+	}
+	return key + name + string(binary.LittleEndian.AppendUint32(nil, uint32(len(name))))
 }
 
 // Passages returns the vectors of rows, none of which may be empty, in their

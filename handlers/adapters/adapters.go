@@ -24,7 +24,7 @@ import (
 // All returns the adapters of a server.
 func All() []handlers.Adapter {
 	var all []handlers.Adapter
-	totals := &countedFiles{of: map[string]countedGeneration{}}
+	totals := &countedFiles{of: map[countedCollection]countedGeneration{}}
 	for _, some := range [][]handlers.Adapter{
 		modelContext(), openAI(), chat(), stores(totals), storeFiles(totals), rerankers(), dify(),
 	} {

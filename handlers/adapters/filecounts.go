@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"example.org/conclave/handlers"
+	"example.org/conclave/internal/tenant"
 	"example.org/conclave/search"
 )
 
@@ -15,10 +16,13 @@ type fileTotals struct{ files, bytes int }
 // read ask for it again and again.
 type countedFiles struct {
 	mu sync.Mutex
-	of map[string]countedGeneration // by collection
+	of map[countedCollection]countedGeneration
 }
 
-// mostCounted is of how many collections it is kept what was counted.
+// countedCollection is a collection as one caller sees it: a key may be for some of its files alone.
+type countedCollection struct{ name, caller string }
+
+// mostCounted is of how many of these it is kept what was counted.
 const mostCounted = 1000
 
 // countedGeneration says what was counted of a generation.
@@ -31,8 +35,9 @@ type countedGeneration struct {
 // countFor returns the totals of what searches see.
 func (c *countedFiles) countFor(ctx context.Context, e handlers.DocumentKeeper) (totals fileTotals, err error) {
 	generation, passages := e.Generation()
+	of := countedCollection{e.Collection(), tenant.Of(ctx)}
 	c.mu.Lock()
-	kept, known := c.of[e.Collection()]
+	kept, known := c.of[of]
 	c.mu.Unlock()
 	if known && kept.number == generation && kept.passages == passages {
 		return kept.totals, nil
@@ -58,7 +63,7 @@ func (c *countedFiles) countFor(ctx context.Context, e handlers.DocumentKeeper) 
 		if len(c.of) >= mostCounted {
 			clear(c.of)
 		}
-		c.of[e.Collection()] = countedGeneration{generation, passages, totals}
+		c.of[of] = countedGeneration{generation, passages, totals}
 		c.mu.Unlock()
 	}
 	return totals, nil

@@ -47,7 +47,7 @@ func registerPassages(metrics *handlers.Metrics, a *assembly.Assembly) error {
 	for _, m := range a.Store.Meters() {
 		err = errors.Join(
 			err,
-			metrics.Register(
+			metrics.RegisterOfCollection(
 				prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "conclave_" + m.Name, Help: m.Help}, m.Value),
 			),
 		)

@@ -135,7 +135,7 @@ func (s *Server) startOne(
 	}
 	if err == nil {
 		err = errors.Join(metrics.Register(encoderMetrics{c.searched}),
-			metrics.Register(recallMetric{c.assembly.Engine.Experts}),
+			metrics.RegisterOfCollection(recallMetric{c.assembly.Engine.Experts}),
 			registerPassages(metrics, c.assembly), registerProgram(metrics, o.Version))
 	}
 	if err != nil {

@@ -1,0 +1,147 @@
+package endtoend
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// tenantKeys are an owner's key, one that is for the collection c alone, and one that sees the passages of
+// one group alone. Their texts are "owner", "key" and "member": printf %s member | sha256sum.
+const tenantKeys = `auth:
+  keys:
+    - {name: owner, sha256: 4c1029697ee358715d3a14a2add817c4b01651440de808371f78165ac90dc581, scopes: [admin]}
+    - {name: bound, sha256: 2c70e12b7a0646f92279f427c7b38e7334d8e5389cff167a1dc30e73f826b683, scopes: [search], collections: [c]}
+    - name: member
+      sha256: e31ab643c44f7a0ec824b59d1194d60dac334200d845e61d2d289daa0f087ea4
+      scopes: [search, embed]
+      filter: {field: group, eq: open}
+`
+
+const memberKey = "member"
+
+// TestAttackCache: that somebody asked a question leaves nothing behind which another key could measure. Of the
+// questions that a key asks, those alone are answered from the cache that it asked before.
+func TestAttackCache(t *testing.T) {
+	s := newSite(t, "log: {level: error}\n"+tenantKeys, []string{"small"}, "small", `{"id":"first","text":"an old lighthouse","metadata":{"group":"open"}}`+"\n")
+	p := s.serve("")
+	counter := regexp.MustCompile(`(?m)^conclave_encoder_cache_hits_total\{expert="small"\} (\d+)$`)
+	for _, step := range []struct{ key, question, hits string }{
+		{searcherKey, "where is the lighthouse", "0"}, {ownerKey, "where is the lighthouse", "0"},
+		{memberKey, "where is the lighthouse", "0"}, {searcherKey, "where is the lighthouse", "1"},
+		{memberKey, "where is the lighthouse", "2"}, {memberKey, "who keeps it", "2"}, {ownerKey, "who keeps it", "2"},
+	} {
+		status, answer, err := p.ask(http.MethodPost, "/v1/search", step.key, fmt.Sprintf(`{"question":%q}`, step.question))
+		if err != nil || status != http.StatusOK {
+			t.Fatalf("%v: %d %.300s %v", step, status, answer, err)
+		}
+		_, metrics, err := p.ask(http.MethodGet, "/metrics", ownerKey, "")
+		if found := counter.FindSubmatch(metrics); err != nil || found == nil || string(found[1]) != step.hits {
+			t.Errorf("%v: hits %q, %v", step, found, err)
+		}
+	}
+	for key, want := range map[string]bool{searcherKey: true, memberKey: false} {
+		_, metrics, err := p.ask(http.MethodGet, "/metrics", key, "")
+		if err != nil || strings.Contains(string(metrics), "encoder") || strings.Contains(string(metrics), "http") ||
+			strings.Contains(string(metrics), "go_") || strings.Contains(string(metrics), "conclave_passages 1\n") != want {
+			t.Errorf("%s is shown\n%.3000s%v", key, metrics, err)
+		}
+	}
+	status, ready, err := p.ask(http.MethodGet, "/readyz", "", "")
+	if err != nil || status != http.StatusOK || strings.Contains(string(ready), "passages") ||
+		strings.Contains(string(ready), "generation") {
+		t.Errorf("/readyz without a key: %d %s %v", status, ready, err)
+	}
+	p.stop()
+}
+
+// groupedLines returns passages of the group "open", and where asked those of another group between them.
+func groupedLines(others bool) string {
+	var lines strings.Builder
+	add := func(id, title, text, group string, year int, language string) {
+		line, _ := json.Marshal(map[string]any{"id": id, "title": title, "text": text, "tags": []string{group},
+			"metadata": map[string]any{"group": group, "year": year, "language": language, "kind": group + "kind"}})
+		lines.Write(append(line, '\n'))
+	}
+	for i := range 60 {
+		add(fmt.Sprintf("a/%d", i), fmt.Sprint("Harbour ", i),
+			fmt.Sprintf("The lighthouse number %d of the old harbour was lit in %d by a keeper.", i, 1800+i), "open", 1800+i, "en")
+		if !others {
+			continue
+		}
+		add(fmt.Sprintf("b/%d", i), fmt.Sprint("Geheim ", i), fmt.Sprintf(
+			"Der zebrastern Nummer %d wurde im Jahr %d von einem Wärter der lighthouse gesehen.", i, 1900+i), "closed", 1900+i, "de")
+	}
+	return lines.String()
+}
+
+// filteredRequests ask in every way for what a key with a filter may not see.
+var filteredRequests = []struct{ method, path, body string }{
+	{"POST", "/v1/search", `{"question":"lighthouse keeper","k":20,"facets":[{"field":"group"},{"field":"year","size":100},{"field":"language"},{"field":"kind"}]}`},
+	{"POST", "/v1/search", `{"question":"zebrastern"}`},
+	{"POST", "/v1/search", `{"question":"zebrastern lighthouse","explain":true,"k":2}`},
+	{"POST", "/v1/search", `{"question":"zebrasterm lighthoose"}`},
+	{"POST", "/v1/search", `{"question":"lighthouse keeper","fields":["title","text","tags","metadata","highlights"],"around":3,"group_by":"document"}`},
+	{"POST", "/v1/search", `{"question":"Nummer 12 im Jahr","must":["zebrastern"]}`},
+	{"POST", "/v1/search", `{"question":"lighthouse","must_not":["zebrastern"],"k":30}`},
+	{"POST", "/v1/search", `{"question":"\"old harbour\" lighthouse","exact":true,"filter":{"not":{"field":"group","eq":"open"}}}`},
+	{"POST", "/v1/search", `{"question":"lighthouse","filter":{"field":"year","gte":1900}}`},
+	{"POST", "/v1/search/batch", `{"searches":[{"question":"zebrastern"},{"question":"lighthouse"}]}`},
+	{"GET", "/v1/passages?limit=50", ""}, {"GET", "/v1/passages?after=a/59", ""}, {"GET", "/v1/passages?after=b/3&limit=1", ""},
+	{"GET", "/v1/passages/b/3", ""}, {"GET", "/v1/documents?q=b", ""}, {"GET", "/v1/documents?prefix=b", ""},
+	{"GET", "/v1/collections", ""}, {"GET", "/v1/collections/c", ""}, {"GET", "/v1/experts", ""}, {"GET", "/v1/experts/small", ""},
+	{"GET", "/v1/limits", ""}, {"GET", "/metrics", ""}, {"GET", "/readyz", ""}, {"GET", "/v1/vector_stores/c", ""}, {"GET", "/v1/files", ""},
+	{"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_experts","arguments":{}}}`},
+	{"POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"zebrastern lighthouse"}}}`},
+	{"POST", "/v1/vector_stores/c/search", `{"query":"zebrastern lighthouse","max_num_results":20}`},
+	{"POST", "/retrieval", `{"knowledge_id":"c","query":"zebrastern","retrieval_setting":{"top_k":20}}`},
+}
+
+// measured are what is measured anew for each request, and what the statistics of words of all passages have a part
+// in, which docs/operations.md says is the same for all keys.
+var measured = regexp.MustCompile(
+	`"(request_id|took_ms|generation|score|confidence|created|created_at|instance|chance|verdict|contributions|weight|doc_frequency|idf)":\s*("[^"]*"|[-+.0-9eE]+|\[[^\]]*\]|null)`)
+
+// TestAttackFilters: a key with a filter is answered from a collection as from one that has the passages alone which it
+// may see, but for scores.
+func TestAttackFilters(t *testing.T) {
+	answers := map[bool][]string{}
+	for _, others := range []bool{true, false} {
+		s := newSite(t, "log: {level: error}\nread_only: true\n"+tenantKeys, []string{"small"}, "small", groupedLines(others))
+		p := s.serve("")
+		for _, r := range filteredRequests {
+			status, answer, err := p.ask(r.method, r.path, memberKey, r.body, "Accept", "application/json, text/event-stream, application/x-ndjson, text/plain")
+			if err != nil {
+				t.Fatal(r, err)
+			}
+			answer = bytes.ReplaceAll(answer, []byte(p.url), nil)
+			text := fmt.Sprintf("%d %s", status, measured.ReplaceAllString(string(answer), `"$1":0`))
+			for _, secret := range []string{"closed", "1937", "Geheim", `"de"`, "Wärter"} {
+				if strings.Contains(text, secret) && !strings.Contains(r.body, secret) {
+					t.Errorf("%v tells %q: %.1000s", r, secret, text)
+				}
+			}
+			answers[others] = append(answers[others], text)
+		}
+		p.stop()
+	}
+	for i, r := range filteredRequests {
+		if whole, part := answers[true][i], answers[false][i]; whole != part {
+			at := 0
+			for at < min(len(whole), len(part)) && whole[at] == part[at] {
+				at++
+			}
+			at = max(at-80, 0)
+			t.Errorf("%v: among others, from byte %d\n%.400s\nand alone\n%.400s", r, at, whole[at:], part[at:])
+		}
+	}
+	for i, text := range answers[true] {
+		if refused := filteredRequests[i].path == "/v1/passages/b/3"; !strings.HasPrefix(text, "200 ") && !refused {
+			t.Errorf("%v: %.300s", filteredRequests[i], text)
+		}
+	}
+}
