@@ -2,42 +2,181 @@ package documents
 
 import (
 	"bytes"
+	"fmt"
+	"math"
 	"mime"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/wlynxg/chardet"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/ianaindex"
 	"golang.org/x/text/encoding/unicode"
 )
 
-// decode returns a text as UTF-8. A mark of the byte order decides; then whether all of
-// it is valid UTF-8, whatever is declared, since pages declare what they are not; then
-// the declared encoding, where it decodes every byte; then what the bytes look like.
-func decode(data []byte, declared string) (string, error) {
+// decode returns a text as UTF-8, and adds a warning to the writer where its encoding was guessed and another one
+// is as likely. In this order decide:
+//
+//  1. a byte order mark, and the NUL bytes of UTF-16 without one;
+//  2. whether all of it is valid UTF-8, whatever is declared, since pages declare what they are not;
+//  3. the declared encoding, where it decodes every byte;
+//  4. what the bytes look like (guessEncoding).
+func (w *writer) decode(data []byte, declared string) (string, error) {
+	text, doubt, err := decode(data, declared)
+	if doubt != "" {
+		w.warn("%s", doubt)
+	}
+	return text, err
+}
+
+// decode returns a text as UTF-8, and a warning where its encoding is doubtful.
+func decode(data []byte, declared string) (text, doubt string, err error) {
 	switch {
 	case bytes.HasPrefix(data, []byte{0xEF, 0xBB, 0xBF}):
 		data = data[3:]
 	case bytes.HasPrefix(data, []byte{0xFF, 0xFE}), bytes.HasPrefix(data, []byte{0xFE, 0xFF}):
-		return transform(data, unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM), "UTF-16")
+		text, err := transform(data, unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM), "UTF-16")
+		return text, "", err
+	}
+	switch unmarkedUTF16(data) {
+	case "UTF-16LE":
+		text, err := transform(data, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "UTF-16LE")
+		return text, "", err
+	case "UTF-16BE":
+		text, err := transform(data, unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "UTF-16BE")
+		return text, "", err
 	}
 	if utf8.Valid(data) {
-		return string(data), nil
+		return string(data), "", nil
 	}
-	if declared != "" {
-		if e, name := charset.Lookup(declared); e != nil && name != "utf-8" && name != "replacement" {
-			if text, err := transform(data, e, name); err == nil && !bytes.ContainsRune([]byte(text), utf8.RuneError) {
-				return text, nil
-			}
+	if e, name := encodingNamed(declared); e != nil && name != "utf-8" {
+		if text, err := transform(data, e, name); err == nil && !strings.ContainsRune(text, utf8.RuneError) {
+			return text, "", nil
 		}
 	}
-	if found := chardet.Detect(data[:min(len(data), 64<<10)]); found.Encoding != "" {
-		if e, name := charset.Lookup(found.Encoding); e != nil && name != "utf-8" && name != "replacement" {
-			return transform(data, e, name)
+	guess := guessEncoding(data)
+	if guess.foreign {
+		return "", "", unreadable(Unsupported, nil, "it is neither text in an encoding that is known nor a type of file that is read")
+	}
+	text, err = transform(data, guess.encoding, guess.name)
+	if err != nil {
+		return "", "", err
+	}
+	if n := strings.Count(text, string(utf8.RuneError)); n > 0 {
+		doubt = fmt.Sprintf("%d of its characters cannot be read as %s, which it seems to be: name its encoding if that is wrong", n, guess.name)
+	} else if guess.doubtful {
+		doubt = fmt.Sprintf("it was read as %s, which is a guess: name its encoding if that is wrong", guess.name)
+	}
+	return text, doubt, nil
+}
+
+// encodingNamed returns an encoding by one of the names that IANA or the HTML standard have for it, and its usual name; nil
+// where none has that name.
+func encodingNamed(label string) (encoding.Encoding, string) {
+	if label == "" {
+		return nil, ""
+	}
+	if e, name := charset.Lookup(label); e != nil && name != "replacement" {
+		return e, name
+	}
+	if e, err := ianaindex.IANA.Encoding(label); err == nil && e != nil {
+		return e, strings.ToLower(label)
+	}
+	return nil, ""
+}
+
+// guessedEncoding is the encoding that a text most likely has. It is doubtful where another one, which makes
+// other characters of it, is nearly as likely.
+type guessedEncoding struct {
+	encoding encoding.Encoding
+	name     string
+	doubtful bool
+	foreign  bool // the bytes are hardly a text
+}
+
+// What a guess goes by.
+const (
+	guessBytes  = 32 << 10 // bytes of lines with characters that are not ASCII
+	clearMargin = 0.15     // how much better than each other text a guess has to be, by character in which they differ
+	noScore     = 0.0      // the score of bytes that are no text in any language
+	clearScore  = 0.3      // the score of a text that most of whose characters are of the language
+)
+
+// guessEncoding returns the encoding of a text that is not UTF-8, by how much what each encoding makes of it
+// looks like a language that is written in it, and by chardet. Its time is bounded: it reads guessBytes.
+func guessEncoding(data []byte) guessedEncoding {
+	sample := linesBeyondASCII(data, guessBytes)
+	found := chardet.Detect(sample)
+	best := guessedEncoding{}
+	var texts []decodedSample
+	bestAt, bestScore := 0, 0.0
+	for _, c := range candidateEncodings() {
+		decoded, err := c.encoding.NewDecoder().Bytes(sample)
+		if err != nil {
+			continue
+		}
+		text := decodedSample{runes: []rune(string(decoded)), score: c.score(string(decoded)), wide: c.common != nil}
+		texts = append(texts, text)
+		score := text.score + c.prior
+		if strings.EqualFold(found.Encoding, c.name) {
+			score += 0.05 * found.Confidence
+		}
+		if len(texts) == 1 || score > bestScore {
+			best = guessedEncoding{encoding: c.encoding, name: c.name}
+			bestAt, bestScore = len(texts)-1, score
 		}
 	}
-	e, name := charset.Lookup("windows-1252") // every byte is a character of it
-	return transform(data, e, name)
+	best.doubtful = texts[bestAt].score < clearScore
+	best.foreign = texts[bestAt].score < noScore && len(sample)*10 > len(data)
+	for _, other := range texts {
+		best.doubtful = best.doubtful || texts[bestAt].margin(other) < clearMargin
+	}
+	return best
+}
+
+// decodedSample is what an encoding makes of a sample of a text.
+type decodedSample struct {
+	runes []rune
+	score float64
+	wide  bool // its characters have two bytes
+}
+
+// margin returns how much better than another text this one is, for each character in which they differ; a large
+// number where they are equal.
+func (s decodedSample) margin(other decodedSample) float64 {
+	beyond, different := 0, 0
+	for i, r := range s.runes {
+		if r < utf8.RuneSelf {
+			continue
+		}
+		beyond++
+		if s.wide || other.wide || i >= len(other.runes) || other.runes[i] != r {
+			different++
+		}
+	}
+	if different == 0 || s.wide && other.wide && slices.Equal(s.runes, other.runes) {
+		return math.MaxFloat64
+	}
+	return (s.score - other.score) * float64(beyond) / float64(different)
+}
+
+// linesBeyondASCII returns the lines of a text with bytes that are not ASCII, up to a number of bytes.
+func linesBeyondASCII(data []byte, most int) []byte {
+	var sample []byte
+	for len(data) > 0 && len(sample) < most {
+		end := bytes.IndexByte(data, '\n') + 1
+		if end == 0 {
+			end = len(data)
+		}
+		line := data[:end]
+		data = data[end:]
+		if bytes.ContainsFunc(line, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			sample = append(sample, line[:min(len(line), most-len(sample))]...)
+		}
+	}
+	return sample
 }
 
 func transform(data []byte, e encoding.Encoding, name string) (string, error) {

@@ -94,6 +94,9 @@ func Detect(data []byte, name, declared string) string {
 		}
 		return "application/octet-stream"
 	}
+	if t := pictureOrSound(head, name); t != "" {
+		return t
+	}
 	switch {
 	case bytes.HasPrefix(head, []byte("From ")) && (ending == Mailbox || mailFields.Match(head)):
 		return Mailbox
@@ -115,6 +118,23 @@ func Detect(data []byte, name, declared string) string {
 		return HTML
 	}
 	return Text
+}
+
+// pictureOrSound returns the media type of a picture, a sound, a video or a font whose first bytes could be text, by these
+// or by the ending of its name; "" for others, and for pictures that are written as XML.
+func pictureOrSound(head []byte, name string) string {
+	for _, t := range []string{mimetype.Detect(head).String(), mime.TypeByExtension(strings.ToLower(path.Ext(name)))} {
+		t, _, _ = strings.Cut(t, ";")
+		kind, rest, _ := strings.Cut(t, "/")
+		switch kind {
+		case "image", "audio", "video", "font":
+			// The ending .ts is also that of a program.
+			if !strings.HasSuffix(rest, "+xml") && t != "video/mp2t" && !strings.HasPrefix(rest, "vnd.dlna") {
+				return t
+			}
+		}
+	}
+	return ""
 }
 
 // insideZip returns the type of a zip archive that is a document; "" where it is none.
@@ -151,7 +171,8 @@ func insideZip(data []byte) string {
 
 // textual reports whether bytes are text in some encoding.
 func textual(head []byte) bool {
-	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) {
+	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) ||
+		unmarkedUTF16(head[:len(head)&^1]) != "" {
 		return true
 	}
 	control := 0

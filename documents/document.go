@@ -125,6 +125,18 @@ type writer struct {
 	blocks []Block
 	page   int
 	err    error // the first bound that was passed
+	// warnings name what was left out of the text, and what is doubtful.
+	warnings []string
+}
+
+// mostWarnings bounds the warnings of a document.
+const mostWarnings = 50
+
+// warn adds a warning to the document. Beyond mostWarnings it does nothing.
+func (w *writer) warn(format string, args ...any) {
+	if len(w.warnings) < mostWarnings {
+		w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
+	}
 }
 
 // add appends a block, unless its text is blank.
@@ -178,5 +190,6 @@ func (w *writer) document(mediaType, title string) (*Document, error) {
 		Text:      w.text.String(),
 		Blocks:    w.blocks,
 		Pages:     w.page,
+		Warnings:  w.warnings,
 	}, nil
 }

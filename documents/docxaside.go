@@ -43,7 +43,7 @@ func (d *docx) addPart(r relation) error {
 func (d *docx) addFile(name string, data []byte) error {
 	switch mediaType := Detect(data, name, ""); mediaType {
 	case HTML:
-		text, err := decode(data, declaredInHTML(data, ""))
+		text, err := d.w.decode(data, declaredInHTML(data, ""))
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func readEPUB(w *writer, data []byte) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		decoded, err := decode(text, "")
+		decoded, err := w.decode(text, "")
 		if err != nil {
 			return "", err
 		}

@@ -14,7 +14,7 @@ import (
 // what the page itself marks as its main part; else what stands out as such; else all of
 // it but what HTML marks as beside it.
 func readHTML(w *writer, data []byte, contentType string) (string, error) {
-	text, err := decode(data, declaredInHTML(data, contentType))
+	text, err := w.decode(data, declaredInHTML(data, contentType))
 	if err != nil {
 		return "", err
 	}

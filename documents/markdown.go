@@ -15,7 +15,7 @@ var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Foo
 // readMarkdown reads GitHub's dialect of Markdown, with front matter, whose title is the
 // document's.
 func readMarkdown(w *writer, data []byte) (string, error) {
-	text, err := decode(data, "")
+	text, err := w.decode(data, "")
 	if err != nil {
 		return "", err
 	}

@@ -125,7 +125,7 @@ func (t *sheetWriter) close() {
 
 // readCSV reads a table of values, whatever parts them.
 func readCSV(w *writer, data []byte, contentType string) error {
-	text, err := decode(data, charsetOf(contentType))
+	text, err := w.decode(data, charsetOf(contentType))
 	if err != nil {
 		return err
 	}

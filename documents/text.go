@@ -12,7 +12,7 @@ import (
 // lines that is underlined, numbered like a section, or short and without a full stop
 // is a heading; lines of an indented or tabulated block keep their white space.
 func readText(w *writer, data []byte, contentType string) (string, error) {
-	text, err := decode(data, charsetOf(contentType))
+	text, err := w.decode(data, charsetOf(contentType))
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,253 @@
+package documents
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+)
+
+// candidateEncoding is an encoding that a text without a declared one may have.
+type candidateEncoding struct {
+	name      string
+	encoding  encoding.Encoding
+	languages []alphabet         // that are written in it; nil of one whose characters have two bytes
+	common    func(rune) float64 // how likely a character of two bytes is, from -1 to 1
+	prior     float64            // what is added to its score: of equal ones the usual one is taken
+}
+
+// candidateEncodings returns the encodings that guessEncoding compares, in the order of how usual they are.
+func candidateEncodings() []candidateEncoding {
+	west := []alphabet{german, french, spanish, portuguese, italian, swedish, danish, dutch, icelandic, catalan}
+	central := []alphabet{polish, czech, slovak, hungarian, southSlav, romanian, german}
+	cyrillic := []alphabet{russian, ukrainian, bulgarian, serbian}
+	baltic := []alphabet{lithuanian, latvian, estonian}
+	turk := []alphabet{turkish}
+	return []candidateEncoding{
+		{name: "windows-1252", encoding: charmap.Windows1252, languages: west, prior: 0.06},
+		{name: "windows-1250", encoding: charmap.Windows1250, languages: central, prior: 0.04},
+		{name: "windows-1251", encoding: charmap.Windows1251, languages: cyrillic, prior: 0.04},
+		{name: "windows-1253", encoding: charmap.Windows1253, languages: []alphabet{greek}, prior: 0.04},
+		{name: "windows-1254", encoding: charmap.Windows1254, languages: turk, prior: 0.04},
+		{name: "windows-1255", encoding: charmap.Windows1255, languages: []alphabet{hebrew}, prior: 0.04},
+		{name: "windows-1256", encoding: charmap.Windows1256, languages: []alphabet{arabic}, prior: 0.04},
+		{name: "windows-1257", encoding: charmap.Windows1257, languages: baltic, prior: 0.03},
+		{name: "Shift_JIS", encoding: japanese.ShiftJIS, common: likelyJapanese, prior: 0.04},
+		{name: "GB18030", encoding: simplifiedchinese.GB18030, common: likelyIn(simplifiedchinese.GBK, 0xd7), prior: 0.04},
+		{name: "Big5", encoding: traditionalchinese.Big5, common: likelyIn(traditionalchinese.Big5, 0xc6), prior: 0.03},
+		{name: "EUC-KR", encoding: korean.EUCKR, common: likelyKorean(), prior: 0.04},
+		{name: "EUC-JP", encoding: japanese.EUCJP, common: likelyJapanese, prior: 0.03},
+		{name: "KOI8-R", encoding: charmap.KOI8R, languages: []alphabet{russian, bulgarian}, prior: 0.02},
+		{name: "KOI8-U", encoding: charmap.KOI8U, languages: []alphabet{ukrainian}, prior: 0.02},
+		{name: "ISO-8859-2", encoding: charmap.ISO8859_2, languages: central, prior: 0.02},
+		{name: "ISO-8859-5", encoding: charmap.ISO8859_5, languages: cyrillic},
+		{name: "ISO-8859-7", encoding: charmap.ISO8859_7, languages: []alphabet{greek}, prior: 0.02},
+		{name: "ISO-8859-13", encoding: charmap.ISO8859_13, languages: baltic},
+		{name: "ISO-8859-15", encoding: charmap.ISO8859_15, languages: west, prior: 0.01},
+		{name: "IBM437", encoding: charmap.CodePage437, languages: west, prior: 0.01},
+		{name: "IBM850", encoding: charmap.CodePage850, languages: west},
+		{name: "IBM852", encoding: charmap.CodePage852, languages: central},
+		{name: "IBM866", encoding: charmap.CodePage866, languages: cyrillic},
+		{name: "macintosh", encoding: charmap.Macintosh, languages: west, prior: 0.01},
+		{name: "x-mac-cyrillic", encoding: charmap.MacintoshCyrillic, languages: cyrillic},
+	}
+}
+
+// likelyJapanese rates a character of a Japanese text: kana are in every sentence, and the marks of
+// half width, of one byte each, in hardly any.
+func likelyJapanese(r rune) float64 {
+	switch {
+	case r >= 0xff61 && r <= 0xff9f:
+		return -0.3
+	case unicode.In(r, unicode.Hiragana, unicode.Katakana), r >= 0x3000 && r <= 0x30ff:
+		return 1
+	case unicode.Is(unicode.Han, r):
+		return 0.6
+	case r >= 0xff00 && r <= 0xffef, r >= 0x2010 && r <= 0x266f: // letters and signs of full width
+		return 0.4
+	}
+	return -0.5
+}
+
+// likelyKorean returns a rating of characters of a Korean text: KS X 1001 has the usual syllables.
+func likelyKorean() func(rune) float64 {
+	encoder := korean.EUCKR.NewEncoder()
+	return func(r rune) float64 {
+		switch {
+		case unicode.Is(unicode.Hangul, r):
+			b, err := encoder.Bytes(utf8.AppendRune(nil, r))
+			if err != nil || len(b) != 2 || b[0] < 0xb0 || b[1] < 0xa1 {
+				return -0.8 // of the extension by rare ones
+			}
+			return 1
+		case unicode.Is(unicode.Han, r):
+			return -0.2
+		case r >= 0x3000 && r <= 0x303f, r >= 0xff00 && r <= 0xffef:
+			return 0.5
+		}
+		return -0.5
+	}
+}
+
+// likelyIn returns a rating of Chinese characters. An encoding has the usual ones in its first rows, up to a last
+// first byte.
+func likelyIn(e encoding.Encoding, last byte) func(rune) float64 {
+	encoder := e.NewEncoder()
+	return func(r rune) float64 {
+		switch {
+		case unicode.Is(unicode.Han, r):
+			b, err := encoder.Bytes(utf8.AppendRune(nil, r))
+			if err != nil || len(b) != 2 {
+				return -0.5
+			}
+			if first := b[0]; (first >= 0xb0 || last < 0xd0 && first >= 0xa4) && first <= last && b[1] >= 0x40 {
+				if last >= 0xd0 && b[1] < 0xa1 { // a rare one that GBK put between those of GB 2312
+					return -0.2
+				}
+				return 0.9
+			}
+			return -0.2
+		case r >= 0x3000 && r <= 0x303f, r >= 0xff00 && r <= 0xffef, r >= 0x2010 && r <= 0x2026:
+			return 0.6
+		}
+		return -0.4
+	}
+}
+
+// score rates how much a text that the encoding made looks like one of a language that is written in it, from -2 to 1.
+func (c *candidateEncoding) score(text string) float64 {
+	if c.common != nil {
+		return scoreWide(strings.TrimRight(text, string(utf8.RuneError)), c.common)
+	}
+	best := -2.0
+	for _, a := range c.languages {
+		letters, latin := a.weigh()
+		best = max(best, scoreDecoded(text, letters, latin))
+	}
+	return best
+}
+
+// scoreDecoded rates how much a decoded text looks like one of a language with this alphabet: the mean over its
+// characters that are not ASCII, from -2 to 1. Letters of the alphabet speak for it; against it speak
+// other letters, signs and controls inside of words, words in two scripts and capitals behind small letters.
+func scoreDecoded(text string, letters map[rune]float64, latin bool) float64 {
+	sum, count := 0.0, 0
+	var before rune
+	for at, r := range text {
+		if r < utf8.RuneSelf {
+			before = r
+			continue
+		}
+		count++
+		next, _ := utf8.DecodeRuneInString(text[at+utf8.RuneLen(r):])
+		weight, known := letters[unicode.ToLower(r)]
+		switch {
+		case r == utf8.RuneError, unicode.IsControl(r), !unicode.IsPrint(r) && !unicode.IsSpace(r):
+			sum -= 2
+		case known:
+			sum += weight
+			if unicode.IsUpper(r) && unicode.IsLower(before) {
+				sum -= 1.5
+			}
+			if !latin && asciiLetter(before) {
+				sum -= 1.5
+			}
+			if latin && before >= utf8.RuneSelf && unicode.IsLetter(before) {
+				sum -= 0.8 // a language in Latin letters has most of them from ASCII
+			}
+		case unicode.IsLetter(r), unicode.IsMark(r):
+			sum -= 2
+		case unicode.IsLetter(before) && unicode.IsLetter(next):
+			if r == '’' || r == '‑' || r == '­' || r == '·' || r == '–' || r == '—' {
+				sum += 0.4
+			} else {
+				sum -= 1.5
+			}
+		case strings.ContainsRune("£¥²³¹ªº¼½¾±×", r) && unicode.IsLetter(next):
+			sum -= 1.5 // it stands at a number
+		case usualSign(r):
+			sum += 0.5
+		case r >= 0x2500 && r <= 0x259f: // boxes, drawn in a row
+			if before >= 0x2500 && before <= 0x259f || next >= 0x2500 && next <= 0x259f {
+				sum += 0.5
+			} else {
+				sum -= 1.5
+			}
+		default:
+			sum -= 0.5
+		}
+		before = r
+	}
+	if count == 0 {
+		return 0
+	}
+	return sum / float64(count)
+}
+
+func asciiLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+
+// usualSign reports whether a character is a sign that texts in any language have.
+func usualSign(r rune) bool {
+	switch r {
+	case '“', '”', '„', '‘', '’', '‚', '«', '»', '–', '—', '…', '•', '·', '€', '£', '§', '°', '©', '®', '™', '±', '×', '½', '¼', '²', '³',
+		'µ', '№', '¿', '¡', '\u00a0', 'º', 'ª', '¾', '¥', '¢':
+		return true
+	}
+	return false
+}
+
+// scoreWide rates how much a decoded text looks like one in a script of two bytes a character: the mean over
+// the bytes that are not ASCII, from -2 to 1.
+func scoreWide(text string, common func(rune) float64) float64 {
+	sum, count := 0.0, 0
+	var before rune
+	for _, r := range text {
+		beside := before
+		before = r
+		if beside >= utf8.RuneSelf && unicode.IsLetter(beside) && r >= 'a' && r <= 'z' ||
+			r >= utf8.RuneSelf && unicode.IsLetter(r) && beside >= 'a' && beside <= 'z' {
+			sum-- // a word in two scripts
+		}
+		switch {
+		case r < utf8.RuneSelf:
+		case r == utf8.RuneError:
+			sum -= 8
+			count++
+		case r >= 0xff61 && r <= 0xff9f: // of one byte
+			sum += common(r)
+			count++
+		default:
+			sum += 2 * common(r)
+			count += 2
+		}
+	}
+	if count == 0 {
+		return 0
+	}
+	return max(-2, sum/float64(count))
+}
+
+// weigh returns how much each letter of an alphabet speaks for its language: frequent letters most, where the
+// language has letters of its own alone.
+func (a alphabet) weigh() (letters map[rune]float64, latin bool) {
+	letters = map[rune]float64{}
+	all := []rune(string(a))
+	latin = unicode.Is(unicode.Latin, all[0])
+	for i, r := range all {
+		switch {
+		case latin, i*3 < len(all):
+			letters[r] = 1
+		case i*3 < 2*len(all):
+			letters[r] = 0.5
+		default:
+			letters[r] = -0.2
+		}
+	}
+	return letters, latin
+}
