@@ -72,8 +72,8 @@ func decode(data []byte, declared string) (text, doubt string, err error) {
 	return text, doubt, nil
 }
 
-// encodingNamed returns an encoding by one of the names that IANA or the HTML standard have for it, and its usual name; nil
-// where none has that name.
+// encodingNamed returns an encoding by one of the names that IANA or the HTML standard have for it, and its usual
+// name; nil where none has that name.
 func encodingNamed(label string) (encoding.Encoding, string) {
 	if label == "" {
 		return nil, ""
@@ -125,7 +125,8 @@ func guessEncoding(data []byte) guessedEncoding {
 		}
 		if len(texts) == 1 || score > bestScore {
 			best = guessedEncoding{encoding: c.encoding, name: c.name}
-			bestAt, bestScore = len(texts)-1, score
+			bestAt = len(texts) - 1
+			bestScore = score
 		}
 	}
 	best.doubtful = texts[bestAt].score < clearScore

@@ -116,7 +116,8 @@ func TestDoubtfulEncodings(t *testing.T) {
 	}
 }
 
-// TestRubbish: bytes that are neither text nor a file of a known type are refused, and so is what is named like a picture.
+// TestRubbish: bytes that are neither text nor a file of a known type are refused, and so is what is named like a
+// picture.
 func TestRubbish(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 3000)

@@ -120,8 +120,8 @@ func Detect(data []byte, name, declared string) string {
 	return Text
 }
 
-// pictureOrSound returns the media type of a picture, a sound, a video or a font whose first bytes could be text, by these
-// or by the ending of its name; "" for others, and for pictures that are written as XML.
+// pictureOrSound returns the media type of a picture, a sound, a video or a font whose first bytes could be text,
+// by these or by the ending of its name; "" for others, and for pictures that are written as XML.
 func pictureOrSound(head []byte, name string) string {
 	for _, t := range []string{mimetype.Detect(head).String(), mime.TypeByExtension(strings.ToLower(path.Ext(name)))} {
 		t, _, _ = strings.Cut(t, ";")

@@ -142,6 +142,7 @@ func (w *writer) warn(format string, args ...any) {
 // add appends a block, unless its text is blank.
 func (w *writer) add(kind Kind, level int, text string) { w.addRow(kind, level, "", text) }
 
+// addRow appends a block that stands below a header, which is clean already.
 func (w *writer) addRow(kind Kind, level int, header, text string) {
 	if kind == Code {
 		text = strings.Trim(strings.ToValidUTF8(stripControl(text), ""), "\n")
@@ -172,7 +173,7 @@ func (w *writer) addRow(kind Kind, level int, header, text string) {
 	w.text.WriteString(text)
 	w.blocks = append(
 		w.blocks,
-		Block{Kind: kind, Level: level, Header: clean(header), Page: w.page, Begin: begin, End: w.text.Len()},
+		Block{Kind: kind, Level: level, Header: header, Page: w.page, Begin: begin, End: w.text.Len()},
 	)
 }
 

@@ -3,6 +3,8 @@ package documents
 import (
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -99,6 +101,8 @@ func (d *dom) node(n *html.Node) {
 	switch n.DataAtom {
 	case atom.Br:
 		d.line.WriteByte('\n')
+	case atom.Sup, atom.Sub, atom.Math:
+		writeArranged(&d.line, n)
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		d.flush()
 		d.w.add(Heading, int(n.Data[1]-'0'), textBelow(n))
@@ -204,126 +208,6 @@ func first(n *html.Node) int {
 	return 1
 }
 
-// table adds a table of values row by row, each cell behind the name of its column; a
-// table that arranges a page is read as the blocks in its cells.
-func (d *dom) table(n *html.Node) {
-	rows, caption := rowsOf(n)
-	if caption != nil {
-		d.block(caption, Caption, 0)
-	}
-	if arranges(n, rows) {
-		for _, row := range rows {
-			for _, cell := range row.cells {
-				d.block(cell, Paragraph, 0)
-			}
-		}
-		return
-	}
-	texts := make([][]string, len(rows))
-	headed := 0
-	for i, row := range rows {
-		for _, cell := range row.cells {
-			texts[i] = append(texts[i], clean(textBelow(cell)))
-		}
-		if row.header && headed == i {
-			headed++
-		}
-	}
-	addTable(d.w, texts, headed)
-}
-
-// addTable adds the rows of a table; the first `headed` of them name the columns.
-func addTable(w *writer, rows [][]string, headed int) {
-	header := ""
-	if headed > 0 {
-		header = joinCells(rows[headed-1])
-	}
-	for _, row := range rows[:headed] {
-		w.addRow(Row, 0, "", joinCells(row))
-	}
-	for _, row := range rows[headed:] {
-		w.addRow(Row, 0, header, joinCells(row))
-	}
-}
-
-// joinCells writes the cells of a row; it is empty where all are blank.
-func joinCells(cells []string) string {
-	last := len(cells)
-	for last > 0 && strings.TrimSpace(cells[last-1]) == "" {
-		last--
-	}
-	return strings.Join(cells[:last], " | ")
-}
-
-type row struct {
-	cells  []*html.Node
-	header bool // all of its cells are headings of columns
-}
-
-// rowsOf finds the rows of a table, without those of tables inside it.
-func rowsOf(table *html.Node) (rows []row, caption *html.Node) {
-	var walk func(n *html.Node, head bool)
-	walk = func(n *html.Node, head bool) {
-		for c := n.FirstChild; c != nil; c = c.NextSibling {
-			switch {
-			case c.Type != html.ElementNode || hidden(c):
-			case c.DataAtom == atom.Caption:
-				caption = c
-			case c.DataAtom == atom.Thead, c.DataAtom == atom.Tbody, c.DataAtom == atom.Tfoot:
-				walk(c, c.DataAtom == atom.Thead)
-			case c.DataAtom == atom.Tr:
-				r := row{header: true}
-				for cell := c.FirstChild; cell != nil; cell = cell.NextSibling {
-					if cell.DataAtom == atom.Td || cell.DataAtom == atom.Th {
-						r.cells = append(r.cells, cell)
-						r.header = r.header && cell.DataAtom == atom.Th
-					}
-				}
-				r.header = len(r.cells) > 0 && (r.header || head)
-				if len(r.cells) > 0 {
-					rows = append(rows, r)
-				}
-			}
-		}
-	}
-	walk(table, false)
-	return rows, caption
-}
-
-// arranges reports whether a table is there for the look of a page: it has one column,
-// says so, or its cells hold tables, headings or several paragraphs.
-func arranges(table *html.Node, rows []row) bool {
-	if role := attribute(table, "role"); role == "presentation" || role == "none" {
-		return true
-	}
-	widest, large := 0, false
-	for _, r := range rows {
-		widest = max(widest, len(r.cells))
-		for _, cell := range r.cells {
-			large = large || holds(cell, 0)
-		}
-	}
-	return widest < 2 || large
-}
-
-// holds reports whether a cell has the blocks of a page.
-func holds(n *html.Node, paragraphs int) bool {
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		switch c.DataAtom {
-		case atom.Table, atom.H1, atom.H2, atom.H3, atom.H4, atom.Article, atom.Section, atom.Nav, atom.Pre:
-			return true
-		case atom.P:
-			if paragraphs++; paragraphs > 2 {
-				return true
-			}
-		}
-		if holds(c, paragraphs) {
-			return true
-		}
-	}
-	return false
-}
-
 // textBelow returns the text of a node, on one line.
 func textBelow(n *html.Node) string {
 	var b strings.Builder
@@ -334,6 +218,10 @@ func textBelow(n *html.Node) string {
 			return
 		}
 		if n.Type == html.ElementNode && (skipped[n.DataAtom] || hidden(n)) {
+			return
+		}
+		if n.DataAtom == atom.Sup || n.DataAtom == atom.Sub || n.DataAtom == atom.Math {
+			writeArranged(&b, n)
 			return
 		}
 		breaks := n.Type == html.ElementNode && !inline[n.DataAtom]
@@ -349,6 +237,57 @@ func textBelow(n *html.Node) string {
 	}
 	walk(n)
 	return b.String()
+}
+
+// writeArranged appends what stands above or below the line of a text, or is a formula, in the form of one line.
+func writeArranged(line *strings.Builder, n *html.Node) {
+	before := line.String()
+	if n.DataAtom == atom.Math {
+		formula := mathBelow(n, 0)
+		last, _ := utf8.DecodeLastRuneInString(before)
+		if first, _ := utf8.DecodeRuneInString(formula); unicode.IsDigit(last) && unicode.IsDigit(first) {
+			line.WriteByte(' ') // one and a half
+		}
+		line.WriteString(formula)
+		return
+	}
+	inside := strings.TrimSpace(insideArranged(n))
+	if n.DataAtom == atom.Sub {
+		line.WriteString(writeLowered(before, inside))
+		return
+	}
+	if raisesFraction(n) {
+		if last, _ := utf8.DecodeLastRuneInString(before); unicode.IsDigit(last) {
+			line.WriteByte(' ')
+		}
+		line.WriteString(inside)
+		return
+	}
+	if a := find(n, atom.A); a != nil && strings.HasPrefix(attribute(a, "href"), "#") && inside != "" && inside[0] != '[' {
+		line.WriteString("[" + inside + "]") // the mark of a note
+		return
+	}
+	line.WriteString(writeRaised(before, inside))
+}
+
+// insideArranged returns the text of the children of an element above or below the line.
+func insideArranged(n *html.Node) string {
+	var all strings.Builder
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if !refersToNote(c) {
+			all.WriteString(textBelow(c))
+		}
+	}
+	return all.String()
+}
+
+// raisesFraction reports whether raised letters are the upper part of a fraction: a slash and lowered ones follow.
+func raisesFraction(n *html.Node) bool {
+	slash := n.NextSibling
+	if slash == nil || slash.Type != html.TextNode || strings.TrimSpace(slash.Data) != "/" && strings.TrimSpace(slash.Data) != "⁄" {
+		return false
+	}
+	return slash.NextSibling != nil && slash.NextSibling.DataAtom == atom.Sub
 }
 
 // codeBelow returns the text of a node with its lines.

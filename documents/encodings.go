@@ -120,7 +120,8 @@ func likelyIn(e encoding.Encoding, last byte) func(rune) float64 {
 	}
 }
 
-// score rates how much a text that the encoding made looks like one of a language that is written in it, from -2 to 1.
+// score rates how much a text that the encoding made looks like one of a language that is written in it, from -2
+// to 1.
 func (c *candidateEncoding) score(text string) float64 {
 	if c.common != nil {
 		return scoreWide(strings.TrimRight(text, string(utf8.RuneError)), c.common)

@@ -57,7 +57,7 @@ func TestLayOutKeepsWords(t *testing.T) {
 		for i := range n {
 			want = append(want, fmt.Sprintf("w%d", i+1))
 		}
-		got := strings.FieldsFunc(d.Text, func(r rune) bool { return r == ' ' || r == '\n' || r == '|' })
+		got := strings.FieldsFunc(d.Text, func(r rune) bool { return strings.ContainsRune(" \n|›", r) })
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {

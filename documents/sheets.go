@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
 )
@@ -79,6 +81,7 @@ func readSheet(w *writer, book *excelize.File, sheet string) error {
 type sheetWriter struct {
 	w      *writer
 	name   string
+	named  bool // the first row names the columns unless it looks like data
 	first  [][]string
 	header string
 	begun  bool
@@ -102,18 +105,39 @@ func (t *sheetWriter) add(cells []string) {
 	t.w.addRow(Row, 0, t.header, joinCells(cells))
 }
 
+// begin writes the rows that were kept. Rows with one cell above a table of more columns are its title.
 func (t *sheetWriter) begin() {
 	if t.name != "" {
 		t.w.add(Heading, 1, t.name)
 		t.name = ""
 	}
-	headed := 0
-	if looksLikeHeader(t.first) {
-		t.header = joinCells(t.first[0])
+	rows := t.first
+	t.first, t.begun = nil, true
+	for len(rows) > 2 && filledCells(rows[0]) == 1 && filledCells(rows[1]) >= 1 && filledCells(rows[len(rows)-1]) >= 2 {
+		t.w.add(Caption, 0, joinCells(filledOf(rows[0])))
+		rows = rows[1:]
+	}
+	headed := headerRows(rows)
+	if headed == 0 && t.named && len(rows) > 1 && filledCells(rows[0]) >= 2 && !looksLikeData(rows[0], rows[1:]) {
 		headed = 1
 	}
-	addTable(t.w, t.first, headed)
-	t.first, t.begun = nil, true
+	t.header = addHeader(t.w, rows[:headed])
+	for _, row := range rows[headed:] {
+		t.w.addRow(Row, 0, t.header, joinCells(row))
+	}
+}
+
+// filledCells returns how many cells of a row are not blank.
+func filledCells(cells []string) int { return len(filledOf(cells)) }
+
+// filledOf returns the cells of a row that are not blank.
+func filledOf(cells []string) (filled []string) {
+	for _, cell := range cells {
+		if strings.TrimSpace(cell) != "" {
+			filled = append(filled, cell)
+		}
+	}
+	return filled
 }
 
 func (t *sheetWriter) close() {
@@ -129,11 +153,12 @@ func readCSV(w *writer, data []byte, contentType string) error {
 	if err != nil {
 		return err
 	}
+	comma, text := separator(text)
 	r := csv.NewReader(strings.NewReader(text))
-	r.Comma = separator(text)
+	r.Comma = comma
 	r.FieldsPerRecord = -1
 	r.LazyQuotes = true
-	t := &sheetWriter{w: w}
+	t := &sheetWriter{w: w, named: true}
 	for {
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
@@ -151,28 +176,41 @@ func readCSV(w *writer, data []byte, contentType string) error {
 	return nil
 }
 
-// separator returns the character that parts the first lines of a table into the same number
-// of cells, and into the most.
-func separator(text string) rune {
-	best, most := ',', 0
+// separator returns the character that parts the values of a table, and the table: what its first line says
+// ("sep=;", which Excel writes and is no row), or what parts most of the first rows into the most cells.
+func separator(text string) (comma rune, table string) {
+	if said, rest, _ := strings.Cut(text, "\n"); len(said) < 20 {
+		said = strings.Trim(strings.TrimRight(said, "\r"), `"`)
+		if c, found := strings.CutPrefix(strings.ToLower(said), "sep="); found {
+			r, size := utf8.DecodeRuneInString(c)
+			if size == len(c) && size > 0 && !strings.ContainsRune("\"\r\ufffd", r) {
+				return r, rest
+			}
+		}
+	}
+	best, most, mostOfAll := ',', 0, 0
 	for _, c := range []rune{',', ';', '\t', '|'} {
 		r := csv.NewReader(strings.NewReader(text))
 		r.Comma = c
 		r.FieldsPerRecord = -1
 		r.LazyQuotes = true
-		fewest := 0
-		for i := range looksAt {
+		var counts []int
+		all := 0
+		for range looksAt {
 			cells, err := r.Read()
 			if err != nil {
 				break
 			}
-			if i == 0 || len(cells) < fewest {
-				fewest = len(cells)
-			}
+			counts = append(counts, len(cells))
+			all += len(cells)
 		}
-		if fewest > most {
-			best, most = c, fewest
+		slices.Sort(counts)
+		n := len(counts)
+		if n > 0 && (counts[n/2] > most || counts[n/2] == most && all > mostOfAll) { // some lines may be a title, or notes
+			best = c
+			most = counts[n/2]
+			mostOfAll = all
 		}
 	}
-	return best
+	return best, text
 }
