@@ -27,6 +27,7 @@ type Machine struct {
 
 	mu       sync.Mutex
 	passages int           // runs of passages that are permitted now, or rest
+	queued   int           // callers of permit that wait
 	freed    chan struct{} // closed when one has ended
 }
 
@@ -60,26 +61,44 @@ func (m *Machine) quiet() bool {
 	return time.Now().UnixNano()-m.lastQuestion.Load() > int64(quietAfter)
 }
 
-// permit waits until passages may run.
+// permit waits until one more run of passages may begin, and counts it as begun. Each permit
+// is ended with ran.
 func (m *Machine) permit() {
-	for {
-		m.mu.Lock()
-		most := m.cores
-		if !m.quiet() {
-			most = max(1, m.cores/2)
-		}
-		if m.passages < most {
-			m.passages++
-			m.mu.Unlock()
-			return
-		}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.queued++
+	defer func() { m.queued-- }()
+	for !m.beginPassages() {
 		freed := m.freed
 		m.mu.Unlock()
 		select {
 		case <-freed:
 		case <-time.After(quietAfter / 4): // nobody may ask any more
 		}
+		m.mu.Lock()
 	}
+}
+
+// tryPermit reports whether one more run of passages may begin now, and if so, counts it as
+// begun. It fails while another batcher waits in permit, so that none is passed over for ever.
+func (m *Machine) tryPermit() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.queued == 0 && m.beginPassages()
+}
+
+// beginPassages counts one more run of passages, unless there are as many as there may be: one
+// for each core while nobody asks questions, and for half of the cores otherwise. mu is held.
+func (m *Machine) beginPassages() bool {
+	most := m.cores
+	if !m.quiet() {
+		most = max(1, m.cores/2)
+	}
+	if m.passages >= most {
+		return false
+	}
+	m.passages++
+	return true
 }
 
 // ran ends a run of passages that took so long, or that did not take place.

@@ -196,22 +196,16 @@ func (o *owner) answerJob(j *job) {
 	}
 }
 
-// pump starts as many runs as may be under way. Slots that are not free now
-// are asked for in the background, and the batch is formed when they come.
+// pump starts runs until as many are under way as the model and the cores allow, or nothing
+// waits. Cores that are not free now are asked for in the background, and the batch is formed
+// when they come.
 func (o *owner) pump() {
 	c := &o.b.config
-	if !o.permitted && !o.permitting && slices.ContainsFunc(o.jobs, (*job).waits) {
-		o.permitting = c.Threads > 0
-		if !o.permitting {
-			o.permitted = true
-		} else {
-			go func() {
-				c.Machine.permit()
-				o.b.permits <- struct{}{}
-			}()
+	for o.running+o.asking < c.Runs {
+		o.requestPermit()
+		if !o.work() {
+			return
 		}
-	}
-	for o.running+o.asking < c.Runs && o.work() {
 		if c.Threads == 0 || c.Machine.tryAcquire(c.Threads) {
 			o.start()
 			continue
@@ -223,6 +217,25 @@ func (o *owner) pump() {
 			o.b.granted <- struct{}{}
 		}()
 	}
+}
+
+// requestPermit asks the machine for the permit that the next run of passages needs, if a job
+// waits and there is no such permit or request yet. Without cores to share, on a GPU, the
+// permit is there at once.
+func (o *owner) requestPermit() {
+	c := &o.b.config
+	if o.permitted || o.permitting || !slices.ContainsFunc(o.jobs, (*job).waits) {
+		return
+	}
+	if c.Threads == 0 || c.Machine.tryPermit() {
+		o.permitted = true
+		return
+	}
+	o.permitting = true
+	go func() {
+		c.Machine.permit()
+		o.b.permits <- struct{}{}
+	}()
 }
 
 func (o *owner) work() bool {

@@ -145,3 +145,56 @@ func TestPassagesEndWithTheirContext(t *testing.T) {
 		}
 	})
 }
+
+// TestPassagesUseEveryCore: min(cores, batches) runs of one call are under way until its last
+// batches, and no more than one for each core while a second model has work, too.
+func TestPassagesUseEveryCore(t *testing.T) {
+	for _, c := range []struct{ cores, batches, want int }{{1, 6, 1}, {2, 6, 2}, {4, 3, 3}, {16, 40, 16}} {
+		synctest.Test(t, func(t *testing.T) {
+			machine := NewMachine(c.cores)
+			var mu sync.Mutex
+			now, most := 0, 0
+			open := func() *Batcher {
+				m := &model{}
+				return start(m, func(o *Config) {
+					o.Machine, o.Threads, o.Runs, o.PassageTokens = machine, 1, c.cores, 10
+					o.Infer = func(ctx context.Context, lane Lane, rows [][]int32) ([][]float32, error) {
+						mu.Lock()
+						now++
+						most = max(most, now)
+						mu.Unlock()
+						defer func() { mu.Lock(); now--; mu.Unlock() }()
+						return m.infer(ctx, lane, rows)
+					}
+				})
+			}
+			encode := func(b *Batcher) {
+				rows := make([][]int32, c.batches)
+				for i := range rows {
+					rows[i] = row(int32(i), 10)
+				}
+				if _, err := b.Passages(t.Context(), rows); err != nil {
+					t.Error(err)
+				}
+			}
+			one, other := open(), open()
+			defer one.Close()
+			defer other.Close()
+			began := time.Now()
+			encode(one)
+			// A run takes ten milliseconds of the test's clock.
+			rounds := (c.batches + c.cores - 1) / c.cores
+			if took := time.Since(began); most != c.want || took != time.Duration(rounds)*10*time.Millisecond {
+				t.Errorf("%d batches on %d cores: %d runs at once in %v, want %d in %d rounds of 10ms", c.batches, c.cores, most, took, c.want, rounds)
+			}
+			most = 0
+			var both sync.WaitGroup
+			both.Go(func() { encode(one) })
+			both.Go(func() { encode(other) })
+			both.Wait()
+			if want := min(c.cores, 2*c.batches); most != want {
+				t.Errorf("two models with %d batches each on %d cores: %d runs at once, want %d", c.batches, c.cores, most, want)
+			}
+		})
+	}
+}
