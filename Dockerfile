@@ -12,11 +12,8 @@ COPY go.mod go.sum go.work ./
 COPY client/go/go.mod client/go/
 RUN go mod download
 COPY . .
-# "": what git says.
-ARG VERSION=
-RUN version="${VERSION:-$(git describe --tags --always 2>/dev/null || echo unknown)}" \
-    && go build -trimpath -ldflags "-X main.version=$version" -o /out/conclave ./cmd/conclave \
-    && go run ./internal/sbom /out/conclave "$version" >/out/conclave.cdx.json
+RUN go build -trimpath -o /out/conclave ./cmd/conclave \
+    && go run ./internal/sbom /out/conclave "$(sed -n 's/^var version = "\(.*\)"$/\1/p' cmd/conclave/main.go)" >/out/conclave.cdx.json
 
 FROM build AS provision
 RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-pip && rm -rf /var/lib/apt/lists/*

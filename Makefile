@@ -3,8 +3,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -X main.version=$(VERSION)
+VERSION := $(shell deploy/release/version)
 PYTHON  ?= python3
 BIN     := bin/conclave
 CACHE   := $(or $(CONCLAVE_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/conclave)
@@ -24,7 +23,7 @@ evaluate: build ## make the tables of docs/evidence/experts.md: make evaluate DA
 
 build: ## build bin/conclave, and bin/conclave-lab, which measures
 	@mkdir -p bin
-	@go build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/conclave
+	@go build -o $(BIN) ./cmd/conclave
 	@go build -o $(BIN)-lab ./cmd/conclave-lab
 
 sbom: build ## write the bill of materials of bin/conclave (CycloneDX): bin/conclave.cdx.json
@@ -41,10 +40,11 @@ setup: build ## fetch the runtime and the base encoder into the cache, and impor
 ALL := ./... example.org/conclave/client/go/...
 
 # What needs no cgo is vetted for arm64 too, which takes the Go kernels.
-lint: ## formatting, style, go vet (for arm64 too), staticcheck, errcheck, known vulnerabilities
+lint: ## formatting, style, go vet (for arm64 and macOS too), staticcheck, errcheck, known vulnerabilities
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "run gofmt -w on: $$unformatted"; exit 1; fi
 	@go vet $(ALL)
 	@GOARCH=arm64 CGO_ENABLED=0 go vet ./ann/... ./bm25/... ./store/folder/...
+	@.ci/vetdarwin
 	@go tool staticcheck $(ALL)
 	@go tool errcheck -ignoretests -exclude .errcheck $(ALL)
 	@go test -vet=off -run 'TestStyle|TestCommentsOfFunctions' ./internal/archtest
@@ -62,7 +62,7 @@ generate: ## rebuild what is generated: kernels, the OpenAPI document
 	@go generate ./...
 
 clean: ## remove what was built (the cache stays)
-	@rm -rf bin demo-index demo-documents
+	@rm -rf bin demo-index demo
 
 # What cannot be installed by the project itself: say what to install.
 tools:

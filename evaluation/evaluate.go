@@ -323,22 +323,17 @@ func (o *MeasureOptions) report(domains []questions.Domain, measured []*Measured
 		if n := len(m.BadPatterns); n > 0 {
 			r.Notes = append(
 				r.Notes,
-				fmt.Sprintf(
-					"%s: %d answers are no regular expression and match nothing, such as %q",
-					m.Domain,
-					n,
-					m.BadPatterns[0],
-				),
+				ofDomain(m.Domain, "%d answers are no regular expression and match nothing, such as %q", n, m.BadPatterns[0]),
 			)
 		}
 		if n := m.unanswerable(); n > 0 {
 			r.Notes = append(
 				r.Notes,
-				fmt.Sprintf("%s: %d questions that nothing answers count for the confidences alone", d.Name, n),
+				ofDomain(d.Name, "%d questions that nothing answers count for the confidences alone", n),
 			)
 		}
 		if d.LeftOut > 0 {
-			r.Notes = append(r.Notes, fmt.Sprintf("%s: %d questions without a relevant passage are left out", d.Name, d.LeftOut))
+			r.Notes = append(r.Notes, ofDomain(d.Name, "%d questions without a relevant passage are left out", d.LeftOut))
 		}
 	}
 	r.Tables = s.tables()
@@ -346,4 +341,14 @@ func (o *MeasureOptions) report(domains []questions.Domain, measured []*Measured
 		r.Tables[0].Rows[i].Latency = &times[i]
 	}
 	return r
+}
+
+// ofDomain formats a note about the questions of a domain, with the domain's name before it
+// unless that is "", as in a file of questions that names no domain.
+func ofDomain(name, format string, args ...any) string {
+	note := fmt.Sprintf(format, args...)
+	if name == "" {
+		return note
+	}
+	return name + ": " + note
 }

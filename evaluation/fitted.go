@@ -3,7 +3,6 @@ package evaluation
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -25,23 +24,29 @@ func (o *MeasureOptions) Calibrated(record []byte, domains []questions.Domain) e
 		return err
 	}
 	var names []string
+	fitted := false
 	for _, d := range domains {
 		if slices.ContainsFunc(
 			by.Questions,
 			func(s calibration.QuestionSet) bool { return s.SHA256 == d.SHA256 || s.SHA256 == d.Whole },
 		) {
-			names = append(names, d.Name)
+			fitted = true
+			if d.Name != "" {
+				names = append(names, d.Name)
+			}
 		}
 	}
-	if names == nil {
+	if !fitted {
 		return nil
+	}
+	which := ""
+	if len(names) > 0 {
+		which = " (" + strings.Join(names, ", ") + ")"
 	}
 	o.Notes = append(
 		o.Notes,
-		fmt.Sprintf(
-			"auto, gate, hybrid and the confidences were fitted on these very questions (%s): expect less on others. Calibration and ablation measure on questions left out of the fit",
-			strings.Join(names, ", "),
-		),
+		"auto, gate, hybrid and the confidences were fitted on these very questions"+which+
+			": expect less on others. Calibration and ablation measure on questions left out of the fit",
 	)
 	return nil
 }

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,4 +62,9 @@ func TestUnanswerableQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	near(t, "x alone", alone.row(t, "z", "x alone").Values["silent"], 1)
+	domains[2].Name = "" // as in a file that names no domain
+	alone, err = Evaluate(context.Background(), s, domains[2:], MeasureOptions{Methods: scriptedMethods(), Depth: 4})
+	if err != nil || !slices.Contains(alone.Notes, "1 questions that nothing answers count for the confidences alone") {
+		t.Errorf("%v: the notes of a domain without a name say %q", err, alone.Notes)
+	}
 }

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"crypto/sha256"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -220,6 +221,15 @@ func TestListen(t *testing.T) {
 		if err := api.mayServe(l); err != nil {
 			t.Errorf("with %d keys, disabled %v: %v", len(o.Keys), o.AuthDisabled, err)
 		}
+	}
+	taken, err := open.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	_, err = open.Listen(t.Context(), taken.Addr().String())
+	if inUse := new(AddressInUseError); !errors.As(err, &inUse) || inUse.Address != taken.Addr().String() {
+		t.Errorf("an address in use: %v", err)
 	}
 	if _, err := open.Listen(t.Context(), "127.0.0.1"); err == nil || !strings.Contains(err.Error(), "port") {
 		t.Errorf("%v", err)

@@ -2,8 +2,10 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"syscall"
 )
 
 // Listen opens the address. Without keys only a loopback address is opened,
@@ -18,10 +20,21 @@ func (a *API) Listen(ctx context.Context, address string) (net.Listener, error) 
 	}
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", at.String())
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, &AddressInUseError{Address: address}
+	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w", address, err)
 	}
 	return l, nil
+}
+
+// AddressInUseError says that another program listens on an address already.
+type AddressInUseError struct{ Address string }
+
+// Error implements error.
+func (e *AddressInUseError) Error() string {
+	return fmt.Sprintf("cannot listen on %s: another program uses that port", e.Address)
 }
 
 // hasAccessRules reports whether somebody decided who may call.

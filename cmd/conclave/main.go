@@ -11,8 +11,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is set at build time (Makefile: -X main.version=…).
-var version = "unknown"
+// version is the version of this source, which deploy/release/prepare sets. A build may set another
+// (-ldflags "-X main.version=…").
+var version = "0.1.0"
 
 func main() { cli.Main(newRoot) }
 

@@ -47,9 +47,6 @@ func describe() about {
 			a.Modified = setting.Value == "true"
 		}
 	}
-	if a.Version == "unknown" && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		a.Version = info.Main.Version // of go install PATH@VERSION
-	}
 	return a
 }
 

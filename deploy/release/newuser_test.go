@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,4 +64,42 @@ func TestNewUser(t *testing.T) {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
 	t.Logf("%s", run("./try", r.Out))
+}
+
+// TestInstallLines compares the commands for pip that the documents show with docs/commands/pip.sh,
+// which TestNewUser runs, and finds no command that would take a package of conclave's by its name
+// from the package index, where somebody else may have registered it.
+func TestInstallLines(t *testing.T) {
+	read := func(name string) string {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	lines := strings.Split(strings.TrimSpace(read("docs/commands/pip.sh")), "\n")
+	for name, wanted := range map[string][]string{
+		"README.md": lines[1:], "docs/quickstart.md": lines[1:], "docs/operators.md": lines,
+	} {
+		for _, line := range wanted {
+			if !strings.Contains(read(name), line) {
+				t.Errorf("%s does not have %q", name, line)
+			}
+		}
+	}
+	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := regexp.MustCompile(`(?m)pip install[ \t](?:[^\n\x60]*[ \t])?['"]?conclave(-\w+)?(?:[\['"\x60\s]|$)`)
+	for _, page := range append(pages, filepath.Join("..", "..", "README.md"), filepath.Join("python", "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range byName.FindAllString(string(text), -1) {
+			t.Errorf("%s: %q would fetch a package of that name from the index", page, found)
+		}
+	}
 }

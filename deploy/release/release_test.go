@@ -91,8 +91,8 @@ func TestReleaseTwice(t *testing.T) {
 	}
 	want := []string{
 		"NOTES.md", "SHA256SUMS", "conclave-1.2.3-linux-amd64.tar.gz",
-		"conclave-1.2.3-py3-none-manylinux_2_28_x86_64.whl",
 		"conclave_models-" + provision.BaseVersion() + "-py3-none-any.whl",
+		"conclave_server-1.2.3-py3-none-manylinux_2_28_x86_64.whl",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("%v was written", names)
@@ -155,13 +155,13 @@ func TestArchive(t *testing.T) {
 // run by the name conclave and by python -m, with the arguments as they are.
 func TestWheel(t *testing.T) {
 	r := made(t)
-	path := filepath.Join(r.Out, "conclave-1.2.3-py3-none-manylinux_2_28_x86_64.whl")
+	path := filepath.Join(r.Out, "conclave_server-1.2.3-py3-none-manylinux_2_28_x86_64.whl")
 	wheel, err := zip.OpenReader(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = wheel.Close() }()
-	record, err := wheel.Open("conclave-1.2.3.dist-info/RECORD")
+	record, err := wheel.Open("conclave_server-1.2.3.dist-info/RECORD")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,12 +199,12 @@ func TestWheel(t *testing.T) {
 	inside := filepath.Join(environment, "bin", "python")
 	command(python, "-m", "pip", "--python", inside, "install", "--quiet", "--no-index", "--no-deps",
 		"--disable-pip-version-check", path)
-	program := command(inside, "-c", "import conclave; print(conclave.PROGRAM, end='')")
+	program := command(inside, "-c", "import conclave_server; print(conclave_server.PROGRAM, end='')")
 	want := program + " search a question\n"
 	if got := command(filepath.Join(environment, "bin", "conclave"), "search", "a question"); got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
-	if got := command(inside, "-m", "conclave", "search", "a question"); got != want {
+	if got := command(inside, "-m", "conclave_server", "search", "a question"); got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
 	if _, err := os.Stat(filepath.Join(environment, "share", "bash-completion", "completions", "conclave")); err != nil {

@@ -22,13 +22,13 @@ import (
 func (r *Release) Wheel(parts, tag string) error {
 	source := filepath.Join(r.Source, "deploy", "release", "python")
 	client := filepath.Join(r.Source, "client", "python", "src", "conclave_client")
-	content := Content{"conclave/bin/conclave": {Path: filepath.Join(parts, "conclave"), Program: true}}
+	content := Content{"conclave_server/bin/conclave": {Path: filepath.Join(parts, "conclave"), Program: true}}
 	data := Content{}
 	notPython := func(name string) bool {
 		return strings.HasSuffix(name, ".pyc") || strings.Contains(name, ".egg-info/")
 	}
 	err := errors.Join(
-		content.AddFolder("conclave", filepath.Join(source, "conclave"), notPython),
+		content.AddFolder("conclave_server", filepath.Join(source, "conclave_server"), notPython),
 		content.AddFolder("conclave_client", client, notPython),
 		r.addCompletions(data),
 	)
@@ -40,7 +40,7 @@ func (r *Release) Wheel(parts, tag string) error {
 		return err
 	}
 	for name, file := range data {
-		content["conclave-"+version+".data/data/"+name] = file
+		content["conclave_server-"+version+".data/data/"+name] = file
 	}
 	train, err := versionOf(filepath.Join(r.Source, "training", "pyproject.toml"))
 	if err != nil {
@@ -52,7 +52,7 @@ func (r *Release) Wheel(parts, tag string) error {
 	}
 	metadata := strings.Join([]string{
 		"Metadata-Version: 2.1",
-		"Name: conclave",
+		"Name: conclave-server",
 		"Version: " + version,
 		"Summary: Finds the passages that answer a question, in your own texts, on your own machine.",
 		"License: Apache-2.0",
@@ -70,7 +70,7 @@ func (r *Release) Wheel(parts, tag string) error {
 		"Description-Content-Type: text/markdown",
 		"", string(readme),
 	}, "\n")
-	licences := "conclave-" + version + ".dist-info/licenses"
+	licences := "conclave_server-" + version + ".dist-info/licenses"
 	if err := content.AddFolder(licences, filepath.Join(parts, "licences"), nil); err != nil {
 		return err
 	}
@@ -78,8 +78,8 @@ func (r *Release) Wheel(parts, tag string) error {
 		content[licences+"/"+name] = File{Path: filepath.Join(r.Source, name)}
 	}
 	about := distribution{
-		Name: "conclave", Version: version, Tag: "py3-none-" + tag, Metadata: metadata,
-		Scripts: "[console_scripts]\nconclave = conclave.__main__:main\n",
+		Name: "conclave_server", Version: version, Tag: "py3-none-" + tag, Metadata: metadata,
+		Scripts: "[console_scripts]\nconclave = conclave_server.__main__:main\n",
 	}
 	return r.write(about.file(), func(out io.Writer) error { return about.write(out, content, r.Time, r.Level) })
 }

@@ -157,7 +157,10 @@ func TestPassagesUseEveryCore(t *testing.T) {
 			open := func() *Batcher {
 				m := &model{}
 				return start(m, func(o *Config) {
-					o.Machine, o.Threads, o.Runs, o.PassageTokens = machine, 1, c.cores, 10
+					o.Machine = machine
+					o.Runs = c.cores
+					o.Threads = 1
+					o.PassageTokens = 10
 					o.Infer = func(ctx context.Context, lane Lane, rows [][]int32) ([][]float32, error) {
 						mu.Lock()
 						now++

@@ -23,7 +23,7 @@ func shownIn(t *testing.T, language, address string) (blocks []string) {
 	}
 	for _, found := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(data), -1) {
 		text := strings.ReplaceAll(found[1], "http://127.0.0.1:8080", address)
-		blocks = append(blocks, strings.ReplaceAll(text, `"demo-documents"`, `"c"`))
+		blocks = append(blocks, strings.ReplaceAll(text, `"demo"`, `"c"`))
 	}
 	if len(blocks) == 0 {
 		t.Fatalf("docs/chatbots.md shows nothing in %s", language)

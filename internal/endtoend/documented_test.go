@@ -83,7 +83,7 @@ var notRun = []struct {
 	},
 	{regexp.MustCompile(`(?s)^curl .*https://node1:9200/`), "needs a cluster; TestBackup does it on three nodes"},
 	{
-		regexp.MustCompile(`^conclave calibrate --collection demo-documents `),
+		regexp.MustCompile(`^conclave calibrate --collection demo `),
 		"a reader reads for minutes; the command is run on a small collection, and TestCalibrateCounts looks at what it prints",
 	},
 	{regexp.MustCompile(`^conclave \w+ .*opensearch\+https?://`), "needs a cluster; TestStore runs them on three nodes"},
@@ -180,7 +180,7 @@ func TestDocumentedCommands(t *testing.T) {
 	r := newReader(t, root)
 	curl := func(c shown) bool { return strings.HasPrefix(c.text, "curl ") }
 	measuring := func(c shown) bool {
-		return strings.Contains(c.text, "demo-documents") && !curl(c) || c.text == "conclave setup"
+		return strings.Contains(c.text, "--collection demo ") && !curl(c) || c.text == "conclave setup"
 	}
 	demo := func(c shown) bool {
 		asked := func(about string) bool { return strings.Contains(c.text, about) }
@@ -194,7 +194,7 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 		}
 	}
-	r.serve("conclave serve --collection demo-documents")
+	r.serve("conclave serve --collection demo")
 	for _, c := range commands {
 		if demo(c) {
 			r.run(c)

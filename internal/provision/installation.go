@@ -31,7 +31,7 @@ const oldestRuntime = 24
 
 // FindInstallation returns what lies beside a program. An unpacked archive has it in share/conclave
 // of the folder above the program's, in the layout of the cache. In an environment of Python the program
-// lies in the package conclave, the runtime in the package onnxruntime, and the weights in
+// lies in the package conclave_server, the runtime in the package onnxruntime, and the weights in
 // conclave_models, which has the layout of the cache too.
 func FindInstallation(program string) Installation {
 	if resolved, err := filepath.EvalSymlinks(program); err == nil {
@@ -133,7 +133,7 @@ func (c Cache) Lacks() (lacks []string) {
 		weightsFrom = "share/conclave/checkpoints of the archive"
 	case ByPip:
 		runtimeFrom = "of the package onnxruntime, 1." + strconv.Itoa(oldestRuntime) + " or later"
-		weightsFrom = "of the package conclave-models, which the extra models brings"
+		weightsFrom = "of the package conclave-models"
 	default:
 		return nil
 	}

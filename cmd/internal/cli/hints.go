@@ -10,6 +10,7 @@ import (
 	client "example.org/conclave/client/go"
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
+	"example.org/conclave/handlers"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/disk"
@@ -80,6 +81,8 @@ func hint(err error) string {
 			return "conclave models import CHECKPOINT --out " + e.Folder
 		}
 		return "conclave models import CHECKPOINT, conclave setup for the base encoder and the shipped experts, or name its folder under experts in conclave.yaml"
+	case *handlers.AddressInUseError:
+		return "--listen 127.0.0.1:PORT chooses another port, and port 0 one that is free; `ss -ltnp` shows which program has this one"
 	case *experts.NoBaseError:
 		return "conclave index --add-expert " + e.Base + ", and name it under experts in conclave.yaml where that names any"
 	case *assembly.TwoLateError:

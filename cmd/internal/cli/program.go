@@ -100,7 +100,7 @@ func isCobraUsage(err error) bool {
 // the configuration, and mistakes in the command line that are usage errors.
 func NewRoot(term Terminal, root *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	root.SilenceUsage, root.SilenceErrors = true, true
-	root.Args = cobra.NoArgs
+	root.Args = noCommand
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.SetIn(term.In)
 	root.SetOut(term.Out)
@@ -121,11 +121,25 @@ func Group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{
 		Use:   use,
 		Short: short,
-		Args:  cobra.NoArgs,
+		Args:  noCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	g.AddCommand(commands...)
 	return g
+}
+
+// noCommand returns an error for the first argument of a command that only has others: there is no
+// such command. The error names those with similar names. Without arguments it returns nil.
+func noCommand(command *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	command.SuggestionsMinimumDistance = 2 // letters that may differ
+	err := fmt.Errorf("unknown command %q for %q", args[0], command.CommandPath())
+	if similar := command.SuggestionsFor(args[0]); len(similar) > 0 {
+		err = fmt.Errorf("%w: did you mean %s?", err, strings.Join(similar, " or "))
+	}
+	return err
 }
 
 // wrapArgs turns complaints about positional arguments into usage errors.

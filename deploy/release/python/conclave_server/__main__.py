@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from conclave import PROGRAM
+from conclave_server import PROGRAM
 
 
 def main() -> NoReturn:
