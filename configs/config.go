@@ -251,6 +251,10 @@ type Documents struct {
 	Members int           `yaml:"members" between:"1 1000000"` // files in an archive
 	Depth   int           `yaml:"depth" between:"0 1000"`      // of archives in archives, and mails in mails
 	Time    time.Duration `yaml:"time" between:"100ms 1h"`     // for one file
+	// processes that read files at the same time; 0: half of the processors
+	Workers int `yaml:"workers" between:"0 1024"`
+	// that one of them may take beyond three times its file; less than 256 MiB counts as that
+	Memory ByteSize `yaml:"memory" between:"1KiB 64GiB"`
 	// between two looks at folders that are followed; a file that changed since is left for the next
 	Look time.Duration `yaml:"look" between:"10ms 24h"`
 }

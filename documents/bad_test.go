@@ -162,7 +162,7 @@ func TestDamagedNamed(t *testing.T) {
 		named[file]++
 	}
 	source, err := Open(t.Context(), []string{dir}, Options{
-		Limits: limits(), Words: 100, Failed: failed, Worker: testWorker(),
+		Limits: limits(), Words: 100, Failed: failed, Pool: newTestPool(t),
 	})
 	if err != nil {
 		t.Fatal(err)

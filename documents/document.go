@@ -67,7 +67,13 @@ type Document struct {
 	Blocks    []Block
 	Pages     int      // pages, slides or sheets; 0 where the format has none
 	Warnings  []string // what was left out, and what is doubtful
+
+	pieces []Piece // what the document is cut into for passages of cutAt words; where cutAt is 0, it is not cut
+	cutAt  int
 }
+
+// cutInto cuts the document for passages of about so many words.
+func (d *Document) cutInto(words int) { d.pieces, d.cutAt = Cut(d, words, sizeOf), words }
 
 // TextOf returns a block's text.
 func (d *Document) TextOf(b Block) string { return d.Text[b.Begin:b.End] }

@@ -3,8 +3,6 @@ package documents
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 )
 
 // Input is a file to read.
@@ -23,119 +21,89 @@ type Member struct {
 // Extractor reads files. Several may be read at once.
 type Extractor struct {
 	limits Limits
-	pdf    *pdfWorkers
+	pool   *Pool
+	group  string
+	words  int
 }
 
-// NewExtractor returns an Extractor. worker starts the process that reads PDF (ServePDF), apart from
-// this one, because some PDFs take for ever or all memory.
-func NewExtractor(limits Limits, worker Worker) *Extractor {
-	return &Extractor{limits: limits, pdf: &pdfWorkers{start: worker, limits: limits}}
+// NewExtractor returns an Extractor whose files are read by the processes of a pool, which is not
+// closed with it. Where pool is nil, files are read in this process, without a bound of time or memory
+// and without PDF: that is for files of the program's own, such as its guide, and for tests.
+func NewExtractor(limits Limits, pool *Pool) *Extractor {
+	return &Extractor{limits: limits, pool: pool}
 }
 
-// Close ends the processes that read PDF.
-func (r *Extractor) Close() error { return r.pdf.close() }
+// For returns an Extractor whose files wait for a process with those of a group, such as a collection,
+// and are cut there into passages of so many words (PassagesOf).
+func (r *Extractor) For(group string, words int) *Extractor {
+	of := *r
+	of.group, of.words = group, words
+	return &of
+}
+
+// Limits returns the bounds of what is read.
+func (r *Extractor) Limits() Limits { return r.limits }
 
 // Read reads one file that is not an archive. Errors are *UnreadableError where the file
 // is to blame. attached are the files inside a mail.
 func (r *Extractor) Read(ctx context.Context, in Input) (d *Document, attached []Member, err error) {
 	if int64(len(in.Data)) > r.limits.FileBytes {
-		return nil, nil, unreadable(
-			TooLarge,
-			nil,
-			"it has %d MiB, more than the %d MiB that are read of one file",
-			len(in.Data)>>20,
-			r.limits.FileBytes>>20,
-		)
+		return nil, nil, tooLargeFile(int64(len(in.Data)), r.limits)
 	}
 	if len(in.Data) == 0 {
 		return nil, nil, unreadable(NoText, nil, "it is empty")
 	}
-	mediaType := Detect(in.Data, in.Name, in.Type)
-	if mediaType == PDF {
-		d, err := r.pdf.read(ctx, in.Data)
-		return d, nil, err
+	request := &request{limits: r.limits, words: r.words, file: in}
+	a, err := r.ask(ctx, request)
+	if err != nil {
+		return nil, nil, err
 	}
-	// The other readers run here: their time is bounded by the size of what they read, and
-	// a file that is slow all the same is left behind.
-	type result struct {
-		d        *Document
-		attached []Member
-		err      error
+	if a.refused != nil {
+		return nil, a.members, a.refused
 	}
-	done := make(chan result, 1)
-	go func() {
-		defer func() {
-			if v := recover(); v != nil {
-				done <- result{err: unreadable(Damaged, fmt.Errorf("%v", v), "it cannot be read")}
-			}
-		}()
-		d, attached, err := r.parse(in, mediaType)
-		done <- result{d, attached, err}
-	}()
-	timer := time.NewTimer(r.limits.Time)
-	defer timer.Stop()
-	select {
-	case got := <-done:
-		return got.d, got.attached, got.err
-	case <-timer.C:
-		return nil, nil, unreadable(TooSlow, nil, "reading it took longer than %v", r.limits.Time)
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
+	return a.document, a.members, nil
 }
 
-func (r *Extractor) parse(in Input, mediaType string) (d *Document, attached []Member, err error) {
-	w := &writer{limits: r.limits}
-	var title string
-	var warnings []string
-	switch mediaType {
-	case HTML:
-		title, err = readHTML(w, in.Data, in.Type)
-	case Markdown:
-		title, err = readMarkdown(w, in.Data)
-	case Text:
-		title, err = readText(w, in.Data, in.Type)
-	case CSV, TSV:
-		err = readCSV(w, in.Data, in.Type)
-	case DOCX:
-		title, warnings, err = readDOCX(w, in.Data)
-	case PPTX:
-		title, err = readPPTX(w, in.Data)
-	case XLSX:
-		title, warnings, err = readXLSX(w, in.Data)
-	case ODT, ODS, ODP:
-		title, err = readODF(w, in.Data, mediaType)
-	case EPUB:
-		title, err = readEPUB(w, in.Data)
-	case Mail:
-		title, attached, warnings, err = readMail(w, in.Data, r.limits)
-	case "application/x-ole-storage":
-		return nil, nil, unreadable(
-			Encrypted,
-			nil,
-			"it is an Office file with a password, or of before 2007: save it without one, as DOCX, PPTX or XLSX",
-		)
-	default:
-		return nil, nil, unreadable(
-			Unsupported,
-			nil,
-			"files of type %s are not read: what is read are %s",
-			mediaType,
-			Formats,
-		)
+// ask has a request answered by the pool, or in this process where there is none.
+func (r *Extractor) ask(ctx context.Context, request *request) (*answer, error) {
+	if r.pool == nil {
+		return (&parser{}).answer(ctx, request), nil
 	}
-	if err != nil {
-		return nil, nil, err
+	return r.pool.ask(ctx, r.group, request)
+}
+
+// Expand calls visit for each file inside an archive or a mailbox, as the function Expand does. The
+// archive is unpacked by the pool, some files at a time.
+func (r *Extractor) Expand(ctx context.Context, name string, data []byte, visit func(Member) error) error {
+	if r.pool == nil {
+		return Expand(name, data, r.limits, visit)
 	}
-	d, err = w.document(mediaType, title)
-	if err != nil {
-		if len(attached) > 0 {
-			return nil, attached, err
+	if !packed(data, name) {
+		return visit(Member{Name: name, Data: data})
+	}
+	request := &request{unpack: true, limits: r.limits, file: Input{Name: name, Data: data}}
+	for {
+		a, err := r.pool.ask(ctx, r.group, request)
+		if err != nil {
+			return err
 		}
-		return nil, nil, err
+		if a.itself {
+			return visit(Member{Name: name, Data: data})
+		}
+		for i, m := range a.members {
+			a.members[i].Data = nil // for the next one
+			if err := visit(m); err != nil {
+				return err
+			}
+		}
+		if a.refused != nil {
+			return a.refused
+		}
+		if !a.more {
+			return nil
+		}
+		request.skip += len(a.members)
 	}
-	d.Warnings = append(d.Warnings, warnings...)
-	return d, attached, nil
 }
 
 // ReasonOf returns why a file was not read; "" where the error is another.

@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// TestMain serves as the process that reads PDF, too.
+// TestMain serves as the process that reads files, too.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "serve-pdf" {
-		if err := ServePDF(context.Background(), os.Stdin, os.Stdout, os.Args[2], limits().TextBytes); err != nil {
+	if len(os.Args) == 3 && os.Args[1] == "serve-files" {
+		o := ServeOptions{Cache: os.Args[2], Memory: 512 << 20}
+		if err := Serve(context.Background(), os.Stdin, os.Stdout, o); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -35,12 +36,15 @@ func limits() Limits {
 	}
 }
 
-// newTestReader reads PDF in processes of the test's own program.
-func newTestReader(tb testing.TB) *Extractor {
+// newTestReader reads files in processes of the test's own program.
+func newTestReader(tb testing.TB) *Extractor { return NewExtractor(limits(), newTestPool(tb)) }
+
+// newTestPool returns a pool of two processes, which the end of the test ends.
+func newTestPool(tb testing.TB) *Pool {
 	tb.Helper()
-	r := NewExtractor(limits(), testWorker())
-	tb.Cleanup(func() { r.Close() })
-	return r
+	p := NewPool(PoolOptions{Start: testWorker(), Workers: 2})
+	tb.Cleanup(func() { p.Close() })
+	return p
 }
 
 func testWorker() Worker {
@@ -48,11 +52,7 @@ func testWorker() Worker {
 	if at, err := os.UserCacheDir(); err == nil {
 		cache = filepath.Join(at, "conclave", "pdf")
 	}
-	return func() *exec.Cmd {
-		cmd := exec.Command(os.Args[0], "serve-pdf", cache)
-		cmd.Stderr = os.Stderr
-		return cmd
-	}
+	return func() *exec.Cmd { return exec.Command(os.Args[0], "serve-files", cache) }
 }
 
 // outline writes a document's blocks, one a line: page, kind, level, the header of a row,

@@ -49,7 +49,10 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 		titled.Title = about.Title
 		d = &titled
 	}
-	pieces := Cut(d, usual, sizeOf)
+	pieces := d.pieces
+	if d.cutAt != usual {
+		pieces = Cut(d, usual, sizeOf)
+	}
 	common := map[string]any{
 		corpus.DocumentKey: about.ID, corpus.DocumentSHA256Key: SumOf(data),
 		corpus.DocumentPassagesKey: int64(len(pieces)), corpus.MediaTypeKey: d.MediaType,

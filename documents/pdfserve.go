@@ -1,10 +1,7 @@
 package documents
 
 import (
-	"bufio"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,79 +26,60 @@ const pdfMemoryPages = 512 << 20 >> 16
 
 // pdfPage is a page as PDFium reads it, in points; y grows upwards.
 type pdfPage struct {
-	Width  float64   `json:"w"`
-	Height float64   `json:"h"`
-	Lines  []pdfLine `json:"lines,omitempty"`
+	Width  float64
+	Height float64
+	Lines  []pdfLine
 }
 
 // pdfLine is a line of text and the box around it.
 type pdfLine struct {
-	Text   string  `json:"t"`
-	Left   float64 `json:"l"`
-	Right  float64 `json:"r"`
-	Bottom float64 `json:"b"`
-	Top    float64 `json:"u"`
-	Size   float64 `json:"s"` // of its letters, as drawn
-	Bold   bool    `json:"bold,omitempty"`
+	Text   string
+	Left   float64
+	Right  float64
+	Bottom float64
+	Top    float64
+	Size   float64 // of its letters, as drawn
+	Bold   bool
 	// Cells are what wide white space parts it into; nil where there is none.
-	Cells []pdfCell `json:"cells,omitempty"`
+	Cells []pdfCell
 }
 
-// ServePDF reads PDFs from in and writes what it finds in them to out, each behind its
-// length, until in ends. It is for a process of its own: PDFium may loop for ever, and is
-// stopped by ending the process. It runs as WebAssembly, without files; cache is a folder for
-// its compiled form, without which it takes seconds to start. An in that ends at once leaves
-// the compiled form there.
-func ServePDF(ctx context.Context, in io.Reader, out io.Writer, cache string, textBytes int) error {
+// pdfAnswer is what PDFium finds in a file.
+type pdfAnswer struct {
+	Reason Reason // why the file is not read; "": it is
+	Detail string
+	Title  string
+	Pages  []pdfPage
+	Unread []int // pages, from 1, that PDFium cannot read
+}
+
+// CompilePDFium leaves the compiled form of PDFium in a folder, from which Serve takes it.
+func CompilePDFium(ctx context.Context, cache string) error {
+	pool, err := openPDFium(ctx, cache)
+	if err != nil {
+		return err
+	}
+	return pool.Close()
+}
+
+// openPDFium starts PDFium, which runs as WebAssembly, without files. cache is a folder for its compiled
+// form; "" or one that cannot be written, as in a read-only container, costs seconds.
+func openPDFium(ctx context.Context, cache string) (pdfium.Pool, error) {
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemoryPages).
 		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling)
-	// A folder that cannot be written, as in a read-only container, costs time alone.
-	if compiled, err := wazero.NewCompilationCacheWithDir(cache); err == nil && cache != "" {
-		defer func() { _ = compiled.Close(ctx) }()
-		config = config.WithCompilationCache(compiled)
+	if cache != "" {
+		if compiled, err := wazero.NewCompilationCacheWithDir(cache); err == nil {
+			config = config.WithCompilationCache(compiled)
+		}
 	}
 	pool, err := webassembly.Init(webassembly.Config{
 		Context: ctx, MinIdle: 1, MaxIdle: 1, MaxTotal: 1,
 		FSConfig: wazero.NewFSConfig(), RuntimeConfig: config, Stdout: io.Discard, Stderr: io.Discard,
 	})
 	if err != nil {
-		return fmt.Errorf("start PDFium: %w", err)
+		return nil, fmt.Errorf("start PDFium: %w", err)
 	}
-	defer func() { _ = pool.Close() }()
-	r := bufio.NewReader(in)
-	w := bufio.NewWriter(out)
-	for {
-		var length uint64
-		if err := binary.Read(r, binary.LittleEndian, &length); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if length > math.MaxInt32 {
-			return fmt.Errorf("a file of %d bytes", length)
-		}
-		data := make([]byte, length)
-		if _, err := io.ReadFull(r, data); err != nil {
-			return err
-		}
-		answer, err := readPDF(pool, data, textBytes)
-		if err != nil {
-			return err // PDFium is in an unknown state
-		}
-		text, err := json.Marshal(answer)
-		if err != nil {
-			return err
-		}
-		if err := binary.Write(w, binary.LittleEndian, uint64(len(text))); err != nil {
-			return err
-		}
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
-	}
+	return pool, nil
 }
 
 // readPDF reads one file in an instance of its own, so that no file sees another's memory.

@@ -1,16 +1,9 @@
 package documents
 
-import (
-	"os"
-	"os/exec"
-)
+import "os/exec"
 
-// WorkerOf starts a program as a reader of PDF, with arguments that make it run ServePDF.
-// The process has an empty environment but for the folder for temporary files.
+// WorkerOf returns a Worker that starts a program with arguments that make it run Serve. The process has
+// an empty environment.
 func WorkerOf(program string, args ...string) Worker {
-	return func() *exec.Cmd {
-		cmd := exec.Command(program, args...)
-		cmd.Env = []string{"TMPDIR=" + os.TempDir()}
-		return cmd
-	}
+	return func() *exec.Cmd { return exec.Command(program, args...) }
 }

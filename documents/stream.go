@@ -13,7 +13,8 @@ import (
 // Options say how files become passages.
 type Options struct {
 	Limits Limits
-	Worker Worker // starts the process that reads PDF
+	Pool   *Pool  // of the processes that read; nil: files are read in this one (NewExtractor)
+	Group  string // of those who wait for a process, such as a collection
 	Words  int    // that a passage usually has (Cut)
 	// Failed is told of each file that was not read, and why; skipped ones (links, names
 	// that begin with a dot) too, with a *SkippedError. Nil: nobody.
@@ -21,6 +22,9 @@ type Options struct {
 	// Warned is told what was left out of a file that was read. Nil: nobody.
 	Warned func(path, warning string)
 }
+
+// Extractor returns an Extractor by the options.
+func (o Options) Extractor() *Extractor { return NewExtractor(o.Limits, o.Pool).For(o.Group, o.Words) }
 
 // SkippedError says why a file was passed over without a look.
 type SkippedError struct{ Why string }
@@ -54,7 +58,7 @@ func Open(ctx context.Context, roots []string, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.reader = NewExtractor(o.Limits, o.Worker)
+	s.reader = o.Extractor()
 	return s, nil
 }
 
@@ -82,10 +86,10 @@ func (s *Stream) Next() (corpus.Passage, error) {
 		}
 		data, err := f.Data()
 		if err == nil {
-			err = Expand(
+			err = s.reader.Expand(
+				s.ctx,
 				f.Path,
 				data,
-				s.options.Limits,
 				func(m Member) error { return s.read(m, mark, f.ModTime, s.options.Limits.Depth) },
 			)
 		}
@@ -126,7 +130,7 @@ func (s *Stream) read(m Member, mark string, modified time.Time, depth int) erro
 			s.failed(m.Name+"/"+a.Name, TooDeep(s.options.Limits))
 			continue
 		}
-		if err := Expand(m.Name+"/"+a.Name, a.Data, s.options.Limits,
+		if err := s.reader.Expand(s.ctx, m.Name+"/"+a.Name, a.Data,
 			func(inner Member) error { return s.read(inner, mark, modified, depth-1) }); err != nil {
 			if s.ctx.Err() != nil {
 				return s.ctx.Err()
@@ -148,5 +152,5 @@ func (s *Stream) Place() corpus.Place { return s.place }
 // Progress returns how many bytes of files were read of how many.
 func (s *Stream) Progress() (done, total int64) { return s.done.Load(), s.total }
 
-// Close ends the processes that read PDF.
-func (s *Stream) Close() error { return s.reader.Close() }
+// Close ends the stream. The pool of its options stays open.
+func (s *Stream) Close() error { return nil }

@@ -214,7 +214,7 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 	o.Limits = s.Limits()
 	api := newAPI(t, o)
 	api.Collection = several.of["c"]
-	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20}, 1)
+	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20})
 	api.AttachDocuments(keeper, jobs.NewFolderInputs(t.TempDir(), UploadPrefix))
 	api.AttachJudgments(noFile(t))
 	if err := api.AttachWriter(haltedWriter{s}, haltedJobs{s}, emptySnapshots{}); err != nil {

@@ -65,7 +65,7 @@ func grouped(t *testing.T, readOnly bool) *API {
 	}
 	s := &halted{Engine: engine}
 	writer := shelfWriter{haltedWriter{s}, engine}
-	keeper := keeping.New(writer, documents.Options{Limits: documentLimits(), Words: 20}, 1)
+	keeper := keeping.New(writer, documents.Options{Limits: documentLimits(), Words: 20})
 	api.AttachDocuments(keeper, jobs.NewFolderInputs(t.TempDir(), UploadPrefix))
 	if err := api.AttachWriter(writer, haltedJobs{s}, emptySnapshots{}); err != nil {
 		t.Fatal(err)

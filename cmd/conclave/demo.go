@@ -82,8 +82,13 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 	if err != nil {
 		return err
 	}
+	readers, err := openReaders(config)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = readers.Close() }()
 	var unread unreadFiles
-	source, err := openDocuments(ctx, config, []string{at}, &unread)
+	source, err := openDocuments(ctx, config, []string{at}, &unread, readers)
 	if err != nil {
 		return err
 	}

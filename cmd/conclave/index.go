@@ -360,7 +360,12 @@ func (x *indexCommand) build(
 		in.Remarked = remarks.add
 	}
 	unread := &unreadFiles{}
-	inputs, err := x.openInputs(ctx, config, unread)
+	readers, err := openReaders(config)
+	if err != nil {
+		return report, err
+	}
+	defer func() { _ = readers.Close() }()
+	inputs, err := x.openInputs(ctx, config, unread, readers)
 	if err != nil {
 		return report, err
 	}

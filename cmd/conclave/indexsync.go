@@ -19,13 +19,14 @@ type followed struct {
 
 // sync makes the documents of a collection that is there those of the files at --in.
 func (x *indexCommand) sync(ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress) error {
-	reading, err := documentOptions(config)
+	readers, err := openReaders(config)
 	if err != nil {
 		return err
 	}
+	defer func() { _ = readers.Close() }()
 	unread := &unreadFiles{}
 	o := keeping.SyncOptions{
-		Limits: reading.Limits, Failed: unread.add, Warned: unread.warn,
+		Failed: unread.add, Warned: unread.warn,
 		Progress: func(done, total int64) { bar.Report("comparing files", done, total, "bytes") },
 	}
 	for _, in := range x.inputs.Files {
@@ -35,11 +36,11 @@ func (x *indexCommand) sync(ctx context.Context, config configs.Config, term cli
 	where := config.Passages()
 	if x.server.url == "" {
 		synced, err = server.Sync(ctx, server.SyncRequest{
-			Config: config, Log: cli.NewSaying(term.Err, config.Log), ReadsPDF: reading.Worker, Sync: o,
+			Config: config, Log: cli.NewSaying(term.Err, config.Log), Readers: readers, Sync: o,
 		})
 	} else {
 		where = x.server.url
-		synced, err = x.syncServed(ctx, term, reading.Limits, o)
+		synced, err = x.syncServed(ctx, term, server.DocumentOptions(config.Documents, readers).Extractor(), o)
 	}
 	bar.Finish()
 	if err != nil {
@@ -62,14 +63,14 @@ func (x *indexCommand) sync(ctx context.Context, config configs.Config, term cli
 func (x *indexCommand) syncServed(
 	ctx context.Context,
 	term cli.Terminal,
-	limits documents.Limits,
+	reader *documents.Extractor,
 	o keeping.SyncOptions,
 ) (keeping.Synced, error) {
 	to, err := x.server.client(term.Environ)
 	if err != nil {
 		return keeping.Synced{}, err
 	}
-	return syncServed(ctx, to, limits, o)
+	return syncServed(ctx, to, reader, o)
 }
 
 // describeSynced says what became of documents.

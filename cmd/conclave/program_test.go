@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestMain serves as the process that reads PDF, too: the program starts itself for that.
+// TestMain serves as the process that reads files, too: the program starts itself for that.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "read-pdf" {
+	if len(os.Args) > 1 && os.Args[1] == "read-files" {
 		main()
 		return
 	}

@@ -6,10 +6,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
+	"example.org/conclave/internal/capacity"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/internal/server"
@@ -29,7 +31,12 @@ passages that they are cut into: with --json in the form that index takes.`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			unread := &unreadFiles{}
-			source, err := openDocuments(cmd.Context(), config, args(cmd), unread)
+			readers, err := openReaders(config)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = readers.Close() }()
+			source, err := openDocuments(cmd.Context(), config, args(cmd), unread, readers)
 			if err != nil {
 				return err
 			}
@@ -63,33 +70,43 @@ func printPassages(out io.Writer, source *documents.Stream, asJSON bool) error {
 	}
 }
 
-// newReadPDF returns the process that reads PDF for others, which end it where it takes too long.
-func newReadPDF(term cli.Terminal) *cobra.Command {
-	var textBytes int
+// newReadFiles returns the command of the process that reads files for another one, which ends it where
+// it takes too long.
+func newReadFiles(term cli.Terminal) *cobra.Command {
+	var o documents.ServeOptions
 	command := &cobra.Command{
-		Use:    "read-pdf CACHE",
-		Short:  "Read PDF for another conclave, which starts this by itself",
+		Use:    "read-files CACHE",
+		Short:  "Read files for another conclave, which starts this by itself",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return documents.ServePDF(cmd.Context(), term.In, term.Out, args[0], textBytes)
+			o.Cache = args[0]
+			return documents.Serve(cmd.Context(), term.In, term.Out, o)
 		},
 	}
-	command.Flags().IntVar(&textBytes, "text-bytes", 16<<20, "most bytes of text of a file")
+	command.Flags().Int64Var(&o.Memory, "memory", 512<<20, "bytes of memory that reading a file may take")
 	return command
 }
 
-// documentOptions returns how documents are read by a configuration.
-func documentOptions(config configs.Config) (documents.Options, error) {
+// openReaders returns the processes that read files by a configuration. They start when there is a file.
+func openReaders(config configs.Config) (*documents.Pool, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return documents.Options{}, err
+		return nil, err
 	}
 	cache, err := provision.CacheAt(config.Cache)
 	if err != nil {
-		return documents.Options{}, err
+		return nil, err
 	}
-	return server.DocumentOptions(config.Documents, documents.WorkerOf(program, "read-pdf", pdfCache(cache))), nil
+	readers, err := capacity.Readers(config)
+	if err != nil {
+		return nil, err
+	}
+	memory := strconv.FormatInt(readers.Memory, 10)
+	return documents.NewPool(documents.PoolOptions{
+		Workers: readers.Workers,
+		Start:   documents.WorkerOf(program, "read-files", "--memory", memory, pdfCache(cache)),
+	}), nil
 }
 
 // pdfCache returns the folder of the compiled reader of PDF.
@@ -101,11 +118,9 @@ func openDocuments(
 	config configs.Config,
 	paths []string,
 	unread *unreadFiles,
+	readers *documents.Pool,
 ) (*documents.Stream, error) {
-	o, err := documentOptions(config)
-	if err != nil {
-		return nil, err
-	}
+	o := server.DocumentOptions(config.Documents, readers)
 	o.Failed, o.Warned = unread.add, unread.warn
 	return documents.Open(ctx, paths, o)
 }
@@ -160,6 +175,7 @@ func (x *indexCommand) openInputs(
 	ctx context.Context,
 	config configs.Config,
 	unread *unreadFiles,
+	readers *documents.Pool,
 ) ([]corpus.Input, error) {
 	var paths []string
 	var inputs []corpus.Input
@@ -192,7 +208,7 @@ func (x *indexCommand) openInputs(
 		paths = append(paths, in.Path)
 	}
 	if at >= 0 {
-		source, err := openDocuments(ctx, config, paths, unread)
+		source, err := openDocuments(ctx, config, paths, unread, readers)
 		if err != nil {
 			return nil, err
 		}

@@ -42,14 +42,14 @@ const syncAttempts = 10
 func syncServed(
 	ctx context.Context,
 	server *client.Client,
-	limits documents.Limits,
+	reader *documents.Extractor,
 	o keeping.SyncOptions,
 ) (keeping.Synced, error) {
 	server.Attempts = syncAttempts
-	to := &servedDocuments{server: server, mails: documents.NewExtractor(limits, nil)}
+	to := &servedDocuments{server: server, mails: reader}
+	o.Reader = reader
 	synced, err := keeping.Sync(ctx, to, o)
 	to.endListing()
-	err = errors.Join(err, to.mails.Close())
 	if err != nil {
 		return synced, err
 	}
@@ -90,7 +90,7 @@ func (s *servedDocuments) Put(ctx context.Context, f keeping.File) (r keeping.Re
 
 // attached returns what is attached to a mail; nothing where the file is none.
 func (s *servedDocuments) attached(ctx context.Context, f keeping.File) []documents.Member {
-	if documents.Detect(f.Data, f.ID, f.Type) != documents.Mail {
+	if !documents.IsMail(f.Data, f.ID, f.Type) {
 		return nil
 	}
 	_, attached, _ := s.mails.Read(ctx, documents.Input{Name: f.ID, Type: f.Type, Data: f.Data})

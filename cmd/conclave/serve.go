@@ -91,15 +91,16 @@ func serve(
 		defer cancel()
 		err = errors.Join(err, shut(sending))
 	}()
-	reading, err := documentOptions(config)
+	readers, err := openReaders(config)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, readers.Close()) }()
 	s, err := server.Open(
 		ctx,
 		server.ServerOptions{
 			Config: config, Name: of.name, Log: log, Version: version, Tracer: tracer,
-			ReadsPDF: reading.Worker, Watch: of.watch,
+			Readers: readers, Watch: of.watch,
 		},
 	)
 	if err != nil {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
-	"strings"
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/documents"
@@ -63,7 +61,7 @@ also after an interruption.`,
 				return err
 			}
 			// Compiled here, so that the first PDF does not wait for it, and images have it.
-			return documents.ServePDF(cmd.Context(), strings.NewReader(""), io.Discard, pdfCache(cache), 0)
+			return documents.CompilePDFium(cmd.Context(), pdfCache(cache))
 		},
 	}
 	bindSetup(command.Flags(), &o)

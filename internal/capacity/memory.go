@@ -4,6 +4,7 @@ package capacity
 
 import (
 	"fmt"
+	"runtime"
 
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/overload"
@@ -29,9 +30,49 @@ func MachineMemory() (int64, error) {
 	return int64(all), nil
 }
 
-// RequestMemory returns what the bodies and answers of requests may take together, in bytes.
-func RequestMemory(l configs.Limits) (int64, error) {
-	least := leastMemory(l, overload.RoomFor(int64(Limits(l).RoomBytes())))
+// RequestMemory returns what the bodies and answers of requests may take together, in bytes: limits.memory
+// without what the readers of files may take of it.
+func RequestMemory(cfg configs.Config) (int64, error) {
+	all, err := MemoryLimit(cfg.Limits)
+	if err != nil || cfg.ReadOnly {
+		return all, err
+	}
+	readers, err := Readers(cfg)
+	return max(all-readers.Total(), leastOf(cfg.Limits)), err
+}
+
+// ReaderProcesses are the processes that read files.
+type ReaderProcesses struct {
+	Workers int   // that read at the same time
+	Memory  int64 // bytes that one of them may take beyond three times its file
+}
+
+// Total returns the bytes that all of them may take together, beside what their files add.
+func (r ReaderProcesses) Total() int64 { return int64(r.Workers) * r.Memory }
+
+// Readers returns how many processes read files by a configuration, and with how much memory each: together
+// at most half of limits.memory, unless that is less than a reader needs.
+func Readers(cfg configs.Config) (ReaderProcesses, error) {
+	all, err := MemoryLimit(cfg.Limits)
+	workers := cfg.Documents.Workers
+	if workers == 0 {
+		workers = max(1, runtime.GOMAXPROCS(0)/2)
+	}
+	memory := min(int64(cfg.Documents.Memory), all/2/int64(workers))
+	return ReaderProcesses{workers, max(memory, leastReader)}, err
+}
+
+// leastReader is what PDFium needs for an ordinary file, with what Go makes of it.
+const leastReader = 256 << 20
+
+// leastOf returns the least limits.memory by which every request may be answered.
+func leastOf(l configs.Limits) int64 {
+	return leastMemory(l, overload.RoomFor(int64(Limits(l).RoomBytes())))
+}
+
+// MemoryLimit returns limits.memory, or what stands for 0: a share of the machine's.
+func MemoryLimit(l configs.Limits) (int64, error) {
+	least := leastOf(l)
 	if l.Memory == 0 {
 		all, err := MachineMemory()
 		return max(all/requestShare, least), err
@@ -55,6 +96,8 @@ type Memory struct {
 	// Requests: the bodies that are being read and the answers that are made or sent,
 	// all together. The server keeps to it.
 	Requests int64
+	// Readers: the processes that read files. The system keeps them to it.
+	Readers int64
 	// Work: limits.concurrency searches of ordinary size, or fewer larger ones:
 	// what their sources found, and how it was ranked.
 	Work int64
@@ -110,6 +153,9 @@ func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory
 	place := 2 * 100 * (sources*(8+32+12*sources) + 232 + 120*sources)
 	m := Memory{Requests: requests, Work: collected * int64(l.Concurrency) * place}
 	if !cfg.ReadOnly {
+		if readers, err := Readers(cfg); err == nil { // else the requests' memory is not known either
+			m.Readers = readers.Total()
+		}
 		uploads := openUploads * int64(l.Uploads) * (uploadBytes + 2*int64(l.LineBytes))
 		m.Writing = collected * (changeBytes*int64(cfg.Ingest.Backlog) + 2*flushBytes + wordBytes + uploads)
 	}
@@ -130,7 +176,7 @@ func MostMemory(cfg configs.Config, requests int64, experts []ExpertSize) Memory
 }
 
 // Total returns all of it.
-func (m Memory) Total() int64 { return m.Requests + m.Work + m.Writing + m.Encoders }
+func (m Memory) Total() int64 { return m.Requests + m.Readers + m.Work + m.Writing + m.Encoders }
 
 // Limits returns the limits of searches by a configuration.
 func Limits(l configs.Limits) search.Limits {

@@ -7,15 +7,15 @@ import (
 	"example.org/conclave/configs"
 )
 
-// TestRequestMemory: the default is a part of the machine's memory and has room for the
+// TestMemoryLimit: the default is a part of the machine's memory and has room for the
 // largest answer and body; so has what is configured, or it is refused.
-func TestRequestMemory(t *testing.T) {
+func TestMemoryLimit(t *testing.T) {
 	all, err := MachineMemory()
 	if err != nil || all < 1<<28 {
 		t.Fatalf("%d bytes, %v", all, err)
 	}
 	l := configs.Defaults().Limits
-	derived, err := RequestMemory(l)
+	derived, err := MemoryLimit(l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,11 +27,11 @@ func TestRequestMemory(t *testing.T) {
 		t.Errorf("%d of the machine's %d bytes", derived, all)
 	}
 	l.Memory = 64 << 20 // less than four times limits.answer_bytes
-	if _, err := RequestMemory(l); err == nil || !strings.Contains(err.Error(), "limits.answer_bytes") {
+	if _, err := MemoryLimit(l); err == nil || !strings.Contains(err.Error(), "limits.answer_bytes") {
 		t.Errorf("64 MiB: %v", err)
 	}
 	l.AnswerBytes = 4 << 20
-	if got, err := RequestMemory(l); err != nil || got != 64<<20 {
+	if got, err := MemoryLimit(l); err != nil || got != 64<<20 {
 		t.Errorf("64 MiB for answers of 4 MiB: %d, %v", got, err)
 	}
 }
@@ -41,7 +41,10 @@ func TestMemory(t *testing.T) {
 	cfg := configs.Config{
 		Encoder: configs.Encoder{BatchTokens: 1000, CacheEntries: 10},
 		Ingest:  configs.Ingest{Backlog: 1_000_000},
-		Limits:  configs.Limits{Concurrency: 8, BodyBytes: 20_000, LineBytes: 50_000, Uploads: 3},
+		Limits: configs.Limits{
+			Concurrency: 8, BodyBytes: 20_000, LineBytes: 50_000, Uploads: 3, Memory: 4_000_000_000,
+		},
+		Documents: configs.Documents{Workers: 3, Memory: 300_000_000},
 	}
 	// A token of 64 numbers and passages of 100: 16·64 and 2 heads twice by 100,
 	// 1,424 numbers of 4 bytes; 10 vectors of 256 bytes and 150, twice. Four sources:
@@ -49,11 +52,12 @@ func TestMemory(t *testing.T) {
 	got := MostMemory(cfg, 7_000_000, []ExpertSize{{Width: 64, MaxTokens: 100}, {Width: 64, MaxTokens: 100}})
 	want := Memory{
 		Requests: 7_000_000,
+		Readers:  900_000_000,
 		Work:     2 * 8 * 212_800,
 		Writing:  300_000_000 + 134_217_728 + 1_073_741_824 + 2*48*2_197_152,
 		Encoders: 2 * (5_696_000 + 8_120),
 	}
-	if got != want || got.Total() != 1_740_699_184 {
+	if got != want || got.Total() != 2_640_699_184 {
 		t.Errorf("%+v, together %d, want %+v", got, got.Total(), want)
 	}
 	cfg.ReadOnly = true
@@ -77,6 +81,38 @@ func TestRooms(t *testing.T) {
 		}
 		if answers, body := Rooms(least - 16); answers >= answer && body >= 2000 {
 			t.Errorf("for an answer of %d less than %d does", answer, least)
+		}
+	}
+}
+
+// TestReaders: the processes that read files take at most half of limits.memory, the requests the rest;
+// each has what PDFium needs, whatever the limit is.
+func TestReaders(t *testing.T) {
+	for _, c := range []struct {
+		limit, memory   configs.ByteSize
+		workers         int
+		reader, request int64
+	}{
+		{4 << 30, 512 << 20, 2, 512 << 20, 3 << 30},
+		{4 << 30, 4 << 30, 2, 1 << 30, 2 << 30},
+		{1 << 30, 512 << 20, 2, 256 << 20, 512 << 20},
+		{1 << 30, 512 << 20, 3, 256 << 20, 256 << 20},
+		{1 << 30, 1 << 10, 1, 256 << 20, 768 << 20},
+	} {
+		cfg := configs.Config{
+			Limits:    configs.Limits{Memory: c.limit, BodyBytes: 20_000, LineBytes: 50_000},
+			Documents: configs.Documents{Workers: c.workers, Memory: c.memory},
+		}
+		readers, err := Readers(cfg)
+		if err != nil || readers != (ReaderProcesses{c.workers, c.reader}) {
+			t.Errorf("%+v: %+v, %v", c, readers, err)
+		}
+		if got, err := RequestMemory(cfg); err != nil || got != c.request {
+			t.Errorf("%+v: requests have %d, %v", c, got, err)
+		}
+		cfg.ReadOnly = true
+		if got, err := RequestMemory(cfg); err != nil || got != int64(c.limit) {
+			t.Errorf("%+v: requests of a server that only reads have %d, %v", c, got, err)
 		}
 	}
 }

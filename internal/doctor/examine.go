@@ -147,7 +147,7 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 		f.Status = StatusNote
 		return f
 	}
-	requests, err := capacity.RequestMemory(config.Limits)
+	requests, err := capacity.RequestMemory(config)
 	if err != nil {
 		return failed(f.What, err)
 	}
@@ -170,12 +170,12 @@ func examineMemory(config configs.Config, cache provision.Cache, experts []strin
 	}
 	m := capacity.MostMemory(config, requests, sizes)
 	f.Detail = fmt.Sprintf(
-		"%s at most, of the machine's %s, beside the collection's mapped files and the models: bodies and answers %s (limits.memory), searches %s (limits.concurrency), writing %s, %d experts %s",
+		"%s at most, of the machine's %s, beside the collection's mapped files and the models: bodies, answers and readers of files %s (limits.memory), searches %s (limits.concurrency), writing %s, %d experts %s",
 		mebibytes(
 			m.Total(),
 		),
 		mebibytes(machine),
-		mebibytes(m.Requests),
+		mebibytes(m.Requests+m.Readers),
 		mebibytes(m.Work),
 		mebibytes(m.Writing),
 		len(sizes),
@@ -194,7 +194,7 @@ func examineGenerators(config configs.Config, cache provision.Cache) (out []Find
 	if err != nil {
 		return nil // a finding of its own, as is the next
 	}
-	allowed, err := capacity.RequestMemory(config.Limits)
+	allowed, err := capacity.MemoryLimit(config.Limits)
 	if err != nil {
 		return nil
 	}

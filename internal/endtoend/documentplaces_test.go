@@ -31,7 +31,6 @@ func cutDocument(tb testing.TB, about documents.About, file string, words int) (
 		FileBytes: 1 << 20, UnpackedBytes: 1 << 20, TextBytes: 1 << 20, Blocks: 1 << 12, Time: time.Minute, Depth: 1,
 		Members: 10,
 	}, nil)
-	defer func() { _ = reader.Close() }()
 	d, _, err := reader.Read(tb.Context(), documents.Input{Name: about.ID, Data: []byte(file)})
 	if err != nil {
 		tb.Fatal(err)

@@ -20,7 +20,7 @@ type generator struct {
 // openGenerator loads a generator. Its answers may take as much memory as the bodies and
 // answers of all requests together, beside those.
 func (x *Set) openGenerator(name string, opening encoder.Opening) (opened, error) {
-	memory, err := capacity.RequestMemory(x.config.Limits)
+	memory, err := capacity.MemoryLimit(x.config.Limits)
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,7 @@ func read(ctx context.Context, o documents.Options) (all stream, err error) {
 		all.passages = append(all.passages, documents.PassagesOf(documents.About{ID: name}, d, data, o.Words)...)
 		return nil
 	})
-	return all, errors.Join(err, extractor.Close())
+	return all, err
 }
 
 // Next implements store.Stream.

@@ -65,20 +65,15 @@ type Keeper struct {
 	writer Writer
 	reader *documents.Extractor
 	words  int
-	turns  chan struct{} // one for each file that is read
 }
 
-// New returns a Keeper that reads so many files at once, so that searches keep the other
-// processors.
-func New(w Writer, o documents.Options, atOnce int) *Keeper {
-	return &Keeper{
-		writer: w, reader: documents.NewExtractor(o.Limits, o.Worker), words: o.Words,
-		turns: make(chan struct{}, atOnce),
-	}
+// New returns a Keeper that writes to w what is read by the options.
+func New(w Writer, o documents.Options) *Keeper {
+	return &Keeper{writer: w, reader: o.Extractor(), words: o.Words}
 }
 
-// Close ends the processes that read files.
-func (k *Keeper) Close() error { return k.reader.Close() }
+// Reader returns what reads the keeper's files.
+func (k *Keeper) Reader() *documents.Extractor { return k.reader }
 
 // attempts bounds how often a change is tried that others are faster than.
 const attempts = 20
@@ -91,7 +86,7 @@ func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
 	if err := checkAbout(&f.About); err != nil {
 		return Result{}, err
 	}
-	read, attached, err := k.read(ctx, f)
+	read, attached, err := k.reader.Read(ctx, documents.Input{Name: f.ID, Type: f.Type, Data: f.Data})
 	if err == nil {
 		return k.putRead(ctx, f, read, attached, c)
 	}
@@ -150,17 +145,6 @@ func checkAbout(about *documents.About) error {
 	}
 	p := corpus.Passage{ID: about.ID, Title: about.Title, Text: "x", Tags: about.Tags, Metadata: about.Metadata}
 	return p.Check()
-}
-
-// read reads a file when its turn has come.
-func (k *Keeper) read(ctx context.Context, f File) (d *documents.Document, attached []documents.Member, err error) {
-	select {
-	case k.turns <- struct{}{}:
-		defer func() { <-k.turns }()
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	}
-	return k.reader.Read(ctx, documents.Input{Name: f.ID, Type: f.Type, Data: f.Data})
 }
 
 // overtaken reports whether a change failed only because somebody changed the document

@@ -14,8 +14,8 @@ import (
 // file that cannot be taken does not keep others from it.
 type Many struct {
 	To     Target
-	Limits documents.Limits
-	About  documents.About // of each document, but for its id
+	Reader *documents.Extractor // unpacks archives
+	About  documents.About      // of each document, but for its id
 	// Failed is told of each file that was not taken, and why.
 	Failed func(path string, err error)
 	// Done counts documents.
@@ -25,8 +25,8 @@ type Many struct {
 // Put puts a file under an id, or what is in it under ids below that. Only an error that
 // concerns more than the file is returned.
 func (m *Many) Put(ctx context.Context, id string, data []byte) error {
-	err := documents.Expand(id, data, m.Limits, func(inner documents.Member) error {
-		return m.member(ctx, inner, m.Limits.Depth)
+	err := m.Reader.Expand(ctx, id, data, func(inner documents.Member) error {
+		return m.member(ctx, inner, m.Reader.Limits().Depth)
 	})
 	return m.failed(ctx, id, err)
 }
@@ -61,10 +61,10 @@ func (m *Many) member(ctx context.Context, file documents.Member, depth int) err
 	r, err := m.To.Put(ctx, File{About: about, Data: file.Data, Attached: func(a documents.Member) error {
 		name := file.Name + "/" + a.Name
 		if depth == 0 {
-			m.Refuse(name, documents.TooDeep(m.Limits))
+			m.Refuse(name, documents.TooDeep(m.Reader.Limits()))
 			return nil
 		}
-		err := documents.Expand(name, a.Data, m.Limits, func(inner documents.Member) error {
+		err := m.Reader.Expand(ctx, name, a.Data, func(inner documents.Member) error {
 			return m.member(ctx, inner, depth-1)
 		})
 		return m.failed(ctx, name, err)

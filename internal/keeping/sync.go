@@ -26,8 +26,8 @@ type Target interface {
 
 // SyncOptions say what a collection is made to follow.
 type SyncOptions struct {
-	Roots  []string // files, archives and folders
-	Limits documents.Limits
+	Roots  []string             // files, archives and folders
+	Reader *documents.Extractor // finds files by its limits, and unpacks archives
 	// Wait reports whether a file is left for another time, as one that is being written;
 	// nil: none is. What was read of it before stays.
 	Wait func(documents.File) bool
@@ -130,7 +130,7 @@ type foundFile struct {
 
 // walk finds the files of all roots.
 func (s *syncing) walk(ctx context.Context) (files []foundFile, err error) {
-	err = documents.WalkRoots(ctx, s.Roots, s.Limits, func(root string, f documents.File) error {
+	err = documents.WalkRoots(ctx, s.Roots, s.Reader.Limits(), func(root string, f documents.File) error {
 		files = append(files, foundFile{f, root})
 		s.total += f.Size
 		return nil
@@ -206,8 +206,8 @@ func (s *syncing) file(ctx context.Context, root, mark string, f documents.File)
 	failed := s.synced.Failed
 	data, err := f.Data()
 	if err == nil {
-		err = documents.Expand(f.Path, data, s.Limits, func(m documents.Member) error {
-			return s.member(ctx, root, mark, f, m, s.Limits.Depth)
+		err = s.Reader.Expand(ctx, f.Path, data, func(m documents.Member) error {
+			return s.member(ctx, root, mark, f, m, s.Reader.Limits().Depth)
 		})
 	}
 	if err != nil {
@@ -260,9 +260,9 @@ func (s *syncing) member(
 		Attached: func(a documents.Member) error {
 			name := m.Name + "/" + a.Name
 			if depth == 0 {
-				return s.failed(ctx, name, documents.TooDeep(s.Limits))
+				return s.failed(ctx, name, documents.TooDeep(s.Reader.Limits()))
 			}
-			err := documents.Expand(name, a.Data, s.Limits, func(inner documents.Member) error {
+			err := s.Reader.Expand(ctx, name, a.Data, func(inner documents.Member) error {
 				return s.member(ctx, root, mark, f, inner, depth-1)
 			})
 			if err != nil {

@@ -21,6 +21,9 @@ import (
 	"example.org/conclave/store/folder"
 )
 
+// reader reads files in this process.
+func reader() *documents.Extractor { return documents.NewExtractor(limits(), nil) }
+
 func limits() documents.Limits {
 	return documents.Limits{
 		FileBytes: 1 << 20, UnpackedBytes: 1 << 20, TextBytes: 1 << 20, Blocks: 1 << 16,
@@ -47,7 +50,7 @@ func newShelf(t *testing.T, dir string) *shelf {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shelf{New(live, documents.Options{Limits: limits(), Words: 10}, 2), live, nil}
+	s := &shelf{New(live, documents.Options{Limits: limits(), Words: 10}), live, nil}
 	t.Cleanup(func() { _ = live.Close() })
 	return s
 }
@@ -191,7 +194,7 @@ func TestSync(t *testing.T) {
 		t.Helper()
 		clear(failures)
 		failed := func(path string, err error) { failures[path] = true }
-		got, err := Sync(t.Context(), s, SyncOptions{Roots: roots, Limits: limits(), Failed: failed})
+		got, err := Sync(t.Context(), s, SyncOptions{Roots: roots, Reader: reader(), Failed: failed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +235,7 @@ func TestSync(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 	// A folder that is not there removes nothing.
-	nowhere := SyncOptions{Roots: []string{filepath.Join(dir, "nowhere")}, Limits: limits()}
+	nowhere := SyncOptions{Roots: []string{filepath.Join(dir, "nowhere")}, Reader: reader()}
 	if _, err := Sync(t.Context(), s, nowhere); err == nil {
 		t.Error("a folder that is not there is followed")
 	}
@@ -270,7 +273,7 @@ func TestSyncInterrupted(t *testing.T) {
 				}
 				return nil
 			}
-			_, err := Sync(t.Context(), s, SyncOptions{Roots: []string{dir}, Limits: limits()})
+			_, err := Sync(t.Context(), s, SyncOptions{Roots: []string{dir}, Reader: reader()})
 			for id, text := range s.texts(t) {
 				rounds := map[string]bool{}
 				for word := range strings.FieldsSeq(text) {
@@ -311,7 +314,7 @@ func TestSyncSamePaths(t *testing.T) {
 	write(t, above, map[string]string{"docs/README.md": "Of the guide.", "src/README.md": "Of the source."})
 	sync := func(want Synced) {
 		t.Helper()
-		o := SyncOptions{Roots: []string{filepath.Join(above, "docs"), filepath.Join(above, "src")}, Limits: limits()}
+		o := SyncOptions{Roots: []string{filepath.Join(above, "docs"), filepath.Join(above, "src")}, Reader: reader()}
 		got, err := Sync(t.Context(), s, o)
 		got.Seq = 0
 		if err != nil || got != want {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -36,7 +35,7 @@ type collection struct {
 	keeper   *keeping.Keeper
 	// judgments are what people say of answers; nil: the store cannot keep them
 	judgments *judgments.File
-	readsPDF  documents.Worker
+	readers   *documents.Pool
 	quotas    collections.Quotas
 
 	left atomic.Bool // it is not in its store any more, or another one has its place
@@ -59,9 +58,9 @@ func newCollection(
 	config configs.Config,
 	log *slog.Logger,
 	api *handlers.Collection,
-	readsPDF documents.Worker,
+	readers *documents.Pool,
 ) *collection {
-	return &collection{config: config, log: log, api: api, readsPDF: readsPDF, refused: map[string]string{}}
+	return &collection{config: config, log: log, api: api, readers: readers, refused: map[string]string{}}
 }
 
 // worker works through jobs.
@@ -142,14 +141,11 @@ func (s *collection) tellCalibration() {
 }
 
 // release closes what was opened, when nothing of the collection runs any more.
-func (s *collection) release() (err error) {
-	if s.keeper != nil {
-		err = s.keeper.Close()
-	}
+func (s *collection) release() error {
 	if s.assembly != nil {
-		err = errors.Join(err, s.assembly.Close())
+		return s.assembly.Close()
 	}
-	return err
+	return nil
 }
 
 // verifyAhead compares the checksums of vectors and graphs, so that it is not the

@@ -1,17 +1,15 @@
 package server
 
 import (
-	"runtime"
-
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/keeping"
 )
 
-// DocumentOptions returns how files are read by a configuration. worker starts the process
-// that reads PDF.
-func DocumentOptions(d configs.Documents, worker documents.Worker) documents.Options {
+// DocumentOptions returns how files are read by a configuration, by the processes of a pool; nil: in this
+// one.
+func DocumentOptions(d configs.Documents, pool *documents.Pool) documents.Options {
 	return documents.Options{
 		Limits: documents.Limits{
 			FileBytes:     int64(d.FileBytes),
@@ -22,16 +20,22 @@ func DocumentOptions(d configs.Documents, worker documents.Worker) documents.Opt
 			Depth:         d.Depth,
 			Members:       d.Members,
 		},
-		Worker: worker,
-		Words:  d.Words,
+		Pool:  pool,
+		Words: d.Words,
 	}
 }
 
-// keepDocuments lets documents be put into what a writer writes to. Half of the processors
-// read files at the most, so that searches have the others.
+// documentOptions returns how the files of the collection are read: those who wait for a process of the
+// server's are taken in turn by collection.
+func (s *collection) documentOptions() documents.Options {
+	o := DocumentOptions(s.config.Documents, s.readers)
+	o.Group = s.config.Passages()
+	return o
+}
+
+// keepDocuments lets documents be put into what a writer writes to.
 // Uploads of many are among the inputs of jobs until theirs has read them.
 func (s *collection) keepDocuments(w keeping.Writer, inputs jobs.Inputs) {
-	o := DocumentOptions(s.config.Documents, s.readsPDF)
-	s.keeper = keeping.New(w, o, max(1, runtime.GOMAXPROCS(0)/2))
+	s.keeper = keeping.New(w, s.documentOptions())
 	s.api.AttachDocuments(s.keeper, inputs)
 }

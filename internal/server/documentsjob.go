@@ -45,7 +45,7 @@ func (s *collection) addDocuments(inputs jobs.Inputs) func(context.Context, jobs
 func (s *collection) addArchive(ctx context.Context, t jobs.Task, archive *zip.Reader) (result jobs.Result, err error) {
 	done := &jobs.DocumentsResult{}
 	many := keeping.Many{
-		To: target{s.keeper, s.assembly.Engine}, Limits: DocumentOptions(s.config.Documents, nil).Limits,
+		To: target{s.keeper, s.assembly.Engine}, Reader: s.keeper.Reader(),
 		About: documents.About{Tags: t.Tags},
 		Failed: func(id string, err error) {
 			if len(done.Failures) < mostFailures {
@@ -95,7 +95,7 @@ func putMember(ctx context.Context, many *keeping.Many, prefix string, f *zip.Fi
 		many.Refuse(id, err)
 		return ctx.Err()
 	}
-	data, err := io.ReadAll(io.LimitReader(in, many.Limits.FileBytes+1))
+	data, err := io.ReadAll(io.LimitReader(in, many.Reader.Limits().FileBytes+1))
 	_ = in.Close()
 	if err != nil {
 		many.Refuse(id, fmt.Errorf("it cannot be unpacked: %w", err))

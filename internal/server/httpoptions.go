@@ -38,7 +38,7 @@ func newAPI(
 		o.Name = filepath.Base(folder)
 	}
 	l := config.Limits
-	memory, err := capacity.RequestMemory(l)
+	memory, err := capacity.RequestMemory(config)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ type registry struct {
 	log       *slog.Logger
 	observer  handlers.Observer
 	control   *overload.Control
-	readsPDF  documents.Worker
+	readers   *documents.Pool
 	pool      *experts.Pool
 	opening   chan struct{}        // so many are opened at a time
 	exchanged func(store.Exchange) // told of requests to a cluster; nil: nobody
@@ -76,7 +76,7 @@ func newRegistry(o ServerOptions, observer handlers.Observer, control *overload.
 		return nil, err
 	}
 	return &registry{
-		config: o.Config, log: o.Log, observer: observer, control: control, readsPDF: o.ReadsPDF, pool: pool,
+		config: o.Config, log: o.Log, observer: observer, control: control, readers: o.Readers, pool: pool,
 		opening: make(chan struct{}, openAtOnce), held: map[string]*held{}, failed: map[string]failure{},
 	}, nil
 }
@@ -202,7 +202,7 @@ func (r *registry) open(name string) (c *collection, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c = newCollection(o.Config, o.Log, handlers.NewCollection(name, nil), r.readsPDF)
+	c = newCollection(o.Config, o.Log, handlers.NewCollection(name, nil), r.readers)
 	c.quotas = found.Settings.Quotas
 	c.api.Pace(c.quotas.RequestsASecond)
 	running, stop := context.WithCancel(r.running)

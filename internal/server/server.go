@@ -30,8 +30,9 @@ type ServerOptions struct {
 	Log     *slog.Logger
 	Version string       // of the program, for /metrics
 	Tracer  trace.Tracer // of requests and their stages; nil: none
-	// ReadsPDF starts the process that reads PDF; nil: PDF is refused.
-	ReadsPDF documents.Worker
+	// Readers are the processes that read files, which stay open; nil: files are read in this one, and PDF
+	// is refused.
+	Readers *documents.Pool
 	// Watch are files and folders that the documents of the collection follow.
 	Watch []string
 }
@@ -125,7 +126,7 @@ func (s *Server) startOne(
 	control *overload.Control,
 	metrics *handlers.Metrics,
 ) error {
-	c := newCollection(s.config, s.log, s.api.Collection, o.ReadsPDF)
+	c := newCollection(s.config, s.log, s.api.Collection, o.Readers)
 	c.running, c.group = s.running, s.group
 	s.collection = c
 	s.api.Readiness().Set(handlers.Component{Name: "collection", Status: handlers.Starting})

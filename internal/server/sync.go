@@ -16,10 +16,10 @@ import (
 
 // SyncRequest says which collection is to follow which files.
 type SyncRequest struct {
-	Config   configs.Config
-	Log      *slog.Logger
-	ReadsPDF documents.Worker
-	Sync     keeping.SyncOptions
+	Config  configs.Config
+	Log     *slog.Logger
+	Readers *documents.Pool // that read files; nil: they are read in this process
+	Sync    keeping.SyncOptions
 }
 
 // syncBacklog is how many passages may wait to be encoded for each that one flush takes.
@@ -28,7 +28,7 @@ const syncBacklog = 4
 // Sync makes the documents of a collection that nobody serves, or of a store, those of
 // some files (keeping.Sync), and returns when searches see them.
 func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error) {
-	s := newCollection(r.Config, r.Log, nil, r.ReadsPDF)
+	s := newCollection(r.Config, r.Log, nil, r.Readers)
 	s.config.Ingest.Backlog = min(s.config.Ingest.Backlog, syncBacklog*s.config.Ingest.FlushPassages)
 	s.assembly = assembly.New(assembly.Options{Config: s.config, Log: s.log, Uncalibrated: true})
 	defer func() { err = errors.Join(err, s.assembly.Close()) }()
@@ -45,11 +45,11 @@ func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error)
 	if err := s.assembly.Start(nil); err != nil {
 		return synced, err
 	}
-	keeper := keeping.New(s.writer, DocumentOptions(s.config.Documents, s.readsPDF), 1)
-	defer func() { err = errors.Join(err, keeper.Close()) }()
+	keeper := keeping.New(s.writer, s.documentOptions())
 	if err := s.writer.Visible(ctx, nil); err != nil { // what an interruption left
 		return synced, err
 	}
+	r.Sync.Reader = keeper.Reader()
 	synced, err = keeping.Sync(ctx, target{keeper, s.assembly.Engine}, r.Sync)
 	if err != nil {
 		return synced, err

@@ -27,7 +27,7 @@ func stateOf(f documents.File) fileState { return fileState{f.Size, f.ModTime} }
 // nothing of network drives, and looking at ten thousand files takes some milliseconds.
 type follower struct {
 	roots    []string
-	limits   documents.Limits
+	reader   *documents.Extractor
 	quiet    time.Duration // that nobody has written to a file that is taken
 	now      func() time.Time
 	compared map[string]fileState // files whose documents are theirs
@@ -41,9 +41,9 @@ type failedFile struct {
 	at time.Time
 }
 
-func newFollower(roots []string, limits documents.Limits, quiet time.Duration) *follower {
+func newFollower(roots []string, reader *documents.Extractor, quiet time.Duration) *follower {
 	return &follower{
-		roots: roots, limits: limits, quiet: quiet, now: time.Now,
+		roots: roots, reader: reader, quiet: quiet, now: time.Now,
 		compared: map[string]fileState{}, failed: map[string]failedFile{}, before: map[string]fileState{},
 	}
 }
@@ -51,7 +51,7 @@ func newFollower(roots []string, limits documents.Limits, quiet time.Duration) *
 // look finds all files. An error is that of a folder that cannot be read.
 func (w *follower) look(ctx context.Context) (map[string]fileState, error) {
 	found := map[string]fileState{}
-	err := documents.WalkRoots(ctx, w.roots, w.limits, func(_ string, f documents.File) error {
+	err := documents.WalkRoots(ctx, w.roots, w.reader.Limits(), func(_ string, f documents.File) error {
 		found[f.Path] = stateOf(f)
 		return nil
 	}, nil)
@@ -104,7 +104,7 @@ func (w *follower) follow(
 		return synced, err
 	}
 	synced, err = keeping.Sync(ctx, to, keeping.SyncOptions{
-		Roots: w.roots, Limits: w.limits, Wait: w.writing, Same: w.known,
+		Roots: w.roots, Reader: w.reader, Wait: w.writing, Same: w.known,
 		Compared: func(f documents.File) {
 			w.compared[f.Path] = stateOf(f)
 			delete(w.failed, f.Path)
@@ -139,8 +139,7 @@ func (w *follower) follow(
 // watchFolders follows folders until the server ends. What fails is logged when it is new,
 // and tried again.
 func (s *collection) watchFolders(roots []string) error {
-	limits := DocumentOptions(s.config.Documents, nil).Limits
-	w := newFollower(roots, limits, s.config.Documents.Look)
+	w := newFollower(roots, s.keeper.Reader(), s.config.Documents.Look)
 	to := target{s.keeper, s.assembly.Engine}
 	visible := func(ctx context.Context) error { return s.writer.Visible(ctx, nil) }
 	reported := ""

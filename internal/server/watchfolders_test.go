@@ -67,7 +67,7 @@ func TestWatch(t *testing.T) {
 // time says.
 func TestHalfWritten(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	w := newFollower(nil, documents.Limits{}, 2*time.Second)
+	w := newFollower(nil, documents.NewExtractor(documents.Limits{}, nil), 2*time.Second)
 	w.now = func() time.Time { return now }
 	file := func(size int64, age time.Duration) documents.File {
 		return documents.File{Path: "a", Size: size, ModTime: now.Add(-age)}

@@ -24,10 +24,11 @@ import (
 
 var update = flag.Bool("update", false, "write questions/documents anew")
 
-// TestMain serves as the process that reads PDF, too.
+// TestMain serves as the process that reads files, too.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "serve-pdf" {
-		if err := documents.ServePDF(context.Background(), os.Stdin, os.Stdout, os.Args[2], 1<<20); err != nil {
+	if len(os.Args) == 3 && os.Args[1] == "serve-files" {
+		o := documents.ServeOptions{Cache: os.Args[2], Memory: 512 << 20}
+		if err := documents.Serve(context.Background(), os.Stdin, os.Stdout, o); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -121,6 +122,10 @@ func readDocuments(t *testing.T) (all []corpus.Passage) {
 		cache = filepath.Join(folder, "conclave", "pdf")
 	}
 	d := configs.Defaults().Documents
+	readers := documents.NewPool(documents.PoolOptions{
+		Start: func() *exec.Cmd { return exec.Command(os.Args[0], "serve-files", cache) },
+	})
+	defer func() { _ = readers.Close() }()
 	source, err := documents.Open(t.Context(), []string{at}, documents.Options{
 		Limits: documents.Limits{
 			FileBytes:     int64(d.FileBytes),
@@ -131,7 +136,7 @@ func readDocuments(t *testing.T) (all []corpus.Passage) {
 			Depth:         d.Depth,
 			Members:       d.Members,
 		},
-		Worker: func() *exec.Cmd { return exec.Command(os.Args[0], "serve-pdf", cache) },
+		Pool:   readers,
 		Words:  d.Words,
 		Failed: func(path string, err error) { t.Errorf("%s: %v", path, err) },
 		Warned: func(path, warning string) { t.Errorf("%s: %s", path, warning) },

@@ -1,0 +1,125 @@
+package documents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/klippa-app/go-pdfium"
+)
+
+// parser reads files in the process that it is in.
+type parser struct {
+	pdf    pdfium.Pool // nil: PDF is refused
+	memory *wasmMemory // of PDFium; nil as that is
+}
+
+// answer does what a request asks for. A panic of a reader is the file's fault.
+func (p *parser) answer(ctx context.Context, r *request) (a *answer) {
+	defer func() {
+		if v := recover(); v != nil {
+			a = refuse(unreadable(Damaged, fmt.Errorf("%v", v), "it cannot be read"))
+		}
+	}()
+	if r.unpack {
+		return unpack(r)
+	}
+	d, attached, leaves, err := p.read(ctx, r)
+	a = &answer{document: d, members: attached, leaves: leaves}
+	if err != nil {
+		a = refuse(err)
+		a.members, a.leaves = attached, leaves
+		return a
+	}
+	if r.words > 0 {
+		d.cutInto(r.words)
+	}
+	return a
+}
+
+// refuse returns the answer that a file is not read.
+func refuse(err error) *answer {
+	var known *UnreadableError
+	if !errors.As(err, &known) {
+		known = &UnreadableError{Reason: Damaged, Detail: err.Error()}
+	}
+	return &answer{refused: known}
+}
+
+// read reads a file of any format. leaves says that this process should read no other one.
+func (p *parser) read(ctx context.Context, r *request) (d *Document, attached []Member, leaves bool, err error) {
+	mediaType := Detect(r.file.Data, r.file.Name, r.file.Type)
+	if mediaType != PDF {
+		d, attached, err = parse(r.file, mediaType, r.limits)
+		return d, attached, false, err
+	}
+	if p.pdf == nil {
+		return nil, nil, false, unreadable(Unsupported, nil, "PDF is not read here")
+	}
+	found, err := readPDF(p.pdf, r.file.Data, r.limits.TextBytes)
+	switch {
+	case err != nil && p.memory.refused():
+		return nil, nil, true, unreadable(TooLarge, nil, "PDFium needs more memory for it than it may have")
+	case err != nil: // PDFium is in an unknown state
+		return nil, nil, true, unreadable(Damaged, nil, "PDFium ended on it")
+	case found.Reason != "":
+		return nil, nil, false, unreadable(found.Reason, nil, "%s", found.Detail)
+	}
+	d, err = layOut(found, r.limits)
+	return d, nil, false, err
+}
+
+// parse reads a file of a media type other than PDF.
+func parse(in Input, mediaType string, limits Limits) (d *Document, attached []Member, err error) {
+	w := &writer{limits: limits}
+	var title string
+	var warnings []string
+	switch mediaType {
+	case HTML:
+		title, err = readHTML(w, in.Data, in.Type)
+	case Markdown:
+		title, err = readMarkdown(w, in.Data)
+	case Text:
+		title, err = readText(w, in.Data, in.Type)
+	case CSV, TSV:
+		err = readCSV(w, in.Data, in.Type)
+	case DOCX:
+		title, warnings, err = readDOCX(w, in.Data)
+	case PPTX:
+		title, err = readPPTX(w, in.Data)
+	case XLSX:
+		title, warnings, err = readXLSX(w, in.Data)
+	case ODT, ODS, ODP:
+		title, err = readODF(w, in.Data, mediaType)
+	case EPUB:
+		title, err = readEPUB(w, in.Data)
+	case Mail:
+		title, attached, warnings, err = readMail(w, in.Data, limits)
+	case "application/x-ole-storage":
+		return nil, nil, unreadable(
+			Encrypted,
+			nil,
+			"it is an Office file with a password, or of before 2007: save it without one, as DOCX, PPTX or XLSX",
+		)
+	default:
+		return nil, nil, unreadable(
+			Unsupported,
+			nil,
+			"files of type %s are not read: what is read are %s",
+			mediaType,
+			Formats,
+		)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err = w.document(mediaType, title)
+	if err != nil {
+		if len(attached) > 0 {
+			return nil, attached, err
+		}
+		return nil, nil, err
+	}
+	d.Warnings = append(d.Warnings, warnings...)
+	return d, attached, nil
+}

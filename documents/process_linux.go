@@ -1,0 +1,14 @@
+package documents
+
+import (
+	"os"
+	"syscall"
+)
+
+// apart returns attributes of a process in a group of its own, which ends with the thread that starts it.
+func apart() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// killGroup kills a process with all in its group.
+func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -1,0 +1,90 @@
+package documents
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"math"
+	"runtime/debug"
+)
+
+// ServeOptions are the bounds of a process that runs Serve.
+type ServeOptions struct {
+	// Cache is the folder of PDFium's compiled form, without which a process takes seconds to start.
+	Cache string
+	// Memory is how many bytes of memory reading a file may take beyond what the process has when it
+	// starts, and beyond three times the file itself.
+	Memory int64
+}
+
+// Serve reads files for another process: it answers the requests that it reads from in, until in ends.
+// It is for a process of its own, which it confines before it reads anything: to some memory, and on
+// Linux to the files that it has open, without the network and without other programs. What takes too
+// long is stopped by ending the process.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) error {
+	reader := &parser{memory: newWASMMemory()}
+	var err error
+	reader.pdf, err = openPDFium(reader.memory.in(ctx), o.Cache)
+	if err != nil {
+		return err
+	}
+	bounds, err := confine(o.Memory)
+	if err != nil {
+		return err
+	}
+	if err := writeFrame(out); err != nil { // it is ready
+		return err
+	}
+	// Requests are read beside the work, so that the end of in ends the process while it works, too.
+	requests := make(chan *request)
+	failed := make(chan error, 2)
+	go func() { failed <- readRequests(in, bounds, requests) }()
+	go func() {
+		w := bufio.NewWriter(out)
+		for r := range requests {
+			a := reader.answer(ctx, r)
+			a.grown = bounds.grown()
+			if err := errors.Join(writeAnswer(w, a), w.Flush()); err != nil {
+				failed <- err
+				return
+			}
+			r.file.Data = nil
+		}
+	}()
+	return <-failed
+}
+
+// readRequests hands on requests until their input ends.
+func readRequests(in io.Reader, bounds *confinement, requests chan<- *request) error {
+	r := bufio.NewReader(in)
+	for {
+		length, err := readLength(r, mostRequest)
+		if err == nil {
+			err = bounds.allow(length)
+		}
+		var payload []byte
+		if err == nil {
+			payload, err = readPayload(r, length)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		next, err := decodeRequest(payload)
+		if err != nil {
+			return err
+		}
+		requests <- next
+	}
+}
+
+// roomFor returns how many bytes of memory a process may take beyond its start for a file.
+func roomFor(memory int64, file int) int64 { return memory + 3*int64(file) }
+
+// limitHeap lets the garbage collector work harder the nearer the heap comes to what the process may have.
+func limitHeap(atStart, room int64) { debug.SetMemoryLimit(atStart + room - room/4) }
+
+const mostRequest = math.MaxInt32

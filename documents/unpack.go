@@ -1,0 +1,57 @@
+package documents
+
+import (
+	"bytes"
+	"errors"
+)
+
+// unpackAtOnce is how many bytes of files a worker unpacks for one request, about.
+const unpackAtOnce = 64 << 20
+
+// packed reports whether a file may be an archive or a mailbox, by its first bytes.
+func packed(data []byte, name string) bool {
+	for _, sign := range [][]byte{[]byte("PK\x03\x04"), []byte("PK\x05\x06"), {0x1F, 0x8B}} {
+		if bytes.HasPrefix(data, sign) {
+			return true
+		}
+	}
+	switch Detect(data, name, "") {
+	case Tar, Mailbox:
+		return true
+	}
+	return false
+}
+
+// IsMail reports whether a file is a mail, as Detect tells it.
+func IsMail(data []byte, name, declared string) bool {
+	return !packed(data, name) && Detect(data, name, declared) == Mail
+}
+
+var errEnough = errors.New("documents: enough is unpacked")
+
+// unpack returns the files of an archive from request.skip on, of unpackAtOnce bytes together or one
+// that is larger. The files before an error are among them.
+func unpack(r *request) *answer {
+	a := &answer{}
+	seen, bytes := 0, 0
+	err := Expand(r.file.Name, r.file.Data, r.limits, func(m Member) error {
+		if m.Name == r.file.Name {
+			a.itself = true
+			return errEnough
+		}
+		if seen++; seen <= r.skip {
+			return nil
+		}
+		if len(a.members) > 0 && bytes+len(m.Data) > unpackAtOnce {
+			a.more = true
+			return errEnough
+		}
+		bytes += len(m.Data)
+		a.members = append(a.members, m)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		a.refused = refuse(err).refused
+	}
+	return a
+}

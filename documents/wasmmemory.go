@@ -1,0 +1,59 @@
+package documents
+
+import (
+	"context"
+	"runtime/metrics"
+	"sync/atomic"
+
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// wasmMemory gives PDFium memory of the system's, which is back where it was as soon as a file is read:
+// memory of Go's would be copied each time it grows, and be kept.
+type wasmMemory struct{ none atomic.Bool }
+
+func newWASMMemory() *wasmMemory { return &wasmMemory{} }
+
+// in returns a context whose modules have their memory from here.
+func (m *wasmMemory) in(ctx context.Context) context.Context {
+	return experimental.WithMemoryAllocator(ctx, m)
+}
+
+// Allocate implements experimental.MemoryAllocator.
+func (m *wasmMemory) Allocate(_, _ uint64) experimental.LinearMemory {
+	m.none.Store(false)
+	return &mapping{of: m}
+}
+
+// refused reports whether the module that was given memory last got less than it wanted.
+func (m *wasmMemory) refused() bool { return m.none.Load() }
+
+// mapping is the memory of one module.
+type mapping struct {
+	of *wasmMemory
+	b  []byte
+}
+
+// Reallocate implements experimental.LinearMemory.
+func (m *mapping) Reallocate(size uint64) []byte {
+	if uint64(len(m.b)) == size && m.b != nil {
+		return m.b
+	}
+	now := resizeMapping(m.b, int(size))
+	if now == nil {
+		m.of.none.Store(true)
+		return nil
+	}
+	m.b = now
+	return now
+}
+
+// Free implements experimental.LinearMemory.
+func (m *mapping) Free() { m.b = resizeMapping(m.b, 0) }
+
+// runtimeBytes returns how many bytes of memory Go's runtime has of the system.
+func runtimeBytes() int64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64() - sample[1].Value.Uint64())
+}

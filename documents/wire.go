@@ -1,0 +1,351 @@
+package documents
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// A worker is sent requests and sends answers, one for each. Both are frames: the length of the
+// payload in eight bytes, little endian, and the payload. Numbers in it are varints, strings and
+// files are behind their lengths.
+
+// request asks a worker to read a file, or to unpack an archive.
+type request struct {
+	unpack bool
+	skip   int // of unpack: members that were handed over before
+	words  int // of read: words of a passage (Cut); 0: the document is not cut
+	limits Limits
+	file   Input
+}
+
+// answer is what a worker says of a file.
+type answer struct {
+	refused  *UnreadableError // why the file was not read; nil: it was
+	document *Document        // of read
+	members  []Member         // attached files, or of unpack those of the archive from request.skip
+	itself   bool             // of unpack: the file is no archive
+	more     bool             // of unpack: members follow
+	leaves   bool             // the worker ends itself now
+	grown    int64            // bytes of memory that the worker keeps beyond those of its start
+}
+
+var errFrame = errors.New("documents: a message between processes is damaged")
+
+// readFrame reads one frame of at most so many bytes. It returns io.EOF where the input ends before it.
+func readFrame(in io.Reader, most int) ([]byte, error) {
+	length, err := readLength(in, most)
+	if err != nil {
+		return nil, err
+	}
+	return readPayload(in, length)
+}
+
+// readLength reads how many bytes the payload of a frame has, which are at most so many.
+func readLength(in io.Reader, most int) (int, error) {
+	var head [8]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil {
+		return 0, err
+	}
+	length := binary.LittleEndian.Uint64(head[:])
+	if length > uint64(most) {
+		return 0, fmt.Errorf("documents: a message of %d bytes between processes, more than %d", length, most)
+	}
+	return int(length), nil
+}
+
+// readPayload reads the payload of a frame behind its length.
+func readPayload(in io.Reader, length int) ([]byte, error) {
+	payload := make([]byte, length)
+	if _, err := io.ReadFull(in, payload); err != nil {
+		return nil, fmt.Errorf("documents: a message between processes ends early: %w", err)
+	}
+	return payload, nil
+}
+
+// writeFrame writes one frame whose payload is the parts, one behind the other.
+func writeFrame(out io.Writer, parts ...[]byte) error {
+	length := 0
+	for _, part := range parts {
+		length += len(part)
+	}
+	if _, err := out.Write(binary.LittleEndian.AppendUint64(nil, uint64(length))); err != nil {
+		return err
+	}
+	for _, part := range parts {
+		if _, err := out.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encoder appends values to a payload.
+type encoder struct{ b []byte }
+
+func (e *encoder) number(n int) { e.b = binary.AppendVarint(e.b, int64(n)) }
+
+func (e *encoder) flag(set bool) {
+	n := byte(0)
+	if set {
+		n = 1
+	}
+	e.b = append(e.b, n)
+}
+
+func (e *encoder) text(s string) {
+	e.number(len(s))
+	e.b = append(e.b, s...)
+}
+
+func (e *encoder) texts(all []string) {
+	e.number(len(all))
+	for _, s := range all {
+		e.text(s)
+	}
+}
+
+// decoder reads what encoder appended. After the first value that is not there, all values are zero
+// and err says so.
+type decoder struct {
+	b   []byte
+	err error
+}
+
+func (d *decoder) number() int {
+	n, size := binary.Varint(d.b)
+	if size <= 0 {
+		d.b, d.err = nil, errFrame
+		return 0
+	}
+	d.b = d.b[size:]
+	return int(n)
+}
+
+func (d *decoder) flag() bool {
+	if len(d.b) == 0 {
+		d.err = errFrame
+		return false
+	}
+	set := d.b[0] == 1
+	d.b = d.b[1:]
+	return set
+}
+
+// count reads a number of values that have at least one byte each.
+func (d *decoder) count() int {
+	n := d.number()
+	if n < 0 || n > len(d.b) {
+		d.b, d.err = nil, errFrame
+		return 0
+	}
+	return n
+}
+
+// bytes returns bytes of the payload, without copying them.
+func (d *decoder) bytes() []byte {
+	n := d.count()
+	b := d.b[:n:n]
+	d.b = d.b[n:]
+	return b
+}
+
+func (d *decoder) text() string { return string(d.bytes()) }
+
+func (d *decoder) texts() []string {
+	n := d.count()
+	if n == 0 {
+		return nil
+	}
+	all := make([]string, n)
+	for i := range all {
+		all[i] = d.text()
+	}
+	return all
+}
+
+// writeRequest sends a request to a worker.
+func writeRequest(out io.Writer, r *request) error {
+	var e encoder
+	e.flag(r.unpack)
+	e.number(r.skip)
+	e.number(r.words)
+	l := r.limits
+	for _, n := range []int{
+		int(l.FileBytes), int(l.UnpackedBytes), l.TextBytes, l.Blocks, int(l.Time), l.Depth, l.Members,
+	} {
+		e.number(n)
+	}
+	e.text(r.file.Name)
+	e.text(r.file.Type)
+	e.number(len(r.file.Data))
+	return writeFrame(out, e.b, r.file.Data)
+}
+
+// decodeRequest returns the request of a payload, whose bytes the file's are.
+func decodeRequest(payload []byte) (*request, error) {
+	d := decoder{b: payload}
+	r := &request{unpack: d.flag(), skip: d.number(), words: d.number()}
+	r.limits = Limits{
+		FileBytes: int64(d.number()), UnpackedBytes: int64(d.number()), TextBytes: d.number(), Blocks: d.number(),
+		Time: time.Duration(d.number()), Depth: d.number(), Members: d.number(),
+	}
+	r.file = Input{Name: d.text(), Type: d.text(), Data: d.bytes()}
+	return r, d.err
+}
+
+// writeAnswer sends an answer to the process that asked.
+func writeAnswer(out io.Writer, a *answer) error {
+	var e encoder
+	e.flag(a.leaves)
+	e.number(int(a.grown))
+	e.flag(a.refused != nil)
+	if a.refused != nil {
+		e.text(string(a.refused.Reason))
+		e.text(a.refused.Error())
+	}
+	e.flag(a.itself)
+	e.flag(a.more)
+	e.flag(a.document != nil)
+	if a.document != nil {
+		e.document(a.document)
+	}
+	e.number(len(a.members))
+	for _, m := range a.members {
+		e.text(m.Name)
+		e.number(len(m.Data))
+	}
+	parts := [][]byte{e.b}
+	for _, m := range a.members {
+		parts = append(parts, m.Data)
+	}
+	return writeFrame(out, parts...)
+}
+
+// decodeAnswer returns the answer of a payload, whose bytes those of the members are.
+func decodeAnswer(payload []byte) (*answer, error) {
+	d := decoder{b: payload}
+	a := &answer{leaves: d.flag(), grown: int64(d.number())}
+	if d.flag() {
+		a.refused = &UnreadableError{Reason: Reason(d.text()), Detail: d.text()}
+	}
+	a.itself, a.more = d.flag(), d.flag()
+	if d.flag() {
+		a.document = d.document()
+	}
+	sizes := make([]int, d.count())
+	a.members = make([]Member, len(sizes))
+	for i := range sizes {
+		a.members[i].Name = d.text()
+		sizes[i] = d.number()
+	}
+	for i, n := range sizes {
+		if n < 0 || n > len(d.b) {
+			return nil, errFrame
+		}
+		a.members[i].Data, d.b = d.b[:n:n], d.b[n:]
+	}
+	return a, d.err
+}
+
+// document appends a document. Strings that its blocks and pieces have in common are written once.
+func (e *encoder) document(doc *Document) {
+	e.text(doc.Title)
+	e.text(doc.MediaType)
+	e.text(doc.Text)
+	e.number(doc.Pages)
+	e.texts(doc.Warnings)
+	var shared []string
+	at := map[string]int{}
+	index := func(s string) int {
+		n, known := at[s]
+		if !known {
+			n = len(shared)
+			at[s] = n
+			shared = append(shared, s)
+		}
+		return n
+	}
+	index("")
+	var blocks, pieces encoder
+	blocks.number(len(doc.Blocks))
+	for _, b := range doc.Blocks {
+		for _, n := range []int{int(b.Kind), b.Level, index(b.Header), b.Page, b.Begin, b.End} {
+			blocks.number(n)
+		}
+	}
+	pieces.number(doc.cutAt)
+	pieces.number(len(doc.pieces))
+	for i, p := range doc.pieces {
+		pieces.number(index(p.Lead))
+		pieces.number(p.Begin)
+		pieces.number(p.End)
+		pieces.number(p.Page)
+		same := i > 0 && slices.Equal(p.Headings, doc.pieces[i-1].Headings)
+		pieces.flag(same)
+		if same {
+			continue
+		}
+		pieces.number(len(p.Headings))
+		for _, h := range p.Headings {
+			pieces.number(index(h))
+		}
+	}
+	e.texts(shared)
+	e.b = append(append(e.b, blocks.b...), pieces.b...)
+}
+
+// document returns a document; where its places are not those of its text, err is set.
+func (d *decoder) document() *Document {
+	doc := &Document{Title: d.text(), MediaType: d.text(), Text: d.text(), Pages: d.number(), Warnings: d.texts()}
+	shared := d.texts()
+	sharedAt := func() string {
+		n := d.number()
+		if n < 0 || n >= len(shared) {
+			d.err = errFrame
+			return ""
+		}
+		return shared[n]
+	}
+	within := func(begin, end int) {
+		if begin < 0 || end < begin || end > len(doc.Text) {
+			d.err = errFrame
+		}
+	}
+	doc.Blocks = make([]Block, d.count())
+	for i := range doc.Blocks {
+		doc.Blocks[i] = Block{
+			Kind: Kind(d.number()), Level: d.number(), Header: sharedAt(), Page: d.number(), Begin: d.number(),
+			End: d.number(),
+		}
+		b := &doc.Blocks[i]
+		if within(b.Begin, b.End); b.Kind < Heading || b.Kind > Note {
+			d.err = errFrame
+		}
+	}
+	doc.cutAt = d.number()
+	doc.pieces = make([]Piece, d.count())
+	for i := range doc.pieces {
+		doc.pieces[i] = Piece{Lead: sharedAt(), Begin: d.number(), End: d.number(), Page: d.number()}
+		p := &doc.pieces[i]
+		within(p.Begin, p.End)
+		if same := d.flag(); same && i > 0 {
+			p.Headings = doc.pieces[i-1].Headings
+			continue
+		}
+		n := d.count()
+		if n > 0 {
+			p.Headings = make([]string, n)
+		}
+		for j := range p.Headings {
+			p.Headings[j] = sharedAt()
+		}
+	}
+	if d.err != nil {
+		return nil
+	}
+	return doc
+}

@@ -1,0 +1,150 @@
+package documents
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// worker is a process that reads files for this one.
+type worker struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Reader
+	said   *firstBytes // of what it wrote to its standard error
+	expiry *time.Timer // ends it where it reads nothing; nil: it never waited
+	ending sync.Once
+}
+
+// startWithin is how long a new process may take until it reads files.
+const startWithin = time.Minute
+
+// startWorker starts a process; await says whether it came up.
+func startWorker(start Worker) (*worker, error) {
+	cmd := start()
+	if cmd.Env == nil {
+		cmd.Env = []string{} // not this process's
+	}
+	w := &worker{cmd: cmd, said: &firstBytes{most: 4 << 10}}
+	cmd.Stderr = w.said
+	cmd.SysProcAttr = apart()
+	var err error
+	w.in, err = cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the reader of files: %w", err)
+	}
+	w.out = bufio.NewReader(out)
+	return w, nil
+}
+
+// await returns when the process reads files, or why it does not.
+func (w *worker) await(ctx context.Context) error {
+	_, err := w.within(ctx, startWithin, func() (*answer, error) {
+		_, err := readFrame(w.out, 0)
+		return nil, err
+	})
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	w.kill()
+	return fmt.Errorf("start the reader of files: %w: %.300s", err, w.said.b)
+}
+
+// ask sends a request and returns the answer. After an error the process is of no use any more.
+func (w *worker) ask(ctx context.Context, r *request) (*answer, error) {
+	a, err := w.within(ctx, r.limits.Time, func() (*answer, error) {
+		if err := writeRequest(w.in, r); err != nil {
+			return nil, err
+		}
+		payload, err := readFrame(w.out, mostAnswer(r))
+		if err != nil {
+			return nil, err
+		}
+		return decodeAnswer(payload)
+	})
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return a, err
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, unreadable(TooSlow, nil, "reading it took longer than %v", r.limits.Time)
+	}
+	w.kill()
+	if w.said.tellsOfMemory() {
+		return nil, unreadable(TooLarge, nil, "reading it takes more memory than the reader of a file may have")
+	}
+	return nil, unreadable(Damaged, nil, "the reader ended on it")
+}
+
+// mostAnswer returns how many bytes the answer to a request has at most: the text and its blocks,
+// and the files that are inside.
+func mostAnswer(r *request) int {
+	l := r.limits
+	return 1<<20 + 8*l.TextBytes + 128*l.Blocks + int(l.FileBytes) + 2*unpackAtOnce
+}
+
+// within runs what a process is asked for, and kills the process when the time or ctx ends first; the
+// error then is context.DeadlineExceeded or ctx's.
+func (w *worker) within(ctx context.Context, limit time.Duration, do func() (*answer, error)) (*answer, error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	type result struct {
+		a   *answer
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		a, err := do()
+		done <- result{a, err}
+	}()
+	select {
+	case got := <-done:
+		return got.a, got.err
+	case <-limited.Done():
+		w.kill()
+		<-done
+		return nil, limited.Err()
+	}
+}
+
+// kill ends the process with all that it started. It may be called several times.
+func (w *worker) kill() {
+	w.ending.Do(func() {
+		killGroup(w.cmd.Process)
+		_ = w.in.Close()
+		_ = w.cmd.Wait() // it was killed
+	})
+}
+
+// firstBytes keeps the first bytes that are written to it.
+type firstBytes struct {
+	b    []byte
+	most int
+}
+
+func (f *firstBytes) Write(b []byte) (int, error) {
+	f.b = append(f.b, b[:min(len(b), f.most-len(f.b))]...)
+	return len(b), nil
+}
+
+// tellsOfMemory reports whether a process said that it got no more memory.
+func (f *firstBytes) tellsOfMemory() bool {
+	for _, sign := range []string{"out of memory", "annot allocate memory", "pthread_create failed"} {
+		if bytes.Contains(f.b, []byte(sign)) {
+			return true
+		}
+	}
+	return false
+}
