@@ -51,7 +51,7 @@ func (d *docx) addFile(name string, data []byte) error {
 		if err != nil {
 			return unreadable(Damaged, err, "it is no HTML that can be read")
 		}
-		writeDOM(d.w, prune(page))
+		writeDOM(d.w, d.w.prune(page))
 		return nil
 	case Text, Markdown:
 		_, err := readText(d.w, data, "")

@@ -59,7 +59,7 @@ func readEPUB(w *writer, data []byte) (string, error) {
 		if err != nil {
 			return "", unreadable(Damaged, err, "its chapter %.80s cannot be read", chapter)
 		}
-		writeDOM(w, prune(tree))
+		writeDOM(w, w.prune(tree))
 	}
 	return title, nil
 }

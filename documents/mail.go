@@ -43,7 +43,7 @@ func readMail(w *writer, data []byte, limits Limits) (title string, attached []M
 			addParagraph(w, lines)
 		}
 	} else if tree, err := html.Parse(strings.NewReader(mail.HTML)); err == nil {
-		writeDOM(w, prune(tree))
+		writeDOM(w, w.prune(tree))
 	}
 	if w.text.Len() == before {
 		warnings = append(warnings, "the mail has no text")

@@ -1,0 +1,41 @@
+package documents
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPagesKeepTheirSections: of a page are left out what is navigation, comments and the like by its elements or
+// names, and nothing else, however its sections are made.
+func TestPagesKeepTheirSections(t *testing.T) {
+	words := func(name string, n int) string { return strings.TrimSpace(strings.Repeat(name+" ", n)) + "." }
+	page := `<html><head><title>Pump</title></head><body>
+<div id="header"><h1>pumpctl(1)</h1><h2>NAME</h2><p>pumpctl - controls the pump</p></div>
+<div class="main-nav"><a href="a">Start</a> <a href="b">Shop</a> navtext</div>
+<div id="content">
+<div class="sect1"><h2>SYNOPSIS</h2><pre>pumpctl start VALVE</pre></div>
+<div class="sect1"><h2>OPTIONS</h2><dl><dt>--fast</dt><dd>` + words("quick", 60) + `</dd><dt>--slow</dt><dd>` + words("calm", 60) + `</dd></dl></div>
+<div class="sect1"><h2>EXAMPLES</h2><p>` + words("sample", 20) + `</p></div>
+<div class="sect1"><h2>BUGS</h2><p>none yet</p></div>
+</div>
+<div class="comments-area"><h2>2 comments</h2><p>` + words("opinion", 50) + `</p></div>
+<div class="shareButtons">sharetext</div>
+</body></html>`
+	d, _, err := NewExtractor(limits(), nil).Read(t.Context(), Input{Name: "a.html", Data: []byte(page)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"NAME", "controls the pump", "SYNOPSIS", "start VALVE", "--fast", "quick", "EXAMPLES", "sample", "none yet"} {
+		if !strings.Contains(d.Text, want) {
+			t.Errorf("%q is lost", want)
+		}
+	}
+	for _, other := range []string{"navtext", "opinion", "sharetext"} {
+		if strings.Contains(d.Text, other) {
+			t.Errorf("%q is beside the text", other)
+		}
+	}
+	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "54 words") {
+		t.Errorf("warnings %q", d.Warnings)
+	}
+}
