@@ -6,8 +6,8 @@ The folder holds machine.json and one JSON file for each measurement, with its
 command, its day and the commit measured beside its figures: ann-*.json
 (research/bench/vectors/ann_peer.py --json), exact-*.json and filters.json (conclave-lab bench
 ann --index flat and --filters, --json), ways.json (research/bench/ways.py --json),
-words-*.json (research/bench/lucene -json), encoder.json (research/bench/encoder -json) and
-graphs.json (research/bench/graph_speed.py --json). What is missing is left out.
+words-*.json (research/bench/lucene -json), encoder.json (research/bench/encoder -json),
+indexing.json (research/bench/indexing.py --json) and graphs.json (research/bench/graph_speed.py --json). What is missing is left out.
 """
 
 import json
@@ -35,7 +35,7 @@ def words(records):
     return out + [""] + [command(record) for _, record in records] + [""]
 
 
-def encoder(encoders, graphs):
+def encoder(encoders, indexing, graphs):
     """The encoder beside Python's onnxruntime, and the graphs it runs."""
     out = ["## Encoder", ""]
     for record in encoders:
@@ -47,6 +47,12 @@ def encoder(encoders, graphs):
             out.append(f"| {r['model']}, {r['precision']} | {r['qps']:.0f} | {r['peer_qps']:.0f} | **{r['ratio']:.2f}** | {r['peer_sorted_qps']:.0f} | **{r['sorted_ratio']:.2f}**"
                        f" | {r['alone_ms']:.2f} | {r['peer_alone_ms']:.2f} | {r['alone_ms'] - r['peer_alone_ms']:+.2f} |")
         out += ["", command(record), ""]
+    for record in indexing:
+        r = record["result"]
+        out += [f"`conclave index --experts base` and sentence-transformers encode {record['title']} with the same weights. conclave's", "time has reading, the index and starting the program in it; the peer's is that of `encode` alone.", ""]
+        out += ["| program | passages/s | cores busy | passages/s of one core |", "| --- | ---: | ---: | ---: |"]
+        out += [f"| {who} | {r[who]['rate']:.0f} | {r[who]['cores_used']:.2f} of {r['cores']} | {r[who]['rate_per_core']:.0f} |" for who in ("conclave", "sentence-transformers")]
+        out += [f"| ratio | **{r['ratio']:.2f}** | | **{r['ratio_per_core']:.2f}** |", "", command(record), ""]
     for record in graphs:
         out += ["The next table times one run of the graph that conclave writes, beside the fastest of PyTorch's exports of", "the same model, in the same ONNX Runtime. Times are medians of runs; the last ratio is that of the fastest runs.", ""]
         out += ["| precision | threads | texts | tokens of a text | conclave, ms | fastest export, ms | ratio | ratio of the fastest runs | which export |", "| --- |" + " ---: |" * 7 + " --- |"]
@@ -92,9 +98,9 @@ def main():
         out += ways(record)
     if lucene:
         out += ["## Words", "", "BM25 beside Lucene 9.12: the same analysis and parameters, one merged segment, one thread, warm, top 100.", "A rate is by the time that the thread ran. Only words are indexed; [Collections](../collections.md#phrases)", "has the cost of phrases, which Lucene would index as shingles.", ""] + words(lucene)
-    encoders, graphs = ([r for _, r in named(name)] for name in ("encoder", "graphs"))
-    if encoders or graphs:
-        out += encoder(encoders, graphs)
+    encoders, indexing, graphs = ([r for _, r in named(name)] for name in ("encoder", "indexing", "graphs"))
+    if encoders or indexing or graphs:
+        out += encoder(encoders, indexing, graphs)
     page = "\n".join(out).rstrip() + "\n"
     (docs / "benchmarks.md").write_text(page)
     print(page)
