@@ -257,6 +257,8 @@ type Documents struct {
 	Memory ByteSize `yaml:"memory" between:"1KiB 64GiB"`
 	// between two looks at folders that are followed; a file that changed since is left for the next
 	Look time.Duration `yaml:"look" between:"10ms 24h"`
+	// GitIgnore leaves out of folders what files called .gitignore in them name.
+	GitIgnore bool `yaml:"gitignore" help:"leave out what files called .gitignore in the folders name"`
 }
 
 // Rate bounds the requests of one caller: of its key, or of its address.

@@ -17,92 +17,131 @@ import (
 	"time"
 )
 
-// File is a file that was found: one of a folder, or a member of an archive.
+// File is a file that was found in a folder, or that was named itself.
 type File struct {
-	Path    string // below the folder or archive that was named, with slashes; the name of a lone file
+	Path    string // the id of its document: below the folder that was named, with slashes; the name of a lone file
+	At      string // where it is on disk
+	Renamed string // why Path is not the path below the folder; "" where it is
 	Size    int64
 	ModTime time.Time
 	Data    func() ([]byte, error) // reads the file; *UnreadableError where it is too large
 }
 
-// Walk calls visit for each regular file at root: root itself, or those of the folder and
-// of its folders, in the order of their names. Files and folders whose names begin with a
-// dot are left out, and so are links and what is no regular file: skipped, if it is not
-// nil, is told of them. An error of visit ends the walk.
-func Walk(
-	ctx context.Context,
-	root string,
-	limits Limits,
-	visit func(File) error,
-	skipped func(path, why string),
-) error {
+// Skip says why a file or folder was passed over.
+type Skip struct {
+	Path string // below the folder that was named
+	Why  string
+	// Ignored: it is left out on purpose, as are hidden files, and what was read of it before may go.
+	// Otherwise it could not be read now.
+	Ignored bool
+}
+
+// Walking says which files are found. Limits has to be set.
+type Walking struct {
+	Limits Limits
+	// GitIgnore leaves out what files called .gitignore in the folders name, as git does.
+	GitIgnore bool
+	// Owner tells what the collection has already under an id; nil: nothing.
+	Owner Owner
+	// Skipped is told of what was passed over: hidden files, node_modules, links, what is no
+	// regular file or cannot be read. Nil: nobody.
+	Skipped func(root string, s Skip)
+}
+
+// walk calls visit for each regular file at root: root itself, or those of the folder and
+// of its folders, in the order of their names. The Path of a file is where it is below root.
+// An error of visit ends the walk and is returned, as is that of a root that cannot be read.
+func (w Walking) walk(ctx context.Context, root string, visit func(File) error) error {
 	info, err := os.Stat(root)
 	if err != nil {
 		return err
 	}
 	if info.Mode().IsRegular() {
-		return visit(fileAt(root, filepath.Base(root), info, limits))
+		return visit(fileAt(root, filepath.Base(root), info, w.Limits))
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("%s is neither a folder nor a regular file", root)
 	}
-	skip := func(path, why string) {
-		if skipped != nil {
-			skipped(path, why)
+	skip := func(path, why string, ignored bool) {
+		if w.Skipped != nil {
+			w.Skipped(root, Skip{path, why, ignored})
 		}
 	}
 	// A folder that is named is read though it is a link, as a file is; links below it are not.
-	root, err = filepath.EvalSymlinks(root)
+	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return err
 	}
-	return filepath.WalkDir(root, func(at string, entry fs.DirEntry, err error) error {
+	ignored := ignoreRules{}
+	return filepath.WalkDir(real, func(at string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		below, relErr := filepath.Rel(root, at)
+		below, relErr := filepath.Rel(real, at)
 		if relErr != nil {
 			return relErr
 		}
 		below = filepath.ToSlash(below)
-		switch {
-		case err != nil:
-			if at == root {
+		if err != nil {
+			if at == real {
 				return err
 			}
-			skip(below, err.Error())
+			skip(below, err.Error(), false)
 			if entry != nil && entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
-		case at == root:
-			return nil
-		case strings.HasPrefix(entry.Name(), "."):
-			skip(below, "its name begins with a dot")
+		}
+		why := ""
+		if at != real {
+			why = reasonToIgnore(entry)
+		}
+		if why == "" && w.GitIgnore && ignored.match(below, entry.IsDir()) {
+			why = "a .gitignore names it"
+		}
+		switch {
+		case why != "":
+			skip(below, why, true)
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
 		case entry.IsDir():
+			if w.GitIgnore {
+				if err := ignored.read(at, below); err != nil {
+					skip(path.Join(below, ".gitignore"), err.Error(), false)
+				}
+			}
 			return nil
 		case entry.Type()&fs.ModeSymlink != 0:
-			skip(below, "it is a link")
+			skip(below, "it is a link", false)
 			return nil
 		case !entry.Type().IsRegular():
-			skip(below, "it is no regular file")
+			skip(below, "it is no regular file", false)
 			return nil
 		}
 		info, err := entry.Info()
 		if err != nil {
-			skip(below, err.Error())
+			skip(below, err.Error(), false)
 			return nil
 		}
-		return visit(fileAt(at, below, info, limits))
+		return visit(fileAt(at, below, info, w.Limits))
 	})
 }
 
+// reasonToIgnore returns why a file or folder is left out by its name; "" if it is not.
+func reasonToIgnore(entry fs.DirEntry) string {
+	switch {
+	case strings.HasPrefix(entry.Name(), "."):
+		return "its name begins with a dot"
+	case entry.IsDir() && entry.Name() == "node_modules":
+		return "it has packages that npm installed: name the folder itself to read it"
+	}
+	return ""
+}
+
 func fileAt(at, below string, info fs.FileInfo, limits Limits) File {
-	return File{Path: below, Size: info.Size(), ModTime: info.ModTime(), Data: func() ([]byte, error) {
+	return File{Path: below, At: at, Size: info.Size(), ModTime: info.ModTime(), Data: func() ([]byte, error) {
 		if info.Size() > limits.FileBytes {
 			return nil, tooLargeFile(info.Size(), limits)
 		}

@@ -28,10 +28,11 @@ func TestWalk(t *testing.T) {
 	}
 	for _, root := range []string{"wiki", "link"} {
 		var found, skipped []string
-		err := Walk(t.Context(), filepath.Join(dir, root), limits(), func(f File) error {
+		walking := Walking{Limits: limits(), Skipped: func(_ string, s Skip) { skipped = append(skipped, s.Path) }}
+		err := walking.Files(t.Context(), []string{filepath.Join(dir, root)}, func(_ string, f File) error {
 			found = append(found, f.Path)
 			return nil
-		}, func(path, _ string) { skipped = append(skipped, path) })
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,9 +42,9 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestWalkRoots: files of several roots with the same path are told apart by the names of their
-// folders, the first keeps its own, and what cannot be told apart is refused with both files.
-func TestWalkRoots(t *testing.T) {
+// TestFilesOfSeveralRoots: files of several roots with the same path are told apart by the names of their
+// folders, the first keeps its own, and a file that two roots have is refused.
+func TestFilesOfSeveralRoots(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "project")
 	for _, name := range []string{"README.md", "docs/README.md", "docs/a.md", "wiki/README.md", "wiki/docs/README.md"} {
 		path := filepath.Join(dir, name)
@@ -60,11 +61,11 @@ func TestWalkRoots(t *testing.T) {
 		for _, root := range roots {
 			all = append(all, filepath.Join(dir, root))
 		}
-		err := WalkRoots(t.Context(), all, limits(), func(_ string, f File) error {
+		err := Walking{Limits: limits()}.Files(t.Context(), all, func(_ string, f File) error {
 			data, err := f.Data()
 			found[f.Path] = string(data)
 			return err
-		}, nil)
+		})
 		return found, err
 	}
 	for _, c := range []struct {
@@ -82,7 +83,16 @@ func TestWalkRoots(t *testing.T) {
 			t.Errorf("%q: %v %q, want %q", c.roots, err, got, c.want)
 		}
 	}
-	for _, roots := range [][]string{{"wiki", "docs"}, {"docs", "docs"}} {
+	// wiki/docs/README.md has the id that docs/README.md would have.
+	got, err := walk("wiki", "docs")
+	want := map[string]string{
+		"README.md": "wiki/README.md", "docs/README.md": "wiki/docs/README.md", "a.md": "docs/a.md",
+		"project/docs/README.md": "docs/README.md",
+	}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v %q, want %q", err, got, want)
+	}
+	for _, roots := range [][]string{{"docs", "docs"}, {".", "docs"}} {
 		_, err := walk(roots...)
 		if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "docs", "README.md")) {
 			t.Errorf("%q: %v", roots, err)

@@ -26,7 +26,7 @@ func TestRealFiles(t *testing.T) {
 	}
 	for _, entry := range entries { // which may be links to folders
 		below := root + "/" + entry.Name() + "/."
-		if err := Walk(t.Context(), below, limits(), func(f File) error {
+		if err := (Walking{Limits: limits()}).Files(t.Context(), []string{below}, func(_ string, f File) error {
 			kind := strings.ToLower(path.Ext(f.Path))
 			if _, known := byEnding[kind]; !known {
 				return nil
@@ -56,7 +56,7 @@ func TestRealFiles(t *testing.T) {
 			}
 			counts[kind][outcome]++
 			return nil
-		}, nil); err != nil && !strings.Contains(err.Error(), "not a directory") {
+		}); err != nil && !strings.Contains(err.Error(), "not a directory") {
 			t.Error(err)
 		}
 	}

@@ -4,39 +4,55 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
-// WalkRoots calls visit for the files of several roots, as Walk does for one. Where a root has a
-// file with the path of one before it, as docs/README.md and README.md have, the later one goes by
-// its folder's name and path (Qualified), so that both are found; the others keep their paths.
-func WalkRoots(
-	ctx context.Context,
-	roots []string,
-	limits Limits,
-	visit func(root string, f File) error,
-	skipped func(root, path, why string),
-) error {
-	taken := map[string]string{} // where a file lies, by its path
+// Owner reports what a collection has under the id of a document, or below it, as the files of an archive
+// are: documents of the root with this mark (RootOf), and documents from elsewhere.
+type Owner func(mark, id string) (own, other bool)
+
+// Files calls visit for the regular files of several roots, which are files, archives and folders, in the order
+// of the roots and of the names in each. The Path of each file is the id of its document (DocumentID), and no two
+// files have the same:
+//
+//  1. the id that the collection has it under already (Owner);
+//  2. else its path below the root, unless another file or a document from elsewhere has that id;
+//  3. else its path with the names of as many folders above the root before it as it takes.
+//
+// An error of visit ends the walk. A file that is found twice, since one root lies in another, is an error.
+func (w Walking) Files(ctx context.Context, roots []string, visit func(root string, f File) error) error {
+	taken := map[string]string{} // where a file is, by its id
+	seen := map[string]bool{}    // files, by where they are
 	for _, root := range roots {
-		err := Walk(ctx, root, limits, func(f File) error {
-			at := lies(root, f.Path)
-			if before, twice := taken[f.Path]; twice {
-				path, err := Qualified(root, f.Path)
-				if err != nil {
-					return err
-				}
-				if _, still := taken[path]; still || before == at {
-					return fmt.Errorf("%s and %s would both be the document %q: name the folder above both, or one of them alone",
-						before, at, f.Path)
-				}
-				f.Path = path
+		mark, err := RootOf(root)
+		if err != nil {
+			return err
+		}
+		err = w.walk(ctx, root, func(f File) error {
+			at, err := filepath.Abs(f.At)
+			if err != nil {
+				return err
+			}
+			if seen[at] {
+				return fmt.Errorf("%s is found twice, since one of the folders to read lies in another: name one of them alone", f.At)
+			}
+			seen[at] = true
+			path := f.Path
+			ids := PossibleIDs(root, path)
+			f.Path = w.chooseID(mark, ids, taken)
+			if f.Path == "" {
+				return fmt.Errorf("%s has no id left: %s is the document %q already, and others have the longer ones",
+					f.At, taken[ids[0]], ids[0])
+			}
+			switch {
+			case f.Path != ids[0]:
+				f.Renamed = fmt.Sprintf("it has this id, since another document is called %q", ids[0])
+			case f.Path != path:
+				f.Renamed = "it has this id, since its path cannot be one: " + strconv.Quote(path)
 			}
 			taken[f.Path] = at
 			return visit(root, f)
-		}, func(path, why string) {
-			if skipped != nil {
-				skipped(root, path, why)
-			}
 		})
 		if err != nil {
 			return err
@@ -45,23 +61,44 @@ func WalkRoots(
 	return nil
 }
 
-// Qualified returns a path below a root with the name of the folder: the root itself, or the one
-// that a lone file is in.
-func Qualified(root, path string) (string, error) {
+// chooseID returns the first of the possible ids of a file that its root has already or, if there is none, the
+// first that is free; "" if all belong to others.
+func (w Walking) chooseID(mark string, ids []string, taken map[string]string) string {
+	free := ""
+	for _, id := range ids {
+		if _, used := taken[id]; used {
+			continue
+		}
+		own, other := false, false
+		if w.Owner != nil {
+			own, other = w.Owner(mark, id)
+		}
+		if own {
+			return id
+		}
+		if free == "" && !other {
+			free = id
+		}
+	}
+	return free
+}
+
+// PossibleIDs returns the ids that the document of a file may have, the first choice first: of its path below the
+// root, and of that with the name of the root's folder before it, of the folder above that, and so on. Where the
+// root's absolute path is not known, only the first is returned.
+func PossibleIDs(root, path string) []string {
+	ids := []string{DocumentID(path)}
 	absolute, err := filepath.Abs(root)
 	if err != nil {
-		return "", err
+		return ids
 	}
 	if filepath.Base(absolute) == path { // a lone file
 		absolute = filepath.Dir(absolute)
 	}
-	return filepath.Base(absolute) + "/" + path, nil
-}
-
-// lies returns where a file of a root is.
-func lies(root, path string) string {
-	if filepath.Base(root) == path {
-		return filepath.Clean(root)
+	above := strings.Split(strings.Trim(filepath.ToSlash(absolute), "/"), "/")
+	for i := len(above) - 1; i >= 0 && above[i] != ""; i-- {
+		path = above[i] + "/" + path
+		ids = append(ids, DocumentID(path))
 	}
-	return filepath.Join(root, filepath.FromSlash(path))
+	return ids
 }

@@ -16,6 +16,9 @@ type Options struct {
 	Pool   *Pool  // of the processes that read; nil: files are read in this one (NewExtractor)
 	Group  string // of those who wait for a process, such as a collection
 	Words  int    // that a passage usually has (Cut)
+	// GitIgnore and Owner are those of Walking.
+	GitIgnore bool
+	Owner     Owner
 	// Failed is told of each file that was not read, and why; skipped ones (links, names
 	// that begin with a dot) too, with a *SkippedError. Nil: nobody.
 	Failed func(path string, err error)
@@ -49,12 +52,15 @@ type Stream struct {
 // Open finds the files at the roots, which are files, archives and folders.
 func Open(ctx context.Context, roots []string, o Options) (*Stream, error) {
 	s := &Stream{ctx: ctx, options: o}
-	err := WalkRoots(ctx, roots, o.Limits, func(root string, f File) error {
+	walking := Walking{Limits: o.Limits, GitIgnore: o.GitIgnore, Owner: o.Owner, Skipped: func(_ string, skip Skip) {
+		s.failed(skip.Path, &SkippedError{skip.Why})
+	}}
+	err := walking.Files(ctx, roots, func(root string, f File) error {
 		s.files = append(s.files, f)
 		s.roots = append(s.roots, root)
 		s.total += f.Size
 		return nil
-	}, func(_, path, why string) { s.failed(path, &SkippedError{why}) })
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -83,6 +89,9 @@ func (s *Stream) Next() (corpus.Passage, error) {
 		mark, err := RootOf(s.roots[s.at-1])
 		if err != nil {
 			return corpus.Passage{}, err
+		}
+		if f.Renamed != "" && s.options.Warned != nil {
+			s.options.Warned(f.Path, f.Renamed)
 		}
 		data, err := f.Data()
 		if err == nil {

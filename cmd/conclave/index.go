@@ -41,6 +41,8 @@ type indexCommand struct {
 	strict                   bool
 	settle                   bool
 	follow                   bool // --sync
+	deleteAll                bool
+	movedFrom                string
 	share                    string
 	server                   serverFlags
 	fields                   map[string]string // their types, by name
@@ -100,6 +102,7 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		"bundles",
 		"encoder.provider",
 		"documents.words",
+		"documents.gitignore",
 	)
 	x.inputs.Bind(flags)
 	x.inputs.BindColumns(flags)
@@ -180,6 +183,18 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		"sync",
 		false,
 		"make the documents of the collection those of --in: take what is new or changed, and remove what is gone",
+	)
+	flags.BoolVar(
+		&x.deleteAll,
+		"delete-all",
+		false,
+		"with --sync, remove the documents of files that are gone also where a folder is empty, or more than half of its documents would go",
+	)
+	flags.StringVar(
+		&x.movedFrom,
+		"moved-from",
+		"",
+		"with --sync, the `folder` that --in was when its documents were read: those that are not in it any more are removed",
 	)
 	flags.BoolVar(&x.settle, "settle", false, "purge the deleted passages of a store, so that they count in no score")
 	flags.StringVar(

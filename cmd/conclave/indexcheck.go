@@ -90,6 +90,12 @@ func (x *indexCommand) checkAction(flags *pflag.FlagSet) error {
 		}
 	}
 	reading := []string{"format", "id-column", "text-column", "title-column", "experts", "replace", "skip-bad", "strict", "fields"}
+	if !x.follow && (x.deleteAll || x.movedFrom != "") {
+		return cli.Usagef("--delete-all and --moved-from are for --sync")
+	}
+	if x.movedFrom != "" && len(x.inputs.Files) != 1 {
+		return cli.Usagef("--moved-from says where one folder was: name that folder alone with --in")
+	}
 	if x.follow && len(x.inputs.Files) == 0 {
 		return cli.Usagef("--sync follows files and folders: name them with --in")
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
@@ -26,6 +27,7 @@ func (x *indexCommand) sync(ctx context.Context, config configs.Config, term cli
 	defer func() { _ = readers.Close() }()
 	unread := &unreadFiles{}
 	o := keeping.SyncOptions{
+		GitIgnore: config.Documents.GitIgnore, DeleteAll: x.deleteAll, MovedFrom: x.movedFrom,
 		Failed: unread.add, Warned: unread.warn,
 		Progress: func(done, total int64) { bar.Report("comparing files", done, total, "bytes") },
 	}
@@ -53,6 +55,13 @@ func (x *indexCommand) sync(ctx context.Context, config configs.Config, term cli
 	err = cli.Show(term.Out, x.asJSON, followed{synced, *unread}, func(w *cli.ErrWriter) {
 		w.Printf("%s: %s\n", where, describeSynced(synced))
 	})
+	if err == nil && len(synced.Held) > 0 {
+		var reasons []string
+		for _, held := range synced.Held {
+			reasons = append(reasons, held.String())
+		}
+		return fmt.Errorf("%s. If they are to go, say --delete-all", strings.Join(reasons, "; "))
+	}
 	if err == nil && x.strict && synced.Failed > 0 {
 		err = fmt.Errorf("%s could not be read; what was read is indexed", cli.Plural(int64(synced.Failed), "file"))
 	}

@@ -134,7 +134,7 @@ func (s *servedDocuments) Documents(
 		if err != nil {
 			return nil, "", err
 		}
-		found = append(found, corpus.Document{ID: d.ID, SHA256: d.SHA256, Root: d.Root})
+		found = append(found, corpus.Document{ID: d.ID, SHA256: d.SHA256, Root: d.Root, Modified: d.Modified})
 		s.continues = d.ID
 	}
 	return found, s.continues, nil

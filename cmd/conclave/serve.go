@@ -47,6 +47,7 @@ func newServe(term cli.Terminal) *cobra.Command {
 		"store",
 		"listen",
 		"read_only",
+		"documents.gitignore",
 		"bundles",
 		"encoder.provider",
 		"encoder.threads",

@@ -69,9 +69,6 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	if len(o.Watch) > 0 && o.Config.ReadOnly {
 		return nil, errors.New("a server that only reads its collection cannot let documents follow their files")
 	}
-	if err := watchable(o.Watch, DocumentOptions(o.Config.Documents, nil).Limits); err != nil {
-		return nil, err
-	}
 	metrics := handlers.NewMetrics()
 	observer := handlers.Observer{Metrics: metrics, Logger: o.Log, Slow: o.Config.Log.Slow, Tracer: o.Tracer}
 	s := &Server{config: o.Config, log: o.Log}
@@ -138,6 +135,9 @@ func (s *Server) startOne(
 		err = errors.Join(metrics.Register(encoderMetrics{c.searched}),
 			metrics.RegisterOfCollection(recallMetric{c.assembly.Engine.Experts}),
 			registerPassages(metrics, c.assembly), registerProgram(metrics, o.Version))
+	}
+	if err == nil {
+		err = c.checkRoots(s.running, o.Watch)
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 
 	"example.org/conclave/configs"
 	"example.org/conclave/documents"
@@ -50,6 +51,7 @@ func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error)
 		return synced, err
 	}
 	r.Sync.Reader = keeper.Reader()
+	r.Sync.AtOnce = runtime.GOMAXPROCS(0)
 	synced, err = keeping.Sync(ctx, target{keeper, s.assembly.Engine}, r.Sync)
 	if err != nil {
 		return synced, err

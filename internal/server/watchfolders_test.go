@@ -23,6 +23,10 @@ func TestWatch(t *testing.T) {
 		t.Fatalf("a folder that is not there: %v", err)
 	}
 	s.write("files/wiki/bees.md", "# Bees\n\nBees dance to tell the way.")
+	earlier := time.Now().Add(-time.Hour) // than the folder is changed by its removal
+	if err := os.Chtimes(filepath.Join(folder, "wiki/bees.md"), earlier, earlier); err != nil {
+		t.Fatal(err)
+	}
 	server := s.serve()
 	finds := func(question, id string) func() bool {
 		return func() bool { return slices.Contains(server.find(question), id) }
@@ -36,6 +40,7 @@ func TestWatch(t *testing.T) {
 		server.call("GET", "/v1/passages/hours.txt%231", "", 200, &p)
 		return strings.HasPrefix(p.Text, "Open from ten")
 	})
+	s.write("files/stays.txt", "A file that stays where it is.")
 	s.write("files/damaged.docx", "PK\x03\x04 rubbish")
 	server.until("a file that cannot be read", func() bool {
 		return strings.Contains(server.log.String(), "damaged.docx")
@@ -63,6 +68,69 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+// TestWatchWaitsForAFolder: while the folder that is followed is empty or not there, as before it is mounted, the
+// documents stay, searches answer, and /readyz and the log say why; the server starts like that, too. When the
+// files are back, so is the rest.
+func TestWatchWaitsForAFolder(t *testing.T) {
+	s := newSite(t, named("base"), "base")
+	s.config.Documents.Look = 30 * time.Millisecond
+	folder := filepath.Join(s.dir, "files")
+	s.watch = []string{folder}
+	s.write("files/bees.md", "# Bees\n\nBees dance to tell the way.")
+	s.write("files/hours.txt", "Open from nine to five.")
+	server := s.serve()
+	finds := func(question, id string) func() bool {
+		return func() bool { return slices.Contains(server.find(question), id) }
+	}
+	says := func(want string) func() bool {
+		return func() bool {
+			var ready struct {
+				Components []struct {
+					Name     string
+					Warnings []string
+				}
+			}
+			server.call("GET", "/readyz", "", 200, &ready)
+			for _, c := range ready.Components {
+				if c.Name == "folders" {
+					return strings.Contains(strings.Join(c.Warnings, " "), want) && (want != "" || len(c.Warnings) == 0)
+				}
+			}
+			return false
+		}
+	}
+	server.until("the files", finds("bees dance", "bees.md#1"))
+	away := filepath.Join(s.dir, "away")
+	for _, step := range []func() error{
+		func() error { return os.Rename(folder, away) },
+		func() error { return os.Mkdir(folder, 0o755) },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server.until("why the documents stay", says("is empty"))
+	if !finds("bees dance", "bees.md#1")() || !strings.Contains(server.log.String(), "is empty") {
+		t.Errorf("the documents are gone, or nothing says why they stay: %s", server.log.String())
+	}
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	server.until("that it is not there", says("no such file"))
+	server.end()
+	server = s.serve()
+	server.until("that it is not there", says("no such file"))
+	if err := os.Rename(away, folder); err != nil {
+		t.Fatal(err)
+	}
+	s.write("files/new.md", "Parking is free.")
+	server.until("a new file", finds("parking", "new.md#1"))
+	server.until("that all is well", says(""))
+	if !finds("open nine", "hours.txt#1")() {
+		t.Error("a document is gone")
+	}
+}
+
 // TestHalfWritten makes sure that a file is left alone while it is written, whatever its
 // time says.
 func TestHalfWritten(t *testing.T) {
@@ -70,7 +138,7 @@ func TestHalfWritten(t *testing.T) {
 	w := newFollower(nil, documents.NewExtractor(documents.Limits{}, nil), 2*time.Second)
 	w.now = func() time.Time { return now }
 	file := func(size int64, age time.Duration) documents.File {
-		return documents.File{Path: "a", Size: size, ModTime: now.Add(-age)}
+		return documents.File{Path: "a", At: "a", Size: size, ModTime: now.Add(-age)}
 	}
 	for _, c := range []struct {
 		name   string
