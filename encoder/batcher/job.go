@@ -12,6 +12,7 @@ type job struct {
 
 	// The owner's:
 	next   int          // into order: what has not been run
+	left   int          // tokens of that
 	under  map[*run]int // runs under way, and where in order they begin
 	failed error
 }
@@ -37,6 +38,7 @@ func newJob(rows [][]int32) *job {
 	}
 	for i, row := range j.order {
 		j.lengths[i] = len(rows[row])
+		j.left += len(rows[row])
 	}
 	return j
 }
@@ -47,10 +49,15 @@ func (j *job) take(r *run, budget int) {
 	n := rowsWithin(j.lengths[j.next:end], budget)
 	for _, row := range j.order[j.next : j.next+n] {
 		r.rows = append(r.rows, j.rows[row])
+		j.left -= len(j.rows[row])
 	}
 	j.under[r] = j.next
 	j.next += n
 }
+
+// share returns how many tokens each of so many runs has if what is left is divided evenly among them, so that the
+// last batches of a job, or the only ones of a small one, keep every core busy.
+func (j *job) share(runs int) int { return (j.left + runs - 1) / runs }
 
 // keep puts a run's vectors in their places.
 func (j *job) keep(r *run) {

@@ -30,6 +30,10 @@ type owner struct {
 // gets its turn.
 const passageEvery = 7
 
+// smallRuns times what a run costs beyond its tokens is how many tokens a run has at least, where there are as
+// many: below that, runs on several cores take longer together than one.
+const smallRuns = 4
+
 // run is one batch on its way through the model.
 type run struct {
 	lane    Lane
@@ -264,7 +268,7 @@ func (o *owner) start() {
 	case j != nil:
 		budget := c.BusyTokens
 		if o.waiting.len() == 0 && c.Machine.quiet() {
-			budget = c.PassageTokens
+			budget = min(c.PassageTokens, max(j.share(c.Runs-o.running), smallRuns*c.StartTokens))
 		}
 		o.sincePassage = 0
 		o.nextJob++

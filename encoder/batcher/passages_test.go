@@ -201,3 +201,30 @@ func TestPassagesUseEveryCore(t *testing.T) {
 		})
 	}
 }
+
+// TestSmallJobsUseEveryCore: the passages of one document are divided among the cores, unless so little is left for
+// each that a run costs more than it saves.
+func TestSmallJobsUseEveryCore(t *testing.T) {
+	for _, c := range []struct{ rows, runs int }{{8, 4}, {16, 4}, {4, 2}, {2, 1}, {1, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			m := &model{}
+			b := start(m, func(o *Config) {
+				o.Machine = NewMachine(4)
+				o.Runs = 4
+				o.Threads = 1
+				o.PassageTokens = 1024
+			})
+			defer b.Close()
+			rows := make([][]int32, c.rows)
+			for i := range rows {
+				rows[i] = row(int32(i), 64)
+			}
+			if _, err := b.Passages(t.Context(), rows); err != nil {
+				t.Error(err)
+			}
+			if got := len(m.ran()); got != c.runs {
+				t.Errorf("%d rows of 64 tokens took %d runs, want %d", c.rows, got, c.runs)
+			}
+		})
+	}
+}
