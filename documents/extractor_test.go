@@ -88,7 +88,8 @@ func TestRead(t *testing.T) {
 		mediaType, title, outline string
 		warnings                  []string
 	}{
-		"handbook.pdf": {PDF, "Service handbook", `1 heading1: Service handbook
+		"handbook.pdf": {PDF, "Service handbook", `1 paragraph: Northwind Handbook, edition 7
+1 heading1: Service handbook
 1 paragraph: This book says how orders, returns and repairs are handled. It is for people who answer the telephone.
 1 heading2: Contents
 2 heading2: Returns
@@ -104,7 +105,10 @@ func TestRead(t *testing.T) {
 3 heading2: Repairs
 3 paragraph: Repairs are made in the workshop on Mondays and Thursdays.
 3 note: 1 The workshop is closed in August.
-`, nil},
+`, []string{
+			`5 lines at the top or foot of pages were left out, which repeat or are the page's number: "Northwind Handbook, edition 7"`,
+			`4 lines of a table of contents were left out: "Returns ..................................................... 2"`,
+		}},
 		"columns.pdf": {PDF, "Tides of the northern coast", `1 heading1: Tides of the northern coast
 1 paragraph: The tide rises twice a day along the northern coast. Fishers have kept tables of it since the year 1712, and the oldest of these tables is kept in the harbour office. Spring tides follow the new and the full moon by two days.
 1 paragraph: Neap tides are lower by a third. In a strong wind from the west the water stays an hour longer in the bay, which the tables do not show. Pilots therefore ask the keeper of the light before they enter.

@@ -3,6 +3,7 @@ package documents
 import (
 	"math"
 	"strings"
+	"unicode"
 	"unicode/utf16"
 
 	"github.com/klippa-app/go-pdfium"
@@ -10,12 +11,31 @@ import (
 	"github.com/klippa-app/go-pdfium/requests"
 )
 
-// lineBoxes asks PDFium where lines are. Only the first and the last letter of a line are
-// asked for: each question takes a call into WebAssembly.
+// pdfBox is where letters are, in points from the lower left corner of what is shown of a page.
+type pdfBox struct {
+	Left, Bottom, Right, Top float64
+}
+
+func (b pdfBox) height() float64 { return b.Top - b.Bottom }
+
+// lineBoxes asks PDFium where lines are. Of a line that is drawn in one piece only the first and the last letter are
+// asked for, of others those beside white space: each question takes a call into WebAssembly.
 type lineBoxes struct {
 	p     pdfium.Pdfium
 	page  references.FPDF_TEXTPAGE
 	known bool // positions in the text are those of letters on the page
+	place func(x, y float64) (float64, float64)
+}
+
+// at returns the box of a letter by its position in the text; ok is false where PDFium has none.
+func (b *lineBoxes) at(index int) (box pdfBox, ok bool) {
+	got, err := b.p.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: b.page, Index: index})
+	if err != nil {
+		return pdfBox{}, false
+	}
+	x0, y0 := b.place(float64(got.Rect.Left), float64(got.Rect.Bottom))
+	x1, y1 := b.place(float64(got.Rect.Right), float64(got.Rect.Top))
+	return pdfBox{min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)}, true
 }
 
 // pieces returns a line, or what of it is drawn at several heights.
@@ -23,19 +43,16 @@ func (b *lineBoxes) pieces(line string, at int, parted bool) (all []string) {
 	if !parted || !b.known {
 		return []string{line}
 	}
-	begin := 0
+	begin, units := 0, 0
 	for i, r := range line {
+		from := at + units
+		units += utf16.RuneLen(r)
 		if r != ' ' || i == begin || i+1 == len(line) {
 			continue
 		}
-		from := at + len(utf16.Encode([]rune(line[:i])))
-		left, err := b.p.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: b.page, Index: from - 1})
-		right, failed := b.p.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: b.page, Index: from + 1})
-		if err != nil || failed != nil {
-			continue
-		}
-		height := float64(max(left.Rect.Top-left.Rect.Bottom, right.Rect.Top-right.Rect.Bottom))
-		if math.Abs(float64(left.Rect.Bottom-right.Rect.Bottom)) > height/2 {
+		left, known := b.at(from - 1)
+		right, also := b.at(from + 1)
+		if known && also && math.Abs(left.Bottom-right.Bottom) > max(left.height(), right.height())/2 {
 			all = append(all, line[begin:i+1])
 			begin = i + 1
 		}
@@ -43,102 +60,141 @@ func (b *lineBoxes) pieces(line string, at int, parted bool) (all []string) {
 	return append(all, line[begin:])
 }
 
+// measure sets where a line is, what its letters look like and, where it is drawn in several pieces, where its
+// words are.
 func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
 	if !b.known {
 		return
 	}
-	first := len(utf16.Encode([]rune(text[:len(text)-len(strings.TrimLeft(text, " \t\u00a0"))])))
-	last := len(utf16.Encode([]rune(strings.TrimRight(text, " \t\u00a0\u0002\ufffe")))) - 1
-	from, err := b.p.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: b.page, Index: at + first})
-	if err != nil {
+	units := utf16.Encode([]rune(text))
+	first := 0
+	last := len(units)
+	for first < last && blankUnit(units[first]) {
+		first++
+	}
+	for last > first && (blankUnit(units[last-1]) || units[last-1] == 2 || units[last-1] == 0xfffe) {
+		last--
+	}
+	from, known := b.at(at + first)
+	if !known || first == last {
 		return
 	}
-	to, err := b.p.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: b.page, Index: at + last})
-	if err != nil {
-		to.Rect = from.Rect
+	to, known := b.at(at + last - 1)
+	if !known {
+		to = from
 	}
-	l.Left, l.Right = float64(from.Rect.Left), float64(to.Rect.Right)
-	l.Size = math.Abs(float64(from.Rect.Top - from.Rect.Bottom))
+	l.Left = from.Left
+	l.Right = to.Right
+	l.Size = from.height()
 	// Where a word is hyphenated, PDFium joins two lines to one.
-	l.Bottom, l.Top = float64(min(from.Rect.Bottom, to.Rect.Bottom)), float64(from.Rect.Top)
-	if weight, err := b.p.FPDFText_GetFontWeight(&requests.FPDFText_GetFontWeight{TextPage: b.page,
-		Index: at + first}); err == nil {
-		l.Bold = weight.FontWeight >= 600
+	l.Bottom, l.Top = min(from.Bottom, to.Bottom), from.Top
+	b.weigh(l, at+first)
+	pieces, err := b.p.FPDFText_CountRects(&requests.FPDFText_CountRects{
+		TextPage: b.page, StartIndex: at, Count: len(units),
+	})
+	if err == nil && pieces.Count >= 2 {
+		b.words(l, at, units)
 	}
-	l.Cells = b.cells(at, text, l.Size)
-	if font, err := b.p.FPDFText_GetFontInfo(&requests.FPDFText_GetFontInfo{TextPage: b.page,
-		Index: at + first}); err == nil {
+}
+
+func blankUnit(u uint16) bool { return u == ' ' || u == '\t' || u == 0xa0 }
+
+// weigh sets whether a line is in bold letters, by one of them.
+func (b *lineBoxes) weigh(l *pdfLine, index int) {
+	weight, err := b.p.FPDFText_GetFontWeight(&requests.FPDFText_GetFontWeight{TextPage: b.page, Index: index})
+	l.Bold = err == nil && weight.FontWeight >= 600
+	if font, err := b.p.FPDFText_GetFontInfo(&requests.FPDFText_GetFontInfo{TextPage: b.page, Index: index}); err == nil {
 		name := strings.ToLower(font.FontName)
 		l.Bold = l.Bold || strings.Contains(name, "bold") || strings.Contains(name, "black") ||
 			strings.Contains(name, "heavy")
 	}
 }
 
-// wideSpace is how wide white space is, as a share of the height of letters, that is more than that
-// between words.
-const wideSpace = 1.0
-
-// cells returns what wide white space parts a line into; nil where there is none. PDFium is asked
-// for each space only where the line was drawn in several pieces.
-func (b *lineBoxes) cells(at int, text string, size float64) (cells []pdfCell) {
-	units := utf16.Encode([]rune(text))
-	pieces, err := b.p.FPDFText_CountRects(&requests.FPDFText_CountRects{
-		TextPage: b.page, StartIndex: at, Count: len(units),
-	})
-	if err != nil || pieces.Count < 2 {
-		return nil
-	}
-	box := func(i int) (left, right float64, ok bool) {
-		r, err := b.p.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: b.page, Index: at + i})
-		if err != nil {
-			return 0, 0, false
-		}
-		return float64(r.Rect.Left), float64(r.Rect.Right), true
-	}
-	space := func(i int) bool { return units[i] == ' ' || units[i] == '\t' || units[i] == 0xa0 }
-	begin := 0
-	end := func(to int) bool {
-		left, _, known := box(begin)
-		_, right, also := box(to - 1)
-		cells = append(cells, pdfCell{string(utf16.Decode(units[begin:to])), left, right})
-		return known && also
-	}
+// words sets the words of a line and where each is, and writes raised digits as exponents.
+func (b *lineBoxes) words(l *pdfLine, at int, units []uint16) {
+	var words []pdfWord
+	changed := false
 	for i := 0; i < len(units); i++ {
-		if !space(i) {
+		if blankUnit(units[i]) {
 			continue
 		}
-		from := i
-		for i < len(units) && space(i) {
+		begin := i
+		for i < len(units) && !blankUnit(units[i]) {
 			i++
 		}
-		if from == begin || i == len(units) {
-			if from == begin {
-				begin = i
-			}
-			continue
-		}
-		_, right, known := box(from - 1)
-		left, _, also := box(i)
+		left, known := b.at(at + begin)
+		right, also := b.at(at + i - 1)
 		if !known || !also {
-			return nil
+			return
 		}
-		if left-right < wideSpace*size {
+		text := string(utf16.Decode(units[begin:i]))
+		if raised := b.raise(at+begin, units[begin:i]); raised != "" {
+			text = raised
+			changed = true
+		}
+		words = append(words, pdfWord{text, left.Left, right.Right})
+	}
+	if len(words) == 0 {
+		return
+	}
+	l.Words = words
+	if changed {
+		l.Text = joinWords(words)
+	}
+}
+
+// joinWords returns the text of some words.
+func joinWords(words []pdfWord) string {
+	all := make([]string, len(words))
+	for i, w := range words {
+		all[i] = w.Text
+	}
+	return strings.Join(all, " ")
+}
+
+// raise returns a word with the digits that are drawn small and above its line as an exponent, "10^3", and those
+// below the line of a number as an index; "" for one that has neither.
+func (b *lineBoxes) raise(at int, units []uint16) string {
+	changed := false
+	var out strings.Builder
+	out.WriteString(string(utf16.Decode(units[:1])))
+	for i := 1; i < len(units); i++ {
+		r, before := rune(units[i]), rune(units[i-1])
+		sign := strings.ContainsRune("-−+", r) && i+1 < len(units) && isDigit(rune(units[i+1]))
+		if !isDigit(r) && !sign || !unicode.IsLetter(before) && !unicode.IsDigit(before) && before != ')' {
+			out.WriteString(string(utf16.Decode(units[i : i+1])))
 			continue
 		}
-		if !end(from) {
-			return nil
+		base, known := b.at(at + i - 1)
+		this, also := b.at(at + i)
+		small := known && also && this.height() < 0.87*base.height()
+		end := i + 1
+		for end < len(units) && isDigit(rune(units[end])) {
+			end++
 		}
-		begin = i
+		digits := string(utf16.Decode(units[i:end]))
+		switch {
+		case small && this.Bottom > base.Bottom+0.15*base.height():
+			if end < len(units) && (units[end] == '/' || units[end] == 0x2044) { // the upper part of a fraction
+				digits = " " + digits
+			} else {
+				digits = "^" + digits
+			}
+			changed = true
+		case small && isDigit(before) && this.Bottom < base.Bottom-0.02*base.height():
+			digits = "_" + digits
+			changed = true
+		default:
+			end = i + 1
+			digits = string(utf16.Decode(units[i:end]))
+		}
+		out.WriteString(digits)
+		i = end - 1
 	}
-	if cells == nil || begin >= len(units) {
-		return nil
+	if !changed {
+		return ""
 	}
-	last := len(units)
-	for last > begin && (space(last - 1)) {
-		last--
-	}
-	if !end(last) {
-		return nil
-	}
-	return cells
+	return out.String()
 }
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }

@@ -16,9 +16,16 @@ import (
 // running heads and page numbers by being on many pages.
 func layOut(answer *pdfAnswer, limits Limits) (*Document, error) {
 	pages := answer.Pages
-	dropRunning(pages)
-	dropContents(pages)
-	l := &layout{w: &writer{limits: limits}, body: bodySize(pages)}
+	for i := range pages {
+		placeTables(&pages[i])
+	}
+	l := &layout{w: &writer{limits: limits}}
+	for _, warning := range []string{dropRunning(pages), dropContents(pages)} {
+		if warning != "" {
+			l.w.warn("%s", warning)
+		}
+	}
+	l.body = bodySize(pages)
 	l.sizes = headingSizes(pages, l.body)
 	for i, page := range pages {
 		l.page(i+1, page)
@@ -55,25 +62,59 @@ type layout struct {
 func (l *layout) page(number int, page pdfPage) {
 	l.floor = page.Height / 3
 	l.left, l.right = margins(page.Lines)
-	for i := 0; i < len(page.Lines); i++ {
-		line := page.Lines[i]
-		if table := gridAt(page.Lines[i:]); table != nil {
+	first := true
+	for i, line := range page.Lines {
+		for _, table := range page.tables[i] {
 			l.flush()
 			l.w.page = number
-			addTable(l.w, table.rows, table.header())
-			i += table.lines - 1
+			addTable(l.w, table.rows, table.headed)
+		}
+		if line.Text == "" { // a table has it
 			continue
 		}
-		if len(l.lines) > 0 && !l.continues(line, i == 0) {
+		if len(l.lines) > 0 && !l.continues(line, first) {
 			l.flush()
 		}
 		if len(l.lines) == 0 {
 			l.begin = number
 		}
 		l.lines = append(l.lines, line)
+		first = false
 	}
 	if len(page.Lines) > 0 && l.ended() {
 		l.flush()
+	}
+}
+
+// placeTables puts the tables of a page at the first of their lines, and leaves of these what is in no table.
+func placeTables(page *pdfPage) {
+	tables := findTables(*page)
+	if len(tables) == 0 {
+		return
+	}
+	page.tables = map[int][]pdfTable{}
+	taken := map[int][]pdfCell{}
+	for _, t := range tables {
+		first := len(page.Lines)
+		for _, c := range t.cells {
+			taken[c.line] = append(taken[c.line], c)
+			first = min(first, c.line)
+		}
+		page.tables[first] = append(page.tables[first], t)
+	}
+	for n, cells := range taken {
+		l := &page.Lines[n]
+		var rest []pdfWord
+		for i, w := range l.Words {
+			if !slices.ContainsFunc(cells, func(c pdfCell) bool { return c.from <= i && i < c.to }) {
+				rest = append(rest, w)
+			}
+		}
+		l.Words = rest
+		l.Text = joinWords(rest)
+		if len(rest) > 0 {
+			l.Left, l.Right = rest[0].Left, rest[len(rest)-1].Right
+		}
 	}
 }
 
@@ -148,10 +189,12 @@ func (l *layout) heading() int {
 	if words > 14 && strings.HasSuffix(text, ".") { // a sentence, however large
 		return 0
 	}
-	if at := slices.IndexFunc(l.sizes, func(s float64) bool { return first.Size >= s*0.97 }); at >= 0 && first.Size > 0 {
+	if at := slices.IndexFunc(l.sizes, func(s float64) bool { return first.Size >= s*0.97 }); at >= 0 &&
+		first.Size > 0 {
 		return min(at+1, 6)
 	}
-	if len(l.lines) <= 2 && words <= 14 && first.Bold && !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, ",") &&
+	if len(l.lines) <= 2 && words <= 14 && first.Bold && !strings.HasSuffix(text, ".") &&
+		!strings.HasSuffix(text, ",") &&
 		!bulletOnly.MatchString(text) {
 		return min(len(l.sizes)+1, 6)
 	}
@@ -254,78 +297,6 @@ func margins(lines []pdfLine) (left, right float64) {
 	slices.Sort(lefts)
 	slices.Sort(rights)
 	return lefts[len(lefts)/10], rights[len(rights)*9/10]
-}
-
-// edge is the share of a page's height, at its top and its foot, in which running heads are.
-const edge = 0.12
-
-var number = regexp.MustCompile(`\d+|\b[ivxlc]+\b`)
-
-// dropRunning takes away lines at the top or foot of pages that are on many pages at the
-// same place, but for numbers in them.
-func dropRunning(pages []pdfPage) {
-	if len(pages) < 2 {
-		return
-	}
-	type key struct {
-		text  string
-		place int
-	}
-	of := func(page pdfPage, line pdfLine) (key, bool) {
-		if page.Height == 0 || line.Size == 0 || line.Bottom > page.Height*edge && line.Top < page.Height*(1-edge) {
-			return key{}, false
-		}
-		return key{
-			number.ReplaceAllString(strings.ToLower(strings.Join(strings.Fields(line.Text), " ")), "#"),
-			int(math.Round(line.Bottom / 8)),
-		}, true
-	}
-	on := map[key]int{}
-	for _, page := range pages {
-		seen := map[key]bool{}
-		for _, line := range page.Lines {
-			if k, ok := of(page, line); ok && !seen[k] {
-				seen[k] = true
-				on[k]++
-			}
-		}
-	}
-	for i := range pages {
-		pages[i].Lines = slices.DeleteFunc(pages[i].Lines, func(line pdfLine) bool {
-			k, ok := of(pages[i], line)
-			if !ok {
-				return false
-			}
-			n := on[k]
-			for _, near := range []int{-1, 1} { // on the border between two places
-				n = max(n, on[key{k.text, k.place + near}])
-			}
-			onlyNumber := strings.Trim(k.text, "# -–|/.") == "" || regexpPage.MatchString(k.text)
-			return n >= 2 && onlyNumber || n >= 3 && n*10 >= len(pages)*3 || n == len(pages)
-		})
-	}
-}
-
-// regexpPage matches the number of a page in words.
-var regexpPage = regexp.MustCompile(`^\W*\p{L}{1,6}\.? #( \p{L}{1,4} #)?\W*$`)
-
-// leader matches a line of a table of contents: dots up to the number of a page.
-var leader = regexp.MustCompile(`(?:\.\s?){4,}\s*(?:\d+|[ivxlc]+)\s*$`)
-
-// dropContents takes away the lines of tables of contents: their headings come again, and
-// would be found in place of what stands below them.
-func dropContents(pages []pdfPage) {
-	for i := range pages {
-		count := 0
-		for _, line := range pages[i].Lines {
-			if leader.MatchString(line.Text) {
-				count++
-			}
-		}
-		if count >= 3 {
-			pages[i].Lines = slices.DeleteFunc(pages[i].Lines, func(line pdfLine) bool { return leader.MatchString(line.Text) })
-		}
-	}
 }
 
 // titleOfPDF returns the title that the file names, where it is one that a person gave, or the

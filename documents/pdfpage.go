@@ -2,10 +2,12 @@ package documents
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
 	"github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/enums"
 	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
 	"github.com/klippa-app/go-pdfium/responses"
@@ -16,6 +18,11 @@ type pdfPage struct {
 	Width  float64
 	Height float64
 	Lines  []pdfLine
+	// place makes these coordinates of those that PDFium uses.
+	place func(x, y float64) (float64, float64)
+	// tables are by the index of the line that each is read at.
+	tables map[int][]pdfTable
+	Rules  []pdfRule // that may be those of tables; nil where no line has words apart
 }
 
 // pdfLine is a line of text and the box around it.
@@ -27,8 +34,15 @@ type pdfLine struct {
 	Top    float64
 	Size   float64 // of its letters, as drawn
 	Bold   bool
-	// Cells are what wide white space parts it into; nil where there is none.
-	Cells []pdfCell
+	// Words are where its words are; nil where it is drawn in one piece, without wide white space.
+	Words []pdfWord
+}
+
+// pdfWord is a word of a line and where it is.
+type pdfWord struct {
+	Text  string
+	Left  float64
+	Right float64
 }
 
 // readPDFPage reads a page of a document by its index, with what its form fields hold.
@@ -39,23 +53,100 @@ func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) 
 	}
 	defer func() { _, _ = p.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: loaded.Page}) }()
 	by := requests.Page{ByReference: &loaded.Page}
-	if size, err := p.FPDF_GetPageSizeByIndex(&requests.FPDF_GetPageSizeByIndex{Document: document,
-		Index: index}); err == nil {
-		page.Width, page.Height = size.Width, size.Height
-	}
-	page.Lines, err = readLines(p, by, math.MaxInt)
+	page.Width, page.Height, page.place = pageFrame(p, document, index, by)
+	page.Lines, err = readLines(p, by, page.place, math.MaxInt)
 	if flat, noted := withFields(p, document, index, loaded.Page); noted == nil && flat != loaded.Page {
 		loaded.Page = flat
-		if all, failed := readLines(p, by, len(page.Lines)); failed == nil {
+		if all, failed := readLines(p, by, page.place, len(page.Lines)); failed == nil {
 			page.Lines = besideFields(all, len(page.Lines))
 		}
+	}
+	inside := page.Lines[:0]
+	for _, l := range page.Lines {
+		if l.Size == 0 || !outside(&l, page) {
+			inside = append(inside, l)
+		}
+	}
+	page.Lines = inside
+	if slices.ContainsFunc(
+		rowsOfCells(cellsOf(page.Lines, nil)),
+		func(r visualRow) bool { return len(r.cells) > 1 },
+	) {
+		page.Rules = readRules(p, loaded.Page, page)
 	}
 	return page, err
 }
 
+// pageFrame returns the size of what is shown of a page, and how its coordinates become those from the lower left
+// corner of that, upright.
+func pageFrame(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int, by requests.Page) (
+	width, height float64, place func(x, y float64) (float64, float64),
+) {
+	place = func(x, y float64) (float64, float64) { return x, y }
+	size, err := p.FPDF_GetPageSizeByIndex(&requests.FPDF_GetPageSizeByIndex{Document: document, Index: index})
+	if err != nil {
+		return 0, 0, place
+	}
+	width, height = size.Width, size.Height
+	box, err := p.FPDF_GetPageBoundingBox(&requests.FPDF_GetPageBoundingBox{Page: by})
+	if err != nil {
+		return width, height, place
+	}
+	left, right := float64(box.Rect.Left), float64(box.Rect.Right)
+	bottom, top := float64(box.Rect.Bottom), float64(box.Rect.Top)
+	turned, err := p.FPDFPage_GetRotation(&requests.FPDFPage_GetRotation{Page: by})
+	if err != nil {
+		turned = &responses.FPDFPage_GetRotation{}
+	}
+	switch turned.PageRotation {
+	case enums.FPDF_PAGE_ROTATION_90_CW:
+		place = func(x, y float64) (float64, float64) { return y - bottom, right - x }
+	case enums.FPDF_PAGE_ROTATION_180_CW:
+		place = func(x, y float64) (float64, float64) { return right - x, top - y }
+	case enums.FPDF_PAGE_ROTATION_270_CW:
+		place = func(x, y float64) (float64, float64) { return top - y, x - left }
+	default:
+		place = func(x, y float64) (float64, float64) { return x - left, y - bottom }
+	}
+	return width, height, place
+}
+
+// outside reports whether a line is outside of what is shown of a page. Of one that is partly, the words outside are
+// taken away.
+func outside(l *pdfLine, page pdfPage) bool {
+	if page.Width == 0 || page.Height == 0 {
+		return false
+	}
+	middle := (l.Bottom + l.Top) / 2
+	if middle < 0 || middle > page.Height || l.Right < 0 || l.Left > page.Width {
+		return true
+	}
+	if l.Words == nil || l.Left >= 0 && l.Right <= page.Width {
+		return false
+	}
+	all := len(l.Words)
+	l.Words = slices.DeleteFunc(l.Words, func(w pdfWord) bool {
+		at := (w.Left + w.Right) / 2
+		return at < 0 || at > page.Width
+	})
+	if len(l.Words) == 0 {
+		return true
+	}
+	if len(l.Words) < all {
+		l.Text = joinWords(l.Words)
+		l.Left, l.Right = l.Words[0].Left, l.Words[len(l.Words)-1].Right
+	}
+	return false
+}
+
 // readLines reads the lines of a page. What form fields hold, behind so many lines of text, PDFium
 // takes for one line, which is parted where letters are drawn at another height.
-func readLines(p pdfium.Pdfium, by requests.Page, whole int) (lines []pdfLine, err error) {
+func readLines(
+	p pdfium.Pdfium,
+	by requests.Page,
+	place func(x, y float64) (float64, float64),
+	whole int,
+) (lines []pdfLine, err error) {
 	text, err := p.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: by})
 	if err != nil {
 		return nil, err
@@ -65,11 +156,13 @@ func readLines(p pdfium.Pdfium, by requests.Page, whole int) (lines []pdfLine, e
 	if err != nil || count.Count <= 0 {
 		return nil, err
 	}
-	all, err := p.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: text.TextPage, StartIndex: 0, Count: count.Count})
+	all, err := p.FPDFText_GetText(
+		&requests.FPDFText_GetText{TextPage: text.TextPage, StartIndex: 0, Count: count.Count},
+	)
 	if err != nil {
 		return nil, err
 	}
-	boxes := lineBoxes{p: p, page: text.TextPage}
+	boxes := lineBoxes{p: p, page: text.TextPage, place: place}
 	units := utf16.Encode([]rune(all.Text))
 	boxes.known = len(units) == count.Count || len([]rune(all.Text)) == count.Count
 	at := 0

@@ -1,0 +1,211 @@
+package documents
+
+import (
+	"math"
+
+	"github.com/klippa-app/go-pdfium"
+	"github.com/klippa-app/go-pdfium/enums"
+	"github.com/klippa-app/go-pdfium/references"
+	"github.com/klippa-app/go-pdfium/requests"
+)
+
+// pdfRule is a straight line that is drawn on a page, horizontal or vertical, or an edge of a rectangle.
+type pdfRule struct {
+	Left, Bottom, Right, Top float64
+}
+
+// Bounds of what is read of a page's drawings. Beyond them a page is a map or the like, whose lines say nothing
+// of tables.
+const (
+	mostObjects  = 20000
+	mostSegments = 20000
+	mostRules    = 3000
+	thinRule     = 2.5 // points: how thick a rectangle is at most that is drawn in place of a line
+	shortRule    = 6.0 // points: what is shorter is part of a letter or an icon
+)
+
+// ruleReader collects the rules of a page.
+type ruleReader struct {
+	p        pdfium.Pdfium
+	page     pdfPage
+	segments int
+	rules    []pdfRule
+}
+
+// readRules returns the straight lines of a page; nil where there are none, or too many objects.
+func readRules(p pdfium.Pdfium, loaded references.FPDF_PAGE, page pdfPage) []pdfRule {
+	by := requests.Page{ByReference: &loaded}
+	count, err := p.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: by})
+	if err != nil || count.Count > mostObjects {
+		return nil
+	}
+	r := &ruleReader{p: p, page: page}
+	for i := range count.Count {
+		object, err := p.FPDFPage_GetObject(&requests.FPDFPage_GetObject{Page: by, Index: i})
+		if err != nil {
+			continue
+		}
+		r.read(object.PageObject, identity, 0)
+		if r.segments > mostSegments || len(r.rules) > mostRules {
+			return nil
+		}
+	}
+	return r.rules
+}
+
+// matrix is a transformation of coordinates: x' = a·x + c·y + e, y' = b·x + d·y + f.
+type matrix struct{ a, b, c, d, e, f float64 }
+
+var identity = matrix{a: 1, d: 1}
+
+func (m matrix) apply(x, y float64) (float64, float64) {
+	return m.a*x + m.c*y + m.e, m.b*x + m.d*y + m.f
+}
+
+// over returns the transformation by m and then by outer.
+func (m matrix) over(outer matrix) matrix {
+	return matrix{
+		a: outer.a*m.a + outer.c*m.b, b: outer.b*m.a + outer.d*m.b,
+		c: outer.a*m.c + outer.c*m.d, d: outer.b*m.c + outer.d*m.d,
+		e: outer.a*m.e + outer.c*m.f + outer.e, f: outer.b*m.e + outer.d*m.f + outer.f,
+	}
+}
+
+// matrixOf returns the transformation of an object's own coordinates.
+func (r *ruleReader) matrixOf(object references.FPDF_PAGEOBJECT) matrix {
+	got, err := r.p.FPDFPageObj_GetMatrix(&requests.FPDFPageObj_GetMatrix{PageObject: object})
+	if err != nil {
+		return identity
+	}
+	m := got.Matrix
+	return matrix{float64(m.A), float64(m.B), float64(m.C), float64(m.D), float64(m.E), float64(m.F)}
+}
+
+// read adds the rules of an object: of a path, or of the objects in a form.
+func (r *ruleReader) read(object references.FPDF_PAGEOBJECT, outer matrix, depth int) {
+	kind, err := r.p.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: object})
+	if err != nil {
+		return
+	}
+	switch kind.Type {
+	case enums.FPDF_PAGEOBJ_PATH:
+		r.readPath(object, r.matrixOf(object).over(outer))
+	case enums.FPDF_PAGEOBJ_FORM:
+		count, err := r.p.FPDFFormObj_CountObjects(&requests.FPDFFormObj_CountObjects{PageObject: object})
+		if err != nil || depth > 2 {
+			return
+		}
+		inner := r.matrixOf(object).over(outer)
+		for i := range min(count.Count, mostObjects) {
+			part, err := r.p.FPDFFormObj_GetObject(
+				&requests.FPDFFormObj_GetObject{PageObject: object, Index: uint64(i)},
+			)
+			if err != nil {
+				continue
+			}
+			r.read(part.PageObject, inner, depth+1)
+			r.segments++
+			if r.segments > mostSegments {
+				return
+			}
+		}
+	}
+}
+
+// readPath adds the straight lines of a path. Curves are passed over.
+func (r *ruleReader) readPath(object references.FPDF_PAGEOBJECT, m matrix) {
+	count, err := r.p.FPDFPath_CountSegments(&requests.FPDFPath_CountSegments{PageObject: object})
+	if err != nil {
+		return
+	}
+	r.segments += count.Count
+	if r.segments > mostSegments {
+		return
+	}
+	var x, y, startX, startY float64
+	var corners [][2]float64
+	end := func() {
+		r.addShape(corners)
+		corners = corners[:0]
+	}
+	for i := range count.Count {
+		segment, err := r.p.FPDFPath_GetPathSegment(&requests.FPDFPath_GetPathSegment{PageObject: object, Index: i})
+		if err != nil {
+			return
+		}
+		kind, err := r.p.FPDFPathSegment_GetType(
+			&requests.FPDFPathSegment_GetType{PathSegment: segment.PathSegment},
+		)
+		if err != nil {
+			return
+		}
+		point, err := r.p.FPDFPathSegment_GetPoint(
+			&requests.FPDFPathSegment_GetPoint{PathSegment: segment.PathSegment},
+		)
+		if err != nil {
+			return
+		}
+		x, y = r.page.place(m.apply(float64(point.X), float64(point.Y)))
+		switch kind.Type {
+		case enums.FPDF_SEGMENT_MOVETO:
+			end()
+			startX, startY = x, y
+		case enums.FPDF_SEGMENT_LINETO:
+		default:
+			end()
+			startX, startY = math.NaN(), math.NaN()
+		}
+		corners = append(corners, [2]float64{x, y})
+		closed, err := r.p.FPDFPathSegment_GetClose(
+			&requests.FPDFPathSegment_GetClose{PathSegment: segment.PathSegment},
+		)
+		if err == nil && closed.IsClose && !math.IsNaN(startX) {
+			corners = append(corners, [2]float64{startX, startY})
+		}
+	}
+	end()
+}
+
+// addShape adds the edges of a shape of straight lines. One that is as thin as a line is one rule.
+func (r *ruleReader) addShape(corners [][2]float64) {
+	if len(corners) < 2 {
+		return
+	}
+	box := pdfRule{Left: math.Inf(1), Bottom: math.Inf(1), Right: math.Inf(-1), Top: math.Inf(-1)}
+	for _, c := range corners {
+		box.Left, box.Right = min(box.Left, c[0]), max(box.Right, c[0])
+		box.Bottom, box.Top = min(box.Bottom, c[1]), max(box.Top, c[1])
+	}
+	width, height := box.Right-box.Left, box.Top-box.Bottom
+	switch {
+	case width > 0.95*r.page.Width && height > 0.95*r.page.Height: // the page's ground
+	case height <= thinRule && width >= shortRule:
+		middle := (box.Bottom + box.Top) / 2
+		r.rules = append(r.rules, pdfRule{box.Left, middle, box.Right, middle})
+	case width <= thinRule && height >= shortRule:
+		middle := (box.Left + box.Right) / 2
+		r.rules = append(r.rules, pdfRule{middle, box.Bottom, middle, box.Top})
+	default:
+		for i, c := range corners[1:] {
+			before := corners[i]
+			dx, dy := math.Abs(c[0]-before[0]), math.Abs(c[1]-before[1])
+			if dx >= shortRule && dy < 0.5 || dy >= shortRule && dx < 0.5 {
+				r.rules = append(r.rules, pdfRule{
+					min(c[0], before[0]), min(c[1], before[1]), max(c[0], before[0]), max(c[1], before[1]),
+				})
+			}
+		}
+	}
+}
+
+// split returns the horizontal and the vertical rules.
+func splitRules(rules []pdfRule) (horizontal, vertical []pdfRule) {
+	for _, r := range rules {
+		if r.Right-r.Left >= r.Top-r.Bottom {
+			horizontal = append(horizontal, r)
+		} else {
+			vertical = append(vertical, r)
+		}
+	}
+	return horizontal, vertical
+}

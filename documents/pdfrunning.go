@@ -1,0 +1,162 @@
+package documents
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// edge is the share of a page's height, at its top and its foot, in which running heads are.
+const edge = 0.12
+
+// What makes a line a running head.
+const (
+	headPages   = 3  // on so many pages at least it repeats; a line that is a page's number alone, on two
+	headShare   = 30 // and on so many in a hundred
+	farthestNum = 20 // a page's own number differs from its place in the file by no more, where other words are with it
+)
+
+// runningLine is what the lines of a running head have in common.
+type runningLine struct {
+	text   string // "#" stands for the number of the page
+	offset int    // the page's number less its place in the file; 0 where none is in it
+	place  int    // how high on the page
+}
+
+var (
+	numberInLine = regexp.MustCompile(`\d{1,6}`)
+	// pageNumber matches a line that is the number of its page, without words: "12", "- 12 -", "12/30".
+	pageNumber = regexp.MustCompile(`^[^\p{L}#]*#[^\p{L}#]*$`)
+	// pageOfAll matches one that names it and how many there are: "Page 12 of 30".
+	pageOfAll = regexp.MustCompile(`^\W*\p{L}{1,9}\.? #(?: \p{L}{1,4} | ?[/|] ?)(\d{1,5})\W*$`)
+	romanPage = regexp.MustCompile(`^\W*[ivxlc]{1,7}\W*$`)
+)
+
+// runningForms returns what a line would have in common with those of other pages if it were a running head: its
+// text, and that with each of its numbers that may be the page's own replaced.
+func runningForms(line pdfLine, page pdfPage, index, pages int) (forms []runningLine) {
+	if page.Height == 0 || line.Size == 0 || line.Text == "" ||
+		line.Bottom > page.Height*edge && line.Top < page.Height*(1-edge) {
+		return nil
+	}
+	text := strings.ToLower(strings.Join(strings.Fields(line.Text), " "))
+	place := int(math.Round(line.Bottom / 8))
+	forms = append(forms, runningLine{text, 0, place})
+	if romanPage.MatchString(text) {
+		return append(forms, runningLine{"#", 0, place})
+	}
+	for n, at := range numberInLine.FindAllStringIndex(text, 4) {
+		value, err := strconv.Atoi(text[at[0]:at[1]])
+		if err != nil || n == 4 {
+			break
+		}
+		form := runningLine{text[:at[0]] + "#" + text[at[1]:], value - index, place}
+		if isPageNumber(form.text, form.offset, pages) ||
+			form.offset <= farthestNum && form.offset >= -farthestNum {
+			forms = append(forms, form)
+		}
+	}
+	return forms
+}
+
+// isPageNumber reports whether a line says nothing but the number of its page, where "#" stands for it, and how
+// many pages there are.
+func isPageNumber(text string, offset, pages int) bool {
+	if pageNumber.MatchString(text) {
+		return true
+	}
+	of := pageOfAll.FindStringSubmatch(text)
+	return of != nil && of[1] == strconv.Itoa(pages+offset-1)
+}
+
+// dropRunning takes away running heads: lines at the top or the foot of pages that repeat exactly, or differ by
+// the number of the page alone. The first of them stays, unless it is a page's number. Rows of tables are none.
+// It returns a warning that names what was taken away; "" where nothing was.
+func dropRunning(pages []pdfPage) (warning string) {
+	if len(pages) < 2 {
+		return ""
+	}
+	on := map[runningLine]int{} // pages
+	for i, page := range pages {
+		seen := map[runningLine]bool{}
+		for _, line := range page.Lines {
+			for _, form := range runningForms(line, page, i, len(pages)) {
+				if !seen[form] {
+					seen[form] = true
+					on[form]++
+				}
+			}
+		}
+	}
+	dropped, first, number := 0, "", false
+	kept := map[runningLine]bool{}
+	for i := range pages {
+		for at, line := range pages[i].Lines {
+			for _, form := range runningForms(line, pages[i], i, len(pages)) {
+				n := on[form]
+				for _, near := range []int{-1, 1} { // on the border between two places
+					n = max(n, on[runningLine{form.text, form.offset, form.place + near}])
+				}
+				alone := isPageNumber(form.text, form.offset, len(pages))
+				if n < headPages && !(alone && n >= 2) || n*100 < len(pages)*headShare {
+					continue
+				}
+				same := runningLine{text: form.text, offset: form.offset}
+				if !alone && !kept[same] {
+					kept[same] = true
+					break
+				}
+				dropped++
+				if first == "" || number && !alone {
+					first = strings.TrimSpace(line.Text)
+					number = alone
+				}
+				pages[i].Lines[at] = pdfLine{}
+				break
+			}
+		}
+	}
+	if dropped == 0 {
+		return ""
+	}
+	return fmt.Sprintf(
+		"%d lines at the top or foot of pages were left out, which repeat or are the page's number: %.80q",
+		dropped,
+		first,
+	)
+}
+
+// leader matches a line of a table of contents: dots up to the number of a page.
+var leader = regexp.MustCompile(`(?:\.\s?){4,}\s*(?:\d+|[ivxlc]+)\s*$`)
+
+// dropContents takes away the lines of tables of contents: their headings come again, and would be found in place of
+// what stands below them. It returns a warning that names them; "" where there are none.
+func dropContents(pages []pdfPage) (warning string) {
+	dropped, first := 0, ""
+	for i := range pages {
+		count := 0
+		for _, line := range pages[i].Lines {
+			if leader.MatchString(line.Text) {
+				count++
+			}
+		}
+		if count < 3 {
+			continue
+		}
+		for k, line := range pages[i].Lines {
+			if leader.MatchString(line.Text) {
+				dropped++
+				if first == "" {
+					first = strings.TrimSpace(line.Text)
+				}
+				pages[i].Lines[k] = pdfLine{}
+			}
+		}
+	}
+	if dropped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d lines of a table of contents were left out: %.80q", dropped, first)
+}

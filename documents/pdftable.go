@@ -1,0 +1,286 @@
+package documents
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// pdfTable is a table of a page.
+type pdfTable struct {
+	rows   [][]string
+	headed int // rows in bold letters before the others; 0 where none or all are
+	cells  []pdfCell
+}
+
+// Bounds of what is looked at of a page.
+const (
+	mostTableRows = 3000 // lines of a page that may be tables: more are no page
+	widestGap     = 3.5  // the heights of a letter between two rows of a table that no rule holds together
+)
+
+// findTables returns the tables of a page: those within rules, and those whose cells stand below each other.
+func findTables(page pdfPage) (tables []pdfTable) {
+	horizontal, vertical := splitRules(page.Rules)
+	cells := cellsOf(page.Lines, vertical)
+	tables = ruledTables(horizontal, vertical, cells)
+	used := map[[2]int]bool{}
+	for _, t := range tables {
+		for _, c := range t.cells {
+			used[[2]int{c.line, c.from}] = true
+		}
+	}
+	cells = slices.DeleteFunc(cells, func(c pdfCell) bool { return used[[2]int{c.line, c.from}] })
+	rows := rowsOfCells(cells)
+	if len(rows) > mostTableRows {
+		return tables
+	}
+	return append(tables, alignedTables(rows, horizontal)...)
+}
+
+// alignedTables returns the tables of some rows, whose columns are told by where their cells stand.
+func alignedTables(rows []visualRow, horizontal []pdfRule) (tables []pdfTable) {
+	for i := 0; i < len(rows); {
+		if len(rows[i].cells) < 2 {
+			i++
+			continue
+		}
+		end := blockEnd(rows, i, horizontal)
+		if t := alignedTable(rows[i:end], horizontal); t != nil {
+			tables = append(tables, *t)
+		}
+		i = end
+	}
+	return tables
+}
+
+// blockEnd returns the row behind those from i on that may be of one table: the white space between them is
+// alike, and at most three in a row have one cell, which does not run through.
+func blockEnd(rows []visualRow, i int, horizontal []pdfRule) int {
+	end := i + 1
+	single := 0
+	left, right := extent(rows[i])
+	widest := 0.0
+	for k := i + 1; k < len(rows); k++ {
+		above, r := rows[k-1], rows[k]
+		down := above.bottom - r.bottom
+		size := max(above.cells[0].Size, r.cells[0].Size)
+		if down > max(widestGap*size, 1.6*widest) && !spans(horizontal, r.bottom, above.top, left, right) {
+			break
+		}
+		if len(r.cells) < 2 {
+			single++
+			c := r.cells[0]
+			if single > 3 || c.width() > 0.6*(right-left) || c.Right < left || c.Left > right {
+				break
+			}
+			continue
+		}
+		single = 0
+		widest = max(widest, down)
+		from, to := extent(r)
+		left, right = min(left, from), max(right, to)
+		end = k + 1
+	}
+	// A cell of the last row may go on.
+	for end < len(rows) && end > i+1 && len(rows[end].cells) == 1 {
+		c, above := rows[end].cells[0], rows[end-1]
+		if above.bottom-rows[end].bottom > 1.4*c.Size || c.Left < left+c.Size || c.width() > 0.6*(right-left) {
+			break
+		}
+		end++
+	}
+	return end
+}
+
+// extent returns the left and the right end of a row.
+func extent(r visualRow) (left, right float64) {
+	left, right = r.cells[0].Left, r.cells[0].Right
+	for _, c := range r.cells {
+		right = max(right, c.Right)
+	}
+	return left, right
+}
+
+// spans reports whether a horizontal rule between two heights is under most of an extent.
+func spans(horizontal []pdfRule, low, high, left, right float64) bool {
+	for _, r := range horizontal {
+		if low-2 <= r.Bottom && r.Bottom <= high+2 && min(r.Right, right)-max(r.Left, left) >= 0.5*(right-left) {
+			return true
+		}
+	}
+	return false
+}
+
+// alignedTable returns the table that some rows are; nil where they are none. Lines of a text in columns, and
+// lists with marks, are none.
+func alignedTable(rows []visualRow, horizontal []pdfRule) *pdfTable {
+	full := 0
+	for _, r := range rows {
+		if len(r.cells) >= 2 {
+			full++
+		}
+	}
+	if full < 2 {
+		return nil
+	}
+	columns := columnsOf(rows)
+	if len(columns) < 2 {
+		return nil
+	}
+	texts := describeColumns(rows, columns)
+	prose, short, numbers, apart := 0, 0, 0, 0
+	for _, t := range texts {
+		if t.prose() {
+			prose++
+		}
+		if t.short() {
+			short++
+		}
+		if t.numbers*2 >= t.cells && t.cells > 0 {
+			numbers++
+		}
+	}
+	for _, r := range rows {
+		if len(r.cells) >= 2 && distinctColumns(r, columns) {
+			apart++
+		}
+	}
+	drawn := drawnByRows(rows, columns)
+	switch {
+	case prose >= 2 && prose*2 >= len(columns),
+		prose == 1 && len(columns) == 2 && !drawn,
+		len(columns) == 2 && texts[0].marks*2 > texts[0].cells,
+		apart*5 < full*4,
+		len(columns) == 2 && full < 3,
+		!drawn && (full < 3 || short < len(columns) || numbers == 0 && len(columns) < 3):
+		return nil
+	}
+	return makeTable(rows, columns, horizontal)
+}
+
+// distinctColumns reports whether no two cells of a row stand in one column.
+func distinctColumns(r visualRow, columns []pdfColumn) bool {
+	last := -1
+	for _, c := range r.cells {
+		at := columnOf(&c, columns)
+		if at <= last {
+			return false
+		}
+		last = at
+	}
+	return true
+}
+
+// makeTable puts the cells of rows into columns. Rows that are lines of one row of the table become one (continues).
+func makeTable(rows []visualRow, columns []pdfColumn, horizontal []pdfRule) *pdfTable {
+	t := &pdfTable{}
+	left, right := columns[0].left, columns[len(columns)-1].right
+	pitch := pitchOf(rows, columns)
+	banded := rulesPartRows(rows, columns, horizontal)
+	bold := 0
+	for i, r := range rows {
+		texts := make([]string, len(columns))
+		for _, c := range r.cells {
+			at := columnOf(&c, columns)
+			texts[at] = strings.TrimSpace(texts[at] + " " + leaders.ReplaceAllString(c.Text, ""))
+			t.cells = append(t.cells, c)
+		}
+		more := false
+		if i > 0 {
+			more = continues(rows[:i+1], texts, t.rows[len(t.rows)-1], pitch)
+			ruled := spans(horizontal, r.bottom+r.cells[0].Size*0.3, rows[i-1].bottom, left, right)
+			more = more && !ruled || banded && !ruled
+		}
+		if !more {
+			t.rows = append(t.rows, texts)
+			if bold == len(t.rows)-1 && allBold(r) {
+				bold++
+			}
+			continue
+		}
+		last := t.rows[len(t.rows)-1]
+		for k, text := range texts {
+			last[k] = strings.TrimSpace(last[k] + " " + text)
+		}
+	}
+	if bold < len(t.rows) {
+		t.headed = bold
+	}
+	return t
+}
+
+// leaders matches dots that lead from an entry to the next column.
+var leaders = regexp.MustCompile(`(?:\s?\.){4,}\s*$`)
+
+// allBold reports whether all cells of a row are in bold letters.
+func allBold(r visualRow) bool {
+	return !slices.ContainsFunc(r.cells, func(c pdfCell) bool { return !c.Bold })
+}
+
+// pitchOf returns the usual distance of rows that have a cell in the first column; 0 where there are not two.
+func pitchOf(rows []visualRow, columns []pdfColumn) float64 {
+	var downs []float64
+	last := -1
+	for i, r := range rows {
+		if columnOf(&r.cells[0], columns) != 0 {
+			continue
+		}
+		if last >= 0 {
+			downs = append(downs, rows[last].bottom-r.bottom)
+		}
+		last = i
+	}
+	if len(downs) == 0 {
+		return 0
+	}
+	slices.Sort(downs)
+	return downs[len(downs)/2]
+}
+
+// continues reports whether the last of some rows, with these texts, goes on with the row of the table before it:
+//
+//   - it has nothing in the first column, is near, and has no number;
+//   - it is nearer than rows are to each other, and has not all columns, or is the second line of the names of
+//     columns.
+func continues(rows []visualRow, texts, before []string, pitch float64) bool {
+	r, above := rows[len(rows)-1], rows[len(rows)-2]
+	down := above.bottom - r.bottom
+	size := r.cells[0].Size
+	filled, numbers := 0, 0
+	for _, text := range texts {
+		if text != "" {
+			filled++
+			if numeric(text) {
+				numbers++
+			}
+		}
+	}
+	if texts[0] == "" {
+		return down < 1.6*size && (numbers == 0 || numbers*2 <= filled && down < 0.9*pitch) && before[0] != ""
+	}
+	if len(rows) == 2 && numbers == 0 && down < 0.93*pitch {
+		return true
+	}
+	return filled < len(texts) && down < 0.8*pitch
+}
+
+// rulesPartRows reports whether a rule is under each row of a table: between two rules stands one entry of the
+// first column.
+func rulesPartRows(rows []visualRow, columns []pdfColumn, horizontal []pdfRule) bool {
+	left, right := columns[0].left, columns[len(columns)-1].right
+	bands, single, entries := 0, 0, 0
+	for i, r := range rows {
+		if i > 0 && spans(horizontal, r.bottom+r.cells[0].Size*0.3, rows[i-1].bottom, left, right) {
+			bands++
+			if entries <= 1 {
+				single++
+			}
+			entries = 0
+		}
+		if columnOf(&r.cells[0], columns) == 0 {
+			entries++
+		}
+	}
+	return bands >= 2 && single*10 >= bands*8
+}
