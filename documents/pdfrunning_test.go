@@ -39,7 +39,10 @@ func TestRunningHeads(t *testing.T) {
 		want    string // the lines at the top that are left
 		dropped int
 	}{
-		{"invoices", pagesOf(invoice(4711), invoice(4712), invoice(4713)), "Invoice no. 4711|Customer 88131|Invoice no. 4712|Customer 88231|Invoice no. 4713|Customer 88331", 0},
+		{
+			"invoices", pagesOf(invoice(4711), invoice(4712), invoice(4713)),
+			"Invoice no. 4711|Customer 88131|Invoice no. 4712|Customer 88231|Invoice no. 4713|Customer 88331", 0,
+		},
 		{"letters", pagesOf([]string{"Date: 5 May"}, []string{"Date: 5 May"}), "Date: 5 May|Date: 5 May", 0},
 		{
 			"heads", pagesOf([]string{"Annual report"}, []string{"Annual report"}, []string{"Annual report"}), "Annual report", 2},
@@ -48,7 +51,10 @@ func TestRunningHeads(t *testing.T) {
 		{"page", pagesOf([]string{"Page 1"}, []string{"Page 2"}, []string{"Page 3"}), "Page 1", 2},
 		{"of", pagesOf([]string{"Page 1 of 2"}, []string{"Page 2 of 2"}), "", 2},
 		{"roman", pagesOf([]string{"iv"}, []string{"v"}), "", 2},
-		{"amounts", pagesOf([]string{"Due: 5 euro"}, []string{"Due: 9 euro"}, []string{"Due: 7 euro"}), "Due: 5 euro|Due: 9 euro|Due: 7 euro", 0},
+		{
+			"amounts", pagesOf([]string{"Due: 5 euro"}, []string{"Due: 9 euro"}, []string{"Due: 7 euro"}),
+			"Due: 5 euro|Due: 9 euro|Due: 7 euro", 0,
+		},
 	} {
 		warning := dropRunning(c.pages)
 		var left []string
