@@ -35,6 +35,9 @@ func openParts(data []byte, limits Limits) (*parts, error) {
 	return p, nil
 }
 
+// partCost is what reading a part counts beside its bytes, so that no part is read without end.
+const partCost = 256
+
 // read unpacks a part; nil where there is none.
 func (p *parts) read(name string) ([]byte, error) {
 	f := p.files[name]
@@ -59,7 +62,7 @@ func (p *parts) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, unreadable(Damaged, err, "its part %.80s has another checksum", name)
 	}
-	p.left -= int64(len(data))
+	p.left = max(0, p.left-int64(len(data))-partCost)
 	return data, nil
 }
 

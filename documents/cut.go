@@ -34,7 +34,10 @@ func (p *Piece) Text(d *Document) string {
 // A paragraph of at most Longest(usual) stays whole. A single sentence, row or line that is longer ends
 // at a mark between clauses, else between words, else inside of one, so that no piece is longer.
 func Cut(d *Document, usual int, size func(string) int) []Piece {
-	c := cutter{d: d, usual: usual, most: Longest(usual), size: size}
+	c := cutter{
+		d: d, usual: usual, most: Longest(usual), size: size,
+		repeats: headingsMinimum + headingsShare*len(d.Text),
+	}
 	for i := 0; i < len(d.Blocks); {
 		if b := d.Blocks[i]; b.Kind == Heading {
 			c.enter(b)
@@ -52,6 +55,13 @@ func Cut(d *Document, usual int, size func(string) int) []Piece {
 	return c.pieces
 }
 
+// The headings before all pieces of a document together have at most so many bytes, and so many for each of its
+// text. Only sections that are much shorter than their headings come near to that; behind it, pieces have none.
+const (
+	headingsMinimum = 1 << 20
+	headingsShare   = 8
+)
+
 // Longest returns the most that a piece may have.
 func Longest(usual int) int { return usual * 8 / 5 }
 
@@ -63,6 +73,8 @@ type cutter struct {
 	path   []Block // the headings around the place
 	empty  bool    // nothing stood below the last heading yet
 	pieces []Piece
+	// repeats is how many bytes of headings may stand before the pieces that follow.
+	repeats int
 }
 
 // enter goes below a heading. One with nothing below it is a piece of its own, so that it
@@ -89,7 +101,7 @@ func (c *cutter) enter(heading Block) {
 func (c *cutter) leave() {
 	if n := len(c.path); c.empty && n > 0 {
 		h := c.path[n-1]
-		c.pieces = append(c.pieces, Piece{Headings: c.headings(n - 1), Begin: h.Begin, End: h.End, Page: h.Page})
+		c.pieces = append(c.pieces, Piece{Headings: c.repeat(c.headings(n - 1)), Begin: h.Begin, End: h.End, Page: h.Page})
 	}
 	c.empty = false
 }
@@ -98,9 +110,20 @@ func (c *cutter) leave() {
 func (c *cutter) headings(n int) []string {
 	var all []string
 	for _, h := range c.path[:n] {
-		all = append(all, c.d.TextOf(h))
+		all = append(all, cutShort(c.d.TextOf(h), longestHeading))
 	}
 	return all
+}
+
+// repeat returns headings for one more piece; nil where those of all pieces have become too many bytes.
+func (c *cutter) repeat(headings []string) []string {
+	for _, h := range headings {
+		c.repeats -= len(h)
+	}
+	if c.repeats < 0 {
+		return nil
+	}
+	return headings
 }
 
 // unit is a part of a section that stays whole.
@@ -120,7 +143,7 @@ func (c *cutter) section(blocks []Block) {
 	from := 0
 	for _, to := range c.breaks(units) {
 		first, last := units[from], units[to-1]
-		p := Piece{Headings: headings, Begin: first.begin, End: last.end, Page: first.page}
+		p := Piece{Headings: c.repeat(headings), Begin: first.begin, End: last.end, Page: first.page}
 		if first.lead != "" && (first.leadAt < 0 || first.leadAt < first.begin) {
 			p.Lead = first.lead
 		}

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Kind says what a block is.
@@ -126,11 +127,13 @@ func unreadable(reason Reason, err error, format string, args ...any) error {
 // a row one space is left (but in code), and characters that only say how a line may
 // break are dropped.
 type writer struct {
-	limits Limits
-	text   strings.Builder
-	blocks []Block
-	page   int
-	err    error // the first bound that was passed
+	limits      Limits
+	text        strings.Builder
+	blocks      []Block
+	page        int
+	err         error // the first bound that was passed
+	cells       int   // of sheets
+	longHeading bool  // a heading is longer than what stands before passages
 	// warnings name what was left out of the text, and what is doubtful.
 	warnings []string
 }
@@ -164,14 +167,12 @@ func (w *writer) addRow(kind Kind, level int, header, text string) {
 	} else if last := w.blocks[n-1]; kind == last.Kind && (kind == Item || kind == Row) {
 		separator = "\n"
 	}
+	if kind == Heading && len(text) > longestHeading && !w.longHeading {
+		w.longHeading = true
+		w.warn("a heading has %d bytes: before passages stand the first %d", len(text), longestHeading)
+	}
 	if len(w.blocks) >= w.limits.Blocks || w.text.Len()+len(separator)+len(text) > w.limits.TextBytes {
-		w.err = unreadable(
-			TooLarge,
-			nil,
-			"it has more text than is read of one file (%d blocks, %d bytes)",
-			w.limits.Blocks,
-			w.limits.TextBytes,
-		)
+		w.refuse()
 		return
 	}
 	w.text.WriteString(separator)
@@ -183,6 +184,46 @@ func (w *writer) addRow(kind Kind, level int, header, text string) {
 	)
 }
 
+// refuse notes that the file has more text than is read, unless another bound was passed before.
+func (w *writer) refuse() {
+	if w.err == nil {
+		w.err = unreadable(
+			TooLarge,
+			nil,
+			"it has more text than is read of one file (%d blocks, %d bytes)",
+			w.limits.Blocks,
+			w.limits.TextBytes,
+		)
+	}
+}
+
+// titled returns a title as it stands before passages.
+func (w *writer) titled(title string) string {
+	if len(title) > longestTitle {
+		w.warn("its title has %d bytes: before passages stand the first %d", len(title), longestTitle)
+	}
+	return cutShort(title, longestTitle)
+}
+
+// longestTitle bounds the title of a document, and longestHeading a heading, in bytes, where they stand before
+// each passage. The text has them whole.
+const (
+	longestTitle   = 500
+	longestHeading = 300
+)
+
+// cutShort returns a text of at most so many bytes, with an ellipsis where something was left out.
+func cutShort(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	n := most - len("…")
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + "…"
+}
+
 // document returns what was collected, or why it is too much or nothing.
 func (w *writer) document(mediaType, title string) (*Document, error) {
 	if w.err != nil {
@@ -192,7 +233,7 @@ func (w *writer) document(mediaType, title string) (*Document, error) {
 		return nil, unreadable(NoText, nil, "it holds no text")
 	}
 	return &Document{
-		Title:     clean(title),
+		Title:     w.titled(clean(title)),
 		MediaType: mediaType,
 		Text:      w.text.String(),
 		Blocks:    w.blocks,

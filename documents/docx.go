@@ -126,6 +126,7 @@ func (d *docx) read(document []byte) error {
 		case "footnoteReference", "endnoteReference":
 			if note := d.notes[value(e, "id")]; note != "" {
 				d.cited = append(d.cited, note)
+				delete(d.notes, value(e, "id")) // it is read once
 			}
 		case "tbl":
 			d.tables = append(d.tables, &table{})

@@ -68,11 +68,13 @@ func readEPUB(w *writer, data []byte) (string, error) {
 // title.
 func chaptersOf(book []byte, folder string) (chapters []string, title string, err error) {
 	parts := map[string]string{}
+	read := map[string]bool{}
 	inTitle := false
+	var name strings.Builder
 	err = newElements(book).each(func(e xml.StartElement) bool {
 		switch e.Name.Local {
 		case "title":
-			inTitle = title == ""
+			inTitle = name.Len() == 0
 		case "item":
 			isPage := strings.Contains(value(e, "media-type"), "html")
 			contents := strings.Contains(" "+value(e, "properties")+" ", " nav ")
@@ -80,15 +82,16 @@ func chaptersOf(book []byte, folder string) (chapters []string, title string, er
 				parts[value(e, "id")] = within(folder, href)
 			}
 		case "itemref":
-			if part := parts[value(e, "idref")]; part != "" {
+			if part := parts[value(e, "idref")]; part != "" && !read[part] {
+				read[part] = true
 				chapters = append(chapters, part)
 			}
 		}
 		return false
 	}, func(s string) {
 		if inTitle {
-			title += s
+			name.WriteString(s)
 		}
 	}, func(xml.EndElement) { inTitle = false })
-	return chapters, clean(title), err
+	return chapters, clean(name.String()), err
 }

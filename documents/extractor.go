@@ -67,7 +67,7 @@ func (r *Extractor) Read(ctx context.Context, in Input) (d *Document, attached [
 // ask has a request answered by the pool, or in this process where there is none.
 func (r *Extractor) ask(ctx context.Context, request *request) (*answer, error) {
 	if r.pool == nil {
-		return (&parser{}).answer(ctx, request), nil
+		return (&fileParser{}).answer(ctx, request), nil
 	}
 	return r.pool.ask(ctx, r.group, request)
 }

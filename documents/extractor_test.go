@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +14,17 @@ import (
 
 // TestMain serves as the process that reads files, too.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "serve-files" {
+	switch {
+	case len(os.Args) == 3 && os.Args[1] == "serve-stuck":
+		serveStuck(os.Args[2])
+	case len(os.Args) == 2 && os.Args[1] == "serve-probe":
+		serveProbe()
+		return
+	case len(os.Args) >= 3 && os.Args[1] == "serve-files":
 		o := ServeOptions{Cache: os.Args[2], Memory: 512 << 20}
+		if len(os.Args) == 4 {
+			o.Memory, _ = strconv.ParseInt(os.Args[3], 10, 64)
+		}
 		if err := Serve(context.Background(), os.Stdin, os.Stdout, o); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

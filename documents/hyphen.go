@@ -1,31 +1,36 @@
 package documents
 
 import (
-	"strings"
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 )
 
-// unhyphenate joins a line that ends within a word with the next one. ok is false where
-// the line does not end so, or the hyphen belongs to the word: before a capital or a
-// digit, or after a part that is hyphenated already ("state-of-the-").
-func unhyphenate(line, next string) (joined string, ok bool) {
-	last, size := utf8.DecodeLastRuneInString(line)
+// longestWord is how many bytes are looked at of the word that a line ends with.
+const longestWord = 128
+
+// joinHyphenated reports whether a text that ends within a word goes on without a space in the next line, and
+// how many bytes at its end, the hyphen, are left out then. It does not where the text does not end so; the
+// hyphen stays where it belongs to the word: before a capital or a digit, or after a part that is hyphenated
+// already ("state-of-the-").
+func joinHyphenated(text []byte, next string) (drop int, joined bool) {
+	last, size := utf8.DecodeLastRune(text)
 	if last != '-' && last != '\u2010' && last != '\u00AD' && last != '\u0002' && last != '\uFFFE' {
-		return "", false
+		return 0, false
 	}
-	stem := line[:len(line)-size]
-	before, _ := utf8.DecodeLastRuneInString(stem)
+	stem := text[:len(text)-size]
+	before, _ := utf8.DecodeLastRune(stem)
 	after, _ := utf8.DecodeRuneInString(next)
 	if !unicode.IsLetter(before) || !unicode.IsLetter(after) {
-		return "", false
+		return 0, false
 	}
 	if last == '\u00AD' || last == '\u0002' || last == '\uFFFE' { // the last two are PDFium's
-		return stem + next, true
+		return size, true
 	}
-	word := stem[strings.LastIndexFunc(stem, unicode.IsSpace)+1:]
-	if !unicode.IsLower(after) || strings.ContainsAny(word, "-\u2010") || !unicode.IsLower(before) {
-		return line + next, true // the hyphen is the word's own
+	word := stem[max(0, len(stem)-longestWord):]
+	word = word[bytes.LastIndexFunc(word, unicode.IsSpace)+1:]
+	if !unicode.IsLower(after) || bytes.ContainsAny(word, "-\u2010") || !unicode.IsLower(before) {
+		return 0, true // the hyphen is the word's own
 	}
-	return stem + next, true
+	return size, true
 }

@@ -7,7 +7,15 @@ import (
 	"time"
 
 	"github.com/jhillyerd/enmime/v2"
+	"github.com/jhillyerd/enmime/v2/mediatype"
 	"golang.org/x/net/html"
+)
+
+const (
+	// mostMultiparts bounds the parts with parts in them. Each is read once more for every one around it.
+	mostMultiparts = 32
+	// mostPartErrors bounds the errors that are kept of a mail; none of them is looked at.
+	mostPartErrors = 10
 )
 
 // readMail reads a mail: who wrote to whom and when, and what. Files that are attached are
@@ -21,7 +29,7 @@ func readMail(w *writer, data []byte, limits Limits) (title string, attached []M
 			err = unreadable(Damaged, fmt.Errorf("%v", v), "the mail cannot be read")
 		}
 	}()
-	mail, err := enmime.ReadEnvelope(bytes.NewReader(data))
+	mail, err := parseMail(w, data)
 	if err != nil {
 		return "", nil, nil, unreadable(Damaged, err, "the mail cannot be read")
 	}
@@ -56,6 +64,56 @@ func readMail(w *writer, data []byte, limits Limits) (title string, attached []M
 		attached = append(attached, Member{Name: name, Data: part.Content})
 	}
 	return title, attached, warnings, nil
+}
+
+// parseMail takes a mail apart.
+func parseMail(w *writer, data []byte) (*enmime.Envelope, error) {
+	parts := 0
+	taken := false
+	parser := enmime.NewParser(enmime.MaxStoredPartErrors(mostPartErrors),
+		enmime.SetCustomParseMediaType(func(s string) (string, map[string]string, []string, error) {
+			mediaType, parameters, invalid, err := mediatype.Parse(s)
+			if parameters["boundary"] != "" && !taken {
+				parts++
+				if parts > mostMultiparts {
+					return "application/octet-stream", nil, nil, nil
+				}
+			}
+			return mediaType, parameters, invalid, err
+		}))
+	root, err := parser.ReadParts(bytes.NewReader(data))
+	taken = true
+	if err != nil {
+		return nil, err
+	}
+	if parts > mostMultiparts {
+		w.warn("the mail has more than %d parts with parts in them: the others are not taken apart", mostMultiparts)
+	}
+	joinTexts(root)
+	return parser.EnvelopeFromPart(root)
+}
+
+// joinTexts puts the texts of a mail with several into the first of these parts, as enmime does, which takes
+// the square of how many there are.
+func joinTexts(root *enmime.Part) {
+	const plain = "text/plain"
+	if root.ContentType == "multipart/alternative" { // the first one says it all
+		return
+	}
+	texts := root.DepthMatchAll(func(p *enmime.Part) bool {
+		return p.ContentType == plain && p.Disposition != "attachment"
+	})
+	if len(texts) < 2 || texts[0] == root {
+		return
+	}
+	var all [][]byte
+	for i, p := range texts {
+		all = append(all, p.Content)
+		if i > 0 {
+			p.ContentType, p.Disposition, p.Content = "", "joined", nil // taken for nothing
+		}
+	}
+	texts[0].Content = bytes.Join(all, []byte("\n--\n"))
 }
 
 // splitMailbox returns the mails of a file in mbox format.

@@ -2,15 +2,20 @@ package documents
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/net/html"
 )
 
-var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList))
+var markdown = goldmark.New(
+	goldmark.WithParser(newBoundedParser()),
+	goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList),
+)
 
 // readMarkdown reads GitHub's dialect of Markdown, with front matter, whose title is the
 // document's.
@@ -20,12 +25,23 @@ func readMarkdown(w *writer, data []byte) (string, error) {
 		return "", err
 	}
 	title, text := frontMatter(text)
-	if nestedDeep(text) {
-		return "", unreadable(TooLarge, nil, "its Markdown is nested more than %d deep", deepestMarkdown)
-	}
+	text = blankLines.ReplaceAllString(text, "\n\n\n\n\n")
 	var page bytes.Buffer
-	if err := markdown.Convert([]byte(text), &page); err != nil {
+	pc := parser.NewContext()
+	if err := markdown.Convert([]byte(text), &page, parser.WithContext(pc)); err != nil {
 		return "", unreadable(Damaged, err, "it is no Markdown that can be read")
+	}
+	bounds := boundsOf(pc)
+	if bounds.flat {
+		w.warn("quotes and lists are nested more than %d deep, or there are more than %d footnotes: "+
+			"what is beyond is read as text", deepestMarkdown, mostFootnotes)
+	}
+	if bounds.exceeded {
+		w.warn("a paragraph has very many marks of links, code and emphasis: those behind the first ones are read as text")
+	}
+	if bounds.tables > 0 {
+		w.warn("%d tables have many more columns than their rows have cells, or very many escaped bars: "+
+			"they are read as text", bounds.tables)
 	}
 	tree, err := html.Parse(&page)
 	if err != nil {
@@ -37,6 +53,9 @@ func readMarkdown(w *writer, data []byte) (string, error) {
 	}
 	return title, nil
 }
+
+// blankLines are so many in a row that the parser, which notes each for every list that is open, takes long.
+var blankLines = regexp.MustCompile(`\n([ \t]*\n){4,}`)
 
 // frontMatter cuts the YAML between lines of --- off the beginning of a text.
 func frontMatter(text string) (title, rest string) {
@@ -64,26 +83,4 @@ func firstHeading(w *writer) string {
 	}
 	b := w.blocks[0]
 	return w.text.String()[b.Begin:b.End]
-}
-
-// deepestMarkdown is how many quotes and lists may be in each other. The parser takes time
-// that grows with the square of it.
-const deepestMarkdown = 100
-
-// nestedDeep reports whether a line begins with more marks of quotes and lists than that.
-func nestedDeep(text string) bool {
-	for line := range strings.SplitSeq(text, "\n") {
-		marks := 0
-		for _, c := range line {
-			if strings.ContainsRune(">*-+", c) {
-				marks++
-			} else if c != ' ' && c != '\t' {
-				break
-			}
-		}
-		if marks > deepestMarkdown && strings.Trim(line, "-* \t") != "" {
-			return true
-		}
-	}
-	return false
 }

@@ -35,13 +35,7 @@ func readODF(w *writer, data []byte, mediaType string) (string, error) {
 	}
 	title := ""
 	if meta, err := p.read("meta.xml"); err == nil {
-		in := false
-		_ = newElements(meta).each(func(e xml.StartElement) bool { in = e.Name.Local == "title"; return false },
-			func(s string) {
-				if in {
-					title += s
-				}
-			}, func(xml.EndElement) { in = false })
+		title = titleIn(meta)
 	}
 	if title == "" {
 		title = firstHeading(w)
@@ -62,6 +56,17 @@ type odf struct {
 	title  bool
 	tables []*odfTable
 	inText int // elements whose characters are text
+	copied int // bytes of cells, each counted for every table that it is in and every time that it is repeated
+}
+
+// copies reports whether some bytes may be copied into a cell or a row; else the file has too much text.
+func (o *odf) copies(bytes int) bool {
+	o.copied += bytes
+	if o.copied > o.w.limits.TextBytes {
+		o.w.refuse()
+		return false
+	}
+	return true
 }
 
 type odfTable struct {
@@ -71,11 +76,14 @@ type odfTable struct {
 }
 
 func (o *odf) read(content []byte) error {
-	return newElements(content).each(o.start, func(s string) {
+	if err := newElements(content).each(o.start, func(s string) {
 		if o.inText > 0 {
 			o.write(s)
 		}
-	}, o.end)
+	}, o.end); err != nil {
+		return err
+	}
+	return o.w.err
 }
 
 func (o *odf) write(s string) {
@@ -192,11 +200,15 @@ func (o *odf) end(e xml.EndElement) {
 	case "table-row":
 		if t := o.table(); t != nil && len(t.rows) > 0 {
 			last := t.rows[len(t.rows)-1]
-			if joinCells(last) == "" {
+			size := len(joinCells(last))
+			if size == 0 {
 				t.rows = t.rows[:len(t.rows)-1]
 				return
 			}
 			for range t.repeatRow - 1 {
+				if !o.copies(size) {
+					return
+				}
 				t.rows = append(t.rows, last)
 			}
 		}
@@ -238,6 +250,9 @@ func (o *odf) endCell() {
 		n = min(n, 1)
 	}
 	for range n {
+		if !o.copies(len(text) + 1) {
+			return
+		}
 		t.rows[len(t.rows)-1] = append(t.rows[len(t.rows)-1], text)
 	}
 }
@@ -250,7 +265,11 @@ func (o *odf) endTable() {
 	o.tables = o.tables[:len(o.tables)-1]
 	if outer := o.table(); outer != nil {
 		for _, row := range t.rows {
-			outer.cell.WriteString(joinCells(row) + " ")
+			text := joinCells(row)
+			if !o.copies(len(text)) {
+				return
+			}
+			outer.cell.WriteString(text + " ")
 		}
 		return
 	}

@@ -180,9 +180,12 @@ func (l *layout) note(line pdfLine) bool {
 
 // heading returns the level of the paragraph that is being read; 0 if it is no heading.
 func (l *layout) heading() int {
-	text := strings.TrimSpace(joinLines(texts(l.lines)))
 	first := l.lines[0]
-	if len(l.lines) > 4 || utf8.RuneCountInString(text) > 200 || !strings.ContainsFunc(text, unicode.IsLetter) {
+	if len(l.lines) > 4 { // a paragraph may go on over many pages, and each asks
+		return 0
+	}
+	text := strings.TrimSpace(joinLines(texts(l.lines)))
+	if utf8.RuneCountInString(text) > 200 || !strings.ContainsFunc(text, unicode.IsLetter) {
 		return 0
 	}
 	words := len(strings.Fields(text))

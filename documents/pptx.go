@@ -16,10 +16,12 @@ func readPPTX(w *writer, data []byte) (string, error) {
 		return "", err
 	}
 	var slides []string
+	listed := map[string]bool{}
 	if err := newElements(presentation).each(func(e xml.StartElement) bool {
 		if e.Name.Local == "sldId" {
 			for _, a := range e.Attr {
-				if a.Name.Local == "id" && a.Name.Space != "" { // r:id
+				if a.Name.Local == "id" && a.Name.Space != "" && !listed[a.Value] { // r:id
+					listed[a.Value] = true
 					slides = append(slides, related[a.Value].target)
 				}
 			}
@@ -183,14 +185,8 @@ func readChart(w *writer, p *parts, part string) error {
 	var title strings.Builder
 	var in []string
 	series := map[string][]string{}
-	inside := func(name string) bool {
-		for _, n := range in {
-			if n == name {
-				return true
-			}
-		}
-		return false
-	}
+	around := map[string]int{} // how many elements of a name the place is in
+	inside := func(name string) bool { return around[name] > 0 }
 	endSeries := func() {
 		names, categories, values := series["tx"], series["cat"], series["val"]
 		if len(values) > 0 {
@@ -205,21 +201,22 @@ func readChart(w *writer, p *parts, part string) error {
 		}
 		clear(series)
 	}
-	text := ""
+	var text strings.Builder
 	err = newElements(data).each(func(e xml.StartElement) bool {
 		in = append(in, e.Name.Local)
-		text = ""
+		around[e.Name.Local]++
+		text.Reset()
 		return false
-	}, func(s string) { text += s }, func(e xml.EndElement) {
+	}, func(s string) { text.WriteString(s) }, func(e xml.EndElement) {
 		switch e.Name.Local {
 		case "t":
 			if inside("title") && !inside("ser") {
-				title.WriteString(text)
+				title.WriteString(text.String())
 			}
 		case "v":
 			for _, of := range []string{"tx", "cat", "val"} {
 				if inside("ser") && inside(of) {
-					series[of] = append(series[of], text)
+					series[of] = append(series[of], text.String())
 				}
 			}
 		case "title":
@@ -228,6 +225,7 @@ func readChart(w *writer, p *parts, part string) error {
 		case "ser":
 			endSeries()
 		}
+		around[in[len(in)-1]]--
 		in = in[:len(in)-1]
 	})
 	return err

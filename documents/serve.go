@@ -23,7 +23,7 @@ type ServeOptions struct {
 // Linux to the files that it has open, without the network and without other programs. What takes too
 // long is stopped by ending the process.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) error {
-	reader := &parser{memory: newWASMMemory()}
+	reader := &fileParser{memory: newWASMMemory()}
 	var err error
 	reader.pdf, err = openPDFium(reader.memory.in(ctx), o.Cache)
 	if err != nil {

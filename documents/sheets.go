@@ -64,6 +64,10 @@ func readSheet(w *writer, book *excelize.File, sheet string) error {
 		if err != nil {
 			return unreadable(Damaged, err, "its sheet %.80q cannot be read", sheet)
 		}
+		w.cells += len(cells)
+		if w.cells > mostCells {
+			return unreadable(TooLarge, nil, "its sheets have more than %d cells, with the empty ones before others", mostCells)
+		}
 		t.add(cells)
 		if w.err != nil {
 			return w.err
@@ -75,6 +79,9 @@ func readSheet(w *writer, book *excelize.File, sheet string) error {
 	}
 	return nil
 }
+
+// mostCells bounds the cells of a workbook. A row whose only value is in the last column has 16,384.
+const mostCells = 20_000_000
 
 // sheetWriter adds the rows of one table after the other: an empty row ends a table. It
 // keeps the first rows of each until it knows whether they name the columns.

@@ -14,7 +14,7 @@ const mostDiagramDepth = 9
 // readDiagram adds the points of a SmartArt diagram, as a list in which each stands below the one
 // that it belongs to. part holds its model; how it is drawn stands elsewhere and says no more.
 func readDiagram(w *writer, part []byte) error {
-	d := diagram{texts: map[string]string{}, below: map[string][]connection{}}
+	d := diagram{texts: map[string]*strings.Builder{}, below: map[string][]connection{}}
 	if err := d.read(part); err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func readDiagram(w *writer, part []byte) error {
 			return
 		}
 		seen[id] = true
-		if text := d.texts[id]; strings.TrimSpace(text) != "" {
+		if text := d.textOf(id); strings.TrimSpace(text) != "" {
 			level = min(level+1, mostDiagramDepth)
 			w.add(Item, level, text)
 		}
@@ -45,13 +45,21 @@ func readDiagram(w *writer, part []byte) error {
 type diagram struct {
 	root  string
 	order []string // of points, as the file has them
-	texts map[string]string
+	texts map[string]*strings.Builder
 	below map[string][]connection
 }
 
 type connection struct {
 	to    string
 	order int
+}
+
+// textOf returns the text of a point; "" where it has none.
+func (d *diagram) textOf(point string) string {
+	if text := d.texts[point]; text != nil {
+		return text.String()
+	}
+	return ""
 }
 
 func (d *diagram) read(part []byte) error {
@@ -78,14 +86,17 @@ func (d *diagram) read(part []byte) error {
 		case "t":
 			inText = e.Name.Space != "" && strings.HasSuffix(e.Name.Space, "/main")
 		case "p", "br":
-			if d.texts[point] != "" {
-				d.texts[point] += " "
+			if text := d.texts[point]; text != nil {
+				text.WriteByte(' ')
 			}
 		}
 		return false
 	}, func(s string) {
 		if inText && point != "" {
-			d.texts[point] += s
+			if d.texts[point] == nil {
+				d.texts[point] = &strings.Builder{}
+			}
+			d.texts[point].WriteString(s)
 		}
 	}, func(e xml.EndElement) {
 		switch e.Name.Local {

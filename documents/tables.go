@@ -10,11 +10,14 @@ import (
 // ones stand in the first passage alone.
 const longestHeader = 1000
 
+// mostHeaderRows bounds how many rows name the columns of a table.
+const mostHeaderRows = 10
+
 // addTable adds the rows of a table. The first `headed` of them are marked as the names of the columns; where
 // none is, the first rows are taken for it if headerRows says so. The names are written once, as one row, and are
 // the Header of all rows below.
 func addTable(w *writer, rows [][]string, headed int) {
-	headed = min(headed, len(rows))
+	headed = min(headed, len(rows), mostHeaderRows)
 	if headed == 0 {
 		headed = headerRows(rows)
 	}

@@ -197,21 +197,15 @@ func addLines(w *writer, lines []string) {
 // joinLines makes one line of several; a word that was hyphenated at a line's end is whole
 // again where the next line goes on with a small letter.
 func joinLines(lines []string) string {
-	var b strings.Builder
+	var b []byte
 	for i, line := range lines {
 		line = strings.TrimSpace(line)
-		if i == 0 {
-			b.WriteString(line)
-			continue
+		if drop, joined := joinHyphenated(b, line); joined {
+			b = b[:len(b)-drop]
+		} else if i > 0 {
+			b = append(b, ' ')
 		}
-		text := b.String()
-		if joined, ok := unhyphenate(text, line); ok {
-			b.Reset()
-			b.WriteString(joined)
-			continue
-		}
-		b.WriteByte(' ')
-		b.WriteString(line)
+		b = append(b, line...)
 	}
-	return b.String()
+	return string(b)
 }

@@ -154,14 +154,22 @@ func (p *parts) coreTitle() string {
 	if err != nil || data == nil {
 		return ""
 	}
-	title, in := "", false
-	_ = newElements(data).each(
+	return titleIn(data)
+}
+
+// titleIn returns the text of the elements named title in a part; "" where it cannot be read.
+func titleIn(part []byte) string {
+	var title strings.Builder
+	in := false
+	if newElements(part).each(
 		func(e xml.StartElement) bool { in = e.Name.Local == "title"; return false },
 		func(s string) {
 			if in {
-				title += s
+				title.WriteString(s)
 			}
 		},
-		func(xml.EndElement) { in = false }) // a title that cannot be read is none
-	return clean(title)
+		func(xml.EndElement) { in = false }) != nil {
+		return ""
+	}
+	return clean(title.String())
 }

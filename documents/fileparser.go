@@ -8,14 +8,14 @@ import (
 	"github.com/klippa-app/go-pdfium"
 )
 
-// parser reads files in the process that it is in.
-type parser struct {
+// fileParser reads files in the process that it is in.
+type fileParser struct {
 	pdf    pdfium.Pool // nil: PDF is refused
 	memory *wasmMemory // of PDFium; nil as that is
 }
 
 // answer does what a request asks for. A panic of a reader is the file's fault.
-func (p *parser) answer(ctx context.Context, r *request) (a *answer) {
+func (p *fileParser) answer(ctx context.Context, r *request) (a *answer) {
 	defer func() {
 		if v := recover(); v != nil {
 			a = refuse(unreadable(Damaged, fmt.Errorf("%v", v), "it cannot be read"))
@@ -47,7 +47,7 @@ func refuse(err error) *answer {
 }
 
 // read reads a file of any format. leaves says that this process should read no other one.
-func (p *parser) read(ctx context.Context, r *request) (d *Document, attached []Member, leaves bool, err error) {
+func (p *fileParser) read(ctx context.Context, r *request) (d *Document, attached []Member, leaves bool, err error) {
 	mediaType := Detect(r.file.Data, r.file.Name, r.file.Type)
 	if mediaType != PDF {
 		d, attached, err = parse(r.file, mediaType, r.limits)
