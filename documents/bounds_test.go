@@ -30,6 +30,21 @@ var growing = map[string]func(n int) []byte{
 	"columns.md": func(n int) []byte {
 		return []byte(strings.Repeat("|a", n) + "|\n" + strings.Repeat("|-", n) + "|\n" + strings.Repeat("|b\n", n))
 	},
+	"directives.rst": func(n int) []byte {
+		return []byte(strings.Repeat(".. a::\n ", n) + strings.Repeat("\n\n.. note::\n\n   a\n", n))
+	},
+	"open.adoc":   func(n int) []byte { return []byte(strings.Repeat("----\n|===\n|a\n[a]\n", n)) },
+	"open.org":    func(n int) []byte { return []byte(strings.Repeat("#+BEGIN_SRC\n:A:\n|a\n", n)) },
+	"open.tex":    func(n int) []byte { return []byte(strings.Repeat("\\begin{tabular}{a\n&\\begin{verbatim}", n)) },
+	"escapes.man": func(n int) []byte { return []byte(".TH a 1\n" + strings.Repeat("\\f(\\*[.\n.TP\n.B \"a\n", n)) },
+	"groups.rtf":  func(n int) []byte { return []byte("{\\rtf1" + strings.Repeat("{\\super a}\\u1?\\cell", n)) },
+	"nested.json": func(n int) []byte { return []byte("[" + strings.Repeat("{\"a\":{\"b\":[1,2]}},", n) + "1]") },
+	"leaves.xml":  func(n int) []byte { return []byte("<a>" + strings.Repeat("<b>c</b>d<e/>", n) + "</a>") },
+	"cues.srt":    func(n int) []byte { return []byte(strings.Repeat("1\n00:00:01,000 --> 00:00:02,000\na\n\n", n)) },
+	"spans.html": func(n int) []byte {
+		return []byte("<table>" + strings.Repeat("<tr><td rowspan=9999 colspan=9999>a<td>b", n) + "</table>")
+	},
+	"raised.html":  func(n int) []byte { return []byte(strings.Repeat("a<sup>1</sup><math><mfrac><mn>1<mn>2", n)) },
 	"brackets.md":  func(n int) []byte { return []byte(strings.Repeat("[a](", n)) },
 	"emphasis.md":  func(n int) []byte { return []byte(strings.Repeat("* _", n)) },
 	"code.md":      func(n int) []byte { return []byte(strings.Repeat("\\```\n", n)) },
@@ -43,7 +58,9 @@ var growing = map[string]func(n int) []byte{
 	},
 	"sections.md": func(n int) []byte {
 		long := strings.Repeat("heading ", 40)
-		return []byte("# " + long + "\n\n## " + long + "\n\n### " + long + "\n\n" + strings.Repeat("#### a\n\nb\n\n", n))
+		return []byte(
+			"# " + long + "\n\n## " + long + "\n\n### " + long + "\n\n" + strings.Repeat("#### a\n\nb\n\n", n),
+		)
 	},
 	"hyphens.txt": func(n int) []byte { return []byte(strings.Repeat("word-\n", n)) },
 	"letters.txt": func(n int) []byte { return []byte(strings.Repeat("a", n)) },
@@ -59,14 +76,22 @@ var growing = map[string]func(n int) []byte{
 		return deflated(map[string]string{
 			"_rels/.rels":                  `<Relationships><Relationship Id="1" Type="x/officeDocument" Target="word/document.xml"/></Relationships>`,
 			"word/_rels/document.xml.rels": `<Relationships><Relationship Id="f" Type="x/footnotes" Target="f.xml"/></Relationships>`,
-			"word/f.xml":                   `<w:f xmlns:w="w"><w:footnote w:id="1"><w:p><w:t>` + strings.Repeat("note ", n) + `</w:t></w:p></w:footnote></w:f>`,
+			"word/f.xml": `<w:f xmlns:w="w"><w:footnote w:id="1"><w:p><w:t>` + strings.Repeat(
+				"note ",
+				n,
+			) + `</w:t></w:p></w:footnote></w:f>`,
 			"word/document.xml": `<w:document xmlns:w="w">` +
-				strings.Repeat(`<w:p><w:r><w:t>a</w:t><w:footnoteReference w:id="1"/></w:r></w:p>`, n) + `</w:document>`,
+				strings.Repeat(
+					`<w:p><w:r><w:t>a</w:t><w:footnoteReference w:id="1"/></w:r></w:p>`,
+					n,
+				) + `</w:document>`,
 		})
 	},
 	"nested.eml": func(n int) []byte {
 		var b strings.Builder
-		b.WriteString("From: a\nSubject: b\nContent-Type: multipart/mixed; boundary=b0\n\n--b0\nContent-Type: text/plain\n\nthe end\n")
+		b.WriteString(
+			"From: a\nSubject: b\nContent-Type: multipart/mixed; boundary=b0\n\n--b0\nContent-Type: text/plain\n\nthe end\n",
+		)
 		for i := range min(n/4, 900) {
 			fmt.Fprintf(&b, "--b%d\nContent-Type: multipart/mixed; boundary=b%d\n\n", i, i+1)
 		}
@@ -111,7 +136,12 @@ func TestRepeatedCells(t *testing.T) {
 		for range depth {
 			content = fmt.Sprintf(cell, content)
 		}
-		return deflated(map[string]string{"mimetype": ODT, "content.xml": `<a xmlns:table="t" xmlns:text="u">` + content + `</a>`})
+		return deflated(
+			map[string]string{
+				"mimetype":    ODT,
+				"content.xml": `<a xmlns:table="t" xmlns:text="u">` + content + `</a>`,
+			},
+		)
 	}
 	d, _, err := readHere(t, "a.odt", file(1))
 	if err != nil || strings.Count(d.Text, "x") != 100*100 {
@@ -156,8 +186,10 @@ func TestBoundsAreSaid(t *testing.T) {
 			t.Errorf("%s: a passage has a title of %d bytes", name, len(p[0].Title))
 		}
 	}
-	if d, _, err := readHere(t, "a.docx", core(strings.Repeat("é", 300))); err != nil || len(d.Title) > longestTitle ||
-		!strings.HasPrefix(d.Title, "éé") || !strings.HasSuffix(d.Title, "é…") {
+	if d, _, err := readHere(t, "a.docx", core(strings.Repeat("é", 300))); err != nil ||
+		len(d.Title) > longestTitle ||
+		!strings.HasPrefix(d.Title, "éé") ||
+		!strings.HasSuffix(d.Title, "é…") {
 		t.Errorf("a title of 600 bytes is %q, %v", d.Title, err)
 	}
 }

@@ -35,12 +35,13 @@ const (
 )
 
 // Formats names what is read, for messages.
-const Formats = "PDF, HTML, Markdown, plain text, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, EML, MBOX, CSV, zip and tar.gz"
+const Formats = "PDF, HTML, Markdown, plain text, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, RTF, EML, MBOX, CSV, JSON, XML, " +
+	"reStructuredText, AsciiDoc, Org, LaTeX, man pages, Jupyter notebooks, RSS, Atom, SRT, WebVTT, zip and tar.gz"
 
 // byEnding are the types of names where the content does not tell.
 var byEnding = map[string]string{
 	".md": Markdown, ".markdown": Markdown, ".mdx": Markdown, ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".csv": CSV, ".tsv": TSV, ".tab": TSV,
-	".eml": Mail, ".mbox": Mailbox, ".txt": Text, ".text": Text, ".rst": Text, ".log": Text, ".adoc": Text,
+	".eml": Mail, ".mbox": Mailbox, ".txt": Text, ".text": Text, ".log": Text,
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".odt": ODT, ".ods": ODS, ".odp": ODP, ".epub": EPUB,
 }
 
@@ -72,7 +73,7 @@ func Detect(data []byte, name, declared string) string {
 	case bytes.Contains(head[:min(len(head), 1024)], []byte("%PDF-")):
 		return PDF
 	case bytes.HasPrefix(head, []byte(`{\rtf`)):
-		return "application/rtf"
+		return RTF
 	case bytes.HasPrefix(head, []byte{0xD0, 0xCF, 0x11, 0xE0}):
 		return "application/x-ole-storage"
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
@@ -106,6 +107,9 @@ func Detect(data []byte, name, declared string) string {
 		return Mail
 	case ending == Markdown, ending == CSV, ending == TSV, ending == HTML:
 		return ending
+	}
+	if t := detectTextFormat(head, name, declaredType); t != "" {
+		return t
 	}
 	switch declaredType {
 	case HTML, Markdown, CSV, TSV, Mail, Mailbox:

@@ -102,6 +102,11 @@ func parse(in Input, mediaType string, limits Limits) (d *Document, attached []M
 			"it is an Office file with a password, or of before 2007: save it without one, as DOCX, PPTX or XLSX",
 		)
 	default:
+		var known bool
+		title, known, err = readTextFormat(w, in.Data, mediaType, in.Type)
+		if known {
+			break
+		}
 		return nil, nil, unreadable(
 			Unsupported,
 			nil,

@@ -44,8 +44,7 @@ func TestRunningHeads(t *testing.T) {
 			"Invoice no. 4711|Customer 88131|Invoice no. 4712|Customer 88231|Invoice no. 4713|Customer 88331", 0,
 		},
 		{"letters", pagesOf([]string{"Date: 5 May"}, []string{"Date: 5 May"}), "Date: 5 May|Date: 5 May", 0},
-		{
-			"heads", pagesOf([]string{"Annual report"}, []string{"Annual report"}, []string{"Annual report"}), "Annual report", 2},
+		{"heads", pagesOf([]string{"Acme Inc"}, []string{"Acme Inc"}, []string{"Acme Inc"}), "Acme Inc", 2},
 		{"numbers", pagesOf([]string{"1"}, []string{"2"}, []string{"3"}), "", 3},
 		{"both", pagesOf([]string{"Report 7"}, []string{"Report 8"}, []string{"Report 9"}), "Report 7", 2},
 		{"page", pagesOf([]string{"Page 1"}, []string{"Page 2"}, []string{"Page 3"}), "Page 1", 2},

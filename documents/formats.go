@@ -1,0 +1,114 @@
+package documents
+
+import (
+	"bytes"
+	"path"
+	"strings"
+)
+
+// Media types of texts with a structure of their own.
+const (
+	ReST      = "text/x-rst"
+	AsciiDoc  = "text/asciidoc"
+	Org       = "text/org"
+	LaTeX     = "application/x-tex"
+	ManPage   = "text/troff"
+	Notebook  = "application/x-ipynb+json"
+	Feed      = "application/rss+xml"
+	Subtitles = "application/x-subrip"
+	JSON      = "application/json"
+	XML       = "application/xml"
+	RTF       = "application/rtf"
+)
+
+// textFormat is a format of text that has a reader of its own.
+type textFormat struct {
+	mediaType string
+	others    []string // other names of the media type
+	endings   []string
+	read      func(w *writer, text string) (title string, err error)
+}
+
+// textFormats returns the formats of text that have a reader of their own.
+func textFormats() []textFormat {
+	return []textFormat{
+		{ReST, []string{"text/prs.fallenstein.rst"}, []string{".rst", ".rest"}, readReST},
+		{AsciiDoc, []string{"text/x-asciidoc"}, []string{".adoc", ".asciidoc", ".asc"}, readAsciiDoc},
+		{Org, []string{"text/x-org"}, []string{".org"}, readOrg},
+		{LaTeX, []string{"text/x-tex", "application/x-latex"}, []string{".tex", ".latex", ".ltx"}, readLaTeX},
+		{ManPage, []string{"application/x-troff-man"}, []string{".man", ".mdoc", ".roff"}, readManPage},
+		{Notebook, nil, []string{".ipynb"}, readNotebook},
+		{Feed, []string{"application/atom+xml"}, []string{".rss", ".atom"}, readFeed},
+		{Subtitles, []string{"text/vtt"}, []string{".srt", ".vtt"}, readSubtitles},
+		{
+			JSON,
+			[]string{"application/x-ndjson", "application/jsonl"},
+			[]string{".json", ".jsonl", ".ndjson"},
+			readJSON,
+		},
+		{XML, []string{"text/xml"}, []string{".xml"}, readXML},
+		{RTF, []string{"text/rtf"}, []string{".rtf"}, readRTF},
+	}
+}
+
+// readTextFormat reads a text of a format that has a reader of its own. known is false for other media types.
+func readTextFormat(w *writer, data []byte, mediaType, declared string) (title string, known bool, err error) {
+	for _, f := range textFormats() {
+		if f.mediaType != mediaType {
+			continue
+		}
+		text := string(data)
+		if mediaType != RTF { // which names encodings inside
+			text, err = w.decode(data, charsetOf(declared))
+		}
+		if err != nil {
+			return "", true, err
+		}
+		title, err = f.read(w, strings.ReplaceAll(text, "\r\n", "\n"))
+		return title, true, err
+	}
+	return "", false, nil
+}
+
+// detectTextFormat returns the media type of a text by the ending of its name, what was declared or how it
+// begins; "" where it has no reader of its own.
+func detectTextFormat(head []byte, name, declared string) string {
+	ending := strings.ToLower(path.Ext(name))
+	for _, f := range textFormats() {
+		is := declared == f.mediaType
+		for _, other := range f.others {
+			is = is || declared == other
+		}
+		for _, e := range f.endings {
+			is = is || e == ending
+		}
+		if is && f.mediaType == XML && isFeed(head) {
+			return Feed
+		}
+		if is {
+			return f.mediaType
+		}
+	}
+	if len(ending) >= 2 && ending[1] >= '1' && ending[1] <= '9' && isManPage(head) {
+		return ManPage
+	}
+	return ""
+}
+
+// isFeed reports whether XML is a feed of news.
+func isFeed(head []byte) bool {
+	head = head[:min(len(head), 2048)]
+	return bytes.Contains(head, []byte("<rss")) || bytes.Contains(head, []byte("<feed")) ||
+		bytes.Contains(head, []byte("<rdf:RDF"))
+}
+
+// isManPage reports whether a text has the requests that a page of a manual begins with.
+func isManPage(head []byte) bool {
+	for line := range bytes.Lines(head[:min(len(head), 8192)]) {
+		if bytes.HasPrefix(line, []byte(".TH ")) || bytes.HasPrefix(line, []byte(".Dd ")) ||
+			bytes.HasPrefix(line, []byte(".Sh ")) {
+			return true
+		}
+	}
+	return false
+}

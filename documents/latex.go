@@ -1,0 +1,183 @@
+package documents
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	texComment = regexp.MustCompile(`(^|[^\\])%.*$`)
+	texSection = regexp.MustCompile(
+		`^\\(part|chapter|section|subsection|subsubsection|paragraph|subparagraph)\*?(?:\[[^\]]*\])?\{(.*?)\}\s*(?:\\label\{[^}]*\})?\s*(.*)$`,
+	)
+	texBegin   = regexp.MustCompile(`^\\begin\{(\w+\*?)\}(.*)$`)
+	texEnd     = regexp.MustCompile(`^\\end\{(\w+\*?)\}`)
+	texItem    = regexp.MustCompile(`^\\item(?:\[([^\]]*)\])?\s*(.*)$`)
+	texTitle   = regexp.MustCompile(`(?s)\\title(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\})*)\}`)
+	texDropped = regexp.MustCompile(
+		`^\\(?:maketitle|tableofcontents|newpage|clearpage|noindent|bigskip|medskip|smallskip|centering|label|vspace|hspace|includegraphics|usepackage|documentclass|bibliography|bibliographystyle|pagestyle|newcommand|renewcommand|setlength|hline|toprule|midrule|bottomrule)\b`,
+	)
+	texInline = []replacement{
+		{
+			regexp.MustCompile(
+				`\\(?:label|cite[a-z]*|ref|eqref|pageref|index|vspace|hspace|includegraphics|pagestyle)\*?(?:\[[^\]]*\])*\{[^}]*\}`,
+			),
+			"",
+		},
+		{regexp.MustCompile(`\\href\{[^}]*\}\{([^}]*)\}`), "$1"},
+		{regexp.MustCompile(`\\footnote\{([^{}]*)\}`), " ($1)"},
+		{regexp.MustCompile(`\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}`), "$1/$2"},
+		{regexp.MustCompile(`\\sqrt\{([^{}]*)\}`), "√($1)"},
+		{regexp.MustCompile(`\^\{([^{}]*)\}`), "^$1"},
+		{regexp.MustCompile(`_\{([^{}]*)\}`), "_$1"},
+		{regexp.MustCompile(`\\(?:text|math)?(?:bf|it|tt|rm|sc|sf|sl|up)\b\s*`), ""},
+		{regexp.MustCompile(`\\[a-zA-Z]+\*?(?:\[[^\]]*\])?\{([^{}]*)\}`), "$1"},
+		{regexp.MustCompile(`\\[a-zA-Z]+\*?(?:\[[^\]]*\])?\{([^{}]*)\}`), "$1"},
+		{regexp.MustCompile(`\\(?:times|cdot)\b`), "·"},
+		{regexp.MustCompile(`\\(?:le|leq)\b`), "≤"},
+		{regexp.MustCompile(`\\(?:ge|geq)\b`), "≥"},
+		{regexp.MustCompile(`\\(?:ldots|dots)\b`), "…"},
+		{regexp.MustCompile(`\\([a-zA-Z]+)\s?`), "$1 "},
+		{regexp.MustCompile(`\\\\(?:\[[^\]]*\])?`), " "},
+		{regexp.MustCompile("``|''"), `"`},
+		{regexp.MustCompile(`\\([#$%&_{}])`), "$1"},
+		{regexp.MustCompile(`\\[,;!: ]|~`), " "},
+		{regexp.MustCompile(`[{}$]`), ""},
+		{regexp.MustCompile(`---`), "—"},
+		{regexp.MustCompile(`--`), "–"},
+	}
+)
+
+// texLevels are the levels of headings.
+var texLevels = map[string]int{
+	"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6,
+}
+
+// readLaTeX reads LaTeX: sections, lists, tables, code and paragraphs. Commands it does not know are read as what
+// is in their braces; what stands before the document begins is not read, but its title.
+func readLaTeX(w *writer, text string) (title string, err error) {
+	plain := func(s string) string { return replaceAll(s, texInline) }
+	if m := texTitle.FindStringSubmatch(text[:min(len(text), 64<<10)]); m != nil {
+		title = clean(plain(m[1]))
+	}
+	if _, body, found := strings.Cut(text, `\begin{document}`); found {
+		text, _, _ = strings.Cut(body, `\end{document}`)
+	}
+	p := &paragraphWriter{w: w, plain: plain, kind: Paragraph}
+	lines := strings.Split(text, "\n")
+	depth := 0
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimSpace(texComment.ReplaceAllString(lines[i], "$1"))
+		if line == "" {
+			if strings.TrimSpace(lines[i]) == "" {
+				p.flush()
+			}
+			continue
+		}
+		if m := texSection.FindStringSubmatch(line); m != nil {
+			p.heading(texLevels[m[1]], m[2])
+			line = m[3]
+			if line == "" {
+				continue
+			}
+		}
+		if m := texBegin.FindStringSubmatch(line); m != nil {
+			switch m[1] {
+			case "verbatim", "lstlisting", "minted", "Verbatim", "alltt":
+				end := texEndOf(lines, i+1, m[1])
+				p.code(lines[i+1 : end])
+				i = end
+			case "tabular", "tabularx", "longtable", "tabular*", "array":
+				end := texEndOf(lines, i+1, m[1])
+				texTable(p, lines[i+1:end])
+				i = end
+			case "comment", "tikzpicture":
+				i = texEndOf(lines, i+1, m[1])
+				w.warn("a part of it (%s) was left out", m[1])
+			case "itemize", "enumerate", "description":
+				p.flush()
+				depth++
+			default:
+				p.flush()
+			}
+			continue
+		}
+		switch {
+		case texEnd.MatchString(line):
+			p.flush()
+			switch texEnd.FindStringSubmatch(line)[1] {
+			case "itemize", "enumerate", "description":
+				depth = max(0, depth-1)
+			}
+		case texItem.MatchString(line):
+			m := texItem.FindStringSubmatch(line)
+			p.begin(Item, max(1, depth))
+			if m[1] != "" {
+				m[2] = m[1] + ": " + m[2]
+			}
+			p.add(m[2])
+		case strings.HasPrefix(line, `\caption`):
+			p.begin(Caption, 0)
+			p.add(line)
+			p.flush()
+		case texDropped.MatchString(line):
+		default:
+			p.add(line)
+		}
+	}
+	p.flush()
+	if title == "" {
+		title = firstHeading(w)
+	}
+	return title, nil
+}
+
+// texEndOf returns the line that ends an environment.
+func texEndOf(lines []string, from int, name string) int {
+	for i := from; i < len(lines); i++ {
+		if strings.Contains(lines[i], `\end{`+name+`}`) {
+			return i
+		}
+	}
+	return len(lines)
+}
+
+// texTable reads the rows of a table.
+func texTable(p *paragraphWriter, lines []string) {
+	var rows [][]string
+	headed := 0
+	var text strings.Builder
+	for _, line := range lines {
+		line = strings.TrimSpace(texComment.ReplaceAllString(line, "$1"))
+		rules := texRule.FindAllString(line, -1)
+		line = texRule.ReplaceAllString(line, "")
+		if len(rules) > 0 && len(rows) == 1 {
+			headed = 1
+		}
+		for {
+			before, after, ended := strings.Cut(line, `\\`)
+			text.WriteString(" " + before)
+			if !ended {
+				break
+			}
+			row := strings.Split(strings.ReplaceAll(text.String(), `\&`, "＆"), "&")
+			for i := range row {
+				row[i] = strings.ReplaceAll(strings.TrimSpace(row[i]), "＆", "&")
+			}
+			rows = append(rows, row)
+			text.Reset()
+			line = after
+		}
+	}
+	if rest := strings.TrimSpace(text.String()); rest != "" {
+		rows = append(rows, strings.Split(rest, "&"))
+	}
+	if headed == len(rows) {
+		headed = 0
+	}
+	p.table(rows, headed)
+}
+
+var texRule = regexp.MustCompile(
+	`\\(?:hline|toprule|midrule|bottomrule|cline\{[^}]*\}|cmidrule(?:\([^)]*\))?\{[^}]*\})`,
+)

@@ -1,0 +1,103 @@
+package documents
+
+import (
+	"regexp"
+	"strings"
+)
+
+// paragraphWriter collects the lines of a paragraph or an item, and writes it without the marks of its format.
+type paragraphWriter struct {
+	w     *writer
+	plain func(string) string // takes the marks inside a line away
+	lines []string
+	kind  Kind
+	level int
+}
+
+// add adds a line to the block that is being read.
+func (p *paragraphWriter) add(line string) { p.lines = append(p.lines, line) }
+
+// begin ends the block that is being read, and begins one of a kind.
+func (p *paragraphWriter) begin(kind Kind, level int) {
+	p.flush()
+	p.kind, p.level = kind, level
+}
+
+// flush writes the block that is being read. The next one is a paragraph.
+func (p *paragraphWriter) flush() {
+	if len(p.lines) > 0 {
+		p.w.add(p.kind, p.level, p.plain(joinLines(p.lines)))
+	}
+	p.lines = p.lines[:0]
+	p.kind, p.level = Paragraph, 0
+}
+
+// heading writes a heading.
+func (p *paragraphWriter) heading(level int, text string) {
+	p.flush()
+	p.w.add(Heading, min(max(level, 1), 6), p.plain(text))
+}
+
+// code writes lines whose white space counts.
+func (p *paragraphWriter) code(lines []string) {
+	p.flush()
+	p.w.add(Code, 0, strings.Join(dedent(lines), "\n"))
+}
+
+// table writes rows, of which the first `headed` name the columns.
+func (p *paragraphWriter) table(rows [][]string, headed int) {
+	p.flush()
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = clean(p.plain(cell))
+		}
+	}
+	if len(rows) > 0 {
+		addTable(p.w, rows, headed)
+	}
+}
+
+// dedent returns lines without the white space that all of them begin with.
+func dedent(lines []string) []string {
+	least := -1
+	for _, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if n := indentOf(line); least < 0 || n < least {
+			least = n
+		}
+	}
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = line[min(max(least, 0), len(line)):]
+	}
+	return out
+}
+
+// indentOf returns how many bytes of white space a line begins with.
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// pipeRow returns the cells of a row between bars: "| bolt | 1.20 |".
+func pipeRow(line string) []string {
+	line = strings.Trim(strings.TrimSpace(line), "|")
+	cells := strings.Split(line, "|")
+	for i := range cells {
+		cells[i] = strings.TrimSpace(cells[i])
+	}
+	return cells
+}
+
+// replacement is a pattern and what takes its place.
+type replacement struct {
+	pattern *regexp.Regexp
+	with    string
+}
+
+// replaceAll applies replacements one after the other.
+func replaceAll(text string, all []replacement) string {
+	for _, r := range all {
+		text = r.pattern.ReplaceAllString(text, r.with)
+	}
+	return text
+}

@@ -1,0 +1,61 @@
+package documents
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	cueTime = regexp.MustCompile(`^\s*((?:\d{1,3}:)?\d{1,2}:\d{2})[.,]\d{1,3}\s+-->\s+`)
+	cueTags = regexp.MustCompile(`<[^>]*>|\{\\[^}]*\}`)
+)
+
+// longestCues bounds a paragraph of subtitles that has no end of a sentence, in bytes.
+const longestCues = 600
+
+// readSubtitles reads subtitles in SRT or WebVTT: the texts of sentences in paragraphs, each behind the time at
+// which it begins.
+func readSubtitles(w *writer, text string) (string, error) {
+	var said []string
+	size := 0
+	begin := ""
+	flush := func() {
+		if len(said) > 0 {
+			w.add(Paragraph, 0, "["+begin+"] "+joinLines(said))
+		}
+		said, size = nil, 0
+	}
+	cue, inText := "", false
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		if m := cueTime.FindStringSubmatch(line); m != nil {
+			cue = m[1]
+			inText = true
+			if strings.Count(cue, ":") == 1 {
+				cue = "00:" + cue
+			}
+			continue
+		}
+		if line == "" {
+			inText = false
+			continue
+		}
+		if !inText { // a number, the name of a cue, a note
+			continue
+		}
+		line = strings.TrimSpace(cueTags.ReplaceAllString(line, ""))
+		if line == "" {
+			continue
+		}
+		if len(said) == 0 {
+			begin = cue
+		}
+		said = append(said, line)
+		size += len(line)
+		if ends(line) || size > longestCues {
+			flush()
+		}
+	}
+	flush()
+	return "", nil
+}
