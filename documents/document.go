@@ -14,6 +14,7 @@
 package documents
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -161,6 +162,7 @@ func (w *writer) addRow(kind Kind, level int, header, text string) {
 	if strings.TrimSpace(text) == "" || w.err != nil {
 		return
 	}
+	kind = cmp.Or(kind, Paragraph) // of text that is in no element of a kind
 	separator := "\n\n"
 	if n := len(w.blocks); n == 0 {
 		separator = ""

@@ -205,8 +205,16 @@ func repeated(rng *rand.Rand, of tokens, size int) string {
 		unit := pick() + pick() + some(3)
 		return head + strings.Repeat(unit, times(unit)) + tail
 	case 3:
-		first, second := pick()+some(1), pick()+some(1)
-		return head + strings.Repeat(first, times(first)/2+1) + strings.Repeat(second, times(second)/2+1) + tail
+		runs := 2 + rng.IntN(3)
+		text := head
+		for range runs {
+			unit := pick() + some(1)
+			text += strings.Repeat(unit, times(unit)/runs+1)
+			if rng.IntN(2) == 0 {
+				text += pick()
+			}
+		}
+		return text + tail
 	case 4:
 		if len(of.pairs) > 0 {
 			pair := of.pairs[rng.IntN(len(of.pairs))]
@@ -266,6 +274,7 @@ func hostileFile(rng *rand.Rand, kind string, size int) (name string, data []byt
 			"_rels/.rels": office("word/document.xml"), "word/document.xml": wrap("w:document", repeated(rng, docxTokens, size)),
 			"word/_rels/document.xml.rels": `<Relationships><Relationship Id="f" Type="x/footnotes" Target="f.xml"/><Relationship Id="d" Type="x/diagramData" Target="d.xml"/><Relationship Id="c" Type="x/aFChunk" Target="c.html"/></Relationships>`,
 			"word/f.xml":                   wrap("w:notes", `<w:footnote w:id="1"><w:p><w:t>`+strings.Repeat("note ", 1+rng.IntN(200))+`</w:t></w:p></w:footnote>`),
+			"docProps/core.xml":            "<x><title>" + strings.Repeat("t<!-- -->", rng.IntN(size/16+1)) + "</title></x>",
 			"word/d.xml":                   wrap("dgm:model", repeated(rng, diagramTokens, size/4)),
 			"word/c.html":                  repeated(rng, htmlTokens, size/16),
 		})

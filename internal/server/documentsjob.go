@@ -22,7 +22,7 @@ const mostFailures = 1000
 
 // addDocuments returns the work of putting the files of an upload, a zip among the inputs of
 // jobs. An attempt after a restart puts all of them again, which changes nothing of those that
-// were put.
+// were put, but for a file that the server has not survived.
 func (s *collection) addDocuments(inputs jobs.Inputs) func(context.Context, jobs.Task) (jobs.Result, error) {
 	return func(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 		upload, size, closes, err := inputs.Open(ctx, t.Name)
@@ -55,9 +55,19 @@ func (s *collection) addArchive(ctx context.Context, t jobs.Task, archive *zip.R
 			}
 		},
 	}
+	mark := openReadingMark(t.Scratch)
+	defer func() { err = errors.Join(err, mark.end()) }()
 	files := membersOf(archive)
 	for i, f := range files {
 		t.Report(jobs.Progress{Stage: "reading documents", Done: int64(i), Total: int64(len(files)), Unit: "files"})
+		reads, err := mark.begin(i)
+		if err != nil {
+			return result, err
+		}
+		if !reads {
+			many.Refuse(t.Prefix+memberName(f.Name), interruptedError())
+			continue
+		}
 		if err := putMember(ctx, &many, t.Prefix, f); err != nil {
 			return result, err
 		}
@@ -83,13 +93,25 @@ func membersOf(archive *zip.Reader) (files []*zip.File) {
 	return files
 }
 
+// memberName returns the path of a file of an archive, without what would lead out of it.
+func memberName(name string) string {
+	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(name, "_"), `\`, "/")), "/")
+}
+
+// interruptedError says that a file is not read because the server did not survive reading it.
+func interruptedError() error {
+	return &documents.UnreadableError{
+		Reason: documents.Damaged,
+		Detail: fmt.Sprintf("the server ended %d times while it read this file, which is left out", mostInterruptions),
+	}
+}
+
 // zipBegins is the first year that an archive can name; files that it says no time of are older.
 const zipBegins = 1980
 
 // putMember puts one file of an archive.
 func putMember(ctx context.Context, many *keeping.Many, prefix string, f *zip.File) error {
-	name := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(f.Name, "_"), `\`, "/")), "/")
-	id := prefix + name
+	id := prefix + memberName(f.Name)
 	in, err := f.Open()
 	if err != nil {
 		many.Refuse(id, err)
