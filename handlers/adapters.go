@@ -128,11 +128,16 @@ func (c *call) ask(x *Adapter) (answer Answer, err error) {
 			return answer, err
 		}
 	}
-	chosen := true
-	switch {
-	case x.Manage != nil:
+	if x.Manage != nil {
 		return x.Manage(c.r, managing{c})
-	case x.Choose != nil:
+	}
+	letGo, err := c.holdTurn()
+	if err != nil {
+		return answer, err
+	}
+	defer letGo()
+	chosen := true
+	if x.Choose != nil {
 		chosen, err = c.chooseFor(x, body)
 		if err != nil {
 			return answer, err

@@ -72,13 +72,13 @@ func (a *API) holdPlaces(ctx context.Context, cost int) *Problem {
 	}))
 }
 
-// refusedNow returns the problem of a request while there is no place for it, and of one that
+// refusedNow returns the problem of a request of a group while there is no place for it, and of one that
 // searches while no search is admitted: its body need not be read.
-func (a *API) refusedNow(searches bool) *Problem {
+func (a *API) refusedNow(group string, searches bool) *Problem {
 	if searches {
-		return a.refusedBy(a.options.Admission.Room())
+		return a.refusedBy(a.options.Admission.Room(group))
 	}
-	place, err := a.options.Admission.Hold(1)
+	place, err := a.options.Admission.HoldOf(group, 1)
 	if err == nil {
 		place.Leave()
 	}

@@ -24,6 +24,7 @@ func (e *admittedEngine) KeepDocument(
 	id, contentType string,
 	data []byte,
 ) (d KeptDocument, err error) {
+	defer e.call.pause()()
 	keeper, writer, err := e.call.api.documentWriter(true)
 	if err != nil {
 		return d, err
@@ -48,6 +49,7 @@ func (e *admittedEngine) AmendDocument(
 	tags []string,
 	metadata map[string]any,
 ) (d KeptDocument, err error) {
+	defer e.call.pause()()
 	keeper, writer, err := e.call.api.documentWriter(true)
 	if err != nil {
 		return d, err
@@ -80,6 +82,7 @@ func (e *admittedEngine) shown(ctx context.Context, writer *writing, r keeping.R
 
 // DocumentNamed returns a document as it was acknowledged last, perhaps with its text.
 func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool) (d KeptDocument, err error) {
+	defer e.call.pause()()
 	get, err := e.call.api.passageGetter(e.call, text) // two passages are small
 	if err != nil {
 		return d, err
@@ -104,6 +107,7 @@ func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool
 // DropDocument deletes a document, and returns when searches do not see it any more; there
 // says whether there was one.
 func (e *admittedEngine) DropDocument(ctx context.Context, id string) (there bool, err error) {
+	defer e.call.pause()()
 	keeper, writer, err := e.call.api.documentWriter(false)
 	if err != nil {
 		return false, err

@@ -67,6 +67,7 @@ func (c *call) engine() (*admittedEngine, error) {
 // The context of a tool does not end with that of the request by itself.
 func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (context.Context, func()) {
 	r := e.call.r
+	goOn := e.call.pause()
 	arrived := exchangeOf(r.Context()).arrived
 	if key := identityOf(r.Context()).key; key != nil { // a tool's context has not the request's values
 		ctx = tenant.With(search.Restricted(ctx, key.Filter), key.Name)
@@ -84,12 +85,18 @@ func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (contex
 	release := func() {
 		stop()
 		cancel(nil)
+		goOn()
 	}
 	if end.IsZero() {
 		return ctx, release
 	}
 	ctx, over := context.WithDeadline(ctx, end)
 	return ctx, func() { over(); release() }
+}
+
+// inTurn asks the engine for what it answers at once from what it has, when a processor is free for the call's group.
+func (e *admittedEngine) inTurn(ctx context.Context, ask func(context.Context) error) error {
+	return search.InTurn(ctx, e.call.api.options.Admission, ask)
 }
 
 func (e *admittedEngine) Search(ctx context.Context, r search.Request) (search.Response, error) {
@@ -144,7 +151,13 @@ func (e *admittedEngine) Rerank(ctx context.Context, r search.RerankRequest) (se
 func (e *admittedEngine) Passage(ctx context.Context, id string) (corpus.Passage, string, error) {
 	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
-	return e.engine.Passage(ctx, id)
+	var p corpus.Passage
+	var version string
+	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
+		p, version, err = e.engine.Passage(ctx, id)
+		return err
+	})
+	return p, version, err
 }
 
 func (e *admittedEngine) Visible(ctx context.Context, passage *corpus.Passage) bool {
@@ -156,25 +169,46 @@ func (e *admittedEngine) Visible(ctx context.Context, passage *corpus.Passage) b
 func (e *admittedEngine) List(ctx context.Context, after string, limit int) ([]corpus.Passage, string, error) {
 	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
-	return e.engine.List(ctx, after, limit)
+	var found []corpus.Passage
+	var next string
+	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
+		found, next, err = e.engine.List(ctx, after, limit)
+		return err
+	})
+	return found, next, err
 }
 
 func (e *admittedEngine) Sample(ctx context.Context, n int) ([]corpus.Passage, error) {
 	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
-	return e.engine.Sample(ctx, n)
+	var out []corpus.Passage
+	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
+		out, err = e.engine.Sample(ctx, n)
+		return err
+	})
+	return out, err
 }
 
 func (e *admittedEngine) Count(ctx context.Context, f search.Filter) (int, error) {
 	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
-	return e.engine.Count(ctx, f)
+	var out int
+	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
+		out, err = e.engine.Count(ctx, f)
+		return err
+	})
+	return out, err
 }
 
 func (e *admittedEngine) Misfits(ctx context.Context) ([]search.Misfits, error) {
 	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
-	return e.engine.Misfits(ctx)
+	var out []search.Misfits
+	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
+		out, err = e.engine.Misfits(ctx)
+		return err
+	})
+	return out, err
 }
 
 func (e *admittedEngine) Documents(
@@ -183,7 +217,13 @@ func (e *admittedEngine) Documents(
 ) ([]corpus.Document, string, error) {
 	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
-	return e.engine.Documents(ctx, r)
+	var found []corpus.Document
+	var next string
+	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
+		found, next, err = e.engine.Documents(ctx, r)
+		return err
+	})
+	return found, next, err
 }
 
 func (e *admittedEngine) DocumentText(
@@ -193,7 +233,12 @@ func (e *admittedEngine) DocumentText(
 ) (search.DocumentText, error) {
 	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
-	return e.engine.DocumentText(ctx, id, from, most)
+	var out search.DocumentText
+	err := e.inTurn(ctx, func(ctx context.Context) (err error) {
+		out, err = e.engine.DocumentText(ctx, id, from, most)
+		return err
+	})
+	return out, err
 }
 
 // What follows is in memory, and small: the place that every call has is enough.

@@ -124,7 +124,7 @@ type process struct {
 	answerMemory              *overload.AnswerMemory // of answers
 	bodyMemory                *semaphore.Weighted    // bytes of bodies that are being read
 	storing                   *semaphore.Weighted    // uploads whose lines are being stored
-	uploads                   *semaphore.Weighted    // uploads under way
+	uploads                   *overload.Shares       // uploads under way
 	readTimeout, writeTimeout atomic.Int64           // of connections, in nanoseconds; 0: none
 	running                   atomic.Int64
 	started                   atomic.Bool // of a server of several collections
@@ -172,7 +172,7 @@ func New(o Options) (*API, error) {
 	a := &API{&process{options: o}, NewCollection(o.Name, o.Readiness)}
 	a.connections = overload.NewConnections(a.options.Write.BytesASecond)
 	a.storing = semaphore.NewWeighted(int64(a.options.Write.Uploads))
-	a.uploads = semaphore.NewWeighted(openUploads * int64(a.options.Write.Uploads))
+	a.uploads = overload.NewShares(openUploads * a.options.Write.Uploads)
 	a.answerMemory = overload.NewAnswerMemory(o.AnswerMemory, o.Admission.Most())
 	a.bodyMemory = semaphore.NewWeighted(o.BodyMemory)
 	a.crossOrigin, err = newCrossOrigin(o.CORSOrigins)
@@ -230,6 +230,7 @@ func (a *API) stack(router http.Handler, proxies []netip.Prefix) (http.Handler, 
 	h := router
 	for _, wrap := range []func(http.Handler) http.Handler{
 		a.limitRate,
+		a.boundConnections,
 		a.identify,
 		func(next http.Handler) http.Handler { return compress(next) },
 		a.checkOrigin,

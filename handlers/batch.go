@@ -33,10 +33,16 @@ func (a *API) postBatch(c *call) error {
 	if err != nil {
 		return err
 	}
-	found := checker{most: maxViolations}
-	found.check(c.operation.body, body, "")
-	if p := found.problem(); p != nil {
-		return p
+	err = c.computeBody(func() error {
+		found := checker{most: maxViolations}
+		found.check(c.operation.body, body, "")
+		if p := found.problem(); p != nil {
+			return p
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	items, _ := body.(map[string]any)["searches"].([]any)
 	if most := limits.Batch; len(items) > most {
@@ -58,7 +64,11 @@ func (a *API) postBatch(c *call) error {
 		left:     limits.AnswerBytes,
 		problems: make([]*Problem, len(items)),
 	}
-	for _, r := range b.runs(c, limits, items) {
+	var runs []*run
+	if err := c.computeBody(func() error { runs = b.runs(c, limits, items); return nil }); err != nil {
+		return err
+	}
+	for _, r := range runs {
 		if err := b.search(c, r, len(items)); err != nil {
 			return err
 		}

@@ -19,6 +19,8 @@ type call struct {
 	ends      []context.CancelFunc // of the contexts of r
 	clock     *clock               // where it is answered in parts
 
+	bodyBytes int // of the body that was read
+
 	query  map[string]any // the query string's parameters, with the document's types
 	name   string         // the end of a path that ends with a name or id
 	status int            // of the answer, when all is well
@@ -55,10 +57,12 @@ func (c *call) decodeBody(into any) error {
 	if err != nil {
 		return err
 	}
-	if p := decode(c.operation.body, body, maxViolations, into); p != nil {
-		return p
-	}
-	return nil
+	return c.computeBody(func() error {
+		if p := decode(c.operation.body, body, maxViolations, into); p != nil {
+			return p
+		}
+		return nil
+	})
 }
 
 // check compares a request with what the document says of its operation, except for

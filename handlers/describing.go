@@ -47,8 +47,14 @@ func (c *call) looked(info CollectionInfo) (CollectionInfo, error) {
 	for i, p := range sample {
 		texts[i] = p.Text[:min(tellingBytes, len(p.Text))]
 	}
-	info.Languages = languages.Of(texts)
-	info.Fields = metadataOf(sample)
+	err = c.compute(func() error {
+		info.Languages = languages.Of(texts)
+		info.Fields = metadataOf(sample)
+		return nil
+	})
+	if err != nil {
+		return info, err
+	}
 	if search.IsRestricted(c.r.Context()) {
 		_, passages := engine.Generation()
 		info.Passages = &passages

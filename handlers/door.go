@@ -127,7 +127,7 @@ func (c *call) enter() error {
 	case c.operation.takes == nil:
 		return c.arrived(exchangeOf(c.r.Context()).arrived)
 	}
-	if p := c.api.refusedNow(c.cost.kind == searching); p != nil {
+	if p := c.api.refusedNow(exchangeOf(c.r.Context()).group, c.cost.kind == searching); p != nil {
 		return p
 	}
 	return nil

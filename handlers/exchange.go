@@ -37,6 +37,7 @@ type exchange struct {
 	group    string    // of requests that share the server with others; "": none
 	arrived  time.Time // when all of it was there
 	admitted admitted  // what it holds
+	turn     heldTurn
 
 	attributes []slog.Attr // what the handler wants in the log line
 	question   string      // logged only where the operator asked for it

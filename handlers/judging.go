@@ -145,13 +145,9 @@ func (a *API) getJudgedQuestions(c *call) error {
 	if err != nil {
 		return err
 	}
-	done, err := a.options.Admission.Turn(c.r.Context())
-	if err != nil {
-		return err
-	}
-	defer done()
 	var lines bytes.Buffer
-	if err := judgments.WriteQuestions(&lines, judgments.Questions(kept.All())); err != nil {
+	err = c.compute(func() error { return judgments.WriteQuestions(&lines, judgments.Questions(kept.All())) })
+	if err != nil {
 		return err
 	}
 	c.w.Header().Set("Content-Disposition", `attachment; filename="questions.jsonl"`)

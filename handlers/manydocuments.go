@@ -30,10 +30,11 @@ func (a *API) postDocuments(c *call) error {
 	if c.r.ContentLength > a.options.Write.UploadBytes {
 		return bodyTooLarge(a.options.Write.UploadBytes)
 	}
-	if !a.uploads.TryAcquire(1) {
-		return newProblem("too_many_requests", "As many uploads are under way as may be.")
+	who := callerName(c.r)
+	if !a.uploads.Take(who) {
+		return newProblem("too_many_requests", "As many uploads of this caller are under way as may be beside others'.")
 	}
-	defer a.uploads.Release(1)
+	defer a.uploads.Leave(who)
 	var said error // what answers say, in the place of what Keep says
 	var job jobs.Job
 	err := a.inputs.Keep(c.r.Context(), UploadPrefix, func(to io.Writer) error {

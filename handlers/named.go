@@ -9,10 +9,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"example.org/conclave/internal/collections"
+	"example.org/conclave/internal/overload"
 	"example.org/conclave/internal/wording"
 )
 
@@ -129,10 +131,14 @@ func (c *call) choose(name string) error {
 		}
 		return nil
 	}
+	began := time.Now()
+	goOn := c.pause()
 	chosen, done, err := all.Use(c.r.Context(), name)
+	goOn()
 	if err != nil {
 		return collectionProblem(err)
 	}
+	c.startLater(time.Since(began))
 	c.ends = append(c.ends, done)
 	c.api = &API{c.api.process, chosen}
 	c.count(name)
@@ -153,10 +159,14 @@ func (c *call) chooseSome(names []string) error {
 		}
 	}
 	c.joinGroup(names[0])
+	began := time.Now()
+	goOn := c.pause()
 	joined, done, err := c.api.options.Collections.Join(c.r.Context(), names)
+	goOn()
 	if err != nil {
 		return collectionProblem(err)
 	}
+	c.startLater(time.Since(began))
 	c.ends = append(c.ends, done)
 	c.api = &API{c.api.process, joined}
 	c.count(names...)
@@ -166,6 +176,13 @@ func (c *call) chooseSome(names []string) error {
 		}
 	}
 	return nil
+}
+
+// startLater lets the time that a request has begin later by what it waited for collections to be opened: who
+// comes first after a start has as much time for its answer as others.
+func (c *call) startLater(by time.Duration) {
+	x := exchangeOf(c.r.Context())
+	x.arrived = x.arrived.Add(by)
 }
 
 // count notes that the request is answered from collections.
@@ -178,18 +195,22 @@ func (c *call) count(names ...string) {
 	}
 }
 
-// joinGroup lets the request count as one of its collection and key, which share the server with others. All that a key
-// for some collections asks is of one group: whoever has many collections has no larger share than who has one.
+// joinGroup lets the request count as one of its collection and caller, which share the server with others. All that a
+// key for some collections asks is of one group: whoever has many collections has no larger share than who has one.
+// Where there are keys, who has none is a group by its address.
 func (c *call) joinGroup(collection string) {
 	x := exchangeOf(c.r.Context())
 	switch {
-	case x.key != nil && len(x.key.Collections) > 0:
+	case x.key != nil && (len(x.key.Collections) > 0 || c.api.options.Collections == nil):
 		x.group = "\x00" + x.key.Name
-	case x.key != nil && (c.api.options.Collections != nil || len(c.api.options.Keys) > 1):
+	case x.key != nil:
 		x.group = collection + "\x00" + x.key.Name
+	case len(c.api.options.Keys) > 0:
+		x.group = "\x00\x00" + callerName(c.r)
 	case c.api.options.Collections != nil:
 		x.group = collection + "\x00"
 	}
+	c.r = c.r.WithContext(overload.WithGroup(c.r.Context(), x.group))
 }
 
 // mayUse reports whether the caller's key is for a collection.

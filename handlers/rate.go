@@ -3,7 +3,10 @@ package handlers
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
+
+	"example.org/conclave/internal/overload"
 
 	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-chi/httprate"
@@ -39,6 +42,35 @@ func (a *API) limitRate(next http.Handler) http.Handler {
 			return
 		}
 		limited.ServeHTTP(w, r)
+	})
+}
+
+// boundConnections refuses requests of a caller, a key or an address, that holds as many connections as it may
+// beside others. A request that waits, or that is sent slowly, holds its connection, and all callers would else be
+// kept from theirs. Health checks are not counted, nor are, where there are no keys, callers on this machine:
+// behind a proxy on it they are all callers.
+func (a *API) boundConnections(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		address, err := netip.ParseAddr(middleware.GetClientIP(r.Context()))
+		if a.isProbe(r.URL.Path) || len(a.options.Keys) == 0 && (err != nil || address.IsLoopback()) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		c := overload.ConnectionOf(r.Context())
+		release, ok := a.connections.Claim(c, callerName(r))
+		if ok {
+			defer release()
+			next.ServeHTTP(w, r)
+			return
+		}
+		if r.ProtoMajor == 1 {
+			w.Header().Set("Connection", "close")
+			c.EndReading()
+		}
+		p := newProblem("too_many_requests", "The requests of this caller that are under way hold as many connections as "+
+			"it may have beside others: wait until some are answered.")
+		p.retryAfter = 1
+		writeProblem(w, r, p)
 	})
 }
 

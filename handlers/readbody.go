@@ -10,23 +10,20 @@ import (
 
 // readJSON reads the whole body as JSON, within the limit and the connection's
 // deadline.
-func (c *call) readJSON() (any, error) {
+func (c *call) readJSON() (parsed any, err error) {
 	body, _, err := c.readText(c.api.options.BodyBytes)
 	if err != nil {
 		return nil, err
 	}
-	if len(body) > turnBytes {
-		done, err := c.api.options.Admission.Turn(c.r.Context())
-		if err != nil {
-			return nil, err
+	err = c.computeBody(func() error {
+		var p *Problem
+		parsed, p = parseJSON(body)
+		if p != nil {
+			return p
 		}
-		defer done()
-	}
-	parsed, p := parseJSON(body)
-	if p != nil {
-		return nil, p
-	}
-	return parsed, nil
+		return nil
+	})
+	return parsed, err
 }
 
 // readText reads a whole body that is JSON, and takes memory for the values that it has, about.
@@ -35,6 +32,7 @@ func (c *call) readText(most int64) (body []byte, values int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	c.bodyBytes = len(body)
 	values = countValues(body)
 	if p := c.api.takeValueMemory(c.r.Context(), values); p != nil {
 		return nil, 0, p
@@ -44,7 +42,7 @@ func (c *call) readText(most int64) (body []byte, values int, err error) {
 
 // turnBytes is the size above which a body waits for a processor to be parsed. A
 // smaller one takes no time, and its caller's refusal does not wait.
-const turnBytes = 64 << 10
+const turnBytes = 4 << 10
 
 // firstRead is how much of a body there is room for before any of it came.
 const firstRead = 4 << 10

@@ -54,7 +54,7 @@ func (c *call) encode(into *bytes.Buffer, answer any) error {
 			return err
 		}
 	}
-	return c.api.encodeInTurn(ctx, into, answer)
+	return c.compute(func() error { into.Reset(); return Encode(into, answer) })
 }
 
 // small is an answer that needs no memory of its own: a connection has as much.

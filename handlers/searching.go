@@ -180,9 +180,17 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	if err != nil {
 		return err
 	}
-	request, p := searchRequest(engine.Limits(), body, maxViolations)
-	if p != nil {
-		return p
+	var request search.Request
+	err = c.computeBody(func() error {
+		var p *Problem
+		request, p = searchRequest(engine.Limits(), body, maxViolations)
+		if p != nil {
+			return p
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if p := a.ownCollections(&request); p != nil {
 		return p
@@ -260,10 +268,10 @@ func token(name string) string {
 
 // postFuse answers POST /v1/fuse.
 func (a *API) postFuse(c *call, r search.FuseRequest) (search.FuseResponse, error) {
-	done, err := c.api.options.Admission.Turn(c.r.Context())
-	if err != nil {
-		return search.FuseResponse{}, err
-	}
-	defer done()
-	return search.Fuse(r)
+	var out search.FuseResponse
+	err := c.compute(func() (err error) {
+		out, err = search.Fuse(r)
+		return err
+	})
+	return out, err
 }

@@ -104,7 +104,7 @@ func TestSlowUpload(t *testing.T) {
 	}
 }
 
-// TestUploadsUnderWay: one more than may be under way is told to come back.
+// TestUploadsUnderWay: one more than one caller may have under way, three quarters of all, is told to come back.
 func TestUploadsUnderWay(t *testing.T) {
 	timeouts := testTimeouts()
 	timeouts.ReadTimeout = 20 * time.Second
@@ -115,7 +115,7 @@ func TestUploadsUnderWay(t *testing.T) {
 	// The server says 100 Continue to an upload that it has begun to read.
 	const reads = "HTTP/1.1 100 Continue\r\n\r\n"
 	var open []net.Conn
-	for range openUploads {
+	for range openUploads * 3 / 4 {
 		c := s.drip(strings.Replace(slowUpload, "\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n", 1))
 		said := make([]byte, len(reads))
 		if _, err := io.ReadFull(c, said); err != nil || string(said) != reads {

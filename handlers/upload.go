@@ -70,13 +70,15 @@ func (a *API) postPassages(c *call) error {
 	if r.ContentLength > a.options.Write.UploadBytes {
 		return bodyTooLarge(a.options.Write.UploadBytes)
 	}
-	if !a.uploads.TryAcquire(1) {
+	who := callerName(r)
+	if !a.uploads.Take(who) {
 		return newProblem(
 			"too_many_requests",
-			fmt.Sprintf("%d uploads are under way, which is as many as may be.", openUploads*a.options.Write.Uploads),
+			fmt.Sprintf("As many uploads of this caller are under way as may be beside others', of %d altogether.",
+				openUploads*a.options.Write.Uploads),
 		)
 	}
-	defer a.uploads.Release(1)
+	defer a.uploads.Leave(who)
 	control := http.NewResponseController(w)
 	// Without it the first write of an answer ends the reading of an HTTP/1
 	// body. HTTP/2 needs none.
@@ -88,7 +90,7 @@ func (a *API) postPassages(c *call) error {
 		control: control,
 		w:       w,
 		header:  w.Header(),
-		who:     callerName(r),
+		who:     who,
 		looked:  time.Now(),
 		strict:  c.query["strict"] == true,
 		seen:    map[string]bool{},

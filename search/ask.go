@@ -66,7 +66,7 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 	p := &pass{lineUp: l, inquiry: q, view: view, encodings: make([]encoding, len(l.experts)),
 		asked: make([]int, 0, len(q.wanted)), findings: make([]finding, 0, len(q.wanted))}
 	p.words, p.synonyms = synonymous(q.question, l.defaults.Synonyms)
-	err := view.narrow(ctx, q.filter)
+	err := l.narrow(ctx, view, q.filter)
 	for _, at := range q.wanted {
 		if source := l.sources[at]; source.available(view.narrowed) {
 			p.asked = append(p.asked, at)
@@ -123,6 +123,15 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 		p.observer.Source(ctx, "", StatusFailed, fmt.Errorf("telling copies: %w", err))
 	}
 	return p
+}
+
+// narrow lets a view be searched for the passages that a filter lets through, when a processor is free: a filter
+// may have thousands of values.
+func (l *lineUp) narrow(ctx context.Context, view *pinned, f Filter) error {
+	if f.empty() && restrictionOf(ctx) == nil {
+		return nil
+	}
+	return l.compute(ctx, func(ctx context.Context) error { return view.narrow(ctx, f) })
 }
 
 // gather tells a store how many sources will search at the same time.

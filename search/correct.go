@@ -44,9 +44,11 @@ type suspect struct {
 func (l *lineUp) corrected(ctx context.Context, view *pinned, question string) (string, []Correction) {
 	var out string
 	var corrections []Correction
-	err := guard(func() (err error) {
-		out, corrections, err = l.correct(ctx, view, question)
-		return err
+	err := l.compute(ctx, func(ctx context.Context) error {
+		return guard(func() (err error) {
+			out, corrections, err = l.correct(ctx, view, question)
+			return err
+		})
 	})
 	if err != nil {
 		l.observer.Source(ctx, WordSource, StatusFailed, fmt.Errorf("looking for mistyped words: %w", err))

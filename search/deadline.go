@@ -100,7 +100,14 @@ func checkCaller(ctx context.Context) error {
 // compute does a step that needs a processor, when one is free. The step's context knows
 // of its turn (Elsewhere).
 func (e *Engine) compute(ctx context.Context, step func(context.Context) error) error {
-	t := &turn{turns: e.turns}
+	return InTurn(ctx, e.turns, step)
+}
+
+// InTurn does a step that needs a processor when one is free, and returns its error, or ctx's where that ends
+// first. The step's context knows of the turn, which is given back while the step waits for another machine
+// (Elsewhere) or for memory (WithRoom).
+func InTurn(ctx context.Context, turns Turns, step func(context.Context) error) error {
+	t := &turn{turns: turns}
 	if err := t.take(ctx); err != nil {
 		return err
 	}

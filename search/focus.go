@@ -147,7 +147,7 @@ func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *pinned, units [
 	if l.reference != nil {
 		x = l.reference.Expert
 	}
-	if x == nil || view.narrow(ctx, q.filter) != nil {
+	if x == nil || l.narrow(ctx, view, q.filter) != nil {
 		return near
 	}
 	index, ok := view.narrowed.Vectors(x.Name)

@@ -177,7 +177,7 @@ func WithRoom(ctx context.Context, take func(ctx context.Context, bytes int) err
 
 func takeRoom(ctx context.Context, bytes int) error {
 	if take, ok := ctx.Value(roomKey{}).(func(context.Context, int) error); ok {
-		return take(ctx, bytes)
+		return Elsewhere(ctx, func() error { return take(ctx, bytes) })
 	}
 	return nil
 }

@@ -76,6 +76,7 @@ type Batcher struct {
 // question is one caller's request. The owner sets entry.
 type question struct {
 	key    string
+	tenant string
 	tokens []int32
 	reply  chan answer // buffered, so that the owner never waits for a caller
 	entry  *entry
@@ -101,7 +102,7 @@ func New(c Config) *Batcher {
 		stop:      make(chan struct{}),
 		closed:    make(chan struct{}),
 	}
-	o := &owner{b: b, flights: make(map[string]*entry)}
+	o := &owner{b: b, flights: make(map[string]*entry), rested: make(map[string]uint64)}
 	go o.own()
 	return b
 }
@@ -116,12 +117,13 @@ func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, erro
 	}
 	b.counters.count(func(s *Stats) { s.Questions++ })
 	b.config.Machine.asked()
-	key := keyOf(tenant.Of(ctx), tokens)
+	whose := tenant.Of(ctx)
+	key := keyOf(whose, tokens)
 	if vector, ok := b.cache.get(key); ok {
 		b.counters.count(func(s *Stats) { s.Hits++ })
 		return slices.Clone(vector), nil
 	}
-	q := &question{key: key, tokens: tokens, reply: make(chan answer, 1)}
+	q := &question{key: key, tenant: whose, tokens: tokens, reply: make(chan answer, 1)}
 	select {
 	case b.questions <- q:
 	case <-ctx.Done():
@@ -159,7 +161,7 @@ func (b *Batcher) Passages(ctx context.Context, rows [][]int32) ([][]float32, er
 	if err := ctx.Err(); err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	j := newJob(rows)
+	j := newJob(tenant.Of(ctx), rows)
 	select {
 	case b.jobs <- j:
 	case <-ctx.Done():

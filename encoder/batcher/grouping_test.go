@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 )
 
 // cheapest tries every division of lengths into groups.
@@ -109,7 +110,7 @@ func TestWaitingStaysSorted(t *testing.T) {
 	var all []*entry
 	for i := range 300 {
 		e := &entry{tokens: make([]int32, 1+random.IntN(20)), arrival: uint64(i)}
-		w.add(e)
+		w.add(e, time.Time{})
 		all = append(all, e)
 		if i%3 == 2 {
 			at := random.IntN(len(all))
@@ -127,7 +128,7 @@ func TestWaitingStaysSorted(t *testing.T) {
 	}
 	for w.len() > 0 {
 		oldest := slices.MinFunc(w.entries, func(a, b *entry) int { return int(a.arrival) - int(b.arrival) })
-		if !slices.Contains(w.take(64, 6), oldest) {
+		if !slices.Contains(w.take(64, 6, time.Time{}), oldest) {
 			t.Fatal("a batch leaves the oldest entry behind")
 		}
 	}

@@ -4,6 +4,7 @@ import "slices"
 
 // job is one call for the vectors of passages.
 type job struct {
+	tenant  string
 	rows    [][]int32
 	order   []int // indexes into rows, as they are run
 	lengths []int // of rows, in order
@@ -21,8 +22,9 @@ type job struct {
 // rows of a batch are of almost one length.
 const window = 2048
 
-func newJob(rows [][]int32) *job {
+func newJob(tenant string, rows [][]int32) *job {
 	j := &job{
+		tenant:  tenant,
 		rows:    rows,
 		order:   make([]int, len(rows)),
 		lengths: make([]int, len(rows)),

@@ -15,7 +15,9 @@ type owner struct {
 	waiting  waiting
 	flights  map[string]*entry // waiting or in a run that has callers, by key
 	jobs     []*job
-	nextJob  int // jobs take turns
+	nextJob  int               // jobs of a tenant take turns
+	rested   map[string]uint64 // by tenants with jobs: after how many batches of passages one of theirs ran last
+	passages uint64            // batches of passages
 	arrivals uint64
 
 	running      int  // runs under way
@@ -104,16 +106,17 @@ func (o *owner) accept(q *question) {
 		q.reply <- answer{err: ErrClosed}
 		return
 	}
-	if o.waiting.len() >= o.b.config.Queue {
+	// Who has nothing in a full queue is let in, so that others cannot fill it for all.
+	if o.waiting.len() >= o.b.config.Queue && (q.tenant == "" || o.waiting.of(q.tenant) > 0) {
 		o.b.counters.count(func(s *Stats) { s.Refused++ })
 		q.reply <- answer{err: &OverloadedError{What: "questions", Limit: o.b.config.Queue}}
 		return
 	}
 	o.arrivals++
-	e := &entry{key: q.key, tokens: q.tokens, arrival: o.arrivals, callers: []*question{q}}
+	e := &entry{key: q.key, tenant: q.tenant, tokens: q.tokens, arrival: o.arrivals, callers: []*question{q}}
 	q.entry = e
 	o.flights[e.key] = e
-	o.waiting.add(e)
+	o.waiting.add(e, time.Now())
 }
 
 // leave forgets a caller. The last caller of a waiting entry takes the entry
@@ -195,6 +198,9 @@ func (o *owner) answerJob(j *job) {
 	j.reply <- j.failed
 	at := slices.Index(o.jobs, j)
 	o.jobs = slices.Delete(o.jobs, at, at+1)
+	if !slices.ContainsFunc(o.jobs, func(other *job) bool { return other.tenant == j.tenant }) {
+		delete(o.rested, j.tenant)
+	}
 	if at < o.nextJob {
 		o.nextJob--
 	}
@@ -259,7 +265,7 @@ func (o *owner) start() {
 		if j != nil {
 			o.sincePassage++
 		}
-		r.entries = o.waiting.take(c.BatchTokens, c.StartTokens)
+		r.entries = o.waiting.take(c.BatchTokens, c.StartTokens, time.Now())
 		for _, e := range r.entries {
 			e.run = r
 			r.live += len(e.callers)
@@ -272,6 +278,8 @@ func (o *owner) start() {
 		}
 		o.sincePassage = 0
 		o.nextJob++
+		o.passages++
+		o.rested[j.tenant] = o.passages
 		o.permitted = false
 		r.lane, r.job, r.live = Passage, j, 1
 		j.take(r, budget)
@@ -294,15 +302,20 @@ func (o *owner) start() {
 	}()
 }
 
-// turn returns the job whose turn it is, or nil.
-func (o *owner) turn() *job {
+// turn returns the job whose turn it is, or nil: of the tenant of which a batch ran longest ago.
+func (o *owner) turn() (next *job) {
+	at := 0
 	for i := range o.jobs {
-		if j := o.jobs[(o.nextJob+i)%len(o.jobs)]; j.waits() {
-			o.nextJob = (o.nextJob + i) % len(o.jobs)
-			return j
+		n := (o.nextJob + i) % len(o.jobs)
+		j := o.jobs[n]
+		if j.waits() && (next == nil || o.rested[j.tenant] < o.rested[next.tenant]) {
+			next, at = j, n
 		}
 	}
-	return nil
+	if next != nil {
+		o.nextJob = at
+	}
+	return next
 }
 
 func (o *owner) release() {

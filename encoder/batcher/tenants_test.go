@@ -2,8 +2,14 @@ package batcher
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"example.org/conclave/internal/tenant"
 )
@@ -41,5 +47,93 @@ func TestTenants(t *testing.T) {
 	}
 	if s := b.Stats(); s.Hits != 3 || s.Cached != 6 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// TestTenantsTakeTurns, by hand: of batches of 64 tokens a tenant has 8 while another one asks. The other's
+// question, which came last, is in the second batch, and its tenant has all of a batch again when the other one
+// has not asked for a second.
+func TestTenantsTakeTurns(t *testing.T) {
+	var w waiting
+	now := time.Unix(0, 0)
+	add := func(tenant string, arrival, tokens int) {
+		w.add(&entry{tenant: tenant, tokens: make([]int32, tokens), arrival: uint64(arrival)}, now)
+	}
+	for i := range 40 {
+		add("many", i, 4)
+	}
+	next := func() string {
+		var all []string
+		for _, e := range w.take(64, 64, now) {
+			all = append(all, fmt.Sprint(e.tenant, e.arrival))
+		}
+		slices.Sort(all)
+		return strings.Join(all, " ")
+	}
+	if got := next(); got != "many0 many1 many2 many3 many4 many5 many6 many7" { // 160 are 32, 64 and 64
+		t.Errorf("alone: %s", got)
+	}
+	add("one", 40, 4)
+	if got := next(); got != "many8 many9 one40" {
+		t.Errorf("beside another one: %s", got)
+	}
+	if got := next(); got != "many10 many11" {
+		t.Errorf("a moment later: %s", got)
+	}
+	add("one", 41, 4)
+	add("long", 42, 60) // which is a batch of its own, and its tenant has waited the longest
+	if got := next(); got != "long42" {
+		t.Errorf("more than a share: %s", got)
+	}
+	if got := next(); got != "many12 many13 one41" {
+		t.Errorf("after it: %s", got)
+	}
+	now = now.Add(quietAfter + 1)
+	if got := next(); strings.Count(got, "many") != 10 { // 104 are 40 and 64
+		t.Errorf("a second later: %s", got)
+	}
+}
+
+// TestFullQueue: who has nothing in a queue that another tenant fills is let in.
+func TestFullQueue(t *testing.T) {
+	running, goOn := make(chan struct{}, 8), make(chan struct{})
+	b := New(Config{
+		Infer: func(_ context.Context, _ Lane, all [][]int32) ([][]float32, error) {
+			running <- struct{}{}
+			<-goOn
+			return make([][]float32, len(all)), nil
+		},
+		Machine: NewMachine(1), Threads: 1, Runs: 1, Queue: 2, BatchTokens: 64, PassageTokens: 64, BusyTokens: 64,
+	})
+	defer b.Close()
+	answers := make(chan error, 8)
+	ask := func(name string, token int32) {
+		go func() {
+			_, err := b.Question(tenant.With(context.Background(), name), []int32{token})
+			answers <- err
+		}()
+	}
+	ask("a", 1)
+	<-running
+	for n := range int32(2) {
+		ask("a", 2+n)
+		for b.Stats().Waiting != int64(n+1) {
+			runtime.Gosched()
+		}
+	}
+	ask("a", 9)
+	var full *OverloadedError
+	if err := <-answers; !errors.As(err, &full) {
+		t.Errorf("a third one of the same tenant: %v", err)
+	}
+	ask("b", 1)
+	for b.Stats().Waiting != 3 {
+		runtime.Gosched()
+	}
+	close(goOn)
+	for range 4 {
+		if err := <-answers; err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -1,11 +1,15 @@
 package batcher
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
-// entry is one question that waits or is in a run. Equal questions that arrive
+// entry is one question of a tenant that waits or is in a run. Equal questions of the tenant that arrive
 // meanwhile share it.
 type entry struct {
 	key     string
+	tenant  string
 	tokens  []int32
 	arrival uint64
 	callers []*question
@@ -14,40 +18,131 @@ type entry struct {
 
 // waiting holds the entries that no run has taken, by length and then by
 // arrival. It belongs to the batcher's goroutine.
+//
+// Tenants take turns: a batch is formed around the oldest entry of the one that was served longest ago. While
+// several ask, each has a share of a batch's tokens, so that a question waits for a short run of the others'
+// and shares its own with few of theirs, however many of them wait.
 type waiting struct {
 	entries []*entry
 	lengths []int // of entries, for group
+	tenants map[string]*askingTenant
+	served  uint64 // batches formed so far
 }
+
+// askingTenant is what is known of a tenant that asked lately.
+type askingTenant struct {
+	entries int // that wait
+	served  uint64
+	asked   time.Time
+}
+
+// tenantShare is the share of the tokens of a batch that a tenant has while several ask.
+const tenantShare = 1. / 8
 
 func (w *waiting) len() int { return len(w.entries) }
 
-func (w *waiting) add(e *entry) {
+// of returns how many entries of a tenant wait.
+func (w *waiting) of(tenant string) int {
+	if t := w.tenants[tenant]; t != nil {
+		return t.entries
+	}
+	return 0
+}
+
+// add adds an entry that came at a time.
+func (w *waiting) add(e *entry, now time.Time) {
 	at, _ := slices.BinarySearch(w.lengths, len(e.tokens)+1)
 	w.entries = slices.Insert(w.entries, at, e)
 	w.lengths = slices.Insert(w.lengths, at, len(e.tokens))
+	t := w.tenants[e.tenant]
+	if t == nil {
+		t = &askingTenant{}
+		if w.tenants == nil {
+			w.tenants = map[string]*askingTenant{}
+		}
+		w.tenants[e.tenant] = t
+	}
+	t.entries++
+	t.asked = now
 }
 
+// remove removes an entry whose callers have gone.
 func (w *waiting) remove(e *entry) {
 	if at := slices.Index(w.entries, e); at >= 0 {
-		w.delete(at, at+1)
+		w.delete([]int{at})
 	}
 }
 
 // take removes and returns the entries of the next batch.
-func (w *waiting) take(budget, start int) []*entry {
+func (w *waiting) take(budget, start int, now time.Time) []*entry {
+	for name, t := range w.tenants {
+		if t.entries == 0 && now.Sub(t.asked) > quietAfter {
+			delete(w.tenants, name)
+		}
+	}
 	oldest := 0
 	for i, e := range w.entries {
-		if e.arrival < w.entries[oldest].arrival {
+		if w.before(e, w.entries[oldest]) {
 			oldest = i
 		}
 	}
-	first, last := group(w.lengths, oldest, budget, start)
-	taken := slices.Clone(w.entries[first:last])
-	w.delete(first, last)
+	among, at := w.among(oldest, budget)
+	lengths := make([]int, len(among))
+	for i, n := range among {
+		lengths[i] = w.lengths[n]
+	}
+	first, last := group(lengths, at, budget, start)
+	w.served++
+	taken := make([]*entry, 0, last-first)
+	for _, n := range among[first:last] {
+		taken = append(taken, w.entries[n])
+		w.tenants[w.entries[n].tenant].served = w.served
+	}
+	w.delete(among[first:last])
 	return taken
 }
 
-func (w *waiting) delete(first, last int) {
-	w.entries = slices.Delete(w.entries, first, last)
-	w.lengths = slices.Delete(w.lengths, first, last)
+// before reports whether an entry is to be run before another one: by when their tenants were served last, and
+// then by their arrival.
+func (w *waiting) before(a, b *entry) bool {
+	if x, y := w.tenants[a.tenant].served, w.tenants[b.tenant].served; x != y {
+		return x < y
+	}
+	return a.arrival < b.arrival
+}
+
+// among returns which entries the next batch is chosen from, ascending, and where the oldest, which is one of
+// them, stands there: all, where one tenant asks, and else of each tenant the oldest that have its share of the
+// tokens, at least one.
+func (w *waiting) among(oldest, budget int) (all []int, at int) {
+	if len(w.tenants) < 2 {
+		for i := range w.entries {
+			all = append(all, i)
+		}
+		return all, oldest
+	}
+	byAge := make([]int, len(w.entries))
+	for i := range byAge {
+		byAge[i] = i
+	}
+	slices.SortFunc(byAge, func(a, b int) int { return int(w.entries[a].arrival) - int(w.entries[b].arrival) })
+	taken := map[string]int{}
+	for _, i := range byAge {
+		e := w.entries[i]
+		if had := taken[e.tenant]; had == 0 || had+len(e.tokens) <= int(tenantShare*float64(budget)) {
+			taken[e.tenant] += len(e.tokens)
+			all = append(all, i)
+		}
+	}
+	slices.Sort(all)
+	return all, slices.Index(all, oldest)
+}
+
+// delete removes entries, ascending.
+func (w *waiting) delete(all []int) {
+	for _, at := range slices.Backward(all) {
+		w.tenants[w.entries[at].tenant].entries--
+		w.entries = slices.Delete(w.entries, at, at+1)
+		w.lengths = slices.Delete(w.lengths, at, at+1)
+	}
 }

@@ -149,7 +149,7 @@ func (p *process) demands() (all []demand) {
 		"/v1/collections":    `{"name":"d"}`,
 		"/v1/search/batch":   `{"searches":[` + questions + `]}`,
 		"/v1/fuse":           `{"fusion":"rrf","candidates":[` + candidates + `]}`,
-		"/v1/embed":          `{"expert":"small","input":[` + texts + `]}`,
+		"/v1/embed":          `{"expert":"` + p.expert + `","input":[` + texts + `]}`,
 		"/v1/passages":       strings.Repeat(line+"\n", 8),
 		"/v1/passages/{id}":  strings.Replace(line, `"id":"x",`, "", 1),
 		"/v1/documents":      "PK\x03\x04" + many(800<<10/8, "rubbish"),
@@ -166,7 +166,7 @@ func (p *process) demands() (all []demand) {
 		"/v1/judgments":                    fmt.Sprintf(`{"question":%q,"passage":"large/0"}`, long),
 		"/v1/chat/completions":             `{"model":"conclave","messages":[{"role":"user","content":"large"}]}`,
 		"/v1/vector_stores":                `{"name":"d"}`,
-		"/v1/embeddings":                   `{"model":"small","input":[` + short + `]}`,
+		"/v1/embeddings":                   `{"model":"` + p.expert + `","input":[` + short + `]}`,
 		"/v1/vector_stores/c/search":       `{"query":"large","max_num_results":20}`,
 		"/embed":                           `{"inputs":[` + texts + `],"truncate":true}`,
 		"/rerank":                          `{"query":"large","truncate":true,"return_text":true,"texts":[` + texts + `]}`,
@@ -179,7 +179,7 @@ func (p *process) demands() (all []demand) {
 	values := `{"question":[` + many(16_000, `{"a":1}`) + `],"x":"` + strings.Repeat("x", 800<<10) + `"}`
 	add := func(method, path string) {
 		a := demand{name: method + " " + path, method: method, contentType: "application/json"}
-		a.path = strings.NewReplacer("/passages/{id}", "/passages/large/0", "/experts/{name}", "/experts/small", "/v1/collections/{collection}", "/v1/collections/c", "/snapshots/{name}", "/snapshots/none", "/jobs/{id}", "/jobs/999999").
+		a.path = strings.NewReplacer("/passages/{id}", "/passages/large/0", "/experts/{name}", "/experts/"+p.expert, "/v1/collections/{collection}", "/v1/collections/c", "/snapshots/{name}", "/snapshots/none", "/jobs/{id}", "/jobs/999999").
 			Replace(path)
 		switch method {
 		case http.MethodPost, http.MethodPut:

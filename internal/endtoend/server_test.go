@@ -118,6 +118,9 @@ type process struct {
 	cmd  *exec.Cmd
 	log  *testenv.Buffer
 	done chan error
+
+	key    string // that requests have; "": none
+	expert string // that demands name
 }
 
 // serve starts a server and waits until it is ready. before is a shell's
@@ -141,6 +144,8 @@ func (s *site) serve(before string, args ...string) *process {
 		cmd:  exec.Command("/bin/sh", line...),
 		log:  &testenv.Buffer{},
 		done: make(chan error, 1),
+
+		expert: "small",
 	}
 	p.cmd.Env = environment()
 	p.cmd.Dir = s.dir
@@ -201,6 +206,9 @@ func (p *process) send(method, path, body string) (status int, answer []byte, er
 	request, err := http.NewRequest(method, p.url+path, in)
 	if err != nil {
 		return 0, nil, err
+	}
+	if p.key != "" {
+		request.Header.Set("X-API-Key", p.key)
 	}
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")

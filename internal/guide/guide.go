@@ -31,6 +31,8 @@ type Options struct {
 	Limits  search.Limits
 	// Candidates is how many hits are taken of words, and K how many results there are where nobody says.
 	K, Candidates int
+	// Turns shares the processors with other searches; nil: every search computes at once.
+	Turns search.Turns
 }
 
 // Guide is the collection. It is made in a temporary folder when it is first asked, which takes a
@@ -106,7 +108,7 @@ func (g *Guide) build(ctx context.Context) (err error) {
 		return err
 	}
 	g.engine, err = search.NewEngine(search.EngineConfig{
-		Corpus: view.Of(g.pages), Limits: g.options.Limits,
+		Corpus: view.Of(g.pages), Limits: g.options.Limits, Turns: g.options.Turns,
 		LineUp: search.LineUp{Defaults: search.Defaults{
 			K: g.options.K, Candidates: g.options.Candidates, Timeout: g.options.Limits.Timeout, Fusion: "rrf",
 			Missing: "min", Correct: true,

@@ -41,6 +41,9 @@ type Connection struct {
 	read   int       // bytes, at most as many as the preface of HTTP/2 has
 	http2  bool
 
+	claims  map[string]int // requests on it, by caller
+	refused bool           // its last request was refused, since its caller holds many others
+
 	header  []byte        // what came of the request's header, of HTTP/1
 	working int           // requests at work
 	begun   bool          // in this state: there was such a request

@@ -12,13 +12,13 @@ import (
 // Connections bounds how many connections are open, so that the collection has the
 // descriptors that it needs whatever callers do.
 //
-// At the bound a new connection whose request has come takes the place of another one,
-// in this order: one that has sent nothing yet, the one that has been silent the longest;
-// one between two requests, the one that has been idle the longest; one that keeps the
-// server waiting, for its request or for its answer to be taken, the one that does so the
-// most. What has arrived and was not read yet counts as sent. A flood therefore takes no
-// place from callers who send their requests and read their answers. Where there is none
-// to be had, the new one waits (Listener), and health checks have places of their own.
+// At the bound a new connection whose request has come takes the place of another one, in this order: one whose
+// request was refused, since its caller has many others; one that has sent nothing yet, the one that has been
+// silent the longest; one between two requests, the one that has been idle the longest; one that keeps the server
+// waiting, for its request or for its answer to be taken, the one that does so the most. What has arrived and was
+// not read yet counts as sent. A flood therefore takes no place from callers who send their requests and read
+// their answers. Where there is none to be had, the new one waits (Listener), and health checks have places of
+// their own.
 type Connections struct {
 	rate float64 // bytes a second in which a request has to come in, and an answer to be taken
 
@@ -29,6 +29,7 @@ type Connections struct {
 	probePlaces int
 	sampled     time.Time     // when the system was asked last what is taken
 	freed       chan struct{} // closed when a place may have come free
+	shares      *Shares       // of callers whose requests are on open connections
 
 	givenUp *prometheus.CounterVec
 }
@@ -40,6 +41,7 @@ func NewConnections(bytesASecond int) *Connections {
 		open:   map[*Connection]struct{}{},
 		probes: map[*Connection]struct{}{},
 		freed:  make(chan struct{}),
+		shares: NewShares(0),
 		givenUp: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "conclave_connections_given_up_total",
 			Help: "Connections closed for others to have their place: idle ones, new ones that had sent no request, active ones whose request came or whose answer was taken too slowly, and waiting ones for which there was no place.",
@@ -138,6 +140,11 @@ func (n *Connections) enterProbe(c *Connection) (wait time.Duration) {
 
 // victim returns the connection to give up first, or nil when there is none.
 func (n *Connections) victim() *Connection {
+	for c := range n.open {
+		if c.isRefused() {
+			return c
+		}
+	}
 	now := time.Now()
 	if now.Sub(n.sampled) >= patience/4 {
 		n.sampled = now
@@ -192,7 +199,7 @@ func (n *Connections) Changed(conn net.Conn, state http.ConnState) {
 		return
 	}
 	c.change(func(now time.Time) {
-		c.state, c.since, c.spoken, c.begun, c.came, c.debt = state, now, false, false, 0, 0
+		c.state, c.since, c.spoken, c.begun, c.came, c.debt, c.refused = state, now, false, false, 0, 0, false
 		if state == http.StateIdle {
 			n.wake() // it can be given up
 		}
@@ -205,6 +212,7 @@ func (n *Connections) Limit(most, probes int) {
 		n.most = most
 		n.probePlaces = max(probes, 1)
 	})
+	n.shares.Resize(most)
 }
 
 // Count returns how many connections are open and how many of them are in a state.

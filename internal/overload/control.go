@@ -58,7 +58,7 @@ func New(most, processors int, now func() time.Time) (*Control, error) {
 		most:   most,
 		groups: map[string]int{},
 		few:    min(most, fewPerProcessor*processors),
-		turns:  newTurns(processors),
+		turns:  newTurns(processors, now),
 		now:    now,
 		work:   newWork(processors),
 	}, nil
@@ -86,7 +86,7 @@ func (r *Refusal) Error() string {
 // refused when no room is left, and when it is expected to take more than half of
 // the time until its deadline, or half a second: as long as those before it took,
 // for what was admitted with them, as a moving average. A request that is alone is
-// admitted whatever it costs, since no later moment is better. A cost above what is
+// admitted whatever it costs and however little time it has left, since no later moment is better. A cost above what is
 // admitted at a time counts as that. It leaves its place when the answer is made.
 func (c *Control) Admit(cost int, deadline time.Time) (*Place, error) {
 	return c.AdmitOf("", cost, deadline)
@@ -107,12 +107,12 @@ func (c *Control) AdmitOf(group string, cost int, deadline time.Time) (*Place, e
 	return place, nil
 }
 
-// Room returns an error, a *Refusal, where a request of cost 1 would be refused
-// however much time it has: it needs not be read then. It takes no place.
-func (c *Control) Room() error {
+// Room returns an error, a *Refusal, where a request of a group and of cost 1 would be refused
+// however much time it has: it needs not be read then. It takes no place. "" is of no group.
+func (c *Control) Room(group string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.refuse("", 1, 2*wait)
+	return c.refuse(group, 1, 2*wait)
 }
 
 // refuse expects that mu is held.
@@ -129,7 +129,7 @@ func (c *Control) refuse(group string, cost int, left time.Duration) error {
 	switch {
 	case c.admitted+cost > c.most:
 		return &Refusal{Admitted: c.admitted, After: after(expected)}
-	case allowed <= 0, c.working > 0 && beside > c.few && expected > allowed:
+	case c.working > 0 && (allowed <= 0 || beside > c.few && expected > allowed):
 		return &Refusal{Admitted: c.admitted, Expected: max(expected, time.Millisecond), After: after(expected)}
 	}
 	return nil
@@ -251,18 +251,15 @@ func after(expected time.Duration) time.Duration {
 	return max(time.Duration(math.Ceil(expected.Seconds()))*time.Second, time.Second)
 }
 
-// Turn waits until a processor is free, and returns ctx's error when that ends
-// first. done is called once, soon: a caller with a turn computes and waits for
+// Turn waits until a processor is free for the group of ctx (WithGroup), and returns ctx's
+// error when that ends first. done is called once, soon: a caller with a turn computes and waits for
 // nothing, least of all for another turn.
 func (c *Control) Turn(ctx context.Context) (done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	c.work.searched.Store(c.now().UnixNano())
-	if err := c.turns.take(ctx, groupOf(ctx)); err != nil {
-		return nil, err
-	}
-	return c.turns.giveBack, nil
+	return c.turns.take(ctx, groupOf(ctx))
 }
 
 // Most returns the cost that is admitted at a time.

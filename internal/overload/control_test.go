@@ -23,7 +23,7 @@ func TestFloodIsAnsweredOrRefused(t *testing.T) {
 		results := make(chan time.Duration, 10_000)
 		for i := range 6_000 { // 2,000 a second; 200 can be done
 			began := time.Now()
-			if i%7 == 0 && c.Room() != nil {
+			if i%7 == 0 && c.Room("") != nil {
 				refused++
 				continue
 			}
@@ -93,7 +93,7 @@ func TestCostCounts(t *testing.T) {
 	if _, err := c.Admit(1, soon); err == nil {
 		t.Error("one more was admitted beside all that there is room for")
 	}
-	if c.Room() == nil {
+	if c.Room("") == nil {
 		t.Error("there is room beside all that there is room for")
 	}
 	all.Leave()
@@ -154,8 +154,8 @@ func TestIdleIsNoMeasure(t *testing.T) {
 	for _, goOn := range idle {
 		goOn()
 	}
-	if c.load() != 75 || c.Room() == nil {
-		t.Errorf("%d are admitted, and there is room: %v", c.load(), c.Room())
+	if c.load() != 75 || c.Room("") == nil {
+		t.Errorf("%d are admitted, and there is room: %v", c.load(), c.Room(""))
 	}
 }
 
@@ -188,16 +188,21 @@ func TestAloneIsAdmitted(t *testing.T) {
 	}
 }
 
-// TestNoTimeLeft: what has no time left is refused, and a turn ends waiting with
-// its context.
+// TestNoTimeLeft: what has no time left is refused beside others, and nobody is told that there is too much to do who
+// is alone. A turn ends waiting with its context.
 func TestNoTimeLeft(t *testing.T) {
 	c, err := New(4, 1, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Admit(1, time.Now().Add(-time.Second)); err == nil {
-		t.Error("a request whose time was up was admitted")
+	alone, err := c.Admit(1, time.Now().Add(-time.Second))
+	if err != nil {
+		t.Fatalf("a request whose time was up was told that there is too much to do, and is alone: %v", err)
 	}
+	if _, err := c.Admit(1, time.Now().Add(-time.Second)); err == nil {
+		t.Error("a request whose time was up was admitted beside another")
+	}
+	alone.Leave()
 	done, err := c.Turn(t.Context())
 	if err != nil {
 		t.Fatal(err)

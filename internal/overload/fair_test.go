@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -48,57 +49,149 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// turnsAt returns turns by a clock that advance sets.
+func turnsAt(processors int) (t *turns, advance func(time.Duration)) {
+	now := time.Unix(0, 0)
+	made := newTurns(processors, func() time.Time { return now })
+	return &made, func(d time.Duration) { now = now.Add(d) }
+}
+
+// queue lets a caller of a group wait for a turn, and tells out of it when it has come.
+func (t *turns) queue(group, name string, out chan<- served) {
+	count := func() (n int) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for _, g := range t.groups {
+			n += len(g.waiting) + g.running
+		}
+		return n
+	}
+	before := count()
+	began := make(chan struct{})
+	go func() {
+		close(began)
+		done, err := t.take(context.Background(), group)
+		if err != nil {
+			name = err.Error()
+		}
+		out <- served{name, done}
+	}()
+	<-began
+	for count() == before { // else the order would be the scheduler's
+		runtime.Gosched()
+	}
+}
+
+// served is a turn that has come.
+type served struct {
+	name string
+	done func()
+}
+
 // TestTurnsOfGroups: with one processor, who comes second of another group is served second, however
 // many of the first group wait; within a group, it is the order of coming.
 func TestTurnsOfGroups(t *testing.T) {
-	turns := newTurns(1)
-	if err := turns.take(t.Context(), "a"); err != nil {
+	turns, _ := turnsAt(1)
+	first, err := turns.take(t.Context(), "a")
+	if err != nil {
 		t.Fatal(err)
 	}
-	served := make(chan string)
-	wait := func(group, name string) {
-		before := 0
-		turns.mu.Lock()
-		for _, w := range turns.waiting {
-			before += len(w)
-		}
-		turns.mu.Unlock()
-		go func() {
-			if err := turns.take(context.Background(), group); err != nil {
-				name = err.Error()
-			}
-			served <- name
-			turns.giveBack()
-		}()
-		for now := before; now == before; { // else the order would be the scheduler's
-			now = 0
-			turns.mu.Lock()
-			for _, w := range turns.waiting {
-				now += len(w)
-			}
-			turns.mu.Unlock()
-		}
-	}
+	all := make(chan served, 7)
 	for i := range 4 {
-		wait("a", fmt.Sprint("a", i))
+		turns.queue("a", fmt.Sprint("a", i), all)
 	}
-	wait("b", "b0")
-	wait("b", "b1")
-	wait("c", "c0")
+	turns.queue("b", "b0", all)
+	turns.queue("b", "b1", all)
+	turns.queue("c", "c0", all)
 	gone, leave := context.WithCancel(context.Background())
 	leave()
-	if err := turns.take(gone, "d"); !errors.Is(err, context.Canceled) {
+	if _, err := turns.take(gone, "d"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	turns.giveBack()
+	first()
 	var order []string
 	for range 7 {
-		order = append(order, <-served)
+		next := <-all
+		order = append(order, next.name)
+		next.done()
 	}
 	if fmt.Sprint(order) != "[a0 b0 c0 a1 b1 a2 a3]" {
 		t.Errorf("%v", order)
 	}
-	if err := turns.take(t.Context(), "e"); err != nil || len(turns.waiting) > 0 || len(turns.order) > 0 {
+	if _, err := turns.take(t.Context(), "e"); err != nil || len(turns.order) > 0 {
 		t.Errorf("%v, %v wait", err, turns.order)
+	}
+}
+
+// TestTurnsByTime, by hand: a group whose turns take 100 ms waits until another one, whose turns take 20 ms, has had as
+// much time, and not as many turns.
+func TestTurnsByTime(t *testing.T) {
+	turns, advance := turnsAt(1)
+	all := make(chan served, 9)
+	first, err := turns.take(t.Context(), "costly")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		turns.queue("costly", fmt.Sprint("costly", i), all)
+	}
+	for i := range 6 {
+		turns.queue("cheap", fmt.Sprint("cheap", i), all)
+	}
+	advance(100 * time.Millisecond)
+	first()
+	var order []string
+	for range 9 {
+		next := <-all
+		order = append(order, next.name)
+		advance(map[bool]time.Duration{true: 100 * time.Millisecond, false: 20 * time.Millisecond}[next.name[1] == 'o'])
+		next.done()
+	}
+	// 0.1 s count 0.1·e^(-0.02n) after n cheap turns: 0.0905 after five, when five of 0.02 s count 0.096.
+	if fmt.Sprint(order) != "[cheap0 cheap1 cheap2 cheap3 cheap4 costly0 cheap5 costly1 costly2]" {
+		t.Errorf("%v", order)
+	}
+}
+
+// TestOneProcessorIsKept, by hand: a group that used more than half a second of two processors lately has one of them
+// while another group comes, and both a second after that one came last.
+func TestOneProcessorIsKept(t *testing.T) {
+	turns, advance := turnsAt(2)
+	take := func(group string) func() {
+		t.Helper()
+		done, err := turns.take(t.Context(), group)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	one, two := take("much"), take("much") // nobody knows of it yet
+	advance(700 * time.Millisecond)
+	one()
+	two()
+	take("little")()
+	all := make(chan served, 2)
+	turns.queue("much", "first", all)
+	one = (<-all).done
+	turns.queue("much", "second", all)
+	if len(all) != 0 || turns.free != 1 {
+		t.Fatalf("%d have turns, and %d processors are free", len(all), turns.free)
+	}
+	take("little")() // which does not wait
+	advance(900 * time.Millisecond)
+	one() // 0.7 s of each of two and 0.9 s of one count 1.5 by now
+	one = (<-all).done
+	turns.queue("much", "third", all)
+	if len(all) != 0 {
+		t.Error("the processor that is kept was handed out")
+	}
+	advance(200 * time.Millisecond)
+	turns.queue("much", "fourth", all)
+	two = (<-all).done
+	one()
+	two()
+	(<-all).done()
+	if turns.free != 2 {
+		t.Errorf("%d processors are free", turns.free)
 	}
 }

@@ -83,7 +83,7 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	}
 	s.guide = guide.New(guide.Options{
 		Reading: DocumentOptions(s.config.Documents, nil), Limits: capacity.Limits(s.config.Limits),
-		K: s.config.Search.K, Candidates: s.config.Search.Candidates,
+		K: s.config.Search.K, Candidates: s.config.Search.Candidates, Turns: control,
 	})
 	s.api, err = newAPI(o, metrics, control, s.guide, s.several)
 	if err != nil {
