@@ -259,6 +259,21 @@ type Documents struct {
 	Look time.Duration `yaml:"look" between:"10ms 24h"`
 	// GitIgnore leaves out of folders what files called .gitignore in them name.
 	GitIgnore bool `yaml:"gitignore" help:"leave out what files called .gitignore in the folders name"`
+	OCR       OCR  `yaml:"ocr"`
+	// Converters make files of formats that are not read into others.
+	Converters []Converter `yaml:"converters"`
+}
+
+// OCR says how the letters of pictures are recognised, by tesseract where it is installed.
+type OCR struct {
+	Languages string        `yaml:"languages" help:"languages of pictures, as tesseract has them: eng+deu; \"\": pictures are not read"`
+	Time      time.Duration `yaml:"time" between:"1s 24h"` // for all pictures of a file
+}
+
+// Converter is a program that converts files with an ending.
+type Converter struct {
+	Ending  string `yaml:"ending" unique:"true"` // with the dot
+	Command string `yaml:"command"`              // with {in} and {dir}
 }
 
 // Rate bounds the requests of one caller: of its key, or of its address.

@@ -298,7 +298,7 @@ func TestSampleFile(t *testing.T) {
 	}
 	shown := regexp.MustCompile(`(?m)^#: `).ReplaceAllString(string(text), "")
 	shown = strings.NewReplacer("experts: []\n", "", "generators: []\n", "",
-		"auth:\n  disabled: false ", "x", "  keys: []  ", "x").Replace(shown)
+		"auth:\n  disabled: false ", "x", "  keys: []  ", "x", "  converters: []  ", "x").Replace(shown)
 	lines := regexp.MustCompile(`(?m)^x.*\n`).ReplaceAllString(shown, "")
 	example, err := load(t, lines, nil)
 	if err != nil {

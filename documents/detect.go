@@ -38,6 +38,9 @@ const (
 const Formats = "PDF, HTML, Markdown, plain text, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, RTF, EML, MBOX, CSV, JSON, XML, " +
 	"reStructuredText, AsciiDoc, Org, LaTeX, man pages, Jupyter notebooks, RSS, Atom, SRT, WebVTT, zip and tar.gz"
 
+// readTypes are the media types that are read, but for archives.
+var readTypes = []string{PDF, HTML, Markdown, Text, CSV, TSV, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, Mail, Mailbox}
+
 // byEnding are the types of names where the content does not tell.
 var byEnding = map[string]string{
 	".md": Markdown, ".markdown": Markdown, ".mdx": Markdown, ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".csv": CSV, ".tsv": TSV, ".tab": TSV,

@@ -67,8 +67,11 @@ type Document struct {
 	MediaType string
 	Text      string // the texts of all blocks, in reading order
 	Blocks    []Block
-	Pages     int      // pages, slides or sheets; 0 where the format has none
-	Warnings  []string // what was left out, and what is doubtful
+	Pages     int // pages, slides or sheets; 0 where the format has none
+	// Recognised is how sure tesseract was, from 0 to 100, of the pages whose letters it recognised; nil where
+	// there are none.
+	Recognised map[int]int
+	Warnings   []string // what was left out, and what is doubtful
 
 	pieces []Piece // what the document is cut into for passages of cutAt words; where cutAt is 0, it is not cut
 	cutAt  int

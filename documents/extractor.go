@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // Input is a file to read.
@@ -53,10 +54,36 @@ func (r *Extractor) Read(ctx context.Context, in Input) (d *Document, attached [
 	if len(in.Data) == 0 {
 		return nil, nil, unreadable(NoText, nil, "it is empty")
 	}
+	mediaType := Detect(in.Data, in.Name, in.Type)
+	if strings.HasPrefix(mediaType, "image/") {
+		d, err := r.readPicture(ctx, in, mediaType)
+		return d, nil, err
+	}
+	if by, ok := r.converter(in.Name); ok && convertible(mediaType) {
+		return r.readConverted(ctx, by, in, mediaType)
+	}
+	return r.readFile(ctx, in)
+}
+
+// converter returns the pool's converter of a file; ok is false where there is none.
+func (r *Extractor) converter(name string) (by Converter, ok bool) {
+	if r.pool == nil {
+		return by, false
+	}
+	return r.pool.options.Converters.find(name)
+}
+
+// readFile reads a file of a format that this program reads.
+func (r *Extractor) readFile(ctx context.Context, in Input) (d *Document, attached []Member, err error) {
 	request := &request{limits: r.limits, words: r.words, file: in}
 	a, err := r.ask(ctx, request)
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(a.blank) > 0 {
+		if err := r.recogniseBlank(ctx, request, a); err != nil {
+			return nil, nil, err
+		}
 	}
 	if a.refused != nil {
 		return nil, a.members, a.refused

@@ -31,8 +31,19 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if len(os.Args) > 4 && os.Args[1] == "run-confined" { // --memory BYTES -- PROGRAM …
+		memory, err := strconv.ParseInt(os.Args[3], 10, 64)
+		if err == nil {
+			err = BecomeProgram(memory, os.Args[5], os.Args[6:]...)
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
+
+// testConfiner starts programs by way of the test's own program.
+func testConfiner() Confiner { return ConfinerOf(os.Args[0], 1<<30, "run-confined") }
 
 func limits() Limits {
 	return Limits{

@@ -24,11 +24,14 @@ func (p *fileParser) answer(ctx context.Context, r *request) (a *answer) {
 	if r.unpack {
 		return unpack(r)
 	}
-	d, attached, leaves, err := p.read(ctx, r)
-	a = &answer{document: d, members: attached, leaves: leaves}
+	if r.draw > 0 {
+		return p.draw(r)
+	}
+	a = &answer{}
+	d, leaves, err := p.read(ctx, r, a)
+	a.document, a.leaves = d, leaves
 	if err != nil {
-		a = refuse(err)
-		a.members, a.leaves = attached, leaves
+		a.document, a.refused = nil, refuse(err).refused
 		return a
 	}
 	if r.words > 0 {
@@ -46,27 +49,49 @@ func refuse(err error) *answer {
 	return &answer{refused: known}
 }
 
-// read reads a file of any format. leaves says that this process should read no other one.
-func (p *fileParser) read(ctx context.Context, r *request) (d *Document, attached []Member, leaves bool, err error) {
+// read reads a file of any format, and adds to the answer the files that are attached, and the pages that are
+// pictures. leaves says that this process should read no other one.
+func (p *fileParser) read(ctx context.Context, r *request, a *answer) (d *Document, leaves bool, err error) {
 	mediaType := Detect(r.file.Data, r.file.Name, r.file.Type)
 	if mediaType != PDF {
-		d, attached, err = parse(r.file, mediaType, r.limits)
-		return d, attached, false, err
+		d, a.members, err = parse(r.file, mediaType, r.limits)
+		return d, false, err
 	}
 	if p.pdf == nil {
-		return nil, nil, false, unreadable(Unsupported, nil, "PDF is not read here")
+		return nil, false, unreadable(Unsupported, nil, "PDF is not read here")
 	}
 	found, err := readPDF(p.pdf, r.file.Data, r.limits.TextBytes)
-	switch {
-	case err != nil && p.memory.refused():
-		return nil, nil, true, unreadable(TooLarge, nil, "PDFium needs more memory for it than it may have")
-	case err != nil: // PDFium is in an unknown state
-		return nil, nil, true, unreadable(Damaged, nil, "PDFium ended on it")
-	case found.Reason != "":
-		return nil, nil, false, unreadable(found.Reason, nil, "%s", found.Detail)
+	if err != nil { // PDFium is in an unknown state
+		return nil, true, p.reasonOfPDFium()
+	}
+	a.blank = found.Blank
+	if found.Reason != "" {
+		return nil, false, unreadable(found.Reason, nil, "%s", found.Detail)
 	}
 	d, err = layOut(found, r.limits)
-	return d, nil, false, err
+	return d, false, err
+}
+
+// draw answers with a page of a PDF as a PNG, the only member.
+func (p *fileParser) draw(r *request) *answer {
+	if p.pdf == nil {
+		return refuse(unreadable(Unsupported, nil, "PDF is not read here"))
+	}
+	picture, err := drawPDFPage(p.pdf, r.file.Data, r.draw)
+	if err != nil {
+		a := refuse(p.reasonOfPDFium())
+		a.leaves = true
+		return a
+	}
+	return &answer{members: []Member{{Name: "page.png", Data: picture}}}
+}
+
+// reasonOfPDFium returns why PDFium failed.
+func (p *fileParser) reasonOfPDFium() error {
+	if p.memory.refused() {
+		return unreadable(TooLarge, nil, "PDFium needs more memory for it than it may have")
+	}
+	return unreadable(Damaged, nil, "PDFium ended on it")
 }
 
 // parse reads a file of a media type other than PDF.
@@ -99,7 +124,7 @@ func parse(in Input, mediaType string, limits Limits) (d *Document, attached []M
 		return nil, nil, unreadable(
 			Encrypted,
 			nil,
-			"it is an Office file with a password, or of before 2007: save it without one, as DOCX, PPTX or XLSX",
+			"it is an Office file with a password, or of before 2007: save it without one, as DOCX, PPTX or XLSX, or install LibreOffice, which converts DOC, XLS and PPT",
 		)
 	default:
 		var known bool

@@ -72,6 +72,7 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 		common[corpus.ModifiedKey] = about.Modified.UTC().Format(time.RFC3339)
 	}
 	passages := make([]corpus.Passage, len(pieces))
+	sureness := recognisedBlocks{d: d}
 	last := 0
 	var codePoints, utf16 int // of the text that was passed
 	for i, piece := range pieces {
@@ -91,6 +92,9 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 		}
 		if piece.Page > 0 {
 			metadata[corpus.PageKey] = int64(piece.Page)
+		}
+		if confidence, recognised := sureness.least(piece); recognised {
+			metadata[corpus.OCRConfidenceKey] = int64(confidence)
 		}
 		if gap := d.Text[last:piece.Begin]; i == 0 && gap != "" || i > 0 && gap != corpus.Gap {
 			metadata[corpus.TextBeforeKey] = gap

@@ -26,6 +26,7 @@ type pdfAnswer struct {
 	Title  string
 	Pages  []pdfPage
 	Unread []int // pages, from 1, that PDFium cannot read
+	Blank  []int // pages, from 1, that have drawings and no letters
 }
 
 // CompilePDFium leaves the compiled form of PDFium in a folder, from which Serve takes it.
@@ -86,6 +87,9 @@ func readPDF(pool pdfium.Pool, data []byte, textBytes int) (*pdfAnswer, error) {
 			answer.Unread = append(answer.Unread, i+1)
 		}
 		answer.Pages = append(answer.Pages, page)
+		if err == nil && len(page.Lines) == 0 && hasDrawings(p, opened.Document, i) {
+			answer.Blank = append(answer.Blank, i+1)
+		}
 		for _, line := range page.Lines {
 			letters += len(line.Text)
 		}
@@ -101,7 +105,7 @@ func readPDF(pool pdfium.Pool, data []byte, textBytes int) (*pdfAnswer, error) {
 		if len(answer.Unread) > 0 {
 			return &pdfAnswer{Reason: Damaged, Detail: "none of its pages can be read"}, nil
 		}
-		return &pdfAnswer{Reason: NoText, Detail: detail}, nil
+		return &pdfAnswer{Reason: NoText, Detail: detail, Blank: answer.Blank}, nil
 	}
 	return answer, nil
 }

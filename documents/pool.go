@@ -18,7 +18,10 @@ type PoolOptions struct {
 	Start   Worker
 	Workers int           // processes that read at the same time; less than 1: one
 	Idle    time.Duration // after which a process that reads nothing is ended; 0: half a minute
-	Grown   int64         // bytes of memory beyond which a process is ended behind its file; 0: 96 MiB
+	// Converters makes files of other formats readable; nil: they are not read.
+	Converters *Converters
+	OCR        *Recogniser // of pictures and of pages without letters; nil: they are not read
+	Grown      int64       // bytes of memory beyond which a process is ended behind its file; 0: 96 MiB
 }
 
 const (
@@ -92,7 +95,7 @@ func (p *Pool) ask(ctx context.Context, group string, r *request) (*answer, erro
 	} else {
 		p.put(w)
 	}
-	if err == nil && a.refused != nil && a.document == nil && len(a.members) == 0 {
+	if err == nil && a.refused != nil && a.document == nil && len(a.members) == 0 && len(a.blank) == 0 {
 		return nil, a.refused
 	}
 	return a, err

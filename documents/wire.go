@@ -17,6 +17,7 @@ import (
 type request struct {
 	unpack bool
 	skip   int // of unpack: members that were handed over before
+	draw   int // the number of the page of a PDF that is wanted as a picture; 0: none is
 	words  int // of read: words of a passage (Cut); 0: the document is not cut
 	limits Limits
 	file   Input
@@ -29,6 +30,7 @@ type answer struct {
 	members  []Member         // attached files, or of unpack those of the archive from request.skip
 	itself   bool             // of unpack: the file is no archive
 	more     bool             // of unpack: members follow
+	blank    []int            // of read: the numbers of the pages that have drawings and no letters
 	leaves   bool             // the worker ends itself now
 	grown    int64            // bytes of memory that the worker keeps beyond those of its start
 }
@@ -172,6 +174,7 @@ func writeRequest(out io.Writer, r *request) error {
 	var e encoder
 	e.flag(r.unpack)
 	e.number(r.skip)
+	e.number(r.draw)
 	e.number(r.words)
 	l := r.limits
 	for _, n := range []int{
@@ -188,7 +191,7 @@ func writeRequest(out io.Writer, r *request) error {
 // decodeRequest returns the request of a payload, whose bytes the file's are.
 func decodeRequest(payload []byte) (*request, error) {
 	d := decoder{b: payload}
-	r := &request{unpack: d.flag(), skip: d.number(), words: d.number()}
+	r := &request{unpack: d.flag(), skip: d.number(), draw: d.number(), words: d.number()}
 	r.limits = Limits{
 		FileBytes: int64(d.number()), UnpackedBytes: int64(d.number()), TextBytes: d.number(), Blocks: d.number(),
 		Time: time.Duration(d.number()), Depth: d.number(), Members: d.number(),
@@ -209,6 +212,10 @@ func writeAnswer(out io.Writer, a *answer) error {
 	}
 	e.flag(a.itself)
 	e.flag(a.more)
+	e.number(len(a.blank))
+	for _, page := range a.blank {
+		e.number(page)
+	}
 	e.flag(a.document != nil)
 	if a.document != nil {
 		e.document(a.document)
@@ -233,6 +240,10 @@ func decodeAnswer(payload []byte) (*answer, error) {
 		a.refused = &UnreadableError{Reason: Reason(d.text()), Detail: d.text()}
 	}
 	a.itself, a.more = d.flag(), d.flag()
+	a.blank = make([]int, d.count())
+	for i := range a.blank {
+		a.blank[i] = d.number()
+	}
 	if d.flag() {
 		a.document = d.document()
 	}

@@ -28,7 +28,7 @@ fused by how certain each source is of this question.
 Start with 'conclave demo'.`,
 	},
 		newSetup(term), newDemo(term), newDoctor(term),
-		newRead(term), newReadFiles(term), newIndex(term), newSearch(term), newMCP(term), newServe(term),
+		newRead(term), newReadFiles(term), newRunConfined(), newIndex(term), newSearch(term), newMCP(term), newServe(term),
 		newEvaluate(term), newCalibrate(term),
 		newSnapshot(term),
 		newExport(term), newImport(term),

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
@@ -104,9 +106,62 @@ func openReaders(config configs.Config) (*documents.Pool, error) {
 	}
 	memory := strconv.FormatInt(readers.Memory, 10)
 	return documents.NewPool(documents.PoolOptions{
-		Workers: readers.Workers,
-		Start:   documents.WorkerOf(program, "read-files", "--memory", memory, pdfCache(cache)),
+		Workers:    readers.Workers,
+		Start:      documents.WorkerOf(program, "read-files", "--memory", memory, pdfCache(cache)),
+		OCR:        recogniser(config.Documents.OCR, program),
+		Converters: converters(config.Documents, program),
 	}), nil
+}
+
+// Bytes of address space of the programs that read what this one does not: tesseract for one picture, and
+// LibreOffice, which takes two thirds of that for an empty file.
+const (
+	recogniserMemory = 1 << 30
+	converterMemory  = 4 << 30
+)
+
+// recogniser returns what recognises letters by a configuration; nil where tesseract is not installed, or not wanted.
+func recogniser(o configs.OCR, launcher string) *documents.Recogniser {
+	program, err := exec.LookPath("tesseract")
+	if err != nil || o.Languages == "" {
+		return nil
+	}
+	return &documents.Recogniser{
+		Program: program, Languages: o.Languages, Time: o.Time,
+		Confine: documents.ConfinerOf(launcher, recogniserMemory, "run-confined"),
+	}
+}
+
+// converters returns the programs that convert files: those of a configuration, and LibreOffice where it is
+// installed for endings that the configuration does not name.
+func converters(d configs.Documents, launcher string) *documents.Converters {
+	out := &documents.Converters{
+		ByEnding: map[string]documents.Converter{}, Time: d.Time,
+		Confine: documents.ConfinerOf(launcher, converterMemory, "run-confined"),
+	}
+	if office, err := exec.LookPath("soffice"); err == nil {
+		out.ByEnding = documents.OfficeConverters(office)
+	}
+	for _, c := range d.Converters {
+		out.ByEnding[strings.ToLower(c.Ending)] = documents.Converter{Command: strings.Fields(c.Command)}
+	}
+	return out
+}
+
+// newRunConfined returns the command that becomes the program of somebody else, with less than this process may do.
+func newRunConfined() *cobra.Command {
+	var memory int64
+	command := &cobra.Command{
+		Use:    "run-confined PROGRAM [ARGUMENT ...]",
+		Short:  "Run a program that reads a file for another conclave, which starts this by itself",
+		Hidden: true,
+		Args:   cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return documents.BecomeProgram(memory, args[0], args[1:]...)
+		},
+	}
+	command.Flags().Int64Var(&memory, "memory", recogniserMemory, "bytes of address space that the program may have")
+	return command
 }
 
 // pdfCache returns the folder of the compiled reader of PDF.

@@ -20,10 +20,11 @@ const (
 	DocumentPassagesKey = "document_passages"
 	DocumentBytesKey    = "document_bytes" // of its file
 	MediaTypeKey        = "media_type"
-	ModifiedKey         = "modified" // RFC 3339
-	HeadingKey          = "heading"  // the path of headings around a passage
-	PageKey             = "page"     // that a passage begins on, from 1
-	BeginKey            = "begin"    // of a passage, in bytes of the document's text
+	ModifiedKey         = "modified"       // RFC 3339
+	HeadingKey          = "heading"        // the path of headings around a passage
+	PageKey             = "page"           // that a passage begins on, from 1
+	OCRConfidenceKey    = "ocr_confidence" // from 0 to 100, of a page whose letters were recognised
+	BeginKey            = "begin"          // of a passage, in bytes of the document's text
 	EndKey              = "end"
 	// The same beginning in code points and in units of UTF-16; absent where it is BeginKey's.
 	BeginCodePointsKey = "begin_codepoints"
@@ -45,7 +46,8 @@ const (
 const Gap = "\n\n"
 
 var documentKeys = []string{DocumentKey, DocumentTitleKey, DocumentSourceKey, DocumentSHA256Key, DocumentPassagesKey,
-	DocumentBytesKey, DocumentRootKey, DocumentRevisionKey, MediaTypeKey, ModifiedKey, HeadingKey, PageKey, BeginKey,
+	DocumentBytesKey, DocumentRootKey, DocumentRevisionKey, MediaTypeKey, ModifiedKey, HeadingKey, PageKey,
+	OCRConfidenceKey, BeginKey,
 	EndKey, BeginCodePointsKey, BeginUTF16Key, TextBeforeKey, TextAfterKey}
 
 // DocumentKeys returns the keys of metadata that documents need for themselves.

@@ -1,0 +1,160 @@
+package documents
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Converter makes a file of a format that is not read into one of a format that is, by a program.
+type Converter struct {
+	// Command is a program and its arguments. In them {in} stands for the path of the file and {dir} for the
+	// folder where the program writes another one, with an ending of its own.
+	Command []string
+}
+
+// Converters are the programs that convert files.
+type Converters struct {
+	ByEnding map[string]Converter // by the ending of the file's name, in small letters, with the dot
+	Time     time.Duration        // for one file
+	Confine  Confiner             // nil: exec.CommandContext
+}
+
+// find returns the converter of a file; ok is false where there is none.
+func (c *Converters) find(name string) (Converter, bool) {
+	if c == nil {
+		return Converter{}, false
+	}
+	found, ok := c.ByEnding[strings.ToLower(path.Ext(name))]
+	return found, ok
+}
+
+// mostSaid bounds what is kept of what a converter prints.
+const mostSaid = 1 << 10
+
+// convert returns the file that a converter makes of another one, with the name of the original and the ending that
+// the converter gave. Errors are *UnreadableError where the file or the converter is to blame, and ctx's where that
+// ends first. What the program wrote is removed.
+func (c *Converters) convert(ctx context.Context, by Converter, in Input, limits Limits) (Input, error) {
+	dir, err := os.MkdirTemp("", "conclave-convert-")
+	if err != nil {
+		return Input{}, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	ending := strings.ToLower(path.Ext(in.Name))
+	source, made := filepath.Join(dir, "in", "file"+ending), filepath.Join(dir, "out")
+	err = errors.Join(
+		os.Mkdir(filepath.Dir(source), 0o700), os.Mkdir(made, 0o700), os.WriteFile(source, in.Data, 0o600),
+	)
+	if err != nil {
+		return Input{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, c.Time)
+	defer cancel()
+	args := slices.Clone(by.Command)
+	for i := range args {
+		args[i] = strings.NewReplacer("{in}", source, "{dir}", made).Replace(args[i])
+	}
+	confine := c.Confine
+	if confine == nil {
+		confine = exec.CommandContext
+	}
+	cmd := confine(limited, args[0], args[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(cmd.Env, "HOME="+dir, "TMPDIR="+dir)
+	said := &firstBytes{most: mostSaid}
+	cmd.Stdout, cmd.Stderr = said, said
+	runtime.LockOSThread() // the program is killed with the thread that started it
+	err = cmd.Run()
+	runtime.UnlockOSThread()
+	switch {
+	case ctx.Err() != nil:
+		return Input{}, ctx.Err()
+	case limited.Err() != nil:
+		return Input{}, unreadable(TooSlow, nil, "%s, which converts %s files, took longer than %v", by.name(), ending, c.Time)
+	case err != nil:
+		return Input{}, unreadable(Damaged, nil, "%s, which converts %s files, failed: %s", by.name(), ending, firstLine(said.b))
+	}
+	out, err := onlyFile(made, limits)
+	if err != nil {
+		return Input{}, err
+	}
+	if out.Data == nil {
+		return Input{}, unreadable(Damaged, nil, "%s, which converts %s files, wrote nothing: %s", by.name(), ending, firstLine(said.b))
+	}
+	out.Name = strings.TrimSuffix(in.Name, path.Ext(in.Name)) + path.Ext(out.Name)
+	return out, nil
+}
+
+// name returns what the program is called.
+func (c Converter) name() string { return filepath.Base(c.Command[0]) }
+
+// onlyFile returns the first file of a folder; none, without an error, where there is no regular file.
+func onlyFile(folder string, limits Limits) (Input, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return Input{}, err
+	}
+	for _, entry := range entries {
+		if !entry.Type().IsRegular() {
+			continue
+		}
+		f, err := os.Open(filepath.Join(folder, entry.Name()))
+		if err != nil {
+			return Input{}, err
+		}
+		data, err := readBounded(f, limits)
+		return Input{Name: entry.Name(), Data: data}, errors.Join(err, f.Close())
+	}
+	return Input{}, nil
+}
+
+// convertible reports whether a media type is one that only a converter makes readable.
+func convertible(mediaType string) bool {
+	return !slices.Contains(readTypes, mediaType) && !strings.HasPrefix(mediaType, "image/")
+}
+
+// readConverted converts a file and reads what comes of it. The document has the media type of the original.
+func (r *Extractor) readConverted(ctx context.Context, by Converter, in Input, mediaType string) (*Document, []Member, error) {
+	if err := r.pool.enter(ctx, r.group); err != nil {
+		return nil, nil, err
+	}
+	converted, err := r.pool.options.Converters.convert(ctx, by, in, r.limits)
+	r.pool.leave()
+	if err != nil {
+		return nil, nil, err
+	}
+	if made := Detect(converted.Data, converted.Name, ""); convertible(made) || bytes.Equal(converted.Data, in.Data) {
+		return nil, nil, unreadable(Unsupported, nil, "%s made a file of type %s of it, which is not read", by.name(), made)
+	}
+	d, attached, err := r.readFile(ctx, converted)
+	if d != nil {
+		d.MediaType = mediaType
+		d.Warnings = append(d.Warnings, fmt.Sprintf("it was converted to %s by %s before it was read", path.Ext(converted.Name), by.name()))
+	}
+	return d, attached, err
+}
+
+// OfficeConverters returns the converters of the Office formats of before 2007, and RTF, by LibreOffice.
+func OfficeConverters(program string) map[string]Converter {
+	out := map[string]Converter{}
+	for ending, to := range map[string]string{
+		".doc": "docx", ".dot": "docx", ".rtf": "docx", ".xls": "xlsx", ".xlt": "xlsx", ".ppt": "pptx", ".pps": "pptx",
+		".wpd": "docx", ".wps": "docx",
+	} {
+		out[ending] = Converter{Command: []string{
+			program, "--headless", "--norestore", "-env:UserInstallation=file://{dir}/../profile", "--convert-to", to,
+			"--outdir", "{dir}", "{in}",
+		}}
+	}
+	return out
+}

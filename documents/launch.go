@@ -1,0 +1,47 @@
+package documents
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ConfinerOf returns a Confiner that starts programs by way of a program of this project, whose arguments make it
+// run BecomeProgram: --memory, the bytes of address space of the program, then its path and its arguments. The
+// programs find others by PATH, and have no other environment. Each is the first of a group of processes, which is
+// killed as a whole when the command's context ends.
+func ConfinerOf(launcher string, memory int64, args ...string) Confiner {
+	return func(ctx context.Context, program string, more ...string) *exec.Cmd {
+		all := append(append([]string(nil), args...), "--memory", strconv.FormatInt(memory, 10), "--", program)
+		cmd := exec.CommandContext(ctx, launcher, append(all, more...)...)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+		cmd.SysProcAttr = apart()
+		cmd.Cancel = func() error {
+			killGroup(cmd.Process)
+			return nil
+		}
+		cmd.WaitDelay = time.Second
+		return cmd
+	}
+}
+
+// BecomeProgram replaces this process by a program that it confines: to bytes of address space, and on Linux to
+// the machine without the network. It returns only if that fails.
+func BecomeProgram(memory int64, program string, args ...string) error {
+	path, err := exec.LookPath(program)
+	if err == nil {
+		_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+		_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(memory), Max: uint64(memory)})
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, lessUrgent)
+		forbidNetwork()
+		// Go's runtime has more address space than the program may have, so a shell sets that bound.
+		limit := fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, memory>>10)
+		err = unix.Exec("/bin/sh", append([]string{"sh", "-c", limit, path}, args...), os.Environ())
+	}
+	return fmt.Errorf("start %s: %w", program, err)
+}

@@ -1,0 +1,402 @@
+package documents
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Recogniser recognises the letters of pictures (OCR) with the program tesseract. A nil *Recogniser is one
+// that is not installed.
+type Recogniser struct {
+	Program   string        // path of tesseract
+	Languages string        // as its option -l has them: eng+deu
+	Time      time.Duration // for all pictures of a file
+	// Confine returns the command that runs a program with bounds of memory and without the network; nil:
+	// exec.CommandContext does.
+	Confine Confiner
+}
+
+// Confiner returns a command that runs a program with arguments, confined in what it can reach.
+type Confiner func(ctx context.Context, program string, args ...string) *exec.Cmd
+
+// recognisedPage is the text of a picture.
+type recognisedPage struct {
+	paragraphs []string
+	confidence float64 // mean of its words, from 0 to 100
+	words      int
+}
+
+const (
+	mostRecognised = 16 << 20 // bytes that tesseract may say of one picture
+	installOCR     = "install tesseract (Debian: apt-get install tesseract-ocr) to have pictures of text read"
+)
+
+// recognise returns the texts of a picture's pages, of which only a TIFF has more than one. Errors are
+// *UnreadableError where the picture is to blame, and ctx's where that ends first.
+func (o *Recogniser) recognise(ctx context.Context, picture []byte) ([]recognisedPage, error) {
+	confine := o.Confine
+	if confine == nil {
+		confine = exec.CommandContext
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := confine(running, o.Program, "stdin", "stdout", "-l", o.Languages, "tsv")
+	cmd.Env = append(cmd.Env, "OMP_THREAD_LIMIT=1") // one core for one picture
+	cmd.Stdin = bytes.NewReader(picture)
+	said := &firstBytes{most: 1 << 10}
+	cmd.Stderr = said
+	cmd.WaitDelay = time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	runtime.LockOSThread() // the program is killed with the thread that started it
+	defer runtime.UnlockOSThread()
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start tesseract: %w", err)
+	}
+	table, err := io.ReadAll(io.LimitReader(out, mostRecognised+1))
+	tooMuch := len(table) > mostRecognised
+	if tooMuch {
+		stop()
+	}
+	err = errors.Join(err, cmd.Wait())
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case tooMuch:
+		return nil, unreadable(TooLarge, nil, "tesseract finds more than %d bytes of text in it", mostRecognised)
+	case err != nil:
+		return nil, unreadable(Damaged, nil, "tesseract does not read it: %s", firstLine(said.b))
+	}
+	return readRecognised(table), nil
+}
+
+// firstLine returns the first line of what a program said; a dash where it said nothing.
+func firstLine(said []byte) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(string(said), "?")), "\n")
+	if line == "" {
+		return "-"
+	}
+	return line
+}
+
+// The columns of tesseract's table, of which the rows with level wordLevel are words.
+const (
+	levelColumn      = 0
+	pageColumn       = 1
+	paragraphColumn  = 3
+	confidenceColumn = 10
+	textColumn       = 11
+	wordLevel        = "5"
+)
+
+// readRecognised returns the pages of tesseract's table (TSV): words of a paragraph are joined by blanks, and
+// paragraphs end where tesseract ends them. Rows that are not whole are passed over.
+func readRecognised(table []byte) (pages []recognisedPage) {
+	lines := bufio.NewScanner(bytes.NewReader(table))
+	lines.Buffer(nil, mostRecognised)
+	var words []string
+	last := ""
+	flush := func() {
+		if len(words) > 0 {
+			page := &pages[len(pages)-1]
+			page.paragraphs = append(page.paragraphs, strings.Join(words, " "))
+			words = nil
+		}
+	}
+	number := ""
+	for lines.Scan() {
+		row := strings.Split(lines.Text(), "\t")
+		if len(row) <= textColumn || row[levelColumn] == "level" {
+			continue
+		}
+		if row[pageColumn] != number {
+			flush()
+			number = row[pageColumn]
+			pages = append(pages, recognisedPage{})
+		}
+		text := strings.TrimSpace(strings.Join(row[textColumn:], " "))
+		confidence, err := strconv.ParseFloat(row[confidenceColumn], 64)
+		if row[levelColumn] != wordLevel || text == "" || err != nil {
+			continue
+		}
+		if paragraph := strings.Join(row[:paragraphColumn+1], "."); paragraph != last {
+			flush()
+			last = paragraph
+		}
+		words = append(words, text)
+		page := &pages[len(pages)-1]
+		page.confidence += (confidence - page.confidence) / float64(page.words+1)
+		page.words++
+	}
+	flush()
+	return pages
+}
+
+// readPicture returns the document of a picture's text.
+func (r *Extractor) readPicture(ctx context.Context, in Input, mediaType string) (*Document, error) {
+	o := r.recogniser()
+	if o == nil {
+		return nil, unreadable(NoText, nil, "it is a picture: %s", installOCR)
+	}
+	limited, cancel := context.WithTimeout(ctx, r.limits.Time)
+	defer cancel()
+	pages, err := r.recogniseInTurn(limited, in.Data)
+	if err != nil {
+		if ctx.Err() == nil && limited.Err() != nil {
+			return nil, unreadable(TooSlow, nil, "recognising its letters took longer than %v", r.limits.Time)
+		}
+		return nil, err
+	}
+	found := map[int]recognisedPage{}
+	for i, page := range pages {
+		found[i+1] = page
+	}
+	d := &Document{MediaType: mediaType, Pages: len(pages)}
+	d.insertRecognised(found, r.limits)
+	if len(d.Blocks) == 0 {
+		return nil, unreadable(NoText, nil, "tesseract finds no letters in the picture (languages: %s)", o.Languages)
+	}
+	if r.words > 0 {
+		d.cutInto(r.words)
+	}
+	return d, nil
+}
+
+// recogniser returns the pool's Recogniser; nil where there is none.
+func (r *Extractor) recogniser() *Recogniser {
+	if r.pool == nil {
+		return nil
+	}
+	return r.pool.options.OCR
+}
+
+// recogniseInTurn recognises a picture when it is the turn of the extractor's group among those who read files.
+func (r *Extractor) recogniseInTurn(ctx context.Context, picture []byte) ([]recognisedPage, error) {
+	if err := r.pool.enter(ctx, r.group); err != nil {
+		return nil, err
+	}
+	defer r.pool.leave()
+	return r.pool.options.OCR.recognise(ctx, picture)
+}
+
+// recogniseBlank adds to an answer the texts of those pages of a PDF that have drawings and no letters
+// (answer.blank). Pages that cannot be read, or not in time, are named in the warnings. Without tesseract
+// the warning says what to install. The error is ctx's.
+func (r *Extractor) recogniseBlank(ctx context.Context, request *request, a *answer) error {
+	blank := a.blank
+	o := r.recogniser()
+	warn := func(pages []int, why string) {
+		if len(pages) == 0 {
+			return
+		}
+		text := fmt.Sprintf("%d of its pages are pictures without text (%s): %s", len(pages), pageList(pages), why)
+		if a.document != nil {
+			a.document.Warnings = append(a.document.Warnings, text)
+		} else {
+			a.refused = &UnreadableError{Reason: NoText, Detail: text}
+		}
+	}
+	if o == nil {
+		warn(blank, installOCR)
+		return nil
+	}
+	began := time.Now()
+	found := map[int]recognisedPage{}
+	var failed, late []int
+	var cause error
+	for i, number := range blank {
+		left := o.Time - time.Since(began)
+		if left <= 0 {
+			late = blank[i:]
+			break
+		}
+		page, err := r.recognisePage(ctx, request, number, min(left, r.limits.Time))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			failed, cause = append(failed, number), err
+			continue
+		}
+		found[number] = page
+	}
+	d := a.document
+	if d == nil {
+		d = &Document{MediaType: PDF, Pages: slices.Max(blank)}
+	}
+	d.insertRecognised(found, r.limits)
+	if len(d.Blocks) > 0 {
+		a.document, a.refused = d, nil
+		if r.words > 0 {
+			d.cutInto(r.words)
+		}
+	}
+	if len(failed) > 0 {
+		warn(failed, "their letters were not recognised: "+cause.Error())
+	}
+	warn(late, fmt.Sprintf("there was no time left to recognise their letters (%v for a file, documents.ocr.time)", o.Time))
+	if a.document == nil && a.refused == nil {
+		a.refused = &UnreadableError{Reason: NoText, Detail: fmt.Sprintf("tesseract finds no letters on its %d pages (languages: %s)", len(blank), o.Languages)}
+	}
+	return nil
+}
+
+// recognisePage draws a page of a PDF, by its number from 1, and recognises its letters.
+func (r *Extractor) recognisePage(ctx context.Context, request *request, number int, within time.Duration) (page recognisedPage, err error) {
+	limited, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	draw := *request
+	draw.draw, draw.words = number, 0
+	a, err := r.pool.ask(limited, r.group, &draw)
+	if err != nil {
+		return page, err
+	}
+	if len(a.members) != 1 {
+		return page, unreadable(Damaged, nil, "the page cannot be drawn")
+	}
+	pages, err := r.recogniseInTurn(limited, a.members[0].Data)
+	if err != nil || len(pages) == 0 {
+		return page, err
+	}
+	return pages[0], nil
+}
+
+// pageList names pages, at most five.
+func pageList(pages []int) string {
+	var names []string
+	for _, page := range pages[:min(len(pages), 5)] {
+		names = append(names, strconv.Itoa(page))
+	}
+	list := strings.Join(names, ", ")
+	if len(pages) > 5 {
+		list += " and others"
+	}
+	if len(pages) == 1 {
+		return "page " + list
+	}
+	return "pages " + list
+}
+
+// insertRecognised puts the texts of recognised pages, by their numbers from 1, in their places between the blocks
+// of the other pages, notes how sure tesseract was, and warns of that. Pages beyond the limits of a document are
+// left out with a warning.
+func (d *Document) insertRecognised(found map[int]recognisedPage, limits Limits) {
+	numbers := make([]int, 0, len(found))
+	size, blocks := len(d.Text), len(d.Blocks)
+	var beyond, read []int
+	sum := 0.
+	least, leastPage := 101., 0
+	for number := range found {
+		numbers = append(numbers, number)
+	}
+	slices.Sort(numbers)
+	for _, number := range numbers {
+		page := found[number]
+		for _, p := range page.paragraphs {
+			size += len(p) + len("\n\n")
+		}
+		blocks += len(page.paragraphs)
+		if size > limits.TextBytes || blocks > limits.Blocks {
+			beyond = append(beyond, number)
+			continue
+		}
+		if page.words == 0 {
+			continue
+		}
+		read = append(read, number)
+		sum += page.confidence
+		if page.confidence < least {
+			least, leastPage = page.confidence, number
+		}
+	}
+	if len(beyond) > 0 {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: their recognised text is more than is read of one file", pageList(beyond)))
+	}
+	if len(read) == 0 {
+		return
+	}
+	d.merge(read, found)
+	d.Recognised = map[int]int{}
+	for _, number := range read {
+		d.Recognised[number] = int(found[number].confidence + 0.5)
+	}
+	d.Warnings = append(d.Warnings, fmt.Sprintf(
+		"the letters of %d pages (%s) were recognised by tesseract, with a mean confidence of %.0f of 100; least on page %d: %.0f",
+		len(read), pageList(read), sum/float64(len(read)), leastPage, least,
+	))
+}
+
+// merge rebuilds text and blocks with the paragraphs of pages, in ascending order, before the first block of a
+// later page.
+func (d *Document) merge(pages []int, found map[int]recognisedPage) {
+	var text strings.Builder
+	var blocks []Block
+	add := func(gap, piece string, b Block) {
+		if len(blocks) > 0 {
+			text.WriteString(gap)
+		}
+		b.Begin = text.Len()
+		text.WriteString(piece)
+		b.End = text.Len()
+		blocks = append(blocks, b)
+	}
+	insert := func(before int) {
+		for len(pages) > 0 && pages[0] < before {
+			for _, p := range found[pages[0]].paragraphs {
+				add("\n\n", p, Block{Kind: Paragraph, Page: pages[0]})
+			}
+			pages = pages[1:]
+		}
+	}
+	end := 0
+	for _, b := range d.Blocks {
+		before := len(blocks)
+		insert(b.Page)
+		gap := d.Text[end:b.Begin]
+		if len(blocks) > before {
+			gap = "\n\n"
+		}
+		end = b.End
+		add(gap, d.TextOf(b), b)
+	}
+	insert(int(^uint(0) >> 1))
+	d.Text, d.Blocks = text.String(), blocks
+}
+
+// recognisedBlocks finds, for one piece of a document after the other, how sure tesseract was of it.
+type recognisedBlocks struct {
+	d    *Document
+	next int // the first block that may be of the next piece
+}
+
+// least returns the confidence of the page that tesseract was least sure of among those that a piece has text of; ok
+// is false where none of them was recognised. Pieces are given in their order.
+func (r *recognisedBlocks) least(p Piece) (confidence int, ok bool) {
+	if len(r.d.Recognised) == 0 {
+		return 0, false
+	}
+	for r.next < len(r.d.Blocks) && r.d.Blocks[r.next].End <= p.Begin {
+		r.next++
+	}
+	for _, b := range r.d.Blocks[r.next:] {
+		if b.Begin >= p.End {
+			break
+		}
+		if c, recognised := r.d.Recognised[b.Page]; recognised && (!ok || c < confidence) {
+			confidence, ok = c, true
+		}
+	}
+	return confidence, ok
+}
