@@ -80,16 +80,16 @@ func (c *Converters) convert(ctx context.Context, by Converter, in Input, limits
 	case ctx.Err() != nil:
 		return Input{}, ctx.Err()
 	case limited.Err() != nil:
-		return Input{}, unreadable(TooSlow, nil, "%s, which converts %s files, took longer than %v", by.name(), ending, c.Time)
+		return Input{}, unreadable(TooSlow, nil, "%s took longer than %v to convert it", by.name(), c.Time)
 	case err != nil:
-		return Input{}, unreadable(Damaged, nil, "%s, which converts %s files, failed: %s", by.name(), ending, firstLine(said.b))
+		return Input{}, unreadable(Damaged, nil, "%s could not convert it: %s", by.name(), firstLine(said.b))
 	}
 	out, err := onlyFile(made, limits)
 	if err != nil {
 		return Input{}, err
 	}
 	if out.Data == nil {
-		return Input{}, unreadable(Damaged, nil, "%s, which converts %s files, wrote nothing: %s", by.name(), ending, firstLine(said.b))
+		return Input{}, unreadable(Damaged, nil, "%s wrote nothing when it converted it: %s", by.name(), firstLine(said.b))
 	}
 	out.Name = strings.TrimSuffix(in.Name, path.Ext(in.Name)) + path.Ext(out.Name)
 	return out, nil
@@ -124,7 +124,12 @@ func convertible(mediaType string) bool {
 }
 
 // readConverted converts a file and reads what comes of it. The document has the media type of the original.
-func (r *Extractor) readConverted(ctx context.Context, by Converter, in Input, mediaType string) (*Document, []Member, error) {
+func (r *Extractor) readConverted(
+	ctx context.Context,
+	by Converter,
+	in Input,
+	mediaType string,
+) (*Document, []Member, error) {
 	if err := r.pool.enter(ctx, r.group); err != nil {
 		return nil, nil, err
 	}
@@ -139,7 +144,8 @@ func (r *Extractor) readConverted(ctx context.Context, by Converter, in Input, m
 	d, attached, err := r.readFile(ctx, converted)
 	if d != nil {
 		d.MediaType = mediaType
-		d.Warnings = append(d.Warnings, fmt.Sprintf("it was converted to %s by %s before it was read", path.Ext(converted.Name), by.name()))
+		warning := fmt.Sprintf("it was converted to %s by %s before it was read", path.Ext(converted.Name), by.name())
+		d.Warnings = append(d.Warnings, warning)
 	}
 	return d, attached, err
 }

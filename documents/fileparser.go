@@ -31,7 +31,8 @@ func (p *fileParser) answer(ctx context.Context, r *request) (a *answer) {
 	d, leaves, err := p.read(ctx, r, a)
 	a.document, a.leaves = d, leaves
 	if err != nil {
-		a.document, a.refused = nil, refuse(err).refused
+		a.document = nil
+		a.refused = refuse(err).refused
 		return a
 	}
 	if r.words > 0 {

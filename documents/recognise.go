@@ -227,7 +227,8 @@ func (r *Extractor) recogniseBlank(ctx context.Context, request *request, a *ans
 			return ctx.Err()
 		}
 		if err != nil {
-			failed, cause = append(failed, number), err
+			failed = append(failed, number)
+			cause = err
 			continue
 		}
 		found[number] = page
@@ -248,13 +249,19 @@ func (r *Extractor) recogniseBlank(ctx context.Context, request *request, a *ans
 	}
 	warn(late, fmt.Sprintf("there was no time left to recognise their letters (%v for a file, documents.ocr.time)", o.Time))
 	if a.document == nil && a.refused == nil {
-		a.refused = &UnreadableError{Reason: NoText, Detail: fmt.Sprintf("tesseract finds no letters on its %d pages (languages: %s)", len(blank), o.Languages)}
+		why := fmt.Sprintf("tesseract finds no letters on its %d pages (languages: %s)", len(blank), o.Languages)
+		a.refused = &UnreadableError{Reason: NoText, Detail: why}
 	}
 	return nil
 }
 
 // recognisePage draws a page of a PDF, by its number from 1, and recognises its letters.
-func (r *Extractor) recognisePage(ctx context.Context, request *request, number int, within time.Duration) (page recognisedPage, err error) {
+func (r *Extractor) recognisePage(
+	ctx context.Context,
+	request *request,
+	number int,
+	within time.Duration,
+) (page recognisedPage, err error) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	draw := *request
@@ -318,11 +325,13 @@ func (d *Document) insertRecognised(found map[int]recognisedPage, limits Limits)
 		read = append(read, number)
 		sum += page.confidence
 		if page.confidence < least {
-			least, leastPage = page.confidence, number
+			least = page.confidence
+			leastPage = number
 		}
 	}
 	if len(beyond) > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("%s: their recognised text is more than is read of one file", pageList(beyond)))
+		warning := pageList(beyond) + ": their recognised text is more than is read of one file"
+		d.Warnings = append(d.Warnings, warning)
 	}
 	if len(read) == 0 {
 		return
@@ -372,7 +381,8 @@ func (d *Document) merge(pages []int, found map[int]recognisedPage) {
 		add(gap, d.TextOf(b), b)
 	}
 	insert(int(^uint(0) >> 1))
-	d.Text, d.Blocks = text.String(), blocks
+	d.Text = text.String()
+	d.Blocks = blocks
 }
 
 // recognisedBlocks finds, for one piece of a document after the other, how sure tesseract was of it.

@@ -133,7 +133,8 @@ func TestScannedPages(t *testing.T) {
 	if fmt.Sprint(pages) != "[1 2 4]" || len(d.Recognised) != 1 || d.Recognised[2] < 80 {
 		t.Errorf("blocks of pages %v, recognised %v", pages, d.Recognised)
 	}
-	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "page 2") || !strings.Contains(d.Warnings[0], "tesseract") {
+	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "page 2") ||
+		!strings.Contains(d.Warnings[0], "tesseract") {
 		t.Errorf("the warnings are %q", d.Warnings)
 	}
 	passages := PassagesOf(About{ID: "scan.pdf"}, d, data, 100)
@@ -145,7 +146,8 @@ func TestScannedPages(t *testing.T) {
 		t.Errorf("no passage has the confidence: %v", passages)
 	}
 
-	d, _, err = r.Read(t.Context(), Input{Name: "all.pdf", Data: scannedPDF(t, drawnText(t, "Nothing can be selected here"))})
+	all := scannedPDF(t, drawnText(t, "Nothing can be selected here"))
+	d, _, err = r.Read(t.Context(), Input{Name: "all.pdf", Data: all})
 	if err != nil || d.Text != "Nothing can be selected here" {
 		t.Errorf("a PDF of pictures alone: %v %+v", err, d)
 	}
@@ -164,7 +166,8 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	d, _, err := r.Read(t.Context(), Input{Name: "hours.png", Data: picture.Bytes()})
-	if err != nil || d.Text != "Opening hours of the mill\n\nMonday to Friday" || d.MediaType != "image/png" || d.Pages != 1 {
+	if err != nil || d.Text != "Opening hours of the mill\n\nMonday to Friday" || d.MediaType != "image/png" ||
+		d.Pages != 1 {
 		t.Errorf("%v %+v", err, d)
 	}
 	_, _, err = r.Read(t.Context(), Input{Name: "cut.png", Data: picture.Bytes()[:100]})
@@ -246,7 +249,7 @@ func TestConverters(t *testing.T) {
 	tools.ByEnding[".net"] = script("net", `python3 -c 'import socket; socket.socket()' 2>&1 | tail -1; exit 1`)
 	tools.ByEnding[".big"] = script("big", `python3 -c 'bytes(2 << 30)' 2>&1 | tail -1; exit 1`)
 	tools.ByEnding[".env"] = script("env", `echo "key:$CONCLAVE_KEY"; exit 1`)
-	wants := map[string]string{"a.env": "failed: key:"}
+	wants := map[string]string{"a.env": "convert it: key:"}
 	if _, err := exec.LookPath("python3"); err == nil && runtime.GOOS == "linux" {
 		wants["a.net"], wants["a.big"] = "PermissionError", "MemoryError"
 	}
