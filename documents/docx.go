@@ -45,10 +45,18 @@ func (d *docx) readFile(p *parts, document []byte, related map[string]relation) 
 	if err != nil {
 		return err
 	}
+	numbers, err := p.read(ofKind(related, "numbering"))
+	if err != nil {
+		return err
+	}
+	d.numbers, err = readNumbers(numbers)
+	if err != nil {
+		return err
+	}
 	if d.paged {
 		d.w.page = 1
 	}
-	return errors.Join(d.read(document), d.err)
+	return errors.Join(d.read(document), d.err, d.nameHeads())
 }
 
 type docx struct {
@@ -56,6 +64,15 @@ type docx struct {
 	paged  bool
 	styles docxStyles
 	notes  map[string]string // footnotes, by id
+
+	numbers  *docxNumbers
+	list     string          // the id of the list that the paragraph is in; "" where it is in none
+	depthIn  int             // its level in the list
+	number   string          // what stands before it, such as "2.1"
+	math     []*mathElement  // the formula that is being read, the outermost element first
+	raised   strings.Builder // letters above or below the line
+	raisedBy string          // "superscript" or "subscript": what they are
+	vertical string          // the same of the run that is being read
 
 	line   strings.Builder
 	kind   Kind
@@ -77,18 +94,43 @@ type table struct {
 	cell   strings.Builder
 	headed int
 	heads  bool // the row that is being read names the columns
+	span   int  // columns that the cell spans that is being read
+	goesOn bool // that cell goes on with the one above it
+	copies int  // of cells that span rows
 }
 
 func (d *docx) read(document []byte) error {
 	inText := false
 	return newElements(document).each(func(e xml.StartElement) bool {
+		if len(d.math) > 0 {
+			inText = e.Name.Local == "t"
+			return d.startMath(e)
+		}
 		switch e.Name.Local {
-		case "Fallback", "del", "moveFrom", "instrText", "delText", "sectPr", "rPr":
+		case "Fallback", "del", "moveFrom", "instrText", "delText", "sectPr", "pPrChange", "rPrChange":
 			return true // the same content for older programs; what is deleted; codes of fields
+		case "oMath":
+			d.math = append(d.math, &mathElement{name: e.Name.Local})
 		case "p":
 			d.begin()
+		case "r":
+			d.vertical = ""
+		case "vertAlign":
+			d.vertical = value(e, "val")
+		case "numId":
+			d.list = value(e, "val")
+		case "gridSpan":
+			if t := d.table(); t != nil {
+				t.span, _ = strconv.Atoi(value(e, "val"))
+			}
+		case "vMerge":
+			if t := d.table(); t != nil {
+				t.goesOn = value(e, "val") != "restart"
+			}
 		case "pStyle":
-			switch style := value(e, "val"); {
+			style := value(e, "val")
+			d.list, d.depthIn = d.numberingOf(style)
+			switch {
 			case d.styles.headings[style] > 0:
 				d.kind = Heading
 				d.level = d.styles.headings[style]
@@ -101,21 +143,24 @@ func (d *docx) read(document []byte) error {
 				d.level = n + 1
 			}
 		case "ilvl":
-			if n, err := strconv.Atoi(value(e, "val")); err == nil && d.kind != Heading && n >= 0 && n < 9 {
-				d.kind = Item
-				d.level = n + 1
+			if n, err := strconv.Atoi(value(e, "val")); err == nil && n >= 0 && n < 9 {
+				d.depthIn = n
+				if d.kind != Heading {
+					d.kind = Item
+					d.level = n + 1
+				}
 			}
 		case "t":
 			inText = true
 		case "tab":
-			d.line.WriteByte('\t')
+			d.say("\t")
 		case "br", "cr":
 			if value(e, "type") == "page" && d.paged {
 				return false // Word marked the page that follows
 			}
-			d.line.WriteByte('\n')
+			d.say("\n")
 		case "noBreakHyphen":
-			d.line.WriteByte('-')
+			d.say("-")
 		case "lastRenderedPageBreak":
 			if d.line.Len() == 0 || len(d.tables) > 0 {
 				d.w.page++
@@ -152,12 +197,21 @@ func (d *docx) read(document []byte) error {
 		return false
 	}, func(s string) {
 		if inText {
-			d.line.WriteString(s)
+			d.say(s)
 		}
 	}, func(e xml.EndElement) {
+		if len(d.math) > 0 {
+			inText = false
+			d.endMath()
+			return
+		}
 		switch e.Name.Local {
 		case "t":
 			inText = false
+		case "pPr":
+			if d.list != "" && d.number == "" {
+				d.number = d.numbers.next(d.list, d.depthIn)
+			}
 		case "p":
 			d.flush()
 			d.addNotes()
@@ -184,6 +238,57 @@ func (d *docx) begin() {
 		d.flush()
 	}
 	d.kind, d.level = Paragraph, 0
+	d.list, d.depthIn, d.number, d.vertical = "", 0, "", ""
+}
+
+// say adds text to the formula, the letters above or below the line, or the paragraph that is being read.
+func (d *docx) say(text string) {
+	if n := len(d.math); n > 0 {
+		d.math[n-1].text.WriteString(text)
+		return
+	}
+	raised := d.vertical
+	if raised != "superscript" && raised != "subscript" {
+		raised = ""
+	}
+	if d.raised.Len() > 0 && raised != d.raisedBy {
+		d.endRaised(text)
+	}
+	if raised != "" {
+		d.raisedBy = raised
+		d.raised.WriteString(text)
+		return
+	}
+	d.line.WriteString(text)
+}
+
+// endRaised writes the letters above or below the line that were read, by the text that follows.
+func (d *docx) endRaised(next string) {
+	if d.raised.Len() == 0 {
+		return
+	}
+	before, raised := d.line.String(), d.raised.String()
+	switch {
+	case d.raisedBy == "subscript":
+		raised = writeLowered(before, raised)
+	case strings.HasPrefix(next, "/") || strings.HasPrefix(next, "⁄"): // the upper part of a fraction
+		raised = " " + raised
+	default:
+		raised = writeRaised(before, raised)
+	}
+	d.line.WriteString(raised)
+	d.raised.Reset()
+}
+
+// numberingOf returns the list that a style's paragraphs are in, and their level in it; "" where they are in none.
+func (d *docx) numberingOf(style string) (list string, level int) {
+	if numbered, known := d.styles.numbers[style]; known {
+		if linked, known := d.numbers.styles[style]; known && linked.id != "" && numbered.level == 0 {
+			return numbered.id, linked.level
+		}
+		return numbered.id, numbered.level
+	}
+	return "", 0
 }
 
 func (d *docx) table() *table {
@@ -195,8 +300,13 @@ func (d *docx) table() *table {
 
 // flush ends a paragraph, or a part of it before a page or a text box.
 func (d *docx) flush() {
+	d.endRaised("")
 	text := d.line.String()
 	d.line.Reset()
+	if d.number != "" && strings.TrimSpace(text) != "" {
+		text = d.number + " " + text
+		d.number = ""
+	}
 	if t := d.table(); t != nil {
 		if t.cell.Len() > 0 {
 			t.cell.WriteByte(' ')
@@ -226,8 +336,20 @@ func (d *docx) endCell() {
 	if len(t.rows) == 0 {
 		t.rows = append(t.rows, nil)
 	}
-	t.rows[len(t.rows)-1] = append(t.rows[len(t.rows)-1], clean(t.cell.String()))
+	row := t.rows[len(t.rows)-1]
+	text := clean(t.cell.String())
+	if n := len(t.rows); t.goesOn && text == "" && n > 1 && len(row) < len(t.rows[n-2]) && t.copies < spreadCells {
+		text = t.rows[n-2][len(row)]
+		t.copies += 1 + len(text)/64
+	}
+	row = append(row, text)
+	for i := 1; i < min(t.span, widestSpan) && t.copies < spreadCells; i++ {
+		row = append(row, "")
+		t.copies++
+	}
+	t.rows[len(t.rows)-1] = row
 	t.cell.Reset()
+	t.span, t.goesOn = 0, false
 }
 
 // endTable adds a table; one inside a cell becomes text of the cell.
@@ -248,9 +370,6 @@ func (d *docx) endTable() {
 			d.w.add(Paragraph, 0, joinCells(row))
 		}
 	} else {
-		if t.headed == 0 && looksLikeHeader(t.rows) {
-			t.headed = 1
-		}
 		addTable(d.w, t.rows, t.headed)
 	}
 	d.addNotes()
@@ -268,12 +387,19 @@ func widest(rows [][]string) (most int) {
 type docxStyles struct {
 	headings map[string]int // their levels
 	lists    map[string]bool
+	numbers  map[string]styleNumber
+}
+
+// styleNumber is the list of a style's paragraphs, and their level in it.
+type styleNumber struct {
+	id    string
+	level int
 }
 
 // readStyles reads the levels of headings, and which styles make items of lists. A style
 // that does not say has what the one has that it is based on.
 func readStyles(part []byte) (docxStyles, error) {
-	s := docxStyles{headings: map[string]int{}, lists: map[string]bool{}}
+	s := docxStyles{headings: map[string]int{}, lists: map[string]bool{}, numbers: map[string]styleNumber{}}
 	based := map[string]string{}
 	id := ""
 	err := newElements(part).each(func(e xml.StartElement) bool {
@@ -286,7 +412,8 @@ func readStyles(part []byte) (docxStyles, error) {
 			}
 		case "name": // Word's own headings have their level from their name
 			name := strings.ToLower(value(e, "val"))
-			if n, err := strconv.Atoi(strings.TrimPrefix(name, "heading ")); err == nil && n >= 1 && n <= 9 && id != "" {
+			if n, err := strconv.Atoi(strings.TrimPrefix(name, "heading ")); err == nil && n >= 1 && n <= 9 &&
+				id != "" {
 				s.headings[id] = n
 			}
 			if name == "title" && id != "" {
@@ -295,6 +422,14 @@ func readStyles(part []byte) (docxStyles, error) {
 		case "numPr":
 			if id != "" {
 				s.lists[id] = true
+			}
+		case "numId":
+			if id != "" {
+				s.numbers[id] = styleNumber{value(e, "val"), s.numbers[id].level}
+			}
+		case "ilvl":
+			if n, err := strconv.Atoi(value(e, "val")); err == nil && id != "" {
+				s.numbers[id] = styleNumber{s.numbers[id].id, n}
 			}
 		case "basedOn":
 			based[id] = value(e, "val")
@@ -311,6 +446,9 @@ func readStyles(part []byte) (docxStyles, error) {
 				s.headings[style] = s.headings[at]
 			}
 			s.lists[style] = s.lists[style] || s.lists[at]
+			if inherited, known := s.numbers[at]; known && s.numbers[style].id == "" {
+				s.numbers[style] = inherited
+			}
 		}
 	}
 	return s, err

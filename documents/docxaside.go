@@ -1,8 +1,10 @@
 package documents
 
 import (
+	"encoding/xml"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"golang.org/x/net/html"
 )
@@ -80,4 +82,46 @@ func (d *docx) addWordFile(data []byte) error {
 	d.parts.left = p.left
 	d.warnings = append(d.warnings, inner.warnings...)
 	return err
+}
+
+// nameHeads adds a warning that names the headers and footers of pages that have text, which are not read.
+func (d *docx) nameHeads() error {
+	count, first := 0, ""
+	for _, r := range d.related {
+		if r.kind != "header" && r.kind != "footer" {
+			continue
+		}
+		part, err := d.parts.read(r.target)
+		if err != nil {
+			return err
+		}
+		var text strings.Builder
+		inText := false
+		err = newElements(part).each(func(e xml.StartElement) bool {
+			inText = e.Name.Local == "t"
+			return e.Name.Local == "instrText"
+		}, func(s string) {
+			if inText {
+				text.WriteString(s)
+			}
+		}, func(e xml.EndElement) {
+			inText = false
+			if e.Name.Local == "p" {
+				text.WriteByte(' ')
+			}
+		})
+		if err != nil {
+			continue // what is not read cannot damage the rest
+		}
+		if said := clean(text.String()); strings.ContainsFunc(said, unicode.IsLetter) {
+			count++
+			if first == "" || said < first {
+				first = said
+			}
+		}
+	}
+	if count > 0 {
+		d.w.warn("%d headers and footers of pages were left out: %.80q", count, first)
+	}
+	return nil
 }

@@ -164,7 +164,7 @@ row [Country | Days | Fee]: Ireland | 3 | 4.50
 row [Country | Days | Fee]: Norway | 7 | 9.00
 heading2: Refunds
 paragraph: ` + refund + ` Cash is never refunded.
-`, nil},
+`, []string{`1 headers and footers of pages were left out: "Northwind Handbook, edition 7"`}},
 		"training.pptx": {PPTX, "Service training", `1 heading2: Service training
 1 paragraph: For new colleagues
 2 heading2: Damaged goods
