@@ -36,7 +36,7 @@ const (
 
 // Formats names what is read, for messages.
 const Formats = "PDF, HTML, Markdown, plain text, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, RTF, EML, MBOX, CSV, JSON, XML, " +
-	"reStructuredText, AsciiDoc, Org, LaTeX, man pages, Jupyter notebooks, RSS, Atom, SRT, WebVTT, zip and tar.gz"
+	"reStructuredText, AsciiDoc, Org, LaTeX, man pages, Jupyter notebooks, iCalendar, vCard, RSS, Atom, SRT, WebVTT, zip and tar.gz"
 
 // readTypes are the media types that are read, but for archives.
 var readTypes = []string{PDF, HTML, Markdown, Text, CSV, TSV, DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, Mail, Mailbox}

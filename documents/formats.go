@@ -19,6 +19,7 @@ const (
 	JSON      = "application/json"
 	XML       = "application/xml"
 	RTF       = "application/rtf"
+	Calendar  = "text/calendar"
 )
 
 // textFormat is a format of text that has a reader of its own.
@@ -47,6 +48,7 @@ func textFormats() []textFormat {
 			readJSON,
 		},
 		{XML, []string{"text/xml"}, []string{".xml"}, readXML},
+		{Calendar, []string{"text/vcard", "text/x-vcard"}, []string{".ics", ".ifb", ".vcf"}, readCalendar},
 		{RTF, []string{"text/rtf"}, []string{".rtf"}, readRTF},
 	}
 }

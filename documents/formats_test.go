@@ -50,6 +50,10 @@ func TestTextFormats(t *testing.T) {
 			`<?xml version="1.0"?><parts><part id="7"><name>bolt</name><price>1.20</price></part><part><name>nut</name></part><text><title>Pump</title><p>Keep <b>dry</b> now.</p></text></parts>`,
 			"p id: 7; name: bolt; price: 1.20|p name: nut|h2 Pump|p p: Keep dry now.",
 		},
+		"a.ics": {
+			"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\nSUMMARY:Pump\\, valve\r\nDTSTART;TZID=x:20250110T0900\r\n 00\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
+			"p Summary: Pump, valve; Start: 2025-01-10 09:00",
+		},
 		"a.rtf": {
 			`{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\info{\title Pump}}\pard\outlinelevel0 Parts\par\pard Keep caf\'e9 \u8364?10{\super 3} {\*\x no}dry.\par` +
 				`\trowd\intbl Key\cell Sum\cell\row\intbl a\cell 1\cell\row\pard End.\par}`,

@@ -46,24 +46,70 @@ func readMail(w *writer, data []byte, limits Limits) (title string, attached []M
 	w.add(Heading, 1, title)
 	w.add(Paragraph, 0, strings.Join(head, "; "))
 	before := w.text.Len()
-	if strings.TrimSpace(mail.Text) != "" {
-		for _, lines := range paragraphs(strings.ReplaceAll(mail.Text, "\r\n", "\n")) {
-			addParagraph(w, lines)
-		}
-	} else if tree, err := html.Parse(strings.NewReader(mail.HTML)); err == nil {
-		writeDOM(w, w.prune(tree))
-	}
+	addMailText(w, mail)
 	if w.text.Len() == before {
 		warnings = append(warnings, "the mail has no text")
 	}
-	for i, part := range append(mail.Attachments, mail.OtherParts...) {
+	others := append(mail.Attachments, mail.OtherParts...)
+	pictures := 0
+	for _, part := range mail.Inlines {
+		if strings.HasPrefix(part.ContentType, "image/") {
+			pictures++
+			continue
+		}
+		others = append(others, part)
+	}
+	if pictures > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d pictures in the mail were left out", pictures))
+	}
+	for i, part := range others {
 		name := part.FileName
 		if name == "" {
-			name = fmt.Sprintf("part-%d", i+1)
+			name = fmt.Sprintf("part-%d%s", i+1, partEnding(part.ContentType))
 		}
 		attached = append(attached, Member{Name: name, Data: part.Content})
 	}
 	return title, attached, warnings, nil
+}
+
+// partEnding returns the ending of a file's name by its media type; "" for types that are told by their content.
+func partEnding(mediaType string) string {
+	switch mediaType {
+	case HTML:
+		return ".html"
+	case Mail:
+		return ".eml"
+	case Calendar:
+		return ".ics"
+	case CSV:
+		return ".csv"
+	}
+	return ""
+}
+
+// richerHTML is how many times as many words the HTML of a mail has to have as its plain text to be read in its
+// place: the plain text of many mails says only that there is HTML.
+const richerHTML = 1.2
+
+// addMailText writes the text of a mail: the plain one, or the HTML where there is no plain one or it says less.
+func addMailText(w *writer, mail *enmime.Envelope) {
+	plain := mail.Root.DepthMatchFirst(func(p *enmime.Part) bool {
+		return p.ContentType == "text/plain" && p.Disposition != "attachment"
+	})
+	if strings.TrimSpace(mail.HTML) != "" {
+		tree, err := html.Parse(strings.NewReader(mail.HTML))
+		words := len(strings.Fields(mail.Text))
+		if err == nil && (plain == nil || float64(len(strings.Fields(textBelow(tree)))) > richerHTML*float64(words)) {
+			before := len(w.blocks)
+			writeDOM(w, w.prune(tree))
+			if len(w.blocks) > before {
+				return
+			}
+		}
+	}
+	for _, lines := range paragraphs(strings.ReplaceAll(mail.Text, "\r\n", "\n")) {
+		addParagraph(w, lines)
+	}
 }
 
 // parseMail takes a mail apart.

@@ -46,6 +46,13 @@ func readXLSX(w *writer, data []byte) (title string, warnings []string, err erro
 			return "", nil, err
 		}
 	}
+	if n, first := unvaluedFormulas(data, w.limits); n > 0 {
+		warnings = append(warnings, fmt.Sprintf(
+			"%d formulas have no value in the file (the first is in %s): open and save it with a program for spreadsheets",
+			n,
+			first,
+		))
+	}
 	if properties, err := book.GetDocProps(); err == nil {
 		title = properties.Title
 	}
@@ -66,7 +73,12 @@ func readSheet(w *writer, book *excelize.File, sheet string) error {
 		}
 		w.cells += len(cells)
 		if w.cells > mostCells {
-			return unreadable(TooLarge, nil, "its sheets have more than %d cells, with the empty ones before others", mostCells)
+			return unreadable(
+				TooLarge,
+				nil,
+				"its sheets have more than %d cells, with the empty ones before others",
+				mostCells,
+			)
 		}
 		t.add(cells)
 		if w.err != nil {
@@ -213,7 +225,8 @@ func separator(text string) (comma rune, table string) {
 		}
 		slices.Sort(counts)
 		n := len(counts)
-		if n > 0 && (counts[n/2] > most || counts[n/2] == most && all > mostOfAll) { // some lines may be a title, or notes
+		if n > 0 &&
+			(counts[n/2] > most || counts[n/2] == most && all > mostOfAll) { // some lines may be a title, or notes
 			best = c
 			most = counts[n/2]
 			mostOfAll = all

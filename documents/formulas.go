@@ -1,0 +1,45 @@
+package documents
+
+import (
+	"bytes"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// cellPlace matches the place of a cell in its tag.
+var cellPlace = regexp.MustCompile(`\sr="([A-Z]{1,3}[0-9]{1,7})"`)
+
+// unvaluedFormulas returns how many cells of a workbook's sheets have a formula without the value that a program
+// for spreadsheets keeps with it, and the place of the first. Such cells are shown empty: a program that made the
+// file did not calculate.
+func unvaluedFormulas(data []byte, limits Limits) (count int, first string) {
+	p, err := openParts(data, limits)
+	if err != nil {
+		return 0, ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.files)) {
+		if !strings.HasPrefix(name, "xl/worksheets/") || !strings.HasSuffix(name, ".xml") {
+			continue
+		}
+		sheet, err := p.read(name)
+		if err != nil {
+			continue // the reader says so
+		}
+		for cell := range bytes.SplitSeq(sheet, []byte("<c ")) {
+			cell, _, _ = bytes.Cut(cell, []byte("</c>"))
+			formula := bytes.Contains(cell, []byte("<f>")) || bytes.Contains(cell, []byte("<f "))
+			if !formula || bytes.Contains(cell, []byte("<v>")) && !bytes.Contains(cell, []byte("<v></v>")) ||
+				bytes.Contains(cell, []byte("<is>")) {
+				continue
+			}
+			count++
+			if m := cellPlace.FindSubmatch(append([]byte(" "), cell[:min(len(cell), 200)]...)); m != nil &&
+				first == "" {
+				first = string(m[1])
+			}
+		}
+	}
+	return count, first
+}
