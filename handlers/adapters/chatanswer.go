@@ -19,7 +19,8 @@ type chatAnswer struct {
 	base       addresses
 	emit       func(piece string) error
 	text       strings.Builder
-	body       int   // bytes of the text before its sources
+	body       int // bytes of the text before its sources
+	links      linkFilter
 	failed     error // of emit
 	said       int   // bytes of what a generator wrote
 	supported  bool  // one of its sentences is
@@ -41,14 +42,24 @@ const (
 	chatSnippet  = 400 // bytes of each
 )
 
-// say adds a piece to the text.
-func (a *chatAnswer) say(format string, args ...any) {
-	piece := fmt.Sprintf(format, args...)
-	if piece == "" || a.failed != nil {
+// say adds a piece to the text, with what was held back before it. What it has of passages makes no links.
+func (a *chatAnswer) say(format string, args ...any) { a.add(fmt.Sprintf(format, args...), true) }
+
+// add adds a piece to the text, of which more follows that belongs to it unless it ends there.
+func (a *chatAnswer) add(piece string, ends bool) {
+	shown := a.links.write(piece, ends)
+	if shown == "" || a.failed != nil {
 		return
 	}
-	a.text.WriteString(piece)
-	a.failed = a.emit(piece)
+	a.text.WriteString(shown)
+	a.failed = a.emit(shown)
+}
+
+// allowLinks lets the text have links to the passages that were found.
+func (a *chatAnswer) allowLinks(found []search.Result) {
+	for _, x := range found {
+		a.links.allow(a.base.of(x.Collection, x.ID, x.Metadata, x.Place))
+	}
 }
 
 // answer searches, and says what was found as it is there.
@@ -59,13 +70,14 @@ func (a *chatAnswer) answer(
 ) (r search.Response, err error) {
 	r, err = e.Search(search.Watched(ctx, search.Watching{
 		Found: func(r search.Response) error {
+			a.allowLinks(r.Results)
 			if r.Verdict == search.VerdictDoubtful {
 				a.say(doubtfulWords, a.collection)
 			}
 			return a.failed
 		},
 		Written: func(text string) {
-			a.say("%s", text[a.said:])
+			a.add(text[a.said:], false)
 			a.said = len(text)
 		},
 		Sentence: func(s search.WrittenSentence) {
@@ -82,6 +94,8 @@ func (a *chatAnswer) answer(
 	if err != nil {
 		return r, err
 	}
+	a.add("", true)
+	a.allowLinks(r.Results)
 	switch g := r.Generated; {
 	case r.Verdict == search.VerdictNotFound:
 		a.say(notFoundWords, a.collection)

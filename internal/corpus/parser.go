@@ -68,7 +68,7 @@ func Open(in Input) (*Parser, error) {
 		return nil, err
 	}
 	if in.IDPrefix != "" {
-		if err := checkID(in.IDPrefix + "x"); err != nil {
+		if err := CheckID(in.IDPrefix + "x"); err != nil {
 			return nil, fmt.Errorf("id prefix %s for %s: %w", wording.Quote(in.IDPrefix), in.Path, err)
 		}
 	}

@@ -84,18 +84,14 @@ func (e *FieldError) Error() string {
 // Check reports the first thing that keeps p from being indexed, as a
 // *FieldError, or nil.
 func (p *Passage) Check() error {
-	if p.ID == "." || p.ID == ".." {
-		return &FieldError{
-			Field:   "id",
-			Value:   wording.Quote(p.ID),
-			Problem: "is a step in a path: no client could ask for the passage's address; give it another id",
-		}
+	if err := CheckID(p.ID); err != nil {
+		return err
 	}
 	return p.CheckStored()
 }
 
 // CheckStored works as Check does for a passage that was indexed, maybe by an earlier
-// version, which took the ids . and .. too.
+// version, which took ids that CheckID refuses.
 func (p *Passage) CheckStored() error {
 	if err := checkID(p.ID); err != nil {
 		return err
@@ -125,27 +121,6 @@ func (p *Passage) CheckStored() error {
 		}
 	}
 	return checkMetadata(p.Metadata)
-}
-
-func checkID(id string) error {
-	const field = "id"
-	switch {
-	case id == "":
-		return &FieldError{Field: field, Problem: "is missing or empty: every passage needs an id of its own"}
-	case len(id) > MaxIDBytes:
-		return &FieldError{
-			Field:   field,
-			Value:   wording.Quote(id),
-			Problem: fmt.Sprintf("has %d bytes, %d are allowed", len(id), MaxIDBytes),
-		}
-	case !utf8.ValidString(id):
-		return notUTF8(field, id)
-	case strings.IndexFunc(id, unicode.IsControl) >= 0:
-		return &FieldError{Field: field, Value: wording.Quote(id), Problem: "has a control character"}
-	case strings.TrimSpace(id) != id:
-		return &FieldError{Field: field, Value: wording.Quote(id), Problem: "begins or ends with white space"}
-	}
-	return nil
 }
 
 func checkText(field, text string, most int) error {

@@ -291,6 +291,8 @@ func checkID(id string) error {
 	if strings.TrimSpace(id) == "" {
 		return &corpus.FieldError{Field: "id", Problem: "is missing or empty: every document needs an id of its own"}
 	}
-	p := corpus.Passage{ID: corpus.PassageID(id, 1), Text: "x"}
-	return p.Check()
+	if err := corpus.CheckID(id); err != nil {
+		return err
+	}
+	return corpus.CheckID(corpus.PassageID(id, 1))
 }

@@ -246,6 +246,10 @@ func TestImportReadsRegularFiles(t *testing.T) {
 			for what, make := range map[string]func(path string) error{
 				"a device": func(path string) error { return os.Symlink("/dev/zero", path) },
 				"a pipe":   func(path string) error { return unix.Mkfifo(path, 0o600) },
+				"a folder": func(path string) error { return os.Mkdir(path, 0o700) },
+				"a link to a pipe": func(path string) error {
+					return errors.Join(unix.Mkfifo(path+".pipe", 0o600), os.Symlink(filepath.Base(path)+".pipe", path))
+				},
 			} {
 				dir := without(t, fresh[kind](), name)
 				if err := make(filepath.Join(dir, name)); err != nil {
@@ -260,5 +264,45 @@ func TestImportReadsRegularFiles(t *testing.T) {
 				refuse(t, dir, convert.Options{Pooling: models.PoolingMean}, "not a regular file")
 			}
 		}
+	}
+}
+
+// TestImportPassesOverPipes: a pipe or an endless device in the place of a README, which is read for the licence
+// alone, and others that no import looks at do not keep it from ending. Links to regular files are followed, as
+// caches of published models have them; one to itself is refused.
+func TestImportPassesOverPipes(t *testing.T) {
+	for what, make := range map[string]func(path string) error{
+		"a device": func(path string) error { return os.Symlink("/dev/zero", path) },
+		"a pipe":   func(path string) error { return unix.Mkfifo(path, 0o600) },
+	} {
+		dir := without(t, checkpoint(t, tiny.Expert{}, checkpointForm{}), "README.md")
+		for _, name := range []string{"README.md", "pytorch_model.bin", ".gitattributes", "training_args.bin"} {
+			if err := make(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out := filepath.Join(t.TempDir(), "out")
+		if _, err := convert.Import(t.Context(), dir, out, convert.Options{Pooling: models.PoolingMean}); err != nil {
+			t.Errorf("beside %s: %v", what, err)
+		}
+	}
+	dir := checkpoint(t, tiny.Expert{}, checkpointForm{})
+	blobs := t.TempDir()
+	for _, name := range []string{"config.json", "vocab.txt", "model.safetensors"} {
+		if err := errors.Join(os.Rename(filepath.Join(dir, name), filepath.Join(blobs, name)),
+			os.Symlink(filepath.Join(blobs, name), filepath.Join(dir, name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "out")
+	if _, err := convert.Import(t.Context(), dir, out, convert.Options{Pooling: models.PoolingMean}); err != nil {
+		t.Errorf("links to files: %v", err)
+	}
+	for _, name := range []string{"config.json", "vocab.txt", "model.safetensors"} {
+		dir := without(t, checkpoint(t, tiny.Expert{}, checkpointForm{}), name)
+		if err := os.Symlink(name, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		refuse(t, dir, convert.Options{Pooling: models.PoolingMean}, name)
 	}
 }
