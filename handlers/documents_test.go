@@ -147,10 +147,11 @@ func TestDocumentsRefused(t *testing.T) {
 		code, says string
 	}{
 		"nothing": {"/v1/documents/a.md", "", nil, 422, "unreadable_document", "empty"},
-		"an image": {
+		"a broken image": {
 			"/v1/documents/a.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR",
-			nil, 415, "unsupported_media_type", "image/png",
+			nil, 422, "unreadable_document", "", // with tesseract and without
 		},
+		"a sound": {"/v1/documents/a.mp3", "ID3\x03\x00", nil, 415, "unsupported_media_type", "are not read"},
 		"damaged": {"/v1/documents/a.docx", "PK\x03\x04 and then rubbish", nil, 422, "unreadable_document", ""},
 		"an archive": {
 			"/v1/documents/a.zip", "PK\x05\x06" + strings.Repeat("\x00", 18),
