@@ -1,7 +1,6 @@
 package documents
 
 import (
-	"archive/zip"
 	"bytes"
 	"mime"
 	"path"
@@ -146,7 +145,7 @@ func pictureOrSound(head []byte, name string) string {
 
 // insideZip returns the type of a zip archive that is a document; "" where it is none.
 func insideZip(data []byte) string {
-	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	r, err := openZip(data)
 	if err != nil {
 		return ""
 	}

@@ -78,7 +78,18 @@ type Document struct {
 }
 
 // cutInto cuts the document for passages of about so many words.
-func (d *Document) cutInto(words int) { d.pieces, d.cutAt = Cut(d, words, sizeOf), words }
+//
+// It returns an *UnreadableError where these would be more than mostPassages.
+func (d *Document) cutInto(words int) error {
+	d.pieces, d.cutAt = Cut(d, words, sizeOf), words
+	if n := len(d.pieces); n > mostPassages {
+		return unreadable(TooLarge, nil, "it would be cut into %d passages, more than the %d of one document", n, mostPassages)
+	}
+	return nil
+}
+
+// mostPassages bounds the passages of a document. A book of a thousand pages has some 5,000.
+const mostPassages = 100_000
 
 // TextOf returns a block's text.
 func (d *Document) TextOf(b Block) string { return d.Text[b.Begin:b.End] }

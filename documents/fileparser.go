@@ -36,7 +36,9 @@ func (p *fileParser) answer(ctx context.Context, r *request) (a *answer) {
 		return a
 	}
 	if r.words > 0 {
-		d.cutInto(r.words)
+		if err := d.cutInto(r.words); err != nil {
+			return refuse(err)
+		}
 	}
 	return a
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Worker returns the command of a process that runs Serve on its standard input and output.
@@ -42,6 +44,8 @@ type Pool struct {
 	order    []string                   // groups of which somebody waits, the next one first
 	starting chan func()                // run by the thread that starts processes; nil: there is none yet
 	closed   bool
+
+	held *semaphore.Weighted // bytes of documents that are not stored yet
 }
 
 // NewPool returns a Pool. It starts no process before there is a file to read.
@@ -53,7 +57,9 @@ func NewPool(o PoolOptions) *Pool {
 	if o.Grown == 0 {
 		o.Grown = defaultGrown
 	}
-	return &Pool{options: o, free: o.Workers, waiting: map[string][]chan struct{}{}}
+	return &Pool{
+		options: o, free: o.Workers, waiting: map[string][]chan struct{}{}, held: semaphore.NewWeighted(heldBytes),
+	}
 }
 
 // Workers returns how many processes read at the same time, at most.
@@ -94,6 +100,9 @@ func (p *Pool) ask(ctx context.Context, group string, r *request) (*answer, erro
 		w.kill()
 	} else {
 		p.put(w)
+	}
+	if err == nil && a.document != nil {
+		err = p.holdResult(ctx, a.document)
 	}
 	if err == nil && a.refused != nil && a.document == nil && len(a.members) == 0 && len(a.blank) == 0 {
 		return nil, a.refused

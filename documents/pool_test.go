@@ -305,7 +305,9 @@ func FuzzWire(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	d.cutInto(10)
+	if err := d.cutInto(10); err != nil {
+		f.Fatal(err)
+	}
 	writeAnswer(&b, &answer{document: d, members: []Member{{"b", []byte("c")}}})
 	f.Add(b.Bytes()[8:])
 	b.Reset()

@@ -169,7 +169,9 @@ func (r *Extractor) readPicture(ctx context.Context, in Input, mediaType string)
 		return nil, unreadable(NoText, nil, "tesseract finds no letters in the picture (languages: %s)", o.Languages)
 	}
 	if r.words > 0 {
-		d.cutInto(r.words)
+		if err := d.cutInto(r.words); err != nil {
+			return nil, err
+		}
 	}
 	return d, nil
 }
@@ -241,7 +243,9 @@ func (r *Extractor) recogniseBlank(ctx context.Context, request *request, a *ans
 	if len(d.Blocks) > 0 {
 		a.document, a.refused = d, nil
 		if r.words > 0 {
-			d.cutInto(r.words)
+			if err := d.cutInto(r.words); err != nil {
+				return err
+			}
 		}
 	}
 	if len(failed) > 0 {

@@ -86,13 +86,16 @@ func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
 	if err := checkAbout(&f.About); err != nil {
 		return Result{}, err
 	}
-	read, attached, err := k.reader.Read(ctx, documents.Input{Name: f.ID, Type: f.Type, Data: f.Data})
+	reading, release := documents.HoldResults(ctx)
+	defer release()
+	read, attached, err := k.reader.Read(reading, documents.Input{Name: f.ID, Type: f.Type, Data: f.Data})
 	if err == nil {
-		return k.putRead(ctx, f, read, attached, c)
+		return k.putRead(ctx, f, read, attached, c, release)
 	}
 	if f.Attached == nil {
 		return Result{}, err
 	}
+	release()
 	return Result{}, errors.Join(err, eachAttached(f, attached))
 }
 
@@ -106,19 +109,21 @@ func eachAttached(f File, attached []documents.Member) error {
 	return nil
 }
 
-// putRead puts a file that was read.
+// putRead puts a file that was read. stored is called when it does not need what was read any more.
 func (k *Keeper) putRead(
 	ctx context.Context,
 	f File,
 	read *documents.Document,
 	attached []documents.Member,
 	c Condition,
+	stored func(),
 ) (Result, error) {
 	for range attempts {
 		result, err := k.put(ctx, f, read, c)
 		if overtaken(err, c) {
 			continue
 		}
+		stored()
 		result.Warnings = read.Warnings
 		if f.Attached != nil && err == nil {
 			return result, eachAttached(f, attached)
@@ -160,14 +165,13 @@ func (k *Keeper) put(ctx context.Context, f File, d *documents.Document, c Condi
 	if err != nil {
 		return Result{}, err
 	}
-	passages := documents.PassagesOf(f.About, d, f.Data, k.words)
 	if f.Modified.IsZero() {
 		f.Modified = time.Now()
-		if was, _ := passages[0].Metadata[corpus.DocumentSHA256Key].(string); was == there.document.SHA256 {
+		if documents.SumOf(f.Data) == there.document.SHA256 {
 			f.Modified = there.document.Modified // the same file
 		}
-		passages = documents.PassagesOf(f.About, d, f.Data, k.words)
 	}
+	passages := documents.PassagesOf(f.About, d, f.Data, k.words)
 	changes := make([]store.Change, len(passages), max(len(passages), there.passages))
 	for i := range passages {
 		changes[i].Put = &passages[i]

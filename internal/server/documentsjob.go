@@ -17,6 +17,9 @@ import (
 	"example.org/conclave/internal/keeping"
 )
 
+// uploadListBytes bounds the list of files of an upload, in bytes: some hundred thousand.
+const uploadListBytes = 16 << 20
+
 // mostFailures is how many files that were not read a job names.
 const mostFailures = 1000
 
@@ -33,7 +36,7 @@ func (s *collection) addDocuments(inputs jobs.Inputs) func(context.Context, jobs
 			return result, err
 		}
 		defer func() { err = errors.Join(err, closes()) }()
-		archive, err := zip.NewReader(upload, size)
+		archive, err := documents.OpenZip(upload, size, uploadListBytes)
 		if err != nil {
 			return result, fmt.Errorf("the archive cannot be read: %w", err)
 		}

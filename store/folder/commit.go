@@ -68,15 +68,14 @@ func prepare(changes []store.Change, most int) (*commitRequest, error) {
 			r.changes[i].version = corpus.VersionOf(content)
 		}
 		r.bytes += len(r.changes[i].content)
-	}
-	if r.bytes > most {
-		return nil, fmt.Errorf(
-			"%w: %d changes of %d bytes, %d bytes are allowed: make fewer at a time",
-			store.ErrTooMuch,
-			len(changes),
-			r.bytes,
-			most,
-		)
+		if r.bytes > most { // the others are not encoded
+			return nil, fmt.Errorf(
+				"%w: %d changes of more than %d bytes, which are allowed: make fewer at a time",
+				store.ErrTooMuch,
+				len(changes),
+				most,
+			)
+		}
 	}
 	return r, nil
 }
