@@ -18,6 +18,7 @@ type Piece struct {
 	Lead       string
 	Begin, End int
 	Page       int // that the piece begins on; 0 where there are none
+	PageEnd    int // that it ends on; 0 where that is Page
 }
 
 // Text returns what the piece says.
@@ -52,6 +53,9 @@ func Cut(d *Document, usual int, size func(string) int) []Piece {
 		i = end
 	}
 	c.leave()
+	if d.MediaType == PDF {
+		return joinSmall(d, c.pieces, usual, size)
+	}
 	return c.pieces
 }
 
@@ -101,7 +105,10 @@ func (c *cutter) enter(heading Block) {
 func (c *cutter) leave() {
 	if n := len(c.path); c.empty && n > 0 {
 		h := c.path[n-1]
-		c.pieces = append(c.pieces, Piece{Headings: c.repeat(c.headings(n - 1)), Begin: h.Begin, End: h.End, Page: h.Page})
+		c.pieces = append(
+			c.pieces,
+			Piece{Headings: c.repeat(c.headings(n - 1)), Begin: h.Begin, End: h.End, Page: h.Page},
+		)
 	}
 	c.empty = false
 }
@@ -130,6 +137,7 @@ func (c *cutter) repeat(headings []string) []string {
 type unit struct {
 	begin, end int
 	page       int
+	pageEnd    int // 0 where that is page
 	size       int
 	lead       string // what it needs before it, where its piece does not have it already
 	leadAt     int    // where the lead stands in the text; -1 where it does not
@@ -144,6 +152,9 @@ func (c *cutter) section(blocks []Block) {
 	for _, to := range c.breaks(units) {
 		first, last := units[from], units[to-1]
 		p := Piece{Headings: c.repeat(headings), Begin: first.begin, End: last.end, Page: first.page}
+		if end := max(last.page, last.pageEnd); end > first.page {
+			p.PageEnd = end
+		}
 		if first.lead != "" && (first.leadAt < 0 || first.leadAt < first.begin) {
 			p.Lead = first.lead
 		}
@@ -170,7 +181,16 @@ func (c *cutter) units(blocks []Block) []unit {
 				}
 				all = c.fitting(
 					all,
-					unit{begin: b.Begin, end: b.End, page: b.Page, size: c.size(text), lead: b.Header, leadAt: at, starts: true},
+					unit{
+						begin:   b.Begin,
+						end:     b.End,
+						page:    b.Page,
+						pageEnd: b.PageEnd,
+						size:    c.size(text),
+						lead:    b.Header,
+						leadAt:  at,
+						starts:  true,
+					},
 				)
 				continue
 			}
@@ -213,13 +233,24 @@ func (c *cutter) introduction(b Block) (string, int) {
 func (c *cutter) sentences(all []unit, b Block) []unit {
 	text := c.d.TextOf(b)
 	if n := c.size(text); n <= c.most {
-		return append(all, unit{begin: b.Begin, end: b.End, page: b.Page, size: n, leadAt: -1, starts: true})
+		return append(
+			all,
+			unit{begin: b.Begin, end: b.End, page: b.Page, pageEnd: b.PageEnd, size: n, leadAt: -1, starts: true},
+		)
 	}
 	for i, s := range (granules.Granularity{Sentences: 1}).Split(text, nil) {
 		begin, end := b.Begin+int(s.Begin), b.Begin+int(s.End)
 		all = c.fitting(
 			all,
-			unit{begin: begin, end: end, page: b.Page, size: c.size(c.d.Text[begin:end]), leadAt: -1, starts: i == 0},
+			unit{
+				begin:   begin,
+				end:     end,
+				page:    b.Page,
+				pageEnd: b.PageEnd,
+				size:    c.size(c.d.Text[begin:end]),
+				leadAt:  -1,
+				starts:  i == 0,
+			},
 		)
 	}
 	return all
@@ -229,7 +260,10 @@ func (c *cutter) sentences(all []unit, b Block) []unit {
 func (c *cutter) lines(all []unit, b Block) []unit {
 	text := c.d.TextOf(b)
 	if n := c.size(text); n <= c.most {
-		return append(all, unit{begin: b.Begin, end: b.End, page: b.Page, size: n, leadAt: -1, starts: true})
+		return append(
+			all,
+			unit{begin: b.Begin, end: b.End, page: b.Page, pageEnd: b.PageEnd, size: n, leadAt: -1, starts: true},
+		)
 	}
 	at := b.Begin
 	for i, line := range strings.SplitAfter(text, "\n") {
@@ -238,7 +272,15 @@ func (c *cutter) lines(all []unit, b Block) []unit {
 			blankBefore := i == 0 || strings.HasSuffix(text[:at-b.Begin], "\n\n")
 			all = c.fitting(
 				all,
-				unit{begin: at, end: at + len(trimmed), page: b.Page, size: c.size(trimmed), leadAt: -1, starts: blankBefore},
+				unit{
+					begin:   at,
+					end:     at + len(trimmed),
+					page:    b.Page,
+					pageEnd: b.PageEnd,
+					size:    c.size(trimmed),
+					leadAt:  -1,
+					starts:  blankBefore,
+				},
 			)
 		}
 		at = end

@@ -57,6 +57,8 @@ type Block struct {
 	// Page is the page, slide or sheet that the block begins on, from 1; 0 where the
 	// format has none.
 	Page int
+	// PageEnd is the page that the block ends on; 0 where that is Page.
+	PageEnd int
 	// Begin and End are the block's bytes in Document.Text.
 	Begin, End int
 }
@@ -146,6 +148,7 @@ type writer struct {
 	text        strings.Builder
 	blocks      []Block
 	page        int
+	pageEnd     int   // of the next block; 0 where that is page
 	err         error // the first bound that was passed
 	cells       int   // of sheets
 	longHeading bool  // a heading is longer than what stands before passages
@@ -198,6 +201,9 @@ func (w *writer) addRow(kind Kind, level int, header, text string) {
 		w.blocks,
 		Block{Kind: kind, Level: level, Header: header, Page: w.page, Begin: begin, End: w.text.Len()},
 	)
+	if w.pageEnd > w.page {
+		w.blocks[len(w.blocks)-1].PageEnd = w.pageEnd
+	}
 }
 
 // refuse notes that the file has more text than is read, unless another bound was passed before.

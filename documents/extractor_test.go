@@ -176,7 +176,7 @@ paragraph: ` + refund + ` Cash is never refunded.
 3 row [Country | Fee]: Ireland | 4.50
 3 row [Country | Fee]: Norway | 9.00
 `, nil},
-		"fees.xlsx": {XLSX, "", `1 heading1: Fees
+		"fees.xlsx": {XLSX, "Fees", `1 heading1: Fees
 1 row: Country | Days | Fee
 1 row [Country | Days | Fee]: Ireland | 3 | 4.5
 1 row [Country | Days | Fee]: Norway | 7 | 9
@@ -185,7 +185,7 @@ paragraph: ` + refund + ` Cash is never refunded.
 2 row [Town | Opened]: Leeds | 2019-05-01 0:00:00
 2 row [Town | Opened]: Cork | 2021-09-30 0:00:00
 `, []string{`the hidden sheet "Draft" was left out`}},
-		"fees.csv": {CSV, "", `row: Country | Days | Fee
+		"fees.csv": {CSV, "fees", `row: Country | Days | Fee
 row [Country | Days | Fee]: Ireland | 3 | 4,50
 row [Country | Days | Fee]: Norway | 7 | 9,00 with tax
 `, nil},

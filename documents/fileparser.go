@@ -35,6 +35,7 @@ func (p *fileParser) answer(ctx context.Context, r *request) (a *answer) {
 		a.refused = refuse(err).refused
 		return a
 	}
+	d.Title = cutShort(chooseTitle(d, d.Title, r.file.Name), longestTitle)
 	if r.words > 0 {
 		if err := d.cutInto(r.words); err != nil {
 			return refuse(err)

@@ -92,6 +92,9 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 		}
 		if piece.Page > 0 {
 			metadata[corpus.PageKey] = int64(piece.Page)
+			if piece.PageEnd > piece.Page {
+				metadata[corpus.PageEndKey] = int64(piece.PageEnd)
+			}
 		}
 		if confidence, recognised := sureness.least(piece); recognised {
 			metadata[corpus.OCRConfidenceKey] = int64(confidence)

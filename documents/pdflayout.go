@@ -36,7 +36,7 @@ func layOut(answer *pdfAnswer, limits Limits) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.Title = titleOfPDF(answer.Title, d)
+	d.Title = clean(answer.Title)
 	if n := len(answer.Unread); n > 0 {
 		d.Warnings = append(
 			d.Warnings,
@@ -54,6 +54,7 @@ type layout struct {
 
 	lines []pdfLine // of the paragraph that is being read
 	begin int       // the page it begins on
+	end   int       // the page it ends on
 	left  float64   // of the column
 	right float64
 	floor float64 // lines below this one may be footnotes
@@ -79,6 +80,7 @@ func (l *layout) page(number int, page pdfPage) {
 			l.begin = number
 		}
 		l.lines = append(l.lines, line)
+		l.end = number
 		first = false
 	}
 	if len(page.Lines) > 0 && l.ended() {
@@ -230,9 +232,10 @@ func (l *layout) flush() {
 	case bullet.MatchString(l.lines[0].Text):
 		kind, level = Item, 1
 	}
-	l.w.page = l.begin
+	l.w.page, l.w.pageEnd = l.begin, l.end
 	l.w.add(kind, level, joinLines(texts(l.lines)))
 	l.lines = l.lines[:0]
+	l.w.pageEnd = 0
 }
 
 // bodySize returns the height of most letters. Short lines count little: diagrams and tables
@@ -301,23 +304,3 @@ func margins(lines []pdfLine) (left, right float64) {
 	slices.Sort(rights)
 	return lefts[len(lefts)/10], rights[len(rights)*9/10]
 }
-
-// titleOfPDF returns the title that the file names, where it is one that a person gave, or the
-// largest heading of the first page.
-func titleOfPDF(named string, d *Document) string {
-	named = clean(named)
-	if named != "" && !strings.HasPrefix(named, "Microsoft ") && !fileName.MatchString(named) &&
-		!strings.EqualFold(named, "untitled") {
-		return named
-	}
-	best := Block{}
-	for _, b := range d.Blocks {
-		if b.Kind == Heading && b.Page == 1 && (best.Level == 0 || b.Level < best.Level) {
-			best = b
-		}
-	}
-	return d.TextOf(best)
-}
-
-// fileName matches titles that programs make of the names of files.
-var fileName = regexp.MustCompile(`(?i)^\S+\.(docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|html?)$`)

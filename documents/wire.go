@@ -284,7 +284,7 @@ func (e *encoder) document(doc *Document) {
 	var blocks, pieces encoder
 	blocks.number(len(doc.Blocks))
 	for _, b := range doc.Blocks {
-		for _, n := range []int{int(b.Kind), b.Level, index(b.Header), b.Page, b.Begin, b.End} {
+		for _, n := range []int{int(b.Kind), b.Level, index(b.Header), b.Page, b.PageEnd, b.Begin, b.End} {
 			blocks.number(n)
 		}
 	}
@@ -295,6 +295,7 @@ func (e *encoder) document(doc *Document) {
 		pieces.number(p.Begin)
 		pieces.number(p.End)
 		pieces.number(p.Page)
+		pieces.number(p.PageEnd)
 		same := i > 0 && slices.Equal(p.Headings, doc.pieces[i-1].Headings)
 		pieces.flag(same)
 		if same {
@@ -329,8 +330,8 @@ func (d *decoder) document() *Document {
 	doc.Blocks = make([]Block, d.count())
 	for i := range doc.Blocks {
 		doc.Blocks[i] = Block{
-			Kind: Kind(d.number()), Level: d.number(), Header: sharedAt(), Page: d.number(), Begin: d.number(),
-			End: d.number(),
+			Kind: Kind(d.number()), Level: d.number(), Header: sharedAt(), Page: d.number(), PageEnd: d.number(),
+			Begin: d.number(), End: d.number(),
 		}
 		b := &doc.Blocks[i]
 		if within(b.Begin, b.End); b.Kind < Heading || b.Kind > Note {
@@ -340,7 +341,13 @@ func (d *decoder) document() *Document {
 	doc.cutAt = d.number()
 	doc.pieces = make([]Piece, d.count())
 	for i := range doc.pieces {
-		doc.pieces[i] = Piece{Lead: sharedAt(), Begin: d.number(), End: d.number(), Page: d.number()}
+		doc.pieces[i] = Piece{
+			Lead:    sharedAt(),
+			Begin:   d.number(),
+			End:     d.number(),
+			Page:    d.number(),
+			PageEnd: d.number(),
+		}
 		p := &doc.pieces[i]
 		within(p.Begin, p.End)
 		if same := d.flag(); same && i > 0 {

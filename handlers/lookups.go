@@ -107,7 +107,7 @@ func passOverPlace(object, metadata map[string]any) {
 	if _, of := metadata[corpus.DocumentKey].(string); !of {
 		return
 	}
-	for _, name := range []string{"document", "heading", "page", "begin", "end"} {
+	for _, name := range []string{"document", "heading", "page", "page_end", "begin", "end"} {
 		delete(object, name)
 	}
 }

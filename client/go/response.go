@@ -117,7 +117,8 @@ type Place struct {
 	Document *DocumentReference `json:"document,omitempty"`
 	// Heading is the path of the headings above the passage, with " › " between them.
 	Heading string `json:"heading,omitempty"`
-	Page    int    `json:"page,omitempty"` // page, slide or sheet that it begins on, from 1
+	Page    int    `json:"page,omitempty"`     // page, slide or sheet that it begins on, from 1
+	PageEnd int    `json:"page_end,omitempty"` // that it ends on; 0 where that is Page
 }
 
 // DocumentReference names a document.

@@ -23,6 +23,7 @@ const (
 	ModifiedKey         = "modified"       // RFC 3339
 	HeadingKey          = "heading"        // the path of headings around a passage
 	PageKey             = "page"           // that a passage begins on, from 1
+	PageEndKey          = "page_end"       // that it ends on; absent where that is PageKey's
 	OCRConfidenceKey    = "ocr_confidence" // from 0 to 100, of a page whose letters were recognised
 	BeginKey            = "begin"          // of a passage, in bytes of the document's text
 	EndKey              = "end"
@@ -45,10 +46,28 @@ const (
 // Gap usually stands between two passages of a document.
 const Gap = "\n\n"
 
-var documentKeys = []string{DocumentKey, DocumentTitleKey, DocumentSourceKey, DocumentSHA256Key, DocumentPassagesKey,
-	DocumentBytesKey, DocumentRootKey, DocumentRevisionKey, MediaTypeKey, ModifiedKey, HeadingKey, PageKey,
-	OCRConfidenceKey, BeginKey,
-	EndKey, BeginCodePointsKey, BeginUTF16Key, TextBeforeKey, TextAfterKey}
+var documentKeys = []string{
+	DocumentKey,
+	DocumentTitleKey,
+	DocumentSourceKey,
+	DocumentSHA256Key,
+	DocumentPassagesKey,
+	DocumentBytesKey,
+	DocumentRootKey,
+	DocumentRevisionKey,
+	MediaTypeKey,
+	ModifiedKey,
+	HeadingKey,
+	PageKey,
+	PageEndKey,
+	OCRConfidenceKey,
+	BeginKey,
+	EndKey,
+	BeginCodePointsKey,
+	BeginUTF16Key,
+	TextBeforeKey,
+	TextAfterKey,
+}
 
 // DocumentKeys returns the keys of metadata that documents need for themselves.
 func DocumentKeys() []string { return slices.Clone(documentKeys) }
@@ -183,7 +202,12 @@ func JoinDocument(passages []Passage) (string, error) {
 		}
 		text.WriteString(TextBefore(p, i+1))
 		if text.Len() != begin || end-begin > len(p.Text) {
-			return "", fmt.Errorf("passage %q stands at bytes %d to %d of its document, which do not fit the passages around it: put the document anew", p.ID, begin, end)
+			return "", fmt.Errorf(
+				"passage %q stands at bytes %d to %d of its document, which do not fit the passages around it: put the document anew",
+				p.ID,
+				begin,
+				end,
+			)
 		}
 		text.WriteString(p.Text[len(p.Text)-(end-begin):]) // what stands before that was repeated for it
 		if after, ok := p.Metadata[TextAfterKey].(string); ok && i == len(passages)-1 {
