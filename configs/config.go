@@ -259,7 +259,9 @@ type Documents struct {
 	Look time.Duration `yaml:"look" between:"10ms 24h"`
 	// GitIgnore leaves out of folders what files called .gitignore in them name.
 	GitIgnore bool `yaml:"gitignore" help:"leave out what files called .gitignore in the folders name"`
-	OCR       OCR  `yaml:"ocr"`
+	// Encoding is that of all texts whose encoding their file does not declare; "": it is told by the text.
+	Encoding string `yaml:"encoding" help:"<encoding> of texts, such as windows-1251; else each is told by itself"`
+	OCR      OCR    `yaml:"ocr"`
 	// Converters make files of formats that are not read into others.
 	Converters []Converter `yaml:"converters"`
 }

@@ -24,6 +24,13 @@ import (
 //  3. the declared encoding, where it decodes every byte;
 //  4. what the bytes look like (guessEncoding).
 func (w *writer) decode(data []byte, declared string) (string, error) {
+	if w.encoding != "" {
+		e, name := encodingNamed(w.encoding)
+		if e == nil {
+			return "", unreadable(Unsupported, nil, "%q is no encoding that is known", w.encoding)
+		}
+		return transform(data, e, name)
+	}
 	text, doubt, err := decode(data, declared)
 	if doubt != "" {
 		w.warn("%s", doubt)
@@ -58,16 +65,24 @@ func decode(data []byte, declared string) (text, doubt string, err error) {
 	}
 	guess := guessEncoding(data)
 	if guess.foreign {
-		return "", "", unreadable(Unsupported, nil, "it is neither text in an encoding that is known nor a type of file that is read")
+		return "", "", unreadable(
+			Unsupported,
+			nil,
+			"it is neither text in an encoding that is known nor a type of file that is read",
+		)
 	}
 	text, err = transform(data, guess.encoding, guess.name)
 	if err != nil {
 		return "", "", err
 	}
 	if n := strings.Count(text, string(utf8.RuneError)); n > 0 {
-		doubt = fmt.Sprintf("%d of its characters cannot be read as %s, which it seems to be: name its encoding if that is wrong", n, guess.name)
+		doubt = fmt.Sprintf(
+			"%d of its characters cannot be read as %s, which it seems to be: say its encoding (documents.encoding) if that is wrong",
+			n,
+			guess.name,
+		)
 	} else if guess.doubtful {
-		doubt = fmt.Sprintf("it was read as %s, which is a guess: name its encoding if that is wrong", guess.name)
+		doubt = fmt.Sprintf("it was read as %s, which is a guess: say its encoding (documents.encoding) if that is wrong", guess.name)
 	}
 	return text, doubt, nil
 }
@@ -117,7 +132,11 @@ func guessEncoding(data []byte) guessedEncoding {
 		if err != nil {
 			continue
 		}
-		text := decodedSample{runes: []rune(string(decoded)), score: c.score(string(decoded)), wide: c.common != nil}
+		text := decodedSample{
+			runes: []rune(string(decoded)),
+			score: c.score(string(decoded)),
+			wide:  c.common != nil,
+		}
 		texts = append(texts, text)
 		score := text.score + c.prior
 		if strings.EqualFold(found.Encoding, c.name) {

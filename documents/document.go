@@ -85,7 +85,13 @@ type Document struct {
 func (d *Document) cutInto(words int) error {
 	d.pieces, d.cutAt = Cut(d, words, sizeOf), words
 	if n := len(d.pieces); n > mostPassages {
-		return unreadable(TooLarge, nil, "it would be cut into %d passages, more than the %d of one document", n, mostPassages)
+		return unreadable(
+			TooLarge,
+			nil,
+			"it would be cut into %d passages, more than the %d of one document",
+			n,
+			mostPassages,
+		)
 	}
 	return nil
 }
@@ -148,10 +154,11 @@ type writer struct {
 	text        strings.Builder
 	blocks      []Block
 	page        int
-	pageEnd     int   // of the next block; 0 where that is page
-	err         error // the first bound that was passed
-	cells       int   // of sheets
-	longHeading bool  // a heading is longer than what stands before passages
+	pageEnd     int    // of the next block; 0 where that is page
+	err         error  // the first bound that was passed
+	cells       int    // of sheets
+	longHeading bool   // a heading is longer than what stands before passages
+	encoding    string // of the text, which somebody knows; "" where nobody does
 	// warnings name what was left out of the text, and what is doubtful.
 	warnings []string
 }
@@ -212,7 +219,7 @@ func (w *writer) refuse() {
 		w.err = unreadable(
 			TooLarge,
 			nil,
-			"it has more text than is read of one file (%d blocks, %d bytes)",
+			"it has more text than is read of one file (%d blocks, %d bytes: documents.blocks, documents.text_bytes)",
 			w.limits.Blocks,
 			w.limits.TextBytes,
 		)

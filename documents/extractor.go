@@ -10,7 +10,9 @@ import (
 type Input struct {
 	Name string // its path; its ending helps to tell the type
 	Type string // the media type that somebody declared; "" where nobody did
-	Data []byte
+	// Encoding is that of a text, which somebody knows; "": it is told by the text, and by what Type declares.
+	Encoding string
+	Data     []byte
 }
 
 // Member is a file inside a file: a part of an archive, or attached to a mail.
@@ -25,6 +27,8 @@ type Extractor struct {
 	pool   *Pool
 	group  string
 	words  int
+	// encoding is that of texts for which Input.Encoding names none; "": it is told by each text
+	encoding string
 }
 
 // NewExtractor returns an Extractor whose files are read by the processes of a pool, which is not
@@ -53,6 +57,9 @@ func (r *Extractor) Read(ctx context.Context, in Input) (d *Document, attached [
 	}
 	if len(in.Data) == 0 {
 		return nil, nil, unreadable(NoText, nil, "it is empty")
+	}
+	if in.Encoding == "" {
+		in.Encoding = r.encoding
 	}
 	mediaType := Detect(in.Data, in.Name, in.Type)
 	if strings.HasPrefix(mediaType, "image/") {
@@ -100,8 +107,9 @@ func (r *Extractor) ask(ctx context.Context, request *request) (*answer, error) 
 }
 
 // Expand calls visit for each file inside an archive or a mailbox, as the function Expand does. The
-// archive is unpacked by the pool, some files at a time.
+// archive is unpacked by the pool, some files at a time. Long texts come in parts (textParts).
 func (r *Extractor) Expand(ctx context.Context, name string, data []byte, visit func(Member) error) error {
+	visit = r.visitingParts(visit)
 	if r.pool == nil {
 		return Expand(name, data, r.limits, visit)
 	}

@@ -291,7 +291,7 @@ func TestUnreadable(t *testing.T) {
 		{"empty.txt", []byte{}, NoText},
 		{"blank.md", []byte(" \n\n \t"), NoText},
 		{"old.doc", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1 and more"), Encrypted},
-		{"photo.png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00"), Unsupported},
+		{"photo.png", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00"), NoText},
 		{"cut.docx", []byte("PK\x03\x04\x14\x00"), Damaged},
 		{"broken.pdf", []byte("%PDF-1.7\nnothing of a PDF"), Damaged},
 		{"large.txt", make([]byte, 65<<20), TooLarge},

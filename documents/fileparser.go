@@ -100,7 +100,10 @@ func (p *fileParser) reasonOfPDFium() error {
 
 // parse reads a file of a media type other than PDF.
 func parse(in Input, mediaType string, limits Limits) (d *Document, attached []Member, err error) {
-	w := &writer{limits: limits}
+	w := &writer{limits: limits, encoding: in.Encoding}
+	if mediaType == EPUB || mediaType == DOCX { // the texts in it are in UTF-8
+		w.encoding = ""
+	}
 	var title string
 	var warnings []string
 	switch mediaType {

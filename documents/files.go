@@ -158,7 +158,7 @@ func tooLargeFile(size int64, limits Limits) error {
 	return unreadable(
 		TooLarge,
 		nil,
-		"it has %d MiB, more than the %d MiB that are read of one file",
+		"it has %d MiB, more than the %d MiB that are read of one file (documents.file_bytes)",
 		size>>20,
 		limits.FileBytes>>20,
 	)

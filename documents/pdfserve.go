@@ -96,7 +96,10 @@ func readPDF(pool pdfium.Pool, data []byte, textBytes int) (*pdfAnswer, error) {
 		if letters > textBytes {
 			return &pdfAnswer{
 				Reason: TooLarge,
-				Detail: fmt.Sprintf("it has more text than is read of one file (%d bytes)", textBytes),
+				Detail: fmt.Sprintf(
+					"it has more text than is read of one file (%d bytes: documents.text_bytes)",
+					textBytes,
+				),
 			}, nil
 		}
 	}

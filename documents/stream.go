@@ -16,6 +16,8 @@ type Options struct {
 	Pool   *Pool  // of the processes that read; nil: files are read in this one (NewExtractor)
 	Group  string // of those who wait for a process, such as a collection
 	Words  int    // that a passage usually has (Cut)
+	// Encoding is that of all texts; "": of each it is told by itself.
+	Encoding string
 	// GitIgnore and Owner are those of Walking.
 	GitIgnore bool
 	Owner     Owner
@@ -27,7 +29,11 @@ type Options struct {
 }
 
 // Extractor returns an Extractor by the options.
-func (o Options) Extractor() *Extractor { return NewExtractor(o.Limits, o.Pool).For(o.Group, o.Words) }
+func (o Options) Extractor() *Extractor {
+	r := NewExtractor(o.Limits, o.Pool).For(o.Group, o.Words)
+	r.encoding = o.Encoding
+	return r
+}
 
 // SkippedError says why a file was passed over without a look.
 type SkippedError struct{ Why string }

@@ -184,6 +184,7 @@ func writeRequest(out io.Writer, r *request) error {
 	}
 	e.text(r.file.Name)
 	e.text(r.file.Type)
+	e.text(r.file.Encoding)
 	e.number(len(r.file.Data))
 	return writeFrame(out, e.b, r.file.Data)
 }
@@ -196,7 +197,7 @@ func decodeRequest(payload []byte) (*request, error) {
 		FileBytes: int64(d.number()), UnpackedBytes: int64(d.number()), TextBytes: d.number(), Blocks: d.number(),
 		Time: time.Duration(d.number()), Depth: d.number(), Members: d.number(),
 	}
-	r.file = Input{Name: d.text(), Type: d.text(), Data: d.bytes()}
+	r.file = Input{Name: d.text(), Type: d.text(), Encoding: d.text(), Data: d.bytes()}
 	return r, d.err
 }
 

@@ -102,8 +102,10 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		"bundles",
 		"encoder.provider",
 		"documents.words",
+		"documents.encoding",
 		"documents.gitignore",
 	)
+	nameEncodingShort(flags)
 	x.inputs.Bind(flags)
 	x.inputs.BindColumns(flags)
 	flags.StringVar(
@@ -132,7 +134,12 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		"candidates compared for each node while the graph is built (0: the default of the kind)",
 	)
 	flags.Uint64Var(&x.index.Seed, "seed", 0, "seed of the graph and of the recall measurement")
-	flags.StringVar(&x.addExpert, "add-expert", "", "encode the passages of the collection with another expert, by `name`")
+	flags.StringVar(
+		&x.addExpert,
+		"add-expert",
+		"",
+		"encode the passages of the collection with another expert, by `name`",
+	)
 	flags.StringVar(&x.removeExpert, "remove-expert", "", "remove an expert's vectors, by `name`")
 	flags.StringSliceVar(
 		&x.granularity,
@@ -196,15 +203,24 @@ whose further columns become metadata. Files may be compressed with gzip.`,
 		"",
 		"with --sync, the `folder` that --in was when its documents were read: those that are not in it any more are removed",
 	)
-	flags.BoolVar(&x.settle, "settle", false, "purge the deleted passages of a store, so that they count in no score")
+	flags.BoolVar(
+		&x.settle,
+		"settle",
+		false,
+		"purge the deleted passages of a store, so that they count in no score",
+	)
 	flags.StringVar(
 		&x.share,
 		"share",
 		"",
 		"index one `share` of the inputs into a store, such as 2/4, while other processes index the others",
 	)
-	flags.StringToStringVar(&x.fields, "fields", nil,
-		"`types` of fields of the metadata, such as price=number,published=date: keyword, number, date or bool; a passage with another value is refused")
+	flags.StringToStringVar(
+		&x.fields,
+		"fields",
+		nil,
+		"`types` of fields of the metadata, such as price=number,published=date: keyword, number, date or bool; a passage with another value is refused",
+	)
 	x.server.bind(flags)
 	flags.BoolVar(&x.asJSON, "json", false, "print JSON")
 	return command
@@ -226,15 +242,20 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 		if err != nil {
 			return err
 		}
-		return cli.Show(term.Out, x.asJSON, map[string]any{"before": before, "after": after}, func(w *cli.ErrWriter) {
-			w.Printf(
-				"%s: %s; %d deleted ones still counted, and %d do now\n",
-				config.Store,
-				cli.Plural(after.Passages, "passage"),
-				before.Deleted,
-				after.Deleted,
-			)
-		})
+		return cli.Show(
+			term.Out,
+			x.asJSON,
+			map[string]any{"before": before, "after": after},
+			func(w *cli.ErrWriter) {
+				w.Printf(
+					"%s: %s; %d deleted ones still counted, and %d do now\n",
+					config.Store,
+					cli.Plural(after.Passages, "passage"),
+					before.Deleted,
+					after.Deleted,
+				)
+			},
+		)
 	}
 	if x.follow {
 		if err := x.checkSync(); err != nil {
@@ -248,7 +269,9 @@ func (x *indexCommand) run(ctx context.Context, config configs.Config, term cli.
 			return err
 		}
 		if has != nil && len(x.fields) > 0 {
-			return cli.Usagef("--fields declares types when passages are added, and --sync follows documents of a collection that is there: put them into its settings (PUT /v1/admin/settings, or collection.yaml)")
+			return cli.Usagef(
+				"--fields declares types when passages are added, and --sync follows documents of a collection that is there: put them into its settings (PUT /v1/admin/settings, or collection.yaml)",
+			)
 		}
 		if has != nil {
 			return x.sync(ctx, config, term, bar)
@@ -457,7 +480,10 @@ func printIndexed(w *cli.ErrWriter, r indexing.Indexed, where string) {
 		)
 	}
 	if r.Untexted > 0 {
-		w.Printf("passages with a title and no text, which are found by their titles: %s\n", cli.Count(r.Untexted, ""))
+		w.Printf(
+			"passages with a title and no text, which are found by their titles: %s\n",
+			cli.Count(r.Untexted, ""),
+		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
 		if f := r.Fields[name]; f.Others > 0 {
@@ -467,7 +493,12 @@ func printIndexed(w *cli.ErrWriter, r indexing.Indexed, where string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Recall)) {
 		recall := r.Recall[name]
-		w.Printf("%s: recall against exact search %.4f@10, %.4f@100\n", name, recall.Stored.At10, recall.Stored.At100)
+		w.Printf(
+			"%s: recall against exact search %.4f@10, %.4f@100\n",
+			name,
+			recall.Stored.At10,
+			recall.Stored.At100,
+		)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Truncated)) {
 		w.Printf(

@@ -19,6 +19,7 @@ import (
 	"example.org/conclave/internal/server"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // newRead shows what is read of files, before anything is indexed.
@@ -43,13 +44,26 @@ passages that they are cut into: with --json in the form that index takes.`,
 				return err
 			}
 			err = errors.Join(printPassages(term.Out, source, asJSON), source.Close())
-			unread.say(func(format string, args ...any) { (&cli.ErrWriter{Out: term.Err}).Printf(format+"\n", args...) })
+			unread.say(
+				func(format string, args ...any) { (&cli.ErrWriter{Out: term.Err}).Printf(format+"\n", args...) },
+			)
 			return err
 		}),
 	}
-	configs.AddFlags(command.Flags(), "documents.words")
+	configs.AddFlags(command.Flags(), "documents.words", "documents.encoding")
+	nameEncodingShort(command.Flags())
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	return command
+}
+
+// nameEncodingShort lets --encoding stand for --documents-encoding.
+func nameEncodingShort(flags *pflag.FlagSet) {
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "encoding" {
+			name = "documents-encoding"
+		}
+		return pflag.NormalizedName(name)
+	})
 }
 
 func args(cmd *cobra.Command) []string { return cmd.Flags().Args() }
@@ -160,7 +174,8 @@ func newRunConfined() *cobra.Command {
 			return documents.BecomeProgram(memory, args[0], args[1:]...)
 		},
 	}
-	command.Flags().Int64Var(&memory, "memory", recogniserMemory, "bytes of address space that the program may have")
+	command.Flags().
+		Int64Var(&memory, "memory", recogniserMemory, "bytes of address space that the program may have")
 	return command
 }
 

@@ -21,7 +21,7 @@ func DocumentOptions(d configs.Documents, pool *documents.Pool) documents.Option
 			Members:       d.Members,
 		},
 		Pool:  pool,
-		Words: d.Words, GitIgnore: d.GitIgnore,
+		Words: d.Words, GitIgnore: d.GitIgnore, Encoding: d.Encoding,
 	}
 }
 
