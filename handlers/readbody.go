@@ -33,7 +33,9 @@ func (c *call) readText(most int64) (body []byte, values int, err error) {
 		return nil, 0, err
 	}
 	c.bodyBytes = len(body)
-	values = countValues(body)
+	if err := c.computeBody(func() error { values = countValues(body); return nil }); err != nil {
+		return nil, 0, err
+	}
 	if p := c.api.takeValueMemory(c.r.Context(), values); p != nil {
 		return nil, 0, p
 	}

@@ -146,6 +146,10 @@ func Elsewhere(ctx context.Context, wait func() error) error {
 	return cmp.Or(wait(), t.take(ctx))
 }
 
+// Yield lets others compute before a step goes on, where they are due: a step that takes long calls it every few
+// milliseconds. It returns ctx's error where that ends first. It is called by the goroutine of the step.
+func Yield(ctx context.Context) error { return Elsewhere(ctx, ctx.Err) }
+
 type idleKey struct{}
 
 // WithIdle lets a request say that it waits for a model behind an interface, and with goOn that it

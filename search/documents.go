@@ -62,7 +62,7 @@ func (e *Engine) documents(
 	match := strings.ToLower(r.Match)
 	taken := 0
 	for looked := 0; ; {
-		if err := ctx.Err(); err != nil {
+		if err := Yield(ctx); err != nil {
 			return nil, "", err
 		}
 		firsts, err := from.DocumentsAfter(ctx, after, r.Limit+1)

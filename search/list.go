@@ -29,7 +29,7 @@ func (e *Engine) List(
 	for more := true; more && len(passages) == 0; more = more && restrictionOf(ctx) != nil {
 		passages, more, err = e.listed(ctx, view, after, limit, &taken)
 		if err == nil {
-			err = ctx.Err()
+			err = Yield(ctx)
 		}
 		if err != nil {
 			return nil, "", err

@@ -127,6 +127,7 @@ type demand struct {
 	name, method, path, body, contentType string
 	expect                                int           // a status beside those of success
 	patience                              time.Duration // with the answer; 0: 4 seconds
+	packed                                bool          // the answer is asked for compressed
 }
 
 // demands returns one or more for each operation of the document and each tool.

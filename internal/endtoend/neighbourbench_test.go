@@ -60,7 +60,7 @@ func manyDocuments(n int) string {
 
 // attackers is how many callers of one key there are, and neighbourSearches the least number of searches that the
 // other one sends beside each route.
-const attackers, neighbourSearches = 32, 40
+const attackers, neighbourSearches = 32, 25
 
 // measureNeighbours prints the table.
 func (p *process) measureNeighbours(b *testing.B) {
@@ -79,14 +79,14 @@ func (p *process) measureNeighbours(b *testing.B) {
 		if !wanted.MatchString(d.name) {
 			continue
 		}
-		alone, _ := p.askPlain(b, plain, 25, 300*time.Millisecond)
+		alone, _ := p.askPlain(b, plain, neighbourSearches, 150*time.Millisecond)
 		key := ownerKey
 		if strings.HasPrefix(d.path, "/guide") {
 			key = ""
 		}
 		stop := p.attack(d, key)
-		time.Sleep(200 * time.Millisecond)
-		beside, lost := p.askPlain(b, plain, neighbourSearches, time.Second)
+		time.Sleep(100 * time.Millisecond)
+		beside, lost := p.askPlain(b, plain, neighbourSearches, 600*time.Millisecond)
 		answered, refused := stop()
 		resident := p.resident() >> 20
 		times := at(beside, .5) / at(alone, .5)
@@ -124,6 +124,7 @@ func (p *process) costlyDemands() []demand {
 		post("POST /v1/search, 16,000 values", "/v1/search",
 			`{"question":"large","filter":{"field":"year","in":[`+many(16_000, value)+`]}}`),
 		post("POST /v1/search, explain", "/v1/search", `{"question":"large","k":1000,"explain":true}`),
+		{name: "GET /v1/passages?limit=1000, compressed", method: http.MethodGet, path: "/v1/passages?limit=1000", packed: true},
 		{name: "GET /guide/search without a key", method: http.MethodGet, path: "/guide/search?q=how+do+I+keep+keys+apart"},
 		{name: "GET /livez without a key", method: http.MethodGet, path: "/livez"},
 	}, p.demands()...)
@@ -135,6 +136,9 @@ func (p *process) rawRequest(d demand, key string) string {
 	fmt.Fprintf(&text, "%s %s HTTP/1.1\r\nHost: localhost\r\n", d.method, d.path)
 	if key != "" {
 		fmt.Fprintf(&text, "X-API-Key: %s\r\n", key)
+	}
+	if d.packed {
+		text.WriteString("Accept-Encoding: gzip\r\n")
 	}
 	if d.path == "/mcp" {
 		text.WriteString("Accept: application/json, text/event-stream\r\n")
