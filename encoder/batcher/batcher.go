@@ -67,6 +67,7 @@ type Batcher struct {
 	granted   chan struct{} // slots of the machine, asked for in the background
 	permits   chan struct{} // the machine's, for a run of passages
 	finished  chan *run
+	rested    chan struct{} // a tenant may be asked for again
 
 	stop     chan struct{} // closed by Close
 	stopOnce sync.Once
@@ -99,6 +100,7 @@ func New(c Config) *Batcher {
 		granted:   make(chan struct{}),
 		permits:   make(chan struct{}),
 		finished:  make(chan *run),
+		rested:    make(chan struct{}),
 		stop:      make(chan struct{}),
 		closed:    make(chan struct{}),
 	}
@@ -116,8 +118,8 @@ func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, erro
 		return nil, err
 	}
 	b.counters.count(func(s *Stats) { s.Questions++ })
-	b.config.Machine.asked()
 	whose := tenant.Of(ctx)
+	b.config.Machine.asked(whose)
 	key := keyOf(whose, tokens)
 	if vector, ok := b.cache.get(key); ok {
 		b.counters.count(func(s *Stats) { s.Hits++ })

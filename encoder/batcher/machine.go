@@ -26,6 +26,7 @@ type Machine struct {
 	lastQuestion atomic.Int64 // Unix nanoseconds
 
 	mu       sync.Mutex
+	usage    usage         // of runs of questions, by tenants
 	passages int           // runs of passages that are permitted now, or rest
 	queued   int           // callers of permit that wait
 	freed    chan struct{} // closed when one has ended
@@ -55,7 +56,24 @@ func (m *Machine) weight(threads int) int64 { return int64(min(threads, m.cores)
 // batches again.
 const quietAfter = time.Second
 
-func (m *Machine) asked() { m.lastQuestion.Store(time.Now().UnixNano()) }
+// asked says that a tenant asks a question; "" is of none.
+func (m *Machine) asked(tenant string) {
+	now := time.Now()
+	m.lastQuestion.Store(now.UnixNano())
+	if tenant == "" {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.usage.tenant(tenant, now).asked = now
+}
+
+// rest counts a run of a tenant's questions, and returns for how long the tenant is to leave the cores to others.
+func (m *Machine) rest(tenant string, took time.Duration) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.usage.rest(tenant, took, time.Now())
+}
 
 func (m *Machine) quiet() bool {
 	return time.Now().UnixNano()-m.lastQuestion.Load() > int64(quietAfter)

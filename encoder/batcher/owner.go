@@ -22,6 +22,7 @@ type owner struct {
 
 	running      int  // runs under way
 	asking       int  // requests to the machine under way
+	resting      bool // a timer waits until a tenant has rested
 	permitting   bool // passages wait for the machine's permit
 	permitted    bool // and have one
 	sincePassage int  // batches of questions run while a job waited
@@ -71,6 +72,8 @@ func (o *owner) own() {
 			o.permitting, o.permitted = false, true
 		case r := <-o.b.finished:
 			o.finish(r)
+		case <-o.b.rested:
+			o.resting = false
 		case <-stop:
 			stop = nil
 			o.closing = true
@@ -249,7 +252,28 @@ func (o *owner) requestPermit() {
 }
 
 func (o *owner) work() bool {
-	return o.waiting.len() > 0 || o.permitted && slices.ContainsFunc(o.jobs, (*job).waits)
+	return o.questions() || o.permitted && slices.ContainsFunc(o.jobs, (*job).waits)
+}
+
+// questions reports whether a question waits that may run. Where their tenants rest, a timer is set.
+func (o *owner) questions() bool {
+	if o.waiting.len() == 0 {
+		return false
+	}
+	rest := o.waiting.rest(time.Now())
+	if rest <= 0 || o.closing {
+		return true
+	}
+	if !o.resting {
+		o.resting = true
+		time.AfterFunc(rest, func() {
+			select {
+			case o.b.rested <- struct{}{}:
+			case <-o.b.closed:
+			}
+		})
+	}
+	return false
 }
 
 // start forms a batch and runs it. The machine's slots have been taken.
@@ -261,7 +285,7 @@ func (o *owner) start() {
 		j = o.turn()
 	}
 	switch {
-	case o.waiting.len() > 0 && (j == nil || o.sincePassage < passageEvery):
+	case o.questions() && (j == nil || o.sincePassage < passageEvery):
 		if j != nil {
 			o.sincePassage++
 		}
@@ -337,6 +361,7 @@ func (o *owner) finish(r *run) {
 		o.answerJob(r.job)
 		return
 	}
+	o.waiting.charge(r, o.b.config.Machine)
 	for i, e := range r.entries {
 		if o.flights[e.key] == e {
 			delete(o.flights, e.key)

@@ -26,7 +26,7 @@ func TestPassagesRest(t *testing.T) {
 				all.Go(func() {
 					for time.Since(began) < 2*time.Second {
 						if c.asked {
-							m.asked()
+							m.asked("")
 						}
 						m.permit()
 						mu.Lock()

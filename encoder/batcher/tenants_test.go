@@ -137,3 +137,52 @@ func TestFullQueue(t *testing.T) {
 		}
 	}
 }
+
+// TestRest, by hand: behind a run of 50 ms a tenant that used more than a quarter of a second lately rests for 100
+// ms while one asks that used little; not behind a short one, nor beside others that use as much, nor when nobody
+// has asked for a second. Beside a tenant that rests another one's question runs at once.
+func TestRest(t *testing.T) {
+	now := time.Unix(0, 0)
+	var u usage
+	const run = 50 * time.Millisecond
+	rest := func(name string, took time.Duration) time.Duration { return u.rest(name, took, now) }
+	u.tenant("little", now).asked = now
+	for i, want := range []time.Duration{0, 0, 0, 0, 2 * run, 2 * run} { // 0.25 s with the fifth
+		if got := rest("much", run); got != want {
+			t.Errorf("run %d: %v, not %v", i, got, want)
+		}
+	}
+	if got := rest("much", longRun-1); got != 0 {
+		t.Errorf("a short run: %v", got)
+	}
+	for range 6 {
+		rest("little", run)
+	}
+	if got := rest("much", run); got != 0 {
+		t.Errorf("beside one that uses much: %v", got)
+	}
+	now = now.Add(5 * time.Second)
+	for range 8 {
+		if got := rest("much", run); got != 0 {
+			t.Errorf("nobody has asked for seconds: %v", got)
+		}
+	}
+
+	var w waiting
+	w.add(&entry{tenant: "much", tokens: make([]int32, 4), arrival: 1}, now)
+	w.tenants["much"].rests = now.Add(run)
+	if got := w.rest(now); got != run {
+		t.Errorf("%v to rest", got)
+	}
+	w.add(&entry{tenant: "little", tokens: make([]int32, 4), arrival: 2}, now)
+	if got := w.rest(now); got != 0 {
+		t.Errorf("%v to rest for all", got)
+	}
+	if got := w.take(64, 64, now); len(got) != 1 || got[0].tenant != "little" {
+		t.Errorf("%+v", got)
+	}
+	now = now.Add(run + 1)
+	if got := w.take(64, 64, now); w.rest(now) == 0 || len(got) != 1 || got[0].tenant != "much" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,6 +1,7 @@
 package batcher
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -34,6 +35,7 @@ type askingTenant struct {
 	entries int // that wait
 	served  uint64
 	asked   time.Time
+	rests   time.Time // until then none of its entries is run
 }
 
 // tenantShare is the share of the tokens of a batch that a tenant has while several ask.
@@ -76,17 +78,23 @@ func (w *waiting) remove(e *entry) {
 // take removes and returns the entries of the next batch.
 func (w *waiting) take(budget, start int, now time.Time) []*entry {
 	for name, t := range w.tenants {
-		if t.entries == 0 && now.Sub(t.asked) > quietAfter {
+		if t.entries == 0 && now.Sub(t.asked) > quietAfter && now.After(t.rests) {
 			delete(w.tenants, name)
 		}
 	}
-	oldest := 0
+	oldest := -1
 	for i, e := range w.entries {
-		if w.before(e, w.entries[oldest]) {
+		if w.tenants[e.tenant].rests.After(now) {
+			continue
+		}
+		if oldest < 0 || w.before(e, w.entries[oldest]) {
 			oldest = i
 		}
 	}
-	among, at := w.among(oldest, budget)
+	if oldest < 0 { // they rest, and the batcher closes
+		oldest = 0
+	}
+	among, at := w.among(oldest, budget, now)
 	lengths := make([]int, len(among))
 	for i, n := range among {
 		lengths[i] = w.lengths[n]
@@ -102,6 +110,31 @@ func (w *waiting) take(budget, start int, now time.Time) []*entry {
 	return taken
 }
 
+// rest returns for how long all that have entries are to rest yet; 0: not all are.
+func (w *waiting) rest(now time.Time) time.Duration {
+	least := time.Duration(math.MaxInt64)
+	for _, t := range w.tenants {
+		if t.entries > 0 {
+			least = min(least, max(t.rests.Sub(now), 0))
+		}
+	}
+	return least
+}
+
+// charge counts a run that has ended, where it was of one tenant alone.
+func (w *waiting) charge(r *run, machine *Machine) {
+	if len(r.entries) == 0 || r.entries[0].tenant == "" {
+		return
+	}
+	name := r.entries[0].tenant
+	if slices.ContainsFunc(r.entries, func(e *entry) bool { return e.tenant != name }) {
+		return
+	}
+	if t := w.tenants[name]; t != nil {
+		t.rests = time.Now().Add(machine.rest(name, r.took))
+	}
+}
+
 // before reports whether an entry is to be run before another one: by when their tenants were served last, and
 // then by their arrival.
 func (w *waiting) before(a, b *entry) bool {
@@ -114,7 +147,7 @@ func (w *waiting) before(a, b *entry) bool {
 // among returns which entries the next batch is chosen from, ascending, and where the oldest, which is one of
 // them, stands there: all, where one tenant asks, and else of each tenant the oldest that have its share of the
 // tokens, at least one.
-func (w *waiting) among(oldest, budget int) (all []int, at int) {
+func (w *waiting) among(oldest, budget int, now time.Time) (all []int, at int) {
 	if len(w.tenants) < 2 {
 		for i := range w.entries {
 			all = append(all, i)
@@ -129,6 +162,9 @@ func (w *waiting) among(oldest, budget int) (all []int, at int) {
 	taken := map[string]int{}
 	for _, i := range byAge {
 		e := w.entries[i]
+		if i != oldest && w.tenants[e.tenant].rests.After(now) {
+			continue
+		}
 		if had := taken[e.tenant]; had == 0 || had+len(e.tokens) <= int(tenantShare*float64(budget)) {
 			taken[e.tenant] += len(e.tokens)
 			all = append(all, i)

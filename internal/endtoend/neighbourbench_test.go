@@ -124,7 +124,10 @@ func (p *process) costlyDemands() []demand {
 		post("POST /v1/search, 16,000 values", "/v1/search",
 			`{"question":"large","filter":{"field":"year","in":[`+many(16_000, value)+`]}}`),
 		post("POST /v1/search, explain", "/v1/search", `{"question":"large","k":1000,"explain":true}`),
-		{name: "GET /v1/passages?limit=1000, compressed", method: http.MethodGet, path: "/v1/passages?limit=1000", packed: true},
+		{
+			name: "GET /v1/passages?limit=1000, compressed", method: http.MethodGet, path: "/v1/passages?limit=1000",
+			packed: true,
+		},
 		{name: "GET /guide/search without a key", method: http.MethodGet, path: "/guide/search?q=how+do+I+keep+keys+apart"},
 		{name: "GET /livez without a key", method: http.MethodGet, path: "/livez"},
 	}, p.demands()...)
