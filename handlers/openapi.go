@@ -394,14 +394,15 @@ func (d *document) enforce() error {
 func getOpenAPI(contentType string) func(*API, *call) error {
 	return func(_ *API, c *call) error {
 		text := theDocument().json
-		err := error(nil)
-		if contentType == typeYAML {
-			text, err = theDocument().yaml()
-		}
-		if err != nil {
+		err := c.compute(func() (err error) {
+			if contentType == typeYAML {
+				text, err = theDocument().yaml()
+			}
+			if err == nil {
+				text, err = describedAt(text, BasePath(c.r.Context()))
+			}
 			return err
-		}
-		text, err = describedAt(text, BasePath(c.r.Context()))
+		})
 		if err != nil {
 			return err
 		}

@@ -113,7 +113,10 @@ func (a *API) getGuideSearch(c *call) error {
 // when it is not.
 func (c *call) sendOnce(contentType string, text []byte) error {
 	w, r := c.w, c.r
-	sum := sha256.Sum256(text)
+	var sum [sha256.Size]byte
+	if err := c.compute(func() error { sum = sha256.Sum256(text); return nil }); err != nil {
+		return err
+	}
 	version := hex.EncodeToString(sum[:16])
 	w.Header().Set("ETag", `"`+version+`"`)
 	w.Header().Set("Cache-Control", "no-cache")

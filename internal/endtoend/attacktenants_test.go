@@ -146,17 +146,18 @@ func TestAttackFilters(t *testing.T) {
 	}
 }
 
-// TestAttackRoutes: whatever is served has a demand, by which make attack measures what it can cost others: the benchmark
+// TestAttackRoutes: whatever is served has a demand, by which make attack measures what it can cost others:
 // BenchmarkCallers asks for no route that is not there, and for each that is.
 func TestAttackRoutes(t *testing.T) {
-	s := newSite(t, "log: {level: error}\ndocs: {open: true}\n"+attackKeys, []string{"small"}, "small", manyDocuments(3))
+	config := "log: {level: error}\ndocs: {open: true}\n" + attackKeys
+	s := newSite(t, config, []string{"small"}, "small", manyDocuments(3))
 	p := s.serve("")
 	p.key = ownerKey
 	for _, d := range p.costlyDemands() {
 		status, answer, err := p.ask(d.method, d.path, ownerKey, d.body, "Content-Type", d.contentType,
 			"Accept", "application/json, text/event-stream, application/x-ndjson, text/html, text/plain, */*;q=0.1")
 		if err == nil && (status == http.StatusMethodNotAllowed || status == http.StatusUnauthorized ||
-			strings.Contains(string(answer), "no_such_path")) {
+			strings.Contains(string(answer), `"code":"no_such_path"`)) {
 			t.Errorf("%s: %d %.300s", d.name, status, answer)
 		}
 	}
