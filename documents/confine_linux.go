@@ -18,6 +18,7 @@ type confinement struct {
 	atStart int64    // bytes of address space
 	heap    int64    // bytes that the runtime had at the start
 	statm   *os.File // of the process; nil: there is none
+	room    int64    // that the process has now
 }
 
 // lessUrgent is the nice value of a process that reads files: those who wait for a search come first.
@@ -26,10 +27,10 @@ const lessUrgent = 5
 // confine bounds the memory of this process and takes from it what it does not need: files, the network,
 // other programs and other processes. What the system does not offer is left out; only a bound of memory
 // that cannot be set is an error.
-func confine(memory int64) (*confinement, error) {
+func confine(memory int64, yields bool) (*confinement, error) {
 	_ = time.Now().Local() // reads the time zone
 	c := &confinement{memory: memory, heap: runtimeBytes()}
-	if unix.Getpgrp() == os.Getpid() {
+	if yields && unix.Getpgrp() == os.Getpid() {
 		_ = unix.Setpriority(unix.PRIO_PGRP, 0, lessUrgent)
 	}
 	statm, err := os.Open("/proc/self/statm")
@@ -66,6 +67,9 @@ func (c *confinement) mapped() (int64, error) {
 // allow sets the bound of memory for a file of so many bytes.
 func (c *confinement) allow(file int) error {
 	room := roomFor(c.memory, file)
+	if room == c.room {
+		return nil
+	}
 	limitHeap(c.heap, room)
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(unix.RLIMIT_AS, &l); err != nil {
@@ -75,6 +79,7 @@ func (c *confinement) allow(file int) error {
 	if err := syscall.Setrlimit(unix.RLIMIT_AS, &l); err != nil {
 		return fmt.Errorf("bound the memory of the reader of files to %d bytes: %w", l.Cur, err)
 	}
+	c.room = room
 	return nil
 }
 

@@ -25,8 +25,10 @@ const (
 
 // confine bounds the memory that the runtime of this process takes. On systems other than Linux it takes
 // nothing else from the process.
-func confine(memory int64) (*confinement, error) {
-	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, lessUrgent)
+func confine(memory int64, yields bool) (*confinement, error) {
+	if yields {
+		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, lessUrgent)
+	}
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
 	c := &confinement{memory: memory, heap: runtimeBytes(), room: make(chan int64)}
 	go c.watch(roomFor(memory, 0))

@@ -141,7 +141,7 @@ func (r *Extractor) readConverted(
 	if made := Detect(converted.Data, converted.Name, ""); convertible(made) || bytes.Equal(converted.Data, in.Data) {
 		return nil, nil, unreadable(Unsupported, nil, "%s made a file of type %s of it, which is not read", by.name(), made)
 	}
-	d, attached, err := r.readFile(ctx, converted)
+	d, attached, err := r.readFile(ctx, converted, "")
 	if d != nil {
 		d.MediaType = mediaType
 		warning := fmt.Sprintf("it was converted to %s by %s before it was read", path.Ext(converted.Name), by.name())

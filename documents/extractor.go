@@ -69,7 +69,7 @@ func (r *Extractor) Read(ctx context.Context, in Input) (d *Document, attached [
 	if by, ok := r.converter(in.Name); ok && convertible(mediaType) {
 		return r.readConverted(ctx, by, in, mediaType)
 	}
-	return r.readFile(ctx, in)
+	return r.readFile(ctx, in, mediaType)
 }
 
 // converter returns the pool's converter of a file; ok is false where there is none.
@@ -80,9 +80,13 @@ func (r *Extractor) converter(name string) (by Converter, ok bool) {
 	return r.pool.options.Converters.find(name)
 }
 
-// readFile reads a file of a format that this program reads.
-func (r *Extractor) readFile(ctx context.Context, in Input) (d *Document, attached []Member, err error) {
-	request := &request{limits: r.limits, words: r.words, file: in}
+// readFile reads a file of a format that this program reads; a media type of "" is told by the file.
+func (r *Extractor) readFile(
+	ctx context.Context,
+	in Input,
+	mediaType string,
+) (d *Document, attached []Member, err error) {
+	request := &request{limits: r.limits, words: r.words, file: in, mediaType: mediaType}
 	a, err := r.ask(ctx, request)
 	if err != nil {
 		return nil, nil, err

@@ -56,7 +56,10 @@ func refuse(err error) *answer {
 // read reads a file of any format, and adds to the answer the files that are attached, and the pages that are
 // pictures. leaves says that this process should read no other one.
 func (p *fileParser) read(ctx context.Context, r *request, a *answer) (d *Document, leaves bool, err error) {
-	mediaType := Detect(r.file.Data, r.file.Name, r.file.Type)
+	mediaType := r.mediaType
+	if mediaType == "" {
+		mediaType = Detect(r.file.Data, r.file.Name, r.file.Type)
+	}
 	if mediaType != PDF {
 		d, a.members, err = parse(r.file, mediaType, r.limits)
 		return d, false, err

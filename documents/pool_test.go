@@ -33,7 +33,7 @@ func serveStuck(at string) {
 
 // serveProbe confines itself, and answers with what it can still do.
 func serveProbe() {
-	if _, err := confine(512 << 20); err != nil {
+	if _, err := confine(512<<20, true); err != nil {
 		panic(err)
 	}
 	_, file := os.ReadFile("/etc/hostname")

@@ -16,6 +16,8 @@ type ServeOptions struct {
 	// Memory is how many bytes of memory reading a file may take beyond what the process has when it
 	// starts, and beyond three times the file itself.
 	Memory int64
+	// Yields lets other processes of the machine be served first, as those who wait for an answer.
+	Yields bool
 }
 
 // Serve reads files for another process: it answers the requests that it reads from in, until in ends.
@@ -29,13 +31,14 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 	if err != nil {
 		return err
 	}
-	bounds, err := confine(o.Memory)
+	bounds, err := confine(o.Memory, o.Yields)
 	if err != nil {
 		return err
 	}
 	if err := writeFrame(out); err != nil { // it is ready
 		return err
 	}
+	debug.SetGCPercent(collectAt) // limitHeap has the last word
 	// Requests are read beside the work, so that the end of in ends the process while it works, too.
 	requests := make(chan *request)
 	failed := make(chan error, 2)
@@ -81,8 +84,15 @@ func readRequests(in io.Reader, bounds *confinement, requests chan<- *request) e
 	}
 }
 
+// collectAt is how much the heap grows before it is collected, in percent. Reading makes much and keeps little.
+const collectAt = 400
+
 // roomFor returns how many bytes of memory a process may take beyond its start for a file.
-func roomFor(memory int64, file int) int64 { return memory + 3*int64(file) }
+// Files of up to a MiB have the same room, so that it is set once for most.
+func roomFor(memory int64, file int) int64 {
+	const step = 1 << 20
+	return memory + (3*int64(file)+step-1)/step*step
+}
 
 // limitHeap lets the garbage collector work harder the nearer the heap comes to what the process may have.
 func limitHeap(atStart, room int64) { debug.SetMemoryLimit(atStart + room - room/4) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,24 +41,30 @@ type SkippedError struct{ Why string }
 
 func (e *SkippedError) Error() string { return "left out: " + e.Why }
 
-// Stream gives the passages of files one after the other, in the order of their paths. It
-// is not safe for concurrent use, but for Progress.
+// Stream gives the passages of files one after the other, in the order of their paths. The processes of its
+// pool read some files ahead. It is not safe for concurrent use, but for Progress.
 type Stream struct {
 	ctx     context.Context
+	stop    context.CancelFunc
 	options Options
 	reader  *Extractor
 	files   []File
-	at      int
+	roots   []string // of files
+	at      int      // files whose passages were given, or are in queue
 	queue   []corpus.Passage
 	place   corpus.Place
-	roots   []string // of files
 	done    atomic.Int64
 	total   int64
+
+	ahead   []chan *fileReading // of the files from at on that are being read, or were
+	reading sync.WaitGroup
+	bytes   int64 // of these files
 }
 
 // Open finds the files at the roots, which are files, archives and folders.
 func Open(ctx context.Context, roots []string, o Options) (*Stream, error) {
-	s := &Stream{ctx: ctx, options: o}
+	s := &Stream{options: o}
+	s.ctx, s.stop = context.WithCancel(ctx)
 	walking := Walking{Limits: o.Limits, GitIgnore: o.GitIgnore, Owner: o.Owner, Skipped: func(_ string, skip Skip) {
 		s.failed(skip.Path, &SkippedError{skip.Why})
 	}}
@@ -68,6 +75,7 @@ func Open(ctx context.Context, roots []string, o Options) (*Stream, error) {
 		return nil
 	})
 	if err != nil {
+		s.stop()
 		return nil, err
 	}
 	s.reader = o.Extractor()
@@ -90,31 +98,23 @@ func (s *Stream) Next() (corpus.Passage, error) {
 		if s.at == len(s.files) {
 			return corpus.Passage{}, io.EOF
 		}
-		f := s.files[s.at]
+		s.readAhead()
+		r := <-s.ahead[0]
+		s.ahead = s.ahead[1:]
+		size := s.files[s.at].Size
 		s.at++
-		mark, err := RootOf(s.roots[s.at-1])
-		if err != nil {
-			return corpus.Passage{}, err
-		}
-		if f.Renamed != "" && s.options.Warned != nil {
-			s.options.Warned(f.Path, f.Renamed)
-		}
-		data, err := f.Data()
-		if err == nil {
-			err = s.reader.Expand(
-				s.ctx,
-				f.Path,
-				data,
-				func(m Member) error { return s.read(m, mark, f.ModTime, s.options.Limits.Depth) },
-			)
-		}
-		s.done.Add(f.Size)
+		s.bytes -= size
+		s.done.Add(size)
 		if s.ctx.Err() != nil {
 			return corpus.Passage{}, s.ctx.Err()
 		}
-		if err != nil {
-			s.failed(f.Path, err)
+		for _, tell := range r.told {
+			tell()
 		}
+		if r.err != nil {
+			return corpus.Passage{}, r.err
+		}
+		s.queue = r.passages
 	}
 	p := s.queue[0]
 	s.queue = s.queue[1:]
@@ -122,35 +122,99 @@ func (s *Stream) Next() (corpus.Passage, error) {
 	return p, nil
 }
 
-// read reads one file and what is attached to it. Only an error of the context is
+// aheadBytes bounds the files that are read ahead together; a larger one is read alone.
+const aheadBytes = 32 << 20
+
+// readAhead begins to read files as long as processes, and room for what they find, are there.
+func (s *Stream) readAhead() {
+	most := 1
+	if s.options.Pool != nil {
+		most += 2 * s.options.Pool.Workers()
+	}
+	for len(s.ahead) < most && s.at+len(s.ahead) < len(s.files) {
+		next := s.at + len(s.ahead)
+		f, root := s.files[next], s.roots[next]
+		if len(s.ahead) > 0 && s.bytes+f.Size > aheadBytes {
+			return
+		}
+		s.bytes += f.Size
+		result := make(chan *fileReading, 1)
+		s.ahead = append(s.ahead, result)
+		s.reading.Go(func() {
+			r := &fileReading{Stream: s}
+			r.file(f, root)
+			result <- r
+		})
+	}
+}
+
+// fileReading is what was read of one file. told are calls of the options' functions, which are made when it is
+// the file's turn.
+type fileReading struct {
+	*Stream
+	passages []corpus.Passage
+	told     []func()
+	err      error // that concerns more than the file
+}
+
+func (r *fileReading) failed(path string, err error) {
+	r.told = append(r.told, func() { r.Stream.failed(path, err) })
+}
+
+func (r *fileReading) warned(path, warning string) {
+	if r.options.Warned != nil {
+		r.told = append(r.told, func() { r.options.Warned(path, warning) })
+	}
+}
+
+// file reads a file, or what is in it.
+func (r *fileReading) file(f File, root string) {
+	mark, err := RootOf(root)
+	if err != nil {
+		r.err = err
+		return
+	}
+	if f.Renamed != "" {
+		r.warned(f.Path, f.Renamed)
+	}
+	data, err := f.Data()
+	if err == nil {
+		err = r.reader.Expand(r.ctx, f.Path, data, func(m Member) error {
+			return r.member(m, mark, f.ModTime, r.options.Limits.Depth)
+		})
+	}
+	if err != nil {
+		r.failed(f.Path, err)
+	}
+}
+
+// member reads one file and what is attached to it. Only an error of the context is
 // returned: a member of an archive that cannot be read does not keep others from it.
-func (s *Stream) read(m Member, mark string, modified time.Time, depth int) error {
-	d, attached, err := s.reader.Read(s.ctx, Input{Name: m.Name, Data: m.Data})
+func (r *fileReading) member(m Member, mark string, modified time.Time, depth int) error {
+	d, attached, err := r.reader.Read(r.ctx, Input{Name: m.Name, Data: m.Data})
 	switch {
-	case s.ctx.Err() != nil:
-		return s.ctx.Err()
+	case r.ctx.Err() != nil:
+		return r.ctx.Err()
 	case err != nil:
-		s.failed(m.Name, err)
+		r.failed(m.Name, err)
 	default:
 		for _, warning := range d.Warnings {
-			if s.options.Warned != nil {
-				s.options.Warned(m.Name, warning)
-			}
+			r.warned(m.Name, warning)
 		}
 		about := About{ID: m.Name, Root: mark, Modified: modified}
-		s.queue = append(s.queue, PassagesOf(about, d, m.Data, s.options.Words)...)
+		r.passages = append(r.passages, PassagesOf(about, d, m.Data, r.options.Words)...)
 	}
 	for _, a := range attached {
 		if depth == 0 {
-			s.failed(m.Name+"/"+a.Name, TooDeep(s.options.Limits))
+			r.failed(m.Name+"/"+a.Name, TooDeep(r.options.Limits))
 			continue
 		}
-		if err := s.reader.Expand(s.ctx, m.Name+"/"+a.Name, a.Data,
-			func(inner Member) error { return s.read(inner, mark, modified, depth-1) }); err != nil {
-			if s.ctx.Err() != nil {
-				return s.ctx.Err()
+		if err := r.reader.Expand(r.ctx, m.Name+"/"+a.Name, a.Data,
+			func(inner Member) error { return r.member(inner, mark, modified, depth-1) }); err != nil {
+			if r.ctx.Err() != nil {
+				return r.ctx.Err()
 			}
-			s.failed(m.Name+"/"+a.Name, err)
+			r.failed(m.Name+"/"+a.Name, err)
 		}
 	}
 	return nil
@@ -167,5 +231,9 @@ func (s *Stream) Place() corpus.Place { return s.place }
 // Progress returns how many bytes of files were read of how many.
 func (s *Stream) Progress() (done, total int64) { return s.done.Load(), s.total }
 
-// Close ends the stream. The pool of its options stays open.
-func (s *Stream) Close() error { return nil }
+// Close ends the stream, and the reading of its files. The pool of its options stays open.
+func (s *Stream) Close() error {
+	s.stop()
+	s.reading.Wait()
+	return nil
+}

@@ -15,11 +15,10 @@ func packed(data []byte, name string) bool {
 			return true
 		}
 	}
-	switch Detect(data, name, "") {
-	case Tar, Mailbox:
+	if len(data) > 262 && string(data[257:262]) == "ustar" {
 		return true
 	}
-	return false
+	return bytes.HasPrefix(data, []byte("From ")) && Detect(data, name, "") == Mailbox
 }
 
 // IsMail reports whether a file is a mail, as Detect tells it.

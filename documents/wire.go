@@ -15,12 +15,13 @@ import (
 
 // request asks a worker to read a file, or to unpack an archive.
 type request struct {
-	unpack bool
-	skip   int // of unpack: members that were handed over before
-	draw   int // the number of the page of a PDF that is wanted as a picture; 0: none is
-	words  int // of read: words of a passage (Cut); 0: the document is not cut
-	limits Limits
-	file   Input
+	unpack    bool
+	skip      int // of unpack: members that were handed over before
+	draw      int // the number of the page of a PDF that is wanted as a picture; 0: none is
+	words     int // of read: words of a passage (Cut); 0: the document is not cut
+	limits    Limits
+	file      Input
+	mediaType string // of the file, as Detect tells it; "": it is not known
 }
 
 // answer is what a worker says of a file.
@@ -68,13 +69,23 @@ func readPayload(in io.Reader, length int) ([]byte, error) {
 	return payload, nil
 }
 
+// smallFrame is the payload of a frame that is put together before it is written, in bytes.
+const smallFrame = 64 << 10
+
 // writeFrame writes one frame whose payload is the parts, one behind the other.
 func writeFrame(out io.Writer, parts ...[]byte) error {
 	length := 0
 	for _, part := range parts {
 		length += len(part)
 	}
-	if _, err := out.Write(binary.LittleEndian.AppendUint64(nil, uint64(length))); err != nil {
+	frame := binary.LittleEndian.AppendUint64(nil, uint64(length))
+	if length <= smallFrame { // one call of the system, and one time that the other process wakes up
+		for _, part := range parts {
+			frame = append(frame, part...)
+		}
+		parts = nil
+	}
+	if _, err := out.Write(frame); err != nil {
 		return err
 	}
 	for _, part := range parts {
@@ -185,6 +196,7 @@ func writeRequest(out io.Writer, r *request) error {
 	e.text(r.file.Name)
 	e.text(r.file.Type)
 	e.text(r.file.Encoding)
+	e.text(r.mediaType)
 	e.number(len(r.file.Data))
 	return writeFrame(out, e.b, r.file.Data)
 }
@@ -197,7 +209,9 @@ func decodeRequest(payload []byte) (*request, error) {
 		FileBytes: int64(d.number()), UnpackedBytes: int64(d.number()), TextBytes: d.number(), Blocks: d.number(),
 		Time: time.Duration(d.number()), Depth: d.number(), Members: d.number(),
 	}
-	r.file = Input{Name: d.text(), Type: d.text(), Encoding: d.text(), Data: d.bytes()}
+	r.file = Input{Name: d.text(), Type: d.text(), Encoding: d.text()}
+	r.mediaType = d.text()
+	r.file.Data = d.bytes()
 	return r, d.err
 }
 

@@ -98,25 +98,20 @@ func mostAnswer(r *request) int {
 // within runs what a process is asked for, and kills the process when the time or ctx ends first; the
 // error then is context.DeadlineExceeded or ctx's.
 func (w *worker) within(ctx context.Context, limit time.Duration, do func() (*answer, error)) (*answer, error) {
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	type result struct {
-		a   *answer
-		err error
+	late := time.AfterFunc(limit, w.kill)
+	gone := context.AfterFunc(ctx, w.kill)
+	a, err := do()
+	inTime := late.Stop()
+	stayed := gone()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case !inTime:
+		return nil, context.DeadlineExceeded
+	case !stayed: // cannot be: ctx has not ended
+		return nil, context.Canceled
 	}
-	done := make(chan result, 1)
-	go func() {
-		a, err := do()
-		done <- result{a, err}
-	}()
-	select {
-	case got := <-done:
-		return got.a, got.err
-	case <-limited.Done():
-		w.kill()
-		<-done
-		return nil, limited.Err()
-	}
+	return a, err
 }
 
 // kill ends the process with all that it started. It may be called several times.

@@ -82,7 +82,7 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 	if err != nil {
 		return err
 	}
-	readers, err := openReaders(config)
+	readers, err := openReaders(config, false)
 	if err != nil {
 		return err
 	}

@@ -398,7 +398,7 @@ func (x *indexCommand) build(
 		in.Remarked = remarks.add
 	}
 	unread := &unreadFiles{}
-	readers, err := openReaders(config)
+	readers, err := openReaders(config, false)
 	if err != nil {
 		return report, err
 	}

@@ -20,7 +20,7 @@ type followed struct {
 
 // sync makes the documents of a collection that is there those of the files at --in.
 func (x *indexCommand) sync(ctx context.Context, config configs.Config, term cli.Terminal, bar *cli.Progress) error {
-	readers, err := openReaders(config)
+	readers, err := openReaders(config, false)
 	if err != nil {
 		return err
 	}

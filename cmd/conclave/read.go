@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ passages that they are cut into: with --json in the form that index takes.`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			unread := &unreadFiles{}
-			readers, err := openReaders(config)
+			readers, err := openReaders(config, false)
 			if err != nil {
 				return err
 			}
@@ -101,11 +102,13 @@ func newReadFiles(term cli.Terminal) *cobra.Command {
 		},
 	}
 	command.Flags().Int64Var(&o.Memory, "memory", 512<<20, "bytes of memory that reading a file may take")
+	command.Flags().BoolVar(&o.Yields, "yield", false, "let other processes be served first")
 	return command
 }
 
-// openReaders returns the processes that read files by a configuration. They start when there is a file.
-func openReaders(config configs.Config) (*documents.Pool, error) {
+// openReaders returns the processes that read files by a configuration. They start when there is a file. In a
+// server they leave half of the processors to those who wait for answers, and yield to them.
+func openReaders(config configs.Config, serving bool) (*documents.Pool, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -118,10 +121,15 @@ func openReaders(config configs.Config) (*documents.Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory := strconv.FormatInt(readers.Memory, 10)
+	arguments := []string{"read-files", "--memory", strconv.FormatInt(readers.Memory, 10), pdfCache(cache)}
+	if serving {
+		arguments = append(arguments, "--yield")
+	} else if config.Documents.Workers == 0 {
+		readers.Workers = runtime.GOMAXPROCS(0)
+	}
 	return documents.NewPool(documents.PoolOptions{
 		Workers:    readers.Workers,
-		Start:      documents.WorkerOf(program, "read-files", "--memory", memory, pdfCache(cache)),
+		Start:      documents.WorkerOf(program, arguments...),
 		OCR:        recogniser(config.Documents.OCR, program),
 		Converters: converters(config.Documents, program),
 	}), nil

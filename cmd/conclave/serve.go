@@ -92,7 +92,7 @@ func serve(
 		defer cancel()
 		err = errors.Join(err, shut(sending))
 	}()
-	readers, err := openReaders(config)
+	readers, err := openReaders(config, true)
 	if err != nil {
 		return err
 	}
