@@ -36,8 +36,8 @@ func zipped(t testing.TB, files map[string]string) string {
 	return b.String()
 }
 
-// hostileFiles are files that took a server down, or kept it busy for minutes, and those of ../shared where
-// that is there.
+// hostileFiles returns files that took a server down, or kept it busy for minutes, by name, and those of ../shared
+// where that is there.
 func hostileFiles(t testing.TB) map[string]string {
 	t.Helper()
 	cells := "<text:p>x</text:p>"
@@ -46,7 +46,8 @@ func hostileFiles(t testing.TB) map[string]string {
 			`table:number-columns-repeated="100">` + cells + `</table:table-cell></table:table-row></table:table>`
 	}
 	nested := zipped(t, map[string]string{
-		"mimetype": "application/vnd.oasis.opendocument.text", "content.xml": `<a xmlns:table="t" xmlns:text="u">` + cells + `</a>`,
+		"mimetype":    "application/vnd.oasis.opendocument.text",
+		"content.xml": `<a xmlns:table="t" xmlns:text="u">` + cells + `</a>`,
 	})
 	var mail strings.Builder
 	mail.WriteString("From: a\nSubject: b\nContent-Type: multipart/mixed; boundary=b0\n\n")
@@ -62,7 +63,7 @@ func hostileFiles(t testing.TB) map[string]string {
 		"sections.md":  strings.Repeat("# a\n\nb\n\n", 100_000),
 		"hyphens.txt":  strings.Repeat("wordxx-\n", 30_000),
 		"parts.eml":    mail.String(),
-		"cells.zip":    zipped(t, map[string]string{"a/cells.odt": nested, "b/cells.zip": zipped(t, map[string]string{"c.odt": nested})}),
+		"cells.zip":    zipped(t, map[string]string{"a.odt": nested, "b.zip": zipped(t, map[string]string{"c.odt": nested})}),
 		"letters.zip":  zipped(t, map[string]string{"letters.txt": strings.Repeat("x", 8<<20)}),
 		"nothing.pdf":  "%PDF-1.7\ntrailer<</Root 1 0 R>>",
 		"harmless.txt": "An old lighthouse.",
