@@ -169,6 +169,9 @@ func TestOneProcessorIsKept(t *testing.T) {
 	advance(700 * time.Millisecond)
 	one()
 	two()
+	one, two = take("much"), take("much") // which is alone
+	one()
+	two()
 	take("little")()
 	all := make(chan served, 2)
 	turns.queue("much", "first", all)

@@ -20,7 +20,30 @@ type turns struct {
 	free   int
 	groups map[string]*turnGroup
 	order  []*turnGroup // those of which somebody waits; of equal use the first is next
-	light  time.Time    // when a group that uses little asked for a turn last
+	light  lightUse
+}
+
+// lightUse is when groups that use little asked for a turn last: one of them, and any other one before.
+type lightUse struct {
+	of          *turnGroup
+	at, another time.Time
+}
+
+// note notes that a group which uses little asks for a turn.
+func (l *lightUse) note(g *turnGroup, now time.Time) {
+	if l.of != g {
+		l.another = l.at
+		l.of = g
+	}
+	l.at = now
+}
+
+// beside returns when a group other than g, which uses little, asked for a turn last.
+func (l *lightUse) beside(g *turnGroup) time.Time {
+	if l.of == g {
+		return l.another
+	}
+	return l.at
 }
 
 // turnGroup is what is known of a group that has turns, waits for some, or used some lately.
@@ -64,7 +87,7 @@ func (t *turns) take(ctx context.Context, name string) (giveBack func(), err err
 	t.mu.Lock()
 	g := t.group(name)
 	if !t.isHeavy(g) {
-		t.light = t.now()
+		t.light.note(g, t.now())
 	}
 	mine := make(chan struct{})
 	if len(g.waiting) == 0 {
@@ -135,10 +158,9 @@ func (t *turns) dispatch() {
 
 // next returns the group whose turn it is; nil: nobody waits who may have one. It expects that mu is held.
 func (t *turns) next() (next *turnGroup) {
-	kept := t.free == 1 && t.processors > 1 && t.now().Sub(t.light) < lately
 	for _, g := range t.order {
-		t.decay(g)
-		if kept && t.isHeavy(g) {
+		kept := t.free == 1 && t.processors > 1 && t.now().Sub(t.light.beside(g)) < lately
+		if t.isHeavy(g) && kept {
 			continue
 		}
 		if next == nil || g.used < next.used {
