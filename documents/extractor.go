@@ -72,6 +72,45 @@ func (r *Extractor) Read(ctx context.Context, in Input) (d *Document, attached [
 	return r.readFile(ctx, in, mediaType)
 }
 
+// smallFile is how many bytes a file has at most that is read together with others, and smallFiles how many these
+// have.
+const (
+	smallFile  = 32 << 10
+	smallFiles = 256 << 10
+)
+
+// readSmall reads those of some small files together that need nothing but a process that reads them, and
+// returns the documents by the files' names. The others, and those that are not read, are left to Read.
+func (r *Extractor) readSmall(ctx context.Context, files []Input) map[string]*Document {
+	var requests []*request
+	for _, in := range files {
+		mediaType := Detect(in.Data, in.Name, in.Type)
+		_, converted := r.converter(in.Name)
+		if len(in.Data) == 0 || len(in.Data) > smallFile || packed(in.Data, in.Name) || converted ||
+			mediaType == PDF || mediaType == Mail || strings.HasPrefix(mediaType, "image/") {
+			continue
+		}
+		if in.Encoding == "" {
+			in.Encoding = r.encoding
+		}
+		requests = append(requests, &request{limits: r.limits, words: r.words, file: in, mediaType: mediaType})
+	}
+	if len(requests) < 2 {
+		return nil
+	}
+	answers, err := r.pool.askMany(ctx, r.group, requests)
+	if err != nil { // each is read by itself, so that the one to blame is named
+		return nil
+	}
+	read := map[string]*Document{}
+	for i, a := range answers {
+		if a.refused == nil && len(a.blank) == 0 {
+			read[requests[i].file.Name] = a.document
+		}
+	}
+	return read
+}
+
 // converter returns the pool's converter of a file; ok is false where there is none.
 func (r *Extractor) converter(name string) (by Converter, ok bool) {
 	if r.pool == nil {

@@ -110,6 +110,25 @@ func (p *Pool) ask(ctx context.Context, group string, r *request) (*answer, erro
 	return a, err
 }
 
+// askMany has small requests of a group answered together. After an error each has to be asked by itself.
+func (p *Pool) askMany(ctx context.Context, group string, requests []*request) ([]*answer, error) {
+	if err := p.enter(ctx, group); err != nil {
+		return nil, err
+	}
+	defer p.leave()
+	w, err := p.take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answers, err := w.askMany(ctx, requests)
+	if err != nil || answers[len(answers)-1].leaves || answers[len(answers)-1].grown > p.options.Grown {
+		w.kill()
+	} else {
+		p.put(w)
+	}
+	return answers, err
+}
+
 // enter waits until one more process may read, and returns ctx's error when that ends first.
 func (p *Pool) enter(ctx context.Context, group string) error {
 	p.mu.Lock()

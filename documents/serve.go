@@ -40,15 +40,19 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 	}
 	debug.SetGCPercent(collectAt) // limitHeap has the last word
 	// Requests are read beside the work, so that the end of in ends the process while it works, too.
-	requests := make(chan *request)
+	requests := make(chan *request, mostAtOnce)
 	failed := make(chan error, 2)
 	go func() { failed <- readRequests(in, bounds, requests) }()
 	go func() {
-		w := bufio.NewWriter(out)
+		w := bufio.NewWriterSize(out, smallFrame)
 		for r := range requests {
 			a := reader.answer(ctx, r)
 			a.grown = bounds.grown()
-			if err := errors.Join(writeAnswer(w, a), w.Flush()); err != nil {
+			err := writeAnswer(w, a)
+			if len(requests) == 0 { // else the answers go together
+				err = errors.Join(err, w.Flush())
+			}
+			if err != nil {
 				failed <- err
 				return
 			}
@@ -60,7 +64,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 
 // readRequests hands on requests until their input ends.
 func readRequests(in io.Reader, bounds *confinement, requests chan<- *request) error {
-	r := bufio.NewReader(in)
+	r := bufio.NewReaderSize(in, smallFrame)
 	for {
 		length, err := readLength(r, mostRequest)
 		if err == nil {

@@ -125,26 +125,57 @@ func (s *Stream) Next() (corpus.Passage, error) {
 // aheadBytes bounds the files that are read ahead together; a larger one is read alone.
 const aheadBytes = 32 << 20
 
-// readAhead begins to read files as long as processes, and room for what they find, are there.
+// readAhead begins to read files as long as processes, and room for what they find, are there. Small files that
+// follow each other are read together.
 func (s *Stream) readAhead() {
 	most := 1
+	together := 1
 	if s.options.Pool != nil {
-		most += 2 * s.options.Pool.Workers()
+		together = mostAtOnce
+		most += 2 * s.options.Pool.Workers() * together
 	}
-	for len(s.ahead) < most && s.at+len(s.ahead) < len(s.files) {
-		next := s.at + len(s.ahead)
-		f, root := s.files[next], s.roots[next]
-		if len(s.ahead) > 0 && s.bytes+f.Size > aheadBytes {
+	for len(s.ahead)+together <= most && s.at+len(s.ahead) < len(s.files) {
+		var group []*fileReading
+		bytes := int64(0)
+		for next := s.at + len(s.ahead); next < len(s.files) && len(group) < together; next++ {
+			f := s.files[next]
+			if len(group) > 0 && (f.Size > smallFile || bytes+f.Size > smallFiles) ||
+				len(s.ahead) > 0 && s.bytes+f.Size > aheadBytes {
+				break
+			}
+			r := &fileReading{Stream: s, file: f, root: s.roots[next], done: make(chan *fileReading, 1)}
+			group = append(group, r)
+			s.ahead = append(s.ahead, r.done)
+			bytes += f.Size
+			s.bytes += f.Size
+			if f.Size > smallFile {
+				break
+			}
+		}
+		if len(group) == 0 {
 			return
 		}
-		s.bytes += f.Size
-		result := make(chan *fileReading, 1)
-		s.ahead = append(s.ahead, result)
-		s.reading.Go(func() {
-			r := &fileReading{Stream: s}
-			r.file(f, root)
-			result <- r
-		})
+		s.reading.Go(func() { readGroup(group) })
+	}
+}
+
+// readGroup reads files that follow each other.
+func readGroup(group []*fileReading) {
+	var small []Input
+	for _, r := range group {
+		r.data, r.err = r.file.Data()
+		if r.err == nil {
+			small = append(small, Input{Name: r.file.Path, Data: r.data})
+		}
+	}
+	s := group[0].Stream
+	var read map[string]*Document
+	if s.options.Pool != nil && len(small) > 1 {
+		read = s.reader.readSmall(s.ctx, small)
+	}
+	for _, r := range group {
+		r.read(read[r.file.Path])
+		r.done <- r
 	}
 }
 
@@ -152,6 +183,10 @@ func (s *Stream) readAhead() {
 // the file's turn.
 type fileReading struct {
 	*Stream
+	file     File
+	root     string
+	data     []byte
+	done     chan *fileReading // it is sent there when it was read
 	passages []corpus.Passage
 	told     []func()
 	err      error // that concerns more than the file
@@ -167,25 +202,43 @@ func (r *fileReading) warned(path, warning string) {
 	}
 }
 
-// file reads a file, or what is in it.
-func (r *fileReading) file(f File, root string) {
-	mark, err := RootOf(root)
+// read reads the file, or what is in it. whole is the document of the file where that was read already; nil: it
+// was not.
+func (r *fileReading) read(whole *Document) {
+	f := r.file
+	failed := r.err
+	mark, err := RootOf(r.root)
+	r.err = err
 	if err != nil {
-		r.err = err
 		return
 	}
 	if f.Renamed != "" {
 		r.warned(f.Path, f.Renamed)
 	}
-	data, err := f.Data()
-	if err == nil {
-		err = r.reader.Expand(r.ctx, f.Path, data, func(m Member) error {
+	switch {
+	case failed != nil:
+		r.failed(f.Path, failed)
+		return
+	case whole != nil:
+		r.took(Member{Name: f.Path, Data: r.data}, whole, mark, f.ModTime)
+	default:
+		err = r.reader.Expand(r.ctx, f.Path, r.data, func(m Member) error {
 			return r.member(m, mark, f.ModTime, r.options.Limits.Depth)
 		})
+		if err != nil {
+			r.failed(f.Path, err)
+		}
 	}
-	if err != nil {
-		r.failed(f.Path, err)
+	r.data = nil
+}
+
+// took adds the passages of a document that was read.
+func (r *fileReading) took(m Member, d *Document, mark string, modified time.Time) {
+	for _, warning := range d.Warnings {
+		r.warned(m.Name, warning)
 	}
+	about := About{ID: m.Name, Root: mark, Modified: modified}
+	r.passages = append(r.passages, PassagesOf(about, d, m.Data, r.options.Words)...)
 }
 
 // member reads one file and what is attached to it. Only an error of the context is
@@ -198,11 +251,7 @@ func (r *fileReading) member(m Member, mark string, modified time.Time, depth in
 	case err != nil:
 		r.failed(m.Name, err)
 	default:
-		for _, warning := range d.Warnings {
-			r.warned(m.Name, warning)
-		}
-		about := About{ID: m.Name, Root: mark, Modified: modified}
-		r.passages = append(r.passages, PassagesOf(about, d, m.Data, r.options.Words)...)
+		r.took(m, d, mark, modified)
 	}
 	for _, a := range attached {
 		if depth == 0 {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A worker is sent requests and sends answers, one for each. Both are frames: the length of the
+// A worker is sent requests, up to mostAtOnce before their answers are read, and sends answers, one for each, in
+// their order. Both are frames: the length of the
 // payload in eight bytes, little endian, and the payload. Numbers in it are varints, strings and
 // files are behind their lengths.
 

@@ -46,7 +46,7 @@ func startWorker(start Worker) (*worker, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the reader of files: %w", err)
 	}
-	w.out = bufio.NewReader(out)
+	w.out = bufio.NewReaderSize(out, smallFrame)
 	return w, nil
 }
 
@@ -86,6 +86,38 @@ func (w *worker) ask(ctx context.Context, r *request) (*answer, error) {
 		return nil, unreadable(TooLarge, nil, "reading it takes more memory than the reader of a file may have")
 	}
 	return nil, unreadable(Damaged, nil, "the reader ended on it")
+}
+
+// mostAtOnce is how many requests a process is sent before its answers are read.
+const mostAtOnce = 32
+
+// askMany sends requests, which are small and at most mostAtOnce, and returns their answers. After an error,
+// which says nothing of a single file, the process is of no use any more.
+func (w *worker) askMany(ctx context.Context, requests []*request) ([]*answer, error) {
+	answers := make([]*answer, len(requests))
+	_, err := w.within(ctx, requests[0].limits.Time, func() (*answer, error) {
+		var frames bytes.Buffer
+		for _, r := range requests {
+			if err := writeRequest(&frames, r); err != nil {
+				return nil, err
+			}
+		}
+		if _, err := w.in.Write(frames.Bytes()); err != nil {
+			return nil, err
+		}
+		for i, r := range requests {
+			payload, err := readFrame(w.out, mostAnswer(r))
+			if err != nil {
+				return nil, err
+			}
+			answers[i], err = decodeAnswer(payload)
+			if err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
+	return answers, err
 }
 
 // mostAnswer returns how many bytes the answer to a request has at most: the text and its blocks,

@@ -56,8 +56,9 @@ func hostileFiles(t testing.TB) map[string]string {
 	}
 	long := "# " + strings.Repeat("long ", 40_000) + "\n\n"
 	files := map[string]string{
-		"cells.odt":    nested,
-		"columns.md":   strings.Repeat("|a", 4000) + "|\n" + strings.Repeat("|-", 4000) + "|\n" + strings.Repeat("|b\n", 4000),
+		"cells.odt": nested,
+		"columns.md": strings.Repeat("|a", 4000) + "|\n" + strings.Repeat("|-", 4000) + "|\n" +
+			strings.Repeat("|b\n", 4000),
 		"brackets.md":  strings.Repeat("[a](", 30_000),
 		"heading.md":   long + strings.Repeat("a paragraph\n\n", 40_000),
 		"sections.md":  strings.Repeat("# a\n\nb\n\n", 100_000),
