@@ -1,5 +1,4 @@
-// Package documents reads the files that people have (PDF, HTML, Markdown, plain text,
-// DOCX, PPTX, XLSX, ODT, ODS, ODP, EPUB, mail, CSV; in folders and archives) into one
+// Package documents reads the files that people have (Formats; in folders and archives) into one
 // form, and cuts them into passages.
 //
 // Words used here:

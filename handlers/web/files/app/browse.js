@@ -3,6 +3,7 @@ import { get, post, send, singleName } from "./api.js";
 import { encodeID, twice } from "./documents.js";
 import { h, problem } from "./dom.js";
 import { placeAddress } from "./document.js";
+import { inTables } from "./rows.js";
 import { read } from "./state.js";
 
 const page = 20;
@@ -62,7 +63,7 @@ function item(passage, limits, signal) {
     body.replaceChildren(
       h("strong", null, passage.title || (passage.document ? passage.document.title : passage.id)),
       tune ? h("span", { class: "id" }, ` ${passage.id}`) : "",
-      h("p", { class: "text" }, passage.text),
+      inTables(h("p", { class: "text" }, passage.text)),
       h(
         "div",
         { class: "row" },

@@ -3,6 +3,7 @@ import { chosenNames, get } from "./api.js";
 import { h, problem } from "./dom.js";
 import { encodeID, remove, replace } from "./documents.js";
 import { whenInWords } from "./inwords.js";
+import { inTables, pageName, pagesOf } from "./rows.js";
 import { go, to } from "./state.js";
 
 // placeAddress is the page of a document, opened where a passage or words of it stand; offsets
@@ -41,7 +42,7 @@ export function placeLine(result, state, passage) {
     from,
     h("a", { href: placeAddress(id, { ...state, collection, at: result.begin, end: result.end, offsets: "utf16" }) }, id),
     heading.length > 0 && h("span", { class: "heading" }, ` › ${heading.join(" › ")}`),
-    result.page && h("span", { class: "soft" }, `, page ${result.page}`),
+    result.page && h("span", { class: "soft" }, `, ${pagesOf({ media_type: result.metadata?.media_type, page: result.page, page_end: result.page_end })}`),
     link && [" · ", outside(link)],
   );
 }
@@ -115,10 +116,11 @@ function text(state, found) {
     page = 0;
   for (const [i, [begin, end]] of units.entries()) {
     if (whole.slice(done, begin).trim()) parts.push(...between(whole, done, begin, piece));
-    const now = found.passage_list[i].metadata.page;
-    if (now && now !== page) parts.push(h("p", { class: "soft page" }, `page ${now}`));
+    const { page: now, media_type: type } = found.passage_list[i].metadata;
+    if (now && now !== page) parts.push(h("p", { class: "soft page" }, `${pageName(type)} ${now}`));
     page = now || page;
-    parts.push(piece(begin, end, "text"));
+    const read = piece(begin, end, "text");
+    parts.push(read.querySelector("mark") ? read : inTables(read)); // what is marked stays one element
     done = end;
   }
   if (whole.slice(done).trim()) parts.push(...between(whole, done, whole.length, piece));

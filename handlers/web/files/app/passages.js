@@ -7,6 +7,7 @@ import { thumbs } from "./judging.js";
 import { legend, marked } from "./marks.js";
 import { isFor, keyOf } from "./results.js";
 import { sortedBy } from "./narrowing.js";
+import { inTables } from "./rows.js";
 import { go } from "./state.js";
 import { bar, reasons } from "./why.js";
 
@@ -55,7 +56,7 @@ function item(state, result, { found, highest, sources }) {
       { "aria-labelledby": title },
       h("h3", { id: title }, result.title ? marked(result, "title", { functionWords }) : state.tune || !result.document ? result.id : result.document.title),
       placeLine(result, state, result),
-      h("p", { class: "text" }, marked(result, "text", { answers: marks, functionWords })),
+      inTables(h("p", { class: "text" }, marked(result, "text", { answers: marks, functionWords }))),
       h(
         "div",
         { class: "row" },
