@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/xuri/excelize/v2"
 )
 
 // tokens are what files of a kind are made of. A pair with a space between is an opening and a closing
@@ -288,14 +291,12 @@ func hostileFile(rng *rand.Rand, kind string, size int) (name string, data []byt
 			"ppt/d.xml":                       wrap("dgm:model", repeated(rng, diagramTokens, size/4)),
 		})
 	case "xlsx":
-		return packed(".xlsx", map[string]string{
-			"[Content_Types].xml":        `<Types/>`,
-			"_rels/.rels":                office("xl/workbook.xml"),
-			"xl/workbook.xml":            `<workbook ` + spaces + `><sheets><sheet name="s" sheetId="1" r:id="s"/></sheets></workbook>`,
-			"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="s" Type="x/worksheet" Target="worksheets/sheet1.xml"/></Relationships>`,
-			"xl/worksheets/sheet1.xml":   `<worksheet><sheetData>` + repeated(rng, sheetTokens, size/2) + `</sheetData></worksheet>`,
-			"xl/sharedStrings.xml":       `<sst>` + repeated(rng, stringTokens, size/2) + `</sst>`,
-		})
+		files := emptyWorkbook()
+		files["xl/worksheets/sheet1.xml"] = `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
+			`<sheetData>` + repeated(rng, sheetTokens, size/2) + `</sheetData></worksheet>`
+		files["xl/sharedStrings.xml"] = `<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
+			repeated(rng, stringTokens, size/2) + `</sst>`
+		return packed(".xlsx", files)
 	case "epub":
 		return packed(".epub", map[string]string{
 			"mimetype": EPUB, "META-INF/container.xml": `<container><rootfile full-path="p.opf"/></container>`,
@@ -325,6 +326,35 @@ func hostileFile(rng *rand.Rand, kind string, size int) (name string, data []byt
 // hostileKinds are the kinds of hostileFile; the last one holds the others.
 var hostileKinds = []string{
 	"md", "html", "txt", "csv", "odt", "ods", "odp", "docx", "pptx", "xlsx", "epub", "eml", "mbox", "pdf", "zip",
+}
+
+// emptyWorkbook returns the parts of a workbook with one sheet.
+func emptyWorkbook() map[string]string {
+	book := excelize.NewFile()
+	if err := book.SetCellStr("Sheet1", "A1", "a"); err != nil {
+		panic(err)
+	}
+	b, err := book.WriteToBuffer()
+	if err != nil {
+		panic(err)
+	}
+	archive, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	if err != nil {
+		panic(err)
+	}
+	files := map[string]string{}
+	for _, f := range archive.File {
+		in, err := f.Open()
+		if err != nil {
+			panic(err)
+		}
+		text, err := io.ReadAll(in)
+		if err != nil {
+			panic(err)
+		}
+		files[f.Name] = string(text)
+	}
+	return files
 }
 
 // deflated makes an archive, with "mimetype" first.
