@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 )
 
@@ -25,6 +26,8 @@ type answer struct {
 	degraded []Missing
 	toRead   []fusion.Item               // what a reader reads
 	extracts []Extract                   // what it marked
+	read     []corpus.Passage            // what it read
+	misnamed bool                        // the question names what the first passages do not
 	unread   int                         // passages that it read the beginning of alone
 	notes    []string                    // of a reranker
 	asked    string                      // the question as models that read passages get it

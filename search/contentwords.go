@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/languages"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/naming"
 )
 
 // How many random passages tell what a token of a question matches by chance: at most,
@@ -158,6 +159,17 @@ func (t *contentWords) functionWordsOf(ctx context.Context, view *pinned, questi
 		}
 	}
 	return out
+}
+
+// namesIn returns how names are told in the language of the collection that a question is closest to. In German all
+// nouns have a capital letter.
+func (t *contentWords) namesIn(ctx context.Context, view *pinned, question string) naming.Language {
+	code, function := t.countWords(ctx, view).functionWords(question)
+	in := naming.Language{Capitals: code != "de" && code != "lb"}
+	if function != nil {
+		in.IsFunction = function.Has
+	}
+	return in
 }
 
 // mayCarryNothing reports whether all words of a question but the first, which may be one that only opens it, are

@@ -92,7 +92,7 @@ func (a *answer) fetch(ctx context.Context) error {
 		}
 		a.response.Fusion, a.response.Confidence, a.response.Any = m.Name, ranking.Confidence, ranking.Any
 		a.response.Judged = ranking.Judged
-		if a.extracts != nil && (ranking.Abstained || ranking.Verdict == VerdictNotFound) {
+		if a.extracts != nil && (ranking.Abstained || ranking.Verdict == VerdictNotFound || a.misnamed) {
 			a.response.Answers = []Extract{}
 		}
 		a.response.Basis, a.response.Abstained, a.response.Results = ranking.Basis, ranking.Abstained, ranking.Results

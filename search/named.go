@@ -161,6 +161,15 @@ func (a *answer) doubt(ctx context.Context, r *Ranking, first []fusion.Item) {
 	}
 	note := a.asksNothing(ctx, first)
 	nothing := note != ""
+	if !nothing {
+		wrong, err := a.findMisnaming(ctx, first)
+		if err == nil && wrong != nil { // a verdict is no reason to fail
+			a.misnamed = true
+			a.response.Notes = append(a.response.Notes, wrong.note())
+			r.capAtDoubtful()
+			return
+		}
+	}
 	share := 1.0
 	if !nothing {
 		names, of, err := a.namedNowhere(ctx, first)
@@ -190,6 +199,24 @@ func (a *answer) doubt(ctx context.Context, r *Ranking, first []fusion.Item) {
 		}
 	}
 }
+
+// capAtDoubtful makes a verdict doubtful at most, by a chance just below the threshold of VerdictFound, and no
+// confidence greater than that chance.
+func (r *Ranking) capAtDoubtful() {
+	j := &r.Judged
+	if j.Verdict == VerdictFound {
+		j.Answerable = printedOf(ptr(max(j.Thresholds.Doubtful, doubtfulShare*j.Thresholds.Found)))
+		j.Verdict = j.Thresholds.Of(*j.Answerable)
+	}
+	for _, chance := range []*float64{r.Confidence, r.Any} {
+		if chance != nil {
+			*chance = min(*chance, *j.Answerable)
+		}
+	}
+}
+
+// doubtfulShare is the share of the threshold of VerdictFound that a chance is at most which is not to reach it.
+const doubtfulShare = .9
 
 // namedWeight is by how much the log-odds of the chance fall, times the share of the question that stands nowhere.
 // docs/evidence/reliability.md has what other weights do.

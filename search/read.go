@@ -57,6 +57,7 @@ func (a *answer) markAnswers(ctx context.Context) error {
 		a.rankBy(&read, first)
 	}
 	a.extracts = a.extract(&read)
+	a.read = read.Passages
 	if len(a.rankings[0].Items) > 0 && a.plan.offset == 0 && a.plan.methods[0].WeighsByQuestion() {
 		a.readChances(&read)
 	}

@@ -1,0 +1,363 @@
+package naming
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text is a text that mentions are looked for in. It is read once for all of them.
+type Text struct {
+	tokens  []token
+	words   map[string]bool // folded
+	joined  string          // letters and digits of all words, with a blank between words
+	numbers map[string]bool // values
+	dates   []date
+}
+
+// Read returns a text for Find.
+func Read(text string) *Text {
+	t := &Text{tokens: tokensOf(text), words: map[string]bool{}, numbers: map[string]bool{}}
+	var joined strings.Builder
+	for i, x := range t.tokens {
+		t.words[x.fold] = true
+		for part := range strings.FieldsFuncSeq(x.fold, isMark) {
+			t.words[part] = true
+		}
+		joined.WriteString(" " + plain(x.fold))
+		if hasDigit(x.bare) {
+			t.addNumbers(i)
+		} else if value := writtenValue(x.fold); value != "" {
+			t.numbers[value] = true
+		}
+		if n := dateLength(t.tokens[i:]); n > 0 {
+			t.dates = append(t.dates, datesAt(t.tokens[i:i+n])...)
+		}
+	}
+	t.joined = joined.String() + " "
+	return t
+}
+
+// isMark reports whether a character is neither a letter nor a digit.
+func isMark(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }
+
+// addNumbers adds the numbers that begin with a word: of 8 848 that and 8848.
+func (t *Text) addNumbers(at int) {
+	number := strings.TrimFunc(t.tokens[at].bare, func(r rune) bool { return !unicode.IsDigit(r) })
+	for _, value := range values(number) {
+		t.numbers[value] = true
+	}
+	for _, part := range strings.FieldsFunc(t.tokens[at].bare, func(r rune) bool { return !unicode.IsDigit(r) && r != '.' && r != ',' }) {
+		for _, value := range values(strings.Trim(part, ".,")) {
+			t.numbers[value] = true
+		}
+	}
+	group := number
+	for _, next := range t.tokens[at+1:] {
+		if len(next.bare) != 3 || !isDigits(next.bare) || t.tokens[at].pause {
+			break
+		}
+		group += next.bare
+		for _, value := range values(group) {
+			t.numbers[value] = true
+		}
+	}
+}
+
+// plain returns the letters and digits of a word.
+func plain(word string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) {
+			return r
+		}
+		return -1
+	}, word)
+}
+
+// Found says what a text has of a mention.
+type Found struct {
+	// Missing are the words of the mention that the text has in no form; none where it names the same.
+	Missing []string
+	// Rival is what the text has in the place of the mention; "" where it has nothing.
+	Rival string
+	// Beside says that the rival has another word where the mention has the missing one, beside a word that both have, as
+	// Pierre Curie for Marie Curie.
+	Beside bool
+}
+
+// Find looks for a mention in a text.
+func (t *Text) Find(m Mention) Found {
+	if t.hasInOrder(m.Words) {
+		return Found{}
+	}
+	switch m.Kind {
+	case Date:
+		return t.findDate(m)
+	case Number:
+		return t.findNumber(m)
+	case Code:
+		return t.findCode(m)
+	case Quoted:
+		return Found{Missing: m.Words}
+	}
+	return t.findName(m)
+}
+
+func (t *Text) findDate(m Mention) Found {
+	for _, d := range t.dates {
+		if slices.ContainsFunc(m.dates, d.same) {
+			return Found{}
+		}
+	}
+	if len(t.dates) == 0 {
+		return Found{} // a text that says a year, or nothing, does not contradict
+	}
+	return Found{Missing: m.Words, Rival: "another date"}
+}
+
+func (t *Text) findNumber(m Mention) Found {
+	for _, value := range values(m.Words[0]) {
+		if t.numbers[value] {
+			return Found{}
+		}
+	}
+	found := Found{Missing: m.Words}
+	for i, x := range t.tokens {
+		if !hasDigit(x.bare) || hasLetter(x.bare) || i == 0 {
+			continue
+		}
+		before := t.tokens[i-1]
+		sameWord := m.Before != "" && !before.pause && sameStem(before.fold, m.Before) && len(m.Before) > 3
+		bothYears := yearOnly.MatchString(x.bare) && yearOnly.MatchString(m.Words[0])
+		if sameWord || bothYears {
+			found.Rival = x.bare
+			if sameWord {
+				found.Rival = before.bare + " " + x.bare
+			}
+			break
+		}
+	}
+	return found
+}
+
+func (t *Text) findCode(m Mention) Found {
+	code := plain(fold(m.Words[0]))
+	if strings.Contains(t.joined, " "+code+" ") {
+		return Found{}
+	}
+	// One that the text has in two words, or as a part of a longer one.
+	if utf8.RuneCountInString(code) >= leastCode && strings.Contains(strings.ReplaceAll(t.joined, " ", ""), code) {
+		return Found{}
+	}
+	found := Found{Missing: m.Words}
+	least := len(code)
+	for _, x := range t.tokens {
+		if d := digitsApart(code, plain(x.fold)); d > 0 && d < least {
+			least = d
+			found.Rival = x.bare
+		}
+	}
+	return found
+}
+
+const leastCode = 5 // letters and digits of a code that is found as a part of a longer one
+
+// digitsApart returns in how many digits two codes differ that have equal letters in the same places, as E11 and E23
+// do; 0 for others.
+func digitsApart(a, b string) (n int) {
+	if len(a) != len(b) {
+		return 0
+	}
+	for i := range len(a) {
+		switch {
+		case a[i] == b[i]:
+		case isDigits(a[i:i+1]) && isDigits(b[i:i+1]):
+			n++
+		default:
+			return 0
+		}
+	}
+	return n
+}
+
+// hasInOrder reports whether the text has words side by side, whatever their case and punctuation.
+func (t *Text) hasInOrder(words []string) bool {
+	plainWords := make([]string, len(words))
+	for i, word := range words {
+		plainWords[i] = plain(fold(word))
+	}
+	return strings.Contains(t.joined, " "+strings.Join(plainWords, " ")+" ")
+}
+
+// findName looks for each word of a name. A name that the text has in part is missing only where the text has
+// another word in the place of the one that it lacks.
+func (t *Text) findName(m Mention) Found {
+	var missing []string
+	var at []int
+	for i, word := range m.Words {
+		if !t.hasName(word) {
+			missing = append(missing, word)
+			at = append(at, i)
+		}
+	}
+	switch {
+	case len(missing) == 0 || t.hasInitials(m.Words):
+		return Found{}
+	case len(missing) == len(m.Words):
+		return Found{Missing: missing, Rival: t.rivalOf(m)}
+	}
+	for _, i := range at {
+		if rival := t.inPlaceOf(m.Words, i); rival != "" {
+			return Found{Missing: missing, Rival: rival, Beside: true}
+		}
+	}
+	return Found{}
+}
+
+// hasName reports whether the text has a word of a name, in its own form or another one.
+func (t *Text) hasName(word string) bool {
+	if singular, ok := strings.CutSuffix(word, "s"); ok && isAcronym(singular) { // IDs
+		word = singular
+	}
+	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return r == '-' || r == '/' || r == '–' }) {
+		if part != word && utf8.RuneCountInString(part) > 1 && t.hasName(part) { // of HIV-related, HIV
+			return true
+		}
+	}
+	folded := fold(word)
+	if t.words[folded] || t.words[plain(folded)] || isAcronym(word) && t.spells(folded) {
+		return true
+	}
+	letters := utf8.RuneCountInString(folded)
+	least := max(leastShared, (letters+1)/2)
+	for other := range t.words {
+		shared := sharedPrefix(folded, other)
+		switch {
+		case letters >= leastShared && shared >= least && shared >= utf8.RuneCountInString(other)-longestEnding:
+			return true // Siberian and Siberia
+		case letters >= leastCode && strings.Contains(other, folded): // paypal.com, Apfelbaum
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	leastShared   = 4 // letters that two forms of a word have in common, and half of them
+	longestEnding = 5 // letters of an ending
+)
+
+// spells reports whether consecutive words of the text begin with these letters, as World Health Organization does with
+// who; short words between them count or not.
+func (t *Text) spells(letters string) bool {
+	want := []rune(letters)
+	for begin := range t.tokens {
+		next := 0
+		for _, x := range t.tokens[begin:] {
+			first, _ := utf8.DecodeRuneInString(x.fold)
+			if first == want[next] && isCapital(x.bare) {
+				if next++; next == len(want) {
+					return true
+				}
+				continue
+			}
+			if next == 0 || len(x.fold) > 3 {
+				break
+			}
+		}
+	}
+	return false
+}
+
+// hasInitials reports whether the text has the first letters of a name's words as one word, as US for United States.
+func (t *Text) hasInitials(words []string) bool {
+	if len(words) < 2 {
+		return false
+	}
+	var initials []rune
+	for _, word := range words {
+		first, _ := utf8.DecodeRuneInString(word)
+		initials = append(initials, first)
+	}
+	for _, x := range t.tokens {
+		if plain(x.bare) == string(initials) {
+			return true
+		}
+	}
+	return false
+}
+
+// rivalOf returns a name of the text that stands behind the same word as the mention does, as Kestrelpond for
+// Stridewell in "at Stridewell", or else its first name; "" where the text has none.
+func (t *Text) rivalOf(m Mention) (rival string) {
+	for i, x := range t.tokens {
+		if !isCapital(x.bare) || x.opens && i > 0 && !isAcronym(x.bare) || hasDigit(x.bare) {
+			continue
+		}
+		if i > 0 && m.Before != "" && t.tokens[i-1].fold == m.Before {
+			return x.bare
+		}
+		if rival == "" && i > 0 {
+			rival = x.bare
+		}
+	}
+	return rival
+}
+
+// inPlaceOf returns what the text has where a name has a word that the text lacks: another name before or behind the
+// name's next word, wherever that stands in the text, or, for a word between two others, these side by side. It
+// returns "" where the text has the next word once without a name beside it.
+func (t *Text) inPlaceOf(words []string, lacks int) string {
+	has := func(i int) bool { return i >= 0 && i < len(words) && t.words[fold(words[i])] }
+	if has(lacks-1) && has(lacks+1) {
+		for i := 1; i < len(t.tokens); i++ {
+			if t.tokens[i-1].fold == fold(words[lacks-1]) && t.tokens[i].fold == fold(words[lacks+1]) {
+				return t.tokens[i-1].bare + " " + t.tokens[i].bare
+			}
+		}
+		return ""
+	}
+	for _, side := range []int{1, -1} {
+		if !has(lacks + side) {
+			continue
+		}
+		rival := ""
+		next := fold(words[lacks+side])
+		for i, x := range t.tokens {
+			if x.fold != next {
+				continue
+			}
+			beside := i - side
+			if beside < 0 || beside >= len(t.tokens) || !isCapital(t.tokens[beside].bare) ||
+				side == 1 && t.tokens[beside].pause || side == -1 && x.pause {
+				return ""
+			}
+			rival = t.tokens[beside].bare + " " + x.bare
+			if side == -1 {
+				rival = x.bare + " " + t.tokens[beside].bare
+			}
+		}
+		if rival != "" {
+			return rival
+		}
+	}
+	return ""
+}
+
+// sameStem reports whether two words are forms of one, by their beginning.
+func sameStem(a, b string) bool {
+	return a == b || sharedPrefix(a, b) >= max(leastShared, max(len(a), len(b))-2)
+}
+
+// sharedPrefix returns how many letters two words have in common from their beginning.
+func sharedPrefix(a, b string) (n int) {
+	other := []rune(b)
+	for i, r := range []rune(a) {
+		if i >= len(other) || other[i] != r {
+			break
+		}
+		n++
+	}
+	return n
+}
