@@ -163,6 +163,7 @@ class Result:
     document: DocumentReference | None = None  # that the passage was cut from
     heading: str = ""  # the path of the headings above it
     page: int | None = None
+    page_end: int | None = None  # where it ends on another one
     begin: int | None = None  # where it lies in the document's text, in bytes of UTF-8 or what offsets names
     end: int | None = None
     before: str = ""  # what stands around it in the document, with around
@@ -240,6 +241,7 @@ class Extract:
     document: DocumentReference | None = None
     heading: str = ""
     page: int | None = None
+    page_end: int | None = None  # where it ends on another one
     at: int | None = None  # where the words begin in the document's text
 
 
@@ -253,6 +255,7 @@ class Support:
     document: DocumentReference | None = None
     heading: str = ""
     page: int | None = None
+    page_end: int | None = None  # where it ends on another one
 
 
 @dataclass
@@ -278,6 +281,7 @@ class Citation:
     document: DocumentReference | None = None
     heading: str = ""
     page: int | None = None
+    page_end: int | None = None  # where it ends on another one
 
 
 @dataclass
