@@ -1,19 +1,24 @@
 package documents
 
+import "slices"
+
 // fewestWords is how many words a passage of a PDF has at least, where another one is beside it: labels of
 // drawings, lines of forms and headings alone are found by nobody, and stand in the way.
 const fewestWords = 8
 
 // joinSmall joins pieces of fewer than fewestWords with the next one, or the last with the one before it, where
-// together they are no longer than a piece may be. The joined piece stands below the headings that both have. A
-// piece that repeats a header or an introduction before its text is joined with none before it.
+// together they are no longer than a piece may be, and both stand below the same headings or are that short. The
+// joined piece stands below the headings that both have. A piece that repeats a header or an introduction before
+// its text is joined with none before it.
 func joinSmall(d *Document, pieces []Piece, usual int, size func(string) int) []Piece {
 	most := Longest(usual)
 	var out []Piece
 	var sizes []int
 	for i, p := range pieces {
 		n := size(d.Text[p.Begin:p.End])
-		if k := len(out) - 1; k >= 0 && p.Lead == "" && sizes[k]+n <= most &&
+		k := len(out) - 1
+		if k >= 0 && p.Lead == "" && sizes[k]+n <= most &&
+			(max(sizes[k], n) < fewestWords || slices.Equal(out[k].Headings, p.Headings)) &&
 			(sizes[k] < fewestWords || n < fewestWords && i == len(pieces)-1) {
 			joined := out[k]
 			joined.End = p.End

@@ -46,7 +46,7 @@ func TestTitles(t *testing.T) {
 // TestSmallPieces: short passages of a PDF are joined, and say on which page they end.
 func TestSmallPieces(t *testing.T) {
 	w := &writer{limits: limits()}
-	for page, text := range []string{"Label", "Nine words that are enough to be a passage.", "End"} {
+	for page, text := range []string{"Label", "More labels", "End"} {
 		w.page = page + 1
 		w.add(Heading, 1, "Part")
 		w.add(Paragraph, 0, text)
