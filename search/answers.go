@@ -19,7 +19,7 @@ import (
 type AnswerOptions struct {
 	Wanted   bool
 	Reader   string // "": the first
-	Passages int    // how many are read, from the first; 0: those of the results, 5 at most
+	Passages int    // how many are read, from the first; 0: 5, however many are returned
 	// Combine is CombineBest ("") or CombineSum.
 	Combine string
 	// MaxTokens bounds what a generator writes; 0: 32.
@@ -191,7 +191,7 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 		wrong.leastChance(o.MinChance)
 		return
 	}
-	p.answer.Passages = wrong.count("/answer/passages", o.Passages, min(p.k-p.offset, usuallyRead), MostRead)
+	p.answer.Passages = wrong.count("/answer/passages", o.Passages, usuallyRead, MostRead)
 	p.marked = p.answer.Passages
 	p.answer.Combine = oneOf(wrong, "/answer/combine", o.Combine, CombineBest, []string{CombineBest, CombineSum})
 	wrong.leastChance(o.MinChance)

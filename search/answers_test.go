@@ -127,14 +127,14 @@ func TestAnswersByHand(t *testing.T) {
 	}
 }
 
-// TestWhichPassagesAreRead: those of the page, as many as asked for, more than the
+// TestWhichPassagesAreRead: those from the page's first on, as many as asked for or five, more than the
 // results too.
 func TestWhichPassagesAreRead(t *testing.T) {
 	s, m := withReader()
 	all := s.ask(t, Request{Question: question, K: 40})
 	first := ids(all.Results)
 	for _, c := range []struct{ k, offset, passages, from, to int }{{5, 0, 0, 0, 5}, {20, 0, 0, 0, 5}, {3, 0, 12, 0, 12},
-		{4, 6, 0, 6, 10}, {4, 6, 2, 6, 8}} {
+		{1, 0, 0, 0, 5}, {4, 6, 0, 6, 11}, {4, 6, 2, 6, 8}} {
 		engine := s.engine(t)
 		got, err := engine.Search(
 			context.Background(),

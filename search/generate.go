@@ -136,7 +136,7 @@ func (p *plan) planGenerated(o AnswerOptions, wrong *problems) {
 	p.answer.MaxTokens = wrong.count(
 		"/answer/max_tokens", o.MaxTokens, cmp.Or(x.Tokens, UsuallyGenerated), mostGenerated)
 	if p.reader != nil {
-		p.marked = min(p.k-p.offset, usuallyRead, p.answer.Passages)
+		p.marked = min(usuallyRead, p.answer.Passages)
 		return
 	}
 	p.reads = false

@@ -27,12 +27,21 @@ const (
 // atHand are Passages that are read in microseconds.
 type atHand interface{ AtHand() }
 
-// surely gives a ranking the confidence that it has without the passages that repeat its first one.
+// surely gives a ranking of k passages the confidence that it has without the passages that repeat its first one. Those
+// are looked for among the same passages whatever k is.
 func (a *answer) surely(ctx context.Context, m plannedMethod, in fusion.Input, ranking *fusion.Ranking, k int) error {
-	if ranking.Confidence == nil || !m.WeighsByQuestion() || !a.collapse || len(ranking.Items) < 2 {
+	if ranking.Confidence == nil || !m.WeighsByQuestion() || !a.collapse || a.table.Len() < 2 {
 		return nil
 	}
-	again, err := a.repeatsOfFirst(ctx, ranking.Items)
+	items := ranking.Items
+	if len(items) < 1+mostRepeats { // copies count whether they are returned or not
+		deeper, err := m.Fuse(in, a.settings(), 1+mostRepeats)
+		if err != nil {
+			return err
+		}
+		items = deeper.Items
+	}
+	again, err := a.repeatsOfFirst(ctx, items)
 	if err != nil || len(again) == 0 {
 		return err
 	}

@@ -1,8 +1,11 @@
 package search
 
 import (
+	"math"
 	"strings"
 	"testing"
+
+	"example.org/conclave/fusion"
 )
 
 // TestRepeats: texts that say the same in another form, or of which one has most of the other, repeat each
@@ -26,6 +29,51 @@ func TestRepeats(t *testing.T) {
 		}
 		if got := repeats(shingles(other), shingles(nosebleed)); got != want {
 			t.Errorf("%q, the other way round: %v", other, got)
+		}
+	}
+}
+
+// closeness is a chance that changes with every signal.
+type closeness struct{}
+
+// Of implements fusion.Chances.
+func (closeness) Of(signals []float64, passages int) (float64, error) {
+	sum := 0.0
+	for i, x := range signals {
+		sum += float64(i+1) * x
+	}
+	return (1 + math.Sin(sum)) / 2 / float64(passages), nil
+}
+func (closeness) Signals() int { return fusion.ExactFrom + 1 }
+
+// TestSameAnswerWhateverK: how many passages are returned changes neither which one is first, nor how sure it is, nor
+// the verdict, with a reader and without, where passages repeat each other too.
+func TestSameAnswerWhateverK(t *testing.T) {
+	for _, answer := range []bool{false, true} {
+		var first string
+		var confidence, answerable float64
+		for i, k := range []int{1, 2, 3, 5, 10, 40} {
+			s, _, _ := lateStage()
+			for at := range s.library.shelf.passages { // all begin in the same way
+				p := &s.library.shelf.passages[at]
+				p.Text = "the red dog runs to the blue cat and the cat sleeps beside the bird that is green and blue " + p.Text
+				s.words.texts[at] = p.Text
+			}
+			s.library.shelf.near = true
+			s.config.Defaults.Chances = &closeness{}
+			s.config.Defaults.Answerability = &Answerability{&doubted{confidence: .5}, Thresholds{.4, .1}}
+			s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker", Ranking: 1, Confidence: &doubted{confidence: .7}}}
+			r := s.ask(t, Request{
+				Question: question, Fusion: methodsOf(fusion.MethodGate), K: k, Answer: AnswerOptions{Wanted: answer},
+			})
+			if i == 0 {
+				first, confidence, answerable = r.Results[0].ID, *r.Confidence, *r.Answerable
+			}
+			if r.Results[0].ID != first || *r.Confidence != confidence || *r.Answerable != answerable ||
+				r.Verdict != VerdictFound || len(r.Results) != k {
+				t.Errorf("answer %v, k %d: %s, %v, %v, %q, %d results; with k 1 %s, %v, %v", answer, k, r.Results[0].ID,
+					*r.Confidence, *r.Answerable, r.Verdict, len(r.Results), first, confidence, answerable)
+			}
 		}
 	}
 }
