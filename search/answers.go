@@ -192,6 +192,9 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 		return
 	}
 	p.answer.Passages = wrong.count("/answer/passages", o.Passages, usuallyRead, MostRead)
+	if o.Passages == 0 && p.groupBy == "" {
+		p.mostMarked = p.k - p.offset
+	}
 	p.marked = p.answer.Passages
 	p.answer.Combine = oneOf(wrong, "/answer/combine", o.Combine, CombineBest, []string{CombineBest, CombineSum})
 	wrong.leastChance(o.MinChance)

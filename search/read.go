@@ -57,6 +57,9 @@ func (a *answer) markAnswers(ctx context.Context) error {
 		a.rankBy(&read, first)
 	}
 	a.extracts = a.extract(&read)
+	if most := a.plan.mostMarked; most > 0 { // words of passages that are not returned would have no place
+		a.extracts = slices.DeleteFunc(a.extracts, func(x Extract) bool { return x.Reading >= most })
+	}
 	a.read = read.Passages
 	if len(a.rankings[0].Items) > 0 && a.plan.offset == 0 && a.plan.methods[0].WeighsByQuestion() {
 		a.readChances(&read)

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,12 +63,20 @@ func TestSameAnswerWhateverK(t *testing.T) {
 			s.library.shelf.near = true
 			s.config.Defaults.Chances = &closeness{}
 			s.config.Defaults.Answerability = &Answerability{&doubted{confidence: .5}, Thresholds{.4, .1}}
-			s.config.Readers = []LoadedReader{{Reader: new(marker), Name: "marker", Ranking: 1, Confidence: &doubted{confidence: .7}}}
+			s.config.Readers = []LoadedReader{
+				{Reader: new(marker), Name: "marker", Ranking: 1, Confidence: &doubted{confidence: .7}},
+			}
 			r := s.ask(t, Request{
 				Question: question, Fusion: methodsOf(fusion.MethodGate), K: k, Answer: AnswerOptions{Wanted: answer},
 			})
 			if i == 0 {
-				first, confidence, answerable = r.Results[0].ID, *r.Confidence, *r.Answerable
+				first = r.Results[0].ID
+				confidence, answerable = *r.Confidence, *r.Answerable
+			}
+			for _, words := range r.Answers {
+				if !slices.ContainsFunc(r.Results, func(x Result) bool { return x.ID == words.Passage }) {
+					t.Errorf("k %d: words are marked in %s, which is not returned", k, words.Passage)
+				}
 			}
 			if r.Results[0].ID != first || *r.Confidence != confidence || *r.Answerable != answerable ||
 				r.Verdict != VerdictFound || len(r.Results) != k {
