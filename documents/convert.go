@@ -82,14 +82,14 @@ func (c *Converters) convert(ctx context.Context, by Converter, in Input, limits
 	case limited.Err() != nil:
 		return Input{}, unreadable(TooSlow, nil, "%s took longer than %v to convert it", by.name(), c.Time)
 	case err != nil:
-		return Input{}, unreadable(Damaged, nil, "%s could not convert it: %s", by.name(), firstLine(said.b))
+		return Input{}, unreadable(Damaged, nil, "%s could not convert it: %s", by.name(), lastLine(said.b))
 	}
 	out, err := onlyFile(made, limits)
 	if err != nil {
 		return Input{}, err
 	}
 	if out.Data == nil {
-		return Input{}, unreadable(Damaged, nil, "%s wrote nothing when it converted it: %s", by.name(), firstLine(said.b))
+		return Input{}, unreadable(Damaged, nil, "%s wrote nothing when it converted it: %s", by.name(), lastLine(said.b))
 	}
 	out.Name = strings.TrimSuffix(in.Name, path.Ext(in.Name)) + path.Ext(out.Name)
 	return out, nil
@@ -150,16 +150,18 @@ func (r *Extractor) readConverted(
 	return d, attached, err
 }
 
-// OfficeConverters returns the converters of the Office formats of before 2007, and RTF, by LibreOffice.
+// OfficeConverters returns the converters of the Office formats of before 2007, by LibreOffice. They take files of
+// these formats alone: left to itself, LibreOffice reads what is damaged as plain text.
 func OfficeConverters(program string) map[string]Converter {
 	out := map[string]Converter{}
-	for ending, to := range map[string]string{
-		".doc": "docx", ".dot": "docx", ".rtf": "docx", ".xls": "xlsx", ".xlt": "xlsx", ".ppt": "pptx", ".pps": "pptx",
-		".wpd": "docx", ".wps": "docx",
+	for ending, by := range map[string]struct{ filter, to string }{
+		".doc": {"MS Word 97", "docx"}, ".dot": {"MS Word 97", "docx"},
+		".xls": {"MS Excel 97", "xlsx"}, ".xlt": {"MS Excel 97", "xlsx"},
+		".ppt": {"MS PowerPoint 97", "pptx"}, ".pps": {"MS PowerPoint 97", "pptx"},
 	} {
 		out[ending] = Converter{Command: []string{
-			program, "--headless", "--norestore", "-env:UserInstallation=file://{dir}/../profile", "--convert-to", to,
-			"--outdir", "{dir}", "{in}",
+			program, "--headless", "--norestore", "-env:UserInstallation=file://{dir}/../profile",
+			"--infilter=" + by.filter, "--convert-to", by.to, "--outdir", "{dir}", "{in}",
 		}}
 	}
 	return out

@@ -77,18 +77,18 @@ func (o *Recogniser) recognise(ctx context.Context, picture []byte) ([]recognise
 	case tooMuch:
 		return nil, unreadable(TooLarge, nil, "tesseract finds more than %d bytes of text in it", mostRecognised)
 	case err != nil:
-		return nil, unreadable(Damaged, nil, "tesseract does not read it: %s", firstLine(said.b))
+		return nil, unreadable(Damaged, nil, "tesseract does not read it: %s", lastLine(said.b))
 	}
 	return readRecognised(table), nil
 }
 
-// firstLine returns the first line of what a program said; a dash where it said nothing.
-func firstLine(said []byte) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(strings.ToValidUTF8(string(said), "?")), "\n")
-	if line == "" {
-		return "-"
+// lastLine returns the last line of what a program said; a dash where it said nothing.
+func lastLine(said []byte) string {
+	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(said), "?")), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return last
 	}
-	return line
+	return "-"
 }
 
 // The columns of tesseract's table, of which the rows with level wordLevel are words.

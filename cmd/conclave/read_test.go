@@ -36,6 +36,7 @@ func documentsFolder(t *testing.T) string {
 // where it stands, and files that cannot be read are named.
 func TestIndexDocuments(t *testing.T) {
 	workplace(t)
+	t.Setenv("PATH", t.TempDir()) // whether LibreOffice is installed or not
 	documentsFolder(t)
 	code, out, complaints := conclave(
 		t,
@@ -70,6 +71,7 @@ func TestIndexDocuments(t *testing.T) {
 // TestRead: what read prints as JSON is what index takes.
 func TestRead(t *testing.T) {
 	workplace(t)
+	t.Setenv("PATH", t.TempDir()) // whether LibreOffice is installed or not
 	documentsFolder(t)
 	code, out, complaints := conclave(t, "read", "--json", "docs")
 	if code != cli.ExitOK || strings.Count(out, "\n") != 4 {
