@@ -19,8 +19,9 @@ func main() { cli.Main(newRoot) }
 
 func newRoot(term cli.Terminal) *cobra.Command {
 	return cli.NewRoot(term, &cobra.Command{
-		Use:   "conclave",
-		Short: "Find the passages that answer a question, and say how certain each expert is",
+		Use:     "conclave",
+		Version: version,
+		Short:   "Find the passages that answer a question, and say how certain each expert is",
 		Long: `conclave finds the passages that answer a question. Each expert encodes the
 question and searches its own index; BM25 searches the words. The rankings are
 fused by how certain each source is of this question.

@@ -31,6 +31,9 @@ func TestPrepare(t *testing.T) {
 		}
 		write(t, filepath.Join(folder, name), string(text))
 	}
+	changed := strings.Repeat("- Something that people notice was changed.\n", 30)
+	write(t, filepath.Join(folder, "CHANGELOG.md"),
+		"# Changelog\n\n## Unreleased\n\n"+changed+"\n## 0.1.0 (2026-11-28)\n\n- All.\n")
 	script, err := os.ReadFile("prepare")
 	if err != nil {
 		t.Fatal(err)
