@@ -47,6 +47,7 @@ func TestExitCodes(t *testing.T) {
 		says string // in what it complains about
 	}{
 		{[]string{"version"}, cli.ExitOK, ""},
+		{[]string{"--version"}, cli.ExitOK, ""},
 		{[]string{"--help"}, cli.ExitOK, ""},
 		{[]string{"serve", "--help"}, cli.ExitOK, ""},
 		{[]string{"serve", "--print-config"}, cli.ExitOK, ""},
