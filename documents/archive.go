@@ -9,14 +9,16 @@ import (
 	"strings"
 )
 
-// parts are the files inside a document that is a zip archive, such as DOCX. Together
-// no more of them are unpacked than Limits.UnpackedBytes.
+// parts unpacks the files inside a document that is a zip archive, such as DOCX: at most Limits.UnpackedBytes of them
+// together.
 type parts struct {
 	files map[string]*zip.File
 	left  int64
 	bound int64
 }
 
+// openParts opens a document that is a zip archive. It is an *UnreadableError if that is damaged or encrypted, or has
+// more than Limits.Members files.
 func openParts(data []byte, limits Limits) (*parts, error) {
 	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -38,7 +40,8 @@ func openParts(data []byte, limits Limits) (*parts, error) {
 // partCost is what reading a part counts beside its bytes, so that no part is read without end.
 const partCost = 256
 
-// read unpacks a part; nil where there is none.
+// read returns the content of a part by its path; nil, without an error, if there is no such part. The error is an
+// *UnreadableError if it is damaged or Limits.UnpackedBytes is exceeded.
 func (p *parts) read(name string) ([]byte, error) {
 	f := p.files[name]
 	if f == nil {
@@ -66,6 +69,7 @@ func (p *parts) read(name string) ([]byte, error) {
 	return data, nil
 }
 
+// tooLarge returns the *UnreadableError for more than Limits.UnpackedBytes.
 func (p *parts) tooLarge() error {
 	return unreadable(TooLarge, nil, "it unpacks to more than %d MiB", p.bound>>20)
 }

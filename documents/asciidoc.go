@@ -28,8 +28,8 @@ var (
 	}
 )
 
-// readAsciiDoc reads AsciiDoc: headings, lists, code, tables and admonitions. Attributes, comments and included
-// files are not read.
+// readAsciiDoc reads AsciiDoc: headings, lists, code, tables and admonitions. It skips attributes, comments and
+// included files.
 func readAsciiDoc(w *writer, text string) (string, error) {
 	p := &paragraphWriter{w: w, plain: func(s string) string { return replaceAll(s, adocInline) }, kind: Paragraph}
 	lines := strings.Split(text, "\n")
@@ -92,7 +92,7 @@ func readAsciiDoc(w *writer, text string) (string, error) {
 	return firstHeading(w), nil
 }
 
-// closing returns the line that ends a block by the one that begins it.
+// closing returns the line that ends a delimited block, by the line that begins it.
 func closing(line string) string {
 	if strings.HasPrefix(line, "```") {
 		return "```"
@@ -100,8 +100,9 @@ func closing(line string) string {
 	return line
 }
 
-// adocTable reads the table that begins at a line, and returns the line that ends it. The cells of its first
-// line, if a blank one follows, name the columns and tell how many there are.
+// adocTable reads and writes the table whose opening delimiter is lines[at], and returns the index of its closing one,
+// or len(lines). The first line of cells tells the number of columns. It has their names if headed or if a blank line
+// follows.
 func adocTable(p *paragraphWriter, lines []string, at int, headed bool) int {
 	var cells []string
 	columns := 0

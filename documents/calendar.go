@@ -2,8 +2,8 @@ package documents
 
 import "strings"
 
-// readCalendar reads events and tasks of a calendar (iCalendar), and addresses (vCard): each is a paragraph of
-// its fields.
+// readCalendar reads a calendar (iCalendar) or address book (vCard): each event, task or address becomes a paragraph of
+// its fields. The title is always "".
 func readCalendar(w *writer, text string) (string, error) {
 	out := recordWriter{w: w}
 	var fields []field
@@ -46,7 +46,7 @@ func readCalendar(w *writer, text string) (string, error) {
 	return "", nil
 }
 
-// calendarName returns the name of a field as people write it.
+// calendarName returns the name of a field for people: "Start" for DTSTART, "Location" for LOCATION.
 func calendarName(name string) string {
 	switch name {
 	case "DTSTART":

@@ -16,13 +16,13 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// decode returns a text as UTF-8, and adds a warning to the writer where its encoding was guessed and another one
-// is as likely. In this order decide:
+// decode returns a text as UTF-8, and adds a warning to the writer if its encoding is a guess or does not fit. The
+// encoding is chosen in this order:
 //
-//  1. a byte order mark, and the NUL bytes of UTF-16 without one;
-//  2. whether all of it is valid UTF-8, whatever is declared, since pages declare what they are not;
-//  3. the declared encoding, where it decodes every byte;
-//  4. what the bytes look like (guessEncoding).
+//  1. a byte order mark, or UTF-16 recognised by its NUL bytes;
+//  2. UTF-8 if all of the text is valid, whatever is declared;
+//  3. the declared encoding, if it decodes every byte;
+//  4. a guess by the bytes (guessEncoding).
 func (w *writer) decode(data []byte, declared string) (string, error) {
 	if w.encoding != "" {
 		e, name := encodingNamed(w.encoding)
@@ -38,7 +38,8 @@ func (w *writer) decode(data []byte, declared string) (string, error) {
 	return text, err
 }
 
-// decode returns a text as UTF-8, and a warning where its encoding is doubtful.
+// decode does the work of writer.decode, and returns the warning in doubt; "" if there is none. Bytes that are no text
+// in any encoding are an *UnreadableError.
 func decode(data []byte, declared string) (text, doubt string, err error) {
 	switch {
 	case bytes.HasPrefix(data, []byte{0xEF, 0xBB, 0xBF}):
@@ -87,8 +88,8 @@ func decode(data []byte, declared string) (text, doubt string, err error) {
 	return text, doubt, nil
 }
 
-// encodingNamed returns an encoding by one of the names that IANA or the HTML standard have for it, and its usual
-// name; nil where none has that name.
+// encodingNamed returns an encoding and its usual name by any name in the HTML or IANA registry; nil and "" if the name
+// is unknown.
 func encodingNamed(label string) (encoding.Encoding, string) {
 	if label == "" {
 		return nil, ""
@@ -102,8 +103,8 @@ func encodingNamed(label string) (encoding.Encoding, string) {
 	return nil, ""
 }
 
-// guessedEncoding is the encoding that a text most likely has. It is doubtful where another one, which makes
-// other characters of it, is nearly as likely.
+// guessedEncoding is the most likely encoding of a text. It is doubtful if another encoding gives other characters and
+// is nearly as likely.
 type guessedEncoding struct {
 	encoding encoding.Encoding
 	name     string
@@ -119,8 +120,8 @@ const (
 	clearScore  = 0.3      // the score of a text that most of whose characters are of the language
 )
 
-// guessEncoding returns the encoding of a text that is not UTF-8, by how much what each encoding makes of it
-// looks like a language that is written in it, and by chardet. Its time is bounded: it reads guessBytes.
+// guessEncoding returns the most likely encoding of a text that is not UTF-8. It decodes a sample of at most guessBytes
+// with each candidate, rates how much the result looks like a language written in it, and adds the guess of chardet.
 func guessEncoding(data []byte) guessedEncoding {
 	sample := linesBeyondASCII(data, guessBytes)
 	found := chardet.Detect(sample)
@@ -156,15 +157,15 @@ func guessEncoding(data []byte) guessedEncoding {
 	return best
 }
 
-// decodedSample is what an encoding makes of a sample of a text.
+// decodedSample is a sample of a text, decoded with one encoding, and its score.
 type decodedSample struct {
 	runes []rune
 	score float64
 	wide  bool // its characters have two bytes
 }
 
-// margin returns how much better than another text this one is, for each character in which they differ; a large
-// number where they are equal.
+// margin returns by how much this sample has a better score than the other, for each character in which they differ; a
+// very large number if they are equal.
 func (s decodedSample) margin(other decodedSample) float64 {
 	beyond, different := 0, 0
 	for i, r := range s.runes {
@@ -182,7 +183,7 @@ func (s decodedSample) margin(other decodedSample) float64 {
 	return (s.score - other.score) * float64(beyond) / float64(different)
 }
 
-// linesBeyondASCII returns the lines of a text with bytes that are not ASCII, up to a number of bytes.
+// linesBeyondASCII returns the lines of a text that have a byte above 127, up to `most` bytes.
 func linesBeyondASCII(data []byte, most int) []byte {
 	var sample []byte
 	for len(data) > 0 && len(sample) < most {
@@ -199,6 +200,7 @@ func linesBeyondASCII(data []byte, most int) []byte {
 	return sample
 }
 
+// transform decodes data from an encoding; name is for the error message.
 func transform(data []byte, e encoding.Encoding, name string) (string, error) {
 	text, err := e.NewDecoder().Bytes(data)
 	if err != nil {
@@ -207,7 +209,7 @@ func transform(data []byte, e encoding.Encoding, name string) (string, error) {
 	return string(text), nil
 }
 
-// charsetOf returns the encoding that a media type names; "" where it names none.
+// charsetOf returns the charset parameter of a media type, such as "utf-8"; "" if it has none.
 func charsetOf(contentType string) string {
 	_, parameters, err := mime.ParseMediaType(contentType)
 	if err != nil {

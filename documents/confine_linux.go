@@ -12,21 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confinement is what a process may have of the machine's memory.
+// confinement bounds the memory of this process.
 type confinement struct {
-	memory  int64    // beyond the start, and beyond three times the file
+	memory  int64    // bytes for a file, in addition to the start and three times the file
 	atStart int64    // bytes of address space
 	heap    int64    // bytes that the runtime had at the start
 	statm   *os.File // of the process; nil: there is none
-	room    int64    // that the process has now
+	room    int64    // the bytes beyond the start that are allowed now
 }
 
-// lessUrgent is the nice value of a process that reads files: those who wait for a search come first.
+// lessUrgent is the nice value of a process that reads files, so that searches are answered first.
 const lessUrgent = 5
 
-// confine bounds the memory of this process and takes from it what it does not need: files, the network,
-// other programs and other processes. What the system does not offer is left out; only a bound of memory
-// that cannot be set is an error.
+// confine bounds the memory of this process and takes away its access to files, network, other programs and other
+// processes. What the system does not support is skipped, but it is an error if the memory cannot be bounded. yields
+// also lowers the priority.
 func confine(memory int64, yields bool) (*confinement, error) {
 	_ = time.Now().Local() // reads the time zone
 	c := &confinement{memory: memory, heap: runtimeBytes()}
@@ -52,7 +52,7 @@ func confine(memory int64, yields bool) (*confinement, error) {
 	return c, nil
 }
 
-// mapped returns how many bytes of address space the process has.
+// mapped returns the size of the process's address space in bytes.
 func (c *confinement) mapped() (int64, error) {
 	var text [128]byte
 	n, err := c.statm.ReadAt(text[:], 0)
@@ -64,7 +64,7 @@ func (c *confinement) mapped() (int64, error) {
 	return pages * int64(os.Getpagesize()), err
 }
 
-// allow sets the bound of memory for a file of so many bytes.
+// allow sets the bound of memory for the next file, which has so many bytes.
 func (c *confinement) allow(file int) error {
 	room := roomFor(c.memory, file)
 	if room == c.room {
@@ -83,7 +83,7 @@ func (c *confinement) allow(file int) error {
 	return nil
 }
 
-// grown returns how much more the process has than at its start.
+// grown returns how many bytes of address space were added since the start; 0 if that cannot be read.
 func (c *confinement) grown() int64 {
 	now, err := c.mapped()
 	if err != nil {

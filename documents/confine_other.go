@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confinement is what a process may have of the machine's memory. The system keeps no bound of it, so
-// the process looks by itself.
+// confinement bounds the memory of this process. Systems other than Linux do not enforce the bound, so the process
+// checks it by itself.
 type confinement struct {
 	memory int64 // beyond the start, and beyond three times the file
 	heap   int64 // bytes that the runtime had at the start
@@ -23,8 +23,8 @@ const (
 	lookEvery  = 20 * time.Millisecond // at the memory that there is
 )
 
-// confine bounds the memory that the runtime of this process takes. On systems other than Linux it takes
-// nothing else from the process.
+// confine bounds the memory of Go's runtime in this process. It takes nothing else away, as it does on Linux. yields
+// also lowers the priority. The error is always nil.
 func confine(memory int64, yields bool) (*confinement, error) {
 	if yields {
 		_ = unix.Setpriority(unix.PRIO_PROCESS, 0, lessUrgent)
@@ -35,7 +35,7 @@ func confine(memory int64, yields bool) (*confinement, error) {
 	return c, nil
 }
 
-// watch ends the process where it takes more memory than it may.
+// watch kills this process when its memory exceeds the bound. It never returns.
 func (c *confinement) watch(room int64) {
 	for look := time.NewTicker(lookEvery); ; {
 		select {
@@ -49,7 +49,7 @@ func (c *confinement) watch(room int64) {
 	}
 }
 
-// allow sets the bound of memory for a file of so many bytes.
+// allow sets the bound of memory for the next file, which has so many bytes.
 func (c *confinement) allow(file int) error {
 	room := roomFor(c.memory, file)
 	limitHeap(c.heap, room)
@@ -57,5 +57,5 @@ func (c *confinement) allow(file int) error {
 	return nil
 }
 
-// grown returns how much more the process has than at its start.
+// grown returns how many bytes of memory Go's runtime got since the start.
 func (c *confinement) grown() int64 { return runtimeBytes() - c.heap }

@@ -15,21 +15,21 @@ import (
 	"time"
 )
 
-// Converter makes a file of a format that is not read into one of a format that is, by a program.
+// Converter is a program that converts a file of an unsupported format to a supported one.
 type Converter struct {
-	// Command is a program and its arguments. In them {in} stands for the path of the file and {dir} for the
-	// folder where the program writes another one, with an ending of its own.
+	// Command is the program and its arguments. In the arguments {in} stands for the path of the file, and {dir} for an
+	// empty folder in which the program writes the converted file, whose ending tells the new format.
 	Command []string
 }
 
 // Converters are the programs that convert files.
 type Converters struct {
-	ByEnding map[string]Converter // by the ending of the file's name, in small letters, with the dot
-	Time     time.Duration        // for one file
-	Confine  Confiner             // nil: exec.CommandContext
+	ByEnding map[string]Converter // by ending in lower case, such as ".doc"
+	Time     time.Duration        // most time for one file
+	Confine  Confiner             // nil: programs run unconfined
 }
 
-// find returns the converter of a file; ok is false where there is none.
+// find returns the converter for the ending of a file's name, in any case; ok is false if there is none or c is nil.
 func (c *Converters) find(name string) (Converter, bool) {
 	if c == nil {
 		return Converter{}, false
@@ -38,12 +38,12 @@ func (c *Converters) find(name string) (Converter, bool) {
 	return found, ok
 }
 
-// mostSaid bounds what is kept of what a converter prints.
+// mostSaid is how many bytes of a converter's output are kept for error messages.
 const mostSaid = 1 << 10
 
-// convert returns the file that a converter makes of another one, with the name of the original and the ending that
-// the converter gave. Errors are *UnreadableError where the file or the converter is to blame, and ctx's where that
-// ends first. What the program wrote is removed.
+// convert runs a converter and returns the converted file, named like the original but with the new ending. The error
+// is an *UnreadableError if the program fails, writes no file or takes longer than c.Time, and ctx's error if ctx ends
+// first. Temporary files are removed.
 func (c *Converters) convert(ctx context.Context, by Converter, in Input, limits Limits) (Input, error) {
 	dir, err := os.MkdirTemp("", "conclave-convert-")
 	if err != nil {
@@ -95,10 +95,11 @@ func (c *Converters) convert(ctx context.Context, by Converter, in Input, limits
 	return out, nil
 }
 
-// name returns what the program is called.
+// name returns the program's name without its folder.
 func (c Converter) name() string { return filepath.Base(c.Command[0]) }
 
-// onlyFile returns the first file of a folder; none, without an error, where there is no regular file.
+// onlyFile returns the first regular file of a folder; its Data is nil, without an error, if there is none. A file of
+// more than Limits.FileBytes is an *UnreadableError.
 func onlyFile(folder string, limits Limits) (Input, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -118,12 +119,14 @@ func onlyFile(folder string, limits Limits) (Input, error) {
 	return Input{}, nil
 }
 
-// convertible reports whether a media type is one that only a converter makes readable.
+// convertible reports whether a file of this media type is given to the converter for its ending, if there is one. It
+// is false for pictures and for readTypes, and true for all other types, also for text formats such as RTF.
 func convertible(mediaType string) bool {
 	return !slices.Contains(readTypes, mediaType) && !strings.HasPrefix(mediaType, "image/")
 }
 
-// readConverted converts a file and reads what comes of it. The document has the media type of the original.
+// readConverted converts a file and reads the result. The document keeps the media type of the original, and a warning
+// names the converter. The error is an *UnreadableError if the conversion fails or its result cannot be read.
 func (r *Extractor) readConverted(
 	ctx context.Context,
 	by Converter,
@@ -150,8 +153,9 @@ func (r *Extractor) readConverted(
 	return d, attached, err
 }
 
-// OfficeConverters returns the converters of the Office formats of before 2007, by LibreOffice. They take files of
-// these formats alone: left to itself, LibreOffice reads what is damaged as plain text.
+// OfficeConverters returns the converters, by ending, of Office formats from before 2007 (.doc, .xls, .ppt and their
+// templates). program is the path of LibreOffice. It is told the expected format: left to itself, LibreOffice reads a
+// damaged file as plain text.
 func OfficeConverters(program string) map[string]Converter {
 	out := map[string]Converter{}
 	for ending, by := range map[string]struct{ filter, to string }{

@@ -17,11 +17,11 @@ type Piece struct {
 	// table whose rows it has, or the sentence that introduces its list. "": nothing.
 	Lead       string
 	Begin, End int
-	Page       int // that the piece begins on; 0 where there are none
-	PageEnd    int // that it ends on; 0 where that is Page
+	Page       int // first page; 0 if the document has no pages
+	PageEnd    int // last page; 0 if that is Page
 }
 
-// Text returns what the piece says.
+// Text returns the text of a passage: the Lead, if any, on a line before the piece's own text.
 func (p *Piece) Text(d *Document) string {
 	if p.Lead == "" {
 		return d.Text[p.Begin:p.End]
@@ -29,11 +29,10 @@ func (p *Piece) Text(d *Document) string {
 	return p.Lead + "\n" + d.Text[p.Begin:p.End]
 }
 
-// Cut cuts a document into pieces of about `usual` by size, which counts the words (or the
-// tokens) of a text. Pieces never go beyond the section of a heading. Within one they end
-// between paragraphs where that is possible, then between sentences, rows or lines of code.
-// A paragraph of at most Longest(usual) stays whole. A single sentence, row or line that is longer ends
-// at a mark between clauses, else between words, else inside of one, so that no piece is longer.
+// Cut cuts a document into pieces whose size is about usual and never more than Longest(usual). size counts the words,
+// or the tokens, of a text. A piece stays within the section of one heading. It ends between paragraphs where possible,
+// else between sentences, rows or lines of code. A paragraph of at most Longest(usual) stays whole. A longer sentence,
+// row or line is cut between clauses, else between words, else inside a word.
 func Cut(d *Document, usual int, size func(string) int) []Piece {
 	c := cutter{
 		d: d, usual: usual, most: Longest(usual), size: size,
@@ -66,23 +65,24 @@ const (
 	headingsShare   = 8
 )
 
-// Longest returns the most that a piece may have.
+// Longest returns the largest size of a piece when pieces of the size usual are wanted.
 func Longest(usual int) int { return usual * 8 / 5 }
 
+// cutter holds the state of Cut: the pieces so far and the headings above the current place.
 type cutter struct {
 	d      *Document
 	usual  int
 	most   int
 	size   func(string) int
-	path   []Block // the headings around the place
-	empty  bool    // nothing stood below the last heading yet
+	path   []Block // the headings above the current place, the highest first
+	empty  bool    // nothing was found below the last heading yet
 	pieces []Piece
-	// repeats is how many bytes of headings may stand before the pieces that follow.
+	// repeats is how many bytes of headings further pieces may still have.
 	repeats int
 }
 
-// enter goes below a heading. One with nothing below it is a piece of its own, so that it
-// can be found.
+// enter begins the section of a heading. If the heading before has an empty section, it becomes a piece of its own, so
+// that it can be found; if it is the first of the document, it counts as the title above all others.
 func (c *cutter) enter(heading Block) {
 	keep := len(c.path)
 	for keep > 0 && c.path[keep-1].Level >= heading.Level {
@@ -101,7 +101,7 @@ func (c *cutter) enter(heading Block) {
 	c.empty = true
 }
 
-// leave adds the last heading as a piece where nothing stands below it.
+// leave ends the current section. If it is empty, its heading becomes a piece.
 func (c *cutter) leave() {
 	if n := len(c.path); c.empty && n > 0 {
 		h := c.path[n-1]
@@ -113,7 +113,7 @@ func (c *cutter) leave() {
 	c.empty = false
 }
 
-// headings returns the texts of the first n headings of the path.
+// headings returns the texts of the first n headings above the current place, each cut to longestHeading bytes.
 func (c *cutter) headings(n int) []string {
 	var all []string
 	for _, h := range c.path[:n] {
@@ -122,7 +122,8 @@ func (c *cutter) headings(n int) []string {
 	return all
 }
 
-// repeat returns headings for one more piece; nil where those of all pieces have become too many bytes.
+// repeat returns the headings for one more piece, and counts their bytes; nil if all pieces together would have too
+// many.
 func (c *cutter) repeat(headings []string) []string {
 	for _, h := range headings {
 		c.repeats -= len(h)
@@ -133,17 +134,18 @@ func (c *cutter) repeat(headings []string) []string {
 	return headings
 }
 
-// unit is a part of a section that stays whole.
+// unit is a part of a section that is never cut: a paragraph, sentence, row or line.
 type unit struct {
 	begin, end int
 	page       int
 	pageEnd    int // 0 where that is page
 	size       int
-	lead       string // what it needs before it, where its piece does not have it already
-	leadAt     int    // where the lead stands in the text; -1 where it does not
+	lead       string // Piece.Lead for a piece that begins with it, if leadAt lies outside the piece
+	leadAt     int    // offset of the lead in the text; -1 if it is not there
 	starts     bool   // a block begins with it
 }
 
+// section cuts the blocks between two headings into pieces.
 func (c *cutter) section(blocks []Block) {
 	c.empty = false
 	units := c.units(blocks)
@@ -163,7 +165,7 @@ func (c *cutter) section(blocks []Block) {
 	}
 }
 
-// units returns the parts of a section that stay whole.
+// units splits the blocks of a section into units.
 func (c *cutter) units(blocks []Block) []unit {
 	var all []unit
 	lead := ""
@@ -215,7 +217,8 @@ func (c *cutter) units(blocks []Block) []unit {
 	return all
 }
 
-// introduction returns the last sentence of a paragraph that ends with a colon.
+// introduction returns the last sentence of a paragraph that ends with a colon, and its offset in the document's text;
+// "" and -1 if there is none or it is too long to be repeated.
 func (c *cutter) introduction(b Block) (string, int) {
 	text := c.d.TextOf(b)
 	if !strings.HasSuffix(text, ":") {
@@ -229,7 +232,7 @@ func (c *cutter) introduction(b Block) (string, int) {
 	return text[last.Begin:last.End], b.Begin + int(last.Begin)
 }
 
-// sentences adds a block as one unit, or where it is too long sentence by sentence.
+// sentences appends a block to all as one unit, or if it is too long for a piece, a unit for each sentence.
 func (c *cutter) sentences(all []unit, b Block) []unit {
 	text := c.d.TextOf(b)
 	if n := c.size(text); n <= c.most {
@@ -256,7 +259,8 @@ func (c *cutter) sentences(all []unit, b Block) []unit {
 	return all
 }
 
-// lines adds code: whole where it fits, else in parts between blank lines, else line by line.
+// lines appends a block of code to all as one unit, or if it is too long for a piece, a unit for each line. A piece
+// rather begins at a line after a blank one.
 func (c *cutter) lines(all []unit, b Block) []unit {
 	text := c.d.TextOf(b)
 	if n := c.size(text); n <= c.most {
@@ -288,7 +292,7 @@ func (c *cutter) lines(all []unit, b Block) []unit {
 	return all
 }
 
-// fitting adds a unit, or where it is longer than a piece may be, parts of it.
+// fitting appends a unit to all; one that is too long for a piece is cut into several.
 func (c *cutter) fitting(all []unit, u unit) []unit {
 	if u.size <= c.most {
 		return append(all, u)
@@ -305,12 +309,11 @@ func (c *cutter) fitting(all []unit, u unit) []unit {
 	return all
 }
 
-// part returns the most that a part of a sentence has: half of what is usual, so that pieces of such
-// parts can be of like length.
+// part returns the largest size of the parts of a sentence that is too long for a piece: half of the usual size.
 func (c *cutter) part() int { return max(1, c.usual/2) }
 
-// fittingPrefix returns how many bytes of a text that is too long are a part: as many as fit, up to the
-// best place to stop in the second half of these.
+// fittingPrefix returns how many bytes of a text are its next part: as many as have the size part(), but ending after a
+// clause or a word if there is such an end in their second half.
 func (c *cutter) fittingPrefix(text string) int {
 	some := 1
 	for c.size(text[:min(some, len(text))]) <= c.part() {
@@ -340,9 +343,9 @@ func (c *cutter) fittingPrefix(text string) int {
 	return cmp.Or(clause, space, n)
 }
 
-// breaks chooses after which units pieces end: those with the least cost, which is the
-// square of how far a piece is from the mean length, and as much as for the whole of the
-// greatest length where a piece begins inside a block.
+// breaks groups the units of a section into pieces, and returns the index after the last unit of each piece. It
+// minimises the sum of the squared differences from the mean length, plus a high cost for each piece that begins inside
+// a block.
 func (c *cutter) breaks(units []unit) []int {
 	total := 0
 	for _, u := range units {

@@ -2,14 +2,13 @@ package documents
 
 import "slices"
 
-// fewestWords is how many words a passage of a PDF has at least, where another one is beside it: labels of
-// drawings, lines of forms and headings alone are found by nobody, and stand in the way.
+// fewestWords is the least number of words of a passage of a PDF that has a neighbour to be joined with. Labels of
+// drawings, lines of forms and single headings are useless as passages.
 const fewestWords = 8
 
-// joinSmall joins pieces of fewer than fewestWords with the next one, or the last with the one before it, where
-// together they are no longer than a piece may be, and both stand below the same headings or are that short. The
-// joined piece stands below the headings that both have. A piece that repeats a header or an introduction before
-// its text is joined with none before it.
+// joinSmall joins each piece of fewer than fewestWords words with the next one, and the last with the one before it.
+// Pieces are joined only if together they are not too long, and have the same headings or are both that short. The
+// joined piece has the headings that both share. A piece with a Lead is not joined to the one before it.
 func joinSmall(d *Document, pieces []Piece, usual int, size func(string) int) []Piece {
 	most := Longest(usual)
 	var out []Piece
@@ -36,7 +35,7 @@ func joinSmall(d *Document, pieces []Piece, usual int, size func(string) int) []
 	return out
 }
 
-// commonPath returns the headings that two paths begin with.
+// commonPath returns the headings with which both heading paths begin.
 func commonPath(a, b []string) []string {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {

@@ -126,8 +126,8 @@ func Detect(data []byte, name, declared string) string {
 	return Text
 }
 
-// pictureOrSound returns the media type of a picture, a sound, a video or a font whose first bytes could be text,
-// by these or by the ending of its name; "" for others, and for pictures that are written as XML.
+// pictureOrSound returns the media type of a picture, sound, video or font, by its first bytes or the ending of its
+// name; "" for all others and for pictures written in XML.
 func pictureOrSound(head []byte, name string) string {
 	for _, t := range []string{mimetype.Detect(head).String(), mime.TypeByExtension(strings.ToLower(path.Ext(name)))} {
 		t, _, _ = strings.Cut(t, ";")
@@ -143,7 +143,8 @@ func pictureOrSound(head []byte, name string) string {
 	return ""
 }
 
-// insideZip returns the type of a zip archive that is a document; "" where it is none.
+// insideZip returns the media type of a document that is a zip archive, such as DOCX or EPUB; "" for other zip archives
+// and for a damaged one.
 func insideZip(data []byte) string {
 	r, err := openZip(data)
 	if err != nil {
@@ -175,7 +176,8 @@ func insideZip(data []byte) string {
 	return ""
 }
 
-// textual reports whether bytes are text in some encoding.
+// textual reports whether the first bytes of a file are text, in any encoding: they have no NUL byte, unless they are
+// UTF-16, and few control characters.
 func textual(head []byte) bool {
 	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) ||
 		unmarkedUTF16(head[:len(head)&^1]) != "" {

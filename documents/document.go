@@ -46,12 +46,12 @@ var kindNames = [...]string{
 
 func (k Kind) String() string { return kindNames[k] }
 
-// Block is a piece of a document that is not torn apart without need.
+// Block is a piece of a document, such as a paragraph or a row of a table. Its kind says which.
 type Block struct {
 	Kind Kind
-	// Level is 1 for the highest heading, and for an item of a list that is in no other.
+	// Level is the level of a heading, 1 for the highest, or of a list item, 1 if its list is in no other list.
 	Level int
-	// Header holds what the columns of a row's table are called; "" where unknown.
+	// Header is the row of column names of a row's table; "" if unknown.
 	Header string
 	// Page is the page, slide or sheet that the block begins on, from 1; 0 where the
 	// format has none.
@@ -64,23 +64,22 @@ type Block struct {
 
 // Document is what was read from a file.
 type Document struct {
-	Title     string // "" where the file names none
+	Title     string // from readers: the title in the file; later the chosen one (chooseTitle); "": none
 	MediaType string
 	Text      string // the texts of all blocks, in reading order
 	Blocks    []Block
 	Pages     int // pages, slides or sheets; 0 where the format has none
-	// Recognised is how sure tesseract was, from 0 to 100, of the pages whose letters it recognised; nil where
-	// there are none.
+	// Recognised is tesseract's confidence, from 0 to 100, by the number of each page whose letters it recognised; nil
+	// if there are none.
 	Recognised map[int]int
 	Warnings   []string // what was left out, and what is doubtful
 
-	pieces []Piece // what the document is cut into for passages of cutAt words; where cutAt is 0, it is not cut
+	pieces []Piece // the result of Cut for passages of cutAt words; not cut if cutAt is 0
 	cutAt  int
 }
 
-// cutInto cuts the document for passages of about so many words.
-//
-// It returns an *UnreadableError where these would be more than mostPassages.
+// cutInto cuts the document into pieces for passages of about so many words, which PassagesOf then uses. It returns an
+// *UnreadableError if there are more than mostPassages.
 func (d *Document) cutInto(words int) error {
 	d.pieces, d.cutAt = Cut(d, words, sizeOf), words
 	if n := len(d.pieces); n > mostPassages {
@@ -101,7 +100,7 @@ const mostPassages = 100_000
 // TextOf returns a block's text.
 func (d *Document) TextOf(b Block) string { return d.Text[b.Begin:b.End] }
 
-// Limits bound what reading one file may take.
+// Limits bound what reading one file may take. Beyond them a file is refused with an *UnreadableError.
 type Limits struct {
 	FileBytes     int64         // of the file
 	UnpackedBytes int64         // of all parts of a file that is an archive inside, such as DOCX, together
@@ -125,11 +124,11 @@ const (
 	Unsupported Reason = "unsupported_type" // a type of file that is not read
 )
 
-// UnreadableError says why a file was not read. Others may be read.
+// UnreadableError says why a file was not read; other files may still be.
 type UnreadableError struct {
 	Reason Reason
 	Detail string
-	Err    error // the cause; nil where the detail says all
+	Err    error // the cause; nil if Detail says all
 }
 
 func (e *UnreadableError) Error() string {
@@ -141,13 +140,13 @@ func (e *UnreadableError) Error() string {
 
 func (e *UnreadableError) Unwrap() error { return e.Err }
 
+// unreadable returns an *UnreadableError whose Detail is formatted. err is its cause and may be nil.
 func unreadable(reason Reason, err error, format string, args ...any) error {
 	return &UnreadableError{Reason: reason, Detail: fmt.Sprintf(format, args...), Err: err}
 }
 
-// writer collects the blocks of a document. Its methods clean texts: of white space in
-// a row one space is left (but in code), and characters that only say how a line may
-// break are dropped.
+// writer collects the blocks of a document. It cleans their texts: white space becomes single spaces, except in code,
+// and invisible characters for line breaking are dropped.
 type writer struct {
 	limits      Limits
 	text        strings.Builder
@@ -155,9 +154,9 @@ type writer struct {
 	page        int
 	pageEnd     int    // of the next block; 0 where that is page
 	err         error  // the first bound that was passed
-	cells       int    // of sheets
-	longHeading bool   // a heading is longer than what stands before passages
-	encoding    string // of the text, which somebody knows; "" where nobody does
+	cells       int    // of a workbook's sheets, so far
+	longHeading bool   // the warning about a heading longer than longestHeading was given
+	encoding    string // the known encoding of the text (Input.Encoding); "": unknown
 	// warnings name what was left out of the text, and what is doubtful.
 	warnings []string
 }
@@ -172,10 +171,11 @@ func (w *writer) warn(format string, args ...any) {
 	}
 }
 
-// add appends a block, unless its text is blank.
+// add appends a block. It does nothing if the text is blank, and refuses the file if the text is beyond the limits.
 func (w *writer) add(kind Kind, level int, text string) { w.addRow(kind, level, "", text) }
 
-// addRow appends a block that stands below a header, which is clean already.
+// addRow appends a block, as add does, with the row of column names that it stands below; header is "" if there is
+// none, and must be clean already.
 func (w *writer) addRow(kind Kind, level int, header, text string) {
 	if kind == Code {
 		text = strings.Trim(strings.ToValidUTF8(stripControl(text), ""), "\n")
@@ -212,7 +212,7 @@ func (w *writer) addRow(kind Kind, level int, header, text string) {
 	}
 }
 
-// refuse notes that the file has more text than is read, unless another bound was passed before.
+// refuse records the error that the file has more text than the limits allow, unless there is an error already.
 func (w *writer) refuse() {
 	if w.err == nil {
 		w.err = unreadable(
@@ -225,7 +225,7 @@ func (w *writer) refuse() {
 	}
 }
 
-// titled returns a title as it stands before passages.
+// titled returns a title, shortened to longestTitle bytes with a warning if it is longer.
 func (w *writer) titled(title string) string {
 	if len(title) > longestTitle {
 		w.warn("its title has %d bytes: before passages stand the first %d", len(title), longestTitle)
@@ -240,7 +240,7 @@ const (
 	longestHeading = 300
 )
 
-// cutShort returns a text of at most so many bytes, with an ellipsis where something was left out.
+// cutShort returns a text shortened to at most so many bytes, ending in "…" if something was cut off.
 func cutShort(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -252,7 +252,8 @@ func cutShort(text string, most int) string {
 	return text[:n] + "…"
 }
 
-// document returns what was collected, or why it is too much or nothing.
+// document returns the collected document. The error is an *UnreadableError if a limit was exceeded or there is no
+// text.
 func (w *writer) document(mediaType, title string) (*Document, error) {
 	if w.err != nil {
 		return nil, w.err

@@ -26,7 +26,7 @@ func readDOCX(w *writer, data []byte) (title string, warnings []string, err erro
 	return title, d.warnings, nil
 }
 
-// readFile reads the main part of a file with what belongs to it.
+// readFile reads the main part of a Word file, after its styles, footnotes and list numbering.
 func (d *docx) readFile(p *parts, document []byte, related map[string]relation) error {
 	d.parts, d.related = p, related
 	styles, err := p.read(ofKind(related, "styles"))
@@ -59,20 +59,21 @@ func (d *docx) readFile(p *parts, document []byte, related map[string]relation) 
 	return errors.Join(d.read(document), d.err, d.nameHeads())
 }
 
+// docx holds the state of reading a Word file.
 type docx struct {
 	w      *writer
 	paged  bool
 	styles docxStyles
-	notes  map[string]string // footnotes, by id
+	notes  map[string]string // the texts of footnotes, by id
 
 	numbers  *docxNumbers
 	list     string          // the id of the list that the paragraph is in; "" where it is in none
 	depthIn  int             // its level in the list
-	number   string          // what stands before it, such as "2.1"
+	number   string          // the number before the paragraph, such as "2.1"
 	math     []*mathElement  // the formula that is being read, the outermost element first
 	raised   strings.Builder // letters above or below the line
-	raisedBy string          // "superscript" or "subscript": what they are
-	vertical string          // the same of the run that is being read
+	raisedBy string          // "superscript" or "subscript": the kind of raised
+	vertical string          // "superscript", "subscript" or "" for the current run
 
 	line   strings.Builder
 	kind   Kind
@@ -86,9 +87,10 @@ type docx struct {
 	aside    []relation // diagrams and files in the paragraph or table that is being read
 	depth    int        // how deep files may be in this one
 	warnings []string
-	err      error // of what is aside
+	err      error // from reading what is in aside
 }
 
+// table collects the rows of a table that is being read.
 type table struct {
 	rows   [][]string
 	cell   strings.Builder
@@ -233,6 +235,7 @@ func (d *docx) read(document []byte) error {
 	})
 }
 
+// begin starts a paragraph without style, list and number.
 func (d *docx) begin() {
 	if len(d.saved) == 0 {
 		d.flush()
@@ -241,7 +244,8 @@ func (d *docx) begin() {
 	d.list, d.depthIn, d.number, d.vertical = "", 0, "", ""
 }
 
-// say adds text to the formula, the letters above or below the line, or the paragraph that is being read.
+// say appends text to the innermost thing that is being read: a formula, superscript or subscript letters, or the
+// paragraph.
 func (d *docx) say(text string) {
 	if n := len(d.math); n > 0 {
 		d.math[n-1].text.WriteString(text)
@@ -262,7 +266,8 @@ func (d *docx) say(text string) {
 	d.line.WriteString(text)
 }
 
-// endRaised writes the letters above or below the line that were read, by the text that follows.
+// endRaised appends the collected superscript or subscript letters to the paragraph, as an exponent or index. next is
+// the text that follows: a slash makes a superscript the upper part of a fraction.
 func (d *docx) endRaised(next string) {
 	if d.raised.Len() == 0 {
 		return
@@ -280,7 +285,8 @@ func (d *docx) endRaised(next string) {
 	d.raised.Reset()
 }
 
-// numberingOf returns the list that a style's paragraphs are in, and their level in it; "" where they are in none.
+// numberingOf returns the id of the list that a style's paragraphs belong to, and their level from 0; "" if they are in
+// no list.
 func (d *docx) numberingOf(style string) (list string, level int) {
 	if numbered, known := d.styles.numbers[style]; known {
 		if linked, known := d.numbers.styles[style]; known && linked.id != "" && numbered.level == 0 {
@@ -291,6 +297,7 @@ func (d *docx) numberingOf(style string) (list string, level int) {
 	return "", 0
 }
 
+// table returns the innermost table that is being read; nil if there is none.
 func (d *docx) table() *table {
 	if n := len(d.tables); n > 0 {
 		return d.tables[n-1]
@@ -298,7 +305,7 @@ func (d *docx) table() *table {
 	return nil
 }
 
-// flush ends a paragraph, or a part of it before a page or a text box.
+// flush writes the text of the current paragraph, with its number, as a block or into the cell of the current table.
 func (d *docx) flush() {
 	d.endRaised("")
 	text := d.line.String()
@@ -317,7 +324,8 @@ func (d *docx) flush() {
 	d.w.add(d.kind, d.level, text)
 }
 
-// addNotes adds the footnotes that a paragraph cites behind it.
+// addNotes writes the footnotes that were cited since the last call. Inside a table it does nothing: they follow the
+// table.
 func (d *docx) addNotes() {
 	if len(d.tables) > 0 {
 		return
@@ -328,6 +336,8 @@ func (d *docx) addNotes() {
 	d.cited = nil
 }
 
+// endCell appends the collected cell to the last row of the current table. A cell that is merged with the one above
+// gets its text; a cell over several columns is followed by empty ones.
 func (d *docx) endCell() {
 	t := d.table()
 	if t == nil {
@@ -352,7 +362,8 @@ func (d *docx) endCell() {
 	t.span, t.goesOn = 0, false
 }
 
-// endTable adds a table; one inside a cell becomes text of the cell.
+// endTable writes the innermost table. A table inside a cell becomes text of that cell, and one with a single column
+// paragraphs.
 func (d *docx) endTable() {
 	t := d.table()
 	if t == nil {
@@ -376,6 +387,7 @@ func (d *docx) endTable() {
 	d.addAside()
 }
 
+// widest returns the largest number of cells of a row.
 func widest(rows [][]string) (most int) {
 	for _, row := range rows {
 		most = max(most, len(row))
@@ -383,21 +395,21 @@ func widest(rows [][]string) (most int) {
 	return most
 }
 
-// docxStyles says what the styles of a file make of paragraphs, by a style's id.
+// docxStyles holds what the paragraph styles of a file mean, by style id.
 type docxStyles struct {
 	headings map[string]int // their levels
 	lists    map[string]bool
 	numbers  map[string]styleNumber
 }
 
-// styleNumber is the list of a style's paragraphs, and their level in it.
+// styleNumber is the id of a list and a level in it, from 0.
 type styleNumber struct {
 	id    string
 	level int
 }
 
-// readStyles reads the levels of headings, and which styles make items of lists. A style
-// that does not say has what the one has that it is based on.
+// readStyles returns which paragraph styles are headings, with their levels, and which are list items. A style inherits
+// from the style that it is based on.
 func readStyles(part []byte) (docxStyles, error) {
 	s := docxStyles{headings: map[string]int{}, lists: map[string]bool{}, numbers: map[string]styleNumber{}}
 	based := map[string]string{}

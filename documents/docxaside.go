@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// addAside adds the diagrams and files that stand in a paragraph, or in a table, behind it.
+// addAside writes the diagrams and embedded files of the paragraph or table that was just read.
 func (d *docx) addAside() {
 	if len(d.tables) > 0 {
 		return
@@ -22,8 +22,8 @@ func (d *docx) addAside() {
 	d.aside = nil
 }
 
-// addPart adds a diagram, or a file that Word shows as a part of the text (altChunk). What cannot
-// be read of it is said, unless a bound was passed.
+// addPart writes a diagram, or a file embedded in the text (altChunk). If its content cannot be read, a warning says
+// so. The error is an *UnreadableError if the part cannot be unpacked or a limit is exceeded.
 func (d *docx) addPart(r relation) error {
 	data, err := d.parts.read(r.target)
 	if err != nil || data == nil {
@@ -84,7 +84,7 @@ func (d *docx) addWordFile(data []byte) error {
 	return err
 }
 
-// nameHeads adds a warning that names the headers and footers of pages that have text, which are not read.
+// nameHeads adds a warning with the number of page headers and footers that have text: they are not read.
 func (d *docx) nameHeads() error {
 	count, first := 0, ""
 	for _, r := range d.related {

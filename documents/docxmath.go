@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// mathElement is an element of one of Word's formulas that is being read.
+// mathElement is an element of a Word formula (OMML) that is being read.
 type mathElement struct {
 	name  string
 	text  strings.Builder
@@ -17,7 +17,7 @@ type mathElement struct {
 // mathPart is an element of a formula inside of another one.
 type mathPart struct{ name, text string }
 
-// part returns the text of the first part of a name; "" where there is none.
+// part returns the text of the first child element of this name; "" if there is none.
 func (m *mathElement) part(name string) string {
 	for _, p := range m.parts {
 		if p.name == name {
@@ -27,7 +27,7 @@ func (m *mathElement) part(name string) string {
 	return ""
 }
 
-// all returns the texts of the parts of a name.
+// all returns the texts of all child elements of this name.
 func (m *mathElement) all(name string) (texts []string) {
 	for _, p := range m.parts {
 		if p.name == name {
@@ -37,7 +37,7 @@ func (m *mathElement) all(name string) (texts []string) {
 	return texts
 }
 
-// written returns the element on one line: "1/2", "10^3", "√x".
+// written returns the element as text on one line: "1/2", "10^3", "√x".
 func (m *mathElement) written() string {
 	switch m.name {
 	case "f":
@@ -81,7 +81,7 @@ func (m *mathElement) written() string {
 	return m.text.String()
 }
 
-// startMath begins an element of a formula. It reports whether the element is skipped.
+// startMath begins an element of a formula, or returns true if the element has to be skipped.
 func (d *docx) startMath(e xml.StartElement) (skip bool) {
 	switch e.Name.Local {
 	case "ctrlPr", "rPr":
@@ -94,7 +94,8 @@ func (d *docx) startMath(e xml.StartElement) (skip bool) {
 	return false
 }
 
-// endMath ends an element of a formula, and hands what it is to the one around it; the whole formula to the text.
+// endMath ends the innermost element of the formula and adds its text to the element around it; the text of the whole
+// formula goes to the paragraph.
 func (d *docx) endMath() {
 	n := len(d.math) - 1
 	m := d.math[n]

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// listLevels is how many levels a list of Word has.
+// listLevels is the number of levels of a list in Word.
 const listLevels = 9
 
-// numberLevel is how Word numbers the items of one level of a list.
+// numberLevel is the numbering of one level of a list.
 type numberLevel struct {
 	start  int
 	format string // "decimal", "lowerRoman" and the like
 	text   string // "%1.%2": what stands before an item; %1 is the number of the first level
 }
 
-// numberedList is a list of Word, whose items are numbered by themselves, and how far it is numbered.
+// numberedList is a list of Word and the numbers that its items have reached.
 type numberedList struct {
 	levels [listLevels]numberLevel
 	counts [listLevels]int
 	begun  [listLevels]bool
 }
 
-// docxNumbers are the lists of a file, by the id that paragraphs have.
+// docxNumbers are the numbered lists of a file, by list id.
 type docxNumbers struct {
 	lists  map[string]*numberedList // several ids may have one list
-	starts map[string]map[int]int   // of an id: levels that begin anew with it
+	starts map[string]map[int]int   // by list id: levels whose numbers restart, and with which number
 	styles map[string]styleNumber   // what a style's paragraphs are numbered by, where a list says so
 }
 
-// readNumbers reads the part of a file that says how its lists are numbered.
+// readNumbers reads the numbering part of a Word file, which defines its lists.
 func readNumbers(part []byte) (*docxNumbers, error) {
 	n := &docxNumbers{
 		lists:  map[string]*numberedList{},
@@ -94,8 +94,8 @@ func readNumbers(part []byte) (*docxNumbers, error) {
 	return n, err
 }
 
-// next returns what stands before the next item of a list, such as "2.1", and counts it; "" where the list has
-// bullets, or is not known.
+// next returns the number of the next item of a list, such as "2.1", and advances the list; "" if the list has bullets
+// or is unknown. level is from 0.
 func (n *docxNumbers) next(id string, level int) string {
 	if n == nil || level < 0 || level >= listLevels {
 		return ""
@@ -140,7 +140,7 @@ func (n *docxNumbers) next(id string, level int) string {
 	return text
 }
 
-// formatNumber writes a number in one of Word's formats; in digits where it is another one.
+// formatNumber returns a number in one of Word's formats, such as "lowerRoman"; in digits if the format is unknown.
 func formatNumber(n int, format string) string {
 	upper := strings.HasPrefix(format, "upper")
 	switch {
@@ -154,6 +154,7 @@ func formatNumber(n int, format string) string {
 	return strconv.Itoa(n)
 }
 
+// inCase returns the text in capitals if upper, else unchanged.
 func inCase(text string, upper bool) string {
 	if upper {
 		return strings.ToUpper(text)

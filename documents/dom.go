@@ -10,8 +10,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// skipped are elements whose text is not the document's: programs, controls, and what
-// says nothing without its picture.
+// skipped are the HTML elements whose text is not read: scripts, controls, and what has no meaning without its picture.
 var skipped = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Template: true, atom.Noscript: true, atom.Svg: true, atom.Math: false,
 	atom.Head: true, atom.Button: true, atom.Select: true, atom.Option: true, atom.Input: true, atom.Textarea: true,
@@ -19,7 +18,7 @@ var skipped = map[atom.Atom]bool{
 	atom.Dialog: true,
 }
 
-// inline are elements inside a line of text; every other one begins a block.
+// inline are the HTML elements within a line of text; every other element begins a block.
 var inline = map[atom.Atom]bool{
 	atom.A: true, atom.Abbr: true, atom.B: true, atom.Bdi: true, atom.Bdo: true, atom.Cite: true, atom.Code: true,
 	atom.Data: true,
@@ -32,7 +31,7 @@ var inline = map[atom.Atom]bool{
 	atom.Big:  true, atom.Strike: true, atom.Acronym: true, atom.Nobr: true, atom.Ruby: true, atom.Rt: true,
 }
 
-// dom writes the blocks of a tree of HTML.
+// dom writes the blocks of an HTML tree.
 type dom struct {
 	w     *writer
 	line  strings.Builder // of the paragraph or item that is being read
@@ -41,19 +40,20 @@ type dom struct {
 	lists []list // around the place that is being read, the outermost first
 }
 
+// list is an HTML list that is being read.
 type list struct {
 	ordered bool
 	next    int
 }
 
-// writeDOM adds the text below n.
+// writeDOM writes the text of a node and its children to w, as blocks.
 func writeDOM(w *writer, n *html.Node) {
 	d := &dom{w: w, kind: Paragraph}
 	d.node(n)
 	d.flush()
 }
 
-// flush ends the block that is being read.
+// flush writes the collected line as a block, if it is not empty.
 func (d *dom) flush() {
 	if d.line.Len() > 0 {
 		d.w.add(d.kind, d.level, d.line.String())
@@ -67,7 +67,7 @@ func (d *dom) children(n *html.Node) {
 	}
 }
 
-// block reads the children of n as blocks of a kind of their own.
+// block reads the children of n as blocks of the given kind and level.
 func (d *dom) block(n *html.Node, kind Kind, level int) {
 	d.flush()
 	before, at := d.kind, d.level
@@ -137,7 +137,7 @@ func (d *dom) node(n *html.Node) {
 	}
 }
 
-// refersToNote reports whether a node is the mark of a footnote, or its way back.
+// refersToNote reports whether a node is a reference to a footnote, or the link from a footnote back to its reference.
 func refersToNote(n *html.Node) bool {
 	switch attribute(n, "role") {
 	case "doc-noteref", "doc-backlink":
@@ -146,7 +146,7 @@ func refersToNote(n *html.Node) bool {
 	return attribute(n, "epub:type") == "noteref"
 }
 
-// notes adds footnotes, one block each.
+// notes writes the footnotes in a node, one block for each list item; without list items the node is one footnote.
 func (d *dom) notes(n *html.Node) {
 	d.flush()
 	found := false
@@ -166,7 +166,7 @@ func (d *dom) notes(n *html.Node) {
 	}
 }
 
-// item adds an item of a list, with its number where the list counts.
+// item writes an item of a list, with its number if the list is ordered.
 func (d *dom) item(n *html.Node) {
 	d.flush()
 	mark := ""
@@ -183,7 +183,8 @@ func (d *dom) item(n *html.Node) {
 	d.kind, d.level = before, at
 }
 
-// childrenOfItem reads an item. Its first paragraph is on the line of its number.
+// childrenOfItem reads the content of a list item. The first paragraph joins the line with the number, which has `mark`
+// bytes. An item without text is dropped.
 func (d *dom) childrenOfItem(n *html.Node, mark int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type == html.ElementNode && c.DataAtom == atom.P &&
@@ -201,6 +202,7 @@ func (d *dom) childrenOfItem(n *html.Node, mark int) {
 	d.flush()
 }
 
+// first returns the number of the first item of an ordered list: its attribute start, or 1.
 func first(n *html.Node) int {
 	if start, err := strconv.Atoi(attribute(n, "start")); err == nil && start >= 0 && start < 1<<20 {
 		return start
@@ -239,7 +241,7 @@ func textBelow(n *html.Node) string {
 	return b.String()
 }
 
-// writeArranged appends what stands above or below the line of a text, or is a formula, in the form of one line.
+// writeArranged appends a superscript, subscript or formula to a line: "^3", "_1", "1/2".
 func writeArranged(line *strings.Builder, n *html.Node) {
 	before := line.String()
 	if n.DataAtom == atom.Math {
@@ -270,7 +272,7 @@ func writeArranged(line *strings.Builder, n *html.Node) {
 	line.WriteString(writeRaised(before, inside))
 }
 
-// insideArranged returns the text of the children of an element above or below the line.
+// insideArranged returns the text of the children of a superscript or subscript.
 func insideArranged(n *html.Node) string {
 	var all strings.Builder
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -281,7 +283,7 @@ func insideArranged(n *html.Node) string {
 	return all.String()
 }
 
-// raisesFraction reports whether raised letters are the upper part of a fraction: a slash and lowered ones follow.
+// raisesFraction reports whether a superscript is the upper part of a fraction: a slash and a subscript follow.
 func raisesFraction(n *html.Node) bool {
 	slash := n.NextSibling
 	if slash == nil || slash.Type != html.TextNode || strings.TrimSpace(slash.Data) != "/" && strings.TrimSpace(slash.Data) != "⁄" {
@@ -290,7 +292,7 @@ func raisesFraction(n *html.Node) bool {
 	return slash.NextSibling != nil && slash.NextSibling.DataAtom == atom.Sub
 }
 
-// codeBelow returns the text of a node with its lines.
+// codeBelow returns the text of a node with its line breaks.
 func codeBelow(n *html.Node) string {
 	var b strings.Builder
 	var walk func(*html.Node)

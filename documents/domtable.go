@@ -8,8 +8,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// table adds a table of values row by row, each cell behind the name of its column; a
-// table that arranges a page is read as the blocks in its cells.
+// table writes a table row by row, each cell with the name of its column. A table used only for the layout of a page is
+// read as the blocks in its cells.
 func (d *dom) table(n *html.Node) {
 	rows, caption := rowsOf(n)
 	if caption != nil {
@@ -40,9 +40,9 @@ const (
 	spreadBytes = 1 << 20
 )
 
-// spread returns the texts of a table's cells by column. A cell that spans rows stands in each of them, so that
-// each says all. One that spans columns stands over each of them where it is a name, in the first `headed` rows,
-// and else in the first alone. Beyond spreadCells and spreadBytes nothing is copied.
+// spread returns the texts of a table's cells by row and column. A cell over several rows is repeated in each of them.
+// A cell over several columns is repeated in the first `headed` rows, where it is a name; in other rows it stands only
+// in the first of its columns. Beyond spreadCells or spreadBytes nothing is repeated.
 func spread(rows []row, headed int) [][]string {
 	texts := make([][]string, len(rows))
 	type rest struct {
@@ -99,7 +99,7 @@ func spread(rows []row, headed int) [][]string {
 	return texts
 }
 
-// span returns how many columns or rows a cell spans, from 1 to widestSpan.
+// span returns how many columns or rows a cell spans, by the attribute colspan or rowspan: from 1 to widestSpan.
 func span(cell *html.Node, attributeName string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(attribute(cell, attributeName)))
 	if err != nil || n < 1 {
@@ -113,7 +113,8 @@ type row struct {
 	header bool // all of its cells are headings of columns
 }
 
-// rowsOf finds the rows of a table, without those of tables inside it.
+// rowsOf returns the rows and the caption of a table, without those of tables inside it. caption is nil if there is
+// none.
 func rowsOf(table *html.Node) (rows []row, caption *html.Node) {
 	var walk func(n *html.Node, head bool)
 	walk = func(n *html.Node, head bool) {
@@ -144,7 +145,7 @@ func rowsOf(table *html.Node) (rows []row, caption *html.Node) {
 	return rows, caption
 }
 
-// emphasised reports whether all of a cell's text is in one element that makes it bold.
+// emphasised reports whether all text of a cell is bold.
 func emphasised(cell *html.Node) bool {
 	found := false
 	for c := cell.FirstChild; c != nil; c = c.NextSibling {
@@ -159,8 +160,8 @@ func emphasised(cell *html.Node) bool {
 	return found
 }
 
-// arranges reports whether a table is there for the look of a page: it has one column,
-// says so, or its cells hold tables, headings or several paragraphs.
+// arranges reports whether a table only serves the layout of a page: it has one column, its role says so, or its cells
+// have tables, headings or several paragraphs.
 func arranges(table *html.Node, rows []row) bool {
 	if role := attribute(table, "role"); role == "presentation" || role == "none" {
 		return true
@@ -175,7 +176,8 @@ func arranges(table *html.Node, rows []row) bool {
 	return widest < 2 || large
 }
 
-// holds reports whether a cell has the blocks of a page.
+// holds reports whether a cell has such blocks as only a layout table has: tables, headings or more than two
+// paragraphs. paragraphs counts those before n.
 func holds(n *html.Node, paragraphs int) bool {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch c.DataAtom {

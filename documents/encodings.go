@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/encoding/traditionalchinese"
 )
 
-// candidateEncoding is an encoding that a text without a declared one may have.
+// candidateEncoding is an encoding that guessEncoding tries.
 type candidateEncoding struct {
 	name      string
 	encoding  encoding.Encoding
@@ -22,7 +22,7 @@ type candidateEncoding struct {
 	prior     float64            // what is added to its score: of equal ones the usual one is taken
 }
 
-// candidateEncodings returns the encodings that guessEncoding compares, in the order of how usual they are.
+// candidateEncodings returns the encodings that guessEncoding tries, the most usual first.
 func candidateEncodings() []candidateEncoding {
 	west := []alphabet{german, french, spanish, portuguese, italian, swedish, danish, dutch, icelandic, catalan}
 	central := []alphabet{polish, czech, slovak, hungarian, southSlav, romanian, german}
@@ -59,8 +59,8 @@ func candidateEncodings() []candidateEncoding {
 	}
 }
 
-// likelyJapanese rates a character of a Japanese text: kana are in every sentence, and the marks of
-// half width, of one byte each, in hardly any.
+// likelyJapanese returns a rating, from -0.5 to 1, of how likely a character is in Japanese text. Kana are in every
+// sentence; half-width marks, which have one byte each, are rare.
 func likelyJapanese(r rune) float64 {
 	switch {
 	case r >= 0xff61 && r <= 0xff9f:
@@ -75,7 +75,8 @@ func likelyJapanese(r rune) float64 {
 	return -0.5
 }
 
-// likelyKorean returns a rating of characters of a Korean text: KS X 1001 has the usual syllables.
+// likelyKorean returns a function that rates, from -0.8 to 1, how likely a character is in Korean text. The syllables
+// in KS X 1001 are the usual ones.
 func likelyKorean() func(rune) float64 {
 	encoder := korean.EUCKR.NewEncoder()
 	return func(r rune) float64 {
@@ -95,8 +96,8 @@ func likelyKorean() func(rune) float64 {
 	}
 }
 
-// likelyIn returns a rating of Chinese characters. An encoding has the usual ones in its first rows, up to a last
-// first byte.
+// likelyIn returns a function that rates how likely a character is in Chinese text in an encoding. Usual characters
+// have codes whose first byte is at most `last`.
 func likelyIn(e encoding.Encoding, last byte) func(rune) float64 {
 	encoder := e.NewEncoder()
 	return func(r rune) float64 {
@@ -120,8 +121,7 @@ func likelyIn(e encoding.Encoding, last byte) func(rune) float64 {
 	}
 }
 
-// score rates how much a text that the encoding made looks like one of a language that is written in it, from -2
-// to 1.
+// score rates, from -2 to 1, how much a text decoded with this encoding looks like one of the languages written in it.
 func (c *candidateEncoding) score(text string) float64 {
 	if c.common != nil {
 		return scoreWide(strings.TrimRight(text, string(utf8.RuneError)), c.common)
@@ -134,9 +134,9 @@ func (c *candidateEncoding) score(text string) float64 {
 	return best
 }
 
-// scoreDecoded rates how much a decoded text looks like one of a language with this alphabet: the mean over its
-// characters that are not ASCII, from -2 to 1. Letters of the alphabet speak for it; against it speak
-// other letters, signs and controls inside of words, words in two scripts and capitals behind small letters.
+// scoreDecoded rates, from -2 to 1, how much a text looks like the language with these letters: the mean over its
+// characters that are not ASCII. Letters of the language count for it. Other letters, signs and controls inside words,
+// words in two scripts and capitals after small letters count against it.
 func scoreDecoded(text string, letters map[rune]float64, latin bool) float64 {
 	sum, count := 0.0, 0
 	var before rune
@@ -191,9 +191,10 @@ func scoreDecoded(text string, letters map[rune]float64, latin bool) float64 {
 	return sum / float64(count)
 }
 
+// asciiLetter reports whether a character is one of a to z or A to Z.
 func asciiLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// usualSign reports whether a character is a sign that texts in any language have.
+// usualSign reports whether a character is a sign that is usual in texts of any language.
 func usualSign(r rune) bool {
 	switch r {
 	case '“', '”', '„', '‘', '’', '‚', '«', '»', '–', '—', '…', '•', '·', '€', '£', '§', '°', '©', '®', '™', '±', '×', '½', '¼', '²', '³',
@@ -203,8 +204,8 @@ func usualSign(r rune) bool {
 	return false
 }
 
-// scoreWide rates how much a decoded text looks like one in a script of two bytes a character: the mean over
-// the bytes that are not ASCII, from -2 to 1.
+// scoreWide rates, from -2 to 1, how much a text decoded from a two-byte encoding looks like its language: the mean
+// over the bytes that are not ASCII of the ratings of `common`.
 func scoreWide(text string, common func(rune) float64) float64 {
 	sum, count := 0.0, 0
 	var before rune
@@ -234,8 +235,8 @@ func scoreWide(text string, common func(rune) float64) float64 {
 	return max(-2, sum/float64(count))
 }
 
-// weigh returns how much each letter of an alphabet speaks for its language: frequent letters most, where the
-// language has letters of its own alone.
+// weigh returns how much each letter of an alphabet counts for its language, and whether that is in the Latin script.
+// Letters of Latin alphabets count 1; in other alphabets the most frequent third counts 1, the rarest -0.2.
 func (a alphabet) weigh() (letters map[rune]float64, latin bool) {
 	letters = map[rune]float64{}
 	all := []rune(string(a))

@@ -8,8 +8,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// readEPUB reads the chapters of a book in their order. Its table of contents is left
-// out. A book has no pages.
+// readEPUB reads the chapters of a book in their order, without the table of contents, and returns its title.
 func readEPUB(w *writer, data []byte) (string, error) {
 	p, err := openParts(data, w.limits)
 	if err != nil {
@@ -64,8 +63,8 @@ func readEPUB(w *writer, data []byte) (string, error) {
 	return title, nil
 }
 
-// chaptersOf returns the parts that the package lists for reading in order, and the book's
-// title.
+// chaptersOf returns the paths of the chapters in reading order, and the title, from a book's package file. folder is
+// that of the package file.
 func chaptersOf(book []byte, folder string) (chapters []string, title string, err error) {
 	parts := map[string]string{}
 	read := map[string]bool{}

@@ -8,9 +8,9 @@ import (
 
 // Input is a file to read.
 type Input struct {
-	Name string // its path; its ending helps to tell the type
-	Type string // the media type that somebody declared; "" where nobody did
-	// Encoding is that of a text, which somebody knows; "": it is told by the text, and by what Type declares.
+	Name string // its path, whose ending helps Detect
+	Type string // the declared media type; "": none is declared
+	// Encoding is the known encoding of a text; "": it is detected from the text and from the charset in Type.
 	Encoding string
 	Data     []byte
 }
@@ -21,36 +21,37 @@ type Member struct {
 	Data []byte
 }
 
-// Extractor reads files. Several may be read at once.
+// Extractor reads files of any supported format into Documents. It is safe for concurrent use.
 type Extractor struct {
 	limits Limits
 	pool   *Pool
 	group  string
 	words  int
-	// encoding is that of texts for which Input.Encoding names none; "": it is told by each text
+	// encoding is that of texts whose Input.Encoding is ""; "": it is detected for each text.
 	encoding string
 }
 
-// NewExtractor returns an Extractor whose files are read by the processes of a pool, which is not
-// closed with it. Where pool is nil, files are read in this process, without a bound of time or memory
-// and without PDF: that is for files of the program's own, such as its guide, and for tests.
+// NewExtractor returns an Extractor that reads files with the processes of a pool; the caller closes the pool. If pool
+// is nil, files are read in this process, without PDF and without bounds of time or memory: use that only for trusted
+// files, such as the program's own guide, and for tests.
 func NewExtractor(limits Limits, pool *Pool) *Extractor {
 	return &Extractor{limits: limits, pool: pool}
 }
 
-// For returns an Extractor whose files wait for a process with those of a group, such as a collection,
-// and are cut there into passages of so many words (PassagesOf).
+// For returns a copy of the Extractor whose requests wait in the queue of a group, such as a collection (Pool). Its
+// documents are already cut for passages of about `words` words, so that PassagesOf does not cut them; 0: not cut.
 func (r *Extractor) For(group string, words int) *Extractor {
 	of := *r
 	of.group, of.words = group, words
 	return &of
 }
 
-// Limits returns the bounds of what is read.
+// Limits returns the limits that NewExtractor got.
 func (r *Extractor) Limits() Limits { return r.limits }
 
-// Read reads one file that is not an archive. Errors are *UnreadableError where the file
-// is to blame. attached are the files inside a mail.
+// Read returns the document of one file that is not an archive. attached are the files attached to a mail, unread; they
+// are returned even with an error if the mail itself has no text. The error is an *UnreadableError if the file is to
+// blame, and ctx's error if ctx ends first.
 func (r *Extractor) Read(ctx context.Context, in Input) (d *Document, attached []Member, err error) {
 	if int64(len(in.Data)) > r.limits.FileBytes {
 		return nil, nil, tooLargeFile(int64(len(in.Data)), r.limits)
@@ -79,8 +80,9 @@ const (
 	smallFiles = 256 << 10
 )
 
-// readSmall reads those of some small files together that need nothing but a process that reads them, and
-// returns the documents by the files' names. The others, and those that are not read, are left to Read.
+// readSmall reads several small files with one request to a process, and returns their documents by file name. Files
+// that are not in the result still have to be read with Read: those that are not small, are archives, mails, PDFs or
+// pictures, need a converter, or could not be read. The result is nil if fewer than two qualify or the process failed.
 func (r *Extractor) readSmall(ctx context.Context, files []Input) map[string]*Document {
 	var requests []*request
 	for _, in := range files {
@@ -111,7 +113,7 @@ func (r *Extractor) readSmall(ctx context.Context, files []Input) map[string]*Do
 	return read
 }
 
-// converter returns the pool's converter of a file; ok is false where there is none.
+// converter returns the program configured for the ending of a file's name; ok is false if there is none.
 func (r *Extractor) converter(name string) (by Converter, ok bool) {
 	if r.pool == nil {
 		return by, false
@@ -119,7 +121,8 @@ func (r *Extractor) converter(name string) (by Converter, ok bool) {
 	return r.pool.options.Converters.find(name)
 }
 
-// readFile reads a file of a format that this program reads; a media type of "" is told by the file.
+// readFile reads a file without a converter, and recognises the letters of a PDF's scanned pages. If mediaType is "",
+// it is detected. attached and err are those of Read.
 func (r *Extractor) readFile(
 	ctx context.Context,
 	in Input,
@@ -141,7 +144,7 @@ func (r *Extractor) readFile(
 	return a.document, a.members, nil
 }
 
-// ask has a request answered by the pool, or in this process where there is none.
+// ask returns the answer of the pool to a request, or without a pool that of a parser in this process.
 func (r *Extractor) ask(ctx context.Context, request *request) (*answer, error) {
 	if r.pool == nil {
 		return (&fileParser{}).answer(ctx, request), nil
@@ -149,8 +152,9 @@ func (r *Extractor) ask(ctx context.Context, request *request) (*answer, error) 
 	return r.pool.ask(ctx, r.group, request)
 }
 
-// Expand calls visit for each file inside an archive or a mailbox, as the function Expand does. The
-// archive is unpacked by the pool, some files at a time. Long texts come in parts (textParts).
+// Expand calls visit for each file inside an archive or a mailbox, like the function Expand; the unpacking is done by
+// the pool. A text that is too long to read at once is visited in several parts (textParts). Errors are those of visit,
+// of ctx, and *UnreadableError; files visited before an error stay visited.
 func (r *Extractor) Expand(ctx context.Context, name string, data []byte, visit func(Member) error) error {
 	visit = r.visitingParts(visit)
 	if r.pool == nil {
@@ -184,7 +188,7 @@ func (r *Extractor) Expand(ctx context.Context, name string, data []byte, visit 
 	}
 }
 
-// ReasonOf returns why a file was not read; "" where the error is another.
+// ReasonOf returns the Reason of an *UnreadableError; "" for nil and for other errors.
 func ReasonOf(err error) Reason {
 	var u *UnreadableError
 	if errors.As(err, &u) {

@@ -22,7 +22,7 @@ type feedEntry struct {
 	Encoded feedText   `xml:"encoded"`
 }
 
-// feedText is text, HTML in text, or XHTML.
+// feedText is a text field of a feed: plain text, escaped HTML, or XHTML.
 type feedText struct {
 	Text  string `xml:",chardata"`
 	Inner string `xml:",innerxml"`
@@ -37,7 +37,8 @@ func (t feedText) html() string {
 	return t.Text
 }
 
-// readFeed reads a feed of news: each entry is a heading, and below it its date, its author and its text.
+// readFeed reads an RSS or Atom feed and returns its title. Each entry becomes a heading with its date, author and text
+// below.
 func readFeed(w *writer, text string) (title string, err error) {
 	d := xml.NewDecoder(strings.NewReader(text))
 	d.Strict = false

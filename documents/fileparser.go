@@ -8,13 +8,14 @@ import (
 	"github.com/klippa-app/go-pdfium"
 )
 
-// fileParser reads files in the process that it is in.
+// fileParser reads files in this process, and answers the requests for them.
 type fileParser struct {
 	pdf    pdfium.Pool // nil: PDF is refused
-	memory *wasmMemory // of PDFium; nil as that is
+	memory *wasmMemory // of PDFium; nil if pdf is nil
 }
 
-// answer does what a request asks for. A panic of a reader is the file's fault.
+// answer does what a request asks for: read a file, unpack an archive or draw a page. If reading panics, the file is
+// refused as damaged.
 func (p *fileParser) answer(ctx context.Context, r *request) (a *answer) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -44,7 +45,8 @@ func (p *fileParser) answer(ctx context.Context, r *request) (a *answer) {
 	return a
 }
 
-// refuse returns the answer that a file is not read.
+// refuse returns an answer with the reason why a file was not read. An error that is no *UnreadableError becomes
+// Damaged.
 func refuse(err error) *answer {
 	var known *UnreadableError
 	if !errors.As(err, &known) {
@@ -53,8 +55,8 @@ func refuse(err error) *answer {
 	return &answer{refused: known}
 }
 
-// read reads a file of any format, and adds to the answer the files that are attached, and the pages that are
-// pictures. leaves says that this process should read no other one.
+// read returns the document of a file of any format, and adds to the answer the attached files and the scanned pages.
+// leaves is true if PDFium failed, so that this process must not be used again.
 func (p *fileParser) read(ctx context.Context, r *request, a *answer) (d *Document, leaves bool, err error) {
 	mediaType := r.mediaType
 	if mediaType == "" {
@@ -79,7 +81,7 @@ func (p *fileParser) read(ctx context.Context, r *request, a *answer) (d *Docume
 	return d, false, err
 }
 
-// draw answers with a page of a PDF as a PNG, the only member.
+// draw returns an answer whose only member is a page of a PDF as a PNG. If PDFium fails, answer.leaves is set.
 func (p *fileParser) draw(r *request) *answer {
 	if p.pdf == nil {
 		return refuse(unreadable(Unsupported, nil, "PDF is not read here"))
@@ -93,7 +95,7 @@ func (p *fileParser) draw(r *request) *answer {
 	return &answer{members: []Member{{Name: "page.png", Data: picture}}}
 }
 
-// reasonOfPDFium returns why PDFium failed.
+// reasonOfPDFium returns the *UnreadableError for a failure of PDFium: TooLarge if it got no more memory, else Damaged.
 func (p *fileParser) reasonOfPDFium() error {
 	if p.memory.refused() {
 		return unreadable(TooLarge, nil, "PDFium needs more memory for it than it may have")
@@ -101,7 +103,8 @@ func (p *fileParser) reasonOfPDFium() error {
 	return unreadable(Damaged, nil, "PDFium ended on it")
 }
 
-// parse reads a file of a media type other than PDF.
+// parse returns the document of a file of any media type but PDF, and the files attached to a mail. The error is an
+// *UnreadableError if the type is not supported or the file cannot be read; attached is returned even then.
 func parse(in Input, mediaType string, limits Limits) (d *Document, attached []Member, err error) {
 	w := &writer{limits: limits, encoding: in.Encoding}
 	if mediaType == EPUB || mediaType == DOCX { // the texts in it are in UTF-8

@@ -17,34 +17,34 @@ import (
 	"time"
 )
 
-// File is a file that was found in a folder, or that was named itself.
+// File is a file that was found in a folder, or that is itself a root.
 type File struct {
-	Path    string // the id of its document: below the folder that was named, with slashes; the name of a lone file
+	Path    string // the id of its document; from walk: its path below the root with slashes, or its name
 	At      string // where it is on disk
-	Renamed string // why Path is not the path below the folder; "" where it is
+	Renamed string // why Path is not the path below the root; "" if it is
 	Size    int64
 	ModTime time.Time
 	Data    func() ([]byte, error) // reads the file; *UnreadableError where it is too large
 }
 
-// Skip says why a file or folder was passed over.
+// Skip says why a file or folder was not read.
 type Skip struct {
-	Path string // below the folder that was named
+	Path string // below the root
 	Why  string
-	// Ignored: it is left out on purpose, as are hidden files, and what was read of it before may go.
-	// Otherwise it could not be read now.
+	// Ignored is true if the file is left out on purpose, as hidden files are: its old documents may be deleted. It is
+	// false if the file could not be read this time.
 	Ignored bool
 }
 
-// Walking says which files are found. Limits has to be set.
+// Walking holds the options for finding files. Limits must be set.
 type Walking struct {
 	Limits Limits
-	// GitIgnore leaves out what files called .gitignore in the folders name, as git does.
+	// GitIgnore leaves out what .gitignore files in the folders name, as git does.
 	GitIgnore bool
-	// Owner tells what the collection has already under an id; nil: nothing.
+	// Owner reports which document ids the collection has already; nil: none.
 	Owner Owner
-	// Skipped is told of what was passed over: hidden files, node_modules, links, what is no
-	// regular file or cannot be read. Nil: nobody.
+	// Skipped is called for each file or folder that is not read: hidden files, node_modules, links, special files and
+	// what cannot be read. It may be nil.
 	Skipped func(root string, s Skip)
 }
 
@@ -140,6 +140,7 @@ func reasonToIgnore(entry fs.DirEntry) string {
 	return ""
 }
 
+// fileAt returns the File on disk at `at`, with the Path `below`. Its Data reads at most Limits.FileBytes.
 func fileAt(at, below string, info fs.FileInfo, limits Limits) File {
 	return File{Path: below, At: at, Size: info.Size(), ModTime: info.ModTime(), Data: func() ([]byte, error) {
 		if info.Size() > limits.FileBytes {
@@ -154,6 +155,7 @@ func fileAt(at, below string, info fs.FileInfo, limits Limits) File {
 	}}
 }
 
+// tooLargeFile returns the *UnreadableError for a file of so many bytes, more than Limits.FileBytes.
 func tooLargeFile(size int64, limits Limits) error {
 	return unreadable(
 		TooLarge,
@@ -164,6 +166,7 @@ func tooLargeFile(size int64, limits Limits) error {
 	)
 }
 
+// readBounded reads all of r. More than Limits.FileBytes is an *UnreadableError.
 func readBounded(r io.Reader, limits Limits) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, limits.FileBytes+1))
 	if err != nil {
@@ -185,6 +188,8 @@ func Expand(name string, data []byte, limits Limits, visit func(Member) error) e
 	return expand(name, data, limits, limits.Depth, &left, &members, visit)
 }
 
+// expand does the work of Expand. left and members count down the bytes and files that may still be unpacked, and depth
+// how many archives may still be nested.
 func expand(
 	name string,
 	data []byte,
@@ -236,6 +241,8 @@ func expand(
 	return visit(Member{Name: name, Data: data})
 }
 
+// expandZip calls inner for each file of a zip archive that is not hidden, and returns its first error. An archive that
+// is damaged or encrypted is an *UnreadableError.
 func expandZip(data []byte, inner func(string, io.Reader) error) error {
 	r, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -261,6 +268,8 @@ func expandZip(data []byte, inner func(string, io.Reader) error) error {
 	return nil
 }
 
+// expandTar calls inner for each regular file of a tar archive that is not hidden, and returns its first error. A
+// damaged archive is an *UnreadableError.
 func expandTar(in io.Reader, inner func(string, io.Reader) error) error {
 	r := tar.NewReader(in)
 	for {
@@ -280,17 +289,16 @@ func expandTar(in io.Reader, inner func(string, io.Reader) error) error {
 	}
 }
 
-// memberName returns a member's path without what would lead out of the archive.
+// memberName returns the path of a file in an archive, cleaned so that it has no ".." and no leading slash.
 func memberName(name string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(name, "_"), `\`, "/")), "/")
 }
 
-// Hidden reports whether a file of an archive is left out: its name, or a folder in it, begins
-// with a dot, or is what macOS puts beside files.
+// Hidden reports whether a file of an archive is left out: its name or one of its folders begins with a dot, or it is
+// in the folder __MACOSX.
 func Hidden(name string) bool { return hiddenName(name) }
 
-// hiddenName reports whether a name, or a folder in it, begins with a dot, or is what macOS
-// puts beside files.
+// hiddenName does the work of Hidden.
 func hiddenName(name string) bool {
 	for part := range strings.SplitSeq(strings.ReplaceAll(name, `\`, "/"), "/") {
 		if strings.HasPrefix(part, ".") && part != "." && part != ".." || part == "__MACOSX" {

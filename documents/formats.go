@@ -22,15 +22,15 @@ const (
 	Calendar  = "text/calendar"
 )
 
-// textFormat is a format of text that has a reader of its own.
+// textFormat is a text format with a reader of its own.
 type textFormat struct {
 	mediaType string
-	others    []string // other names of the media type
+	others    []string // other media types of the format
 	endings   []string
 	read      func(w *writer, text string) (title string, err error)
 }
 
-// textFormats returns the formats of text that have a reader of their own.
+// textFormats returns the text formats that have a reader of their own; detection takes the first that fits.
 func textFormats() []textFormat {
 	return []textFormat{
 		{ReST, []string{"text/prs.fallenstein.rst"}, []string{".rst", ".rest"}, readReST},
@@ -53,7 +53,8 @@ func textFormats() []textFormat {
 	}
 }
 
-// readTextFormat reads a text of a format that has a reader of its own. known is false for other media types.
+// readTextFormat reads a file of one of textFormats into w. declared is the Content-Type that came with the file, whose
+// charset is used. known is false, and nothing is read, for any other media type.
 func readTextFormat(w *writer, data []byte, mediaType, declared string) (title string, known bool, err error) {
 	for _, f := range textFormats() {
 		if f.mediaType != mediaType {
@@ -72,8 +73,8 @@ func readTextFormat(w *writer, data []byte, mediaType, declared string) (title s
 	return "", false, nil
 }
 
-// detectTextFormat returns the media type of a text by the ending of its name, what was declared or how it
-// begins; "" where it has no reader of its own.
+// detectTextFormat returns the media type of a text in one of textFormats, by the ending of its name, the declared
+// media type or its first bytes; "" if it is in none of them.
 func detectTextFormat(head []byte, name, declared string) string {
 	ending := strings.ToLower(path.Ext(name))
 	for _, f := range textFormats() {
@@ -97,14 +98,14 @@ func detectTextFormat(head []byte, name, declared string) string {
 	return ""
 }
 
-// isFeed reports whether XML is a feed of news.
+// isFeed reports whether the beginning of an XML file has the root element of RSS or Atom.
 func isFeed(head []byte) bool {
 	head = head[:min(len(head), 2048)]
 	return bytes.Contains(head, []byte("<rss")) || bytes.Contains(head, []byte("<feed")) ||
 		bytes.Contains(head, []byte("<rdf:RDF"))
 }
 
-// isManPage reports whether a text has the requests that a page of a manual begins with.
+// isManPage reports whether the beginning of a file has one of the macros .TH, .Dd and .Sh of manual pages.
 func isManPage(head []byte) bool {
 	for line := range bytes.Lines(head[:min(len(head), 8192)]) {
 		if bytes.HasPrefix(line, []byte(".TH ")) || bytes.HasPrefix(line, []byte(".Dd ")) ||

@@ -11,7 +11,7 @@ func writeFraction(above, below string) string {
 	return inParentheses(above) + "/" + inParentheses(below)
 }
 
-// writePower returns a base with an exponent on one line: "10^3", "x^(n + 1)". An empty exponent leaves the base.
+// writePower returns a base with its exponent on one line: "10^3", "x^(n + 1)"; only the base if the exponent is empty.
 func writePower(base, exponent string) string {
 	exponent = strings.TrimSpace(exponent)
 	if exponent == "" {
@@ -23,8 +23,8 @@ func writePower(base, exponent string) string {
 	return base + "^" + inParentheses(exponent)
 }
 
-// writeIndex returns a base with an index below it on one line: "x_1"; letters with a number are written
-// together, as in "H2O".
+// writeIndex returns a base with its subscript on one line: "x_1", "x_(n + 1)"; only the base if the subscript is
+// empty.
 func writeIndex(base, index string) string {
 	index = strings.TrimSpace(index)
 	if index == "" {
@@ -33,8 +33,8 @@ func writeIndex(base, index string) string {
 	return base + "_" + inParentheses(index)
 }
 
-// inParentheses returns a part of a formula in parentheses, unless it is one number, one name or in parentheses
-// already. A sign before it counts as a part of it.
+// inParentheses returns a part of a formula in parentheses. A single number or name, with or without a sign before it,
+// stays as it is, and so does what is in parentheses already.
 func inParentheses(part string) string {
 	part = strings.TrimSpace(part)
 	for i, r := range part {
@@ -51,9 +51,9 @@ func inParentheses(part string) string {
 	return part
 }
 
-// writeRaised returns what follows a text for letters that are raised above its line. Behind a number, a letter
-// or a bracket a raised number or name is an exponent ("^3"). At the beginning of a word it is the upper part of
-// a fraction or a mark, and raised letters behind a number are an ending ("20th"): these stand as they are.
+// writeRaised returns how a superscript is written after the text before it. After a number, letter or bracket, a
+// number or name is an exponent, "^3". At the beginning of a word, where it is the upper part of a fraction or a mark,
+// and as the ending of a number ("20th"), it stays as it is.
 func writeRaised(before, raised string) string {
 	raised = strings.TrimSpace(raised)
 	last, _ := utf8.DecodeLastRuneInString(before)
@@ -78,8 +78,7 @@ func writeRaised(before, raised string) string {
 	return "^" + inParentheses(raised)
 }
 
-// writeLowered returns what follows a text for letters that are lowered below its line. Behind a digit an
-// underscore parts them.
+// writeLowered returns how a subscript is written after the text before it: as it is, but "_1" after a digit.
 func writeLowered(before, lowered string) string {
 	lowered = strings.TrimSpace(lowered)
 	last, _ := utf8.DecodeLastRuneInString(before)

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// cellPlace matches the place of a cell in its tag.
+// cellPlace matches the reference of a cell, such as B12, in its XML tag.
 var cellPlace = regexp.MustCompile(`\sr="([A-Z]{1,3}[0-9]{1,7})"`)
 
-// unvaluedFormulas returns how many cells of a workbook's sheets have a formula without the value that a program
-// for spreadsheets keeps with it, and the place of the first. Such cells are shown empty: a program that made the
-// file did not calculate.
+// unvaluedFormulas returns how many cells of a workbook have a formula but no stored result, and the reference of the
+// first; 0 and "" if there are none or the workbook cannot be opened. Such cells are read as empty; programs that write
+// a workbook without calculating it leave them.
 func unvaluedFormulas(data []byte, limits Limits) (count int, first string) {
 	p, err := openParts(data, limits)
 	if err != nil {

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// prune takes away what is beside the text of a page and returns the body, or the element that the page marks as
-// its main part. Elements and roles of HTML say it; so do names, which are hints: what they take together is less
-// than half of the words, else they are not followed. A warning says how many sentences' words they took.
+// prune removes navigation, banners, comments and the like from an HTML page, and returns its body, or its main element
+// if that has nearly all the words. Elements and roles of HTML are followed always; names (classes and ids) only as
+// long as half of the words remain. A warning tells how many words were removed because of names. A page without a body
+// is returned as it is.
 func (w *writer) prune(page *html.Node) *html.Node {
 	body := find(page, atom.Body)
 	if body == nil {
@@ -53,10 +54,10 @@ func (w *writer) prune(page *html.Node) *html.Node {
 	return body
 }
 
-// wordsToName is how many words have to be left out of a page by their names for a warning: a paragraph's.
+// wordsToName is the number of words removed by prune from which on there is a warning: those of a paragraph.
 const wordsToName = 40
 
-// beside reports whether an element holds navigation, a banner or the like.
+// beside reports whether an element is navigation, a banner or the like by its HTML element or role.
 func beside(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Aside:
@@ -73,7 +74,8 @@ func beside(n *html.Node) bool {
 	return false
 }
 
-// namedBeside reports whether an element is called what pages call parts that stand beside the text.
+// namedBeside reports whether the id or class of a div, list, table or similar element has a word from furniture, or
+// "teaser" if there are links in the element.
 func namedBeside(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Div, atom.Section, atom.Ul, atom.Ol, atom.Dl, atom.Form, atom.Table, atom.Td, atom.P, atom.Span:
@@ -87,8 +89,8 @@ func namedBeside(n *html.Node) bool {
 	return besideByName(id) || besideByName(class)
 }
 
-// furniture are words of names that pages give to parts beside the text: navigation, banners, comments, buttons
-// to share, lists of teasers, advertisements. Most pages mark these by no element or role of HTML.
+// furniture are words in the names that pages give to navigation, banners, comments, share buttons, lists of teasers
+// and advertisements. Most pages do not mark these by an HTML element or role.
 var furniture = setOf(
 	"nav", "navi", "navbar", "navigation", "menu", "menue", "submenu", "topbar", "breadcrumb", "breadcrumbs", "skiplink",
 	"skip", "pagination", "pager", "paging", "footer", "banner", "masthead", "sidebar", "sidebars", "rail",
@@ -108,8 +110,8 @@ func setOf(words ...string) map[string]bool {
 	return set
 }
 
-// besideByName reports whether a word of an identifier is one of furniture: "site-footer", "relatedPosts",
-// "nav_main".
+// besideByName reports whether one of the words in class or id names is in furniture, as in "site-footer",
+// "relatedPosts", "nav_main".
 func besideByName(identifiers string) bool {
 	if identifiers == "" || len(identifiers) > 1000 {
 		return false
@@ -126,7 +128,7 @@ func besideByName(identifiers string) bool {
 	return false
 }
 
-// wordsOfName returns the words of an identifier in small letters: of relatedPosts-1 they are related and posts.
+// wordsOfName returns the words of an identifier in lower case: "related", "posts" for relatedPosts-1.
 func wordsOfName(identifier string) (words []string) {
 	begin := 0
 	var before rune

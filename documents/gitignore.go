@@ -14,16 +14,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/gitignore"
 )
 
-// ignoreRules holds the patterns of the .gitignore files that count in each folder, by its path below the
-// root: its own behind those of the folders above it, as git reads them.
+// ignoreRules holds the .gitignore patterns that apply in each folder, by its path below the root: those of the folders
+// above first, so that later patterns take precedence, as in git.
 type ignoreRules map[string][]gitignore.Pattern
 
 // mostIgnoreBytes bounds a .gitignore file. Longer ones are refused.
 const mostIgnoreBytes = 1 << 20
 
-// read adds the patterns of the .gitignore in a folder, if there is one, to those of the folder above. at is
-// where the folder is on disk and below its path below the root, "." for the root itself. The folder above must
-// have been read before. On an error only the patterns of the folders above count.
+// read adds the patterns of a folder's .gitignore, if it has one, to those of the folder above, which must have been
+// read before. at is the folder on disk, and below its path below the root, "." for the root. After an error only the
+// patterns of the folders above apply.
 func (r ignoreRules) read(at, below string) error {
 	var domain []string
 	patterns := r[path.Dir(below)]
@@ -62,8 +62,8 @@ func (r ignoreRules) read(at, below string) error {
 	return nil
 }
 
-// match reports whether a file or folder, by its path below the root, is named by a .gitignore of a folder
-// above it, by the last pattern that fits.
+// match reports whether the .gitignore files above a file or folder exclude it. below is its path below the root. The
+// last pattern that matches decides.
 func (r ignoreRules) match(below string, isFolder bool) bool {
 	if below == "." {
 		return false

@@ -8,32 +8,34 @@ import (
 )
 
 const (
-	// heldBytes is how much memory the documents that were read and are not stored yet take together, about,
-	// where their readers hold them (HoldResults). A larger one is alone.
+	// heldBytes is about how much memory all documents may take together that were read with HoldResults and are not
+	// stored yet. A larger document has to wait until it is the only one.
 	heldBytes = 128 << 20
-	// freeBytes is how much one may take beside those.
+	// freeBytes is the size up to which a document need not wait.
 	freeBytes = 1 << 20
-	// pieceBytes is what a passage takes beside its texts: its metadata.
+	// pieceBytes is the memory that the metadata of a passage takes.
 	pieceBytes = 2 << 10
 )
 
-// hold is the memory that the documents of one caller have.
+// hold is the memory reserved for the document that one caller read last.
 type hold struct {
 	mu    sync.Mutex
 	of    *semaphore.Weighted
 	bytes int64
 }
 
+// holdKey is the key of a *hold in a context.
 type holdKey struct{}
 
-// HoldResults returns a context with which Extractor.Read waits until a document has room in memory beside
-// those that others hold, and keeps its process from reading the next file until then. release gives the room
-// back. It is called when the document is stored, and before what is attached to it is read.
+// HoldResults returns a context that bounds the memory of documents that are read and not stored yet: Extractor.Read
+// with it waits, and keeps its process busy, until there is room for the document. Call release when the document is
+// stored, and before reading the files attached to it; it may be called several times.
 func HoldResults(ctx context.Context) (held context.Context, release func()) {
 	h := &hold{}
 	return context.WithValue(ctx, holdKey{}, h), h.release
 }
 
+// release gives back the reserved memory, if any.
 func (h *hold) release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -43,7 +45,8 @@ func (h *hold) release() {
 	h.of, h.bytes = nil, 0
 }
 
-// holdResult waits for the room of a document, where the context holds it. The error is ctx's.
+// holdResult waits until there is memory for a document and reserves it, if ctx is from HoldResults and the document is
+// not small. The error is ctx's.
 func (p *Pool) holdResult(ctx context.Context, d *Document) error {
 	h, holds := ctx.Value(holdKey{}).(*hold)
 	cost := min(d.cost(), heldBytes)
@@ -61,7 +64,7 @@ func (p *Pool) holdResult(ctx context.Context, d *Document) error {
 	return nil
 }
 
-// cost returns how many bytes of memory a document takes with its passages, about.
+// cost returns about how many bytes of memory a document and its passages take.
 func (d *Document) cost() int64 {
 	bytes := 2*len(d.Text) + 100*len(d.Blocks)
 	for _, p := range d.pieces {

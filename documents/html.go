@@ -9,9 +9,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// readHTML reads a page: its main text, without navigation, banners and the like. That is
-// what the page itself marks as its main part; else what stands out as such; else all of
-// it but what HTML marks as beside it.
+// readHTML reads the main text of an HTML page, without navigation, banners and the like, and returns its title. The
+// main text is what the page marks as such, else what Readability finds, else what prune leaves.
 func readHTML(w *writer, data []byte, contentType string) (string, error) {
 	text, err := w.decode(data, declaredInHTML(data, contentType))
 	if err != nil {
@@ -38,12 +37,12 @@ func readHTML(w *writer, data []byte, contentType string) (string, error) {
 	return title, nil
 }
 
-// agreement is the share of the words that prune leaves which Readability's main text has at least. Where it has
-// fewer, it left out more than is named as beside the text, such as the sections of a manual.
+// agreement is the least share of the words left by prune that Readability's main text must have. With fewer,
+// Readability has dropped real text, such as the sections of a manual.
 const agreement = 0.9
 
-// mainText returns the tree of a page's main text by Readability, or nil where that has fewer than `agreement` of the
-// words that prune left.
+// mainText returns the main text that Readability finds in a page. It is nil if Readability fails, or drops too many of
+// the words or headings in whole, the tree that prune left.
 func mainText(text string, whole *html.Node) *html.Node {
 	fresh, err := html.Parse(strings.NewReader(text))
 	if err != nil {
@@ -60,7 +59,7 @@ func mainText(text string, whole *html.Node) *html.Node {
 	return article.Node
 }
 
-// headingsBelow counts the headings below a node that are no links to other pages, as those of teasers are.
+// headingsBelow counts the headings in a node that are not links to other pages, as the headings of teasers are.
 func headingsBelow(n *html.Node) (count int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		switch c.DataAtom {
@@ -76,6 +75,7 @@ func headingsBelow(n *html.Node) (count int) {
 	return count
 }
 
+// titleOf returns the title element of a page, else its first h1; "" if it has neither.
 func titleOf(page *html.Node) string {
 	if t := find(page, atom.Title); t != nil {
 		return codeBelow(t)
@@ -86,6 +86,7 @@ func titleOf(page *html.Node) string {
 	return ""
 }
 
+// find returns the first element of a type inside a node, in the order of the document; nil if there is none.
 func find(n *html.Node, a atom.Atom) *html.Node {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type == html.ElementNode && c.DataAtom == a {
@@ -98,7 +99,7 @@ func find(n *html.Node, a atom.Atom) *html.Node {
 	return nil
 }
 
-// wordsBelow counts the words of a node outside links: navigation is links.
+// wordsBelow counts the visible words of a node that are not in links: navigation consists of links.
 func wordsBelow(n *html.Node) int {
 	if n.Type == html.TextNode {
 		return len(strings.Fields(n.Data))
@@ -113,7 +114,8 @@ func wordsBelow(n *html.Node) int {
 	return count
 }
 
-// declaredInHTML returns the encoding that a page or its transport names; "" where none does.
+// declaredInHTML returns the charset in a page's Content-Type or, if that has none, in the page itself; "" if neither
+// names one.
 func declaredInHTML(data []byte, contentType string) string {
 	if name := charsetOf(contentType); name != "" {
 		return name

@@ -6,13 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// longestWord is how many bytes are looked at of the word that a line ends with.
+// longestWord is how many bytes of the last word of a line are looked at.
 const longestWord = 128
 
-// joinHyphenated reports whether a text that ends within a word goes on without a space in the next line, and
-// how many bytes at its end, the hyphen, are left out then. It does not where the text does not end so; the
-// hyphen stays where it belongs to the word: before a capital or a digit, or after a part that is hyphenated
-// already ("state-of-the-").
+// joinHyphenated reports whether a text ends in a hyphenated word that continues in the next line, and how many bytes
+// at its end, the hyphen, to drop. drop is 0 where the hyphen belongs to the word: before a capital or a digit, or if
+// the word has another hyphen ("state-of-the-").
 func joinHyphenated(text []byte, next string) (drop int, joined bool) {
 	last, size := utf8.DecodeLastRune(text)
 	if last != '-' && last != '\u2010' && last != '\u00AD' && last != '\u0002' && last != '\uFFFE' {

@@ -14,15 +14,14 @@ import (
 // allowed.
 const mostIDBytes = corpus.MaxIDBytes - 12
 
-// DocumentID returns the id of the document at a path. That is the path itself, unless an id cannot be like that:
+// DocumentID returns the id of the document for a file's path. It is the path itself, changed where ids are restricted:
 //
-//   - bytes that are not UTF-8, characters that are not to be seen or change the direction of writing, and blanks
-//     at the beginning or the end are written as % and two hexadecimal digits for each byte;
-//   - so is the last dot of a part that is . or .. alone, which clients remove from addresses;
-//   - a path that is too long ends in ~ and the beginning of its SHA-256.
+//   - Invalid UTF-8, invisible characters, those that change the direction of writing, and blanks at both ends are
+//     written as % and two hexadecimal digits for each byte.
+//   - So is the last dot of a part that is "." or "..", since clients remove these from addresses.
+//   - A path that is too long is cut and ends in ~ and the beginning of its SHA-256.
 //
-// The same path always has the same id. Two paths of a folder have different ones, unless the name of a file has
-// such a % in it.
+// The same path always has the same id. Two paths have different ids, unless a file's name contains such a % itself.
 func DocumentID(path string) string {
 	var id strings.Builder
 	trimmed := strings.TrimSpace(path)

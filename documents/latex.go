@@ -53,8 +53,8 @@ var texLevels = map[string]int{
 	"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5, "subparagraph": 6,
 }
 
-// readLaTeX reads LaTeX: sections, lists, tables, code and paragraphs. Commands it does not know are read as what
-// is in their braces; what stands before the document begins is not read, but its title.
+// readLaTeX reads LaTeX: sections, lists, tables, code and paragraphs. Of an unknown command the text in its braces is
+// read. Of the preamble only the title is read.
 func readLaTeX(w *writer, text string) (title string, err error) {
 	plain := func(s string) string { return replaceAll(s, texInline) }
 	if m := texTitle.FindStringSubmatch(text[:min(len(text), 64<<10)]); m != nil {
@@ -132,7 +132,8 @@ func readLaTeX(w *writer, text string) (title string, err error) {
 	return title, nil
 }
 
-// texEndOf returns the line that ends an environment.
+// texEndOf returns the index of the first line from `from` on that ends the environment `name`; len(lines) if none
+// does.
 func texEndOf(lines []string, from int, name string) int {
 	for i := from; i < len(lines); i++ {
 		if strings.Contains(lines[i], `\end{`+name+`}`) {

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ConfinerOf returns a Confiner that starts programs by way of a program of this project, whose arguments make it
-// run BecomeProgram: --memory, the bytes of address space of the program, then its path and its arguments. The
-// programs find others by PATH, and have no other environment. Each is the first of a group of processes, which is
-// killed as a whole when the command's context ends.
+// ConfinerOf returns a Confiner that starts programs through launcher, a program of this project. args are the
+// arguments that make launcher call BecomeProgram; "--memory", the bytes of address space, the program and its
+// arguments follow. The program's environment has only PATH and LANG. It runs in a process group of its own, which is
+// killed when the command's context ends.
 func ConfinerOf(launcher string, memory int64, args ...string) Confiner {
 	return func(ctx context.Context, program string, more ...string) *exec.Cmd {
 		all := append(append([]string(nil), args...), "--memory", strconv.FormatInt(memory, 10), "--", program)
@@ -30,8 +30,8 @@ func ConfinerOf(launcher string, memory int64, args ...string) Confiner {
 	}
 }
 
-// BecomeProgram replaces this process by a program that it confines: to bytes of address space, and on Linux to
-// the machine without the network. It returns only if that fails.
+// BecomeProgram replaces this process by another program, which gets at most `memory` bytes of address space, a low
+// priority and, on Linux, no network. It returns only if that fails.
 func BecomeProgram(memory int64, program string, args ...string) error {
 	path, err := exec.LookPath(program)
 	if err == nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forbidNetwork lets this process, and the program that it becomes, open no connection to another machine or to
-// a port of this one, and look into no other process. Where the system has no seccomp, nothing changes.
+// forbidNetwork forbids this process, and the program that it becomes, to open network sockets and to inspect other
+// processes: such calls fail with EPERM. Without seccomp it does nothing.
 func forbidNetwork() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -23,8 +23,7 @@ func forbidNetwork() {
 		uintptr(unsafe.Pointer(&program)))
 }
 
-// networkFilter returns the rules of forbidNetwork as a program of BPF: sockets are those of this machine's files
-// (AF_UNIX) alone.
+// networkFilter returns the BPF program of forbidNetwork. It allows no sockets but those of AF_UNIX.
 func networkFilter() []unix.SockFilter {
 	load := func(at uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}

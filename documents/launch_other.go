@@ -2,5 +2,5 @@
 
 package documents
 
-// forbidNetwork does nothing: the system has no such thing, or its calls are not known.
+// forbidNetwork does nothing: this system has no seccomp, or the numbers of its system calls are not known here.
 func forbidNetwork() {}

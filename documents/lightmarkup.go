@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// paragraphWriter collects the lines of a paragraph or an item, and writes it without the marks of its format.
+// paragraphWriter collects the lines of a paragraph or list item, and writes it as a block without the format's markup.
 type paragraphWriter struct {
 	w     *writer
-	plain func(string) string // takes the marks inside a line away
+	plain func(string) string // removes the markup inside a line
 	lines []string
 	kind  Kind
 	level int
@@ -17,13 +17,13 @@ type paragraphWriter struct {
 // add adds a line to the block that is being read.
 func (p *paragraphWriter) add(line string) { p.lines = append(p.lines, line) }
 
-// begin ends the block that is being read, and begins one of a kind.
+// begin writes the collected lines and starts a block of another kind.
 func (p *paragraphWriter) begin(kind Kind, level int) {
 	p.flush()
 	p.kind, p.level = kind, level
 }
 
-// flush writes the block that is being read. The next one is a paragraph.
+// flush writes the collected lines as a block. Lines that follow are a paragraph.
 func (p *paragraphWriter) flush() {
 	if len(p.lines) > 0 {
 		p.w.add(p.kind, p.level, p.plain(joinLines(p.lines)))
@@ -32,19 +32,19 @@ func (p *paragraphWriter) flush() {
 	p.kind, p.level = Paragraph, 0
 }
 
-// heading writes a heading.
+// heading writes the collected lines and then a heading; a level outside of 1 to 6 is replaced by the nearest of these.
 func (p *paragraphWriter) heading(level int, text string) {
 	p.flush()
 	p.w.add(Heading, min(max(level, 1), 6), p.plain(text))
 }
 
-// code writes lines whose white space counts.
+// code writes the collected lines and then a block of code, without the indent that all its lines share.
 func (p *paragraphWriter) code(lines []string) {
 	p.flush()
 	p.w.add(Code, 0, strings.Join(dedent(lines), "\n"))
 }
 
-// table writes rows, of which the first `headed` name the columns.
+// table writes the collected lines and then a table, whose first `headed` rows name the columns. It changes rows.
 func (p *paragraphWriter) table(rows [][]string, headed int) {
 	p.flush()
 	for _, row := range rows {
@@ -57,7 +57,7 @@ func (p *paragraphWriter) table(rows [][]string, headed int) {
 	}
 }
 
-// dedent returns lines without the white space that all of them begin with.
+// dedent returns lines without the indent that all of them share.
 func dedent(lines []string) []string {
 	least := -1
 	for _, line := range lines {
@@ -75,10 +75,10 @@ func dedent(lines []string) []string {
 	return out
 }
 
-// indentOf returns how many bytes of white space a line begins with.
+// indentOf returns the length of a line's indent in bytes.
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// pipeRow returns the cells of a row between bars: "| bolt | 1.20 |".
+// pipeRow returns the cells of a table row written with bars: "| bolt | 1.20 |".
 func pipeRow(line string) []string {
 	line = strings.Trim(strings.TrimSpace(line), "|")
 	cells := strings.Split(line, "|")

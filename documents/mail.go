@@ -18,8 +18,8 @@ const (
 	mostPartErrors = 10
 )
 
-// readMail reads a mail: who wrote to whom and when, and what. Files that are attached are
-// documents of their own (Member); what is quoted of earlier mails stays.
+// readMail reads a mail: sender, recipients, date, subject and text with its quotations. title is the subject. The
+// attached files are returned unread.
 func readMail(w *writer, data []byte, limits Limits) (title string, attached []Member, warnings []string, err error) {
 	if n := bytes.Count(data, []byte("\n--")); n > limits.Members {
 		return "", nil, nil, unreadable(TooLarge, nil, "it may have %d parts, more than %d", n, limits.Members)
@@ -72,7 +72,7 @@ func readMail(w *writer, data []byte, limits Limits) (title string, attached []M
 	return title, attached, warnings, nil
 }
 
-// partEnding returns the ending of a file's name by its media type; "" for types that are told by their content.
+// partEnding returns the file ending for an attachment's media type; "" for types that Detect recognises by content.
 func partEnding(mediaType string) string {
 	switch mediaType {
 	case HTML:
@@ -87,11 +87,11 @@ func partEnding(mediaType string) string {
 	return ""
 }
 
-// richerHTML is how many times as many words the HTML of a mail has to have as its plain text to be read in its
-// place: the plain text of many mails says only that there is HTML.
+// richerHTML is how many times more words the HTML part of a mail must have than its plain text to be read instead. The
+// plain text of many mails says only that there is HTML.
 const richerHTML = 1.2
 
-// addMailText writes the text of a mail: the plain one, or the HTML where there is no plain one or it says less.
+// addMailText writes the plain text of a mail, or its HTML if there is no plain text or the HTML says more.
 func addMailText(w *writer, mail *enmime.Envelope) {
 	plain := mail.Root.DepthMatchFirst(func(p *enmime.Part) bool {
 		return p.ContentType == "text/plain" && p.Disposition != "attachment"
@@ -112,7 +112,7 @@ func addMailText(w *writer, mail *enmime.Envelope) {
 	}
 }
 
-// parseMail takes a mail apart.
+// parseMail returns the parts of a mail, with texts decoded.
 func parseMail(w *writer, data []byte) (*enmime.Envelope, error) {
 	parts := 0
 	taken := false
@@ -139,8 +139,7 @@ func parseMail(w *writer, data []byte) (*enmime.Envelope, error) {
 	return parser.EnvelopeFromPart(root)
 }
 
-// joinTexts puts the texts of a mail with several into the first of these parts, as enmime does, which takes
-// the square of how many there are.
+// joinTexts joins all plain texts of a mail in its first text part. enmime does the same, but in quadratic time.
 func joinTexts(root *enmime.Part) {
 	const plain = "text/plain"
 	if root.ContentType == "multipart/alternative" { // the first one says it all
@@ -162,7 +161,7 @@ func joinTexts(root *enmime.Part) {
 	texts[0].Content = bytes.Join(all, []byte("\n--\n"))
 }
 
-// splitMailbox returns the mails of a file in mbox format.
+// splitMailbox returns the mails in a file in mbox format, without their "From " lines.
 func splitMailbox(data []byte) [][]byte {
 	var mails [][]byte
 	from := []byte("From ")

@@ -150,7 +150,7 @@ func manWords(line string) (words []string) {
 	return words
 }
 
-// manMacros writes the arguments of mdoc, in which names of macros stand between texts: "Fl v Ar file" is "-v file".
+// manMacros returns the text of an mdoc line, in which macro names stand between texts: "-v file" for "Fl v Ar file".
 func manMacros(words []string) string {
 	var out []string
 	flag := false

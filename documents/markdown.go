@@ -17,8 +17,7 @@ var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.GFM, extension.Footnote, extension.DefinitionList),
 )
 
-// readMarkdown reads GitHub's dialect of Markdown, with front matter, whose title is the
-// document's.
+// readMarkdown reads GitHub Flavored Markdown, and returns the title in its front matter.
 func readMarkdown(w *writer, data []byte) (string, error) {
 	text, err := w.decode(data, "")
 	if err != nil {
@@ -54,10 +53,11 @@ func readMarkdown(w *writer, data []byte) (string, error) {
 	return title, nil
 }
 
-// blankLines are so many in a row that the parser, which notes each for every list that is open, takes long.
+// blankLines matches many blank lines in a row, which make the parser slow: it records each for every open list.
 var blankLines = regexp.MustCompile(`\n([ \t]*\n){4,}`)
 
-// frontMatter cuts the YAML between lines of --- off the beginning of a text.
+// frontMatter cuts the YAML front matter, between lines of ---, off a text. It returns the title in it, "" if there is
+// none, and the rest of the text.
 func frontMatter(text string) (title, rest string) {
 	body, found := strings.CutPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "---\n")
 	if !found {
@@ -76,7 +76,7 @@ func frontMatter(text string) (title, rest string) {
 	return fields.Title, rest
 }
 
-// firstHeading returns the heading that a text begins with; "" where it begins otherwise.
+// firstHeading returns the heading with which the blocks in w begin; "" if they begin otherwise.
 func firstHeading(w *writer) string {
 	if len(w.blocks) == 0 || w.blocks[0].Kind != Heading {
 		return ""

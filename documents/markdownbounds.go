@@ -22,7 +22,7 @@ const (
 	cellsOfATableAByte = 2    // and beyond those for each byte that it has
 )
 
-// markdownBounds counts what the parser of one document was given.
+// markdownBounds counts what the parser has done for one document, so that boundedParser can stop it in time.
 type markdownBounds struct {
 	marks, most    int          // of the block that is parsed; most is 0 before the first one
 	unclosed       map[int]bool // how many backquotes in a row are not closed in the rest of the block
@@ -34,7 +34,7 @@ type markdownBounds struct {
 
 var boundsKey = parser.NewContextKey()
 
-// boundsOf returns the counts of a document.
+// boundsOf returns the counts of the document that is being parsed.
 func boundsOf(pc parser.Context) *markdownBounds {
 	b, ok := pc.Get(boundsKey).(*markdownBounds)
 	if !ok {
@@ -44,10 +44,11 @@ func boundsOf(pc parser.Context) *markdownBounds {
 	return b
 }
 
-// boundedParser is a parser of Markdown whose parts keep the bounds. The parts that extensions add do, too.
+// boundedParser is a Markdown parser whose time is not quadratic in its input. It wraps each part that is added to it,
+// also those of extensions, in one that keeps the bounds.
 type boundedParser struct{ parser.Parser }
 
-// newBoundedParser returns a parser of what every dialect has.
+// newBoundedParser returns a parser of CommonMark without extensions.
 func newBoundedParser() parser.Parser {
 	p := boundedParser{parser.NewParser()}
 	p.AddOptions(
@@ -87,7 +88,7 @@ func (p boundedParser) AddOptions(options ...parser.Option) {
 	)
 }
 
-// boundedBlock opens blocks that are not too deep in others.
+// boundedBlock wraps a block parser. It opens no block that would be nested too deep.
 type boundedBlock struct{ parser.BlockParser }
 
 // Open implements parser.BlockParser.
@@ -111,7 +112,7 @@ func (b *boundedBlock) Open(parent ast.Node, reader text.Reader, pc parser.Conte
 	return node, state
 }
 
-// boundedInline looks at some marks of each block.
+// boundedInline wraps an inline parser. It handles only a bounded number of marks, such as * and [, in each block.
 type boundedInline struct{ parser.InlineParser }
 
 // Parse implements parser.InlineParser.
@@ -144,8 +145,8 @@ func (b *boundedInline) CloseBlock(parent ast.Node, block text.Reader, pc parser
 	clear(bounds.unclosed)
 }
 
-// codeSpans looks once for the end of code that begins with some number of backquotes: where there is none
-// behind one place, there is none behind a later one.
+// codeSpans wraps the parser of code spans. It searches each block only once in vain for the end of code that begins
+// with a given number of backquotes.
 type codeSpans struct{ parser.InlineParser }
 
 // Parse implements parser.InlineParser.
@@ -170,7 +171,7 @@ func (c codeSpans) Parse(parent ast.Node, block text.Reader, pc parser.Context) 
 	return node
 }
 
-// boundedTable makes tables of paragraphs whose rows are about as wide as their header.
+// boundedTable wraps the parser of tables. It makes no table of a paragraph with many more columns than text.
 type boundedTable struct{ parser.ParagraphTransformer }
 
 // Transform implements parser.ParagraphTransformer.

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// deepestFormula bounds how deep the parts of a formula are in each other. What is deeper is written without its
-// arrangement.
+// deepestFormula is how deep a formula may be nested. Deeper parts are written as plain text.
 const deepestFormula = 64
 
 // mathBelow returns a formula of MathML on one line: "1/2", "10^3", "√(x + 1)".

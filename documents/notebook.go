@@ -8,7 +8,7 @@ import (
 // notebookText is text of a notebook: one string, or its lines.
 type notebookText string
 
-// UnmarshalJSON reads a string or a list of strings; of anything else nothing.
+// UnmarshalJSON reads a string or a list of strings; any other value leaves the text empty.
 func (t *notebookText) UnmarshalJSON(data []byte) error {
 	var lines []string
 	if json.Unmarshal(data, &lines) == nil {
@@ -72,7 +72,7 @@ func readNotebook(w *writer, text string) (string, error) {
 	return firstHeading(w), nil
 }
 
-// notebookTextOrNo is an output that is text; others, such as objects, are passed over.
+// notebookTextOrNo is an output of a notebook that may be text; its text is empty for others, such as objects.
 type notebookTextOrNo struct{ text notebookText }
 
 // UnmarshalJSON reads text as notebookText does.

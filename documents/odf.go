@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// mostRepeats is how often a cell or row that an OpenDocument file writes once and says
-// to repeat is read; empty ones are repeated to the end of a sheet.
+// mostRepeats bounds how often a cell or row with a repeat count is read. Empty rows are repeated to the end of a
+// sheet.
 const mostRepeats = 100
 
-// readODF reads OpenDocument text, slides (pages) and sheets (pages too, each behind a
-// heading with its name).
+// readODF reads an OpenDocument text, presentation or spreadsheet, and returns its title. Slides and sheets are pages;
+// each sheet begins with a heading with its name.
 func readODF(w *writer, data []byte, mediaType string) (string, error) {
 	p, err := openParts(data, w.limits)
 	if err != nil {
@@ -43,6 +43,7 @@ func readODF(w *writer, data []byte, mediaType string) (string, error) {
 	return title, nil
 }
 
+// odf holds the state of reading an OpenDocument file.
 type odf struct {
 	w      *writer
 	sheets bool
@@ -59,7 +60,8 @@ type odf struct {
 	copied int // bytes of cells, each counted for every table that it is in and every time that it is repeated
 }
 
-// copies reports whether some bytes may be copied into a cell or a row; else the file has too much text.
+// copies counts bytes that are to be copied into cells, and returns false if all copies together exceed
+// Limits.TextBytes; the file is refused then.
 func (o *odf) copies(bytes int) bool {
 	o.copied += bytes
 	if o.copied > o.w.limits.TextBytes {

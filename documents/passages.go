@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// About is what is known of a document beside its file. Zero values are left out.
+// About is what is known of a document besides its file. Zero values are left out of the passages.
 type About struct {
 	ID       string
 	Source   string // where it is from, if that is not its id
@@ -22,8 +22,8 @@ type About struct {
 	Metadata map[string]any // flat; without the keys of corpus.DocumentKeys
 }
 
-// RootOf returns the mark of documents that follow a file or a folder. It tells absolute
-// paths apart, and does not tell them.
+// RootOf returns a mark for the documents of a root, a file or folder: a hash of its absolute path. Different roots
+// have different marks, and the path cannot be read from it. It fails if the absolute path cannot be found.
 func RootOf(path string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {
@@ -33,16 +33,15 @@ func RootOf(path string) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// SumOf returns the SHA-256 of a file in hexadecimal, by which it is told whether it changed.
+// SumOf returns the SHA-256 of a file in hexadecimal.
 func SumOf(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// PassagesOf cuts a document into passages of about so many words, as sizeOf counts them. Their ids are
-// ID#1, ID#2 and so on; their titles are the document's title and the heading path. They
-// have the document's tags and metadata, and its text can be put together from them
-// (corpus.JoinDocument).
+// PassagesOf returns the passages of a document, of about `usual` words each (sizeOf). data is the file, for its size
+// and checksum. The passages have the ids ID#1, ID#2 and so on; the document's title with the headings as title; and
+// its tags and metadata. corpus.JoinDocument makes the text of the document from them.
 func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passage {
 	if about.Title != "" {
 		titled := *d
@@ -114,7 +113,7 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 	return passages
 }
 
-// lengths returns how many code points a text has, and how many units of UTF-16.
+// lengths returns the length of a text in code points and in UTF-16 code units.
 func lengths(text string) (points, units int) {
 	for _, r := range text {
 		points++
@@ -126,11 +125,11 @@ func lengths(text string) (points, units int) {
 	return points, units
 }
 
-// Below stands between a heading and one below it.
+// Below separates the headings of a heading path in titles.
 const Below = " › "
 
-// titleOfPiece returns the document's title and the heading path. A first heading that says
-// what the title says is not said twice.
+// titleOfPiece returns the document's title and the piece's headings, joined by Below. A first heading that equals the
+// title is left out.
 func titleOfPiece(d *Document, p Piece) string {
 	path := p.Headings
 	if d.Title != "" && (len(path) == 0 || !strings.EqualFold(path[0], d.Title)) {

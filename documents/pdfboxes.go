@@ -11,23 +11,23 @@ import (
 	"github.com/klippa-app/go-pdfium/requests"
 )
 
-// pdfBox is where letters are, in points from the lower left corner of what is shown of a page.
+// pdfBox is a rectangle on a page, in points from the lower left corner of the visible part.
 type pdfBox struct {
 	Left, Bottom, Right, Top float64
 }
 
 func (b pdfBox) height() float64 { return b.Top - b.Bottom }
 
-// lineBoxes asks PDFium where lines are. Of a line that is drawn in one piece only the first and the last letter are
-// asked for, of others those beside white space: each question takes a call into WebAssembly.
+// lineBoxes asks PDFium where the lines of a page are. Each question is a slow call into WebAssembly, so it asks for
+// few letters: the first and last of a line, and those beside white space in lines drawn in several pieces.
 type lineBoxes struct {
 	p     pdfium.Pdfium
 	page  references.FPDF_TEXTPAGE
-	known bool // positions in the text are those of letters on the page
+	known bool // indexes into the text are those of letters on the page
 	place func(x, y float64) (float64, float64)
 }
 
-// at returns the box of a letter by its position in the text; ok is false where PDFium has none.
+// at returns the box of a letter by its index in the text of the page; ok is false if PDFium knows none.
 func (b *lineBoxes) at(index int) (box pdfBox, ok bool) {
 	got, err := b.p.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: b.page, Index: index})
 	if err != nil {
@@ -38,7 +38,8 @@ func (b *lineBoxes) at(index int) (box pdfBox, ok bool) {
 	return pdfBox{min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)}, true
 }
 
-// pieces returns a line, or what of it is drawn at several heights.
+// pieces splits a line where its letters change their height on the page. at is the index of its first letter. The line
+// stays whole if parted is false or places are unknown.
 func (b *lineBoxes) pieces(line string, at int, parted bool) (all []string) {
 	if !parted || !b.known {
 		return []string{line}
@@ -60,8 +61,8 @@ func (b *lineBoxes) pieces(line string, at int, parted bool) (all []string) {
 	return append(all, line[begin:])
 }
 
-// measure sets where a line is, what its letters look like and, where it is drawn in several pieces, where its
-// words are.
+// measure sets the edges, Size and Bold of a line, and its Words if it is drawn in several pieces. at is the index of
+// the first letter of text. If PDFium does not know the place, Size stays 0.
 func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
 	if !b.known {
 		return
@@ -99,7 +100,7 @@ func (b *lineBoxes) measure(l *pdfLine, at int, text string) {
 
 func blankUnit(u uint16) bool { return u == ' ' || u == '\t' || u == 0xa0 }
 
-// weigh sets whether a line is in bold letters, by one of them.
+// weigh sets l.Bold by the weight or the name of the font of the letter at an index.
 func (b *lineBoxes) weigh(l *pdfLine, index int) {
 	weight, err := b.p.FPDFText_GetFontWeight(&requests.FPDFText_GetFontWeight{TextPage: b.page, Index: index})
 	l.Bold = err == nil && weight.FontWeight >= 600
@@ -110,7 +111,8 @@ func (b *lineBoxes) weigh(l *pdfLine, index int) {
 	}
 }
 
-// words sets the words of a line and where each is, and writes raised digits as exponents.
+// words sets the words of a line with their places, and writes raised digits as exponents, as in "10^3". It changes
+// nothing if PDFium does not know the place of a word.
 func (b *lineBoxes) words(l *pdfLine, at int, units []uint16) {
 	var words []pdfWord
 	changed := false
@@ -143,7 +145,7 @@ func (b *lineBoxes) words(l *pdfLine, at int, units []uint16) {
 	}
 }
 
-// joinWords returns the text of some words.
+// joinWords returns the texts of the words, separated by spaces.
 func joinWords(words []pdfWord) string {
 	all := make([]string, len(words))
 	for i, w := range words {
@@ -152,8 +154,8 @@ func joinWords(words []pdfWord) string {
 	return strings.Join(all, " ")
 }
 
-// raise returns a word with the digits that are drawn small and above its line as an exponent, "10^3", and those
-// below the line of a number as an index; "" for one that has neither.
+// raise returns a word with its small raised digits as an exponent, "10^3", and small lowered digits after a digit as
+// an index, "1_2"; "" if it has neither. at is the index of its first letter.
 func (b *lineBoxes) raise(at int, units []uint16) string {
 	changed := false
 	var out strings.Builder

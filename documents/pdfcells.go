@@ -9,15 +9,15 @@ import (
 	"unicode"
 )
 
-// pdfCell is a piece of a line with white space around it that is wider than that between words, or with a rule
-// between it and the next one.
+// pdfCell is a part of a line that may be a cell of a table: wide white space or a vertical rule separates it from the
+// next part.
 type pdfCell struct {
 	Text string
 	pdfBox
 	Size float64
 	Bold bool
 	line int // the index of its line among those of the page
-	from int // its words in the line: from this one to the one before `to`; 0 and 0 where the line has none
+	from int // its words are Words[from:to] of the line; both 0 if the line has no Words
 	to   int
 }
 
@@ -25,11 +25,10 @@ func (c *pdfCell) middle() float64 { return (c.Bottom + c.Top) / 2 }
 
 func (c *pdfCell) width() float64 { return c.Right - c.Left }
 
-// wideSpace is how wide white space is, as a share of the height of letters, that is more than that
-// between words.
+// wideSpace is the least width of white space between two cells, as a share of the height of the letters.
 const wideSpace = 0.9
 
-// cellsOf returns the cells of the lines of a page whose places are known, in their order.
+// cellsOf splits the lines of a page into cells, in the order of the lines. Lines whose place is unknown are left out.
 func cellsOf(lines []pdfLine, vertical []pdfRule) (cells []pdfCell) {
 	for n, l := range lines {
 		if l.Size == 0 {
@@ -74,13 +73,13 @@ func cellsOf(lines []pdfLine, vertical []pdfRule) (cells []pdfCell) {
 	return cells
 }
 
-// visualRow is what stands at one height of a page, from left to right.
+// visualRow is the cells at one height of a page, from left to right. It has at least one.
 type visualRow struct {
 	cells       []pdfCell
 	bottom, top float64
 }
 
-// rowsOfCells returns the rows that cells stand in, from the top of the page on.
+// rowsOfCells groups cells into rows by their height on the page, from top to bottom. It does not change cells.
 func rowsOfCells(cells []pdfCell) (rows []visualRow) {
 	sorted := slices.Clone(cells)
 	slices.SortStableFunc(sorted, func(a, b pdfCell) int { return cmp.Compare(b.middle(), a.middle()) })
@@ -102,9 +101,8 @@ func rowsOfCells(cells []pdfCell) (rows []visualRow) {
 	return rows
 }
 
-// drawnByRows reports whether PDFium reads rows one after the other, as a program that writes a table draws them:
-// nothing of an entry of the first column, and of the lines below it up to the next entry, is read behind the
-// next one. Of texts in columns the first is read to its end.
+// drawnByRows reports whether the PDF draws these rows one after the other, as programs draw a table. For text set in
+// columns it is false: that is drawn column by column.
 func drawnByRows(rows []visualRow, columns []pdfColumn) bool {
 	pairs, ordered := 0, 0
 	last := -1
@@ -125,11 +123,11 @@ func drawnByRows(rows []visualRow, columns []pdfColumn) bool {
 	return pairs > 0 && ordered*5 >= pairs*4
 }
 
-// pdfColumn is where the cells of a column of a table are.
+// pdfColumn is the left and right edge of a column of a table.
 type pdfColumn struct{ left, right float64 }
 
-// columnsOf returns the columns that cells stand in: white space parts them that no cell crosses, but those of a
-// few rows, such as names over several columns. There are as many columns as most rows have cells, or more.
+// columnsOf returns the columns of a table, from left to right. White space that no cell crosses separates them. If
+// that gives fewer columns than most rows have cells, a few cells, such as headings over several columns, may cross it.
 func columnsOf(rows []visualRow) (columns []pdfColumn) {
 	counts := map[int]int{}
 	tables := 0
@@ -157,7 +155,8 @@ func columnsOf(rows []visualRow) (columns []pdfColumn) {
 	return columns
 }
 
-// columnsBetween returns the columns between which at most `few` cells stand.
+// columnsBetween returns the columns that are separated by white space which at most `few` cells cross. Rows with a
+// single cell do not count.
 func columnsBetween(rows []visualRow, few int) (columns []pdfColumn) {
 	type edge struct {
 		x    float64
@@ -192,7 +191,7 @@ func columnsBetween(rows []visualRow, few int) (columns []pdfColumn) {
 	return columns
 }
 
-// columnOf returns the column that a cell overlaps most, or is nearest to.
+// columnOf returns the index of the column that a cell overlaps most, or else of the nearest one.
 func columnOf(c *pdfCell, columns []pdfColumn) int {
 	best := 0
 	most := math.Inf(-1)
@@ -205,10 +204,10 @@ func columnOf(c *pdfCell, columns []pdfColumn) int {
 	return best
 }
 
-// listMark matches what stands before an item of a list, or before a note.
+// listMark matches a mark that stands before an item of a list or before a footnote: a bullet, "2.", "(a)", "[3]".
 var listMark = regexp.MustCompile(`^(?:[-*•‣◦–▪■o✓➢]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxlc]+)[.)]|\[\d{1,3}\])$`)
 
-// columnText is what the cells of a column look like together.
+// columnText counts what the cells of one column look like.
 type columnText struct {
 	cells   int
 	words   int
@@ -218,17 +217,17 @@ type columnText struct {
 	marks   int // cells that are marks of a list
 }
 
-// prose reports whether a column looks like lines of a text.
+// prose reports whether a column looks like running text, and not like values of a table.
 func (t *columnText) prose() bool {
 	return t.cells > 0 && t.words >= 4*t.cells && (t.lower*5 >= 2*t.cells || t.filled*5 >= 3*t.cells)
 }
 
-// short reports whether the cells of a column are single words, numbers or the like.
+// short reports whether the cells of a column have at most three words on average, or half of them are numbers.
 func (t *columnText) short() bool {
 	return t.cells > 0 && (t.words <= 3*t.cells || t.numbers*2 >= t.cells)
 }
 
-// describeColumns returns what the cells of each column look like.
+// describeColumns returns a columnText for each column, from the cells of the rows.
 func describeColumns(rows []visualRow, columns []pdfColumn) []columnText {
 	texts := make([]columnText, len(columns))
 	for _, r := range rows {

@@ -12,13 +12,14 @@ import (
 )
 
 const (
-	drawnDPI   = 200  // what tesseract reads well
+	drawnDPI   = 200  // dots per inch: tesseract reads that well
 	drawnWidth = 3508 // pixels of the longer side, at most: A4 at 300 dots an inch
-	drawnLeast = 1    // pixels of a side
-	pointsInch = 72.  // of PDF
+	drawnLeast = 1    // pixels of a side, at least
+	pointsInch = 72.  // points per inch
 )
 
-// drawPDFPage returns a page of a PDF, by its number from 1, as a PNG. The error is that of PDFium.
+// drawPDFPage returns a page of a PDF, numbered from 1, as a PNG for tesseract. An error of PDFium leaves it in an
+// unknown state.
 func drawPDFPage(pool pdfium.Pool, data []byte, number int) ([]byte, error) {
 	p, err := pool.GetInstance(time.Minute)
 	if err != nil {
@@ -53,8 +54,8 @@ func drawPDFPage(pool pdfium.Pool, data []byte, number int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// hasDrawings reports whether anything is drawn on a page of a PDF, by its index. It is true where PDFium does not
-// say.
+// hasDrawings reports whether a page, by its index from 0, has any text, line or picture object. It is true if PDFium
+// cannot tell.
 func hasDrawings(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) bool {
 	page := requests.Page{ByIndex: &requests.PageByIndex{Document: document, Index: index}}
 	count, err := p.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: page})

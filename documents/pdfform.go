@@ -2,8 +2,9 @@ package documents
 
 import "slices"
 
-// besideFields puts what form fields hold, the lines from n on, behind what stands to the left of
-// them: PDFium reads it last.
+// besideFields returns the lines with the values of form fields, which are lines[n:], in reading order: each directly
+// after the line to its left at the same height, whose height and letters it gets. A value without such a line stays at
+// the end.
 func besideFields(lines []pdfLine, n int) []pdfLine {
 	out := slices.Clone(lines[:min(n, len(lines))])
 	for _, field := range lines[len(out):] {

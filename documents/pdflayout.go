@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// layOut makes blocks of the lines of a PDF, in the order in which PDFium reads them,
-// which follows columns. A PDF says where letters are drawn, not what they are: headings
-// are told by their size and weight, paragraphs by the white space around them, and
-// running heads and page numbers by being on many pages.
+// layOut returns the document of a PDF's pages, in the reading order of PDFium, which follows columns. A PDF says where
+// letters are drawn, not what they are. So headings are recognised by size and weight, paragraphs by the white space
+// around them, and running heads and page numbers, which are left out, by their repetition. The error is an
+// *UnreadableError if there is no text or more than limits allow.
 func layOut(answer *pdfAnswer, limits Limits) (*Document, error) {
 	pages := answer.Pages
 	for i := range pages {
@@ -46,13 +46,13 @@ func layOut(answer *pdfAnswer, limits Limits) (*Document, error) {
 	return d, nil
 }
 
-// layout is what is being laid out.
+// layout collects the lines of the current paragraph and writes blocks.
 type layout struct {
 	w     *writer
-	body  float64   // size of most letters
-	sizes []float64 // of headings, the largest first
+	body  float64   // height of the letters of the main text, in points
+	sizes []float64 // heights of the letters of headings, the largest first
 
-	lines []pdfLine // of the paragraph that is being read
+	lines []pdfLine // of the current paragraph
 	begin int       // the page it begins on
 	end   int       // the page it ends on
 	left  float64   // of the column
@@ -60,6 +60,7 @@ type layout struct {
 	floor float64 // lines below this one may be footnotes
 }
 
+// page adds the lines and tables of a page, numbered from 1. A paragraph may go on on the next page.
 func (l *layout) page(number int, page pdfPage) {
 	l.floor = page.Height / 3
 	l.left, l.right = margins(page.Lines)
@@ -88,7 +89,8 @@ func (l *layout) page(number int, page pdfPage) {
 	}
 }
 
-// placeTables puts the tables of a page at the first of their lines, and leaves of these what is in no table.
+// placeTables finds the tables of a page and stores each in page.tables at the index of its first line. It removes the
+// words of tables from the lines.
 func placeTables(page *pdfPage) {
 	tables := findTables(*page)
 	if len(tables) == 0 {
@@ -120,7 +122,8 @@ func placeTables(page *pdfPage) {
 	}
 }
 
-// continues reports whether a line belongs to the paragraph before it.
+// continues reports whether a line belongs to the current paragraph, which has at least one line. newPage is true for
+// the first line of a page.
 func (l *layout) continues(line pdfLine, newPage bool) bool {
 	last := l.lines[len(l.lines)-1]
 	if line.Size == 0 || last.Size == 0 { // nothing is known of where it is
@@ -148,8 +151,8 @@ func (l *layout) continues(line pdfLine, newPage bool) bool {
 	return !(ends(last.Text) && (indented || short))
 }
 
-// leading returns how far apart the lines of the paragraph are; for one of a single line, of a
-// height that lines of its size usually have.
+// leading returns the distance between the last two lines of a paragraph, in points. For a single line it estimates
+// that from the letters of the next line.
 func leading(lines []pdfLine, next pdfLine) float64 {
 	if n := len(lines); n > 1 {
 		if d := lines[n-2].Bottom - lines[n-1].Bottom; d > next.Size/2 {
@@ -159,28 +162,33 @@ func leading(lines []pdfLine, next pdfLine) float64 {
 	return next.Size * 1.3
 }
 
+// alike reports whether two lines have letters of about the same height, and both or neither are bold.
 func alike(a, b pdfLine) bool {
 	return math.Abs(a.Size-b.Size) <= 0.12*math.Max(a.Size, b.Size) && a.Bold == b.Bold
 }
 
-// ends reports whether a sentence may end with a line.
+// ends reports whether a text ends with a full stop, colon, question or exclamation mark, before closing quotes or
+// brackets.
 func ends(text string) bool {
 	text = strings.TrimRight(text, " \"'”’)]")
 	return strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") ||
 		strings.HasSuffix(text, ":")
 }
 
-// ended reports whether the paragraph that is being read cannot go on on the next page.
+// ended reports whether the current paragraph cannot continue on the next page: it is empty, a heading, or ends a
+// sentence.
 func (l *layout) ended() bool {
 	return len(l.lines) == 0 || ends(l.lines[len(l.lines)-1].Text) || l.heading() > 0
 }
 
-// note reports whether a line is of a footnote: small letters at the foot of a page.
+// note reports whether a line belongs to a footnote: its letters are small and it stands in the lower third of the
+// page.
 func (l *layout) note(line pdfLine) bool {
 	return line.Size > 0 && line.Size < 0.88*l.body && line.Top < l.floor
 }
 
-// heading returns the level of the paragraph that is being read; 0 if it is no heading.
+// heading returns the heading level, from 1 to 6, of the current paragraph; 0 if it is no heading. The paragraph must
+// have a line.
 func (l *layout) heading() int {
 	first := l.lines[0]
 	if len(l.lines) > 4 { // a paragraph may go on over many pages, and each asks
@@ -209,6 +217,7 @@ func (l *layout) heading() int {
 // bulletOnly matches items of a list that are no numbered headings.
 var bulletOnly = regexp.MustCompile(`^\s*[-*•‣◦–]`)
 
+// texts returns the texts of the lines.
 func texts(lines []pdfLine) []string {
 	all := make([]string, len(lines))
 	for i, line := range lines {
@@ -217,7 +226,7 @@ func texts(lines []pdfLine) []string {
 	return all
 }
 
-// flush writes the paragraph that is being read.
+// flush writes the current paragraph as a block, if there is one, and begins an empty one.
 func (l *layout) flush() {
 	if len(l.lines) == 0 {
 		return
@@ -238,8 +247,8 @@ func (l *layout) flush() {
 	l.w.pageEnd = 0
 }
 
-// bodySize returns the height of most letters. Short lines count little: diagrams and tables
-// may hold more of a document's letters than its text.
+// bodySize returns the height of the letters of the main text, in points; 0 if no place of a line is known. Long lines
+// count more, as diagrams and tables may hold more letters than the main text.
 func bodySize(pages []pdfPage) float64 {
 	letters := map[float64]int{}
 	for _, page := range pages {
@@ -258,9 +267,8 @@ func bodySize(pages []pdfPage) float64 {
 	return best
 }
 
-// headingSizes returns the sizes of letters that are larger than those of the text, the
-// largest first. Sizes that differ by little are one; a size of many lines in a row is
-// that of a text, such as a summary.
+// headingSizes returns up to five heights of letters that are larger than body, the largest first. Heights that differ
+// by little count as one. Letters of more than four lines in a row are not those of a heading.
 func headingSizes(pages []pdfPage, body float64) []float64 {
 	var sizes []float64
 	for _, page := range pages {
@@ -289,7 +297,8 @@ func headingSizes(pages []pdfPage, body float64) []float64 {
 	return distinct[:min(len(distinct), 5)]
 }
 
-// margins returns the left and right end of most lines of a page.
+// margins returns the left and right edge of the text of a page, in points. A tenth of the lines may stand outside of
+// each. 0, 0: no place of a line is known.
 func margins(lines []pdfLine) (left, right float64) {
 	var lefts, rights []float64
 	for _, line := range lines {

@@ -13,16 +13,16 @@ import (
 	"github.com/klippa-app/go-pdfium/responses"
 )
 
-// pdfPage is a page as PDFium reads it, in points; y grows upwards.
+// pdfPage is a page as PDFium reads it. Coordinates are in points from the lower left corner of the visible part.
 type pdfPage struct {
 	Width  float64
 	Height float64
 	Lines  []pdfLine
-	// place makes these coordinates of those that PDFium uses.
+	// place converts coordinates of PDFium to those of this page, which may be cropped or rotated.
 	place func(x, y float64) (float64, float64)
-	// tables are by the index of the line that each is read at.
+	// tables are the tables of the page by the index in Lines at which they are read; set by placeTables.
 	tables map[int][]pdfTable
-	Rules  []pdfRule // that may be those of tables; nil where no line has words apart
+	Rules  []pdfRule // straight lines drawn on the page; nil if no row has two cells
 }
 
 // pdfLine is a line of text and the box around it.
@@ -32,20 +32,21 @@ type pdfLine struct {
 	Right  float64
 	Bottom float64
 	Top    float64
-	Size   float64 // of its letters, as drawn
+	Size   float64 // height of its letters in points; 0: the place of the line is unknown
 	Bold   bool
-	// Words are where its words are; nil where it is drawn in one piece, without wide white space.
+	// Words are its words with their places; nil if the line is drawn in one piece, without wide white space.
 	Words []pdfWord
 }
 
-// pdfWord is a word of a line and where it is.
+// pdfWord is a word of a line with its left and right edge.
 type pdfWord struct {
 	Text  string
 	Left  float64
 	Right float64
 }
 
-// readPDFPage reads a page of a document by its index, with what its form fields hold.
+// readPDFPage reads a page by its index from 0: its visible lines, the values of its form fields, and the rules that
+// may belong to tables. With an error it returns what was read before.
 func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) (page pdfPage, err error) {
 	loaded, err := p.FPDF_LoadPage(&requests.FPDF_LoadPage{Document: document, Index: index})
 	if err != nil {
@@ -77,8 +78,9 @@ func readPDFPage(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int) 
 	return page, err
 }
 
-// pageFrame returns the size of what is shown of a page, and how its coordinates become those from the lower left
-// corner of that, upright.
+// pageFrame returns the size of the visible part of a page, and a function from PDFium's coordinates to those from the
+// lower left corner of that part, upright. If PDFium does not tell the size, it is 0, 0 and coordinates stay as they
+// are.
 func pageFrame(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int, by requests.Page) (
 	width, height float64, place func(x, y float64) (float64, float64),
 ) {
@@ -111,8 +113,8 @@ func pageFrame(p pdfium.Pdfium, document references.FPDF_DOCUMENT, index int, by
 	return width, height, place
 }
 
-// outside reports whether a line is outside of what is shown of a page. Of one that is partly, the words outside are
-// taken away.
+// outside reports whether a line lies outside the visible part of a page. If only some of its words do, it removes
+// these from the line and returns false.
 func outside(l *pdfLine, page pdfPage) bool {
 	if page.Width == 0 || page.Height == 0 {
 		return false
@@ -139,8 +141,8 @@ func outside(l *pdfLine, page pdfPage) bool {
 	return false
 }
 
-// readLines reads the lines of a page. What form fields hold, behind so many lines of text, PDFium
-// takes for one line, which is parted where letters are drawn at another height.
+// readLines returns the lines of text of a page. PDFium joins the values of form fields, which follow the first `whole`
+// lines, into one line; that is split where the letters change their height on the page.
 func readLines(
 	p pdfium.Pdfium,
 	by requests.Page,
@@ -183,8 +185,9 @@ func readLines(
 	return lines, nil
 }
 
-// withFields returns the page with what its form fields hold, and other notes that are drawn on it,
-// as part of its text, where it has some; page is closed then.
+// withFields draws the form fields and annotations of a page into its content, so that their text can be read, and
+// returns the page loaded again; the page that was passed is closed then. Without annotations, or if that fails, it
+// returns the page that was passed.
 func withFields(
 	p pdfium.Pdfium,
 	document references.FPDF_DOCUMENT,

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// touching is how near rules have to be, in points, to be of one table.
+// touching is the largest gap, in points, between two rules that meet.
 const touching = 3.0
 
 // Bounds of what a table within rules may be. What has more text in a cell is a page with boxes around its
@@ -17,7 +17,7 @@ const (
 	mostRuledCells = 20000
 )
 
-// ruledTables returns the tables whose cells are parted by vertical rules.
+// ruledTables returns the tables whose cells are separated by vertical and horizontal rules.
 func ruledTables(horizontal, vertical []pdfRule, cells []pdfCell) (tables []pdfTable) {
 	if len(horizontal) < 2 || len(vertical) < 1 || len(horizontal)*len(vertical) > 4_000_000 {
 		return nil
@@ -30,12 +30,13 @@ func ruledTables(horizontal, vertical []pdfRule, cells []pdfCell) (tables []pdfT
 	return tables
 }
 
-// lattice is a set of rules that touch each other.
+// lattice is a set of rules that touch each other, such as the frame and the inner lines of one table.
 type lattice struct {
 	horizontal, vertical []pdfRule
 }
 
-// lattices returns the sets of rules that touch each other.
+// lattices groups rules that touch each other, directly or by way of others. Groups with fewer than two horizontal
+// rules or no vertical one are left out.
 func lattices(horizontal, vertical []pdfRule) []lattice {
 	parents := make([]int, len(horizontal)+len(vertical))
 	for i := range parents {
@@ -79,8 +80,7 @@ func lattices(horizontal, vertical []pdfRule) []lattice {
 	return all
 }
 
-// places returns the distinct values of some numbers in ascending order; those that differ by less than touching
-// are one.
+// places sorts values and returns them without those that are within `touching` points of the one before.
 func places(values []float64) (distinct []float64) {
 	slices.Sort(values)
 	for _, v := range values {
@@ -91,7 +91,8 @@ func places(values []float64) (distinct []float64) {
 	return distinct
 }
 
-// table returns the table that the rules make of the cells between them; nil where they make none.
+// table returns the table that the rules form around cells of the page; nil if what they enclose does not look like
+// one.
 func (l *lattice) table(all []pdfCell) *pdfTable {
 	var xs, ys []float64
 	for _, v := range l.vertical {
@@ -142,7 +143,8 @@ func (l *lattice) table(all []pdfCell) *pdfTable {
 	return t
 }
 
-// boldBand reports whether all text in one of the bands with text is bold.
+// boldBand reports whether all text is bold in the nth band, from 0, that has text. A band lies between two
+// neighbouring horizontal rules.
 func boldBand(byBand [][]pdfCell, n int) bool {
 	for _, cells := range byBand {
 		if len(cells) == 0 {
@@ -156,8 +158,9 @@ func boldBand(byBand [][]pdfCell, n int) bool {
 	return false
 }
 
-// bandRows returns the row between two horizontal rules, or the rows where these are around many: each of their
-// lines has an entry in the first column.
+// bandRows returns the row of a table between two horizontal rules. If a table with few rules has several lines of text
+// between these, each with a cell in the same first column, it returns a row for each line. xs are the edges of columns
+// and bands is the number of bands of the table.
 func bandRows(cells []pdfCell, xs []float64, bands int) [][]string {
 	lines := rowsOfCells(cells)
 	columns := len(xs) - 1
@@ -183,8 +186,8 @@ func bandRows(cells []pdfCell, xs []float64, bands int) [][]string {
 	return rows
 }
 
-// plausibleTable reports whether what stands between rules is a table: it has two rows and two columns with text,
-// not nearly all cells are empty, and none holds a page's text.
+// plausibleTable reports whether texts between rules are a table: at least two rows have two cells with text, two
+// columns have text, a fifth of the cells is filled, and no cell holds a page of text.
 func plausibleTable(rows [][]string, columns int) bool {
 	filled, several := 0, 0
 	used := make([]bool, columns)
@@ -214,7 +217,7 @@ func plausibleTable(rows [][]string, columns int) bool {
 	return several >= 2 && count >= 2 && float64(filled) >= leastFilled*float64(count*len(rows))
 }
 
-// dropEmptyColumns returns rows without the columns in which none has a text.
+// dropEmptyColumns returns the rows without the columns that are empty in all of them. There must be a row.
 func dropEmptyColumns(rows [][]string) [][]string {
 	var keep []int
 	for column := range rows[0] {

@@ -9,7 +9,7 @@ import (
 	"github.com/klippa-app/go-pdfium/requests"
 )
 
-// pdfRule is a straight line that is drawn on a page, horizontal or vertical, or an edge of a rectangle.
+// pdfRule is a straight horizontal or vertical line drawn on a page, or an edge of a rectangle.
 type pdfRule struct {
 	Left, Bottom, Right, Top float64
 }
@@ -24,7 +24,7 @@ const (
 	shortRule    = 6.0 // points: what is shorter is part of a letter or an icon
 )
 
-// ruleReader collects the rules of a page.
+// ruleReader collects the rules of a page from its drawing objects.
 type ruleReader struct {
 	p        pdfium.Pdfium
 	page     pdfPage
@@ -32,7 +32,7 @@ type ruleReader struct {
 	rules    []pdfRule
 }
 
-// readRules returns the straight lines of a page; nil where there are none, or too many objects.
+// readRules returns the straight lines drawn on a page; nil if there are none, or so many that the page is a drawing.
 func readRules(p pdfium.Pdfium, loaded references.FPDF_PAGE, page pdfPage) []pdfRule {
 	by := requests.Page{ByReference: &loaded}
 	count, err := p.FPDFPage_CountObjects(&requests.FPDFPage_CountObjects{Page: by})
@@ -56,13 +56,14 @@ func readRules(p pdfium.Pdfium, loaded references.FPDF_PAGE, page pdfPage) []pdf
 // matrix is a transformation of coordinates: x' = a·x + c·y + e, y' = b·x + d·y + f.
 type matrix struct{ a, b, c, d, e, f float64 }
 
+// identity leaves coordinates as they are.
 var identity = matrix{a: 1, d: 1}
 
 func (m matrix) apply(x, y float64) (float64, float64) {
 	return m.a*x + m.c*y + m.e, m.b*x + m.d*y + m.f
 }
 
-// over returns the transformation by m and then by outer.
+// over returns the transformation that applies m first and then outer.
 func (m matrix) over(outer matrix) matrix {
 	return matrix{
 		a: outer.a*m.a + outer.c*m.b, b: outer.b*m.a + outer.d*m.b,
@@ -71,7 +72,7 @@ func (m matrix) over(outer matrix) matrix {
 	}
 }
 
-// matrixOf returns the transformation of an object's own coordinates.
+// matrixOf returns the transformation from an object's own coordinates to those around it; identity if PDFium has none.
 func (r *ruleReader) matrixOf(object references.FPDF_PAGEOBJECT) matrix {
 	got, err := r.p.FPDFPageObj_GetMatrix(&requests.FPDFPageObj_GetMatrix{PageObject: object})
 	if err != nil {
@@ -81,7 +82,8 @@ func (r *ruleReader) matrixOf(object references.FPDF_PAGEOBJECT) matrix {
 	return matrix{float64(m.A), float64(m.B), float64(m.C), float64(m.D), float64(m.E), float64(m.F)}
 }
 
-// read adds the rules of an object: of a path, or of the objects in a form.
+// read adds the rules of a path, or of the objects inside a form object, to r.rules. outer transforms the coordinates
+// around the object to those of the page.
 func (r *ruleReader) read(object references.FPDF_PAGEOBJECT, outer matrix, depth int) {
 	kind, err := r.p.FPDFPageObj_GetType(&requests.FPDFPageObj_GetType{PageObject: object})
 	if err != nil {
@@ -112,7 +114,7 @@ func (r *ruleReader) read(object references.FPDF_PAGEOBJECT, outer matrix, depth
 	}
 }
 
-// readPath adds the straight lines of a path. Curves are passed over.
+// readPath adds the straight lines of a path to r.rules. Curves are skipped.
 func (r *ruleReader) readPath(object references.FPDF_PAGEOBJECT, m matrix) {
 	count, err := r.p.FPDFPath_CountSegments(&requests.FPDFPath_CountSegments{PageObject: object})
 	if err != nil {
@@ -166,7 +168,8 @@ func (r *ruleReader) readPath(object references.FPDF_PAGEOBJECT, m matrix) {
 	end()
 }
 
-// addShape adds the edges of a shape of straight lines. One that is as thin as a line is one rule.
+// addShape adds the edges of a line or polygon, given by its corners, to r.rules. A thin rectangle counts as one rule,
+// and one that covers the page as none.
 func (r *ruleReader) addShape(corners [][2]float64) {
 	if len(corners) < 2 {
 		return
@@ -198,7 +201,7 @@ func (r *ruleReader) addShape(corners [][2]float64) {
 	}
 }
 
-// split returns the horizontal and the vertical rules.
+// splitRules returns the horizontal and the vertical rules.
 func splitRules(rules []pdfRule) (horizontal, vertical []pdfRule) {
 	for _, r := range rules {
 		if r.Right-r.Left >= r.Top-r.Bottom {

@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// edge is the share of a page's height, at its top and its foot, in which running heads are.
+// edge is the share of a page's height, at the top and at the bottom, where running heads and page numbers stand.
 const edge = 0.12
 
 // What makes a line a running head.
 const (
-	headPages   = 3  // on so many pages at least it repeats; a line that is a page's number alone, on two
-	headShare   = 30 // and on so many in a hundred
-	farthestNum = 20 // a page's own number differs from its place in the file by no more, where other words are with it
+	headPages   = 3  // least number of pages with it; two for a mere page number
+	headShare   = 30 // and least percentage of the pages
+	farthestNum = 20 // largest difference of a page number among words from the page's index
 )
 
-// runningLine is what the lines of a running head have in common.
+// runningLine is a line of a page in a form that is equal on all pages with the same running head.
 type runningLine struct {
-	text   string // "#" stands for the number of the page
-	offset int    // the page's number less its place in the file; 0 where none is in it
-	place  int    // how high on the page
+	text   string // in lower case; "#" stands for the page number
+	offset int    // page number minus index of the page; 0 without a page number
+	place  int    // its height on the page, in steps of 8 points
 }
 
 var (
@@ -34,8 +34,9 @@ var (
 	romanPage = regexp.MustCompile(`^\W*[ivxlc]{1,7}\W*$`)
 )
 
-// runningForms returns what a line would have in common with those of other pages if it were a running head: its
-// text, and that with each of its numbers that may be the page's own replaced.
+// runningForms returns the forms by which a line is compared with lines of other pages: its text, and its text with one
+// number replaced by "#", for each number that may be the page number. It is nil if the line is not at the top or
+// bottom of the page. index is the page's, from 0; pages is how many there are.
 func runningForms(line pdfLine, page pdfPage, index, pages int) (forms []runningLine) {
 	if page.Height == 0 || line.Size == 0 || line.Text == "" ||
 		line.Bottom > page.Height*edge && line.Top < page.Height*(1-edge) {
@@ -61,8 +62,8 @@ func runningForms(line pdfLine, page pdfPage, index, pages int) (forms []running
 	return forms
 }
 
-// isPageNumber reports whether a line says nothing but the number of its page, where "#" stands for it, and how
-// many pages there are.
+// isPageNumber reports whether a line, with "#" in place of its page number, is nothing but a page number, such as "- #
+// -" or "Page # of 30". offset is that of runningLine.
 func isPageNumber(text string, offset, pages int) bool {
 	if pageNumber.MatchString(text) {
 		return true
@@ -71,9 +72,9 @@ func isPageNumber(text string, offset, pages int) bool {
 	return of != nil && of[1] == strconv.Itoa(pages+offset-1)
 }
 
-// dropRunning takes away running heads: lines at the top or the foot of pages that repeat exactly, or differ by
-// the number of the page alone. The first of them stays, unless it is a page's number. Rows of tables are none.
-// It returns a warning that names what was taken away; "" where nothing was.
+// dropRunning clears the running heads and page numbers of the pages: lines at the top or bottom that repeat exactly,
+// or differ only in the page number. The first occurrence of a running head stays; words of tables are not touched. It
+// returns a warning that says how many lines were dropped; "" if none.
 func dropRunning(pages []pdfPage) (warning string) {
 	if len(pages) < 2 {
 		return ""
@@ -128,11 +129,11 @@ func dropRunning(pages []pdfPage) (warning string) {
 	)
 }
 
-// leader matches a line of a table of contents: dots up to the number of a page.
+// leader matches a line of a table of contents: dots that lead to a page number at its end.
 var leader = regexp.MustCompile(`(?:\.\s?){4,}\s*(?:\d+|[ivxlc]+)\s*$`)
 
-// dropContents takes away the lines of tables of contents: their headings come again, and would be found in place of
-// what stands below them. It returns a warning that names them; "" where there are none.
+// dropContents clears the lines of tables of contents, which would be found in place of the sections that they name. It
+// returns a warning that says how many lines were dropped; "" if none.
 func dropContents(pages []pdfPage) (warning string) {
 	dropped, first := 0, ""
 	for i := range pages {

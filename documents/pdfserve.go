@@ -16,12 +16,12 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// pdfMemoryPages bounds the memory of PDFium, in pages of 64 KiB: 512 MiB.
+// pdfMemoryPages is the largest memory of PDFium, in WebAssembly pages of 64 KiB: 512 MiB.
 const pdfMemoryPages = 512 << 20 >> 16
 
-// pdfAnswer is what PDFium finds in a file.
+// pdfAnswer is the content of a PDF as PDFium reads it.
 type pdfAnswer struct {
-	Reason Reason // why the file is not read; "": it is
+	Reason Reason // why the file cannot be read; "": it was read
 	Detail string
 	Title  string
 	Pages  []pdfPage
@@ -29,7 +29,8 @@ type pdfAnswer struct {
 	Blank  []int // pages, from 1, that have drawings and no letters
 }
 
-// CompilePDFium leaves the compiled form of PDFium in a folder, from which Serve takes it.
+// CompilePDFium compiles PDFium and stores the result in the folder cache, so that processes with this
+// ServeOptions.Cache start quickly.
 func CompilePDFium(ctx context.Context, cache string) error {
 	pool, err := openPDFium(ctx, cache)
 	if err != nil {
@@ -38,8 +39,8 @@ func CompilePDFium(ctx context.Context, cache string) error {
 	return pool.Close()
 }
 
-// openPDFium starts PDFium, which runs as WebAssembly, without files. cache is a folder for its compiled
-// form; "" or one that cannot be written, as in a read-only container, costs seconds.
+// openPDFium starts PDFium, a WebAssembly module that cannot open files. cache is the folder for its compiled form;
+// with "" or a folder that cannot be written, as in a read-only container, starting takes seconds.
 func openPDFium(ctx context.Context, cache string) (pdfium.Pool, error) {
 	config := wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemoryPages).
 		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling)
@@ -58,7 +59,9 @@ func openPDFium(ctx context.Context, cache string) (pdfium.Pool, error) {
 	return pool, nil
 }
 
-// readPDF reads one file in an instance of its own, so that no file sees another's memory.
+// readPDF reads the text, rules and title of a PDF, in a new instance of PDFium so that files cannot see each other's
+// memory. A PDF that cannot be read, or has more than textBytes of text, gives an answer with a Reason. The error is
+// not nil only if PDFium itself does not work.
 func readPDF(pool pdfium.Pool, data []byte, textBytes int) (*pdfAnswer, error) {
 	p, err := pool.GetInstance(time.Minute)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// pdfTable is a table of a page.
+// pdfTable is a table found on a page.
 type pdfTable struct {
 	rows   [][]string
-	headed int // rows in bold letters before the others; 0 where none or all are
+	headed int // how many first rows are bold; 0 if all rows are
 	cells  []pdfCell
 }
 
@@ -19,7 +19,8 @@ const (
 	widestGap     = 3.5  // the heights of a letter between two rows of a table that no rule holds together
 )
 
-// findTables returns the tables of a page: those within rules, and those whose cells stand below each other.
+// findTables returns the tables of a page: first those within rules, then those whose cells stand in columns without
+// rules. Of a page with more than mostTableRows rows only the former are looked for.
 func findTables(page pdfPage) (tables []pdfTable) {
 	horizontal, vertical := splitRules(page.Rules)
 	cells := cellsOf(page.Lines, vertical)
@@ -38,7 +39,8 @@ func findTables(page pdfPage) (tables []pdfTable) {
 	return append(tables, alignedTables(rows, horizontal)...)
 }
 
-// alignedTables returns the tables of some rows, whose columns are told by where their cells stand.
+// alignedTables returns the tables among rows of text, recognised by the positions of their cells; horizontal rules
+// help to tell which rows belong together.
 func alignedTables(rows []visualRow, horizontal []pdfRule) (tables []pdfTable) {
 	for i := 0; i < len(rows); {
 		if len(rows[i].cells) < 2 {
@@ -54,8 +56,9 @@ func alignedTables(rows []visualRow, horizontal []pdfRule) (tables []pdfTable) {
 	return tables
 }
 
-// blockEnd returns the row behind those from i on that may be of one table: the white space between them is
-// alike, and at most three in a row have one cell, which does not run through.
+// blockEnd returns the index after the last row that may belong to one table with row i, which has at least two cells.
+// The table ends where the white space between two rows is much wider than before and no rule lies in it, or before a
+// row with one cell if that is wide, lies outside the others, or is the fourth such row in a sequence.
 func blockEnd(rows []visualRow, i int, horizontal []pdfRule) int {
 	end := i + 1
 	single := 0
@@ -93,7 +96,7 @@ func blockEnd(rows []visualRow, i int, horizontal []pdfRule) int {
 	return end
 }
 
-// extent returns the left and the right end of a row.
+// extent returns the left edge of a row's first cell and the right edge of the cell that reaches farthest.
 func extent(r visualRow) (left, right float64) {
 	left, right = r.cells[0].Left, r.cells[0].Right
 	for _, c := range r.cells {
@@ -102,7 +105,8 @@ func extent(r visualRow) (left, right float64) {
 	return left, right
 }
 
-// spans reports whether a horizontal rule between two heights is under most of an extent.
+// spans reports whether a horizontal rule at a height from low to high covers at least half of the width from left to
+// right.
 func spans(horizontal []pdfRule, low, high, left, right float64) bool {
 	for _, r := range horizontal {
 		if low-2 <= r.Bottom && r.Bottom <= high+2 && min(r.Right, right)-max(r.Left, left) >= 0.5*(right-left) {
@@ -112,8 +116,7 @@ func spans(horizontal []pdfRule, low, high, left, right float64) bool {
 	return false
 }
 
-// alignedTable returns the table that some rows are; nil where they are none. Lines of a text in columns, and
-// lists with marks, are none.
+// alignedTable returns the table that the rows form, or nil if they look like text set in columns or like a list.
 func alignedTable(rows []visualRow, horizontal []pdfRule) *pdfTable {
 	full := 0
 	for _, r := range rows {
@@ -159,7 +162,7 @@ func alignedTable(rows []visualRow, horizontal []pdfRule) *pdfTable {
 	return makeTable(rows, columns, horizontal)
 }
 
-// distinctColumns reports whether no two cells of a row stand in one column.
+// distinctColumns reports whether each cell of a row stands in a column of its own.
 func distinctColumns(r visualRow, columns []pdfColumn) bool {
 	last := -1
 	for _, c := range r.cells {
@@ -172,7 +175,8 @@ func distinctColumns(r visualRow, columns []pdfColumn) bool {
 	return true
 }
 
-// makeTable puts the cells of rows into columns. Rows that are lines of one row of the table become one (continues).
+// makeTable returns a table with the rows' texts in the given columns. Rows of the page that are further lines of a
+// table row are joined to it (continues), except across a rule.
 func makeTable(rows []visualRow, columns []pdfColumn, horizontal []pdfRule) *pdfTable {
 	t := &pdfTable{}
 	left, right := columns[0].left, columns[len(columns)-1].right
@@ -218,7 +222,8 @@ func allBold(r visualRow) bool {
 	return !slices.ContainsFunc(r.cells, func(c pdfCell) bool { return !c.Bold })
 }
 
-// pitchOf returns the usual distance of rows that have a cell in the first column; 0 where there are not two.
+// pitchOf returns the median distance, in points, between rows that have a cell in the first column; 0 if there are
+// fewer than two such rows.
 func pitchOf(rows []visualRow, columns []pdfColumn) float64 {
 	var downs []float64
 	last := -1
@@ -238,11 +243,12 @@ func pitchOf(rows []visualRow, columns []pdfColumn) float64 {
 	return downs[len(downs)/2]
 }
 
-// continues reports whether the last of some rows, with these texts, goes on with the row of the table before it:
+// continues reports whether the last of these rows is a further line of the table row above it, and not a new one.
+// texts are its cells by column, before those of the table row above, and pitch is from pitchOf. There are three cases:
 //
-//   - it has nothing in the first column, is near, and has no number;
-//   - it is nearer than rows are to each other, and has not all columns, or is the second line of the names of
-//     columns.
+//   - The first column is empty, the row is close below, and hardly any cell is a number.
+//   - It is the second row of the table, close below the first and without numbers: a second line of column names.
+//   - It is much closer than pitch, and some column is empty.
 func continues(rows []visualRow, texts, before []string, pitch float64) bool {
 	r, above := rows[len(rows)-1], rows[len(rows)-2]
 	down := above.bottom - r.bottom
@@ -265,8 +271,8 @@ func continues(rows []visualRow, texts, before []string, pitch float64) bool {
 	return filled < len(texts) && down < 0.8*pitch
 }
 
-// rulesPartRows reports whether a rule is under each row of a table: between two rules stands one entry of the
-// first column.
+// rulesPartRows reports whether a table has a horizontal rule below each row: there are at least two rules, and above
+// four out of five of them is at most one entry of the first column.
 func rulesPartRows(rows []visualRow, columns []pdfColumn, horizontal []pdfRule) bool {
 	left, right := columns[0].left, columns[len(columns)-1].right
 	bands, single, entries := 0, 0, 0

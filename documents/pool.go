@@ -15,15 +15,15 @@ import (
 // Worker returns the command of a process that runs Serve on its standard input and output.
 type Worker func() *exec.Cmd
 
-// PoolOptions are the bounds of a Pool.
+// PoolOptions configure a Pool.
 type PoolOptions struct {
 	Start   Worker
-	Workers int           // processes that read at the same time; less than 1: one
-	Idle    time.Duration // after which a process that reads nothing is ended; 0: half a minute
+	Workers int           // most processes that read at the same time; less than 1: one
+	Idle    time.Duration // how long a process may wait for a file before it is ended; 0: 30 seconds
 	// Converters makes files of other formats readable; nil: they are not read.
 	Converters *Converters
-	OCR        *Recogniser // of pictures and of pages without letters; nil: they are not read
-	Grown      int64       // bytes of memory beyond which a process is ended behind its file; 0: 96 MiB
+	OCR        *Recogniser // reads pictures and scanned pages; nil: they are not read
+	Grown      int64       // a process whose memory grew by more bytes is ended after its file; 0: 96 MiB
 }
 
 const (
@@ -31,24 +31,24 @@ const (
 	defaultGrown = 96 << 20
 )
 
-// Pool keeps the processes that read files. A server has one, whatever number of collections it
-// serves: who waits for a process is taken in turn by group, such as a collection. Its methods are
-// safe for concurrent use.
+// Pool keeps the worker processes that read files. A server has one Pool for all its collections. If all processes are
+// busy, requests wait in queues, one for each group (such as a collection), and the groups take turns. The methods of a
+// Pool are safe for concurrent use.
 type Pool struct {
 	options PoolOptions
 
 	mu       sync.Mutex
-	free     int // processes that may read beside those that do
+	free     int // how many more processes may read now
 	idle     []*worker
-	waiting  map[string][]chan struct{} // by group, in their order; closed when one may read
-	order    []string                   // groups of which somebody waits, the next one first
-	starting chan func()                // run by the thread that starts processes; nil: there is none yet
+	waiting  map[string][]chan struct{} // the queue of each group; a channel is closed when its request may go on
+	order    []string                   // groups with a queue, the next one first
+	starting chan func()                // to the thread that starts processes; nil: not started yet
 	closed   bool
 
-	held *semaphore.Weighted // bytes of documents that are not stored yet
+	held *semaphore.Weighted // memory of documents that are read and not stored yet (HoldResults)
 }
 
-// NewPool returns a Pool. It starts no process before there is a file to read.
+// NewPool returns a Pool. Its processes are started when there are files to read.
 func NewPool(o PoolOptions) *Pool {
 	o.Workers = max(o.Workers, 1)
 	if o.Idle == 0 {
@@ -62,12 +62,13 @@ func NewPool(o PoolOptions) *Pool {
 	}
 }
 
-// Workers returns how many processes read at the same time, at most.
+// Workers returns the largest number of processes that read at the same time.
 func (p *Pool) Workers() int { return p.options.Workers }
 
 var errClosed = errors.New("documents: the readers of files are closed")
 
-// Close ends the processes that wait for files. Those that read are ended when they have read.
+// Close ends the idle processes at once, and the busy ones after the file that they are reading. Requests that come
+// later, and those that still wait, fail. The error is always nil.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	idle := p.idle
@@ -83,9 +84,9 @@ func (p *Pool) Close() error {
 	return nil
 }
 
-// ask has a request answered by a process of the pool, once it is the group's turn. Errors are
-// *UnreadableError where the file is to blame, and ctx's where that ends first: the process that
-// reads the file is ended then.
+// ask waits for the group's turn, sends a request to a process and returns the answer. The error is an *UnreadableError
+// if the file is to blame and the answer has nothing else to tell, ctx's error if ctx ends first (the process is killed
+// then), or errClosed after Close. An answer with members or blank pages may have refused set: that is no error.
 func (p *Pool) ask(ctx context.Context, group string, r *request) (*answer, error) {
 	if err := p.enter(ctx, group); err != nil {
 		return nil, err
@@ -110,7 +111,9 @@ func (p *Pool) ask(ctx context.Context, group string, r *request) (*answer, erro
 	return a, err
 }
 
-// askMany has small requests of a group answered together. After an error each has to be asked by itself.
+// askMany waits for the group's turn, sends several small requests to one process and returns their answers in the same
+// order. There must be at least one request, and at most mostAtOnce. An error does not tell which file caused it: ask
+// for each file by itself then.
 func (p *Pool) askMany(ctx context.Context, group string, requests []*request) ([]*answer, error) {
 	if err := p.enter(ctx, group); err != nil {
 		return nil, err
@@ -129,7 +132,8 @@ func (p *Pool) askMany(ctx context.Context, group string, requests []*request) (
 	return answers, err
 }
 
-// enter waits until one more process may read, and returns ctx's error when that ends first.
+// enter waits until the group may use one more process; the caller calls leave afterwards. It returns errClosed after
+// Close, and ctx's error if ctx ends first; leave must not be called then.
 func (p *Pool) enter(ctx context.Context, group string) error {
 	p.mu.Lock()
 	if p.closed {
@@ -165,7 +169,7 @@ func (p *Pool) enter(ctx context.Context, group string) error {
 	return ctx.Err()
 }
 
-// leave lets the next group read in the place of a process that has read.
+// leave ends what enter began: the next group in turn may use a process, or the pool has one more free.
 func (p *Pool) leave() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,7 +185,7 @@ func (p *Pool) leave() {
 	close(next)
 }
 
-// forget takes a group of which nobody waits out of the order. It expects that mu is held.
+// forget removes a group whose queue is empty from the turns. The caller holds mu.
 func (p *Pool) forget(group string) {
 	if len(p.waiting[group]) > 0 {
 		return
@@ -190,7 +194,8 @@ func (p *Pool) forget(group string) {
 	p.order = slices.DeleteFunc(p.order, func(g string) bool { return g == group })
 }
 
-// take returns the process that read last, of those that read nothing, or a new one.
+// take returns the idle process that was used last, or starts a new one. It returns errClosed after Close, ctx's error,
+// or why the process did not start.
 func (p *Pool) take(ctx context.Context) (*worker, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -228,20 +233,21 @@ func (p *Pool) take(ctx context.Context) (*worker, error) {
 	return s.w, nil
 }
 
+// startedWorker is the result of startWorker.
 type startedWorker struct {
 	w   *worker
 	err error
 }
 
-// send reports whether a channel took a value; false where it was closed.
+// send passes a function to a channel and returns true; it returns false if the channel is closed.
 func send(to chan<- func(), do func()) (sent bool) {
 	defer func() { _ = recover() }() // it was closed meanwhile
 	to <- do
 	return true
 }
 
-// runOnOneThread runs functions until there are no more. A process ends with the thread that started
-// it, where the system can do that, so this one stays as long as its pool.
+// runOnOneThread runs the functions that it receives, all on one thread, until the channel is closed. Linux kills a
+// process when the thread that started it ends, so this thread lives as long as its pool.
 func runOnOneThread(functions <-chan func()) {
 	runtime.LockOSThread() // and ends with it
 	for do := range functions {
@@ -249,7 +255,7 @@ func runOnOneThread(functions <-chan func()) {
 	}
 }
 
-// put keeps a process for the next file.
+// put makes a process idle, for the next file, and ends it after PoolOptions.Idle. After Close it ends it at once.
 func (p *Pool) put(w *worker) {
 	p.mu.Lock()
 	if p.closed {
@@ -262,7 +268,7 @@ func (p *Pool) put(w *worker) {
 	p.mu.Unlock()
 }
 
-// expire ends a process that read nothing for a while.
+// expire ends a process if it is still idle.
 func (p *Pool) expire(w *worker) {
 	p.mu.Lock()
 	at := slices.Index(p.idle, w)

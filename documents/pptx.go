@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// readPPTX reads slides in their order: a slide's title is a heading, its lists and
-// tables follow, then what the speaker's notes say. The pages are the slides.
+// readPPTX reads the slides of a presentation in order: titles as headings, lists, tables, and then the speaker notes.
+// Each slide is a page.
 func readPPTX(w *writer, data []byte) (string, error) {
 	p, presentation, related, err := openOffice(data, w.limits)
 	if err != nil {
@@ -83,13 +83,14 @@ func addDrawings(w *writer, p *parts, around map[string]relation) error {
 	return nil
 }
 
-// shape is what is drawn on a slide.
+// shape is the placeholder on a slide that is being read.
 type shape struct {
 	kind Kind
 	skip bool // dates, numbers and footers of slides
 }
 
-// readSlide reads the shapes of a slide, or of its notes.
+// readSlide writes the text of a slide or of its notes. plain is the kind of text outside of titles and lists; Note
+// means that all of it is notes.
 func readSlide(w *writer, slide []byte, plain Kind) error {
 	var line strings.Builder
 	var t *table
@@ -175,8 +176,7 @@ func readSlide(w *writer, slide []byte, plain Kind) error {
 	})
 }
 
-// readChart adds what a chart shows: its title, and each series with its categories and
-// values.
+// readChart writes the title of a chart, and each series with its categories and values.
 func readChart(w *writer, p *parts, part string) error {
 	data, err := p.read(part)
 	if err != nil || data == nil {

@@ -5,10 +5,11 @@ import (
 	"syscall"
 )
 
-// apart returns attributes of a process in a group of its own, which ends with the thread that starts it.
+// apart returns the attributes for a process that gets a process group of its own, and is killed when the thread that
+// starts it ends.
 func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// killGroup kills a process with all in its group.
+// killGroup kills a process that was started with apart, and all processes that it started.
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// apart returns attributes of a process in a group of its own.
+// apart returns the attributes for a process that gets a process group of its own.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup kills a process with all in its group.
+// killGroup kills a process that was started with apart, and all processes that it started.
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -15,34 +15,36 @@ import (
 	"time"
 )
 
-// Recogniser recognises the letters of pictures (OCR) with the program tesseract. A nil *Recogniser is one
-// that is not installed.
+// Recogniser recognises the text in pictures (OCR) with the program tesseract. A nil *Recogniser means that tesseract
+// is not installed.
 type Recogniser struct {
-	Program   string        // path of tesseract
-	Languages string        // as its option -l has them: eng+deu
-	Time      time.Duration // for all pictures of a file
-	// Confine returns the command that runs a program with bounds of memory and without the network; nil:
-	// exec.CommandContext does.
+	Program   string        // path of the program tesseract
+	Languages string        // as in its option -l, such as "eng+deu"
+	Time      time.Duration // for all scanned pages of one PDF
+	// Confine returns the command that runs tesseract with a bound of memory and without the network; nil: tesseract
+	// runs unconfined.
 	Confine Confiner
 }
 
-// Confiner returns a command that runs a program with arguments, confined in what it can reach.
+// Confiner returns a command, not started yet, that runs a program with restricted memory and network. The program is
+// killed when ctx ends.
 type Confiner func(ctx context.Context, program string, args ...string) *exec.Cmd
 
-// recognisedPage is the text of a picture.
+// recognisedPage is the text that tesseract found on one page.
 type recognisedPage struct {
 	paragraphs []string
-	confidence float64 // mean of its words, from 0 to 100
+	confidence float64 // mean over its words, from 0 to 100
 	words      int
 }
 
 const (
-	mostRecognised = 16 << 20 // bytes that tesseract may say of one picture
+	mostRecognised = 16 << 20 // bytes of tesseract's output for one picture
 	installOCR     = "install tesseract (Debian: apt-get install tesseract-ocr) to have pictures of text read"
 )
 
-// recognise returns the texts of a picture's pages, of which only a TIFF has more than one. Errors are
-// *UnreadableError where the picture is to blame, and ctx's where that ends first.
+// recognise returns the text on each page of a picture; only a TIFF has several pages. The error is an *UnreadableError
+// if tesseract cannot read the picture or finds too much text, ctx's error if ctx ends first, or why tesseract did not
+// start.
 func (o *Recogniser) recognise(ctx context.Context, picture []byte) ([]recognisedPage, error) {
 	confine := o.Confine
 	if confine == nil {
@@ -82,7 +84,7 @@ func (o *Recogniser) recognise(ctx context.Context, picture []byte) ([]recognise
 	return readRecognised(table), nil
 }
 
-// lastLine returns the last line of what a program said; a dash where it said nothing.
+// lastLine returns the last line of a program's output, without white space around it; "-" if there is none.
 func lastLine(said []byte) string {
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(string(said), "?")), "\n")
 	if last := lines[len(lines)-1]; last != "" {
@@ -101,8 +103,8 @@ const (
 	wordLevel        = "5"
 )
 
-// readRecognised returns the pages of tesseract's table (TSV): words of a paragraph are joined by blanks, and
-// paragraphs end where tesseract ends them. Rows that are not whole are passed over.
+// readRecognised returns the pages in tesseract's TSV output. The words of a paragraph are joined by spaces. Rows with
+// missing columns are skipped.
 func readRecognised(table []byte) (pages []recognisedPage) {
 	lines := bufio.NewScanner(bytes.NewReader(table))
 	lines.Buffer(nil, mostRecognised)
@@ -144,7 +146,8 @@ func readRecognised(table []byte) (pages []recognisedPage) {
 	return pages
 }
 
-// readPicture returns the document of a picture's text.
+// readPicture recognises the text of a picture and returns it as a document with a page for each page of the picture.
+// The error is an *UnreadableError if tesseract is not installed, finds no text or takes longer than Limits.Time.
 func (r *Extractor) readPicture(ctx context.Context, in Input, mediaType string) (*Document, error) {
 	o := r.recogniser()
 	if o == nil {
@@ -176,7 +179,7 @@ func (r *Extractor) readPicture(ctx context.Context, in Input, mediaType string)
 	return d, nil
 }
 
-// recogniser returns the pool's Recogniser; nil where there is none.
+// recogniser returns the Recogniser of the pool; nil if there is no pool or tesseract is not installed.
 func (r *Extractor) recogniser() *Recogniser {
 	if r.pool == nil {
 		return nil
@@ -184,7 +187,8 @@ func (r *Extractor) recogniser() *Recogniser {
 	return r.pool.options.OCR
 }
 
-// recogniseInTurn recognises a picture when it is the turn of the extractor's group among those who read files.
+// recogniseInTurn waits for the turn of the extractor's group in the pool, and then recognises a picture. The pool must
+// not be nil.
 func (r *Extractor) recogniseInTurn(ctx context.Context, picture []byte) ([]recognisedPage, error) {
 	if err := r.pool.enter(ctx, r.group); err != nil {
 		return nil, err
@@ -193,9 +197,10 @@ func (r *Extractor) recogniseInTurn(ctx context.Context, picture []byte) ([]reco
 	return r.pool.options.OCR.recognise(ctx, picture)
 }
 
-// recogniseBlank adds to an answer the texts of those pages of a PDF that have drawings and no letters
-// (answer.blank). Pages that cannot be read, or not in time, are named in the warnings. Without tesseract
-// the warning says what to install. The error is ctx's.
+// recogniseBlank recognises the text of the scanned pages of a PDF (answer.blank) and inserts it into the answer's
+// document, or makes a document if there was none. Pages that fail or come too late are named in its warnings; without
+// tesseract the warning says what to install. If there is still no text, a.refused says why. The error is ctx's, or an
+// *UnreadableError if the document then has too many passages.
 func (r *Extractor) recogniseBlank(ctx context.Context, request *request, a *answer) error {
 	blank := a.blank
 	o := r.recogniser()
@@ -259,7 +264,8 @@ func (r *Extractor) recogniseBlank(ctx context.Context, request *request, a *ans
 	return nil
 }
 
-// recognisePage draws a page of a PDF, by its number from 1, and recognises its letters.
+// recognisePage draws a page of a PDF, numbered from 1, and returns its recognised text, which has no words if
+// tesseract finds none. It fails if drawing and recognising together take longer than `within`.
 func (r *Extractor) recognisePage(
 	ctx context.Context,
 	request *request,
@@ -284,7 +290,7 @@ func (r *Extractor) recognisePage(
 	return pages[0], nil
 }
 
-// pageList names pages, at most five.
+// pageList returns "page 3" or "pages 1, 2, 3", with at most five numbers and then "and others".
 func pageList(pages []int) string {
 	var names []string
 	for _, page := range pages[:min(len(pages), 5)] {
@@ -300,9 +306,9 @@ func pageList(pages []int) string {
 	return "pages " + list
 }
 
-// insertRecognised puts the texts of recognised pages, by their numbers from 1, in their places between the blocks
-// of the other pages, notes how sure tesseract was, and warns of that. Pages beyond the limits of a document are
-// left out with a warning.
+// insertRecognised inserts the text of recognised pages, by page number from 1, between the blocks of the other pages.
+// It sets Document.Recognised and adds a warning with tesseract's confidence. Pages beyond Limits.TextBytes or
+// Limits.Blocks are left out with a warning.
 func (d *Document) insertRecognised(found map[int]recognisedPage, limits Limits) {
 	numbers := make([]int, 0, len(found))
 	size, blocks := len(d.Text), len(d.Blocks)
@@ -351,8 +357,8 @@ func (d *Document) insertRecognised(found map[int]recognisedPage, limits Limits)
 	))
 }
 
-// merge rebuilds text and blocks with the paragraphs of pages, in ascending order, before the first block of a
-// later page.
+// merge inserts the paragraphs of the found pages, given in ascending order, before the first block of a later page. It
+// replaces the text and the blocks of the document.
 func (d *Document) merge(pages []int, found map[int]recognisedPage) {
 	var text strings.Builder
 	var blocks []Block
@@ -389,14 +395,14 @@ func (d *Document) merge(pages []int, found map[int]recognisedPage) {
 	d.Blocks = blocks
 }
 
-// recognisedBlocks finds, for one piece of a document after the other, how sure tesseract was of it.
+// recognisedBlocks looks up tesseract's confidence for the pieces of a document, one after the other.
 type recognisedBlocks struct {
 	d    *Document
-	next int // the first block that may be of the next piece
+	next int // index of the first block that may overlap the next piece
 }
 
-// least returns the confidence of the page that tesseract was least sure of among those that a piece has text of; ok
-// is false where none of them was recognised. Pieces are given in their order.
+// least returns the lowest confidence of the recognised pages that a piece has text of; ok is false if the piece has no
+// recognised text. It must be called for the pieces in their order.
 func (r *recognisedBlocks) least(p Piece) (confidence int, ok bool) {
 	if len(r.d.Recognised) == 0 {
 		return 0, false

@@ -9,22 +9,23 @@ import (
 	"strings"
 )
 
-// deepestRecord bounds how deep values are in each other.
+// deepestRecord is how deep values may be nested.
 const deepestRecord = 200
 
-// longestValue bounds a value of a record in bytes: longer ones without a space are data, such as pictures.
+// longestValue is the largest length in bytes of a value without spaces. Longer ones, such as encoded pictures, are
+// left out.
 const longestValue = 1000
 
-// field is a value of a record behind the names of what it is in.
+// field is a value of a record with its name, such as "address.city".
 type field struct{ name, value string }
 
-// recordWriter writes records: each is a paragraph of its fields, "name: value; name: value".
+// recordWriter writes records, each as a paragraph "name: value; name: value".
 type recordWriter struct {
 	w       *writer
-	omitted int // values that are data
+	omitted int // values that were left out (longestValue)
 }
 
-// add writes a record.
+// add writes a record as a paragraph; empty values are left out.
 func (r *recordWriter) add(fields []field) {
 	var parts []string
 	for _, f := range fields {
@@ -44,15 +45,15 @@ func (r *recordWriter) add(fields []field) {
 	r.w.add(Paragraph, 0, strings.Join(parts, "; "))
 }
 
-// close names what was left out.
+// close adds a warning with the number of values that were left out, if any.
 func (r *recordWriter) close() {
 	if r.omitted > 0 {
 		r.w.warn("%d values of more than %d characters without a space were left out", r.omitted, longestValue)
 	}
 }
 
-// readJSON reads JSON, or lines of JSON: the objects in a list are records, and so are the lines. Of what is in
-// no list, each field of the outermost object is one.
+// readJSON reads a JSON value or JSON lines. Each object in a list, and each line, becomes a record; values outside of
+// lists become one record. Text that is no JSON is read as plain text.
 func readJSON(w *writer, text string) (string, error) {
 	r := &jsonReader{out: recordWriter{w: w}, d: json.NewDecoder(strings.NewReader(text))}
 	r.d.UseNumber()
@@ -83,14 +84,14 @@ func readJSON(w *writer, text string) (string, error) {
 	return "", nil
 }
 
-// jsonReader reads the values of JSON one after the other, without keeping them.
+// jsonReader reads JSON values from a stream, without keeping the whole value.
 type jsonReader struct {
 	out    recordWriter
 	d      *json.Decoder
 	fields []field
 }
 
-// flush writes the fields that were read as a record.
+// flush writes the fields read so far as a record, if there are any.
 func (r *jsonReader) flush() {
 	if len(r.fields) > 0 {
 		r.out.add(r.fields)
@@ -98,7 +99,8 @@ func (r *jsonReader) flush() {
 	}
 }
 
-// value reads a value that has a name. Objects in a list are records where no record is around them (outer).
+// value reads the next JSON value, whose fields get names that begin with name. outer is true as long as the value is
+// in no list: each element of a list in it is a record of its own.
 func (r *jsonReader) value(name string, depth int, outer bool) error {
 	if depth > deepestRecord {
 		return unreadable(TooLarge, nil, "its values are more than %d deep in each other", deepestRecord)
@@ -157,7 +159,7 @@ func (r *jsonReader) value(name string, depth int, outer bool) error {
 	return nil
 }
 
-// noEnd returns the error for JSON that ends too early.
+// noEnd returns an error of the decoder, with io.EOF replaced by io.ErrUnexpectedEOF.
 func noEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
@@ -165,15 +167,15 @@ func noEnd(err error) error {
 	return err
 }
 
-// xmlElement is an element that is being read.
+// xmlElement is an XML element that is being read.
 type xmlElement struct {
 	name   string
 	text   strings.Builder
 	fields []field // of the elements in it that have text alone
 }
 
-// readXML reads XML of any kind. Elements with text alone are fields of the element around them, which is a
-// record; text beside elements is a paragraph, and a title or head is a heading.
+// readXML reads any XML and returns its title. An element with child elements becomes a record, whose fields are the
+// children with text alone. Text beside elements becomes a paragraph, and the elements title and head a heading.
 func readXML(w *writer, text string) (title string, err error) {
 	d := xml.NewDecoder(strings.NewReader(text))
 	d.Strict = false
@@ -228,8 +230,8 @@ func readXML(w *writer, text string) (title string, err error) {
 	return title, nil
 }
 
-// endElement writes an element that was read, or hands it to the one around it. It returns its text where it is a
-// title.
+// endElement ends an XML element: it becomes a field of its parent, the last in path, or a record or heading in out. It
+// returns the text of a title element; "" for others.
 func endElement(out *recordWriter, path []*xmlElement, e *xmlElement) (title string) {
 	said := strings.TrimSpace(e.text.String())
 	leaf := len(e.fields) == 0
@@ -255,5 +257,5 @@ func endElement(out *recordWriter, path []*xmlElement, e *xmlElement) (title str
 	return ""
 }
 
-// passThrough reads a text that is UTF-8 already, whatever encoding it names.
+// passThrough returns its input unchanged, whatever charset the XML names: the text is UTF-8 already.
 func passThrough(_ string, in io.Reader) (io.Reader, error) { return in, nil }

@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// Owner reports what a collection has under the id of a document, or below it, as the files of an archive
-// are: documents of the root with this mark (RootOf), and documents from elsewhere.
+// Owner reports whether a collection has documents with an id, or below it (members of an archive): own for documents
+// of the root with this mark (RootOf), other for documents from elsewhere.
 type Owner func(mark, id string) (own, other bool)
 
-// Files calls visit for the regular files of several roots, which are files, archives and folders, in the order
-// of the roots and of the names in each. The Path of each file is the id of its document (DocumentID), and no two
-// files have the same:
+// Files calls visit for each regular file at the roots, which are files, archives and folders, in the order of the
+// roots and of the names in each. File.Path is the id of its document, and no two files have the same. It is
 //
-//  1. the id that the collection has it under already (Owner);
-//  2. else its path below the root, unless another file or a document from elsewhere has that id;
-//  3. else its path with the names of as many folders above the root before it as it takes.
+//  1. the id with which the collection has the file already (Owner),
+//  2. else its path below the root (DocumentID), unless another file or a document from elsewhere has that id,
+//  3. else its path with the names of folders above the root before it, as many as needed.
 //
-// An error of visit ends the walk. A file that is found twice, since one root lies in another, is an error.
+// It is an error if a file is found twice since one root lies in another, or if a root cannot be read. An error of
+// visit ends the walk and is returned.
 func (w Walking) Files(ctx context.Context, roots []string, visit func(root string, f File) error) error {
 	taken := map[string]string{} // where a file is, by its id
 	seen := map[string]bool{}    // files, by where they are
@@ -61,8 +61,8 @@ func (w Walking) Files(ctx context.Context, roots []string, visit func(root stri
 	return nil
 }
 
-// chooseID returns the first of the possible ids of a file that its root has already or, if there is none, the
-// first that is free; "" if all belong to others.
+// chooseID returns the first of the possible ids that the collection has for this root already, else the first that is
+// free; "" if all belong to others. taken has the ids of files found before.
 func (w Walking) chooseID(mark string, ids []string, taken map[string]string) string {
 	free := ""
 	for _, id := range ids {
@@ -83,9 +83,9 @@ func (w Walking) chooseID(mark string, ids []string, taken map[string]string) st
 	return free
 }
 
-// PossibleIDs returns the ids that the document of a file may have, the first choice first: of its path below the
-// root, and of that with the name of the root's folder before it, of the folder above that, and so on. Where the
-// root's absolute path is not known, only the first is returned.
+// PossibleIDs returns the ids that the document of a file may have, the first choice first: for its path below the
+// root, then with the name of the root's folder before it, and so on up. If the root's absolute path cannot be found,
+// there is only the first.
 func PossibleIDs(root, path string) []string {
 	ids := []string{DocumentID(path)}
 	absolute, err := filepath.Abs(root)

@@ -29,8 +29,8 @@ var (
 	}
 )
 
-// readReST reads reStructuredText: headings by their underlines, in the order in which these come first,
-// directives, code, lists and tables.
+// readReST reads reStructuredText: headings, directives, code, lists and tables. The underlines of headings get their
+// levels in the order in which they first occur. The title is the first heading of the text, if any.
 func readReST(w *writer, text string) (string, error) {
 	r := &rstReader{
 		p: &paragraphWriter{
@@ -47,6 +47,7 @@ func readReST(w *writer, text string) (string, error) {
 	return firstHeading(w), nil
 }
 
+// rstReader holds the lines of a text and the index of the next one.
 type rstReader struct {
 	p      *paragraphWriter
 	lines  []string
@@ -54,7 +55,7 @@ type rstReader struct {
 	styles []string // the underlines of headings, the highest first
 }
 
-// next reads from the line that is reached on.
+// next reads the block that begins at the current line.
 func (r *rstReader) next() {
 	line := r.lines[r.at]
 	trimmed := strings.TrimSpace(line)
@@ -112,7 +113,7 @@ func (r *rstReader) next() {
 	}
 }
 
-// isHeading reads a heading, and reports whether the line that is reached is one.
+// isHeading reports whether a heading begins at the current line. If so, it reads and writes it.
 func (r *rstReader) isHeading() bool {
 	line := strings.TrimRight(r.lines[r.at], " ")
 	over := len(line) >= 3 && isUnderline(line) && r.at+2 < len(r.lines) &&
@@ -156,7 +157,7 @@ func (r *rstReader) isHeading() bool {
 	return true
 }
 
-// isUnderline reports whether a line is one mark of punctuation, again and again.
+// isUnderline reports whether a line consists of one punctuation mark, repeated.
 func isUnderline(line string) bool {
 	if line == "" || line[0] >= utf8.RuneSelf || unicode.IsLetter(rune(line[0])) ||
 		unicode.IsDigit(rune(line[0])) ||
@@ -166,7 +167,8 @@ func isUnderline(line string) bool {
 	return strings.Trim(line, line[:1]) == ""
 }
 
-// indented returns the lines that stand deeper than an indent, with blank ones between them, and passes them.
+// indented returns the following lines that are indented deeper than `indent`, with blank ones between, and moves past
+// them.
 func (r *rstReader) indented(indent int) (block []string) {
 	from := r.at
 	end := r.at
@@ -186,7 +188,8 @@ func (r *rstReader) indented(indent int) (block []string) {
 	return r.lines[from:end]
 }
 
-// directive reads a directive: code as code, a table as rows, admonitions and others as their text behind their name.
+// directive reads a directive: code as code, a table as rows, and others, such as admonitions, as text after their
+// name.
 func (r *rstReader) directive() {
 	parts := rstDirective.FindStringSubmatch(r.lines[r.at])
 	indent := len(parts[1])
@@ -263,7 +266,7 @@ func (r *rstReader) directive() {
 	}
 }
 
-// inner reads the lines of a directive as blocks of their own.
+// inner reads the lines of a directive's body as blocks.
 func (r *rstReader) inner(block []string) {
 	inside := &rstReader{p: r.p, lines: dedent(block), styles: r.styles}
 	for inside.at < len(inside.lines) {
@@ -272,7 +275,7 @@ func (r *rstReader) inner(block []string) {
 	r.p.flush()
 }
 
-// simpleTable reads a table whose columns stand below runs of "=".
+// simpleTable reads a table whose columns are marked by lines of "=".
 func (r *rstReader) simpleTable() {
 	border := r.lines[r.at]
 	var begins []int
@@ -319,7 +322,7 @@ func (r *rstReader) simpleTable() {
 	r.p.table(rows, headed)
 }
 
-// gridTable reads a table within a grid of "+", "-" and "|".
+// gridTable reads a table drawn with "+", "-" and "|".
 func (r *rstReader) gridTable() {
 	var rows [][]string
 	headed := 0
@@ -367,7 +370,7 @@ func (r *rstReader) listTable(block []string) {
 	r.p.table(rows, 0)
 }
 
-// trimAll returns lines without the white space around them.
+// trimAll returns the lines without white space at both ends.
 func trimAll(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, line := range lines {

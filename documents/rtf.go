@@ -7,10 +7,10 @@ import (
 	"golang.org/x/text/encoding"
 )
 
-// deepestRTF bounds how deep groups are in each other.
+// deepestRTF is how deep groups may be nested.
 const deepestRTF = 500
 
-// rtfState is what holds inside a group of RTF.
+// rtfState holds the formatting within one group of RTF.
 type rtfState struct {
 	skip        bool // its text is not the document's
 	unicodeSkip int  // characters behind \u that stand for it in programs that have no Unicode
@@ -18,15 +18,15 @@ type rtfState struct {
 	sub         bool
 }
 
-// rtfReader reads RTF.
+// rtfReader holds the state of reading RTF.
 type rtfReader struct {
 	w        *writer
 	state    rtfState
 	stack    []rtfState
-	bytes    []byte // of the code page, which are no text yet
+	bytes    []byte // in the code page, to be decoded
 	page     encoding.Encoding
 	text     strings.Builder
-	raised   strings.Builder // of letters above or below the line
+	raised   strings.Builder // superscript or subscript letters
 	level    int             // of a heading; 0 in a paragraph
 	item     bool
 	inTable  bool
@@ -34,10 +34,10 @@ type rtfReader struct {
 	rows     [][]string
 	title    string
 	inTitle  bool
-	skipping int // characters still to pass behind \u
+	skipping int // characters still to skip after \u
 }
 
-// rtfSkipped are the groups whose text is not the document's.
+// rtfSkipped are the RTF groups whose text is not read.
 var rtfSkipped = setOf(
 	"fonttbl",
 	"colortbl",
@@ -112,7 +112,7 @@ func readRTF(w *writer, text string) (string, error) {
 	return r.title, nil
 }
 
-// put adds a byte of the code page.
+// put appends a byte in the code page, unless it is to be skipped.
 func (r *rtfReader) put(c byte) {
 	if r.skipping > 0 {
 		r.skipping--
@@ -124,7 +124,7 @@ func (r *rtfReader) put(c byte) {
 	r.bytes = append(r.bytes, c)
 }
 
-// endBytes adds the bytes of the code page to the text.
+// endBytes decodes the collected bytes and adds them to the text.
 func (r *rtfReader) endBytes() {
 	if len(r.bytes) == 0 {
 		return
@@ -136,7 +136,7 @@ func (r *rtfReader) endBytes() {
 	r.bytes = r.bytes[:0]
 }
 
-// say adds text to what is being read.
+// say appends text to the title, the superscript or subscript, or the paragraph, whichever is being read.
 func (r *rtfReader) say(text string) {
 	switch {
 	case r.inTitle:
@@ -149,7 +149,7 @@ func (r *rtfReader) say(text string) {
 	}
 }
 
-// endRaised writes the letters above or below the line that were read.
+// endRaised appends the collected superscript or subscript to the paragraph, as an exponent or index.
 func (r *rtfReader) endRaised() {
 	if r.raised.Len() == 0 {
 		return
@@ -163,7 +163,7 @@ func (r *rtfReader) endRaised() {
 	r.raised.Reset()
 }
 
-// control reads a control word or symbol behind its backslash, and returns how many bytes it has.
+// control reads a control word or symbol, whose backslash is before text, and returns its length in bytes.
 func (r *rtfReader) control(text string) int {
 	if text == "" {
 		return 0
@@ -200,7 +200,7 @@ func (r *rtfReader) control(text string) int {
 	return end
 }
 
-// symbol reads a control symbol, and returns how many bytes it has.
+// symbol reads a control symbol, such as \~, and returns its length in bytes.
 func (r *rtfReader) symbol(text string) int {
 	switch text[0] {
 	case '\'':
@@ -225,7 +225,7 @@ func (r *rtfReader) symbol(text string) int {
 	return 1
 }
 
-// word does what a control word says.
+// word carries out a control word, such as \par. has tells whether it has a numeric value.
 func (r *rtfReader) word(word string, value int, has bool) {
 	switch word {
 	case "title":
@@ -300,7 +300,7 @@ func (r *rtfReader) word(word string, value int, has bool) {
 	}
 }
 
-// endParagraph writes the paragraph that was read. One in a table is part of a cell.
+// endParagraph writes the collected paragraph as a block, or adds it to the current cell of a table.
 func (r *rtfReader) endParagraph() {
 	r.endRaised()
 	if r.state.skip {
@@ -323,7 +323,7 @@ func (r *rtfReader) endParagraph() {
 	r.text.Reset()
 }
 
-// endTable writes the table that was read.
+// endTable writes the collected table, if there is one.
 func (r *rtfReader) endTable() {
 	if len(r.row) > 0 {
 		r.rows = append(r.rows, r.row)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forbidCalls lets this process make only those system calls that memory, threads, time and the files that
-// are open need; others fail with EPERM. Where the system has no seccomp, nothing changes.
+// forbidCalls limits this process to the system calls needed for memory, threads, time and open files; all others fail
+// with EPERM. Without seccomp it does nothing.
 func forbidCalls() {
 	runtime.LockOSThread() // both calls are about a thread; the second one makes them about all
 	defer runtime.UnlockOSThread()
@@ -31,7 +31,7 @@ const (
 	argumentAt     = 16 // the low half of the first argument
 )
 
-// callFilter returns the rules for a process as a program of BPF.
+// callFilter returns the BPF program of forbidCalls. pid is this process.
 func callFilter(pid int) []unix.SockFilter {
 	load := func(at uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at}
@@ -58,10 +58,10 @@ func callFilter(pid int) []unix.SockFilter {
 	return append(rules, deny)
 }
 
-// ownCalls are those that a process may make of itself alone.
+// ownCalls are the system calls that a process may make only for itself.
 var ownCalls = []uint32{unix.SYS_PRLIMIT64, unix.SYS_TGKILL, unix.SYS_SCHED_GETAFFINITY}
 
-// commonCalls are those of Go's runtime and of the C library's threads.
+// commonCalls are the system calls that Go's runtime and the threads of the C library make.
 var commonCalls = []uint32{
 	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_PREAD64, unix.SYS_CLOSE, unix.SYS_FSTAT, unix.SYS_FCNTL,
 	unix.SYS_MMAP, unix.SYS_MUNMAP, unix.SYS_MREMAP, unix.SYS_MPROTECT, unix.SYS_MADVISE, unix.SYS_MINCORE, unix.SYS_BRK,

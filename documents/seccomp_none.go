@@ -2,5 +2,5 @@
 
 package documents
 
-// forbidCalls does nothing: the system calls of this architecture are not known.
+// forbidCalls does nothing: the system call numbers of this architecture are not known here.
 func forbidCalls() {}

@@ -9,21 +9,21 @@ import (
 	"runtime/debug"
 )
 
-// ServeOptions are the bounds of a process that runs Serve.
+// ServeOptions configure Serve.
 type ServeOptions struct {
-	// Cache is the folder of PDFium's compiled form, without which a process takes seconds to start.
+	// Cache is the folder with PDFium's compiled form (CompilePDFium). Without it a process takes seconds to start.
 	Cache string
-	// Memory is how many bytes of memory reading a file may take beyond what the process has when it
-	// starts, and beyond three times the file itself.
+	// Memory is how many bytes of memory reading a file may take, in addition to those at the start of the process and
+	// to three times the size of the file.
 	Memory int64
-	// Yields lets other processes of the machine be served first, as those who wait for an answer.
+	// Yields lowers the priority of the process, so that searches are answered first.
 	Yields bool
 }
 
-// Serve reads files for another process: it answers the requests that it reads from in, until in ends.
-// It is for a process of its own, which it confines before it reads anything: to some memory, and on
-// Linux to the files that it has open, without the network and without other programs. What takes too
-// long is stopped by ending the process.
+// Serve answers requests to read files, for a Pool in another process: it reads them from in and writes answers to out.
+// It returns nil when in ends, and an error if PDFium does not start or a message is damaged. Call it in a process of
+// its own, as it confines that process for good: to some memory and, on Linux, to the files that are open, without
+// network and other programs. Serve has no time limit; the Pool kills a process that takes too long.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) error {
 	reader := &fileParser{memory: newWASMMemory()}
 	var err error
@@ -62,7 +62,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 	return <-failed
 }
 
-// readRequests hands on requests until their input ends.
+// readRequests passes the requests of an input on to a channel and allows memory for each. It returns nil when the
+// input ends, and an error if a request is damaged.
 func readRequests(in io.Reader, bounds *confinement, requests chan<- *request) error {
 	r := bufio.NewReaderSize(in, smallFrame)
 	for {
@@ -88,17 +89,19 @@ func readRequests(in io.Reader, bounds *confinement, requests chan<- *request) e
 	}
 }
 
-// collectAt is how much the heap grows before it is collected, in percent. Reading makes much and keeps little.
+// collectAt is the garbage collector's target in percent (SetGCPercent): reading a file allocates much and keeps
+// little.
 const collectAt = 400
 
-// roomFor returns how many bytes of memory a process may take beyond its start for a file.
-// Files of up to a MiB have the same room, so that it is set once for most.
+// roomFor returns how many bytes of memory a process may take for a file, in addition to those at its start: `memory`
+// and three times the file, rounded up to a MiB.
 func roomFor(memory int64, file int) int64 {
 	const step = 1 << 20
 	return memory + (3*int64(file)+step-1)/step*step
 }
 
-// limitHeap lets the garbage collector work harder the nearer the heap comes to what the process may have.
+// limitHeap makes the garbage collector run more often when the heap comes near atStart + room, the bytes that the
+// process may have.
 func limitHeap(atStart, room int64) { debug.SetMemoryLimit(atStart + room - room/4) }
 
 const mostRequest = math.MaxInt32

@@ -13,8 +13,8 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// readXLSX reads the sheets of a workbook as they are shown. Each sheet is a page behind a
-// heading with its name; hidden sheets are left out, and named.
+// readXLSX reads the sheets of a workbook with values as Excel shows them. Each sheet is a page that begins with a
+// heading with its name. Hidden sheets are left out and named in the warnings.
 func readXLSX(w *writer, data []byte) (title string, warnings []string, err error) {
 	// A library that reads what others wrote may panic on it.
 	defer func() {
@@ -92,11 +92,11 @@ func readSheet(w *writer, book *excelize.File, sheet string) error {
 	return nil
 }
 
-// mostCells bounds the cells of a workbook. A row whose only value is in the last column has 16,384.
+// mostCells bounds the cells of a workbook. Empty cells before a value count, too: up to 16,384 in a row.
 const mostCells = 20_000_000
 
-// sheetWriter adds the rows of one table after the other: an empty row ends a table. It
-// keeps the first rows of each until it knows whether they name the columns.
+// sheetWriter writes the rows of tables on a sheet; an empty row ends a table. It keeps the first looksAt rows of a
+// table to find out whether they name the columns.
 type sheetWriter struct {
 	w      *writer
 	name   string
@@ -106,7 +106,7 @@ type sheetWriter struct {
 	begun  bool
 }
 
-// looksAt is how many rows tell whether the first one names the columns.
+// looksAt is how many rows of a table are kept to find out whether the first ones name the columns.
 const looksAt = 20
 
 func (t *sheetWriter) add(cells []string) {
@@ -124,7 +124,7 @@ func (t *sheetWriter) add(cells []string) {
 	t.w.addRow(Row, 0, t.header, joinCells(cells))
 }
 
-// begin writes the rows that were kept. Rows with one cell above a table of more columns are its title.
+// begin writes the kept rows. First rows with a single cell, above a table with more columns, are its caption.
 func (t *sheetWriter) begin() {
 	if t.name != "" {
 		t.w.add(Heading, 1, t.name)
@@ -166,7 +166,8 @@ func (t *sheetWriter) close() {
 	t.begun, t.header = false, ""
 }
 
-// readCSV reads a table of values, whatever parts them.
+// readCSV reads a table of values that are separated by commas, semicolons, tabs or bars, or as a first line "sep="
+// says.
 func readCSV(w *writer, data []byte, contentType string) error {
 	text, err := w.decode(data, charsetOf(contentType))
 	if err != nil {
@@ -195,8 +196,9 @@ func readCSV(w *writer, data []byte, contentType string) error {
 	return nil
 }
 
-// separator returns the character that parts the values of a table, and the table: what its first line says
-// ("sep=;", which Excel writes and is no row), or what parts most of the first rows into the most cells.
+// separator returns the character that separates the values of a table, and the table. A first line "sep=;", which
+// Excel writes, names it and is cut off. Else it is the comma, semicolon, tab or bar that splits the first rows into
+// the most cells (median).
 func separator(text string) (comma rune, table string) {
 	if said, rest, _ := strings.Cut(text, "\n"); len(said) < 20 {
 		said = strings.Trim(strings.TrimRight(said, "\r"), `"`)

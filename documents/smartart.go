@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// mostDiagramDepth bounds how deep the points of a diagram are read in each other.
+// mostDiagramDepth is the deepest list level for the points of a diagram.
 const mostDiagramDepth = 9
 
-// readDiagram adds the points of a SmartArt diagram, as a list in which each stands below the one
-// that it belongs to. part holds its model; how it is drawn stands elsewhere and says no more.
+// readDiagram writes the points of a SmartArt diagram as a nested list. part is its data model.
 func readDiagram(w *writer, part []byte) error {
 	d := diagram{texts: map[string]*strings.Builder{}, below: map[string][]connection{}}
 	if err := d.read(part); err != nil {
@@ -41,7 +40,8 @@ func readDiagram(w *writer, part []byte) error {
 	return nil
 }
 
-// diagram is the model of one: points with texts, and which belongs to which.
+// diagram is the data model of a SmartArt diagram: points with texts, and the connections from a point to those below
+// it.
 type diagram struct {
 	root  string
 	order []string // of points, as the file has them

@@ -11,38 +11,38 @@ import (
 	"example.org/conclave/internal/corpus"
 )
 
-// Options say how files become passages.
+// Options say how files are found, read and cut into passages.
 type Options struct {
 	Limits Limits
-	Pool   *Pool  // of the processes that read; nil: files are read in this one (NewExtractor)
-	Group  string // of those who wait for a process, such as a collection
-	Words  int    // that a passage usually has (Cut)
-	// Encoding is that of all texts; "": of each it is told by itself.
+	Pool   *Pool  // reads the files; nil: this process does (NewExtractor)
+	Group  string // whose queue in Pool is used, such as a collection
+	Words  int    // usual number of words of a passage (Cut)
+	// Encoding is the known encoding of all texts; "": it is detected for each.
 	Encoding string
 	// GitIgnore and Owner are those of Walking.
 	GitIgnore bool
 	Owner     Owner
-	// Failed is told of each file that was not read, and why; skipped ones (links, names
-	// that begin with a dot) too, with a *SkippedError. Nil: nobody.
+	// Failed is called for each file that was not read, with the reason; for files left out, such as links and hidden
+	// files, with a *SkippedError. It may be nil.
 	Failed func(path string, err error)
-	// Warned is told what was left out of a file that was read. Nil: nobody.
+	// Warned is called for what was left out of a file that was read. It may be nil.
 	Warned func(path, warning string)
 }
 
-// Extractor returns an Extractor by the options.
+// Extractor returns the Extractor for these options.
 func (o Options) Extractor() *Extractor {
 	r := NewExtractor(o.Limits, o.Pool).For(o.Group, o.Words)
 	r.encoding = o.Encoding
 	return r
 }
 
-// SkippedError says why a file was passed over without a look.
+// SkippedError says why a file was left out without being read.
 type SkippedError struct{ Why string }
 
 func (e *SkippedError) Error() string { return "left out: " + e.Why }
 
-// Stream gives the passages of files one after the other, in the order of their paths. The processes of its
-// pool read some files ahead. It is not safe for concurrent use, but for Progress.
+// Stream returns the passages of many files, one after the other in the order of the files, and reads some files ahead.
+// It is not safe for concurrent use, except for Progress.
 type Stream struct {
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -50,18 +50,19 @@ type Stream struct {
 	reader  *Extractor
 	files   []File
 	roots   []string // of files
-	at      int      // files whose passages were given, or are in queue
+	at      int      // index of the next file; the passages of those before are in queue or were returned
 	queue   []corpus.Passage
 	place   corpus.Place
 	done    atomic.Int64
 	total   int64
 
-	ahead   []chan *fileReading // of the files from at on that are being read, or were
+	ahead   []chan *fileReading // the results of files[at:] that are being read or were
 	reading sync.WaitGroup
 	bytes   int64 // of these files
 }
 
-// Open finds the files at the roots, which are files, archives and folders.
+// Open finds the files at the roots, which may be files, archives and folders, and returns a Stream of their passages.
+// Close it when done. A root that cannot be read is an error.
 func Open(ctx context.Context, roots []string, o Options) (*Stream, error) {
 	s := &Stream{options: o}
 	s.ctx, s.stop = context.WithCancel(ctx)
@@ -82,14 +83,15 @@ func Open(ctx context.Context, roots []string, o Options) (*Stream, error) {
 	return s, nil
 }
 
+// failed calls Options.Failed, if set.
 func (s *Stream) failed(path string, err error) {
 	if s.options.Failed != nil {
 		s.options.Failed(path, err)
 	}
 }
 
-// Next returns the next passage, or io.EOF behind the last. Files that cannot be read are
-// told to Options.Failed, and passed over.
+// Next returns the next passage, or io.EOF after the last. A file that cannot be read is passed to Options.Failed and
+// skipped. The error is ctx's if ctx of Open ends.
 func (s *Stream) Next() (corpus.Passage, error) {
 	for len(s.queue) == 0 {
 		if err := s.ctx.Err(); err != nil {
@@ -122,11 +124,11 @@ func (s *Stream) Next() (corpus.Passage, error) {
 	return p, nil
 }
 
-// aheadBytes bounds the files that are read ahead together; a larger one is read alone.
+// aheadBytes bounds the total size of the files that are being read ahead. A larger file is read alone.
 const aheadBytes = 32 << 20
 
-// readAhead begins to read files as long as processes, and room for what they find, are there. Small files that
-// follow each other are read together.
+// readAhead starts to read further files in the background, as long as there are processes and aheadBytes allows. Small
+// files that follow each other are read together.
 func (s *Stream) readAhead() {
 	most := 1
 	together := 1
@@ -159,7 +161,7 @@ func (s *Stream) readAhead() {
 	}
 }
 
-// readGroup reads files that follow each other.
+// readGroup reads the files of a group, small ones with one request, and sends each result to its done channel.
 func readGroup(group []*fileReading) {
 	var small []Input
 	for _, r := range group {
@@ -179,31 +181,33 @@ func readGroup(group []*fileReading) {
 	}
 }
 
-// fileReading is what was read of one file. told are calls of the options' functions, which are made when it is
-// the file's turn.
+// fileReading is the result of reading one file. told are the delayed calls of Options.Failed and Options.Warned, which
+// Next makes when it comes to the file.
 type fileReading struct {
 	*Stream
 	file     File
 	root     string
 	data     []byte
-	done     chan *fileReading // it is sent there when it was read
+	done     chan *fileReading // receives this fileReading when it is complete
 	passages []corpus.Passage
 	told     []func()
-	err      error // that concerns more than the file
+	err      error // one that ends the stream
 }
 
+// failed delays a call of Options.Failed until Next comes to the file.
 func (r *fileReading) failed(path string, err error) {
 	r.told = append(r.told, func() { r.Stream.failed(path, err) })
 }
 
+// warned delays a call of Options.Warned until Next comes to the file.
 func (r *fileReading) warned(path, warning string) {
 	if r.options.Warned != nil {
 		r.told = append(r.told, func() { r.options.Warned(path, warning) })
 	}
 }
 
-// read reads the file, or what is in it. whole is the document of the file where that was read already; nil: it
-// was not.
+// read reads the file and what is inside it, and collects passages. whole is its document if readSmall has read it;
+// nil: it has not.
 func (r *fileReading) read(whole *Document) {
 	f := r.file
 	failed := r.err
@@ -232,7 +236,7 @@ func (r *fileReading) read(whole *Document) {
 	r.data = nil
 }
 
-// took adds the passages of a document that was read.
+// took adds the passages and warnings of a document that was read. mark is that of its root (RootOf).
 func (r *fileReading) took(m Member, d *Document, mark string, modified time.Time) {
 	for _, warning := range d.Warnings {
 		r.warned(m.Name, warning)
@@ -241,8 +245,8 @@ func (r *fileReading) took(m Member, d *Document, mark string, modified time.Tim
 	r.passages = append(r.passages, PassagesOf(about, d, m.Data, r.options.Words)...)
 }
 
-// member reads one file and what is attached to it. Only an error of the context is
-// returned: a member of an archive that cannot be read does not keep others from it.
+// member reads a file and those attached to it, up to `depth` mails deep. A file that cannot be read is reported with
+// failed; the error is only ctx's.
 func (r *fileReading) member(m Member, mark string, modified time.Time, depth int) error {
 	d, attached, err := r.reader.Read(r.ctx, Input{Name: m.Name, Data: m.Data})
 	switch {
@@ -269,18 +273,18 @@ func (r *fileReading) member(m Member, mark string, modified time.Time, depth in
 	return nil
 }
 
-// TooDeep returns why what is attached to mails that are attached to mails is not read.
+// TooDeep returns the *UnreadableError for files attached to mails that are nested more than Limits.Depth deep.
 func TooDeep(limits Limits) error {
 	return unreadable(TooLarge, nil, "mails are nested more than %d deep in it", limits.Depth)
 }
 
-// Place returns the document of the passage that Next returned last.
+// Place returns where the passage that Next returned last is from: the id of its document.
 func (s *Stream) Place() corpus.Place { return s.place }
 
-// Progress returns how many bytes of files were read of how many.
+// Progress returns how many bytes of files were read, and the total. It may be called while Next runs.
 func (s *Stream) Progress() (done, total int64) { return s.done.Load(), s.total }
 
-// Close ends the stream, and the reading of its files. The pool of its options stays open.
+// Close stops reading and waits until it has ended. It does not close the pool. The error is always nil.
 func (s *Stream) Close() error {
 	s.stop()
 	s.reading.Wait()

@@ -10,11 +10,11 @@ var (
 	cueTags = regexp.MustCompile(`<[^>]*>|\{\\[^}]*\}`)
 )
 
-// longestCues bounds a paragraph of subtitles that has no end of a sentence, in bytes.
+// longestCues is the length in bytes after which a paragraph of subtitles ends even without the end of a sentence.
 const longestCues = 600
 
-// readSubtitles reads subtitles in SRT or WebVTT: the texts of sentences in paragraphs, each behind the time at
-// which it begins.
+// readSubtitles reads subtitles in SRT or WebVTT. Sentences are collected in paragraphs, each with the time at which it
+// begins before it.
 func readSubtitles(w *writer, text string) (string, error) {
 	var said []string
 	size := 0

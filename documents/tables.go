@@ -6,16 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// longestHeader bounds the names of a table's columns, in bytes: a passage repeats them before its rows. Longer
-// ones stand in the first passage alone.
+// longestHeader is the largest length in bytes of a row of column names that passages repeat. Longer ones stand only in
+// the first passage of a table.
 const longestHeader = 1000
 
 // mostHeaderRows bounds how many rows name the columns of a table.
 const mostHeaderRows = 10
 
-// addTable adds the rows of a table. The first `headed` of them are marked as the names of the columns; where
-// none is, the first rows are taken for it if headerRows says so. The names are written once, as one row, and are
-// the Header of all rows below.
+// addTable writes the rows of a table. The first `headed` rows name the columns; if headed is 0, headerRows decides.
+// The names are written once, as one row, and are the Header of all rows below.
 func addTable(w *writer, rows [][]string, headed int) {
 	headed = min(headed, len(rows), mostHeaderRows)
 	if headed == 0 {
@@ -27,8 +26,8 @@ func addTable(w *writer, rows [][]string, headed int) {
 	}
 }
 
-// addHeader writes the rows that name a table's columns as one row, and returns what the rows below have as their
-// Header: "" where there are no names, or too long ones.
+// addHeader writes the rows of column names as one row, and returns it as the Header for the rows below; "" if rows is
+// empty or the names are longer than longestHeader.
 func addHeader(w *writer, rows [][]string) string {
 	if len(rows) == 0 {
 		return ""
@@ -42,9 +41,8 @@ func addHeader(w *writer, rows [][]string) string {
 	return ""
 }
 
-// columnNames returns one name for each column. Names in two rows, of which the upper ones stand over several
-// columns, are put together: "2024 › Revenue". The upper name of a column that has none is that of the next
-// column to the left.
+// columnNames returns one name for each column, from one or more rows of names. Names in several rows are joined from
+// top to bottom: "2024 › Revenue". An upper name counts for the columns to its right until the next one.
 func columnNames(rows [][]string) []string {
 	if len(rows) == 1 {
 		return rows[0]
@@ -80,8 +78,8 @@ func columnNames(rows [][]string) []string {
 	return names
 }
 
-// headerRows returns how many of the first rows of a table name its columns, where nothing marks them: 0, 1 or 2.
-// Two do where the upper one has gaps, and the lower one names the columns.
+// headerRows returns how many of the first rows of a table without marked names name its columns: 0, 1 or 2. It is 2 if
+// the upper row has gaps and the lower one looks like names.
 func headerRows(rows [][]string) int {
 	if len(rows) >= 3 && hasGaps(rows[0], rows[1]) &&
 		!looksLikeData(rows[0], rows[2:]) && !looksLikeData(rows[1], rows[2:]) {
@@ -96,8 +94,8 @@ func headerRows(rows [][]string) int {
 	return 0
 }
 
-// hasGaps reports whether a row of names stands over several columns of the row below: some of its cells are empty or
-// repeated, where the row below has a cell. In the first column only one of them has a text, or both the same.
+// hasGaps reports whether a row of names spans several columns of the row below: some of its cells are empty or
+// repeated where the row below has a cell. In the first column only one of both rows has a text, or both have the same.
 func hasGaps(upper, lower []string) bool {
 	if len(upper) == 0 || len(lower) == 0 || upper[0] != "" && lower[0] != "" && upper[0] != lower[0] {
 		return false
@@ -115,16 +113,15 @@ func hasGaps(upper, lower []string) bool {
 	return filled > 0 && gaps > 0
 }
 
-// headLooksAt is how many rows tell whether the row above them names the columns.
+// headLooksAt is how many rows below a row are looked at to find out whether it names the columns.
 const headLooksAt = 50
 
-// looksLikeHeader reports whether the first row of a table that nothing marks names its columns: most of its
-// cells are filled with short, distinct texts, it does not look like the data below it, and one of these speaks
-// for it:
+// looksLikeHeader reports whether the first row of a table without marked names names its columns. Most of its cells
+// have short, distinct texts, it does not look like the rows below, and one of these holds:
 //
 //   - in some column, most cells below are numbers or longer texts;
 //   - two cells are years or the like;
-//   - there are three columns, or one whose values come again.
+//   - there are three columns, or a column whose values recur.
 func looksLikeHeader(rows [][]string) bool {
 	if len(rows) < 2 {
 		return false
@@ -170,7 +167,7 @@ func looksLikeHeader(rows [][]string) bool {
 	return len(below) >= 2 && (filled >= 3 && filled == len(head) || valuesRecur(below, len(head)))
 }
 
-// valuesRecur reports whether a value comes again in a column of some rows.
+// valuesRecur reports whether some column has the same value twice.
 func valuesRecur(rows [][]string, columns int) bool {
 	for column := range columns {
 		seen := map[string]bool{}
@@ -186,9 +183,9 @@ func valuesRecur(rows [][]string, columns int) bool {
 	return false
 }
 
-// looksLikeData reports whether a row holds values like those of the rows below it: one of its cells comes again
-// in its column, or has the form of most cells of its column, with digits in it. Years and the like that rise
-// from cell to cell are names of columns.
+// looksLikeData reports whether a row has values like those below it. In some column its cell occurs again, is a number
+// like most cells below, or has digits and the same form as most of them. A year or the like counts only if most cells
+// below are years too, since years also name columns.
 func looksLikeData(head []string, below [][]string) bool {
 	for column, cell := range head {
 		if cell == "" {
@@ -244,7 +241,7 @@ func yearsBelow(column int, rows [][]string) bool {
 	return periods*2 > others
 }
 
-// isPeriod reports whether a cell names a year or a part of one: "2024", "2023/24", "FY 2024", "Q1 2024".
+// isPeriod reports whether a cell is a year or a part of one: "2024", "2023/24", "FY 2024", "Q1 2024".
 func isPeriod(cell string) bool {
 	digits, years, run := 0, 0, 0
 	letters := 0
@@ -268,7 +265,7 @@ func isPeriod(cell string) bool {
 	return years > 0 && years <= 2 && !strings.ContainsAny(cell, "$€£¥%,:")
 }
 
-// numeric reports whether a cell holds a number, a date or the like.
+// numeric reports whether at least half of a cell's characters are digits, as in numbers and dates.
 func numeric(cell string) bool {
 	digits := 0
 	for _, r := range cell {
@@ -279,7 +276,7 @@ func numeric(cell string) bool {
 	return digits*2 >= utf8.RuneCountInString(strings.TrimSpace(cell)) && digits > 0
 }
 
-// joinCells writes the cells of a row; it is empty where all are blank.
+// joinCells returns the cells of a row separated by " | ", without blank ones at the end; "" if all are blank.
 func joinCells(cells []string) string {
 	last := len(cells)
 	for last > 0 && strings.TrimSpace(cells[last-1]) == "" {

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// readText reads plain text: paragraphs between blank lines. A line alone between blank
-// lines that is underlined, numbered like a section, or short and without a full stop
-// is a heading; lines of an indented or tabulated block keep their white space.
+// readText reads plain text. Blank lines separate paragraphs. A single line between blank lines is a heading if it is
+// underlined, numbered like a section, or short and without a full stop. Indented or tabulated lines keep their white
+// space.
 func readText(w *writer, data []byte, contentType string) (string, error) {
 	text, err := w.decode(data, charsetOf(contentType))
 	if err != nil {
@@ -116,7 +116,7 @@ func headingLevel(lines []string) int {
 	return 0
 }
 
-// arranged reports whether white space inside lines means something: columns or indented code.
+// arranged reports whether the white space inside lines has a meaning, as in columns or indented code.
 func arranged(lines []string) bool {
 	if len(lines) < 2 {
 		return false
@@ -131,13 +131,13 @@ func arranged(lines []string) bool {
 	return spaced*2 > len(lines)
 }
 
-// wrappedAt is the greatest length in characters of a line that a program has wrapped. A file with longer
-// ones has a line for each paragraph.
+// wrappedAt is the largest length in characters of a line that a program has wrapped. A file with longer lines has a
+// line for each paragraph.
 const wrappedAt = 120
 
-// wrapped reports whether lines are those of one paragraph that was wrapped: hardly one could have taken
-// the first word of the next one as well, and they do not begin alike, as with times or names. Others were
-// ended on purpose: chats, logs, verses, addresses, code.
+// wrapped reports whether the lines are one paragraph that a program has wrapped: hardly any line had room for the
+// first word of the next, and the lines do not begin alike. Other lines were ended on purpose: chats, logs, verses,
+// addresses, code.
 func wrapped(lines []string) bool {
 	width := 0
 	begins := map[string]int{}
@@ -163,7 +163,7 @@ func wrapped(lines []string) bool {
 	return short*5 <= len(lines)-1
 }
 
-// shapeOf returns a word with an "a" for each run of letters, and a "0" for each of digits.
+// shapeOf returns a word with "a" for each run of letters and "0" for each run of digits.
 func shapeOf(word string) string {
 	var b strings.Builder
 	last := rune(0)
@@ -182,7 +182,7 @@ func shapeOf(word string) string {
 	return b.String()
 }
 
-// addLines adds lines that were ended on purpose. Long ones are paragraphs.
+// addLines writes lines that were ended on purpose. Each long one is a paragraph.
 func addLines(w *writer, lines []string) {
 	long := func(line string) bool { return utf8.RuneCountInString(line) > wrappedAt }
 	if !slices.ContainsFunc(lines, long) {
@@ -194,8 +194,7 @@ func addLines(w *writer, lines []string) {
 	}
 }
 
-// joinLines makes one line of several; a word that was hyphenated at a line's end is whole
-// again where the next line goes on with a small letter.
+// joinLines returns several lines as one. A word that is hyphenated at the end of a line is joined (joinHyphenated).
 func joinLines(lines []string) string {
 	var b []byte
 	for i, line := range lines {

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// textPartShare is which part of Limits.TextBytes a part of a long text has: what is read of it may be three
-// times as long, in another encoding, and with the marks between the cells of a table.
+// textPartShare divides Limits.TextBytes to give the size of a part of a long text. The text read from a part may be up
+// to three times as long, in another encoding and with marks between the cells of a table.
 const textPartShare = 3
 
-// textParts returns the parts of a text that is longer than what is read of one file, such as a log or an export:
-// each ends with a line, and those of a table of values begin with its first line. It is nil for a text that is
-// read whole, and for files that are no lines of text. Part 2 of a/b.log is a/b.log/b-part-2.log.
+// textParts splits a text that is too long to be read at once, such as a log or an export, into parts of whole lines.
+// Parts of a table of values all begin with its first line. It returns nil for shorter texts and for files that do not
+// consist of lines. Part 2 of a/b.log is named a/b.log/b-part-2.log.
 func textParts(m Member, limits Limits) (parts []Member) {
 	if len(m.Data) <= limits.TextBytes/2 {
 		return nil
@@ -69,8 +69,8 @@ func textParts(m Member, limits Limits) (parts []Member) {
 	return parts
 }
 
-// visitingParts returns a visitor of files that hands the parts of a long text (textParts) to another one, and
-// other files as they are.
+// visitingParts returns a function that calls visit for each part of a long text (textParts), and for any other file
+// once.
 func (r *Extractor) visitingParts(visit func(Member) error) func(Member) error {
 	return func(m Member) error {
 		parts := textParts(m, r.limits)

@@ -16,10 +16,15 @@ const (
 	longestNamed = 200  // bytes of a heading that may be a title
 )
 
-// chooseTitle returns the title of a document: the one that its file names, where the beginning of the text, its
-// first headings and the name of the file have enough of its words; else the highest heading of the beginning;
-// else the name of the file, without its ending; else what the file names. Programs name files by templates,
-// users and other files: a title of which the text knows nothing is none.
+// chooseTitle returns the title of a document, the first of:
+//
+//  1. named, the title in the file, if enough of its words are in the beginning of the text, the first headings or the
+//     file's name: programs often write useless titles there;
+//  2. the highest heading at the beginning (titleHeading);
+//  3. the file's name without its ending (titleOfFile);
+//  4. named, if it has a letter and is no file name.
+//
+// It is "" if there is none of these.
 func chooseTitle(d *Document, named, file string) string {
 	named = clean(named)
 	fileTitle := titleOfFile(file)
@@ -41,8 +46,8 @@ func chooseTitle(d *Document, named, file string) string {
 // pathEnding matches titles that are names of files.
 var pathEnding = regexp.MustCompile(`(?i)^\S+\.[a-z0-9]{1,5}$`)
 
-// enoughWords returns the share of a title's words that have to be in the text. People write the titles of pages,
-// mails and books; programs those of the others.
+// enoughWords returns the share of a title's words that must be in the text. It is high for formats in which programs
+// write the title, and low for pages, mails and books, where people do.
 func enoughWords(mediaType string) float64 {
 	switch mediaType {
 	case PDF, DOCX, PPTX, XLSX, ODT, ODS, ODP, RTF:
@@ -51,7 +56,7 @@ func enoughWords(mediaType string) float64 {
 	return 0.01
 }
 
-// beginningOf returns the first bytes of a text, and its first headings.
+// beginningOf returns the beginning of a document's text, followed by its first headings.
 func beginningOf(d *Document) string {
 	var all strings.Builder
 	all.WriteString(d.Text[:min(len(d.Text), titleWithin)])
@@ -63,7 +68,7 @@ func beginningOf(d *Document) string {
 	return all.String()
 }
 
-// saysWords reports whether some texts have a share of the words of a title.
+// saysWords reports whether the texts have at least this share of the title's words.
 func saysWords(title string, share float64, texts ...string) bool {
 	words := wordsOf(title)
 	have := map[string]bool{}
@@ -88,8 +93,8 @@ func wordsOf(text string) []string {
 	})
 }
 
-// titleHeading returns the highest heading of the first page, or of the first blocks where there are no pages; ""
-// where none of them can be a title: one has three letters at least, and is no address of mail or of a page.
+// titleHeading returns the highest heading of the first page, or of the first blocks if there are no pages, that can be
+// a title: it has three letters and is no address of a mail or page. "": there is none.
 func titleHeading(d *Document) string {
 	best := Block{}
 	title := ""
@@ -120,8 +125,8 @@ func titleHeading(d *Document) string {
 // copyMark matches what programs put behind the name of a file: "(1)", "- copy", "_v2".
 var copyMark = regexp.MustCompile(`(?i)(?:\s*\(\d+\)|[ _-]+copy|[ _-]+final|[ _-]v\d+)+$`)
 
-// titleOfFile returns the name of a file as a title: without its folders and its ending, with spaces for
-// underscores. It is "" for a name without an ending, which may be any id, and for one that is mostly digits.
+// titleOfFile returns a file's name as a title: without folders and ending, with spaces for underscores. It is "" for a
+// name without an ending, which may be any id, and for one that is mostly digits.
 func titleOfFile(file string) string {
 	base := path.Base(strings.ReplaceAll(file, `\`, "/"))
 	ending := path.Ext(base)

@@ -8,7 +8,7 @@ import (
 // unpackAtOnce is how many bytes of files a worker unpacks for one request, about.
 const unpackAtOnce = 64 << 20
 
-// packed reports whether a file may be an archive or a mailbox, by its first bytes.
+// packed reports whether Expand may find an archive or a mailbox in a file, mostly by its first bytes.
 func packed(data []byte, name string) bool {
 	for _, sign := range [][]byte{[]byte("PK\x03\x04"), []byte("PK\x05\x06"), {0x1F, 0x8B}} {
 		if bytes.HasPrefix(data, sign) {
@@ -21,15 +21,15 @@ func packed(data []byte, name string) bool {
 	return bytes.HasPrefix(data, []byte("From ")) && Detect(data, name, "") == Mailbox
 }
 
-// IsMail reports whether a file is a mail, as Detect tells it.
+// IsMail reports whether a file is a single mail, by its content, name and declared media type (Detect).
 func IsMail(data []byte, name, declared string) bool {
 	return !packed(data, name) && Detect(data, name, declared) == Mail
 }
 
 var errEnough = errors.New("documents: enough is unpacked")
 
-// unpack returns the files of an archive from request.skip on, of unpackAtOnce bytes together or one
-// that is larger. The files before an error are among them.
+// unpack returns the files of an archive from request.skip on, about unpackAtOnce bytes of them or one larger file;
+// more says that others follow. After an error the answer has the files before it. itself says that it is no archive.
 func unpack(r *request) *answer {
 	a := &answer{}
 	seen, bytes := 0, 0

@@ -5,12 +5,12 @@ import (
 	"unicode/utf16"
 )
 
-// utf16Looks is how many bytes tell whether a text is in UTF-16.
+// utf16Looks is how many bytes of a file are examined for UTF-16.
 const utf16Looks = 8 << 10
 
-// unmarkedUTF16 returns "UTF-16LE" or "UTF-16BE" for a text in UTF-16 that has no byte order mark, and "" for other
-// bytes. Such a text has NUL bytes, all of them on one side of its units: those of spaces, line ends, digits and
-// Latin letters. Read so, all of it is assigned characters.
+// unmarkedUTF16 returns "UTF-16LE" or "UTF-16BE" for a text in UTF-16 without a byte order mark, and "" for other
+// bytes. Such a text has NUL bytes in only one half of its units, from spaces, digits and Latin letters, and decodes to
+// assigned characters.
 func unmarkedUTF16(data []byte) string {
 	if len(data) < 4 || len(data)%2 == 1 {
 		return ""

@@ -8,13 +8,13 @@ import (
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// wasmMemory gives PDFium memory of the system's, which is back where it was as soon as a file is read:
-// memory of Go's would be copied each time it grows, and be kept.
+// wasmMemory allocates the memory of PDFium from the system, so that it is given back when a file was read. Go's own
+// memory would be copied whenever it grows, and be kept.
 type wasmMemory struct{ none atomic.Bool }
 
 func newWASMMemory() *wasmMemory { return &wasmMemory{} }
 
-// in returns a context whose modules have their memory from here.
+// in returns a context with which WebAssembly modules get their memory from m.
 func (m *wasmMemory) in(ctx context.Context) context.Context {
 	return experimental.WithMemoryAllocator(ctx, m)
 }
@@ -25,7 +25,7 @@ func (m *wasmMemory) Allocate(_, _ uint64) experimental.LinearMemory {
 	return &mapping{of: m}
 }
 
-// refused reports whether the module that was given memory last got less than it wanted.
+// refused reports whether the module that was started last asked for memory in vain.
 func (m *wasmMemory) refused() bool { return m.none.Load() }
 
 // mapping is the memory of one module.
@@ -51,7 +51,7 @@ func (m *mapping) Reallocate(size uint64) []byte {
 // Free implements experimental.LinearMemory.
 func (m *mapping) Free() { m.b = resizeMapping(m.b, 0) }
 
-// runtimeBytes returns how many bytes of memory Go's runtime has of the system.
+// runtimeBytes returns how many bytes of memory Go's runtime holds from the system.
 func runtimeBytes() int64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(sample)

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resizeMapping returns memory of another size with the content that it had; nil where there is none.
-// The memory that it had, nil at first, is gone then. Size 0 gives it back.
+// resizeMapping returns memory of another size with the old content; was is nil at first and must not be used
+// afterwards. Size 0 frees it and returns nil. It also returns nil if the system has no more memory; was is then still
+// valid.
 func resizeMapping(was []byte, size int) []byte {
 	var now []byte
 	if size > 0 {

@@ -17,29 +17,30 @@ import (
 // request asks a worker to read a file, or to unpack an archive.
 type request struct {
 	unpack    bool
-	skip      int // of unpack: members that were handed over before
-	draw      int // the number of the page of a PDF that is wanted as a picture; 0: none is
-	words     int // of read: words of a passage (Cut); 0: the document is not cut
+	skip      int // of unpack: how many members earlier answers had
+	draw      int // page of a PDF, from 1, to draw as a PNG; 0: none
+	words     int // of read: usual words of a passage (Cut); 0: not cut
 	limits    Limits
 	file      Input
-	mediaType string // of the file, as Detect tells it; "": it is not known
+	mediaType string // of the file, from Detect; "": the worker detects it
 }
 
-// answer is what a worker says of a file.
+// answer is the response of a worker to a request.
 type answer struct {
-	refused  *UnreadableError // why the file was not read; nil: it was
-	document *Document        // of read
-	members  []Member         // attached files, or of unpack those of the archive from request.skip
+	refused  *UnreadableError // why the file was not read, or not wholly unpacked; nil: it was
+	document *Document        // of read; nil if the file was not read
+	members  []Member         // of read: attached files; of unpack: those of the archive; of draw: the PNG
 	itself   bool             // of unpack: the file is no archive
-	more     bool             // of unpack: members follow
-	blank    []int            // of read: the numbers of the pages that have drawings and no letters
-	leaves   bool             // the worker ends itself now
+	more     bool             // of unpack: there are more members after these
+	blank    []int            // of read: pages of a PDF, from 1, that have drawings and no letters
+	leaves   bool             // the worker must not be used again
 	grown    int64            // bytes of memory that the worker keeps beyond those of its start
 }
 
 var errFrame = errors.New("documents: a message between processes is damaged")
 
-// readFrame reads one frame of at most so many bytes. It returns io.EOF where the input ends before it.
+// readFrame reads one frame and returns its payload. It fails if the payload has more than `most` bytes, and returns
+// io.EOF if the input ends before the frame, another error if it ends within.
 func readFrame(in io.Reader, most int) ([]byte, error) {
 	length, err := readLength(in, most)
 	if err != nil {
@@ -48,7 +49,8 @@ func readFrame(in io.Reader, most int) ([]byte, error) {
 	return readPayload(in, length)
 }
 
-// readLength reads how many bytes the payload of a frame has, which are at most so many.
+// readLength reads the head of a frame and returns the length of its payload in bytes. It fails if that is more than
+// `most`, and returns io.EOF if the input ends before the frame.
 func readLength(in io.Reader, most int) (int, error) {
 	var head [8]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
@@ -61,7 +63,7 @@ func readLength(in io.Reader, most int) (int, error) {
 	return int(length), nil
 }
 
-// readPayload reads the payload of a frame behind its length.
+// readPayload reads the payload of a frame, of the length that readLength returned. It fails if the input ends early.
 func readPayload(in io.Reader, length int) ([]byte, error) {
 	payload := make([]byte, length)
 	if _, err := io.ReadFull(in, payload); err != nil {
@@ -70,10 +72,10 @@ func readPayload(in io.Reader, length int) ([]byte, error) {
 	return payload, nil
 }
 
-// smallFrame is the payload of a frame that is put together before it is written, in bytes.
+// smallFrame is the largest payload, in bytes, of a frame that is written with a single call.
 const smallFrame = 64 << 10
 
-// writeFrame writes one frame whose payload is the parts, one behind the other.
+// writeFrame writes one frame. Its payload is the concatenation of the parts.
 func writeFrame(out io.Writer, parts ...[]byte) error {
 	length := 0
 	for _, part := range parts {
@@ -97,11 +99,13 @@ func writeFrame(out io.Writer, parts ...[]byte) error {
 	return nil
 }
 
-// encoder appends values to a payload.
+// encoder appends values to the payload b. A decoder reads them in the same order.
 type encoder struct{ b []byte }
 
+// number appends a varint.
 func (e *encoder) number(n int) { e.b = binary.AppendVarint(e.b, int64(n)) }
 
+// flag appends one byte: 1 for true, 0 for false.
 func (e *encoder) flag(set bool) {
 	n := byte(0)
 	if set {
@@ -110,11 +114,13 @@ func (e *encoder) flag(set bool) {
 	e.b = append(e.b, n)
 }
 
+// text appends the length of a string and its bytes.
 func (e *encoder) text(s string) {
 	e.number(len(s))
 	e.b = append(e.b, s...)
 }
 
+// texts appends the number of strings and then each of them.
 func (e *encoder) texts(all []string) {
 	e.number(len(all))
 	for _, s := range all {
@@ -122,13 +128,14 @@ func (e *encoder) texts(all []string) {
 	}
 }
 
-// decoder reads what encoder appended. After the first value that is not there, all values are zero
-// and err says so.
+// decoder reads the values that an encoder appended, in the same order. If the payload is damaged or too short, err is
+// set to errFrame. Callers read all values and look at err at the end: the values are zero or meaningless then.
 type decoder struct {
 	b   []byte
 	err error
 }
 
+// number reads a varint; 0 after an error.
 func (d *decoder) number() int {
 	n, size := binary.Varint(d.b)
 	if size <= 0 {
@@ -139,6 +146,7 @@ func (d *decoder) number() int {
 	return int(n)
 }
 
+// flag reads a boolean; false after an error.
 func (d *decoder) flag() bool {
 	if len(d.b) == 0 {
 		d.err = errFrame
@@ -149,7 +157,8 @@ func (d *decoder) flag() bool {
 	return set
 }
 
-// count reads a number of values that have at least one byte each.
+// count reads the length of a list or string. A length that is negative or more than the bytes left is an error, and 0
+// is returned, so that a damaged payload never makes the caller allocate more than its own size.
 func (d *decoder) count() int {
 	n := d.number()
 	if n < 0 || n > len(d.b) {
@@ -159,7 +168,7 @@ func (d *decoder) count() int {
 	return n
 }
 
-// bytes returns bytes of the payload, without copying them.
+// bytes reads a length and returns so many bytes: a slice of the payload, not a copy.
 func (d *decoder) bytes() []byte {
 	n := d.count()
 	b := d.b[:n:n]
@@ -169,6 +178,7 @@ func (d *decoder) bytes() []byte {
 
 func (d *decoder) text() string { return string(d.bytes()) }
 
+// texts reads a list of strings; nil if it is empty.
 func (d *decoder) texts() []string {
 	n := d.count()
 	if n == 0 {
@@ -181,7 +191,7 @@ func (d *decoder) texts() []string {
 	return all
 }
 
-// writeRequest sends a request to a worker.
+// writeRequest writes a request as one frame. Errors are those of out.
 func writeRequest(out io.Writer, r *request) error {
 	var e encoder
 	e.flag(r.unpack)
@@ -202,7 +212,8 @@ func writeRequest(out io.Writer, r *request) error {
 	return writeFrame(out, e.b, r.file.Data)
 }
 
-// decodeRequest returns the request of a payload, whose bytes the file's are.
+// decodeRequest returns the request that writeRequest wrote into a payload. The data of its file is a slice of the
+// payload, not a copy. The request must not be used if the error is not nil.
 func decodeRequest(payload []byte) (*request, error) {
 	d := decoder{b: payload}
 	r := &request{unpack: d.flag(), skip: d.number(), draw: d.number(), words: d.number()}
@@ -216,7 +227,7 @@ func decodeRequest(payload []byte) (*request, error) {
 	return r, d.err
 }
 
-// writeAnswer sends an answer to the process that asked.
+// writeAnswer writes an answer as one frame. Errors are those of out.
 func writeAnswer(out io.Writer, a *answer) error {
 	var e encoder
 	e.flag(a.leaves)
@@ -248,7 +259,8 @@ func writeAnswer(out io.Writer, a *answer) error {
 	return writeFrame(out, parts...)
 }
 
-// decodeAnswer returns the answer of a payload, whose bytes those of the members are.
+// decodeAnswer returns the answer that writeAnswer wrote into a payload. The data of its members are slices of the
+// payload, not copies. The answer must not be used if the error is not nil.
 func decodeAnswer(payload []byte) (*answer, error) {
 	d := decoder{b: payload}
 	a := &answer{leaves: d.flag(), grown: int64(d.number())}
@@ -278,7 +290,7 @@ func decodeAnswer(payload []byte) (*answer, error) {
 	return a, d.err
 }
 
-// document appends a document. Strings that its blocks and pieces have in common are written once.
+// document appends a document. Headings and headers that several blocks or pieces share are written once.
 func (e *encoder) document(doc *Document) {
 	e.text(doc.Title)
 	e.text(doc.MediaType)
@@ -326,7 +338,7 @@ func (e *encoder) document(doc *Document) {
 	e.b = append(append(e.b, blocks.b...), pieces.b...)
 }
 
-// document returns a document; where its places are not those of its text, err is set.
+// document reads a document. If it is damaged, or a block or piece lies outside the text, it sets err and returns nil.
 func (d *decoder) document() *Document {
 	doc := &Document{Title: d.text(), MediaType: d.text(), Text: d.text(), Pages: d.number(), Warnings: d.texts()}
 	shared := d.texts()

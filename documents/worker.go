@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// worker is a process that reads files for this one.
+// worker is a process that runs Serve, which reads files for this one.
 type worker struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	out    *bufio.Reader
-	said   *firstBytes // of what it wrote to its standard error
-	expiry *time.Timer // ends it where it reads nothing; nil: it never waited
+	said   *firstBytes // on its standard error
+	expiry *time.Timer // ends it after it was idle for a while; nil: it was never idle
 	ending sync.Once
 }
 
-// startWithin is how long a new process may take until it reads files.
+// startWithin is how long a new process may take until it is ready for its first request.
 const startWithin = time.Minute
 
-// startWorker starts a process; await says whether it came up.
+// startWorker starts a process without waiting until it is ready for requests: await does that.
 func startWorker(start Worker) (*worker, error) {
 	cmd := start()
 	if cmd.Env == nil {
@@ -50,7 +50,8 @@ func startWorker(start Worker) (*worker, error) {
 	return w, nil
 }
 
-// await returns when the process reads files, or why it does not.
+// await waits until a new process is ready for requests. If that fails or takes longer than startWithin, it kills the
+// process and returns an error with what the process wrote to its standard error; if ctx ends first, ctx's error.
 func (w *worker) await(ctx context.Context) error {
 	_, err := w.within(ctx, startWithin, func() (*answer, error) {
 		_, err := readFrame(w.out, 0)
@@ -63,7 +64,9 @@ func (w *worker) await(ctx context.Context) error {
 	return fmt.Errorf("start the reader of files: %w: %.300s", err, w.said.b)
 }
 
-// ask sends a request and returns the answer. After an error the process is of no use any more.
+// ask sends a request and returns the answer. The error is ctx's, or an *UnreadableError: TooSlow beyond Limits.Time,
+// TooLarge if the process ran out of memory, Damaged if it ended otherwise. After an error the process has been killed
+// and cannot be used again.
 func (w *worker) ask(ctx context.Context, r *request) (*answer, error) {
 	a, err := w.within(ctx, r.limits.Time, func() (*answer, error) {
 		if err := writeRequest(w.in, r); err != nil {
@@ -88,11 +91,12 @@ func (w *worker) ask(ctx context.Context, r *request) (*answer, error) {
 	return nil, unreadable(Damaged, nil, "the reader ended on it")
 }
 
-// mostAtOnce is how many requests a process is sent before its answers are read.
+// mostAtOnce is the largest number of requests that a process is sent before its answers are read.
 const mostAtOnce = 32
 
-// askMany sends requests, which are small and at most mostAtOnce, and returns their answers. After an error,
-// which says nothing of a single file, the process is of no use any more.
+// askMany sends requests, at least one and at most mostAtOnce, and returns their answers in the same order. All of them
+// together have the Limits.Time of the first. An error does not tell which file caused it; the process cannot be used
+// again, and the caller kills it.
 func (w *worker) askMany(ctx context.Context, requests []*request) ([]*answer, error) {
 	answers := make([]*answer, len(requests))
 	_, err := w.within(ctx, requests[0].limits.Time, func() (*answer, error) {
@@ -120,15 +124,15 @@ func (w *worker) askMany(ctx context.Context, requests []*request) ([]*answer, e
 	return answers, err
 }
 
-// mostAnswer returns how many bytes the answer to a request has at most: the text and its blocks,
-// and the files that are inside.
+// mostAnswer returns the largest size in bytes of the answer to a request. It covers the text, the blocks and the files
+// inside.
 func mostAnswer(r *request) int {
 	l := r.limits
 	return 1<<20 + 8*l.TextBytes + 128*l.Blocks + int(l.FileBytes) + 2*unpackAtOnce
 }
 
-// within runs what a process is asked for, and kills the process when the time or ctx ends first; the
-// error then is context.DeadlineExceeded or ctx's.
+// within runs do, and kills the process if the time limit or ctx ends first. It then returns context.DeadlineExceeded
+// or ctx's error, otherwise the results of do.
 func (w *worker) within(ctx context.Context, limit time.Duration, do func() (*answer, error)) (*answer, error) {
 	late := time.AfterFunc(limit, w.kill)
 	gone := context.AfterFunc(ctx, w.kill)
@@ -146,7 +150,7 @@ func (w *worker) within(ctx context.Context, limit time.Duration, do func() (*an
 	return a, err
 }
 
-// kill ends the process with all that it started. It may be called several times.
+// kill ends the process and all processes that it started, and waits for its end. It may be called several times.
 func (w *worker) kill() {
 	w.ending.Do(func() {
 		killGroup(w.cmd.Process)
@@ -155,7 +159,7 @@ func (w *worker) kill() {
 	})
 }
 
-// firstBytes keeps the first bytes that are written to it.
+// firstBytes is a writer that keeps the first `most` bytes that are written to it and drops the others.
 type firstBytes struct {
 	b    []byte
 	most int
@@ -166,7 +170,7 @@ func (f *firstBytes) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// tellsOfMemory reports whether a process said that it got no more memory.
+// tellsOfMemory reports whether the kept output of a process is an error message about missing memory.
 func (f *firstBytes) tellsOfMemory() bool {
 	for _, sign := range []string{"out of memory", "annot allocate memory", "pthread_create failed"} {
 		if bytes.Contains(f.b, []byte(sign)) {

@@ -10,24 +10,26 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// deepest is how deep elements of an XML part may be nested.
+// deepest is how deep the elements of an XML part may be nested.
 const deepest = 512
 
-// elements reads the elements of an XML part one by one. Entities are those of XML
-// alone, so that none multiplies.
+// elements reads the elements of an XML part one after the other. It knows only XML's own entities, so that no entity
+// can expand to a large text.
 type elements struct {
 	*xml.Decoder
 	depth int
 }
 
+// newElements returns a reader of the elements in an XML part, in any encoding that the part declares.
 func newElements(data []byte) *elements {
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.CharsetReader = charset.NewReaderLabel
 	return &elements{Decoder: d}
 }
 
-// each calls start and end for every element and text for the characters between them,
-// until the part ends. A start that returns true has the element skipped whole.
+// each calls start and end for every element, and text for the characters between them. An element for which start
+// returns true is skipped with all that is in it. XML that is damaged or nested deeper than `deepest` is an
+// *UnreadableError.
 func (e *elements) each(start func(xml.StartElement) (skip bool), text func(string), end func(xml.EndElement)) error {
 	for {
 		token, err := e.Token()
@@ -57,7 +59,7 @@ func (e *elements) each(start func(xml.StartElement) (skip bool), text func(stri
 	}
 }
 
-// value returns an attribute by its local name; "" where it is missing.
+// value returns the attribute with a local name; "" if it is missing.
 func value(e xml.StartElement, name string) string {
 	for _, a := range e.Attr {
 		if a.Name.Local == name {
@@ -67,8 +69,8 @@ func value(e xml.StartElement, name string) string {
 	return ""
 }
 
-// relations returns the targets of an Office part's relationships by id, as paths in the
-// archive; those that point outside are left out.
+// relations returns the relationships of a part of an Office file by id, with the paths of their targets in the
+// archive. Targets outside the file are left out.
 func (p *parts) relations(part string) (map[string]relation, error) {
 	folder, name, _ := cutLast(part)
 	data, err := p.read(folder + "_rels/" + name + ".rels")
@@ -88,7 +90,8 @@ func (p *parts) relations(part string) (map[string]relation, error) {
 	return all, err
 }
 
-// openOffice opens an Office file, and gives its main part with what that relates to.
+// openOffice opens an Office file, and returns its parts, the content of its main part and the relationships of that.
+// The error is an *UnreadableError if the file is damaged, encrypted or too large.
 func openOffice(data []byte, limits Limits) (p *parts, document []byte, related map[string]relation, err error) {
 	p, err = openParts(data, limits)
 	if err != nil {
@@ -110,9 +113,10 @@ func openOffice(data []byte, limits Limits) (p *parts, document []byte, related 
 	return p, document, related, err
 }
 
+// relation is a relationship of an Office part: the kind and the path of its target.
 type relation struct{ kind, target string }
 
-// ofKind returns the target of the first relationship of a kind.
+// ofKind returns the target of a relationship of a kind; "" if there is none.
 func ofKind(all map[string]relation, kind string) string {
 	for _, r := range all {
 		if r.kind == kind {
@@ -122,7 +126,8 @@ func ofKind(all map[string]relation, kind string) string {
 	return ""
 }
 
-// within returns a path in an archive, as seen from a folder in it that ends with a slash.
+// within returns the cleaned path in an archive of a target relative to a folder, which ends with a slash, or of an
+// absolute one.
 func within(folder, target string) string {
 	if !strings.HasPrefix(target, "/") {
 		target = folder + target
@@ -142,13 +147,13 @@ func within(folder, target string) string {
 	return strings.Join(parts, "/")
 }
 
-// cutLast parts a path behind its last slash.
+// cutLast splits a path after its last slash; found is false if it has none.
 func cutLast(path string) (folder, name string, found bool) {
 	at := strings.LastIndexByte(path, '/')
 	return path[:at+1], path[at+1:], at >= 0
 }
 
-// coreTitle returns the title in the properties of an Office file.
+// coreTitle returns the title in the properties of an Office file; "" if it has none.
 func (p *parts) coreTitle() string {
 	data, err := p.read("docProps/core.xml")
 	if err != nil || data == nil {
@@ -157,7 +162,7 @@ func (p *parts) coreTitle() string {
 	return titleIn(data)
 }
 
-// titleIn returns the text of the elements named title in a part; "" where it cannot be read.
+// titleIn returns the text of the title elements in an XML part; "" if there are none or it cannot be read.
 func titleIn(part []byte) string {
 	var title strings.Builder
 	in := false

@@ -6,8 +6,8 @@ import (
 	"io"
 )
 
-// OpenZip opens a zip archive whose list of files has at most so many bytes. A longer one is an
-// *UnreadableError: the list is read into memory, some ten bytes for each of its own.
+// OpenZip opens a zip archive of `size` bytes. If its list of files has more than listBytes, the error is an
+// *UnreadableError: the list takes about ten times as much memory.
 func OpenZip(data io.ReaderAt, size int64, listBytes int) (*zip.Reader, error) {
 	list := &boundedReader{ReaderAt: data, left: listBytes + endBytes}
 	archive, err := zip.NewReader(list, size)
@@ -21,10 +21,10 @@ func OpenZip(data io.ReaderAt, size int64, listBytes int) (*zip.Reader, error) {
 	return archive, nil
 }
 
-// endBytes is what is read of an archive to find where its list begins.
+// endBytes is how many bytes at the end of an archive may be read to find where its list of files begins.
 const endBytes = 128 << 10
 
-// boundedReader reads some bytes until it is open, and all behind that.
+// boundedReader reads at most `left` bytes as long as it is not open, and then without bound.
 type boundedReader struct {
 	io.ReaderAt
 	left int
@@ -42,10 +42,10 @@ func (b *boundedReader) ReadAt(to []byte, at int64) (int, error) {
 	return b.ReaderAt.ReadAt(to, at)
 }
 
-// listBytes bounds the list of the files in a document that is an archive, or is looked at as one.
+// listBytes is the largest list of files in an archive held in memory that openZip accepts.
 const listBytes = 4 << 20
 
-// openZip opens an archive in memory.
+// openZip opens a zip archive held in memory, like OpenZip with listBytes.
 func openZip(data []byte) (*zip.Reader, error) {
 	return OpenZip(bytes.NewReader(data), int64(len(data)), listBytes)
 }
