@@ -101,6 +101,7 @@ type table struct {
 	copies int  // of cells that span rows
 }
 
+// read reads the main part of the file and writes its blocks. The error is an *UnreadableError if its XML is damaged.
 func (d *docx) read(document []byte) error {
 	inText := false
 	return newElements(document).each(func(e xml.StartElement) bool {

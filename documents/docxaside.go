@@ -42,6 +42,8 @@ func (d *docx) addPart(r relation) error {
 	return err
 }
 
+// addFile writes the text of a file embedded in the document: HTML, plain text or DOCX. Any other type is an
+// *UnreadableError.
 func (d *docx) addFile(name string, data []byte) error {
 	switch mediaType := Detect(data, name, ""); mediaType {
 	case HTML:
@@ -65,7 +67,8 @@ func (d *docx) addFile(name string, data []byte) error {
 	}
 }
 
-// addWordFile adds a Word file inside this one, with which it shares its bounds.
+// addWordFile writes the text of a Word file embedded in this one. Both together must stay within the limits. The error
+// is an *UnreadableError, also if files are nested deeper than Limits.Depth.
 func (d *docx) addWordFile(data []byte) error {
 	if d.depth == 0 {
 		return unreadable(TooLarge, nil, "files are nested more than %d deep in it", d.w.limits.Depth)

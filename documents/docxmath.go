@@ -14,7 +14,7 @@ type mathElement struct {
 	parts []mathPart
 }
 
-// mathPart is an element of a formula inside of another one.
+// mathPart is the name and the finished text of a child of a mathElement.
 type mathPart struct{ name, text string }
 
 // part returns the text of the first child element of this name; "" if there is none.

@@ -61,6 +61,7 @@ func (d *dom) flush() {
 	}
 }
 
+// children reads the children of n.
 func (d *dom) children(n *html.Node) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		d.node(c)
@@ -77,6 +78,7 @@ func (d *dom) block(n *html.Node, kind Kind, level int) {
 	d.kind, d.level = before, at
 }
 
+// node reads a node with its children: it writes the blocks that end in it and leaves the text after these in d.line.
 func (d *dom) node(n *html.Node) {
 	switch n.Type {
 	case html.TextNode:
@@ -311,6 +313,7 @@ func codeBelow(n *html.Node) string {
 	return b.String()
 }
 
+// hidden reports whether an element says that it is not shown, by an attribute or its style.
 func hidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		switch a.Key {
@@ -330,6 +333,7 @@ func hidden(n *html.Node) bool {
 	return false
 }
 
+// attribute returns the value of an attribute; "" if it is missing.
 func attribute(n *html.Node, key string) string {
 	for _, a := range n.Attr {
 		if a.Key == key {

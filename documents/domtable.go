@@ -108,6 +108,7 @@ func span(cell *html.Node, attributeName string) int {
 	return min(n, widestSpan)
 }
 
+// row is a row of an HTML table.
 type row struct {
 	cells  []*html.Node
 	header bool // all of its cells are headings of columns

@@ -142,7 +142,7 @@ func readManPage(w *writer, text string) (title string, err error) {
 	return title, nil
 }
 
-// manWords returns the arguments of a request.
+// manWords returns the arguments of a macro line, such as `.B "first word" second`, without quotation marks.
 func manWords(line string) (words []string) {
 	for _, m := range manWord.FindAllStringSubmatch(line, -1) {
 		words = append(words, m[1]+m[2])

@@ -71,12 +71,14 @@ func (o *odf) copies(bytes int) bool {
 	return true
 }
 
+// odfTable is a table that is being read.
 type odfTable struct {
 	table
 	repeatCell, repeatRow int
 	inHeader              bool
 }
 
+// read reads content.xml and writes its blocks. The error is an *UnreadableError if it is damaged or beyond the limits.
 func (o *odf) read(content []byte) error {
 	if err := newElements(content).each(o.start, func(s string) {
 		if o.inText > 0 {
@@ -88,6 +90,7 @@ func (o *odf) read(content []byte) error {
 	return o.w.err
 }
 
+// write appends text to the footnote that is being read, or else to the paragraph.
 func (o *odf) write(s string) {
 	if o.note != nil {
 		o.note.WriteString(s)
@@ -96,6 +99,7 @@ func (o *odf) write(s string) {
 	o.line.WriteString(s)
 }
 
+// start begins an element; it returns true if the element is to be skipped with all that is in it.
 func (o *odf) start(e xml.StartElement) bool {
 	switch e.Name.Local {
 	case "tracked-changes",
@@ -176,6 +180,7 @@ func (o *odf) start(e xml.StartElement) bool {
 	return false
 }
 
+// end ends an element, and writes the paragraph or table that ends with it.
 func (o *odf) end(e xml.EndElement) {
 	switch e.Name.Local {
 	case "h", "p":
@@ -219,6 +224,7 @@ func (o *odf) end(e xml.EndElement) {
 	}
 }
 
+// table returns the innermost table that is being read; nil if there is none.
 func (o *odf) table() *odfTable {
 	if n := len(o.tables); n > 0 {
 		return o.tables[n-1]
@@ -226,6 +232,8 @@ func (o *odf) table() *odfTable {
 	return nil
 }
 
+// flush writes the collected paragraph and its footnotes as blocks, or adds the paragraph to the current cell of a
+// table.
 func (o *odf) flush() {
 	text := o.line.String()
 	o.line.Reset()
@@ -240,6 +248,7 @@ func (o *odf) flush() {
 	o.notes = nil
 }
 
+// endCell appends the collected cell to the last row, as often as the file repeats it; an empty cell once.
 func (o *odf) endCell() {
 	t := o.table()
 	if t == nil || len(t.rows) == 0 {
@@ -259,6 +268,7 @@ func (o *odf) endCell() {
 	}
 }
 
+// endTable writes the innermost table. A table inside a cell becomes text of that cell.
 func (o *odf) endTable() {
 	t := o.table()
 	if t == nil {
@@ -281,6 +291,7 @@ func (o *odf) endTable() {
 	addTable(o.w, t.rows, min(t.headed, len(t.rows)))
 }
 
+// repeats returns the number in a repeat attribute, from 1 to mostRepeats; 1 if there is none.
 func repeats(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 1 {

@@ -59,6 +59,7 @@ func readXLSX(w *writer, data []byte) (title string, warnings []string, err erro
 	return title, warnings, nil
 }
 
+// readSheet writes the tables of one sheet. The error is an *UnreadableError if the sheet is damaged or beyond a limit.
 func readSheet(w *writer, book *excelize.File, sheet string) error {
 	rows, err := book.Rows(sheet)
 	if err != nil {
@@ -109,6 +110,7 @@ type sheetWriter struct {
 // looksAt is how many rows of a table are kept to find out whether the first ones name the columns.
 const looksAt = 20
 
+// add adds a row of the sheet. An empty row ends the table.
 func (t *sheetWriter) add(cells []string) {
 	if joinCells(cells) == "" {
 		t.close()
@@ -159,6 +161,7 @@ func filledOf(cells []string) (filled []string) {
 	return filled
 }
 
+// close ends the table, if there is one; rows that follow are another table.
 func (t *sheetWriter) close() {
 	if len(t.first) > 0 {
 		t.begin()

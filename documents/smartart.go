@@ -49,6 +49,7 @@ type diagram struct {
 	below map[string][]connection
 }
 
+// connection leads from a point of a diagram to one below it; points with a lower order come first.
 type connection struct {
 	to    string
 	order int
@@ -62,6 +63,7 @@ func (d *diagram) textOf(point string) string {
 	return ""
 }
 
+// read adds the points and connections of the data model in part. Damaged XML is an *UnreadableError.
 func (d *diagram) read(part []byte) error {
 	point, inText := "", false
 	return newElements(part).each(func(e xml.StartElement) bool {

@@ -50,6 +50,7 @@ var (
 	bullet    = regexp.MustCompile(`^\s*([-*•‣◦–]|\(?[0-9]{1,3}[.)]|\(?[a-z][.)])\s+\S`)
 )
 
+// addParagraph writes the lines between two blank lines, as a heading, code, list items or paragraphs.
 func addParagraph(w *writer, lines []string) {
 	if len(lines) >= 2 && underline.MatchString(lines[1]) {
 		level := 1

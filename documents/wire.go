@@ -14,7 +14,7 @@ import (
 // payload in eight bytes, little endian, and the payload. Numbers in it are varints, strings and
 // files are behind their lengths.
 
-// request asks a worker to read a file, or to unpack an archive.
+// request asks a worker to read a file, to unpack an archive, or to draw a page of a PDF.
 type request struct {
 	unpack    bool
 	skip      int // of unpack: how many members earlier answers had
