@@ -260,3 +260,40 @@ func TestNotes(t *testing.T) {
 		t.Errorf("notes of nothing: %q", got)
 	}
 }
+
+// TestArchiveForMacOS: the archive for macOS has the library of that system and no unit of systemd, and its wheel the
+// tag by which pip chooses it there. Neither is run.
+func TestArchiveForMacOS(t *testing.T) {
+	r := made(t)
+	installed := t.TempDir()
+	library := "onnxruntime-" + provision.RuntimeVersion + "/libonnxruntime." + provision.RuntimeVersion + ".dylib"
+	write(t, filepath.Join(installed, filepath.FromSlash(library)), "library")
+	parts := filepath.Join(r.Parts, "linux-amd64") // any program
+	if err := errors.Join(r.Archive(parts, "darwin-arm64", installed), r.Wheel(parts, "macosx_14_0_arm64")); err != nil {
+		t.Fatal(err)
+	}
+	packed, err := os.ReadFile(filepath.Join(r.Out, "conclave-1.2.3-darwin-arm64.tar.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for archive := tar.NewReader(unpacked); ; {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		names[strings.TrimPrefix(header.Name, "conclave-1.2.3-darwin-arm64/")] = true
+	}
+	if !names["share/conclave/"+library] || !names["bin/conclave"] || names["lib/systemd/system/conclave.service"] {
+		t.Errorf("the archive has %v", names)
+	}
+	if _, err := os.Stat(filepath.Join(r.Out, "conclave_server-1.2.3-py3-none-macosx_14_0_arm64.whl")); err != nil {
+		t.Error(err)
+	}
+}
