@@ -100,11 +100,7 @@ func (s *syncing) holdDeletions(found []foundFile) (held map[string]bool, err er
 		if 2*left <= all[root] {
 			continue
 		}
-		moved, err := s.countMoved(root, ids, found)
-		if err != nil {
-			return nil, err
-		}
-		if 2*(left-moved) <= all[root] {
+		if 2*(left-s.countMoved(root, ids, found)) <= all[root] {
 			continue
 		}
 		for _, id := range ids {
@@ -140,7 +136,7 @@ func anyAbove(id string, set map[string]bool) bool {
 
 // countMoved returns how many of the documents with these ids have the content of a file of the root that the
 // collection does not have yet. Files that cannot be read are passed over.
-func (s *syncing) countMoved(root string, ids []string, found []foundFile) (int, error) {
+func (s *syncing) countMoved(root string, ids []string, found []foundFile) (moved int) {
 	fresh := map[[sha256.Size]byte]bool{}
 	for _, f := range found {
 		if s.marks[f.mark] != root || s.had[f.Path] != nil || f.Size == 0 {
@@ -150,13 +146,12 @@ func (s *syncing) countMoved(root string, ids []string, found []foundFile) (int,
 			fresh[sha256.Sum256(data)] = true
 		}
 	}
-	moved := 0
 	for _, id := range ids {
 		if fresh[s.had[id].sum] {
 			moved++
 		}
 	}
-	return moved, nil
+	return moved
 }
 
 // emptyFolders returns, for each id of a document whose file would be in a folder that is there and empty, that
