@@ -220,6 +220,7 @@ func TestConverters(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	tools := &Converters{Time: time.Minute, Confine: testConfiner(), ByEnding: map[string]Converter{
+		".rtf":  script("rtf", `exit 1`),
 		".old":  script("old", `tail -c +5 "$1" >"$2/made.md"`),
 		".bad":  script("bad", `echo "cannot open display" >&2; exit 3`),
 		".none": script("none", `true`),
@@ -240,6 +241,10 @@ func TestConverters(t *testing.T) {
 		if err == nil || ReasonOf(err) == "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
+	}
+	rtf := Input{Name: "b.rtf", Data: []byte(`{\rtf1 Read as it is}`)}
+	if d, _, err := r.Read(t.Context(), rtf); err != nil || d.Text != "Read as it is" {
+		t.Errorf("RTF needs no converter: %v", err)
 	}
 	if d, _, err := r.Read(t.Context(), Input{Name: "b.md", Data: []byte("# Read as it is")}); err != nil || d.Text != "Read as it is" {
 		t.Errorf("a format that is read needs no converter: %v", err)
