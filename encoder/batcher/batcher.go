@@ -67,7 +67,7 @@ type Batcher struct {
 	granted   chan struct{} // slots of the machine, asked for in the background
 	permits   chan struct{} // the machine's, for a run of passages
 	finished  chan *run
-	rested    chan struct{} // a tenant may be asked for again
+	rested    chan struct{} // a tenant has rested (waiting.rest)
 
 	stop     chan struct{} // closed by Close
 	stopOnce sync.Once
@@ -83,12 +83,13 @@ type question struct {
 	entry  *entry
 }
 
+// answer is the result of a question: its vector, or err.
 type answer struct {
 	vector []float32
 	err    error
 }
 
-// New starts a batcher.
+// New returns a Batcher and starts its goroutine. Close ends it.
 func New(c Config) *Batcher {
 	b := &Batcher{
 		config:    c,
@@ -109,10 +110,10 @@ func New(c Config) *Batcher {
 	return b
 }
 
-// Question returns the vector of a question given as token ids, which must not be
-// empty or change. The vector is the caller's own. A vector that was computed for
-// another tenant is computed again, so that the time tells nobody what others asked.
-// The error is ctx's when that ends first, ErrClosed, an *OverloadedError, or Infer's.
+// Question returns the vector of a question given as token ids, which must not be empty or change. The vector is the
+// caller's own. Results are cached and shared within one tenant (tenant.Of(ctx)) only, so that the response time does
+// not reveal the questions of another tenant. The error is ctx's if that ends first, ErrClosed, an *OverloadedError,
+// or Infer's.
 func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -145,9 +146,9 @@ func (b *Batcher) Question(ctx context.Context, tokens []int32) ([]float32, erro
 	return nil, ctx.Err()
 }
 
-// keyOf returns the map key of a tenant's question. Without a tenant it is the tokens'
-// memory, uncopied. With one the name and its length follow, so that no two tenants have a
-// key in common.
+// keyOf returns the cache key of a tenant's question. For the tenant "" it is the memory of tokens, not a copy, so
+// tokens must not change. For others it is a copy followed by the tenant's name and its length, so that no two tenants
+// share a key.
 func keyOf(name string, tokens []int32) string {
 	key := unsafe.String((*byte)(unsafe.Pointer(unsafe.SliceData(tokens))), 4*len(tokens))
 	if name == "" {
@@ -156,9 +157,8 @@ func keyOf(name string, tokens []int32) string {
 	return key + name + string(binary.LittleEndian.AppendUint32(nil, uint32(len(name))))
 }
 
-// Passages returns the vectors of rows, none of which may be empty, in their
-// order. Errors are as for Question; a context that ends also ends the run
-// under way.
+// Passages returns the vectors of rows, in their order; nil if there are no rows. No row may be empty. Errors are as
+// for Question. If ctx ends, its runs under way are canceled.
 func (b *Batcher) Passages(ctx context.Context, rows [][]int32) ([][]float32, error) {
 	if err := ctx.Err(); err != nil || len(rows) == 0 {
 		return nil, err

@@ -2,26 +2,27 @@ package batcher
 
 import "slices"
 
-// job is one call for the vectors of passages.
+// job is one call of Passages: the rows to encode, and which of them were run.
 type job struct {
 	tenant  string
 	rows    [][]int32
 	order   []int // indexes into rows, as they are run
 	lengths []int // of rows, in order
 	vectors [][]float32
-	reply   chan error // buffered
+	reply   chan error // the result, nil when vectors is complete; buffered
 
-	// The owner's:
-	next   int          // into order: what has not been run
-	left   int          // tokens of that
-	under  map[*run]int // runs under way, and where in order they begin
-	failed error
+	// Used only by the owner:
+	next   int          // index into order of the first row that is in no run yet
+	left   int          // tokens of the rows from there on
+	under  map[*run]int // runs under way, and the index into order of their first row
+	failed error        // the first error; nil: none
 }
 
 // window is how many passages are sorted by length together: enough that the
 // rows of a batch are of almost one length.
 const window = 2048
 
+// newJob returns the job of encoding rows for a tenant. Rows are ordered longest first within each window.
 func newJob(tenant string, rows [][]int32) *job {
 	j := &job{
 		tenant:  tenant,
@@ -45,7 +46,7 @@ func newJob(tenant string, rows [][]int32) *job {
 	return j
 }
 
-// take takes the rows of the next batch.
+// take moves the job's next rows into run r: as many as fit into budget padded tokens, at least one.
 func (j *job) take(r *run, budget int) {
 	end := min(len(j.order), (j.next/window+1)*window)
 	n := rowsWithin(j.lengths[j.next:end], budget)
@@ -57,11 +58,11 @@ func (j *job) take(r *run, budget int) {
 	j.next += n
 }
 
-// share returns how many tokens each of so many runs has if what is left is divided evenly among them, so that the
-// last batches of a job, or the only ones of a small one, keep every core busy.
+// share returns the tokens that are left divided by a number of runs, rounded up, so that the last batches of a job
+// keep every core busy. runs must not be 0.
 func (j *job) share(runs int) int { return (j.left + runs - 1) / runs }
 
-// keep puts a run's vectors in their places.
+// keep stores the vectors of run r, which has ended, in the job; if r failed, its error becomes the job's.
 func (j *job) keep(r *run) {
 	begin := j.under[r]
 	delete(j.under, r)
@@ -74,8 +75,8 @@ func (j *job) keep(r *run) {
 	}
 }
 
-// waits reports whether a batch of the job can still be run.
+// waits reports whether the job has rows that are in no run yet, and has not failed.
 func (j *job) waits() bool { return j.failed == nil && j.next < len(j.order) }
 
-// ended says that nothing of the job is left to do.
+// ended reports whether the job can be answered: no row waits, or it failed, and none of its runs is under way.
 func (j *job) ended() bool { return !j.waits() && len(j.under) == 0 }

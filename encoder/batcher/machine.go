@@ -26,37 +26,40 @@ type Machine struct {
 	lastQuestion atomic.Int64 // Unix nanoseconds
 
 	mu       sync.Mutex
-	usage    usage         // of runs of questions, by tenants
-	passages int           // runs of passages that are permitted now, or rest
-	queued   int           // callers of permit that wait
-	freed    chan struct{} // closed when one has ended
+	usage    usage         // recent time of runs of questions, by tenant
+	passages int           // permits of runs of passages that ran has not given back
+	queued   int           // callers that wait in permit
+	freed    chan struct{} // closed when a permit was given back
 }
 
-// NewMachine describes a machine with this many cores.
+// NewMachine returns a Machine with this many cores, at least one.
 func NewMachine(cores int) *Machine {
 	cores = max(1, cores)
 	return &Machine{slots: semaphore.NewWeighted(int64(cores)), cores: cores, freed: make(chan struct{})}
 }
 
-// tryAcquire takes slots for threads if they are free now.
+// tryAcquire takes one slot for each of threads, at most all, and returns true; false: they are not free now.
 func (m *Machine) tryAcquire(threads int) bool {
 	return m.slots.TryAcquire(m.weight(threads))
 }
 
-// acquire waits for slots, first come first served.
+// acquire waits for one slot for each of threads, at most all, first come, first served. It returns ctx's error if that
+// ends first. release gives them back.
 func (m *Machine) acquire(ctx context.Context, threads int) error {
 	return m.slots.Acquire(ctx, m.weight(threads))
 }
 
+// release gives back the slots that acquire or tryAcquire took for threads.
 func (m *Machine) release(threads int) { m.slots.Release(m.weight(threads)) }
 
+// weight returns the number of slots for threads: at most one for each core.
 func (m *Machine) weight(threads int) int64 { return int64(min(threads, m.cores)) }
 
-// quietAfter is how long nobody must have asked before passages get large
-// batches again.
+// quietAfter is the time without questions after which the machine is quiet: passages then get all cores and large
+// batches. It is also the time constant of usage.
 const quietAfter = time.Second
 
-// asked says that a tenant asks a question; "" is of none.
+// asked records that a tenant asks a question now, so that the machine is not quiet. "" is no tenant.
 func (m *Machine) asked(tenant string) {
 	now := time.Now()
 	m.lastQuestion.Store(now.UnixNano())
@@ -68,19 +71,21 @@ func (m *Machine) asked(tenant string) {
 	m.usage.tenant(tenant, now).asked = now
 }
 
-// rest counts a run of a tenant's questions, and returns for how long the tenant is to leave the cores to others.
+// rest adds a run of a tenant's questions to its use, and returns how long the tenant must not start another run; 0: it
+// may at once. It is safe for concurrent use (usage.rest).
 func (m *Machine) rest(tenant string, took time.Duration) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.usage.rest(tenant, took, time.Now())
 }
 
+// quiet reports whether no question came within the last quietAfter.
 func (m *Machine) quiet() bool {
 	return time.Now().UnixNano()-m.lastQuestion.Load() > int64(quietAfter)
 }
 
-// permit waits until one more run of passages may begin, and counts it as begun. Each permit
-// is ended with ran.
+// permit waits until one more run of passages may begin, and counts it. The caller gives each permit back with ran. It
+// does not end early: there is no context.
 func (m *Machine) permit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,16 +102,16 @@ func (m *Machine) permit() {
 	}
 }
 
-// tryPermit reports whether one more run of passages may begin now, and if so, counts it as
-// begun. It fails while another batcher waits in permit, so that none is passed over for ever.
+// tryPermit counts one more run of passages and returns true, as permit does, if it may begin now. It returns false
+// while another batcher waits in permit, so that no batcher starves.
 func (m *Machine) tryPermit() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.queued == 0 && m.beginPassages()
 }
 
-// beginPassages counts one more run of passages, unless there are as many as there may be: one
-// for each core while nobody asks questions, and for half of the cores otherwise. mu is held.
+// beginPassages counts one more run of passages and returns true. It returns false if there are as many as allowed: one
+// for each core while the machine is quiet, otherwise one for every two cores, at least one. mu must be held.
 func (m *Machine) beginPassages() bool {
 	most := m.cores
 	if !m.quiet() {
@@ -119,7 +124,8 @@ func (m *Machine) beginPassages() bool {
 	return true
 }
 
-// ran ends a run of passages that took so long, or that did not take place.
+// ran gives back the permit of a run of passages that took this long; 0: the run did not take place. While questions
+// come, the permit becomes free only after another took, so that passages use their cores half of the time.
 func (m *Machine) ran(took time.Duration) {
 	end := func() {
 		m.mu.Lock()

@@ -8,33 +8,32 @@ import (
 	"time"
 )
 
-// owner is the state of the batcher's goroutine. Nobody else touches it, so
-// it needs no locks; it never waits for anybody but in own's select.
+// owner is the state of the batcher's goroutine, the only one that uses it, so it needs no locks. It blocks only in
+// own's select.
 type owner struct {
 	b        *Batcher
 	waiting  waiting
-	flights  map[string]*entry // waiting or in a run that has callers, by key
+	flights  map[string]*entry // entries that wait or are in a run that has callers, by key
 	jobs     []*job
-	nextJob  int               // jobs of a tenant take turns
-	rested   map[string]uint64 // by tenants with jobs: after how many batches of passages one of theirs ran last
-	passages uint64            // batches of passages
+	nextJob  int               // index into jobs where turn begins: jobs of one tenant take turns
+	rested   map[string]uint64 // value of passages at the last batch of each tenant that has jobs
+	passages uint64            // number of batches of passages started
 	arrivals uint64
 
 	running      int  // runs under way
 	asking       int  // requests to the machine under way
 	resting      bool // a timer waits until a tenant has rested
 	permitting   bool // passages wait for the machine's permit
-	permitted    bool // and have one
+	permitted    bool // the machine permits one run of passages
 	sincePassage int  // batches of questions run while a job waited
 	closing      bool
 }
 
-// passageEvery is how many batches of questions run before one of passages
-// gets its turn.
+// passageEvery is the number of batches of questions after which one of passages runs, if any wait.
 const passageEvery = 7
 
-// smallRuns times what a run costs beyond its tokens is how many tokens a run has at least, where there are as
-// many: below that, runs on several cores take longer together than one.
+// smallRuns times StartTokens is the least number of tokens of a run of passages, if as many are left. Smaller runs on
+// several cores take longer together than one run.
 const smallRuns = 4
 
 // run is one batch on its way through the model.
@@ -43,7 +42,7 @@ type run struct {
 	rows    [][]int32
 	entries []*entry // of questions, one a row
 	job     *job     // of passages
-	live    int      // callers who still want a result
+	live    int      // callers that still wait for a result
 	cancel  context.CancelFunc
 	took    time.Duration
 	ended   bool // canceled: its entries can no longer be joined
@@ -52,6 +51,7 @@ type run struct {
 	err     error
 }
 
+// own runs the batcher until it was closed and all questions are answered. It then closes Batcher.closed.
 func (o *owner) own() {
 	defer close(o.b.closed)
 	stop := o.b.stop
@@ -95,6 +95,9 @@ func (o *owner) own() {
 	}
 }
 
+// accept puts a question into the queue, or lets it share an equal one of its tenant that waits or runs. If the
+// batcher closes or the queue is full, it answers the question with ErrClosed or an *OverloadedError. A tenant without
+// questions in the queue may exceed its limit, so that others cannot fill it for all.
 func (o *owner) accept(q *question) {
 	if e, ok := o.flights[q.key]; ok {
 		q.entry = e
@@ -122,8 +125,8 @@ func (o *owner) accept(q *question) {
 	o.waiting.add(e, time.Now())
 }
 
-// leave forgets a caller. The last caller of a waiting entry takes the entry
-// along; the last of a run ends the run.
+// leave removes a caller whose context has ended. Without callers, an entry that waits is removed from the queue, and a
+// run is canceled. It does nothing if the question was refused or answered.
 func (o *owner) leave(q *question) {
 	e := q.entry
 	if e == nil {
@@ -145,6 +148,7 @@ func (o *owner) leave(q *question) {
 	}
 }
 
+// endIfDeserted cancels a run for whose results no caller waits. Later equal questions do not share it.
 func (o *owner) endIfDeserted(r *run) {
 	if r.live > 0 || r.ended {
 		return
@@ -157,6 +161,7 @@ func (o *owner) endIfDeserted(r *run) {
 	o.b.counters.count(func(s *Stats) { s.Ended++ })
 }
 
+// acceptJob adds a job, or answers it with ErrClosed or an *OverloadedError if the batcher closes or has too many.
 func (o *owner) acceptJob(j *job) {
 	switch {
 	case o.closing:
@@ -171,7 +176,7 @@ func (o *owner) acceptJob(j *job) {
 
 var errDropped = errors.New("the caller has gone")
 
-// drop forgets a job whose caller has gone and ends its runs.
+// drop removes a job whose caller's context has ended, and cancels its runs. It does nothing if the job was answered.
 func (o *owner) drop(j *job) {
 	if !slices.Contains(o.jobs, j) {
 		return // was answered in the meantime
@@ -186,7 +191,7 @@ func (o *owner) drop(j *job) {
 	o.fail(j, errDropped)
 }
 
-// fail lets no further batch of the job run.
+// fail stops a job: no further batch of it runs, and it is answered with its first error when its runs have ended.
 func (o *owner) fail(j *job, err error) {
 	if j.failed == nil {
 		j.failed = err
@@ -194,6 +199,7 @@ func (o *owner) fail(j *job, err error) {
 	o.answerJob(j)
 }
 
+// answerJob answers and removes a job that has ended; it does nothing for others.
 func (o *owner) answerJob(j *job) {
 	if !j.ended() {
 		return
@@ -209,9 +215,8 @@ func (o *owner) answerJob(j *job) {
 	}
 }
 
-// pump starts runs until as many are under way as the model and the cores allow, or nothing
-// waits. Cores that are not free now are asked for in the background, and the batch is formed
-// when they come.
+// pump starts runs until Config.Runs are under way, or nothing may be run. If cores are not free now, it asks for them
+// in the background; the batch is formed when they are granted.
 func (o *owner) pump() {
 	c := &o.b.config
 	for o.running+o.asking < c.Runs {
@@ -251,11 +256,13 @@ func (o *owner) requestPermit() {
 	}()
 }
 
+// work reports whether a question or a permitted job of passages can be run now.
 func (o *owner) work() bool {
 	return o.questions() || o.permitted && slices.ContainsFunc(o.jobs, (*job).waits)
 }
 
-// questions reports whether a question waits that may run. Where their tenants rest, a timer is set.
+// questions reports whether a question waits that may be run now. If the tenants of all of them rest, it returns false
+// and sets a timer that wakes the owner when the first has rested. When the batcher closes, tenants do not rest.
 func (o *owner) questions() bool {
 	if o.waiting.len() == 0 {
 		return false
@@ -276,7 +283,8 @@ func (o *owner) questions() bool {
 	return false
 }
 
-// start forms a batch and runs it. The machine's slots have been taken.
+// start forms a batch of questions or passages and runs it in another goroutine. The caller has acquired the machine's
+// slots for it; start releases them if nothing is left to run.
 func (o *owner) start() {
 	c := &o.b.config
 	r := &run{}
@@ -326,7 +334,8 @@ func (o *owner) start() {
 	}()
 }
 
-// turn returns the job whose turn it is, or nil: of the tenant of which a batch ran longest ago.
+// turn returns the job that runs next, and sets nextJob to its index: the next one of the tenant whose last batch was
+// longest ago. nil: no job has rows left to run.
 func (o *owner) turn() (next *job) {
 	at := 0
 	for i := range o.jobs {
@@ -342,13 +351,15 @@ func (o *owner) turn() (next *job) {
 	return next
 }
 
+// release gives back the machine's slots of one run; on another device there are none.
 func (o *owner) release() {
 	if c := &o.b.config; c.Threads > 0 {
 		c.Machine.release(c.Threads)
 	}
 }
 
-// finish answers the callers of a run.
+// finish ends a run: it releases its cores, and gives the vectors, or the run's error, to the callers of the questions
+// or to the job. Vectors of questions are cached.
 func (o *owner) finish(r *run) {
 	o.running--
 	o.release()

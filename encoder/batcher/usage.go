@@ -5,30 +5,31 @@ import (
 	"time"
 )
 
-// usage is what the tenants of a machine used of it lately. The machine's lock guards it.
+// usage is the recent time of runs of each tenant of a Machine. Machine.mu guards it.
 type usage struct {
 	of map[string]*tenantUse
 }
 
-// tenantUse is what one tenant used.
+// tenantUse is the recent time of one tenant's runs.
 type tenantUse struct {
-	seconds float64   // of runs, fewer the longer ago
-	at      time.Time // when seconds was as it is
-	asked   time.Time // when it asked a question last
+	seconds float64   // of runs, decayed exponentially with their age
+	at      time.Time // when seconds was computed
+	asked   time.Time // when its last question came
 }
 
 const (
-	// longRun is how long a run takes whose tenant is to rest behind it: nobody can take it back.
+	// longRun is the least duration of a run after which its tenant may have to rest. A run cannot be preempted.
 	longRun = 20 * time.Millisecond
-	// restShare is how many times as long as its run a tenant rests, so that the others mostly find the cores free.
+	// restShare times the duration of its run is how long a tenant rests, so that others mostly find free cores.
 	restShare = 2
-	// heavyUse is how many seconds of runs in the last second or so make a tenant one that uses much.
+	// heavyUse is the recent seconds of runs from which a tenant counts as heavy, and below which as light.
 	heavyUse = .25
-	// mostTenants is how many are remembered that do nothing any more.
+	// mostTenants is the number of remembered tenants at which all are forgotten.
 	mostTenants = 1000
 )
 
-// tenant returns what is known of a tenant at a time.
+// tenant returns the use of the tenant with this name, decayed to now. It creates one without use for a new tenant; if
+// mostTenants are remembered, it forgets them first.
 func (u *usage) tenant(name string, now time.Time) *tenantUse {
 	t := u.of[name]
 	if t == nil {
@@ -43,8 +44,8 @@ func (u *usage) tenant(name string, now time.Time) *tenantUse {
 	return t
 }
 
-// rest counts a run that took so long, and returns for how long its tenant is to leave the cores to others: for
-// one that uses much, behind a long run, while one that uses little asks. 0: not at all.
+// rest adds a run that took this long to a tenant's use, and returns how long the tenant must not start another run. It
+// is 0 unless the run was long (longRun), the tenant is heavy (heavyUse), and a light tenant asked within quietAfter.
 func (u *usage) rest(name string, took time.Duration, now time.Time) time.Duration {
 	t := u.tenant(name, now)
 	t.seconds += took.Seconds()

@@ -17,33 +17,34 @@ type entry struct {
 	run     *run // nil while it waits
 }
 
-// waiting holds the entries that no run has taken, by length and then by
-// arrival. It belongs to the batcher's goroutine.
+// waiting is the queue of entries that are in no run yet, sorted by length in tokens and then by arrival. Only the
+// batcher's goroutine uses it.
 //
-// Tenants take turns: a batch is formed around the oldest entry of the one that was served longest ago. While
-// several ask, each has a share of a batch's tokens, so that a question waits for a short run of the others'
-// and shares its own with few of theirs, however many of them wait.
+// Tenants take turns: each batch is formed around the oldest entry of the tenant that was served longest ago. While
+// several tenants ask, each may fill tenantShare of a batch's tokens. Batches are then short, and a tenant with one
+// question does not wait for the long queue of another.
 type waiting struct {
 	entries []*entry
-	lengths []int // of entries, for group
+	lengths []int // tokens of each of entries, for group
 	tenants map[string]*askingTenant
-	served  uint64 // batches formed so far
+	served  uint64 // number of batches formed
 }
 
-// askingTenant is what is known of a tenant that asked lately.
+// askingTenant is the state of a tenant that has entries in the queue or asked lately.
 type askingTenant struct {
-	entries int // that wait
-	served  uint64
-	asked   time.Time
-	rests   time.Time // until then none of its entries is run
+	entries int       // that wait
+	served  uint64    // waiting.served after its last batch
+	asked   time.Time // when its last entry was added
+	rests   time.Time // none of its entries is run before
 }
 
-// tenantShare is the share of the tokens of a batch that a tenant has while several ask.
+// tenantShare is the part of a batch's tokens that one tenant may fill while several ask.
 const tenantShare = 1. / 8
 
+// len returns the number of entries in the queue.
 func (w *waiting) len() int { return len(w.entries) }
 
-// of returns how many entries of a tenant wait.
+// of returns the number of entries of a tenant in the queue.
 func (w *waiting) of(tenant string) int {
 	if t := w.tenants[tenant]; t != nil {
 		return t.entries
@@ -51,7 +52,7 @@ func (w *waiting) of(tenant string) int {
 	return 0
 }
 
-// add adds an entry that came at a time.
+// add adds an entry to the queue; now is when its question came.
 func (w *waiting) add(e *entry, now time.Time) {
 	at, _ := slices.BinarySearch(w.lengths, len(e.tokens)+1)
 	w.entries = slices.Insert(w.entries, at, e)
@@ -68,14 +69,16 @@ func (w *waiting) add(e *entry, now time.Time) {
 	t.asked = now
 }
 
-// remove removes an entry whose callers have gone.
+// remove removes an entry from the queue, if it is there.
 func (w *waiting) remove(e *entry) {
 	if at := slices.Index(w.entries, e); at >= 0 {
 		w.delete([]int{at})
 	}
 }
 
-// take removes and returns the entries of the next batch.
+// take removes the entries of the next batch from the queue and returns them. budget is the most padded tokens of a
+// batch, and start what a run costs beyond its tokens. The queue must not be empty. Entries of tenants that rest are
+// left out, unless all rest.
 func (w *waiting) take(budget, start int, now time.Time) []*entry {
 	for name, t := range w.tenants {
 		if t.entries == 0 && now.Sub(t.asked) > quietAfter && now.After(t.rests) {
@@ -110,7 +113,7 @@ func (w *waiting) take(budget, start int, now time.Time) []*entry {
 	return taken
 }
 
-// rest returns for how long all that have entries are to rest yet; 0: not all are.
+// rest returns how long it takes until the first tenant with entries has rested; 0: one of them may be run now.
 func (w *waiting) rest(now time.Time) time.Duration {
 	least := time.Duration(math.MaxInt64)
 	for _, t := range w.tenants {
@@ -121,7 +124,8 @@ func (w *waiting) rest(now time.Time) time.Duration {
 	return least
 }
 
-// charge counts a run that has ended, where it was of one tenant alone.
+// charge adds the time of a run that has ended to its tenant's use of the machine, and lets the tenant rest if it used
+// much. It does nothing for runs of several tenants, or of the tenant "".
 func (w *waiting) charge(r *run, machine *Machine) {
 	if len(r.entries) == 0 || r.entries[0].tenant == "" {
 		return
@@ -135,8 +139,8 @@ func (w *waiting) charge(r *run, machine *Machine) {
 	}
 }
 
-// before reports whether an entry is to be run before another one: by when their tenants were served last, and
-// then by their arrival.
+// before reports whether entry a is to be run before entry b: the tenant of a was served longer ago, or at the same
+// time and a arrived first.
 func (w *waiting) before(a, b *entry) bool {
 	if x, y := w.tenants[a.tenant].served, w.tenants[b.tenant].served; x != y {
 		return x < y
@@ -144,9 +148,9 @@ func (w *waiting) before(a, b *entry) bool {
 	return a.arrival < b.arrival
 }
 
-// among returns which entries the next batch is chosen from, ascending, and where the oldest, which is one of
-// them, stands there: all, where one tenant asks, and else of each tenant the oldest that have its share of the
-// tokens, at least one.
+// among returns the indexes, ascending, of the entries that the next batch may be formed of, and the position of the
+// index oldest among them. With one tenant these are all entries. With several they are each tenant's oldest entries
+// up to its share of budget, at least one, and none of tenants that rest, except for the oldest.
 func (w *waiting) among(oldest, budget int, now time.Time) (all []int, at int) {
 	if len(w.tenants) < 2 {
 		for i := range w.entries {
@@ -174,7 +178,7 @@ func (w *waiting) among(oldest, budget int, now time.Time) (all []int, at int) {
 	return all, slices.Index(all, oldest)
 }
 
-// delete removes entries, ascending.
+// delete removes the entries at these indexes, which must be ascending.
 func (w *waiting) delete(all []int) {
 	for _, at := range slices.Backward(all) {
 		w.tenants[w.entries[at].tenant].entries--
