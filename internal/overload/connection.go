@@ -41,8 +41,8 @@ type Connection struct {
 	read   int       // bytes, at most as many as the preface of HTTP/2 has
 	http2  bool
 
-	claims  map[string]int // requests on it, by caller
-	refused bool           // its last request was refused, since its caller holds many others
+	claims  map[string]int // requests under way on it, by caller (Claim)
+	refused bool           // Claim refused its current request and it had no other; false again in the next state
 
 	header  []byte        // what came of the request's header, of HTTP/1
 	working int           // requests at work

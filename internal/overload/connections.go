@@ -29,7 +29,7 @@ type Connections struct {
 	probePlaces int
 	sampled     time.Time     // when the system was asked last what is taken
 	freed       chan struct{} // closed when a place may have come free
-	shares      *Shares       // of callers whose requests are on open connections
+	shares      *Shares       // the connections with requests under way, by caller (Claim)
 
 	givenUp *prometheus.CounterVec
 }
@@ -61,30 +61,32 @@ const writeBuffer = 256 << 10
 // waitingName is the state, in the metrics, of what never had a place.
 const waitingName = "waiting"
 
-// timeOf returns how long so many bytes may take.
+// timeOf returns how long a client may take to send or read this many bytes.
 func (n *Connections) timeOf(bytes int64) time.Duration {
 	return time.Duration(float64(bytes) / n.rate * float64(time.Second))
 }
 
+// locked calls do with n.mu held.
 func (n *Connections) locked(do func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	do()
 }
 
+// wake lets connections that wait in the Listener try again. n.mu must be held.
 func (n *Connections) wake() {
 	close(n.freed)
 	n.freed = make(chan struct{})
 }
 
-// hasPlace reports whether there is a place that nobody has.
+// hasPlace reports whether one more connection may be open.
 func (n *Connections) hasPlace() (room bool) {
 	n.locked(func() { room = n.most == 0 || len(n.open) < n.most })
 	return room
 }
 
-// enter gives a connection a place, if there is one or another connection can be given
-// up. If none can, room is closed when that may have changed.
+// enter counts c as open, and closes another connection for it if the limit is reached. If none can be closed, it
+// returns false, and room is a channel that is closed when it is worth trying again.
 func (n *Connections) enter(c *Connection) (entered bool, room <-chan struct{}) {
 	for {
 		n.mu.Lock()
@@ -108,9 +110,8 @@ func (n *Connections) enter(c *Connection) (entered bool, room <-chan struct{}) 
 	}
 }
 
-// enterProbe gives the connection of a health check one of the places that such have, of
-// which the one that has had its for the longest is given up. It returns how long it has
-// to wait where each of them is new.
+// enterProbe gives c one of the places of health checks and returns 0. If all are taken, it closes the oldest of their
+// connections; if even that one is younger than grace, c gets no place and wait is how long to wait.
 func (n *Connections) enterProbe(c *Connection) (wait time.Duration) {
 	n.mu.Lock()
 	var oldest *Connection
@@ -138,7 +139,8 @@ func (n *Connections) enterProbe(c *Connection) (wait time.Duration) {
 	return 0
 }
 
-// victim returns the connection to give up first, or nil when there is none.
+// victim returns the connection to close first for a new one (see Connections); nil: none may be closed. n.mu must be
+// held.
 func (n *Connections) victim() *Connection {
 	for c := range n.open {
 		if c.isRefused() {
@@ -167,7 +169,8 @@ func (n *Connections) victim() *Connection {
 	}
 }
 
-// mostOverdue returns the connection to give up first, by what is known of them.
+// mostOverdue returns the connection to close first by its recorded state: a silent one, or else the one that is most
+// overdue; nil: there is none.
 func (n *Connections) mostOverdue(now time.Time) *Connection {
 	var found *Connection
 	// Silent ones are new, or else idle. The states are numbered: new, active, idle.
@@ -192,7 +195,7 @@ func (n *Connections) mostOverdue(now time.Time) *Connection {
 	return found
 }
 
-// Changed takes what net/http says of a connection.
+// Changed records a connection's new state. It is for http.Server.ConnState; closed and hijacked are ignored.
 func (n *Connections) Changed(conn net.Conn, state http.ConnState) {
 	c, ok := conn.(*Connection)
 	if !ok || state == http.StateClosed || state == http.StateHijacked {
@@ -206,7 +209,8 @@ func (n *Connections) Changed(conn net.Conn, state http.ConnState) {
 	})
 }
 
-// Limit bounds how many connections are open, 0: not at all, and beside them those of health checks.
+// Limit sets the greatest number of open connections (0: no limit), and how many more may be open for health checks
+// (at least one). Connections that are open stay open.
 func (n *Connections) Limit(most, probes int) {
 	n.locked(func() {
 		n.most = most
@@ -215,7 +219,7 @@ func (n *Connections) Limit(most, probes int) {
 	n.shares.Resize(most)
 }
 
-// Count returns how many connections are open and how many of them are in a state.
+// Count returns the number of open connections, without those of health checks, and how many of them are in this state.
 func (n *Connections) Count(state http.ConnState) (open, in int) {
 	n.locked(func() {
 		open = len(n.open)
@@ -228,7 +232,7 @@ func (n *Connections) Count(state http.ConnState) (open, in int) {
 	return open, in
 }
 
-// Collectors returns what metrics show of the connections.
+// Collectors returns the Prometheus metrics of the connections.
 func (n *Connections) Collectors() []prometheus.Collector {
 	gauge := func(name, help string, value func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() (v float64) {

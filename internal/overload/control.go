@@ -92,10 +92,11 @@ func (c *Control) Admit(cost int, deadline time.Time) (*Place, error) {
 	return c.AdmitOf("", cost, deadline)
 }
 
-// AdmitOf works as Admit does for a request of a group, such as a collection. Where more than half of
-// what is admitted at a time is taken, a group has its share: what all have, divided by how many
-// groups are here. A group that is alone leaves an eighth for others to come. What is within a group's share of
-// what is admitted whatever is expected is admitted, however much others have to do. "" is of no group.
+// AdmitOf admits or refuses, as Admit does, a request of a group, such as a collection; "" is no group. When more than
+// half of the total cost is in use, it also refuses a group's request above the group's share: the total divided by the
+// number of groups with admitted requests, or seven eighths of it for a group that is alone. Requests within the
+// group's share of the cost that is always admitted (few) are not refused for the expected time, however much others
+// have to do.
 func (c *Control) AdmitOf(group string, cost int, deadline time.Time) (*Place, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,15 +108,16 @@ func (c *Control) AdmitOf(group string, cost int, deadline time.Time) (*Place, e
 	return place, nil
 }
 
-// Room returns an error, a *Refusal, where a request of a group and of cost 1 would be refused
-// however much time it has: it needs not be read then. It takes no place. "" is of no group.
+// Room returns a *Refusal if a request of this group with cost 1 would be refused now, however much time it has; nil if
+// not. Call it before reading a request's body. It takes no place. "" is no group.
 func (c *Control) Room(group string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.refuse(group, 1, 2*wait)
 }
 
-// refuse expects that mu is held.
+// refuse returns the *Refusal of a request of this group and cost that has this much time left; nil: it is admitted.
+// mu must be held.
 func (c *Control) refuse(group string, cost int, left time.Duration) error {
 	beside := c.working + cost
 	expected := time.Duration(c.unit * float64(beside) * float64(time.Second))
@@ -140,7 +142,8 @@ func (c *Control) refuse(group string, cost int, left time.Duration) error {
 // time; its time says nothing of what others will take.
 func (c *Control) Hold(cost int) (*Place, error) { return c.HoldOf("", cost) }
 
-// HoldOf works as Hold does for a request of a group; see AdmitOf.
+// HoldOf admits or refuses, as Hold does, a request of a group. It also refuses what exceeds the group's share
+// (AdmitOf).
 func (c *Control) HoldOf(group string, cost int) (*Place, error) {
 	place := &Place{control: c, group: group, cost: min(max(cost, 1), c.most)}
 	c.mu.Lock()
@@ -155,10 +158,10 @@ func (c *Control) HoldOf(group string, cost int) (*Place, error) {
 	return place, nil
 }
 
-// keptForOthers is the share of what is admitted that a group leaves which is here alone.
+// keptForOthers is the part of the total cost that stays free for others while one group alone has requests.
 const keptForOthers = 1. / 8
 
-// groupsWith returns how many groups there are with one. It expects that mu is held.
+// groupsWith returns the number of groups with admitted requests, counting this group too. mu must be held.
 func (c *Control) groupsWith(group string) int {
 	if c.groups[group] > 0 {
 		return len(c.groups)
@@ -166,8 +169,8 @@ func (c *Control) groupsWith(group string) int {
 	return len(c.groups) + 1
 }
 
-// crowds returns a *Refusal where a request would give its group more than its share. It expects that mu
-// is held.
+// crowds returns a *Refusal if a request would give its group more than its share (AdmitOf); nil if not, and for the
+// group "". mu must be held.
 func (c *Control) crowds(group string, cost int) error {
 	if group == "" || c.admitted+cost <= c.most/2 || c.groups[group] == 0 {
 		return nil
@@ -182,7 +185,7 @@ func (c *Control) crowds(group string, cost int) error {
 	return &Refusal{Admitted: c.admitted, Share: share, After: time.Second}
 }
 
-// enter expects that mu is held.
+// enter counts the cost of an admitted request. mu must be held.
 func (c *Control) enter(p *Place) {
 	c.admitted += p.cost
 	c.working += p.cost
@@ -192,7 +195,7 @@ func (c *Control) enter(p *Place) {
 	}
 }
 
-// Place is that of an admitted request. Its methods belong to one goroutine.
+// Place is the cost that one admitted request occupies until Leave. Its methods are not safe for concurrent use.
 type Place struct {
 	control      *Control
 	group        string
@@ -201,12 +204,11 @@ type Place struct {
 	measured     bool
 }
 
-// Cost returns what it counts.
+// Cost returns the cost that the request counts as: at least 1, and at most what is admitted at a time.
 func (p *Place) Cost() int { return p.cost }
 
-// Idle says that the request waits, until it goes on, for something that nobody
-// computes: for memory, or for its caller to read. That is no measure for others, and
-// does not make them wait.
+// Idle says that the request now waits for something that needs no processor, such as memory or a slow reader. Call
+// goOn once when it continues. The time between is not measured, and the request's cost does not delay others in it.
 func (p *Place) Idle() (goOn func()) {
 	c := p.control
 	began := c.now()
@@ -221,8 +223,8 @@ func (p *Place) Idle() (goOn func()) {
 	}
 }
 
-// Leave gives the place back when the answer is made: how long its caller takes to
-// read it is no measure for others. It is called once.
+// Leave gives the place back. Call it once, when the answer is computed and before it is sent, so that the measured
+// time does not include the client's reading.
 func (p *Place) Leave() {
 	c := p.control
 	took := c.now().Sub(p.began).Seconds() / float64(p.beside)
@@ -245,15 +247,14 @@ func (p *Place) Leave() {
 	}
 }
 
-// after returns when to try again: when what is admitted now is done, in the whole
-// seconds that HTTP counts in.
+// after returns the Retry-After of a refusal: the expected time rounded up to whole seconds, at least one.
 func after(expected time.Duration) time.Duration {
 	return max(time.Duration(math.Ceil(expected.Seconds()))*time.Second, time.Second)
 }
 
-// Turn waits until a processor is free for the group of ctx (WithGroup), and returns ctx's
-// error when that ends first. done is called once, soon: a caller with a turn computes and waits for
-// nothing, least of all for another turn.
+// Turn waits until a processor is free for the group of ctx (WithGroup) and takes it. Call done once, soon, to give it
+// back. It returns ctx's error, and a nil done, if ctx ends first. While it has a turn, a caller must not wait for
+// anything, least of all for another turn.
 func (c *Control) Turn(ctx context.Context) (done func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

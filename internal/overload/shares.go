@@ -5,9 +5,10 @@ import (
 	"sync"
 )
 
-// Shares divides a number of places between callers, so that one that takes all it can get leaves some to others.
-// Half of the places are for whoever comes first. Beyond that a caller has its share: all places divided by the callers
-// that have some, or three quarters of them for one that is alone. It is safe for concurrent use.
+// Shares divides a number of places, such as open connections or uploads, between callers, so that no caller takes all
+// of them. The first half of the places goes to any caller that asks. When half are taken, a caller gets another
+// place only below its share: all places divided by the number of callers that hold some, or three quarters of them
+// for a caller that is alone. It is safe for concurrent use.
 type Shares struct {
 	mu    sync.Mutex
 	most  int // 0: any number
@@ -15,20 +16,21 @@ type Shares struct {
 	of    map[string]int // by caller; never 0
 }
 
-// keptForComing is the share of the places that a caller leaves which is alone.
+// keptForComing is the part of the places that stays free for others while one caller alone holds places.
 const keptForComing = 1. / 4
 
-// NewShares returns so many places; 0: any number.
+// NewShares returns Shares of most free places. With 0 there is no limit.
 func NewShares(most int) *Shares { return &Shares{most: most, of: map[string]int{}} }
 
-// Resize changes how many places there are; 0: any number. Who has more than that keeps them.
+// Resize changes the number of places. With 0 there is no limit. Places that are taken stay taken, even above most.
 func (s *Shares) Resize(most int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.most = most
 }
 
-// Take takes a place for a caller, which Leave gives back, or returns false where it has its share or none is left.
+// Take takes one place for a caller and returns true; the caller gives it back with Leave. It returns false, without
+// waiting, if no place is free or the caller already has its share.
 func (s *Shares) Take(caller string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +42,8 @@ func (s *Shares) Take(caller string) bool {
 	return true
 }
 
-// share returns how many places a caller may have, at least one. It expects that mu is held.
+// share returns the number of places that a caller may hold when half of all are taken: at least one. The caller
+// counts among those that hold places. mu must be held.
 func (s *Shares) share(caller string) int {
 	callers := len(s.of)
 	if s.of[caller] == 0 {
@@ -52,7 +55,7 @@ func (s *Shares) share(caller string) int {
 	return max(s.most/callers, 1)
 }
 
-// Leave gives a place of a caller back.
+// Leave gives back one place that Take took for this caller.
 func (s *Shares) Leave(caller string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,17 +66,18 @@ func (s *Shares) Leave(caller string) {
 	}
 }
 
-// Count returns how many places a caller has.
+// Count returns the number of places that a caller holds.
 func (s *Shares) Count(caller string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.of[caller]
 }
 
-// Claim counts a connection as one that a caller holds, until release, which is called when the request that it is
-// claimed for has been answered. Several requests at a time of one caller on one connection of HTTP/2 count once. It
-// returns false where the caller holds as many as it may: the request is to be refused, and the connection is given up
-// before all others. A nil connection, and that of a health check, is not counted.
+// Claim counts connection c as held by a caller while it serves a request of that caller. Call release when the request
+// has been answered. Several concurrent requests of one caller on one HTTP/2 connection count once. ok is false, and
+// release is nil, if the caller already holds its share of the connections: refuse the request. A connection that
+// serves no other request is then the first to be closed when a new one needs its place. A nil connection and a
+// health check's connection are not counted; for them ok is true.
 func (n *Connections) Claim(c *Connection, caller string) (release func(), ok bool) {
 	if c == nil || c.probe {
 		return func() {}, true
@@ -99,9 +103,9 @@ func (n *Connections) Claim(c *Connection, caller string) (release func(), ok bo
 	}, true
 }
 
-// Held returns how many connections a caller holds with requests.
+// Held returns the number of connections that serve requests of a caller now.
 func (n *Connections) Held(caller string) int { return n.shares.Count(caller) }
 
-// isRefused reports whether the connection's last request was refused for its caller's other connections, and no other
-// one has begun since.
+// isRefused reports whether Claim refused the connection's current request because its caller holds its share of
+// connections. It is false once the connection is idle or has a new request.
 func (c *Connection) isRefused() bool { return c.refused && c.state == http.StateActive }

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// turns hands out the processors. Callers of one group, such as a key, wait for each other in their order.
-// Of groups, the one is next that has used the least processor time lately, so that one which asks for much
-// does not keep another one waiting. While groups come that use little, those that use much leave one
-// processor free for them: a turn cannot be taken back, and what costs much may have long ones.
+// turns is a fair scheduler of processors. A turn is the use of one processor until it is given back. Within a group,
+// such as the requests of one key, turns are given first come, first served. Between groups, the next turn goes to
+// the group that used the least processor time lately, so that a busy group does not starve a quiet one. Within a
+// second of a light group's request, heavy groups leave one processor free, because a turn cannot be preempted.
 type turns struct {
 	processors int
 	now        func() time.Time
@@ -19,17 +19,18 @@ type turns struct {
 	mu     sync.Mutex
 	free   int
 	groups map[string]*turnGroup
-	order  []*turnGroup // those of which somebody waits; of equal use the first is next
+	order  []*turnGroup // groups with waiting callers; among groups of equal use the first is next
 	light  lightUse
 }
 
-// lightUse is when groups that use little asked for a turn last: one of them, and any other one before.
+// lightUse remembers when light groups (not isHeavy) last asked for a turn: the group that asked last, when it asked
+// (at), and when any other light group last asked (another). A zero time means never.
 type lightUse struct {
 	of          *turnGroup
 	at, another time.Time
 }
 
-// note notes that a group which uses little asks for a turn.
+// note records that light group g asks for a turn now.
 func (l *lightUse) note(g *turnGroup, now time.Time) {
 	if l.of != g {
 		l.another = l.at
@@ -38,7 +39,7 @@ func (l *lightUse) note(g *turnGroup, now time.Time) {
 	l.at = now
 }
 
-// beside returns when a group other than g, which uses little, asked for a turn last.
+// beside returns when a light group other than g last asked for a turn; the zero time: never.
 func (l *lightUse) beside(g *turnGroup) time.Time {
 	if l.of == g {
 		return l.another
@@ -46,43 +47,46 @@ func (l *lightUse) beside(g *turnGroup) time.Time {
 	return l.at
 }
 
-// turnGroup is what is known of a group that has turns, waits for some, or used some lately.
+// turnGroup is the state of one group: its waiting callers, its running turns and its recent processor time.
 type turnGroup struct {
 	name    string
-	waiting []chan struct{} // in their order; closed when it is one's turn
+	waiting []chan struct{} // of callers, first come first; closed when the caller has its turn
 	running int
-	used    float64   // seconds of processors, fewer the longer ago
-	at      time.Time // when used was as it is
+	used    float64   // processor seconds, decayed exponentially with their age
+	at      time.Time // when used was computed
 }
 
-// lately is how long it takes until what a group used counts 1/e, and how long a processor is kept for
-// groups that use little after one of them came.
+// lately is the time constant with which a group's used processor time decays (to 1/e). For the same time after a
+// light group asked, one processor is kept free of heavy groups.
 const lately = time.Second
 
-// heavyShare is the share of all processors' time that a group has to use lately to count as one that
-// uses much.
+// heavyShare is the share of the recent time of all processors above which a group counts as heavy.
 const heavyShare = 1. / 4
 
-// mostGroups is how many groups are remembered beyond their use.
+// mostGroups is the number of groups above which groups without turns and waiting callers are forgotten.
 const mostGroups = 1000
 
+// newTurns returns turns for this number of processors, all free. now returns the time.
 func newTurns(processors int, now func() time.Time) turns {
 	return turns{processors: processors, free: processors, now: now, groups: map[string]*turnGroup{}}
 }
 
 type groupKey struct{}
 
-// WithGroup returns a context whose turns count as those of a group.
+// WithGroup returns a context whose turns (Control.Turn) are counted for a group, such as a key or a collection. All
+// contexts without a group share the group "".
 func WithGroup(ctx context.Context, group string) context.Context {
 	return context.WithValue(ctx, groupKey{}, group)
 }
 
+// groupOf returns the group that WithGroup put into ctx; "" if there is none.
 func groupOf(ctx context.Context) string {
 	group, _ := ctx.Value(groupKey{}).(string)
 	return group
 }
 
-// take waits for a turn of a group, which giveBack ends, and returns ctx's error when that ends first.
+// take waits until a processor is free for a group and takes it. Call giveBack once to free it again. If ctx ends
+// first, take returns ctx's error and no processor is held.
 func (t *turns) take(ctx context.Context, name string) (giveBack func(), err error) {
 	t.mu.Lock()
 	g := t.group(name)
@@ -117,7 +121,7 @@ func (t *turns) take(ctx context.Context, name string) (giveBack func(), err err
 	return nil, ctx.Err()
 }
 
-// begin returns what ends a turn that a group was given.
+// begin starts the clock of a turn that group g was given, and returns the function that ends the turn.
 func (t *turns) begin(g *turnGroup) (giveBack func()) {
 	began := t.now()
 	return func() {
@@ -127,7 +131,7 @@ func (t *turns) begin(g *turnGroup) (giveBack func()) {
 	}
 }
 
-// end ends a turn of a group that took so long, and hands out what is free. It expects that mu is held.
+// end ends a turn of group g: it adds took to the group's use and gives free processors to waiters. mu must be held.
 func (t *turns) end(g *turnGroup, took time.Duration) {
 	t.decay(g)
 	g.used += took.Seconds()
@@ -137,7 +141,7 @@ func (t *turns) end(g *turnGroup, took time.Duration) {
 	t.settle(g)
 }
 
-// dispatch gives the free processors to those to whom they are due. It expects that mu is held.
+// dispatch gives each free processor to the first waiting caller of the group that next chooses. mu must be held.
 func (t *turns) dispatch() {
 	for t.free > 0 {
 		g := t.next()
@@ -156,7 +160,8 @@ func (t *turns) dispatch() {
 	}
 }
 
-// next returns the group whose turn it is; nil: nobody waits who may have one. It expects that mu is held.
+// next returns the waiting group with the least recent use. It skips heavy groups while the last free processor is kept
+// for light ones. nil: no group waits, or all that wait are skipped. mu must be held.
 func (t *turns) next() (next *turnGroup) {
 	for _, g := range t.order {
 		kept := t.free == 1 && t.processors > 1 && t.now().Sub(t.light.beside(g)) < lately
@@ -170,20 +175,20 @@ func (t *turns) next() (next *turnGroup) {
 	return next
 }
 
-// isHeavy reports whether a group uses much. It expects that mu is held.
+// isHeavy reports whether a group's recent use exceeds heavyShare of all processors' time. mu must be held.
 func (t *turns) isHeavy(g *turnGroup) bool {
 	t.decay(g)
 	return g.used > heavyShare*float64(t.processors)*lately.Seconds()
 }
 
-// decay lets what a group used count less by the time that has passed. It expects that mu is held.
+// decay reduces a group's used processor time by the age of the value, and sets it as of now. mu must be held.
 func (t *turns) decay(g *turnGroup) {
 	now := t.now()
 	g.used *= math.Exp(-now.Sub(g.at).Seconds() / lately.Seconds())
 	g.at = now
 }
 
-// group returns what is known of a group. It expects that mu is held.
+// group returns the state of the group with this name, and creates it if there is none. mu must be held.
 func (t *turns) group(name string) *turnGroup {
 	g := t.groups[name]
 	if g == nil {
@@ -193,8 +198,8 @@ func (t *turns) group(name string) *turnGroup {
 	return g
 }
 
-// settle takes a group of which nobody waits out of the order, and forgets groups that do nothing where there
-// are many. It expects that mu is held.
+// settle removes g from the order if no caller of it waits. If there are more than mostGroups groups, it also forgets
+// all that have neither turns nor waiting callers. mu must be held.
 func (t *turns) settle(g *turnGroup) {
 	if len(g.waiting) == 0 {
 		t.order = slices.DeleteFunc(t.order, func(other *turnGroup) bool { return other == g })
@@ -209,7 +214,7 @@ func (t *turns) settle(g *turnGroup) {
 	}
 }
 
-// Waiting returns how many callers wait for a turn.
+// Waiting returns the number of callers of all groups that wait in Turn.
 func (c *Control) Waiting() (n int) {
 	c.turns.mu.Lock()
 	defer c.turns.mu.Unlock()
