@@ -15,16 +15,16 @@ import (
 	"time"
 )
 
-// Held says that documents stay in a collection although their files are gone, since that may have happened by
-// mistake: a folder that is not mounted looks like one that was emptied.
+// Held describes documents of one folder that Sync did not delete although their files are gone. Their loss may be a
+// mistake: a folder whose drive is not mounted looks like an emptied one.
 type Held struct {
 	Folder    string `json:"folder"`    // the root, or the empty folder below it
-	Documents int    `json:"documents"` // that stay
-	Of        int    `json:"of"`        // documents that the collection has of the root
+	Documents int    `json:"documents"` // number of documents that stay
+	Of        int    `json:"of"`        // number of all documents of the root in the collection
 	Empty     bool   `json:"empty"`     // the folder has no file; otherwise more than half of the documents are gone
 }
 
-// String says what stays, and why.
+// String returns a sentence for people: which documents stay, and why.
 func (h Held) String() string {
 	if h.Empty {
 		return fmt.Sprintf("%s is empty, and the collection has documents from there (%d): they stay, since a folder that is not mounted looks the same",
@@ -33,16 +33,16 @@ func (h Held) String() string {
 	return fmt.Sprintf("the files of %d of the %d documents of %s are gone: as these are more than half, they stay", h.Documents, h.Of, h.Folder)
 }
 
-// holdDeletions returns the ids of documents that are not to be deleted though their files are gone, and notes
-// them in Synced.Held. They are those
+// holdDeletions returns the set of ids of documents that must not be deleted although their files are gone, and appends
+// them, by folder, to Synced.Held. found are the files of all roots. A document is held if
 //
-//  1. of a root that is empty;
-//  2. of a folder below it that is there and empty, unless they seem to have been deleted one by one: there are
-//     fewer than manyDocuments, and the folder has changed since their files did;
-//  3. of a root of which more than half of the documents would be deleted, not counting those whose content a
-//     new file of the root has.
+//  1. its root is an empty folder;
+//  2. its file was in a folder below the root that exists and is empty; but not if the folder had fewer than
+//     manyDocuments documents and was modified after their files: then somebody deleted them one by one;
+//  3. more than half of the documents of its root would be deleted, not counting moved ones, whose content a new file
+//     of the root has.
 //
-// There are none with DeleteAll. The error is that of a folder that cannot be read.
+// With DeleteAll the set is nil. It returns an error if a folder cannot be read.
 func (s *syncing) holdDeletions(found []foundFile) (held map[string]bool, err error) {
 	if s.DeleteAll {
 		return nil, nil
@@ -111,11 +111,12 @@ func (s *syncing) holdDeletions(found []foundFile) (held map[string]bool, err er
 	return held, nil
 }
 
-// manyDocuments is how many documents of an emptied folder below a root are not deleted without being asked.
+// manyDocuments is the number of documents from which those of an emptied folder below a root are always held.
 const manyDocuments = 5
 
-// changedAfter reports whether files were added to or deleted from a folder in a later second than a time. In a
-// folder that another was mounted on, which hid it, that was before the files of the other were written.
+// changedAfter reports whether a folder's modification time is in a later second than t: files were added to it or
+// deleted from it since. The empty folder of a drive that is not mounted is usually older than the drive's files. It
+// returns an error if the folder cannot be read.
 func changedAfter(folder string, t time.Time) (bool, error) {
 	info, err := os.Stat(folder)
 	if err != nil {
@@ -124,7 +125,7 @@ func changedAfter(folder string, t time.Time) (bool, error) {
 	return info.ModTime().Truncate(time.Second).After(t.Truncate(time.Second)), nil
 }
 
-// anyAbove reports whether a set has the id of a document or of an archive or folder that it lies in.
+// anyAbove reports whether a set contains the id, or the id of an archive or folder that the document is in (idsAbove).
 func anyAbove(id string, set map[string]bool) bool {
 	for id := range idsAbove(id) {
 		if set[id] {
@@ -134,8 +135,8 @@ func anyAbove(id string, set map[string]bool) bool {
 	return false
 }
 
-// countMoved returns how many of the documents with these ids have the content of a file of the root that the
-// collection does not have yet. Files that cannot be read are passed over.
+// countMoved returns how many of the documents with these ids have the same content as a file of the root that is new
+// to the collection. It reads those new files and skips unreadable ones.
 func (s *syncing) countMoved(root string, ids []string, found []foundFile) (moved int) {
 	fresh := map[[sha256.Size]byte]bool{}
 	for _, f := range found {
@@ -154,8 +155,9 @@ func (s *syncing) countMoved(root string, ids []string, found []foundFile) (move
 	return moved
 }
 
-// emptyFolders returns, for each id of a document whose file would be in a folder that is there and empty, that
-// folder: the nearest one above the file that is there. Other ids are left out.
+// emptyFolders returns, by document id, the nearest existing folder above the place of the document's missing file, if
+// that folder is empty. Ids whose nearest folder is not empty are left out. It returns an error if a folder cannot be
+// read.
 func emptyFolders(root string, ids []string) (map[string]string, error) {
 	folders := map[string]folderState{}
 	out := map[string]string{}
@@ -175,17 +177,18 @@ func emptyFolders(root string, ids []string) (map[string]string, error) {
 	return out, nil
 }
 
-// folderState says what is at a path.
+// folderState says whether a path has a folder, and whether it has files.
 type folderState int
 
 const (
 	folderAbsent folderState = iota + 1
 	folderEmpty
-	folderFilled // or what is there is no folder
+	folderFilled // a folder with files, or something that is not a folder
 )
 
-// nearestFolder returns the folder at a path below the root, or the nearest one above it that is there, and
-// whether that is empty. seen remembers what was found.
+// nearestFolder returns the path and the state of the folder at root/below, or, if there is none, of the nearest
+// existing folder above it, at the most root itself. below is a path with slashes. seen caches the states by path. It
+// returns an error if a folder cannot be read.
 func nearestFolder(root, below string, seen map[string]folderState) (string, folderState, error) {
 	for {
 		at := filepath.Join(root, filepath.FromSlash(below))
@@ -205,7 +208,8 @@ func nearestFolder(root, below string, seen map[string]folderState) (string, fol
 	}
 }
 
-// stateOfFolder returns what is at a path. A folder that has hidden files alone is empty.
+// stateOfFolder returns what is at a path. A folder that has only hidden files (names that begin with a dot) is empty.
+// It returns an error if the path cannot be read for another reason than that nothing is there.
 func stateOfFolder(at string) (folderState, error) {
 	info, err := os.Stat(at)
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

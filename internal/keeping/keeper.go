@@ -19,7 +19,7 @@ import (
 	"example.org/conclave/store"
 )
 
-// Writer is a collection as documents are written to it.
+// Writer is a collection that a Keeper writes documents to.
 type Writer interface {
 	// ApplyTogether makes all changes or none, and searches see all of them or none.
 	ApplyTogether(ctx context.Context, changes []store.Change) ([]store.ChangeResult, error)
@@ -31,24 +31,24 @@ type Writer interface {
 	) (p corpus.Passage, version string, ok bool, err error)
 }
 
-// File is a document as somebody hands it in.
+// File is a document to put: its id and attributes (About), its media type and its bytes.
 type File struct {
 	documents.About
 	Type string // the media type that was declared; "" where none was
 	Data []byte
-	// Attached is called with each file inside a mail, once that was read. Nil: they are
-	// named among the warnings.
+	// Attached is called with each file that is attached to a mail, after the mail was stored or could not be
+	// read. Nil: attachments are not taken, and Result.Warnings names them.
 	Attached func(documents.Member) error
 }
 
-// Condition says of which version a document has to be that is changed. IfMatch "*" is any,
-// and "" also none.
+// Condition is what the stored document must be for a change to be made; otherwise the change fails with a
+// *store.VersionError. The zero value is no condition.
 type Condition struct {
-	IfMatch  string
-	IfAbsent bool
+	IfMatch  string // the version that it must have; "*": any version; "": it may be absent too
+	IfAbsent bool   // it must not exist
 }
 
-// Result says what became of a document.
+// Result is the outcome of one change of a document.
 type Result struct {
 	ID       string        `json:"id"`
 	Outcome  store.Outcome `json:"status"`
@@ -67,15 +67,15 @@ type Keeper struct {
 	words  int
 }
 
-// New returns a Keeper that writes to w what is read by the options.
+// New returns a Keeper that reads files as the options say and writes their passages to w.
 func New(w Writer, o documents.Options) *Keeper {
 	return &Keeper{writer: w, reader: o.Extractor(), words: o.Words}
 }
 
-// Reader returns what reads the keeper's files.
+// Reader returns the Extractor that the keeper reads files with.
 func (k *Keeper) Reader() *documents.Extractor { return k.reader }
 
-// attempts bounds how often a change is tried that others are faster than.
+// attempts is how often a change is tried before it fails because others changed the document in between.
 const attempts = 20
 
 // Put puts a document in the place of the one with its id, or adds it. It returns when the
@@ -99,7 +99,7 @@ func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
 	return Result{}, errors.Join(err, eachAttached(f, attached))
 }
 
-// eachAttached hands on what is attached to a mail.
+// eachAttached calls f.Attached with each attachment, and returns the first error.
 func eachAttached(f File, attached []documents.Member) error {
 	for _, a := range attached {
 		if err := f.Attached(a); err != nil {
@@ -109,7 +109,8 @@ func eachAttached(f File, attached []documents.Member) error {
 	return nil
 }
 
-// putRead puts a file that was read. stored is called when it does not need what was read any more.
+// putRead stores a file whose content was read, as Put describes, and hands its attachments on. stored is called when
+// the content is not needed any more; it is not called if all attempts failed.
 func (k *Keeper) putRead(
 	ctx context.Context,
 	f File,
@@ -136,12 +137,13 @@ func (k *Keeper) putRead(
 	return Result{}, fmt.Errorf("document %q: others changed it %d times in between", f.ID, attempts)
 }
 
-// AttachedWarning says that what is attached to a mail was not taken with it.
+// AttachedWarning returns the warning that an attachment of a mail, of this name, was not taken with the mail.
 func AttachedWarning(name string) string {
 	return name + " is attached, and a document of its own: hand it in by itself"
 }
 
-// checkAbout refuses what is said of a document that its passages cannot hold.
+// checkAbout returns a *corpus.FieldError if a document's id, title, tags or metadata cannot be stored with its
+// passages, such as a metadata key that is reserved for documents.
 func checkAbout(about *documents.About) error {
 	for _, key := range corpus.DocumentKeys() {
 		if _, taken := about.Metadata[key]; taken {
@@ -152,14 +154,15 @@ func checkAbout(about *documents.About) error {
 	return p.Check()
 }
 
-// overtaken reports whether a change failed only because somebody changed the document
-// since it was looked at.
+// overtaken reports whether a change without a condition failed because somebody changed the document after look: it
+// can be tried again.
 func overtaken(err error, c Condition) bool {
 	var version *store.VersionError
 	return errors.As(err, &version) && c == Condition{}
 }
 
-// put makes the change of a document that was read.
+// put tries once to replace the document's passages by those of d. It fails with a *store.VersionError if the condition
+// does not hold, or somebody changed the document meanwhile (overtaken).
 func (k *Keeper) put(ctx context.Context, f File, d *documents.Document, c Condition) (Result, error) {
 	there, err := k.look(ctx, f.ID)
 	if err != nil {
@@ -184,7 +187,8 @@ func (k *Keeper) put(ctx context.Context, f File, d *documents.Document, c Condi
 	return result, err
 }
 
-// Delete deletes a document; its outcome may be store.Absent.
+// Delete deletes a document. If there is none, the outcome is store.Absent and the error nil, unless the condition asks
+// for a version. It fails with a *store.VersionError where the condition does not hold.
 func (k *Keeper) Delete(ctx context.Context, id string, c Condition) (Result, error) {
 	for range attempts {
 		result, err := k.remove(ctx, id, c)
@@ -195,6 +199,7 @@ func (k *Keeper) Delete(ctx context.Context, id string, c Condition) (Result, er
 	return Result{}, fmt.Errorf("document %q: others changed it %d times in between", id, attempts)
 }
 
+// remove tries once to delete a document. It fails as put does.
 func (k *Keeper) remove(ctx context.Context, id string, c Condition) (Result, error) {
 	there, err := k.look(ctx, id)
 	if err != nil {
@@ -210,7 +215,8 @@ func (k *Keeper) remove(ctx context.Context, id string, c Condition) (Result, er
 	return k.change(ctx, id, changes, there, c)
 }
 
-// change makes the changes of a document, if it still is as it was found.
+// change makes all changes of a document's passages, or none, if the document still has the version in there and meets
+// the condition. changes[0] must be that of the first passage. Otherwise the error is a *store.VersionError.
 func (k *Keeper) change(
 	ctx context.Context,
 	id string,
@@ -246,7 +252,8 @@ func (k *Keeper) change(
 	return out, nil
 }
 
-// ofDocument says an error of one passage as one of the document.
+// ofDocument returns the error of the document's passage at index at as an error of the document: a *store.VersionError
+// gets the document's id, others name the passage.
 func ofDocument(id string, at int, err error) error {
 	var version *store.VersionError
 	if errors.As(err, &version) {
@@ -257,14 +264,15 @@ func ofDocument(id string, at int, err error) error {
 	return fmt.Errorf("passage %d: %w", at+1, err)
 }
 
-// found is what there is of a document.
+// found is the stored state of a document; the zero value: there is none.
 type found struct {
 	document corpus.Document
 	version  string // of its first passage; "" where there is none
 	passages int    // up to the last one that is there
 }
 
-// look finds the passages that a document has now.
+// look returns the stored state of a document, with passages behind the last one of its record counted too. It fails if
+// the id is not valid (checkID) or the writer cannot be read.
 func (k *Keeper) look(ctx context.Context, id string) (out found, err error) {
 	if err := checkID(id); err != nil {
 		return out, err
@@ -290,7 +298,8 @@ func (k *Keeper) look(ctx context.Context, id string) (out found, err error) {
 	}
 }
 
-// checkID refuses an id of a document whose passages could not have theirs.
+// checkID returns a *corpus.FieldError for an id that is empty or not valid, or so long that the ids of its passages
+// would not be valid.
 func checkID(id string) error {
 	if strings.TrimSpace(id) == "" {
 		return &corpus.FieldError{Field: "id", Problem: "is missing or empty: every document needs an id of its own"}

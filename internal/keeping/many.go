@@ -10,8 +10,8 @@ import (
 	"example.org/conclave/store"
 )
 
-// Many puts many files, one after the other, archives and mails with what is in them. A
-// file that cannot be taken does not keep others from it.
+// Many puts files into a collection, one after the other, with the members of archives and the attachments of mails. A
+// file that fails is reported to Failed, and the others go on. It is not safe for concurrent use.
 type Many struct {
 	To     Target
 	Reader *documents.Extractor // unpacks archives
@@ -22,8 +22,8 @@ type Many struct {
 	Done Synced
 }
 
-// Put puts a file under an id, or what is in it under ids below that. Only an error that
-// concerns more than the file is returned.
+// Put puts one file as the document id, or the members of an archive as documents below that id. A failure of the file
+// alone goes to Failed; the error returned, such as ctx's or the store's, means that no further file can be put.
 func (m *Many) Put(ctx context.Context, id string, data []byte) error {
 	err := m.Reader.Expand(ctx, id, data, func(inner documents.Member) error {
 		return m.member(ctx, inner, m.Reader.Limits().Depth)
@@ -31,12 +31,13 @@ func (m *Many) Put(ctx context.Context, id string, data []byte) error {
 	return m.failed(ctx, id, err)
 }
 
-// Refuse notes that a file was not taken.
+// Refuse counts a file as failed and reports it to Failed. err says why.
 func (m *Many) Refuse(id string, err error) {
 	m.Done.Failed++
 	m.Failed(id, err)
 }
 
+// failed reports err to Refuse if it is about one file only, and returns nil; it returns other errors and ctx's.
 func (m *Many) failed(ctx context.Context, id string, err error) error {
 	if err == nil || ctx.Err() != nil || !ofOneFile(err) {
 		return errors.Join(err, ctx.Err())
@@ -45,7 +46,7 @@ func (m *Many) failed(ctx context.Context, id string, err error) error {
 	return nil
 }
 
-// ofOneFile reports whether an error concerns one file alone.
+// ofOneFile reports whether an error is about one file only, so that the next file can be tried.
 func ofOneFile(err error) bool {
 	var unreadable *documents.UnreadableError
 	var field *corpus.FieldError
@@ -55,6 +56,7 @@ func ofOneFile(err error) bool {
 		errors.As(err, &missing) || errors.Is(err, store.ErrTooMuch)
 }
 
+// member puts one file and the attachments of a mail, up to depth levels deep. It fails as Put does.
 func (m *Many) member(ctx context.Context, file documents.Member, depth int) error {
 	about := m.About
 	about.ID = file.Name

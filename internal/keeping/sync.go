@@ -21,46 +21,45 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Target is a collection whose documents are to be those of folders.
+// Target is a collection that Sync makes equal to the files of folders.
 type Target interface {
-	// Put puts a document, as Keeper.Put does.
+	// Put adds or replaces a document, as Keeper.Put does without a condition.
 	Put(ctx context.Context, f File) (Result, error)
-	// Delete deletes a document, as Keeper.Delete does.
+	// Delete deletes a document, as Keeper.Delete does without a condition.
 	Delete(ctx context.Context, id string) (Result, error)
-	// Documents lists documents after an id, as search.Engine.Documents does.
+	// Documents returns up to limit documents after an id, as search.Engine.Documents does. next is "" at the end.
 	Documents(ctx context.Context, after string, limit int) (found []corpus.Document, next string, err error)
 }
 
-// SyncOptions say what a collection is made to follow.
+// SyncOptions say which files Sync compares with a collection, and whom it tells of them.
 type SyncOptions struct {
 	Roots  []string             // files, archives and folders
 	Reader *documents.Extractor // finds files by its limits, and unpacks archives
 	// AtOnce is how many files are read and put at a time; 0: one.
 	AtOnce int
-	// GitIgnore leaves out what files called .gitignore in the folders name.
+	// GitIgnore leaves out files that match a .gitignore in the folders.
 	GitIgnore bool
-	// MovedFrom is where the only root was when its documents were read; "": where it is.
+	// MovedFrom is the path that the only root had when its documents were read; "": it has not moved.
 	MovedFrom string
-	// DeleteAll removes documents whose files are gone, however many these are. Without it, those stay that
-	// Synced.Held names.
+	// DeleteAll deletes all documents whose files are gone, however many. Without it, some are held (Synced.Held).
 	DeleteAll bool
-	// Wait reports whether a file is left for another time, as one that is being written;
-	// nil: none is. What was read of it before stays.
+	// Wait reports whether to leave a file for a later Sync because it is still being written. Its documents stay
+	// as they are. Nil: no file waits.
 	Wait func(documents.File) bool
-	// Same reports whether a file is known to be as it was when its documents were
-	// compared last, and needs no reading; nil: no file is known.
+	// Same reports whether a file is known to be unchanged since its documents were last compared with it, so that
+	// it need not be read. Nil: all files are read.
 	Same func(documents.File) bool
-	// Compared is told of each file whose documents are now those of the file. Nil: nobody.
+	// Compared is called with each file whose documents are now up to date. May be nil.
 	Compared func(documents.File)
-	// Failed is told of each file that was not taken, and why. Nil: nobody.
+	// Failed is called with each file that was not taken, and why. May be nil.
 	Failed func(path string, err error)
-	// Warned is told what was left out of a file. Nil: nobody.
+	// Warned is called with what was left out of a file. May be nil.
 	Warned func(path, warning string)
-	// Progress is told how many bytes of files were looked at, of how many. Nil: nobody.
+	// Progress is called with the bytes of files that are done, and the total. May be nil.
 	Progress func(done, total int64)
 }
 
-// Synced says what became of documents.
+// Synced counts what Sync did with documents.
 type Synced struct {
 	Added     int    `json:"added"`
 	Replaced  int    `json:"replaced"`
@@ -72,40 +71,42 @@ type Synced struct {
 	Seq       uint64 `json:"-"`
 }
 
-// Changed reports whether anything was.
+// Changed reports whether any document was added, replaced or removed.
 func (s *Synced) Changed() bool { return s.Added+s.Replaced+s.Removed > 0 }
 
-// had is what a collection has of a document.
+// had is the state of one document in the collection before a Sync.
 type had struct {
 	sum      [sha256.Size]byte
-	root     string
+	root     string    // mark of the root that it was read from (documents.RootOf); "": it was put by itself
 	modified time.Time // of its file, in seconds; zero where that is not known
-	seen     bool
+	seen     bool      // its file was found and read
 }
 
-// syncing is one pass over the files.
+// syncing is the state of one Sync.
 type syncing struct {
 	SyncOptions
 	to    Target
-	marks map[string]string   // of documents that follow the roots, and the root of each
-	owned map[string][]string // by the id of a document or of what it lies in, marks of the documents there
+	marks map[string]string   // path of each root, by its mark (documents.RootOf)
+	owned map[string][]string // marks of documents, by their id and the ids above it (idsAbove)
 
 	mu     sync.Mutex // guards what follows and the calls of the functions in SyncOptions
 	had    map[string]*had
-	keep   map[string]bool // ids that stay, with all below them, whatever was seen of them
-	done   int64
-	total  int64
+	keep   map[string]bool // ids of documents that are not deleted, with all below them
+	done   int64           // bytes of files that were looked at
+	total  int64           // bytes of all files
 	synced Synced
 }
 
-// Sync makes the documents of a collection those of the files at the roots: it takes what
-// is new or changed, and removes what came from the same roots and is gone. Other documents
-// stay, also those that have the path of a file as their id: the file gets another one
-// (documents.Walking.Files), and a warning says so. Each document is changed whole, and what an
-// interruption leaves to do is done by the next Sync. A file that cannot be read keeps what was
-// read of it before, and one that was emptied keeps nothing. A root that is not there is an error
-// before anything is changed. Where too much seems to be gone, the documents stay and
-// Synced.Held says so, unless DeleteAll is set.
+// Sync makes a collection match the files at the roots: it puts new and changed files, and deletes documents that came
+// from these roots and whose files are gone. It returns what it did, also with an error.
+//
+//   - Documents of other origin stay. If one has the path of a file as its id, the file gets another id
+//     (documents.Walking.Files), and Warned is told.
+//   - A file that cannot be read keeps its old documents. A file that became empty loses its document.
+//   - If suspiciously many files are gone, their documents stay and Synced.Held says so, unless DeleteAll is set.
+//
+// The error is about more than one file, such as a root that is absent: nothing was changed then. Each document is
+// changed as a whole; after an error or an interruption the next Sync does the rest.
 func Sync(ctx context.Context, to Target, o SyncOptions) (Synced, error) {
 	s := &syncing{
 		SyncOptions: o, to: to, marks: map[string]string{}, owned: map[string][]string{},
@@ -142,7 +143,7 @@ func Sync(ctx context.Context, to Target, o SyncOptions) (Synced, error) {
 	return s.synced, nil
 }
 
-// markRoots fills marks. It fails where MovedFrom is set and there is more than one root.
+// markRoots fills s.marks. It returns an error if MovedFrom is set with several roots, or a root has no absolute path.
 func (s *syncing) markRoots() error {
 	for _, root := range s.Roots {
 		mark, err := documents.RootOf(root)
@@ -165,13 +166,15 @@ func (s *syncing) markRoots() error {
 	return nil
 }
 
-// foundFile is a file of a root.
+// foundFile is a file below a root.
 type foundFile struct {
 	documents.File
-	mark string // of the root
+	mark string // of the root (documents.RootOf)
 }
 
-// findFiles finds the files of all roots.
+// findFiles returns the files below all roots, and adds their sizes to s.total. Skipped files are reported to Failed;
+// the documents of those that are not ignored on purpose are kept. It returns an error if a root or folder cannot be
+// read.
 func (s *syncing) findFiles(ctx context.Context) (files []foundFile, err error) {
 	walking := documents.Walking{
 		Limits: s.Reader.Limits(), GitIgnore: s.GitIgnore, Owner: s.owner,
@@ -195,8 +198,8 @@ func (s *syncing) findFiles(ctx context.Context) (files []foundFile, err error) 
 	return files, err
 }
 
-// owner implements documents.Owner by what the collection has. Documents of the folder that a root moved from
-// are the root's.
+// owner implements documents.Owner: own says that the collection has a document at or below this id from the root with
+// this mark, other that it has one from elsewhere. Documents from MovedFrom count as the root's own.
 func (s *syncing) owner(mark, id string) (own, other bool) {
 	for _, of := range s.owned[id] {
 		if s.marks[of] != "" && s.marks[of] == s.marks[mark] {
@@ -208,8 +211,8 @@ func (s *syncing) owner(mark, id string) (own, other bool) {
 	return own, other
 }
 
-// takeFiles reads the files, AtOnce at a time, and puts what is new or changed. The first error that concerns
-// more than one file ends it.
+// takeFiles reads the files, AtOnce at a time, and puts new and changed ones into the collection. It stops at the first
+// error that is about more than one file, and returns it.
 func (s *syncing) takeFiles(ctx context.Context, found []foundFile) error {
 	group, running := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, s.AtOnce))
@@ -222,10 +225,10 @@ func (s *syncing) takeFiles(ctx context.Context, found []foundFile) error {
 	return cmp.Or(group.Wait(), ctx.Err())
 }
 
-// listedAtOnce is how many documents are listed by one call.
+// listedAtOnce is the limit of one call of Target.Documents.
 const listedAtOnce = 500
 
-// list reads what the collection has.
+// list reads the list of all documents of the collection into s.had and s.owned.
 func (s *syncing) list(ctx context.Context) error {
 	for after := ""; ; {
 		found, next, err := s.to.Documents(ctx, after, listedAtOnce)
@@ -251,7 +254,7 @@ func (s *syncing) list(ctx context.Context) error {
 	}
 }
 
-// stays reports whether a document is kept although its file was not read.
+// stays reports whether s.keep has the id or one above it (idsAbove): the document is not deleted.
 func (s *syncing) stays(id string) bool {
 	for id := range idsAbove(id) {
 		if s.keep[id] {
@@ -261,7 +264,7 @@ func (s *syncing) stays(id string) bool {
 	return false
 }
 
-// idsAbove yields the id of a document and of each archive or folder that it lies in, the longest first.
+// idsAbove yields the id itself and then the id of each folder or archive above it: a/b/c, a/b, a.
 func idsAbove(id string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for yield(id) {
@@ -274,7 +277,8 @@ func idsAbove(id string) iter.Seq[string] {
 	}
 }
 
-// file takes one file. Only an error that concerns more than the file is returned.
+// file compares one file with its documents and puts those that are new or changed. A failure of the file alone is
+// reported to Failed; the error returned is about more than the file.
 func (s *syncing) file(ctx context.Context, mark string, f documents.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -307,7 +311,7 @@ func (s *syncing) file(ctx context.Context, mark string, f documents.File) error
 	return nil
 }
 
-// advance reports that the bytes of one more file were looked at.
+// advance adds a file's size to s.done and calls Progress.
 func (s *syncing) advance(size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -317,8 +321,8 @@ func (s *syncing) advance(size int64) {
 	}
 }
 
-// leaveAlone reports whether a file is not read now, since it is being written or known to be unchanged, and
-// keeps its documents.
+// leaveAlone reports whether a file need not be read now, because it is still being written (Wait) or known to be
+// unchanged (Same). It then counts the file and keeps its documents.
 func (s *syncing) leaveAlone(f documents.File) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -334,8 +338,8 @@ func (s *syncing) leaveAlone(f documents.File) bool {
 	return true
 }
 
-// forgetEmptied reports whether a file that is empty now had text before, whose document is not kept. It warns
-// of that.
+// forgetEmptied handles a file that is empty now. It returns true, after a warning, if the collection has a document of
+// the file: Sync deletes it at the end. false: there was none.
 func (s *syncing) forgetEmptied(f documents.File) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -351,7 +355,7 @@ func (s *syncing) forgetEmptied(f documents.File) bool {
 	return true
 }
 
-// noteCompared calls Compared.
+// noteCompared calls Compared, if it is set, with a file whose documents are up to date.
 func (s *syncing) noteCompared(f documents.File) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -360,8 +364,8 @@ func (s *syncing) noteCompared(f documents.File) {
 	}
 }
 
-// failed notes that a file was not taken; an error that concerns more than the file is
-// returned.
+// failed counts a file that was not taken, keeps its documents, and reports err to Failed. It returns nil then. If ctx
+// has ended or err is about more than the file, it only returns that error.
 func (s *syncing) failed(ctx context.Context, path string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -379,8 +383,8 @@ func (s *syncing) failed(ctx context.Context, path string, err error) error {
 	return nil
 }
 
-// member takes one file of an archive, or the file itself, and what is attached to it. It reports whether all
-// of that was taken. The error is one that concerns more than the file.
+// member puts one member of file f, which is f itself if that is no archive, and the attachments of a mail, up to depth
+// levels deep. taken is false if any of them failed. The error is about more than the file.
 func (s *syncing) member(
 	ctx context.Context,
 	mark string,
@@ -421,8 +425,8 @@ func (s *syncing) member(
 	return taken, nil
 }
 
-// isUnchanged reports whether the collection has a document with these bytes, and keeps it and what is attached
-// to it if so.
+// isUnchanged reports whether the collection has this document from the root with this mark and with exactly these
+// bytes. It then keeps the document and its attachments. A document with this id counts as seen either way.
 func (s *syncing) isUnchanged(id, mark string, data []byte) bool {
 	sum := sha256.Sum256(data)
 	s.mu.Lock()
@@ -440,7 +444,7 @@ func (s *syncing) isUnchanged(id, mark string, data []byte) bool {
 	return true
 }
 
-// notePut counts what became of a document, and hands on the warnings.
+// notePut counts the outcome of a document that was put, and passes its warnings to Warned.
 func (s *syncing) notePut(id string, f documents.File, r Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -463,11 +467,11 @@ func (s *syncing) notePut(id string, f documents.File, r Result) {
 	}
 }
 
-// fileError is the error of a file that a server refuses.
+// fileError marks an error as one of a single file (OfFile).
 type fileError struct{ err error }
 
 func (e *fileError) Error() string { return e.err.Error() }
 func (e *fileError) Unwrap() error { return e.err }
 
-// OfFile says that an error concerns one file alone, so that a Sync goes on.
+// OfFile wraps err so that Sync treats it as the failure of one file: it reports it and goes on with the others.
 func OfFile(err error) error { return &fileError{err} }
