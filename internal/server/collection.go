@@ -35,10 +35,10 @@ type collection struct {
 	keeper   *keeping.Keeper
 	// judgments are what people say of answers; nil: the store cannot keep them
 	judgments *judgments.File
-	readers   *documents.Pool
+	readers   *documents.Pool // processes that read files; nil: this process reads them
 	quotas    collections.Quotas
 
-	left atomic.Bool // it is not in its store any more, or another one has its place
+	left atomic.Bool // the store has removed the collection, or replaced it by another of its name
 
 	running context.Context // done when the collection is to be closed
 	stop    context.CancelFunc
@@ -54,6 +54,7 @@ type collection struct {
 	condition string            // that was told last
 }
 
+// newCollection returns a collection that is not open yet (load). readers may be nil.
 func newCollection(
 	config configs.Config,
 	log *slog.Logger,
@@ -63,11 +64,11 @@ func newCollection(
 	return &collection{config: config, log: log, api: api, readers: readers, refused: map[string]string{}}
 }
 
-// worker works through jobs.
+// worker is a queue of jobs. Run works through them until its context ends.
 type worker interface{ Run(context.Context) }
 
-// load opens the collection with its experts and the engine, and for writing the
-// jobs.
+// load opens the collection, its experts and the engine, and, unless it is read only, the writer. queue is the queue of
+// jobs to run; nil: the collection is read only. After an error, call release.
 func (s *collection) load(o assembly.Options, control *overload.Control) (queue worker, err error) {
 	s.assembly = assembly.New(o)
 	if err := s.assembly.Load(); err != nil {
@@ -88,7 +89,8 @@ func (s *collection) load(o assembly.Options, control *overload.Control) (queue 
 	return queue, err
 }
 
-// announce states each component in the collection's readiness, and lets questions in.
+// announce shows each component in /readyz and attaches the engine to the API, so that requests are answered from now
+// on.
 func (s *collection) announce() {
 	s.tellCollection()
 	for _, e := range s.assembly.Experts.Searched {
@@ -106,7 +108,8 @@ func (s *collection) announce() {
 	s.api.Attach(s.assembly.Engine)
 }
 
-// run begins the goroutines of the collection.
+// run starts the goroutines that work through jobs (unless queue is nil) and that watch the store, until s.running is
+// done.
 func (s *collection) run(queue worker) {
 	if queue != nil {
 		s.group.Go(func() error { queue.Run(s.running); return nil })
@@ -140,7 +143,7 @@ func (s *collection) tellCalibration() {
 	s.api.Readiness().Remove(name)
 }
 
-// release closes what was opened, when nothing of the collection runs any more.
+// release closes the collection's store and experts. Call it when none of its goroutines and requests run any more.
 func (s *collection) release() error {
 	if s.assembly != nil {
 		return s.assembly.Close()
@@ -148,10 +151,8 @@ func (s *collection) release() error {
 	return nil
 }
 
-// verifyAhead compares the checksums of vectors and graphs, so that it is not the
-// first questions that wait for their files to be read. What is damaged is logged and
-// stated in /readyz; searches of that expert fail and name the file, the others
-// answer.
+// verifyAhead verifies the checksums of all vectors and graphs once, so that the first questions do not wait for it.
+// Damage is logged and shown in /readyz; it always returns nil. Searches by the damaged expert fail, the others work.
 func (s *collection) verifyAhead() error {
 	contents, done := s.assembly.Store.Contents()
 	defer done()
@@ -172,7 +173,7 @@ func (s *collection) verifyAhead() error {
 	return nil
 }
 
-// drained waits until no search uses a line-up before the present one.
+// drained waits until no search uses an earlier set of experts than the present one. It fails if ctx ends first.
 func (s *collection) drained(ctx context.Context) error {
 	s.mu.Lock()
 	drained := s.assembly.Drained()

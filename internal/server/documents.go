@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/internal/keeping"
 )
 
-// DocumentOptions returns how files are read by a configuration, by the processes of a pool; nil: in this
-// one.
+// DocumentOptions returns the options for reading files that a configuration asks for. The processes of pool read them;
+// if it is nil, this process does.
 func DocumentOptions(d configs.Documents, pool *documents.Pool) documents.Options {
 	return documents.Options{
 		Limits: documents.Limits{
@@ -25,16 +25,16 @@ func DocumentOptions(d configs.Documents, pool *documents.Pool) documents.Option
 	}
 }
 
-// documentOptions returns how the files of the collection are read: those who wait for a process of the
-// server's are taken in turn by collection.
+// documentOptions returns the options for reading files of this collection. Collections take turns at the processes of
+// the server's pool.
 func (s *collection) documentOptions() documents.Options {
 	o := DocumentOptions(s.config.Documents, s.readers)
 	o.Group = s.config.Passages()
 	return o
 }
 
-// keepDocuments lets documents be put into what a writer writes to.
-// Uploads of many are among the inputs of jobs until theirs has read them.
+// keepDocuments creates the Keeper that puts documents into w, and lets the API accept documents. An upload of many is
+// kept in inputs until its job has read it.
 func (s *collection) keepDocuments(w keeping.Writer, inputs jobs.Inputs) {
 	s.keeper = keeping.New(w, s.documentOptions())
 	s.api.AttachDocuments(s.keeper, inputs)

@@ -17,15 +17,15 @@ import (
 	"example.org/conclave/internal/keeping"
 )
 
-// uploadListBytes bounds the list of files of an upload, in bytes: some hundred thousand.
+// uploadListBytes is the greatest size of the list of files in an upload's zip: enough for some hundred thousand.
 const uploadListBytes = 16 << 20
 
-// mostFailures is how many files that were not read a job names.
+// mostFailures is the number of failed files that a job's result names.
 const mostFailures = 1000
 
-// addDocuments returns the work of putting the files of an upload, a zip among the inputs of
-// jobs. An attempt after a restart puts all of them again, which changes nothing of those that
-// were put, but for a file that the server has not survived.
+// addDocuments returns the function of a job that puts the files of an upload, a zip among inputs, into the collection.
+// After a restart the job puts all files again; those that are stored already do not change. Files that ended the
+// server too often are left out (readingMark). The job fails if the zip is gone or damaged.
 func (s *collection) addDocuments(inputs jobs.Inputs) func(context.Context, jobs.Task) (jobs.Result, error) {
 	return func(ctx context.Context, t jobs.Task) (result jobs.Result, err error) {
 		upload, size, closes, err := inputs.Open(ctx, t.Name)
@@ -44,7 +44,8 @@ func (s *collection) addDocuments(inputs jobs.Inputs) func(context.Context, jobs
 	}
 }
 
-// addArchive puts the files of an archive.
+// addArchive puts the files of an archive into the collection and waits until searches see them. result counts
+// documents and names the files that failed. The error is one that concerns more than a single file.
 func (s *collection) addArchive(ctx context.Context, t jobs.Task, archive *zip.Reader) (result jobs.Result, err error) {
 	done := &jobs.DocumentsResult{}
 	many := keeping.Many{
@@ -86,7 +87,7 @@ func (s *collection) addArchive(ctx context.Context, t jobs.Task, archive *zip.R
 	return result, nil
 }
 
-// membersOf returns the files of an archive that are read.
+// membersOf returns the files of an archive without folders and hidden files, in the archive's order.
 func membersOf(archive *zip.Reader) (files []*zip.File) {
 	for _, f := range archive.File {
 		if !f.FileInfo().IsDir() && !documents.Hidden(f.Name) {
@@ -96,12 +97,12 @@ func membersOf(archive *zip.Reader) (files []*zip.File) {
 	return files
 }
 
-// memberName returns the path of a file of an archive, without what would lead out of it.
+// memberName returns a file name of an archive as a clean relative path with slashes. A .. cannot lead out of it.
 func memberName(name string) string {
 	return strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(name, "_"), `\`, "/")), "/")
 }
 
-// interruptedError says that a file is not read because the server did not survive reading it.
+// interruptedError returns the error of a file that is left out because the server ended each time it read it.
 func interruptedError() error {
 	return &documents.UnreadableError{
 		Reason: documents.Damaged,
@@ -109,10 +110,11 @@ func interruptedError() error {
 	}
 }
 
-// zipBegins is the first year that an archive can name; files that it says no time of are older.
+// zipBegins is the first year that a zip can store. An earlier modification time means that the zip has none.
 const zipBegins = 1980
 
-// putMember puts one file of an archive.
+// putMember puts one file of an archive as the document prefix + memberName. A file that cannot be unpacked or read is
+// counted in many as failed. The error returned concerns more than the file, such as ctx's.
 func putMember(ctx context.Context, many *keeping.Many, prefix string, f *zip.File) error {
 	id := prefix + memberName(f.Name)
 	in, err := f.Open()

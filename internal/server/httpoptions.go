@@ -17,6 +17,8 @@ import (
 	"example.org/conclave/internal/overload"
 )
 
+// newAPI returns the HTTP API that the options ask for. several is nil on a server of one collection. It fails if the
+// configuration is not valid.
 func newAPI(
 	o ServerOptions,
 	metrics *handlers.Metrics,
@@ -69,7 +71,7 @@ func newAPI(
 	})
 }
 
-// keysOf returns the configured keys. Their sums are hexadecimal, which configs checks.
+// keysOf returns the API keys of the configuration, which configs has checked. It fails if a filter cannot be parsed.
 func keysOf(auth configs.Auth) (out []handlers.Key, err error) {
 	for _, k := range auth.Keys {
 		key := handlers.Key{
@@ -93,6 +95,7 @@ func keysOf(auth configs.Auth) (out []handlers.Key, err error) {
 	return out, nil
 }
 
+// serveOptions returns the limits and timeouts of connections. It fails if the system allows too few open files.
 func serveOptions(config configs.Config) (o handlers.ServeOptions, err error) {
 	s := config.Server
 	p, err := capacity.PlacesOf(s.Connections)

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// registerProgram shows the program in /metrics.
+// registerProgram adds conclave_build_info, with the program's version, Go version and platform, to /metrics.
 func registerProgram(metrics *handlers.Metrics, version string) error {
 	build := prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "conclave_build_info", Help: "1, with what this program is.",
@@ -29,8 +29,8 @@ func registerProgram(metrics *handlers.Metrics, version string) error {
 	return metrics.Register(build)
 }
 
-// observeStore returns what shows requests to a store's cluster in /metrics: of a store on this machine there are
-// none, and nothing is shown.
+// observeStore registers a histogram of requests to the store's cluster and returns the function that records one. A
+// store on this machine makes no such requests. It fails if the histogram is registered already.
 func observeStore(metrics *handlers.Metrics) (func(store.Exchange), error) {
 	requests := prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "conclave_store_request_seconds",
 		Help:    "Requests to the nodes of the store's cluster. Outcomes are ok, error, and overtaken: another node was asked too, and answered first.",
@@ -40,7 +40,7 @@ func observeStore(metrics *handlers.Metrics) (func(store.Exchange), error) {
 	}, metrics.Register(requests)
 }
 
-// registerPassages shows in /metrics what is served.
+// registerPassages adds the gauges of the collection's store, and its requests to a cluster, to /metrics.
 func registerPassages(metrics *handlers.Metrics, a *assembly.Assembly) error {
 	exchanged, err := observeStore(metrics)
 	a.Store.Observe(exchanged)

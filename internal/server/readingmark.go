@@ -7,20 +7,22 @@ import (
 	"os"
 )
 
-// mostInterruptions is how often the reading of a file may have been interrupted before it is given up.
+// mostInterruptions is how often the server may end while it reads a file before the file is left out.
 const mostInterruptions = 2
 
-// readingMark is a file that says which file of an upload a job reads, so that one that takes the server down
-// is not read at every start. It is not synced: it has to outlive the process, not the machine.
+// readingMark is a small JSON file that records which file of an upload a job is reading. A job that starts again sees
+// in it which file was being read when the server ended, and leaves out a file that crashes the server repeatedly. It
+// is not synced to disk: it has to survive a crash of the process, not of the machine.
 type readingMark struct {
-	path string // "": there is no place for it, and nothing is remembered
-	// Reading is the place of the file in the upload that is being read, and Interrupted how often the server
-	// ended while it read a file, by these places.
+	path string // of the file; "": nothing is recorded
+	// Reading is the index of the file in the upload that is being read; nil: none. Interrupted counts, by index,
+	// how often the server ended while it read a file.
 	Reading     *int        `json:"reading,omitempty"`
 	Interrupted map[int]int `json:"interrupted,omitempty"`
 }
 
-// openReadingMark reads what the attempts before have left at a path. One that cannot be read counts as none.
+// openReadingMark returns the mark that earlier attempts of the job left at path, and counts the file that was being
+// read as interrupted once more. If the mark is absent or damaged, or path is "", it returns an empty one.
 func openReadingMark(path string) *readingMark {
 	m := &readingMark{path: path, Interrupted: map[int]int{}}
 	if path == "" {
@@ -38,8 +40,8 @@ func openReadingMark(path string) *readingMark {
 	return m
 }
 
-// begin notes that a file is read from now on. It returns false, and notes nothing, where that was
-// interrupted too often.
+// begin records that the file with this index is read from now on. It returns false, and records nothing, if reading
+// the file was interrupted mostInterruptions times: leave it out. The error is that of writing the mark.
 func (m *readingMark) begin(file int) (bool, error) {
 	if m.Interrupted[file] >= mostInterruptions {
 		return false, nil
@@ -48,7 +50,8 @@ func (m *readingMark) begin(file int) (bool, error) {
 	return true, m.write()
 }
 
-// end notes that no file is read any more, as at the end of the server.
+// end records that no file is being read, so that a regular end of the server counts as no interruption. It removes the
+// mark from disk if no file was ever interrupted. The error is that of the write or removal.
 func (m *readingMark) end() error {
 	m.Reading = nil
 	if len(m.Interrupted) > 0 {
@@ -63,6 +66,7 @@ func (m *readingMark) end() error {
 	return nil
 }
 
+// write stores the mark at its path; without a path it does nothing.
 func (m *readingMark) write() error {
 	if m.path == "" {
 		return nil

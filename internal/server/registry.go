@@ -23,9 +23,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// registry is the collections of a data folder, or of a cluster. One is opened when it is asked for, and closed
-// when it was not used for long, or when another one is to be opened and too many are. Its methods
-// may be called by several goroutines.
+// registry is the set of collections of a data folder or of a cluster. A collection is opened by its first request. It
+// is closed when it was not used for long, or when too many are open and another is needed. It is safe for concurrent
+// use.
 type registry struct {
 	config    configs.Config
 	log       *slog.Logger
@@ -33,26 +33,26 @@ type registry struct {
 	control   *overload.Control
 	readers   *documents.Pool
 	pool      *experts.Pool
-	opening   chan struct{}        // so many are opened at a time
-	exchanged func(store.Exchange) // told of requests to a cluster; nil: nobody
+	opening   chan struct{}        // semaphore of openAtOnce: has an element for each collection being opened
+	exchanged func(store.Exchange) // called after each request to a cluster; may be nil
 	// Set when it starts:
 	catalogue stores.Catalogue
 	readiness *handlers.Readiness
 	running   context.Context
 
 	mu     sync.Mutex
-	held   map[string]*held
-	failed map[string]failure
+	held   map[string]*held   // collections that are not closed, by name
+	failed map[string]failure // collections that could not be opened, by name
 }
 
 // held is a collection that is open, being opened or being closed.
 type held struct {
 	ready chan struct{} // closed when it is open, or could not be opened
-	c     *collection   // then; nil: it could not be opened
-	err   error         // why
-	users int           // requests that it answers
-	used  time.Time     // when the last one ended
-	gone  chan struct{} // closed when it is closed; nil: nobody closes it
+	c     *collection   // the open collection, once ready is closed; nil: it could not be opened
+	err   error         // why it could not be opened
+	users int           // requests that use it
+	used  time.Time     // when the last of them ended
+	gone  chan struct{} // closed when the collection has been closed; nil: it is not being closed
 }
 
 // failure is why a collection could not be opened, and when it was tried.
@@ -62,14 +62,15 @@ type failure struct {
 }
 
 const (
-	// openAtOnce is how many collections are opened at a time: each reads a lot.
+	// openAtOnce is the number of collections that may be opened at a time: each reads much from disk.
 	openAtOnce = 2
-	// tryOpening is for how long a collection that could not be opened is not tried again.
+	// tryOpening is how long a collection that could not be opened is not tried again.
 	tryOpening = 5 * time.Second
-	// drainWithin is how long the removal of a collection waits for the requests that it answers.
+	// drainWithin is how long the removal of a collection waits for its requests to end.
 	drainWithin = 10 * time.Second
 )
 
+// newRegistry returns a registry that is not started yet. It fails if the pool of experts cannot be made.
 func newRegistry(o ServerOptions, observer handlers.Observer, control *overload.Control) (*registry, error) {
 	pool, err := experts.NewPool(o.Config, o.Log)
 	if err != nil {
@@ -81,7 +82,8 @@ func newRegistry(o ServerOptions, observer handlers.Observer, control *overload.
 	}, nil
 }
 
-// start opens the catalogue and says which collections are damaged.
+// start opens the catalogue and reports damaged collections to the log and /readyz. It fails if the catalogue cannot be
+// read. ctx ends when the server does.
 func (r *registry) start(ctx context.Context, readiness *handlers.Readiness) (err error) {
 	r.running, r.readiness = ctx, readiness
 	catalogue, err := stores.OpenCatalogue(ctx, r.config)
@@ -108,7 +110,7 @@ func (r *registry) start(ctx context.Context, readiness *handlers.Readiness) (er
 	return nil
 }
 
-// all returns the catalogue, or an error while it is being opened.
+// all returns the catalogue; until start has opened it, an error with the code not_ready.
 func (r *registry) all() (stores.Catalogue, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +120,7 @@ func (r *registry) all() (stores.Catalogue, error) {
 	return r.catalogue, nil
 }
 
-// tellFailed notes why a collection cannot be used.
+// tellFailed logs why a collection cannot be used, shows it in /readyz, and remembers it for tryOpening.
 func (r *registry) tellFailed(name string, err error) {
 	r.log.Error("a collection cannot be used", "collection", name, "cause", err)
 	r.mu.Lock()
@@ -133,12 +135,13 @@ func (r *registry) tellFailed(name string, err error) {
 	})
 }
 
-// apart reports whether some key is for some collections alone: then /readyz, which needs no key, names none.
+// apart reports whether some key is limited to named collections. Then /readyz, which needs no key, names no
+// collection.
 func (r *registry) apart() bool {
 	return slices.ContainsFunc(r.config.Auth.Keys, func(k configs.Key) bool { return len(k.Collections) > 0 })
 }
 
-// countFailed says in /readyz how many collections cannot be used. mu is held.
+// countFailed shows in /readyz how many collections cannot be used, without their names. mu must be held.
 func (r *registry) countFailed() {
 	if len(r.failed) == 0 {
 		r.readiness.Remove("collections")
@@ -148,14 +151,15 @@ func (r *registry) countFailed() {
 		"%d cannot be used: the log names them, and GET /v1/collections those of a key", len(r.failed))}})
 }
 
-// tellWorks notes that a collection can be used, or is gone.
+// tellWorks removes a collection's failure from /readyz: it works now, or was removed. It does nothing if there is
+// none.
 func (r *registry) tellWorks(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forget(name)
 }
 
-// forget notes that nothing is known against a collection. mu is held.
+// forget does what tellWorks does, for callers that hold mu.
 func (r *registry) forget(name string) {
 	if _, ok := r.failed[name]; ok {
 		delete(r.failed, name)
@@ -167,7 +171,7 @@ func (r *registry) forget(name string) {
 	}
 }
 
-// optionsOf returns how a collection is opened: where it is, and with what its settings say.
+// optionsOf returns the options to open a collection with: its location, and the configuration changed by its settings.
 func (r *registry) optionsOf(name string, s collections.Settings) (o assembly.Options, err error) {
 	config, at, err := r.catalogue.At(name)
 	if s.Search.Fusion != "" {
@@ -183,7 +187,8 @@ func (r *registry) optionsOf(name string, s collections.Settings) (o assembly.Op
 	return assembly.Options{Config: config, At: at, Log: log, Observer: r.observer, Experts: r.pool}, err
 }
 
-// open opens a collection and begins its goroutines.
+// open opens a collection and starts its goroutines. It waits while openAtOnce others are being opened. It fails if the
+// collection was removed (collections.UnknownError) or cannot be loaded.
 func (r *registry) open(name string) (c *collection, err error) {
 	r.opening <- struct{}{}
 	defer func() { <-r.opening }()
@@ -228,7 +233,8 @@ func (r *registry) Use(ctx context.Context, name string) (k *handlers.Collection
 	return h.c.api, func() { r.giveBack(h) }, nil
 }
 
-// take returns a collection that is open, for a user.
+// take returns the open collection of this name with one more user; it opens it if necessary. The caller calls giveBack
+// after use. It fails if the name is unknown, the collection is damaged, or ctx ends first.
 func (r *registry) take(ctx context.Context, name string) (*held, error) {
 	for {
 		h, first, err := r.find(ctx, name)
@@ -258,7 +264,8 @@ func (r *registry) take(ctx context.Context, name string) (*held, error) {
 	}
 }
 
-// find returns a collection with one user more; first says that this one is to open it.
+// find returns the collection of this name with one more user: open, being opened or being closed. first is true if the
+// caller must open it (openFor). It fails if the name is unknown or the collection failed less than tryOpening ago.
 func (r *registry) find(ctx context.Context, name string) (h *held, first bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -290,8 +297,9 @@ func (r *registry) find(ctx context.Context, name string) (h *held, first bool, 
 	return h, true, nil
 }
 
-// join returns a collection that is held with one user more, or one to wait for where it is being closed; nil: it
-// is not held. One that is not in its store any more is closed when nobody uses it. mu is held.
+// join returns a collection of r.held with one more user; nil: r.held has none of this name. If the collection is being
+// closed, it returns a stand-in whose gone channel to wait for. An unused collection that its store has lost starts to
+// be closed here. mu must be held.
 func (r *registry) join(name string) *held {
 	h := r.held[name]
 	if h == nil {
@@ -312,6 +320,7 @@ func (r *registry) join(name string) *held {
 	return &held{ready: h.ready, gone: h.gone, users: 1}
 }
 
+// damagedError returns err itself if it is a *collections.Error, else one that says the collection cannot be opened.
 func damagedError(name string, err error) error {
 	var known *collections.Error
 	if errors.As(err, &known) {
@@ -347,6 +356,7 @@ func (r *registry) openFor(h *held, name string) error {
 	return nil
 }
 
+// giveBack ends one use of a collection that take returned.
 func (r *registry) giveBack(h *held) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -23,17 +23,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// ServerOptions say what is served.
+// ServerOptions say which collections Open serves, and how.
 type ServerOptions struct {
 	Config  configs.Config
-	Name    string // of the collection, for those who name it; "": its folder's
+	Name    string // of the one collection, in requests that name it; "": the name of its folder
 	Log     *slog.Logger
 	Version string       // of the program, for /metrics
 	Tracer  trace.Tracer // of requests and their stages; nil: none
-	// Readers are the processes that read files, which stay open; nil: files are read in this one, and PDF
+	// Readers are the processes that read files. Close does not close them. Nil: this process reads files, and PDF
 	// is refused.
 	Readers *documents.Pool
-	// Watch are files and folders that the documents of the collection follow.
+	// Watch are files and folders that the documents of the one collection are kept equal to.
 	Watch []string
 }
 
@@ -54,9 +54,9 @@ type Server struct {
 	group   *errgroup.Group
 }
 
-// Open listens at once, so that probes are answered, opens the collection, and
-// returns when questions are answered. The server ends when ctx is done or one of its
-// parts fails; Close says how that went, and is called in any case.
+// Open listens at once, so that health checks are answered, then opens the collection, and returns when questions are
+// answered. The server ends when ctx ends or one of its parts fails (Done); the caller then calls Close. It fails if
+// the options contradict each other, the address cannot be listened on, or the collection cannot be opened.
 func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	started := time.Now()
 	control, err := overload.New(o.Config.Limits.Concurrency, runtime.GOMAXPROCS(0), time.Now)
@@ -116,7 +116,8 @@ func Open(ctx context.Context, o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// startOne opens the collection of a server that has one.
+// startOne opens the collection of a server that has one, registers its metrics and starts its goroutines. It fails if
+// the collection cannot be opened or a folder to follow cannot be read (checkRoots).
 func (s *Server) startOne(
 	o ServerOptions,
 	observer handlers.Observer,
@@ -154,7 +155,8 @@ func (s *Server) startOne(
 	return nil
 }
 
-// startSeveral begins to open collections, each when it is asked for.
+// startSeveral lets a server of several collections answer requests; each collection is opened by its first request. It
+// fails if the catalogue of collections cannot be read.
 func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
 	exchanged, err := observeStore(metrics)
 	if err != nil {
@@ -172,15 +174,15 @@ func (s *Server) startSeveral(metrics *handlers.Metrics, version string) error {
 	return nil
 }
 
-// Addr returns where the server listens.
+// Addr returns the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.address }
 
 // Done returns a channel that is closed when the server is to end: its context is
 // done, or one of its parts has failed.
 func (s *Server) Done() <-chan struct{} { return s.running.Done() }
 
-// Close drains requests, ends what runs, and closes what was opened. It says what
-// ended the server, if that was a failure.
+// Close lets requests end, stops all goroutines, and closes the collections. It returns the failure that ended the
+// server, if there was one, and those of closing.
 func (s *Server) Close() error {
 	s.stop()
 	err := s.group.Wait() // requests and jobs end before what they use

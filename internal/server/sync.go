@@ -15,19 +15,20 @@ import (
 	"example.org/conclave/search"
 )
 
-// SyncRequest says which collection is to follow which files.
+// SyncRequest says which collection Sync makes equal to which files.
 type SyncRequest struct {
 	Config  configs.Config
 	Log     *slog.Logger
-	Readers *documents.Pool // that read files; nil: they are read in this process
+	Readers *documents.Pool // processes that read the files; nil: this process reads them
 	Sync    keeping.SyncOptions
 }
 
-// syncBacklog is how many passages may wait to be encoded for each that one flush takes.
+// syncBacklog times Ingest.FlushPassages is the most passages that may wait to be encoded during a Sync.
 const syncBacklog = 4
 
-// Sync makes the documents of a collection that nobody serves, or of a store, those of
-// some files (keeping.Sync), and returns when searches see them.
+// Sync opens a collection that no server has open, or one in a store, makes its documents equal to files
+// (keeping.Sync), and returns what it did when searches see it. It fails if the collection cannot be opened or an
+// expert of it cannot be loaded.
 func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error) {
 	s := newCollection(r.Config, r.Log, nil, r.Readers)
 	s.config.Ingest.Backlog = min(s.config.Ingest.Backlog, syncBacklog*s.config.Ingest.FlushPassages)
@@ -59,7 +60,7 @@ func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error)
 	return synced, s.writer.Visible(ctx, nil)
 }
 
-// target is a collection of this process as what follows files.
+// target is the keeping.Target of a collection that this process has open.
 type target struct {
 	keeper *keeping.Keeper
 	engine *search.Engine

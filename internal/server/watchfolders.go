@@ -16,46 +16,49 @@ import (
 	"example.org/conclave/search"
 )
 
-// tryFilesAgain is when a file that could not be read is tried again, though it is as it was.
+// tryFilesAgain is the time after which an unchanged file that could not be read is tried again.
 const tryFilesAgain = 10 * time.Minute
 
-// lookAgainAtHeld is how long after documents were kept whose files are gone they are looked at again, though no
-// file has changed: somebody may have deleted them.
+// lookAgainAtHeld is the time after which held documents (keeping.Held) are compared again although no file has
+// changed: somebody may have deleted them.
 const lookAgainAtHeld = time.Minute
 
-// fileState tells whether a file was written to.
+// fileState is the size and modification time of a file: if either differs, the file was written to.
 type fileState struct {
 	size     int64
 	modified time.Time
 }
 
+// stateOf returns the size and modification time of a file.
 func stateOf(f documents.File) fileState { return fileState{f.Size, f.ModTime} }
 
-// follower makes the documents of a collection follow folders while it is served. What the
-// operating system tells of changes is not needed: it is different everywhere, tells
-// nothing of network drives, and looking at ten thousand files takes some milliseconds.
+// follower keeps the documents of a served collection equal to the files of folders. It polls the folders:
+// notifications of the operating system differ between systems and do not cover network drives, and listing ten
+// thousand files takes some milliseconds. It is not safe for concurrent use.
 type follower struct {
 	roots     []string
 	reader    *documents.Extractor
 	gitIgnore bool
-	quiet     time.Duration // that nobody has written to a file that is taken
+	quiet     time.Duration // a file is read when nobody has written to it for this long
 	now       func() time.Time
 
-	// By where a file is:
-	compared map[string]fileState // files whose documents are theirs
-	failed   map[string]failedFile
-	before   map[string]fileState // what the last look found
-	settled  map[string]fileState // what there was when all was compared; nil: not yet
+	// By the path of a file:
+	compared map[string]fileState  // files whose documents are up to date
+	failed   map[string]failedFile // files that could not be read
+	before   map[string]fileState  // all files at the last look
+	settled  map[string]fileState  // all files when everything was last compared without waiting; nil: not yet
 
-	at        map[string]string // where files are, by the ids of their documents
-	heldSince time.Time         // when documents were kept whose files are gone; zero: none are
+	at        map[string]string // paths of files, by the ids of their documents
+	heldSince time.Time         // when documents were last held (keeping.Held); zero: none are
 }
 
+// failedFile is the state of a file when it could not be read, and the time of the attempt.
 type failedFile struct {
 	fileState
 	at time.Time
 }
 
+// newFollower returns a follower that has not compared anything yet. quiet: see follower.
 func newFollower(roots []string, reader *documents.Extractor, quiet time.Duration) *follower {
 	return &follower{
 		roots: roots, reader: reader, quiet: quiet, now: time.Now,
@@ -64,7 +67,7 @@ func newFollower(roots []string, reader *documents.Extractor, quiet time.Duratio
 	}
 }
 
-// look finds all files. An error is that of a folder that cannot be read.
+// look returns the state of every file below the roots, by path. It fails if a root or a folder cannot be read.
 func (w *follower) look(ctx context.Context) (map[string]fileState, error) {
 	found := map[string]fileState{}
 	walking := documents.Walking{Limits: w.reader.Limits(), GitIgnore: w.gitIgnore}
@@ -78,8 +81,8 @@ func (w *follower) look(ctx context.Context) (map[string]fileState, error) {
 	return found, nil
 }
 
-// writing reports whether a file may still be written to: it changed a moment ago, or since
-// the last look.
+// writing reports whether somebody may still be writing a file: it was modified less than quiet ago, or since the last
+// look. For a modification time in the future only the last look counts, and a new file waits for the next one.
 func (w *follower) writing(f documents.File) bool {
 	before, seen := w.before[f.At]
 	age := w.now().Sub(f.ModTime)
@@ -89,7 +92,8 @@ func (w *follower) writing(f documents.File) bool {
 	return age < w.quiet || seen && before != stateOf(f)
 }
 
-// known reports whether a file needs no reading.
+// known reports whether a file need not be read: it is unchanged since its documents were compared with it, or since it
+// could not be read less than tryFilesAgain ago. It also records the path of the file's id.
 func (w *follower) known(f documents.File) bool {
 	w.at[f.Path] = f.At
 	if failed, ok := w.failed[f.At]; ok && failed.fileState == stateOf(f) && w.now().Sub(failed.at) < tryFilesAgain {
@@ -99,14 +103,16 @@ func (w *follower) known(f documents.File) bool {
 	return ok && state == stateOf(f)
 }
 
-// fileReports are told what is to be known of single files.
+// fileReports are the functions that follow calls with problems of single files.
 type fileReports struct {
-	failed func(path string, err error) // a file was not read
-	warned func(path, warning string)   // something of a file was left out, or guessed
+	failed func(path string, err error) // called when a file was not read
+	warned func(path, warning string)   // called when a part of a file was left out or guessed
 }
 
-// follow compares the files with the documents once. It returns ok == false, and does nothing, if no file has
-// changed since everything was compared. visible waits until what was written is listed.
+// follow compares the files with the documents once and updates the documents (keeping.Sync). It returns ok == false,
+// and does nothing, if no file has changed since everything was compared and nothing is due to be tried again. visible
+// must return when earlier writes are listed. The error is about more than one file, such as a folder that cannot be
+// read.
 func (w *follower) follow(
 	ctx context.Context,
 	to keeping.Target,
@@ -166,8 +172,8 @@ func (w *follower) follow(
 	return synced, true, err
 }
 
-// watchFolders follows folders until the server ends. What fails is logged when it is new,
-// and tried again.
+// watchFolders keeps the documents equal to the files of these folders, looking every Documents.Look, until s.running
+// is done. It then returns nil. Failures are tried again; each is logged once, and shown in /readyz.
 func (s *collection) watchFolders(roots []string) error {
 	w := newFollower(roots, s.keeper.Reader(), s.config.Documents.Look)
 	w.gitIgnore = s.config.Documents.GitIgnore
@@ -202,7 +208,8 @@ func (s *collection) watchFolders(roots []string) error {
 	}
 }
 
-// reasonsToWait returns why documents do not follow their files now; nothing if they do.
+// reasonsToWait returns sentences for people that say why documents differ from their files after a comparison: its
+// error, or the held documents. nil: they do not differ.
 func reasonsToWait(synced keeping.Synced, err error) []string {
 	if err != nil {
 		return []string{"the folders cannot be compared, which is tried again: " + err.Error()}
@@ -214,8 +221,8 @@ func reasonsToWait(synced keeping.Synced, err error) []string {
 	return reasons
 }
 
-// reportWaiting states in /readyz why documents do not follow their files now, and logs that if it is not what
-// was reported before. It returns what is to be given as before the next time.
+// reportWaiting shows the reasons of reasonsToWait in /readyz and logs them, unless they are the same as before. It
+// returns the reasons as one string, to be passed as before the next time; "": there are none.
 func (s *collection) reportWaiting(before string, reasons []string) string {
 	now := strings.Join(reasons, "; ")
 	if now == before {
@@ -230,8 +237,8 @@ func (s *collection) reportWaiting(before string, reasons []string) string {
 	return now
 }
 
-// checkRoots returns an error for the first folder to follow that cannot be read, unless the collection has
-// documents of it: it may not be mounted yet.
+// checkRoots returns an error if a folder to follow cannot be read and the collection has no document of it. If it has
+// documents, the folder may only not be mounted yet: that is logged, and is no error.
 func (s *collection) checkRoots(ctx context.Context, roots []string) error {
 	stop := errors.New("it can be read")
 	walking := documents.Walking{Limits: DocumentOptions(s.config.Documents, nil).Limits}
@@ -248,7 +255,8 @@ func (s *collection) checkRoots(ctx context.Context, roots []string) error {
 	return nil
 }
 
-// followsRoot reports whether the collection has a document that was read from a file of this root.
+// followsRoot reports whether the collection has a document read from a file below this root. It fails if the documents
+// cannot be listed.
 func (s *collection) followsRoot(ctx context.Context, root string) (bool, error) {
 	mark, err := documents.RootOf(root)
 	if err != nil {
