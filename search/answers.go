@@ -19,7 +19,7 @@ import (
 type AnswerOptions struct {
 	Wanted   bool
 	Reader   string // "": the first
-	Passages int    // how many are read, from the first; 0: 5, however many are returned
+	Passages int    // number of first passages to read; 0: 5, however many are returned
 	// Combine is CombineBest ("") or CombineSum.
 	Combine string
 	// MaxTokens bounds what a generator writes; 0: 32.

@@ -125,8 +125,8 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 	return p
 }
 
-// narrow lets a view be searched for the passages that a filter lets through, when a processor is free: a filter
-// may have thousands of values.
+// narrow restricts a view to the passages that match filter f and the context's restriction (Restricted). It waits for
+// a processor, since a filter may have thousands of values. It fails if ctx ends first or the filter cannot be applied.
 func (l *lineUp) narrow(ctx context.Context, view *pinned, f Filter) error {
 	if f.empty() && restrictionOf(ctx) == nil {
 		return nil
@@ -134,7 +134,7 @@ func (l *lineUp) narrow(ctx context.Context, view *pinned, f Filter) error {
 	return l.compute(ctx, func(ctx context.Context) error { return view.narrow(ctx, f) })
 }
 
-// gather tells a store how many sources will search at the same time.
+// gather tells a store that asks for it (Gathering) how many sources will search at the same time.
 func (p *pass) gather(specialists []int) {
 	p.left = func() {}
 	g, ok := p.view.narrowed.(Gathering)

@@ -26,7 +26,7 @@ type answer struct {
 	degraded []Missing
 	toRead   []fusion.Item               // what a reader reads
 	extracts []Extract                   // what it marked
-	read     []corpus.Passage            // what it read
+	read     []corpus.Passage            // passages that it read
 	misnamed bool                        // the question names what the first passages do not
 	unread   int                         // passages that it read the beginning of alone
 	notes    []string                    // of a reranker

@@ -161,8 +161,8 @@ func (t *contentWords) functionWordsOf(ctx context.Context, view *pinned, questi
 	return out
 }
 
-// namesIn returns how names are told in the language of the collection that a question is closest to. In German all
-// nouns have a capital letter.
+// namesIn returns how to recognise names in the language of the question, among the languages of the collection.
+// Capital letters mark no names in German and Luxembourgish, where all nouns have one.
 func (t *contentWords) namesIn(ctx context.Context, view *pinned, question string) naming.Language {
 	code, function := t.countWords(ctx, view).functionWords(question)
 	in := naming.Language{Capitals: code != "de" && code != "lb"}

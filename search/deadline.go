@@ -81,7 +81,8 @@ func (q *inquiry) divideTime(
 	return whole, sources, end, func() { cancelSources(); cancelWhole() }
 }
 
-// searching returns the context for everything but writing.
+// searching returns a context for searching and reading, which ends before the time that is reserved for writing
+// begins.
 func (p *pass) searching(ctx context.Context) (context.Context, context.CancelFunc) {
 	if p.writing == 0 {
 		return context.WithCancel(ctx)
@@ -89,7 +90,8 @@ func (p *pass) searching(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithDeadline(ctx, p.searched)
 }
 
-// checkCaller returns the error when the caller of a request does not wait any more.
+// checkCaller returns an error if the request was canceled because its caller disconnected; nil if not, also after a
+// deadline.
 func checkCaller(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("the caller has gone: %w", ctx.Err())
@@ -97,15 +99,14 @@ func checkCaller(ctx context.Context) error {
 	return nil
 }
 
-// compute does a step that needs a processor, when one is free. The step's context knows
-// of its turn (Elsewhere).
+// compute runs step with a turn of the engine and returns its error, as InTurn does.
 func (e *Engine) compute(ctx context.Context, step func(context.Context) error) error {
 	return InTurn(ctx, e.turns, step)
 }
 
-// InTurn does a step that needs a processor when one is free, and returns its error, or ctx's where that ends
-// first. The step's context knows of the turn, which is given back while the step waits for another machine
-// (Elsewhere) or for memory (WithRoom).
+// InTurn waits for a turn, the use of a processor, calls step with it, and returns step's error. If ctx ends before the
+// turn comes, step is not called and the error is ctx's. While step waits for another machine (Elsewhere) or for memory
+// (WithRoom), the turn is given back.
 func InTurn(ctx context.Context, turns Turns, step func(context.Context) error) error {
 	t := &turn{turns: turns}
 	if err := t.take(ctx); err != nil {
@@ -115,7 +116,7 @@ func InTurn(ctx context.Context, turns Turns, step func(context.Context) error) 
 	return step(context.WithValue(ctx, turnKey{}, t))
 }
 
-// turn is that of a step.
+// turn is the turn of one step of InTurn. Only the goroutine of the step uses it.
 type turn struct {
 	turns Turns
 	done  func() // nil while the step has none
@@ -123,11 +124,13 @@ type turn struct {
 
 type turnKey struct{}
 
+// take waits for a turn. It returns ctx's error, and holds none, if ctx ends first.
 func (t *turn) take(ctx context.Context) (err error) {
 	t.done, err = t.turns.Turn(ctx)
 	return err
 }
 
+// giveBack gives the turn back, if the step has one.
 func (t *turn) giveBack() {
 	if t.done != nil {
 		t.done()
@@ -135,8 +138,9 @@ func (t *turn) giveBack() {
 	}
 }
 
-// Elsewhere calls wait, which waits for another machine. A step that computes gives its turn back
-// meanwhile. It is called by the goroutine of the step.
+// Elsewhere calls wait, which waits for another machine, and returns its error. The turn of the step that ctx belongs
+// to (InTurn) is given back meanwhile; if ctx ends before there is a new one, the error is ctx's. Call it in the
+// goroutine of the step.
 func Elsewhere(ctx context.Context, wait func() error) error {
 	t, computes := ctx.Value(turnKey{}).(*turn)
 	if !computes {
@@ -146,19 +150,20 @@ func Elsewhere(ctx context.Context, wait func() error) error {
 	return cmp.Or(wait(), t.take(ctx))
 }
 
-// Yield lets others compute before a step goes on, where they are due: a step that takes long calls it every few
-// milliseconds. It returns ctx's error where that ends first. It is called by the goroutine of the step.
+// Yield gives the turn of a step back and takes a new one, so that requests that wait get theirs first. A long step
+// calls it every few milliseconds, in its own goroutine. It returns ctx's error if that has ended. Without a turn it
+// only checks ctx.
 func Yield(ctx context.Context) error { return Elsewhere(ctx, ctx.Err) }
 
 type idleKey struct{}
 
-// WithIdle lets a request say that it waits for a model behind an interface, and with goOn that it
-// goes on, by the goroutine that searches.
+// WithIdle returns a context whose searches call idle when they begin to wait for a model on another machine, and goOn
+// when they continue. Both are called in the goroutine that searches.
 func WithIdle(ctx context.Context, idle func() (goOn func())) context.Context {
 	return context.WithValue(ctx, idleKey{}, idle)
 }
 
-// wait says that a request waits for a model behind an interface, until goOn.
+// wait calls the idle function of WithIdle and returns its goOn; without one, goOn does nothing.
 func wait(ctx context.Context) (goOn func()) {
 	if idle, ok := ctx.Value(idleKey{}).(func() func()); ok {
 		return idle()
@@ -166,6 +171,6 @@ func wait(ctx context.Context) (goOn func()) {
 	return func() {}
 }
 
-// Beside returns the context for what another goroutine waits for while a step goes on: the turn stays
-// with the step, so nothing gives it back or takes it twice.
+// Beside returns a context without the turn of ctx's step, for another goroutine that works while the step goes on:
+// what it does neither gives the step's turn back nor takes one twice.
 func Beside(ctx context.Context) context.Context { return context.WithValue(ctx, turnKey{}, nil) }

@@ -11,15 +11,15 @@ import (
 	"example.org/conclave/search/internal/naming"
 )
 
-// misnaming says what a question names and the passages that an answer rests on do not: these may be about something
-// else of the same kind.
+// misnaming is a name in the question that the passages behind the answer lack: they may be about something else of the
+// same kind.
 type misnaming struct {
 	name    string // as the question has it
-	rival   string // what the first passage has in its place; "": nothing
-	nowhere bool   // no passage has it
+	rival   string // what the first passage has instead (naming.Found); "": nothing
+	nowhere bool   // no passage of the collection has it
 }
 
-// note returns what people are told.
+// note returns a sentence for people that says which name is missing where, and what the passage has instead.
 func (m *misnaming) note() string {
 	where := "the first passage does not have "
 	if m.nowhere {
@@ -35,9 +35,10 @@ func (m *misnaming) note() string {
 	return note + "; it has " + wording.Quote(m.rival)
 }
 
-// findMisnaming returns the first thing that the question names by a rare word, and that neither the first passage,
-// with its titles, headings and document, nor the passage of the first marked words has in any form. nil: there is
-// none, or words took no part in the search.
+// findMisnaming returns the first name in the question that the passages behind the answer (restsOn) lack in every
+// form, if its missing words are rare in the collection; a number or a date must have a rival instead. first is the
+// ranking. nil: there is none, the ranking is empty, or no source searched by words. It fails if passages cannot be
+// read.
 func (a *answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misnaming, error) {
 	at := slices.IndexFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.keys != nil })
 	if at < 0 || len(first) == 0 || len(naming.Mentions(a.question, naming.Language{Capitals: true})) == 0 {
@@ -71,8 +72,8 @@ func (a *answer) findMisnaming(ctx context.Context, first []fusion.Item) (*misna
 	return nil, nil
 }
 
-// isUnusual reports whether the encoder's vocabulary lacks one of these words, as it does the names of most companies,
-// products and people, and not those of countries, peoples and months. It is false where no encoder reads the question.
+// isUnusual reports whether the encoder's vocabulary lacks one of these words. It lacks most names of companies,
+// products and people, and has those of countries, peoples and months. It is false if no general encoder searches.
 func (p *pass) isUnusual(words []string) bool {
 	if p.generalist == nil {
 		return false
@@ -83,12 +84,12 @@ func (p *pass) isUnusual(words []string) bool {
 	})
 }
 
-// comparedNames is how many of the first passages are looked at to tell whose name a question has.
+// comparedNames is the number of first passages that namesAnother compares.
 const comparedNames = 10
 
-// namesAnother reports whether a name that the first passage does not have is that of another subject of the
-// collection: one of the passages behind it has the name, and in a heading where it is of the same document. A
-// document that has the name elsewhere is about it.
+// namesAnother reports whether a name that the first passage lacks belongs to another subject: a later passage has it
+// in its title or heading, or one of the first untitledNames has it in its text. It is false if another passage of the
+// first one's document has the name in its text only: then that document is about the name.
 func namesAnother(passages []corpus.Passage, m naming.Mention) bool {
 	first := PlaceOf(&passages[0])
 	another := false
@@ -106,11 +107,11 @@ func namesAnother(passages []corpus.Passage, m naming.Mention) bool {
 	return another
 }
 
-// untitledNames is among how many of the first passages one counts that has a name in its text alone.
+// untitledNames is the number of first passages in which namesAnother counts a name that is only in the text.
 const untitledNames = 5
 
-// restsOn returns the text of the first passage with its titles, headings and document, and of the passage of the first
-// marked words where that is another one.
+// restsOn returns the text that an answer rests on: the first passage with its title, heading and document, and the
+// passage of the first extract if that is another one.
 func (a *answer) restsOn(first *corpus.Passage) string {
 	parts := []string{first.Title, first.Text}
 	if at := PlaceOf(first); at.Document != nil {
@@ -126,8 +127,8 @@ func (a *answer) restsOn(first *corpus.Passage) string {
 	return strings.Join(parts, ". ")
 }
 
-// rarest reports whether one of these words of the question is rare enough to say which passage is meant, and whether
-// one of them stands in no passage.
+// rarest reports whether one of these words of the question is rare in the collection (commonWord or more), and whether
+// one of them is in no passage.
 func (k *keys) rarest(words []string) (rare, nowhere bool) {
 	for _, x := range k.list {
 		if x.Pair || !slices.ContainsFunc(words, func(word string) bool { return naming.Bare(x.Text) == word }) {

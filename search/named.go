@@ -13,26 +13,28 @@ import (
 	"example.org/conclave/internal/wording"
 )
 
-// A question that names what stands in no passage ("who built the mill of Lund?") is near to those about the rest
-// of it, and encoders cannot tell. The more of the question that is, the less likely the collection answers it.
+// A question with a name that no passage has ("who built the mill of Lund?") finds passages about its other words, and
+// encoders cannot tell the difference. The more of the question such names are, the less likely the collection answers
+// it.
 
 const (
-	// leastTelling is how far the form of a number has to tell (Key.Code) to name something: of 1,000
-	// passages those of three digits do, and a 5 or a 12 does not.
+	// leastTelling is the least Key.Code of a number that names something. In 1,000 passages numbers of three
+	// digits reach it; a 5 or a 12 does not.
 	leastTelling = .5
-	// leastShared is how many letters a name has to have in common with a word of the first passage, and at
-	// least half of its own, to be said by that word, as Siberian by Siberia.
+	// leastShared is the least number of letters, and at least half of its own, that a name shares with a word of
+	// the first passage to count as said by it, such as Siberian by Siberia.
 	leastShared = 4
-	// mostCapitals is the share of the first passage's words inside sentences up to which a capital letter
-	// tells a name: in a German text, and in a list of titles, it does not.
+	// mostCapitals is the greatest share of capitalised words inside the first passage's sentences at which a
+	// capital letter marks a name. In a German text, or a list of titles, it does not.
 	mostCapitals = .2
-	// mostNamed is how many names a note has.
+	// mostNamed is the most names that a note lists.
 	mostNamed = 3
 )
 
-// namedNowhere returns what the question names, by numbers and by words with a capital letter inside a sentence,
-// and what no passage has, nor the first one in another form; and how much of the question that is, from 0 to 1,
-// by the rarity of its words.
+// namedNowhere returns the names in the question (numbers, and capitalised words inside a sentence) that no passage has
+// and of which the first passage has no other form. share is their part of the question, from 0 to 1, by the rarity of
+// its words. names is nil and share 0 if there are none or no source searched by words. It fails if the first passage
+// cannot be read.
 func (a *answer) namedNowhere(ctx context.Context, first []fusion.Item) (names []string, share float64, err error) {
 	at := slices.IndexFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.keys != nil })
 	if at < 0 || len(first) == 0 {
@@ -51,7 +53,7 @@ func (a *answer) namedNowhere(ctx context.Context, first []fusion.Item) (names [
 	return names, k.shareOf(names), nil
 }
 
-// nowhere returns the keys that name something and stand in no passage.
+// nowhere returns the words of the question that are names (numbers, capitalised words) and in no passage.
 func (k *keys) nowhere(question string) (names []string) {
 	capital := capitals(question)
 	for _, x := range k.list {
@@ -64,7 +66,7 @@ func (k *keys) nowhere(question string) (names []string) {
 	return names
 }
 
-// shareOf returns the share that words have of the rarities of all.
+// shareOf returns the part, from 0 to 1, that these words have of the sum of the rarities of the question's words.
 func (k *keys) shareOf(words []string) float64 {
 	all := 0.0
 	these := 0.0
@@ -83,8 +85,8 @@ func (k *keys) shareOf(words []string) float64 {
 	return these / all
 }
 
-// saidNowhere leaves out what a passage has in another form, and where capital letters tell nothing in its
-// language, names without a digit.
+// saidNowhere returns the names of which passage p has no other form (leastShared). If capital letters mark no names in
+// p, as in German, it returns only those with a digit. It reuses the memory of names.
 func saidNowhere(names []string, p *corpus.Passage) []string {
 	text := p.Title + ". " + p.Text
 	words := strings.Fields(text)
@@ -101,7 +103,8 @@ func saidNowhere(names []string, p *corpus.Passage) []string {
 	})
 }
 
-// capitalsTell reports whether a capital letter inside the sentences of a text tells a name.
+// capitalsTell reports whether capital letters inside the sentences of a text are rare enough (mostCapitals) to mark
+// names.
 func capitalsTell(text string) bool {
 	words := strings.Fields(text)
 	inside := 0
@@ -128,7 +131,8 @@ func capitals(text string) (out []string) {
 	return out
 }
 
-// endsSentence reports whether the next word begins a sentence, or something quoted.
+// endsSentence reports whether a word ends with punctuation after which a sentence or a quotation begins, such as . or
+// :.
 func endsSentence(word string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(word, `"'”’»)`))
 	return strings.ContainsRune(".?!:;…。？！", last)
@@ -139,7 +143,7 @@ func bareWord(word string) string {
 	return strings.TrimFunc(word, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 }
 
-// sharedPrefix returns how many letters two words have in common from their beginning.
+// sharedPrefix returns the number of letters that two words share at their beginning.
 func sharedPrefix(a, b string) (n int) {
 	other := []rune(b)
 	for i, r := range []rune(a) {
@@ -151,9 +155,14 @@ func sharedPrefix(a, b string) (n int) {
 	return n
 }
 
-// doubt lowers the chance that the collection answers where the question asks nothing, or names what stands nowhere,
-// and says so where the verdict is not VerdictFound. By this alone no verdict becomes VerdictNotFound. No passage is
-// likelier right than the collection answers what asks nothing.
+// doubt lowers r's chance that the collection answers, and with it the verdict, in three cases. A note says why, if the
+// verdict is not VerdictFound in the end. A verdict falls to doubtful at most. doubt does nothing if r has no
+// thresholds or no chance, or if the passages cannot be read.
+//
+//  1. The question asks nothing (asksNothing). r's confidences are then at most the chance.
+//  2. The passages behind the answer lack a name of the question (findMisnaming): the verdict is doubtful at most, and
+//     a.misnamed is set.
+//  3. No passage has some names of the question (namedNowhere): the chance falls with their share of the question.
 func (a *answer) doubt(ctx context.Context, r *Ranking, first []fusion.Item) {
 	j := &r.Judged
 	if j.Thresholds == nil || j.Answerable == nil {
@@ -200,8 +209,8 @@ func (a *answer) doubt(ctx context.Context, r *Ranking, first []fusion.Item) {
 	}
 }
 
-// capAtDoubtful makes a verdict doubtful at most, by a chance just below the threshold of VerdictFound, and no
-// confidence greater than that chance.
+// capAtDoubtful lowers the verdict VerdictFound to doubtful, with a chance just below the threshold of VerdictFound,
+// and r's confidences to at most that chance. r must have thresholds and a chance.
 func (r *Ranking) capAtDoubtful() {
 	j := &r.Judged
 	if j.Verdict == VerdictFound {
@@ -215,10 +224,10 @@ func (r *Ranking) capAtDoubtful() {
 	}
 }
 
-// doubtfulShare is the share of the threshold of VerdictFound that a chance is at most which is not to reach it.
+// doubtfulShare times the threshold of VerdictFound is the chance that capAtDoubtful sets.
 const doubtfulShare = .9
 
-// namedWeight is by how much the log-odds of the chance fall, times the share of the question that stands nowhere.
+// namedWeight times the share of the question's names that no passage has is how much the log-odds of the chance fall.
 // docs/evidence/reliability.md has what other weights do.
 const namedWeight = 10
 

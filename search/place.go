@@ -9,7 +9,7 @@ type Place struct {
 	// Heading is the path of the headings above the passage, with " › " between them.
 	Heading string `json:"heading,omitempty"`
 	Page    int    `json:"page,omitempty"`     // page, slide or sheet that it begins on, from 1
-	PageEnd int    `json:"page_end,omitempty"` // that it ends on; 0 where that is Page
+	PageEnd int    `json:"page_end,omitempty"` // page that it ends on; 0: it ends on Page
 }
 
 // DocumentReference names a document.

@@ -39,7 +39,7 @@ type plan struct {
 	answer        AnswerOptions   // with the defaults filled in
 	reader        *LoadedReader   // that marks answers; nil: none are wanted
 	marked        int             // passages that it reads
-	mostMarked    int             // of these, the first whose words are returned; 0: all
+	mostMarked    int             // extracts are returned of only the first so many of them; 0: of all
 	writer        *LoadedReader   // that writes an answer; nil: none is wanted
 	unwritten     *Missing        // why the writer made no question of the messages; nil: it did, or nobody asked
 	reranker      *LoadedReranker // that scores the first passages; nil: none is wanted

@@ -24,11 +24,13 @@ const (
 	repeated = 0.5
 )
 
-// atHand are Passages that are read in microseconds.
+// atHand is implemented by Passages that are read in microseconds, such as those in memory.
 type atHand interface{ AtHand() }
 
-// surely gives a ranking of k passages the confidence that it has without the passages that repeat its first one. Those
-// are looked for among the same passages whatever k is.
+// surely replaces the confidence of a ranking of k passages by the one it would have without the passages that repeat
+// the text of the first. It looks for them among the first 1+mostRepeats passages, whatever k is. It changes nothing if
+// there are none, the ranking has no confidence, or the request does not collapse copies. It fails if passages cannot
+// be read.
 func (a *answer) surely(ctx context.Context, m plannedMethod, in fusion.Input, ranking *fusion.Ranking, k int) error {
 	if ranking.Confidence == nil || !m.WeighsByQuestion() || !a.collapse || a.table.Len() < 2 {
 		return nil
@@ -54,7 +56,8 @@ func (a *answer) surely(ctx context.Context, m plannedMethod, in fusion.Input, r
 	return nil
 }
 
-// repeatsOfFirst returns the passages behind the first that say the same.
+// repeatsOfFirst returns which of the items after the first, at most mostRepeats, repeat its text (repeats). It returns
+// nil for passages that are slow to read (atHand). items must not be empty.
 func (a *answer) repeatsOfFirst(ctx context.Context, items []fusion.Item) (again []rank.Ordinal, err error) {
 	if _, quick := a.view.Passages().(atHand); !quick {
 		return nil, nil
@@ -77,7 +80,8 @@ func (a *answer) repeatsOfFirst(ctx context.Context, items []fusion.Item) (again
 	return again, nil
 }
 
-// repeats reports whether of two texts, by their shingles, one has most of what the other says.
+// repeats reports whether the longer of two texts, given as shingles, has at least the share repeated of the shorter
+// one.
 func repeats(a, b map[string]bool) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -91,8 +95,8 @@ func repeats(a, b map[string]bool) bool {
 	return len(a) > 0 && float64(shared) >= repeated*float64(len(a))
 }
 
-// shingles returns the runs of words of a text, whatever the case, punctuation and space between them; a text
-// of fewer words is one.
+// shingles returns the set of all runs of shingle consecutive words of a text, in lower case and without punctuation. A
+// shorter text is one run; an empty one gives none.
 func shingles(text string) map[string]bool {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)

@@ -166,15 +166,14 @@ func (a *answer) grow(by int) error {
 
 type roomKey struct{}
 
-// WithRoom makes the answers to a context's requests take memory before their texts
-// are read. take waits until there is room for so many bytes, and what it returns
-// ends the request. It is called once for an answer, of a batch's answers for the next
-// only when the one before it was delivered. Whoever writes the answer gives its room
-// back then.
+// WithRoom returns a context whose requests call take before they read the texts of an answer. take waits until there
+// is memory for that many bytes; its error ends the request. It is called once for each answer; in a batch, only after
+// the answer before was delivered. The caller frees the memory when the answer is written.
 func WithRoom(ctx context.Context, take func(ctx context.Context, bytes int) error) context.Context {
 	return context.WithValue(ctx, roomKey{}, take)
 }
 
+// takeRoom calls the function of WithRoom, and gives a step's turn back meanwhile; without one it returns nil.
 func takeRoom(ctx context.Context, bytes int) error {
 	if take, ok := ctx.Value(roomKey{}).(func(context.Context, int) error); ok {
 		return Elsewhere(ctx, func() error { return take(ctx, bytes) })

@@ -1,11 +1,12 @@
-// Package naming finds what a question names (people, places, products, part numbers, years, dates, quoted words) and
-// tells whether a text names it, too. Two texts that name the same in another way, by inflection, an abbreviation, or
-// another notation of a number or a date, name the same.
+// Package naming finds the names in a question (people, places, products, part numbers, years, dates, quoted words) and
+// tells whether a text has them too. Inflected forms, abbreviations and other notations of a number or a date count as
+// the same name.
 //
 // Words used here:
 //
-//   - mention: one thing that a question names, such as Marie Curie, E23, 2019 or 29 May 1953;
-//   - rival: what a text names in the place of a mention, such as part 541902 for part 541972.
+//   - mention: one name in a question, such as Marie Curie, E23, 2019 or 29 May 1953;
+//   - rival: a different name that a text has instead of a mention, such as part 541902 instead of part 541972;
+//   - folded: in lower case and without accents (fold).
 package naming
 
 import (
@@ -16,52 +17,53 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Kind says how a mention is written.
+// Kind is the kind of a mention, by how it is written.
 type Kind int
 
 // The kinds of mentions.
 const (
 	Name   Kind = iota + 1 // words with capital letters
 	Code                   // letters and digits, or a long number
-	Number                 // digits alone, but for what stands between them
+	Number                 // digits, perhaps with points, commas or other marks between them
 	Date                   // day, month and year
 	Quoted                 // words in quotation marks
 )
 
-// Mention is one thing that a question names.
+// Mention is one name in a question.
 type Mention struct {
 	Kind Kind
-	// Words are its words as the question has them, without the punctuation around them.
+	// Words are its words as the question has them, without punctuation around them and possessive 's (Bare).
 	Words []string
-	// Before is the word before it in lower case, as part is in part 541972; "" where there is none.
+	// Before is the folded word before it, such as part in part 541972; "": there is none, or punctuation
+	// stands between.
 	Before string
-	// After is the word behind it in lower case; "" where a sentence or a part of one ends there.
+	// After is the folded word after it; "": there is none, or punctuation stands between.
 	After string
-	dates []date
+	dates []date // of a Date, all that it can mean
 }
 
-// Text returns the mention as the question has it.
+// Text returns the words of the mention with a blank between them.
 func (m Mention) Text() string { return strings.Join(m.Words, " ") }
 
-// Identifies reports whether a mention has so many digits that it stands for one thing alone, as a part's number.
+// Identifies reports whether the mention is a Code with enough digits (identifyingDigits) to stand for one single
+// thing, such as a part number.
 func (m Mention) Identifies() bool {
 	return m.Kind == Code && digitsOf(m.Words[0]) >= identifyingDigits
 }
 
-// identifyingDigits is how many digits a code has at least that identifies one thing.
+// identifyingDigits is the least number of digits of a code that identifies one thing.
 const identifyingDigits = 3
 
-// token is a word of a text between white space.
+// token is a word of a text, as separated by white space.
 type token struct {
 	raw  string
 	bare string // without the punctuation around it, and without a possessive 's
-	fold string // bare in lower case without accents
-	// opens says that the word begins a sentence or something quoted; ends, that the next one does; pause, that
-	// punctuation follows.
+	fold string // bare, folded
+	// opens: the word begins a sentence or a quotation. ends: the next word does. pause: punctuation follows.
 	opens, ends, pause bool
 }
 
-// tokensOf returns the words of a text.
+// tokensOf returns the words of a text in their order, without those that are only punctuation.
 func tokensOf(text string) []token {
 	words := strings.Fields(text)
 	tokens := make([]token, 0, len(words))
@@ -81,7 +83,7 @@ func tokensOf(text string) []token {
 	return tokens
 }
 
-// Bare returns a word of a question as mentions have it: without the punctuation around it and without a possessive 's.
+// Bare returns a word as Mention.Words has it: without the punctuation around it and without a possessive 's.
 func Bare(word string) string { return bare(word) }
 
 // bare returns a word without the punctuation around it and without a possessive 's.
@@ -95,7 +97,7 @@ func bare(word string) string {
 	return word
 }
 
-// fold returns a word in lower case, in one form of its characters (NFKC), and without accents.
+// fold returns a word in lower case and without accents, with compatibility characters decomposed (NFKD).
 func fold(word string) string {
 	var out strings.Builder
 	for _, r := range norm.NFKD.String(strings.ToLower(word)) {
@@ -106,7 +108,8 @@ func fold(word string) string {
 	return out.String()
 }
 
-// endsSentence reports whether the next word begins a sentence, or something quoted.
+// endsSentence reports whether a word ends with punctuation after which a sentence or a quotation begins, such as . or
+// :.
 func endsSentence(word string) bool {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(word, `"'”’»)`))
 	return strings.ContainsRune(".?!:;…。？！", last)
@@ -115,8 +118,8 @@ func endsSentence(word string) bool {
 func hasDigit(word string) bool  { return strings.ContainsFunc(word, unicode.IsDigit) }
 func hasLetter(word string) bool { return strings.ContainsFunc(word, unicode.IsLetter) }
 
-// isCapital reports whether a word of several letters, before an apostrophe where it has one, begins with a capital
-// letter. I'm does not.
+// isCapital reports whether a word begins with a capital letter and has at least two characters, without its part from
+// an apostrophe on. It is false for I and I'm.
 func isCapital(word string) bool {
 	if at := strings.IndexAny(word, "'’"); at >= 0 {
 		word = word[:at]
@@ -125,24 +128,24 @@ func isCapital(word string) bool {
 	return unicode.IsUpper(first) && size < len(word)
 }
 
-// isAcronym reports whether a word is of two or more capital letters alone.
+// isAcronym reports whether a word has at least two characters, no small letter and no digit, such as WHO.
 func isAcronym(word string) bool {
 	return utf8.RuneCountInString(word) > 1 && word == strings.ToUpper(word) && word != strings.ToLower(word) &&
 		!hasDigit(word)
 }
 
-// idDigits is how many digits a number has at least that is no amount or year.
+// idDigits is the least number of digits of a number that counts as a Code and not as an amount or a year.
 const idDigits = 5
 
-// Language says how names are told in the language of a question.
+// Language says how to recognise names in the language of a question.
 type Language struct {
-	Capitals bool // a capital letter inside a sentence tells a name
-	// IsFunction reports whether a word, such as does and the, carries nothing of its own; nil: it is not known of any.
+	Capitals bool // a capital letter inside a sentence marks a name; not so in German
+	// IsFunction reports whether a word is a function word, such as does or the. Nil: none is known.
 	IsFunction func(word string) bool
 }
 
-// Mentions returns what a question names, in its order. Capital letters tell no names in a question that writes most
-// words with one, or a function word, as titles do.
+// Mentions returns the names in a question, in their order; nil: there are none. Capital letters are ignored if most
+// words of the question, or a function word inside it, have one, as in a title.
 func Mentions(question string, in Language) []Mention {
 	tokens := tokensOf(question)
 	names := in.Capitals && capitalsTell(tokens, in.IsFunction)
@@ -185,7 +188,7 @@ func Mentions(question string, in Language) []Mention {
 	return out
 }
 
-// wordAt returns a word in lower case; "" where there is none, or punctuation follows it.
+// wordAt returns the folded word at an index; "" if the index is negative or punctuation follows the word.
 func wordAt(tokens []token, at int) string {
 	if at < 0 || tokens[at].pause {
 		return ""
@@ -193,11 +196,11 @@ func wordAt(tokens []token, at int) string {
 	return tokens[at].fold
 }
 
-// mostCapitals is the share of words with capital letters up to which these tell names.
+// mostCapitals is the greatest share of words with a capital letter at which these letters still mark names.
 const mostCapitals = .8
 
-// capitalsTell reports whether the words of a question with capital letters are names: not where most words have one,
-// or a function word, as in a title.
+// capitalsTell reports whether capital letters mark names in a question. It is false if most words inside sentences, or
+// a function word, have one, as in a title. isFunction may be nil.
 func capitalsTell(tokens []token, isFunction func(string) bool) bool {
 	words, capitals := 0, 0
 	for _, t := range tokens {
@@ -216,8 +219,8 @@ func capitalsTell(tokens []token, isFunction func(string) bool) bool {
 	return float64(capitals) <= mostCapitals*float64(words)
 }
 
-// isCode reports whether a word has letters and digits, as E23, BD-500 and v2.3.1 have, but is no number with a unit or
-// an ending, such as 50kg and 3rd.
+// isCode reports whether a word mixes letters and digits, such as E23, BD-500 and v2.3.1. A number followed by a unit
+// or an ending, such as 50kg and 3rd, is no code.
 func isCode(word string) bool {
 	if !hasDigit(word) || !hasLetter(word) {
 		return false
@@ -230,6 +233,7 @@ func isCode(word string) bool {
 	return hasDigit(rest) // of 50kg nothing
 }
 
+// digitsOf returns the number of digits in a word.
 func digitsOf(word string) (n int) {
 	for _, r := range word {
 		if unicode.IsDigit(r) {
@@ -239,7 +243,7 @@ func digitsOf(word string) (n int) {
 	return n
 }
 
-// quotedLength returns how many words a quotation that begins a text has; 1 where it does not end.
+// quotedLength returns the number of words of the quotation that tokens begin with; 1 if its closing mark is missing.
 func quotedLength(tokens []token) int {
 	for i, t := range tokens {
 		word := strings.TrimRight(t.raw, ".,;:?!")

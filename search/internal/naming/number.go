@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// date is a day. A zero year is one that the text does not say.
+// date is a day of a year. year is 0 if the text does not give it.
 type date struct{ year, month, day int }
 
 var months = []string{
@@ -15,7 +15,8 @@ var months = []string{
 	"december",
 }
 
-// monthOf returns the number of a month, by its English name or the first three letters of it; 0 for other words.
+// monthOf returns the number, 1 to 12, of the month with this English name in lower case, or its first three or four
+// letters; 0 for other words.
 func monthOf(word string) int {
 	for i, name := range months {
 		if word == name || len(word) >= 3 && strings.HasPrefix(name, word) && (len(word) == 3 || len(word) == 4) {
@@ -31,7 +32,8 @@ var (
 	yearOnly    = regexp.MustCompile(`^[12]\d{3}$`)
 )
 
-// dateLength returns how many words the date has that a text begins with; 0 where it begins with none.
+// dateLength returns the number of words of the date that tokens begin with; 0: they do not begin with a date. tokens
+// must not be empty.
 func dateLength(tokens []token) int {
 	if numericDate.MatchString(tokens[0].bare) {
 		return 1
@@ -44,7 +46,8 @@ func dateLength(tokens []token) int {
 	return 0
 }
 
-// datesAt returns the days that words may say: two where 10/8 may be of August and of October.
+// datesAt returns the days that one to three words together can mean; nil: they are no date. 10/8/2020 can mean two:
+// one in August and one in October.
 func datesAt(tokens []token) (out []date) {
 	add := func(year, month, day string) {
 		y, _ := strconv.Atoi(year)
@@ -83,13 +86,13 @@ func datesAt(tokens []token) (out []date) {
 	return out
 }
 
-// same reports whether two dates may be the same day: where one has no year, by month and day.
+// same reports whether two dates can be the same day: day and month are equal, and the years too unless one is missing.
 func (d date) same(other date) bool {
 	return d.month == other.month && d.day == other.day && (d.year == other.year || d.year == 0 || other.year == 0)
 }
 
-// values returns the numbers that a word of digits may stand for, in one notation: 8,848.86 is 8848.86, and 1.234 may
-// be that and 1234.
+// values returns the numbers that a word of digits and marks can mean, in one notation with a decimal point: 8,848.86
+// gives 8848.86, and 1.234 gives both 1.234 and 1234. nil: it is no number.
 func values(word string) (out []string) {
 	whole := strings.NewReplacer("'", "", "’", "", "\u00a0", "", "\u202f", "").Replace(word)
 	for _, marks := range [][2]string{{",", "."}, {".", ","}} { // of thousands, and before a fraction
@@ -117,6 +120,7 @@ func values(word string) (out []string) {
 	return out
 }
 
+// isDigits reports whether s has only the digits 0 to 9; true for "".
 func isDigits(s string) bool {
 	for _, r := range s {
 		if r < '0' || r > '9' {
@@ -126,7 +130,7 @@ func isDigits(s string) bool {
 	return true
 }
 
-// Numbers that are written out.
+// Names of numbers, by the number (units) and by its tens (tens).
 var (
 	units = []string{
 		"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -135,7 +139,8 @@ var (
 	tens = []string{"", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"}
 )
 
-// writtenValue returns the number that a word stands for, such as 42 for forty-two; "" for other words.
+// writtenValue returns the digits of an English number word in lower case up to ninety-nine, such as 42 for forty-two;
+// "" for other words.
 func writtenValue(word string) string {
 	if i := slices.Index(units, word); i >= 0 {
 		return strconv.Itoa(i)

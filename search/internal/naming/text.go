@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a text that mentions are looked for in. It is read once for all of them.
+// Text is a text prepared for Find, once for all mentions. It is safe for concurrent use.
 type Text struct {
 	tokens  []token
-	words   map[string]bool // folded
-	joined  string          // letters and digits of all words, with a blank between words
-	numbers map[string]bool // values
-	dates   []date
+	words   map[string]bool // all words and their parts between marks, folded
+	joined  string          // letters and digits of all words, folded, with a blank around each word
+	numbers map[string]bool // all numbers, in the notation of values
+	dates   []date          // all dates
 }
 
-// Read returns a text for Find.
+// Read prepares a text for Find.
 func Read(text string) *Text {
 	t := &Text{tokens: tokensOf(text), words: map[string]bool{}, numbers: map[string]bool{}}
 	var joined strings.Builder
@@ -42,7 +42,8 @@ func Read(text string) *Text {
 // isMark reports whether a character is neither a letter nor a digit.
 func isMark(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }
 
-// addNumbers adds the numbers that begin with a word: of 8 848 that and 8848.
+// addNumbers adds to t.numbers the numbers that the word at this index has or begins. For the 8 of 8 848 these are 8
+// and 8848.
 func (t *Text) addNumbers(at int) {
 	number := strings.TrimFunc(t.tokens[at].bare, func(r rune) bool { return !unicode.IsDigit(r) })
 	for _, value := range values(number) {
@@ -65,7 +66,7 @@ func (t *Text) addNumbers(at int) {
 	}
 }
 
-// plain returns the letters and digits of a word.
+// plain returns a word without the characters that are neither letters nor digits.
 func plain(word string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsNumber(r) {
@@ -75,18 +76,21 @@ func plain(word string) string {
 	}, word)
 }
 
-// Found says what a text has of a mention.
+// Found is the result of Find: the words of a mention that a text lacks, and what it has instead. The zero value means
+// that the text has the mention.
 type Found struct {
-	// Missing are the words of the mention that the text has in no form; none where it names the same.
+	// Missing are the words of the mention that the text lacks in every form; empty: the text has the mention.
 	Missing []string
-	// Rival is what the text has in the place of the mention; "" where it has nothing.
+	// Rival is a different name of the same kind that the text has instead, in the text's words; for a date it is
+	// "another date". "": there is none.
 	Rival string
-	// Beside says that the rival has another word where the mention has the missing one, beside a word that both have, as
-	// Pierre Curie for Marie Curie.
+	// Beside says that Rival and the mention share a word and differ in the word beside it, as Pierre Curie and Marie
+	// Curie do.
 	Beside bool
 }
 
-// Find looks for a mention in a text.
+// Find reports whether the text has a mention, in any form that counts as the same (see the package comment): then
+// Found.Missing is empty. Otherwise it returns the missing words and the rival.
 func (t *Text) Find(m Mention) Found {
 	if t.hasInOrder(m.Words) {
 		return Found{}
@@ -104,6 +108,7 @@ func (t *Text) Find(m Mention) Found {
 	return t.findName(m)
 }
 
+// findDate looks for a Date. A text without dates counts as having it; one with only other dates does not.
 func (t *Text) findDate(m Mention) Found {
 	for _, d := range t.dates {
 		if slices.ContainsFunc(m.dates, d.same) {
@@ -116,6 +121,7 @@ func (t *Text) findDate(m Mention) Found {
 	return Found{Missing: m.Words, Rival: "another date"}
 }
 
+// findNumber looks for a Number in any notation. Its rival is another number after the same word, or another year.
 func (t *Text) findNumber(m Mention) Found {
 	for _, value := range values(m.Words[0]) {
 		if t.numbers[value] {
@@ -141,6 +147,7 @@ func (t *Text) findNumber(m Mention) Found {
 	return found
 }
 
+// findCode looks for a Code; case and punctuation do not matter. Its rival is a code that differs in the fewest digits.
 func (t *Text) findCode(m Mention) Found {
 	code := plain(fold(m.Words[0]))
 	if strings.Contains(t.joined, " "+code+" ") {
@@ -161,10 +168,10 @@ func (t *Text) findCode(m Mention) Found {
 	return found
 }
 
-const leastCode = 5 // letters and digits of a code that is found as a part of a longer one
+const leastCode = 5 // least letters and digits of a code or name that is also found inside a longer word
 
-// digitsApart returns in how many digits two codes differ that have equal letters in the same places, as E11 and E23
-// do; 0 for others.
+// digitsApart returns the number of digits in which two codes of equal length differ, such as 2 for E11 and E23. It is
+// 0 if they are equal, or differ in length or in anything but digits.
 func digitsApart(a, b string) (n int) {
 	if len(a) != len(b) {
 		return 0
@@ -181,7 +188,7 @@ func digitsApart(a, b string) (n int) {
 	return n
 }
 
-// hasInOrder reports whether the text has words side by side, whatever their case and punctuation.
+// hasInOrder reports whether the text has these words one after the other. Case, accents and punctuation do not matter.
 func (t *Text) hasInOrder(words []string) bool {
 	plainWords := make([]string, len(words))
 	for i, word := range words {
@@ -190,8 +197,8 @@ func (t *Text) hasInOrder(words []string) bool {
 	return strings.Contains(t.joined, " "+strings.Join(plainWords, " ")+" ")
 }
 
-// findName looks for each word of a name. A name that the text has in part is missing only where the text has
-// another word in the place of the one that it lacks.
+// findName looks for a mention of the kind Name, as Find does. A name of which the text has only some words counts as
+// found, unless the text has another name in the place of a missing word (inPlaceOf).
 func (t *Text) findName(m Mention) Found {
 	var missing []string
 	var at []int
@@ -215,7 +222,8 @@ func (t *Text) findName(m Mention) Found {
 	return Found{}
 }
 
-// hasName reports whether the text has a word of a name, in its own form or another one.
+// hasName reports whether the text has one word of a name, or another form of it: an inflection, a part of a compound,
+// or the words that an acronym stands for.
 func (t *Text) hasName(word string) bool {
 	if singular, ok := strings.CutSuffix(word, "s"); ok && isAcronym(singular) { // IDs
 		word = singular
@@ -244,12 +252,12 @@ func (t *Text) hasName(word string) bool {
 }
 
 const (
-	leastShared   = 4 // letters that two forms of a word have in common, and half of them
-	longestEnding = 5 // letters of an ending
+	leastShared   = 4 // least letters that two forms of a word share at their beginning, and at least half of them
+	longestEnding = 5 // most letters that the other form has beyond those
 )
 
-// spells reports whether consecutive words of the text begin with these letters, as World Health Organization does with
-// who; short words between them count or not.
+// spells reports whether consecutive words of the text with capital letters begin with these letters, in lower case:
+// who is spelt by World Health Organization. Words of up to three bytes between them are skipped.
 func (t *Text) spells(letters string) bool {
 	want := []rune(letters)
 	for begin := range t.tokens {
@@ -270,7 +278,8 @@ func (t *Text) spells(letters string) bool {
 	return false
 }
 
-// hasInitials reports whether the text has the first letters of a name's words as one word, as US for United States.
+// hasInitials reports whether the text has the initials of these words as one word, such as US for United States. It is
+// false for a single word.
 func (t *Text) hasInitials(words []string) bool {
 	if len(words) < 2 {
 		return false
@@ -288,8 +297,9 @@ func (t *Text) hasInitials(words []string) bool {
 	return false
 }
 
-// rivalOf returns a name of the text that stands behind the same word as the mention does, as Kestrelpond for
-// Stridewell in "at Stridewell", or else its first name; "" where the text has none.
+// rivalOf returns the name in the text that follows the same word as the mention does: in "at Kestrelpond" that is
+// Kestrelpond, for a mention in "at Stridewell". Otherwise it returns the first name in the text, or "" if there is
+// none.
 func (t *Text) rivalOf(m Mention) (rival string) {
 	for i, x := range t.tokens {
 		if !isCapital(x.bare) || x.opens && i > 0 && !isAcronym(x.bare) || hasDigit(x.bare) {
@@ -305,9 +315,10 @@ func (t *Text) rivalOf(m Mention) (rival string) {
 	return rival
 }
 
-// inPlaceOf returns what the text has where a name has a word that the text lacks: another name before or behind the
-// name's next word, wherever that stands in the text, or, for a word between two others, these side by side. It
-// returns "" where the text has the next word once without a name beside it.
+// inPlaceOf returns what the text has in the place of words[lacks], a word of a name that the text does not have. For
+// Marie in Marie Curie it returns Pierre Curie, if the text has another name next to Curie everywhere, and "" if Curie
+// once stands there without a name. If the text has both neighbours of the word, it returns these if they stand side by
+// side, otherwise "".
 func (t *Text) inPlaceOf(words []string, lacks int) string {
 	has := func(i int) bool { return i >= 0 && i < len(words) && t.words[fold(words[i])] }
 	if has(lacks-1) && has(lacks+1) {
@@ -345,12 +356,12 @@ func (t *Text) inPlaceOf(words []string, lacks int) string {
 	return ""
 }
 
-// sameStem reports whether two words are forms of one, by their beginning.
+// sameStem reports whether two folded words are equal, or share all letters but the last two, and at least leastShared.
 func sameStem(a, b string) bool {
 	return a == b || sharedPrefix(a, b) >= max(leastShared, max(len(a), len(b))-2)
 }
 
-// sharedPrefix returns how many letters two words have in common from their beginning.
+// sharedPrefix returns the number of letters that two words share at their beginning.
 func sharedPrefix(a, b string) (n int) {
 	other := []rune(b)
 	for i, r := range []rune(a) {
