@@ -74,8 +74,8 @@ func (a *API) refusalOf(path string) func(*Problem) (int, any) {
 	return nil
 }
 
-// operation returns what is checked of an adapter's requests: what the document says of its
-// path, which has to say the same of its scope.
+// operation returns the operation by which requests to an adapter are checked: that of its path in openapi.yaml, or one
+// for JSON if the document has none. It fails if the document has another scope for it.
 func (x *Adapter) operation() (o operation, err error) {
 	for _, described := range theDocument().operations {
 		if described.method == x.Method && described.path == x.Path {
@@ -96,7 +96,7 @@ func (x *Adapter) operation() (o operation, err error) {
 	return o, nil
 }
 
-// adapted makes a route of an adapter.
+// adapted returns the route handler of an adapter: it asks the adapter and sends its answer.
 func adapted(x *Adapter) func(*API, *call) error {
 	return func(_ *API, c *call) error {
 		answer, err := c.ask(x)
@@ -119,7 +119,8 @@ func adapted(x *Adapter) func(*API, *call) error {
 	}
 }
 
-// ask reads a request to an adapter, finds its collection, and has it answered.
+// ask reads a request's body, opens the collection that it is for, and returns the adapter's answer. The adapter runs
+// with a processor of the call (holdTurn), unless it manages collections.
 func (c *call) ask(x *Adapter) (answer Answer, err error) {
 	var body []byte
 	if c.operation.takes != nil {

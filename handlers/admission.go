@@ -15,15 +15,14 @@ import (
 	"example.org/conclave/search"
 )
 
-// resultsAPlace is how many results, or candidates of each source, a search may ask
-// for at the cost of one.
+// resultsAPlace is the number of results, or of candidates of each source, that a search may ask for at a cost of 1.
 const resultsAPlace = 100
 
-// textsAPlace is how many texts are embedded at the cost of one search.
+// textsAPlace is the number of texts that are embedded at a cost of 1.
 const textsAPlace = 16
 
-// admitted is what a request holds of the server. A tool is called by another goroutine
-// than that which serves the request.
+// admitted is what one request occupies of the server: its place, and memory for its body and answer. It has a lock
+// because a tool is called in another goroutine than the one that serves the request.
 type admitted struct {
 	mu        sync.Mutex
 	place     *overload.Place // nil: it has none
@@ -32,7 +31,7 @@ type admitted struct {
 	extra     int            // bytes of the answer for which no memory was taken yet
 }
 
-// setExtra sets how many bytes an answer has beside what the engine takes memory for.
+// setExtra sets the bytes of the answer, as c states them, for which the engine takes no memory.
 func (held *admitted) setExtra(c Cost) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
@@ -46,7 +45,8 @@ func (held *admitted) currentPlace() *overload.Place {
 	return held.place
 }
 
-// exchangePlace gives the request's place back, if there is one, and takes another.
+// exchangePlace gives the request's place back, if it has one, and takes another. It returns the error of take; the
+// request then has none.
 func (held *admitted) exchangePlace(take func() (*overload.Place, error)) (err error) {
 	held.mu.Lock()
 	defer held.mu.Unlock()
@@ -57,23 +57,23 @@ func (held *admitted) exchangePlace(take func() (*overload.Place, error)) (err e
 	return err
 }
 
-// admitSearch admits a search, which has to be answered before its deadline. It does not
-// wait, since waiting would only hide the load from the caller.
+// admitSearch admits a search of this cost that must be answered before its deadline, and returns nil, or the problem
+// that refuses it (429). It never waits: waiting would only hide the load from the caller.
 func (a *API) admitSearch(ctx context.Context, cost int, deadline time.Time) *Problem {
 	return a.refusedBy(exchangeOf(ctx).admitted.exchangePlace(func() (*overload.Place, error) {
 		return a.options.Admission.AdmitOf(exchangeOf(ctx).group, cost, deadline)
 	}))
 }
 
-// holdPlaces admits a request that is not expected to be answered by a certain time.
+// holdPlaces admits a request of this cost without a deadline, and returns nil, or the problem that refuses it (429).
 func (a *API) holdPlaces(ctx context.Context, cost int) *Problem {
 	return a.refusedBy(exchangeOf(ctx).admitted.exchangePlace(func() (*overload.Place, error) {
 		return a.options.Admission.HoldOf(exchangeOf(ctx).group, cost)
 	}))
 }
 
-// refusedNow returns the problem of a request of a group while there is no place for it, and of one that
-// searches while no search is admitted: its body need not be read.
+// refusedNow returns the problem that would refuse a request of this group now, so that its body need not be read; nil:
+// it would be admitted. searches says that the request is a search. It takes no place.
 func (a *API) refusedNow(group string, searches bool) *Problem {
 	if searches {
 		return a.refusedBy(a.options.Admission.Room(group))
@@ -85,8 +85,8 @@ func (a *API) refusedNow(group string, searches bool) *Problem {
 	return a.refusedBy(err)
 }
 
-// refusedBy returns the problem of a refusal. Callers that hold a place and read slowly
-// lose it then.
+// refusedBy returns the problem of an *overload.Refusal (429, with Retry-After); nil for other errors and for nil. With
+// a refusal it also cuts off answers that keep a place while their clients read slowly.
 func (a *API) refusedBy(err error) *Problem {
 	var refusal *overload.Refusal
 	if !errors.As(err, &refusal) {
@@ -98,7 +98,8 @@ func (a *API) refusedBy(err error) *Problem {
 	return p
 }
 
-// takeBodyMemory counts bytes of the request's body, before they are read.
+// takeBodyMemory takes memory for more bytes of the request's body before they are read. It returns nil, or the problem
+// that all memory for bodies is taken (429). It does not wait.
 func (a *API) takeBodyMemory(ctx context.Context, more int) *Problem {
 	if !a.bodyMemory.TryAcquire(int64(more)) {
 		a.answerMemory.GiveUpPlaces()

@@ -12,13 +12,14 @@ import (
 	"example.org/conclave/store"
 )
 
-// KeptDocument is a document as interfaces of others show it.
+// KeptDocument is a stored document as the adapters of other APIs show it.
 type KeptDocument struct {
 	corpus.Document
 	Text string // where it was asked for
 }
 
-// KeepDocument puts a file in the place of a document, and returns when searches see it.
+// KeepDocument adds or replaces a document by a file, and returns the document when searches see it. contentType may be
+// "" if it is not known. It fails if the file cannot be read or stored, or the server only reads.
 func (e *admittedEngine) KeepDocument(
 	ctx context.Context,
 	id, contentType string,
@@ -42,7 +43,8 @@ func (e *admittedEngine) KeepDocument(
 	return e.shown(ctx, writer, result)
 }
 
-// AmendDocument gives a document other tags and metadata, and returns when searches see it.
+// AmendDocument replaces the tags and metadata of a document, and returns the document when searches see them. It fails
+// if there is none with this id, or the server only reads.
 func (e *admittedEngine) AmendDocument(
 	ctx context.Context,
 	id string,
@@ -68,7 +70,7 @@ func (e *admittedEngine) AmendDocument(
 	return e.shown(ctx, writer, result)
 }
 
-// shown waits until searches see a document, and describes it.
+// shown waits until searches see the change with result r, and returns the document.
 func (e *admittedEngine) shown(ctx context.Context, writer *writing, r keeping.Result) (KeptDocument, error) {
 	if r.Seq > 0 {
 		e.call.api.releaseWork(e.call.r.Context())
@@ -80,7 +82,8 @@ func (e *admittedEngine) shown(ctx context.Context, writer *writing, r keeping.R
 	return e.DocumentNamed(ctx, r.ID, false)
 }
 
-// DocumentNamed returns a document as it was acknowledged last, perhaps with its text.
+// DocumentNamed returns the latest stored version of a document, even if searches do not see it yet. text asks for its
+// text too. It fails if there is no document with this id that the caller may see.
 func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool) (d KeptDocument, err error) {
 	defer e.call.pause()()
 	get, err := e.call.api.passageGetter(e.call, text) // two passages are small
@@ -104,8 +107,8 @@ func (e *admittedEngine) DocumentNamed(ctx context.Context, id string, text bool
 	return d, err
 }
 
-// DropDocument deletes a document, and returns when searches do not see it any more; there
-// says whether there was one.
+// DropDocument deletes a document, and returns when searches no longer see it. there is false if there was none, which
+// is no error.
 func (e *admittedEngine) DropDocument(ctx context.Context, id string) (there bool, err error) {
 	defer e.call.pause()()
 	keeper, writer, err := e.call.api.documentWriter(false)

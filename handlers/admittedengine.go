@@ -13,34 +13,33 @@ import (
 	"example.org/conclave/search"
 )
 
-// Admitted is the engine as a request that was let in may ask it: what that costs is the
-// request's to bear.
+// Admitted is the engine of one admitted request. What its methods use of processors, memory and time is counted for
+// that request.
 type Admitted interface {
 	Engine
-	// Costs says what is asked, where that is known once the body was read alone.
+	// Costs states what the request will use, if only its body tells. It fails if c is not valid.
 	Costs(c Cost) error
-	// Encode writes an answer as JSON, with the end of a line, when a processor is free
-	// and there is memory for so many copies of it.
+	// Encode returns an answer as one line of JSON. It waits for a processor, and for memory for this many copies
+	// of the text.
 	Encode(answer any, copies int) ([]byte, error)
 }
 
-// DocumentKeeper is what an Admitted that a server gives an adapter can do with documents.
+// DocumentKeeper is an Admitted that can also change documents. The server gives it to adapters.
 type DocumentKeeper interface {
 	Admitted
-	// KeepDocument puts a file in the place of a document, AmendDocument changes what is said
-	// of it, and DropDocument deletes it; they return when searches see it.
+	// KeepDocument adds or replaces a document by a file, AmendDocument replaces its tags and metadata, and
+	// DropDocument deletes it; there is false if there was none. They return when searches see the change.
 	KeepDocument(ctx context.Context, id, contentType string, data []byte) (KeptDocument, error)
 	AmendDocument(ctx context.Context, id string, tags []string, metadata map[string]any) (KeptDocument, error)
 	DropDocument(ctx context.Context, id string) (there bool, err error)
-	// DocumentNamed is a document, perhaps with its text.
+	// DocumentNamed returns the latest stored version of a document; text asks for its text too.
 	DocumentNamed(ctx context.Context, id string, text bool) (KeptDocument, error)
-	// Collection is the name of the one that is asked.
+	// Collection returns the name of the collection.
 	Collection() string
 }
 
-// admittedEngine is the engine behind admission, for one call. Whatever takes work, memory or
-// time takes it of the call. It has no method of the engine that is not written here, so
-// that none passes by.
+// admittedEngine is the engine as one call uses it: each method takes the processors, memory and time of the call. It
+// does not embed the engine, so that no method can bypass admission.
 type admittedEngine struct {
 	engine Engine
 	call   *call
@@ -54,7 +53,7 @@ func (e *admittedEngine) Collection() string { return e.call.api.name }
 // OneOfSeveral reports whether the server has other collections.
 func (e *admittedEngine) OneOfSeveral() bool { return e.call.api.options.Collections != nil }
 
-// engine returns the engine as the call may ask it.
+// engine returns the engine of the call's collection; a problem while it is not loaded yet.
 func (c *call) engine() (*admittedEngine, error) {
 	engine, err := c.api.loaded()
 	if err != nil {
@@ -63,8 +62,9 @@ func (c *call) engine() (*admittedEngine, error) {
 	return &admittedEngine{engine, c}, nil
 }
 
-// enterEngine returns a context for the engine, which ends with the call, and takes memory of it.
-// The context of a tool does not end with that of the request by itself.
+// enterEngine returns a context for one call of the engine, and gives the call's processor back meanwhile (pause). The
+// context has the caller's restriction, group and memory. It ends at end (the zero time: never), with the request, or
+// with ctx, whichever is first. Call the returned function when the engine has answered.
 func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (context.Context, func()) {
 	r := e.call.r
 	goOn := e.call.pause()
@@ -94,7 +94,8 @@ func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (contex
 	return ctx, func() { over(); release() }
 }
 
-// inTurn asks the engine for what it answers at once from what it has, when a processor is free for the call's group.
+// inTurn waits for a processor for the call's group, runs ask with it, and returns its error, or ctx's if that ends
+// first. It is for requests that the engine answers from its indexes without models.
 func (e *admittedEngine) inTurn(ctx context.Context, ask func(context.Context) error) error {
 	return search.InTurn(ctx, e.call.api.options.Admission, ask)
 }
@@ -262,7 +263,7 @@ func (e *admittedEngine) Rerankers() []search.RerankerInfo { return e.engine.Rer
 
 func (e *admittedEngine) Methods() []search.MethodInfo { return e.engine.Methods() }
 
-// Generation returns the newest generation's number, and how many passages the caller may see.
+// Generation returns the number of the newest generation, and the number of its passages that the caller may see.
 func (e *admittedEngine) Generation() (number uint64, passages int) {
 	number, passages = e.engine.Generation()
 	return number, e.seen(passages)
@@ -272,7 +273,8 @@ func (e *admittedEngine) Limits() search.Limits { return e.engine.Limits() }
 
 func (e *admittedEngine) Defaults() search.Defaults { return e.engine.Defaults() }
 
-// hold takes a larger place than the one that every call has.
+// hold takes a place of this cost for the call instead of its usual one of cost 1. It returns nil, or the problem that
+// refuses it (429).
 func (e *admittedEngine) hold(cost int) *Problem {
 	if cost <= 1 {
 		return nil

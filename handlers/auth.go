@@ -17,7 +17,7 @@ import (
 	"example.org/conclave/search"
 )
 
-// Scope is what a key allows.
+// Scope names a group of operations that a key may use.
 type Scope string
 
 // The scopes. Admin covers the others.
@@ -27,9 +27,9 @@ const (
 	ScopeIngest Scope = "ingest"
 	ScopeAdmin  Scope = "admin"
 
-	// AnyKey stands for operations that need a key, and no scope of it.
+	// AnyKey is the scope of operations that every valid key may use.
 	AnyKey Scope = "any"
-	// public stands for operations that need no key.
+	// public is the scope of operations that need no key.
 	public Scope = ""
 )
 
@@ -39,11 +39,11 @@ type Key struct {
 	SHA256  [sha256.Size]byte
 	Scopes  []Scope
 	Expires time.Time // zero: never
-	// Collections are names, or patterns of path.Match, of those that it is for; nil: all.
+	// Collections are the names, or patterns of path.Match, of the collections that it may use; nil: all.
 	Collections []string
-	// Filter is what passages have to meet that the key may see; nil: it may see all.
+	// Filter is the condition that passages must meet for the key to see them; nil: it sees all.
 	Filter *conditions.Condition
-	// RequestsASecond bounds its requests, on the mean; 0: no bound.
+	// RequestsASecond is the most requests a second on average; 0: no limit.
 	RequestsASecond float64
 	// Quotas bound the passages and bytes of each collection that it makes, and MostCollections how many there may be
 	// of its names when it makes one; 0: no bound.
@@ -62,19 +62,21 @@ func (k *Key) isFor(collection string) bool {
 	return len(k.Collections) == 0 || slices.ContainsFunc(k.Collections, matches)
 }
 
-// isBound reports whether the key is for some collections, or some passages, alone.
+// isBound reports whether the key is limited to some collections (Collections) or to some passages (Filter).
 func (k *Key) isBound() bool { return len(k.Collections) > 0 || !k.Filter.Empty() }
 
-// hasBoundKeys reports whether a key of the server is for some collections, or some passages, alone.
+// hasBoundKeys reports whether any key of the server is limited to some collections or passages (isBound).
 func (a *API) hasBoundKeys() bool {
 	return slices.ContainsFunc(a.options.Keys, func(k Key) bool { return k.isBound() })
 }
 
+// allows reports whether the key has this scope; an admin key has all, and AnyKey is had by every key.
 func (k *Key) allows(scope Scope) bool {
 	return scope == AnyKey || slices.Contains(k.Scopes, scope) || slices.Contains(k.Scopes, ScopeAdmin)
 }
 
-// identity is the key that a caller presented, or why it is not valid.
+// identity is the result of checking a request's key: the key, or the problem of a missing or invalid one. The zero
+// value means that the server has no keys.
 type identity struct {
 	key     *Key
 	problem *Problem
@@ -82,13 +84,14 @@ type identity struct {
 
 type identityKey struct{}
 
+// identityOf returns the identity that identify put into ctx; the zero value if the server has no keys.
 func identityOf(ctx context.Context) identity {
 	id, _ := ctx.Value(identityKey{}).(identity)
 	return id
 }
 
-// identify finds out whose key came along. It refuses nobody: the rate limit
-// has to count those with a wrong key too, and some paths need none.
+// identify wraps next in middleware that puts the caller's identity into the request's context. It refuses no request,
+// even with a wrong key: the rate limit counts those too, and some paths need no key (require).
 func (a *API) identify(next http.Handler) http.Handler {
 	if len(a.options.Keys) == 0 {
 		return next
@@ -104,6 +107,7 @@ func (a *API) identify(next http.Handler) http.Handler {
 	})
 }
 
+// presented returns the key that the request's headers name, or the problem of a missing, unknown or expired one.
 func (a *API) presented(r *http.Request) identity {
 	text, problem := credential(r)
 	if problem != nil {
@@ -132,7 +136,8 @@ func (a *API) presented(r *http.Request) identity {
 	return identity{key: found}
 }
 
-// credential returns the text of the key that came along.
+// credential returns the text of the key in a request's headers, or the problem of a missing, repeated or malformed
+// one.
 func credential(r *http.Request) (string, *Problem) {
 	bearer, plain := r.Header.Values("Authorization"), r.Header.Values("X-API-Key")
 	switch {
@@ -151,9 +156,10 @@ func credential(r *http.Request) (string, *Problem) {
 	return text, nil
 }
 
-// invalidToken says of a key that it is not known (RFC 6750, section 3.1).
+// invalidToken is the error code of an unknown or expired key (RFC 6750, section 3.1).
 const invalidToken = "invalid_token"
 
+// unauthorized returns a problem 401 whose WWW-Authenticate header has reason as its error code; "": none.
 func unauthorized(reason, detail string) *Problem {
 	p := newProblem("unauthorized", detail)
 	p.challenge = `Bearer realm="conclave"`
@@ -163,7 +169,8 @@ func unauthorized(reason, detail string) *Problem {
 	return p
 }
 
-// require returns nil when the caller may use an operation of the scope.
+// require returns nil if the caller may use operations of this scope, otherwise the problem to answer with (401 or
+// 403).
 func (a *API) require(ctx context.Context, scope Scope) *Problem {
 	if scope == public || len(a.options.Keys) == 0 {
 		return nil

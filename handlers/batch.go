@@ -78,7 +78,7 @@ func (a *API) postBatch(c *call) error {
 	return b.ended(err)
 }
 
-// ended returns an error of a batch, or ends the connection where some of it was sent.
+// ended returns err, for the caller to answer as a problem; if a part of the answer was sent, it aborts the connection.
 func (b *batch) ended(err error) error {
 	if err != nil && b.begun {
 		return abortConnection(b.r.Context(), err)
@@ -86,14 +86,14 @@ func (b *batch) ended(err error) error {
 	return err
 }
 
-// run is searches of a batch, one behind the other, of the same collections.
+// run is a sequence of consecutive searches of a batch over the same collections.
 type run struct {
 	names    []string // nil: that of requests which name none
 	items    []int
 	requests []search.Request
 }
 
-// runs parses the searches of a batch, and notes the problems of those that are not asked.
+// runs returns the valid searches of a batch as runs over the same collections, and records the problems of the others.
 func (b *batch) runs(c *call, limits search.Limits, items []any) (all []*run) {
 	for i, item := range items {
 		var names []string
@@ -124,8 +124,8 @@ func (b *batch) runs(c *call, limits search.Limits, items []any) (all []*run) {
 	return all
 }
 
-// search has the searches of a run answered, of as many as the batch has. What keeps a run from being asked is the
-// problem of its searches, and that of the batch where there is no other one.
+// search answers the searches of run r of a batch of all searches. If the run cannot be started, the problem becomes
+// that of its searches and the error is nil; if the run is the whole batch, the problem is returned.
 func (b *batch) search(c *call, r *run, all int) error {
 	api := c.api
 	before := len(c.ends)
@@ -157,10 +157,11 @@ func (b *batch) search(c *call, r *run, all int) error {
 	return b.ended(err)
 }
 
-// answered reports whether a search was.
+// answered reports whether the search with this index in the batch was answered.
 func (b *batch) answered(item int) bool { return b.next > item }
 
-// shortenDeadline gives a batch less time where its body asks for that.
+// shortenDeadline ends a batch earlier if its body has a timeout_ms. It returns a problem if that is no whole number or
+// more than the server's limit.
 func (c *call) shortenDeadline(body any) *Problem {
 	given, ok := body.(map[string]any)["timeout_ms"].(json.Number)
 	if !ok {

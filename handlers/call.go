@@ -17,9 +17,9 @@ type call struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	ends      []context.CancelFunc // of the contexts of r
-	clock     *clock               // where it is answered in parts
+	clock     *clock               // of an answer that is sent in parts; nil: of others
 
-	bodyBytes int // of the body that was read
+	bodyBytes int // size of the body, once it was read
 
 	query  map[string]any // the query string's parameters, with the document's types
 	name   string         // the end of a path that ends with a name or id
@@ -29,8 +29,8 @@ type call struct {
 // none is the body of a request or of an answer that has none.
 type none struct{}
 
-// serveJSON makes a route of a function from a request's body to an answer's, either
-// of which may be none. An error becomes a problem.
+// serveJSON returns a route handler that decodes the request's body, calls do with it, and answers with do's result as
+// JSON. In or Out may be none. Errors are returned, for the caller to answer as problems.
 func serveJSON[In, Out any](do func(*API, *call, In) (Out, error)) func(*API, *call) error {
 	return func(a *API, c *call) error {
 		var in In
@@ -51,7 +51,8 @@ func serveJSON[In, Out any](do func(*API, *call, In) (Out, error)) func(*API, *c
 	}
 }
 
-// decodeBody reads a body whole, decodes it strictly and checks it against the document.
+// decodeBody reads the whole body and decodes it. It returns a problem if the body cannot be read or violates the
+// schema of the operation in openapi.yaml.
 func (c *call) decodeBody(into any) error {
 	body, err := c.readJSON()
 	if err != nil {
@@ -65,8 +66,8 @@ func (c *call) decodeBody(into any) error {
 	})
 }
 
-// check compares a request with what the document says of its operation, except for
-// the body.
+// check returns nil if the request, except for its body, is one that openapi.yaml allows for the operation, and the
+// caller's key may use it now. Otherwise it returns the problem. It sets c.name and c.query.
 func (c *call) check() (err error) {
 	o := c.operation
 	if err := c.api.require(c.r.Context(), o.scope); err != nil {
@@ -99,8 +100,8 @@ func (c *call) check() (err error) {
 	return err
 }
 
-// lastOf returns the rest of the path after a prefix, unescaped: ids may hold slashes,
-// written as they are or as %2F.
+// lastOf returns the request's path after a prefix, unescaped. It may contain slashes, which were sent as / or as %2F.
+// It returns a problem if the rest is empty or not UTF-8.
 func lastOf(r *http.Request, prefix string) (rest string, err error) {
 	rest = strings.TrimPrefix(routePath(r), prefix)
 	if r.URL.RawPath != "" {

@@ -10,11 +10,12 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// othersLabel is the label that collections share which have none of their own. No collection has such a name.
+// othersLabel is the label shared by all collections without one of their own. No collection can have this name.
 const othersLabel = "(others)"
 
-// collectionMetrics counts requests by collection. So many have a label of their own, the first that are asked, and
-// keep it until they are removed; anybody who may make collections could otherwise make series without end.
+// collectionMetrics counts requests by collection. The first most collections that are used get a label of their own
+// until they are removed, the others share othersLabel: otherwise, whoever creates collections could create endless
+// series.
 type collectionMetrics struct {
 	requests *prometheus.CounterVec // collection, class of the status
 	seconds  *prometheus.CounterVec // collection
@@ -24,8 +25,8 @@ type collectionMetrics struct {
 	known map[string]bool
 }
 
-// ShowCollections lets requests be counted by the collections that they are of, at most so many of which have a label
-// of their own.
+// ShowCollections adds counters of requests by collection; at most this many collections get a label of their own. It
+// fails if it was called before.
 func (m *Metrics) ShowCollections(most int) error {
 	m.collections = &collectionMetrics{
 		most: most, known: map[string]bool{},
@@ -40,7 +41,8 @@ func (m *Metrics) ShowCollections(most int) error {
 	return m.registerAll([]prometheus.Collector{m.collections.requests, m.collections.seconds})
 }
 
-// CollectionLabel returns the label of a collection: its name, or the one that those share who came too late.
+// CollectionLabel returns the label of a collection: its name, or othersLabel if all labels are used. ShowCollections
+// must have been called.
 func (m *Metrics) CollectionLabel(name string) string {
 	c := m.collections
 	c.mu.Lock()
@@ -54,7 +56,7 @@ func (m *Metrics) CollectionLabel(name string) string {
 	return name
 }
 
-// ForgetCollection removes the series of a collection that is removed, and frees its label.
+// ForgetCollection removes the series of a collection that was removed, and frees its label for another.
 func (m *Metrics) ForgetCollection(name string) {
 	c := m.collections
 	c.mu.Lock()
@@ -65,8 +67,8 @@ func (m *Metrics) ForgetCollection(name string) {
 	c.seconds.DeletePartialMatch(of)
 }
 
-// gatheredFor returns the series of the collections that a key is for. What has no collection is counted over the
-// requests of all callers, and is not among them.
+// gatheredFor returns the series whose collection label is one that the key may use. Series without a collection label
+// are left out, since they count the requests of all callers.
 func (m *Metrics) gatheredFor(key *Key) ([]*dto.MetricFamily, error) {
 	all, err := m.registry.Gather()
 	for _, family := range all {

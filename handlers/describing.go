@@ -11,14 +11,14 @@ import (
 	"example.org/conclave/search"
 )
 
-// sampledPassages say in which languages a collection is, and what its metadata hold.
+// sampledPassages is the number of random passages from which a collection's languages and metadata are told.
 const sampledPassages = 32
 
-// tellingBytes is how much of a text says in which language it is.
+// tellingBytes is the number of bytes of a text from which its language is told.
 const tellingBytes = 2000
 
-// CollectionInfo describes a collection. What its passages say of it, and what is not yet searched, is
-// there where it was asked for by itself.
+// CollectionInfo describes a collection. Languages, Fields and Backlog are set only in the description of a single,
+// open collection.
 type CollectionInfo struct {
 	collections.Info
 	Languages []string    `json:"languages,omitempty"` // codes, the most frequent first
@@ -26,14 +26,15 @@ type CollectionInfo struct {
 	Backlog   *Backlog    `json:"backlog,omitempty"`
 }
 
-// FieldInfo says what some passages have under a key of their metadata.
+// FieldInfo is a field of the metadata of passages, with the types of the values found in a sample.
 type FieldInfo struct {
 	Field string            `json:"field"`
 	Kinds []conditions.Type `json:"kinds"`
 }
 
-// looked adds to a collection's description what some of its passages say, as far as the caller may see
-// these.
+// looked returns info with the languages and metadata fields of a random sample of the passages that the caller may
+// see. For a key with a filter it also sets the number of passages that match it; for others, the backlog. It fails if
+// the collection is not loaded or cannot be read.
 func (c *call) looked(info CollectionInfo) (CollectionInfo, error) {
 	engine, err := c.engine()
 	if err != nil {
@@ -66,8 +67,8 @@ func (c *call) looked(info CollectionInfo) (CollectionInfo, error) {
 	return info, nil
 }
 
-// metadataOf returns the fields of passages that hold single values, by name; of what documents need for
-// themselves those that say something of the file.
+// metadataOf returns the metadata fields with single values of these passages, sorted by name. Of the keys reserved for
+// documents only the media type and the modification time are included.
 func metadataOf(sample []corpus.Passage) (fields []FieldInfo) {
 	own := slices.DeleteFunc(corpus.DocumentKeys(), func(key string) bool {
 		return key == corpus.MediaTypeKey || key == corpus.ModifiedKey
@@ -88,7 +89,7 @@ func metadataOf(sample []corpus.Passage) (fields []FieldInfo) {
 	return fields
 }
 
-// typeOf returns what a value can be compared with: a text that is a date or a number as such.
+// typeOf returns the type that a value is compared as. A string that is a date or a number counts as such.
 func typeOf(v conditions.Value) conditions.Type {
 	switch of := v.Any().(type) {
 	case bool:

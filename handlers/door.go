@@ -118,8 +118,9 @@ func (a *API) serve(o *operation, cost Cost, handle func(*API, *call) error) htt
 	})
 }
 
-// enter refuses a request while there is no place for it, before its body is read: a search while
-// none is admitted. One without a body is all there, and takes its place.
+// enter returns the problem of a request that would be refused now, before its body is read. A request without a body
+// is complete and takes its place here (arrived); one with a body takes it when the body was read. Health checks need
+// none.
 func (c *call) enter() error {
 	switch {
 	case c.cost.kind == probing:
@@ -133,8 +134,8 @@ func (c *call) enter() error {
 	return nil
 }
 
-// arrived takes note that all of a request is there. From then its time counts, and
-// it has a place.
+// arrived records that the whole request was received at this time. It starts the time limits of the operation and
+// takes a place. It returns the problem of a refusal (429).
 func (c *call) arrived(when time.Time) error {
 	x := exchangeOf(c.r.Context())
 	x.arrived = when

@@ -25,19 +25,19 @@ type exchange struct {
 	parentID  string
 	spanID    string
 
-	collections []string // that it was answered from, on a server of several
+	collections []string // names of the collections that it is answered from, on a server of several
 
 	route string // the path as the API documents it; "" for unknown paths
-	key   *Key   // whose key came along; nil for none
+	key   *Key   // the caller's key; nil: none, or not a valid one
 	code  string // of the problem
 	// refusal is how a problem is written where it is an adapter's; nil: as a problem.
 	refusal func(*Problem) (status int, body any)
 	cause   error // behind the problem, for the log alone
 
-	group    string    // of requests that share the server with others; "": none
-	arrived  time.Time // when all of it was there
-	admitted admitted  // what it holds
-	turn     heldTurn
+	group    string    // of its turns and places (joinGroup); "": none
+	arrived  time.Time // when the whole request was received; later by the time spent opening collections
+	admitted admitted  // its place and memory
+	turn     heldTurn  // the processor that it keeps
 
 	attributes []slog.Attr // what the handler wants in the log line
 	question   string      // logged only where the operator asked for it
@@ -59,11 +59,11 @@ func (x *exchange) note(attributes ...slog.Attr) {
 	x.attributes = append(x.attributes, attributes...)
 }
 
-// left says in the log that the caller has gone, or takes no more, before all was sent.
+// left records for the log that the caller disconnected, or stopped reading, before the whole answer was sent.
 func (x *exchange) left(cause error) { x.code, x.cause = clientGone, cause }
 
-// begin opens the exchange of every request, and closes it with one log line
-// and the request's metrics, whatever happened in between.
+// begin wraps next in middleware that gives every request an exchange and, when it ends in whatever way, writes one log
+// line and counts the request's metrics.
 func (a *API) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := a.options.Now()

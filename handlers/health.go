@@ -17,7 +17,7 @@ type Health struct {
 	Warnings   []string    `json:"warnings,omitempty"`
 }
 
-// Backlog is what was written and is not yet seen by searches.
+// Backlog describes the writes that searches do not see yet.
 type Backlog struct {
 	Changes  int   `json:"changes"`
 	OldestMS int64 `json:"oldest_ms"`
@@ -37,7 +37,7 @@ func (a *API) getStarted(c *call, _ none) (Health, error) {
 	return Health{Status: "ok"}, a.begun()
 }
 
-// begun returns a problem until the server answers questions: of its collection, or of several.
+// begun returns a problem until the server can answer questions; nil from then on.
 func (a *API) begun() error {
 	if a.options.Collections != nil && a.started.Load() {
 		return nil
@@ -46,7 +46,7 @@ func (a *API) begun() error {
 	return err
 }
 
-// Started says that the collections can be asked for.
+// Started records that a server of several collections is ready to open them (getStarted).
 func (a *API) Started() { a.started.Store(true) }
 
 // getReady answers GET /readyz: every component works, and the server is not

@@ -7,8 +7,8 @@ import (
 	"example.org/conclave/search"
 )
 
-// seen returns how many of a collection's passages the caller may see: all, or for a key with a
-// filter those that meet it. Where they cannot be counted it returns 0.
+// seen returns the number of passages of the collection that the caller may see: all, or, for a key with a filter, the
+// number that match it; 0 if they cannot be counted.
 func (e *admittedEngine) seen(all int) int {
 	if !search.IsRestricted(e.call.r.Context()) {
 		return all
@@ -20,9 +20,9 @@ func (e *admittedEngine) seen(all int) int {
 	return n
 }
 
-// withoutOthers returns the description of an expert as a key with a filter is told it: with no more
-// passages than the key may see, and without what was measured over all of them. Other callers are
-// told everything.
+// withoutOthers returns the description of an expert that the caller may see. For a key with a filter, Passages and
+// Rows count only passages that match it, and Recall and Warnings, which are about all passages, are nil. For other
+// callers it returns info unchanged.
 func (e *admittedEngine) withoutOthers(info search.ExpertInfo) search.ExpertInfo {
 	if !search.IsRestricted(e.call.r.Context()) {
 		return info
@@ -32,8 +32,8 @@ func (e *admittedEngine) withoutOthers(info search.ExpertInfo) search.ExpertInfo
 	return info
 }
 
-// withoutOthers returns the description of a collection as a key with a filter is told it: without its
-// number of passages, the size of its folder, and its quotas. Other callers are told everything.
+// withoutOthers returns the description of a collection that the caller may see. For a key with a filter it lacks the
+// number of passages, the bytes on disk and the quotas. For other callers it returns info unchanged.
 func (c *call) withoutOthers(info collections.Info) collections.Info {
 	if !search.IsRestricted(c.r.Context()) {
 		return info

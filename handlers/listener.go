@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Listen opens the address. Without keys only a loopback address is opened,
-// unless Options.AuthDisabled says that there is to be no authentication.
+// Listen returns a TCP listener on an address. It fails with an *AddressInUseError if the port is in use, and without
+// keys for an address other machines can reach, unless Options.AuthDisabled is set.
 func (a *API) Listen(ctx context.Context, address string) (net.Listener, error) {
 	at, err := net.ResolveTCPAddr("tcp", address) // once: a name may stand for something else a moment later
 	if err != nil {
@@ -29,7 +29,7 @@ func (a *API) Listen(ctx context.Context, address string) (net.Listener, error) 
 	return l, nil
 }
 
-// AddressInUseError says that another program listens on an address already.
+// AddressInUseError is the error of Listen when another program already listens on the address.
 type AddressInUseError struct{ Address string }
 
 // Error implements error.
@@ -37,10 +37,10 @@ func (e *AddressInUseError) Error() string {
 	return fmt.Sprintf("cannot listen on %s: another program uses that port", e.Address)
 }
 
-// hasAccessRules reports whether somebody decided who may call.
+// hasAccessRules reports whether the options have keys, or disable authentication explicitly.
 func (a *API) hasAccessRules() bool { return len(a.options.Keys) > 0 || a.options.AuthDisabled }
 
-// mayServe refuses a listener that others than this machine could reach.
+// mayServe returns an error if other machines can reach the listener and there are no access rules (hasAccessRules).
 func (a *API) mayServe(l net.Listener) error {
 	if at, ok := l.Addr().(*net.TCPAddr); !a.hasAccessRules() && (!ok || !at.IP.IsLoopback()) {
 		return listenRefusal(l.Addr().String())

@@ -46,8 +46,7 @@ func (a *API) getExpert(c *call, _ none) (out search.ExpertInfo, err error) {
 	return withoutNulls(out), err
 }
 
-// withoutNulls writes what nobody measured as {} and not as null, as the
-// contract has it.
+// withoutNulls returns the expert with empty maps for nil ones, so that they are {} and not null in JSON.
 func withoutNulls(expert search.ExpertInfo) search.ExpertInfo {
 	if expert.Fingerprints == nil {
 		expert.Fingerprints = map[string]string{}
@@ -81,18 +80,20 @@ func (a *API) getPassage(c *call) error {
 	return c.respond(http.StatusOK, placed(&passage))
 }
 
-// PlacedPassage is a passage as it is given out, with where it stands in its document. That follows
-// from its metadata, so what is sent back of it is passed over (passOverPlace).
+// PlacedPassage is a passage of an answer, with its place in its document. The place is computed from the metadata;
+// when a client sends it back, it is ignored (passOverPlace).
 type PlacedPassage struct {
 	corpus.Passage
 	search.Place
 	search.Extent // in bytes
 }
 
+// placed returns a passage with its place.
 func placed(p *corpus.Passage) PlacedPassage {
 	return PlacedPassage{Passage: *p, Place: search.PlaceOf(p), Extent: search.ExtentOf(p, search.OffsetBytes)}
 }
 
+// allPlaced returns passages with their places, in their order.
 func allPlaced(passages []corpus.Passage) []PlacedPassage {
 	out := make([]PlacedPassage, len(passages))
 	for i := range passages {
@@ -101,8 +102,8 @@ func allPlaced(passages []corpus.Passage) []PlacedPassage {
 	return out
 }
 
-// passOverPlace takes away what a passage that was read says of its place, where its metadata say
-// it too: whoever reads a passage, changes its text and puts it need not know that.
+// passOverPlace deletes the fields of a passage's place, such as page, from the object of an upload, if its metadata
+// say that it is from a document. So a client can read a passage, change its text, and put the whole object back.
 func passOverPlace(object, metadata map[string]any) {
 	if _, of := metadata[corpus.DocumentKey].(string); !of {
 		return
@@ -130,7 +131,7 @@ type PassageList struct {
 	Next     string          `json:"next,omitempty"`
 }
 
-// listLimit is how many passages are listed when nobody says.
+// listLimit is the number of passages that are listed without a limit in the request.
 const listLimit = 100
 
 // getPassages answers GET /v1/passages.

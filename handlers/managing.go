@@ -57,7 +57,7 @@ func (a *API) getCollections(c *call, _ none) (list CollectionList, err error) {
 	return list, err
 }
 
-// own describes the one collection of a server that has no others.
+// own returns the description of the collection of a server that has only one.
 func (c *call) own() collections.Info {
 	info := collections.Info{Name: c.api.options.Name, Status: collections.Opening, Default: true}
 	if engine, err := c.engine(); err == nil {
@@ -114,8 +114,8 @@ func (a *API) postCollection(c *call, r CollectionRequest) (info collections.Inf
 	return info, nil
 }
 
-// allots gives a new collection the quotas of the key that makes it, where it asks for none, and returns a problem
-// where it asks for more, or is one more than the key may have.
+// allots gives a new collection the quotas of the caller's key, if the request has none. It returns a problem if the
+// request asks for more than the key has, or the key has as many collections as it may.
 func (a *API) allots(c *call, q *collections.Quotas) error {
 	key := identityOf(c.r.Context()).key
 	if key == nil {
@@ -158,7 +158,7 @@ func (a *API) deleteCollection(c *call, _ none) (none, error) {
 	return none{}, collectionProblem(a.options.Collections.Remove(c.r.Context(), c.name))
 }
 
-// manages returns a problem where the server makes and removes no collections.
+// manages returns a problem if collections cannot be created and removed on this server; nil if they can.
 func (a *API) manages() error {
 	switch {
 	case a.options.Collections == nil:

@@ -18,11 +18,11 @@ import (
 	"example.org/conclave/internal/jobs"
 )
 
-// UploadPrefix begins the names of uploads of documents among the inputs of jobs.
+// UploadPrefix is the prefix of the names that uploads of documents have among the inputs of jobs.
 const UploadPrefix = "documents-"
 
-// postDocuments answers POST /v1/documents: it keeps the files where any server that may do
-// the job has them, and asks for the job that reads them.
+// postDocuments answers POST /v1/documents: it stores the files among the inputs of jobs, where every server that may
+// run the job finds them, and starts the job that reads them.
 func (a *API) postDocuments(c *call) error {
 	if _, _, err := a.documentWriter(true); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (a *API) postDocuments(c *call) error {
 	return c.respond(c.status, job)
 }
 
-// kept is what an upload is written to, and the error of that.
+// kept is the writer that an upload is stored to; err is the error of the last write, nil if it succeeded.
 type kept struct {
 	to  io.Writer
 	err error
@@ -72,7 +72,8 @@ func (k *kept) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// spoolDocuments writes the files of a body into a zip. A body that is one is kept as it is.
+// spoolDocuments writes the files of the request's body, a form, zip or tar.gz, to where as a zip. It returns a problem
+// if the body is none of these, too large, damaged or too slow, or cannot be stored.
 func (a *API) spoolDocuments(c *call, where io.Writer) error {
 	to := &kept{to: where}
 	// A slow client is bounded as one that uploads passages.
@@ -116,7 +117,7 @@ func (a *API) spoolDocuments(c *call, where io.Writer) error {
 
 var errNoFiles = errors.New("no form and no archive")
 
-// zipForm writes the files of a form into a zip, under their file names.
+// zipForm adds the files of a multipart form to a zip, under their file names.
 func zipForm(to io.Writer, parts *multipart.Reader, most int64) error {
 	w := zip.NewWriter(to)
 	n := 0
@@ -154,7 +155,7 @@ func fileNameOf(part *multipart.Part) string {
 	return parameters["filename"]
 }
 
-// zipTar writes the files of a tar that gzip packed into a zip.
+// zipTar adds the files of a gzipped tar to a zip.
 func zipTar(to io.Writer, from io.Reader, most int64) error {
 	unpacked, err := gzip.NewReader(from)
 	if err != nil {

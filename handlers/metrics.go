@@ -17,7 +17,7 @@ import (
 // alone: never a question, an id, or a path as it was sent.
 type Metrics struct {
 	registry *prometheus.Registry
-	only     *prometheus.Registry // what is counted of the collection of a server that has one
+	only     *prometheus.Registry // metrics of the collection, on a server that has one (RegisterOfCollection)
 
 	requests *prometheus.CounterVec   // method, route, status
 	seconds  *prometheus.HistogramVec // route
@@ -65,15 +65,15 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Register adds what another part of the program counts, such as the encoders'
-// queues.
+// Register adds the metrics of another part of the program, such as the encoders' queues. It fails if they are
+// registered already.
 func (m *Metrics) Register(c prometheus.Collector) error { return m.registry.Register(c) }
 
-// RegisterOfCollection adds what is counted of the collection of a server that has one. Keys that are
-// for some collections alone are shown it too.
+// RegisterOfCollection adds metrics of the collection of a server that has one. Unlike those of Register, they are also
+// shown to keys that are limited to named collections. It fails if they are registered already.
 func (m *Metrics) RegisterOfCollection(c prometheus.Collector) error { return m.only.Register(c) }
 
-// registerAll adds several collectors.
+// registerAll adds several collectors and returns the joined errors of Register.
 func (m *Metrics) registerAll(all []prometheus.Collector) error {
 	var errs []error
 	for _, c := range all {
@@ -82,7 +82,7 @@ func (m *Metrics) registerAll(all []prometheus.Collector) error {
 	return errors.Join(errs...)
 }
 
-// watch adds a gauge of the server's readiness.
+// watch adds the gauge conclave_ready, which is 1 while r reports Ready.
 func (m *Metrics) watch(r *Readiness) error {
 	return m.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "conclave_ready", Help: "1 while every component works and the server is not shutting down."}, func() float64 {
@@ -119,9 +119,9 @@ func (m *Metrics) request(method string, x *exchange, status int, took time.Dura
 	}
 }
 
-// handler answers a caller with a key; nil: none is needed. A key for some collections alone is shown
-// the series of these. A key with a filter is shown none: all of them count passages, or requests for
-// passages, that it may not see.
+// handler returns the handler of /metrics for a caller with this key; nil: the server needs none. A key that is limited
+// to collections gets only their series. A key with a filter gets none, since all series count passages that it may not
+// see.
 func (m *Metrics) handler(key *Key) http.Handler {
 	var of prometheus.Gatherer = prometheus.Gatherers{m.registry, m.only}
 	switch {

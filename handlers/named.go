@@ -81,7 +81,8 @@ func underCollection(router chi.Router) http.Handler {
 	})
 }
 
-// documentedPath returns the path that a request to an operation is counted by.
+// documentedPath returns the path of the operation in openapi.yaml, with {collection} if the request names a
+// collection. It is the route in logs and metrics.
 func (o *operation) documentedPath(ctx context.Context) string {
 	if named(ctx) == "" {
 		return o.path
@@ -89,18 +90,21 @@ func (o *operation) documentedPath(ctx context.Context) string {
 	return pathNamed(o.path)
 }
 
-// pathNamed returns the path of a collection's operation where the collection is named.
+// pathNamed returns the path of an operation below /v1 for requests that name the collection:
+// /v1/collections/{collection}/...
 func pathNamed(path string) string {
 	return collectionsPath + "{collection}" + strings.TrimPrefix(path, "/v1")
 }
 
-// isOfCollection reports whether a path of the document is of one collection.
+// isOfCollection reports whether a path of openapi.yaml is about one collection: below /v1, but not below
+// /v1/collections.
 func isOfCollection(path string) bool {
 	return strings.HasPrefix(path, "/v1/") && !strings.HasPrefix(path+"/", collectionsPath)
 }
 
-// resolve finds the collection of a request, which is open until the request was answered. One that
-// the caller's key is not for is not there.
+// resolve opens the collection that the request is for and sets c.api to it until the request is answered. It returns a
+// problem if there is no such collection, or the caller's key may not use it, which looks the same. Operations without
+// a collection, or that choose it themselves, are left as they are.
 func (c *call) resolve() error {
 	name := named(c.r.Context())
 	if c.operation.choosing && (name == "" || !c.operation.search) {
@@ -118,7 +122,8 @@ func (c *call) resolve() error {
 	return c.choose(cmp.Or(name, c.api.options.Name))
 }
 
-// choose lets the call answer from a collection.
+// choose opens the collection of this name and sets c.api to it until the request is answered. It returns a problem if
+// there is none that the key may use, it cannot be opened, or its request rate is exceeded.
 func (c *call) choose(name string) error {
 	if !c.mayUse(name) {
 		return unknownCollection(name)
@@ -148,7 +153,8 @@ func (c *call) choose(name string) error {
 	return nil
 }
 
-// chooseSome lets the call answer from several collections as one, or from the default one.
+// chooseSome opens several collections, as choose does one, to be searched as one. Without names it chooses the default
+// collection.
 func (c *call) chooseSome(names []string) error {
 	if len(names) == 0 {
 		return c.choose(c.api.options.Name)
@@ -178,14 +184,14 @@ func (c *call) chooseSome(names []string) error {
 	return nil
 }
 
-// startLater lets the time that a request has begin later by what it waited for collections to be opened: who
-// comes first after a start has as much time for its answer as others.
+// startLater moves the request's arrival by the time that it waited for collections to be opened. So the first request
+// after a start has as much time for its answer as later ones.
 func (c *call) startLater(by time.Duration) {
 	x := exchangeOf(c.r.Context())
 	x.arrived = x.arrived.Add(by)
 }
 
-// count notes that the request is answered from collections.
+// count adds collections to those that the request is logged and counted under, each once.
 func (c *call) count(names ...string) {
 	x := exchangeOf(c.r.Context())
 	for _, name := range names {
@@ -195,9 +201,13 @@ func (c *call) count(names ...string) {
 	}
 }
 
-// joinGroup lets the request count as one of its collection and caller, which share the server with others. All that a
-// key for some collections asks is of one group: whoever has many collections has no larger share than who has one.
-// Where there are keys, who has none is a group by its address.
+// joinGroup sets the group under which the request shares processors and places with others (overload). The group is
+//
+//  1. the key alone, if it is limited to collections or the server has one collection, so that many collections give a
+//     key no larger share;
+//  2. the collection and the key, for other keys;
+//  3. the client's address, for callers without a key on a server with keys;
+//  4. the collection, on a server of several without keys; and none otherwise.
 func (c *call) joinGroup(collection string) {
 	x := exchangeOf(c.r.Context())
 	switch {
@@ -213,12 +223,13 @@ func (c *call) joinGroup(collection string) {
 	c.r = c.r.WithContext(overload.WithGroup(c.r.Context(), x.group))
 }
 
-// mayUse reports whether the caller's key is for a collection.
+// mayUse reports whether the caller's key may use a collection; true for callers without a key.
 func (c *call) mayUse(name string) bool {
 	key := identityOf(c.r.Context()).key
 	return key == nil || key.isFor(name)
 }
 
+// unknownCollection returns the problem of a collection that does not exist or that the key may not use (404).
 func unknownCollection(name string) *Problem {
 	return newProblem(collections.Unknown, fmt.Sprintf("There is no collection %s.", wording.Quote(name)))
 }

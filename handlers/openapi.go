@@ -390,7 +390,7 @@ func (d *document) enforce() error {
 	return nil
 }
 
-// getOpenAPI serves the document.
+// getOpenAPI returns the handler that serves openapi.yaml as JSON or, for typeYAML, as YAML.
 func getOpenAPI(contentType string) func(*API, *call) error {
 	return func(_ *API, c *call) error {
 		text := theDocument().json

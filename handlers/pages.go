@@ -108,9 +108,8 @@ func (a *API) getGuideSearch(c *call) error {
 	return c.showPage(typeHTML, text)
 }
 
-// sendOnce answers with a text that changes with the program alone: a browser
-// keeps it, asks each time whether it is still the same, and gets it again
-// when it is not.
+// sendOnce answers with a text that only another version of the program changes. It sends an ETag, and answers 304
+// without the text if the client's If-None-Match has it.
 func (c *call) sendOnce(contentType string, text []byte) error {
 	w, r := c.w, c.r
 	var sum [sha256.Size]byte

@@ -45,10 +45,10 @@ func (a *API) limitRate(next http.Handler) http.Handler {
 	})
 }
 
-// boundConnections refuses requests of a caller, a key or an address, that holds as many connections as it may
-// beside others. A request that waits, or that is sent slowly, holds its connection, and all callers would else be
-// kept from theirs. Health checks are not counted, nor are, where there are no keys, callers on this machine:
-// behind a proxy on it they are all callers.
+// boundConnections wraps next in middleware that answers 429 to a caller (a key or an address) whose requests under way
+// already hold its share of the connections (overload.Connections.Claim). Otherwise a caller with slow or waiting
+// requests could take all connections. Not counted are health checks and, on a server without keys, callers from this
+// machine: with a proxy on this machine those are all callers.
 func (a *API) boundConnections(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		address, err := netip.ParseAddr(middleware.GetClientIP(r.Context()))
@@ -74,8 +74,8 @@ func (a *API) boundConnections(next http.Handler) http.Handler {
 	})
 }
 
-// caller names who is counted. Addresses of IPv6 count by their /64, since one
-// machine usually has all of it.
+// caller returns the name that a request is counted under by limitRate: its key, or its address. IPv6 addresses count
+// by their /64, since one machine usually has all of it. The error is always nil.
 func caller(r *http.Request) (string, error) {
 	if key := identityOf(r.Context()).key; key != nil {
 		return "key " + key.Name, nil
@@ -83,20 +83,20 @@ func caller(r *http.Request) (string, error) {
 	return "address " + httprate.CanonicalizeIP(middleware.GetClientIP(r.Context())), nil
 }
 
-// callerName returns the name by which a caller's requests are counted.
+// callerName returns the key or the address that a request is counted under (caller).
 func callerName(r *http.Request) string {
 	who, _ := caller(r)
 	return who
 }
 
-// isProbe reports whether a path is asked to know how the server is, which is answered
-// also where no connection has a place.
+// isProbe reports whether a path is that of a health check or of /metrics, which are answered even if all connections
+// are taken.
 func (a *API) isProbe(path string) bool {
 	path = strings.TrimPrefix(path, a.options.BasePath)
 	return isProbePath(path) || path == "/metrics"
 }
 
-// isProbePath reports whether a path is asked by machines, every few seconds.
+// isProbePath reports whether a path, without the base path, is that of a health check.
 func isProbePath(path string) bool {
 	switch path {
 	case "/livez", "/readyz", "/startupz":

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// readJSON reads the whole body as JSON, within the limit and the connection's
-// deadline.
+// readJSON reads the whole body and returns the parsed JSON. It returns a problem if the body is too large, not valid
+// JSON, or arrives too slowly, or if the request is refused (readBody).
 func (c *call) readJSON() (parsed any, err error) {
 	body, _, err := c.readText(c.api.options.BodyBytes)
 	if err != nil {
@@ -26,7 +26,8 @@ func (c *call) readJSON() (parsed any, err error) {
 	return parsed, err
 }
 
-// readText reads a whole body that is JSON, and takes memory for the values that it has, about.
+// readText reads a whole body of JSON of at most this many bytes, and takes memory for its values. It returns the text
+// and about how many values it has, or a problem (readBody). The JSON is not checked.
 func (c *call) readText(most int64) (body []byte, values int, err error) {
 	body, err = c.readBody(most)
 	if err != nil {
@@ -42,16 +43,15 @@ func (c *call) readText(most int64) (body []byte, values int, err error) {
 	return body, values, nil
 }
 
-// turnBytes is the size above which a body waits for a processor to be parsed. A
-// smaller one takes no time, and its caller's refusal does not wait.
+// turnBytes is the size of a body above which parsing it waits for a processor. A smaller one is parsed at once.
 const turnBytes = 4 << 10
 
 // firstRead is how much of a body there is room for before any of it came.
 const firstRead = 4 << 10
 
-// readBody reads the whole body, and lets the request in when it is there. Nothing else is
-// taken before, so that slow senders hold up nobody. The memory is counted as it is
-// filled, so that a caller who only announces a large body holds little.
+// readBody reads the whole body, of at most this many bytes, and then admits the request (arrived). Before that the
+// request holds only memory for the bytes that came, so that slow senders delay nobody. It returns a problem if the
+// body is too large, incomplete or too slow, there is no memory for it, or the request is refused.
 func (c *call) readBody(most int64) ([]byte, error) {
 	a, w, r := c.api, c.w, c.r
 	tooLarge := newProblem("body_too_large", fmt.Sprintf("A body may have %d bytes.", most))

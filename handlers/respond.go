@@ -22,9 +22,8 @@ func Encode(into *bytes.Buffer, v any) error {
 	return nil
 }
 
-// respond answers with JSON, marshalled when a processor is free: that of a thousand
-// passages takes milliseconds. It is marshalled before anything is sent, so that what
-// cannot be marshalled is still a problem, and the length is known.
+// respond sends body as JSON with this status. It encodes all of it first, when a processor is free, so that the length
+// is known and a failure can still be answered as a problem. It returns the error of encoding or sending.
 func (c *call) respond(status int, body any) error {
 	var b bytes.Buffer
 	if c.cost.kind == probing { // it is short, and waits for nobody
@@ -41,8 +40,9 @@ func (c *call) respond(status int, body any) error {
 	return c.send(status, typeJSON, b.Bytes())
 }
 
-// encode writes an answer as JSON, in turn. Memory is taken before, where it was said how
-// much the answer takes and the engine took none.
+// encode replaces the content of into by the answer as JSON, when a processor is free (compute). If the answer's size
+// was announced (setExtra) and the engine took no memory for it, encode takes it first. It fails if the request ends
+// while it waits.
 func (c *call) encode(into *bytes.Buffer, answer any) error {
 	ctx := c.r.Context()
 	held := &exchangeOf(ctx).admitted
@@ -60,8 +60,8 @@ func (c *call) encode(into *bytes.Buffer, answer any) error {
 // small is an answer that needs no memory of its own: a connection has as much.
 const small = 4 << 10
 
-// send sends an answer. What the request was made with is given back before: how
-// slowly its answer is read is no matter of others.
+// send sends an answer with this status and type. It first gives back the request's place, since a slow reader must not
+// delay other requests.
 func (c *call) send(status int, contentType string, text []byte) error {
 	ctx := c.r.Context()
 	a := c.api
@@ -92,6 +92,7 @@ func (c *call) send(status int, contentType string, text []byte) error {
 	return nil
 }
 
+// write sends a status, the body's type and length, and the body. Errors of sending are ignored.
 func write(w http.ResponseWriter, status int, contentType string, body []byte) {
 	head(w, status, contentType, len(body))
 	_, _ = w.Write(body) // the client may be gone

@@ -20,7 +20,7 @@ func (c *call) maySearchSome() bool {
 	return c.operation.choosing && c.api.options.Collections != nil && named(c.r.Context()) == ""
 }
 
-// searchSome answers a search, whose parsed body read returns, of the collections that this names.
+// searchSome answers a search over the collections that its body names. read returns the parsed body.
 func (a *API) searchSome(c *call, read func() (any, error)) error {
 	if !c.maySearchSome() {
 		return a.search(c, read)
@@ -42,7 +42,7 @@ func (a *API) searchSome(c *call, read func() (any, error)) error {
 // mostJoined is how many collections one search may be over.
 const mostJoined = 32
 
-// takeCollections takes the names of the collections out of the body of a search, each once.
+// takeCollections removes the names of collections from the parsed body of a search and returns them, each once.
 func takeCollections(body any) (names []string, err error) {
 	fields, _ := body.(map[string]any)
 	given, ok := fields["collections"]
@@ -130,8 +130,8 @@ func splitTyped(body map[string]any, typed any, query map[string]any) {
 	}
 }
 
-// searchRequest makes a request of a parsed body, and tells at most so many of
-// its mistakes.
+// searchRequest returns the search that a parsed body asks for, or the problem that lists its mistakes, at most this
+// many.
 func searchRequest(limits search.Limits, body any, mistakes int) (request search.Request, p *Problem) {
 	schema := withLimits(limits, theDocument().schemas["SearchRequest"])
 	if object, _ := body.(map[string]any); object["messages"] == nil {
@@ -170,7 +170,7 @@ func withLimits(limits search.Limits, s *schema) *schema {
 	return &limited
 }
 
-// search answers a search, whose parsed body read returns.
+// search answers a search of the call's collection. read returns the parsed body.
 func (a *API) search(c *call, read func() (any, error)) error {
 	engine, err := c.engine()
 	if err != nil {
@@ -224,8 +224,8 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	return c.respond(http.StatusOK, response)
 }
 
-// ownCollections takes the names of collections out of a request to a server of one, which is searched by its name,
-// too.
+// ownCollections removes the names of collections from a request to a server of one collection. It returns a problem if
+// they name another than that one.
 func (a *API) ownCollections(r *search.Request) *Problem {
 	if a.options.Collections != nil {
 		return nil

@@ -5,19 +5,20 @@ import (
 	"sync"
 )
 
-// heldTurn is a processor that a call has while it does more than one piece of work with it. A tool of MCP
-// gives it back and takes it again in another goroutine than that which serves the request.
+// heldTurn is the processor that a call keeps for several pieces of work (holdTurn). It has a lock because a tool of
+// MCP gives it back and takes it again in another goroutine than the one that serves the request.
 type heldTurn struct {
 	mu   sync.Mutex
-	done func() // nil: the call has none
-	held bool   // the call is to have one, but while it waits for something
+	done func() // gives the processor back; nil: the call has none now
+	held bool   // between holdTurn and letGo: the call gets a processor again after each pause
 }
 
-// compute does a piece of the call's work when a processor is free for its group, and returns its error, or the
-// context's where that ends first. The piece waits for nothing. A call that holds a turn does it at once.
+// compute waits until a processor is free for the call's group, runs piece with it, and returns piece's error. If the
+// request's context ends first, piece is not run and the error is the context's. A call that holds a turn (holdTurn)
+// runs piece at once. piece must not wait for anything.
 func (c *call) compute(piece func() error) error { return c.computeIn(c.r.Context(), piece) }
 
-// computeIn works as compute does, with a context of its own.
+// computeIn runs piece as compute does; ctx, instead of the request's context, ends the wait for a processor.
 func (c *call) computeIn(ctx context.Context, piece func() error) error {
 	if exchangeOf(c.r.Context()).turn.isHeld() {
 		return piece()
@@ -30,8 +31,8 @@ func (c *call) computeIn(ctx context.Context, piece func() error) error {
 	return piece()
 }
 
-// computeBody does a piece of work that takes as long as the call's body is large: a small one without waiting
-// for a processor.
+// computeBody runs piece, whose time grows with the size of the request's body. For a body of up to turnBytes it runs
+// at once, otherwise as compute does.
 func (c *call) computeBody(piece func() error) error {
 	if c.bodyBytes <= turnBytes {
 		return piece()
@@ -39,7 +40,8 @@ func (c *call) computeBody(piece func() error) error {
 	return c.compute(piece)
 }
 
-// holdTurn takes a processor for all that the call does until letGo, except for what pause surrounds.
+// holdTurn waits for a processor and keeps it until letGo is called, except between pause and goOn. It returns the
+// context's error if the request ends first.
 func (c *call) holdTurn() (letGo func(), err error) {
 	done, err := c.api.options.Admission.Turn(c.r.Context())
 	if err != nil {
@@ -57,8 +59,9 @@ func (c *call) holdTurn() (letGo func(), err error) {
 	}, nil
 }
 
-// pause gives back the processor that the call holds while it waits for the engine, for memory or for a write, until
-// goOn. It does nothing for a call that holds none. Where the call's time ends meanwhile, goOn takes none again.
+// pause gives back the processor that the call holds (holdTurn) before it waits for something, such as the engine,
+// memory or a write. Call goOn after the wait: it waits for a processor again, but has none if the request has ended.
+// For a call that holds no processor both do nothing.
 func (c *call) pause() (goOn func()) {
 	t := &exchangeOf(c.r.Context()).turn
 	t.mu.Lock()
@@ -88,7 +91,7 @@ func (t *heldTurn) isHeld() bool {
 	return t.done != nil
 }
 
-// giveBack ends the turn, if there is one. It expects that mu is held.
+// giveBack gives the processor back, if there is one. mu must be held.
 func (t *heldTurn) giveBack() {
 	if t.done != nil {
 		t.done()

@@ -53,8 +53,8 @@ const (
 	rejectedHeader = "Conclave-Rejected"
 )
 
-// openUploads is how many uploads may be under way for each of which the lines
-// are stored at once. Those that send slowly are in nobody's way.
+// openUploads times WriteLimits.Uploads is the number of uploads that may be under way. Only Uploads of them store
+// lines at a time, so that slow senders do not block others.
 const openUploads = 16
 
 // postPassages answers POST /v1/passages. A goroutine reads lines; here they

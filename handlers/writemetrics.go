@@ -10,7 +10,7 @@ import (
 	"example.org/conclave/internal/jobs"
 )
 
-// watchWrites adds what is counted of writes.
+// watchWrites adds the counters and histograms of writes.
 func (m *Metrics) watchWrites(buckets []float64) {
 	m.writes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "conclave_writes_total", Help: "Passages written, by what became of them: created, replaced, unchanged, deleted, absent or rejected."}, []string{"outcome"})
@@ -19,6 +19,7 @@ func (m *Metrics) watchWrites(buckets []float64) {
 	m.registry.MustRegister(m.writes, m.commit)
 }
 
+// wrote counts one write by its outcome; as rejected if err is not nil.
 func (m *Metrics) wrote(outcome string, err error) {
 	if err != nil {
 		outcome = statusRejected
@@ -30,7 +31,7 @@ func (m *Metrics) wrote(outcome string, err error) {
 // them.
 func (m *Metrics) rejectedLines(n int) { m.writes.WithLabelValues(statusRejected).Add(float64(n)) }
 
-// watchWriting adds gauges of what waits to be seen by searches, and of jobs.
+// watchWriting adds the gauges of the backlog of writes, and of jobs. It fails if they are registered already.
 func (m *Metrics) watchWriting(w *writing) error {
 	gauge := func(name, help string, labels prometheus.Labels, value func() float64) error {
 		return m.RegisterOfCollection(
@@ -61,10 +62,11 @@ func (m *Metrics) watchWriting(w *writing) error {
 	return errors.Join(err, m.RegisterOfCollection(jobsMetric{w.jobs}))
 }
 
-// jobsMetric shows the jobs. They are read once each time, and are left out where that fails.
+// jobsMetric collects the gauges of jobs. It reads the list of jobs at each collection; if that fails, it collects
+// none.
 type jobsMetric struct{ of Jobs }
 
-// jobsWithin is how long the other metrics wait for the jobs of a store.
+// jobsWithin is how long a collection of metrics waits for the list of jobs.
 const jobsWithin = time.Second
 
 var jobsDescription = prometheus.NewDesc(

@@ -21,7 +21,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// All returns the adapters of a server.
+// All returns the adapters of all other APIs that a server speaks, such as MCP and OpenAI's.
 func All() []handlers.Adapter {
 	var all []handlers.Adapter
 	totals := &countedFiles{of: map[countedCollection]countedGeneration{}}

@@ -13,21 +13,21 @@ import (
 	"example.org/conclave/search"
 )
 
-// chatAnswer is an answer to a conversation, as text with citations.
+// chatAnswer is the answer to a chat message while it is written: text in Markdown with citations.
 type chatAnswer struct {
 	collection string
 	base       addresses
-	emit       func(piece string) error
+	emit       func(piece string) error // sends a piece of the text to the client
 	text       strings.Builder
 	body       int // bytes of the text before its sources
 	links      linkFilter
 	failed     error // of emit
-	said       int   // bytes of what a generator wrote
-	supported  bool  // one of its sentences is
+	said       int   // bytes of the generator's text that were added
+	supported  bool  // passages support at least one of its sentences
 	cited      []source
 }
 
-// What is said beside what was found.
+// Texts that an answer adds to what was found.
 const (
 	unsupportedMark = " (not in the passages that are cited)"
 	uncitedMark     = " (no source)"
@@ -38,14 +38,16 @@ const (
 )
 
 const (
-	chatPassages = 3   // that are shown where no words are marked
-	chatSnippet  = 400 // bytes of each
+	chatPassages = 3   // passages shown if no words are marked
+	chatSnippet  = 400 // about the bytes shown of each
 )
 
-// say adds a piece to the text, with what was held back before it. What it has of passages makes no links.
+// say formats a piece and appends it, with what was held back, to the answer. Only links that are allowed (allowLinks)
+// stay links. After an error of emit it does nothing.
 func (a *chatAnswer) say(format string, args ...any) { a.add(fmt.Sprintf(format, args...), true) }
 
-// add adds a piece to the text, of which more follows that belongs to it unless it ends there.
+// add appends a piece to the answer and emits it. Unless ends is set, the end of the piece may be held back until the
+// next one, since a link could go on there.
 func (a *chatAnswer) add(piece string, ends bool) {
 	shown := a.links.write(piece, ends)
 	if shown == "" || a.failed != nil {
@@ -55,14 +57,15 @@ func (a *chatAnswer) add(piece string, ends bool) {
 	a.failed = a.emit(shown)
 }
 
-// allowLinks lets the text have links to the passages that were found.
+// allowLinks allows links to the addresses of these results in the text that follows.
 func (a *chatAnswer) allowLinks(found []search.Result) {
 	for _, x := range found {
 		a.links.allow(a.base.of(x.Collection, x.ID, x.Metadata, x.Place))
 	}
 }
 
-// answer searches, and says what was found as it is there.
+// answer runs the search and writes the answer while results come in. It returns the response, and the error of the
+// search or of emit.
 func (a *chatAnswer) answer(
 	ctx context.Context,
 	e handlers.Engine,
@@ -119,7 +122,7 @@ func (a *chatAnswer) answer(
 	return r, a.failed
 }
 
-// finish returns why the answer ends.
+// finish returns the finish_reason of the answer: length if the generator's text was cut off, otherwise stop.
 func (a *chatAnswer) finish(r search.Response) string {
 	if g := r.Generated; g != nil && !g.Complete && !g.Refused {
 		return "length"
@@ -127,7 +130,7 @@ func (a *chatAnswer) finish(r search.Response) string {
 	return "stop"
 }
 
-// quote says what a reader marked, with the passage around it, or shows the first passages.
+// quote writes the words that a reader marked, with the passage around them, or the first passages if none are marked.
 func (a *chatAnswer) quote(r search.Response) {
 	var shown []source
 	show := func(i int, from int) {
@@ -152,7 +155,8 @@ func (a *chatAnswer) quote(r search.Response) {
 	a.sources(shown)
 }
 
-// around returns a part of a text that has a byte of it, not much longer than a snippet.
+// around returns the part of a text around the byte at this offset, about chatSnippet bytes long, with … where it is
+// cut.
 func around(text string, at int) string {
 	begin := 0
 	if len(text) > chatSnippet && at > chatSnippet/2 {
@@ -177,12 +181,13 @@ type source struct {
 	at         search.Place
 }
 
-// resultAt returns where a passage is among results; -1: it is not. Of several collections each may have one of its id.
+// resultAt returns the index in results of the passage with this collection and id; -1: it is not there. Only both
+// together are unique.
 func resultAt(results []search.Result, collection, id string) int {
 	return slices.IndexFunc(results, func(x search.Result) bool { return x.ID == id && x.Collection == collection })
 }
 
-// metadataOf returns those of a passage among results; nil: it is not there.
+// metadataOf returns the metadata of the passage with this collection and id among results; nil: it is not there.
 func metadataOf(results []search.Result, collection, id string) map[string]any {
 	if at := resultAt(results, collection, id); at >= 0 {
 		return results[at].Metadata
@@ -190,7 +195,7 @@ func metadataOf(results []search.Result, collection, id string) map[string]any {
 	return nil
 }
 
-// sources lists the passages that the text cites, with their places.
+// sources appends the list of the cited passages, with their places, to the text; nothing if there are none.
 func (a *chatAnswer) sources(all []source) {
 	a.cited = all
 	if len(all) == 0 {

@@ -9,30 +9,32 @@ import (
 	"example.org/conclave/search"
 )
 
-// fileTotals says how many files there are, and how large they are together.
+// fileTotals is the number of files of a collection and their total size in bytes.
 type fileTotals struct{ files, bytes int }
 
-// countedFiles keeps what was counted of a generation: programs that wait for their files to be
-// read ask for it again and again.
+// countedFiles caches the totals of each collection and caller for one generation, since programs that wait for their
+// files to be read poll them. It is safe for concurrent use.
 type countedFiles struct {
 	mu sync.Mutex
 	of map[countedCollection]countedGeneration
 }
 
-// countedCollection is a collection as one caller sees it: a key may be for some of its files alone.
+// countedCollection is the cache key of countedFiles: a collection and a caller, since a key with a filter sees only
+// some of the files.
 type countedCollection struct{ name, caller string }
 
-// mostCounted is of how many of these it is kept what was counted.
+// mostCounted is the number of cached totals at which the cache is cleared.
 const mostCounted = 1000
 
-// countedGeneration says what was counted of a generation.
+// countedGeneration is the cached totals of one generation.
 type countedGeneration struct {
 	number   uint64
-	passages int // else a collection that was made again could have the number of another one
+	passages int // of the generation; a collection that was created again can have the same number
 	totals   fileTotals
 }
 
-// countFor returns the totals of what searches see.
+// countFor returns the totals of the files that ctx's caller can search in e's collection, from the cache if its
+// generation has not changed. It fails if the documents cannot be listed.
 func (c *countedFiles) countFor(ctx context.Context, e handlers.DocumentKeeper) (totals fileTotals, err error) {
 	generation, passages := e.Generation()
 	of := countedCollection{e.Collection(), tenant.Of(ctx)}

@@ -5,26 +5,27 @@ import (
 	"unicode/utf8"
 )
 
-// linkFilter lets no text make a link or an image where it is shown as Markdown or HTML, but links to addresses
-// that are allowed. Passages and models write the text: an image would be fetched as soon as the text is shown,
-// with whatever the address says, and a link may run a script. One blank breaks each of them: between ] and what
-// follows (CommonMark, section 6.3 and 4.7), behind the < of a tag or an address (6.5, 6.6), and in an address
-// that programs make a link of by itself (GitHub's extension). The words stay.
+// linkFilter breaks all links, images and HTML tags in a text that is shown as Markdown or HTML, except for links to
+// allowed addresses. The text is untrusted, since passages and models write it: an image could send data to its address
+// as soon as it is shown, and a link could run a script. A blank breaks each of them: between ] and ( or : (CommonMark,
+// sections 6.3 and 4.7), after the < of a tag or address (6.5, 6.6), and inside a bare address (GitHub's extension).
+// The words stay. The zero value allows no address.
 type linkFilter struct {
 	allowed map[string]bool
-	held    string // what may go on as something that is looked at
-	last    byte   // of what was let through
+	held    string // the end of the text so far, which may be the beginning of a link
+	last    byte   // last byte that write returned; 0: none
 }
 
-// mostAddress is how long an address may be for which its end is waited.
+// mostAddress is the most bytes that are held back while the end of an address has not come.
 const mostAddress = 2 << 10
 
-// linkedPrefixes begin addresses of which programs make links by themselves, up to where they are broken, and the rest.
+// linkedPrefixes are the beginnings of bare addresses that programs turn into links. Each is split where the blank
+// goes.
 var linkedPrefixes = [][2]string{
 	{"http:", "//"}, {"https:", "//"}, {"ftp:", "//"}, {"www.", ""}, {"mailto:", ""}, {"xmpp:", ""},
 }
 
-// allow allows links to an address.
+// allow lets links to exactly this address pass from now on.
 func (f *linkFilter) allow(address string) {
 	if f.allowed == nil {
 		f.allowed = map[string]bool{}
@@ -32,8 +33,8 @@ func (f *linkFilter) allow(address string) {
 	f.allowed[address] = true
 }
 
-// write returns what is shown of a text that goes on with a piece. Unless the piece ends it, some of it may be
-// held back until the next one.
+// write takes the next piece of the text and returns the filtered text to show now. Unless ends is set, which says that
+// no link goes on after the piece, its end may be held back until the next call.
 func (f *linkFilter) write(piece string, ends bool) string {
 	in := f.held + piece
 	f.held = ""
@@ -56,8 +57,8 @@ func (f *linkFilter) write(piece string, ends bool) string {
 	return out.String()
 }
 
-// next returns what is shown of the beginning of a text, and how many of its bytes that is for, at least one. more says
-// that it depends on what follows the text.
+// next filters the beginning of in, which must not be empty. It returns the text to show and how many bytes of in that
+// stands for, at least one. more says that the result may change with the text that follows in.
 func (f *linkFilter) next(in string) (shown string, taken int, more bool) {
 	switch {
 	case f.last == ']' && in[0] == '(':
@@ -100,8 +101,9 @@ func (f *linkFilter) next(in string) (shown string, taken int, more bool) {
 	return in[:n], n, more
 }
 
-// enclosed returns what is shown of an address between two marks at the beginning of a text: all of it where it is
-// allowed, or else broken in the place of the first mark.
+// enclosed filters, as next does, a text that begins with the mark open and an address, such as (https://... or
+// <https://... . If the mark end follows an allowed address, it returns them unchanged, otherwise broken instead of
+// open.
 func (f *linkFilter) enclosed(in, open, end, broken string) (shown string, taken int, more bool) {
 	at := strings.IndexAny(in, " \t\r\n"+end)
 	if at < 0 {
