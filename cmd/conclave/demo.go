@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 
 	"example.org/conclave/cmd/internal/cli"
 	"example.org/conclave/configs"
@@ -102,8 +103,8 @@ func buildDemo(ctx context.Context, config configs.Config, term cli.Terminal) er
 	}
 	o.Build.Words = store.UnicodeWords()
 	err = indexing.IndexOnce(ctx, o, names)
-	if err == nil && len(unread.Files) > 0 {
-		err = fmt.Errorf("%s: %s", unread.Files[0].Path, unread.Files[0].Detail)
+	if at := slices.IndexFunc(unread.Files, unreadFile.isFailure); err == nil && at >= 0 {
+		err = fmt.Errorf("%s: %s", unread.Files[at].Path, unread.Files[at].Detail)
 	}
 	return err
 }

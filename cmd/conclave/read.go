@@ -230,12 +230,16 @@ func (x *unreadFiles) warn(path, warning string) {
 // failed counts the files that could not be read.
 func (x *unreadFiles) failed() (n int) {
 	for _, f := range x.Files {
-		if f.Reason != "skipped" && f.Reason != "warning" {
+		if f.isFailure() {
 			n++
 		}
 	}
 	return n
 }
+
+// isFailure reports whether the file was not read at all; it is false for one that was left out on purpose, and for a
+// warning.
+func (f unreadFile) isFailure() bool { return f.Reason != "skipped" && f.Reason != "warning" }
 
 // say tells each file and why.
 func (x *unreadFiles) say(say func(format string, args ...any)) {
