@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -197,4 +198,25 @@ func TestOneProcessorIsKept(t *testing.T) {
 	if turns.free != 2 {
 		t.Errorf("%d processors are free", turns.free)
 	}
+}
+
+// TestKeptProcessorIsGivenInTheEnd: a heavy group that waits only because a processor is kept for light ones gets it when
+// no light group has asked for a second, though nothing else happens.
+func TestKeptProcessorIsGivenInTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns(2, time.Now)
+		heavy := turns.group("heavy")
+		heavy.used = 100
+		if _, err := turns.take(t.Context(), "light"); err != nil { // and is not given back
+			t.Fatal(err)
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		giveBack, err := turns.take(ctx, "heavy")
+		if took := time.Since(began); err != nil || took < lately || took > 2*lately {
+			t.Fatalf("%v after %v", err, took)
+		}
+		giveBack()
+	})
 }

@@ -21,6 +21,7 @@ type turns struct {
 	groups map[string]*turnGroup
 	order  []*turnGroup // groups with waiting callers; among groups of equal use the first is next
 	light  lightUse
+	again  bool // a timer calls dispatch again
 }
 
 // lightUse remembers when light groups (not isHeavy) last asked for a turn: the group that asked last, when it asked
@@ -146,6 +147,7 @@ func (t *turns) dispatch() {
 	for t.free > 0 {
 		g := t.next()
 		if g == nil {
+			t.dispatchLater()
 			return
 		}
 		t.free--
@@ -158,6 +160,21 @@ func (t *turns) dispatch() {
 			t.order = append(t.order, g) // behind the others
 		}
 	}
+}
+
+// dispatchLater lets a timer call dispatch if groups wait although a processor is free: the time for which it is kept
+// ends without a call of take or end. mu must be held.
+func (t *turns) dispatchLater() {
+	if t.again || len(t.order) == 0 {
+		return
+	}
+	t.again = true
+	time.AfterFunc(lately/4, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.again = false
+		t.dispatch()
+	})
 }
 
 // next returns the waiting group with the least recent use. It skips heavy groups while the last free processor is kept
