@@ -143,7 +143,7 @@ func (t *turn) giveBack() {
 // goroutine of the step.
 func Elsewhere(ctx context.Context, wait func() error) error {
 	t, computes := ctx.Value(turnKey{}).(*turn)
-	if !computes {
+	if !computes || t.done == nil { // none to give back, or it is given back already, by a call around this one
 		return wait()
 	}
 	t.giveBack()

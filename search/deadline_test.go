@@ -229,3 +229,35 @@ func TestBesideTakesNoTurn(t *testing.T) {
 		}
 	})
 }
+
+// countedTurns counts the turns that are taken and not given back.
+type countedTurns struct{ held, most int }
+
+func (c *countedTurns) Turn(context.Context) (func(), error) {
+	c.held++
+	c.most = max(c.most, c.held)
+	return func() { c.held-- }, nil
+}
+
+// TestElsewhereInElsewhere: a step that waits for another machine inside of such a wait has one turn at most, and gives
+// it back in the end.
+func TestElsewhereInElsewhere(t *testing.T) {
+	turns := &countedTurns{}
+	err := InTurn(t.Context(), turns, func(ctx context.Context) error {
+		err := Elsewhere(ctx, func() error {
+			return Elsewhere(ctx, func() error {
+				if turns.held != 0 {
+					t.Errorf("%d turns are held while the step waits", turns.held)
+				}
+				return nil
+			})
+		})
+		if turns.held != 1 {
+			t.Errorf("%d turns are held when the step goes on", turns.held)
+		}
+		return err
+	})
+	if err != nil || turns.held != 0 || turns.most != 1 {
+		t.Errorf("%v, %d turns are left, %d at most", err, turns.held, turns.most)
+	}
+}
