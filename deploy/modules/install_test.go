@@ -46,7 +46,7 @@ func TestInstall(t *testing.T) {
 	if err := json.Unmarshal(run(filepath.Join(home, "conclave"), "version", "--json"), &about); err != nil {
 		t.Fatal(err)
 	}
-	if about.Version != modules[0].Version {
+	if "v"+about.Version != modules[0].Version {
 		t.Errorf("version %q was installed, not %s", about.Version, modules[0].Version)
 	}
 }

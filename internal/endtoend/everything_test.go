@@ -201,6 +201,8 @@ func (p *process) demands() (all []demand) {
 			case "/v1/documents/{id}":
 				a.path, hostile.path = "/v1/documents/put.md", "/v1/documents/put.md"
 				a.contentType = "text/markdown"
+				a.patience = 20 * time.Second // readers of files have to start
+				hostile.patience = a.patience
 			case "/v1/documents":
 				a.expect, hostile.expect = 422, 415
 			case "/v1/files":

@@ -139,7 +139,11 @@ func readDocuments(t *testing.T) (all []corpus.Passage) {
 		Pool:   readers,
 		Words:  d.Words,
 		Failed: func(path string, err error) { t.Errorf("%s: %v", path, err) },
-		Warned: func(path, warning string) { t.Errorf("%s: %s", path, warning) },
+		Warned: func(path, warning string) { // running heads are left out of PDF
+			if !strings.HasSuffix(path, ".pdf") || !strings.Contains(warning, "at the top or foot of pages") {
+				t.Errorf("%s: %s", path, warning)
+			}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
