@@ -200,8 +200,8 @@ func TestOneProcessorIsKept(t *testing.T) {
 	}
 }
 
-// TestKeptProcessorIsGivenInTheEnd: a heavy group that waits only because a processor is kept for light ones gets it when
-// no light group has asked for a second, though nothing else happens.
+// TestKeptProcessorIsGivenInTheEnd: a heavy group that waits only because a processor is kept for light ones gets it
+// when no light group has asked for a second, though nothing else happens.
 func TestKeptProcessorIsGivenInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(2, time.Now)
