@@ -20,12 +20,13 @@ type owner struct {
 	passages uint64            // number of batches of passages started
 	arrivals uint64
 
-	running      int  // runs under way
-	asking       int  // requests to the machine under way
-	resting      bool // a timer waits until a tenant has rested
-	permitting   bool // passages wait for the machine's permit
-	permitted    bool // the machine permits one run of passages
-	sincePassage int  // batches of questions run while a job waited
+	running      int    // runs under way
+	lanes        [2]int // of these, runs of each lane
+	asking       int    // requests to the machine under way
+	resting      bool   // a timer waits until a tenant has rested
+	permitting   bool   // passages wait for the machine's permit
+	permitted    bool   // the machine permits one run of passages
+	sincePassage int    // batches of questions run while a job waited
 	closing      bool
 }
 
@@ -322,7 +323,9 @@ func (o *owner) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	o.running++
-	o.b.counters.count(func(s *Stats) { s.ran(r.lane, r.rows) })
+	o.lanes[r.lane]++
+	cores := o.lanes[r.lane] * c.Threads
+	o.b.counters.count(func(s *Stats) { s.ran(r.lane, r.rows); s.began(r.lane, cores) })
 	go func() {
 		began := time.Now()
 		r.vectors, r.err = c.Infer(ctx, r.lane, r.rows)
@@ -362,6 +365,7 @@ func (o *owner) release() {
 // or to the job. Vectors of questions are cached.
 func (o *owner) finish(r *run) {
 	o.running--
+	o.lanes[r.lane]--
 	o.release()
 	r.cancel()
 	if r.job != nil {

@@ -18,6 +18,9 @@ type Stats struct {
 	QuestionRuns, PassageRuns uint64
 	QuestionRows, PassageRows uint64
 	RealTokens, PaddedTokens  uint64 // over all runs, padded ones include the real
+
+	// The most cores that runs of each lane had at the same time. Always 0 if runs take place on another device.
+	QuestionCores, PassageCores int
 }
 
 type counters struct {
@@ -45,6 +48,15 @@ func (s *Stats) ran(lane Lane, rows [][]int32) {
 	}
 	s.QuestionRuns++
 	s.QuestionRows += uint64(len(rows))
+}
+
+// began updates the most cores that runs of a lane had at the same time, of which they have this many now.
+func (s *Stats) began(lane Lane, cores int) {
+	if lane == Passage {
+		s.PassageCores = max(s.PassageCores, cores)
+		return
+	}
+	s.QuestionCores = max(s.QuestionCores, cores)
 }
 
 // Stats returns what was counted so far.

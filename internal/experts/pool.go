@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/configs"
 	"example.org/conclave/encoder"
+	"example.org/conclave/encoder/batcher"
 	"example.org/conclave/internal/provision"
 	"example.org/conclave/models"
 	"example.org/conclave/shipped"
@@ -108,13 +109,15 @@ func (p *Pool) Encoders() (out []*Expert) {
 	return out
 }
 
-// Close ends the encoders, then the runtime. No Set of the pool may be in use.
+// Close ends the encoders, then the runtime. No Set of the pool may be in use. It logs at the level debug how much each
+// encoder did, and on how many cores at once.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var errs []error
 	for _, s := range p.all {
 		errs = append(errs, s.encoder.Close())
+		logStats(p.log, s.name, s.encoder.Stats())
 	}
 	for _, b := range p.beside {
 		errs = append(errs, closeAll(b.readers.opened), closeAll(b.rerankers.opened))
@@ -127,6 +130,12 @@ func (p *Pool) Close() error {
 		p.runtime = nil
 	}
 	return errors.Join(errs...)
+}
+
+// logStats logs at the level debug what an encoder that was closed did.
+func logStats(log *slog.Logger, expert string, did batcher.Stats) {
+	log.Debug("encoder closed", "expert", expert, "passages", did.PassageRows, "passage_cores", did.PassageCores,
+		"questions", did.QuestionRows, "question_cores", did.QuestionCores)
 }
 
 // runtimeOf returns the runtime, which is loaded once.

@@ -334,12 +334,16 @@ func (x *Set) Close() error {
 	return errors.Join(errs...)
 }
 
-// closeOne ends what one expert alone has.
+// closeOne ends what one expert alone has, and logs at the level debug how much its encoder did.
 func (x *Set) closeOne(e *Expert) error {
 	if x.pool != nil && e.head == nil {
 		return nil // others may use it
 	}
-	return e.close()
+	err := e.close()
+	if e.head == nil {
+		logStats(x.log, e.name, e.Encoder.Stats())
+	}
+	return err
 }
 
 // Named returns the loaded expert of a name, searched or not; nil: there is none.

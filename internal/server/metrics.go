@@ -138,6 +138,24 @@ func encoderMetricList() []encoderMetric {
 			counter,
 			func(s batcher.Stats) float64 { return float64(s.PaddedTokens) },
 		),
+		describeEncoder(
+			"passages_total",
+			"Passages run, over all batches.",
+			counter,
+			func(s batcher.Stats) float64 { return float64(s.PassageRows) },
+		),
+		describeEncoder(
+			"passage_cores",
+			"The most cores that batches of passages had at the same time.",
+			gauge,
+			func(s batcher.Stats) float64 { return float64(s.PassageCores) },
+		),
+		describeEncoder(
+			"question_cores",
+			"The most cores that batches of questions had at the same time.",
+			gauge,
+			func(s batcher.Stats) float64 { return float64(s.QuestionCores) },
+		),
 	}
 }
 
