@@ -259,6 +259,8 @@ type Documents struct {
 	Look time.Duration `yaml:"look" between:"10ms 24h"`
 	// GitIgnore leaves out of folders what files called .gitignore in them name.
 	GitIgnore bool `yaml:"gitignore" help:"leave out what files called .gitignore in the folders name"`
+	// Keep keeps the files of documents: copies of uploaded ones, references to those of folders.
+	Keep bool `yaml:"keep"`
 	// Encoding is that of all texts whose encoding their file does not declare; "": it is told by the text.
 	Encoding string `yaml:"encoding" help:"<encoding> of texts, such as windows-1251; else each is told by itself"`
 	OCR      OCR    `yaml:"ocr"`

@@ -135,7 +135,7 @@ func TestEveryKeyFromEverySource(t *testing.T) {
 			}
 			yaml = other
 		}
-		if k.path == "docs.open" || k.path == "search.correct" {
+		if k.path == "docs.open" || k.path == "documents.keep" || k.path == "search.correct" {
 			other, yaml = "false", "false"
 		}
 		if k.path == "limits.timeout" {

@@ -15,11 +15,15 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"example.org/conclave/internal/corpus"
 )
 
 // File is a file that was found in a folder, or that is itself a root.
 type File struct {
 	Path    string // the id of its document; from walk: its path below the root with slashes, or its name
+	Below   string // its path below the root with slashes; "." if it is the root itself
 	At      string // where it is on disk
 	Renamed string // why Path is not the path below the root; "" if it is
 	Size    int64
@@ -57,7 +61,9 @@ func (w Walking) walk(ctx context.Context, root string, visit func(File) error) 
 		return err
 	}
 	if info.Mode().IsRegular() {
-		return visit(fileAt(root, filepath.Base(root), info, w.Limits))
+		lone := fileAt(root, filepath.Base(root), info, w.Limits)
+		lone.Below = "."
+		return visit(lone)
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("%s is neither a folder nor a regular file", root)
@@ -140,9 +146,19 @@ func reasonToIgnore(entry fs.DirEntry) string {
 	return ""
 }
 
+// Original returns the value of corpus.DocumentOriginalKey for the documents of the file: a reference to it. "" if the
+// path is not UTF-8, which metadata has to be.
+func (f *File) Original() string {
+	if !utf8.ValidString(f.Below) {
+		return ""
+	}
+	return corpus.OriginalFile + f.Below
+}
+
 // fileAt returns the File on disk at `at`, with the Path `below`. Its Data reads at most Limits.FileBytes.
 func fileAt(at, below string, info fs.FileInfo, limits Limits) File {
-	return File{Path: below, At: at, Size: info.Size(), ModTime: info.ModTime(), Data: func() ([]byte, error) {
+	f := File{Path: below, Below: below, At: at, Size: info.Size(), ModTime: info.ModTime()}
+	f.Data = func() ([]byte, error) {
 		if info.Size() > limits.FileBytes {
 			return nil, tooLargeFile(info.Size(), limits)
 		}
@@ -152,7 +168,8 @@ func fileAt(at, below string, info fs.FileInfo, limits Limits) File {
 		}
 		defer func() { _ = f.Close() }()
 		return readBounded(f, limits)
-	}}
+	}
+	return f
 }
 
 // tooLargeFile returns the *UnreadableError for a file of so many bytes, more than Limits.FileBytes.

@@ -17,6 +17,7 @@ type About struct {
 	Source   string // where it is from, if that is not its id
 	Title    string // in place of the one that the file names
 	Root     string // the mark of the folder that it follows (RootOf)
+	Original string // where its file is kept (corpus.DocumentOriginalKey); "": it is not
 	Modified time.Time
 	Tags     []string
 	Metadata map[string]any // flat; without the keys of corpus.DocumentKeys
@@ -66,6 +67,9 @@ func PassagesOf(about About, d *Document, data []byte, usual int) []corpus.Passa
 	}
 	if about.Root != "" {
 		common[corpus.DocumentRootKey] = about.Root
+	}
+	if about.Original != "" {
+		common[corpus.DocumentOriginalKey] = about.Original
 	}
 	if !about.Modified.IsZero() {
 		common[corpus.ModifiedKey] = about.Modified.UTC().Format(time.RFC3339)

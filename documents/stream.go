@@ -22,6 +22,8 @@ type Options struct {
 	// GitIgnore and Owner are those of Walking.
 	GitIgnore bool
 	Owner     Owner
+	// Keep lets documents name their files, so that these can be shown (corpus.DocumentOriginalKey).
+	Keep bool
 	// Failed is called for each file that was not read, with the reason; for files left out, such as links and hidden
 	// files, with a *SkippedError. It may be nil.
 	Failed func(path string, err error)
@@ -242,6 +244,9 @@ func (r *fileReading) took(m Member, d *Document, mark string, modified time.Tim
 		r.warned(m.Name, warning)
 	}
 	about := About{ID: m.Name, Root: mark, Modified: modified}
+	if r.options.Keep {
+		about.Original = r.file.Original()
+	}
 	r.passages = append(r.passages, PassagesOf(about, d, m.Data, r.options.Words)...)
 }
 

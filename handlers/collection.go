@@ -16,11 +16,12 @@ type Collection struct {
 	pace      pace          // of its requests
 	members   []*Collection // that are searched as one; nil: it is no several
 
-	engine   atomic.Pointer[Engine]
-	writing  atomic.Pointer[writing]
-	refusing atomic.Pointer[string] // why no passage can be written
-	keeper   atomic.Pointer[keeping.Keeper]
-	inputs   jobs.Inputs // set before keeper
+	engine    atomic.Pointer[Engine]
+	writing   atomic.Pointer[writing]
+	refusing  atomic.Pointer[string] // why no passage can be written
+	keeper    atomic.Pointer[keeping.Keeper]
+	originals atomic.Pointer[OriginalReader]
+	inputs    jobs.Inputs // set before keeper
 	// judgments is set before writing; nil: they are not kept here
 	judgments Judgments
 	settings  Settings // set before engine; nil: it has none that change
@@ -51,6 +52,9 @@ func (k *Collection) AttachDocuments(keeper *keeping.Keeper, inputs jobs.Inputs)
 	k.inputs = inputs
 	k.keeper.Store(keeper)
 }
+
+// AttachOriginals lets the files of documents be fetched. Until then there are none.
+func (k *Collection) AttachOriginals(r OriginalReader) { k.originals.Store(&r) }
 
 // AttachJudgments lets judgments be kept. It is called before AttachWriter, and not where the store
 // cannot keep them.

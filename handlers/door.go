@@ -82,6 +82,7 @@ func (a *API) open(router chi.Router, o operation, cost Cost, handle func(*API, 
 	// (wiki/42); written as %2F they arrive here too.
 	pattern := strings.Replace(o.path, "passages/{id}", "passages/*", 1)
 	pattern = strings.Replace(pattern, "documents/{id}", "documents/*", 1)
+	pattern = strings.Replace(pattern, "originals/{id}", "originals/*", 1)
 	served := []string{o.method}
 	if o.method == http.MethodGet {
 		served = append(served, http.MethodHead)

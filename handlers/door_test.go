@@ -214,9 +214,10 @@ func walkedAPI(t *testing.T, o Options) (*API, *halted) {
 	o.Limits = s.Limits()
 	api := newAPI(t, o)
 	api.Collection = several.of["c"]
-	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20})
+	keeper := keeping.New(haltedWriter{s}, documents.Options{Limits: documentLimits(), Words: 20}, nil)
 	api.AttachDocuments(keeper, jobs.NewFolderInputs(t.TempDir(), UploadPrefix))
 	api.AttachJudgments(noFile(t))
+	attachAnyOriginal(t, api)
 	if err := api.AttachWriter(haltedWriter{s}, haltedJobs{s}, emptySnapshots{}); err != nil {
 		t.Fatal(err)
 	}

@@ -60,12 +60,13 @@ func grouped(t *testing.T, readOnly bool) *API {
 		Engine: engine, Adapters: walked, TempDir: t.TempDir(), ReadOnly: readOnly,
 		Keys: []Key{key("chief", nil, ScopeAdmin), key("member", &open, ScopeSearch, ScopeEmbed)},
 	})
+	attachAnyOriginal(t, api)
 	if readOnly {
 		return api
 	}
 	s := &halted{Engine: engine}
 	writer := shelfWriter{haltedWriter{s}, engine}
-	keeper := keeping.New(writer, documents.Options{Limits: documentLimits(), Words: 20})
+	keeper := keeping.New(writer, documents.Options{Limits: documentLimits(), Words: 20}, nil)
 	api.AttachDocuments(keeper, jobs.NewFolderInputs(t.TempDir(), UploadPrefix))
 	if err := api.AttachWriter(writer, haltedJobs{s}, emptySnapshots{}); err != nil {
 		t.Fatal(err)
@@ -124,7 +125,7 @@ func moreVisitors() (all []visitor) {
 		)
 	}
 	for _, path := range []string{"/v1/passages?after=b", "/v1/passages?after=bees&limit=1", "/v1/passages/bees%231",
-		"/v1/documents/bees?text=true", "/v1/documents/bees?passages=true", "/v1/documents?q=bees",
+		"/v1/documents/bees?text=true", "/v1/originals/bees", "/v1/documents/bees?passages=true", "/v1/documents?q=bees",
 		"/v1/documents?prefix=bee", "/v1/search?q=bees&explain=true", "/v1/files/file-YmVlcw/content"} {
 		all = append(all, visitor{name: "GET " + path, method: http.MethodGet, path: path})
 	}

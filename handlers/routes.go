@@ -41,6 +41,7 @@ func routes() []route {
 		{"deletePassages", answer, serveJSON((*API).deletePassages)},
 		{"documents", answer, (*API).getDocuments},
 		{"document", answer, (*API).getDocument},
+		{"original", answer, (*API).getOriginal},
 		{"uploadDocuments", Storing(), (*API).postDocuments},
 		{"putDocument", Storing(), (*API).putDocument},
 		{"deleteDocument", Storing(), (*API).deleteDocument},

@@ -110,7 +110,7 @@ func startWriting(t testing.TB, o writingOptions) *writingServer {
 	if o.wrap != nil {
 		writer = o.wrap(live)
 	}
-	keeper := keeping.New(live, documents.Options{Limits: documentLimits(), Words: 20})
+	keeper := keeping.New(live, documents.Options{Limits: documentLimits(), Words: 20}, nil)
 	s.api.AttachDocuments(keeper, jobs.NewFolderInputs(filepath.Join(dir, "jobs"), UploadPrefix))
 	s.api.AttachJudgments(noFile(t))
 	if err := s.api.AttachWriter(writer, queue, &noSnapshots{}); err != nil {

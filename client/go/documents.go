@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -20,6 +22,7 @@ type Document struct {
 	Bytes     int            `json:"bytes,omitempty"`    // of its file
 	Modified  time.Time      `json:"modified,omitzero"`  // when its file was changed last
 	Root      string         `json:"root,omitempty"`     // the mark of the folder that it follows
+	Original  string         `json:"original,omitempty"` // "copy" or "file": Original has its file; "": it is not kept
 	Passages  int            `json:"passages"`           // how many it has
 	Tags      []string       `json:"tags,omitempty"`     // of all its passages
 	Metadata  map[string]any `json:"metadata,omitempty"` // of all its passages
@@ -88,6 +91,21 @@ func (c *Client) Document(ctx context.Context, id string) (out DocumentText, err
 	query := url.Values{"text": {"true"}}
 	_, err = c.do(ctx, call{method: http.MethodGet, path: documentPath(id), query: query}, &out)
 	return out, err
+}
+
+// Original opens the file that a document was read from, and returns its media type: that of PDF, of an image or of
+// plain text, else application/octet-stream. The caller closes it. The code of the error is no_original where the file
+// is not kept.
+func (c *Client) Original(ctx context.Context, id string) (file io.ReadCloser, mediaType string, err error) {
+	answer, err := c.open(ctx, call{method: http.MethodGet, path: "/v1/originals/" + url.PathEscape(id)}, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	if answer.StatusCode == http.StatusOK {
+		return answer.Body, answer.Header.Get("Content-Type"), nil
+	}
+	data, err := io.ReadAll(answer.Body)
+	return nil, "", errors.Join(problemOf(answer, data), err, answer.Body.Close())
 }
 
 // DeleteDocument deletes a document with all its passages.

@@ -15,7 +15,9 @@ import (
 	"example.org/conclave/documents"
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/indexing"
+	"example.org/conclave/internal/originals"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/store"
 
@@ -47,6 +49,7 @@ type indexCommand struct {
 	server                   serverFlags
 	fields                   map[string]string // their types, by name
 	part                     store.Share
+	roots                    []string // files and folders of documents among the inputs
 }
 
 func newIndex(term cli.Terminal) *cobra.Command {
@@ -436,6 +439,9 @@ func (x *indexCommand) build(
 	}
 	o.Crowded = func(c indexing.Crowding) { bar.Say("conclave: warning: %s", crowded(c)) }
 	report, err = indexing.Index(ctx, o)
+	if err == nil && config.Documents.Keep {
+		err = x.recordRoots(config)
+	}
 	remarks.say(bar)
 	report.Rows = remarks.rows()
 	unread.say(func(format string, args ...any) { bar.Say(format, args...) })
@@ -447,6 +453,15 @@ func (x *indexCommand) build(
 		return report, cli.Usagef("--%s: %w", refused.Of, err)
 	}
 	return report, err
+}
+
+// recordRoots writes down in a collection's folder where the documents at --in are, so that their files can be shown. A
+// store has no place for that.
+func (x *indexCommand) recordRoots(config configs.Config) error {
+	if config.Store != "" {
+		return nil
+	}
+	return originals.RecordRoots(disk.OS{}, config.Collection, x.roots)
 }
 
 // printIndexed says what was made of a collection, or of a store, which has no generations.

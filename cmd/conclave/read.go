@@ -289,6 +289,7 @@ func (x *indexCommand) openInputs(
 		}
 		paths = append(paths, in.Path)
 	}
+	x.roots = paths
 	if at >= 0 {
 		source, err := openDocuments(ctx, config, paths, unread, readers)
 		if err != nil {

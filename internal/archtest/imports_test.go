@@ -50,9 +50,10 @@ var allowed = map[string][]string{
 		"internal/rank",
 		"search",
 	},
-	"documents":        {"internal/corpus", "internal/granules"},
-	"generators":       {"bm25"},
-	"internal/keeping": {"documents", "internal/corpus", "store"},
+	"documents":          {"internal/corpus", "internal/granules"},
+	"generators":         {"bm25"},
+	"internal/keeping":   {"documents", "internal/corpus", "store"},
+	"internal/originals": {"documents", "internal/corpus", "internal/disk"},
 	"internal/guide": {
 		"docs", "documents", "handlers/web", "internal/corpus", "search", "store", "store/folder", "store/folder/view",
 	},
@@ -105,6 +106,7 @@ var allowed = map[string][]string{
 		"internal/judgments",
 		"internal/keeping",
 		"internal/languages",
+		"internal/originals",
 		"internal/overload",
 		"internal/plaintext",
 		"internal/tenant",
@@ -164,8 +166,8 @@ var allowed = map[string][]string{
 	"internal/server": {
 		"ann", "calibration", "configs", "documents", "encoder", "evaluation", "handlers", "handlers/adapters",
 		"internal/assembly", "internal/capacity", "internal/collections", "internal/conditions", "internal/corpus", "internal/disk",
-		"internal/experts", "internal/guide", "internal/jobs", "internal/judgments", "internal/keeping", "internal/overload",
-		"internal/provision", "internal/questions", "internal/stores", "models", "search", "shipped", "store",
+		"internal/experts", "internal/guide", "internal/jobs", "internal/judgments", "internal/keeping",
+		"internal/originals", "internal/overload", "internal/provision", "internal/questions", "internal/stores", "models", "search", "shipped", "store",
 	},
 
 	"cmd": {"*"},

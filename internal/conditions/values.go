@@ -21,7 +21,7 @@ type Datum struct {
 var kept = map[string]bool{
 	corpus.BeginKey: true, corpus.EndKey: true, corpus.BeginCodePointsKey: true, corpus.BeginUTF16Key: true,
 	corpus.TextBeforeKey: true, corpus.TextAfterKey: true, corpus.DocumentSHA256Key: true,
-	corpus.DocumentRevisionKey: true, corpus.DocumentRootKey: true,
+	corpus.DocumentRevisionKey: true, corpus.DocumentRootKey: true, corpus.DocumentOriginalKey: true,
 }
 
 // Each calls yield with every value of metadata that conditions can compare, one that is of several

@@ -33,6 +33,9 @@ const (
 	// DocumentRootKey marks documents that follow the files of a folder: with which they are
 	// replaced and removed.
 	DocumentRootKey = "document_root"
+	// DocumentOriginalKey says where the file of the document is kept: OriginalCopy, or OriginalFile followed by the
+	// path below the folder with the mark DocumentRootKey. Absent where it is not kept.
+	DocumentOriginalKey = "document_original"
 	// DocumentRevisionKey holds a fingerprint of the document's tags and metadata, where a store
 	// that changes its passages one by one needs it.
 	DocumentRevisionKey = "document_revision"
@@ -41,6 +44,14 @@ const (
 	TextBeforeKey = "text_before"
 	// TextAfterKey holds what stands behind the last passage.
 	TextAfterKey = "text_after"
+)
+
+// The values of DocumentOriginalKey.
+const (
+	// OriginalCopy: the collection has a copy of the file, by its SHA-256.
+	OriginalCopy = "copy"
+	// OriginalFile, followed by a path with slashes: the file is where it was read, below a folder that is followed.
+	OriginalFile = "file:"
 )
 
 // Gap usually stands between two passages of a document.
@@ -54,6 +65,7 @@ var documentKeys = []string{
 	DocumentPassagesKey,
 	DocumentBytesKey,
 	DocumentRootKey,
+	DocumentOriginalKey,
 	DocumentRevisionKey,
 	MediaTypeKey,
 	ModifiedKey,
@@ -87,6 +99,11 @@ type Document struct {
 	Tags     []string  `json:"tags,omitempty"`
 	// Root marks the folder whose files it follows; "" where it follows none.
 	Root string `json:"root,omitempty"`
+	// Original says how the document's file is kept: "copy", in the collection; "file", where it was read, for as long
+	// as it does not change; "": it is not kept.
+	Original string `json:"original,omitempty"`
+	// OriginalPath is the file's path below its folder, with slashes, if Original is "file".
+	OriginalPath string `json:"-"`
 	// Revision tells versions apart that differ in tags or metadata alone; "" where nobody needs it.
 	Revision string `json:"-"`
 	// Metadata is what its passages have in common beside what is named above.
@@ -121,6 +138,10 @@ func DocumentOf(p *Passage) (d Document, number int, ok bool) {
 	d.Title, d.Source = text(DocumentTitleKey), text(DocumentSourceKey)
 	d.Root = text(DocumentRootKey)
 	d.Revision = text(DocumentRevisionKey)
+	d.Original = text(DocumentOriginalKey)
+	if path, file := strings.CutPrefix(d.Original, OriginalFile); file {
+		d.Original, d.OriginalPath = "file", path
+	}
 	d.MediaType, d.SHA256 = text(MediaTypeKey), text(DocumentSHA256Key)
 	if d.Source == "" {
 		d.Source = d.ID

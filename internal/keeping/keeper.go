@@ -31,6 +31,14 @@ type Writer interface {
 	) (p corpus.Passage, version string, ok bool, err error)
 }
 
+// Originals keeps copies of files.
+type Originals interface {
+	// Keep stores a copy of a file so that it would survive a power cut. The copy stays at least until release is
+	// called, and after that for as long as a document of the collection says that it has it. It returns an error if
+	// it cannot be stored.
+	Keep(data []byte) (release func(), err error)
+}
+
 // File is a document to put: its id and attributes (About), its media type and its bytes.
 type File struct {
 	documents.About
@@ -65,11 +73,13 @@ type Keeper struct {
 	writer Writer
 	reader *documents.Extractor
 	words  int
+	copies Originals
 }
 
-// New returns a Keeper that reads files as the options say and writes their passages to w.
-func New(w Writer, o documents.Options) *Keeper {
-	return &Keeper{writer: w, reader: o.Extractor(), words: o.Words}
+// New returns a Keeper that reads files as the options say and writes their passages to w. Files without
+// File.Original are kept in copies; if that is nil, they are not kept.
+func New(w Writer, o documents.Options, copies Originals) *Keeper {
+	return &Keeper{writer: w, reader: o.Extractor(), words: o.Words, copies: copies}
 }
 
 // Reader returns the Extractor that the keeper reads files with.
@@ -119,6 +129,14 @@ func (k *Keeper) putRead(
 	c Condition,
 	stored func(),
 ) (Result, error) {
+	if f.Original == "" && k.copies != nil {
+		release, err := k.copies.Keep(f.Data)
+		if err != nil {
+			return Result{}, err
+		}
+		defer release()
+		f.Original = corpus.OriginalCopy
+	}
 	for range attempts {
 		result, err := k.put(ctx, f, read, c)
 		if overtaken(err, c) {

@@ -39,6 +39,8 @@ type SyncOptions struct {
 	AtOnce int
 	// GitIgnore leaves out files that match a .gitignore in the folders.
 	GitIgnore bool
+	// Refer lets documents name their files, so that these can be shown. The Target has to be on the same machine.
+	Refer bool
 	// MovedFrom is the path that the only root had when its documents were read; "": it has not moved.
 	MovedFrom string
 	// DeleteAll deletes all documents whose files are gone, however many. Without it, some are held (Synced.Held).
@@ -398,7 +400,7 @@ func (s *syncing) member(
 	}
 	taken = true
 	r, err := s.to.Put(ctx, File{
-		About: documents.About{ID: id, Root: mark, Modified: f.ModTime},
+		About: documents.About{ID: id, Root: mark, Original: s.original(f), Modified: f.ModTime},
 		Data:  m.Data,
 		Attached: func(a documents.Member) error {
 			name := id + "/" + a.Name
@@ -423,6 +425,14 @@ func (s *syncing) member(
 	}
 	s.notePut(id, f, r)
 	return taken, nil
+}
+
+// original returns where the file of a document is kept (documents.About.Original); "": it is for the Target to decide.
+func (s *syncing) original(f documents.File) string {
+	if !s.Refer {
+		return ""
+	}
+	return f.Original()
 }
 
 // isUnchanged reports whether the collection has this document from the root with this mark and with exactly these

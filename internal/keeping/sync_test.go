@@ -51,7 +51,7 @@ func newShelf(t *testing.T, dir string) *shelf {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &shelf{New(live, documents.Options{Limits: limits(), Words: 10}), live, nil}
+	s := &shelf{New(live, documents.Options{Limits: limits(), Words: 10}, nil), live, nil}
 	t.Cleanup(func() { _ = live.Close() })
 	return s
 }

@@ -15,6 +15,7 @@ import (
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/keeping"
+	"example.org/conclave/internal/originals"
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/search"
 	"example.org/conclave/store"
@@ -37,6 +38,9 @@ type collection struct {
 	judgments *judgments.File
 	readers   *documents.Pool // processes that read files; nil: this process reads them
 	quotas    collections.Quotas
+	// originals has copies of uploaded files; nil: the collection is only read, or in a store, which keeps none
+	originals *originals.Folder
+	follows   []string // folders that the documents follow while this server runs
 
 	left atomic.Bool // the store has removed the collection, or replaced it by another of its name
 
@@ -105,6 +109,7 @@ func (s *collection) announce() {
 	s.tellReads(contents.Reads())
 	done()
 	s.api.AttachSettings(settings{s})
+	s.attachOriginals()
 	s.api.Attach(s.assembly.Engine)
 }
 
@@ -113,6 +118,9 @@ func (s *collection) announce() {
 func (s *collection) run(queue worker) {
 	if queue != nil {
 		s.group.Go(func() error { queue.Run(s.running); return nil })
+	}
+	if s.originals != nil {
+		s.group.Go(s.sweepOriginals)
 	}
 	s.group.Go(func() error { s.assembly.Store.Watch(s.running, watcher{s}); return nil })
 }

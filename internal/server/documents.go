@@ -21,6 +21,7 @@ func DocumentOptions(d configs.Documents, pool *documents.Pool) documents.Option
 			Members:       d.Members,
 		},
 		Pool:  pool,
+		Keep:  d.Keep,
 		Words: d.Words, GitIgnore: d.GitIgnore, Encoding: d.Encoding,
 	}
 }
@@ -36,6 +37,10 @@ func (s *collection) documentOptions() documents.Options {
 // keepDocuments creates the Keeper that puts documents into w, and lets the API accept documents. An upload of many is
 // kept in inputs until its job has read it.
 func (s *collection) keepDocuments(w keeping.Writer, inputs jobs.Inputs) {
-	s.keeper = keeping.New(w, s.documentOptions())
+	var copies keeping.Originals // not a nil *originals.Folder
+	if s.originals != nil && s.config.Documents.Keep {
+		copies = s.originals
+	}
+	s.keeper = keeping.New(w, s.documentOptions(), copies)
 	s.api.AttachDocuments(s.keeper, inputs)
 }

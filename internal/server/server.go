@@ -143,6 +143,7 @@ func (s *Server) startOne(
 	if err != nil {
 		return err
 	}
+	c.follows = o.Watch
 	c.announce()
 	generation, passages := c.assembly.Engine.Generation() // before anything changes them
 	if len(o.Watch) > 0 {

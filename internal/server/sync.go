@@ -47,7 +47,13 @@ func Sync(ctx context.Context, r SyncRequest) (synced keeping.Synced, err error)
 	if err := s.assembly.Start(nil); err != nil {
 		return synced, err
 	}
-	keeper := keeping.New(s.writer, s.documentOptions())
+	r.Sync.Refer = s.config.Documents.Keep
+	if r.Sync.Refer {
+		if err := s.recordRoots(r.Sync.Roots); err != nil {
+			return synced, err
+		}
+	}
+	keeper := keeping.New(s.writer, s.documentOptions(), nil)
 	if err := s.writer.Visible(ctx, nil); err != nil { // what an interruption left
 		return synced, err
 	}

@@ -39,6 +39,7 @@ type follower struct {
 	roots     []string
 	reader    *documents.Extractor
 	gitIgnore bool
+	refer     bool          // documents name their files (keeping.SyncOptions.Refer)
 	quiet     time.Duration // a file is read when nobody has written to it for this long
 	now       func() time.Time
 
@@ -134,7 +135,7 @@ func (w *follower) follow(
 		return synced, true, err
 	}
 	synced, err = keeping.Sync(ctx, to, keeping.SyncOptions{
-		Roots: w.roots, Reader: w.reader, AtOnce: runtime.GOMAXPROCS(0), GitIgnore: w.gitIgnore,
+		Roots: w.roots, Reader: w.reader, AtOnce: runtime.GOMAXPROCS(0), GitIgnore: w.gitIgnore, Refer: w.refer,
 		Wait: w.writing, Same: w.known,
 		Compared: func(f documents.File) {
 			w.compared[f.At] = stateOf(f)
@@ -176,7 +177,12 @@ func (w *follower) follow(
 // is done. It then returns nil. Failures are tried again; each is logged once, and shown in /readyz.
 func (s *collection) watchFolders(roots []string) error {
 	w := newFollower(roots, s.keeper.Reader(), s.config.Documents.Look)
-	w.gitIgnore = s.config.Documents.GitIgnore
+	w.gitIgnore, w.refer = s.config.Documents.GitIgnore, s.config.Documents.Keep
+	if w.refer {
+		if err := s.recordRoots(roots); err != nil {
+			s.log.Warn("the files of the folders can be shown only while this server follows them", "cause", err)
+		}
+	}
 	to := target{s.keeper, s.assembly.Engine}
 	visible := func(ctx context.Context) error { return s.writer.Visible(ctx, nil) }
 	report := fileReports{

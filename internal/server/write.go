@@ -43,14 +43,18 @@ func (s *collection) openWriter(ctx context.Context) (err error) {
 	return err
 }
 
-// bytes returns how many the segments have, where the store knows.
+// bytes returns how many the segments, where the store knows, and the copies of files have.
 func (s *collection) bytes() int64 {
+	has := int64(0)
+	if s.originals != nil {
+		has = s.originals.Bytes()
+	}
 	for _, m := range s.assembly.Store.Meters() {
 		if m.Name == store.BytesMeter {
-			return int64(m.Value())
+			has += int64(m.Value())
 		}
 	}
-	return 0
+	return has
 }
 
 // acceptWrites lets passages be written and jobs be asked for.
@@ -66,6 +70,9 @@ func (s *collection) acceptWrites() (worker, error) {
 	}
 	dir := s.assembly.Store.JobsFolder()
 	if err := s.keepJudgments(dir); err != nil {
+		return nil, err
+	}
+	if err := s.openOriginals(); err != nil {
 		return nil, err
 	}
 	kinds[jobs.Calibrate] = s.handler(jobs.Handler{Check: s.checkCalibrating, Work: s.calibrate}, s.keepsJudgments)

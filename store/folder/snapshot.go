@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"example.org/conclave/internal/disk"
@@ -102,7 +103,10 @@ func snapshot(ctx context.Context, d disk.Disk, dir, out, id string, m *manifest
 			return report, err
 		}
 	}
-	for _, name := range []string{calibrationName, judgmentsName, settingsName} {
+	if err := linkOriginals(ctx, d, dir, making, &report); err != nil {
+		return report, err
+	}
+	for _, name := range []string{calibrationName, judgmentsName, settingsName, rootsName} {
 		if err := copyIfThere(d, filepath.Join(dir, name), filepath.Join(making, name)); err != nil {
 			return report, err
 		}
@@ -134,6 +138,49 @@ const judgmentsName = "judgments.jsonl"
 
 // settingsName is the file of a collection's settings, internal/collections' SettingsFile: its synonyms and types.
 const settingsName = "collection.yaml"
+
+// originalsName is the folder of the copies of uploaded files, by their SHA-256, internal/originals' FolderName.
+const originalsName = "originals"
+
+// rootsName is the file that says where followed folders are, internal/originals' RootsName.
+const rootsName = "roots.json"
+
+// linkOriginals links the copies of uploaded files into a snapshot. Those that are removed meanwhile belong to no
+// document of the snapshot's generation.
+func linkOriginals(ctx context.Context, d disk.Disk, dir, making string, report *SnapshotReport) error {
+	entries, err := d.ReadDir(filepath.Join(dir, originalsName))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	to := filepath.Join(making, originalsName)
+	if err := d.Mkdir(to); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if strings.HasPrefix(e.Name(), "tmp-") || errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = link(d, filepath.Join(dir, originalsName, e.Name()), filepath.Join(to, e.Name()))
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		report.Files++
+		report.Bytes += info.Size()
+	}
+	return d.SyncDir(to)
+}
 
 func link(d disk.Disk, from, to string) error {
 	err := d.Link(from, to)

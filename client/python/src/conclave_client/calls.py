@@ -157,6 +157,10 @@ def document(id: str) -> Call[Document]:
     return Call("GET", _document_path(id), _as(Document), params={"text": "true"})
 
 
+def original(id: str) -> Call[bytes]:
+    return Call("GET", "/v1/originals/" + quote(id, safe=""), lambda response: response.content)
+
+
 def delete_document(id: str, if_version: str | None, visible: bool) -> Call[Written]:
     return Call("DELETE", _document_path(id), _as(Written), **_conditions(if_version, False, visible))
 

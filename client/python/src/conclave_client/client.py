@@ -158,6 +158,10 @@ class Client(_Options):
         """A document, with its text as it was read."""
         return self._do(calls.document(id))
 
+    def original(self, id: str) -> bytes:
+        """The file that a document was read from; the problem no_original where it is not kept."""
+        return self._do(calls.original(id))
+
     def delete_document(self, id: str, *, if_version: str | None = None, visible: bool = False) -> Written:
         """Deletes a document with all its passages."""
         return self._do(calls.delete_document(id, if_version, visible))
@@ -304,6 +308,10 @@ class AsyncClient(_Options):
 
     async def document(self, id: str) -> Document:
         return await self._do(calls.document(id))
+
+    async def original(self, id: str) -> bytes:
+        """The file that a document was read from; the problem no_original where it is not kept."""
+        return await self._do(calls.original(id))
 
     async def delete_document(self, id: str, *, if_version: str | None = None, visible: bool = False) -> Written:
         return await self._do(calls.delete_document(id, if_version, visible))

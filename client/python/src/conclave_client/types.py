@@ -381,6 +381,7 @@ class Document:
     bytes: int = 0  # of its file
     modified: str = ""  # when its file was changed last
     root: str = ""  # the mark of the folder that it follows
+    original: str = ""  # "copy" or "file": original() returns its file; "": it is not kept
     tags: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
     version: str = ""

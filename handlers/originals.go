@@ -1,0 +1,182 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/keeping"
+	"example.org/conclave/internal/originals"
+	"example.org/conclave/internal/wording"
+	"example.org/conclave/search"
+
+	"github.com/klauspost/compress/gzhttp"
+)
+
+// shownTypes are the media types that originals are served with; all others are application/octet-stream. true: a
+// browser may show it in the page that asks; false: it is for saving. None of them runs scripts.
+var shownTypes = map[string]bool{
+	"application/pdf": true,
+	"image/png":       true,
+	"image/jpeg":      true,
+	"image/gif":       true,
+	"image/webp":      true,
+	"image/bmp":       true,
+	"text/plain":      false,
+}
+
+const (
+	typeBytes = "application/octet-stream"
+	// originalPolicy keeps a browser from running or fetching anything that an original names.
+	originalPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'self'"
+)
+
+// getOriginal answers GET /v1/originals/{id}: the file that a document was read from.
+func (a *API) getOriginal(c *call) error {
+	d, err := a.visibleDocument(c)
+	if err != nil {
+		return err
+	}
+	reader := a.originals.Load()
+	if reader == nil {
+		return noOriginal(d.ID)
+	}
+	room := a.answerMemoryOf(c.r)
+	original, err := (*reader).Open(c.r.Context(), &d, func(bytes int) error { return room(c.r.Context(), bytes) })
+	switch {
+	case errors.Is(err, originals.ErrGone):
+		return noOriginal(d.ID)
+	case err != nil:
+		return err
+	}
+	defer func() { _ = original.Close() }()
+	a.releaseWork(c.r.Context()) // a slow reader must not delay other requests
+	describeOriginal(c.w.Header(), &d)
+	control := http.NewResponseController(c.w)
+	// A client that takes a part of the file before each deadline may go on.
+	paced := &pacedReader{original, func() { a.extendWriting(control) }}
+	w := &rangeWriter{ResponseWriter: c.w}
+	http.ServeContent(w, c.r, "", time.Time{}, paced)
+	if !w.refused {
+		return nil
+	}
+	for _, name := range []string{"Content-Type", "Content-Disposition", "Content-Security-Policy", "ETag"} {
+		c.w.Header().Del(name)
+	}
+	return newProblem("no_such_range", fmt.Sprintf("Range is %s; the file has %d bytes.",
+		wording.Quote(c.r.Header.Get("Range")), original.Bytes))
+}
+
+// rangeWriter is a ResponseWriter that drops an answer with the status 416, and notes that in refused.
+type rangeWriter struct {
+	http.ResponseWriter
+	refused bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *rangeWriter) WriteHeader(status int) {
+	if status == http.StatusRequestedRangeNotSatisfiable {
+		w.refused = true
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (w *rangeWriter) Write(b []byte) (int, error) {
+	if w.refused {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// describeOriginal sets the headers of an original but for its length.
+func describeOriginal(h http.Header, d *corpus.Document) {
+	mediaType, _, err := mime.ParseMediaType(d.MediaType)
+	inline, shown := shownTypes[mediaType]
+	if err != nil || !shown {
+		mediaType = typeBytes
+	}
+	disposition := "attachment"
+	if inline {
+		disposition = "inline"
+	}
+	if mediaType == "text/plain" {
+		mediaType += "; charset=utf-8"
+	}
+	h.Set("Content-Type", mediaType)
+	h.Set("Content-Disposition", mime.FormatMediaType(disposition, map[string]string{"filename": fileName(d.ID)}))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", originalPolicy)
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("ETag", `"`+d.SHA256+`"`)
+	h.Set(gzhttp.HeaderNoCompression, "1") // ranges are of the bytes as they are
+}
+
+// fileName returns a name to save the original of a document as: the last part of its id, without control characters.
+func fileName(id string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '"' || r == '\\' {
+			return '_'
+		}
+		return r
+	}, path.Base(id))
+	return strings.TrimLeft(name, ".")
+}
+
+// visibleDocument returns the document that the path names. It is unknown to a key that may not see all its passages.
+func (a *API) visibleDocument(c *call) (d corpus.Document, err error) {
+	get, err := a.passageGetter(c, true)
+	if err != nil {
+		return d, err
+	}
+	ctx := c.r.Context()
+	if !search.IsRestricted(ctx) {
+		var ok bool
+		d, _, ok, err = keeping.Describe(ctx, get, c.name)
+		if err == nil && !ok {
+			err = unknownDocument(c.name)
+		}
+		return d, err
+	}
+	d, _, all, ok, err := keeping.Passages(ctx, get, c.name)
+	switch {
+	case errors.Is(err, keeping.ErrChanging):
+		return d, newProblem("unavailable", sentence(err.Error()))
+	case err != nil:
+		return d, err
+	case !ok, len(all) < d.Passages:
+		return d, unknownDocument(c.name)
+	}
+	return d, nil
+}
+
+// noOriginal returns the problem of a document whose file cannot be served.
+func noOriginal(id string) *Problem {
+	return newProblem("no_original", fmt.Sprintf("Of the document %s, %v.", wording.Quote(id), originals.ErrGone))
+}
+
+// OriginalReader opens the files that documents were read from (originals.Reader).
+type OriginalReader interface {
+	// Open returns originals.ErrGone where the file is not kept. room waits for memory of so many bytes.
+	Open(ctx context.Context, d *corpus.Document, room func(bytes int) error) (*originals.Original, error)
+}
+
+// pacedReader calls extend before each reading.
+type pacedReader struct {
+	io.ReadSeeker
+	extend func()
+}
+
+// Read implements io.Reader.
+func (p *pacedReader) Read(b []byte) (int, error) {
+	p.extend()
+	return p.ReadSeeker.Read(b)
+}

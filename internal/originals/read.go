@@ -1,0 +1,266 @@
+package originals
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"example.org/conclave/documents"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/disk"
+)
+
+// RootsName is the file in a collection's folder that has the paths of the folders its documents follow, by their marks
+// (documents.RootOf), as a JSON object.
+const RootsName = "roots.json"
+
+// ErrGone is the error of an original that is not kept, or whose file was changed or removed since it was read.
+var ErrGone = errors.New("the file that the document was read from is not kept, or was changed or removed since")
+
+// Reader opens originals. It is safe for concurrent use.
+type Reader struct {
+	Collection string               // the collection's folder; "": it has none
+	Roots      []string             // folders that are followed, beside those in RootsName
+	Unpack     *documents.Extractor // finds files in archives and mails
+}
+
+// Original is an open original. Close it when done.
+type Original struct {
+	io.ReadSeeker
+	Bytes  int64
+	closes func() error
+}
+
+// Close closes the file.
+func (o *Original) Close() error { return o.closes() }
+
+// Open returns the original of a document. The error is ErrGone if there is none that has the document's SHA-256.
+// room is called with the size of an original that has to be read into memory, since it lies in an archive; its error
+// is returned.
+func (r *Reader) Open(ctx context.Context, d *corpus.Document, room func(bytes int) error) (*Original, error) {
+	sum, err := hex.DecodeString(d.SHA256)
+	if err != nil || len(sum) != sha256.Size {
+		return nil, ErrGone
+	}
+	switch {
+	case d.Original == corpus.OriginalCopy && r.Collection != "":
+		return opened(os.Open(filepath.Join(r.Collection, FolderName, d.SHA256)))
+	case d.Original != "file":
+		return nil, ErrGone
+	}
+	root, err := r.root(d.Root)
+	if err != nil {
+		return nil, err
+	}
+	file, err := openBelow(root, d.OriginalPath)
+	if err != nil {
+		return nil, err
+	}
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err == nil && bytes.Equal(hash.Sum(nil), sum) {
+		return file, nil
+	}
+	if err == nil {
+		return r.openMember(ctx, file, d, [sha256.Size]byte(sum), room)
+	}
+	return nil, errors.Join(err, file.Close())
+}
+
+// opened returns an open regular file as an Original. If it is absent or no regular file, the error is ErrGone.
+func opened(file *os.File, err error) (*Original, error) {
+	if err != nil {
+		if os.IsPermission(err) {
+			return nil, err
+		}
+		return nil, ErrGone
+	}
+	info, err := file.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		return &Original{ReadSeeker: file, Bytes: info.Size(), closes: file.Close}, nil
+	}
+	return nil, errors.Join(ErrGone, err, file.Close())
+}
+
+// openBelow opens the file at a path below a root, or the root itself (path "."). No link leads out of the root.
+func openBelow(root, path string) (*Original, error) {
+	if info, err := os.Stat(root); err != nil || path == "." && !info.Mode().IsRegular() {
+		return nil, ErrGone
+	}
+	if path == "." {
+		return opened(os.Open(root))
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, ErrGone
+	}
+	local := filepath.FromSlash(path)
+	// A pipe would wait for its writer.
+	info, err := dir.Stat(local)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(ErrGone, dir.Close())
+	}
+	file, err := opened(dir.Open(local))
+	return file, errors.Join(err, dir.Close())
+}
+
+// root returns the path of the folder with a mark. The error is ErrGone if it is not known.
+func (r *Reader) root(mark string) (string, error) {
+	if mark == "" {
+		return "", ErrGone
+	}
+	for _, root := range r.Roots {
+		if of, err := documents.RootOf(root); err == nil && of == mark {
+			return root, nil
+		}
+	}
+	roots, err := readRoots(disk.OS{}, r.Collection)
+	if err != nil {
+		return "", err
+	}
+	if root, ok := roots[mark]; ok {
+		return root, nil
+	}
+	return "", ErrGone
+}
+
+// errFound ends the unpacking of an archive.
+var errFound = errors.New("the file was found")
+
+// openMember returns the file with a sum that is in an archive or attached to a mail, and closes the outer file. The
+// error is ErrGone if there is none.
+func (r *Reader) openMember(
+	ctx context.Context,
+	outer *Original,
+	d *corpus.Document,
+	sum [sha256.Size]byte,
+	room func(bytes int) error,
+) (*Original, error) {
+	most := r.Unpack.Limits().FileBytes
+	if outer.Bytes > most || strings.HasSuffix(d.ID, d.OriginalPath) { // it is the file itself, which was changed
+		return nil, errors.Join(ErrGone, outer.Close())
+	}
+	err := room(int(outer.Bytes))
+	var data []byte
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(outer, most))
+	}
+	err = errors.Join(err, outer.Close())
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.find(ctx, d.OriginalPath, data, sum, r.Unpack.Limits().Depth)
+	if err != nil {
+		return nil, err
+	}
+	return &Original{
+		ReadSeeker: bytes.NewReader(found), Bytes: int64(len(found)), closes: func() error { return nil },
+	}, nil
+}
+
+// find returns the file with a sum in an archive or a mail, up to depth mails deep; ErrGone if there is none.
+func (r *Reader) find(
+	ctx context.Context,
+	name string,
+	data []byte,
+	sum [sha256.Size]byte,
+	depth int,
+) (found []byte, err error) {
+	err = r.Unpack.Expand(ctx, name, data, func(m documents.Member) error {
+		if sha256.Sum256(m.Data) == sum {
+			found = m.Data
+			return errFound
+		}
+		if depth == 0 || !documents.IsMail(m.Data, m.Name, "") {
+			return nil
+		}
+		_, attached, _ := r.Unpack.Read(ctx, documents.Input{Name: m.Name, Data: m.Data})
+		for _, a := range attached {
+			inner, err := r.find(ctx, a.Name, a.Data, sum, depth-1)
+			if err == nil {
+				found = inner
+				return errFound
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+		return nil
+	})
+	switch {
+	case found != nil:
+		return found, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && documents.ReasonOf(err) == "":
+		return nil, err
+	}
+	return nil, ErrGone
+}
+
+// readRoots returns the paths of followed folders by their marks; none if the collection has no such file.
+func readRoots(d disk.Disk, collection string) (map[string]string, error) {
+	if collection == "" {
+		return nil, nil
+	}
+	text, err := d.ReadFile(filepath.Join(collection, RootsName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	roots := map[string]string{}
+	if err == nil {
+		err = json.Unmarshal(text, &roots)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading which folders the documents follow: %w", err)
+	}
+	return roots, nil
+}
+
+// RecordRoots adds folders to RootsName of a collection, so that the files of their documents are found. It writes
+// nothing if it has them all.
+func RecordRoots(d disk.Disk, collection string, roots []string) error {
+	known, err := readRoots(d, collection)
+	if err != nil || len(roots) == 0 {
+		return err
+	}
+	if known == nil {
+		known = map[string]string{}
+	}
+	changed := false
+	for _, root := range roots {
+		mark, err := documents.RootOf(root)
+		if err != nil {
+			return err
+		}
+		path, err := filepath.Abs(root)
+		if err != nil {
+			return err
+		}
+		changed = changed || known[mark] != path
+		known[mark] = path
+	}
+	if !changed {
+		return nil
+	}
+	text, err := json.MarshalIndent(known, "", "  ")
+	if err != nil {
+		return err
+	}
+	return disk.ReplaceFile(d, filepath.Join(collection, RootsName), func(file *disk.Replacement) error {
+		_, err := file.Write(append(text, '\n'))
+		return err
+	})
+}

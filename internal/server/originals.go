@@ -1,0 +1,115 @@
+package server
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"example.org/conclave/internal/disk"
+	"example.org/conclave/internal/originals"
+	"example.org/conclave/search"
+	"example.org/conclave/store"
+)
+
+const (
+	// sweepEvery is the shortest time between two looks for copies of files that no document uses any more.
+	sweepEvery = 2 * time.Second
+	// sweepShare bounds the share of time that these looks take: one that took a second is followed by a pause of so
+	// many.
+	sweepShare = 20
+)
+
+// folder returns the folder of the collection on this machine; "": it is in a store.
+func (s *collection) folder() string {
+	jobs := s.assembly.Store.JobsFolder()
+	if jobs == "" {
+		return ""
+	}
+	return filepath.Dir(jobs)
+}
+
+// openOriginals opens the copies of uploaded files. A collection in a store has none.
+func (s *collection) openOriginals() (err error) {
+	folder := s.folder()
+	if folder == "" {
+		return nil
+	}
+	s.originals, err = originals.Open(disk.OS{}, folder, func(more int64) error {
+		most := s.quotas.Bytes
+		if has := s.bytes(); most > 0 && has+more > most {
+			return &store.QuotaError{Of: "bytes", Most: most, Has: has, More: more}
+		}
+		return nil
+	})
+	return err
+}
+
+// attachOriginals lets the API open the files of documents.
+func (s *collection) attachOriginals() {
+	s.api.AttachOriginals(&originals.Reader{
+		Collection: s.folder(), Roots: s.follows, Unpack: s.documentOptions().Extractor(),
+	})
+}
+
+// recordRoots writes down which folders the documents follow, so that a server that does not follow them finds their
+// files. A store has no place for that.
+func (s *collection) recordRoots(roots []string) error {
+	folder := s.folder()
+	if folder == "" {
+		return nil
+	}
+	return originals.RecordRoots(disk.OS{}, folder, roots)
+}
+
+// sweepOriginals removes copies of files whose documents are gone, until s.running is done: at the start, for what an
+// interruption left, and after each change of the collection. It always returns nil; failures are logged and tried
+// again.
+func (s *collection) sweepOriginals() error {
+	var swept uint64 // the generation that was swept last
+	pause := time.Duration(0)
+	for {
+		select {
+		case <-time.After(pause):
+		case <-s.running.Done():
+			return nil
+		}
+		pause = sweepEvery
+		generation, _, err := s.assembly.Store.Count(s.running)
+		if err == nil && generation == swept {
+			continue
+		}
+		began := time.Now()
+		if err == nil {
+			_, err = s.originals.Sweep(s.running, s.usedOriginals)
+		}
+		pause = max(pause, sweepShare*time.Since(began))
+		if err == nil {
+			swept = generation
+		} else if s.running.Err() == nil {
+			s.log.Warn("copies of files without a document are not removed, which is tried again", "cause", err)
+		}
+	}
+}
+
+// usedOriginals returns the SHA-256 of all documents, after everything that was acknowledged is seen by searches.
+func (s *collection) usedOriginals(ctx context.Context) (map[string]bool, error) {
+	if err := s.writer.Wait(ctx, 0); err != nil {
+		return nil, err
+	}
+	used := map[string]bool{}
+	for after := ""; ; {
+		found, next, err := s.assembly.Engine.Documents(ctx, search.DocumentsRequest{After: after, Limit: 500})
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range found {
+			if d.Original != "" {
+				used[d.SHA256] = true
+			}
+		}
+		if next == "" {
+			return used, nil
+		}
+		after = next
+	}
+}
