@@ -50,11 +50,10 @@ func (c *confinement) watch(room int64) {
 }
 
 // allow sets the bound of memory for the next file, which has so many bytes.
-func (c *confinement) allow(file int) error {
+func (c *confinement) allow(file int) {
 	room := roomFor(c.memory, file)
 	limitHeap(c.heap, room)
 	c.room <- room
-	return nil
 }
 
 // grown returns how many bytes of memory Go's runtime got since the start.

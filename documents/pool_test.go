@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // serveStuck stands for a reader that hangs on its first file, with another process beside it. It writes
@@ -42,7 +44,8 @@ func serveProbe() {
 	run := exec.Command("/bin/true").Run()
 	create := os.WriteFile(filepath.Join(os.TempDir(), "conclave-probe"), nil, 0o600)
 	signal := syscall.Kill(os.Getppid(), 0)
-	fmt.Fprintf(os.Stdout, "%v\n%v\n%v\n%v\n%v\n%v\n", file, dial, listen, run, create, signal)
+	limit := unix.Setrlimit(unix.RLIMIT_AS, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY})
+	fmt.Fprintf(os.Stdout, "%v\n%v\n%v\n%v\n%v\n%v\n%v\n", file, dial, listen, run, create, signal, limit)
 	done := make(chan int, 8) // threads still start
 	for i := range 8 {
 		go func() { runtime.LockOSThread(); done <- i }()
@@ -63,10 +66,10 @@ func TestConfined(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if len(lines) != 7 || lines[6] != "threads 1048576" {
+	if len(lines) != 8 || lines[7] != "threads 1048576" {
 		t.Fatalf("the reader said %q", lines)
 	}
-	for i, what := range []string{"reading a file", "connecting", "listening", "running a program", "writing a file", "a signal"} {
+	for i, what := range []string{"reading a file", "connecting", "listening", "running a program", "writing a file", "a signal", "more memory"} {
 		if !strings.Contains(lines[i], "operation not permitted") {
 			t.Errorf("%s: %s", what, lines[i])
 		}

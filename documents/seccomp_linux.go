@@ -59,7 +59,7 @@ func callFilter(pid int) []unix.SockFilter {
 }
 
 // ownCalls are the system calls that a process may make only for itself.
-var ownCalls = []uint32{unix.SYS_PRLIMIT64, unix.SYS_TGKILL, unix.SYS_SCHED_GETAFFINITY}
+var ownCalls = []uint32{unix.SYS_TGKILL, unix.SYS_SCHED_GETAFFINITY}
 
 // commonCalls are the system calls that Go's runtime and the threads of the C library make.
 var commonCalls = []uint32{

@@ -5,4 +5,4 @@ import "golang.org/x/sys/unix"
 const architecture = unix.AUDIT_ARCH_AARCH64
 
 // allowedCalls are commonCalls.
-var allowedCalls = append([]uint32{unix.SYS_GETRLIMIT, unix.SYS_SETRLIMIT}, commonCalls...)
+var allowedCalls = append([]uint32{unix.SYS_GETRLIMIT}, commonCalls...)

@@ -3,6 +3,7 @@ package documents
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math"
@@ -35,7 +36,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o ServeOptions) err
 	if err != nil {
 		return err
 	}
-	if err := writeFrame(out); err != nil { // it is ready
+	ready := binary.LittleEndian.AppendUint64(nil, uint64(o.Memory))
+	if err := writeFrame(out, ready); err != nil {
 		return err
 	}
 	debug.SetGCPercent(collectAt) // limitHeap has the last word
@@ -68,11 +70,9 @@ func readRequests(in io.Reader, bounds *confinement, requests chan<- *request) e
 	r := bufio.NewReaderSize(in, smallFrame)
 	for {
 		length, err := readLength(r, mostRequest)
-		if err == nil {
-			err = bounds.allow(length)
-		}
 		var payload []byte
 		if err == nil {
+			bounds.allow(length)
 			payload, err = readPayload(r, length)
 		}
 		if errors.Is(err, io.EOF) {

@@ -191,6 +191,12 @@ func (d *decoder) texts() []string {
 	return all
 }
 
+// size returns a number of bytes that the request's frame does not exceed.
+func (r *request) size() int {
+	const others = 1 << 10
+	return len(r.file.Data) + len(r.file.Name) + len(r.file.Type) + len(r.file.Encoding) + len(r.mediaType) + others
+}
+
 // writeRequest writes a request as one frame. Errors are those of out.
 func writeRequest(out io.Writer, r *request) error {
 	var e encoder

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,6 +20,7 @@ type worker struct {
 	in     io.WriteCloser
 	out    *bufio.Reader
 	said   *firstBytes // on its standard error
+	memory *memoryBound
 	expiry *time.Timer // ends it after it was idle for a while; nil: it was never idle
 	ending sync.Once
 }
@@ -50,11 +53,20 @@ func startWorker(start Worker) (*worker, error) {
 	return w, nil
 }
 
-// await waits until a new process is ready for requests. If that fails or takes longer than startWithin, it kills the
-// process and returns an error with what the process wrote to its standard error; if ctx ends first, ctx's error.
+// await waits until a new process is ready for requests, and bounds its memory. If that fails or takes longer than
+// startWithin, it kills the process and returns an error with what the process wrote to its standard error; if ctx ends
+// first, ctx's error.
 func (w *worker) await(ctx context.Context) error {
 	_, err := w.within(ctx, startWithin, func() (*answer, error) {
-		_, err := readFrame(w.out, 0)
+		ready, err := readFrame(w.out, 8)
+		if err != nil {
+			return nil, err
+		}
+		memory := int64(0)
+		if len(ready) == 8 {
+			memory = int64(binary.LittleEndian.Uint64(ready)) // ServeOptions.Memory
+		}
+		w.memory, err = boundMemory(w.cmd.Process.Pid, memory)
 		return nil, err
 	})
 	if err == nil || ctx.Err() != nil {
@@ -69,6 +81,9 @@ func (w *worker) await(ctx context.Context) error {
 // and cannot be used again.
 func (w *worker) ask(ctx context.Context, r *request) (*answer, error) {
 	a, err := w.within(ctx, r.limits.Time, func() (*answer, error) {
+		if err := w.memory.allow(r.size()); err != nil {
+			return nil, err
+		}
 		if err := writeRequest(w.in, r); err != nil {
 			return nil, err
 		}
@@ -101,6 +116,10 @@ func (w *worker) askMany(ctx context.Context, requests []*request) ([]*answer, e
 	answers := make([]*answer, len(requests))
 	_, err := w.within(ctx, requests[0].limits.Time, func() (*answer, error) {
 		var frames bytes.Buffer
+		largest := slices.MaxFunc(requests, func(a, b *request) int { return a.size() - b.size() })
+		if err := w.memory.allow(largest.size()); err != nil {
+			return nil, err
+		}
 		for _, r := range requests {
 			if err := writeRequest(&frames, r); err != nil {
 				return nil, err
