@@ -97,21 +97,15 @@ type run struct {
 func (b *batch) runs(c *call, limits search.Limits, items []any) (all []*run) {
 	for i, item := range items {
 		var names []string
-		var err error
-		if c.maySearchSome() {
-			names, err = takeCollections(item)
+		request, p := searchRequest(limits, item, max(1, 5*maxViolations/len(items)))
+		switch {
+		case p != nil:
+		case c.maySearchSome():
+			names, p = takeCollections(&request)
+		default:
+			p = c.api.ownCollections(&request)
 		}
-		var request search.Request
-		if err == nil {
-			var p *Problem
-			request, p = searchRequest(limits, item, max(1, 5*maxViolations/len(items)))
-			if p == nil {
-				p = c.api.ownCollections(&request)
-			}
-			b.problems[i] = p
-		} else {
-			b.problems[i] = problemOf(b.r.Context(), err)
-		}
+		b.problems[i] = p
 		if b.problems[i] != nil {
 			continue
 		}

@@ -29,39 +29,39 @@ func (a *API) searchSome(c *call, read func() (any, error)) error {
 	if err != nil {
 		return err
 	}
-	names, err := takeCollections(body)
+	request, err := c.decodeSearch(a.options.Limits, body)
 	if err != nil {
 		return err
+	}
+	names, p := takeCollections(&request)
+	if p != nil {
+		return p
 	}
 	if err := c.chooseSome(names); err != nil {
 		return err
 	}
-	return c.api.search(c, func() (any, error) { return body, nil })
+	engine, err := c.engine()
+	if err != nil {
+		return err
+	}
+	return c.api.answerSearch(c, engine, request)
 }
 
 // mostJoined is how many collections one search may be over.
 const mostJoined = 32
 
-// takeCollections removes the names of collections from the parsed body of a search and returns them, each once.
-func takeCollections(body any) (names []string, err error) {
-	fields, _ := body.(map[string]any)
-	given, ok := fields["collections"]
-	if !ok {
+// takeCollections removes the names of collections from a request and returns them, each once; nil if it names none.
+func takeCollections(r *search.Request) (names []string, p *Problem) {
+	if r.Collections == nil {
 		return nil, nil
 	}
-	delete(fields, "collections")
-	list, ok := given.([]any)
-	for _, x := range list {
-		name, isText := x.(string)
-		ok = ok && isText
+	for _, name := range r.Collections {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	switch {
-	case !ok:
-		return nil, newProblem("wrong_type", "Collections has to be a list of names.", someCollections())
-	case len(names) == 0 || len(names) > mostJoined:
+	r.Collections = nil
+	if len(names) == 0 || len(names) > mostJoined {
 		return nil, tooManyCollections(len(names))
 	}
 	return names, nil
@@ -170,6 +170,19 @@ func withLimits(limits search.Limits, s *schema) *schema {
 	return &limited
 }
 
+// decodeSearch returns the search that a parsed body asks for. The error is a *Problem that lists the mistakes.
+func (c *call) decodeSearch(limits search.Limits, body any) (request search.Request, err error) {
+	err = c.computeBody(func() error {
+		var p *Problem
+		request, p = searchRequest(limits, body, maxViolations)
+		if p != nil {
+			return p
+		}
+		return nil
+	})
+	return request, err
+}
+
 // search answers a search of the call's collection. read returns the parsed body.
 func (a *API) search(c *call, read func() (any, error)) error {
 	engine, err := c.engine()
@@ -180,21 +193,18 @@ func (a *API) search(c *call, read func() (any, error)) error {
 	if err != nil {
 		return err
 	}
-	var request search.Request
-	err = c.computeBody(func() error {
-		var p *Problem
-		request, p = searchRequest(engine.Limits(), body, maxViolations)
-		if p != nil {
-			return p
-		}
-		return nil
-	})
+	request, err := c.decodeSearch(engine.Limits(), body)
 	if err != nil {
 		return err
 	}
 	if p := a.ownCollections(&request); p != nil {
 		return p
 	}
+	return a.answerSearch(c, engine, request)
+}
+
+// answerSearch asks the engine and answers the call, with events if the caller wants these.
+func (a *API) answerSearch(c *call, engine *admittedEngine, request search.Request) (err error) {
 	x := exchangeOf(c.r.Context())
 	x.question = request.Question
 	c.limit(x.arrived.Add(timeoutOf(request, engine)))

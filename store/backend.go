@@ -76,6 +76,9 @@ type Joined interface {
 	search.Corpus
 	// Experts returns the names of the experts that all of them have.
 	Experts() []string
+	// Current reports whether searches of the members would see what searches of Joined see: no passage was written
+	// or deleted since Join, and no expert came or went.
+	Current() bool
 	// Close ends it, when nothing searches it any more.
 	Close()
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"example.org/conclave/ann"
@@ -43,10 +44,12 @@ type Assembly struct {
 
 	options     Options
 	calibration calibrationUse
-	lineUp      search.LineUp   // that the engine uses
-	drained     <-chan struct{} // closed when no earlier line-up is in use; nil: there was none
-	borrowed    bool            // store and experts are another's
-	joined      []store.Backend // of several collections that are searched as one, which have no Store
+	lineUp      search.LineUp // that the engine uses
+	// searched are the experts of lineUp. Start and Renew store another set, also where the experts are the same.
+	searched atomic.Pointer[experts.Set]
+	drained  <-chan struct{} // closed when no earlier line-up is in use; nil: there was none
+	borrowed bool            // store and experts are another's
+	joined   []store.Backend // of several collections that are searched as one, which have no Store
 }
 
 // Absent is an expert of the collection whose bundle cannot be used.
@@ -163,7 +166,13 @@ func (a *Assembly) Start(turns search.Turns) (err error) {
 		search.EngineConfig{LineUp: a.lineUp, Corpus: a.Store, Limits: capacity.Limits(a.options.Config.Limits),
 			Observer: a.options.Observer, Turns: turns},
 	)
+	a.tellSearched()
 	return err
+}
+
+// tellSearched stores the experts that searches use now, for unions.
+func (a *Assembly) tellSearched() {
+	a.searched.Store(a.Experts.Only(func(*experts.Expert) bool { return true }))
 }
 
 // ForFitting returns the same collection with the same experts, and what is shipped in the place of its
@@ -189,6 +198,7 @@ func (a *Assembly) Renew() error {
 		return err
 	}
 	a.lineUp, a.drained = made, drained
+	a.tellSearched()
 	return nil
 }
 

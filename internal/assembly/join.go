@@ -2,7 +2,6 @@ package assembly
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"example.org/conclave/internal/capacity"
@@ -11,42 +10,69 @@ import (
 	"example.org/conclave/store"
 )
 
-// Join returns an engine over open collections, by their names, that fuses their passages as those of one.
-// It has the experts that all of them search, and what is shipped in the place of their calibrations, which are of
-// one each. The collections stay open until close was called.
-func Join(all []*Assembly, names []string, o Options, turns search.Turns) (
-	engine *search.Engine, close func() error, err error,
-) {
+// Union is a search engine over several open collections, which fuses their passages as those of one. It has the
+// experts that all of them search, and what is shipped in place of their calibrations. It shows the collections as
+// they were when it was made: Current tells whether they still are. The collections have to stay open until Close
+// has returned.
+type Union struct {
+	Engine *search.Engine
+
+	corpus  store.Joined
+	members []*Assembly
+	lineUps []*experts.Set // of the members, when the union was made
+}
+
+// Unite returns an engine over open collections, which are named in the same order. It fails if the collections are
+// in different stores, or if their words are analysed in different ways.
+func Unite(members []*Assembly, names []string, o Options, turns search.Turns) (*Union, error) {
+	u := &Union{members: members}
 	var backends []store.Backend
-	for _, a := range all {
+	for _, a := range members {
+		u.lineUps = append(u.lineUps, a.searched.Load())
 		backends = append(backends, a.Store)
 	}
-	joined, err := backends[0].Join(backends, names)
+	corpus, err := backends[0].Join(backends, names)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	in := joined.Experts()
+	u.corpus = corpus
+	in := corpus.Experts()
 	shared := func(e *experts.Expert) bool {
-		return slices.Contains(in, e.Name()) && !slices.ContainsFunc(all, func(a *Assembly) bool {
-			return !slices.ContainsFunc(a.Experts.Searched, func(x *experts.Expert) bool { return x.Name() == e.Name() })
+		return slices.Contains(in, e.Name()) && !slices.ContainsFunc(u.lineUps, func(set *experts.Set) bool {
+			return !slices.ContainsFunc(set.Searched, func(x *experts.Expert) bool { return x.Name() == e.Name() })
 		})
 	}
-	together := &Assembly{Experts: all[0].Experts.Only(shared), options: o, joined: backends}
+	together := &Assembly{Experts: u.lineUps[0].Only(shared), options: o, joined: backends}
 	lineUp, err := together.lineUpWith(nil)
 	if err == nil {
-		engine, err = search.NewEngine(search.EngineConfig{
-			LineUp: lineUp, Corpus: joined, Limits: capacity.Limits(o.Config.Limits), Observer: o.Observer, Turns: turns,
+		u.Engine, err = search.NewEngine(search.EngineConfig{
+			LineUp: lineUp, Corpus: corpus, Limits: capacity.Limits(o.Config.Limits), Observer: o.Observer, Turns: turns,
 		})
 	}
 	if err != nil {
-		joined.Close()
-		return nil, nil, err
+		corpus.Close()
+		return nil, err
 	}
-	return engine, func() error {
-		closing, cancel := context.WithTimeout(context.Background(), closingTime)
-		defer cancel()
-		err := engine.Close(closing)
-		joined.Close()
-		return errors.Join(err)
-	}, nil
+	return u, nil
+}
+
+// Current reports whether the collections are as they were when the union was made: no passage was written or deleted,
+// and no expert, calibration or setting changed.
+func (u *Union) Current() bool {
+	for i, a := range u.members {
+		if a.searched.Load() != u.lineUps[i] {
+			return false
+		}
+	}
+	return u.corpus.Current()
+}
+
+// Close ends the engine. It waits a few seconds for searches that still run; if they do not end, it returns an error,
+// and the collections are released all the same.
+func (u *Union) Close() error {
+	closing, cancel := context.WithTimeout(context.Background(), closingTime)
+	defer cancel()
+	err := u.Engine.Close(closing)
+	u.corpus.Close()
+	return err
 }

@@ -20,6 +20,7 @@ func (r *registry) look(ctx context.Context) {
 	for {
 		select {
 		case now := <-again.C:
+			r.unions.closeUnused(now.Add(-idle))
 			r.closeSome(func(all []string) []string {
 				return slices.DeleteFunc(all, func(name string) bool { return now.Sub(r.held[name].used) < idle })
 			})
@@ -86,6 +87,7 @@ func (r *registry) closeSome(choose func(names []string) []string) {
 
 // closeOne closes a collection whose gone is set, and lets it be opened again.
 func (r *registry) closeOne(name string, h *held) error {
+	r.unions.closeOf(h)
 	err := h.c.end()
 	r.mu.Lock()
 	delete(r.held, name)
@@ -121,6 +123,7 @@ func (s *collection) works() bool {
 // close closes everything; nobody uses it any more.
 func (r *registry) close() error {
 	var errs []error
+	r.unions.closeThose(func(*union) bool { return true })
 	r.mu.Lock()
 	all := r.held
 	r.held = map[string]*held{}
@@ -151,6 +154,7 @@ func (r *registry) Remove(ctx context.Context, name string) error {
 		return err
 	}
 	if h != nil && h.c != nil {
+		r.unions.closeOf(h)
 		err = h.c.end()
 		if err != nil {
 			r.log.Error("closing a collection that is removed", "collection", name, "cause", err)

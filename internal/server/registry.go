@@ -33,6 +33,7 @@ type registry struct {
 	control   *overload.Control
 	readers   *documents.Pool
 	pool      *experts.Pool
+	unions    *unions
 	opening   chan struct{}        // semaphore of openAtOnce: has an element for each collection being opened
 	exchanged func(store.Exchange) // called after each request to a cluster; may be nil
 	// Set when it starts:
@@ -78,6 +79,7 @@ func newRegistry(o ServerOptions, observer handlers.Observer, control *overload.
 	}
 	return &registry{
 		config: o.Config, log: o.Log, observer: observer, control: control, readers: o.Readers, pool: pool,
+		unions:  newUnions(max(o.Config.Collections.Open, 1), o.Log),
 		opening: make(chan struct{}, openAtOnce), held: map[string]*held{}, failed: map[string]failure{},
 	}, nil
 }

@@ -45,6 +45,13 @@ func (c *Collection) Acquire() *Generation {
 	return c.current
 }
 
+// Shows reports whether a generation is the newest loaded one, which Acquire returns. It is false after Close.
+func (c *Collection) Shows(g *Generation) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current == g
+}
+
 // Reload looks for a newer generation on disk, shows it to check, where that is
 // not nil, and hands it out from now on; it reports whether there was one.
 // Generations that are pinned stay open. On an error, also one of check, the one

@@ -23,6 +23,21 @@ type Joined struct {
 	*Corpus
 	members []*Corpus
 	names   []string
+	joined  []memberState // of the members, in their order
+}
+
+// memberState is what Join reads of one index. Two equal ones are of an index that has not changed.
+type memberState struct {
+	store                  *Store
+	counts                 Statistics
+	sample                 *placedSample
+	written, keyed, valued bool
+}
+
+// memberStateOf returns what Join reads of an index now.
+func memberStateOf(c *Corpus) memberState {
+	s := c.Store()
+	return memberState{s, c.Known(), c.shared.Load().sample, s.written.Load(), s.keyed.Load(), s.valued.Load()}
 }
 
 // ofMember stands between the id of a passage and the number of its index. No id has it.
@@ -40,7 +55,9 @@ func Join(all []*Corpus, names []string) (*Joined, error) {
 	s.valued.Store(true)
 	var known Statistics
 	var indexes []string
+	var states []memberState
 	for i, c := range all {
+		states = append(states, memberStateOf(c))
 		of := c.Store()
 		has := of.Manifest()
 		switch {
@@ -69,7 +86,8 @@ func Join(all []*Corpus, names []string) (*Joined, error) {
 	})
 	s.index = strings.Join(indexes, ",")
 	s.about = meta{Manifest: &m}
-	j := &Joined{Corpus: &Corpus{members: all, renew: renewEvery, gather: all[0].gather}, members: all, names: names}
+	j := &Joined{Corpus: &Corpus{members: all, renew: renewEvery, gather: all[0].gather},
+		members: all, names: names, joined: states}
 	j.store.Store(s)
 	j.counts.Store(&known)
 	table := newTable(mostKnown)
@@ -152,6 +170,16 @@ func (j *Joined) Acquire() search.View { return &joinedView{j.Corpus.Acquire().(
 
 // Experts returns the names of the experts that all have.
 func (j *Joined) Experts() []string { return names(j.Store().Manifest().Experts) }
+
+// Current implements store.Joined.
+func (j *Joined) Current() bool {
+	for i, c := range j.members {
+		if memberStateOf(c) != j.joined[i] {
+			return false
+		}
+	}
+	return true
+}
 
 // Close implements store.Joined: nothing is held.
 func (j *Joined) Close() {}

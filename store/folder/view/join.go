@@ -11,8 +11,10 @@ import (
 
 // Joined is several collections as one corpus, as they were when they were joined.
 type Joined struct {
-	generation *folder.Generation
-	names      []string
+	generation  *folder.Generation
+	names       []string
+	collections []*folder.Collection
+	members     []*folder.Generation // of the collections, in their order, when they were joined
 }
 
 // Join shows collections, by their names, as one (folder.Join). Close ends it.
@@ -28,7 +30,7 @@ func Join(all []*folder.Collection, names []string) (*Joined, error) {
 		}
 		return nil, err
 	}
-	return &Joined{joined, names}, nil
+	return &Joined{joined, names, all, generations}, nil
 }
 
 // Acquire implements search.Corpus.
@@ -43,6 +45,16 @@ func (j *Joined) Experts() (names []string) {
 		names = append(names, x.Name)
 	}
 	return names
+}
+
+// Current implements store.Joined.
+func (j *Joined) Current() bool {
+	for i, c := range j.collections {
+		if !c.Shows(j.members[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // Close releases the collections when nothing searches them any more.

@@ -1,0 +1,241 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"example.org/conclave/handlers"
+	"example.org/conclave/internal/assembly"
+	"example.org/conclave/internal/collections"
+)
+
+// unions keeps an engine for each set of collections that was searched as one, so that later searches of the set find
+// what the first one computed. A union is made by the first search. It is replaced when one of its collections changes,
+// and closed before one of them is. Methods are safe for concurrent use.
+type unions struct {
+	most int // unions that are kept; one in use is kept beyond that
+	log  *slog.Logger
+
+	mu   sync.Mutex
+	kept map[string]*union // by the names of the collections, sorted, with commas between them
+}
+
+// union is an engine over several collections.
+type union struct {
+	ready   chan struct{} // closed when engine and api are set, or err
+	engine  *assembly.Union
+	api     *handlers.Collection
+	err     error   // why it could not be made
+	members []*held // the collections, in the order of their names
+
+	// Guarded by unions.mu:
+	users int       // searches that use it
+	used  time.Time // when the last of them ended
+	old   bool      // it is in kept no more: its last user closes it
+}
+
+func newUnions(most int, log *slog.Logger) *unions {
+	return &unions{most: most, log: log, kept: map[string]*union{}}
+}
+
+// take returns the union of collections that are open, with one more user, and makes it if there is none or a
+// collection has changed since. members have to stay open until giveBack, which the caller calls after use. It fails if
+// make does, or if ctx ends while another call makes the union.
+func (u *unions) take(
+	ctx context.Context,
+	names []string,
+	members []*held,
+	make func() (*assembly.Union, error),
+) (*union, error) {
+	key := strings.Join(names, ",")
+	for {
+		u.mu.Lock()
+		x := u.kept[key]
+		first := x == nil || x.isReady() && !(slices.Equal(x.members, members) && x.engine.Current())
+		var closing []*union
+		if first {
+			closing = append(u.retire(key), u.makeRoom()...)
+			x = newUnion(members)
+			u.kept[key] = x
+		}
+		x.users++
+		u.mu.Unlock()
+		u.closeAll(closing)
+		if first {
+			return x, u.make(key, x, make)
+		}
+		select {
+		case <-x.ready:
+		case <-ctx.Done():
+			u.giveBack(x)
+			return nil, ctx.Err()
+		}
+		if x.err != nil {
+			u.giveBack(x)
+			return nil, x.err
+		}
+		if slices.Equal(x.members, members) { // else it was being made of collections that are closed by now
+			return x, nil
+		}
+		u.giveBack(x)
+	}
+}
+
+func newUnion(members []*held) *union { return &union{ready: make(chan struct{}), members: members} }
+
+// isReady reports whether the union is made, or could not be made.
+func (x *union) isReady() bool {
+	select {
+	case <-x.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// make fills in a union that take has added. On an error it removes the union again and returns the error.
+func (u *unions) make(key string, x *union, make func() (*assembly.Union, error)) error {
+	x.engine, x.err = make()
+	if x.err == nil {
+		var members []*handlers.Collection
+		for _, h := range x.members {
+			members = append(members, h.c.api)
+		}
+		x.api = handlers.Joined(key, members)
+		x.api.Attach(x.engine.Engine)
+	}
+	u.mu.Lock()
+	if x.err != nil && u.kept[key] == x {
+		delete(u.kept, key)
+	}
+	close(x.ready)
+	u.mu.Unlock()
+	return x.err
+}
+
+// giveBack ends one use of a union that take returned.
+func (u *unions) giveBack(x *union) {
+	u.mu.Lock()
+	x.users--
+	x.used = time.Now()
+	last := x.old && x.users == 0
+	u.mu.Unlock()
+	if last {
+		u.closeAll([]*union{x})
+	}
+}
+
+// retire removes the union of a key from those that are kept. It returns it if it has to be closed now; if it is in
+// use, its last user closes it. mu must be held.
+func (u *unions) retire(key string) []*union {
+	x := u.kept[key]
+	if x == nil {
+		return nil
+	}
+	delete(u.kept, key)
+	x.old = true
+	if x.users > 0 {
+		return nil
+	}
+	return []*union{x}
+}
+
+// makeRoom removes the longest unused unions until there is room for one more. It returns those to close. mu must be
+// held.
+func (u *unions) makeRoom() (closing []*union) {
+	for len(u.kept) >= u.most {
+		oldest := ""
+		for key, x := range u.kept {
+			if x.users == 0 && (oldest == "" || x.used.Before(u.kept[oldest].used)) {
+				oldest = key
+			}
+		}
+		if oldest == "" {
+			break
+		}
+		closing = append(closing, u.retire(oldest)...)
+	}
+	return closing
+}
+
+// closeUnused closes the unions that nobody uses and that were last used before a time, or of which a collection has
+// changed: they keep its files.
+func (u *unions) closeUnused(before time.Time) {
+	u.closeThose(func(x *union) bool { return x.users == 0 && (x.used.Before(before) || !x.engine.Current()) })
+}
+
+// closeOf closes the unions of a collection that is about to be closed.
+func (u *unions) closeOf(h *held) {
+	u.closeThose(func(x *union) bool { return slices.Contains(x.members, h) })
+}
+
+// closeThose closes the unions that are made and that a function selects. Those in use close when their last user
+// gives them back.
+func (u *unions) closeThose(selected func(*union) bool) {
+	u.mu.Lock()
+	var closing []*union
+	for key, x := range u.kept {
+		if x.isReady() && selected(x) {
+			closing = append(closing, u.retire(key)...)
+		}
+	}
+	u.mu.Unlock()
+	u.closeAll(closing)
+}
+
+// closeAll closes unions that nobody uses and logs the errors.
+func (u *unions) closeAll(all []*union) {
+	for _, x := range all {
+		if x.engine == nil {
+			continue
+		}
+		if err := x.engine.Close(); err != nil {
+			u.log.Error("a search over several collections goes on", "cause", err)
+		}
+	}
+}
+
+// Join implements handlers.Collections.
+func (r *registry) Join(ctx context.Context, names []string) (k *handlers.Collection, done func(), err error) {
+	var taken []*held
+	leave := func() {
+		for _, h := range taken {
+			r.giveBack(h)
+		}
+	}
+	names = slices.Sorted(slices.Values(names))
+	var all []*assembly.Assembly
+	for _, name := range names {
+		h, err := r.take(ctx, name)
+		if err != nil {
+			leave()
+			return nil, nil, err
+		}
+		taken = append(taken, h)
+		all = append(all, h.c.assembly)
+	}
+	x, err := r.unions.take(ctx, names, taken, func() (*assembly.Union, error) {
+		o := assembly.Options{Config: r.config, Log: r.log, Observer: r.observer}
+		engine, err := assembly.Unite(all, names, o, r.control)
+		if err != nil {
+			return nil, &collections.Error{
+				Code:   collections.NoValue,
+				Detail: "these collections cannot be searched as one: " + handlers.WithoutPaths(err.Error()),
+				Cause:  err,
+			}
+		}
+		return engine, nil
+	})
+	if err != nil {
+		leave()
+		return nil, nil, err
+	}
+	return x.api, func() {
+		r.unions.giveBack(x)
+		leave()
+	}, nil
+}
