@@ -279,14 +279,27 @@ func (s *Store) find(ctx context.Context, ids []string, fields ...string) (found
 	return found, there, nil
 }
 
-// ofEach returns what all members say together. Each is asked at the same time.
-func ofEach[T any](members []*Corpus, ask func(*Corpus) (T, error), add func(T)) error {
+// ofEach calls ask for all members at the same time, with a context for its goroutine, and add with each answer. It
+// returns the errors of those that failed, and then adds nothing.
+func ofEach[T any](
+	ctx context.Context,
+	members []*Corpus,
+	ask func(context.Context, *Corpus) (T, error),
+	add func(T),
+) error {
 	said, failed := make([]T, len(members)), make([]error, len(members))
-	var asking sync.WaitGroup
-	for i, c := range members {
-		asking.Go(func() { said[i], failed[i] = ask(c) })
+	beside := search.Beside(ctx)
+	err := search.Elsewhere(ctx, func() error {
+		var asking sync.WaitGroup
+		for i, c := range members {
+			asking.Go(func() { said[i], failed[i] = ask(beside, c) })
+		}
+		asking.Wait()
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	asking.Wait()
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}
