@@ -65,8 +65,8 @@ func (w wordsManifest) current() bool {
 	return err == nil && store.CheckAnalyser(w.Analyser, analysis)
 }
 
-// comparable reports whether scores of both words compare: they have the same constants and an analysis that this program
-// searches.
+// comparable reports whether scores of both words compare: they have the same constants and an analysis that this
+// program searches.
 func (w wordsManifest) comparable(other wordsManifest) bool {
 	if w.current() && other.current() {
 		w.Analyser = other.Analyser

@@ -47,8 +47,8 @@ func (w Words) Params() bm25.Params {
 	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
 }
 
-// comparable reports whether scores of both words compare: they have the same constants and an analysis that this program
-// searches.
+// comparable reports whether scores of both words compare: they have the same constants and an analysis that this
+// program searches.
 func (w Words) comparable(other Words) bool {
 	analysis, err := w.analysis()
 	if err == nil && store.CheckAnalyser(w.Analyser, analysis) && store.CheckAnalyser(other.Analyser, analysis) {
