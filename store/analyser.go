@@ -26,7 +26,8 @@ func Analyser(a bm25.Analysis) string {
 	return disk.Sum([]byte(strings.Join(terms, "\n")))
 }
 
-// beforePowers is the fingerprint of the analysis Unicode of versions that took 10³ for 103 and ½ for a word of its own.
+// beforePowers is the fingerprint of the analysis Unicode of versions that took 10³ for 103, and ½ for a word of its
+// own.
 const beforePowers = "40f4e93662efbcafa8c006766252ceca"
 
 // CheckAnalyser reports whether this program can search words that were analysed with this fingerprint, by an analysis.
