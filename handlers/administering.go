@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/jobs"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // snapshotBody asks for a snapshot.
@@ -73,7 +74,7 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 			"Say which passages to delete, by tags_all, tags_any, filter or several of them, or by ids: without a filter it would be all of them.",
 		)
 	}
-	filter := search.Filter{TagsAll: texts(c.query["tags_all"]), TagsAny: texts(c.query["tags_any"])}
+	filter := storage.Filter{TagsAll: texts(c.query["tags_all"]), TagsAny: texts(c.query["tags_any"])}
 	ids := texts(c.query["ids"])
 	if len(ids) > 0 && len(c.query) > 1 {
 		return nil, newProblem(
@@ -121,7 +122,7 @@ func (a *API) deletePassages(c *call, _ none) (any, error) {
 
 // countDeleted returns how many passages a deletion would delete, as searches see them; those with ids as they were
 // acknowledged.
-func (a *API) countDeleted(c *call, engine *admittedEngine, f search.Filter, ids []string) (n int, err error) {
+func (a *API) countDeleted(c *call, engine *admittedEngine, f storage.Filter, ids []string) (n int, err error) {
 	if len(ids) == 0 {
 		return engine.Count(c.r.Context(), f)
 	}

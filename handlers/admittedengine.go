@@ -11,6 +11,9 @@ import (
 	"example.org/conclave/internal/overload"
 	"example.org/conclave/internal/tenant"
 	"example.org/conclave/search"
+	"example.org/conclave/search/access"
+	"example.org/conclave/search/storage"
+	"example.org/conclave/search/turn"
 )
 
 // Admitted is the engine of one admitted request. What its methods use of processors, memory and time is counted for
@@ -70,7 +73,7 @@ func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (contex
 	goOn := e.call.pause()
 	arrived := exchangeOf(r.Context()).arrived
 	if key := identityOf(r.Context()).key; key != nil { // a tool's context has not the request's values
-		ctx = tenant.With(search.Restricted(ctx, key.Filter), key.Name)
+		ctx = tenant.With(access.Restrict(ctx, key.Filter), key.Name)
 	}
 	ctx = overload.WithGroup(search.Arrived(ctx, arrived), exchangeOf(r.Context()).group)
 	ctx, cancel := context.WithCancelCause(search.WithRoom(ctx, e.call.api.answerMemoryOf(r)))
@@ -97,7 +100,7 @@ func (e *admittedEngine) enterEngine(ctx context.Context, end time.Time) (contex
 // inTurn waits for a processor for the call's group, runs ask with it, and returns its error, or ctx's if that ends
 // first. It is for requests that the engine answers from its indexes without models.
 func (e *admittedEngine) inTurn(ctx context.Context, ask func(context.Context) error) error {
-	return search.InTurn(ctx, e.call.api.options.Admission, ask)
+	return turn.Do(ctx, e.call.api.options.Admission, ask)
 }
 
 func (e *admittedEngine) Search(ctx context.Context, r search.Request) (search.Response, error) {
@@ -190,7 +193,7 @@ func (e *admittedEngine) Sample(ctx context.Context, n int) ([]corpus.Passage, e
 	return out, err
 }
 
-func (e *admittedEngine) Count(ctx context.Context, f search.Filter) (int, error) {
+func (e *admittedEngine) Count(ctx context.Context, f storage.Filter) (int, error) {
 	ctx, done := e.enterEngine(ctx, time.Time{})
 	defer done()
 	var out int

@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/tenant"
-	"example.org/conclave/search"
+	"example.org/conclave/search/access"
 )
 
 // Scope names a group of operations that a key may use.
@@ -101,7 +101,7 @@ func (a *API) identify(next http.Handler) http.Handler {
 		exchangeOf(r.Context()).key = id.key
 		ctx := context.WithValue(r.Context(), identityKey{}, id)
 		if id.key != nil {
-			ctx = tenant.With(search.Restricted(ctx, id.key.Filter), id.key.Name)
+			ctx = tenant.With(access.Restrict(ctx, id.key.Filter), id.key.Name)
 		}
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})

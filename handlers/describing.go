@@ -8,7 +8,7 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/languages"
-	"example.org/conclave/search"
+	"example.org/conclave/search/access"
 )
 
 // sampledPassages is the number of random passages from which a collection's languages and metadata are told.
@@ -56,7 +56,7 @@ func (c *call) looked(info CollectionInfo) (CollectionInfo, error) {
 	if err != nil {
 		return info, err
 	}
-	if search.IsRestricted(c.r.Context()) {
+	if access.IsRestricted(c.r.Context()) {
 		_, passages := engine.Generation()
 		info.Passages = &passages
 		return info, nil

@@ -18,6 +18,7 @@ import (
 	"example.org/conclave/internal/judgments"
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // typesOfDocument returns the Go types that the document describes, by its names.
@@ -27,10 +28,10 @@ func typesOfDocument() map[string]reflect.Type {
 		"PassageRequest": reflect.TypeFor[corpus.Passage](), "SnapshotRequest": reflect.TypeFor[snapshotBody](), "ExpertRequest": reflect.TypeFor[expertBody](),
 		"DocumentReference": reflect.TypeFor[search.DocumentReference](),
 		"Group":             reflect.TypeFor[search.Group](),
-		"Filter":            reflect.TypeFor[search.Filter](),
+		"Filter":            reflect.TypeFor[storage.Filter](),
 		"FacetRequest":      reflect.TypeFor[search.FacetRequest](),
-		"Facet":             reflect.TypeFor[search.Facet](),
-		"FacetValue":        reflect.TypeFor[search.FacetValue](),
+		"Facet":             reflect.TypeFor[storage.Facet](),
+		"FacetValue":        reflect.TypeFor[storage.FacetValue](),
 		"Condition":         reflect.TypeFor[conditions.Condition](),
 		"DryRun":            reflect.TypeFor[DryRun](),
 		"Misfits":           reflect.TypeFor[search.Misfits](),
@@ -40,7 +41,7 @@ func typesOfDocument() map[string]reflect.Type {
 		"SearchResponse": reflect.TypeFor[search.Response](), "Ranking": reflect.TypeFor[search.Ranking](),
 		"Thresholds":   reflect.TypeFor[search.Thresholds](),
 		"Result":       reflect.TypeFor[search.Result](),
-		"Contribution": reflect.TypeFor[search.Contribution](), "TermScore": reflect.TypeFor[search.TermScore](),
+		"Contribution": reflect.TypeFor[search.Contribution](), "TermScore": reflect.TypeFor[storage.TermScore](),
 		"Source":          reflect.TypeFor[search.Source](),
 		"Answer":          reflect.TypeFor[search.Extract](),
 		"Generated":       reflect.TypeFor[search.Generated](),

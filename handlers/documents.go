@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/wording"
 	"example.org/conclave/search"
+	"example.org/conclave/search/access"
 )
 
 // DocumentList is the answer of GET /v1/documents.
@@ -79,7 +80,7 @@ func (a *API) getDocument(c *call) error {
 		return newProblem("unavailable", sentence(err.Error()))
 	case err != nil:
 		return err
-	case !ok, all != nil && len(all) < out.Passages && search.IsRestricted(ctx): // a part that may not be seen
+	case !ok, all != nil && len(all) < out.Passages && access.IsRestricted(ctx): // a part that may not be seen
 		return unknownDocument(c.name)
 	}
 	h := c.w.Header()
@@ -150,7 +151,7 @@ func (a *API) passageGetter(c *call, room bool) (keeping.Get, error) {
 
 // sees reports whether the call's key may see a passage.
 func (c *call) sees(p *corpus.Passage) (bool, error) {
-	if !search.IsRestricted(c.r.Context()) {
+	if !access.IsRestricted(c.r.Context()) {
 		return true, nil
 	}
 	engine, err := c.engine()

@@ -5,6 +5,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // Engine is what this package serves; *search.Engine is one.
@@ -20,7 +21,7 @@ type Engine interface {
 	Methods() []search.MethodInfo
 	// Passage returns a passage and its version, fit for an ETag.
 	Passage(ctx context.Context, id string) (passage corpus.Passage, version string, err error)
-	// Visible reports whether the requests of a context may see a passage (search.Restricted).
+	// Visible reports whether the requests of a context may see a passage (access.Restrict).
 	Visible(ctx context.Context, passage *corpus.Passage) bool
 	// List returns passages after an id, and whether there are more.
 	List(ctx context.Context, after string, limit int) (passages []corpus.Passage, next string, err error)
@@ -31,7 +32,7 @@ type Engine interface {
 	// DocumentText returns the text of a document from a passage on, of at most so many bytes.
 	DocumentText(ctx context.Context, id string, from, most int) (search.DocumentText, error)
 	// Count returns how many passages a filter lets through.
-	Count(ctx context.Context, f search.Filter) (int, error)
+	Count(ctx context.Context, f storage.Filter) (int, error)
 	// Misfits returns the values of fields that do not have the declared types.
 	Misfits(ctx context.Context) ([]search.Misfits, error)
 	// Generation is the newest generation of the collection, and its passages.

@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // The tests serve the real engine over a corpus in memory: what a request may
@@ -63,29 +64,29 @@ func testLibrary() *library {
 	return l
 }
 
-func (l *library) Acquire() search.View       { return l }
+func (l *library) Acquire() storage.View      { return l }
 func (l *library) Release()                   {}
 func (l *library) Generation() uint64         { return 12 }
-func (l *library) Passages() search.Passages  { return l }
-func (l *library) Words() search.WordIndex    { return (*wordScan)(l) }
-func (l *library) Phrases() search.WordIndex  { return nil }
+func (l *library) Passages() storage.Passages { return l }
+func (l *library) Words() storage.WordIndex   { return (*wordScan)(l) }
+func (l *library) Phrases() storage.WordIndex { return nil }
 func (l *library) Len() int                   { return len(l.passages) }
 func (l *library) Ordinals() int              { return len(l.passages) }
 func (l *library) text(o rank.Ordinal) string { return l.passages[o].Title + " " + l.passages[o].Text }
 
-func (l *library) Index(string) (search.IndexInfo, bool) {
-	return search.IndexInfo{Kind: "flat", Passages: 44, Recall: map[string]float64{"recall@10": 1, "recall@100": 1}}, true
+func (l *library) Index(string) (storage.IndexInfo, bool) {
+	return storage.IndexInfo{Kind: "flat", Passages: 44, Recall: map[string]float64{"recall@10": 1, "recall@100": 1}}, true
 }
 
-func (l *library) Vectors(expert string) (search.VectorIndex, bool) {
+func (l *library) Vectors(expert string) (storage.VectorIndex, bool) {
 	return vectorScan{l, expert}, true
 }
 
 // Among leaves out of the indexes' hits what the filter does not let through.
 func (l *library) Among(
 	_ context.Context,
-	f search.Filter,
-) (search.Indexes, func(context.Context) (int, error), error) {
+	f storage.Filter,
+) (storage.Indexes, func(context.Context) (int, error), error) {
 	a := amongSome{l, func(o rank.Ordinal) bool { return lets(f, l.passages[o]) }}
 	n := 0
 	for i := range l.passages {
@@ -96,7 +97,7 @@ func (l *library) Among(
 	return a, func(context.Context) (int, error) { return n, nil }, nil
 }
 
-func lets(f search.Filter, p corpus.Passage) bool {
+func lets(f storage.Filter, p corpus.Passage) bool {
 	has := func(tag string) bool { return slices.Contains(p.Tags, tag) }
 	return (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has)) &&
 		!slices.ContainsFunc(f.TagsAll, func(tag string) bool { return !has(tag) }) && f.Where.Matches(p.Tags, p.Metadata)
@@ -112,12 +113,12 @@ func (a amongSome) first(hits []rank.Hit, k int) []rank.Hit {
 	return hits[:min(k, len(hits))]
 }
 
-func (a amongSome) Vectors(expert string) (search.VectorIndex, bool) {
+func (a amongSome) Vectors(expert string) (storage.VectorIndex, bool) {
 	return someVectors{vectorScan{a.library, expert}, a}, true
 }
 
-func (a amongSome) Words() search.WordIndex   { return someWords{(*wordScan)(a.library), a} }
-func (a amongSome) Phrases() search.WordIndex { return nil }
+func (a amongSome) Words() storage.WordIndex   { return someWords{(*wordScan)(a.library), a} }
+func (a amongSome) Phrases() storage.WordIndex { return nil }
 
 type someVectors struct {
 	vectorScan
@@ -166,8 +167,8 @@ func (l *library) IDs(ordinals []rank.Ordinal) (ids []string, err error) {
 	return ids, nil
 }
 
-func (l *library) Lookup(ctx context.Context, ids []string) ([]search.Found, error) {
-	found := make([]search.Found, len(ids))
+func (l *library) Lookup(ctx context.Context, ids []string) ([]storage.Found, error) {
+	found := make([]storage.Found, len(ids))
 	for i, id := range ids {
 		found[i].Ordinal, found[i].There, _ = l.Ordinal(ctx, id)
 	}
@@ -282,17 +283,17 @@ func (s *wordScan) UpperBound(_ context.Context, question string) (float64, erro
 	return 10 * float64(len(strings.Fields(question))), nil
 }
 
-func (s *wordScan) Rarities(_ context.Context, texts []string) ([][]search.Rarity, error) {
-	return make([][]search.Rarity, len(texts)), nil
+func (s *wordScan) Rarities(_ context.Context, texts []string) ([][]storage.Rarity, error) {
+	return make([][]storage.Rarity, len(texts)), nil
 }
 
-func (s *wordScan) Explain(_ context.Context, question string, o rank.Ordinal) ([]search.TermScore, error) {
-	var terms []search.TermScore
+func (s *wordScan) Explain(_ context.Context, question string, o rank.Ordinal) ([]storage.TermScore, error) {
+	var terms []storage.TermScore
 	for _, word := range strings.Fields(strings.ToLower(question)) {
 		if n := strings.Count(strings.ToLower((*library)(s).text(o)), word); n > 0 {
 			terms = append(
 				terms,
-				search.TermScore{Term: word, Frequency: n, DocFrequency: 1, IDF: 1, Boost: 1, Score: float64(n)},
+				storage.TermScore{Term: word, Frequency: n, DocFrequency: 1, IDF: 1, Boost: 1, Score: float64(n)},
 			)
 		}
 	}

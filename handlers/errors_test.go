@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // TestErrors goes through everything that the interface promises to refuse.
@@ -85,7 +86,7 @@ func TestErrors(t *testing.T) {
 		"a tag is 7":        {"POST", "/v1/search", `{"question":"x","filter":{"tags_any":["a",7]}}`, json, 422, "wrong_type", "/filter/tags_any/1"},
 		"an empty tag":      {"POST", "/v1/search", `{"question":"x","filter":{"tags_any":["a",""]}}`, json, 422, "empty_tag", "/filter/tags_any/1"},
 		"a long tag":        {"POST", "/v1/search", `{"question":"x","filter":{"tags_all":["` + strings.Repeat("t", 257) + `"]}}`, json, 422, "tag_too_long", "/filter/tags_all/0"},
-		"many tags":         {"POST", "/v1/search", `{"question":"x","filter":{"tags_all":[` + strings.Repeat(`"t",`, search.MaxFilterTags) + `"t"]}}`, json, 422, "too_many_tags", "/filter/tags_all"},
+		"many tags":         {"POST", "/v1/search", `{"question":"x","filter":{"tags_all":[` + strings.Repeat(`"t",`, storage.MaxFilterTags) + `"t"]}}`, json, 422, "too_many_tags", "/filter/tags_all"},
 		"unknown expert":    {"POST", "/v1/search", `{"question":"x","experts":["wiki","nobody"]}`, json, 422, "unknown_expert", "/experts/1"},
 		"experts is text": {"POST", "/v1/search", `{"question":"x","experts":"wiki"}`, json, 422, "wrong_type",
 			"/experts"},

@@ -7,7 +7,8 @@ import (
 
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/wording"
-	"example.org/conclave/search"
+	"example.org/conclave/search/access"
+	"example.org/conclave/search/storage"
 )
 
 // filterParameter is the parameter of a query string that holds a condition as JSON.
@@ -34,7 +35,7 @@ func (c *call) condition() (*conditions.Condition, error) {
 	if err := fill(parsed, out); err != nil {
 		return nil, newProblem("invalid_query", "The filter could not be read.").because(err)
 	}
-	if err := (search.Filter{Condition: *out}).Check(); err != nil {
+	if err := (storage.Filter{Condition: *out}).Check(); err != nil {
 		return nil, asParameters(problemOf(c.r.Context(), err))
 	}
 	return out, nil
@@ -48,10 +49,10 @@ func (c *call) listing(engine *admittedEngine) (context.Context, error) {
 	if err != nil || only.Empty() {
 		return ctx, err
 	}
-	if _, err := engine.Count(ctx, search.Filter{Condition: *only}); err != nil {
+	if _, err := engine.Count(ctx, storage.Filter{Condition: *only}); err != nil {
 		return ctx, asParameters(problemOf(ctx, err))
 	}
-	return search.Restricted(ctx, only), nil
+	return access.Restrict(ctx, only), nil
 }
 
 // asJSON returns the JSON of a parameter that was parsed.

@@ -2,7 +2,7 @@ package handlers
 
 import (
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // Limits is the answer of /v1/limits: every limit in force, and what a request
@@ -67,7 +67,7 @@ func (a *API) getLimits(c *call, _ none) (limits Limits, err error) {
 		UploadAnswer: write.AnswerBytes,
 		ReadOnly:     a.options.ReadOnly,
 		BodyBytes:    a.options.BodyBytes, QuestionBytes: l.QuestionBytes, QuestionTokens: map[string]int{},
-		FilterTags: search.MaxFilterTags, FilterTagBytes: corpus.MaxTagBytes,
+		FilterTags: storage.MaxFilterTags, FilterTagBytes: corpus.MaxTagBytes,
 		K: l.K, Candidates: l.Candidates, Batch: l.Batch, EmbedInputs: l.EmbedInputs, EmbedBytes: l.EmbedBytes,
 		TimeoutMS: l.Timeout.Milliseconds(), Concurrency: a.options.Admission.Most(),
 		RateRequests: a.options.RateRequests, RateWindowMS: a.options.RateWindow.Milliseconds(), JSONDepth: maxDepth,

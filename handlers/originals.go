@@ -15,7 +15,7 @@ import (
 	"example.org/conclave/internal/keeping"
 	"example.org/conclave/internal/originals"
 	"example.org/conclave/internal/wording"
-	"example.org/conclave/search"
+	"example.org/conclave/search/access"
 
 	"github.com/klauspost/compress/gzhttp"
 )
@@ -138,7 +138,7 @@ func (a *API) visibleDocument(c *call) (d corpus.Document, err error) {
 		return d, err
 	}
 	ctx := c.r.Context()
-	if !search.IsRestricted(ctx) {
+	if !access.IsRestricted(ctx) {
 		var ok bool
 		d, _, ok, err = keeping.Describe(ctx, get, c.name)
 		if err == nil && !ok {

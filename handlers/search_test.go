@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 func decodeResponse(t *testing.T, body []byte) search.Response {
@@ -288,7 +289,7 @@ func TestFilteredSearch(t *testing.T) {
 		t.Errorf("%s", batch.Answers[2])
 	}
 	r = s.send(http.MethodGet, "/v1/limits", "")
-	if !strings.Contains(string(r.body), fmt.Sprintf(`"filter_tags":%d,`, search.MaxFilterTags)) ||
+	if !strings.Contains(string(r.body), fmt.Sprintf(`"filter_tags":%d,`, storage.MaxFilterTags)) ||
 		!strings.Contains(string(r.body), `"filter_tag_bytes":256`) {
 		t.Errorf("%s", r.body)
 	}

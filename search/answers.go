@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
 )
 
 // AnswerOptions ask for the words that answer the question, which a reader marks in
@@ -171,14 +172,14 @@ const (
 )
 
 // planAnswer checks what is asked of a reader and fills in the defaults.
-func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
+func (l *lineUp) planAnswer(r *Request, p *plan, wrong *fault.Problems) {
 	o := r.Answer
 	if !o.Wanted {
 		return
 	}
 	p.answer, p.reads = o, true
 	if p.listed {
-		wrong.add(
+		wrong.Add(
 			"not_one_ranking",
 			"/answer",
 			"answers are read in one ranking, and fusion is a list of methods: name one method, or leave out answer",
@@ -187,19 +188,19 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 	p.reader, p.writer = l.readersFor(o.Reader, wrong)
 	if p.writer != nil {
 		p.planGenerated(o, wrong)
-		p.answer.Combine = oneOf(wrong, "/answer/combine", o.Combine, CombineBest, []string{CombineBest, CombineSum})
-		wrong.leastChance(o.MinChance)
+		p.answer.Combine = fault.OneOf(wrong, "/answer/combine", o.Combine, CombineBest, []string{CombineBest, CombineSum})
+		checkLeastChance(wrong, o.MinChance)
 		return
 	}
-	p.answer.Passages = wrong.count("/answer/passages", o.Passages, usuallyRead, MostRead)
+	p.answer.Passages = wrong.Count("/answer/passages", o.Passages, usuallyRead, MostRead)
 	if o.Passages == 0 && p.groupBy == "" {
 		p.mostMarked = p.k - p.offset
 	}
 	p.marked = p.answer.Passages
-	p.answer.Combine = oneOf(wrong, "/answer/combine", o.Combine, CombineBest, []string{CombineBest, CombineSum})
-	wrong.leastChance(o.MinChance)
+	p.answer.Combine = fault.OneOf(wrong, "/answer/combine", o.Combine, CombineBest, []string{CombineBest, CombineSum})
+	checkLeastChance(wrong, o.MinChance)
 	if o.MaxTokens != 0 && p.reader != nil {
-		wrong.add(
+		wrong.Add(
 			"unused_option",
 			"/answer/max_tokens",
 			"max_tokens is for readers that write, and %s marks words: leave it out",
@@ -208,16 +209,16 @@ func (l *lineUp) planAnswer(r *Request, p *plan, wrong *problems) {
 	}
 }
 
-// leastChance checks a min_chance, which may be nil.
-func (w *problems) leastChance(least *float64) {
+// checkLeastChance checks a min_chance, which may be nil.
+func checkLeastChance(w *fault.Problems, least *float64) {
 	if least != nil && !(*least >= 0 && *least <= 1) {
-		w.add("out_of_range", "/answer/min_chance", "min_chance is %v: it has to be from 0 to 1", *least)
+		w.Add("out_of_range", "/answer/min_chance", "min_chance is %v: it has to be from 0 to 1", *least)
 	}
 }
 
 // readersFor returns the reader that marks and the generator that writes for a name: a generator has
 // the first that marks beside it, if there is one. nil: there is none.
-func (l *lineUp) readersFor(name string, wrong *problems) (marks, writes *LoadedReader) {
+func (l *lineUp) readersFor(name string, wrong *fault.Problems) (marks, writes *LoadedReader) {
 	first := func(generates bool) *LoadedReader {
 		at := slices.IndexFunc(l.readers, func(x LoadedReader) bool { return (x.Generator != nil) == generates })
 		if at < 0 {
@@ -236,9 +237,9 @@ func (l *lineUp) readersFor(name string, wrong *problems) (marks, writes *Loaded
 }
 
 // readerFor returns the reader of a name, or the first if the name is empty.
-func (l *lineUp) readerFor(name string, wrong *problems) *LoadedReader {
+func (l *lineUp) readerFor(name string, wrong *fault.Problems) *LoadedReader {
 	if len(l.readers) == 0 {
-		wrong.add("needs_reader", "/answer", "answers are marked by a reader, and none is loaded")
+		wrong.Add("needs_reader", "/answer", "answers are marked by a reader, and none is loaded")
 		return nil
 	}
 	if name == "" {
@@ -251,7 +252,7 @@ func (l *lineUp) readerFor(name string, wrong *problems) *LoadedReader {
 			return &l.readers[i]
 		}
 	}
-	wrong.add(
+	wrong.Add(
 		"unknown_reader",
 		"/answer/reader",
 		"there is no reader %s: the readers are %s",

@@ -5,15 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"example.org/conclave/fusion"
-	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/access"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/storage"
 )
 
 // inquiry is what is asked of the sources.
@@ -25,7 +26,7 @@ type inquiry struct {
 	collapse   bool     // copies count once
 	candidates int
 	exact      bool
-	filter     Filter
+	filter     storage.Filter
 	timeout    time.Duration
 	wanted     []int          // into the line-up's sources, ascending
 	unused     map[int]string // of these, the experts that no method has a use for, and why
@@ -43,7 +44,7 @@ type inquiry struct {
 type pass struct {
 	*lineUp
 	inquiry
-	view        *pinned
+	view        *snapshot.Pinned
 	duplicates  *duplicates  // that the sources found; nil: each passage counts for itself
 	corrections []Correction // of the question that was asked for
 	words       string       // the question, and what its words stand for
@@ -55,26 +56,26 @@ type pass struct {
 	answers     chan finding // nobody ever waits to send
 	searched    time.Time    // when all but writing has to be done
 	findings    []finding    // of those asked, in their order
-	refused     *Error       // what is wrong with the filter, as the corpus sees it
+	refused     *fault.Error // what is wrong with the filter, as the corpus sees it
 	left        func()       // tells a Gathering that a source has ended
 }
 
 // ask puts an inquiry to all its sources in parallel. It returns one finding for each, at
 // the latest when ctx is done. Sources that have not answered by then are left out. They
 // end later and release the view.
-func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
+func (l *lineUp) ask(ctx context.Context, q inquiry, view *snapshot.Pinned) *pass {
 	p := &pass{lineUp: l, inquiry: q, view: view, encodings: make([]encoding, len(l.experts)),
 		asked: make([]int, 0, len(q.wanted)), findings: make([]finding, 0, len(q.wanted))}
 	p.words, p.synonyms = synonymous(q.question, l.defaults.Synonyms)
 	err := l.narrow(ctx, view, q.filter)
 	for _, at := range q.wanted {
-		if source := l.sources[at]; source.available(view.narrowed) {
+		if source := l.sources[at]; source.available(view.Narrowed) {
 			p.asked = append(p.asked, at)
 			p.findings = append(p.findings, finding{source: source, at: at, status: StatusDeadline})
 		}
 	}
 	if err != nil {
-		p.refused = refusal(err)
+		p.refused = storage.Refusal(err)
 		if p.refused == nil {
 			p.failAll(ctx, err)
 		}
@@ -125,19 +126,19 @@ func (l *lineUp) ask(ctx context.Context, q inquiry, view *pinned) *pass {
 	return p
 }
 
-// narrow restricts a view to the passages that match filter f and the context's restriction (Restricted). It waits for
+// narrow restricts a view to the passages that match filter f and the context's restriction (Restrict). It waits for
 // a processor, since a filter may have thousands of values. It fails if ctx ends first or the filter cannot be applied.
-func (l *lineUp) narrow(ctx context.Context, view *pinned, f Filter) error {
-	if f.empty() && restrictionOf(ctx) == nil {
+func (l *lineUp) narrow(ctx context.Context, view *snapshot.Pinned, f storage.Filter) error {
+	if f.Empty() && access.Restriction(ctx) == nil {
 		return nil
 	}
-	return l.compute(ctx, func(ctx context.Context) error { return view.narrow(ctx, f) })
+	return l.Compute(ctx, func(ctx context.Context) error { return view.Narrow(ctx, f) })
 }
 
 // gather tells a store that asks for it (Gathering) how many sources will search at the same time.
 func (p *pass) gather(specialists []int) {
 	p.left = func() {}
-	g, ok := p.view.narrowed.(Gathering)
+	g, ok := p.view.Narrowed.(storage.Gathering)
 	if !ok {
 		return
 	}
@@ -156,7 +157,7 @@ func (p *pass) start(ctx context.Context, at int) {
 	go func() {
 		defer p.end()
 		f := finding{source: p.sources[at], at: at}
-		f.cause = guard(func() error { return f.source.ask(ctx, p, &f) })
+		f.cause = run.Guard(func() error { return f.source.ask(ctx, p, &f) })
 		if f.source.kind() != KindLate {
 			p.left()
 		}
@@ -166,9 +167,9 @@ func (p *pass) start(ctx context.Context, at int) {
 
 // begin and end surround work that may outlive the request. Whoever waits for the line-up
 // waits for that work.
-func (p *pass) begin() { p.view.hold(); p.hold() }
+func (p *pass) begin() { p.view.Hold(); p.hold() }
 
-func (p *pass) end() { p.view.unpin(); p.leave() }
+func (p *pass) end() { p.view.Release(); p.leave() }
 
 // setStatus gives a finding its status and tells the observer. A finding whose
 // status is still "deadline" never arrived.
@@ -182,7 +183,7 @@ func (p *pass) setStatus(ctx context.Context, f *finding) {
 		f.status = StatusOK
 	case errors.Is(f.cause, context.DeadlineExceeded), ctx.Err() != nil && errors.Is(f.cause, context.Canceled):
 		f.status = StatusDeadline
-	case overloaded(f.cause):
+	case run.Overloaded(f.cause):
 		f.status = StatusOverloaded
 	default:
 		f.status = StatusFailed
@@ -193,7 +194,7 @@ func (p *pass) setStatus(ctx context.Context, f *finding) {
 	if f.reason == "" {
 		switch f.status {
 		case StatusDeadline:
-			f.reason = fmt.Sprintf("it did not answer within %g ms", milliseconds(p.timeout))
+			f.reason = fmt.Sprintf("it did not answer within %g ms", run.Milliseconds(p.timeout))
 		case StatusOverloaded:
 			f.reason = "its queue is full; try again in a moment"
 		case StatusFailed:
@@ -215,81 +216,16 @@ func (p *pass) failAll(ctx context.Context, cause error) {
 	}
 }
 
-// overloaded reports whether err says that a queue was full.
-func overloaded(err error) bool {
-	var full interface{ Overloaded() bool }
-	return errors.As(err, &full) && full.Overloaded()
+// pin pins the newest generation for a request, which unpins it.
+func (e *Engine) pin() *snapshot.Pinned {
+	return snapshot.Pin(e.corpus.Acquire(), e.current.Load().defaults.Fields)
 }
 
-// pinned is a View that several goroutines use: the last one to let go
-// releases it.
-type pinned struct {
-	View
-	narrowed Indexes          // what is searched: the view's own indexes, or those that a filter leaves
-	types    conditions.Types // of fields, as they were declared
-	where    conditions.Node  // what a filter asks of metadata
-	// selected is how many passages the filter lets through; nil without one.
-	selected  func(context.Context) (int, error)
-	narrowing sync.Mutex // guards narrow
-	users     atomic.Int64
-}
-
-func (e *Engine) pin() *pinned {
-	p := &pinned{View: e.corpus.Acquire(), types: e.current.Load().defaults.Fields}
-	p.narrowed = p.View
-	p.users.Store(1)
-	return p
-}
-
-func (p *pinned) hold() { p.users.Add(1) }
-
-func (p *pinned) unpin() {
-	if p.users.Add(-1) == 0 {
-		p.Release()
-	}
-}
-
-// stage runs a step of a source, records its duration in milliseconds, and tells the
-// observer. It does not begin a step of a request that has ended.
-func (e *Engine) stage(ctx context.Context, source, stage string, took *float64, step func() error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	started := time.Now()
-	defer func() {
-		d := time.Since(started)
-		*took = milliseconds(d)
-		e.observer.Stage(ctx, source, stage, d)
-	}()
-	return step()
-}
-
-// search runs a source's search as a stage, when a processor is free.
-func (e *Engine) search(ctx context.Context, f *finding, step func(context.Context) error) error {
-	return e.compute(ctx, func(ctx context.Context) error {
-		return e.stage(ctx, f.source.name(), StageSearch, &f.took.Search, func() error { return step(ctx) })
+// runSearch runs the search of a source as a stage, with a turn.
+func runSearch(ctx context.Context, r run.Runner, f *finding, step func(context.Context) error) error {
+	return r.Compute(ctx, func(ctx context.Context) error {
+		return r.Stage(ctx, f.source.name(), StageSearch, &f.took.Search, func() error { return step(ctx) })
 	})
-}
-
-// ErrFault is the error of a source one of whose mapped files cannot be read.
-var ErrFault = errors.New("a file that is mapped into memory cannot be read: it was cut, or its disk fails")
-
-// guard runs step and turns a panic into an error. An expert may be a remote engine, a
-// foreign model or a third party's index: if one breaks, it is left out, and the server
-// goes on. The same holds if its mapped file was truncated or its disk fails, which the
-// system reports by a fault (SIGBUS) when the file is read.
-func guard(step func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case interface{ Addr() uintptr }: // a runtime.Error of a fault
-			err = fmt.Errorf("%w: fault at %#x\n%s", ErrFault, r.Addr(), debug.Stack())
-		default:
-			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-		}
-	}()
-	return step()
 }
 
 // checkHits refuses hits that no fusion can use: a score that is not finite, a passage
@@ -304,8 +240,4 @@ func checkHits(hits []rank.Hit, passages int) error {
 		rank.Sort(hits)
 	}
 	return fusion.CheckHits(hits)
-}
-
-func milliseconds(d time.Duration) float64 {
-	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
 }

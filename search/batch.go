@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
 )
 
 // Answer is the outcome of one search of a batch: Err, or Response.
@@ -30,7 +33,10 @@ func (e *Engine) Batch(ctx context.Context, requests []Request, deliver func(Ans
 			code = "out_of_range"
 		}
 		detail := fmt.Sprintf("the batch has %d searches: it must have from 1 to %d", n, e.limits.Batch)
-		return &Error{Kind: Invalid, Code: code, Detail: detail, Fields: []FieldError{{Pointer: "/searches", Detail: detail}}}
+		return &fault.Error{
+			Kind: fault.Invalid, Code: code, Detail: detail,
+			Fields: []fault.FieldError{{Pointer: "/searches", Detail: detail}},
+		}
 	}
 	l, err := e.begin()
 	if err != nil {
@@ -77,16 +83,16 @@ const BatchOver = "the time of the whole batch was over before this search was d
 // answerOne answers a search of a batch.
 func (l *lineUp) answerOne(ctx context.Context, r Request, ahead <-chan struct{}) (answer Answer) {
 	defer func() {
-		var known *Error
+		var known *fault.Error
 		if answer.Err != nil && context.Cause(ctx) == context.DeadlineExceeded &&
-			!(errors.As(answer.Err, &known) && known.Kind == Invalid) {
-			answer.Err = &Error{Kind: Deadline, Code: "deadline", Detail: BatchOver, Err: context.DeadlineExceeded}
+			!(errors.As(answer.Err, &known) && known.Kind == fault.Invalid) {
+			answer.Err = &fault.Error{Kind: fault.Deadline, Code: "deadline", Detail: BatchOver, Err: context.DeadlineExceeded}
 		}
 	}()
 	if err := ctx.Err(); err != nil {
 		return Answer{Err: fmt.Errorf("the caller has gone: %w", err)}
 	}
-	answer.Err = guard(func() (err error) {
+	answer.Err = run.Guard(func() (err error) {
 		answer.Response, err = l.answer(ctx, r, time.Now(), ahead)
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
 )
 
 // fixed is an index that answers at once, so that what is measured is the
@@ -35,11 +36,11 @@ func (f fixedWords) Scores(ctx context.Context, _ string, passages []rank.Ordina
 
 func (f fixedWords) UpperBound(context.Context, string) (float64, error) { return 100, nil }
 
-func (f fixedWords) Rarities(_ context.Context, texts []string) ([][]Rarity, error) {
-	return make([][]Rarity, len(texts)), nil
+func (f fixedWords) Rarities(_ context.Context, texts []string) ([][]storage.Rarity, error) {
+	return make([][]storage.Rarity, len(texts)), nil
 }
 
-func (f fixedWords) Explain(context.Context, string, rank.Ordinal) ([]TermScore, error) {
+func (f fixedWords) Explain(context.Context, string, rank.Ordinal) ([]storage.TermScore, error) {
 	return nil, nil
 }
 

@@ -14,6 +14,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/storage"
 )
 
 // Sort puts the candidates that were found in the order of a field of their metadata. Those without
@@ -43,42 +45,42 @@ const (
 )
 
 // planFields checks what is asked of fields of metadata.
-func (p *plan) planFields(r *Request, wrong *problems) {
+func (p *plan) planFields(r *Request, wrong *fault.Problems) {
 	p.sort, p.boost = r.Sort, r.Boost
 	p.planFacets(r, wrong)
 	if r.Sort != (Sort{}) {
-		wrong.field("/sort/field", r.Sort.Field)
-		oneOf(wrong, "/sort/order", r.Sort.Order, "asc", []string{"asc", "desc"})
+		checkField(wrong, "/sort/field", r.Sort.Field)
+		fault.OneOf(wrong, "/sort/order", r.Sort.Order, "asc", []string{"asc", "desc"})
 		for name, given := range map[string]bool{
 			"group_by": r.GroupBy != "", "rerank": r.Rerank.Wanted, "answer": r.Answer.Wanted,
 		} {
 			if given {
-				wrong.add("unused_option", "/sort", "sort orders by a field, and %s by something else: leave out one", name)
+				wrong.Add("unused_option", "/sort", "sort orders by a field, and %s by something else: leave out one", name)
 			}
 		}
 	}
 	if r.Boost == (Boost{}) {
 		return
 	}
-	wrong.field("/boost/field", r.Boost.Field)
+	checkField(wrong, "/boost/field", r.Boost.Field)
 	var ok bool
 	p.halfLife, ok = parseAge(r.Boost.HalfLife)
 	if !ok {
-		wrong.add("out_of_range", "/boost/half_life",
+		wrong.Add("out_of_range", "/boost/half_life",
 			"half_life is %s: it has to be a number with h, d, w or y behind it, such as 90d, of a minute to 1000 years",
 			wording.Quote(r.Boost.HalfLife))
 	}
 	p.boost.Weight = cmp.Or(r.Boost.Weight, usualBoost)
 	if !(p.boost.Weight > 0 && p.boost.Weight <= mostBoost) {
-		wrong.add("out_of_range", "/boost/weight", "weight is %v: it has to be above 0 and at most %d",
+		wrong.Add("out_of_range", "/boost/weight", "weight is %v: it has to be above 0 and at most %d",
 			r.Boost.Weight, mostBoost)
 	}
 }
 
-// field checks the name of a field.
-func (w *problems) field(pointer, name string) {
+// checkField checks the name of a field.
+func checkField(w *fault.Problems, pointer, name string) {
 	if name == "" || len(name) > conditions.MaxFieldBytes {
-		w.add("out_of_range", pointer, "the field has %d bytes: it has to have 1 to %d", len(name), conditions.MaxFieldBytes)
+		w.Add("out_of_range", pointer, "the field has %d bytes: it has to have 1 to %d", len(name), conditions.MaxFieldBytes)
 	}
 }
 
@@ -213,9 +215,9 @@ func sortBy(items []fusion.Item, keys map[rank.Ordinal]any, descending bool) {
 		case !has || !other:
 			return cmp.Compare(b2i(other), b2i(has))
 		case descending:
-			return compareValues(b, a)
+			return storage.CompareValues(b, a)
 		}
-		return compareValues(a, b)
+		return storage.CompareValues(a, b)
 	})
 }
 
@@ -224,36 +226,4 @@ func b2i(yes bool) int {
 		return 1
 	}
 	return 0
-}
-
-// compareValues orders two values of metadata.
-func compareValues(a, b any) int {
-	x, y := sortKeyOf(a), sortKeyOf(b)
-	return cmp.Or(cmp.Compare(x.kind, y.kind), cmp.Compare(x.key, y.key), cmp.Compare(x.text, y.text))
-}
-
-// sortKey is a value in a form that is compared: first its kind, then its key, then its text.
-type sortKey struct {
-	kind int
-	key  uint64
-	text string
-}
-
-func sortKeyOf(value any) sortKey {
-	v, _ := conditions.ValueOf(value)
-	switch of := v.Any().(type) {
-	case float64:
-		return sortKey{key: conditions.NumberKey(of)}
-	case bool:
-		return sortKey{kind: 3, key: conditions.BoolKey(of)}
-	case string:
-		if x, ok := conditions.ParseNumber(of); ok {
-			return sortKey{key: conditions.NumberKey(x)}
-		}
-		if from, _, ok := conditions.ParseDate(of); ok {
-			return sortKey{kind: 1, key: conditions.DateKey(from)}
-		}
-		return sortKey{kind: 2, text: of}
-	}
-	return sortKey{kind: 4}
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"time"
+
+	"example.org/conclave/search/fault"
 )
 
 // Compare answers one question in several ways. Each answer is that of a search of its own,
@@ -103,7 +105,7 @@ func joinInquiries(plans []*plan) inquiry {
 func checkComparable(requests []Request) error {
 	invalid := func(format string, args ...any) error {
 		detail := fmt.Sprintf(format, args...)
-		return &Error{Kind: Invalid, Code: "not_comparable", Detail: detail}
+		return &fault.Error{Kind: fault.Invalid, Code: "not_comparable", Detail: detail}
 	}
 	if len(requests) == 0 {
 		return invalid("there is nothing to compare")
@@ -150,7 +152,7 @@ func checkComparable(requests []Request) error {
 
 // nameRequest says which request an error is about, and keeps its kind.
 func nameRequest(i int, err error) error {
-	var known *Error
+	var known *fault.Error
 	if errors.As(err, &known) {
 		named := *known
 		named.Detail = fmt.Sprintf("request %d: %s", i+1, known.Detail)

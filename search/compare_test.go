@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"example.org/conclave/search/fault"
 )
 
 // comparison returns every method with several sets of sources and options.
@@ -101,8 +103,8 @@ func TestCompareRefuses(t *testing.T) {
 		"a wrong one":        {[]Request{{Question: "a"}, {Question: "a", Fusion: methodsOf("magic")}}, "request 2: there is no fusion method"},
 	} {
 		_, err := engine.Compare(context.Background(), c.requests)
-		var known *Error
-		if !errors.As(err, &known) || known.Kind != Invalid || !strings.Contains(known.Detail, c.says) {
+		var known *fault.Error
+		if !errors.As(err, &known) || known.Kind != fault.Invalid || !strings.Contains(known.Detail, c.says) {
 			t.Errorf("%s: %v, want an invalid request with %q", name, err, c.says)
 		}
 	}
@@ -130,8 +132,8 @@ func TestCompareWithoutASource(t *testing.T) {
 		context.Background(),
 		append(requests, Request{Question: question, Experts: &[]string{"B"}, BM25: &no}),
 	)
-	var known *Error
-	if !errors.As(err, &known) || known.Kind != Unavailable || !strings.Contains(known.Detail, "request 3") {
+	var known *fault.Error
+	if !errors.As(err, &known) || known.Kind != fault.Unavailable || !strings.Contains(known.Detail, "request 3") {
 		t.Errorf("a request whose only source failed: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/run"
 )
 
 // answer is a plan on its way from the findings to the response.
@@ -55,7 +56,7 @@ func (a *answer) complete(ctx context.Context) error {
 	exact := a.plan.missing == fusion.Exact &&
 		slices.ContainsFunc(a.plan.methods, func(m plannedMethod) bool { return m.Takes(fusion.OptionMissing) })
 	if exact || slices.ContainsFunc(a.findings, func(f finding) bool { return f.status == StatusOK && f.follows }) {
-		deletedSince, err := a.view.narrowed.Prefetch(ctx, a.table.Ordinals())
+		deletedSince, err := a.view.Narrowed.Prefetch(ctx, a.table.Ordinals())
 		if err != nil {
 			return fmt.Errorf("fetching the scores of %d passages: %w", a.table.Len(), err)
 		}
@@ -85,7 +86,7 @@ func (a *answer) complete(ctx context.Context) error {
 		if len(passages) == 0 {
 			continue
 		}
-		err := guard(func() error {
+		err := run.Guard(func() error {
 			if err := f.score(ctx, passages, scores); err != nil {
 				return err
 			}
@@ -125,8 +126,8 @@ func (a *answer) tabulate() error {
 // that did not answer.
 func (a *answer) follow(ctx context.Context, column int, candidates []rank.Ordinal, scores []float32) {
 	f := &a.findings[column]
-	f.cause = guard(func() error {
-		return a.stage(ctx, f.source.name(), StageSearch, &f.took.Search, func() error {
+	f.cause = run.Guard(func() error {
+		return a.Stage(ctx, f.source.name(), StageSearch, &f.took.Search, func() error {
 			if err := f.score(ctx, candidates, scores); err != nil {
 				return err
 			}

@@ -11,20 +11,18 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/storage"
+	"example.org/conclave/search/turn"
 )
 
 // EngineConfig is what an Engine is made of.
 type EngineConfig struct {
 	LineUp   // to begin with
-	Corpus   Corpus
+	Corpus   storage.Corpus
 	Limits   Limits
-	Observer Observer // nil: nobody listens
-	Turns    Turns    // nil: everybody computes at once
+	Observer Observer   // nil: nobody listens
+	Turns    turn.Turns // nil: everybody computes at once
 }
-
-// MaxFilterTags is the most tags of each list of a filter, enough for the groups of an
-// access list; no passage has a longer one than corpus.MaxTagBytes.
-const MaxFilterTags = 1 << 14
 
 // Limits bound what one request may ask for.
 type Limits struct {
@@ -103,7 +101,7 @@ func (c *EngineConfig) complete() error {
 		c.Observer = NoObserver{}
 	}
 	if c.Turns == nil {
-		c.Turns = freeTurns{}
+		c.Turns = turn.Unlimited{}
 	}
 	return c.Limits.check()
 }

@@ -13,6 +13,8 @@ import (
 	"example.org/conclave/internal/languages"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/internal/naming"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/storage"
 )
 
 // How many random passages tell what a token of a question matches by chance: at most,
@@ -34,7 +36,7 @@ type chanceMatches struct {
 
 // matchByChance compares a question with random passages. Those whose vectors are not at hand
 // say nothing.
-func matchByChance(index TokenVectors, random []rank.Ordinal, question []float32, dim int) *chanceMatches {
+func matchByChance(index storage.TokenVectors, random []rank.Ordinal, question []float32, dim int) *chanceMatches {
 	c := &chanceMatches{}
 	for _, o := range random {
 		if len(c.passages) == mostByChance {
@@ -94,11 +96,6 @@ type contentWords struct {
 	all func() languages.FunctionWords // of all languages; nil until they are asked for
 }
 
-// wordFrequencies is a WordIndex that knows how many passages have a word.
-type wordFrequencies interface {
-	Frequency(word string) (passages int, term bool, err error)
-}
-
 // leastBits is the least information of a word that is marked in a language whose function words are not known, as a
 // share of that of a word that one passage has: -log(df/N) of log(N).
 const leastBits = 1. / 3
@@ -113,7 +110,7 @@ const (
 // of which nothing is known does.
 func (t *contentWords) filter(
 	ctx context.Context,
-	view *pinned,
+	view *snapshot.Pinned,
 	question string,
 ) func(*corpus.Passage, Highlight) bool {
 	known := t.countWords(ctx, view)
@@ -135,7 +132,7 @@ func (k *knownWords) functionWords(text string) (code string, words languages.Fu
 
 // functionWordsOf returns the words of a question that carry nothing, in lower case, in the language of the collection
 // that it is closest to; nil where that is not known.
-func (t *contentWords) functionWordsOf(ctx context.Context, view *pinned, question string) []string {
+func (t *contentWords) functionWordsOf(ctx context.Context, view *snapshot.Pinned, question string) []string {
 	code, function := t.countWords(ctx, view).functionWords(question)
 	if function == nil {
 		return nil
@@ -163,7 +160,7 @@ func (t *contentWords) functionWordsOf(ctx context.Context, view *pinned, questi
 
 // namesIn returns how to recognise names in the language of the question, among the languages of the collection.
 // Capital letters mark no names in German and Luxembourgish, where all nouns have one.
-func (t *contentWords) namesIn(ctx context.Context, view *pinned, question string) naming.Language {
+func (t *contentWords) namesIn(ctx context.Context, view *snapshot.Pinned, question string) naming.Language {
 	code, function := t.countWords(ctx, view).functionWords(question)
 	in := naming.Language{Capitals: code != "de" && code != "lb"}
 	if function != nil {
@@ -192,7 +189,7 @@ func (t *contentWords) mayCarryNothing(question string) bool {
 type knownWords struct {
 	random, all int // passages
 	having      map[string]int
-	words       wordFrequencies // nil: they are not counted
+	words       storage.WordFrequencies // nil: they are not counted
 	languages   []string
 	function    map[string]languages.FunctionWords
 }
@@ -244,11 +241,11 @@ func named(text string, start, end int) bool {
 
 // countWords counts the words of random passages and tells their languages, once for a generation, and again where
 // other passages are drawn: in a store that has no generations.
-func (t *contentWords) countWords(ctx context.Context, view *pinned) *knownWords {
+func (t *contentWords) countWords(ctx context.Context, view *snapshot.Pinned) *knownWords {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := &knownWords{all: view.Passages().Len()}
-	out.words, _ = view.Words().(wordFrequencies)
+	out.words, _ = view.Words().(storage.WordFrequencies)
 	sample := view.Passages().Sample(randomPassages)
 	if t.having == nil || t.generation != view.Generation() || !slices.Equal(t.sample, sample) {
 		passages, err := view.Passages().Read(ctx, sample)
@@ -270,7 +267,7 @@ func (t *contentWords) count(passages []corpus.Passage) {
 	var texts []string
 	for i := range passages {
 		p := &passages[i]
-		if deleted(*p) {
+		if storage.IsDeleted(*p) {
 			continue
 		}
 		t.random++

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/internal/snapshot"
 )
 
 // spoken are passages of a language, and of questions about them the words that ask and those that tell what about.
@@ -63,7 +64,7 @@ func TestFunctionWordsAreNotMarked(t *testing.T) {
 				s.library.shelf.passages[i].Title, s.library.shelf.passages[i].Text = "", lines[i%len(lines)]
 			}
 			known := new(contentWords)
-			view := &pinned{View: &fewer{s.library.shelf, len(lines) * times}}
+			view := &snapshot.Pinned{View: &fewer{s.library.shelf, len(lines) * times}}
 			carries := known.filter(t.Context(), view, "")
 			for want, words := range map[bool]string{false: c.ask, true: c.tell} {
 				for _, word := range strings.Fields(words) {
@@ -110,7 +111,7 @@ func TestNamesAreMarked(t *testing.T) {
 	for i, line := range strings.Split(spoken["en"].passages, "\n") {
 		s.library.shelf.passages[i].Text = line
 	}
-	carries := new(contentWords).filter(t.Context(), &pinned{View: s.library.shelf}, "")
+	carries := new(contentWords).filter(t.Context(), &snapshot.Pinned{View: s.library.shelf}, "")
 	for text, want := range map[string]string{
 		"They saw The Who play before it was dark, and who they were did not matter to them.":       "The Who",
 		"Ask the IT department when it is broken, since they know it, and not us.":                  "IT",

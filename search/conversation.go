@@ -9,6 +9,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/access"
+	"example.org/conclave/search/internal/snapshot"
 )
 
 // A message that lacks what was said before it ("and for children?") is asked twice: by itself, and
@@ -38,10 +40,10 @@ func earlierWeight(message string) float64 {
 
 // askInConversation puts an inquiry to its sources, and beside it the same question behind those before
 // it where there are any.
-func (l *lineUp) askInConversation(ctx context.Context, q inquiry, behind string, view *pinned) *pass {
+func (l *lineUp) askInConversation(ctx context.Context, q inquiry, behind string, view *snapshot.Pinned) *pass {
 	ask := func(q inquiry) *pass {
 		var corrections []Correction
-		if q.correct && restrictionOf(ctx) == nil { // what is said of it may be words of passages that are not seen
+		if q.correct && access.Restriction(ctx) == nil { // what is said of it may be words of passages that are not seen
 			q.question, corrections = l.corrected(ctx, view, q.question)
 		}
 		p := l.ask(ctx, q, view)

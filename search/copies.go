@@ -8,13 +8,9 @@ import (
 	"sync"
 
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/storage"
 )
-
-// fingerprinted are Passages that tell copies: equal numbers are of passages with the same
-// title and text, but for white space and case; 0 is not known.
-type fingerprinted interface {
-	Fingerprints(ctx context.Context, passages []rank.Ordinal) ([]uint64, error)
-}
 
 const (
 	deepest     = 32 // times as many hits are asked for at most as are wanted, where many are copies
@@ -24,15 +20,15 @@ const (
 
 // duplicates are the passages that the sources of a pass found, by fingerprints.
 type duplicates struct {
-	passages     fingerprinted
+	passages     storage.Fingerprinted
 	mu           sync.Mutex
 	groups       map[uint64][]rank.Ordinal
 	fingerprints map[rank.Ordinal]uint64
 }
 
 // duplicatesIn returns nil where each passage counts for itself.
-func duplicatesIn(view *pinned, q inquiry) *duplicates {
-	passages, ok := view.Passages().(fingerprinted)
+func duplicatesIn(view *snapshot.Pinned, q inquiry) *duplicates {
+	passages, ok := view.Passages().(storage.Fingerprinted)
 	if !ok || !q.collapse {
 		return nil
 	}
@@ -45,7 +41,7 @@ func duplicatesIn(view *pinned, q inquiry) *duplicates {
 func (p *pass) searchDistinct(ctx context.Context, k int, search func(k int) ([]rank.Hit, error)) ([]rank.Hit, error) {
 	for depth := k; ; {
 		hits, err := search(depth)
-		if p.duplicates == nil || err != nil && !errors.As(err, new(*PartialError)) {
+		if p.duplicates == nil || err != nil && !errors.As(err, new(*storage.PartialError)) {
 			return hits, err
 		}
 		if checked := checkHits(hits, p.view.Passages().Ordinals()); checked != nil {
@@ -154,9 +150,9 @@ func (a *answer) nameCopies(ctx context.Context, results []Result, of []rank.Ord
 	from := 0
 	for i, end := range ends {
 		for n, p := range passages[from:end] {
-			if !deleted(p) {
+			if !storage.IsDeleted(p) {
 				results[i].Copies = append(results[i].Copies, p.ID)
-				of := a.view.collectionOf(all[from+n])
+				of := a.view.CollectionOf(all[from+n])
 				if of != "" {
 					results[i].CopiesIn = append(results[i].CopiesIn, of)
 				}

@@ -11,6 +11,9 @@ import (
 	"unicode/utf8"
 
 	"example.org/conclave/internal/spelling"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/storage"
 )
 
 // Correction is a word of a question that was taken for mistyped, and the word that was
@@ -36,16 +39,16 @@ type suspect struct {
 	begin, end int    // in the question
 	word       string // in lower case
 	name       bool   // it begins with a capital, and others of the question do not
-	placed     Placed
+	placed     storage.Placed
 }
 
 // corrected corrects a question, and tells the observer of a failure: the question
 // is then asked as it is.
-func (l *lineUp) corrected(ctx context.Context, view *pinned, question string) (string, []Correction) {
+func (l *lineUp) corrected(ctx context.Context, view *snapshot.Pinned, question string) (string, []Correction) {
 	var out string
 	var corrections []Correction
-	err := l.compute(ctx, func(ctx context.Context) error {
-		return guard(func() (err error) {
+	err := l.Compute(ctx, func(ctx context.Context) error {
+		return run.Guard(func() (err error) {
 			out, corrections, err = l.correct(ctx, view, question)
 			return err
 		})
@@ -60,8 +63,8 @@ func (l *lineUp) corrected(ctx context.Context, view *pinned, question string) (
 // correct returns a question with the words put right that neither the collection nor the
 // language of the encoder knows, where words that they know are near enough and likelier
 // (see spelling.Typed). It returns the question as it is where there is nothing to correct.
-func (l *lineUp) correct(ctx context.Context, view *pinned, question string) (string, []Correction, error) {
-	v := view.vocabulary()
+func (l *lineUp) correct(ctx context.Context, view *snapshot.Pinned, question string) (string, []Correction, error) {
+	v := view.Vocabulary()
 	if v == nil {
 		return question, nil, nil
 	}
@@ -127,7 +130,7 @@ func languageOf(x *Expert) *spelling.Language {
 // likeliest returns the word that a suspect was most probably meant as; "" where that is as it is.
 func (s *suspect) likeliest(
 	ctx context.Context,
-	v Vocabulary,
+	v storage.Vocabulary,
 	language *spelling.Language,
 	near []spelling.Candidate,
 	passages float64,
@@ -163,17 +166,17 @@ func (s *suspect) likeliest(
 			add(c, false)
 		}
 	}
-	weigh := func(c *candidate, beside Neighbours, known float64) {
+	weigh := func(c *candidate, beside storage.Neighbours, known float64) {
 		own := (1-ofNeighbours*known)*c.own + ofNeighbours*(beside.Before+beside.After)/2
 		c.score = math.Log(ofCollection*own+(1-ofCollection)*c.general) + c.typed
 	}
 	for i := range all {
-		weigh(&all[i], Neighbours{}, 0)
+		weigh(&all[i], storage.Neighbours{}, 0)
 	}
 	order := func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Word, b.Word)) }
 	slices.SortFunc(all, order)
 	if len(all) > 1 {
-		placed := make([]Placed, min(len(all), mostInContext))
+		placed := make([]storage.Placed, min(len(all), mostInContext))
 		for i := range placed {
 			placed[i] = s.placed
 			placed[i].Word = all[i].Word
@@ -239,7 +242,7 @@ func suspectsOf(question string, language *spelling.Language) (suspects []suspec
 					suspects = append(
 						suspects,
 						suspect{begin: begin + from, end: begin + to, word: lower, name: !loud && !first && unicode.IsUpper(head),
-							placed: Placed{Before: question[:begin+from], After: question[begin+to:]}},
+							placed: storage.Placed{Before: question[:begin+from], After: question[begin+to:]}},
 					)
 				}
 				first = false

@@ -3,11 +3,15 @@ package search
 import (
 	"context"
 	"fmt"
+
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/storage"
 )
 
 // Count returns how many passages a filter lets through, as searches see them. The error is an *Error where the
 // filter cannot be followed.
-func (e *Engine) Count(ctx context.Context, f Filter) (n int, err error) {
+func (e *Engine) Count(ctx context.Context, f storage.Filter) (n int, err error) {
 	if err := f.Check(); err != nil {
 		return 0, err
 	}
@@ -17,23 +21,23 @@ func (e *Engine) Count(ctx context.Context, f Filter) (n int, err error) {
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.unpin()
-	err = view.narrow(ctx, f)
-	if refused := refusal(err); refused != nil {
+	defer view.Release()
+	err = view.Narrow(ctx, f)
+	if refused := storage.Refusal(err); refused != nil {
 		return 0, refused
 	}
-	if err == nil && view.selected == nil { // nothing is asked
+	if err == nil && view.Selected == nil { // nothing is asked
 		return view.Passages().Len(), nil
 	}
 	if err == nil {
-		err = guard(func() (err error) {
-			n, err = view.selected(ctx)
+		err = run.Guard(func() (err error) {
+			n, err = view.Selected(ctx)
 			return err
 		})
 	}
 	if err != nil {
-		return 0, &Error{
-			Kind: Unavailable, Code: "unavailable",
+		return 0, &fault.Error{
+			Kind: fault.Unavailable, Code: "unavailable",
 			Detail: "the passages could not be counted; the server's log says why", Err: fmt.Errorf("counting passages: %w", err),
 		}
 	}

@@ -11,11 +11,14 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/storage"
+	"example.org/conclave/search/turn"
 )
 
 // slowPassages take a while to be read, one by one.
 type slowPassages struct {
-	Passages
+	storage.Passages
 	each time.Duration
 	read *atomic.Int64
 }
@@ -34,18 +37,21 @@ func (s slowPassages) Read(ctx context.Context, passages []rank.Ordinal) (out []
 }
 
 type slowView struct {
-	View
+	storage.View
 	passages slowPassages
 }
 
-func (v slowView) Passages() Passages { v.passages.Passages = v.View.Passages(); return v.passages }
+func (v slowView) Passages() storage.Passages {
+	v.passages.Passages = v.View.Passages()
+	return v.passages
+}
 
 type slowCorpus struct {
-	Corpus
+	storage.Corpus
 	passages slowPassages
 }
 
-func (c slowCorpus) Acquire() View { return slowView{c.Corpus.Acquire(), c.passages} }
+func (c slowCorpus) Acquire() storage.View { return slowView{c.Corpus.Acquire(), c.passages} }
 
 // TestDeadlineIsForAllOfIt: what follows the sources ends at the deadline too,
 // and the passages that are left are not read.
@@ -61,7 +67,7 @@ func TestDeadlineIsForAllOfIt(t *testing.T) {
 		}
 		started := time.Now()
 		_, err = engine.Search(context.Background(), Request{Question: question, K: 50, TimeoutMS: 100})
-		if kindOf(err) != Deadline {
+		if kindOf(err) != fault.Deadline {
 			t.Errorf("kind %d: %v", kindOf(err), err)
 		}
 		if took := time.Since(started); took != 105*time.Millisecond || read.Load() != 7 {
@@ -88,7 +94,7 @@ func TestTimeRunsFromArrival(t *testing.T) {
 			t.Errorf("it took %v of the 40ms that were left", took)
 		}
 		time.Sleep(time.Second)
-		if _, err := engine.Search(arrived, Request{Question: question, TimeoutMS: 100}); kindOf(err) != Deadline {
+		if _, err := engine.Search(arrived, Request{Question: question, TimeoutMS: 100}); kindOf(err) != fault.Deadline {
 			t.Errorf("after its time: %v", err)
 		}
 		_ = engine.Close(context.Background())
@@ -140,7 +146,7 @@ func TestComputingWaitsForItsTurn(t *testing.T) {
 		}
 		processors.turns <- struct{}{} // somebody else has it
 		_, err = engine.Search(context.Background(), Request{Question: question, Experts: &[]string{}, TimeoutMS: 20})
-		if kindOf(err) != Deadline {
+		if kindOf(err) != fault.Deadline {
 			t.Errorf("without a turn: %v", err)
 		}
 	})
@@ -156,7 +162,7 @@ func TestWaitingElsewhereTakesNoTurn(t *testing.T) {
 		config.Turns = processors
 		for _, name := range []string{"A", "B", "C"} {
 			s.vectors[name].hook = func(ctx context.Context) error {
-				err := Elsewhere(ctx, func() error { time.Sleep(40 * time.Millisecond); return nil })
+				err := turn.Elsewhere(ctx, func() error { time.Sleep(40 * time.Millisecond); return nil })
 				if err == nil && len(processors.turns) != 1 {
 					return errors.New("it goes on without a turn")
 				}
@@ -187,7 +193,7 @@ func TestWaitingElsewhereTakesNoTurn(t *testing.T) {
 		) // somebody else has it, and keeps it
 		defer other.Stop()
 		_, err = engine.Search(context.Background(), Request{Question: question, Fusion: methodsOf("sum"), TimeoutMS: 200})
-		if kindOf(err) != Deadline ||
+		if kindOf(err) != fault.Deadline ||
 			len(processors.turns) != 1 {
 			t.Errorf("who gets no turn any more: %v; %d turns are taken", err, len(processors.turns))
 		}
@@ -209,10 +215,10 @@ func TestBesideTakesNoTurn(t *testing.T) {
 		s.vectors["A"].hook = func(ctx context.Context) error {
 			ended := make(chan error)
 			go func() {
-				ended <- Elsewhere(Beside(ctx), func() error { time.Sleep(20 * time.Millisecond); return nil })
+				ended <- turn.Elsewhere(turn.Beside(ctx), func() error { time.Sleep(20 * time.Millisecond); return nil })
 			}()
-			err := Elsewhere(ctx, func() error { time.Sleep(10 * time.Millisecond); return nil })
-			return errors.Join(err, Elsewhere(ctx, func() error { return <-ended }))
+			err := turn.Elsewhere(ctx, func() error { time.Sleep(10 * time.Millisecond); return nil })
+			return errors.Join(err, turn.Elsewhere(ctx, func() error { return <-ended }))
 		}
 		engine, err := NewEngine(config)
 		if err != nil {
@@ -243,9 +249,9 @@ func (c *countedTurns) Turn(context.Context) (func(), error) {
 // it back in the end.
 func TestElsewhereInElsewhere(t *testing.T) {
 	turns := &countedTurns{}
-	err := InTurn(t.Context(), turns, func(ctx context.Context) error {
-		err := Elsewhere(ctx, func() error {
-			return Elsewhere(ctx, func() error {
+	err := turn.Do(t.Context(), turns, func(ctx context.Context) error {
+		err := turn.Elsewhere(ctx, func() error {
+			return turn.Elsewhere(ctx, func() error {
 				if turns.held != 0 {
 					t.Errorf("%d turns are held while the step waits", turns.held)
 				}

@@ -7,6 +7,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
 )
 
 // dense is an expert that gives a text one vector. Its ensemble, where it has one,
@@ -36,7 +37,7 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	}
 	question := encoded.vector
 	if x.Head != nil {
-		err := p.stage(ctx, x.name(), StageHead, &f.took.Head, func() (err error) {
+		err := p.Stage(ctx, x.name(), StageHead, &f.took.Head, func() (err error) {
 			question, f.gate, err = x.applyHead(ctx, encoded.vector)
 			return err
 		})
@@ -48,7 +49,7 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	if err != nil {
 		return err
 	}
-	if parts, ok := vectors.(PartIndex); ok {
+	if parts, ok := vectors.(storage.PartIndex); ok {
 		f.highlight = func(o rank.Ordinal, _ corpus.Passage) ([]Highlight, error) {
 			part, score, err := parts.Best(question, o)
 			return []Highlight{{Field: "text", Start: int(part.Begin), End: int(part.End), Score: printed(float64(score))}}, err
@@ -68,7 +69,7 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 	if asked {
 		k = max(k, x.Info.Calibration.Depth)
 	}
-	err = p.search(ctx, f, func(ctx context.Context) (err error) {
+	err = runSearch(ctx, p.Runner, f, func(ctx context.Context) (err error) {
 		f.hits, err = p.searchDistinct(
 			ctx,
 			k,
@@ -81,7 +82,7 @@ func (x *dense) ask(ctx context.Context, p *pass, f *finding) error {
 		return checkHits(f.hits, p.view.Passages().Ordinals())
 	})
 	if err == nil && asked {
-		err = p.stage(ctx, x.name(), StageConfidence, &f.took.Confidence, func() (err error) {
+		err = p.Stage(ctx, x.name(), StageConfidence, &f.took.Confidence, func() (err error) {
 			f.sure, err = x.measureConfidence(ctx, f)
 			return err
 		})
@@ -153,7 +154,7 @@ func (x *dense) measureConfidence(ctx context.Context, f *finding) (*certainty, 
 func memberScores(
 	ctx context.Context,
 	ensemble Ensemble,
-	vectors VectorIndex,
+	vectors storage.VectorIndex,
 	question []float32,
 	hits []rank.Hit,
 ) ([]float32, error) {

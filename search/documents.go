@@ -7,6 +7,11 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/storage"
+	"example.org/conclave/search/turn"
 )
 
 // DocumentsRequest asks for documents in the order of the ids of their first passages.
@@ -33,14 +38,14 @@ func (e *Engine) Documents(
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.unpin()
-	err = guard(func() (err error) {
+	defer view.Release()
+	err = run.Guard(func() (err error) {
 		found, next, err = e.documents(ctx, view, r)
 		return err
 	})
 	if err != nil {
-		return nil, "", &Error{
-			Kind:   Unavailable,
+		return nil, "", &fault.Error{
+			Kind:   fault.Unavailable,
 			Code:   "unavailable",
 			Detail: "the documents could not be read; the server's log says why",
 			Err:    fmt.Errorf("listing documents: %w", err),
@@ -51,7 +56,7 @@ func (e *Engine) Documents(
 
 func (e *Engine) documents(
 	ctx context.Context,
-	view *pinned,
+	view *snapshot.Pinned,
 	r DocumentsRequest,
 ) (found []corpus.Document, next string, err error) {
 	from := view.Passages()
@@ -62,7 +67,7 @@ func (e *Engine) documents(
 	match := strings.ToLower(r.Match)
 	taken := 0
 	for looked := 0; ; {
-		if err := Yield(ctx); err != nil {
+		if err := turn.Yield(ctx); err != nil {
 			return nil, "", err
 		}
 		firsts, err := from.DocumentsAfter(ctx, after, r.Limit+1)
@@ -78,7 +83,7 @@ func (e *Engine) documents(
 			switch {
 			case !strings.HasPrefix(passages[i].ID, r.Prefix):
 				return found, "", nil
-			case !ok || !view.visible(ctx, &passages[i]): // or deleted in between
+			case !ok || !view.Visible(ctx, &passages[i]): // or deleted in between
 				continue
 			case len(found) == r.Limit || looked >= documentsLooked:
 				return found, next, nil
@@ -99,7 +104,7 @@ func (e *Engine) documents(
 // readFirsts reads passages, for which it takes the room that was not taken before.
 func (e *Engine) readFirsts(
 	ctx context.Context,
-	from Passages,
+	from storage.Passages,
 	firsts []rank.Ordinal,
 	taken *int,
 ) ([]corpus.Passage, error) {

@@ -9,6 +9,9 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/storage"
 )
 
 // DocumentText is a document's text, or a part of it.
@@ -32,32 +35,32 @@ func (e *Engine) DocumentText(ctx context.Context, id string, from, most int) (o
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.unpin()
+	defer view.Release()
 	var passages []corpus.Passage
-	err = guard(func() (err error) {
+	err = run.Guard(func() (err error) {
 		passages, out.Next, err = documentPart(ctx, view.Passages(), id, from, most)
 		for i := range passages {
-			if !view.visible(ctx, &passages[i]) {
+			if !view.Visible(ctx, &passages[i]) {
 				passages = nil
 				break
 			}
 		}
 		return err
 	})
-	var refused *Error
+	var refused *fault.Error
 	switch {
 	case errors.As(err, &refused):
 		return out, err
 	case err != nil:
-		return out, &Error{
-			Kind:   Unavailable,
+		return out, &fault.Error{
+			Kind:   fault.Unavailable,
 			Code:   "unavailable",
 			Detail: fmt.Sprintf("document %s could not be read; the server's log says why", wording.Quote(id)),
 			Err:    fmt.Errorf("reading document %s: %w", wording.Quote(id), err),
 		}
 	case len(passages) == 0:
-		return out, &Error{
-			Kind:   NotFound,
+		return out, &fault.Error{
+			Kind:   fault.NotFound,
 			Code:   "unknown_document",
 			Detail: fmt.Sprintf("there is no document %s, or it has no passage %d", wording.Quote(id), from),
 		}
@@ -70,7 +73,7 @@ func (e *Engine) DocumentText(ctx context.Context, id string, from, most int) (o
 // documentPart reads passages of one version of a document. next is 0 behind the last.
 func documentPart(
 	ctx context.Context,
-	all Passages,
+	all storage.Passages,
 	id string,
 	from, most int,
 ) (passages []corpus.Passage, next int, err error) {

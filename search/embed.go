@@ -9,6 +9,8 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
 )
 
 // The kinds of text that Embed takes.
@@ -47,42 +49,42 @@ func (e *Engine) Embed(ctx context.Context, r EmbedRequest) (EmbedResponse, erro
 		return EmbedResponse{}, err
 	}
 	defer l.leave()
-	var wrong problems
+	var wrong fault.Problems
 	i := l.numberOf(r.Expert)
 	if l.late != nil && r.Expert == l.late.name() {
-		wrong.add(
+		wrong.Add(
 			"unknown_expert",
 			"/expert",
 			"expert %s gives every token a vector, and none to a text: it cannot be asked for one",
 			wording.Quote(r.Expert),
 		)
-		return EmbedResponse{}, wrong.err()
+		return EmbedResponse{}, wrong.Err()
 	}
 	if i < 0 {
-		wrong.add("unknown_expert", "/expert", "there is no expert %s: %s", wording.Quote(r.Expert), l.knownExperts())
-		return EmbedResponse{}, wrong.err()
+		wrong.Add("unknown_expert", "/expert", "there is no expert %s: %s", wording.Quote(r.Expert), l.knownExperts())
+		return EmbedResponse{}, wrong.Err()
 	}
 	x := l.experts[i].Expert
 	if x.Info.Kind == KindSparse {
-		wrong.add(
+		wrong.Add(
 			"unknown_expert",
 			"/expert",
 			"expert %s weighs word pieces, and gives no vector to a text: it cannot be asked for one",
 			wording.Quote(r.Expert),
 		)
-		return EmbedResponse{}, wrong.err()
+		return EmbedResponse{}, wrong.Err()
 	}
-	kind := oneOf(&wrong, "/kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
-	wrong.texts("/input", r.Input, l.limits)
+	kind := fault.OneOf(&wrong, "/kind", r.Kind, KindQuestion, []string{KindQuestion, KindPassage})
+	checkTexts(&wrong, "/input", r.Input, l.limits)
 	if kind == KindPassage && x.Passages == nil {
-		wrong.add(
+		wrong.Add(
 			"no_passage_encoder",
 			"/kind",
 			"expert %q has no passage encoder here: only questions can be embedded",
 			x.Name,
 		)
 	}
-	if err := wrong.err(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return EmbedResponse{}, err
 	}
 
@@ -116,7 +118,7 @@ func embedQuestions(
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
 		group.Go(func() error {
-			err := guard(func() (err error) {
+			err := run.Guard(func() (err error) {
 				vectors[i], err = x.Encoder.EncodeQuestion(ctx, text)
 				if err != nil {
 					return err
@@ -146,7 +148,7 @@ func embedPassages(
 	for i, text := range texts {
 		passages[i].Text = text
 	}
-	err = guard(func() (err error) {
+	err = run.Guard(func() (err error) {
 		vectors, err = x.Passages.EncodePassages(ctx, passages)
 		if err != nil {
 			return err
@@ -174,22 +176,22 @@ func (l *lineUp) modelError(ctx context.Context, who string, err error) error {
 	case errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("the caller has gone: %w", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{
-			Kind:   Deadline,
+		return &fault.Error{
+			Kind:   fault.Deadline,
 			Code:   "deadline",
 			Detail: fmt.Sprintf("%s did not encode all texts in %v", who, l.limits.Timeout),
 			Err:    err,
 		}
-	case overloaded(err):
-		return &Error{
-			Kind:   Overloaded,
+	case run.Overloaded(err):
+		return &fault.Error{
+			Kind:   fault.Overloaded,
 			Code:   "overloaded",
 			Detail: fmt.Sprintf("the queue of %s is full; try again in a moment, or with fewer texts", who),
 			Err:    err,
 		}
 	}
-	return &Error{
-		Kind:   Unavailable,
+	return &fault.Error{
+		Kind:   fault.Unavailable,
 		Code:   "unavailable",
 		Detail: who + " failed; the server's log says why",
 		Err:    err,

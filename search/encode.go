@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"example.org/conclave/search/internal/run"
 )
 
 // encoding is a question as an encoder encodes it, once for all experts that share it.
@@ -32,7 +34,7 @@ func (p *pass) encode(ctx context.Context, x *dense) *encoding {
 				break
 			}
 		}
-		e.err = guard(func() (err error) {
+		e.err = run.Guard(func() (err error) {
 			check := checkVector
 			if x.Info.Kind == KindSparse {
 				check = checkPairs
@@ -70,7 +72,7 @@ func (p *pass) encodeBy(
 	check func(vector []float32, dimension int) error,
 	took *float64,
 ) (vector []float32, err error) {
-	err = p.stage(ctx, x.Name, StageEncode, took, func() error {
+	err = p.Stage(ctx, x.Name, StageEncode, took, func() error {
 		vector, err = x.Encoder.EncodeQuestion(ctx, p.question)
 		if err != nil {
 			return fmt.Errorf("encoding the question: %w", err)

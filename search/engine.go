@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/storage"
 )
 
 // Engine answers questions over a corpus, for as long as a process serves it: each
@@ -17,10 +20,10 @@ import (
 // nothing else: encoders and corpus belong to the caller, who closes an encoder
 // when no line-up in use has it, and the corpus after the Engine.
 type Engine struct {
-	corpus   Corpus
+	run.Runner
+	corpus   storage.Corpus
 	limits   Limits
 	observer Observer
-	turns    Turns
 
 	tables       sync.Pool // of *fusion.Candidates
 	contentWords contentWords
@@ -36,7 +39,7 @@ func NewEngine(c EngineConfig) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		corpus: c.Corpus, limits: c.Limits, observer: c.Observer, turns: c.Turns,
+		Runner: run.Runner{Report: c.Observer, Turns: c.Turns}, corpus: c.Corpus, limits: c.Limits, observer: c.Observer,
 		tables: sync.Pool{New: func() any { return new(fusion.Candidates) }},
 	}
 	first, err := e.newLineUp(c.LineUp)
@@ -125,7 +128,7 @@ func (l *lineUp) pass(
 	then func(ctx context.Context, found *pass) error,
 ) error {
 	view := l.pin()
-	defer view.unpin()
+	defer view.Release()
 	if q.exact {
 		if err := l.allowExact(q.wanted, view); err != nil {
 			return err
@@ -143,7 +146,7 @@ func (l *lineUp) pass(
 	}
 	found.searched = searched
 	l.observer.Stage(ctx, "", StageSources, time.Since(started))
-	if err := checkCaller(ctx); err != nil {
+	if err := run.CheckCaller(ctx); err != nil {
 		return err
 	}
 	if found.refused != nil {
@@ -153,18 +156,18 @@ func (l *lineUp) pass(
 }
 
 // allowExact refuses an exact search among more passages than an index compares with.
-func (l *lineUp) allowExact(wanted []int, view View) error {
+func (l *lineUp) allowExact(wanted []int, view storage.View) error {
 	for _, at := range wanted {
 		if x, ok := view.Index(l.sources[at].name()); ok && x.MostExact > 0 && x.Passages > x.MostExact {
-			var wrong problems
-			wrong.add(
+			var wrong fault.Problems
+			wrong.Add(
 				"out_of_range",
 				"/exact",
 				"exact compares the question with all %d passages: at most %d are possible here",
 				x.Passages,
 				x.MostExact,
 			)
-			return wrong.err()
+			return wrong.Err()
 		}
 	}
 	return nil
@@ -191,7 +194,7 @@ func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer,
 	if behind != nil {
 		defer behind.done()
 	}
-	err := p.compute(ctx, func(ctx context.Context) error {
+	err := p.Compute(ctx, func(ctx context.Context) error {
 		if err := a.completeAndFuse(ctx); err != nil {
 			return err
 		}
@@ -204,7 +207,7 @@ func (p *pass) rank(ctx context.Context, by *plan, findings []finding) (*answer,
 		if err := a.orderByFields(ctx); err != nil {
 			return err
 		}
-		return guard(a.cutToLimits)
+		return run.Guard(a.cutToLimits)
 	})
 	if err != nil {
 		a.done()
@@ -253,20 +256,20 @@ func (a *answer) finish(whole context.Context, started time.Time) (Response, err
 		err = a.step(ctx, StageRead, a.markAnswers)
 	}
 	if err == nil {
-		err = a.compute(ctx, func(ctx context.Context) error { return a.step(ctx, StageFetch, a.fetch) })
+		err = a.Compute(ctx, func(ctx context.Context) error { return a.step(ctx, StageFetch, a.fetch) })
 	}
 	if err == nil && len(a.plan.facets) > 0 {
-		err = a.compute(ctx, func(ctx context.Context) error { return guard(func() error { return a.addFacets(ctx) }) })
+		err = a.Compute(ctx, func(ctx context.Context) error { return run.Guard(func() error { return a.addFacets(ctx) }) })
 	}
 	if err == nil && (a.plan.writer != nil || watchingOf(ctx).Found != nil) {
-		a.response.TookMS = milliseconds(time.Since(started)) // so far
+		a.response.TookMS = run.Milliseconds(time.Since(started)) // so far
 		ctx = whole
 		err = a.step(ctx, StageGenerate, a.generate)
 	}
 	if err != nil {
 		return Response{}, a.explainFailure(ctx, err)
 	}
-	a.response.TookMS = milliseconds(time.Since(started))
+	a.response.TookMS = run.Milliseconds(time.Since(started))
 	a.observer.Answer(ctx, a.response)
 	return a.response, nil
 }
@@ -275,7 +278,7 @@ func (a *answer) finish(whole context.Context, started time.Time) (Response, err
 // is done in a millisecond or two.
 func (a *answer) step(ctx context.Context, stage string, do func(context.Context) error) error {
 	began := time.Now()
-	if err := guard(func() error { return do(ctx) }); err != nil {
+	if err := run.Guard(func() error { return do(ctx) }); err != nil {
 		return err
 	}
 	a.observer.Stage(ctx, "", stage, time.Since(began))
@@ -285,22 +288,22 @@ func (a *answer) step(ctx context.Context, stage string, do func(context.Context
 // explainFailure returns the error of a request whose sources answered and that has no
 // answer for all that.
 func (p *pass) explainFailure(ctx context.Context, cause error) error {
-	var known *Error
-	if err := checkCaller(ctx); err != nil {
+	var known *fault.Error
+	if err := run.CheckCaller(ctx); err != nil {
 		return err
 	}
 	switch {
 	case errors.As(cause, &known):
 		return known
 	case errors.Is(cause, context.DeadlineExceeded):
-		return &Error{Kind: Deadline, Code: "deadline", Err: cause,
+		return &fault.Error{Kind: fault.Deadline, Code: "deadline", Err: cause,
 			Detail: fmt.Sprintf(
 				"the sources answered, and the answer was not put together within %g ms",
-				milliseconds(p.timeout),
+				run.Milliseconds(p.timeout),
 			)}
 	}
-	return &Error{
-		Kind:   Unavailable,
+	return &fault.Error{
+		Kind:   fault.Unavailable,
 		Code:   "failed",
 		Detail: "the answer could not be put together; the server's log says why",
 		Err:    cause,
@@ -332,16 +335,19 @@ func (p *pass) checkAnswered(findings []finding) error {
 		causes = append(causes, fmt.Errorf("%s: %w", f.source.name(), f.cause))
 		reasons += fmt.Sprintf("; %s: %s", f.source.name(), f.reason)
 	}
-	err := &Error{Err: errors.Join(causes...)}
+	err := &fault.Error{Err: errors.Join(causes...)}
 	switch {
 	case deadline > 0 && other == 0 && deadline >= full:
-		err.Kind, err.Code = Deadline, "deadline"
-		err.Detail = fmt.Sprintf("no source answered within %g ms", milliseconds(p.timeout)) + reasons
+		err.Kind = fault.Deadline
+		err.Code = "deadline"
+		err.Detail = fmt.Sprintf("no source answered within %g ms", run.Milliseconds(p.timeout)) + reasons
 	case full > 0 && other == 0:
-		err.Kind, err.Code = Overloaded, "overloaded"
+		err.Kind = fault.Overloaded
+		err.Code = "overloaded"
 		err.Detail = "the server has more questions waiting than it can take" + reasons
 	default:
-		err.Kind, err.Code = Unavailable, "unavailable"
+		err.Kind = fault.Unavailable
+		err.Code = "unavailable"
 		err.Detail = "no source could answer" + reasons
 	}
 	return err

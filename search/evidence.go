@@ -9,6 +9,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/storage"
 )
 
 // Evidence is what the sources found for one question, before any fusion: what
@@ -117,7 +119,7 @@ func (p *pass) restrictTo(ctx context.Context, choose func([]rank.Hit) ([]rank.O
 		if f.status != StatusOK {
 			continue // for evidence to say
 		}
-		if err := guard(func() error { return f.score(ctx, chosen, scores) }); err != nil {
+		if err := run.Guard(func() error { return f.score(ctx, chosen, scores) }); err != nil {
 			return fmt.Errorf("source %s: %w", f.source.name(), err)
 		}
 		f.hits = make([]rank.Hit, len(chosen))
@@ -155,7 +157,7 @@ func (p *pass) evidence(ctx context.Context, by *plan, depth int) (Evidence, err
 		found.Sources = append(found.Sources, s)
 	}
 	a := answer{pass: p, plan: by, findings: p.findings, table: found.Table, known: p.encoded()}
-	err := guard(func() error {
+	err := run.Guard(func() error {
 		if err := a.complete(ctx); err != nil {
 			return err
 		}
@@ -201,7 +203,7 @@ func copyHeld(k fusion.Keys, passages []rank.Ordinal) fusion.Keys {
 }
 
 // keepOrder lets a table rank equal scores by ids without the passages.
-func keepOrder(table *fusion.Candidates, passages Passages) error {
+func keepOrder(table *fusion.Candidates, passages storage.Passages) error {
 	all := slices.Clone(table.Ordinals())
 	if err := passages.SortByID(all); err != nil {
 		return fmt.Errorf("the order of ids: %w", err)

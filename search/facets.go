@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +8,8 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/storage"
 )
 
 // FacetRequest asks how many passages have each value of a field.
@@ -23,49 +24,15 @@ const (
 	mostFacets = 16
 )
 
-// Facet counts the values of a field.
-type Facet struct {
-	Field string `json:"field"`
-	// Selected counts all passages that the filter lets through, the most frequent values first; Other
-	// is how many of them have a value that is not listed.
-	Selected []FacetValue `json:"selected"`
-	Other    int          `json:"other,omitempty"`
-	// Approximate says that a store counted its shards by themselves, and may have missed some.
-	Approximate bool `json:"approximate,omitempty"`
-	// Candidates counts the passages that the sources found for the question.
-	Candidates []FacetValue `json:"candidates"`
-}
-
-// FacetValue is a value and how many passages have it.
-type FacetValue struct {
-	Value conditions.Value `json:"value"` // a text, a number or a boolean
-	Count int              `json:"count"`
-}
-
-// Faceted is implemented by Indexes that count values of fields.
-type Faceted interface {
-	// Facet counts the values of a field among the passages that can be found, and returns the most
-	// frequent ones, as SortFacet orders them; Candidates is not for it.
-	Facet(ctx context.Context, field string, size int) (Facet, error)
-}
-
-// SortFacet orders values by their counts, the highest first, and equal counts by the values.
-func SortFacet(values []FacetValue) {
-	slices.SortFunc(values, func(a, b FacetValue) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), compareValues(a.Value.Any(), b.Value.Any()),
-			cmp.Compare(a.Value.String(), b.Value.String()))
-	})
-}
-
-func (p *plan) planFacets(r *Request, wrong *problems) {
+func (p *plan) planFacets(r *Request, wrong *fault.Problems) {
 	p.facets = slices.Clone(r.Facets)
 	if len(p.facets) > mostFacets {
-		wrong.add("out_of_range", "/facets", "there are %d facets: at most %d are allowed", len(p.facets), mostFacets)
+		wrong.Add("out_of_range", "/facets", "there are %d facets: at most %d are allowed", len(p.facets), mostFacets)
 	}
 	for i := range p.facets {
 		at := wording.Pointer("/facets", i)
-		wrong.field(at+"/field", p.facets[i].Field)
-		p.facets[i].Size = wrong.count(at+"/size", p.facets[i].Size, usualFacet, mostFacet)
+		checkField(wrong, at+"/field", p.facets[i].Field)
+		p.facets[i].Size = wrong.Count(at+"/size", p.facets[i].Size, usualFacet, mostFacet)
 	}
 }
 
@@ -74,7 +41,7 @@ func (a *answer) addFacets(ctx context.Context) error {
 	if len(a.plan.facets) == 0 {
 		return nil
 	}
-	of, ok := a.view.narrowed.(Faceted)
+	of, ok := a.view.Narrowed.(storage.Faceted)
 	if !ok {
 		return fmt.Errorf("the store counts no values of fields")
 	}
@@ -99,11 +66,11 @@ func (a *answer) addFacets(ctx context.Context) error {
 			return fmt.Errorf("counting the values of %s: %w", wording.Quote(f.Field), err)
 		}
 		facet.Field = f.Field
-		facet.Candidates = []FacetValue{}
+		facet.Candidates = []storage.FacetValue{}
 		for v, n := range found[i] {
-			facet.Candidates = append(facet.Candidates, FacetValue{v, n})
+			facet.Candidates = append(facet.Candidates, storage.FacetValue{Value: v, Count: n})
 		}
-		SortFacet(facet.Candidates)
+		storage.SortFacet(facet.Candidates)
 		facet.Candidates = facet.Candidates[:min(len(facet.Candidates), f.Size)]
 		a.response.Facets = append(a.response.Facets, facet)
 		if err := a.grow(resultBytes * (len(facet.Selected) + len(facet.Candidates))); err != nil {

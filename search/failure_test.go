@@ -13,6 +13,8 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/storage"
 )
 
 // breakage is a way for a source to fail.
@@ -45,7 +47,7 @@ func breakages() []breakage {
 			}
 		}
 	}
-	index := func(v VectorIndex) func(s *stage) {
+	index := func(v storage.VectorIndex) func(s *stage) {
 		return func(s *stage) { s.library.shelf.vectors["B"] = v }
 	}
 	const failed = "the server's log says why"
@@ -196,15 +198,15 @@ func TestNothingAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		a, b, w error
-		kind    ErrorKind
+		kind    fault.ErrorKind
 	}{
-		{"all fail", io.EOF, io.EOF, io.EOF, Unavailable},
-		{"all are full", full{}, full{}, full{}, Overloaded},
-		{"one is full", full{}, io.EOF, io.EOF, Unavailable},
-		{"all are late", context.DeadlineExceeded, context.DeadlineExceeded, context.DeadlineExceeded, Deadline},
-		{"late and full", context.DeadlineExceeded, full{}, context.DeadlineExceeded, Deadline},
-		{"full and late", full{}, full{}, context.DeadlineExceeded, Overloaded},
-		{"late and broken", context.DeadlineExceeded, io.EOF, context.DeadlineExceeded, Unavailable},
+		{"all fail", io.EOF, io.EOF, io.EOF, fault.Unavailable},
+		{"all are full", full{}, full{}, full{}, fault.Overloaded},
+		{"one is full", full{}, io.EOF, io.EOF, fault.Unavailable},
+		{"all are late", context.DeadlineExceeded, context.DeadlineExceeded, context.DeadlineExceeded, fault.Deadline},
+		{"late and full", context.DeadlineExceeded, full{}, context.DeadlineExceeded, fault.Deadline},
+		{"full and late", full{}, full{}, context.DeadlineExceeded, fault.Overloaded},
+		{"late and broken", context.DeadlineExceeded, io.EOF, context.DeadlineExceeded, fault.Unavailable},
 	} {
 		s := newStage("AB", 60)
 		s.encoders["A"].hook, s.encoders["B"].hook, s.words.hook = broken(c.a), broken(c.b), broken(c.w)
@@ -291,7 +293,7 @@ func TestDeadline(t *testing.T) {
 			s.words.hook = sleep(time.Hour)
 			engine := s.engine(t)
 			_, err := engine.Search(context.Background(), Request{Question: question, TimeoutMS: 50})
-			if kindOf(err) != Deadline || !strings.HasPrefix(err.Error(), "no source answered within 50 ms") {
+			if kindOf(err) != fault.Deadline || !strings.HasPrefix(err.Error(), "no source answered within 50 ms") {
 				t.Errorf("kind %d: %v", kindOf(err), err)
 			}
 			searched := false
@@ -307,7 +309,7 @@ func TestDeadline(t *testing.T) {
 			s.encoders["A"].hook, s.words.hook = sleep(time.Hour), sleep(time.Hour)
 			arrived := Arrived(context.Background(), time.Now().Add(-400*time.Microsecond))
 			_, err := s.engine(t).Search(arrived, Request{Question: question, TimeoutMS: 1})
-			if kindOf(err) != Deadline || !strings.HasPrefix(err.Error(), "no source answered within 0.6 ms") {
+			if kindOf(err) != fault.Deadline || !strings.HasPrefix(err.Error(), "no source answered within 0.6 ms") {
 				t.Errorf("kind %d: %v", kindOf(err), err)
 			}
 		})
@@ -384,34 +386,34 @@ func TestPassageUnreadable(t *testing.T) {
 	s := newStage("a", 60)
 	s.config.Corpus = brittle{s.library}
 	e := s.refused(t, Request{Question: question})
-	if e.Kind != Unavailable || strings.Contains(e.Detail, "sector") || !strings.Contains(e.Error(), "sector") {
+	if e.Kind != fault.Unavailable || strings.Contains(e.Detail, "sector") || !strings.Contains(e.Error(), "sector") {
 		t.Errorf("kind %d, detail %q, error %v", e.Kind, e.Detail, e)
 	}
 }
 
 type brittle struct{ *library }
 
-func (b brittle) Acquire() View { return brittleView{b.library.Acquire()} }
+func (b brittle) Acquire() storage.View { return brittleView{b.library.Acquire()} }
 
-type brittleView struct{ View }
+type brittleView struct{ storage.View }
 
-func (v brittleView) Passages() Passages { return brittlePassages{v.View.Passages()} }
+func (v brittleView) Passages() storage.Passages { return brittlePassages{v.View.Passages()} }
 
-type brittlePassages struct{ Passages }
+type brittlePassages struct{ storage.Passages }
 
 func (p brittlePassages) Read(context.Context, []rank.Ordinal) ([]corpus.Passage, error) {
 	return nil, errors.New("bad sector")
 }
 
 // partly finds half of the hits, and says so.
-type partly struct{ VectorIndex }
+type partly struct{ storage.VectorIndex }
 
 func (p partly) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
 	hits, err := p.VectorIndex.Search(ctx, query, k, exact)
 	if err != nil {
 		return nil, err
 	}
-	return hits[:len(hits)/2], &PartialError{Reason: "half is missing", Err: errors.New("secret path /var/lib")}
+	return hits[:len(hits)/2], &storage.PartialError{Reason: "half is missing", Err: errors.New("secret path /var/lib")}
 }
 
 // TestPartly: the hits of a source that could not search all passages count, and the

@@ -18,6 +18,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/testing/testenv"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/storage"
 )
 
 func TestMain(m *testing.M) {
@@ -192,11 +194,11 @@ func (w *words) UpperBound(_ context.Context, question string) (float64, error) 
 }
 
 // Rarities returns as of a thousand passages.
-func (w *words) Rarities(_ context.Context, texts []string) ([][]Rarity, error) {
-	out := make([][]Rarity, len(texts))
+func (w *words) Rarities(_ context.Context, texts []string) ([][]storage.Rarity, error) {
+	out := make([][]storage.Rarity, len(texts))
 	for i, text := range texts {
 		for _, term := range w.terms(text) {
-			r := Rarity{Term: term, Count: 1}
+			r := storage.Rarity{Term: term, Count: 1}
 			for _, passage := range w.texts {
 				if strings.Contains(passage, term) {
 					r.DocFrequency++
@@ -211,11 +213,11 @@ func (w *words) Rarities(_ context.Context, texts []string) ([][]Rarity, error) 
 	return out, nil
 }
 
-func (w *words) Explain(_ context.Context, question string, o rank.Ordinal) ([]TermScore, error) {
-	var terms []TermScore
+func (w *words) Explain(_ context.Context, question string, o rank.Ordinal) ([]storage.TermScore, error) {
+	var terms []storage.TermScore
 	for _, term := range w.terms(question) {
 		if n := strings.Count(w.texts[o], term); n > 0 {
-			terms = append(terms, TermScore{Term: term, Frequency: n, Score: float64(n)})
+			terms = append(terms, storage.TermScore{Term: term, Frequency: n, Score: float64(n)})
 		}
 	}
 	return terms, errors.Join(w.fail, w.unexplained)
@@ -247,7 +249,7 @@ func newStage(names string, passages int) *stage {
 		vectors:   map[string]*vectors{},
 		words:     &words{},
 	}
-	sh := &shelf{number: 12, reads: new(atomic.Int64), vectors: map[string]VectorIndex{}, words: s.words}
+	sh := &shelf{number: 12, reads: new(atomic.Int64), vectors: map[string]storage.VectorIndex{}, words: s.words}
 	vocabulary := strings.Fields("red green blue cat dog bird runs sleeps")
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range passages {
@@ -358,12 +360,12 @@ func (s *stage) ask(t testing.TB, r Request) Response {
 }
 
 // refused returns a search that must fail.
-func (s *stage) refused(t testing.TB, r Request) *Error {
+func (s *stage) refused(t testing.TB, r Request) *fault.Error {
 	t.Helper()
 	engine := s.engine(t)
 	response, err := engine.Search(context.Background(), r)
 	_ = engine.Close(context.Background())
-	var e *Error
+	var e *fault.Error
 	if !errors.As(err, &e) {
 		t.Fatalf("error %v with %+v, want an *Error", err, response)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/internal/run"
 )
 
 // nearestQuestions is how many representatives of an expert a question is
@@ -73,7 +74,7 @@ func (l *lineUp) specialists(q *inquiry) []int {
 func (p *pass) askFamiliar(ctx context.Context, specialists []int) {
 	defer p.end()
 	encoded := p.encode(ctx, p.reference)
-	if encoded.err != nil && (ctx.Err() != nil || overloaded(encoded.err)) {
+	if encoded.err != nil && (ctx.Err() != nil || run.Overloaded(encoded.err)) {
 		reason := fmt.Sprintf(
 			"%s, which tells who is familiar with the question, could not encode it in time",
 			p.reference.name(),

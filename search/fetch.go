@@ -10,6 +10,8 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/storage"
 )
 
 // fetch makes the response of the fused rankings: texts, contributions, and the status of
@@ -31,8 +33,8 @@ func (a *answer) fetch(ctx context.Context) error {
 	if p.offsets != OffsetBytes {
 		a.response.Offsets = p.offsets
 	}
-	if a.view.selected != nil {
-		n, err := a.view.selected(ctx)
+	if a.view.Selected != nil {
+		n, err := a.view.Selected(ctx)
 		if err != nil {
 			return fmt.Errorf("counting the passages that the filter lets through: %w", err)
 		}
@@ -246,7 +248,7 @@ func (a *answer) results(ctx context.Context, ranking int) ([]Result, error) {
 		passage := passages[n]
 		result := Result{
 			Rank: a.plan.offset + n + 1, ID: passage.ID, Score: printed(item.Score),
-			Collection: a.view.collectionOf(item.Ordinal),
+			Collection: a.view.CollectionOf(item.Ordinal),
 		}
 		if a.plan.fields.title {
 			result.Title = passage.Title
@@ -312,15 +314,15 @@ func (a *answer) texts(
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the passages: %w", err)
 	}
-	if !slices.ContainsFunc(passages, deleted) {
+	if !slices.ContainsFunc(passages, storage.IsDeleted) {
 		return items, passages, nil
 	}
 	for i, p := range passages {
-		if !deleted(p) {
+		if !storage.IsDeleted(p) {
 			found = append(found, items[i])
 		}
 	}
-	return found, slices.DeleteFunc(passages, deleted), nil
+	return found, slices.DeleteFunc(passages, storage.IsDeleted), nil
 }
 
 // contributionOf returns what a source added; it points into the part.
@@ -341,15 +343,15 @@ func contributionOf(source string, part *fusion.Part) Contribution {
 
 // explain returns the terms of a result's scores, of every source that has terms. If an
 // explanation fails, the answer comes without it.
-func (a *answer) explain(ctx context.Context, item fusion.Item) []TermScore {
-	var all []TermScore
+func (a *answer) explain(ctx context.Context, item fusion.Item) []storage.TermScore {
+	var all []storage.TermScore
 	for _, part := range item.Parts {
 		f := &a.findings[part.Column]
 		if f.explain == nil {
 			continue
 		}
-		var terms []TermScore
-		err := guard(func() (err error) {
+		var terms []storage.TermScore
+		err := run.Guard(func() (err error) {
 			terms, err = f.explain(ctx, item.Ordinal)
 			return err
 		})

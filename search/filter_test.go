@@ -12,6 +12,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/storage"
 )
 
 // tagged returns a stage whose passages have tags: every third "third", those with
@@ -32,7 +34,7 @@ func tagged(names string, passages int) *stage {
 }
 
 // without returns the same stage with the passages alone that a filter lets through.
-func without(names string, passages int, f Filter) *stage {
+func without(names string, passages int, f storage.Filter) *stage {
 	s := tagged(names, passages)
 	all := s.library.shelf.passages
 	s.library.shelf.passages, s.words.texts = nil, nil
@@ -55,8 +57,8 @@ func without(names string, passages int, f Filter) *stage {
 	return s
 }
 
-func someFilters() []Filter {
-	return []Filter{
+func someFilters() []storage.Filter {
+	return []storage.Filter{
 		{
 			TagsAll: []string{"all"},
 		}, {TagsAll: []string{"third"}}, {TagsAll: []string{"third", "odd"}}, {TagsAny: []string{"few", "one"}},
@@ -130,7 +132,7 @@ func TestUnknownTag(t *testing.T) {
 			"AB",
 			30,
 		).ask(t, Request{Question: question, Fusion: methodsOf(method),
-			Filter: Filter{TagsAny: []string{"nobody's", "Third"}}})
+			Filter: storage.Filter{TagsAny: []string{"nobody's", "Third"}}})
 		if got.Results == nil || len(got.Results) != 0 || *got.Selected != 0 || len(got.Degraded) != 0 {
 			t.Errorf("%s: %+v", method, got)
 		}
@@ -154,7 +156,7 @@ func TestFilterWithASourceLess(t *testing.T) {
 			Fusion:   methodsOf(fusion.MethodRRF),
 			K:        30,
 			Fields:   []string{"tags", "contributions", "sources"},
-			Filter:   Filter{TagsAll: []string{"third"}},
+			Filter:   storage.Filter{TagsAll: []string{"third"}},
 		},
 	)
 	if len(got.Degraded) != 1 || got.Degraded[0].Source != "b" || len(got.Results) != 14 {
@@ -173,20 +175,20 @@ func TestFilterFails(t *testing.T) {
 	broken := errors.New("a damaged file")
 	for _, c := range []struct {
 		among func(context.Context) error
-		kind  ErrorKind
+		kind  fault.ErrorKind
 	}{
-		{func(context.Context) error { return broken }, Unavailable},
-		{func(context.Context) error { panic("a bug") }, Unavailable},
-		{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, Deadline},
+		{func(context.Context) error { return broken }, fault.Unavailable},
+		{func(context.Context) error { panic("a bug") }, fault.Unavailable},
+		{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, fault.Deadline},
 	} {
 		s := tagged("ab", 20)
 		s.library.shelf.among = c.among
 		began := time.Now()
-		e := s.refused(t, Request{Question: question, TimeoutMS: 20, Filter: Filter{TagsAll: []string{"third"}}})
+		e := s.refused(t, Request{Question: question, TimeoutMS: 20, Filter: storage.Filter{TagsAll: []string{"third"}}})
 		if e.Kind != c.kind || s.encoders["a"].calls.Load() > 0 {
 			t.Errorf("kind %v, %v, after %v", e.Kind, e, time.Since(began))
 		}
-		if c.kind == Unavailable && !strings.Contains(e.Detail, "the filter lets through") {
+		if c.kind == fault.Unavailable && !strings.Contains(e.Detail, "the filter lets through") {
 			t.Errorf("%v", e)
 		}
 		if s.library.pinned.Load() != 0 {
@@ -198,20 +200,20 @@ func TestFilterFails(t *testing.T) {
 // TestFilterLimits: too many tags, too long ones and empty ones are named.
 func TestFilterLimits(t *testing.T) {
 	s := tagged("a", 20)
-	many, long := slices.Repeat([]string{"a"}, MaxFilterTags+1), strings.Repeat("x", corpus.MaxTagBytes+1)
+	many, long := slices.Repeat([]string{"a"}, storage.MaxFilterTags+1), strings.Repeat("x", corpus.MaxTagBytes+1)
 	for pointer, c := range map[string]struct {
-		filter Filter
+		filter storage.Filter
 		code   string
 		detail string
 	}{
-		"/filter/tags_all": {Filter{TagsAll: many}, "too_many_tags", "there are 16385 tags: at most 16384"},
-		"/filter/tags_any": {Filter{TagsAll: []string{"a"}, TagsAny: many}, "too_many_tags", "at most 16384"},
-		"/filter/tags_any/1": {Filter{TagsAny: []string{"a", long}}, "tag_too_long",
+		"/filter/tags_all": {storage.Filter{TagsAll: many}, "too_many_tags", "there are 16385 tags: at most 16384"},
+		"/filter/tags_any": {storage.Filter{TagsAll: []string{"a"}, TagsAny: many}, "too_many_tags", "at most 16384"},
+		"/filter/tags_any/1": {storage.Filter{TagsAny: []string{"a", long}}, "tag_too_long",
 			fmt.Sprintf("has %d bytes: at most %d", corpus.MaxTagBytes+1, corpus.MaxTagBytes)},
-		"/filter/tags_all/0": {Filter{TagsAll: []string{" "}}, "empty_tag", "is empty"},
+		"/filter/tags_all/0": {storage.Filter{TagsAll: []string{" "}}, "empty_tag", "is empty"},
 	} {
 		e := s.refused(t, Request{Question: question, Filter: c.filter})
-		if e.Kind != Invalid || e.Code != c.code || len(e.Fields) != 1 || e.Fields[0].Pointer != pointer ||
+		if e.Kind != fault.Invalid || e.Code != c.code || len(e.Fields) != 1 || e.Fields[0].Pointer != pointer ||
 			!strings.Contains(e.Detail, c.detail) {
 			t.Errorf("%+v: %+v", c.filter, e)
 		}
@@ -226,7 +228,7 @@ func TestFiltersInABatch(t *testing.T) {
 	for _, f := range someFilters() {
 		requests = append(requests, Request{Question: question, Fusion: methodsOf(fusion.MethodSum), K: 30, Filter: f})
 	}
-	requests = append(requests, Request{Question: question, Filter: Filter{TagsAll: []string{""}}})
+	requests = append(requests, Request{Question: question, Filter: storage.Filter{TagsAll: []string{""}}})
 	answers, err := answersOf(context.Background(), engine, requests)
 	if err != nil {
 		t.Fatal(err)
@@ -240,7 +242,7 @@ func TestFiltersInABatch(t *testing.T) {
 			t.Errorf("%+v: %v\ngot  %s\nwant %s", f, answers[i].Err, got, want)
 		}
 	}
-	if kindOf(answers[len(requests)-1].Err) != Invalid {
+	if kindOf(answers[len(requests)-1].Err) != fault.Invalid {
 		t.Errorf("%+v", answers[len(requests)-1])
 	}
 	if err := engine.Close(context.Background()); err != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/snapshot"
 )
 
 // A question that is longer than the encoders read is mostly something else: the talk
@@ -36,7 +38,7 @@ const (
 // focus returns what is asked by an inquiry: its question, or of one that is too long for
 // an encoder the part that is asked. behind is the same behind what was asked before in the
 // conversation; "": nothing was, or the encoders read no more than the question.
-func (l *lineUp) focus(ctx context.Context, q *inquiry, view *pinned) (question, behind string) {
+func (l *lineUp) focus(ctx context.Context, q *inquiry, view *snapshot.Pinned) (question, behind string) {
 	if len(q.before) == 0 && !l.tooLong(q, q.question) {
 		return q.question, ""
 	}
@@ -63,7 +65,7 @@ func (l *lineUp) focus(ctx context.Context, q *inquiry, view *pinned) (question,
 
 // findQuestion returns the part of a text that is asked: all of one that the encoders read to its
 // end.
-func (l *lineUp) findQuestion(ctx context.Context, q *inquiry, view *pinned, text string) string {
+func (l *lineUp) findQuestion(ctx context.Context, q *inquiry, view *snapshot.Pinned, text string) string {
 	if !l.tooLong(q, text) {
 		return text
 	}
@@ -141,7 +143,7 @@ func (l *lineUp) expertOf(at int) *Expert {
 
 // nearness returns the highest inner product of each unit with a passage, by the base or the
 // first expert that is no specialist; zeros where there is none or it fails.
-func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *pinned, units []unit) []float64 {
+func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *snapshot.Pinned, units []unit) []float64 {
 	near := make([]float64, len(units))
 	x := l.generalist
 	if l.reference != nil {
@@ -150,7 +152,7 @@ func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *pinned, units [
 	if x == nil || l.narrow(ctx, view, q.filter) != nil {
 		return near
 	}
-	index, ok := view.narrowed.Vectors(x.Name)
+	index, ok := view.Narrowed.Vectors(x.Name)
 	if !ok {
 		return near
 	}
@@ -161,15 +163,15 @@ func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *pinned, units [
 		places <- struct{}{}
 		running.Go(func() {
 			defer func() { <-places }()
-			_ = guard(func() (err error) { // one that is not encoded is nowhere near
+			_ = run.Guard(func() (err error) { // one that is not encoded is nowhere near
 				vectors[i], err = x.Encoder.EncodeQuestion(ctx, units[i].text)
 				return err
 			})
 		})
 	}
 	running.Wait()
-	_ = l.compute(ctx, func(ctx context.Context) error {
-		return guard(func() error {
+	_ = l.Compute(ctx, func(ctx context.Context) error {
+		return run.Guard(func() error {
 			for i, vector := range vectors {
 				if vector == nil || checkVector(vector, x.Info.Dimension) != nil {
 					continue
@@ -201,7 +203,7 @@ func (l *lineUp) nearness(ctx context.Context, q *inquiry, view *pinned, units [
 func (l *lineUp) estimateConfidence(
 	ctx context.Context,
 	q *inquiry,
-	view *pinned,
+	view *snapshot.Pinned,
 	text string,
 ) (sure float64, known bool) {
 	if l.defaults.Chances == nil {

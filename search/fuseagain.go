@@ -6,6 +6,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/storage"
 )
 
 // FuseRequest holds the sources' scores of passages, and how to make one ranking of
@@ -45,12 +47,12 @@ type Candidate struct {
 	Metadata      map[string]any `json:"metadata,omitempty"`
 	Place
 	Extent
-	Before      string      `json:"before,omitempty"`
-	After       string      `json:"after,omitempty"`
-	Score       float64     `json:"score,omitempty"`
-	Highlight   *Highlight  `json:"highlight,omitempty"`
-	Highlights  []Highlight `json:"highlights,omitempty"`
-	Explanation []TermScore `json:"explanation,omitempty"`
+	Before      string              `json:"before,omitempty"`
+	After       string              `json:"after,omitempty"`
+	Score       float64             `json:"score,omitempty"`
+	Highlight   *Highlight          `json:"highlight,omitempty"`
+	Highlights  []Highlight         `json:"highlights,omitempty"`
+	Explanation []storage.TermScore `json:"explanation,omitempty"`
 }
 
 // Said is one source's score of a candidate: a Contribution, whose own contribution is
@@ -79,12 +81,12 @@ type FuseResponse struct {
 //
 // The error is an *Error of kind Invalid.
 func Fuse(r FuseRequest) (FuseResponse, error) {
-	var wrong problems
+	var wrong fault.Problems
 	e := evidenceOf(&r, &wrong)
 	m := e.method(&r, &wrong)
-	missing := oneOf(&wrong, "/missing", r.Missing, "", missings())
-	normalisation := oneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
-	if err := wrong.err(); err != nil {
+	missing := fault.OneOf(&wrong, "/missing", r.Missing, "", missings())
+	normalisation := fault.OneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
+	if err := wrong.Err(); err != nil {
 		return FuseResponse{}, err
 	}
 	table := new(fusion.Candidates)
@@ -97,8 +99,8 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 				CCE: fusion.CCEOptions{Temperature: r.Temperature, Sharpness: r.Sharpness}}, k)
 	}
 	if err != nil {
-		return FuseResponse{}, &Error{
-			Kind:   Invalid,
+		return FuseResponse{}, &fault.Error{
+			Kind:   fault.Invalid,
 			Code:   "out_of_range",
 			Detail: "the candidates cannot be fused: " + err.Error(),
 			Err:    err,
@@ -109,10 +111,10 @@ func Fuse(r FuseRequest) (FuseResponse, error) {
 
 // method returns the method asked for, when it can do with the sources that there are, with
 // the sources that take part and their weights filled in.
-func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
+func (e *evidence) method(r *FuseRequest, wrong *fault.Problems) *fusion.Method {
 	m, ok := fusion.MethodNamed(r.Fusion)
 	if !ok {
-		wrong.add(
+		wrong.Add(
 			"unknown_method",
 			"/fusion",
 			"there is no fusion method %s that ranks by itself: %s do",
@@ -136,7 +138,7 @@ func (e *evidence) method(r *FuseRequest, wrong *problems) *fusion.Method {
 		if !known && m.CalibratedWeight(e.kinds[column]) {
 			w, known = e.contributedWeight(name)
 			if !known {
-				wrong.add(
+				wrong.Add(
 					"missing_field",
 					wording.Pointer("/weights", name),
 					"the weight of source %s is needed for fusion method %q: name it, or leave it among the contributions",
@@ -181,18 +183,18 @@ func abilityOf(x fusion.Observed) fusion.Ability {
 
 // checkNeeds refuses a method that lacks scores, or what the candidates do not tell of their
 // sources: which are sure, and which are granularities.
-func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *problems) {
+func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *fault.Problems) {
 	for _, lack := range m.Lacks(o) {
 		switch {
 		case lack == fusion.LacksGranularities && len(r.Granularities) == 0:
-			wrong.add(
+			wrong.Add(
 				"missing_field",
 				"/granularities",
 				"fusion method %q answers by the granularity that is surest: name the sources that are granularities, such as base and base@1, or the experts among which it is to choose",
 				m.Name,
 			)
 		case lack == fusion.LacksWords && len(e.sources) > 0:
-			wrong.add(
+			wrong.Add(
 				"needs_bm25",
 				"/candidates",
 				"fusion method %q needs scores of %s, and no candidate has one",
@@ -200,14 +202,14 @@ func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, 
 				WordSource,
 			)
 		case lack == fusion.LacksExperts && len(e.sources) > 0:
-			wrong.add(
+			wrong.Add(
 				"needs_experts",
 				"/candidates",
 				"fusion method %q needs scores of an expert, and no candidate has one",
 				m.Name,
 			)
 		case lack == fusion.LacksConfidences:
-			wrong.add(
+			wrong.Add(
 				"missing_field",
 				"/confidences",
 				"fusion method %q weighs experts by how sure they are: name the confidences, which a search has among its sources",
@@ -218,15 +220,15 @@ func (e *evidence) checkNeeds(r *FuseRequest, m *fusion.Method, o fusion.Offer, 
 }
 
 // checkOptions refuses options that the method does not take, and values out of range.
-func (e *evidence) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *problems) {
+func (e *evidence) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offer, wrong *fault.Problems) {
 	weighsByScores := o.Temperature && m.Takes(fusion.OptionTemperature)
 	if !m.RanksGranularities() && (len(r.Granularities) > 0 || r.Temperature != 0 && !weighsByScores) {
-		wrong.add("unused_option", "/fusion", "fusion method %q does not take granularities and a temperature", m.Name)
+		wrong.Add("unused_option", "/fusion", "fusion method %q does not take granularities and a temperature", m.Name)
 	}
 	if m.RanksGranularities() {
 		for i, name := range r.Granularities {
 			if at := slices.Index(e.sources, name); len(e.sources) > 0 && (at < 0 || !e.kinds[at].Dense()) {
-				wrong.add(
+				wrong.Add(
 					"unknown_source",
 					wording.Pointer("/granularities", i),
 					"no candidate has a score of an expert %s",
@@ -237,14 +239,14 @@ func (e *evidence) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offer
 	}
 	inRange("/confidences", r.Confidences, 1, wrong)
 	inRange("/weights", r.Weights, fusion.MaxWeight, wrong)
-	wrong.between("/temperature", r.Temperature, maxTemperature)
-	wrong.between("/sharpness", r.Sharpness, fusion.MaxSharpness)
+	wrong.Between("/temperature", r.Temperature, maxTemperature)
+	wrong.Between("/sharpness", r.Sharpness, fusion.MaxSharpness)
 	if r.Sharpness > 0 && !m.Takes(fusion.OptionSharpness) {
-		wrong.add("unused_option", "/sharpness", "fusion method %q does not take a sharpness", m.Name)
+		wrong.Add("unused_option", "/sharpness", "fusion method %q does not take a sharpness", m.Name)
 	}
 	for _, name := range sortedKeys(r.Weights) {
-		if !slices.Contains(e.sources, name) && len(e.sources) > 0 && len(*wrong) <= maxProblems {
-			wrong.add(
+		if !slices.Contains(e.sources, name) && len(e.sources) > 0 && len(*wrong) <= fault.MaxProblems {
+			wrong.Add(
 				"unknown_source",
 				wording.Pointer("/weights", name),
 				"no candidate has a score of source %s: the sources are %s",
@@ -254,7 +256,7 @@ func (e *evidence) checkOptions(r *FuseRequest, m *fusion.Method, o fusion.Offer
 		}
 	}
 	if len(r.Weights) > 0 && !m.Takes(fusion.OptionWeights) && !m.CalibratedWeight(fusion.Generalist) {
-		wrong.add("unused_option", "/weights", "fusion method %q does not take weights", m.Name)
+		wrong.Add("unused_option", "/weights", "fusion method %q does not take weights", m.Name)
 	}
 }
 
@@ -274,10 +276,10 @@ func (e *evidence) contributedWeight(source string) (float64, bool) {
 }
 
 // inRange refuses numbers outside 0 to most.
-func inRange(pointer string, of map[string]float64, most float64, wrong *problems) {
+func inRange(pointer string, of map[string]float64, most float64, wrong *fault.Problems) {
 	for _, name := range sortedKeys(of) {
-		if x := of[name]; !(x >= 0 && x <= most) && len(*wrong) <= maxProblems {
-			wrong.add(
+		if x := of[name]; !(x >= 0 && x <= most) && len(*wrong) <= fault.MaxProblems {
+			wrong.Add(
 				"out_of_range",
 				wording.Pointer(pointer, name),
 				"%s of %s is %v: it has to be from 0 to %g",

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/fault"
 )
 
 // candidatesOf returns the results of a search as somebody has them who kept the answer.
@@ -258,8 +259,8 @@ func TestFuseRefuses(t *testing.T) {
 			}
 		}
 		_, err := Fuse(r)
-		e, ok := err.(*Error)
-		if !ok || e.Kind != Invalid || e.Code != c.code || len(e.Fields) == 0 || e.Fields[0].Pointer != c.pointer {
+		e, ok := err.(*fault.Error)
+		if !ok || e.Kind != fault.Invalid || e.Code != c.code || len(e.Fields) == 0 || e.Fields[0].Pointer != c.pointer {
 			t.Errorf("%s: %+v, want %s at %s", c.request, err, c.code, c.pointer)
 		}
 	}

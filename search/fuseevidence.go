@@ -8,6 +8,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
 )
 
 // evidence is a request's candidates as fusion wants them.
@@ -27,7 +28,7 @@ func ofNoSource(origin string) bool {
 }
 
 // evidenceOf reads the candidates of a request.
-func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
+func evidenceOf(r *FuseRequest, wrong *fault.Problems) *evidence {
 	e := &evidence{}
 	columns := map[string]int{}
 	order := make([]int, len(r.Candidates))
@@ -50,7 +51,7 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 		}
 	}
 	if len(e.sources) > fusion.MaxSources {
-		wrong.add(
+		wrong.Add(
 			"out_of_range",
 			"/candidates",
 			"the candidates have %d sources: at most %d are possible",
@@ -66,7 +67,7 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 		candidate := &r.Candidates[at]
 		pointer := wording.Pointer("/candidates", at)
 		if row > 0 && e.candidates[row-1].ID == candidate.ID {
-			wrong.add("duplicate_id", pointer+"/id", "passage %s is among the candidates twice", wording.Quote(candidate.ID))
+			wrong.Add("duplicate_id", pointer+"/id", "passage %s is among the candidates twice", wording.Quote(candidate.ID))
 		}
 		e.candidates = append(e.candidates, candidate)
 		e.said[row] = make([]fusion.Said, len(e.sources))
@@ -85,7 +86,7 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 				problem = fmt.Sprintf("source %s has another passage at rank %d", wording.Quote(given.Source), said.Rank)
 			}
 			if problem != "" {
-				wrong.add("out_of_range", fmt.Sprintf("%s/contributions/%d", pointer, n), "%s", problem)
+				wrong.Add("out_of_range", fmt.Sprintf("%s/contributions/%d", pointer, n), "%s", problem)
 			}
 			if said.Rank > 0 {
 				if ranked[column] == nil {
@@ -95,7 +96,7 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 			}
 			e.said[row][column] = said
 		}
-		if len(*wrong) > maxProblems {
+		if len(*wrong) > fault.MaxProblems {
 			return e
 		}
 	}
@@ -104,7 +105,7 @@ func evidenceOf(r *FuseRequest, wrong *problems) *evidence {
 }
 
 // inOrder requires the ranks of each source to be those of its scores.
-func (e *evidence) inOrder(wrong *problems) {
+func (e *evidence) inOrder(wrong *fault.Problems) {
 	for column, name := range e.sources {
 		var hits []fusion.Said
 		for _, said := range e.said {
@@ -115,7 +116,7 @@ func (e *evidence) inOrder(wrong *problems) {
 		slices.SortFunc(hits, func(a, b fusion.Said) int { return cmp.Compare(a.Rank, b.Rank) })
 		for i := 1; i < len(hits); i++ {
 			if hits[i].Score > hits[i-1].Score {
-				wrong.add("out_of_range", "/candidates", "source %s has a score of %v at rank %d, above %v at rank %d",
+				wrong.Add("out_of_range", "/candidates", "source %s has a score of %v at rank %d, above %v at rank %d",
 					wording.Quote(name), hits[i].Score, hits[i].Rank, hits[i-1].Score, hits[i-1].Rank)
 				break
 			}

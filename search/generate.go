@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +10,8 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
 )
 
 // Generator writes an answer to a question from passages.
@@ -128,12 +129,12 @@ const RefusedText = "The passages do not answer this question."
 
 // planGenerated checks what is asked of a generator and fills in the defaults. A reader that marks
 // reads the first passages too, for their order and the verdict.
-func (p *plan) planGenerated(o AnswerOptions, wrong *problems) {
+func (p *plan) planGenerated(o AnswerOptions, wrong *fault.Problems) {
 	x := p.writer
 	p.writes = x.Info.TimeoutMS == 0
 	p.writing = time.Duration(x.Info.TimeoutMS) * time.Millisecond
-	p.answer.Passages = wrong.count("/answer/passages", o.Passages, cmp.Or(x.Passages, UsuallyFused), MostRead)
-	p.answer.MaxTokens = wrong.count(
+	p.answer.Passages = wrong.Count("/answer/passages", o.Passages, cmp.Or(x.Passages, UsuallyFused), MostRead)
+	p.answer.MaxTokens = wrong.Count(
 		"/answer/max_tokens", o.MaxTokens, cmp.Or(x.Tokens, UsuallyGenerated), mostGenerated)
 	if p.reader != nil {
 		p.marked = min(usuallyRead, p.answer.Passages)
@@ -142,7 +143,7 @@ func (p *plan) planGenerated(o AnswerOptions, wrong *problems) {
 	p.reads = false
 	for option, given := range map[string]bool{"combine": o.Combine != "", "min_chance": o.MinChance != nil} {
 		if given {
-			wrong.add(
+			wrong.Add(
 				"unused_option",
 				"/answer/"+option,
 				"%s is for readers that mark words, and %s writes its answer: leave it out",
@@ -227,7 +228,7 @@ func (a *answer) generate(ctx context.Context) error {
 		defer wait(ctx)()
 	}
 	var wrote Generation
-	err = guard(func() (err error) {
+	err = run.Guard(func() (err error) {
 		wrote, err = writer.Generator.Generate(within, w)
 		if err == nil && wrote.Shares != nil && len(wrote.Shares) != len(passages) {
 			err = fmt.Errorf("the generator attended to %d passages of %d", len(wrote.Shares), len(passages))
@@ -235,7 +236,7 @@ func (a *answer) generate(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		if checkCaller(ctx) != nil {
+		if run.CheckCaller(ctx) != nil {
 			return err
 		}
 		before := len(a.degraded)
@@ -243,7 +244,7 @@ func (a *answer) generate(ctx context.Context) error {
 		a.response.Degraded = append(a.response.Degraded, a.degraded[before:]...)
 		return nil
 	}
-	if err := checkCaller(ctx); err != nil {
+	if err := run.CheckCaller(ctx); err != nil {
 		return err
 	}
 	if wrote.Cut != "" {
@@ -251,7 +252,7 @@ func (a *answer) generate(ctx context.Context) error {
 	}
 	of := make([]string, len(items))
 	for i, item := range items {
-		of[i] = a.view.collectionOf(item.Ordinal)
+		of[i] = a.view.CollectionOf(item.Ordinal)
 	}
 	a.response.Generated = generated(writer.Name, passages, of, wrote)
 	return nil
@@ -294,13 +295,4 @@ func generated(name string, passages []corpus.Passage, of []string, g Generation
 		out.Citations = append(out.Citations, c)
 	}
 	return out
-}
-
-// adviceOf returns an error's advice to the caller, "" if it has none.
-func adviceOf(err error) string {
-	var known interface{ Advice() string }
-	if errors.As(err, &known) {
-		return known.Advice()
-	}
-	return ""
 }

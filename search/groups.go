@@ -7,6 +7,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/fault"
 )
 
 // GroupByDocument is the value of Request.GroupBy.
@@ -28,14 +29,14 @@ type Group struct {
 }
 
 // planGroups checks how results are to be grouped.
-func (p *plan) planGroups(r *Request, wrong *problems) {
-	p.groupBy = oneOf(wrong, "/group_by", r.GroupBy, "", []string{GroupByDocument})
-	p.groupSize = wrong.count("/group_size", r.GroupSize, usuallyGrouped, mostGrouped)
+func (p *plan) planGroups(r *Request, wrong *fault.Problems) {
+	p.groupBy = fault.OneOf(wrong, "/group_by", r.GroupBy, "", []string{GroupByDocument})
+	p.groupSize = wrong.Count("/group_size", r.GroupSize, usuallyGrouped, mostGrouped)
 	switch {
 	case p.groupBy == "" && r.GroupSize != 0:
-		wrong.add("unused_option", "/group_size", "group_size is for groups of results: leave it out, or say group_by")
+		wrong.Add("unused_option", "/group_size", "group_size is for groups of results: leave it out, or say group_by")
 	case p.groupBy != "" && r.Fusion.Listed:
-		wrong.add(
+		wrong.Add(
 			"not_one_ranking",
 			"/group_by",
 			"results are grouped in one ranking, and fusion is a list of methods: name one method, or leave out group_by",
@@ -64,7 +65,7 @@ func (a *answer) ofGroups(items []fusion.Item, within int) ([]fusion.Item, error
 	groups := map[string]*group{}
 	var kept []fusion.Item
 	for i, item := range items {
-		name := groupOf(a.view.collectionOf(ordinals[i]), ids[i])
+		name := groupOf(a.view.CollectionOf(ordinals[i]), ids[i])
 		g := groups[name]
 		if g == nil {
 			g = &group{place: len(groups), moves: i < within}

@@ -12,6 +12,9 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/storage"
 )
 
 // A Highlight is a word of a passage that tokens of the question matched best in late
@@ -25,35 +28,17 @@ type Highlight struct {
 	Score float64 `json:"score"`
 }
 
-// Word is where a passage has a word: bytes of its title or of its text.
-type Word struct {
-	InTitle    bool
-	Begin, End int
-}
-
-// PassageWords is what a PassageEncoder of late interaction can say, too: the word that
-// each token of a passage is of, in the order of its vectors; none where it does not know.
-type PassageWords interface {
-	PassageWords(p corpus.Passage) ([]Word, error)
-}
-
-// TokenVectors is a VectorIndex of late interaction that gives a passage's vectors, one
-// after the other. There may be more than tokens: copies of the last.
-type TokenVectors interface {
-	Vector(passage rank.Ordinal) ([]float32, error)
-}
-
 // highlighter finds the words of passages that a question's tokens match best, of those
 // that the passage has by more than chance and that carry something; nil where the index
 // or the encoder cannot say.
 func (x *late) highlighter(
 	ctx context.Context,
-	view *pinned,
-	index VectorIndex,
+	view *snapshot.Pinned,
+	index storage.VectorIndex,
 	asked string,
 	question []float32,
 ) func(rank.Ordinal, corpus.Passage) ([]Highlight, error) {
-	stored, ok := index.(TokenVectors)
+	stored, ok := index.(storage.TokenVectors)
 	words, also := x.Passages.(PassageWords)
 	if !ok || !also {
 		return nil
@@ -162,7 +147,7 @@ func (a *answer) fetchVectors(ctx context.Context, items []fusion.Item) {
 		if f.fetchVectors == nil || f.status != StatusOK || len(passages) == 0 {
 			continue
 		}
-		if err := guard(func() error { return f.fetchVectors(ctx, passages) }); err != nil {
+		if err := run.Guard(func() error { return f.fetchVectors(ctx, passages) }); err != nil {
 			a.observer.Source(ctx, f.source.name(), StatusFailed, fmt.Errorf("fetching vectors to highlight by: %w", err))
 		}
 	}
@@ -184,7 +169,7 @@ func (a *answer) highlight(
 			continue
 		}
 		var found []Highlight
-		if err := guard(func() (err error) {
+		if err := run.Guard(func() (err error) {
 			found, err = f.highlight(item.Ordinal, p)
 			return err
 		}); err != nil {

@@ -11,6 +11,8 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/storage"
 )
 
 // TestHighlightsByHand: each token of the question marks the word of the token that it
@@ -120,7 +122,7 @@ func TestCommonWordsAreNotMarked(t *testing.T) {
 		for i := range shelf.passages {
 			shelf.passages[i].Text = fmt.Sprintf("qwe moon%d zxc", i)
 		}
-		view := &pinned{View: &fewer{shelf, passages}}
+		view := &snapshot.Pinned{View: &fewer{shelf, passages}}
 		p := corpus.Passage{Text: word}
 		return known.filter(t.Context(), view, "")(&p, Highlight{Field: "text", End: len(word)})
 	}
@@ -145,9 +147,9 @@ type fewer struct {
 	n int
 }
 
-func (f *fewer) Passages() Passages        { return f }
-func (f *fewer) Sample(int) []rank.Ordinal { return f.shelf.Sample(f.n) }
-func (f *fewer) Words() WordIndex          { return nil }
+func (f *fewer) Passages() storage.Passages { return f }
+func (f *fewer) Sample(int) []rank.Ordinal  { return f.shelf.Sample(f.n) }
+func (f *fewer) Words() storage.WordIndex   { return nil }
 
 // TestHighlights: where they are asked for and late interaction takes part they add up to
 // its score, without the tokens whose match is chance; what fails leaves the answer without them.

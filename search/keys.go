@@ -11,16 +11,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
 )
-
-// Rarity is a term of a text and how rare it is, as a WordIndex says it.
-type Rarity struct {
-	Term         string
-	Count        int // how often the text has it
-	DocFrequency int // passages that have it
-	IDF          float64
-	Relative     float64 // IDF divided by that of a term that no passage has
-}
 
 // keys are those of a question (fusion.Key) as the indexes of words know them.
 type keys struct {
@@ -43,7 +35,7 @@ const fewTerms = 3
 // readKeys reads the keys of the question: its words as they are written, and the pairs of
 // terms that some passage has side by side. A word that the index has in parts, such as
 // BC.6613-18, is held where all parts are, side by side if there are phrases to tell.
-func (p *pass) readKeys(ctx context.Context, words, phrases WordIndex) (*keys, error) {
+func (p *pass) readKeys(ctx context.Context, words, phrases storage.WordIndex) (*keys, error) {
 	chunks := distinctWords(p.question)
 	of, err := words.Rarities(ctx, chunks)
 	if err != nil {
@@ -96,7 +88,7 @@ func (p *pass) readKeys(ctx context.Context, words, phrases WordIndex) (*keys, e
 // all others: 1 where its digits and letters could be as many different words as it takes
 // to make a term rare that no passage has, 0 where they carry half as many bits or fewer.
 // Of 1,800 passages, a year tells one, and the number 42 hardly.
-func tells(word string, term Rarity) float64 {
+func tells(word string, term storage.Rarity) float64 {
 	if !hasDigit(word) || term.IDF <= 0 {
 		return 0
 	}
@@ -117,7 +109,7 @@ const mostWords = 40
 
 // readPairs adds the pairs of the question that passages have, and tells words in parts
 // which pairs they consist of.
-func (k *keys) readPairs(ctx context.Context, question string, phrases WordIndex) error {
+func (k *keys) readPairs(ctx context.Context, question string, phrases storage.WordIndex) error {
 	texts := []string{question}
 	var inParts []*key
 	for i := range k.list {
@@ -155,7 +147,7 @@ func (k *keys) readPairs(ctx context.Context, question string, phrases WordIndex
 	return nil
 }
 
-func termsOf(list []Rarity) (terms []string) {
+func termsOf(list []storage.Rarity) (terms []string) {
 	for _, t := range list {
 		terms = append(terms, t.Term)
 	}
@@ -213,7 +205,7 @@ func (p *pass) inPieces(word string) float64 {
 func (k *keys) held(
 	ctx context.Context,
 	question string,
-	words, phrases WordIndex,
+	words, phrases storage.WordIndex,
 	passage rank.Ordinal,
 ) (set uint64, err error) {
 	terms, forms, err := termsIn(ctx, question, words, passage)
@@ -255,11 +247,11 @@ func hasAll(set map[string]bool, terms []string) bool {
 func termsIn(
 	ctx context.Context,
 	question string,
-	index WordIndex,
+	index storage.WordIndex,
 	passage rank.Ordinal,
 ) (terms map[string]bool, forms []map[string]bool, err error) {
 	find := index.Explain
-	if h, ok := index.(Holder); ok {
+	if h, ok := index.(storage.Holder); ok {
 		find = h.Holds
 	}
 	found, err := find(ctx, question, passage)
@@ -304,7 +296,7 @@ func (a *answer) keys(ctx context.Context) fusion.Keys {
 		for _, k := range f.keys.list {
 			out.List = append(out.List, k.Key)
 		}
-		in := a.view.narrowed
+		in := a.view.Narrowed
 		out.Held = func(o rank.Ordinal) uint64 {
 			set, err := f.keys.held(ctx, a.question, in.Words(), in.Phrases(), o)
 			if err != nil {

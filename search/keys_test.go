@@ -10,6 +10,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
 )
 
 // parted is a word index whose terms are letters and digits without what is between them,
@@ -35,8 +36,8 @@ func (w *parted) of(text string) []string {
 	return out
 }
 
-func (w *parted) Rarities(_ context.Context, texts []string) ([][]Rarity, error) {
-	out := make([][]Rarity, len(texts))
+func (w *parted) Rarities(_ context.Context, texts []string) ([][]storage.Rarity, error) {
+	out := make([][]storage.Rarity, len(texts))
 	for i, text := range texts {
 		for _, term := range w.of(text) {
 			df := 0
@@ -46,17 +47,19 @@ func (w *parted) Rarities(_ context.Context, texts []string) ([][]Rarity, error)
 				}
 			}
 			idf := math.Log(1 + (float64(len(w.texts))-float64(df)+.5)/(float64(df)+.5))
-			out[i] = append(out[i], Rarity{term, 1, df, idf, idf / math.Log(2*float64(len(w.texts))+2)})
+			out[i] = append(out[i], storage.Rarity{
+				Term: term, Count: 1, DocFrequency: df, IDF: idf, Relative: idf / math.Log(2*float64(len(w.texts))+2),
+			})
 		}
 	}
 	return out, nil
 }
 
-func (w *parted) Explain(_ context.Context, question string, o rank.Ordinal) (terms []TermScore, err error) {
+func (w *parted) Explain(_ context.Context, question string, o rank.Ordinal) (terms []storage.TermScore, err error) {
 	own := w.of(w.texts[o])
 	for _, term := range w.of(question) {
 		if slices.Contains(own, term) {
-			terms = append(terms, TermScore{Term: term})
+			terms = append(terms, storage.TermScore{Term: term})
 		}
 	}
 	return terms, nil
@@ -139,18 +142,18 @@ func TestExactWords(t *testing.T) {
 // TestTellsByHand: of 1,023.5 passages, a term that none has carries log2(2048) = 11 bits,
 // which is what a word's digits (log2 10 each) and letters (log2 26) are compared with.
 func TestTellsByHand(t *testing.T) {
-	rare := Rarity{IDF: 11 * math.Ln2, Relative: 1}
-	half := Rarity{IDF: 5.5 * math.Ln2, Relative: .5} // the same collection, another term
+	rare := storage.Rarity{IDF: 11 * math.Ln2, Relative: 1}
+	half := storage.Rarity{IDF: 5.5 * math.Ln2, Relative: .5} // the same collection, another term
 	for word, want := range map[string]float64{
 		"1": 0, "5.": 0, "42": 2*2*math.Log2(10)/11 - 1, "2023": 1, "a1": 2*(math.Log2(26)+math.Log2(10))/11 - 1, "BC.6613-18": 1, "lake": 0, "...": 0,
 	} {
-		for _, term := range []Rarity{rare, half} {
+		for _, term := range []storage.Rarity{rare, half} {
 			if got := tells(word, term); math.Abs(got-want) > 1e-9 {
 				t.Errorf("%q: %v, want %v", word, got, want)
 			}
 		}
 	}
-	if got := tells("123456", Rarity{}); got != 0 {
+	if got := tells("123456", storage.Rarity{}); got != 0 {
 		t.Errorf("%v of a term that all passages have", got)
 	}
 }

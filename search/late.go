@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
 )
 
 // late is late interaction (Khattab & Zaharia 2020, ColBERT, section 3), which
@@ -39,10 +40,10 @@ func (x *late) ask(ctx context.Context, p *pass, f *finding) error {
 	}
 	_, f.cut = x.Encoder.QuestionTokens(p.question)
 	index, err := p.vectors(x.Expert, f, tokens)
-	if expecting, ok := index.(Expecting); ok && err == nil {
+	if expecting, ok := index.(storage.Expecting); ok && err == nil {
 		expecting.Expect(tokens)
 	}
-	if fetched, ok := index.(FetchedVectors); ok && err == nil {
+	if fetched, ok := index.(storage.FetchedVectors); ok && err == nil {
 		f.fetchVectors = fetched.FetchVectors
 	}
 	if err == nil {
@@ -64,8 +65,8 @@ func checkTokens(vector []float32, dimension int) error {
 }
 
 // vectors returns the index of an expert, by which the finding scores passages.
-func (p *pass) vectors(x *Expert, f *finding, question []float32) (VectorIndex, error) {
-	vectors, ok := p.view.narrowed.Vectors(x.Name)
+func (p *pass) vectors(x *Expert, f *finding, question []float32) (storage.VectorIndex, error) {
+	vectors, ok := p.view.Narrowed.Vectors(x.Name)
 	if !ok {
 		f.reason = "this collection has no vectors of the expert"
 		return nil, fmt.Errorf("generation %d has no vectors of expert %q", p.view.Generation(), x.Name)

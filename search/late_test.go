@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/fault"
 )
 
 // maxima is late interaction over passages of two tokens each: exact, and only
@@ -308,11 +309,11 @@ func TestLateConfiguration(t *testing.T) {
 func TestLateIsNotLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		cause error
-		kind  ErrorKind
+		kind  fault.ErrorKind
 	}{
-		"broken": {io.EOF, Unavailable},
-		"late":   {context.DeadlineExceeded, Deadline},
-		"full":   {full{}, Overloaded},
+		"broken": {io.EOF, fault.Unavailable},
+		"late":   {context.DeadlineExceeded, fault.Deadline},
+		"full":   {full{}, fault.Overloaded},
 	} {
 		s, _, _ := lateStage()
 		hook := func(context.Context) error { return c.cause }

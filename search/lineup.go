@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/spelling"
+	"example.org/conclave/search/fault"
 )
 
 // LineUp is everything that changes when an expert joins or leaves, or with a new
@@ -198,8 +199,8 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 }
 
-func errClosed() *Error {
-	return &Error{Kind: Unavailable, Code: "shutting_down", Detail: "the server is shutting down"}
+func errClosed() *fault.Error {
+	return &fault.Error{Kind: fault.Unavailable, Code: "shutting_down", Detail: "the server is shutting down"}
 }
 
 // begin returns the current line-up for a request, which leaves it at its end; an error

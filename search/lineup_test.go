@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/fault"
 )
 
 // closable is an encoder that must not be asked when it is closed.
@@ -99,10 +100,10 @@ func TestUse(t *testing.T) {
 	if err := e.Close(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if _, err := e.Use(first); kindOf(err) != Unavailable {
+	if _, err := e.Use(first); kindOf(err) != fault.Unavailable {
 		t.Errorf("another line-up after Close: %v", err)
 	}
-	if _, err := e.Search(context.Background(), Request{Question: question}); kindOf(err) != Unavailable {
+	if _, err := e.Search(context.Background(), Request{Question: question}); kindOf(err) != fault.Unavailable {
 		t.Errorf("a search after Close: %v", err)
 	}
 	if n := s.library.pinned.Load(); n != 0 {

@@ -7,6 +7,12 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/access"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/storage"
+	"example.org/conclave/search/turn"
 )
 
 // List returns passages in the order of their ids' bytes, those after an id
@@ -24,12 +30,12 @@ func (e *Engine) List(
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.unpin()
+	defer view.Release()
 	taken := 0
-	for more := true; more && len(passages) == 0; more = more && restrictionOf(ctx) != nil {
+	for more := true; more && len(passages) == 0; more = more && access.Restriction(ctx) != nil {
 		passages, more, err = e.listed(ctx, view, after, limit, &taken)
 		if err == nil {
-			err = Yield(ctx)
+			err = turn.Yield(ctx)
 		}
 		if err != nil {
 			return nil, "", err
@@ -38,12 +44,12 @@ func (e *Engine) List(
 			after = passages[len(passages)-1].ID
 		}
 		passages = slices.DeleteFunc(passages, func(p corpus.Passage) bool {
-			return deleted(p) || !view.visible(ctx, &p)
+			return storage.IsDeleted(p) || !view.Visible(ctx, &p)
 		})
 		next = ""
 		if more {
 			next = after
-			if len(passages) > 0 && restrictionOf(ctx) != nil {
+			if len(passages) > 0 && access.Restriction(ctx) != nil {
 				next = passages[len(passages)-1].ID // ids of others are not said
 			}
 		}
@@ -54,14 +60,14 @@ func (e *Engine) List(
 // listed reads the passages of a list, when there is room for what was not taken before.
 func (e *Engine) listed(
 	ctx context.Context,
-	view *pinned,
+	view *snapshot.Pinned,
 	after string,
 	limit int,
 	taken *int,
 ) (passages []corpus.Passage, more bool, err error) {
 	unreadable := func(err error) error {
-		return &Error{
-			Kind:   Unavailable,
+		return &fault.Error{
+			Kind:   fault.Unavailable,
 			Code:   "unavailable",
 			Detail: "the passages could not be read; the server's log says why",
 			Err:    fmt.Errorf("listing passages: %w", err),
@@ -69,7 +75,7 @@ func (e *Engine) listed(
 	}
 	var ordinals []rank.Ordinal
 	var room int
-	err = guard(func() (err error) {
+	err = run.Guard(func() (err error) {
 		ordinals, more, room, err = e.list(ctx, view.Passages(), after, limit)
 		return err
 	})
@@ -82,7 +88,7 @@ func (e *Engine) listed(
 		}
 		*taken = room
 	}
-	err = guard(func() (err error) {
+	err = run.Guard(func() (err error) {
 		passages, err = view.Passages().Read(ctx, ordinals)
 		return err
 	})
@@ -95,7 +101,7 @@ func (e *Engine) listed(
 // list returns which passages are listed, and the room that they take.
 func (e *Engine) list(
 	ctx context.Context,
-	from Passages,
+	from storage.Passages,
 	after string,
 	limit int,
 ) (ordinals []rank.Ordinal, more bool, room int, err error) {

@@ -8,6 +8,9 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/storage"
 )
 
 // Experts describes the experts of the line-up, in its order, and after them late
@@ -23,7 +26,7 @@ func (e *Engine) Experts() []ExpertInfo {
 
 func (l *lineUp) described() []ExpertInfo {
 	view := l.pin()
-	defer view.unpin()
+	defer view.Release()
 	infos := make([]ExpertInfo, 0, len(l.experts)+1)
 	for _, x := range l.experts {
 		infos = append(infos, x.describe(view))
@@ -46,15 +49,15 @@ func (e *Engine) Expert(name string) (ExpertInfo, error) {
 			return info, nil
 		}
 	}
-	return ExpertInfo{}, &Error{
-		Kind:   NotFound,
+	return ExpertInfo{}, &fault.Error{
+		Kind:   fault.NotFound,
 		Code:   "expert_not_found",
 		Detail: fmt.Sprintf("there is no expert %s: %s", wording.Quote(name), l.knownExperts()),
 	}
 }
 
 // describe returns what there is to say of an expert in a generation.
-func (x *Expert) describe(view View) ExpertInfo {
+func (x *Expert) describe(view storage.View) ExpertInfo {
 	info := x.Info
 	if index, ok := view.Index(x.Name); ok {
 		info.Index, info.Passages, info.Recall = index.Kind, index.Passages, index.Recall
@@ -99,7 +102,7 @@ func (e *Engine) Generation() (number uint64, passages int) {
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.unpin()
+	defer view.Release()
 	return view.Generation(), view.Passages().Len()
 }
 
@@ -112,10 +115,10 @@ func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, er
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.unpin()
+	defer view.Release()
 	chosen := view.Passages().Sample(n)
 	room := 0
-	err = guard(func() error {
+	err = run.Guard(func() error {
 		for _, ordinal := range chosen {
 			size, err := view.Passages().Size(ordinal)
 			if err != nil {
@@ -131,11 +134,14 @@ func (e *Engine) Sample(ctx context.Context, n int) (sample []corpus.Passage, er
 	if err := takeRoom(ctx, room); err != nil {
 		return nil, err
 	}
-	err = guard(func() error {
+	err = run.Guard(func() error {
 		sample, err = view.Passages().Read(ctx, chosen)
 		return err
 	})
-	return slices.DeleteFunc(sample, func(p corpus.Passage) bool { return deleted(p) || !view.visible(ctx, &p) }), err
+	sample = slices.DeleteFunc(sample, func(p corpus.Passage) bool {
+		return storage.IsDeleted(p) || !view.Visible(ctx, &p)
+	})
+	return sample, err
 }
 
 // Passage returns a passage and its version; an unknown id is an *Error of
@@ -147,12 +153,12 @@ func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.unpin()
+	defer view.Release()
 	var passage corpus.Passage
 	var ordinal rank.Ordinal
 	var ok bool
 	var size int
-	err = guard(func() (err error) {
+	err = run.Guard(func() (err error) {
 		ordinal, ok, err = view.Passages().Ordinal(ctx, id)
 		if err == nil && ok {
 			size, err = view.Passages().Size(ordinal)
@@ -163,24 +169,24 @@ func (e *Engine) Passage(ctx context.Context, id string) (corpus.Passage, string
 		if err := takeRoom(ctx, PassageRoom(size)); err != nil {
 			return corpus.Passage{}, "", err
 		}
-		err = guard(func() error {
+		err = run.Guard(func() error {
 			read, err := view.Passages().Read(ctx, []rank.Ordinal{ordinal})
 			if err == nil {
 				passage = read[0]
-				ok = !deleted(passage) && view.visible(ctx, &passage)
+				ok = !storage.IsDeleted(passage) && view.Visible(ctx, &passage)
 			}
 			return err
 		})
 	}
 	if err == nil && !ok {
-		return corpus.Passage{}, "", &Error{
-			Kind:   NotFound,
+		return corpus.Passage{}, "", &fault.Error{
+			Kind:   fault.NotFound,
 			Code:   "unknown_passage",
 			Detail: fmt.Sprintf("there is no passage %s", wording.Quote(id)),
 		}
 	}
 	if err != nil {
-		return corpus.Passage{}, "", &Error{Kind: Unavailable, Code: "unavailable",
+		return corpus.Passage{}, "", &fault.Error{Kind: fault.Unavailable, Code: "unavailable",
 			Detail: fmt.Sprintf(
 				"passage %s could not be read; the server's log says why",
 				wording.Quote(id),

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/fault"
 )
 
 // answersOf returns a batch's answers in a list.
@@ -61,8 +62,8 @@ func TestBatch(t *testing.T) {
 	}
 	for _, requests := range [][]Request{nil, make([]Request, 7)} {
 		_, err := answersOf(context.Background(), e, requests)
-		var refused *Error
-		if !errors.As(err, &refused) || refused.Kind != Invalid || refused.Fields[0].Pointer != "/searches" ||
+		var refused *fault.Error
+		if !errors.As(err, &refused) || refused.Kind != fault.Invalid || refused.Fields[0].Pointer != "/searches" ||
 			!strings.Contains(refused.Detail, "from 1 to 6") {
 			t.Errorf("a batch of %d: %v", len(requests), err)
 		}
@@ -71,7 +72,7 @@ func TestBatch(t *testing.T) {
 	cancel()
 	answers, _ = answersOf(ctx, e, requests)
 	for i, a := range answers {
-		if !errors.Is(a.Err, context.Canceled) && kindOf(a.Err) != Invalid {
+		if !errors.Is(a.Err, context.Canceled) && kindOf(a.Err) != fault.Invalid {
 			t.Errorf("%d, when the caller had gone: %v", i, a.Err)
 		}
 	}
@@ -100,17 +101,17 @@ func TestEmbed(t *testing.T) {
 	e = s.engine(t)
 	for _, c := range []struct {
 		request EmbedRequest
-		kind    ErrorKind
+		kind    fault.ErrorKind
 		says    string
 	}{
-		{EmbedRequest{Expert: "x", Input: texts}, Invalid, `no expert "x": the experts are A, B`},
-		{EmbedRequest{Expert: "B"}, Invalid, "there are 0 texts: there have to be from 1 to 256"},
-		{EmbedRequest{Expert: "B", Input: make([]string, 257)}, Invalid, "there are 257 texts"},
-		{EmbedRequest{Expert: "B", Input: []string{"a", " "}}, Invalid, "the text is empty"},
-		{EmbedRequest{Expert: "B", Input: []string{"\xff"}}, Invalid, "not valid UTF-8"},
-		{EmbedRequest{Expert: "B", Input: []string{strings.Repeat("x", 65537)}}, Invalid, "has 65537 bytes"},
-		{EmbedRequest{Expert: "B", Input: texts, Kind: "document"}, Invalid, "one of question, passage"},
-		{EmbedRequest{Expert: "A", Input: texts, Kind: "passage"}, Invalid, "no passage encoder"},
+		{EmbedRequest{Expert: "x", Input: texts}, fault.Invalid, `no expert "x": the experts are A, B`},
+		{EmbedRequest{Expert: "B"}, fault.Invalid, "there are 0 texts: there have to be from 1 to 256"},
+		{EmbedRequest{Expert: "B", Input: make([]string, 257)}, fault.Invalid, "there are 257 texts"},
+		{EmbedRequest{Expert: "B", Input: []string{"a", " "}}, fault.Invalid, "the text is empty"},
+		{EmbedRequest{Expert: "B", Input: []string{"\xff"}}, fault.Invalid, "not valid UTF-8"},
+		{EmbedRequest{Expert: "B", Input: []string{strings.Repeat("x", 65537)}}, fault.Invalid, "has 65537 bytes"},
+		{EmbedRequest{Expert: "B", Input: texts, Kind: "document"}, fault.Invalid, "one of question, passage"},
+		{EmbedRequest{Expert: "A", Input: texts, Kind: "passage"}, fault.Invalid, "no passage encoder"},
 	} {
 		_, err := e.Embed(context.Background(), c.request)
 		if kindOf(err) != c.kind || !strings.Contains(err.Error(), c.says) {
@@ -125,23 +126,23 @@ func TestEmbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = withNaN.Embed(context.Background(), EmbedRequest{Expert: "B", Input: texts})
-	if kindOf(err) != Unavailable ||
+	if kindOf(err) != fault.Unavailable ||
 		!strings.Contains(err.Error(), "the encoder gave NaN at 7") {
 		t.Errorf("a vector with NaN: %v", err)
 	}
 	for name, c := range map[string]struct {
 		hook func(context.Context) error
-		kind ErrorKind
+		kind fault.ErrorKind
 	}{
-		"full":   {func(context.Context) error { return full{} }, Overloaded},
-		"fails":  {func(context.Context) error { return errors.New("secret") }, Unavailable},
-		"panics": {func(context.Context) error { panic("secret") }, Unavailable},
-		"late":   {func(context.Context) error { return context.DeadlineExceeded }, Deadline},
+		"full":   {func(context.Context) error { return full{} }, fault.Overloaded},
+		"fails":  {func(context.Context) error { return errors.New("secret") }, fault.Unavailable},
+		"panics": {func(context.Context) error { panic("secret") }, fault.Unavailable},
+		"late":   {func(context.Context) error { return context.DeadlineExceeded }, fault.Deadline},
 	} {
 		s.encoders["B"].hook = c.hook
 		for _, kind := range []string{"question", "passage"} {
 			_, err := e.Embed(context.Background(), EmbedRequest{Expert: "B", Kind: kind, Input: texts})
-			var refused *Error
+			var refused *fault.Error
 			if !errors.As(err, &refused) || refused.Kind != c.kind || strings.Contains(refused.Detail, "secret") {
 				t.Errorf("%s, %s: kind %d, %v", name, kind, kindOf(err), err)
 			}
@@ -157,7 +158,7 @@ func TestExperts(t *testing.T) {
 	if got, err := e.Expert("b"); err != nil || got.Name != "b" || got.Calibration != nil {
 		t.Errorf("expert b: %+v, %v", got, err)
 	}
-	if _, err := e.Expert("x"); kindOf(err) != NotFound || !strings.Contains(err.Error(), "the experts are A, b") {
+	if _, err := e.Expert("x"); kindOf(err) != fault.NotFound || !strings.Contains(err.Error(), "the experts are A, b") {
 		t.Errorf("expert x: %v", err)
 	}
 	if number, passages := e.Generation(); number != 12 || passages != 5 {
@@ -175,12 +176,12 @@ func TestPassage(t *testing.T) {
 	if _, again, _ := e.Passage(t.Context(), "p003"); again != version {
 		t.Errorf("versions %s and %s of the same passage", version, again)
 	}
-	if _, _, err := e.Passage(t.Context(), "p\x003"); kindOf(err) != NotFound ||
+	if _, _, err := e.Passage(t.Context(), "p\x003"); kindOf(err) != fault.NotFound ||
 		!strings.Contains(err.Error(), `no passage "p\x003"`) {
 		t.Errorf("unknown passage: %v", err)
 	}
 	s.config.Corpus = brittle{s.library}
-	if _, _, err := s.engine(t).Passage(t.Context(), "p003"); kindOf(err) != Unavailable {
+	if _, _, err := s.engine(t).Passage(t.Context(), "p003"); kindOf(err) != fault.Unavailable {
 		t.Errorf("unreadable passage: %v", err)
 	}
 	if n := s.library.pinned.Load(); n != 0 {
@@ -308,7 +309,7 @@ func TestClose(t *testing.T) {
 			"embed":   second(e.Embed(context.Background(), EmbedRequest{Expert: "A", Input: []string{"x"}})),
 			"passage": func() error { _, _, err := e.Passage(t.Context(), "p001"); return err }(),
 		} {
-			if kindOf(err) != Unavailable {
+			if kindOf(err) != fault.Unavailable {
 				t.Errorf("%s after Close: %v", name, err)
 			}
 		}
@@ -321,8 +322,8 @@ func TestClose(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // kindOf returns the kind of err, or 0 when it has none.
-func kindOf(err error) ErrorKind {
-	if e, ok := errors.AsType[*Error](err); ok {
+func kindOf(err error) fault.ErrorKind {
+	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e.Kind
 	}
 	return 0
@@ -330,8 +331,8 @@ func kindOf(err error) ErrorKind {
 
 func TestErrors(t *testing.T) {
 	cause := errors.New("cause")
-	err := fmt.Errorf("wrapped: %w", &Error{Kind: Conflict, Detail: "detail", Err: cause})
-	if kindOf(err) != Conflict || !errors.Is(err, cause) || err.Error() != "wrapped: detail: cause" {
+	err := fmt.Errorf("wrapped: %w", &fault.Error{Kind: fault.Conflict, Detail: "detail", Err: cause})
+	if kindOf(err) != fault.Conflict || !errors.Is(err, cause) || err.Error() != "wrapped: detail: cause" {
 		t.Errorf("%v", err)
 	}
 	if kindOf(cause) != 0 || kindOf(nil) != 0 {

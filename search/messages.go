@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
 )
 
 // Message is one of a conversation.
@@ -36,13 +37,13 @@ const mostBefore = 3
 
 // asked returns the question of a request, which of messages is the last of the user, and
 // the user's messages before it, the last one last.
-func (r *Request) asked(wrong *problems, limit int) (question string, before []string) {
+func (r *Request) asked(wrong *fault.Problems, limit int) (question string, before []string) {
 	if len(r.Messages) == 0 {
-		wrong.question(r.Question, limit)
+		wrong.Text("/question", "question", "empty_question", r.Question, limit)
 		return r.Question, nil
 	}
 	if r.Question != "" {
-		wrong.add(
+		wrong.Add(
 			"unused_option",
 			"/messages",
 			"there are both a question and messages: the last message of the user is the question, so send one of the two",
@@ -50,7 +51,7 @@ func (r *Request) asked(wrong *problems, limit int) (question string, before []s
 	}
 	for i, m := range r.Messages {
 		if !slices.Contains(roles(), m.Role) {
-			wrong.add(
+			wrong.Add(
 				"unknown_value",
 				wording.Pointer("/messages", i)+"/role",
 				"there is no role %s: %s are known",
@@ -61,17 +62,17 @@ func (r *Request) asked(wrong *problems, limit int) (question string, before []s
 		if m.Role != userRole || strings.TrimSpace(m.Content) == "" {
 			continue
 		}
-		wrong.text(wording.Pointer("/messages", i)+"/content", "message", "empty_question", m.Content, limit)
+		wrong.Text(wording.Pointer("/messages", i)+"/content", "message", "empty_question", m.Content, limit)
 		if question != "" {
 			before = append(before, question)
 		}
 		question = m.Content
-		if len(*wrong) > maxProblems {
+		if len(*wrong) > fault.MaxProblems {
 			break
 		}
 	}
 	if question == "" {
-		wrong.add("empty_question", "/messages", "none of the %d messages is of the user and says something", len(r.Messages))
+		wrong.Add("empty_question", "/messages", "none of the %d messages is of the user and says something", len(r.Messages))
 	}
 	return question, before[max(0, len(before)-mostBefore):]
 }

@@ -2,14 +2,15 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/storage"
 )
 
 // Misfits are the values of a field that do not have its declared type, and that conditions pass over.
@@ -18,7 +19,7 @@ type Misfits struct {
 	Type     conditions.Type `json:"type"`     // that is declared
 	Passages int             `json:"passages"` // with such values
 	// Values are the most frequent ones.
-	Values []FacetValue `json:"values"`
+	Values []storage.FacetValue `json:"values"`
 }
 
 // mostMisfits is how many values are shown of each field.
@@ -33,12 +34,12 @@ func (e *Engine) Misfits(ctx context.Context) ([]Misfits, error) {
 	}
 	defer l.leave()
 	view := e.pin()
-	defer view.unpin()
+	defer view.Release()
 	out := []Misfits{}
-	for _, field := range slices.Sorted(maps.Keys(view.types)) {
-		m := Misfits{Field: field, Type: view.types[field]}
-		f := Filter{Where: m.Type.Unfitting(field)}
-		err := guard(func() error {
+	for _, field := range slices.Sorted(maps.Keys(view.Types)) {
+		m := Misfits{Field: field, Type: view.Types[field]}
+		f := storage.Filter{Where: m.Type.Unfitting(field)}
+		err := run.Guard(func() error {
 			indexes, count, err := view.Among(ctx, f)
 			if err != nil {
 				return err
@@ -47,7 +48,7 @@ func (e *Engine) Misfits(ctx context.Context) ([]Misfits, error) {
 			if err != nil || m.Passages == 0 {
 				return err
 			}
-			m.Values, err = valuesIn(ctx, indexes, field, mostMisfits)
+			m.Values, err = snapshot.ValuesIn(ctx, indexes, field, mostMisfits)
 			return err
 		})
 		if err != nil {
@@ -58,45 +59,4 @@ func (e *Engine) Misfits(ctx context.Context) ([]Misfits, error) {
 		}
 	}
 	return out, nil
-}
-
-// valuesIn returns the most frequent values of a field among what can be found.
-func valuesIn(ctx context.Context, indexes Indexes, field string, most int) ([]FacetValue, error) {
-	of, ok := indexes.(Faceted)
-	if !ok {
-		return []FacetValue{}, nil
-	}
-	facet, err := of.Facet(ctx, field, most)
-	return facet.Selected, err
-}
-
-// shownValues is how many values of a field an error shows, that others do not fit.
-const shownValues = 3
-
-// showValues adds to the error of a condition that compares what a field does not hold what it holds, as far
-// as the caller may see it.
-func (p *pinned) showValues(ctx context.Context, err error) {
-	var misfit *conditions.MisfitError
-	if !errors.As(err, &misfit) {
-		return
-	}
-	for i := range misfit.Problems {
-		problem := &misfit.Problems[i]
-		if problem.Field == "" {
-			continue
-		}
-		seen, _, err := p.View.Among(ctx, Filter{Where: p.restriction(ctx)})
-		if err != nil {
-			return
-		}
-		values, err := valuesIn(ctx, seen, problem.Field, shownValues)
-		if err != nil || len(values) == 0 {
-			return
-		}
-		var shown []string
-		for _, v := range values {
-			shown = append(shown, wording.Shorten(v.Value.String()))
-		}
-		problem.Detail += "; its most frequent values are " + strings.Join(shown, ", ")
-	}
 }

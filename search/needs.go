@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
 )
 
 // offer returns what a plan has for a method to rank by.
@@ -35,23 +36,23 @@ func (x *dense) ability() fusion.Ability {
 const leastAUROC = .6
 
 // checkNeeds refuses a method, the i-th that is asked for, which lacks what it needs.
-func (l *lineUp) checkNeeds(m plannedMethod, i int, p *plan, wrong *problems) {
+func (l *lineUp) checkNeeds(m plannedMethod, i int, p *plan, wrong *fault.Problems) {
 	pointer := methodPointer(p.listed, i)
 	for _, lack := range m.Lacks(p.offer) {
 		switch {
 		case lack == fusion.LacksWords:
-			wrong.add("needs_bm25", pointer, `fusion method %q needs BM25, and "bm25" is false`, m.asked)
+			wrong.Add("needs_bm25", pointer, `fusion method %q needs BM25, and "bm25" is false`, m.asked)
 		case lack == fusion.LacksExperts && len(*wrong) == 0:
-			wrong.add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
+			wrong.Add("needs_experts", pointer, "fusion method %q needs at least one expert, and none is searched", m.asked)
 		case lack == fusion.LacksGranularities && len(p.experts) > 0:
-			wrong.add(
+			wrong.Add(
 				"needs_experts",
 				pointer,
 				"fusion method %q needs experts that have vectors of parts of passages, and there are none: name the experts among which it is to choose",
 				m.asked,
 			)
 		case lack == fusion.LacksGate:
-			wrong.add(
+			wrong.Add(
 				"needs_calibration",
 				pointer,
 				"fusion method %q needs what is fitted when a collection is calibrated, and this one is not: use %s or %s",
@@ -67,7 +68,7 @@ func (l *lineUp) checkNeeds(m plannedMethod, i int, p *plan, wrong *problems) {
 				ensembles = ensembles || l.experts[at].hasEnsemble()
 			}
 			if !ensembles {
-				wrong.add(
+				wrong.Add(
 					"needs_experts",
 					pointer,
 					`fusion method %q weights experts by how far the members of their ensembles agree, and none of these has an ensemble: %s. Calibrating cannot help: add a specialist that has one to the collection, or use %s or %s`,
@@ -78,7 +79,7 @@ func (l *lineUp) checkNeeds(m plannedMethod, i int, p *plan, wrong *problems) {
 				)
 				continue
 			}
-			wrong.add(
+			wrong.Add(
 				"needs_calibration",
 				pointer,
 				`fusion method %q weights experts by how sure they are, which needs an ensemble and a calibration; without: %s. Calibrate them, name only others in "experts", or use %s or %s`,
@@ -95,9 +96,9 @@ func (l *lineUp) checkNeeds(m plannedMethod, i int, p *plan, wrong *problems) {
 }
 
 // checkConfidence refuses a least confidence where a method's own is none to be compared with.
-func (l *lineUp) checkConfidence(m plannedMethod, p *plan, wrong *problems) {
+func (l *lineUp) checkConfidence(m plannedMethod, p *plan, wrong *fault.Problems) {
 	if !m.Confident(p.offer) {
-		wrong.add(
+		wrong.Add(
 			"needs_calibration",
 			"/min_confidence",
 			"the confidence of fusion method %q is not calibrated on this collection, so min_confidence has nothing to be compared with: leave it out, or have the collection calibrated",
@@ -105,7 +106,7 @@ func (l *lineUp) checkConfidence(m plannedMethod, p *plan, wrong *problems) {
 		)
 	}
 	if area, known := l.defaults.ConfidenceAUROC[m.Name]; known && area < leastAUROC {
-		wrong.add(
+		wrong.Add(
 			"uninformative_confidence",
 			"/min_confidence",
 			"the confidence of fusion method %q hardly tells right answers from wrong ones: on the questions that the collection was calibrated on, a right one has the higher of the two %.0f times in 100, and %g are needed. Leave min_confidence out, or use %s",

@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
 )
 
 // MostAround is how many passages before and behind a result a request may ask for.
@@ -48,8 +49,8 @@ func (a *answer) addNeighbours(ctx context.Context, results []Result, passages [
 		}
 		beside := func(n int) *corpus.Passage {
 			p := there[neighbour{results[i].Collection, document, n}]
-			if p == nil || !sameVersion(p, &passages[i]) || !a.plan.filter.letsTags(p.Tags) ||
-				!a.view.where.Matches(p.Tags, p.Metadata) {
+			if p == nil || !sameVersion(p, &passages[i]) || !a.plan.filter.LetsTags(p.Tags) ||
+				!a.view.Where.Matches(p.Tags, p.Metadata) {
 				return nil
 			}
 			return p
@@ -91,7 +92,7 @@ func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighb
 	})
 	wanted = slices.Compact(wanted)
 	from := a.view.Passages()
-	var found []Found
+	var found []storage.Found
 	for len(found) < len(wanted) {
 		of := wanted[len(found)].collection
 		var ids []string
@@ -101,7 +102,7 @@ func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighb
 			}
 			ids = append(ids, corpus.PassageID(n.document, n.number))
 		}
-		some, err := a.view.lookup(ctx, of, ids)
+		some, err := a.view.Lookup(ctx, of, ids)
 		if err != nil {
 			return nil, fmt.Errorf("looking for the passages around the results: %w", err)
 		}
@@ -133,7 +134,7 @@ func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighb
 	}
 	there := make(map[neighbour]*corpus.Passage, len(passages))
 	for i := range passages {
-		if !deleted(passages[i]) {
+		if !storage.IsDeleted(passages[i]) {
 			there[of[i]] = &passages[i]
 		}
 	}
@@ -143,11 +144,4 @@ func (a *answer) neighbours(ctx context.Context, wanted []neighbour) (map[neighb
 // sameVersion reports whether two passages were cut from the same version of a document.
 func sameVersion(a, b *corpus.Passage) bool {
 	return a.Metadata[corpus.DocumentSHA256Key] == b.Metadata[corpus.DocumentSHA256Key]
-}
-
-// letsTags reports whether the filter's tags let a passage through that has some.
-func (f Filter) letsTags(tags []string) bool {
-	has := func(tag string) bool { return slices.Contains(tags, tag) }
-	lacks := func(tag string) bool { return !has(tag) }
-	return !slices.ContainsFunc(f.TagsAll, lacks) && (len(f.TagsAny) == 0 || slices.ContainsFunc(f.TagsAny, has))
 }

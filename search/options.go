@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
 )
 
 // MethodAuto stands for the method that calibration found best.
@@ -27,7 +28,7 @@ func taking(option fusion.Option) func(fusion.Method) bool {
 // checkOptions refuses an option that none of the methods uses, so that no option is
 // ignored. "late": false is no option of a method: it leaves late interaction out, as
 // methods other than the gate do anyway.
-func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *problems) {
+func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *fault.Problems) {
 	if len(methods) == 0 {
 		return // told already
 	}
@@ -46,7 +47,7 @@ func (l *lineUp) checkOptions(r *Request, methods []plannedMethod, wrong *proble
 		case methods[0].asked != methods[0].Name:
 			asked += fmt.Sprintf(", which is %s here,", methods[0].Name)
 		}
-		wrong.add(
+		wrong.Add(
 			"unused_option",
 			pointer,
 			"%s %s %s: it is for %s; leave it out or name one of these in fusion",

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/fault"
 )
 
 // TestOptionsOfMethods walks every option and every method, alone and resolved from
@@ -120,7 +121,7 @@ func TestAutoAnswers(t *testing.T) {
 		t.Errorf("made: %v", err)
 	}
 	s.config.Defaults.Auto = fusion.MethodSum
-	if err := s.engine(t).current.Load().canAnswer(fusion.MethodMUF); kindOf(err) != Invalid {
+	if err := s.engine(t).current.Load().canAnswer(fusion.MethodMUF); kindOf(err) != fault.Invalid {
 		t.Errorf("muf without ensembles: %v", err)
 	}
 	if err := s.engine(t).current.Load().canAnswer(fusion.MethodSum); err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+
+	"example.org/conclave/search/fault"
 )
 
 // TestOffset: pages of a ranking, one after the other, are the ranking.
@@ -40,7 +42,7 @@ func TestOffset(t *testing.T) {
 	}
 	for _, r := range []Request{{Question: question, Offset: -1}, {Question: question, Offset: 1000},
 		{Question: question, Offset: 500, K: 501}} {
-		var refused *Error
+		var refused *fault.Error
 		if _, err := e.Search(context.Background(), r); !errors.As(err, &refused) || refused.Code != "out_of_range" ||
 			refused.Fields[0].Pointer != "/offset" {
 			t.Errorf("%+v: %v", r, err)

@@ -7,6 +7,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/storage"
 )
 
 // plan is a request after validation: every default filled in, every name
@@ -64,11 +66,11 @@ type fields struct{ title, text, tags, metadata, document, contributions, source
 // plan checks a request and fills in the defaults. Its error names every
 // field that is wrong, not just the first.
 func (l *lineUp) plan(r *Request) (*plan, error) {
-	var wrong problems
+	var wrong fault.Problems
 	d, most := l.defaults, l.limits
 	p := &plan{named: r.Experts != nil, weights: r.Weights, explain: r.Explain, without: r.Without}
 	if len(r.Collections) > 0 {
-		wrong.add("unknown_value", "/collections", "several collections are searched by one request of its own, "+
+		wrong.Add("unknown_value", "/collections", "several collections are searched by one request of its own, "+
 			"not as a part of a batch, nor below the name of one")
 	}
 	p.filter = r.restricted()
@@ -76,10 +78,10 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	p.collapse = r.Collapse == nil || *r.Collapse
 	p.question, p.before = r.asked(&wrong, most.QuestionBytes)
 	p.correct = r.Correct == nil && d.Correct || r.Correct != nil && *r.Correct
-	p.k = wrong.count("/k", r.K, d.K, most.K)
+	p.k = wrong.Count("/k", r.K, d.K, most.K)
 	p.offset = r.Offset
 	if p.offset < 0 || p.offset > 0 && p.offset+p.k > most.K {
-		wrong.add(
+		wrong.Add(
 			"out_of_range",
 			"/offset",
 			"offset is %d: it has to be from 0 to %d, which with k is limits.k",
@@ -88,19 +90,19 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 		)
 	}
 	p.k += p.offset
-	p.candidates = wrong.count("/candidates", r.Candidates, d.Candidates, most.Candidates)
-	milliseconds := wrong.count(
+	p.candidates = wrong.Count("/candidates", r.Candidates, d.Candidates, most.Candidates)
+	milliseconds := wrong.Count(
 		"/timeout_ms",
 		r.TimeoutMS,
 		int(d.Timeout/time.Millisecond),
 		int(most.Timeout/time.Millisecond),
 	)
 	p.timeout = time.Duration(milliseconds) * time.Millisecond
-	p.missing = oneOf(&wrong, "/missing", r.Missing, d.Missing, missings())
-	p.normalise = oneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
+	p.missing = fault.OneOf(&wrong, "/missing", r.Missing, d.Missing, missings())
+	p.normalise = fault.OneOf(&wrong, "/normalisation", r.Normalisation, "", fusion.Normalisations())
 	p.sharpness = r.Sharpness
 	if !(p.sharpness >= 0 && p.sharpness <= fusion.MaxSharpness) {
-		wrong.add(
+		wrong.Add(
 			"out_of_range",
 			"/sharpness",
 			"sharpness is %v: it has to be from 0 to %g, and 0 is the method's own",
@@ -108,17 +110,17 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 			float64(fusion.MaxSharpness),
 		)
 	}
-	p.fields = wrong.fields(r.Fields)
+	p.fields = readFields(&wrong, r.Fields)
 	p.around = r.Around
 	if p.around < 0 || p.around > MostAround {
-		wrong.add("out_of_range", "/around", "around is %d: it has to be from 0 to %d", p.around, MostAround)
+		wrong.Add("out_of_range", "/around", "around is %d: it has to be from 0 to %d", p.around, MostAround)
 	}
 	p.planGroups(r, &wrong)
 	p.planFields(r, &wrong)
-	p.offsets = oneOf(&wrong, "/offsets", r.Offsets, OffsetBytes, OffsetNames())
-	wrong.filter(p.filter)
+	p.offsets = fault.OneOf(&wrong, "/offsets", r.Offsets, OffsetBytes, OffsetNames())
+	storage.CheckFilter(&wrong, p.filter)
 	p.minConfidence = r.MinConfidence
-	wrong.between("/min_confidence", r.MinConfidence, 1)
+	wrong.Between("/min_confidence", r.MinConfidence, 1)
 	p.experts = l.planExperts(r.Experts, &wrong)
 	p.methods = l.planMethods(r.Fusion, &wrong)
 	p.listed = r.Fusion.Listed
@@ -131,7 +133,7 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	p.most, p.chosenOnly = l.planSpecialists(r, p, &wrong)
 
 	if len(p.experts) == 0 && !r.words() && len(wrong) == 0 {
-		wrong.add("no_sources", "/experts", `there is nothing to search: "experts" is empty and "bm25" is false`)
+		wrong.Add("no_sources", "/experts", `there is nothing to search: "experts" is empty and "bm25" is false`)
 	}
 	p.offer = l.offer(p, r.words())
 	for i, m := range p.methods {
@@ -141,13 +143,13 @@ func (l *lineUp) plan(r *Request) (*plan, error) {
 	l.planSources(r, p)
 	if p.minConfidence > 0 && r.Late != nil && !*r.Late && l.late != nil && d.GateWithoutLate != nil &&
 		p.weighsByQuestion() {
-		wrong.add(
+		wrong.Add(
 			"needs_calibration",
 			"/min_confidence",
 			"the confidence of an answer without late interaction is not calibrated, so min_confidence has nothing to be compared with: leave out one of the two",
 		)
 	}
-	return p, wrong.err()
+	return p, wrong.Err()
 }
 
 // planSources plans the experts, and of the other sources those that a method wants.
@@ -170,7 +172,7 @@ func (l *lineUp) planSources(r *Request, p *plan) {
 
 // planExperts resolves names to indexes, in the engine's own order, so that
 // the order of the names never shows in an answer.
-func (l *lineUp) planExperts(names *[]string, wrong *problems) []int {
+func (l *lineUp) planExperts(names *[]string, wrong *fault.Problems) []int {
 	var experts []int
 	if names == nil {
 		for i := range l.experts {
@@ -183,20 +185,20 @@ func (l *lineUp) planExperts(names *[]string, wrong *problems) []int {
 		i := l.numberOf(name)
 		switch {
 		case l.late != nil && name == l.late.name():
-			wrong.add(
+			wrong.Add(
 				"unknown_expert",
 				pointer,
 				`expert %s is late interaction, which ranks what the others found: it takes part in the gate by itself, unless "late" is false`,
 				wording.Quote(name),
 			)
 		case i < 0:
-			wrong.add("unknown_expert", pointer, "there is no expert %s: %s", wording.Quote(name), l.knownExperts())
+			wrong.Add("unknown_expert", pointer, "there is no expert %s: %s", wording.Quote(name), l.knownExperts())
 		case slices.Contains(experts, i):
-			wrong.add("duplicate_expert", pointer, "expert %s is named twice", wording.Quote(name))
+			wrong.Add("duplicate_expert", pointer, "expert %s is named twice", wording.Quote(name))
 		default:
 			experts = append(experts, i)
 		}
-		if len(*wrong) > maxProblems {
+		if len(*wrong) > fault.MaxProblems {
 			break
 		}
 	}
@@ -206,9 +208,9 @@ func (l *lineUp) planExperts(names *[]string, wrong *problems) []int {
 
 // planSpecialists decides how many specialists count, and whether the others
 // need to be asked at all.
-func (l *lineUp) planSpecialists(r *Request, p *plan, wrong *problems) (most int, chosenOnly bool) {
+func (l *lineUp) planSpecialists(r *Request, p *plan, wrong *fault.Problems) (most int, chosenOnly bool) {
 	if r.Specialists != 0 {
-		return wrong.count("/specialists", r.Specialists, 0, fusion.MaxSources), true
+		return wrong.Count("/specialists", r.Specialists, 0, fusion.MaxSources), true
 	}
 	if r.Experts != nil || l.defaults.Specialists == 0 {
 		return 0, false
@@ -219,11 +221,11 @@ func (l *lineUp) planSpecialists(r *Request, p *plan, wrong *problems) (most int
 	)
 }
 
-func (l *lineUp) planMethods(asked Methods, wrong *problems) []plannedMethod {
+func (l *lineUp) planMethods(asked Methods, wrong *fault.Problems) []plannedMethod {
 	names := asked.Names
 	if len(names) == 0 {
 		if asked.Listed {
-			wrong.add(
+			wrong.Add(
 				"unknown_method",
 				"/fusion",
 				"the list of fusion methods is empty: %s are known",
@@ -238,7 +240,7 @@ func (l *lineUp) planMethods(asked Methods, wrong *problems) []plannedMethod {
 		pointer := methodPointer(asked.Listed, i)
 		switch m := l.method(name); {
 		case m == nil:
-			wrong.add(
+			wrong.Add(
 				"unknown_method",
 				pointer,
 				"there is no fusion method %s: %s are known",
@@ -246,11 +248,11 @@ func (l *lineUp) planMethods(asked Methods, wrong *problems) []plannedMethod {
 				wording.List(MethodNames()),
 			)
 		case slices.Contains(names[:i], name):
-			wrong.add("duplicate_method", pointer, "fusion method %s is named twice", wording.Quote(name))
+			wrong.Add("duplicate_method", pointer, "fusion method %s is named twice", wording.Quote(name))
 		default:
 			methods = append(methods, plannedMethod{name, m})
 		}
-		if len(*wrong) > maxProblems {
+		if len(*wrong) > fault.MaxProblems {
 			break
 		}
 	}
@@ -278,26 +280,26 @@ func methodPointer(listed bool, i int) string {
 }
 
 // checkWeights refuses weights of what is no source, or is not weighted by requests.
-func (l *lineUp) checkWeights(weights map[string]float64, wrong *problems) {
+func (l *lineUp) checkWeights(weights map[string]float64, wrong *fault.Problems) {
 	for _, name := range sortedKeys(weights) {
 		pointer := wording.Pointer("/weights", name)
 		switch w := weights[name]; {
 		case l.late != nil && name == l.late.name():
-			wrong.add(
+			wrong.Add(
 				"unknown_source",
 				pointer,
 				"%s cannot be weighted: it takes part in the gate alone, which weighs it itself",
 				name,
 			)
 		case name == PhraseSource:
-			wrong.add(
+			wrong.Add(
 				"unknown_source",
 				pointer,
 				"%s cannot be weighted: they take part in the gate alone, which weighs them itself",
 				PhraseSource,
 			)
 		case !slices.ContainsFunc(l.sources, func(x source) bool { return x.name() == name }):
-			wrong.add(
+			wrong.Add(
 				"unknown_source",
 				pointer,
 				"there is no source %s to weight: %s, and %s is BM25",
@@ -306,9 +308,9 @@ func (l *lineUp) checkWeights(weights map[string]float64, wrong *problems) {
 				WordSource,
 			)
 		case !(w >= 0 && w <= fusion.MaxWeight):
-			wrong.add("out_of_range", pointer, "the weight is %v: it has to be from 0 to %g", w, float64(fusion.MaxWeight))
+			wrong.Add("out_of_range", pointer, "the weight is %v: it has to be from 0 to %g", w, float64(fusion.MaxWeight))
 		}
-		if len(*wrong) > maxProblems {
+		if len(*wrong) > fault.MaxProblems {
 			break
 		}
 	}

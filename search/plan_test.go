@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"example.org/conclave/search/fault"
+
 	"pgregory.net/rapid"
 )
 
@@ -70,7 +72,7 @@ func TestRefused(t *testing.T) {
 			}
 			s := newStage("ABc", 20)
 			e := s.refused(t, c.request)
-			if e.Kind != Invalid || e.Code != c.code || len(e.Fields) != 1 || e.Fields[0].Pointer != c.pointer {
+			if e.Kind != fault.Invalid || e.Code != c.code || len(e.Fields) != 1 || e.Fields[0].Pointer != c.pointer {
 				t.Errorf("%+v", e)
 			}
 			if !strings.Contains(e.Detail, c.says) || e.Detail != e.Fields[0].Detail {
@@ -93,7 +95,7 @@ func TestExactAmongMany(t *testing.T) {
 	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf")})
 	s.ask(t, Request{Question: question, Fusion: methodsOf("rrf"), Exact: true, Experts: &[]string{}})
 	refused := s.refused(t, Request{Question: question, Fusion: methodsOf("rrf"), Exact: true})
-	if refused.Kind != Invalid || refused.Code != "out_of_range" || refused.Fields[0].Pointer != "/exact" ||
+	if refused.Kind != fault.Invalid || refused.Code != "out_of_range" || refused.Fields[0].Pointer != "/exact" ||
 		!strings.Contains(refused.Detail, "all 60 passages: at most 59") {
 		t.Errorf("%+v", refused)
 	}
@@ -221,8 +223,8 @@ func TestAnyRequest(t *testing.T) {
 			checkResponse(t, response)
 			return
 		}
-		var e *Error
-		if !errors.As(err, &e) || e.Kind != Invalid || e.Code == "" || e.Detail == "" || len(e.Fields) == 0 {
+		var e *fault.Error
+		if !errors.As(err, &e) || e.Kind != fault.Invalid || e.Code == "" || e.Detail == "" || len(e.Fields) == 0 {
 			rt.Fatalf("%+v: %v", r, err)
 		}
 	})

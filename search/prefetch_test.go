@@ -8,6 +8,8 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/storage"
 )
 
 // distant is a corpus whose indexes score nothing that was not fetched before.
@@ -19,10 +21,10 @@ type distant struct {
 	deleted string         // before its text is
 }
 
-func (d distant) Acquire() View { return distantView{d.library.Acquire(), d} }
+func (d distant) Acquire() storage.View { return distantView{d.library.Acquire(), d} }
 
 type distantView struct {
-	View
+	storage.View
 	of distant
 }
 
@@ -31,10 +33,12 @@ func (v distantView) Prefetch(_ context.Context, passages []rank.Ordinal) ([]ran
 	return v.of.gone, v.of.fails
 }
 
-func (v distantView) Passages() Passages { return distantPassages{v.View.Passages(), v.of.deleted} }
+func (v distantView) Passages() storage.Passages {
+	return distantPassages{v.View.Passages(), v.of.deleted}
+}
 
 type distantPassages struct {
-	Passages
+	storage.Passages
 	deleted string
 }
 
@@ -67,7 +71,7 @@ func TestPrefetch(t *testing.T) {
 	}
 	d.fails = errors.New("no such node")
 	s.config.Corpus = d
-	if e := s.refused(t, Request{Question: question, Fusion: methodsOf("sum")}); e.Kind != Unavailable ||
+	if e := s.refused(t, Request{Question: question, Fusion: methodsOf("sum")}); e.Kind != fault.Unavailable ||
 		!errors.Is(e, d.fails) {
 		t.Errorf("%+v", e)
 	}
@@ -116,7 +120,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 	if err != nil || next != all[3] || len(listed) != 0 {
 		t.Errorf("a page of one that is gone: %v, then %q: %v", listed, next, err)
 	}
-	if _, _, err := e.Passage(context.Background(), all[3]); kindOf(err) != NotFound {
+	if _, _, err := e.Passage(context.Background(), all[3]); kindOf(err) != fault.NotFound {
 		t.Errorf("by its id: %v", err)
 	}
 }

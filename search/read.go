@@ -12,6 +12,8 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
 )
 
 // markAnswers lets the reader mark answers in the first passages. If the reader fails or runs
@@ -36,7 +38,7 @@ func (a *answer) markAnswers(ctx context.Context) error {
 	within, cancel := leaveTimeToFetch(ctx)
 	defer cancel()
 	var readings []Reading
-	err = guard(func() (err error) {
+	err = run.Guard(func() (err error) {
 		readings, err = reader.Read(within, a.question, passages)
 		if err == nil && len(readings) != len(passages) {
 			err = fmt.Errorf("the reader read %d passages of %d", len(readings), len(passages))
@@ -162,13 +164,13 @@ func (a *answer) noteUnanswered(ctx context.Context, cause error) {
 func (a *answer) noteLate(ctx context.Context, name string, cause error, done, so string) {
 	status := StatusFailed
 	reason := "it failed, so " + so + "; the server's log says why"
-	switch advice := adviceOf(cause); {
+	switch advice := run.AdviceOf(cause); {
 	case advice != "":
 		reason = advice
 	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled):
 		reason = fmt.Sprintf("it had not %s in time, so %s (timeout_ms is %d)", done, so, a.timeout.Milliseconds())
 		status = StatusDeadline
-	case overloaded(cause):
+	case run.Overloaded(cause):
 		status = StatusOverloaded
 		reason = "its queue is full, so " + so + "; try again in a moment"
 	}
@@ -183,7 +185,7 @@ func (a *answer) extract(read *Read) []Extract {
 	all = slices.DeleteFunc(all, func(e Extract) bool { return !a.sureEnough(e.Chance) })
 	for i := range all {
 		p := &read.Passages[all[i].Reading]
-		all[i].Collection = a.view.collectionOf(a.toRead[all[i].Reading].Ordinal)
+		all[i].Collection = a.view.CollectionOf(a.toRead[all[i].Reading].Ordinal)
 		all[i].Place = PlaceOf(p)
 		all[i].At = placeOfByte(p, all[i].Start, a.plan.offsets)
 	}
@@ -313,12 +315,12 @@ func (e *Engine) Readings(ctx context.Context, reader, question string, ids []st
 		return out, err
 	}
 	defer l.leave()
-	var wrong problems
+	var wrong fault.Problems
 	x := l.readerFor(reader, &wrong)
 	if x != nil && x.Reader == nil {
-		wrong.add("unknown_reader", "/answer/reader", "%s writes answers and marks none", wording.Quote(x.Name))
+		wrong.Add("unknown_reader", "/answer/reader", "%s writes answers and marks none", wording.Quote(x.Name))
 	}
-	if err := wrong.err(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return out, err
 	}
 	out.Ranking = x.Ranking
@@ -329,7 +331,7 @@ func (e *Engine) Readings(ctx context.Context, reader, question string, ids []st
 		}
 		out.Passages = append(out.Passages, passage)
 	}
-	err = guard(func() error { out.Readings, err = x.Read(ctx, question, out.Passages); return err })
+	err = run.Guard(func() error { out.Readings, err = x.Read(ctx, question, out.Passages); return err })
 	return out, err
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
 )
 
 // Passages that say the same in other words, cut or titled otherwise, such as those of one document in two
@@ -23,9 +24,6 @@ const (
 	shingle  = 4
 	repeated = 0.5
 )
-
-// atHand is implemented by Passages that are read in microseconds, such as those in memory.
-type atHand interface{ AtHand() }
 
 // surely replaces the confidence of a ranking of k passages by the one it would have without the passages that repeat
 // the text of the first. It looks for them among the first 1+mostRepeats passages, whatever k is. It changes nothing if
@@ -57,9 +55,9 @@ func (a *answer) surely(ctx context.Context, m plannedMethod, in fusion.Input, r
 }
 
 // repeatsOfFirst returns which of the items after the first, at most mostRepeats, repeat its text (repeats). It returns
-// nil for passages that are slow to read (atHand). items must not be empty.
+// nil for passages that are slow to read (AtHand). items must not be empty.
 func (a *answer) repeatsOfFirst(ctx context.Context, items []fusion.Item) (again []rank.Ordinal, err error) {
-	if _, quick := a.view.Passages().(atHand); !quick {
+	if _, quick := a.view.Passages().(storage.AtHand); !quick {
 		return nil, nil
 	}
 	items = items[:min(len(items), 1+mostRepeats)]

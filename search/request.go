@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"example.org/conclave/search/storage"
 )
 
 // Request is one question and how to answer it. The zero value of every field
@@ -42,8 +44,8 @@ type Request struct {
 	Normalisation string   `json:"normalisation,omitempty"`
 	// Sharpness is the power of the experts' confidences by which they are weighted. 0: for
 	// "muf" and "hybrid" the calibrated one; for "cce" the surest expert alone answers.
-	Sharpness float64 `json:"sharpness,omitempty"`
-	Filter    Filter  `json:"filter,omitzero"`
+	Sharpness float64        `json:"sharpness,omitempty"`
+	Filter    storage.Filter `json:"filter,omitzero"`
 	// Collections are those that are searched as one, by name. An Engine is of what it is of, and refuses them:
 	// whoever has several finds the engine first.
 	Collections []string `json:"collections,omitempty"`
@@ -86,7 +88,7 @@ type Request struct {
 }
 
 // restricted returns the filter with the words that passages must have or not.
-func (r *Request) restricted() Filter {
+func (r *Request) restricted() storage.Filter {
 	f := r.Filter
 	f.Must, f.MustNot = unquoted(r.Must), unquoted(r.MustNot)
 	return f

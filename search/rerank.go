@@ -7,6 +7,8 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
 )
 
 // RerankRequest asks how well texts answer a question.
@@ -37,15 +39,15 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 		return out, err
 	}
 	defer l.leave()
-	var wrong problems
+	var wrong fault.Problems
 	reranker := l.rerankerFirst(r.Model)
 	if reranker == nil && (l.late == nil || l.late.Passages == nil || l.late.Similarity == nil) {
-		wrong.add("needs_experts", "", "texts are scored by a reranker or by late interaction, and there is neither")
-		return out, wrong.err()
+		wrong.Add("needs_experts", "", "texts are scored by a reranker or by late interaction, and there is neither")
+		return out, wrong.Err()
 	}
-	wrong.text("/question", "question", "empty_question", r.Question, l.limits.QuestionBytes)
-	wrong.texts("/texts", r.Texts, l.limits)
-	if err := wrong.err(); err != nil {
+	wrong.Text("/question", "question", "empty_question", r.Question, l.limits.QuestionBytes)
+	checkTexts(&wrong, "/texts", r.Texts, l.limits)
+	if err := wrong.Err(); err != nil {
 		return out, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.limits.Timeout)
@@ -74,7 +76,7 @@ func (e *Engine) Rerank(ctx context.Context, r RerankRequest) (out RerankRespons
 	}
 	out = RerankResponse{Expert: x.Name, Scores: make([]float32, len(vectors))}
 	_, out.Truncated = x.countTokens(KindPassage, r.Texts)
-	err = l.compute(ctx, func(context.Context) error {
+	err = l.Compute(ctx, func(context.Context) error {
 		for i, v := range vectors {
 			out.Scores[i], err = x.Similarity(questions[0], v)
 			if err != nil {
@@ -114,7 +116,7 @@ func (l *lineUp) rerankBy(ctx context.Context, x *LoadedReranker, r RerankReques
 		return out, err
 	}
 	var said []Relevance
-	err := guard(func() (err error) {
+	err := run.Guard(func() (err error) {
 		said, err = x.Score(ctx, r.Question, passages)
 		if err == nil && len(said) != len(passages) {
 			err = fmt.Errorf("the reranker scored %d texts of %d", len(said), len(passages))
@@ -140,19 +142,19 @@ const tokenRoom = 4 + 3*8
 // specialTokens are at most added to a text.
 const specialTokens = 4
 
-// texts checks a list of texts to encode.
-func (w *problems) texts(pointer string, texts []string, limits Limits) {
+// checkTexts checks a list of texts to encode.
+func checkTexts(w *fault.Problems, pointer string, texts []string, limits Limits) {
 	switch n := len(texts); {
 	case n == 0:
-		w.add("out_of_range", pointer, "there are 0 texts: there have to be from 1 to %d", limits.EmbedInputs)
+		w.Add("out_of_range", pointer, "there are 0 texts: there have to be from 1 to %d", limits.EmbedInputs)
 	case n > limits.EmbedInputs:
-		w.add("too_many_inputs", pointer, "there are %d texts: there have to be from 1 to %d", n, limits.EmbedInputs)
+		w.Add("too_many_inputs", pointer, "there are %d texts: there have to be from 1 to %d", n, limits.EmbedInputs)
 	default:
 		for i, text := range texts {
-			if len(*w) > maxProblems {
+			if len(*w) > fault.MaxProblems {
 				break
 			}
-			w.text(wording.Pointer(pointer, i), "text", "empty_text", text, limits.EmbedBytes)
+			w.Text(wording.Pointer(pointer, i), "text", "empty_text", text, limits.EmbedBytes)
 		}
 	}
 }

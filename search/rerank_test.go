@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.org/conclave/internal/corpus"
+	"example.org/conclave/search/fault"
 )
 
 // EncodePassages encodes a passage as a vector for each of its words.
@@ -63,17 +64,18 @@ func TestRerank(t *testing.T) {
 		"empty_text":      {Question: "red", Texts: []string{"red", ""}},
 		"too_long":        {Question: "red", Texts: []string{strings.Repeat("x", 65<<10)}},
 	} {
-		var wrong *Error
+		var wrong *fault.Error
 		if _, err := e.Rerank(t.Context(), r); !errors.As(err, &wrong) || wrong.Code != code {
 			t.Errorf("%s: %v", code, err)
 		}
 	}
 	encoder.hook = func() error { return errors.New("as asked") }
-	if _, err := e.Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts}); kindOf(err) != Unavailable {
+	if _, err := e.Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts}); kindOf(err) != fault.Unavailable {
 		t.Errorf("an encoder that fails: %v", err)
 	}
 	s.config.Late = nil
-	if _, err := s.engine(t).Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts}); kindOf(err) != Invalid ||
+	_, err = s.engine(t).Rerank(t.Context(), RerankRequest{Question: "red", Texts: texts})
+	if kindOf(err) != fault.Invalid ||
 		!strings.Contains(err.Error(), "late interaction") {
 		t.Errorf("without late interaction: %v", err)
 	}

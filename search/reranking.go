@@ -13,6 +13,8 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/internal/run"
 )
 
 // RerankOptions ask a reranker to score the first passages of the ranking. In JSON they are
@@ -113,9 +115,9 @@ func (e *Engine) Judgements(
 		return nil, err
 	}
 	defer l.leave()
-	var wrong problems
+	var wrong fault.Problems
 	x := l.rerankerFor(reranker, &wrong)
-	if err := wrong.err(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return nil, err
 	}
 	passages := make([]corpus.Passage, len(ids))
@@ -126,7 +128,7 @@ func (e *Engine) Judgements(
 		}
 	}
 	var said []Relevance
-	err = guard(func() error { said, err = x.Score(ctx, question, passages); return err })
+	err = run.Guard(func() error { said, err = x.Score(ctx, question, passages); return err })
 	for _, s := range said {
 		scores = append(scores, s.Score)
 	}
@@ -135,7 +137,7 @@ func (e *Engine) Judgements(
 
 // planRerank checks what is asked of a reranker and fills in the defaults. What the
 // configuration asks for does not apply where there are several rankings.
-func (l *lineUp) planRerank(r *Request, p *plan, wrong *problems) {
+func (l *lineUp) planRerank(r *Request, p *plan, wrong *fault.Problems) {
 	o := r.Rerank
 	if !o.Asked {
 		o.Wanted = l.defaults.Rerank && !p.listed && len(l.rerankers) > 0
@@ -144,14 +146,14 @@ func (l *lineUp) planRerank(r *Request, p *plan, wrong *problems) {
 		return
 	}
 	if p.listed {
-		wrong.add(
+		wrong.Add(
 			"not_one_ranking",
 			"/rerank",
 			"one ranking is reranked, and fusion is a list of methods: name one method, or leave out rerank",
 		)
 	}
 	p.reranker = l.rerankerFor(o.Model, wrong)
-	p.reranked = wrong.count("/rerank/passages", o.Passages, usuallyReranked, MostRead)
+	p.reranked = wrong.Count("/rerank/passages", o.Passages, usuallyReranked, MostRead)
 	if p.reranker != nil && p.weighs(p.reranker) && *p.reranker.Weight == 0 {
 		p.useless = p.reranker
 		p.reranker = nil
@@ -166,9 +168,9 @@ func (p *plan) weighs(x *LoadedReranker) bool {
 }
 
 // rerankerFor returns the reranker of a name, or the first if the name is empty.
-func (l *lineUp) rerankerFor(name string, wrong *problems) *LoadedReranker {
+func (l *lineUp) rerankerFor(name string, wrong *fault.Problems) *LoadedReranker {
 	if len(l.rerankers) == 0 {
-		wrong.add("needs_reranker", "/rerank", "passages are scored by a reranker, and none is loaded")
+		wrong.Add("needs_reranker", "/rerank", "passages are scored by a reranker, and none is loaded")
 		return nil
 	}
 	if x := l.rerankerNamed(cmp.Or(name, l.rerankers[0].Name)); x != nil {
@@ -178,7 +180,7 @@ func (l *lineUp) rerankerFor(name string, wrong *problems) *LoadedReranker {
 	for i := range l.rerankers {
 		names[i] = l.rerankers[i].Name
 	}
-	wrong.add(
+	wrong.Add(
 		"unknown_reranker",
 		"/rerank/model",
 		"there is no reranker %s: the rerankers are %s",
@@ -252,7 +254,7 @@ func (a *answer) scored(
 	within, cancel := a.timeToRerank(ctx)
 	defer cancel()
 	var said []Relevance
-	err = guard(func() (err error) {
+	err = run.Guard(func() (err error) {
 		said, err = x.Score(within, a.asked, passages)
 		if err == nil && len(said) != len(passages) {
 			err = fmt.Errorf("the reranker scored %d passages of %d", len(said), len(passages))

@@ -1,5 +1,7 @@
 package search
 
+import "example.org/conclave/search/storage"
+
 // Response is the answer to one Request: Results for one fusion method (an
 // empty array when nothing was found), Rankings for a list of them. Fusion is
 // the method that was used: for "auto", what it stands for.
@@ -31,12 +33,12 @@ type Response struct {
 	Generated *Generated `json:"generated,omitempty"` // nil when none is asked for, or none was written in time
 	// FunctionWords are the words of the question that carry nothing, such as who and the, in lower case, with
 	// Request.Explain; nil where the language is not known.
-	FunctionWords []string  `json:"function_words,omitzero"`
-	Facets        []Facet   `json:"facets,omitempty"` // in the order of the request's
-	Sources       []Source  `json:"sources,omitzero"`
-	Offsets       string    `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
-	Degraded      []Missing `json:"degraded"`
-	Notes         []string  `json:"notes,omitempty"` // what to know about the question
+	FunctionWords []string        `json:"function_words,omitzero"`
+	Facets        []storage.Facet `json:"facets,omitempty"` // in the order of the request's
+	Sources       []Source        `json:"sources,omitzero"`
+	Offsets       string          `json:"offsets,omitempty"` // what places in texts count, where it is not bytes
+	Degraded      []Missing       `json:"degraded"`
+	Notes         []string        `json:"notes,omitempty"` // what to know about the question
 }
 
 // Ranking is the fused ranking of one method, when several were asked for.
@@ -76,8 +78,9 @@ type Result struct {
 	// the part that is most similar to the question, where a granularity took part
 	Highlight *Highlight `json:"highlight,omitempty"`
 	// where late interaction matched, in the order of the passage
-	Highlights  []Highlight `json:"highlights,omitempty"`
-	Explanation []TermScore `json:"explanation,omitempty"` // BM25's terms and those of phrases, with Request.Explain
+	Highlights []Highlight `json:"highlights,omitempty"`
+	// Explanation has BM25's terms and those of phrases, with Request.Explain.
+	Explanation []storage.TermScore `json:"explanation,omitempty"`
 }
 
 // Contribution says what one source added to a result's score.
@@ -90,19 +93,6 @@ type Contribution struct {
 	Origin       string  `json:"origin"`
 	Weight       float64 `json:"weight"`
 	Contribution float64 `json:"contribution"`
-}
-
-// TermScore is one term of a BM25 sum; a phrase is two, with a space between.
-type TermScore struct {
-	Term         string  `json:"term"`
-	Frequency    int     `json:"frequency"`     // in the passage
-	DocFrequency int     `json:"doc_frequency"` // passages that have the term
-	IDF          float64 `json:"idf"`
-	Boost        float64 `json:"boost"` // how often the question has the term
-	Score        float64 `json:"score"`
-	// For are the question's terms of which Term is another form that the passage has;
-	// Score is what it adds beyond what they do. "": Term is the question's own.
-	For string `json:"for,omitempty"`
 }
 
 // Source says how one source fared on this question.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"example.org/conclave/search/internal/run"
 )
 
 // Rewriter makes a question that stands alone of the last message of a conversation.
@@ -29,7 +31,7 @@ func (p *plan) rewrite(ctx context.Context, bytes int) time.Duration {
 	within, cancel := context.WithTimeout(ctx, p.writing/shareOfRewriting)
 	defer cancel()
 	var question string
-	err := guard(func() (err error) {
+	err := run.Guard(func() (err error) {
 		question, err = p.writer.Rewriter.Rewrite(within, p.before, p.question)
 		return err
 	})
@@ -46,7 +48,7 @@ func (p *plan) rewrite(ctx context.Context, bytes int) time.Duration {
 	case within.Err() != nil && errors.Is(err, context.DeadlineExceeded):
 		err = fmt.Errorf("it had not made a question in %v", p.writing/shareOfRewriting)
 	}
-	reason := adviceOf(err)
+	reason := run.AdviceOf(err)
 	if reason == "" {
 		reason = err.Error()
 	}

@@ -9,15 +9,16 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
 )
 
 // shelf is a corpus in memory: passages, exact vector indexes, and words.
 type shelf struct {
 	number   uint64
 	passages []corpus.Passage
-	vectors  map[string]VectorIndex
-	words    WordIndex
-	phrases  WordIndex
+	vectors  map[string]storage.VectorIndex
+	words    storage.WordIndex
+	phrases  storage.WordIndex
 	reads    *atomic.Int64 // of passages
 	deleted  int           // that are among passages all the same
 	among    func(ctx context.Context) error
@@ -32,18 +33,22 @@ type nearShelf struct{ *shelf }
 func (nearShelf) AtHand() {}
 
 func (s *shelf) Generation() uint64 { return s.number }
-func (s *shelf) Passages() Passages {
+func (s *shelf) Passages() storage.Passages {
 	if s.near {
 		return nearShelf{s}
 	}
 	return s
 }
-func (s *shelf) Vectors(name string) (VectorIndex, bool) { v, ok := s.vectors[name]; return v, ok }
-func (s *shelf) Words() WordIndex                        { return s.words }
-func (s *shelf) Phrases() WordIndex                      { return s.phrases }
-func (s *shelf) Index(name string) (IndexInfo, bool) {
+func (s *shelf) Vectors(name string) (storage.VectorIndex, bool) {
+	v, ok := s.vectors[name]
+	return v, ok
+}
+func (s *shelf) Words() storage.WordIndex   { return s.words }
+func (s *shelf) Phrases() storage.WordIndex { return s.phrases }
+func (s *shelf) Index(name string) (storage.IndexInfo, bool) {
 	_, ok := s.vectors[name]
-	return IndexInfo{Kind: "flat", Passages: s.Len(), Recall: map[string]float64{"recall@10": 1}, MostExact: s.most}, ok
+	recall := map[string]float64{"recall@10": 1}
+	return storage.IndexInfo{Kind: "flat", Passages: s.Len(), Recall: recall, MostExact: s.most}, ok
 }
 func (s *shelf) Release()      { s.released() }
 func (s *shelf) Len() int      { return len(s.passages) - s.deleted }
@@ -73,8 +78,8 @@ func (s *shelf) IDs(ordinals []rank.Ordinal) (ids []string, err error) {
 	return ids, nil
 }
 
-func (s *shelf) Lookup(ctx context.Context, ids []string) ([]Found, error) {
-	found := make([]Found, len(ids))
+func (s *shelf) Lookup(ctx context.Context, ids []string) ([]storage.Found, error) {
+	found := make([]storage.Found, len(ids))
 	for i, id := range ids {
 		found[i].Ordinal, found[i].There, _ = s.Ordinal(ctx, id)
 	}
@@ -120,7 +125,10 @@ func (s *shelf) Ordinal(_ context.Context, id string) (rank.Ordinal, bool, error
 	return 0, false, nil
 }
 
-func (s *shelf) Among(ctx context.Context, f Filter) (Indexes, func(context.Context) (int, error), error) {
+func (s *shelf) Among(
+	ctx context.Context,
+	f storage.Filter,
+) (storage.Indexes, func(context.Context) (int, error), error) {
 	if s.among != nil {
 		if err := s.among(ctx); err != nil {
 			return nil, nil, err
@@ -146,7 +154,7 @@ type narrowed struct {
 	allowed map[rank.Ordinal]bool
 }
 
-func (n *narrowed) Vectors(name string) (VectorIndex, bool) {
+func (n *narrowed) Vectors(name string) (storage.VectorIndex, bool) {
 	v, ok := n.shelf.Vectors(name)
 	return narrowedVectors{v, n}, ok
 }
@@ -155,9 +163,9 @@ func (n *narrowed) Prefetch(ctx context.Context, passages []rank.Ordinal) ([]ran
 	return n.shelf.Prefetch(ctx, passages)
 }
 
-func (n *narrowed) Words() WordIndex { return narrowedWords{n.shelf.Words(), n} }
+func (n *narrowed) Words() storage.WordIndex { return narrowedWords{n.shelf.Words(), n} }
 
-func (n *narrowed) Phrases() WordIndex {
+func (n *narrowed) Phrases() storage.WordIndex {
 	if n.shelf.phrases == nil {
 		return nil
 	}
@@ -170,7 +178,7 @@ func (n *narrowed) first(hits []rank.Hit, k int) []rank.Hit {
 }
 
 type narrowedVectors struct {
-	VectorIndex
+	storage.VectorIndex
 	to *narrowed
 }
 
@@ -180,7 +188,7 @@ func (n narrowedVectors) Search(ctx context.Context, query []float32, k int, exa
 }
 
 type narrowedWords struct {
-	WordIndex
+	storage.WordIndex
 	to *narrowed
 }
 
@@ -197,7 +205,7 @@ type library struct {
 	acquire atomic.Int64
 }
 
-func (l *library) Acquire() View {
+func (l *library) Acquire() storage.View {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pinned.Add(1)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/turn"
 )
 
 // What the parts of an answer take beside the passages' own bytes, about, as
@@ -156,11 +158,13 @@ func (a *answer) grow(by int) error {
 		"the answer has more than %d bytes (limits.answer_bytes): ask for fewer results, or name in fields only what you need",
 		most,
 	)
-	return &Error{
-		Kind:   Invalid,
+	return &fault.Error{
+		Kind:   fault.Invalid,
 		Code:   "answer_too_large",
 		Detail: detail,
-		Fields: []FieldError{{Pointer: "/k", Detail: fmt.Sprintf("is %d: the answer is too large", a.plan.k-a.plan.offset)}},
+		Fields: []fault.FieldError{{
+			Pointer: "/k", Detail: fmt.Sprintf("is %d: the answer is too large", a.plan.k-a.plan.offset),
+		}},
 	}
 }
 
@@ -176,7 +180,7 @@ func WithRoom(ctx context.Context, take func(ctx context.Context, bytes int) err
 // takeRoom calls the function of WithRoom, and gives a step's turn back meanwhile; without one it returns nil.
 func takeRoom(ctx context.Context, bytes int) error {
 	if take, ok := ctx.Value(roomKey{}).(func(context.Context, int) error); ok {
-		return Elsewhere(ctx, func() error { return take(ctx, bytes) })
+		return turn.Elsewhere(ctx, func() error { return take(ctx, bytes) })
 	}
 	return nil
 }

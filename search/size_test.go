@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"example.org/conclave/search/fault"
 )
 
 // TestAnswerBytes: an answer beyond its limit is refused before a text is read,
@@ -33,12 +35,12 @@ func TestAnswerBytes(t *testing.T) {
 	} {
 		s.library.shelf.reads.Store(0)
 		_, err := e.Search(context.Background(), c.r)
-		var refused *Error
+		var refused *fault.Error
 		switch {
 		case c.within && err != nil:
 			t.Errorf("%s: %v", c.what, err)
 		case c.within:
-		case !errors.As(err, &refused) || refused.Kind != Invalid || refused.Code != "answer_too_large":
+		case !errors.As(err, &refused) || refused.Kind != fault.Invalid || refused.Code != "answer_too_large":
 			t.Errorf("%s: %v", c.what, err)
 		case s.library.shelf.reads.Load() > 0 && !c.r.Explain:
 			t.Errorf("%s: %d texts were read", c.what, s.library.shelf.reads.Load())

@@ -7,6 +7,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
 )
 
 // source scores passages for questions. A line-up consists of sources; a new kind of
@@ -21,7 +22,7 @@ type source interface {
 	// there reports whether a generation has what the source searches. A source without
 	// that takes no part. One that every collection has to have reports true, and
 	// fails.
-	available(in Indexes) bool
+	available(in storage.Indexes) bool
 	// ask puts the pass's question to the source. With an error, only the times and the
 	// reason of the finding are used.
 	ask(ctx context.Context, p *pass, f *finding) error
@@ -39,10 +40,10 @@ type identity struct {
 	own          Chance
 }
 
-func (x *identity) name() string           { return x.called }
-func (x *identity) kind() string           { return x.sort }
-func (x *identity) available(Indexes) bool { return true }
-func (x *identity) chance() Chance         { return x.own }
+func (x *identity) name() string                   { return x.called }
+func (x *identity) kind() string                   { return x.sort }
+func (x *identity) available(storage.Indexes) bool { return true }
+func (x *identity) chance() Chance                 { return x.own }
 
 // finding is the result of one source.
 type finding struct {
@@ -52,8 +53,8 @@ type finding struct {
 	reason string // for the user, when the status is not ok
 	cause  error  // for the log, likewise
 	took   Took
-	cut    bool          // only the beginning of the question was read
-	lacks  *PartialError // of hits that are not of all passages
+	cut    bool                  // only the beginning of the question was read
+	lacks  *storage.PartialError // of hits that are not of all passages
 
 	hits []rank.Hit
 	// score writes to out the true scores of passages for the question. A source that
@@ -61,7 +62,7 @@ type finding struct {
 	score   func(ctx context.Context, passages []rank.Ordinal, out []float32) error
 	follows bool
 	// explain returns the terms of a passage's score; nil: the source has none.
-	explain func(ctx context.Context, passage rank.Ordinal) ([]TermScore, error)
+	explain func(ctx context.Context, passage rank.Ordinal) ([]storage.TermScore, error)
 	// highlight finds the words or the part by which a passage was scored; nil: the source
 	// cannot tell.
 	highlight func(passage rank.Ordinal, text corpus.Passage) ([]Highlight, error)
@@ -86,7 +87,7 @@ type finding struct {
 // keepPartial takes what came beside hits that are not of all passages, and gives what else
 // went wrong.
 func (f *finding) keepPartial(err error) error {
-	var partial *PartialError
+	var partial *storage.PartialError
 	if errors.As(err, &partial) {
 		f.lacks = partial
 		return nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"example.org/conclave/fusion"
+	"example.org/conclave/search/fault"
 )
 
 // fewStage has a reference A, four specialists, and a default of two; an
@@ -154,7 +155,7 @@ func TestTheGateIsTheSameInAList(t *testing.T) {
 	}
 	_, err = engine.Compare(context.Background(), []Request{{Question: question, Specialists: 1},
 		{Question: question, Specialists: 1, Experts: &[]string{"A", "B"}}})
-	var refused *Error
+	var refused *fault.Error
 	if !errors.As(err, &refused) || refused.Code != "not_comparable" {
 		t.Errorf("other experts to choose from: %v", err)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/internal/snapshot"
+	"example.org/conclave/search/storage"
 )
 
 // symbolSample is how many passages tell how far those of a collection are symbols.
@@ -23,8 +25,8 @@ type symbolShare struct {
 
 // read returns fusion.Symbols of a sample of the passages, which it reads once for a generation; 0 where they are not
 // at hand or cannot be read.
-func (s *symbolShare) read(ctx context.Context, view *pinned) float64 {
-	if _, quick := view.Passages().(atHand); !quick {
+func (s *symbolShare) read(ctx context.Context, view *snapshot.Pinned) float64 {
+	if _, quick := view.Passages().(storage.AtHand); !quick {
 		return 0
 	}
 	sample := view.Passages().Sample(symbolSample)
@@ -39,7 +41,7 @@ func (s *symbolShare) read(ctx context.Context, view *pinned) float64 {
 	}
 	var texts []string
 	for _, p := range passages {
-		if !deleted(p) {
+		if !storage.IsDeleted(p) {
 			texts = append(texts, p.Text)
 		}
 	}

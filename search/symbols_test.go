@@ -45,7 +45,7 @@ func TestSymbolsAreReadOnce(t *testing.T) {
 	read := func() {
 		view := e.pin()
 		share.read(t.Context(), view)
-		view.unpin()
+		view.Release()
 	}
 	for range 3 {
 		read()

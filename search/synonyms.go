@@ -3,6 +3,8 @@ package search
 import (
 	"strings"
 	"unicode"
+
+	"example.org/conclave/search/storage"
 )
 
 // Synonyms are words, or several words, that mean the same to a collection. They are applied to the words
@@ -33,7 +35,7 @@ func (s *Synonyms) Check() string {
 		return "an entry needs at least two words, or from and to"
 	default:
 		for _, word := range all {
-			if len(wordsIn(word)) == 0 || len(word) > MaxWordingBytes {
+			if len(wordsIn(word)) == 0 || len(word) > storage.MaxWordingBytes {
 				return "an entry has an empty word, or one that is too long: " + word
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/rank"
+	"example.org/conclave/search/storage"
 )
 
 // bm25 is BM25 over words.
@@ -19,7 +20,7 @@ func (w *bm25) takesPart(_ *lineUp, r *Request, m *fusion.Method) bool {
 }
 
 func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
-	index := p.view.narrowed.Words()
+	index := p.view.Narrowed.Words()
 	if index == nil {
 		f.reason = "this collection has no word index"
 		return fmt.Errorf("generation %d has no word index", p.view.Generation())
@@ -32,7 +33,7 @@ func (w *bm25) ask(ctx context.Context, p *pass, f *finding) error {
 		if g := p.defaults.Gate; g != nil && g.Symbols != 0 {
 			f.symbols = w.symbols.read(ctx, p.view)
 		}
-		f.keys, err = p.readKeys(ctx, index, p.view.narrowed.Phrases())
+		f.keys, err = p.readKeys(ctx, index, p.view.Narrowed.Phrases())
 		return err
 	})
 }
@@ -53,10 +54,10 @@ func (w *phrases) takesPart(l *lineUp, r *Request, m *fusion.Method) bool {
 	return m.Uses(fusion.Phrases) && r.words() && l.defaults.Gate != nil && l.defaults.Gate.Phrases > 0
 }
 
-func (w *phrases) available(in Indexes) bool { return in.Phrases() != nil }
+func (w *phrases) available(in storage.Indexes) bool { return in.Phrases() != nil }
 
 func (w *phrases) ask(ctx context.Context, p *pass, f *finding) error {
-	return p.searchWords(ctx, f, p.view.narrowed.Phrases(), p.question, func(context.Context) error { return nil })
+	return p.searchWords(ctx, f, p.view.Narrowed.Phrases(), p.question, func(context.Context) error { return nil })
 }
 
 func (w *phrases) observe(*finding, *familiarities) fusion.Observed {
@@ -67,7 +68,7 @@ func (w *phrases) observe(*finding, *familiarities) fusion.Observed {
 func (p *pass) searchWords(
 	ctx context.Context,
 	f *finding,
-	index WordIndex,
+	index storage.WordIndex,
 	text string,
 	more func(context.Context) error,
 ) error {
@@ -76,10 +77,10 @@ func (p *pass) searchWords(
 			return index.Scores(ctx, text, passages, out)
 		})
 	}
-	f.explain = func(ctx context.Context, passage rank.Ordinal) ([]TermScore, error) {
+	f.explain = func(ctx context.Context, passage rank.Ordinal) ([]storage.TermScore, error) {
 		return index.Explain(ctx, text, passage)
 	}
-	return p.search(ctx, f, func(ctx context.Context) (err error) {
+	return runSearch(ctx, p.Runner, f, func(ctx context.Context) (err error) {
 		f.hits, err = p.searchDistinct(
 			ctx,
 			p.candidates,

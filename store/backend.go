@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"example.org/conclave/internal/jobs/lease"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // Backend is an open store: the passages of a collection with their words and vectors, as they
 // are searched, followed and written. What only some stores can do is asked for by a method that
 // returns an error where this one cannot; its text tells users what to do instead.
 type Backend interface {
-	search.Corpus
+	storage.Corpus
 
 	// Contents returns what the encoders of questions are compared with, as searches see it now.
 	// done is to be called when it is not needed any more.
@@ -63,7 +63,7 @@ type Backend interface {
 
 	// ExportPassages writes the passages that searches see, of those that a filter lets through by its tags, documents
 	// and Where, as JSON Lines. A *conditions.MisfitError says what does not fit the fields.
-	ExportPassages(ctx context.Context, to io.Writer, f search.Filter) error
+	ExportPassages(ctx context.Context, to io.Writer, f storage.Filter) error
 	// Everything returns the passages with their vectors, of which Location.Index makes the same
 	// collection elsewhere.
 	Everything(ctx context.Context) (*Everything, error)
@@ -71,9 +71,9 @@ type Backend interface {
 	Close() error
 }
 
-// Joined is several collections as one corpus. Its views are search.Collected.
+// Joined is several collections as one corpus. Its views are storage.Collected.
 type Joined interface {
-	search.Corpus
+	storage.Corpus
 	// Experts returns the names of the experts that all of them have.
 	Experts() []string
 	// Current reports whether searches of the members would see what searches of Joined see: no passage was written

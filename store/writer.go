@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // WriteOptions say how a store is written to.
@@ -46,7 +46,7 @@ type Writer interface {
 	Backlog() Backlog
 	// Selected returns the passages that searches see and that a filter lets through, by its tags, its documents and
 	// what Where says. The error is a *conditions.MisfitError where values do not fit.
-	Selected(ctx context.Context, f search.Filter) (Selected, error)
+	Selected(ctx context.Context, f storage.Filter) (Selected, error)
 	// TogetherBytes is how much ApplyTogether takes of any passages; 0: it takes those of one document alone.
 	TogetherBytes() int
 

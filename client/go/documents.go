@@ -43,7 +43,6 @@ type AboutDocument struct {
 	Tags        []string
 	Metadata    map[string]any // flat
 	Modified    time.Time
-	Encoding    string // of a text, such as windows-1251; found out where it is ""
 	// Root is a mark of documents that are put together, such as those of a folder.
 	Root string
 }
@@ -65,7 +64,7 @@ func (c *Client) PutDocument(
 	}
 	for name, value := range map[string]string{
 		"title": about.Title, "source": about.Source, "tags": strings.Join(about.Tags, ","),
-		"root": about.Root, "encoding": about.Encoding,
+		"root": about.Root,
 	} {
 		if value != "" {
 			r.query.Set(name, value)

@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/indexing"
 	"example.org/conclave/internal/stores"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 
 	"github.com/spf13/cobra"
@@ -90,7 +90,7 @@ same command continues. 'conclave import' does the reverse.`,
 					cmp.Or(server.url, config.Store),
 				)
 			}
-			var only search.Filter
+			var only storage.Filter
 			if err := parseFilter(filter, &only); err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ same command continues. 'conclave import' does the reverse.`,
 // exportPassages writes the passages of the configured collection that a filter lets through as JSON Lines, and their
 // vectors into a folder; "": no vectors.
 func exportPassages(
-	ctx context.Context, config configs.Config, only search.Filter, to io.Writer, vectors string,
+	ctx context.Context, config configs.Config, only storage.Filter, to io.Writer, vectors string,
 ) (err error) {
 	at, err := stores.At(config)
 	if err != nil {
@@ -165,7 +165,7 @@ func exportPassages(
 
 // vectorExporter is a collection in a folder.
 type vectorExporter interface {
-	ExportVectors(ctx context.Context, folder string, f search.Filter) error
+	ExportVectors(ctx context.Context, folder string, f storage.Filter) error
 }
 
 // misfit returns the error of a filter as people are told it; others as they are.

@@ -10,6 +10,7 @@ import (
 	"example.org/conclave/configs"
 	"example.org/conclave/internal/assembly"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -115,7 +116,7 @@ func (x *asking) check(flags *pflag.FlagSet) error {
 }
 
 // parseFilter reads a filter in JSON into one; of no text nothing.
-func parseFilter(text string, into *search.Filter) error {
+func parseFilter(text string, into *storage.Filter) error {
 	if text == "" {
 		return nil
 	}

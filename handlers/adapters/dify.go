@@ -12,6 +12,7 @@ import (
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // dify returns the interface that Dify asks of an external knowledge base.
@@ -146,7 +147,7 @@ func (in *difyRequest) retrieve(
 const textKey = "text"
 
 // filter returns the conditions that there are on tags and metadata. Those on words come into the request.
-func (in *difyRequest) filter(r *search.Request) (f search.Filter, err error) {
+func (in *difyRequest) filter(r *search.Request) (f storage.Filter, err error) {
 	if in.Condition == nil {
 		return f, nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // What answers of the tools may hold, so that they fit beside a conversation. A token
@@ -137,7 +138,7 @@ func (t *tools) search(ctx context.Context, in searchInput) (findOutput, error) 
 		Fields:  passageFields,
 		Offsets: in.Offsets,
 		Around:  in.Around,
-		Filter:  search.Filter{Documents: in.In},
+		Filter:  storage.Filter{Documents: in.In},
 	}
 	behind(&request, in.Query, in.Messages)
 	request.Answer.Wanted = marks(t.engine)
@@ -341,11 +342,11 @@ type toolSource struct {
 }
 
 type toolExplained struct {
-	ID            string             `json:"id"`
-	Title         string             `json:"title"`
-	Score         float64            `json:"score" jsonschema:"the sum of the contributions"`
-	Contributions []toolContribution `json:"contributions"`
-	Terms         []search.TermScore `json:"terms,omitempty" jsonschema:"the words that counted the most"`
+	ID            string              `json:"id"`
+	Title         string              `json:"title"`
+	Score         float64             `json:"score" jsonschema:"the sum of the contributions"`
+	Contributions []toolContribution  `json:"contributions"`
+	Terms         []storage.TermScore `json:"terms,omitempty" jsonschema:"the words that counted the most"`
 }
 
 type toolContribution struct {
@@ -362,7 +363,7 @@ func (t *tools) explain(ctx context.Context, in findInput) (explainOutput, error
 		MustNot: in.MustNot,
 		K:       min(explained, t.engine.Limits().K),
 		Explain: true,
-		Filter:  search.Filter{Documents: in.In},
+		Filter:  storage.Filter{Documents: in.In},
 		Fields:  []string{"title", "contributions", "sources"},
 	}
 	behind(&request, in.Query, in.Messages)

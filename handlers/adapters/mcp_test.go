@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/realclients"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -143,7 +144,7 @@ func TestTools(t *testing.T) {
 			ID            string
 			Score         float64
 			Contributions []search.Contribution
-			Terms         []search.TermScore
+			Terms         []storage.TermScore
 		}
 	}
 	call(t, session, "explain", object{"query": question}, &explained)
@@ -161,7 +162,7 @@ func TestTools(t *testing.T) {
 			len(w.Explanation) > 0 && len(x.Terms) == 0 {
 			t.Errorf("%+v, want %+v", x, w)
 		}
-		if !slices.IsSortedFunc(x.Terms, func(a, b search.TermScore) int { return int(1e6 * (b.Score - a.Score)) }) {
+		if !slices.IsSortedFunc(x.Terms, func(a, b storage.TermScore) int { return int(1e6 * (b.Score - a.Score)) }) {
 			t.Errorf("%+v", x.Terms)
 		}
 	}

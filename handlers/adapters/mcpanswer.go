@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // answerBytes is how much of an answer's text a tool gives.
@@ -36,7 +37,7 @@ func (t *tools) answer(ctx context.Context, in findInput) (answerOutput, error) 
 		MustNot: in.MustNot,
 		K:       min(toolResults, t.engine.Limits().K),
 		Fields:  passageFields,
-		Filter:  search.Filter{Documents: in.In},
+		Filter:  storage.Filter{Documents: in.In},
 	}
 	behind(&request, in.Query, in.Messages)
 	if len(t.engine.Readers()) > 0 {

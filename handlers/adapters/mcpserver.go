@@ -16,6 +16,7 @@ import (
 
 	"example.org/conclave/handlers"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -203,9 +204,9 @@ func relayed(result *mcp.CallToolResult) *mcp.CallToolResult {
 }
 
 // strongest returns the terms of an explanation that counted the most.
-func strongest(terms []search.TermScore) []search.TermScore {
+func strongest(terms []storage.TermScore) []storage.TermScore {
 	terms = slices.Clone(terms)
-	slices.SortStableFunc(terms, func(a, b search.TermScore) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(terms, func(a, b storage.TermScore) int { return cmp.Compare(b.Score, a.Score) })
 	return terms[:min(len(terms), explainTerms)]
 }
 

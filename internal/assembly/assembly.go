@@ -19,6 +19,7 @@ import (
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/internal/stores"
 	"example.org/conclave/search"
+	"example.org/conclave/search/turn"
 	"example.org/conclave/shipped"
 	"example.org/conclave/store"
 )
@@ -157,7 +158,7 @@ func (a *Assembly) leaveOut(failed map[string]error) error {
 }
 
 // Start makes the engine. turns may be nil: then every search computes at once.
-func (a *Assembly) Start(turns search.Turns) (err error) {
+func (a *Assembly) Start(turns turn.Turns) (err error) {
 	a.lineUp, err = a.newLineUp()
 	if err != nil {
 		return err

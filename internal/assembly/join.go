@@ -7,6 +7,7 @@ import (
 	"example.org/conclave/internal/capacity"
 	"example.org/conclave/internal/experts"
 	"example.org/conclave/search"
+	"example.org/conclave/search/turn"
 	"example.org/conclave/store"
 )
 
@@ -24,7 +25,7 @@ type Union struct {
 
 // Unite returns an engine over open collections, which are named in the same order. It fails if the collections are
 // in different stores, or if their words are analysed in different ways.
-func Unite(members []*Assembly, names []string, o Options, turns search.Turns) (*Union, error) {
+func Unite(members []*Assembly, names []string, o Options, turns turn.Turns) (*Union, error) {
 	u := &Union{members: members}
 	var backends []store.Backend
 	for _, a := range members {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // Passages find passages by their ids.
@@ -22,7 +22,7 @@ func (a *Assembly) Passages(ctx context.Context) (p Passages, done func()) {
 // pinnedPassages are asked for as long as a context lasts.
 type pinnedPassages struct {
 	ctx context.Context
-	of  search.Passages
+	of  storage.Passages
 }
 
 func (p pinnedPassages) Ordinal(id string) (rank.Ordinal, bool, error) {

@@ -20,6 +20,7 @@ import (
 	"example.org/conclave/handlers/web"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/turn"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	"example.org/conclave/store/folder/view"
@@ -32,7 +33,7 @@ type Options struct {
 	// Candidates is how many hits are taken of words, and K how many results there are where nobody says.
 	K, Candidates int
 	// Turns shares the processors with other searches; nil: every search computes at once.
-	Turns search.Turns
+	Turns turn.Turns
 }
 
 // Guide is the collection. It is made in a temporary folder when it is first asked, which takes a

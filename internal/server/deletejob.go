@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/handlers"
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/jobs"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 )
 
@@ -47,7 +47,7 @@ func (s *collection) deleteTagged(ctx context.Context, t jobs.Task) (result jobs
 const deletingStage = "deleting"
 
 // selectedBy returns what a job deletes.
-func (s *collection) selectedBy(t jobs.Task) (f search.Filter, err error) {
+func (s *collection) selectedBy(t jobs.Task) (f storage.Filter, err error) {
 	f.TagsAll, f.TagsAny = t.TagsAll, t.TagsAny
 	if t.Filter == nil {
 		return f, nil

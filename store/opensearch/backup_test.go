@@ -14,7 +14,7 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/cluster"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	embedded "example.org/conclave/store/folder/view"
@@ -116,7 +116,7 @@ func TestExportPassages(t *testing.T) {
 	given := passages(32, 300)
 	far, _ := both(t, "exported", given, hashed{name: "base"})
 	var got, want bytes.Buffer
-	if err := far.(*Corpus).ExportPassages(t.Context(), &got, search.Filter{}); err != nil {
+	if err := far.(*Corpus).ExportPassages(t.Context(), &got, storage.Filter{}); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir() + "/folder"
@@ -132,7 +132,7 @@ func TestExportPassages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := search.Filter{TagsAny: given[0].Tags, Where: conditions.Node{Op: conditions.Not, Nodes: []conditions.Node{
+	f := storage.Filter{TagsAny: given[0].Tags, Where: conditions.Node{Op: conditions.Not, Nodes: []conditions.Node{
 		{Op: conditions.HasField, Field: "nowhere"}}}}
 	var some, ofFolder bytes.Buffer
 	if err := far.(*Corpus).ExportPassages(t.Context(), &some, f); err != nil {

@@ -19,7 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/turn"
 )
 
 // Access says how a client makes itself known to a cluster, and the cluster to it.
@@ -45,12 +45,10 @@ type Client struct {
 	next          atomic.Uint64
 	changes       atomic.Int64 // of passages, that were made or became visible
 
-	// of _msearch, of _mget, of _termvectors, and of what else changes nothing
-	searched, read, counted, other durations
-
-	looks   durations // of questions without work (look)
-	looking sync.Mutex
-	looked  time.Time
+	searched, read, other durations // of _msearch, of _mget, and of what else changes nothing
+	looks                 durations // of questions without work (look)
+	looking               sync.Mutex
+	looked                time.Time
 }
 
 // NewClient makes a client of the nodes. It connects to none yet.
@@ -124,13 +122,13 @@ func isStatus(err error, status int) bool {
 }
 
 // Do sends a request and gives the body of its answer. What changes nothing (_msearch,
-// _mget, _termvectors, GET) is hedged. For anything else, where no connection to a node can be made,
+// _mget, _mtermvectors, GET) is hedged. For anything else, where no connection to a node can be made,
 // nothing was sent, and the next one is asked. Another status than 2xx is a *StatusError;
 // with any other error it is unknown what the cluster did.
 func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
 	what := operationOf(path)
-	if what == "msearch" || what == "mget" || what == "termvectors" || method == http.MethodGet {
-		err = search.Elsewhere(ctx, func() (err error) {
+	if what == "msearch" || what == "mget" || what == "mtermvectors" || method == http.MethodGet {
+		err = turn.Elsewhere(ctx, func() (err error) {
 			answer, err = c.hedged(ctx, what, method, path, body)
 			return err
 		})

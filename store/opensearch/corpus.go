@@ -10,9 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"example.org/conclave/ann"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // Corpus shows a store to the search engine. Every question asks the cluster: for the hits
@@ -55,36 +56,20 @@ func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
 // Store returns what is shown.
 func (c *Corpus) Store() *Store { return c.store.Load() }
 
-// Count asks how many passages there are, deleted ones that still count beside them. What a node that hangs keeps
-// from being known, such as the deleted ones, is as it was asked last.
+// Count asks how many passages there are, deleted ones that still count beside them.
 func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
-	n, err := c.Store().found(ctx)
-	if err != nil {
-		return n, err
+	n, err := c.Store().Statistics(ctx)
+	if err == nil {
+		c.counts.Store(&n)
 	}
-	patience := sizePatience
-	if c.Store().client.someAway() {
-		patience = sizePatience / 4
-	}
-	before := c.counts.Load()
-	if before != nil {
-		n.Deleted, n.Bytes, n.inCopies, n.changes = before.Deleted, before.Bytes, before.inCopies, before.changes
-	}
-	if err := c.Store().size(ctx, patience, &n); err != nil && ctx.Err() != nil {
-		return n, ctx.Err()
-	}
-	c.counts.Store(&n)
-	return n, nil
+	return n, err
 }
-
-// sizePatience is how long a look waits for what every node has to say.
-const sizePatience = 2 * time.Second
 
 // Known returns the numbers as they were asked for last.
 func (c *Corpus) Known() Statistics { return *c.counts.Load() }
 
-// Acquire implements search.Corpus.
-func (c *Corpus) Acquire() search.View {
+// Acquire implements storage.Corpus.
+func (c *Corpus) Acquire() storage.View {
 	k := c.shared.Load()
 	if k.table.full() {
 		c.shared.CompareAndSwap(k, k.anew())
@@ -174,20 +159,20 @@ type view struct {
 }
 
 // Generation returns 0: what is published has no number.
-func (v *view) Generation() uint64        { return 0 }
-func (v *view) Passages() search.Passages { return texts{v.request} }
-func (v *view) Release()                  {}
+func (v *view) Generation() uint64         { return 0 }
+func (v *view) Passages() storage.Passages { return texts{v.request} }
+func (v *view) Release()                   {}
 
-// Index implements search.View.
-func (v *view) Index(expert string) (search.IndexInfo, bool) {
+// Index implements storage.View.
+func (v *view) Index(expert string) (storage.IndexInfo, bool) {
 	x, ok := v.store.Manifest().Expert(expert)
 	if !ok {
-		return search.IndexInfo{}, false
+		return storage.IndexInfo{}, false
 	}
 	n := int(v.corpus.counts.Load().Passages)
-	info := search.IndexInfo{Kind: "opensearch", Passages: n, Rows: n, Owner: x.Owner, MostExact: mostExact}
+	info := storage.IndexInfo{Kind: "opensearch", Passages: n, Rows: n, Owner: x.Owner, MostExact: mostExact}
 	if x.Late { // which searches nothing
-		info.Kind = search.KindLate
+		info.Kind = ann.Late
 		info.MostExact = 0
 	}
 	return info, true
@@ -197,8 +182,11 @@ func (v *view) Index(expert string) (search.IndexInfo, bool) {
 // cluster looks at each of them.
 const mostExact = 200_000
 
-// Among implements search.View. The passages are counted while the sources are asked.
-func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func(context.Context) (int, error), error) {
+// Among implements storage.View. The passages are counted while the sources are asked.
+func (v *view) Among(
+	ctx context.Context,
+	f storage.Filter,
+) (storage.Indexes, func(context.Context) (int, error), error) {
 	narrowed := *v.request // with what is fetched, which no filter changes
 	tags := filterOf(f)
 	if !f.Where.LetsAll() {
@@ -216,11 +204,10 @@ func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func
 	counted := make(chan struct{})
 	var n int
 	var failed error
-	beside := search.Beside(ctx)
 	go func() {
 		defer close(counted)
 		answers, err := v.store.multiPartly(
-			beside,
+			ctx,
 			[]object{{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": narrowed.filter}}}},
 		)
 		failed = err
@@ -239,7 +226,7 @@ func (v *view) Among(ctx context.Context, f search.Filter) (search.Indexes, func
 }
 
 // filterOf returns the clauses of a filter.
-func filterOf(f search.Filter) (clauses []any) {
+func filterOf(f storage.Filter) (clauses []any) {
 	all := slices.Compact(slices.Sorted(slices.Values(f.TagsAll)))
 	if len(all) > corpus.MaxTags { // no passage has so many, and a query has at most 1,024 clauses
 		return []any{object{"match_none": object{}}}
@@ -273,7 +260,7 @@ func (p texts) Len() int { return int(p.corpus.counts.Load().Passages) }
 // Ordinals returns a number beyond all that will ever be given out.
 func (p texts) Ordinals() int { return math.MaxInt32 }
 
-// Read implements search.Passages, in one request.
+// Read implements storage.Passages, in one request.
 func (p texts) Read(ctx context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
 	ids := p.table.idsOf(ordinals)
 	read, err := p.store.readPassages(ctx, ids)
@@ -308,12 +295,12 @@ func (p texts) SortByID(ordinals []rank.Ordinal) error {
 	return nil
 }
 
-// After implements search.Passages.
+// After implements storage.Passages.
 func (p texts) After(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.after(ctx, object{"match_all": object{}}, id, limit)
 }
 
-// DocumentsAfter implements search.Passages.
+// DocumentsAfter implements storage.Passages.
 func (p texts) DocumentsAfter(ctx context.Context, id string, limit int) ([]rank.Ordinal, error) {
 	return p.after(ctx, object{"term": object{fieldExperts: markFirst}}, id, limit)
 }
@@ -341,7 +328,7 @@ func (p texts) after(ctx context.Context, query object, id string, limit int) ([
 	return out, nil
 }
 
-// IDs implements search.Passages.
+// IDs implements storage.Passages.
 func (p texts) IDs(ordinals []rank.Ordinal) ([]string, error) {
 	ids := p.table.idsOf(ordinals)
 	for i, id := range ids {
@@ -350,10 +337,10 @@ func (p texts) IDs(ordinals []rank.Ordinal) ([]string, error) {
 	return ids, nil
 }
 
-// Lookup implements search.Passages, in one request. It sees what was written last.
-func (p texts) Lookup(ctx context.Context, ids []string) ([]search.Found, error) {
+// Lookup implements storage.Passages, in one request. It sees what was written last.
+func (p texts) Lookup(ctx context.Context, ids []string) ([]storage.Found, error) {
 	if len(ids) == 0 {
-		return []search.Found{}, nil
+		return []storage.Found{}, nil
 	}
 	at, there, err := p.store.find(ctx, ids, fieldBytes)
 	if err != nil {
@@ -363,8 +350,8 @@ func (p texts) Lookup(ctx context.Context, ids []string) ([]search.Found, error)
 }
 
 // found returns where passages are that were read with their bytes.
-func (p texts) found(ids []string, there []stored) ([]search.Found, error) {
-	found := make([]search.Found, len(ids))
+func (p texts) found(ids []string, there []stored) ([]storage.Found, error) {
+	found := make([]storage.Found, len(ids))
 	for i, has := range there {
 		bytes := 0
 		if raw, ok := has.source[fieldBytes]; ok {
@@ -373,13 +360,13 @@ func (p texts) found(ids []string, there []stored) ([]search.Found, error) {
 			}
 		}
 		if has.found {
-			found[i] = search.Found{Ordinal: p.table.ordinal(ids[i], bytes, 0), There: true}
+			found[i] = storage.Found{Ordinal: p.table.ordinal(ids[i], bytes, 0), There: true}
 		}
 	}
 	return found, nil
 }
 
-// Ordinal implements search.Passages. It sees what was written last, as a lookup by id
+// Ordinal implements storage.Passages. It sees what was written last, as a lookup by id
 // does in the cluster.
 func (p texts) Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, error) {
 	at, there, err := p.store.find(ctx, []string{id}, fieldBytes)
@@ -389,7 +376,7 @@ func (p texts) Ordinal(ctx context.Context, id string) (rank.Ordinal, bool, erro
 	return p.table.ordinal(at[0], 0, 0), true, nil
 }
 
-// Sample implements search.Passages. It is empty where it could not be read: then nobody
+// Sample implements storage.Passages. It is empty where it could not be read: then nobody
 // compares a question with it.
 func (p texts) Sample(n int) []rank.Ordinal {
 	if p.sample == nil {

@@ -10,7 +10,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // explanation is how Lucene says that a score came about.
@@ -49,9 +49,9 @@ func (q *wordQuery) allLeaves() (own []leaf, forms [][]leaf) {
 	return own, forms
 }
 
-// Explain implements search.WordIndex, in one request: of this one passage the cluster explains the terms and the
+// Explain implements storage.WordIndex, in one request: of this one passage the cluster explains the terms and the
 // other forms that passages have, mostClauses of them in a search.
-func (w words) Explain(ctx context.Context, question string, passage rank.Ordinal) ([]search.TermScore, error) {
+func (w words) Explain(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	q := w.query(question)
 	if w.field == fieldWords {
 		if err := w.count(ctx, q); err != nil {
@@ -63,7 +63,7 @@ func (w words) Explain(ctx context.Context, question string, passage rank.Ordina
 	if err != nil {
 		return nil, err
 	}
-	return q.explained(own, forms, func(l *leaf) (*search.TermScore, error) { return l.score(whys) })
+	return q.explained(own, forms, func(l *leaf) (*storage.TermScore, error) { return l.score(whys) })
 }
 
 // explain returns how each leaf that a passage has came to its score.
@@ -128,8 +128,8 @@ func (e *explanation) weights(into map[string]*explanation) {
 func (q *wordQuery) explained(
 	terms []leaf,
 	forms [][]leaf,
-	scoreOf func(*leaf) (*search.TermScore, error),
-) (out []search.TermScore, err error) {
+	scoreOf func(*leaf) (*storage.TermScore, error),
+) (out []storage.TermScore, err error) {
 	own := map[string]float64{} // scores of terms
 	for i := range terms {
 		score, err := scoreOf(&terms[i])
@@ -143,7 +143,7 @@ func (q *wordQuery) explained(
 	}
 	for i := range q.variants {
 		v := &q.variants[i]
-		var best *search.TermScore
+		var best *storage.TermScore
 		for j := range forms[i] {
 			score, err := scoreOf(&forms[i][j])
 			if err != nil {
@@ -176,7 +176,7 @@ func shown(entry string) string {
 }
 
 // score returns what is said of a leaf; nil where the passage does not have it.
-func (l *leaf) score(whys map[leaf]*explanation) (*search.TermScore, error) {
+func (l *leaf) score(whys map[leaf]*explanation) (*storage.TermScore, error) {
 	why := whys[*l]
 	if why == nil {
 		return nil, nil
@@ -185,7 +185,7 @@ func (l *leaf) score(whys map[leaf]*explanation) (*search.TermScore, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: the score of %q: %w", errAnswer, l.text, err)
 	}
-	score := search.TermScore{Term: shown(l.text), Boost: float64(l.count), Score: value}
+	score := storage.TermScore{Term: shown(l.text), Boost: float64(l.count), Score: value}
 	frequency, err := why.number("freq, ")
 	if err != nil {
 		return nil, err

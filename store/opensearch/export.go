@@ -7,12 +7,12 @@ import (
 	"errors"
 	"io"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // ExportPassages writes the passages that a filter lets through as JSON Lines, in the byte order of their ids, as
 // those of a collection in a folder are exported: one line each, which can be indexed again.
-func (c *Corpus) ExportPassages(ctx context.Context, to io.Writer, f search.Filter) (err error) {
+func (c *Corpus) ExportPassages(ctx context.Context, to io.Writer, f storage.Filter) (err error) {
 	scan, err := c.ScanSelected(ctx, f)
 	if err != nil {
 		return err

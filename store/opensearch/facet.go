@@ -9,16 +9,17 @@ import (
 	"unicode"
 
 	"example.org/conclave/internal/conditions"
-	"example.org/conclave/search"
+	"example.org/conclave/search/fault"
+	"example.org/conclave/search/storage"
 )
 
 // mostFacetTerms is how many values each shard counts at least: with no more in a shard, counts are exact.
 const mostFacetTerms = 10_000
 
-// Facet implements search.Faceted. A passage counts by its word where it has one, as in a folder.
-func (r *request) Facet(ctx context.Context, field string, size int) (out search.Facet, err error) {
+// Facet implements storage.Faceted. A passage counts by its word where it has one, as in a folder.
+func (r *request) Facet(ctx context.Context, field string, size int) (out storage.Facet, err error) {
 	if why := r.corpus.notValued(); why != "" {
-		return out, &search.Error{Kind: search.Invalid, Code: "out_of_range", Detail: why}
+		return out, &fault.Error{Kind: fault.Invalid, Code: "out_of_range", Detail: why}
 	}
 	terms := func(kind conditions.Kind) object {
 		return object{"terms": object{
@@ -29,12 +30,16 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out search
 	unworded := object{"bool": object{"must_not": object{"term": object{
 		fieldValues: kindTerm(field, byte(conditions.Words)),
 	}}}}
-	answers, err := r.store.multiPartly(ctx, []object{{
+	body, err := json.Marshal(object{
 		"size": 0, "track_total_hits": false, "query": object{"bool": object{"filter": append([]any{}, r.filter...)}},
 		"aggs": object{"words": terms(conditions.Words), "others": object{"filter": unworded, "aggs": object{
 			"numbers": terms(conditions.Numbers), "bools": terms(conditions.Bools),
 		}}},
-	}})
+	})
+	if err != nil {
+		return out, err
+	}
+	answer, err := r.store.ask(ctx, "POST", r.store.path("/_search"), body, searchedWholly)
 	if err != nil {
 		return out, err
 	}
@@ -47,21 +52,22 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out search
 		} `json:"buckets"`
 	}
 	var said struct {
-		Words  *counted `json:"words"`
-		Others struct {
-			Numbers *counted `json:"numbers"`
-			Bools   *counted `json:"bools"`
-		} `json:"others"`
+		Aggregations struct {
+			Words  *counted `json:"words"`
+			Others struct {
+				Numbers *counted `json:"numbers"`
+				Bools   *counted `json:"bools"`
+			} `json:"others"`
+		} `json:"aggregations"`
 	}
-	if err := json.Unmarshal(answers[0].aggregations, &said); err != nil {
+	if err := json.Unmarshal(answer, &said); err != nil {
 		return out, fmt.Errorf("%w: counts of values: %w", errAnswer, err)
 	}
-	out.Selected = []search.FacetValue{}
-	out.Approximate = lost(answers) != nil
+	out.Selected = []storage.FacetValue{}
 	for kind, c := range map[conditions.Kind]*counted{
-		conditions.Words:   said.Words,
-		conditions.Numbers: said.Others.Numbers,
-		conditions.Bools:   said.Others.Bools,
+		conditions.Words:   said.Aggregations.Words,
+		conditions.Numbers: said.Aggregations.Others.Numbers,
+		conditions.Bools:   said.Aggregations.Others.Bools,
 	} {
 		if c == nil {
 			return out, fmt.Errorf("%w: no counts of values", errAnswer)
@@ -73,10 +79,10 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out search
 			if err != nil {
 				return out, err
 			}
-			out.Selected = append(out.Selected, search.FacetValue{Value: v, Count: b.Count})
+			out.Selected = append(out.Selected, storage.FacetValue{Value: v, Count: b.Count})
 		}
 	}
-	search.SortFacet(out.Selected)
+	storage.SortFacet(out.Selected)
 	for len(out.Selected) > size {
 		last := len(out.Selected) - 1
 		out.Other += out.Selected[last].Count

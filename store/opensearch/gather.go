@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/turn"
 )
 
 // gatherFor is how long a search waits for those of the question's other sources, to be sent with them. They are
@@ -30,7 +30,7 @@ type joined struct {
 	err      error
 }
 
-// Gather implements search.Gathering.
+// Gather implements storage.Gathering.
 func (r *request) Gather(n int) (left func()) {
 	if n < 2 {
 		return func() {}
@@ -96,7 +96,7 @@ func (r *request) together(ctx context.Context, searches []object) ([]said, erro
 	if !ok {
 		return r.store.multiPartly(ctx, searches)
 	}
-	err := search.Elsewhere(ctx, func() error {
+	err := turn.Elsewhere(ctx, func() error {
 		late := time.NewTimer(r.corpus.gather)
 		defer late.Stop()
 		select {
@@ -106,7 +106,7 @@ func (r *request) together(ctx context.Context, searches []object) ([]said, erro
 		case <-ctx.Done():
 		}
 		if all := g.take(); all != nil {
-			r.send(search.Beside(ctx), all)
+			r.send(turn.Beside(ctx), all)
 		}
 		select {
 		case <-j.done:

@@ -11,7 +11,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 )
 
@@ -37,7 +37,7 @@ func TestGathered(t *testing.T) {
 	query := make([]float32, hashedDimension)
 	query[3] = 1
 	question := "w1 w2 w5 w17"
-	ask := func(v search.View, source string) (hits []rank.Hit, err error) {
+	ask := func(v storage.View, source string) (hits []rank.Hit, err error) {
 		x, _ := v.Vectors("plain")
 		switch source {
 		case "words":
@@ -68,7 +68,7 @@ func TestGathered(t *testing.T) {
 		}
 		v := far.Acquire()
 		sources := append([]string{"words", "phrases", "plain"}, others...)
-		left := v.(search.Gathering).Gather(len(sources))
+		left := v.(storage.Gathering).Gather(len(sources))
 		var all sync.WaitGroup
 		for _, source := range sources {
 			all.Go(func() {
@@ -117,7 +117,7 @@ func TestHolds(t *testing.T) {
 	for _, question := range []string{"wi-fi river", "wifi", "AX-77 jose", "ax77 lake", "c++ stone", "river lake stone", "fi"} {
 		far.Release()
 		far = shown.Acquire()
-		for name, of := range map[string][2]search.WordIndex{"words": {far.Words(), near.Words()},
+		for name, of := range map[string][2]storage.WordIndex{"words": {far.Words(), near.Words()},
 			"phrases": {far.Phrases(), near.Phrases()}} {
 			if _, err := of[0].Search(t.Context(), question, 3); err != nil {
 				t.Fatal(err)
@@ -138,7 +138,7 @@ func TestHolds(t *testing.T) {
 			}
 			b.asked.Store(0)
 			for i, o := range ordinals {
-				got, err := of[0].(search.Holder).Holds(t.Context(), question, o)
+				got, err := of[0].(storage.Holder).Holds(t.Context(), question, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -161,10 +161,10 @@ func TestHolds(t *testing.T) {
 }
 
 // termsShown returns what terms say of a passage.
-func termsShown(terms []search.TermScore) string {
+func termsShown(terms []storage.TermScore) string {
 	var out []string
 	for _, x := range terms {
-		own := slices.ContainsFunc(terms, func(o search.TermScore) bool { return o.For == "" && o.Term == x.For })
+		own := slices.ContainsFunc(terms, func(o storage.TermScore) bool { return o.For == "" && o.Term == x.For })
 		if x.For == "" {
 			out = append(out, x.Term)
 		} else if !own {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // Of the first passage of an answer it is asked which of the question's words and phrases it has. Which passage that
@@ -75,9 +75,9 @@ func (r *request) named(of asked, ordinals []rank.Ordinal, answers []said) {
 	r.held[of] = held
 }
 
-// Holds implements search.Holder. What was not found with the scores of candidates, and whether a form of several
+// Holds implements storage.Holder. What was not found with the scores of candidates, and whether a form of several
 // words weighs more than those of them that the passage has, is explained by the cluster.
-func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal) ([]search.TermScore, error) {
+func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	q := w.query(question)
 	w.mu.Lock()
 	names, known := w.held[asked{w.field, question}][passage]
@@ -86,16 +86,16 @@ func (w words) Holds(ctx context.Context, question string, passage rank.Ordinal)
 	if !known || w.field == fieldWords && !q.counted || q.weighed(own, forms, names) {
 		return w.Explain(ctx, question, passage)
 	}
-	var out []search.TermScore
+	var out []storage.TermScore
 	for _, l := range own {
 		if names[l.name()] {
-			out = append(out, search.TermScore{Term: shown(l.text)})
+			out = append(out, storage.TermScore{Term: shown(l.text)})
 		}
 	}
 	for i, of := range forms {
 		has := slices.IndexFunc(of, func(l leaf) bool { return names[l.name()] })
 		if v := q.variants[i].Of; has >= 0 && !(len(v) == 1 && names[(&leaf{field: q.field, value: v[0]}).name()]) {
-			out = append(out, search.TermScore{Term: shown(of[has].text), For: strings.Join(q.variants[i].Of, " ")})
+			out = append(out, storage.TermScore{Term: shown(of[has].text), For: strings.Join(q.variants[i].Of, " ")})
 		}
 	}
 	return out, nil

@@ -11,7 +11,8 @@ import (
 	"example.org/conclave/ann"
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
+	"example.org/conclave/search/turn"
 )
 
 var notANumber = float32(math.NaN())
@@ -100,7 +101,7 @@ func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, er
 	}
 	w.mu.Unlock()
 	if !first {
-		err := search.Elsewhere(ctx, func() error {
+		err := turn.Elsewhere(ctx, func() error {
 			select {
 			case <-under.done:
 				return nil
@@ -125,14 +126,14 @@ func (w words) countTogether(ctx context.Context, q *wordQuery) (*termCounts, er
 	return w.corpus.termCounts(ctx, all)
 }
 
-// Search implements search.WordIndex. Which words have other forms in the index is asked before.
+// Search implements storage.WordIndex. Which words have other forms in the index is asked before.
 func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, error) {
 	q := w.query(question)
 	if q.nothing() {
 		return nil, nil
 	}
 	hits, err := w.hits(ctx, q, k)
-	var lacks *search.PartialError
+	var lacks *storage.PartialError
 	if err != nil && !errors.As(err, &lacks) {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func (w words) Search(ctx context.Context, question string, k int) ([]rank.Hit, 
 	return hits, err
 }
 
-// hits returns the first k passages. With a *search.PartialError they are not of all.
+// hits returns the first k passages. With a *storage.PartialError they are not of all.
 func (w words) hits(ctx context.Context, q *wordQuery, k int) ([]rank.Hit, error) {
 	if w.field == fieldWords || q.leaves() > mostClauses { // phrases have no forms
 		if err := w.count(ctx, q); err != nil {
@@ -175,10 +176,10 @@ func (w words) among(query object) object {
 	return query
 }
 
-// partial returns a *search.PartialError where answers are not of all shards.
+// partial returns a *storage.PartialError where answers are not of all shards.
 func partial(answers []said) error {
 	if err := lost(answers); err != nil {
-		return &search.PartialError{
+		return &storage.PartialError{
 			Reason: "passages are missing: a part of the index has no copy on a node that answers",
 			Err:    err,
 		}
@@ -186,7 +187,7 @@ func partial(answers []said) error {
 	return nil
 }
 
-// Scores implements search.WordIndex.
+// Scores implements storage.WordIndex.
 func (w words) Scores(ctx context.Context, question string, passages []rank.Ordinal, out []float32) error {
 	q := w.query(question)
 	if q.nothing() {
@@ -201,7 +202,7 @@ func (w words) Scores(ctx context.Context, question string, passages []rank.Ordi
 	return w.score(ctx, asked{w.field, question}, passages, out)
 }
 
-// UpperBound implements search.WordIndex.
+// UpperBound implements storage.WordIndex.
 func (w words) UpperBound(ctx context.Context, question string) (float64, error) {
 	q := w.query(question)
 	if q.nothing() {
@@ -213,9 +214,9 @@ func (w words) UpperBound(ctx context.Context, question string) (float64, error)
 	return q.upperBound(), nil
 }
 
-// Rarities implements search.WordIndex, in one request, or none where the texts are parts of
+// Rarities implements storage.WordIndex, in one request, or none where the texts are parts of
 // a question that was searched for.
-func (w words) Rarities(ctx context.Context, texts []string) ([][]search.Rarity, error) {
+func (w words) Rarities(ctx context.Context, texts []string) ([][]storage.Rarity, error) {
 	w.mu.Lock()
 	w.holding = true
 	w.mu.Unlock()
@@ -228,7 +229,7 @@ func (w words) Rarities(ctx context.Context, texts []string) ([][]search.Rarity,
 		return nil, err
 	}
 	all := counts.all[w.field]
-	out := make([][]search.Rarity, len(texts))
+	out := make([][]storage.Rarity, len(texts))
 	for i, text := range texts {
 		own := w.query(text)
 		for _, t := range own.terms {
@@ -243,7 +244,7 @@ func (w words) Rarities(ctx context.Context, texts []string) ([][]search.Rarity,
 			idf := float64(bm25.IDF(df, all))
 			out[i] = append(
 				out[i],
-				search.Rarity{
+				storage.Rarity{
 					Term:         shown(t.text),
 					Count:        t.count,
 					DocFrequency: int(df),
@@ -262,7 +263,7 @@ type vectors struct {
 	expert Expert
 }
 
-// Search implements search.VectorIndex.
+// Search implements storage.VectorIndex.
 func (v vectors) Search(ctx context.Context, query []float32, k int, exact bool) ([]rank.Hit, error) {
 	if len(query) != v.expert.Dimension {
 		return nil, fmt.Errorf(
@@ -339,7 +340,7 @@ func (v vectors) find(query []float32) asked {
 	return asked{}
 }
 
-// Scores implements search.VectorIndex. For a vector that was searched with, the cluster
+// Scores implements storage.VectorIndex. For a vector that was searched with, the cluster
 // computes them. For others, such as those of an ensemble's members, the vectors of the
 // passages are fetched once, and scored to the last bit as those of a folder are: MUF divides
 // the members' scores by a temperature of 1e-4, which made a difference of 1e-7 one of 8e-5 in a
@@ -395,12 +396,12 @@ type tokens struct {
 	expert Expert
 }
 
-// Search implements search.VectorIndex: late interaction scores what others found.
+// Search implements storage.VectorIndex: late interaction scores what others found.
 func (tokens) Search(context.Context, []float32, int, bool) ([]rank.Hit, error) {
 	return nil, errors.New("late interaction searches nothing in a cluster")
 }
 
-// Scores implements search.VectorIndex: of a question that was expected by the cluster, else, and of
+// Scores implements storage.VectorIndex: of a question that was expected by the cluster, else, and of
 // passages whose codes are at hand, by our kernels.
 func (t tokens) Scores(ctx context.Context, query []float32, passages []rank.Ordinal, out []float32) error {
 	scores, err := t.inCluster(ctx, query, passages)
@@ -426,12 +427,12 @@ func (t tokens) Scores(ctx context.Context, query []float32, passages []rank.Ord
 	return nil
 }
 
-// FetchVectors implements search.FetchedVectors.
+// FetchVectors implements storage.FetchedVectors.
 func (t tokens) FetchVectors(ctx context.Context, passages []rank.Ordinal) error {
 	return t.fetchCodes(ctx, t.expert, passages)
 }
 
-// Vector implements search.TokenVectors.
+// Vector implements storage.TokenVectors.
 func (t tokens) Vector(passage rank.Ordinal) ([]float32, error) {
 	codes := t.codesAt(t.expert, passage)
 	if codes == nil {

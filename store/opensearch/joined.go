@@ -13,7 +13,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // Joined is several indexes of one cluster as one corpus: each request is one over all of them, with the
@@ -63,7 +63,7 @@ func Join(all []*Corpus, names []string) (*Joined, error) {
 		switch {
 		case of.client != s.client:
 			return nil, errors.New("these collections are in several clusters")
-		case !has.Words.comparable(m.Words):
+		case has.Words != m.Words:
 			return nil, fmt.Errorf("the words of %s are not analysed as those of %s, so that their scores do not compare",
 				names[i], names[0])
 		}
@@ -165,8 +165,8 @@ func (s *Store) alike(id, plain string) string {
 	return memberID(plain, memberOf(id))
 }
 
-// Acquire implements search.Corpus.
-func (j *Joined) Acquire() search.View { return &joinedView{j.Corpus.Acquire().(*view), j.names} }
+// Acquire implements storage.Corpus.
+func (j *Joined) Acquire() storage.View { return &joinedView{j.Corpus.Acquire().(*view), j.names} }
 
 // Experts returns the names of the experts that all have.
 func (j *Joined) Experts() []string { return names(j.Store().Manifest().Experts) }
@@ -190,7 +190,7 @@ type joinedView struct {
 	names []string
 }
 
-// CollectionOf implements search.Collected.
+// CollectionOf implements storage.Collected.
 func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
 	return v.names[memberOf(v.table.idsOf([]rank.Ordinal{ordinal})[0])]
 }
@@ -199,8 +199,8 @@ func (v *joinedView) CollectionOf(ordinal rank.Ordinal) string {
 // the ids of another one, the cluster takes no statistics of words there: this keeps something left.
 const nobody = "\x00"
 
-// LookupIn implements search.Collected.
-func (v *joinedView) LookupIn(ctx context.Context, collection string, ids []string) ([]search.Found, error) {
+// LookupIn implements storage.Collected.
+func (v *joinedView) LookupIn(ctx context.Context, collection string, ids []string) ([]storage.Found, error) {
 	number := slices.Index(v.names, collection)
 	own := make([]string, len(ids))
 	for i, id := range ids {
@@ -279,27 +279,14 @@ func (s *Store) find(ctx context.Context, ids []string, fields ...string) (found
 	return found, there, nil
 }
 
-// ofEach calls ask for all members at the same time, with a context for its goroutine, and add with each answer. It
-// returns the errors of those that failed, and then adds nothing.
-func ofEach[T any](
-	ctx context.Context,
-	members []*Corpus,
-	ask func(context.Context, *Corpus) (T, error),
-	add func(T),
-) error {
+// ofEach returns what all members say together. Each is asked at the same time.
+func ofEach[T any](members []*Corpus, ask func(*Corpus) (T, error), add func(T)) error {
 	said, failed := make([]T, len(members)), make([]error, len(members))
-	beside := search.Beside(ctx)
-	err := search.Elsewhere(ctx, func() error {
-		var asking sync.WaitGroup
-		for i, c := range members {
-			asking.Go(func() { said[i], failed[i] = ask(beside, c) })
-		}
-		asking.Wait()
-		return nil
-	})
-	if err != nil {
-		return err
+	var asking sync.WaitGroup
+	for i, c := range members {
+		asking.Go(func() { said[i], failed[i] = ask(c) })
 	}
+	asking.Wait()
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	embedded "example.org/conclave/store/folder/view"
@@ -91,7 +92,7 @@ func TestJoinedAsEmbedded(t *testing.T) {
 			"all":       {Exact: true, Explain: true},
 			"words":     {Experts: &[]string{}, Explain: true},
 			"vectors":   {BM25: new(bool), Exact: true},
-			"condition": {Exact: true, Filter: search.Filter{Condition: dear}, Facets: facets},
+			"condition": {Exact: true, Filter: storage.Filter{Condition: dear}, Facets: facets},
 			"few":       {Exact: true, Candidates: 5, Explain: true, Missing: "exact"},
 			"must":      {Exact: true, Must: []string{"the"}},
 		} {
@@ -154,7 +155,7 @@ func TestJoinedAsEmbedded(t *testing.T) {
 	a, b := far.Acquire(), near.Acquire()
 	defer a.Release()
 	defer b.Release()
-	sampled := func(v search.View) (out []string) {
+	sampled := func(v storage.View) (out []string) {
 		passages, err := v.Passages().Read(t.Context(), v.Passages().Sample(128))
 		if err != nil {
 			t.Fatal(err)

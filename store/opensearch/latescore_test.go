@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	embedded "example.org/conclave/store/folder/view"
@@ -145,13 +145,13 @@ func createOlder(t *testing.T, client *Client, index string, o store.BuildOption
 
 // scoresOfAll returns what late interaction scores passages, of which one is asked for by itself, after
 // an engine's order of calls.
-func scoresOfAll(t *testing.T, v search.View, question []float32, given []corpus.Passage) []float32 {
+func scoresOfAll(t *testing.T, v storage.View, question []float32, given []corpus.Passage) []float32 {
 	t.Helper()
 	x, ok := v.Vectors("tokens")
 	if !ok {
 		t.Fatal("there is no such expert")
 	}
-	if e, ok := x.(search.Expecting); ok {
+	if e, ok := x.(storage.Expecting); ok {
 		e.Expect(question)
 	}
 	var ordinals []rank.Ordinal

@@ -11,22 +11,23 @@ import (
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/internal/testing/cluster"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 )
 
 // broken is a corpus whose searches all fail, each with an error, or not before their time is over.
 // Late interaction scores as it does.
 type broken struct {
-	search.Corpus
+	storage.Corpus
 	err error // nil: they hang
 }
 
 type brokenView struct {
-	search.View
+	storage.View
 	err error
 }
 
-func (b broken) Acquire() search.View { return brokenView{b.Corpus.Acquire(), b.err} }
+func (b broken) Acquire() storage.View { return brokenView{b.Corpus.Acquire(), b.err} }
 
 func (v brokenView) fail(ctx context.Context) ([]rank.Hit, error) {
 	if v.err == nil {
@@ -37,7 +38,7 @@ func (v brokenView) fail(ctx context.Context) ([]rank.Hit, error) {
 }
 
 type brokenWords struct {
-	search.WordIndex
+	storage.WordIndex
 	view brokenView
 }
 
@@ -46,7 +47,7 @@ func (w brokenWords) Search(ctx context.Context, _ string, _ int) ([]rank.Hit, e
 }
 
 type brokenVectors struct {
-	search.VectorIndex
+	storage.VectorIndex
 	view brokenView
 }
 
@@ -54,16 +55,16 @@ func (x brokenVectors) Search(ctx context.Context, _ []float32, _ int, _ bool) (
 	return x.view.fail(ctx)
 }
 
-func (v brokenView) Words() search.WordIndex { return brokenWords{v.View.Words(), v} }
+func (v brokenView) Words() storage.WordIndex { return brokenWords{v.View.Words(), v} }
 
-func (v brokenView) Phrases() search.WordIndex {
+func (v brokenView) Phrases() storage.WordIndex {
 	if phrases := v.View.Phrases(); phrases != nil {
 		return brokenWords{phrases, v}
 	}
 	return nil
 }
 
-func (v brokenView) Vectors(expert string) (search.VectorIndex, bool) {
+func (v brokenView) Vectors(expert string) (storage.VectorIndex, bool) {
 	index, ok := v.View.Vectors(expert)
 	if info, _ := v.Index(expert); info.Kind == search.KindLate {
 		return index, ok
@@ -83,7 +84,7 @@ func TestNothingAnswers(t *testing.T) {
 		Experts: []store.PassageEncoder{hashed{name: "base"}, hashed{name: "tokens", late: true}}}
 	far, near := built(t, index, tagged(7, 60), 3, options)
 	r := search.Request{Question: "w1 w2 w3", MinConfidence: .01}
-	fails := func(what string, of search.Corpus, want ...search.ErrorKind) {
+	fails := func(what string, of storage.Corpus, want ...search.ErrorKind) {
 		t.Helper()
 		began := time.Now()
 		r := r
@@ -94,14 +95,14 @@ func TestNothingAnswers(t *testing.T) {
 			t.Errorf("%s: after %v %+v, %v", what, time.Since(began), answer, err)
 		}
 	}
-	answers := func(what string, of search.Corpus) {
+	answers := func(what string, of storage.Corpus) {
 		t.Helper()
 		answer, err := confident(t, of).Search(t.Context(), r)
 		if err != nil || len(answer.Results) != 10 || len(answer.Degraded) > 0 {
 			t.Errorf("%s: %+v, %v", what, answer, err)
 		}
 	}
-	for what, of := range map[string]search.Corpus{"store": far, "folder": near} {
+	for what, of := range map[string]storage.Corpus{"store": far, "folder": near} {
 		answers(what, of)
 		fails(what+" fails", broken{of, io.ErrUnexpectedEOF}, search.Unavailable)
 		fails(what+" hangs", broken{of, nil}, search.Deadline)

@@ -9,7 +9,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 )
 
@@ -49,7 +49,7 @@ func TestRaritiesAsEmbedded(t *testing.T) {
 	texts = append(texts, together)
 	some := 0
 	exactly := strings.ReplaceAll(together, "nunez", "núñez") // the store counts phrases in the words' own forms
-	for name, of := range map[string][2]search.WordIndex{"words": {far.Words(), near.Words()},
+	for name, of := range map[string][2]storage.WordIndex{"words": {far.Words(), near.Words()},
 		"phrases": {far.Phrases(), near.Phrases()}} {
 		texts[len(texts)-1] = together
 		if name == "phrases" {
@@ -83,8 +83,8 @@ func TestRaritiesAsEmbedded(t *testing.T) {
 }
 
 // raritiesByTerm returns rarities by their terms.
-func raritiesByTerm(list []search.Rarity) map[string]search.Rarity {
-	out := map[string]search.Rarity{}
+func raritiesByTerm(list []storage.Rarity) map[string]storage.Rarity {
+	out := map[string]storage.Rarity{}
 	for _, r := range list {
 		out[r.Term] = r
 	}

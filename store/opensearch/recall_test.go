@@ -19,7 +19,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	bench "example.org/conclave/research/bench/vectors"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 )
 
@@ -123,7 +123,7 @@ func TestRecall(t *testing.T) {
 	var took [2][]time.Duration
 	for _, question := range questions {
 		best := nearest(rows, question, k)
-		for side, corpus := range []search.Corpus{far, near} {
+		for side, corpus := range []storage.Corpus{far, near} {
 			view := corpus.Acquire()
 			source, _ := view.Vectors("drawn")
 			began := time.Now()

@@ -9,11 +9,11 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // request is what one question asks of a store, and what came back. It implements
-// search.Indexes, and is safe for concurrent use.
+// storage.Indexes, and is safe for concurrent use.
 type request struct {
 	store  *Store
 	corpus *Corpus
@@ -57,19 +57,19 @@ func newFetched() *fetched {
 // vector among those asked.
 type asked struct{ field, question string }
 
-// Words implements search.Indexes.
-func (r *request) Words() search.WordIndex { return words{r, fieldWords} }
+// Words implements storage.Indexes.
+func (r *request) Words() storage.WordIndex { return words{r, fieldWords} }
 
-// Phrases implements search.Indexes.
-func (r *request) Phrases() search.WordIndex {
+// Phrases implements storage.Indexes.
+func (r *request) Phrases() storage.WordIndex {
 	if !r.store.Manifest().Words.Phrases {
 		return nil
 	}
 	return words{r, fieldPairs}
 }
 
-// Vectors implements search.Indexes.
-func (r *request) Vectors(expert string) (search.VectorIndex, bool) {
+// Vectors implements storage.Indexes.
+func (r *request) Vectors(expert string) (storage.VectorIndex, bool) {
 	x, ok := r.store.Manifest().Expert(expert)
 	if !ok {
 		return nil, false
@@ -156,7 +156,7 @@ func (r *request) lacking(of asked, ordinals []rank.Ordinal) (out []rank.Ordinal
 	return out
 }
 
-// Prefetch implements search.Indexes: one request for the scores of the passages by all
+// Prefetch implements storage.Indexes: one request for the scores of the passages by all
 // that was searched and by late interaction, or for the codes by which that scores them. Where that
 // fails, each index asks for its own, so that one that cannot answer fails alone. A passage
 // that all shards were asked for and none has is gone.

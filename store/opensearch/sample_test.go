@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -219,7 +220,7 @@ func (closeness) Of(signals []float64, _ int) (float64, error) {
 
 // confident returns an engine whose answers have a confidence, of a dense expert, late interaction
 // and words.
-func confident(t *testing.T, of search.Corpus) *search.Engine {
+func confident(t *testing.T, of storage.Corpus) *search.Engine {
 	t.Helper()
 	engine, err := search.NewEngine(search.EngineConfig{
 		Corpus: of,

@@ -10,7 +10,7 @@ import (
 
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 )
 
@@ -37,7 +37,7 @@ func (s *Store) Scan(ctx context.Context) (*Scan, error) {
 
 // ScanSelected works as Store.Scan does for the passages that a filter lets through, by its tags, its documents and
 // what Where says.
-func (c *Corpus) ScanSelected(ctx context.Context, f search.Filter) (*Scan, error) {
+func (c *Corpus) ScanSelected(ctx context.Context, f storage.Filter) (*Scan, error) {
 	clauses := filterOf(f)
 	if !f.Where.LetsAll() {
 		meet, err := c.asked(ctx, &f.Where)

@@ -7,7 +7,7 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/spelling"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // BenchmarkLook looks two mistyped words up, and one that is there, among as many words as a
@@ -41,7 +41,7 @@ func BenchmarkLook(b *testing.B) {
 	c.counts.Store(&Statistics{})
 	c.lexicon.Store(&lexicon{words: spelling.NewLexicon(counts), known: known, whole: true})
 	v := c.Acquire().(*view).Vocabulary()
-	var got []search.Spelled
+	var got []storage.Spelled
 	for b.Loop() {
 		got, _ = v.Look(b.Context(), []string{"windmlil", "puchrase", "purchases"})
 	}

@@ -13,6 +13,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 )
 
@@ -39,7 +40,7 @@ func (asking) WholeWords() []string {
 }
 
 // engineOver returns an engine of one dense expert, words and phrases.
-func engineOver(t *testing.T, of search.Corpus) *search.Engine {
+func engineOver(t *testing.T, of storage.Corpus) *search.Engine {
 	t.Helper()
 	engine, err := search.NewEngine(search.EngineConfig{
 		Corpus: of,

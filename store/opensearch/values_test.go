@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/testing/anycondition"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 )
 
@@ -49,8 +49,8 @@ func TestConditionsInBothStores(t *testing.T) {
 			}
 		}
 		var refused []string
-		for _, store := range []search.Corpus{far, near} {
-			ids, err := selectedBy(t, store, search.Filter{Where: where})
+		for _, store := range []storage.Corpus{far, near} {
+			ids, err := selectedBy(t, store, storage.Filter{Where: where})
 			var misfit *conditions.MisfitError
 			if errors.As(err, &misfit) {
 				refused = append(refused, fmt.Sprint(misfit.Problems))
@@ -64,7 +64,7 @@ func TestConditionsInBothStores(t *testing.T) {
 			t.Fatalf("%s: %q", text, refused)
 		}
 		if refused == nil && len(want)%5 == 0 {
-			sameFacets(t, string(text), far, near, search.Filter{Where: where})
+			sameFacets(t, string(text), far, near, storage.Filter{Where: where})
 		}
 		misfits += len(refused) / 2
 		if len(want) > 0 && len(want) < len(given) {
@@ -77,15 +77,15 @@ func TestConditionsInBothStores(t *testing.T) {
 }
 
 // sameFacets compares the counts of values of two stores.
-func sameFacets(t *testing.T, name string, far, near search.Corpus, f search.Filter) {
+func sameFacets(t *testing.T, name string, far, near storage.Corpus, f storage.Filter) {
 	t.Helper()
 	for _, field := range []string{"colour", "cell", "any", "price", "sold"} {
-		var got [2]search.Facet
-		for i, c := range []search.Corpus{far, near} {
+		var got [2]storage.Facet
+		for i, c := range []storage.Corpus{far, near} {
 			v := c.Acquire()
 			indexes, _, err := v.Among(t.Context(), f)
 			if err == nil {
-				got[i], err = indexes.(search.Faceted).Facet(t.Context(), field, 7)
+				got[i], err = indexes.(storage.Faceted).Facet(t.Context(), field, 7)
 			}
 			v.Release()
 			if err != nil {
@@ -99,7 +99,7 @@ func sameFacets(t *testing.T, name string, far, near search.Corpus, f search.Fil
 }
 
 // selectedBy returns the ids of the passages that a filter lets through, in order.
-func selectedBy(t *testing.T, c search.Corpus, f search.Filter) (ids []string, err error) {
+func selectedBy(t *testing.T, c storage.Corpus, f storage.Filter) (ids []string, err error) {
 	t.Helper()
 	v := c.Acquire()
 	defer v.Release()
@@ -140,7 +140,7 @@ func TestValuesOfOlderIndex(t *testing.T) {
 	c := conditions.Condition{Not: &conditions.Condition{Field: "year", Gt: new(conditions.Number(2022))}}
 	where, _ := c.Compile(nil)
 	var misfit *conditions.MisfitError
-	if _, err := selectedBy(t, far, search.Filter{Where: where}); !errors.As(err, &misfit) {
+	if _, err := selectedBy(t, far, storage.Filter{Where: where}); !errors.As(err, &misfit) {
 		t.Fatalf("of an older index: %v", err)
 	}
 	if _, err := Build(t.Context(), client, index, Shape{}, &list{passages: given}, options, ""); err != nil {
@@ -149,7 +149,7 @@ func TestValuesOfOlderIndex(t *testing.T) {
 	if _, err := far.Look(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := selectedBy(t, far, search.Filter{Where: where}); err != nil || !slices.Equal(got, []string{"a", "c"}) {
+	if got, err := selectedBy(t, far, storage.Filter{Where: where}); err != nil || !slices.Equal(got, []string{"a", "c"}) {
 		t.Errorf("%v, %v", got, err)
 	}
 }

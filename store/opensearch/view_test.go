@@ -12,14 +12,14 @@ import (
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	embedded "example.org/conclave/store/folder/view"
 )
 
 // both returns the same passages in a cluster and embedded.
-func both(t *testing.T, name string, given []corpus.Passage, experts ...hashed) (far, near search.Corpus) {
+func both(t *testing.T, name string, given []corpus.Passage, experts ...hashed) (far, near storage.Corpus) {
 	t.Helper()
 	options := store.BuildOptions{Words: bm25.Params{K1: 0.9, B: 0.4, Phrases: true}, Index: store.Index{Kind: "flat"}}
 	for _, x := range experts {
@@ -35,7 +35,7 @@ func built(
 	given []corpus.Passage,
 	shards int,
 	options store.BuildOptions,
-) (far, near search.Corpus) {
+) (far, near storage.Corpus) {
 	t.Helper()
 	client := testClient(t)
 	dir := t.TempDir() + "/embedded"
@@ -94,7 +94,7 @@ func tagged(seed uint64, n int) (out []corpus.Passage) {
 }
 
 // byID returns hits with ids in the place of ordinals.
-func byID(t *testing.T, v search.View, hits []rank.Hit) (out []string, scores []float32) {
+func byID(t *testing.T, v storage.View, hits []rank.Hit) (out []string, scores []float32) {
 	t.Helper()
 	var ordinals []rank.Ordinal
 	for _, h := range hits {
@@ -115,7 +115,7 @@ func byID(t *testing.T, v search.View, hits []rank.Hit) (out []string, scores []
 
 // settled puts equal scores in the order of their ids, without those of the last score:
 // of these, each index returns others.
-func settled(t *testing.T, v search.View, hits []rank.Hit) []rank.Hit {
+func settled(t *testing.T, v storage.View, hits []rank.Hit) []rank.Hit {
 	t.Helper()
 	if n := len(hits); n > 0 {
 		last := hits[n-1].Score
@@ -153,9 +153,9 @@ func TestIndexesAreEqual(t *testing.T) {
 	zipf := rand.NewZipf(random, 1.1, 2, 3000)
 	for round := range 12 {
 		far, near := farCorpus.Acquire(), nearCorpus.Acquire()
-		fars, nears := search.Indexes(far), search.Indexes(near)
+		fars, nears := storage.Indexes(far), storage.Indexes(near)
 		if round%2 == 1 {
-			f := search.Filter{TagsAny: []string{"by0", "by2"}}
+			f := storage.Filter{TagsAny: []string{"by0", "by2"}}
 			var counts [2]func(context.Context) (int, error)
 			var err error
 			fars, counts[0], err = far.Among(t.Context(), f)
@@ -173,7 +173,7 @@ func TestIndexesAreEqual(t *testing.T) {
 			}
 		}
 		question := fmt.Sprintf("w%d w%d w%d w%d w1 w1", zipf.Uint64(), zipf.Uint64(), zipf.Uint64(), zipf.Uint64())
-		for field, pair := range map[string][2]search.WordIndex{"words": {fars.Words(), nears.Words()},
+		for field, pair := range map[string][2]storage.WordIndex{"words": {fars.Words(), nears.Words()},
 			"phrases": {fars.Phrases(), nears.Phrases()}} {
 			got, err := pair[0].Search(t.Context(), question, 50)
 			if err != nil {
@@ -250,7 +250,7 @@ func TestIndexesAreEqual(t *testing.T) {
 }
 
 // explained returns the terms of a score, in the order of their texts.
-func explained(t *testing.T, v search.View, x search.WordIndex, question, id string) []search.TermScore {
+func explained(t *testing.T, v storage.View, x storage.WordIndex, question, id string) []storage.TermScore {
 	t.Helper()
 	o, ok, err := v.Passages().Ordinal(t.Context(), id)
 	if err != nil || !ok {
@@ -260,7 +260,7 @@ func explained(t *testing.T, v search.View, x search.WordIndex, question, id str
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortFunc(terms, func(a, b search.TermScore) int { return strings.Compare(a.Term, b.Term) })
+	slices.SortFunc(terms, func(a, b storage.TermScore) int { return strings.Compare(a.Term, b.Term) })
 	return terms
 }
 
@@ -276,7 +276,7 @@ func near1e6(t *testing.T, of string, got, want []float32) {
 	}
 }
 
-func scoresOf(t *testing.T, v search.View, x search.VectorIndex, query []float32, ids []string) []float32 {
+func scoresOf(t *testing.T, v storage.View, x storage.VectorIndex, query []float32, ids []string) []float32 {
 	t.Helper()
 	var ordinals []rank.Ordinal
 	for _, id := range ids {

@@ -8,12 +8,12 @@ import (
 
 	"example.org/conclave/bm25"
 	"example.org/conclave/internal/spelling"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // Vocabulary shows how the words of the index are written, as it was when they were read
 // last; nil where they were not.
-func (v *view) Vocabulary() search.Vocabulary {
+func (v *view) Vocabulary() storage.Vocabulary {
 	if v.corpus.members == nil {
 		if x := v.corpus.lexicon.Load(); x != nil {
 			return vocabulary{v, lexicons{x}, x.whole && x.state == v.corpus.Known().state()}
@@ -61,10 +61,10 @@ func (all lexicons) near(word string, most int) (out []spelling.Candidate) {
 	return out
 }
 
-// Look implements search.Vocabulary. It asks the cluster for nothing, except for words that
+// Look implements storage.Vocabulary. It asks the cluster for nothing, except for words that
 // are unknown and may be there all the same, since passages changed or not all words fit.
-func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled, error) {
-	out := make([]search.Spelled, len(words))
+func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelled, error) {
+	out := make([]storage.Spelled, len(words))
 	analysis := v.store.Manifest().Words.Params().Analysis
 	var unknown []*wordQuery
 	var finding []object
@@ -108,9 +108,9 @@ func (q *wordQuery) finding() object {
 	return object{"size": 1, "query": sumOf(queries), "track_total_hits": false, "_source": false, "terminate_after": 1}
 }
 
-// Beside implements search.Vocabulary, in one request at most.
-func (v vocabulary) Beside(ctx context.Context, placed []search.Placed) ([]search.Neighbours, error) {
-	out := make([]search.Neighbours, len(placed))
+// Beside implements storage.Vocabulary, in one request at most.
+func (v vocabulary) Beside(ctx context.Context, placed []storage.Placed) ([]storage.Neighbours, error) {
+	out := make([]storage.Neighbours, len(placed))
 	w := v.store.Manifest().Words.Params()
 	if !w.Phrases {
 		return out, nil

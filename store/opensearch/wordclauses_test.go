@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"example.org/conclave/bm25"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // TestWordClauses, worked by hand: a word asks for its stem, a phrase for its stems and their
@@ -15,16 +15,16 @@ func TestWordClauses(t *testing.T) {
 	with := bm25.Params{Phrases: true, Analysis: bm25.Lucene}
 	without := bm25.Params{Analysis: bm25.Lucene}
 	for _, c := range []struct {
-		f    search.Filter
+		f    storage.Filter
 		w    bm25.Params
 		want string
 	}{
-		{search.Filter{}, with, "null"},
-		{search.Filter{Must: []string{"Ferries"}}, with, `[{"term":{"words":"ferri"}}]`},
-		{search.Filter{Must: []string{"the lakes are deep"}}, with, `[{"term":{"words":"lake"}},{"term":{"words":"deep"}},{"term":{"pairs":"lake+deep"}}]`},
-		{search.Filter{Must: []string{"deep lakes"}}, without, `[{"term":{"words":"deep"}},{"term":{"words":"lake"}}]`},
-		{search.Filter{MustNot: []string{"deep lakes"}}, with, `[{"bool":{"must_not":{"bool":{"filter":[{"term":{"words":"deep"}},{"term":{"words":"lake"}},{"term":{"pairs":"deep+lake"}}]}}}}]`},
-		{search.Filter{Must: []string{"to be or not to be"}, MustNot: []string{"the"}}, with, "null"},
+		{storage.Filter{}, with, "null"},
+		{storage.Filter{Must: []string{"Ferries"}}, with, `[{"term":{"words":"ferri"}}]`},
+		{storage.Filter{Must: []string{"the lakes are deep"}}, with, `[{"term":{"words":"lake"}},{"term":{"words":"deep"}},{"term":{"pairs":"lake+deep"}}]`},
+		{storage.Filter{Must: []string{"deep lakes"}}, without, `[{"term":{"words":"deep"}},{"term":{"words":"lake"}}]`},
+		{storage.Filter{MustNot: []string{"deep lakes"}}, with, `[{"bool":{"must_not":{"bool":{"filter":[{"term":{"words":"deep"}},{"term":{"words":"lake"}},{"term":{"pairs":"deep+lake"}}]}}}}]`},
+		{storage.Filter{Must: []string{"to be or not to be"}, MustNot: []string{"the"}}, with, "null"},
 	} {
 		got, err := json.Marshal(clausesOf(wordingsOf(c.f, c.w)))
 		if err != nil || string(got) != c.want {

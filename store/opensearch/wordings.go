@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"example.org/conclave/bm25"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 )
 
 // wording is a word or a phrase that passages must have, or not.
@@ -19,7 +19,7 @@ type wording struct {
 }
 
 // wordingsOf returns the words and phrases of a filter.
-func wordingsOf(f search.Filter, w bm25.Params) (out []*wording) {
+func wordingsOf(f storage.Filter, w bm25.Params) (out []*wording) {
 	for _, list := range []struct {
 		texts []string
 		not   bool

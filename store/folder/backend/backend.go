@@ -13,7 +13,7 @@ import (
 	"example.org/conclave/internal/collections"
 	"example.org/conclave/internal/disk"
 	"example.org/conclave/internal/jobs/lease"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	"example.org/conclave/store/folder/view"
@@ -38,8 +38,8 @@ func (b *backend) opened() *folder.Collection {
 	return b.collection
 }
 
-// Acquire implements search.Corpus.
-func (b *backend) Acquire() search.View { return view.Of(b.opened()).Acquire() }
+// Acquire implements storage.Corpus.
+func (b *backend) Acquire() storage.View { return view.Of(b.opened()).Acquire() }
 
 // Contents implements store.Backend.
 func (b *backend) Contents() (store.Contents, func()) {
@@ -147,7 +147,7 @@ func (b *backend) JobRegisters() (jobs, working lease.Register) { return nil, ni
 func (b *backend) JobInputs() store.Inputs { return nil }
 
 // ExportPassages implements store.Backend.
-func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f search.Filter) error {
+func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f storage.Filter) error {
 	g := b.opened().Acquire()
 	defer g.Release()
 	selected, err := view.Selected(g, f)
@@ -158,7 +158,7 @@ func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f search.Fil
 }
 
 // ExportVectors writes the vectors of the passages that ExportPassages writes (folder.Generation.ExportVectors).
-func (b *backend) ExportVectors(ctx context.Context, folder string, f search.Filter) error {
+func (b *backend) ExportVectors(ctx context.Context, folder string, f storage.Filter) error {
 	g := b.opened().Acquire()
 	defer g.Release()
 	selected, err := view.Selected(g, f)

@@ -12,7 +12,7 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 	"example.org/conclave/store/folder/ahead"
@@ -69,7 +69,7 @@ func (w writer) Visible(ctx context.Context, waiting func(store.Backlog) error) 
 }
 
 // Selected implements store.Writer.
-func (w writer) Selected(_ context.Context, f search.Filter) (store.Selected, error) {
+func (w writer) Selected(_ context.Context, f storage.Filter) (store.Selected, error) {
 	g := w.Collection().Acquire()
 	wrong, err := g.Misfits(&f.Where)
 	if err == nil && wrong != nil {

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/fusion"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -82,7 +83,7 @@ func TestCutWhileServed(t *testing.T) {
 		TimeoutMS:  10_000,
 	}
 	narrow := request
-	narrow.Filter = search.Filter{TagsAll: []string{"by1"}}
+	narrow.Filter = storage.Filter{TagsAll: []string{"by1"}}
 	want := asked(t, engine, request)
 
 	for _, file := range []struct {

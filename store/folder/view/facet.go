@@ -4,28 +4,28 @@ import (
 	"context"
 
 	"example.org/conclave/internal/conditions"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store/folder"
 )
 
-// Facet implements search.Faceted.
-func (v pinned) Facet(_ context.Context, field string, size int) (search.Facet, error) {
+// Facet implements storage.Faceted.
+func (v pinned) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
 	return facet(v.generation, nil, field, size)
 }
 
-// Facet implements search.Faceted.
-func (a among) Facet(_ context.Context, field string, size int) (search.Facet, error) {
+// Facet implements storage.Faceted.
+func (a among) Facet(_ context.Context, field string, size int) (storage.Facet, error) {
 	return facet(a.generation, a.selection, field, size)
 }
 
-func facet(g *folder.Generation, s *folder.Selection, field string, size int) (out search.Facet, err error) {
+func facet(g *folder.Generation, s *folder.Selection, field string, size int) (out storage.Facet, err error) {
 	counts, err := g.Counts(s, field)
 	if err != nil {
 		return out, err
 	}
-	out.Selected = make([]search.FacetValue, len(counts))
+	out.Selected = make([]storage.FacetValue, len(counts))
 	for i, c := range counts {
-		v := search.FacetValue{Count: c.Count, Value: conditions.Text(c.Text)}
+		v := storage.FacetValue{Count: c.Count, Value: conditions.Text(c.Text)}
 		switch c.Kind {
 		case conditions.Numbers:
 			v.Value = conditions.Number(conditions.KeyNumber(c.Key))
@@ -35,7 +35,7 @@ func facet(g *folder.Generation, s *folder.Selection, field string, size int) (o
 		out.Selected[i] = v
 		out.Other += c.Count
 	}
-	search.SortFacet(out.Selected)
+	storage.SortFacet(out.Selected)
 	out.Selected = out.Selected[:min(size, len(out.Selected))]
 	for _, v := range out.Selected {
 		out.Other -= v.Count

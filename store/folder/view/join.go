@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store/folder"
 )
 
@@ -33,8 +33,8 @@ func Join(all []*folder.Collection, names []string) (*Joined, error) {
 	return &Joined{joined, names, all, generations}, nil
 }
 
-// Acquire implements search.Corpus.
-func (j *Joined) Acquire() search.View {
+// Acquire implements storage.Corpus.
+func (j *Joined) Acquire() storage.View {
 	j.generation.Pin()
 	return member{pinned{j.generation}, j.names}
 }
@@ -66,10 +66,10 @@ type member struct {
 	names []string
 }
 
-// LookupIn implements search.Collected.
-func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]search.Found, error) {
+// LookupIn implements storage.Collected.
+func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]storage.Found, error) {
 	number := slices.Index(m.names, collection)
-	found := make([]search.Found, len(ids))
+	found := make([]storage.Found, len(ids))
 	for i, id := range ids {
 		var err error
 		found[i].Ordinal, found[i].There, err = m.generation.InMember(number, id)
@@ -80,7 +80,7 @@ func (m member) LookupIn(_ context.Context, collection string, ids []string) ([]
 	return found, nil
 }
 
-// CollectionOf implements search.Collected.
+// CollectionOf implements storage.Collected.
 func (m member) CollectionOf(ordinal rank.Ordinal) string {
 	return m.names[m.generation.Member(ordinal)]
 }

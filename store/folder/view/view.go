@@ -9,7 +9,7 @@ import (
 	"example.org/conclave/internal/conditions"
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store/folder"
 )
 
@@ -21,19 +21,19 @@ type Corpus struct{ collection *folder.Collection }
 func Of(c *folder.Collection) Corpus { return Corpus{c} }
 
 // Acquire pins the newest generation until the view is released.
-func (c Corpus) Acquire() search.View { return pinned{c.collection.Acquire()} }
+func (c Corpus) Acquire() storage.View { return pinned{c.collection.Acquire()} }
 
 // pinned is a generation with all that is in it.
 type pinned struct{ generation *folder.Generation }
 
-func (v pinned) Generation() uint64        { return v.generation.Number() }
-func (v pinned) Passages() search.Passages { return passages{v.generation} }
-func (v pinned) Words() search.WordIndex   { return words{v.generation.Words()} }
-func (v pinned) Release()                  { v.generation.Release() }
+func (v pinned) Generation() uint64         { return v.generation.Number() }
+func (v pinned) Passages() storage.Passages { return passages{v.generation} }
+func (v pinned) Words() storage.WordIndex   { return words{v.generation.Words()} }
+func (v pinned) Release()                   { v.generation.Release() }
 
-func (v pinned) Phrases() search.WordIndex { return phrases(v.generation.Phrases(), nil) }
+func (v pinned) Phrases() storage.WordIndex { return phrases(v.generation.Phrases(), nil) }
 
-func (v pinned) Vectors(expert string) (search.VectorIndex, bool) {
+func (v pinned) Vectors(expert string) (storage.VectorIndex, bool) {
 	index, ok := v.generation.Expert(expert)
 	if !ok {
 		return nil, false
@@ -41,10 +41,10 @@ func (v pinned) Vectors(expert string) (search.VectorIndex, bool) {
 	return shown(index), true
 }
 
-func (v pinned) Index(expert string) (search.IndexInfo, bool) {
+func (v pinned) Index(expert string) (storage.IndexInfo, bool) {
 	for _, f := range v.generation.Experts() {
 		if f.Name == expert {
-			return search.IndexInfo{
+			return storage.IndexInfo{
 				Kind:     f.Index.Kind,
 				Passages: f.Passages,
 				Rows:     f.Rows,
@@ -55,13 +55,13 @@ func (v pinned) Index(expert string) (search.IndexInfo, bool) {
 			}, true
 		}
 	}
-	return search.IndexInfo{}, false
+	return storage.IndexInfo{}, false
 }
 
 func (v pinned) Among(
 	ctx context.Context,
-	f search.Filter,
-) (search.Indexes, func(context.Context) (int, error), error) {
+	f storage.Filter,
+) (storage.Indexes, func(context.Context) (int, error), error) {
 	s, err := Selected(v.generation, f)
 	if err != nil {
 		return nil, nil, err
@@ -69,12 +69,12 @@ func (v pinned) Among(
 	return among{v.generation, s}, func(context.Context) (int, error) { return s.Len(), nil }, nil
 }
 
-// Prefetch implements search.Indexes: the indexes are in memory.
+// Prefetch implements storage.Indexes: the indexes are in memory.
 func (v pinned) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
 // Selected returns the passages of a generation that a filter lets through. A *conditions.MisfitError says what does
 // not fit the fields.
-func Selected(g *folder.Generation, f search.Filter) (*folder.Selection, error) {
+func Selected(g *folder.Generation, f storage.Filter) (*folder.Selection, error) {
 	wrong, err := g.Misfits(&f.Where)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ type passages struct{ *folder.Generation }
 // AtHand says that Read needs no other machine.
 func (p passages) AtHand() {}
 
-// Read implements search.Passages. It takes some milliseconds at most, so the context is
+// Read implements storage.Passages. It takes some milliseconds at most, so the context is
 // for others.
 func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Passage, error) {
 	out := make([]corpus.Passage, len(ordinals))
@@ -107,7 +107,7 @@ func (p passages) Read(_ context.Context, ordinals []rank.Ordinal) ([]corpus.Pas
 	return out, nil
 }
 
-// Sample implements search.Passages. It is empty where the collection is damaged: then no
+// Sample implements storage.Passages. It is empty where the collection is damaged: then no
 // question is compared with it.
 func (p passages) Sample(n int) []rank.Ordinal {
 	sample, err := p.Generation.Sample(n)
@@ -125,7 +125,7 @@ func (p passages) DocumentsAfter(_ context.Context, id string, limit int) ([]ran
 	return p.Generation.DocumentsAfter(id, limit)
 }
 
-// IDs implements search.Passages.
+// IDs implements storage.Passages.
 func (p passages) IDs(ordinals []rank.Ordinal) ([]string, error) {
 	ids := make([]string, len(ordinals))
 	for i, o := range ordinals {
@@ -138,9 +138,9 @@ func (p passages) IDs(ordinals []rank.Ordinal) ([]string, error) {
 	return ids, nil
 }
 
-// Lookup implements search.Passages.
-func (p passages) Lookup(_ context.Context, ids []string) ([]search.Found, error) {
-	found := make([]search.Found, len(ids))
+// Lookup implements storage.Passages.
+func (p passages) Lookup(_ context.Context, ids []string) ([]storage.Found, error) {
+	found := make([]storage.Found, len(ids))
 	for i, id := range ids {
 		var err error
 		found[i].Ordinal, found[i].There, err = p.Generation.Ordinal(id)
@@ -161,9 +161,9 @@ type among struct {
 	selection  *folder.Selection
 }
 
-func (a among) Words() search.WordIndex { return words{a.generation.Words().Among(a.selection)} }
+func (a among) Words() storage.WordIndex { return words{a.generation.Words().Among(a.selection)} }
 
-func (a among) Vectors(expert string) (search.VectorIndex, bool) {
+func (a among) Vectors(expert string) (storage.VectorIndex, bool) {
 	index, ok := a.generation.Expert(expert)
 	if !ok {
 		return nil, false
@@ -171,14 +171,14 @@ func (a among) Vectors(expert string) (search.VectorIndex, bool) {
 	return shown(index.Among(a.selection)), true
 }
 
-// Prefetch implements search.Indexes.
+// Prefetch implements storage.Indexes.
 func (a among) Prefetch(context.Context, []rank.Ordinal) ([]rank.Ordinal, error) { return nil, nil }
 
-func (a among) Phrases() search.WordIndex { return phrases(a.generation.Phrases(), a.selection) }
+func (a among) Phrases() storage.WordIndex { return phrases(a.generation.Phrases(), a.selection) }
 
 // phrases returns nil where the collection has none, and narrowed to a selection
 // where there is one.
-func phrases(index *folder.WordIndex, to *folder.Selection) search.WordIndex {
+func phrases(index *folder.WordIndex, to *folder.Selection) storage.WordIndex {
 	switch {
 	case index == nil:
 		return nil
@@ -197,7 +197,7 @@ func (v vectors) Scores(_ context.Context, query []float32, passages []rank.Ordi
 }
 
 // shown returns the vectors of an expert, which tell of parts where a passage has them.
-func shown(index *folder.Vectors) search.VectorIndex {
+func shown(index *folder.Vectors) storage.VectorIndex {
 	if index.Parts() {
 		return parts{vectors{index}}
 	}
@@ -220,8 +220,8 @@ func (w words) UpperBound(_ context.Context, question string) (float64, error) {
 	return w.WordIndex.UpperBound(question)
 }
 
-func (w words) Rarities(_ context.Context, texts []string) ([][]search.Rarity, error) {
-	out := make([][]search.Rarity, len(texts))
+func (w words) Rarities(_ context.Context, texts []string) ([][]storage.Rarity, error) {
+	out := make([][]storage.Rarity, len(texts))
 	for i, text := range texts {
 		terms, err := w.WordIndex.Rarities(text)
 		if err != nil {
@@ -230,7 +230,7 @@ func (w words) Rarities(_ context.Context, texts []string) ([][]search.Rarity, e
 		for _, t := range terms {
 			out[i] = append(
 				out[i],
-				search.Rarity{Term: t.Term, Count: t.Count, DocFrequency: t.DF, IDF: float64(t.IDF), Relative: t.Relative},
+				storage.Rarity{Term: t.Term, Count: t.Count, DocFrequency: t.DF, IDF: float64(t.IDF), Relative: t.Relative},
 			)
 		}
 	}
@@ -238,14 +238,14 @@ func (w words) Rarities(_ context.Context, texts []string) ([][]search.Rarity, e
 }
 
 // Explain says it in the engine's terms.
-func (w words) Explain(_ context.Context, question string, passage rank.Ordinal) ([]search.TermScore, error) {
+func (w words) Explain(_ context.Context, question string, passage rank.Ordinal) ([]storage.TermScore, error) {
 	explained, err := w.WordIndex.Explain(question, passage)
 	if err != nil {
 		return nil, err
 	}
-	terms := make([]search.TermScore, len(explained))
+	terms := make([]storage.TermScore, len(explained))
 	for i, t := range explained {
-		terms[i] = search.TermScore{
+		terms[i] = storage.TermScore{
 			Term: t.Term, Frequency: t.TF, DocFrequency: t.DF,
 			IDF: float64(t.IDF), Boost: float64(t.Count), Score: float64(t.Score), For: t.For,
 		}

@@ -16,6 +16,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/folder"
 )
@@ -129,7 +130,7 @@ func TestFilterReachesTheCollection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = engine.Close(t.Context()) }()
-	for _, f := range []search.Filter{{TagsAll: []string{"by1"}}, {TagsAll: []string{"by1", "of3"}}, {TagsAny: []string{"by1", "of3"}}, {TagsAny: []string{"by9"}}} {
+	for _, f := range []storage.Filter{{TagsAll: []string{"by1"}}, {TagsAll: []string{"by1", "of3"}}, {TagsAny: []string{"by1", "of3"}}, {TagsAny: []string{"by9"}}} {
 		r, err := engine.Search(t.Context(), search.Request{Question: "windmill", K: 40, Filter: f, Fields: []string{"tags"}})
 		if err != nil {
 			t.Fatal(err)
@@ -164,7 +165,7 @@ func hasAll(tags, wanted []string) bool {
 func TestVectors(t *testing.T) {
 	view := Of(windmills(t)).Acquire()
 	defer view.Release()
-	narrowed, n, err := view.Among(t.Context(), search.Filter{TagsAll: []string{"by1"}})
+	narrowed, n, err := view.Among(t.Context(), storage.Filter{TagsAll: []string{"by1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ func TestVectors(t *testing.T) {
 		t.Fatalf("%d passages, %v", n, err)
 	}
 	for _, c := range []struct {
-		indexes search.Indexes
+		indexes storage.Indexes
 		want    []rank.Ordinal
 	}{{view, []rank.Ordinal{0, 1, 39}}, {narrowed, []rank.Ordinal{1, 37, 5}}} {
 		index, ok := c.indexes.Vectors("compass")
@@ -206,7 +207,7 @@ func TestExplain(t *testing.T) {
 	}
 	sum := 0.0
 	for _, term := range terms {
-		want := search.TermScore{
+		want := storage.TermScore{
 			Term:         term.Term,
 			Frequency:    1,
 			DocFrequency: 1,
@@ -249,10 +250,10 @@ func TestPhrases(t *testing.T) {
 		words.Phrases = phrases
 		view := Of(windmillsWith(t, words)).Acquire()
 		for tag, found := range map[string]int{"": 1, "by3": 1, "by2": 0} {
-			indexes := search.Indexes(view)
+			indexes := storage.Indexes(view)
 			if tag != "" {
 				var err error
-				indexes, _, err = view.Among(t.Context(), search.Filter{TagsAll: []string{tag}})
+				indexes, _, err = view.Among(t.Context(), storage.Filter{TagsAll: []string{tag}})
 				if err != nil {
 					t.Fatal(err)
 				}

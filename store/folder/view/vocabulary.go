@@ -5,18 +5,18 @@ import (
 	"unicode/utf8"
 
 	"example.org/conclave/internal/spelling"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store/folder"
 )
 
 // Vocabulary shows how a generation's words are written.
-func (v pinned) Vocabulary() search.Vocabulary { return vocabulary(v) }
+func (v pinned) Vocabulary() storage.Vocabulary { return vocabulary(v) }
 
 type vocabulary struct{ generation *folder.Generation }
 
-// Look implements search.Vocabulary.
-func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled, error) {
-	out := make([]search.Spelled, len(words))
+// Look implements storage.Vocabulary.
+func (v vocabulary) Look(ctx context.Context, words []string) ([]storage.Spelled, error) {
+	out := make([]storage.Spelled, len(words))
 	for i, word := range words {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -30,7 +30,7 @@ func (v vocabulary) Look(ctx context.Context, words []string) ([]search.Spelled,
 	return out, nil
 }
 
-func (v vocabulary) look(word string) (s search.Spelled, err error) {
+func (v vocabulary) look(word string) (s storage.Spelled, err error) {
 	passages, term, err := v.generation.Frequency(word)
 	s.Known = passages > 0 || !term
 	if err != nil || s.Known {
@@ -40,9 +40,9 @@ func (v vocabulary) look(word string) (s search.Spelled, err error) {
 	return s, err
 }
 
-// Beside implements search.Vocabulary.
-func (v vocabulary) Beside(_ context.Context, placed []search.Placed) ([]search.Neighbours, error) {
-	out := make([]search.Neighbours, len(placed))
+// Beside implements storage.Vocabulary.
+func (v vocabulary) Beside(_ context.Context, placed []storage.Placed) ([]storage.Neighbours, error) {
+	out := make([]storage.Neighbours, len(placed))
 	for i, p := range placed {
 		var err error
 		out[i].Before, out[i].After, err = v.generation.Beside(p.Before, p.Word, p.After)

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"example.org/conclave/internal/jobs/lease"
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/opensearch"
 )
@@ -134,7 +134,7 @@ func (b *backend) JobInputs() store.Inputs {
 }
 
 // ExportPassages implements store.Backend.
-func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f search.Filter) error {
+func (b *backend) ExportPassages(ctx context.Context, to io.Writer, f storage.Filter) error {
 	return b.Corpus.ExportPassages(ctx, to, f)
 }
 

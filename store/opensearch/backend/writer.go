@@ -3,7 +3,7 @@ package backend
 import (
 	"context"
 
-	"example.org/conclave/search"
+	"example.org/conclave/search/storage"
 	"example.org/conclave/store"
 	"example.org/conclave/store/opensearch"
 )
@@ -35,7 +35,7 @@ func (w *writer) Visible(ctx context.Context, _ func(store.Backlog) error) error
 }
 
 // Selected implements store.Writer.
-func (w *writer) Selected(ctx context.Context, f search.Filter) (store.Selected, error) {
+func (w *writer) Selected(ctx context.Context, f storage.Filter) (store.Selected, error) {
 	scan, err := w.corpus.ScanSelected(ctx, f)
 	if err != nil {
 		return nil, err

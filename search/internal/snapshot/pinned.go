@@ -1,0 +1,167 @@
+// Package snapshot holds the view of a collection that the goroutines of one search share.
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"example.org/conclave/internal/conditions"
+	"example.org/conclave/internal/corpus"
+	"example.org/conclave/internal/rank"
+	"example.org/conclave/internal/wording"
+	"example.org/conclave/search/access"
+	"example.org/conclave/search/internal/run"
+	"example.org/conclave/search/storage"
+)
+
+// Pinned is a View that several goroutines use: the last one to let go
+// releases it.
+type Pinned struct {
+	storage.View
+	Narrowed storage.Indexes  // what is searched: the view's own indexes, or those that a filter leaves
+	Types    conditions.Types // of fields, as they were declared
+	Where    conditions.Node  // what a filter asks of metadata
+	// selected is how many passages the filter lets through; nil without one.
+	Selected  func(context.Context) (int, error)
+	narrowing sync.Mutex // guards narrow
+	users     atomic.Int64
+}
+
+// Pin returns a view with one user, whose fields of metadata have these types.
+func Pin(view storage.View, types conditions.Types) *Pinned {
+	p := &Pinned{View: view, Types: types}
+	p.Narrowed = p.View
+	p.users.Store(1)
+	return p
+}
+
+// Hold adds a user.
+func (p *Pinned) Hold() { p.users.Add(1) }
+
+// Release removes a user and releases the view after the last one.
+func (p *Pinned) Release() {
+	if p.users.Add(-1) == 0 {
+		p.View.Release()
+	}
+}
+
+// Narrow lets the view's indexes find what a filter lets through and nothing
+// else. It is called before any source is asked, so that all of them see the
+// same. A request has one filter: where a question is asked twice, the second narrows nothing.
+func (p *Pinned) Narrow(ctx context.Context, f storage.Filter) error {
+	if f.Empty() && access.Restriction(ctx) == nil {
+		return nil
+	}
+	p.narrowing.Lock()
+	defer p.narrowing.Unlock()
+	if p.Selected != nil {
+		return nil
+	}
+	where, wrong := f.Condition.Compile(p.Types)
+	if wrong != nil {
+		return &conditions.MisfitError{Problems: wrong}
+	}
+	if only := p.restriction(ctx); !only.LetsAll() {
+		where = conditions.Node{Op: conditions.And, Nodes: []conditions.Node{where, only}}
+	}
+	f.Where = where
+	p.Where = where
+	return run.Guard(func() error {
+		indexes, n, err := p.View.Among(ctx, f)
+		if err != nil {
+			p.showValues(ctx, err)
+			return fmt.Errorf("selecting passages by the filter: %w", err)
+		}
+		p.Narrowed, p.Selected = indexes, n
+		return nil
+	})
+}
+
+// CollectionOf returns the collection of a passage, where several are searched; else "".
+func (p *Pinned) CollectionOf(passage rank.Ordinal) string {
+	if several, ok := p.View.(storage.Collected); ok {
+		return several.CollectionOf(passage)
+	}
+	return ""
+}
+
+// Lookup finds passages by their ids in a collection, as CollectionOf names it.
+func (p *Pinned) Lookup(ctx context.Context, collection string, ids []string) ([]storage.Found, error) {
+	if several, ok := p.View.(storage.Collected); ok {
+		return several.LookupIn(ctx, collection, ids)
+	}
+	return p.Passages().Lookup(ctx, ids)
+}
+
+// Vocabulary returns the vocabulary of the view, nil where it has none.
+func (p *Pinned) Vocabulary() storage.Vocabulary {
+	if v, ok := p.View.(interface{ Vocabulary() storage.Vocabulary }); ok {
+		return v.Vocabulary()
+	}
+	return nil
+}
+
+// restriction returns what a context's requests may see, by the types of fields: all, where nothing
+// restricts them, and nothing, where the restriction does not fit the types.
+func (p *Pinned) restriction(ctx context.Context) conditions.Node {
+	to := access.Restriction(ctx)
+	if to == nil {
+		return conditions.Node{}
+	}
+	node, wrong := to.Compile(p.Types)
+	if wrong != nil {
+		return conditions.Node{Op: conditions.Or}
+	}
+	return node.Unsaid()
+}
+
+// Visible reports whether a context's requests may see a passage, by its tags and metadata.
+func (p *Pinned) Visible(ctx context.Context, passage *corpus.Passage) bool {
+	n := p.restriction(ctx)
+	return n.Matches(passage.Tags, passage.Metadata)
+}
+
+// showValues adds to the error of a condition that compares what a field does not hold what it holds, as far
+// as the caller may see it.
+func (p *Pinned) showValues(ctx context.Context, err error) {
+	var misfit *conditions.MisfitError
+	if !errors.As(err, &misfit) {
+		return
+	}
+	for i := range misfit.Problems {
+		problem := &misfit.Problems[i]
+		if problem.Field == "" {
+			continue
+		}
+		seen, _, err := p.View.Among(ctx, storage.Filter{Where: p.restriction(ctx)})
+		if err != nil {
+			return
+		}
+		values, err := ValuesIn(ctx, seen, problem.Field, shownValues)
+		if err != nil || len(values) == 0 {
+			return
+		}
+		var shown []string
+		for _, v := range values {
+			shown = append(shown, wording.Shorten(v.Value.String()))
+		}
+		problem.Detail += "; its most frequent values are " + strings.Join(shown, ", ")
+	}
+}
+
+// shownValues is how many values of a field an error shows, that others do not fit.
+const shownValues = 3
+
+// ValuesIn returns the most frequent values of a field among what can be found.
+func ValuesIn(ctx context.Context, indexes storage.Indexes, field string, most int) ([]storage.FacetValue, error) {
+	of, ok := indexes.(storage.Faceted)
+	if !ok {
+		return []storage.FacetValue{}, nil
+	}
+	facet, err := of.Facet(ctx, field, most)
+	return facet.Selected, err
+}
