@@ -43,7 +43,7 @@ type analyser struct {
 // normalised returns a text in the form in which words are looked for in it.
 func (a *analyser) normalised(text string) string {
 	if a.unicode {
-		return normalise.Text(text)
+		return normalise.Words(text)
 	}
 	return text
 }

@@ -9,7 +9,7 @@ type Analysis uint32
 const (
 	// Lucene is the analysis of Lucene 9.12's EnglishAnalyzer (see Analyse).
 	Lucene Analysis = iota
-	// Unicode is Lucene's, of texts in the form of normalise.Text, and a question's words
+	// Unicode is Lucene's, of texts in the form of normalise.Words, and a question's words
 	// are also found where they stand in another form: without accents, as one word or
 	// as several (see forms.go). Of texts in ASCII, the terms, how many there are, and how
 	// many passages have them are Lucene's.

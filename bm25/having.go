@@ -115,7 +115,7 @@ func (w Wording) In(text string) bool {
 
 // wordingOf returns a text in lower case as words with one space around each.
 func wordingOf(text string) string {
-	text = normalise.Text(text)
+	text = normalise.Words(text)
 	out := make([]byte, 0, len(text)+2)
 	gap := true
 	for _, r := range text {

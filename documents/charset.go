@@ -103,6 +103,21 @@ func encodingNamed(label string) (encoding.Encoding, string) {
 	return nil, ""
 }
 
+// UnknownEncodingError is the error of an encoding whose name is in no registry.
+type UnknownEncodingError struct{ Name string }
+
+func (e *UnknownEncodingError) Error() string {
+	return fmt.Sprintf("there is no encoding %q: name one such as windows-1251, ISO-8859-2 or Shift_JIS", e.Name)
+}
+
+// CheckEncoding returns an *UnknownEncodingError if no encoding has this name. "" is no error.
+func CheckEncoding(name string) error {
+	if e, _ := encodingNamed(name); e == nil && name != "" {
+		return &UnknownEncodingError{name}
+	}
+	return nil
+}
+
 // guessedEncoding is the most likely encoding of a text. It is doubtful if another encoding gives other characters and
 // is nearly as likely.
 type guessedEncoding struct {

@@ -49,6 +49,9 @@ func (r *Extractor) For(group string, words int) *Extractor {
 // Limits returns the limits that NewExtractor got.
 func (r *Extractor) Limits() Limits { return r.limits }
 
+// Encoding returns the encoding that all texts are read in; "": it is detected for each.
+func (r *Extractor) Encoding() string { return r.encoding }
+
 // Read returns the document of one file that is not an archive. attached are the files attached to a mail, unread; they
 // are returned even with an error if the mail itself has no text. The error is an *UnreadableError if the file is to
 // blame, and ctx's error if ctx ends first.

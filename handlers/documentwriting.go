@@ -63,6 +63,9 @@ func (a *API) putDocument(c *call) error {
 	} else if name != "application/octet-stream" {
 		file.Type = given
 	}
+	if p := checkEncoding(file.Encoding); p != nil {
+		return p
+	}
 	result, err := a.keep(c, func(ctx context.Context) (keeping.Result, error) { return keeper.Put(ctx, file, condition) })
 	if err != nil {
 		return err
@@ -167,6 +170,7 @@ func describeByQuery(f *keeping.File, c *call) *Problem {
 	f.Title, f.Source = text("title"), text("source")
 	f.Tags = texts(c.query["tags"])
 	f.Root = text("root")
+	f.Encoding = text("encoding")
 	said := map[string]string{}
 	for _, name := range []string{"modified", "metadata"} {
 		if value, given := c.query[name].(string); given {
@@ -174,6 +178,15 @@ func describeByQuery(f *keeping.File, c *call) *Problem {
 		}
 	}
 	return describe(f, said)
+}
+
+// checkEncoding returns the problem of an encoding that does not exist; "" is none.
+func checkEncoding(name string) *Problem {
+	if err := documents.CheckEncoding(name); err != nil {
+		return newProblem("unknown_value", sentence(err.Error()),
+			ProblemField{Pointer: "/encoding", Parameter: "encoding", Detail: err.Error()})
+	}
+	return nil
 }
 
 // describe reads what has a form, the time and the metadata, where they were given.
@@ -241,11 +254,11 @@ func readForm(f *keeping.File, body []byte, boundary string) *Problem {
 			}
 		case "tags":
 			f.Tags = append(f.Tags, string(data))
-		case "title", "source", "modified", "metadata":
+		case "title", "source", "encoding", "modified", "metadata":
 			said[name] = string(data)
 		default:
 			return broken(fmt.Sprintf(
-				"it has a part %.80q; those that are known are file, title, source, modified, tags and metadata.", name))
+				"it has a part %.80q; those that are known are file, title, source, encoding, modified, tags and metadata.", name))
 		}
 		if name := part.FormName(); name != "file" && !utf8.Valid(data) {
 			return newProblem("invalid_utf8", fmt.Sprintf("The part %s of the form is not UTF-8.", name))
@@ -259,6 +272,9 @@ func readForm(f *keeping.File, body []byte, boundary string) *Problem {
 	}
 	if source, ok := said["source"]; ok {
 		f.Source = source
+	}
+	if encoding, ok := said["encoding"]; ok {
+		f.Encoding = encoding
 	}
 	return describe(f, said)
 }

@@ -30,6 +30,10 @@ func (a *API) postDocuments(c *call) error {
 	if c.r.ContentLength > a.options.Write.UploadBytes {
 		return bodyTooLarge(a.options.Write.UploadBytes)
 	}
+	encoding, _ := c.query["encoding"].(string)
+	if p := checkEncoding(encoding); p != nil {
+		return p
+	}
 	who := callerName(c.r)
 	if !a.uploads.Take(who) {
 		return newProblem("too_many_requests", "As many uploads of this caller are under way as may be beside others'.")
@@ -47,7 +51,7 @@ func (a *API) postDocuments(c *call) error {
 		}
 		prefix, _ := c.query["prefix"].(string)
 		job, said = a.submit(c, jobs.Request{
-			Kind: jobs.AddDocuments, Name: name, Prefix: prefix, Tags: texts(c.query["tags"]),
+			Kind: jobs.AddDocuments, Name: name, Prefix: prefix, Tags: texts(c.query["tags"]), Encoding: encoding,
 		})
 		return said
 	})

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+
 	"example.org/conclave/internal/corpus"
 )
 

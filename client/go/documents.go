@@ -43,6 +43,7 @@ type AboutDocument struct {
 	Tags        []string
 	Metadata    map[string]any // flat
 	Modified    time.Time
+	Encoding    string // of a text, such as windows-1251; found out where it is ""
 	// Root is a mark of documents that are put together, such as those of a folder.
 	Root string
 }
@@ -64,7 +65,7 @@ func (c *Client) PutDocument(
 	}
 	for name, value := range map[string]string{
 		"title": about.Title, "source": about.Source, "tags": strings.Join(about.Tags, ","),
-		"root": about.Root,
+		"root": about.Root, "encoding": about.Encoding,
 	} {
 		if value != "" {
 			r.query.Set(name, value)

@@ -60,7 +60,7 @@ func syncServed(
 func (s *servedDocuments) Put(ctx context.Context, f keeping.File) (r keeping.Result, err error) {
 	about := client.AboutDocument{
 		ContentType: f.Type, Title: f.Title, Source: f.Source, Tags: f.Tags, Metadata: f.Metadata,
-		Modified: f.Modified, Root: f.Root,
+		Modified: f.Modified, Root: f.Root, Encoding: s.mails.Encoding(),
 	}
 	named := corpus.Passage{ID: corpus.PassageID(f.ID, 1), Text: "x"}
 	if err := named.Check(); err != nil { // an address may not be able to say it

@@ -29,7 +29,7 @@ func clusterLines(n int) string {
 	for i := range n {
 		fmt.Fprintf(
 			&lines,
-			`{"id":"p%d","title":"River %d","text":"the lamp of house%d burns near river%d and hill%d","tags":["t%d"]}`+"\n",
+			`{"id":"p%d","title":"River %d","text":"the lamp of house%d burns near river%d and hill%d","tags":["t%d"],"metadata":{"kind":"lamp"}}`+"\n",
 			i,
 			i%17,
 			i,
@@ -371,7 +371,7 @@ func TestClusterFails(t *testing.T) {
 }
 
 // TestClusterLostShard: a shard whose only copy is on a node that was killed is missed by
-// every source, which the answer says of each; what the others have is found and scored.
+// every source, which the answer says of each; what the others have is found, scored and counted by its fields.
 // The server is not ready meanwhile, and answers wholly when the node is back. It is ready
 // where a copy alone is missing, and not where another index has taken the place of its own.
 func TestClusterLostShard(t *testing.T) {
@@ -385,7 +385,8 @@ func TestClusterLostShard(t *testing.T) {
 		p.get(
 			http.MethodPost,
 			"/v1/search",
-			`{"question":"which lamp burns near river7?","k":300,"candidates":300,"fusion":"sum","timeout_ms":10000}`,
+			`{"question":"which lamp burns near river7?","k":300,"candidates":300,"fusion":"sum","timeout_ms":10000,
+				"facets":[{"field":"kind"}]}`,
 			http.StatusOK,
 			&r,
 		)
@@ -408,6 +409,10 @@ func TestClusterLostShard(t *testing.T) {
 	}
 	if n := len(got.Results); n < 100 || n >= 300 {
 		t.Errorf("%d passages are found", n)
+	}
+	if len(whole.Facets) != 1 || whole.Facets[0].Approximate || len(got.Facets) != 1 || !got.Facets[0].Approximate ||
+		got.Facets[0].Selected[0].Count != len(got.Results) {
+		t.Errorf("values: %+v, and %+v of what is left", whole.Facets, got.Facets)
 	}
 	for _, r := range got.Results {
 		for _, x := range r.Contributions {

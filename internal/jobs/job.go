@@ -62,9 +62,11 @@ type Request struct {
 	IDs     []string `json:"ids,omitempty"`
 	// Filter is what the passages to delete meet, beside tags.
 	Filter *conditions.Condition `json:"filter,omitempty"`
-	// Documents that are added get Prefix before the names of their files, and Tags.
-	Prefix string   `json:"prefix,omitempty"`
-	Tags   []string `json:"tags,omitempty"`
+	// Documents that are added get Prefix before the names of their files, and Tags. Texts among the files have this
+	// Encoding, if it is named.
+	Prefix   string   `json:"prefix,omitempty"`
+	Tags     []string `json:"tags,omitempty"`
+	Encoding string   `json:"encoding,omitempty"`
 	// DryRun lets a calibration be reported and not be used.
 	DryRun bool `json:"dry_run,omitempty"`
 	// Alone lets an evaluation measure each source alone, too.

@@ -44,6 +44,8 @@ type File struct {
 	documents.About
 	Type string // the media type that was declared; "" where none was
 	Data []byte
+	// Encoding is the known encoding of a text; "": it is detected.
+	Encoding string
 	// Attached is called with each file that is attached to a mail, after the mail was stored or could not be
 	// read. Nil: attachments are not taken, and Result.Warnings names them.
 	Attached func(documents.Member) error
@@ -98,7 +100,7 @@ func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
 	}
 	reading, release := documents.HoldResults(ctx)
 	defer release()
-	read, attached, err := k.reader.Read(reading, documents.Input{Name: f.ID, Type: f.Type, Data: f.Data})
+	read, attached, err := k.reader.Read(reading, documents.Input{Name: f.ID, Type: f.Type, Encoding: f.Encoding, Data: f.Data})
 	if err == nil {
 		return k.putRead(ctx, f, read, attached, c, release)
 	}

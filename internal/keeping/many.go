@@ -16,6 +16,8 @@ type Many struct {
 	To     Target
 	Reader *documents.Extractor // unpacks archives
 	About  documents.About      // of each document, but for its id
+	// Encoding is the known encoding of all texts among the files; "": each is detected.
+	Encoding string
 	// Failed is told of each file that was not taken, and why.
 	Failed func(path string, err error)
 	// Done counts documents.
@@ -60,7 +62,7 @@ func ofOneFile(err error) bool {
 func (m *Many) member(ctx context.Context, file documents.Member, depth int) error {
 	about := m.About
 	about.ID = file.Name
-	r, err := m.To.Put(ctx, File{About: about, Data: file.Data, Attached: func(a documents.Member) error {
+	r, err := m.To.Put(ctx, File{About: about, Data: file.Data, Encoding: m.Encoding, Attached: func(a documents.Member) error {
 		name := file.Name + "/" + a.Name
 		if depth == 0 {
 			m.Refuse(name, documents.TooDeep(m.Reader.Limits()))

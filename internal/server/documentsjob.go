@@ -50,7 +50,7 @@ func (s *collection) addArchive(ctx context.Context, t jobs.Task, archive *zip.R
 	done := &jobs.DocumentsResult{}
 	many := keeping.Many{
 		To: target{s.keeper, s.assembly.Engine}, Reader: s.keeper.Reader(),
-		About: documents.About{Tags: t.Tags},
+		About: documents.About{Tags: t.Tags}, Encoding: t.Encoding,
 		Failed: func(id string, err error) {
 			if len(done.Failures) < mostFailures {
 				done.Failures = append(done.Failures, jobs.DocumentFailure{

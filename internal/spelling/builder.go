@@ -47,7 +47,7 @@ func (b *Builder) Add(parts ...string) {
 
 func eachWord(parts []string, yield func(word string)) {
 	for _, part := range parts {
-		Words(normalise.Text(part), yield)
+		Words(normalise.Words(part), yield)
 	}
 }
 

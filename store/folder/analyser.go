@@ -7,7 +7,7 @@ import (
 // checkAnalyser returns an error when the words of a collection were analysed in
 // another way than questions would be.
 func (m *manifest) checkAnalyser(dir string) error {
-	if now := m.Words.fingerprintNow(); m.Words.Analyser != now {
+	if now := m.Words.fingerprintNow(); !m.Words.current() {
 		return fault(
 			ErrOtherAnalyser,
 			dir,

@@ -59,6 +59,21 @@ func (w wordsManifest) fingerprintNow() string {
 	return store.Analyser(analysis)
 }
 
+// current reports whether this program can search the words.
+func (w wordsManifest) current() bool {
+	analysis, err := bm25.ParseAnalysis(w.analysis())
+	return err == nil && store.CheckAnalyser(w.Analyser, analysis)
+}
+
+// comparable reports whether scores of both words compare: they have the same constants and an analysis that this
+// program searches.
+func (w wordsManifest) comparable(other wordsManifest) bool {
+	if w.current() && other.current() {
+		w.Analyser = other.Analyser
+	}
+	return w == other
+}
+
 // wordsOf describes words that this program makes with the given parameters.
 func wordsOf(p bm25.Params) wordsManifest {
 	w := wordsManifest{K1: p.K1, B: p.B, Phrases: p.Phrases, Analyser: store.Analyser(p.Analysis)}

@@ -111,7 +111,7 @@ func (w *writer) publish(ctx context.Context, d *draft, edit func(*manifest) err
 // partsOf returns what of a new generation can be opened: all of it, unless another
 // program analysed the words, which stays so until they are rebuilt.
 func partsOf(m *manifest) parts {
-	if m.Words.Analyser != m.Words.fingerprintNow() {
+	if !m.Words.current() {
 		return wordless
 	}
 	return everything

@@ -45,10 +45,12 @@ type Client struct {
 	next          atomic.Uint64
 	changes       atomic.Int64 // of passages, that were made or became visible
 
-	searched, read, other durations // of _msearch, of _mget, and of what else changes nothing
-	looks                 durations // of questions without work (look)
-	looking               sync.Mutex
-	looked                time.Time
+	// of _msearch, of _mget, of _termvectors, and of what else changes nothing
+	searched, read, counted, other durations
+
+	looks   durations // of questions without work (look)
+	looking sync.Mutex
+	looked  time.Time
 }
 
 // NewClient makes a client of the nodes. It connects to none yet.
@@ -122,12 +124,12 @@ func isStatus(err error, status int) bool {
 }
 
 // Do sends a request and gives the body of its answer. What changes nothing (_msearch,
-// _mget, _mtermvectors, GET) is hedged. For anything else, where no connection to a node can be made,
+// _mget, _termvectors, GET) is hedged. For anything else, where no connection to a node can be made,
 // nothing was sent, and the next one is asked. Another status than 2xx is a *StatusError;
 // with any other error it is unknown what the cluster did.
 func (c *Client) Do(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
 	what := operationOf(path)
-	if what == "msearch" || what == "mget" || what == "mtermvectors" || method == http.MethodGet {
+	if what == "msearch" || what == "mget" || what == "termvectors" || method == http.MethodGet {
 		err = turn.Elsewhere(ctx, func() (err error) {
 			answer, err = c.hedged(ctx, what, method, path, body)
 			return err

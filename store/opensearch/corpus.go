@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
+	"example.org/conclave/search/turn"
 )
 
 // Corpus shows a store to the search engine. Every question asks the cluster: for the hits
@@ -56,14 +57,30 @@ func NewCorpus(ctx context.Context, s *Store) (*Corpus, error) {
 // Store returns what is shown.
 func (c *Corpus) Store() *Store { return c.store.Load() }
 
-// Count asks how many passages there are, deleted ones that still count beside them.
+// Count asks how many passages there are, deleted ones that still count beside them. What a node that hangs keeps
+// from being known, such as the deleted ones, is as it was asked last.
 func (c *Corpus) Count(ctx context.Context) (Statistics, error) {
-	n, err := c.Store().Statistics(ctx)
-	if err == nil {
-		c.counts.Store(&n)
+	n, err := c.Store().found(ctx)
+	if err != nil {
+		return n, err
 	}
-	return n, err
+	patience := sizePatience
+	if c.Store().client.someAway() {
+		patience = sizePatience / 4
+	}
+	before := c.counts.Load()
+	if before != nil {
+		n.Deleted, n.Bytes, n.inCopies, n.changes = before.Deleted, before.Bytes, before.inCopies, before.changes
+	}
+	if err := c.Store().size(ctx, patience, &n); err != nil && ctx.Err() != nil {
+		return n, ctx.Err()
+	}
+	c.counts.Store(&n)
+	return n, nil
 }
+
+// sizePatience is how long a look waits for what every node has to say.
+const sizePatience = 2 * time.Second
 
 // Known returns the numbers as they were asked for last.
 func (c *Corpus) Known() Statistics { return *c.counts.Load() }
@@ -204,10 +221,11 @@ func (v *view) Among(
 	counted := make(chan struct{})
 	var n int
 	var failed error
+	beside := turn.Beside(ctx)
 	go func() {
 		defer close(counted)
 		answers, err := v.store.multiPartly(
-			ctx,
+			beside,
 			[]object{{"size": 0, "track_total_hits": true, "query": object{"bool": object{"filter": narrowed.filter}}}},
 		)
 		failed = err

@@ -49,7 +49,7 @@ func (c *Client) limits(ctx context.Context) (blocked string, limits []string) {
 		Persistent clusterSettings `json:"persistent"`
 		Transient  clusterSettings `json:"transient"`
 	}
-	answer, err := c.Do(ctx, http.MethodGet, "/_cluster/settings?include_defaults=true&filter_path="+
+	answer, err := c.Do(ctx, http.MethodGet, "/_cluster/settings?include_defaults=true&local=true&filter_path="+
 		"*.cluster.blocks,*.cluster.routing.allocation.disk", nil)
 	if err != nil || json.Unmarshal(answer, &said) != nil {
 		return "", nil

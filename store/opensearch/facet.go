@@ -30,16 +30,12 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out storag
 	unworded := object{"bool": object{"must_not": object{"term": object{
 		fieldValues: kindTerm(field, byte(conditions.Words)),
 	}}}}
-	body, err := json.Marshal(object{
+	answers, err := r.store.multiPartly(ctx, []object{{
 		"size": 0, "track_total_hits": false, "query": object{"bool": object{"filter": append([]any{}, r.filter...)}},
 		"aggs": object{"words": terms(conditions.Words), "others": object{"filter": unworded, "aggs": object{
 			"numbers": terms(conditions.Numbers), "bools": terms(conditions.Bools),
 		}}},
-	})
-	if err != nil {
-		return out, err
-	}
-	answer, err := r.store.ask(ctx, "POST", r.store.path("/_search"), body, searchedWholly)
+	}})
 	if err != nil {
 		return out, err
 	}
@@ -52,22 +48,21 @@ func (r *request) Facet(ctx context.Context, field string, size int) (out storag
 		} `json:"buckets"`
 	}
 	var said struct {
-		Aggregations struct {
-			Words  *counted `json:"words"`
-			Others struct {
-				Numbers *counted `json:"numbers"`
-				Bools   *counted `json:"bools"`
-			} `json:"others"`
-		} `json:"aggregations"`
+		Words  *counted `json:"words"`
+		Others struct {
+			Numbers *counted `json:"numbers"`
+			Bools   *counted `json:"bools"`
+		} `json:"others"`
 	}
-	if err := json.Unmarshal(answer, &said); err != nil {
+	if err := json.Unmarshal(answers[0].aggregations, &said); err != nil {
 		return out, fmt.Errorf("%w: counts of values: %w", errAnswer, err)
 	}
 	out.Selected = []storage.FacetValue{}
+	out.Approximate = lost(answers) != nil
 	for kind, c := range map[conditions.Kind]*counted{
-		conditions.Words:   said.Aggregations.Words,
-		conditions.Numbers: said.Aggregations.Others.Numbers,
-		conditions.Bools:   said.Aggregations.Others.Bools,
+		conditions.Words:   said.Words,
+		conditions.Numbers: said.Others.Numbers,
+		conditions.Bools:   said.Others.Bools,
 	} {
 		if c == nil {
 			return out, fmt.Errorf("%w: no counts of values", errAnswer)

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+
+	"example.org/conclave/search/turn"
 )
 
 // Health is what a cluster says of an index.
@@ -56,8 +59,16 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	now.written.Store(next.written.Load())
 	now.keyed.Store(next.keyed.Load())
 	now.valued.Store(next.valued.Load())
+	// Several nodes are asked for these: where one does not answer, the last numbers stay.
 	var everywhere string
-	everywhere, h.Limits = now.client.limits(ctx)
+	var asking sync.WaitGroup
+	beside := turn.Beside(ctx)
+	asking.Go(func() { everywhere, h.Limits = now.client.limits(beside) })
+	h.Statistics, err = c.Count(ctx)
+	asking.Wait()
+	if err != nil {
+		h.Statistics = c.Known()
+	}
 	h.Blocked = strings.Trim(next.blocks+", "+everywhere, ", ")
 	was, is := now.Manifest(), next.Manifest()
 	switch {
@@ -69,13 +80,6 @@ func (c *Corpus) Look(ctx context.Context) (h Health, err error) {
 	if was.Calibration != is.Calibration || was.Settings != is.Settings {
 		h.Recalibrated = true
 		c.store.Store(next)
-	}
-	// Every node is asked for these: where one does not answer, the last ones stay.
-	counting, cancel := context.WithTimeout(ctx, opening/2)
-	defer cancel()
-	h.Statistics, err = c.Count(counting)
-	if err != nil {
-		h.Statistics = c.Known()
 	}
 	c.health.Store(&h)
 	return h, c.ReadSample(ctx)

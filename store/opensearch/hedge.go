@@ -6,7 +6,9 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +17,7 @@ import (
 // Exchange is a request to one node, as metrics see it.
 type Exchange struct {
 	Node      string // host and port
-	Operation string // msearch, mget, bulk, and so on
+	Operation string // msearch, mget, termvectors, bulk, and so on
 	Outcome   string // ok, error, or overtaken: another node was asked too, and answered first
 	Took      time.Duration
 }
@@ -96,12 +98,19 @@ func operationOf(path string) string {
 // endOf returns how the header of a search of _msearch ends.
 func endOf(searchType string) string { return `"search_type":"` + searchType + `"}` }
 
+// endOfShard returns how the header of a search of _msearch ends that is of one shard alone.
+func endOfShard(shard int) string { return `"preference":"_shards:` + strconv.Itoa(shard) + `"}` }
+
+// ofOneShard matches endOfShard at the end of a line.
+var ofOneShard = regexp.MustCompile(`("preference":"_shards:[0-9]+)"}\n`)
+
 // prefer returns a request with a preference for copies of some nodes, where it can have one.
 func prefer(what, path string, body []byte, preference string) (string, []byte) {
-	if preference == "" || what != "msearch" && what != "mget" && what != "mtermvectors" {
+	if preference == "" || what != "msearch" && what != "mget" && what != "termvectors" {
 		return path, body
 	}
 	if what == "msearch" {
+		body = ofOneShard.ReplaceAll(body, []byte("${1}|"+preference+"\"}\n"))
 		for _, kind := range []string{wholeIndex, eachShard} {
 			end := endOf(kind)
 			with := end[:len(end)-1] + `,"preference":"` + preference + `"}`
@@ -157,6 +166,8 @@ func (c *Client) hedged(ctx context.Context, what, method, path string, body []b
 		d = &c.searched
 	case "mget":
 		d = &c.read
+	case "termvectors":
+		d = &c.counted
 	}
 	var last question
 	send := func() bool { // to a node that was not asked this

@@ -14,6 +14,7 @@ import (
 	"example.org/conclave/internal/corpus"
 	"example.org/conclave/internal/rank"
 	"example.org/conclave/search/storage"
+	"example.org/conclave/search/turn"
 )
 
 // Joined is several indexes of one cluster as one corpus: each request is one over all of them, with the
@@ -63,7 +64,7 @@ func Join(all []*Corpus, names []string) (*Joined, error) {
 		switch {
 		case of.client != s.client:
 			return nil, errors.New("these collections are in several clusters")
-		case has.Words != m.Words:
+		case !has.Words.comparable(m.Words):
 			return nil, fmt.Errorf("the words of %s are not analysed as those of %s, so that their scores do not compare",
 				names[i], names[0])
 		}
@@ -279,14 +280,27 @@ func (s *Store) find(ctx context.Context, ids []string, fields ...string) (found
 	return found, there, nil
 }
 
-// ofEach returns what all members say together. Each is asked at the same time.
-func ofEach[T any](members []*Corpus, ask func(*Corpus) (T, error), add func(T)) error {
+// ofEach calls ask for all members at the same time, with a context for its goroutine, and add with each answer. It
+// returns the errors of those that failed, and then adds nothing.
+func ofEach[T any](
+	ctx context.Context,
+	members []*Corpus,
+	ask func(context.Context, *Corpus) (T, error),
+	add func(T),
+) error {
 	said, failed := make([]T, len(members)), make([]error, len(members))
-	var asking sync.WaitGroup
-	for i, c := range members {
-		asking.Go(func() { said[i], failed[i] = ask(c) })
+	beside := turn.Beside(ctx)
+	err := turn.Elsewhere(ctx, func() error {
+		var asking sync.WaitGroup
+		for i, c := range members {
+			asking.Go(func() { said[i], failed[i] = ask(beside, c) })
+		}
+		asking.Wait()
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	asking.Wait()
 	if err := errors.Join(failed...); err != nil {
 		return err
 	}

@@ -47,6 +47,16 @@ func (w Words) Params() bm25.Params {
 	return bm25.Params{K1: w.K1, B: w.B, Phrases: w.Phrases, Analysis: analysis}
 }
 
+// comparable reports whether scores of both words compare: they have the same constants and an analysis that this
+// program searches.
+func (w Words) comparable(other Words) bool {
+	analysis, err := w.analysis()
+	if err == nil && store.CheckAnalyser(w.Analyser, analysis) && store.CheckAnalyser(other.Analyser, analysis) {
+		w.Analyser = other.Analyser
+	}
+	return w == other
+}
+
 func (w Words) analysis() (bm25.Analysis, error) {
 	return bm25.ParseAnalysis(cmp.Or(w.Analysis, bm25.Lucene.String()))
 }
@@ -177,7 +187,7 @@ func (m *Manifest) check() error {
 			err,
 		)
 	}
-	if now := store.Analyser(analysis); m.Words.Analyser != now {
+	if now := store.Analyser(analysis); !store.CheckAnalyser(m.Words.Analyser, analysis) {
 		return fmt.Errorf(
 			"its words were analysed in another way (%.16s) than this program does (%.16s): use the program that made it, or index again",
 			m.Words.Analyser,

@@ -27,10 +27,10 @@ type found struct {
 
 // said is the answer to one search.
 type said struct {
-	hits    []found
-	total   int64            // of passages that match, where they were counted
-	buckets map[string]int64 // passages by the name of a filter
-	lost    error            // nil: it is of all shards; else of those that have a copy
+	hits         []found
+	total        int64           // of passages that match, where they were counted
+	aggregations json.RawMessage // in JSON, where some were asked for
+	lost         error           // nil: it is of all shards; else of those that have a copy
 }
 
 // lost returns the error of an answer that some shards are not part of.
@@ -174,12 +174,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 					Term   int64                        `json:"_primary_term"`
 				} `json:"hits"`
 			} `json:"hits"`
-			Aggregations map[string]struct {
-				Count   *int64 `json:"doc_count"`
-				Buckets map[string]struct {
-					Count int64 `json:"doc_count"`
-				} `json:"buckets"`
-			} `json:"aggregations"`
+			Aggregations json.RawMessage `json:"aggregations"`
 			taken
 		} `json:"responses"`
 	}
@@ -206,14 +201,7 @@ func parseSearches(answer []byte, n int) ([]said, error) {
 		if r.Hits.Total != nil {
 			out[i].total = r.Hits.Total.Value
 		}
-		for _, a := range r.Aggregations {
-			for name, b := range a.Buckets {
-				if out[i].buckets == nil {
-					out[i].buckets = map[string]int64{}
-				}
-				out[i].buckets[name] = b.Count
-			}
-		}
+		out[i].aggregations = r.Aggregations
 		for _, h := range r.Hits.Hits {
 			hit := found{id: h.ID, index: h.Index, fields: h.Fields, source: h.Source, named: h.Named, why: h.Why,
 				seqNo: h.SeqNo, term: h.Term}

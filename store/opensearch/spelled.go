@@ -124,33 +124,20 @@ type spelledWord struct {
 
 // spelledPart reads one of spelledParts parts of the words; whole where none is left out.
 func (s *Store) spelledPart(ctx context.Context, part int) (all []spelledWord, whole bool, err error) {
-	body, err := json.Marshal(object{"size": 0, "track_total_hits": false, "aggs": object{"words": object{"terms": object{
-		"field": fieldSpelled, "size": partWords, "shard_size": shardWords, "include": object{"partition": part, "num_partitions": spelledParts},
-	}}}})
-	if err != nil {
-		return nil, false, err
-	}
-	answer, err := s.client.Do(ctx, "POST", s.path("/_search"), body)
-	if err == nil {
-		err = searchedWholly(answer)
-	}
+	words := object{"terms": object{"field": fieldSpelled, "size": partWords, "shard_size": shardWords,
+		"include": object{"partition": part, "num_partitions": spelledParts}}}
+	answers, err := s.multi(ctx, []object{{"size": 0, "track_total_hits": false, "aggs": object{"words": words}}})
 	if err != nil {
 		return nil, false, err
 	}
 	var said struct {
-		Aggregations struct {
-			Words *struct {
-				Buckets []spelledWord `json:"buckets"`
-				Others  int64         `json:"sum_other_doc_count"`
-			} `json:"words"`
-		} `json:"aggregations"`
+		Words *struct {
+			Buckets []spelledWord `json:"buckets"`
+			Others  int64         `json:"sum_other_doc_count"`
+		} `json:"words"`
 	}
-	if err := json.Unmarshal(answer, &said); err != nil {
-		return nil, false, fmt.Errorf("%w: %w", errAnswer, err)
+	if err := json.Unmarshal(answers[0].aggregations, &said); err != nil || said.Words == nil {
+		return nil, false, fmt.Errorf("%w: no words: %w", errAnswer, err)
 	}
-	words := said.Aggregations.Words
-	if words == nil {
-		return nil, false, fmt.Errorf("%w: no words", errAnswer)
-	}
-	return words.Buckets, words.Others == 0, nil
+	return said.Words.Buckets, said.Words.Others == 0, nil
 }

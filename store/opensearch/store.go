@@ -345,9 +345,36 @@ type Statistics struct {
 
 // Statistics asks for them.
 func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
+	out, err := s.found(ctx)
+	if err == nil {
+		err = s.size(ctx, opening, &out)
+	}
+	return out, err
+}
+
+// found returns the Statistics that searches find, which nodes that hang do not keep waiting: all but those of size.
+func (s *Store) found(ctx context.Context) (out Statistics, err error) {
+	count := func(clauses object) object {
+		return object{"size": 0, "track_total_hits": true, "query": object{"bool": clauses}}
+	}
+	marked := func(mark string) object { return count(object{"filter": object{"term": object{fieldExperts: mark}}}) }
+	counted, err := s.multi(ctx, []object{count(object{}), marked(markCut), marked(markUnread),
+		count(lacking(fieldPrint)), count(lacking(fieldKey)), count(lacking(fieldValues))})
+	if err != nil {
+		return out, err
+	}
+	out.Passages = counted[0].total
+	out.Cut, out.Unread = counted[1].total, counted[2].total
+	out.Unwritten, out.Unkeyed = counted[3].total, counted[4].total
+	out.Unvalued = counted[5].total
+	return out, nil
+}
+
+// size asks every node with a copy for the Statistics that searches do not tell: deleted documents, bytes and changes.
+// A node that hangs keeps it waiting until the cluster goes on without the node, or patience ends.
+func (s *Store) size(ctx context.Context, patience time.Duration, of *Statistics) error {
 	type documents struct {
 		Docs struct {
-			Count   int64 `json:"count"`
 			Deleted int64 `json:"deleted"`
 		} `json:"docs"`
 		Indexing struct {
@@ -364,31 +391,18 @@ func (s *Store) Statistics(ctx context.Context) (Statistics, error) {
 			Total     documents `json:"total"`
 		} `json:"_all"`
 	}
-	answer, err := s.askFor(ctx, opening, "GET", s.path("/_stats/docs,indexing,store"), nil, wholly)
+	answer, err := s.askFor(ctx, patience, "GET", s.path("/_stats/docs,indexing,store"), nil, wholly)
 	if err == nil {
 		err = json.Unmarshal(answer, &said)
 	}
 	if err != nil {
-		return Statistics{}, err
+		return err
 	}
-	one := said.All.Primaries.Docs
-	out := Statistics{
-		Passages: one.Count, Deleted: one.Deleted, Bytes: said.All.Primaries.Store.Bytes,
-		inCopies: said.All.Total.Docs.Deleted,
-		changes:  said.All.Primaries.Indexing.Made + said.All.Primaries.Indexing.Deleted,
-	}
-	count := func(clauses object) object {
-		return object{"size": 0, "track_total_hits": true, "query": object{"bool": clauses}}
-	}
-	marked := func(mark string) object { return count(object{"filter": object{"term": object{fieldExperts: mark}}}) }
-	counted, err := s.multi(ctx, []object{marked(markCut), marked(markUnread),
-		count(lacking(fieldPrint)), count(lacking(fieldKey)), count(lacking(fieldValues))})
-	if err == nil {
-		out.Cut, out.Unread = counted[0].total, counted[1].total
-		out.Unwritten, out.Unkeyed = counted[2].total, counted[3].total
-		out.Unvalued = counted[4].total
-	}
-	return out, err
+	one := said.All.Primaries
+	of.Deleted, of.Bytes = one.Docs.Deleted, one.Store.Bytes
+	of.inCopies = said.All.Total.Docs.Deleted
+	of.changes = one.Indexing.Made + one.Indexing.Deleted
+	return nil
 }
 
 // settlePatience is how long Settle waits for what is deleted to go. The copies of a shard

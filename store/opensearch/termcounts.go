@@ -3,12 +3,14 @@ package opensearch
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
-	"strconv"
+	"net/url"
 	"strings"
 	"sync"
+	"time"
+
+	"example.org/conclave/search/turn"
 )
 
 // entry is a term of a field of words.
@@ -30,6 +32,7 @@ type keptCounts struct {
 	state countedState
 	mu    sync.Mutex
 	*termCounts
+	before *keptCounts // of the state before; nil: none were asked for
 }
 
 // countedState changes when the passages of an index do, as the last look at it said, or as writing
@@ -39,7 +42,7 @@ type countedState struct {
 	ours  int64
 }
 
-// mostKeptCounts bounds the counts that are kept, some 100 MB of them.
+// mostKeptCounts bounds the counts that are kept of one state, some 100 MB of them.
 const mostKeptCounts = 1 << 20
 
 // counted returns what is kept of the present state.
@@ -50,8 +53,37 @@ func (c *Corpus) counted() *keptCounts {
 		if kept != nil && kept.state == state {
 			return kept
 		}
-		c.kept.CompareAndSwap(kept, &keptCounts{state: state, termCounts: newTermCounts()})
+		kept.forget()
+		c.kept.CompareAndSwap(kept, &keptCounts{state: state, termCounts: newTermCounts(), before: kept})
 	}
+}
+
+// forget drops the counts of the state before. k may be nil.
+func (k *keptCounts) forget() {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.before = nil
+}
+
+// outdated returns the counts of entries that are kept of the state before; nil where none are.
+func (k *keptCounts) outdated(entries []entry) *termCounts {
+	k.mu.Lock()
+	before := k.before
+	k.mu.Unlock()
+	if before == nil {
+		return nil
+	}
+	counts, missing := before.split(entries)
+	for _, e := range missing {
+		counts.of[e] = 0
+	}
+	if len(counts.all) == 0 {
+		return nil
+	}
+	return counts
 }
 
 // known returns the counts of entries where all of them are kept, else nil.
@@ -108,15 +140,18 @@ func (k *keptCounts) keep(counts *termCounts) {
 }
 
 // termCounts returns how many documents have each of some entries: as they were asked for since the
-// index changed, else by one request for those that were not. That looks terms up in each shard and
-// counts nothing, so it takes as long in a large index as in a small one.
+// index changed, else by a request to each shard for those that were not. That looks terms up and
+// counts nothing, so it takes as long in a large index as in a small one. Where the cluster does not say so,
+// they are those of the state before.
 func (c *Corpus) termCounts(ctx context.Context, entries []entry) (*termCounts, error) {
 	if len(entries) == 0 {
 		return newTermCounts(), nil
 	}
 	if c.members != nil {
 		out := newTermCounts()
-		err := ofEach(c.members, func(m *Corpus) (*termCounts, error) { return m.termCounts(ctx, entries) }, out.add)
+		err := ofEach(ctx, c.members, func(ctx context.Context, m *Corpus) (*termCounts, error) {
+			return m.termCounts(ctx, entries)
+		}, out.add)
 		return out, err
 	}
 	kept := c.counted()
@@ -124,13 +159,12 @@ func (c *Corpus) termCounts(ctx context.Context, entries []entry) (*termCounts, 
 	if len(missing) == 0 {
 		return out, nil
 	}
-	routes, err := c.routes(ctx)
+	counts, whole, err := c.askCounts(ctx, missing)
 	if err != nil {
-		return nil, err
-	}
-	counts, whole, err := c.Store().termStatistics(ctx, routes, missing)
-	if err != nil {
-		return nil, err
+		counts = kept.outdated(missing)
+		if counts == nil || ctx.Err() != nil {
+			return nil, err
+		}
 	}
 	if whole {
 		kept.keep(counts)
@@ -140,16 +174,14 @@ func (c *Corpus) termCounts(ctx context.Context, entries []entry) (*termCounts, 
 	return out, nil
 }
 
-// termStatistics asks each shard for the statistics of entries, by a document that is not there and
-// is routed as one that is. whole: each shard that was asked has answered.
-func (s *Store) termStatistics(
-	ctx context.Context,
-	routes []string,
-	entries []entry,
-) (counts *termCounts, whole bool, err error) {
+// askCounts asks each shard how many documents have each entry, by the statistics of terms. whole: each shard has
+// answered. Where some have not within a while, the counts are those of the others, so that a node that hangs delays
+// no answer. The error is that of no answer.
+func (c *Corpus) askCounts(ctx context.Context, entries []entry) (counts *termCounts, whole bool, err error) {
+	store := c.Store()
 	counts = newTermCounts()
 	byField := map[string][]string{}
-	has := properties(s.current())
+	has := properties(store.current())
 	for _, e := range entries {
 		counts.of[e] = 0
 		counts.all[e.field] = 0
@@ -158,162 +190,183 @@ func (s *Store) termStatistics(
 		}
 		byField[e.field] = append(byField[e.field], e.text)
 	}
-	if len(routes) == 0 || len(byField) == 0 {
-		return counts, len(byField) == 0, nil
+	if len(byField) == 0 {
+		return counts, true, nil
 	}
+	body, err := asksForTerms(byField)
+	if err != nil {
+		return nil, false, err
+	}
+	asking, cancel := context.WithCancel(turn.Beside(ctx))
+	defer cancel()
+	type outcome struct {
+		of  shardStatistics
+		err error
+	}
+	outcomes := make(chan outcome, store.shards)
+	for shard := range store.shards {
+		go func() {
+			var o outcome
+			o.of, o.err = c.shardCounts(asking, shard, body)
+			outcomes <- o
+		}()
+	}
+	enough := countsWithin
+	if end, ok := ctx.Deadline(); ok {
+		enough = min(enough, time.Until(end)/2)
+	}
+	answered := 0
+	err = turn.Elsewhere(ctx, func() (failed error) {
+		late := time.After(enough)
+		isLate := false
+		for n := 0; n < store.shards && !(isLate && answered > 0); n++ {
+			var o outcome
+			select {
+			case o = <-outcomes:
+			case <-late:
+				isLate = true
+				late = nil
+				n--
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if o.err != nil {
+				failed = o.err
+				continue
+			}
+			answered++
+			counts.take(o.of)
+		}
+		if answered > 0 {
+			return nil
+		}
+		return failed
+	})
+	return counts, answered == store.shards, err
+}
+
+// shardCounts returns the statistics of terms in one shard; none of a shard without a passage.
+func (c *Corpus) shardCounts(ctx context.Context, shard int, body []byte) (shardStatistics, error) {
+	route, err := c.route(ctx, shard)
+	if err != nil || route == "" {
+		return nil, err
+	}
+	return c.Store().shardStatistics(ctx, route, body)
+}
+
+// asksForTerms returns the body of a request for the statistics of terms by field, with a document that is not there
+// and has them.
+func asksForTerms(byField map[string][]string) ([]byte, error) {
 	document := object{}
 	var fields []string
 	for field, texts := range byField {
 		document[field] = strings.Join(texts, " ")
 		fields = append(fields, field)
 	}
-	var docs []object
-	for _, route := range routes {
-		docs = append(docs, object{"_index": s.index, "routing": route, "doc": document, "fields": fields,
-			"term_statistics": true, "positions": false, "offsets": false, "payloads": false})
-	}
-	body, err := json.Marshal(object{"docs": docs})
-	if err != nil {
-		return nil, false, err
-	}
-	const only = "docs._index,docs.term_vectors.*.terms.*.doc_freq,docs.term_vectors.*.field_statistics.doc_count,docs.error"
-	answer, err := s.client.Do(ctx, "POST", "/_mtermvectors?filter_path="+only, body)
-	if err != nil {
-		return nil, false, err
-	}
-	var got struct {
-		Docs []struct {
-			Error   json.RawMessage `json:"error"`
-			Vectors map[string]struct {
-				Statistics struct {
-					Documents int64 `json:"doc_count"`
-				} `json:"field_statistics"`
-				Terms map[string]struct {
-					Documents uint64 `json:"doc_freq"`
-				} `json:"terms"`
-			} `json:"term_vectors"`
-		} `json:"docs"`
-	}
-	if err := json.Unmarshal(answer, &got); err != nil {
-		return nil, false, fmt.Errorf("%w: %w", errAnswer, err)
-	}
-	if len(got.Docs) != len(routes) {
-		return nil, false, fmt.Errorf("%w: %d statistics of %d shards", errAnswer, len(got.Docs), len(routes))
-	}
-	whole = true
-	var refused error
-	answered := 0
-	for _, d := range got.Docs {
-		if len(d.Error) > 0 {
-			whole = false
-			refused = fmt.Errorf("%w: statistics of terms: %s", errAnswer, reason(d.Error))
+	return json.Marshal(object{"doc": document, "fields": fields,
+		"term_statistics": true, "positions": false, "offsets": false, "payloads": false})
+}
+
+// countsWithin is how long the counts of all shards are waited for, where some are there. It is less where a
+// request has less than twice the time left.
+const countsWithin = time.Second
+
+// shardStatistics are the statistics of terms in one shard, by field.
+type shardStatistics map[string]struct {
+	Statistics struct {
+		Documents int64 `json:"doc_count"`
+	} `json:"field_statistics"`
+	Terms map[string]struct {
+		Documents uint64 `json:"doc_freq"`
+	} `json:"terms"`
+}
+
+// take adds the statistics of a shard to the counts of what was asked for.
+func (t *termCounts) take(of shardStatistics) {
+	for field, v := range of {
+		if _, asked := t.all[field]; !asked {
 			continue
 		}
-		answered++
-		for field, v := range d.Vectors {
-			if _, asked := counts.all[field]; !asked {
-				continue
-			}
-			counts.all[field] += uint64(max(0, v.Statistics.Documents))
-			for text, n := range v.Terms {
-				if e := (entry{field, text}); n.Documents > 0 {
-					counts.of[e] += n.Documents
-				}
+		t.all[field] += uint64(max(0, v.Statistics.Documents))
+		for text, n := range v.Terms {
+			if e := (entry{field, text}); n.Documents > 0 {
+				t.of[e] += n.Documents
 			}
 		}
 	}
-	if answered == 0 {
-		return nil, false, refused
+}
+
+// shardStatistics asks the shard of a route. The request for several shards (_mtermvectors) cannot
+// say which copies are preferred, so a node that hangs keeps it waiting.
+func (s *Store) shardStatistics(ctx context.Context, route string, body []byte) (shardStatistics, error) {
+	const only = "term_vectors.*.terms.*.doc_freq,term_vectors.*.field_statistics.doc_count"
+	path := s.path("/_termvectors?filter_path=" + only + "&routing=" + url.QueryEscape(route))
+	answer, err := s.client.Do(ctx, "POST", path, body)
+	if err != nil {
+		return nil, err
 	}
-	return counts, whole, nil
+	var got struct {
+		Vectors shardStatistics `json:"term_vectors"`
+	}
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return nil, fmt.Errorf("%w: %w", errAnswer, err)
+	}
+	return got.Vectors, nil
 }
 
-// shardRoutes are the ids of passages by the numbers of the shards that they are in. A shard without a
-// passage has none, and nothing to count.
+// shardRoutes are ids of passages by the numbers of the shards that they are in. Which shard an id belongs to never
+// changes.
 type shardRoutes struct {
-	mu   sync.Mutex
-	ids  map[int]string
-	look countedState // when those that are missing were looked for
+	mu    sync.Mutex
+	ids   map[int]string
+	empty map[int]countedState // when a shard without a passage was looked at
 }
 
-// routes returns an id in each shard that has passages. Which shard an id belongs to never changes.
-func (c *Corpus) routes(ctx context.Context) ([]string, error) {
-	store := c.Store()
+// route returns the id of a passage in a shard; "" where the shard has none.
+func (c *Corpus) route(ctx context.Context, shard int) (string, error) {
 	r := &c.shards
 	state := c.counted().state
 	r.mu.Lock()
-	var missing []int
-	for shard := range store.shards {
-		if _, ok := r.ids[shard]; !ok && (r.ids == nil || r.look != state) {
-			missing = append(missing, shard)
-		}
-	}
+	id, known := r.ids[shard]
+	looked, empty := r.empty[shard]
 	r.mu.Unlock()
-	found, err := store.anyIn(ctx, missing)
+	if known || empty && looked == state {
+		return id, nil
+	}
+	id, err := c.Store().anyIn(ctx, shard)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ids == nil {
-		r.ids = map[int]string{}
+		r.ids, r.empty = map[int]string{}, map[int]countedState{}
 	}
-	r.look = state
-	maps.Copy(r.ids, found)
-	out := make([]string, 0, len(r.ids))
-	for _, id := range r.ids {
-		out = append(out, id)
+	if id == "" {
+		r.empty[shard] = state
+	} else {
+		r.ids[shard] = id
 	}
-	return out, nil
+	return id, nil
 }
 
-// anyIn returns the id of any passage in each of some shards that have one and a copy that answers.
-func (s *Store) anyIn(ctx context.Context, shards []int) (map[int]string, error) {
-	if len(shards) == 0 {
-		return nil, nil
+// anyIn returns the id of any passage in a shard; "" where it has none.
+func (s *Store) anyIn(ctx context.Context, shard int) (string, error) {
+	name, err := json.Marshal(s.index)
+	if err != nil {
+		return "", err
 	}
-	var body []byte
-	for _, shard := range shards {
-		header, err := json.Marshal(object{"index": s.index, "preference": "_shards:" + strconv.Itoa(shard)})
-		if err != nil {
-			return nil, err
-		}
-		body = append(append(body, header...), `
+	body := fmt.Appendf(nil, `{"index":%s,%s
 {"size":1,"query":{"match_all":{}},"track_total_hits":false,"_source":false}
-`...)
-	}
+`, name, endOfShard(shard))
 	answer, err := s.client.Do(ctx, "POST", "/_msearch", body)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	answers, err := parseSearches(answer, len(shards))
-	out := map[int]string{}
-	if errors.Is(err, errAnswer) {
-		return s.eachIn(ctx, shards)
+	answers, err := parseSearches(answer, 1)
+	if err != nil || len(answers[0].hits) == 0 {
+		return "", err
 	}
-	if err != nil {
-		return nil, err
-	}
-	for i, a := range answers {
-		if len(a.hits) > 0 {
-			out[shards[i]] = a.hits[0].id
-		}
-	}
-	return out, nil
-}
-
-// eachIn works as anyIn does, shard by shard, so that one without a copy keeps no other from answering.
-func (s *Store) eachIn(ctx context.Context, shards []int) (map[int]string, error) {
-	out := map[int]string{}
-	if len(shards) == 1 {
-		return out, nil
-	}
-	for _, shard := range shards {
-		found, err := s.anyIn(ctx, []int{shard})
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(out, found)
-	}
-	return out, nil
+	return answers[0].hits[0].id, nil
 }

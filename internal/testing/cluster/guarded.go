@@ -25,7 +25,7 @@ const (
 
 // reading matches what the actions indices:data/read/* do with another method than GET: a point in
 // time is made and ended by them, and no index is refreshed.
-var reading = regexp.MustCompile(`/_(mget|msearch|search|search/point_in_time|mtermvectors)$`)
+var reading = regexp.MustCompile(`/_(mget|msearch|search|search/point_in_time|termvectors)$`)
 
 // Guarded returns a real node behind TLS, users and API keys: its address, and the file of its
 // certificate. Its refusals repeat what they were sent, as careless proxies do.

@@ -142,6 +142,7 @@ class Client(_Options):
         file: bytes,
         *,
         content_type: str = "",
+        encoding: str = "",
         title: str = "",
         source: str = "",
         tags: Iterable[str] = (),
@@ -151,7 +152,8 @@ class Client(_Options):
         visible: bool = False,
     ) -> Written:
         """Puts a file in the place of a document, whole. What the file is, is found out where content_type is ""."""
-        about = {"content_type": content_type, "title": title, "source": source, "tags": tags, "metadata": metadata}
+        about = {"content_type": content_type, "encoding": encoding, "title": title, "source": source}
+        about |= {"tags": tags, "metadata": metadata}
         return self._do(calls.put_document(id, file, about, if_version, if_absent, visible))
 
     def document(self, id: str) -> Document:
@@ -295,6 +297,7 @@ class AsyncClient(_Options):
         file: bytes,
         *,
         content_type: str = "",
+        encoding: str = "",
         title: str = "",
         source: str = "",
         tags: Iterable[str] = (),
@@ -303,7 +306,8 @@ class AsyncClient(_Options):
         if_absent: bool = False,
         visible: bool = False,
     ) -> Written:
-        about = {"content_type": content_type, "title": title, "source": source, "tags": tags, "metadata": metadata}
+        about = {"content_type": content_type, "encoding": encoding, "title": title, "source": source}
+        about |= {"tags": tags, "metadata": metadata}
         return await self._do(calls.put_document(id, file, about, if_version, if_absent, visible))
 
     async def document(self, id: str) -> Document:

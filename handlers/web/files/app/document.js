@@ -3,18 +3,20 @@ import { chosenNames, get } from "./api.js";
 import { h, problem } from "./dom.js";
 import { encodeID, remove, replace } from "./documents.js";
 import { whenInWords } from "./inwords.js";
+import { original, shows } from "./original.js";
 import { inTables, pageName, pagesOf } from "./rows.js";
 import { go, to } from "./state.js";
 
 // placeAddress is the page of a document, opened where a passage or words of it stand; offsets
-// says what at and end count.
-export const placeAddress = (id, { at, end, offsets, q, before, collection } = {}) =>
+// says what at and end count. With a page, its PDF is shown there too.
+export const placeAddress = (id, { at, end, offsets, q, before, collection, page } = {}) =>
   to({
     document: id,
     ...(collection && { collections: [collection], asked: chosenNames() }),
     ...(at !== undefined && at !== null && { at: String(at), offsets, ...(end !== undefined && end !== null && { end: String(end) }) }),
     q,
     before,
+    page,
   });
 
 const web = /^https?:\/\/([^\s"<>/?#]+)[^\s"<>]*$/;
@@ -36,13 +38,16 @@ export function placeLine(result, state, passage) {
   // Titles of passages say the headings, unless somebody chose others.
   const said = result.title?.endsWith(result.heading || "");
   const heading = result.heading && !said ? result.heading.split(" › ").filter((part) => part !== title) : [];
+  const place = { ...state, collection, at: result.begin, end: result.end, offsets: "utf16", page: undefined };
+  const metadata = result.metadata || passage?.metadata || {};
+  const pages = result.page && pagesOf({ media_type: metadata.media_type, page: result.page, page_end: result.page_end });
   return h(
     "p",
     { class: "place" },
     from,
-    h("a", { href: placeAddress(id, { ...state, collection, at: result.begin, end: result.end, offsets: "utf16" }) }, id),
+    h("a", { href: placeAddress(id, place) }, id),
     heading.length > 0 && h("span", { class: "heading" }, ` › ${heading.join(" › ")}`),
-    result.page && h("span", { class: "soft" }, `, ${pagesOf({ media_type: result.metadata?.media_type, page: result.page, page_end: result.page_end })}`),
+    pages && [h("span", { class: "soft" }, ", "), shows(metadata) ? h("a", { href: placeAddress(id, { ...place, page: String(result.page) }) }, pages) : h("span", { class: "soft" }, pages)],
     link && [" · ", outside(link)],
   );
 }
@@ -94,8 +99,17 @@ function shown(state, found, limits, signal) {
       !limits.read_only && remove(found.id, out, signal, () => go({ view: "collection", document: "", at: "", end: "", offsets: "" })),
     ),
     out,
-    text(state, found),
+    h("div", { class: "beside" }, original(found, shownPage(state, found), signal), text(state, found)),
   ];
+}
+
+// shownPage says which page of the original is shown, what is marked there, and whether that was asked for.
+function shownPage(state, found) {
+  const units = found.passage_list.map(({ metadata }) => placeOf(metadata, found.text));
+  const [first, last] = wanted(state, found.text, units);
+  const within = found.passage_list.filter((_, i) => units[i][0] < last && first < units[i][1]);
+  const page = /^\d+$/.test(state.page || "") ? Number(state.page) : within[0]?.metadata.page;
+  return { page, words: found.text.slice(first, last), open: Boolean(state.page) };
 }
 
 // text shows what was read: the passages, and what stands between them, such as headings. What the
