@@ -26,12 +26,17 @@ import (
 // newRead shows what is read of files, before anything is indexed.
 func newRead(term cli.Terminal) *cobra.Command {
 	var asJSON bool
+	var reference string
 	command := &cobra.Command{
 		Use:   "read FILE|FOLDER...",
 		Short: "Show the passages that documents are cut into",
 		Long: `Reads documents as 'conclave index' does (` + documents.Formats + `), and prints the
-passages that they are cut into: with --json in the form that index takes.`,
-		Example: "  conclave read handbook.pdf\n  conclave read --json wiki/ > passages.jsonl",
+passages that they are cut into: with --json in the form that index takes.
+
+With --reference, the text of one file is compared with another text of it, such as that of another program: which share
+of the reference's words was kept, which share of its pairs of neighbouring words, and how many words are not in it.`,
+		Example: "  conclave read handbook.pdf\n  conclave read --json wiki/ > passages.jsonl\n" +
+			"  conclave read --json --reference handbook.txt handbook.pdf",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: cli.WithSettings(term, func(cmd *cobra.Command, config configs.Config) error {
 			unread := &unreadFiles{}
@@ -44,7 +49,11 @@ passages that they are cut into: with --json in the form that index takes.`,
 			if err != nil {
 				return err
 			}
-			err = errors.Join(printPassages(term.Out, source, asJSON), source.Close())
+			print := func() error { return printPassages(term.Out, source, asJSON) }
+			if reference != "" {
+				print = func() error { return printComparison(term.Out, source, reference, asJSON) }
+			}
+			err = errors.Join(print(), source.Close())
 			unread.say(
 				func(format string, args ...any) { (&cli.ErrWriter{Out: term.Err}).Printf(format+"\n", args...) },
 			)
@@ -54,6 +63,7 @@ passages that they are cut into: with --json in the form that index takes.`,
 	configs.AddFlags(command.Flags(), "documents.words", "documents.encoding")
 	nameEncodingShort(command.Flags())
 	command.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
+	command.Flags().StringVar(&reference, "reference", "", "compare with the text in this `file`, in UTF-8")
 	return command
 }
 

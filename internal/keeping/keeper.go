@@ -100,7 +100,8 @@ func (k *Keeper) Put(ctx context.Context, f File, c Condition) (Result, error) {
 	}
 	reading, release := documents.HoldResults(ctx)
 	defer release()
-	read, attached, err := k.reader.Read(reading, documents.Input{Name: f.ID, Type: f.Type, Encoding: f.Encoding, Data: f.Data})
+	in := documents.Input{Name: f.ID, Type: f.Type, Encoding: f.Encoding, Data: f.Data}
+	read, attached, err := k.reader.Read(reading, in)
 	if err == nil {
 		return k.putRead(ctx, f, read, attached, c, release)
 	}

@@ -62,7 +62,8 @@ func ofOneFile(err error) bool {
 func (m *Many) member(ctx context.Context, file documents.Member, depth int) error {
 	about := m.About
 	about.ID = file.Name
-	r, err := m.To.Put(ctx, File{About: about, Data: file.Data, Encoding: m.Encoding, Attached: func(a documents.Member) error {
+	put := File{About: about, Data: file.Data, Encoding: m.Encoding}
+	put.Attached = func(a documents.Member) error {
 		name := file.Name + "/" + a.Name
 		if depth == 0 {
 			m.Refuse(name, documents.TooDeep(m.Reader.Limits()))
@@ -72,7 +73,8 @@ func (m *Many) member(ctx context.Context, file documents.Member, depth int) err
 			return m.member(ctx, inner, depth-1)
 		})
 		return m.failed(ctx, name, err)
-	}})
+	}
+	r, err := m.To.Put(ctx, put)
 	if err != nil {
 		return m.failed(ctx, file.Name, err)
 	}
