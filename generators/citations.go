@@ -1,6 +1,7 @@
 package generators
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,64 +9,130 @@ import (
 	"unicode/utf8"
 
 	"example.org/conclave/bm25"
+	"example.org/conclave/internal/languages"
 )
 
-// Sentence is a sentence that a model wrote, and what the passages that it cites say to it.
+// Sentence is a sentence that a model wrote, and what the passages say to it.
 type Sentence struct {
 	Text     string   // without its citations at the end
-	Passages []int    // that it cites, by their places, from 0
+	Passages []int    // that it cites, by their places, from 0; where it is Attributed, that support it
 	Unknown  []string // numbers that it cites and no passage has
-	// Support is the share of its words that stand in the passages it cites, 0 to 1: 0 where it cites
-	// none.
+	// Support is the share of its words that stand in Passages, 0 to 1.
 	Support float64
-	// Supported: the passages that it cites say it, as far as words, numbers and names tell.
+	// Supported: Passages say it, as far as words, numbers and names tell.
 	Supported bool
+	// Attributed: it cites none or other passages than the one that supports it.
+	Attributed bool
+	// Unchecked says why it is not compared with the passages; "": it is.
+	Unchecked Unchecked
 	// Unfounded are its numbers and names that stand in none of the passages.
 	Unfounded []string
 }
+
+// Unchecked is a reason why a sentence is not compared with passages.
+type Unchecked string
+
+// The reasons.
+const (
+	Unfinished    Unchecked = "unfinished"     // the answer was cut in it
+	OtherLanguage Unchecked = "other_language" // the passages are in another one, and their words tell nothing
+	Introduction  Unchecked = "introduction"   // it leads to a list or a table, and states nothing
+	NoAnswer      Unchecked = "no_answer"      // it says that there is no answer
+)
 
 // LeastSupport is the share of a sentence's words that have to stand in the passages that it cites
 // (docs/generated.md has what others would tell). Its numbers and names have to stand there all.
 const LeastSupport = .6
 
-// passageWords are the words of each passage.
-type passageWords struct{ own []map[string]bool }
+// comparison compares the sentences of an answer with the passages that it was written from.
+type comparison struct {
+	own       []map[string]bool // words of each passage
+	asked     map[string]bool   // words of the question
+	languages []string          // of the passages, by their codes; nil: it is not clear
+	nouns     bool              // one of them writes all nouns with a capital letter, which so tells no names
+}
 
-// wordsOf returns the words of passages, with those of their titles and places.
-func wordsOf(passages []Passage) *passageWords {
-	out := &passageWords{}
+// newComparison returns a comparison with passages, whose titles and places count as well.
+func newComparison(question string, passages []Passage) *comparison {
+	out := &comparison{asked: wordSet(question)}
+	var texts []string
 	for _, p := range passages {
-		words := map[string]bool{}
-		for _, w := range bm25.Analyse(p.Title + " " + p.Place + " " + p.Text) {
-			words[w] = true
-		}
-		out.own = append(out.own, words)
+		out.own = append(out.own, wordSet(p.Title+" "+p.Place+" "+p.Text))
+		texts = append(texts, p.Text)
 	}
+	out.languages = languages.Of(texts)
+	out.nouns = slices.Contains(out.languages, "de") || slices.Contains(out.languages, "lb")
 	return out
+}
+
+// wordSet returns the analysed words of a text.
+func wordSet(text string) map[string]bool {
+	words := map[string]bool{}
+	for _, w := range bm25.Analyse(text) {
+		words[w] = true
+	}
+	return words
 }
 
 // have reports whether a word stands in one of the passages.
-func (p *passageWords) have(passages []int, word string) bool {
-	return slices.ContainsFunc(passages, func(i int) bool { return p.own[i][word] })
+func (c *comparison) have(passages []int, word string) bool {
+	return slices.ContainsFunc(passages, func(i int) bool { return c.own[i][word] })
 }
 
-// Check compares what a model wrote with the passages that it read.
-func Check(text string, passages []Passage) (out []Sentence) {
-	against := wordsOf(passages)
+// Check compares what a model wrote to a question with the passages that it read.
+func Check(question, text string, passages []Passage) (out []Sentence) {
+	against := newComparison(question, passages)
 	for _, s := range sentencesOf(text) {
-		out = append(out, against.check(text, s))
+		out = append(out, against.check(text, s, false))
 	}
 	return out
 }
 
-// check compares a sentence of a text with the passages that it cites.
-func (p *passageWords) check(text string, at span) Sentence {
+// check compares a sentence of a text with the passages. cut says that the text ends in it.
+func (c *comparison) check(text string, at span, cut bool) Sentence {
 	s := Sentence{Text: text[at.begin:at.end]}
-	plain := cited.ReplaceAllStringFunc(text[at.begin:at.until], func(marks string) string {
+	plain := c.readCitations(&s, text[at.begin:at.until])
+	terms := bm25.Analyse(plain)
+	foreign := c.isForeign(text[:at.until])
+	s.Unfounded = c.missing(plain, c.all(), foreign)
+	s.Support = c.support(terms, s.Passages)
+	switch {
+	case cut:
+		s.Unchecked = Unfinished
+		return s
+	case len(s.Passages) > 0 && len(s.Unknown) == 0 && s.Support >= LeastSupport &&
+		len(c.missing(plain, s.Passages, foreign)) == 0:
+		s.Supported = true
+		return s
+	case cited.MatchString(s.Text): // a citation within it cannot be put right
+	default:
+		if best, ok := c.supporting(terms, plain, foreign); ok {
+			s.Passages = []int{best}
+			s.Support = c.support(terms, s.Passages)
+			s.Supported = true
+			s.Attributed = true
+			return s
+		}
+	}
+	switch {
+	case len(s.Unfounded) > 0 && !c.wereAsked(s.Unfounded), len(s.Unknown) > 0:
+	case at.opens:
+		s.Unchecked = Introduction
+	case len(s.Passages) == 0 && c.denies(plain):
+		s.Unchecked = NoAnswer
+	case foreign:
+		s.Unchecked = OtherLanguage
+	}
+	return s
+}
+
+// readCitations puts what a sentence cites into Passages and Unknown, and returns the sentence without citations.
+func (c *comparison) readCitations(s *Sentence, sentence string) (plain string) {
+	return cited.ReplaceAllStringFunc(sentence, func(marks string) string {
 		for _, digits := range number.FindAllString(marks, -1) {
 			n, err := strconv.Atoi(digits)
 			switch {
-			case err != nil || n < 1 || n > len(p.own):
+			case err != nil || n < 1 || n > len(c.own):
 				s.Unknown = append(s.Unknown, digits)
 			case !slices.Contains(s.Passages, n-1):
 				s.Passages = append(s.Passages, n-1)
@@ -73,36 +140,92 @@ func (p *passageWords) check(text string, at span) Sentence {
 		}
 		return " "
 	})
-	terms := bm25.Analyse(plain)
-	found := 0
-	for _, w := range terms {
-		if p.have(s.Passages, w) {
-			found++
-		}
-	}
-	if len(terms) > 0 {
-		s.Support = float64(found) / float64(len(terms))
-	}
-	all := make([]int, len(p.own))
+}
+
+// all returns the places of all passages.
+func (c *comparison) all() []int {
+	all := make([]int, len(c.own))
 	for i := range all {
 		all[i] = i
 	}
-	s.Unfounded = p.missing(plain, all)
-	s.Supported = len(s.Passages) > 0 && len(s.Unknown) == 0 && s.Support >= LeastSupport &&
-		len(p.missing(plain, s.Passages)) == 0
-	return s
+	return all
 }
 
-// missing returns the numbers of a sentence, and its words with a capital letter behind the first, that
-// stand in none of some passages.
-func (p *passageWords) missing(sentence string, passages []int) (missing []string) {
+// support returns the share of words that stand in one of some passages; 0 of no words.
+func (c *comparison) support(words []string, passages []int) float64 {
+	if len(words) == 0 {
+		return 0
+	}
+	found := 0
+	for _, w := range words {
+		if c.have(passages, w) {
+			found++
+		}
+	}
+	return float64(found) / float64(len(words))
+}
+
+// supporting returns the passage that has the most of a sentence's words, and all its numbers and names. ok is false
+// if no passage has enough of them.
+func (c *comparison) supporting(words []string, plain string, foreign bool) (best int, ok bool) {
+	most := 0.
+	for i := range c.own {
+		share := c.support(words, []int{i})
+		if share >= LeastSupport && share > most && len(c.missing(plain, []int{i}, foreign)) == 0 {
+			best = i
+			most = share
+		}
+	}
+	return best, most > 0
+}
+
+// isForeign reports whether a text is in a language that none of the passages is in, as far as that is clear.
+func (c *comparison) isForeign(text string) bool {
+	found := languages.Of([]string{text})
+	if len(found) == 0 || len(c.languages) == 0 || slices.Contains(c.languages, found[0]) {
+		return false
+	}
+	return languages.Among(text, append(slices.Clone(c.languages), found[0])) == found[0]
+}
+
+// wereAsked reports whether all of some words stand in the question.
+func (c *comparison) wereAsked(words []string) bool {
+	return !slices.ContainsFunc(bm25.Analyse(strings.Join(words, " ")), func(w string) bool { return !c.asked[w] })
+}
+
+// denies reports whether a sentence has a negation and more words than those and the question's: "I do not know", but
+// not "No.".
+func (c *comparison) denies(plain string) bool {
+	negated, more := false, false
+	for _, field := range strings.Fields(strings.ToLower(plain)) {
+		field = strings.Trim(field, ".,;:!?\"“”()*_")
+		if negation.MatchString(field) {
+			negated = true
+			continue
+		}
+		for _, w := range bm25.Analyse(field) {
+			more = more || !c.asked[w]
+		}
+	}
+	return negated && more
+}
+
+// negation matches the negations of some languages: English, German, Dutch, French, Spanish, Italian and Portuguese.
+var negation = regexp.MustCompile(`^(?:no|not|none|nothing|never|neither|nor|cannot|without|unable|.+n['’]t|` +
+	`nicht|nichts|kein(?:e|en|em|er|es)?|weder|niet|niets|geen|` +
+	`ne|pas|aucune?|rien|n['’].+|ning[uú]n[oa]?|nada|sin|non|nessun[oa]?|nulla|n[aã]o|nenhuma?)$`)
+
+// missing returns the numbers of a sentence, and its words with a capital letter behind the first, that stand in none
+// of some passages. Of a sentence in a foreign language, and of passages in one that writes all nouns with a capital
+// letter, these are the numbers alone.
+func (c *comparison) missing(sentence string, passages []int, foreign bool) (missing []string) {
 	for i, field := range strings.Fields(sentence) {
 		field = strings.TrimFunc(field, func(r rune) bool { return !wordy(r) })
 		first, _ := utf8.DecodeRuneInString(field)
-		if !strings.ContainsFunc(field, unicode.IsDigit) && (i == 0 || !unicode.IsUpper(first)) {
+		if !strings.ContainsFunc(field, unicode.IsDigit) && (foreign || c.nouns || i == 0 || !unicode.IsUpper(first)) {
 			continue
 		}
-		if slices.ContainsFunc(bm25.Analyse(field), func(w string) bool { return !p.have(passages, w) }) &&
+		if slices.ContainsFunc(bm25.Analyse(field), func(w string) bool { return !c.have(passages, w) }) &&
 			!slices.Contains(missing, field) {
 			missing = append(missing, field)
 		}

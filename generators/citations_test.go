@@ -21,15 +21,27 @@ func TestCheck(t *testing.T) {
 			Passages: []int{1}, Support: 4. / 5}},
 		"The seal in Geneva is kind [7].": {{Text: "The seal in Geneva is kind [7].", Unknown: []string{"7"},
 			Unfounded: []string{"Geneva"}}},
-		"The passages do not say so.": {{Text: "The passages do not say so."}},
+		"The passages do not say so.": {{Text: "The passages do not say so.", Unchecked: NoAnswer}},
 		"1. The nerpa lives [2].\n2. In water [2].": {
 			{Text: "The nerpa lives", Passages: []int{1}, Support: 1, Supported: true},
 			{Text: "In water", Passages: []int{1}, Support: 1, Supported: true},
 		},
-		"":    nil,
-		"[1]": nil,
+		// No citation, or that of another passage: the one that says it counts.
+		"Its floor drops to 1,642 metres.": {{Text: "Its floor drops to 1,642 metres.", Passages: []int{0}, Support: 1,
+			Supported: true, Attributed: true}},
+		"The nerpa lives in water [1].": {{Text: "The nerpa lives in water", Passages: []int{1}, Support: 1,
+			Supported: true, Attributed: true}},
+		"As [1] says, the nerpa lives in fresh water.": {{Text: "As [1] says, the nerpa lives in fresh water.",
+			Passages: []int{0}, Support: 0}},
+		"Here is what it says:\n- The nerpa sings.": {
+			{Text: "Here is what it says:", Unchecked: Introduction}, {Text: "The nerpa sings.", Support: 0},
+		},
+		"Ich weiß es leider nicht.": {{Text: "Ich weiß es leider nicht.", Unchecked: NoAnswer}},
+		"No.":                       {{Text: "No."}},
+		"":                          nil,
+		"[1]":                       nil,
 	} {
-		got := Check(text, lake)
+		got := Check("How deep is it?", text, lake)
 		for i := range got {
 			if len(got[i].Unknown) > 0 { // with the mark, or without
 				got[i].Text = want[i].Text
@@ -56,7 +68,7 @@ func FuzzSentences(f *testing.F) {
 			}
 			last = s.until
 		}
-		for _, s := range Check(text, lake) {
+		for _, s := range Check("How deep is it?", text, lake) {
 			if s.Support < 0 || s.Support > 1 ||
 				slices.ContainsFunc(s.Passages, func(p int) bool { return p < 0 || p >= len(lake) }) {
 				t.Fatalf("%q: %+v", text, s)

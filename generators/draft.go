@@ -1,63 +1,98 @@
 package generators
 
-import "strings"
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
-// draft is an answer while it is written. What is told of it never changes: a sentence is compared
-// with the passages when the next one has begun, and is not looked at again.
+// draft is an answer while it is written. What is told of it never changes: the first sentence is told when it is
+// whole, and of each other one its citations and what follows. A sentence is compared with the passages when the next one has
+// begun, and is not looked at again. If another passage supports it than it cites, its citations are put right.
 type draft struct {
-	watching Watching
-	against  *passageWords
-	drop     bool
-	all      string // that the model wrote
-	done     int    // bytes of it that are of whole sentences
-	told     int    // bytes of all that were told
-	kept     strings.Builder
+	watching  Watching
+	reasoning reasoningFilter
+	citations citationReader
+	against   *comparison
+	drop      bool
+	all       string // that the model wrote as an answer
+	done      int    // bytes of it that are of sentences that were compared
+	told      int    // bytes of it that were told, or left out
+	kept      strings.Builder
 	sentences,
 	dropped []Sentence
+	// answers: there is a sentence that does not say that there is no answer. Until then nothing is told.
+	answers bool
 }
 
-func newDraft(passages []Passage, drop bool, w Watching) *draft {
+// newDraft returns an empty draft of an answer. held is reasoningFilter.held.
+func newDraft(a Asking, drop, held bool, w Watching) *draft {
 	if w.Text == nil {
 		w.Text = func(string) {}
 	}
 	if w.Sentence == nil {
 		w.Sentence = func(Sentence) {}
 	}
-	return &draft{watching: w, against: wordsOf(passages), drop: drop}
+	return &draft{
+		watching: w, reasoning: reasoningFilter{held: held}, citations: citationReader{passages: len(a.Passages)},
+		against: newComparison(a.Question, a.Passages), drop: drop,
+	}
 }
 
-// add appends what came of the answer.
+// add appends what the model wrote next.
 func (d *draft) add(piece string) {
-	d.all += piece
-	if refuses(d.all) {
+	d.all += d.citations.write(d.reasoning.write(piece, false), false)
+	if mayRefuse(d.all) || mayRefuse(lastLine(d.all[d.done:])) {
 		return
 	}
 	for {
 		spans := sentencesOf(d.all[d.done:])
-		if len(spans) < 2 || !beginsSentence(d.all[d.done+spans[1].begin:]) {
-			break
+		if len(spans) == 0 {
+			return
 		}
-		d.take(spans[0], d.done+spans[0].until)
-	}
-	if !d.drop && !mayRefuse(d.all) {
-		d.tell(len(d.all))
+		if len(spans) < 2 || !isWhole(d.all[d.done+spans[1].begin:]) {
+			if !d.drop && d.answers {
+				d.tell(d.done + spans[0].end)
+			}
+			return
+		}
+		d.take(spans[0], false)
 	}
 }
 
-// take compares a sentence, which ends with its citations before until.
-func (d *draft) take(s span, until int) {
-	sentence := d.against.check(d.all[d.done:], s)
+// take compares a sentence of the text behind done. cut says that the answer was cut in it.
+func (d *draft) take(at span, cut bool) {
+	rest := d.all[d.done:]
+	sentence := d.against.check(rest, at, cut)
+	end, until := d.done+at.end, d.done+at.until
 	d.done = until
-	switch {
-	case sentence.Supported || !d.drop:
-		d.tell(until)
-		d.sentences = append(d.sentences, sentence)
-		d.watching.Sentence(sentence)
-	default:
-		d.told = until
+	if d.drop && !sentence.Supported && sentence.Unchecked == "" {
+		d.told = until + len(rowEnd.FindString(rest[at.until:]))
+		d.done = d.told
 		d.dropped = append(d.dropped, sentence)
+		return
 	}
+	d.sentences = append(d.sentences, sentence)
+	d.answers = d.answers || sentence.Unchecked != NoAnswer
+	if !d.answers {
+		return
+	}
+	if !sentence.Attributed {
+		d.tell(until)
+	} else {
+		d.tell(end)
+		stop := strings.TrimSpace(cited.ReplaceAllString(d.all[end:until], ""))
+		d.write(fmt.Sprintf(" [%d]%s", sentence.Passages[0]+1, stop))
+		d.told = until
+	}
+	d.watching.Sentence(sentence)
 }
+
+// rowEnd matches the outer bar at the end of a row of a table.
+var rowEnd = regexp.MustCompile(`^[ \t]*\|`)
 
 // tell tells what is written up to a byte.
 func (d *draft) tell(until int) {
@@ -65,10 +100,15 @@ func (d *draft) tell(until int) {
 		return
 	}
 	piece := d.all[d.told:until]
+	d.told = until
+	d.write(piece)
+}
+
+// write appends a piece to what was told.
+func (d *draft) write(piece string) {
 	if d.kept.Len() == 0 {
 		piece = strings.TrimLeft(piece, " \t\r\n")
 	}
-	d.told = until
 	if piece == "" {
 		return
 	}
@@ -76,9 +116,10 @@ func (d *draft) tell(until int) {
 	d.watching.Text(d.kept.String())
 }
 
-// end compares what is left, and says what was written.
-func (d *draft) end(w *Written) {
-	if refuses(d.all) {
+// end compares what is left, and says what was written. complete says that the model ended the answer by itself.
+func (d *draft) end(w *Written, complete bool) {
+	d.all += d.citations.write(d.reasoning.write("", true), true)
+	if refuses(d.all) || refuses(lastLine(d.all)) {
 		w.Refused = true
 		return
 	}
@@ -87,13 +128,35 @@ func (d *draft) end(w *Written) {
 		if len(spans) == 0 {
 			break
 		}
-		d.take(spans[0], d.done+spans[0].until)
+		cut := !complete && len(spans) == 1 && !endsSentence(d.all)
+		d.take(spans[0], cut)
 	}
-	if !d.drop {
+	if len(d.sentences) > 0 && !d.answers {
+		w.Refused = true
+		return
+	}
+	if !d.drop || len(d.dropped) == 0 {
 		d.tell(len(d.all))
 	}
 	w.Text = strings.TrimSpace(d.kept.String())
 	w.Sentences, w.Dropped = d.sentences, d.dropped
+}
+
+// endsSentence reports whether a text ends where a sentence or a row of a table does.
+func endsSentence(text string) bool {
+	text = strings.TrimRightFunc(text, unicode.IsSpace)
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return strings.ContainsRune(".!?…。！？|]\"”’)", last)
+}
+
+// lastLine returns the last line of a text that has a letter or a digit; "" if none has.
+func lastLine(text string) string {
+	for _, line := range slices.Backward(strings.Split(text, "\n")) {
+		if strings.ContainsFunc(line, wordy) {
+			return line
+		}
+	}
+	return ""
 }
 
 // refuses reports whether an answer begins with saying that there is none.

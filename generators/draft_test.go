@@ -10,7 +10,7 @@ import (
 // written puts an answer together as it comes in pieces, and returns what was told of it.
 func written(pieces []string, drop bool) (w Written, told []string) {
 	before := ""
-	d := newDraft(lake, drop, Watching{
+	d := newDraft(Asking{Question: "How deep is it?", Passages: lake}, drop, false, Watching{
 		Text: func(text string) {
 			more, grows := strings.CutPrefix(text, before)
 			if !grows {
@@ -24,7 +24,7 @@ func written(pieces []string, drop bool) (w Written, told []string) {
 	for _, piece := range pieces {
 		d.add(piece)
 	}
-	d.end(&w)
+	d.end(&w, true)
 	return w, told
 }
 
@@ -34,10 +34,9 @@ func written(pieces []string, drop bool) (w Written, told []string) {
 func TestDraft(t *testing.T) {
 	answer := []string{"Its floor drops", " to 1,642 metres", " [1].", " The nerpa", " lives in Geneva. [2]", " It lives in fresh water [2]"}
 	w, told := written(answer, false)
-	if got := strings.Join(told, "·"); got !=
-		"Its floor drops· to 1,642 metres· [1].· The nerpa·<1 true>· lives in Geneva. [2]· It lives in fresh water [2]·<1 false>·<1 true>" &&
-		got != "Its floor drops· to 1,642 metres· [1].·<1 true>· The nerpa· lives in Geneva. [2]·<1 false>· It lives in fresh water [2]·<1 true>" {
-		t.Errorf("told %s", got)
+	if got, want := strings.Join(told, "·"), "Its floor drops to 1,642 metres [1].·<1 true>· The nerpa"+
+		"· lives in Geneva.· [2]·<1 false>· It lives in fresh water· [2]·<1 true>"; got != want {
+		t.Errorf("told %s, want %s", got, want)
 	}
 	if w.Text != strings.Join(answer, "") || len(w.Sentences) != 3 || len(w.Dropped) != 0 {
 		t.Errorf("%+v", w)
@@ -48,10 +47,14 @@ func TestDraft(t *testing.T) {
 		t.Errorf("%+v, told %q", w, told)
 	}
 	for _, pieces := range [][]string{{"NOT", " ANS", "WERED"}, {"Not answered."}, {" **NOT ANSWERED** [1]"},
-		{"NOT ANSWERED", ". The passages are about lakes."}} {
+		{"NOT ANSWERED", ". The passages are about lakes."}, {"I don't know", " the answer. Nothing", " is said of it."}} {
 		if w, told := written(pieces, false); !w.Refused || w.Text != "" || len(told) > 0 {
 			t.Errorf("%q: %+v, told %q", pieces, w, told)
 		}
+	}
+	if w, told := written([]string{"The nerpa lives", " there.\n\nNOT", " ANSWERED"}, false); !w.Refused ||
+		slices.ContainsFunc(told, func(s string) bool { return strings.Contains(s, "ANS") }) {
+		t.Errorf("refused at the end: %+v, told %q", w, told)
 	}
 	for _, pieces := range [][]string{{"NOT", "hing lives there [2]."}, {"Not answered in time are seals [2]."}} {
 		if w, _ := written(pieces, false); w.Refused || w.Text != strings.Join(pieces, "") {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/openai/openai-go/v3"
@@ -30,7 +30,16 @@ type Model struct {
 	endpoint Endpoint
 	chat     openai.ChatCompletionService
 	models   openai.ModelService
+	begins   atomic.Int32 // what its answers begin with: beginsUnknown, beginsAnswer or beginsReasoning
 }
+
+// What a model begins its answers with. Until that is known, an answer is held back until it has ended, since reasoning
+// may have a mark at its end alone.
+const (
+	beginsUnknown   = iota
+	beginsAnswer    // or reasoning with a mark at its beginning
+	beginsReasoning // without a mark
+)
 
 // NewModel returns the model behind an endpoint. Nothing is sent yet, and never anything to another
 // address: redirections are not followed.
@@ -47,33 +56,16 @@ func NewModel(e Endpoint) (*Model, error) {
 		option.WithBaseURL(strings.TrimSuffix(e.Address, "/") + "/"),
 		option.WithMaxRetries(0), // a reader waits: who asks decides
 		option.WithHTTPClient(&http.Client{
-			Transport:     boundedTransport{http.DefaultTransport},
+			Transport:     tolerantTransport{http.DefaultTransport},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}),
 	}
 	if e.Key != "" {
 		options = append(options, option.WithAPIKey(e.Key))
 	}
-	return &Model{e, openai.NewChatCompletionService(options...), openai.NewModelService(options...)}, nil
-}
-
-// mostAnswered is how many bytes an answer of a model's server may have, with all that is around its
-// words.
-const mostAnswered = 16 << 20
-
-// boundedTransport cuts answers that do not end.
-type boundedTransport struct{ http.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := t.RoundTripper.RoundTrip(r)
-	if err == nil {
-		response.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(response.Body, mostAnswered), response.Body}
-	}
-	return response, err
+	return &Model{
+		endpoint: e, chat: openai.NewChatCompletionService(options...), models: openai.NewModelService(options...),
+	}, nil
 }
 
 // mostNamed is how many models an error names.

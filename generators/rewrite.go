@@ -41,7 +41,7 @@ func (m *Model) Rewrite(ctx context.Context, before []string, question string) (
 		return "", m.explain(ctx, err)
 	}
 	for _, choice := range answer.Choices {
-		for line := range strings.Lines(choice.Message.Content) {
+		for line := range strings.Lines(cutReasoning(choice.Message.Content, true).answer) {
 			line = strings.Trim(line, " \t\r\n\"“”-")
 			if line != "" {
 				if err := checkRewritten(line, before, question); err != nil {

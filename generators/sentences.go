@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/sentences"
 )
@@ -15,49 +14,89 @@ var cited = regexp.MustCompile(`\[\s*\d+(?:\s*[,;]\s*\d+)*\s*\]`)
 // number matches one of them.
 var number = regexp.MustCompile(`\d+`)
 
-// item matches the number of an item of a list.
-var item = regexp.MustCompile(`^\d{1,2}[.)]?$`)
+// span is where a sentence lies in a text: from begin to end, and with its full stop and the citations behind it to
+// until. Marks that are put behind a sentence stand at until.
+type span struct {
+	begin, end, until int
+	opens             bool // it ends with a colon: it leads to what follows and states nothing
+}
 
-// span is where a sentence lies in a text: from begin to end, and with the citations behind it to
-// until.
-type span struct{ begin, end, until int }
-
-// sentencesOf returns where the sentences of a text lie. What has no letter and no digit beside
-// citations is none.
+// sentencesOf returns where the sentences of a text in Markdown lie. An item of a list begins a sentence, and each row
+// of a table is one. Headings, the header of a table, code, and what has no letter and no digit beside citations are
+// none.
 func sentencesOf(text string) (spans []span) {
-	at := 0
-	segments := sentences.FromString(text)
-	for segments.Next() {
-		segment := segments.Value()
-		begin := at
-		at += len(segment)
-		// Citations behind a full stop are of the sentence before it.
-		lead := 0
-		for len(spans) > 0 {
-			rest := strings.TrimLeftFunc(segment[lead:], unicode.IsSpace)
-			marks := cited.FindStringIndex(rest)
-			if marks == nil || marks[0] != 0 {
-				break
-			}
-			lead = len(segment) - len(rest) + marks[1]
-		}
-		if lead > 0 {
-			lead += len(segment[lead:]) - len(strings.TrimLeft(segment[lead:], ".!?"))
-			spans[len(spans)-1].until = begin + lead
-		}
-		body := segment[lead:]
-		trimmed := strings.TrimSpace(body)
-		if !strings.ContainsFunc(cited.ReplaceAllString(trimmed, ""), wordy) {
+	for _, b := range blocksOf(text) {
+		if b.row {
+			spans = append(spans, span{b.begin, withoutMarks(text, b.begin, b.end), b.end, false})
 			continue
 		}
-		from := begin + lead + strings.Index(body, trimmed)
-		until := from + len(trimmed)
-		if last := len(spans) - 1; last >= 0 && counts(text, spans[last]) {
-			spans = spans[:last]
-		}
-		spans = append(spans, span{from, withoutMarks(text, from, until), until})
+		spans = sentencesIn(spans, text, b)
 	}
 	return spans
+}
+
+// sentencesIn appends the sentences of a block of text. Citations at its beginning belong to the sentence before it.
+func sentencesIn(spans []span, text string, b block) []span {
+	at := b.begin
+	// A line break inside a block ends no sentence, as it would by itself, and the brackets of citations none either.
+	plain := cited.ReplaceAllStringFunc(text[b.begin:b.end], func(marks string) string {
+		return strings.Repeat(" ", len(marks))
+	})
+	segments := sentences.FromString(strings.ReplaceAll(plain, "\n", " "))
+	end := at
+	for segments.Next() {
+		end += len(segments.Value())
+		if last := text[end-1]; end < b.end && (strings.IndexByte(".!?", last) >= 0) {
+			continue // no white space behind it, as in the address /?q=x
+		}
+		for at < end {
+			next := at + citationEnd(text[at:end])
+			spans = appendSentence(spans, text, at, next)
+			at = next
+		}
+	}
+	return spans
+}
+
+// Citations beside a full stop end a sentence, whatever the next one begins with.
+var (
+	marksThenStop = regexp.MustCompile(`(?:\[[\d\s,;]+\]\s*)+[.!?…。！？]["”’)]*\s`)
+	stopThenMarks = regexp.MustCompile(`[.!?…。！？]["”’)]*\s*(?:\[[\d\s,;]+\]\s*)+`)
+)
+
+// citationEnd returns where the first sentence of a text ends by its citations: all of the text if none do.
+func citationEnd(text string) int {
+	end := len(text)
+	if m := marksThenStop.FindStringIndex(text); m != nil {
+		end = m[1]
+	}
+	if m := stopThenMarks.FindStringIndex(text); m != nil && m[0] > 0 && m[1] < end {
+		end = m[1]
+	}
+	return end
+}
+
+// appendSentence appends text[begin:end] as a sentence, without the white space around it. If it has no letter and no
+// digit, its citations and punctuation go to the sentence before it.
+func appendSentence(spans []span, text string, begin, end int) []span {
+	for len(spans) > 0 { // citations behind a full stop are of the sentence before it
+		rest := strings.TrimLeftFunc(text[begin:end], unicode.IsSpace)
+		marks := cited.FindStringIndex(rest)
+		if marks == nil || marks[0] != 0 {
+			break
+		}
+		begin = end - len(rest) + marks[1]
+		begin += len(text[begin:end]) - len(strings.TrimLeft(text[begin:end], ".!?"))
+		spans[len(spans)-1].until = begin
+	}
+	body := strings.TrimSpace(text[begin:end])
+	if !strings.ContainsFunc(cited.ReplaceAllString(body, ""), wordy) {
+		return spans
+	}
+	begin += strings.Index(text[begin:end], body)
+	until := begin + len(body)
+	opens := strings.HasSuffix(strings.TrimRight(body, "*_ "), ":")
+	return append(spans, span{begin, withoutMarks(text, begin, until), until, opens})
 }
 
 // withoutMarks returns where a sentence ends without the citations that it ends with.
@@ -72,16 +111,6 @@ func withoutMarks(text string, from, end int) int {
 	}
 }
 
-// counts reports whether a sentence is no more than the number of an item of a list.
-func counts(text string, s span) bool {
-	before := strings.TrimRight(text[:s.begin], " \t")
-	return item.MatchString(text[s.begin:s.until]) && (before == "" || strings.HasSuffix(before, "\n"))
-}
-
-// beginsSentence reports whether a text that goes on begins with a sentence of its own: until a
-// letter has come, a number may still belong to the sentence before it.
-func beginsSentence(text string) bool {
-	at := strings.IndexFunc(text, unicode.IsLetter)
-	first, _ := utf8.DecodeRuneInString(text[max(at, 0):])
-	return at >= 0 && !unicode.IsLower(first)
-}
+// isWhole reports whether a text that goes on has its first sentence whole, where the rest begins behind it: until a
+// letter of the next one has come, what has come may still belong to it.
+func isWhole(rest string) bool { return strings.ContainsFunc(rest, unicode.IsLetter) }

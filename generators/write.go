@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/respjson"
 )
 
 // Written is what a model wrote.
@@ -43,13 +45,17 @@ func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error
 		Messages:    []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(system), openai.UserMessage(user)},
 		MaxTokens:   openai.Int(int64(a.MaxTokens)),
 		Temperature: openai.Float(0),
-	})
+	}, option.WithHeader("Accept", "text/event-stream"))
 	defer func() { _ = stream.Close() }()
-	text := newDraft(a.Passages, m.endpoint.Drop, w)
+	begins := m.begins.Load()
+	text := newDraft(a, m.endpoint.Drop, begins != beginsAnswer, w)
 	wrote := Written{}
 	said := 0
 	for said <= mostBytes*a.MaxTokens && stream.Next() {
 		for _, choice := range stream.Current().Choices {
+			if separatesReasoning(choice.Delta.JSON.ExtraFields) {
+				text.reasoning.held = false
+			}
 			if piece := choice.Delta.Content; piece != "" {
 				wrote.Tokens++
 				said += len(piece)
@@ -60,7 +66,16 @@ func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error
 	}
 	endless := said > mostBytes*a.MaxTokens
 	wrote.Complete = wrote.Complete && !endless
-	text.end(&wrote)
+	if begins == beginsReasoning && !wrote.Complete && text.reasoning.held && !text.reasoning.bare {
+		text.reasoning.all = "" // it was cut before its reasoning ended
+	}
+	text.end(&wrote, wrote.Complete)
+	switch {
+	case text.reasoning.bare:
+		m.begins.Store(beginsReasoning)
+	case wrote.Complete:
+		m.begins.Store(beginsAnswer)
+	}
 	switch err := stream.Err(); {
 	case endless:
 		return wrote, nil
@@ -68,8 +83,20 @@ func (m *Model) Write(ctx context.Context, a Asking, w Watching) (Written, error
 		return wrote, m.explain(ctx, err)
 	case ctx.Err() != nil:
 		return wrote, ctx.Err()
+	case strings.TrimSpace(text.all) == "" && said > 0:
+		return wrote, &Error{
+			Reason: "the model wrote reasoning and no answer: let it write more tokens (max_tokens), or reason less",
+			Err:    errors.New("the stream had no text beside reasoning"),
+		}
 	case strings.TrimSpace(text.all) == "":
 		return wrote, &Error{Reason: "the model wrote nothing", Err: errors.New("the stream had no text")}
 	}
 	return wrote, nil
+}
+
+// separatesReasoning reports whether a server sends reasoning in a field of its own, by the other fields of a piece.
+func separatesReasoning(others map[string]respjson.Field) bool {
+	_, deepSeek := others["reasoning_content"]
+	_, openRouter := others["reasoning"]
+	return deepSeek || openRouter
 }

@@ -23,6 +23,7 @@ func script(t *testing.T, serve http.HandlerFunc) *Model {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.begins.Store(beginsAnswer) // it has answered before
 	return m
 }
 
@@ -69,7 +70,7 @@ func TestWrite(t *testing.T) {
 			t.Error(err)
 		}
 		w.Header().Set("content-type", "text/event-stream")
-		for _, text := range []string{"It is ", "1,642 m", " deep [1]."} {
+		for _, text := range []string{"It is ", "1,642 m", " deep [1].", " The nerpa", " lives", " there."} {
 			chunk(w, text, "")
 		}
 		chunk(w, "", "stop")
@@ -80,10 +81,10 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if wrote.Text != "It is 1,642 m deep [1]." || !wrote.Complete || wrote.Tokens != 3 {
+	if wrote.Text != "It is 1,642 m deep [1]. The nerpa lives there. [2]" || !wrote.Complete || wrote.Tokens != 6 {
 		t.Errorf("%+v", wrote)
 	}
-	if len(seen) != 3 || seen[1] != "It is 1,642 m" {
+	if len(seen) != 5 || seen[0] != "It is 1,642 m deep [1]." || seen[1] != seen[0]+" The nerpa" {
 		t.Errorf("seen %q", seen)
 	}
 	if got.Model != "local" || !got.Stream || got.MaxTokens != 20 || got.Temperature != 0 || len(got.Messages) != 2 {
@@ -123,11 +124,24 @@ func TestWriteFails(t *testing.T) {
 		want  string
 		busy  bool
 	}{
-		"key":     {status(401, `{"error":{"message":"wrong key sk-secret"}}`), "refused the key", false},
-		"model":   {status(404, `{"error":{"message":"no such model"}}`), `no model "local"`, false},
-		"busy":    {status(429, `{"error":{"message":"slow down"}}`), "too much to do", true},
-		"failure": {status(500, `oops`), "failed (status 500)", false},
-		"bad":     {status(400, `{"error":{"message":"no"}}`), "refused the request (status 400)", false},
+		"key":             {status(401, `{"error":{"message":"wrong key sk-secret"}}`), "refused the key", false},
+		"model":           {status(404, `{"error":{"message":"no such model"}}`), `no model "local"`, false},
+		"busy":            {status(429, `{"error":{"message":"slow down"}}`), "too much to do", true},
+		"failure":         {status(500, `oops`), "failed (status 500)", false},
+		"bad":             {status(400, `{"error":{"message":"no"}}`), "refused the request (status 400)", false},
+		"a string, key":   {status(401, `{"error":"wrong key sk-secret"}`), "refused the key", false},
+		"a string, model": {status(404, `{"error":"model 'local' not found"}`), `no model "local"`, false},
+		"a string, busy":  {status(503, `{"detail":"loading"}`), "too much to do", true},
+		"no JSON, 400":    {status(400, `bad sk-secret`), "refused the request (status 400)", false},
+		"a string, streamed": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("content-type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: {\"error\":\"sk-secret out of memory\"}\n\n")
+		}, "not understood", false},
+		"a string, not streamed": {status(200, `{"error":"out of memory"}`), "not understood", false},
+		"only reasoning": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("content-type", "text/event-stream")
+			chunk(w, "<think>Well, passage [1]", "length")
+		}, "reasoning and no answer", false},
 		"moved": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/elsewhere", http.StatusFound)
 		}, "wrote nothing", false},
@@ -211,6 +225,7 @@ func TestWriteEnds(t *testing.T) {
 	}
 	<-ended
 
+	m = script(t, endless("It is deep [1]. It is cold", time.Hour))
 	ctx, leave := context.WithCancel(t.Context())
 	_, err = m.Write(ctx, deep, Watching{Text: func(string) { leave() }})
 	if !errors.Is(err, context.Canceled) {
@@ -288,5 +303,76 @@ func TestRewrite(t *testing.T) {
 	defer cancel()
 	if _, err := slow.Rewrite(ctx, []string{"Where is it?"}, "How deep?"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("too late: %v", err)
+	}
+}
+
+// TestReasoningIsNotShown: an answer that begins with reasoning without a mark is told when that has ended, and the
+// refusal behind reasoning is one. A model that has answered without is told as it writes.
+func TestReasoningIsNotShown(t *testing.T) {
+	var pieces []string
+	m := script(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("content-type", "text/event-stream")
+		for _, piece := range pieces {
+			chunk(w, piece, "")
+		}
+		chunk(w, "", "stop")
+	})
+	m.begins.Store(beginsUnknown)
+	write := func(all ...string) (wrote Written, seen []string) {
+		pieces = all
+		wrote, err := m.Write(t.Context(), deep, Watching{Text: func(text string) { seen = append(seen, text) }})
+		if err != nil {
+			t.Error(err)
+		}
+		return wrote, seen
+	}
+	for range 2 { // also when it is known
+		wrote, seen := write("Passage [2] is about seals. ", "So [1]", ".</think>", "It is 1,642 m deep [1].")
+		if wrote.Text != "It is 1,642 m deep [1]." || len(wrote.Sentences) != 1 || len(seen) != 1 {
+			t.Errorf("%+v, seen %q", wrote, seen)
+		}
+	}
+	wrote, seen := write("Passage [2] is not about it.\n</think>\n\n", "NOT ANSWERED")
+	if !wrote.Refused || len(seen) > 0 {
+		t.Errorf("%+v, seen %q", wrote, seen)
+	}
+	m.begins.Store(beginsUnknown)
+	for range 2 {
+		wrote, _ := write("It is deep [1].", " The nerpa", " lives there [2].")
+		if len(wrote.Sentences) != 2 || m.begins.Load() != beginsAnswer {
+			t.Errorf("%+v", wrote)
+		}
+	}
+}
+
+// TestWholeAnswer: a server that sends a whole answer where a stream was asked for is understood.
+func TestWholeAnswer(t *testing.T) {
+	m := script(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("content-type", "application/json; charset=utf-8")
+		_, _ = io.WriteString(w, `{"id":"c","object":"chat.completion","model":"local","choices":[
+			{"index":0,"message":{"role":"assistant","content":"It is 1,642 m deep 【1】."},"finish_reason":"stop"}]}`)
+	})
+	wrote, err := m.Write(t.Context(), deep, Watching{})
+	if err != nil || wrote.Text != "It is 1,642 m deep [1]." || !wrote.Complete || len(wrote.Sentences[0].Passages) != 1 {
+		t.Errorf("%+v, %v", wrote, err)
+	}
+}
+
+// TestCutAnswer: the sentence in which an answer is cut is not compared.
+func TestCutAnswer(t *testing.T) {
+	m := script(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("content-type", "text/event-stream")
+		chunk(w, "It is 1,642 m deep [1]. The nerpa eats", "length")
+	})
+	wrote, err := m.Write(t.Context(), deep, Watching{})
+	if err != nil || wrote.Complete || len(wrote.Sentences) != 2 || wrote.Sentences[1].Unchecked != Unfinished {
+		t.Errorf("%+v, %v", wrote, err)
+	}
+	// Of a model that begins with reasoning it is that.
+	m.begins.Store(beginsReasoning)
+	wrote, err = m.Write(t.Context(), deep, Watching{})
+	var told *Error
+	if !errors.As(err, &told) || !strings.Contains(told.Reason, "reasoning and no answer") || wrote.Text != "" {
+		t.Errorf("%+v, %v", wrote, err)
 	}
 }

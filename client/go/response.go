@@ -241,10 +241,14 @@ type Generated struct {
 
 // WrittenSentence is a sentence of a generated answer, compared with the passages that it cites.
 type WrittenSentence struct {
-	Text      string   `json:"text"`
-	Citations []int    `json:"citations"` // numbers of Generated.Citations
-	Support   float64  `json:"support"`   // the share of its words that stand there, 0 to 1
-	Supported bool     `json:"supported"`
+	Text      string  `json:"text"`
+	Citations []int   `json:"citations"` // numbers of Generated.Citations
+	Support   float64 `json:"support"`   // the share of its words that stand there, 0 to 1
+	Supported bool    `json:"supported"`
+	// Attributed: it cited no passage, or others than the one that supports it; Citations has that.
+	Attributed bool `json:"attributed,omitempty"`
+	// Unchecked says why it is not compared with passages; "": it is.
+	Unchecked string   `json:"unchecked,omitempty"`
 	Unfounded []string `json:"unfounded,omitempty"` // numbers and names that stand in no passage
 	Unknown   []string `json:"unknown,omitempty"`   // numbers that it cites and no passage has
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"example.org/conclave/configs"
 	"example.org/conclave/internal/testing/realclients"
 )
 
@@ -94,7 +95,7 @@ func TestChat(t *testing.T) {
 	}
 	model.Say(pieces...)
 	told, last := s.chatStreamed(body)
-	if got := strings.Join(told, ""); got != want || len(told) < 4 || told[0] != pieces[0] ||
+	if got := strings.Join(told, ""); got != want || len(told) < 4 || told[0] != pieces[0]+pieces[1] ||
 		last.Choices[0].FinishReason != "stop" {
 		t.Errorf("%q, last %+v", told, last)
 	}
@@ -135,6 +136,38 @@ func TestChatWithoutGenerator(t *testing.T) {
 	}
 }
 
+// TestReaderComesFirst: if no passage supports what a generator writes, or it finds no answer, the words that the
+// reader marks come first, in one piece and streamed; if one does, they do not come.
+func TestReaderComesFirst(t *testing.T) {
+	model := realclients.NewModel(t)
+	s := serve(t, realclients.ServerOptions{Real: true, Passages: firstTales(t), Change: func(c *configs.Config) {
+		c.Generators = []configs.Generator{{Name: "local", Address: model.URL, Model: "scripted", Timeout: time.Minute}}
+	}})
+	body := object{"model": "conclave", "messages": []object{{"role": "user", "content": "What was wrong with the loaves after Maresh had lost her shadow?"}}}
+	const marked = "**the bread had no taste** [1]"
+	for wrote, want := range map[string]struct {
+		first bool
+		last  string
+	}{
+		"A badger stole the cheese in Geneva [2].": {
+			true, "\n\nA model wrote this, which no passage supports:\n\nA badger stole the cheese in Geneva .\n\nSources:\n- [1]",
+		},
+		"NOT ANSWERED":                {true, "\n\nSources:\n- [1]"},
+		"I do not know.":              {true, "\n\nSources:\n- [1]"},
+		"The bread had no taste [1].": {false, "The bread had no taste [1].\n\nSources:\n- [1]"},
+	} {
+		model.Say(wrote)
+		text, _ := s.chat(body)
+		if strings.HasPrefix(text, marked) != want.first || !strings.Contains(text, want.last) {
+			t.Errorf("%q: %q", wrote, text)
+		}
+		model.Say(wrote)
+		if pieces, _ := s.chatStreamed(body); strings.Join(pieces, "") != text {
+			t.Errorf("%q: streamed %q, want %q", wrote, pieces, text)
+		}
+	}
+}
+
 // TestChatLinks: of what a model writes nothing becomes a link or an image but the address of a passage that was found,
 // in one piece and streamed.
 func TestChatLinks(t *testing.T) {
@@ -150,7 +183,10 @@ func TestChatLinks(t *testing.T) {
 	model.Say(pieces...)
 	told, _ := s.chatStreamed(body)
 	for _, got := range []string{text, strings.Join(told, "")} {
-		shown := strings.ReplaceAll(strings.ReplaceAll(got, own, "OWN"), " (no source)", "")
+		shown := strings.ReplaceAll(got, own, "OWN")
+		for _, mark := range []string{" (no source)", " (not in the passages that are cited)"} {
+			shown = strings.ReplaceAll(shown, mark, "")
+		}
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q, not %q", got, want)
 		}

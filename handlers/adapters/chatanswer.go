@@ -21,9 +21,11 @@ type chatAnswer struct {
 	text       strings.Builder
 	body       int // bytes of the text before its sources
 	links      linkFilter
-	failed     error // of emit
-	said       int   // bytes of the generator's text that were added
-	supported  bool  // passages support at least one of its sentences
+	failed     error           // of emit
+	said       int             // bytes of the generator's text that were added
+	quoted     bool            // the passages' own words are shown, and numbers are of results
+	supported  bool            // a sentence of it is supported by passages, or is not compared with them
+	unsaid     strings.Builder // of it, until supported
 	cited      []source
 }
 
@@ -32,6 +34,7 @@ const (
 	unsupportedMark = " (not in the passages that are cited)"
 	uncitedMark     = " (no source)"
 	unsupportedAll  = "\n\nNo passage supports this answer."
+	unsupportedRest = "\n\nA model wrote this, which no passage supports:\n\n"
 	doubtfulWords   = "It is doubtful that %s answers this.\n\n"
 	notFoundWords   = "I find no answer to this in %s."
 	nearestWords    = "This comes closest in %s:"
@@ -80,19 +83,10 @@ func (a *chatAnswer) answer(
 			return a.failed
 		},
 		Written: func(text string) {
-			a.add(text[a.said:], false)
+			a.write(text[a.said:])
 			a.said = len(text)
 		},
-		Sentence: func(s search.WrittenSentence) {
-			switch {
-			case s.Supported:
-				a.supported = true
-			case len(s.Citations) == 0:
-				a.say(uncitedMark)
-			default:
-				a.say(unsupportedMark)
-			}
-		},
+		Sentence: a.judge,
 	}), request)
 	if err != nil {
 		return r, err
@@ -103,7 +97,10 @@ func (a *chatAnswer) answer(
 	case r.Verdict == search.VerdictNotFound:
 		a.say(notFoundWords, a.collection)
 		a.body = a.text.Len()
+	case g != nil && len(r.Answers) > 0 && (g.Refused || len(g.Sentences) > 0 && !a.supported):
+		a.quoteBefore(r)
 	case g != nil && g.Text != "":
+		a.say("%s", a.unsaid.String())
 		if a.said == 0 { // that it found nothing, which it did not write itself
 			a.say("%s", g.Text)
 		}
@@ -122,6 +119,44 @@ func (a *chatAnswer) answer(
 	return r, a.failed
 }
 
+// write appends a piece of the generator's text to the answer. It is held back until a sentence of it is supported.
+func (a *chatAnswer) write(piece string) {
+	if a.supported {
+		a.add(piece, false)
+		return
+	}
+	a.unsaid.WriteString(piece)
+}
+
+// judge appends a mark to the text so far if no passage supports the sentence that it ends with.
+func (a *chatAnswer) judge(s search.WrittenSentence) {
+	switch {
+	case s.Supported || s.Unchecked == "other_language" || s.Unchecked == "unfinished":
+		if !a.supported {
+			a.supported = true
+			a.add(a.unsaid.String(), false)
+			a.unsaid.Reset()
+		}
+	case s.Unchecked != "":
+	case len(s.Citations) == 0:
+		a.write(uncitedMark)
+	default:
+		a.write(unsupportedMark)
+	}
+}
+
+// quoteBefore writes the words that a reader marked, and then what the generator wrote and no passage supports, without
+// its citations.
+func (a *chatAnswer) quoteBefore(r search.Response) {
+	a.quoted = true
+	shown := a.quoteWords(r)
+	if !r.Generated.Refused {
+		a.say("%s%s", unsupportedRest, citations.ReplaceAllString(r.Generated.Text, ""))
+	}
+	a.body = a.text.Len()
+	a.sources(shown)
+}
+
 // finish returns the finish_reason of the answer: length if the generator's text was cut off, otherwise stop.
 func (a *chatAnswer) finish(r search.Response) string {
 	if g := r.Generated; g != nil && !g.Complete && !g.Refused {
@@ -132,27 +167,37 @@ func (a *chatAnswer) finish(r search.Response) string {
 
 // quote writes the words that a reader marked, with the passage around them, or the first passages if none are marked.
 func (a *chatAnswer) quote(r search.Response) {
-	var shown []source
-	show := func(i int, from int) {
-		x := r.Results[i]
-		shown = append(shown, source{i + 1, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place})
-		a.say("\n\n> %s [%d]", strings.Join(strings.Fields(around(contentOf(x), from)), " "), i+1)
-	}
-	for _, words := range r.Answers[:min(1, len(r.Answers))] {
-		at := resultAt(r.Results, words.Collection, words.Passage)
-		if at >= 0 {
-			a.say("**%s** [%d]", strings.Join(strings.Fields(words.Text), " "), at+1)
-			show(at, words.Start)
-		}
-	}
+	a.quoted = true
+	shown := a.quoteWords(r)
 	if len(shown) == 0 {
 		a.say(nearestWords, a.collection)
 		for i := range r.Results[:min(chatPassages, len(r.Results))] {
-			show(i, 0)
+			shown = append(shown, a.quotePassage(r.Results[i], i+1, 0))
 		}
 	}
 	a.body = a.text.Len()
 	a.sources(shown)
+}
+
+// quoteWords writes the first words that a reader marked, with the passage around them, and returns that; nil if none
+// are marked.
+func (a *chatAnswer) quoteWords(r search.Response) []source {
+	if len(r.Answers) == 0 {
+		return nil
+	}
+	words := r.Answers[0]
+	at := resultAt(r.Results, words.Collection, words.Passage)
+	if at < 0 {
+		return nil
+	}
+	a.say("**%s** [%d]", strings.Join(strings.Fields(words.Text), " "), at+1)
+	return []source{a.quotePassage(r.Results[at], at+1, words.Start)}
+}
+
+// quotePassage writes the part of a passage around a byte, under a number, and returns it as a source.
+func (a *chatAnswer) quotePassage(x search.Result, number, from int) source {
+	a.say("\n\n> %s [%d]", strings.Join(strings.Fields(around(contentOf(x), from)), " "), number)
+	return source{number, x.Collection, x.ID, titleOf(x.Title, x.ID), x.Place}
 }
 
 // around returns the part of a text around the byte at this offset, about chatSnippet bytes long, with … where it is
@@ -231,11 +276,11 @@ func (a *chatAnswer) annotations(r search.Response) (out []annotation) {
 	text := a.text.String()[:a.body]
 	places := map[int]urlCitation{}
 	for i, x := range r.Results {
-		if r.Generated == nil {
+		if a.quoted {
 			places[i+1] = urlCitation{Title: titleOf(x.Title, x.ID), URL: a.base.of(x.Collection, x.ID, x.Metadata, x.Place)}
 		}
 	}
-	if r.Generated != nil {
+	if !a.quoted && r.Generated != nil {
 		for _, c := range r.Generated.Citations {
 			metadata := metadataOf(r.Results, c.Collection, c.Passage)
 			places[c.Number] = urlCitation{

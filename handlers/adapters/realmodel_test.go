@@ -95,12 +95,11 @@ func TestRealModel(t *testing.T) {
 
 	ctx, leave := context.WithCancel(t.Context())
 	request.Answer.MaxTokens = 500
-	for e := range s.events(ctx, request) {
-		if e.name == "token" {
-			leave()
-		}
-	}
+	events := s.events(ctx, request)
+	writer.Await(t, "began")
 	leave()
+	for range events { // until the connection is closed
+	}
 	if left := writer.Await(t, "ended", "left"); left.Event != "left" {
 		t.Errorf("after the caller had gone: %+v", left)
 	}

@@ -71,17 +71,18 @@ func TestWritten(t *testing.T) {
 
 	goOn := make(chan struct{})
 	model.Serve(func(w http.ResponseWriter, _ *http.Request) {
-		realclients.WritePiece(w, "The keeper", "")
+		realclients.WritePiece(w, "The keeper hid it [1]. The lamp", "")
 		<-goOn
-		realclients.WritePiece(w, " did [1].", "stop")
+		realclients.WritePiece(w, " was his [1].", "stop")
 	})
 	events := s.events(t.Context(), request)
-	for i, want := range []event{{"passages", "lamps/1"}, {"token", `{"text":"The keeper"}`}, {"token", `{"text":" did [1]."}`},
-		{"response", `"text":"The keeper did [1]."`}} {
+	for i, want := range []event{{"passages", "lamps/1"}, {"token", `{"text":"The keeper hid it [1]."}`},
+		{"token", `{"text":" The lamp"}`}, {"token", `{"text":" was his"}`}, {"token", `{"text":" [1]."}`},
+		{"response", `"text":"The keeper hid it [1]. The lamp was his [1]."`}} {
 		if e := <-events; e.name != want.name || !strings.Contains(e.data, want.data) {
 			t.Errorf("event %d: %+v, want %+v", i+1, e, want)
 		}
-		if i == 1 {
+		if i == 2 {
 			close(goOn)
 		}
 	}
@@ -143,9 +144,11 @@ func TestWritingFails(t *testing.T) {
 	if g := s.search(request).Generated; g == nil || g.Complete || len(g.Text) > 2000 {
 		t.Errorf("endless: %+v", g)
 	}
+	model.Say("The keeper hid it [1].")
+	s.search(request) // from now on it is known that it writes no reasoning first
 	gone := make(chan struct{})
 	model.Serve(func(w http.ResponseWriter, r *http.Request) {
-		realclients.WritePiece(w, "The keeper", "")
+		realclients.WritePiece(w, "The keeper hid it [1]. He", "")
 		<-r.Context().Done()
 		close(gone)
 	})

@@ -121,7 +121,7 @@ func titleOf(at search.Place) string {
 // compared returns a sentence as the engine has it.
 func compared(s generators.Sentence) search.WrittenSentence {
 	out := search.WrittenSentence{Text: s.Text, Citations: []int{}, Support: s.Support, Supported: s.Supported,
-		Unfounded: s.Unfounded, Unknown: s.Unknown}
+		Attributed: s.Attributed, Unchecked: string(s.Unchecked), Unfounded: s.Unfounded, Unknown: s.Unknown}
 	for _, at := range s.Passages {
 		out.Citations = append(out.Citations, at+1)
 	}

@@ -90,8 +90,8 @@ func run(out io.Writer, pattern, asked string) error {
 			continue
 		}
 		sentence := strings.TrimRight(strings.TrimSpace(q.Question), "?") + ", " + strings.TrimRight(answers[0], ".")
-		right = append(right, cite(sentence, corpus[marked]))
-		wrong = append(wrong, cite(sentence, corpus[rival]))
+		right = append(right, cite(q.Question, sentence, corpus[marked]))
+		wrong = append(wrong, cite(q.Question, sentence, corpus[rival]))
 	}
 	fmt.Fprintf(out, "%d sentences; called supported, by the least share of words (%%)\n", len(right))
 	fmt.Fprintln(out, "| least share | by the passage that says it | by another about it | right of both |")
@@ -104,8 +104,8 @@ func run(out io.Writer, pattern, asked string) error {
 }
 
 // cite returns what is found of a sentence that cites a passage.
-func cite(sentence string, p passage) generators.Sentence {
-	found := generators.Check(sentence+" [1].", []generators.Passage{{Title: p.Title, Text: p.Text}})
+func cite(question, sentence string, p passage) generators.Sentence {
+	found := generators.Check(question, sentence+" [1].", []generators.Passage{{Title: p.Title, Text: p.Text}})
 	return found[len(found)-1]
 }
 

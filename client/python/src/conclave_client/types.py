@@ -265,6 +265,8 @@ class WrittenSentence:
     text: str
     support: float  # the share of its words that stand there, 0 to 1
     supported: bool
+    attributed: bool = False  # it cited no passage, or others than the one that supports it; citations has that
+    unchecked: str = ""  # why it is not compared with passages; "": it is
     citations: list[int] = field(default_factory=list)  # numbers of Generated.citations
     unfounded: list[str] = field(default_factory=list)  # numbers and names that stand in no passage
     unknown: list[str] = field(default_factory=list)  # numbers that it cites and no passage has

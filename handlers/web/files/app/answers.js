@@ -22,7 +22,7 @@ export function answers(found, state, readers, sources, writing) {
         h("p", { class: "soft" }, "Ask it in other words, or ", h("a", { href: to({ view: "collection" }) }, "add a document that does"), "."),
       ]
     : writing || generated
-      ? writing || written(found, state)
+      ? writing || [marks.length > 0 && !supported(generated) && quoted(found, state, sources), written(found, state)]
       : marks.length > 0
         ? quoted(found, state, sources)
         : fitting(found, state, sources);
@@ -87,17 +87,24 @@ function fitting(found, state, sources) {
   ];
 }
 
+// supported tells whether the passages support a text of a model, as far as that was compared.
+const supported = ({ refused, sentences = [] }) =>
+  !refused && (sentences.length === 0 || sentences.some((one) => one.supported || one.unchecked));
+
+// doubted tells whether a sentence of a model was compared with the passages, and they do not say it.
+const doubted = (one) => !one.supported && !one.unchecked;
+
 // written shows a text of a model as it was written: its citations as links to the passages, and marked
 // what these do not say.
 function written({ generated, results, asked, question }, state) {
   const found = { results, asked, question };
   const { citations = [], support = [], sentences = [] } = generated;
-  const unfounded = [...new Set(sentences.flatMap((one) => one.unfounded || []))];
+  const unfounded = [...new Set(sentences.filter(doubted).flatMap((one) => one.unfounded || []))];
   const sources = citations.length > 0 ? citations : support;
   const cites = citations.find((one) => resultOf(found, one));
   return [
     h("p", { class: "words written" }, cited(found, generated), !generated.complete && " […]"),
-    sentences.some((one) => !one.supported) &&
+    sentences.some(doubted) &&
       h("p", { class: "legend" }, h("span", { class: "soft" }, "Marked: "), h("mark", { class: "unsupported" }, "what the passages that it cites do not say")),
     unfounded.length > 0 && h("p", { class: "warning" }, `In no passage: ${unfounded.join(", ")}.`),
     h("p", { class: "soft" }, `A model wrote this (${generated.reader}). It may say what is in no passage.`),
@@ -128,11 +135,12 @@ function cited(found, { text, citations = [], sentences = [] }) {
   const out = [];
   let done = 0,
     end = 0;
-  for (const { text: sentence, supported } of sentences) {
+  for (const one of sentences) {
+    const sentence = one.text;
     const start = text.indexOf(sentence, end);
     if (start < 0) continue;
     end = start + sentence.length;
-    if (supported) continue;
+    if (!doubted(one)) continue;
     out.push(linked(found, text.slice(done, start), citations), h("mark", { class: "unsupported" }, linked(found, sentence, citations)));
     done = end;
   }

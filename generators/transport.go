@@ -1,0 +1,106 @@
+package generators
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+)
+
+// mostAnswered is how many bytes an answer of a model's server may have, with all that is around its words.
+const mostAnswered = 16 << 20
+
+// tolerantTransport bounds answers, and brings those of servers that keep to OpenAI's interface in part into its form:
+// a whole answer where a stream was asked for, and errors that are a string.
+type tolerantTransport struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t tolerantTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return response, err
+	}
+	body := response.Body
+	response.Body = readCloser{io.LimitReader(body, mostAnswered), body}
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	streamed := r.Header.Get("Accept") == "text/event-stream"
+	if response.StatusCode < http.StatusBadRequest && !(streamed && kind == "application/json") {
+		return response, nil
+	}
+	whole, err := io.ReadAll(response.Body)
+	if err != nil {
+		_ = body.Close()
+		return nil, err
+	}
+	if response.StatusCode >= http.StatusBadRequest {
+		whole = errorObject(whole)
+	} else {
+		whole = asStream(whole)
+		response.Header.Set("Content-Type", "text/event-stream")
+	}
+	response.Body = readCloser{bytes.NewReader(whole), body}
+	response.ContentLength = int64(len(whole))
+	response.Header.Set("Content-Length", strconv.Itoa(len(whole)))
+	return response, nil
+}
+
+// readCloser reads from one place and closes another.
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// errorObject returns the body of an error as OpenAI's servers write it: the message of a body that has a string in
+// its place, or is no JSON at all, goes into an object. Other bodies are returned as they are.
+func errorObject(body []byte) []byte {
+	var said struct {
+		Error, Message, Detail json.RawMessage
+	}
+	message := ""
+	err := json.Unmarshal(body, &said)
+	if err != nil {
+		message = string(body)
+	}
+	for _, field := range []json.RawMessage{said.Error, said.Message, said.Detail} {
+		if message == "" && json.Unmarshal(field, &message) != nil {
+			message = ""
+		}
+	}
+	if message == "" {
+		return body
+	}
+	object, err := json.Marshal(map[string]any{"error": map[string]string{"message": message}})
+	if err != nil {
+		return body
+	}
+	return object
+}
+
+// asStream returns a whole answer as a stream of one piece. What is no answer becomes one event, as it is.
+func asStream(body []byte) []byte {
+	var answer struct {
+		ID, Model string
+		Choices   []struct {
+			Index        int             `json:"index"`
+			Message      json.RawMessage `json:"message"`
+			FinishReason string          `json:"finish_reason"`
+		}
+	}
+	event := bytes.Join(bytes.Fields(body), []byte(" "))
+	if json.Unmarshal(body, &answer) == nil && len(answer.Choices) > 0 {
+		var choices []any
+		for _, c := range answer.Choices {
+			choices = append(choices, map[string]any{"index": c.Index, "delta": c.Message, "finish_reason": c.FinishReason})
+		}
+		made, err := json.Marshal(map[string]any{
+			"id": answer.ID, "object": "chat.completion.chunk", "model": answer.Model, "choices": choices,
+		})
+		if err == nil {
+			event = made
+		}
+	}
+	return fmt.Appendf(nil, "data: %s\n\ndata: [DONE]\n\n", event)
+}
