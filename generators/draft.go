@@ -10,7 +10,7 @@ import (
 )
 
 // draft is an answer while it is written. What is told of it never changes: the first sentence is told when it is
-// whole, and of each other one its citations and what follows. A sentence is compared with the passages when the next one has
+// whole, and so are the citations of each other one. A sentence is compared with the passages when the next one has
 // begun, and is not looked at again. If another passage supports it than it cites, its citations are put right.
 type draft struct {
 	watching  Watching

@@ -36,14 +36,16 @@ func TestWritingInBrowser(t *testing.T) {
 		case strings.Contains(question, "half"):
 			realclients.WritePiece(w, "The keeper hid it [1].", "")
 			panic(http.ErrAbortHandler)
+		case strings.Contains(question, "first"):
+			realclients.WritePiece(w, "Rice keeps [1].", "stop")
 		default:
-			realclients.WritePiece(w, "The keeper of the", "")
+			realclients.WritePiece(w, "The keeper of the lighthouse hid the lamp [1]. He lives", "")
 			select {
 			case <-goOn:
 			case <-r.Context().Done():
 				return
 			}
-			realclients.WritePiece(w, " lighthouse hid the lamp [1]. He lives in Oslo [1].", "stop")
+			realclients.WritePiece(w, " in Oslo [1].", "stop")
 			_, _ = io.WriteString(w, "data: [DONE]\n\n")
 		}
 	})

@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 		"search",
 	},
 	"documents":          {"internal/corpus", "internal/granules"},
-	"generators":         {"bm25"},
+	"generators":         {"bm25", "internal/languages"},
 	"internal/keeping":   {"documents", "internal/corpus", "store"},
 	"internal/originals": {"documents", "internal/corpus", "internal/disk"},
 	"internal/guide": {
